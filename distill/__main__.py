@@ -1,0 +1,5 @@
+"""`python -m distill` is the command `distill`."""
+
+from .cli import main
+
+main()

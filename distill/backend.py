@@ -1,0 +1,33 @@
+"""Starting Keras without what its backends print while they look for accelerators."""
+
+import contextlib
+import os
+import sys
+import tempfile
+
+
+@contextlib.contextmanager
+def hushed(show_on_failure=False):
+    """Hold back what C++ libraries write to the process's standard error; on request show it when the block fails."""
+    sys.stderr.flush()
+    with tempfile.TemporaryFile() as log:
+        kept = os.dup(2)
+        os.dup2(log.fileno(), 2)
+        try:
+            yield
+        except BaseException:
+            if show_on_failure:
+                log.seek(0)
+                os.write(kept, log.read())
+            raise
+        finally:
+            os.dup2(kept, 2)
+            os.close(kept)
+
+
+def start():
+    """Import Keras and run one operation, so that its backend is up before anything is timed or shown."""
+    with hushed(show_on_failure=True):
+        import keras
+
+        keras.ops.zeros((1,))

@@ -1,0 +1,43 @@
+"""Texts of like length together, so that little is spent on padding."""
+
+import numpy as np
+
+PAD = -1
+# Lengths are rounded up to these, so that few shapes are ever compiled.
+_ROUND = 8
+
+
+def pad(rows):
+    """`[[int]]` -> int32 `(n, t)` padded with -1; t is the longest row's length rounded up to 8."""
+    longest = max((len(row) for row in rows), default=1)
+    padded = np.full((len(rows), -(-longest // _ROUND) * _ROUND), PAD, dtype=np.int32)
+    for row, ids in zip(padded, rows, strict=True):
+        row[: len(ids)] = ids
+    return padded
+
+
+def by_length(lengths, budget=8192, most=256):
+    """Index groups of like length, each at most `most` rows and `budget` padded tokens (or one row)."""
+    groups, group = [], []
+    for index in np.argsort(lengths, kind="stable")[::-1]:
+        longest = lengths[group[0]] if group else lengths[index]
+        if group and (len(group) == most or (len(group) + 1) * longest > budget):
+            groups.append(group)
+            group = []
+        group.append(int(index))
+    return groups + [group] if group else groups
+
+
+def pack(rows, gap, multiple=256):
+    """`[[int]]` -> ids `(t,)`, segments `(t,)` int32 and counts `(n, 1)` float32 for `NGramEncoder.encode_packed`.
+
+    Texts follow each other with `gap` paddings between; t is rounded up to `multiple`, so that few shapes occur.
+    """
+    lengths = np.array([len(row) for row in rows])
+    ends = np.cumsum(lengths + gap)
+    ids = np.full(-(-int(ends[-1]) // multiple) * multiple, PAD, dtype=np.int32)
+    segments = np.full(len(ids), len(rows) - 1, dtype=np.int32)
+    for number, (row, end) in enumerate(zip(rows, ends, strict=True)):
+        ids[end - gap - len(row) : end - gap] = row
+        segments[end - gap - len(row) : end] = number
+    return {"ids": ids, "segments": segments, "counts": lengths.astype(np.float32)[:, None]}

@@ -1,0 +1,293 @@
+"""The command `distill`: a command parses, calls and prints; the work is elsewhere and imported when needed."""
+
+import os
+import sys
+from pathlib import Path
+
+import click
+
+from . import __version__
+from .backend import start
+from .errors import DistillError, InputError
+from .options import settings_from, settings_options
+
+CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 110}
+ENCODER_HELP = "a run folder, a bundle, a saved encoder, a SavedModel, a TF-Hub handle, or muse"
+json_option = click.option("--json", "json_path", type=click.Path(dir_okay=False), help="also write the figures here")
+units_option = click.option(
+    "--unit",
+    "units",
+    multiple=True,
+    type=click.Choice(["document", "passage", "maxp"]),
+    help="what is retrieved (default: all three)",
+)
+split_option = click.option("--split", default="dev", show_default=True, type=click.Choice(["train", "dev", "test"]))
+
+
+@click.group(context_settings=CONTEXT)
+@click.version_option(__version__)
+def cli():
+    """Small multilingual sentence encoders for retrieval question answering."""
+
+
+@cli.command()
+@settings_options("", "data", "teacher", "student", "export")
+@click.option("--config", type=click.Path(dir_okay=False), help="repeat a run's config.toml; flags given here win")
+@click.option("--name", help="of the run's folder [default: data set and teacher's language]")
+@click.option("--runs", type=click.Path(file_okay=False), default="runs", show_default=True, help="where runs are kept")
+def run(config, name, runs, **values):
+    """The whole job: teacher, student, evaluation, bundle, benchmark, report."""
+    from .pipeline import execute, prepare
+
+    settings = settings_from(values, config)
+    prepared = prepare(settings, Path(runs) / name if name else _free_folder(runs, settings))
+    start()
+    metrics = execute(prepared)
+    from .tables import print_run
+
+    print_run(metrics, prepared.folder)
+
+
+def _free_folder(runs, settings):
+    stem = f"{Path(settings.data.dataset).resolve().name}-{settings.teacher.language}"
+    names = (stem if number == 1 else f"{stem}-{number}" for number in range(1, 10**6))
+    return next(Path(runs) / name for name in names if not (Path(runs) / name).exists())
+
+
+@cli.command()
+@settings_options("", "data", "teacher")
+@click.option("--output", required=True, type=click.Path(file_okay=False), help="folder for the teacher")
+def teach(output, **values):
+    """Stage 1 alone: train a teacher in one language and save it."""
+    from .loading import load_keras_encoder
+
+    settings = settings_from(values)
+    language = settings.teacher.language
+    dataset, _ = _data(settings, [language])
+    base = load_keras_encoder(settings.teacher.base)
+    from .teaching import teach as train
+
+    train(base, dataset, language, settings.teacher, settings.seed).save(output)
+    _done(f"teacher: {output}")
+
+
+@cli.command()
+@settings_options("", "data", "student")
+@click.option("--teacher", "teacher_path", required=True, help=ENCODER_HELP)
+@click.option("--teacher-language", default="en", show_default=True, help="the language the teacher is asked in")
+@click.option("--start", "start_path", help="the encoder the student starts from [default: the teacher]")
+@click.option("--output", required=True, type=click.Path(file_okay=False), help="folder for the student")
+def transfer(teacher_path, teacher_language, start_path, output, **values):
+    """Stage 2 alone: train a student towards a fixed teacher and save it."""
+    from .loading import load_encoder, load_keras_encoder
+
+    settings = settings_from(values)
+    dataset, languages = _data(settings, [teacher_language])
+    teacher, first = load_encoder(teacher_path), load_keras_encoder(start_path or teacher_path)
+    from .transfer import transfer as train
+
+    train(teacher, first, dataset, teacher_language, languages, settings.student, settings.seed).save(output)
+    _done(f"student: {output}")
+
+
+def _data(settings, needed=()):
+    """The data set and the question languages asked for, all there."""
+    from .data import load_dataset
+
+    data = settings.data
+    dataset = load_dataset(data.dataset, data.document_language, data.split_by, settings.seed)
+    languages = data.languages or dataset.languages
+    dataset.require([*needed, *languages])
+    return dataset, languages
+
+
+def _done(text):
+    from .progress import say
+
+    say(text)
+
+
+@cli.command()
+@click.argument("models", nargs=-1, required=True)
+@settings_options("", "data")
+@split_option
+@units_option
+@json_option
+def evaluate(models, split, units, json_path, **values):
+    """P@1, P@5, P@10 and MRR@10 of MODELS by language."""
+    from .files import write_json
+    from .tables import print_evaluations
+
+    found = _evaluations(models, values, split, units)
+    print_evaluations(models, found)
+    if json_path:
+        write_json(
+            json_path, [{"model": m, "split": split, "metrics": e.table()} for m, e in zip(models, found, strict=True)]
+        )
+
+
+@cli.command()
+@click.argument("a")
+@click.argument("b")
+@settings_options("", "data")
+@split_option
+@units_option
+@json_option
+def compare(a, b, split, units, json_path, **values):
+    """McNemar's test of encoder A against B by language, Holm-corrected."""
+    from .files import write_json
+    from .significance import compare as test
+    from .tables import print_comparison
+
+    first, second = _evaluations((a, b), values, split, units)
+    found = {unit: test(first.ranks[unit], second.ranks[unit]) for unit in first.ranks}
+    print_comparison(a, b, split, found)
+    if json_path:
+        write_json(json_path, {"a": a, "b": b, "split": split, "mcnemar": found})
+
+
+def _evaluations(models, values, split, units):
+    """An `Evaluation` of each model on one data set."""
+    from .evaluation import evaluate, evaluation_size
+    from .loading import load_encoder
+    from .progress import task
+
+    dataset, languages = _data(settings_from(values))
+    if split not in dataset.splits:
+        raise InputError(f"the data set {dataset.name} has no split {split}; it has {', '.join(dataset.splits)}")
+    encoders = [load_encoder(model) for model in models]
+    units = tuple(dict.fromkeys(units)) or ("document", "passage", "maxp")
+    found = []
+    for model, encoder in zip(models, encoders, strict=True):
+        with task(f"evaluate {model}", evaluation_size(dataset, split, languages, units)) as advance:
+            found.append(evaluate(encoder, dataset, split, languages, units, advance))
+    return found
+
+
+@cli.command()
+@click.argument("model")
+@settings_options("", "data", "export")
+@click.option("--output", required=True, type=click.Path(file_okay=False), help="folder for the bundle")
+def export(model, output, **values):
+    """Write MODEL's TFLite bundle, checked against MODEL on the data set's dev questions."""
+    from .loading import load_keras_encoder
+
+    settings = settings_from(values)
+    dataset, languages = _data(settings)
+    encoder = load_keras_encoder(model)
+    from .export.bundle import export_bundle
+
+    parity = export_bundle(encoder, output, dataset, languages, settings.export, {"source": str(model)})
+    _done(f"bundle: {output}, cosine to {model} {parity['cosine_mean']:.5f} (least {parity['cosine_min']:.5f})")
+
+
+@cli.command()
+@click.argument("bundles", nargs=-1, required=True)
+@click.option("--data", default="sample", show_default=True, help="the data set whose dev questions are asked")
+@click.option("--document-language", default="en", show_default=True)
+@click.option("--languages", help="question languages, comma-separated (default: all)")
+@click.option("--threads", type=click.IntRange(1, 1024), default=1, show_default=True)
+@click.option("--rounds", type=click.IntRange(1, 10**6), default=5, show_default=True, help="passes over the questions")
+@json_option
+def bench(bundles, data, document_language, languages, threads, rounds, json_path):
+    """Milliseconds a query (tokenize + encode, batch 1) of BUNDLES, and their size on disk."""
+    from .data import load_dataset
+    from .loading import find_bundle
+
+    folders = {bundle: find_bundle(bundle) for bundle in bundles}
+    dataset = load_dataset(data, document_language)
+    languages = tuple(part.strip() for part in languages.split(",")) if languages else dataset.languages
+    dataset.require(languages)
+    from .export.benchmark import bench as measure
+    from .export.benchmark import machine
+    from .export.bundle import load_bundle, size_of
+    from .files import write_json
+    from .pipeline import bench_texts
+    from .progress import task
+    from .tables import print_bench
+
+    texts = bench_texts(dataset, languages)
+    with task("benchmark", rounds) as advance:
+        found = measure(
+            {name: load_bundle(folder, threads) for name, folder in folders.items()}, texts, rounds, advance
+        )
+    for name, folder in folders.items():
+        found[name]["bytes"] = size_of(folder)
+    note = {
+        "queries": len(texts),
+        "rounds": rounds,
+        "threads": threads,
+        "languages": list(languages),
+        "machine": machine(),
+    }
+    print_bench(found, note)
+    if json_path:
+        write_json(json_path, {**note, "bundles": found})
+
+
+@cli.command()
+@click.option("--model", required=True, help=ENCODER_HELP)
+@click.option("--role", required=True, type=click.Choice(["question", "document"]))
+@click.option("--input", "input_path", required=True, type=click.Path(dir_okay=False), help='{"id", "text"} lines')
+@click.option(
+    "--output", required=True, type=click.Path(dir_okay=False), help=".npy, float32 (n, d), unit rows in order"
+)
+def encode(model, role, input_path, output):
+    """Vectors of the texts in a JSON Lines file."""
+    from .loading import load_encoder
+    from .progress import task
+    from .texts import read_texts, write_vectors
+
+    texts = read_texts(input_path)
+    encoder = load_encoder(model)
+    with task("encode", len(texts)) as advance:
+        vectors = encoder.encode(texts, role, advance)
+    write_vectors(output, vectors)
+    _done(f"{output}: {vectors.shape[0]} vectors of {vectors.shape[1]}")
+
+
+@cli.command()
+@click.argument("question")
+@click.option("--model", required=True, help=ENCODER_HELP)
+@click.option("--dataset", default="sample", show_default=True, help="whose passages are searched")
+@click.option("--document-language", default="en", show_default=True)
+@click.option("-k", "--top", type=click.IntRange(1), default=5, show_default=True, help="how many passages")
+def search(question, model, dataset, document_language, top):
+    """Print the passages that are nearest to QUESTION."""
+    from .data import load_dataset
+    from .loading import load_encoder
+    from .progress import task
+    from .retrieval import top_k
+    from .tables import print_hits
+
+    if not question.strip():
+        raise InputError("the question is empty; give a text")
+    data = load_dataset(dataset, document_language)
+    encoder = load_encoder(model)
+    with task("encode passages", len(data.passages)) as advance:
+        passages = encoder.encode(data.passage_texts, "document", advance)
+    rows, scores = top_k(encoder.encode([question], "question"), passages, min(top, len(passages)))
+    print_hits(data, rows[0], scores[0])
+
+
+def main(arguments=None):
+    """Run the command line: exit 0, 2 for wrong usage or input, 1 for a failure, 130 when interrupted."""
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+    os.environ.setdefault("GLOG_minloglevel", "3")
+    try:
+        code = cli.main(arguments, prog_name="distill", standalone_mode=False)
+        sys.exit(code if isinstance(code, int) else 0)
+    except click.ClickException as error:
+        _fail(error.format_message(), 2)
+    except DistillError as error:
+        _fail(str(error), error.exit_code)
+    except (click.Abort, KeyboardInterrupt):
+        _fail("interrupted", 130)
+    except (OSError, MemoryError) as error:
+        _fail(f"{type(error).__name__}: {error}", 1)
+
+
+def _fail(message, code):
+    line = " ".join(str(message).split())
+    click.echo(f"error: {line.encode('utf-8', 'replace').decode('utf-8')}", err=True)
+    sys.exit(code)

@@ -1,0 +1,176 @@
+"""Every setting of a run: its default, limits, command-line flag and meaning. `config.toml` holds them all."""
+
+import difflib
+from dataclasses import MISSING, asdict, dataclass, field, fields, is_dataclass
+from pathlib import Path
+
+import tomlkit
+from tomlkit.exceptions import TOMLKitError
+
+from .errors import ConfigError
+from .files import read_text, write_text
+
+OBJECTIVES = ("qq", "dd", "dq")
+UNITS = ("document", "passage", "maxp")
+PARTS = {"objectives": OBJECTIVES, "units": ("document", "passage")}
+
+
+def _setting(default, flag, help, options=None, low=None, high=float("inf")):
+    return field(default=default, metadata={"flag": flag, "help": help, "options": options, "low": low, "high": high})
+
+
+@dataclass
+class DataSettings:
+    """What is learned from."""
+
+    dataset: str = _setting("sample", "--dataset", "a folder of {lang}.json or documents.jsonl, or 'sample'")
+    document_language: str = _setting("en", "--document-language", "the language of the documents")
+    languages: tuple = _setting((), "--languages", "question languages, comma-separated (default: all)")
+    split_by: str = _setting("question", "--split-by", "what a seeded split divides", ("question", "document"))
+
+
+@dataclass
+class TeacherSettings:
+    """Stage 1. Values that CL-ReLKT searched: Table 1; epochs: section 3.1 and A.5.1."""
+
+    language: str = _setting("en", "--teacher", "the language the teacher learns in, dominant in the base")
+    base: str = _setting("muse", "--base", "the pretrained encoder to start from")
+    loss: str = _setting("triplet", "--loss", "the teacher's loss", ("triplet", "contrastive"))
+    margin: float = _setting(0.3, "--margin", "alpha of Equation 1, in cosine distance", low=0.0, high=2.0)
+    temperature: float = _setting(0.05, "--temperature", "of the contrastive loss", low=1e-4, high=10.0)
+    negatives: int = _setting(3, "--negatives", "negatives an anchor", low=1, high=1000)
+    learning_rate: float = _setting(
+        1e-4, "--teacher-learning-rate", "Adam's, halved when dev stalls", low=0.0, high=1.0
+    )
+    batch_size: int = _setting(16, "--teacher-batch-size", "questions a step", low=1)
+    bm25_epochs: int = _setting(3, "--bm25-epochs", "epochs with BM25 negatives", low=0)
+    online_epochs: int = _setting(5, "--online-epochs", "epochs with negatives mined from the encoder", low=0)
+    unit: str = _setting("maxp", "--teacher-unit", "what the teacher's dev P@1 counts", UNITS)
+    train_table: bool = _setting(True, "--teacher-table/--no-teacher-table", "train the embedding table too")
+
+
+@dataclass
+class StudentSettings:
+    """Stage 2, Equation 2 of CL-ReLKT."""
+
+    objectives: tuple = _setting(OBJECTIVES, "--objectives", "of Equation 2, comma-separated: qq, dd, dq")
+    beta: float = _setting(1.0, "--beta", "weight of question-question", low=0.0)
+    lambda_: float = _setting(1.0, "--lambda", "weight of document-document", low=0.0)
+    omega: float = _setting(1.0, "--omega", "weight of document-question", low=0.0)
+    gamma: float = _setting(100.0, "--gamma", "scale of the whole loss", low=0.0)
+    distance: str = _setting("squared_l2", "--distance", "between vectors", ("squared_l2", "cosine"))
+    learning_rate: float = _setting(
+        5e-4, "--student-learning-rate", "Adam's, halved when dev stalls", low=0.0, high=1.0
+    )
+    batch_size: int = _setting(32, "--student-batch-size", "questions a step", low=1)
+    epochs: int = _setting(10, "--epochs", "at most", low=0)
+    patience: int = _setting(4, "--student-patience", "evaluations without a better dev score before it stops", low=1)
+    evaluate_every: int = _setting(0, "--evaluate-every", "steps between evaluations (0: once an epoch)", low=0)
+    units: tuple = _setting(("document", "passage"), "--student-units", "what Equation 2 calls a document, one or both")
+    dev_unit: str = _setting("document", "--student-dev-unit", "what the student's dev P@1 counts", UNITS)
+    document_tokens: int = _setting(
+        2048, "--document-tokens", "tokens of documents that dd encodes a step (0: all)", low=0
+    )
+    train_table: bool = _setting(True, "--student-table/--no-student-table", "train the embedding table too")
+
+
+@dataclass
+class ExportSettings:
+    """What the exported encoder has to keep of the student, on dev."""
+
+    min_cosine: float = _setting(0.995, "--min-cosine", "least cosine to the student's vectors", low=-1.0, high=1.0)
+    max_drop: float = _setting(1.0, "--max-drop", "points of mean P@1 it may lose", low=0.0, high=100.0)
+    threads: int = _setting(1, "--threads", "threads of one inference in the benchmark", low=1, high=1024)
+
+
+@dataclass
+class Settings:
+    """All of a run. `seed` decides splits, shuffling and negatives."""
+
+    seed: int = _setting(0, "--seed", "of splits, shuffling and negatives", low=0, high=2**32 - 1)
+    data: DataSettings = field(default_factory=DataSettings)
+    teacher: TeacherSettings = field(default_factory=TeacherSettings)
+    student: StudentSettings = field(default_factory=StudentSettings)
+    export: ExportSettings = field(default_factory=ExportSettings)
+
+    def check(self):
+        """Raise `ConfigError` on the first value that is not allowed; returns the settings."""
+        for path, section, item in walk(self):
+            _check_value(path, getattr(section, item.name), item)
+        return self
+
+
+def walk(settings, prefix=""):
+    """(dotted name as in `config.toml`, the section that holds it, its field) of every setting."""
+    for item in fields(settings):
+        name = f"{prefix}{item.name.rstrip('_')}"
+        if item.default is MISSING:
+            yield from walk(getattr(settings, item.name), f"{name}.")
+        else:
+            yield name, settings, item
+
+
+def _check_value(name, value, item):
+    if not isinstance(value, item.type) or (isinstance(value, bool) and item.type is not bool):
+        raise ConfigError(f"{name}: expected {item.type.__name__}, got {value!r}")
+    options, low, high = (item.metadata[key] for key in ("options", "low", "high"))
+    if options and value not in options:
+        raise ConfigError(f"{name}: expected one of {', '.join(options)}, got {value!r}")
+    if low is not None and not low <= value <= high:
+        raise ConfigError(f"{name}: expected a number from {low} to {high}, got {value}")
+    if item.type is tuple and not all(isinstance(part, str) and part for part in value):
+        raise ConfigError(f"{name}: expected a list of names, got {list(value)!r}")
+    allowed = PARTS.get(item.name)
+    if allowed and (not value or set(value) - set(allowed)):
+        raise ConfigError(f"{name}: expected some of {', '.join(allowed)}, got {', '.join(value) or 'none'}")
+
+
+def load_settings(path):
+    """Settings from a TOML file; what is absent keeps its default. Raises `ConfigError` on an unknown key or value."""
+    try:
+        stored = tomlkit.parse(read_text(path)).unwrap()
+    except TOMLKitError as error:
+        raise ConfigError(f"{path}: invalid TOML: {error}") from error
+    settings = Settings()
+    _update(settings, stored, str(path))
+    return settings.check()
+
+
+def _update(settings, values, place):
+    known = {item.name.rstrip("_"): item for item in fields(settings)}
+    for key, value in values.items():
+        if key not in known:
+            near = difflib.get_close_matches(key, known, n=1)
+            raise ConfigError(
+                f"{place}: unknown setting {key!r}; {f'did you mean {near[0]}?' if near else 'known: ' + ', '.join(known)}"
+            )
+        current = getattr(settings, known[key].name)
+        if is_dataclass(current) and isinstance(value, dict):
+            _update(current, value, f"{place}, [{key}]")
+        elif is_dataclass(current):
+            raise ConfigError(f"{place}: expected a table [{key}], got {value!r}")
+        else:
+            setattr(settings, known[key].name, _cast(value, current))
+
+
+def _cast(value, like):
+    if isinstance(like, tuple) and isinstance(value, list):
+        return tuple(value)
+    if isinstance(like, float) and isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    return value
+
+
+def as_dict(settings):
+    """Nested plain values under the names that `config.toml` uses."""
+    return _plain(asdict(settings))
+
+
+def _plain(value):
+    if isinstance(value, dict):
+        return {key.rstrip("_"): _plain(item) for key, item in value.items()}
+    return list(value) if isinstance(value, tuple) else value
+
+
+def save_settings(settings, path):
+    write_text(Path(path), tomlkit.dumps(as_dict(settings)))

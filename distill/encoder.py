@@ -1,0 +1,79 @@
+"""The one thing that everything here is: text in, unit vectors out."""
+
+import json
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+
+from . import __version__
+from .batching import by_length, pad
+from .errors import EncoderError
+from .files import read_json, write_aside, write_json
+from .tokenizer import Tokenizer
+
+MODEL_FILE, TOKENIZER_FILE, CARD_FILE = "encoder.keras", "tokenizer.model", "encoder.json"
+
+
+class Encoder(Protocol):
+    """`encode` maps n texts to float32 `(n, dimension)`, rows of unit length.
+
+    `role` is "question" or "document": the same to an encoder that has one tower.
+    """
+
+    name: str
+    dimension: int
+
+    def encode(self, texts, role="question", progress=None): ...
+
+
+class KerasEncoder:
+    """A Keras model `(b, t) int32 -> (b, d)` with its tokenizer."""
+
+    def __init__(self, model, tokenizer, name="encoder"):
+        self.model, self.tokenizer, self.name = model, tokenizer, name
+
+    @property
+    def dimension(self):
+        return int(self.model.output_shape[-1])
+
+    def encode(self, texts, role="question", progress=None):
+        return encode_ids(self.model, self.tokenizer.encode(list(texts)), progress)
+
+    def save(self, folder):
+        """Write the folder that `load` reads; whole or not at all."""
+        with write_aside(folder) as aside:
+            aside.mkdir()
+            self.model.save(aside / MODEL_FILE)
+            (aside / TOKENIZER_FILE).write_bytes(self.tokenizer.proto)
+            write_json(aside / CARD_FILE, {"name": self.name, "dimension": self.dimension, "distill": __version__})
+
+    @classmethod
+    def load(cls, folder):
+        """Raises `EncoderError` when the folder is no saved encoder."""
+        import keras
+
+        from .students import ngram  # noqa: F401  registers the layers
+
+        folder = Path(folder)
+        try:
+            model = keras.saving.load_model(folder / MODEL_FILE, compile=False)
+        except (OSError, ValueError, TypeError, KeyError) as error:
+            reason = str(error).splitlines()[0]
+            raise EncoderError(f"{folder / MODEL_FILE}: not a saved encoder: {reason}") from error
+        name = read_json(folder / CARD_FILE)["name"] if (folder / CARD_FILE).is_file() else folder.name
+        return cls(model, Tokenizer.load(folder / TOKENIZER_FILE), name)
+
+
+def encode_ids(model, rows, progress=None):
+    """Token id lists -> float32 `(n, d)` in their order, computed in groups of like length."""
+    vectors = np.zeros((len(rows), int(model.output_shape[-1])), dtype=np.float32)
+    for group in by_length([len(row) for row in rows]):
+        vectors[group] = np.asarray(model.predict_on_batch(pad([rows[i] for i in group])))
+        if progress:
+            progress(len(group))
+    return vectors
+
+
+def json_line(**fields):
+    return json.dumps(fields, ensure_ascii=False)

@@ -1,0 +1,33 @@
+"""What can go wrong, by kind; the command line turns each into one line and an exit code."""
+
+
+class DistillError(Exception):
+    """A failure that is ours to explain. `exit_code` is what the command line leaves with."""
+
+    exit_code = 1
+
+
+class InputError(DistillError):
+    """The user's input or usage is wrong: nothing was started."""
+
+    exit_code = 2
+
+
+class DataError(InputError):
+    """A data set or a text file that cannot be used; the message names file and place."""
+
+
+class ConfigError(InputError):
+    """A setting that does not exist or has no such value."""
+
+
+class EncoderError(InputError):
+    """An encoder that cannot be found, read or used for what was asked."""
+
+
+class TrainingError(DistillError):
+    """Training cannot go on."""
+
+
+class ExportError(DistillError):
+    """The exported artefact is not what the student is."""

@@ -1,0 +1,55 @@
+"""One code path from an encoder to its figures, whatever the encoder is."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .metrics import summary
+from .retrieval import UNITS, unit_ranks
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """`ranks[unit][language]`, int `(q,)`, of one encoder on one split."""
+
+    encoder: str
+    split: str
+    ranks: dict
+
+    def table(self):
+        """`{unit: {language: metrics}}`."""
+        return {unit: {lang: summary(r) for lang, r in by_lang.items()} for unit, by_lang in self.ranks.items()}
+
+    def mean(self, unit, languages, metric="p@1"):
+        """The mean of a metric over languages, each language with the same weight."""
+        return float(np.mean([summary(self.ranks[unit][language])[metric] for language in languages]))
+
+
+def evaluate(encoder, dataset, split, languages, units=UNITS, progress=None):
+    """Encode the documents and every language's questions of a split, and rank. Returns an `Evaluation`."""
+    vectors = encode_units(encoder, dataset, units, progress)
+    questions = {language: dataset.select(language, split) for language in languages}
+    found = {unit: {} for unit in units}
+    for language, asked in questions.items():
+        encoded = encoder.encode([question.text for question in asked], "question", progress)
+        gold = np.array([question.passage for question in asked])
+        for unit in units:
+            found[unit][language] = unit_ranks(encoded, vectors[unit], gold, dataset.document_of, unit)
+    return Evaluation(encoder.name, split, found)
+
+
+def encode_units(encoder, dataset, units=UNITS, progress=None):
+    """`{unit: float32 (n, d)}`; `passage` and `maxp` share one array."""
+    vectors = {}
+    if "document" in units:
+        vectors["document"] = encoder.encode(dataset.document_texts, "document", progress)
+    if "passage" in units or "maxp" in units:
+        vectors["passage"] = vectors["maxp"] = encoder.encode(dataset.passage_texts, "document", progress)
+    return vectors
+
+
+def evaluation_size(dataset, split, languages, units=UNITS):
+    """How many texts `evaluate` encodes, for a progress bar."""
+    documents = len(dataset.titles) * ("document" in units)
+    passages = len(dataset.passages) * ("passage" in units or "maxp" in units)
+    return documents + passages + sum(len(dataset.select(language, split)) for language in languages)

@@ -1,0 +1,94 @@
+"""Files that are either whole or absent, and JSON that says where it is wrong."""
+
+import json
+import os
+import shutil
+import uuid
+from contextlib import contextmanager
+from pathlib import Path
+
+from .errors import DataError, InputError
+
+
+@contextmanager
+def write_aside(path):
+    """Yield a temporary path beside `path`; rename it there on success, remove it on any failure.
+
+    Works for a file and for a folder (the caller makes either at the yielded path).
+    Raises `InputError` when the parent folder cannot be made or written.
+    """
+    path = Path(path)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"cannot write {path}: {error.strerror}; choose a folder you may write to") from error
+    aside = path.parent / f".{path.name}.{uuid.uuid4().hex[:8]}"
+    try:
+        yield aside
+        _replace(aside, path)
+    finally:
+        _remove(aside)
+
+
+def _replace(aside, path):
+    if path.is_dir() and aside.is_dir():
+        old = aside.with_name(aside.name + ".old")
+        path.rename(old)
+        aside.rename(path)
+        shutil.rmtree(old)
+    else:
+        os.replace(aside, path)
+
+
+def _remove(path):
+    if path.is_dir():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def write_text(path, text):
+    with write_aside(path) as aside:
+        aside.write_text(text, encoding="utf-8")
+
+
+def write_json(path, value):
+    write_text(path, json.dumps(value, ensure_ascii=False, indent=1) + "\n")
+
+
+def read_text(path):
+    """The text of a UTF-8 file; `DataError` names the file and what is wrong with it."""
+    try:
+        return Path(path).read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise DataError(f"{path}: not UTF-8 at byte {error.start}; save the file as UTF-8") from error
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read: {error.strerror}") from error
+
+
+def read_json(path):
+    """The value in a JSON file; `DataError` gives line and column of what is invalid."""
+    text = read_text(path)
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        raise DataError(f"{path}: invalid JSON at line {error.lineno}, column {error.colno}: {error.msg}") from error
+
+
+def read_jsonl(path):
+    """The objects of a JSON Lines file as `[(line number, dict)]`; blank lines are skipped."""
+    rows = []
+    for number, line in enumerate(read_text(path).split("\n"), start=1):
+        if line.strip():
+            rows.append((number, _parse_line(path, number, line)))
+    return rows
+
+
+def _parse_line(path, number, line):
+    try:
+        value = json.loads(line)
+    except json.JSONDecodeError as error:
+        raise DataError(f"{path}, line {number}: invalid JSON, column {error.colno}: {error.msg}") from error
+    if not isinstance(value, dict):
+        raise DataError(f"{path}, line {number}: expected a JSON object, got {type(value).__name__}")
+    return value

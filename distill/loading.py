@@ -1,0 +1,63 @@
+"""From what a user names to an `Encoder`."""
+
+from pathlib import Path
+
+from .backend import start
+from .encoder import MODEL_FILE, KerasEncoder
+from .errors import EncoderError
+
+NAMES = ("muse",)
+RUN_FILE = "config.toml"
+
+
+def load_encoder(source, threads=1):
+    """A run folder (its student), a bundle, a saved encoder, a SavedModel folder, a TF-Hub handle, or `muse`.
+
+    Raises `EncoderError` when it is none of these.
+    """
+    from .teachers.hub import HubEncoder, is_hub
+
+    folder = Path(source)
+    if is_hub(source):
+        return HubEncoder(source)
+    if (folder / "encoder.tflite").is_file():
+        from .export.bundle import load_bundle
+
+        return load_bundle(folder, threads)
+    return load_keras_encoder(source)
+
+
+def load_keras_encoder(source):
+    """One that can be trained or exported. Raises `EncoderError` for a bundle or a SavedModel."""
+    folder = None if source in NAMES else find_keras(source)
+    start()
+    if folder:
+        return KerasEncoder.load(folder)
+    from .teachers.muse import load_muse
+
+    return load_muse()
+
+
+def find_keras(source):
+    """The folder with `encoder.keras` that `source` names: itself, or a run's `student`."""
+    folder = Path(source)
+    if (folder / RUN_FILE).is_file():
+        folder = folder / "student"
+    if (folder / MODEL_FILE).is_file():
+        return folder
+    if not folder.exists():
+        raise EncoderError(
+            f"no such encoder: {source}; give a run folder, a bundle, a saved encoder, or {', '.join(NAMES)}"
+        )
+    raise EncoderError(
+        f"{source}: no {MODEL_FILE} in it; give a run folder, a bundle, a saved encoder, or {', '.join(NAMES)}"
+    )
+
+
+def find_bundle(source):
+    """The bundle folder that `source` names: itself, or a run's `bundle`."""
+    folder = Path(source)
+    folder = folder / "bundle" if (folder / RUN_FILE).is_file() else folder
+    if not (folder / "encoder.tflite").is_file():
+        raise EncoderError(f"{source}: no encoder.tflite in it; give a bundle or the run folder that holds one")
+    return folder

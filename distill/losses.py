@@ -1,0 +1,49 @@
+"""The losses of both stages, on rows of unit length."""
+
+from keras import ops
+
+
+def cosine_distance(a, b):
+    """1 - cos(a, b) over the last axis of unit rows, in [0, 2]."""
+    return 1.0 - ops.sum(a * b, axis=-1)
+
+
+def squared_l2(a, b):
+    """||a - b||^2 over the last axis, in [0, 4] on unit rows."""
+    return ops.sum(ops.square(a - b), axis=-1)
+
+
+DISTANCES = {"squared_l2": squared_l2, "cosine": cosine_distance}
+
+
+def triplet_loss(anchor, positive, negatives, margin=0.3, distance=cosine_distance):
+    """max(d(a, p) - d(a, n) + margin, 0), one value a triplet: `(b, n)`.
+
+    `anchor`, `positive` `(b, d)`; `negatives` `(b, n, d)`; unit rows. CL-ReLKT, Equation 1, with cosine distance.
+    """
+    near = distance(anchor, positive)[:, None]  # (b, 1)
+    far = distance(anchor[:, None], negatives)  # (b, n)
+    return ops.relu(near - far + margin)
+
+
+def contrastive_loss(anchor, positive, negatives, temperature=0.05, weights=None):
+    """-log softmax of the positive among the positive and the negatives, one value an anchor: `(b,)`.
+
+    Shapes as in `triplet_loss`; `weights` `(b, n)`, 0 where a negative is only filling. Karpukhin et al. (2020),
+    Equation 2, on cosine similarity divided by `temperature`; the alternative in CL-ReLKT, A.5.1.
+    """
+    near = ops.sum(anchor * positive, axis=-1, keepdims=True) / temperature  # (b, 1)
+    far = ops.sum(anchor[:, None] * negatives, axis=-1) / temperature  # (b, n)
+    if weights is not None:
+        far = ops.where(weights > 0, far, -1e9)
+    return ops.logsumexp(ops.concatenate([near, far], axis=1), axis=1) - near[:, 0]
+
+
+def transfer_loss(objectives, beta=1.0, lambda_=1.0, omega=0.1, gamma=100.0):
+    """gamma * (beta mean(qq) + lambda mean(dd) + omega mean(dq)), a scalar. CL-ReLKT, Equation 2.
+
+    `objectives` maps each chosen objective to its distances, one value a sample, `(b,)`:
+    "qq" T(q_en) and S(q_ne), "dd" T(d) and S(d), "dq" T(d) and S(q_ne). An absent one counts 0.
+    """
+    weights = {"qq": beta, "dd": lambda_, "dq": omega}
+    return gamma * sum(weights[name] * ops.mean(value) for name, value in objectives.items())

@@ -1,0 +1,82 @@
+"""Negatives for the triplet loss: lexical ones first (BM25), then those that the encoder itself confuses."""
+
+import unicodedata
+
+import bm25s
+import numpy as np
+
+from .retrieval import top_k
+
+# A negative is drawn from this many times the wanted number of the hardest candidates.
+POOL = 4
+
+
+def false_negatives(questions, document_of):
+    """Pairs (question, passage) that may not be negatives, as two int arrays.
+
+    For each question: every passage of its own document, and of the document of any question with the same text.
+    """
+    documents = {}
+    for question in questions:
+        documents.setdefault(normalise(question.text), set()).add(int(document_of[question.passage]))
+    pairs = [
+        (row, passage)
+        for row, question in enumerate(questions)
+        for document in sorted(documents[normalise(question.text)])
+        for passage in np.flatnonzero(document_of == document)
+    ]
+    rows, passages = zip(*pairs, strict=True)
+    return np.array(rows), np.array(passages)
+
+
+def normalise(text):
+    """The form in which two questions count as identical."""
+    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+
+
+def bm25_negatives(queries, passages, forbidden, n, seed=0, stopwords="en"):
+    """int `(queries, n)`: passages that share the most words with the query but do not answer it, -1 where none is left.
+
+    Drawn with `seed` from the `POOL * n` best by BM25. Karpukhin et al. (2020), section 3.2; CL-ReLKT, section 3.1.
+    """
+    retriever = bm25s.BM25()
+    retriever.index(_words(passages, stopwords), show_progress=False)
+    candidates = np.full((len(queries), POOL * n), -1, dtype=np.int64)
+    blocked = _sets(forbidden, len(queries))
+    for row, words in enumerate(_words(queries, stopwords)):
+        scores = retriever.get_scores(words) if words else np.zeros(len(passages))
+        order = np.argsort(-scores, kind="stable")[: POOL * n + len(blocked[row])]
+        allowed = [passage for passage in order if passage not in blocked[row]][: POOL * n]
+        candidates[row, : len(allowed)] = allowed
+    return draw(candidates, n, seed)
+
+
+def _words(texts, stopwords):
+    return bm25s.tokenize(list(texts), stopwords=stopwords, return_ids=False, show_progress=False)
+
+
+def _sets(forbidden, n):
+    sets = [set() for _ in range(n)]
+    for row, passage in zip(*forbidden, strict=True):
+        sets[row].add(int(passage))
+    return sets
+
+
+def online_negatives(questions, passages, gold, forbidden, n, margin, seed=0, block=(1024, 16384)):
+    """int `(q, n)`: hard and semi-hard negatives under the current encoder, -1 where there are fewer.
+
+    Hard: nearer than the positive. Semi-hard: farther, but within the margin, d(a, p) <= d(a, n) < d(a, p) + margin.
+    `questions` `(q, d)`, `passages` `(p, d)` unit rows; `gold` int `(q,)`. Drawn with `seed` from the `POOL * n`
+    hardest; memory is bounded by `block`. CL-ReLKT, section 3.1; Kaya and Bilge (2019), section 3.
+    """
+    candidates, similarity = top_k(questions, passages, POOL * n, forbidden, block)
+    positive = np.sum(questions * passages[gold], axis=1, keepdims=True)
+    candidates[similarity <= positive - margin] = -1
+    return draw(candidates, n, seed)
+
+
+def draw(candidates, n, seed):
+    """`n` of each row's candidates (those >= 0) without repetition, in random order; -1 fills what is missing."""
+    keys = np.random.default_rng(seed).random(candidates.shape)
+    keys[candidates < 0] = 2.0
+    return np.take_along_axis(candidates, np.argsort(keys, axis=1, kind="stable")[:, :n], axis=1)

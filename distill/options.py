@@ -1,0 +1,45 @@
+"""Command-line options made from the settings, so that a flag, `config.toml` and its meaning are said once."""
+
+import click
+
+from .config import Settings, load_settings, walk
+
+TYPES = {int: int, float: float, str: str, tuple: str, bool: bool}
+
+
+def settings_options(*sections):
+    """A decorator that adds the flags of the named sections ("" is the top), and `--config` when a run is whole."""
+
+    def decorate(command):
+        for name, _, item in reversed(list(walk(Settings()))):
+            if (name.rpartition(".")[0]) in sections:
+                command = _option(name, item)(command)
+        return command
+
+    return decorate
+
+
+def _option(name, item):
+    default, meta = item.default, item.metadata
+    shown = ",".join(default) if isinstance(default, tuple) else default
+    text = meta["help"] + (f" [default: {shown}]" if shown not in ("", None) and not isinstance(default, bool) else "")
+    kind = click.Choice(meta["options"]) if meta["options"] else TYPES[item.type]
+    return click.option(meta["flag"], _parameter(name), type=kind, default=None, help=text)
+
+
+def _parameter(name):
+    return name.replace(".", "__")
+
+
+def settings_from(values, config=None):
+    """Take the settings' flags out of a command's `values` (those left unset keep the config file's or the default)."""
+    settings = load_settings(config) if config else Settings()
+    for name, section, item in walk(settings):
+        value = values.pop(_parameter(name), None)
+        if value is not None:
+            setattr(section, item.name, _split(value) if item.type is tuple else value)
+    return settings.check()
+
+
+def _split(value):
+    return tuple(part.strip() for part in value.split(",") if part.strip())

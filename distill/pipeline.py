@@ -1,0 +1,204 @@
+"""`distill run`: every stage in its order, and what it leaves in the run's folder."""
+
+import gc
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from .config import as_dict, save_settings
+from .data import load_dataset
+from .errors import InputError
+from .evaluation import evaluate, evaluation_size
+from .files import write_json
+from .loading import load_keras_encoder
+from .progress import say, task
+from .report import write_report
+from .retrieval import UNITS
+from .runlog import RunLog
+from .significance import compare
+
+BENCH_TEXTS = 200
+
+
+@dataclass
+class Run:
+    """One run: its settings, data, folder and what was measured so far."""
+
+    settings: object
+    dataset: object
+    languages: tuple
+    folder: Path
+    log: RunLog
+    evaluations: dict = field(default_factory=dict)
+    timings: dict = field(default_factory=dict)
+    extra: dict = field(default_factory=dict)
+
+    @property
+    def splits(self):
+        return [split for split in ("dev", "test") if split in self.dataset.splits]
+
+    @property
+    def other_languages(self):
+        """The question languages that are not the teacher's: what a mean is over."""
+        others = tuple(language for language in self.languages if language != self.settings.teacher.language)
+        return others or self.languages
+
+    def measure(self, name, encoder):
+        """Evaluate on every split and time it."""
+        with self.timed(f"evaluate {name}"):
+            for split in self.splits:
+                size = evaluation_size(self.dataset, split, self.languages)
+                with task(f"evaluate {name} on {split}", size) as advance:
+                    found = evaluate(encoder, self.dataset, split, self.languages, UNITS, advance)
+                self.evaluations.setdefault(split, {})[name] = found
+                means = {unit: round(found.mean(unit, self.other_languages), 4) for unit in UNITS}
+                self.log.write("evaluation", encoder=name, split=split, **means)
+
+    def timed(self, name):
+        return _Timer(self.timings, name)
+
+
+class _Timer:
+    def __init__(self, timings, name):
+        self.timings, self.name = timings, name
+
+    def __enter__(self):
+        self.start = time.perf_counter()
+
+    def __exit__(self, *error):
+        self.timings[self.name] = round(time.perf_counter() - self.start, 2)
+
+
+def prepare(settings, folder):
+    """Read and check everything that can be wrong before anything is written; returns a `Run`."""
+    settings.check()
+    dataset = load_dataset(
+        settings.data.dataset, settings.data.document_language, settings.data.split_by, settings.seed
+    )
+    languages = chosen_languages(dataset, settings)
+    folder = Path(folder)
+    if folder.exists() and any(folder.iterdir() if folder.is_dir() else [folder]):
+        raise InputError(f"{folder} is there already; choose another --name or remove it")
+    return Run(settings, dataset, languages, folder, RunLog())
+
+
+def chosen_languages(dataset, settings):
+    """The teacher's language first, then those asked for, or all. Raises `DataError` for one that the data lacks."""
+    asked = settings.data.languages or dataset.languages
+    dataset.require([settings.teacher.language, *asked])
+    return tuple(dict.fromkeys([settings.teacher.language, *sorted(asked)]))
+
+
+def execute(run):
+    """All stages; returns the metrics that `metrics.json` holds."""
+    import keras
+
+    from .teaching import teach
+    from .transfer import transfer
+
+    settings = run.settings
+    keras.utils.set_random_seed(settings.seed)
+    run.folder.mkdir(parents=True, exist_ok=True)
+    run.log = RunLog(run.folder / "log.jsonl")
+    save_settings(settings, run.folder / "config.toml")
+    say(
+        f"{run.dataset.name}: {len(run.dataset.titles)} documents, {len(run.dataset.passages)} passages, {', '.join(run.languages)}"
+    )
+    with run.timed("load base"):
+        base = load_keras_encoder(settings.teacher.base)
+    run.measure("base", base)
+    with run.timed("teacher"):
+        teacher = teach(base, run.dataset, settings.teacher.language, settings.teacher, settings.seed, run.log)
+        teacher.save(run.folder / "teacher")
+    del base
+    gc.collect()
+    run.measure("teacher", teacher)
+    with run.timed("student"):
+        student = transfer(
+            teacher,
+            teacher,
+            run.dataset,
+            settings.teacher.language,
+            run.languages,
+            settings.student,
+            settings.seed,
+            run.log,
+        )
+        student.save(run.folder / "student")
+    del teacher
+    gc.collect()
+    run.measure("student", student)
+    finish(run, student)
+    return close(run)
+
+
+def finish(run, student):
+    """Export, evaluate the artefact itself, and time it."""
+    from .export.benchmark import bench, machine
+    from .export.bundle import export_bundle, load_bundle, size_of
+
+    settings, folder = run.settings, run.folder / "bundle"
+    with run.timed("export"), task("export", 1):
+        notes = {
+            "dataset": run.dataset.name,
+            "languages": list(run.languages),
+            "teacher": settings.teacher.language,
+            "seed": settings.seed,
+        }
+        run.extra["parity"] = export_bundle(student, folder, run.dataset, run.languages, settings.export, notes)
+    bundle = load_bundle(folder, settings.export.threads)
+    run.measure("bundle", bundle)
+    run.extra["bundle_bytes"] = size_of(folder)
+    texts = bench_texts(run.dataset, run.languages)
+    with task("benchmark", 3) as advance:
+        run.timings["query"] = {
+            **bench({"bundle": bundle}, texts, progress=advance)["bundle"],
+            "threads": settings.export.threads,
+            "queries": len(texts),
+            "machine": machine(),
+        }
+
+
+def bench_texts(dataset, languages, most=BENCH_TEXTS):
+    """Dev questions of all languages in turn."""
+    asked = [[question.text for question in dataset.select(language, "dev")] for language in languages]
+    return [text for row in zip(*asked, strict=False) for text in row][:most]
+
+
+def close(run):
+    """Write `metrics.json` and `report.html`; returns the metrics."""
+    metrics = {
+        "settings": as_dict(run.settings),
+        "dataset": {
+            "name": run.dataset.name,
+            "documents": len(run.dataset.titles),
+            "passages": len(run.dataset.passages),
+            "splits": {split: len(ids) for split, ids in run.dataset.splits.items()},
+        },
+        "languages": list(run.languages),
+        "mean_over": list(run.other_languages),
+        "splits": {split: split_metrics(run, found) for split, found in run.evaluations.items()},
+        **run.extra,
+        "timings": run.timings,
+    }
+    write_json(run.folder / "metrics.json", metrics)
+    write_report(run.folder / "report.html", metrics, run.log.rows)
+    run.log.write("done")
+    run.log.close()
+    return metrics
+
+
+def split_metrics(run, found):
+    """What one split showed: figures by encoder, means, and McNemar's tests of the student."""
+    student = found["student"].ranks
+    return {
+        "encoders": {name: evaluation.table() for name, evaluation in found.items()},
+        "mean_p@1": {
+            name: {unit: evaluation.mean(unit, run.other_languages) for unit in UNITS}
+            for name, evaluation in found.items()
+        },
+        "mcnemar": {
+            f"student against {name}": {unit: compare(student[unit], found[name].ranks[unit]) for unit in UNITS}
+            for name in ("base", "teacher")
+        },
+    }

@@ -1,0 +1,150 @@
+"""From files to a `Dataset`: SQuAD v1.1-format folders, our own JSON Lines, and the sample."""
+
+from pathlib import Path
+
+from .data import Dataset, Passage, Question
+from .errors import DataError
+from .files import read_json, read_jsonl
+
+SAMPLE = Path(__file__).parent / "sample"
+
+
+def find(source):
+    """The folder of a data set's name or path. Raises `DataError` when there is none."""
+    folder = SAMPLE if str(source) == "sample" else Path(source)
+    if not folder.is_dir():
+        raise DataError(f"no such data set folder: {folder}; give a folder, or 'sample' for the one that ships")
+    return folder
+
+
+def read_squad_folder(folder, document_language):
+    """`{lang}.json` files in SQuAD v1.1 format that share question ids; documents come from one language's file."""
+    files = {path.stem: path for path in sorted(folder.glob("*.json")) if path.stem != "splits"}
+    if document_language not in files:
+        found = ", ".join(files) or "no language file at all"
+        raise DataError(
+            f"{folder}: no {document_language}.json with the documents; found {found}. "
+            "Use --document-language, or documents.jsonl and questions.jsonl"
+        )
+    main = files[document_language]
+    titles, passages = [], []
+    for document, article in enumerate(_articles(main)):
+        titles.append(str(article.get("title", f"document {document}")))
+        for number, paragraph in enumerate(_list(main, article, "paragraphs")):
+            text = _text(main, paragraph, "context", f"article {document}, paragraph {number}")
+            passages.append(Passage(f"{document}-{number}", text, document))
+    places = _squad_places(main)
+    questions = {language: _squad_questions(path, language, places, main) for language, path in files.items()}
+    return Dataset(_name(folder), document_language, tuple(titles), tuple(passages), questions)
+
+
+def _squad_places(path):
+    """`{question id: passage index}` of the file that holds the documents."""
+    paragraphs = [paragraph for article in _articles(path) for paragraph in _list(path, article, "paragraphs")]
+    return {
+        str(qa.get("id")): index for index, paragraph in enumerate(paragraphs) for qa in _list(path, paragraph, "qas")
+    }
+
+
+def _squad_questions(path, language, places, main):
+    questions = {}
+    for article in _articles(path):
+        for paragraph in _list(path, article, "paragraphs"):
+            for qa in _list(path, paragraph, "qas"):
+                id = _text(path, qa, "id", f"article {article.get('title')!r}")
+                text = _text(path, qa, "question", f"question {id}")
+                if id not in places:
+                    raise DataError(f"{path}: question {id} has no passage: the id is not in {main.name}")
+                _add(questions, Question(id, language, text, places[id]), f"{path}: question {id}")
+    return questions
+
+
+def _articles(path):
+    value = read_json(path)
+    if not isinstance(value, dict):
+        raise DataError(f"{path}: expected a SQuAD v1.1 object with 'data', got {type(value).__name__}")
+    return _list(path, value, "data")
+
+
+def _list(path, value, key):
+    found = value.get(key) if isinstance(value, dict) else None
+    if not isinstance(found, list) or not all(isinstance(item, dict) for item in found):
+        raise DataError(f"{path}: expected SQuAD v1.1 format, a list of objects under {key!r}")
+    return found
+
+
+def read_jsonl_folder(folder, document_language):
+    """`documents.jsonl` {id, title?, passages: [text | {id, text}]} and `questions.jsonl` {id, language, text, passage}."""
+    path = folder / "documents.jsonl"
+    titles, passages, index = [], [], {}
+    seen = set()
+    for number, row in read_jsonl(path):
+        place = f"{path}, line {number}"
+        document = _text(path, row, "id", f"line {number}")
+        if document in seen:
+            raise DataError(f"{place}: duplicate document id {document}")
+        seen.add(document)
+        for passage in _passages(place, row, document, len(titles)):
+            if passage.id in index:
+                raise DataError(f"{place}: duplicate passage id {passage.id}")
+            index[passage.id] = len(passages)
+            passages.append(passage)
+        titles.append(str(row.get("title", document)))
+    questions = _jsonl_questions(folder / "questions.jsonl", index)
+    if document_language not in questions:
+        raise DataError(
+            f"{folder}: no questions in the documents' language {document_language}; found {', '.join(questions) or 'none'}"
+        )
+    return Dataset(_name(folder), document_language, tuple(titles), tuple(passages), questions)
+
+
+def _passages(place, row, document, number):
+    parts = row.get("passages")
+    if not isinstance(parts, list) or not parts:
+        raise DataError(f"{place}: expected a non-empty list under 'passages'")
+    for i, part in enumerate(parts):
+        part = part if isinstance(part, dict) else {"text": part}
+        text = part.get("text")
+        if not isinstance(text, str) or not text.strip():
+            raise DataError(f"{place}: passage {i} has an empty text")
+        yield Passage(str(part.get("id", f"{document}/{i}")), text, number)
+
+
+def _jsonl_questions(path, index):
+    questions = {}
+    for number, row in read_jsonl(path):
+        place = f"line {number}"
+        id, language = _text(path, row, "id", place), _text(path, row, "language", place)
+        text, passage = _text(path, row, "text", place), _text(path, row, "passage", place)
+        if passage not in index:
+            raise DataError(f"{path}, {place}: question {id} names passage {passage}, which documents.jsonl lacks")
+        _add(
+            questions.setdefault(language, {}),
+            Question(id, language, text, index[passage]),
+            f"{path}, {place}: question {id}",
+        )
+    passages = {}
+    for language, known in questions.items():
+        for question in known.values():
+            if passages.setdefault(question.id, question.passage) != question.passage:
+                raise DataError(
+                    f"{path}: question {question.id} has another passage in {language} than in an earlier language"
+                )
+    return questions
+
+
+def _add(questions, question, place):
+    if question.id in questions:
+        raise DataError(f"{place}: duplicate id in language {question.language}")
+    questions[question.id] = question
+
+
+def _text(path, row, key, place):
+    value = row.get(key)
+    if not isinstance(value, str) or not value.strip():
+        raise DataError(f"{path}, {place}: expected a non-empty string under {key!r}, got {value!r}")
+    return value
+
+
+def _name(folder):
+    return "sample" if folder == SAMPLE else folder.resolve().name

@@ -1,0 +1,93 @@
+"""What the commands print: tables on standard output."""
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+
+def _console():
+    console = Console(highlight=False)
+    return console if console.is_terminal else Console(highlight=False, width=160)
+
+
+def _table(title, *columns):
+    table = Table(title=title, title_justify="left")
+    for number, column in enumerate(columns):
+        table.add_column(column, justify="left" if number == 0 else "right", no_wrap=number == 0)
+    return table
+
+
+def print_run(metrics, folder):
+    """P@1 by language of every encoder, the bundle's size and speed, and where things lie."""
+    console, languages = _console(), metrics["languages"]
+    for split, part in metrics["splits"].items():
+        questions = part["encoders"]["base"]["document"][languages[0]]["questions"]
+        for unit in ("document", "maxp"):
+            title = f"P@1, %, unit {unit}, {split} ({questions} questions a language)"
+            table = _table(title, "encoder", *languages, f"mean of {len(metrics['mean_over'])}")
+            for name, figures in part["encoders"].items():
+                cells = [f"{100 * figures[unit][language]['p@1']:.1f}" for language in languages]
+                table.add_row(name, *cells, f"{100 * part['mean_p@1'][name][unit]:.1f}")
+            console.print(table)
+    query = metrics["timings"]["query"]
+    console.print(
+        f"bundle: {metrics['bundle_bytes'] / 1e6:.1f} MB, {query['median_ms']:.2f} ms a query (median, {query['threads']} thread)"
+    )
+    console.print(f"report: {folder / 'report.html'}", soft_wrap=True)
+    console.print(f"bundle: {folder / 'bundle'}", soft_wrap=True)
+
+
+def print_evaluations(models, evaluations):
+    console = _console()
+    for unit in evaluations[0].ranks:
+        languages = list(evaluations[0].ranks[unit])
+        table = _table(f"unit {unit}, {evaluations[0].split}, %", "encoder", "metric", *languages, "mean")
+        for model, evaluation in zip(models, evaluations, strict=True):
+            figures = evaluation.table()[unit]
+            for metric in ("p@1", "p@5", "p@10", "mrr@10"):
+                values = [figures[language][metric] for language in languages]
+                table.add_row(
+                    model, metric, *(f"{100 * value:.1f}" for value in values), f"{100 * np.mean(values):.1f}"
+                )
+            table.add_row(
+                "", "questions", *(str(figures[language]["questions"]) for language in languages), "", end_section=True
+            )
+        console.print(table)
+
+
+def print_comparison(a, b, split, found):
+    for unit, rows in found.items():
+        title = f"{a} (A) against {b} (B), P@1, unit {unit}, {split}; p by McNemar, Holm over {len(rows)} languages"
+        table = _table(
+            title, "language", "A, %", "B, %", "only A", "only B", "questions", "p", "p (Holm)", "significant"
+        )
+        for language, row in rows.items():
+            counts = (str(row[key]) for key in ("only_a", "only_b", "questions"))
+            verdict = "" if not row["significant"] else "A better" if row["a"] > row["b"] else "B better"
+            table.add_row(
+                language,
+                f"{100 * row['a']:.1f}",
+                f"{100 * row['b']:.1f}",
+                *counts,
+                f"{row['p']:.4f}",
+                f"{row['p_holm']:.4f}",
+                verdict,
+            )
+        _console().print(table)
+
+
+def print_bench(found, note):
+    title = f"ms a query (tokenize + encode, batch 1), {note['queries']} questions x {note['rounds']}, {note['threads']} thread(s), {note['machine']}"
+    table = _table(title, "bundle", "median", "95 %", "99 %", "MB")
+    for name, row in found.items():
+        cells = (f"{row[key]:.3f}" for key in ("median_ms", "p95_ms", "p99_ms"))
+        table.add_row(name, *cells, f"{row['bytes'] / 1e6:.1f}")
+    _console().print(table)
+
+
+def print_hits(dataset, rows, scores):
+    console = _console()
+    for place, (row, score) in enumerate(zip(rows, scores, strict=True), start=1):
+        passage = dataset.passages[row]
+        console.print(f"{place}. {score:.3f}  {dataset.titles[passage.document]}", markup=False)
+        console.print(f"   {passage.text}", markup=False, soft_wrap=True)

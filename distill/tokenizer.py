@@ -1,0 +1,44 @@
+"""SentencePiece as mUSE uses it: bos, the pieces, eos."""
+
+from functools import cached_property
+from pathlib import Path
+
+from .errors import EncoderError
+
+
+class Tokenizer:
+    """Text -> ids. `proto` is a serialised SentencePiece model.
+
+    Raises `EncoderError` when the bytes are no SentencePiece model or it has no bos and eos.
+    """
+
+    def __init__(self, proto, source="the tokenizer"):
+        self.proto, self.source = proto, source
+        if min(self._processor.bos_id(), self._processor.eos_id()) < 0:
+            raise EncoderError(f"{source}: the SentencePiece model has no bos or eos piece; train it with both")
+
+    @classmethod
+    def load(cls, path):
+        try:
+            return cls(Path(path).read_bytes(), str(path))
+        except OSError as error:
+            raise EncoderError(f"{path}: cannot be read: {error.strerror}") from error
+
+    @cached_property
+    def _processor(self):
+        import sentencepiece
+
+        try:
+            return sentencepiece.SentencePieceProcessor(model_proto=self.proto)
+        except (RuntimeError, TypeError) as error:
+            raise EncoderError(f"{self.source}: not a SentencePiece model") from error
+
+    def __len__(self):
+        return self._processor.get_piece_size()
+
+    def encode(self, texts):
+        """`[str]` -> `[[int]]`, each bos + pieces + eos. Lone surrogates become U+FFFD."""
+        if not texts:
+            return []
+        clean = [text.encode("utf-8", "replace").decode("utf-8") for text in texts]
+        return self._processor.encode(clean, add_bos=True, add_eos=True)

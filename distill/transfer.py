@@ -1,0 +1,131 @@
+"""Stage 2: the student learns the teacher's space in every language. CL-ReLKT, section 3.2."""
+
+from functools import partial
+
+import numpy as np
+from keras import ops
+
+from .batching import pack
+from .encoder import KerasEncoder
+from .errors import EncoderError
+from .losses import DISTANCES, transfer_loss
+from .students.rows import UsedRows
+from .tracking import DevScore
+from .training import Trainer, fit, shuffled
+
+
+def transfer(teacher, start, dataset, teacher_language, languages, settings, seed=0, log=None, progress=None):
+    """Train a copy of `start` (a `KerasEncoder`) towards the fixed `teacher` (any `Encoder`); returns the student.
+
+    The teacher is asked once for the questions in `teacher_language` and the documents; its vectors are the labels.
+    Raises `EncoderError` when teacher and student have spaces of different dimension.
+    """
+    if teacher.dimension != start.dimension:
+        raise EncoderError(
+            f"the teacher's vectors have {teacher.dimension} dimensions and the student's {start.dimension}; "
+            "start the student from an encoder of the teacher's dimension"
+        )
+    targets = Targets(teacher, dataset, teacher_language, settings.units, progress)
+    stage = TransferStage(start, targets, dataset, languages, settings, seed)
+    fit(
+        stage.trainer,
+        stage.batches,
+        stage.dev,
+        settings.epochs,
+        settings.patience,
+        "student",
+        log,
+        settings.evaluate_every,
+    )
+    return KerasEncoder(stage.used.restore(start.model), start.tokenizer, "student")
+
+
+class Targets:
+    """The teacher's vectors, computed once: of the train questions, `(q, d)`, and of the documents, `(n, d)`.
+
+    `row` maps a question's id to its row. With both units the documents come first and then the passages.
+    """
+
+    def __init__(self, teacher, dataset, language, units, progress=None):
+        questions = dataset.select(language, "train")
+        self.row = {question.id: row for row, question in enumerate(questions)}
+        self.questions = teacher.encode([question.text for question in questions], "question", progress)
+        self.texts = [text for unit in units for text in unit_texts(dataset, unit)]
+        self.documents = teacher.encode(self.texts, "document", progress)
+
+
+def unit_texts(dataset, unit):
+    return dataset.document_texts if unit == "document" else dataset.passage_texts
+
+
+def answers(dataset, passages, units):
+    """int `(n, units)`: rows of `Targets.documents` that answer questions about `passages`, int `(n,)`."""
+    columns, first = [], 0
+    for unit in units:
+        columns.append(first + (dataset.document_of[passages] if unit == "document" else passages))
+        first += len(unit_texts(dataset, unit))
+    return np.stack(columns, axis=1)
+
+
+class TransferStage:
+    """What one run of stage 2 holds: samples of (question in a language, teacher's question, documents)."""
+
+    def __init__(self, start, targets, dataset, languages, settings, seed):
+        self.targets, self.settings, self.seed = targets, settings, seed
+        asked = [q for language in languages for q in dataset.select(language, "train") if q.id in targets.row]
+        self.label = np.array([targets.row[question.id] for question in asked])
+        self.answers = answers(dataset, np.array([question.passage for question in asked]), settings.units)
+        dev = DevScore(start.tokenizer, dataset, languages, settings.dev_unit)
+        questions = start.tokenizer.encode([question.text for question in asked])
+        documents = start.tokenizer.encode(targets.texts)
+        self.used = UsedRows(start.model, questions + documents + dev.tokens)
+        self.questions, self.documents = self.used.ids(questions), self.used.ids(documents)
+        self.lengths = np.array([len(ids) for ids in documents])
+        self.dev = partial(dev.score, self.used)
+        self.trainer = Trainer(
+            self.used.small, partial(batch_loss, settings=settings), settings.learning_rate, settings.train_table
+        )
+
+    def batches(self, epoch):
+        order = shuffled(len(self.label), self.settings.batch_size, self.seed + epoch)
+        return [partial(self.batch, rows) for rows in order]
+
+    def batch(self, rows):
+        """Each distinct document once, and of these as many as `document_tokens` allow, in the seeded order.
+
+        The second objective is a mean over the samples whose document is encoded, so it stays unbiased.
+        """
+        texts = [self.questions[row] for row in rows]
+        x = {
+            "teacher_question": self.targets.questions[self.label[rows]],
+            "teacher_answers": self.targets.documents[self.answers[rows]],  # (b, units, d)
+        }
+        if "dd" in self.settings.objectives:
+            documents, encoded = self.within_budget(self.answers[rows].ravel())
+            texts += [self.documents[document] for document in documents]
+            x["document"] = (len(rows) + encoded).astype(np.int32)
+            x["teacher_document"] = self.targets.documents[documents[encoded]]
+        return {**pack(texts, self.used.small.gap), **x}
+
+    def within_budget(self, own):
+        """The distinct documents to encode, at least one, and for each of `own` that is among them its place there."""
+        _, first = np.unique(own, return_index=True)
+        distinct = own[np.sort(first)]
+        if self.settings.document_tokens:
+            spent = np.cumsum(self.lengths[distinct])
+            distinct = distinct[: max(1, int(np.sum(spent <= self.settings.document_tokens)))]
+        matches = own[:, None] == distinct[None]
+        return distinct, matches.argmax(axis=1)[matches.any(axis=1)]
+
+
+def batch_loss(vectors, x, settings):
+    """Equation 2 over a batch; an objective that was not chosen is not computed."""
+    distance, found = DISTANCES[settings.distance], {}
+    questions = vectors[: ops.shape(x["teacher_question"])[0]]
+    if "qq" in settings.objectives:
+        found["qq"] = distance(x["teacher_question"], questions)
+    if "dd" in settings.objectives:
+        found["dd"] = distance(x["teacher_document"], ops.take(vectors, x["document"], axis=0))
+    if "dq" in settings.objectives:
+        found["dq"] = distance(x["teacher_answers"], questions[:, None])  # (b, units)
+    return transfer_loss(found, settings.beta, settings.lambda_, settings.omega, settings.gamma)

@@ -1,0 +1,1 @@
+"""What makes an encoder small: architectures, vocabulary, reduction."""

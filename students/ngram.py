@@ -1,0 +1,197 @@
+"""The n-gram convolutional encoder of mUSE-small (Yang et al., 2020), as a Keras model.
+
+Token ids -> piece embeddings -> one residual convolution branch an n-gram order -> joined, normalised,
+summed over tokens / sqrt(n) -> residual feed-forward network -> tanh -> a vector of unit length.
+Padding is any negative id, so that every id of the vocabulary stays usable.
+"""
+
+import keras
+from keras import ops
+
+PAD = -1
+EPSILON = 1e-12
+
+
+@keras.saving.register_keras_serializable("distill")
+class Convolution(keras.layers.Layer):
+    """A ReLU convolution over windows of `order` tokens with a residual: `(b, t, c)` -> `(b, t, c)`.
+
+    The windows are laid side by side and multiplied once: on CPU and in TFLite a dense layer is faster
+    than a convolution of the same size.
+    """
+
+    def __init__(self, order, channels, **kwargs):
+        super().__init__(**kwargs)
+        self.order, self.channels = order, channels
+        self.dense = keras.layers.Dense(channels, activation="relu", name="dense")
+
+    def build(self, shape):
+        self.dense.build((*shape[:-1], self.order * shape[-1]))
+
+    def call(self, x):
+        reach = self.order - 1
+        padded = ops.pad(x, [[0, 0], [reach // 2, reach - reach // 2], [0, 0]])
+        shifts = [padded[:, i : i - reach or None] for i in range(self.order)]
+        return x + self.dense(ops.concatenate(shifts, axis=-1))  # (b, t, order * c) -> (b, t, c)
+
+    def get_config(self):
+        return {**super().get_config(), "order": self.order, "channels": self.channels}
+
+
+@keras.saving.register_keras_serializable("distill")
+class Branch(keras.layers.Layer):
+    """Projection, LayerNorm and two residual convolutions of one n-gram order: `(b, t, w)` -> `(b, t, c)`."""
+
+    def __init__(self, order, channels, **kwargs):
+        super().__init__(**kwargs)
+        self.order, self.channels = order, channels
+        self.projection = keras.layers.Dense(channels, name="projection")
+        self.norm = keras.layers.LayerNormalization(epsilon=EPSILON, name="norm")
+        self.first = Convolution(order, channels, name="first")
+        self.second = Convolution(order, channels, name="second")
+
+    def build(self, x_shape, keep_shape=None):
+        self.projection.build(x_shape)
+        for layer in (self.norm, self.first, self.second):
+            if not layer.built:
+                layer.build((*x_shape[:-1], self.channels))
+
+    def call(self, x, keep=None):
+        # A convolution reads its neighbours, so padding has to be zero again before each.
+        x = _masked(self.norm(self.projection(x)), keep)
+        return self.second(_masked(self.first(x), keep))
+
+    def get_config(self):
+        return {**super().get_config(), "order": self.order, "channels": self.channels}
+
+
+@keras.saving.register_keras_serializable("distill")
+class Pooling(keras.layers.Layer):
+    """Dense layer of each token, summed over n tokens, / sqrt(n): sums `(b, w)` and counts `(b, 1)` -> `(b, d)`.
+
+    Both are linear, so the sum comes first, which is the same and cheaper.
+    """
+
+    def __init__(self, dimension, **kwargs):
+        super().__init__(**kwargs)
+        self.dimension = dimension
+        self.dense = keras.layers.Dense(dimension, use_bias=False, name="dense")
+
+    def build(self, summed_shape, count_shape):
+        self.dense.build(summed_shape)
+        self.bias = self.add_weight(shape=(self.dimension,), initializer="zeros", name="bias")
+
+    def call(self, summed, count):
+        return self.scale(self.dense(summed), count)
+
+    def scale(self, projected, count):
+        """Sums that went through the dense layer already, `(b, d)` -> `(b, d)`."""
+        return (projected + count * self.bias) / ops.sqrt(count)
+
+    def get_config(self):
+        return {**super().get_config(), "dimension": self.dimension}
+
+
+@keras.saving.register_keras_serializable("distill")
+class Head(keras.layers.Layer):
+    """The residual feed-forward network, tanh and unit length: `(b, d)` -> `(b, d)`."""
+
+    def __init__(self, hidden, dimension, **kwargs):
+        super().__init__(**kwargs)
+        self.hidden, self.dimension = hidden, dimension
+        self.sizes = {"first": hidden, "second": hidden, "second_skip": hidden}
+        self.sizes |= {"third": dimension, "fourth": dimension, "fourth_skip": dimension}
+        for name, size in self.sizes.items():
+            setattr(self, name, keras.layers.Dense(size, use_bias=False, name=name))
+
+    def build(self, shape):
+        for layer in (self.first, self.second_skip):
+            layer.build(shape)
+        for layer in (self.second, self.third, self.fourth_skip):
+            layer.build((shape[0], self.hidden))
+        self.fourth.build((shape[0], self.dimension))
+
+    def call(self, x):
+        hidden = ops.relu(self.second_skip(x) + self.second(ops.relu(self.first(x))))
+        x = ops.tanh(self.fourth_skip(hidden) + self.fourth(ops.relu(self.third(hidden))))
+        return x / ops.sqrt(ops.maximum(ops.sum(x * x, axis=-1, keepdims=True), EPSILON))
+
+    def get_config(self):
+        return {**super().get_config(), "hidden": self.hidden, "dimension": self.dimension}
+
+
+@keras.saving.register_keras_serializable("distill")
+class NGramEncoder(keras.Model):
+    """Token ids `(b, t)` int32, negative where padded -> float32 `(b, dimension)`, rows of unit length.
+
+    `vocabulary` rows of `width`; `channels` a branch, one branch for each of `orders`; `hidden` of the head.
+    The defaults are mUSE-small's. Source: Yang et al. (2020), section 2; shapes from the released weights.
+    """
+
+    def __init__(
+        self, vocabulary=128_000, width=512, channels=256, orders=(2, 3, 5), hidden=320, dimension=512, **kwargs
+    ):
+        # layers
+        embedding = keras.layers.Embedding(vocabulary, width, name="embedding")
+        branches = [Branch(order, channels, name=f"order_{order}") for order in orders]
+        norm = keras.layers.LayerNormalization(epsilon=EPSILON, name="norm")
+        pooling = Pooling(dimension, name="pooling")
+        head = Head(hidden, dimension, name="head")
+
+        # functional model
+        ids = keras.Input((None,), dtype="int32", name="ids")
+        keep = ops.expand_dims(ops.cast(ops.greater_equal(ids, 0), "float32"), -1)  # (b, t, 1)
+        features = token_features(embedding(ops.maximum(ids, 0)), keep, branches, norm)
+        vectors = head(pooling(ops.sum(features, axis=1), ops.sum(keep, axis=1)))
+        super().__init__(inputs=ids, outputs=vectors, **kwargs)
+
+        # config
+        self.vocabulary, self.width, self.channels = vocabulary, width, channels
+        self.orders, self.hidden, self.dimension = tuple(orders), hidden, dimension
+
+    @property
+    def branches(self):
+        return [self.get_layer(f"order_{order}") for order in self.orders]
+
+    @property
+    def gap(self):
+        """How many padding ids keep two neighbouring texts of a packed sequence apart."""
+        return max(self.orders) // 2
+
+    def encode_packed(self, ids, segments, counts):
+        """Texts laid one after another, so that nothing is spent on padding: the same vectors, `(n, dimension)`.
+
+        `ids` int32 `(t,)`, at least `gap` negative ids between two texts; `segments` int32 `(t,)`, the text of
+        each id; `counts` float32 `(n, 1)`, its number of ids. See `distill.batching.pack`.
+        """
+        keep = ops.cast(ops.greater_equal(ids, 0), "float32")[None, :, None]  # (1, t, 1)
+        x = self.get_layer("embedding")(ops.maximum(ids, 0)[None])  # (1, t, w)
+        features = token_features(x, keep, self.branches, self.get_layer("norm"))[0]
+        summed = ops.segment_sum(features, segments, num_segments=ops.shape(counts)[0])  # (n, w)
+        return self.get_layer("head")(self.get_layer("pooling")(summed, counts))
+
+    def get_config(self):
+        return {
+            "name": self.name,
+            "vocabulary": self.vocabulary,
+            "width": self.width,
+            "channels": self.channels,
+            "orders": list(self.orders),
+            "hidden": self.hidden,
+            "dimension": self.dimension,
+        }
+
+    @classmethod
+    def from_config(cls, config, custom_objects=None):
+        return cls(**config)
+
+
+def token_features(x, keep, branches, norm):
+    """Embeddings `(b, t, w)` and mask `(b, t, 1)` or None -> joined, normalised features `(b, t, w + branches * c)`."""
+    x = _masked(x, keep)
+    joined = ops.concatenate([x, *(branch(x, keep) for branch in branches)], axis=-1)
+    return _masked(norm(joined), keep)
+
+
+def _masked(x, keep):
+    return x if keep is None else x * keep

