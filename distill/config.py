@@ -141,9 +141,8 @@ def _update(settings, values, place):
     for key, value in values.items():
         if key not in known:
             near = difflib.get_close_matches(key, known, n=1)
-            raise ConfigError(
-                f"{place}: unknown setting {key!r}; {f'did you mean {near[0]}?' if near else 'known: ' + ', '.join(known)}"
-            )
+            hint = f"did you mean {near[0]}?" if near else f"known: {', '.join(known)}"
+            raise ConfigError(f"{place}: unknown setting {key!r}; {hint}")
         current = getattr(settings, known[key].name)
         if is_dataclass(current) and isinstance(value, dict):
             _update(current, value, f"{place}, [{key}]")

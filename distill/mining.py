@@ -35,7 +35,7 @@ def normalise(text):
 
 
 def bm25_negatives(queries, passages, forbidden, n, seed=0, stopwords="en"):
-    """int `(queries, n)`: passages that share the most words with the query but do not answer it, -1 where none is left.
+    """int `(queries, n)`: passages that share most words with the query but do not answer it, -1 where none is left.
 
     Drawn with `seed` from the `POOL * n` best by BM25. Karpukhin et al. (2020), section 3.2; CL-ReLKT, section 3.1.
     """

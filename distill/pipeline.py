@@ -102,7 +102,8 @@ def execute(run):
     run.log = RunLog(run.folder / "log.jsonl")
     save_settings(settings, run.folder / "config.toml")
     say(
-        f"{run.dataset.name}: {len(run.dataset.titles)} documents, {len(run.dataset.passages)} passages, {', '.join(run.languages)}"
+        f"{run.dataset.name}: {len(run.dataset.titles)} documents, {len(run.dataset.passages)} passages, "
+        f"questions in {', '.join(run.languages)}"
     )
     with run.timed("load base"):
         base = load_keras_encoder(settings.teacher.base)

@@ -74,7 +74,7 @@ def _list(path, value, key):
 
 
 def read_jsonl_folder(folder, document_language):
-    """`documents.jsonl` {id, title?, passages: [text | {id, text}]} and `questions.jsonl` {id, language, text, passage}."""
+    """`documents.jsonl` {id, title?, passages: [text | {id, text}]}, `questions.jsonl` {id, language, text, passage}."""
     path = folder / "documents.jsonl"
     titles, passages, index = [], [], {}
     seen = set()
@@ -93,7 +93,8 @@ def read_jsonl_folder(folder, document_language):
     questions = _jsonl_questions(folder / "questions.jsonl", index)
     if document_language not in questions:
         raise DataError(
-            f"{folder}: no questions in the documents' language {document_language}; found {', '.join(questions) or 'none'}"
+            f"{folder}: no questions in the documents' language {document_language}; "
+            f"found {', '.join(questions) or 'none'}"
         )
     return Dataset(_name(folder), document_language, tuple(titles), tuple(passages), questions)
 

@@ -31,7 +31,8 @@ def print_run(metrics, folder):
             console.print(table)
     query = metrics["timings"]["query"]
     console.print(
-        f"bundle: {metrics['bundle_bytes'] / 1e6:.1f} MB, {query['median_ms']:.2f} ms a query (median, {query['threads']} thread)"
+        f"bundle: {metrics['bundle_bytes'] / 1e6:.1f} MB, {query['median_ms']:.2f} ms a query "
+        f"(median, {query['threads']} thread)"
     )
     console.print(f"report: {folder / 'report.html'}", soft_wrap=True)
     console.print(f"bundle: {folder / 'bundle'}", soft_wrap=True)
@@ -77,7 +78,10 @@ def print_comparison(a, b, split, found):
 
 
 def print_bench(found, note):
-    title = f"ms a query (tokenize + encode, batch 1), {note['queries']} questions x {note['rounds']}, {note['threads']} thread(s), {note['machine']}"
+    title = (
+        f"ms a query (tokenize + encode, batch 1), {note['queries']} questions x {note['rounds']}, "
+        f"{note['threads']} thread(s), {note['machine']}"
+    )
     table = _table(title, "bundle", "median", "95 %", "99 %", "MB")
     for name, row in found.items():
         cells = (f"{row[key]:.3f}" for key in ("median_ms", "p95_ms", "p99_ms"))

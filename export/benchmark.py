@@ -1,4 +1,4 @@
-"""Milliseconds a query: tokenize and encode, batch 1, encoders taking turns so that the machine's moods hit all alike."""
+"""Milliseconds a query: tokenize and encode, batch 1, encoders in turns so that the machine's moods hit all alike."""
 
 import platform
 import time
@@ -9,9 +9,9 @@ WARM_UP = 20
 
 
 def bench(encoders, texts, rounds=3, progress=None):
-    """`{name: {"median_ms", "p95_ms", "p99_ms", "mean_ms", "std_ms"}}` over `rounds` passes of `texts`, one text a call."""
+    """`{name: {"median_ms", "p95_ms", "p99_ms", "mean_ms", "std_ms"}}`, one text a call, over `rounds` passes."""
     times = {name: [] for name in encoders}
-    for name, encoder in encoders.items():
+    for encoder in encoders.values():
         for text in texts[:WARM_UP]:
             encoder.encode([text])
     for _ in range(rounds):

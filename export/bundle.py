@@ -72,7 +72,7 @@ vectors = Encoder().encode(["Where does the Danube end?"])  # float32 (1, {confi
 ```
 
 - size: {size / 1e6:.1f} MB
-- agreement with the student on {parity["texts"]} dev questions: cosine {parity["cosine_mean"]:.5f} (least {parity["cosine_min"]:.5f})
+- cosine to the student on {parity["texts"]} dev questions: {parity["cosine_mean"]:.5f} (least {parity["cosine_min"]:.5f})
 - dev P@1, one vector a document: {languages}
 {facts}
 The weights derive from Google's multilingual Universal Sentence Encoder, Apache-2.0.

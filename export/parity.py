@@ -14,8 +14,8 @@ def check_parity(student, bundle, dataset, languages, settings):
     mean = measured["cosine_mean"]
     if not measured["cosine_min"] >= settings.min_cosine:
         raise ExportError(
-            f"the exported encoder differs from the student: least cosine {measured['cosine_min']:.4f} (mean {mean:.4f}) "
-            f"on {measured['texts']} dev questions, expected at least {settings.min_cosine}"
+            "the exported encoder differs from the student: "
+            f"least cosine {measured['cosine_min']:.4f} (mean {mean:.4f}) on {measured['texts']} dev questions, expected at least {settings.min_cosine}"
         )
     drop = 100 * float(np.mean([row["student"] - row["bundle"] for row in measured["p@1"].values()]))
     if drop > settings.max_drop:

@@ -73,7 +73,7 @@ class QuantizedTable(keras.layers.Layer):
 
 
 class ChannelDense(keras.layers.Layer):
-    """A trained `Dense` over tokens, `(1, t, in)` -> `(1, t, out)`, with one scale an output channel after the product."""
+    """A trained `Dense` over tokens, `(1, t, in)` -> `(1, t, out)`, one scale an output channel after the product."""
 
     def __init__(self, dense, **kwargs):
         super().__init__(**kwargs)

@@ -61,7 +61,7 @@ class EdgePooling(keras.layers.Layer):
 def convert(model):
     """The flatbuffer, bytes, of an `NGramEncoder`; one int32 input `(1, t)`, one float32 output `(1, d)`.
 
-    Raises `ExportError` when Keras does not run on TensorFlow, or the file lacks the weights or has other than builtin ops.
+    Raises `ExportError` when Keras does not run on TensorFlow, or the file lacks the weights or has custom ops.
     """
     if keras.backend.backend() != "tensorflow":
         raise ExportError(
