@@ -74,7 +74,7 @@ def _list(path, value, key):
 
 
 def read_jsonl_folder(folder, document_language):
-    """`documents.jsonl` {id, title?, passages: [text | {id, text}]}, `questions.jsonl` {id, language, text, passage}."""
+    """`documents.jsonl` {id, title, passages: [text or {id, text}]}; `questions.jsonl` {id, language, text, passage}"""
     path = folder / "documents.jsonl"
     titles, passages, index = [], [], {}
     seen = set()

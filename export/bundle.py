@@ -72,7 +72,7 @@ vectors = Encoder().encode(["Where does the Danube end?"])  # float32 (1, {confi
 ```
 
 - size: {size / 1e6:.1f} MB
-- cosine to the student on {parity["texts"]} dev questions: {parity["cosine_mean"]:.5f} (least {parity["cosine_min"]:.5f})
+- cosine to the student: {parity["cosine_mean"]:.5f}, least {parity["cosine_min"]:.5f} ({parity["texts"]} dev questions)
 - dev P@1, one vector a document: {languages}
 {facts}
 The weights derive from Google's multilingual Universal Sentence Encoder, Apache-2.0.
