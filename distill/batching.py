@@ -10,17 +10,21 @@ _ROUND = 8
 def pad(rows):
     """`[[int]]` -> int32 `(n, t)` padded with -1; t is the longest row's length rounded up to 8."""
     longest = max((len(row) for row in rows), default=1)
-    padded = np.full((len(rows), -(-longest // _ROUND) * _ROUND), PAD, dtype=np.int32)
+    padded = np.full((len(rows), _rounded(longest)), PAD, dtype=np.int32)
     for row, ids in zip(padded, rows, strict=True):
         row[: len(ids)] = ids
     return padded
+
+
+def _rounded(length):
+    return -(-length // _ROUND) * _ROUND
 
 
 def by_length(lengths, budget=8192, most=256):
     """Index groups of like length, each at most `most` rows and `budget` padded tokens (or one row)."""
     groups, group = [], []
     for index in np.argsort(lengths, kind="stable")[::-1]:
-        longest = lengths[group[0]] if group else lengths[index]
+        longest = _rounded(lengths[group[0]] if group else lengths[index])
         if group and (len(group) == most or (len(group) + 1) * longest > budget):
             groups.append(group)
             group = []

@@ -1,6 +1,7 @@
 """Every setting of a run: its default, limits, command-line flag and meaning. `config.toml` holds them all."""
 
 import difflib
+import math
 from dataclasses import MISSING, asdict, dataclass, field, fields, is_dataclass
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from .files import read_text, write_text
 
 OBJECTIVES = ("qq", "dd", "dq")
 UNITS = ("document", "passage", "maxp")
+NOUNS = {str: "a text", int: "a whole number", float: "a number", bool: "true or false", tuple: "a list of names"}
 PARTS = {"objectives": OBJECTIVES, "units": ("document", "passage")}
 
 
@@ -112,17 +114,17 @@ def walk(settings, prefix=""):
 
 def _check_value(name, value, item):
     if not isinstance(value, item.type) or (isinstance(value, bool) and item.type is not bool):
-        raise ConfigError(f"{name}: expected {item.type.__name__}, got {value!r}")
+        raise ConfigError(f"{name}: expected {NOUNS[item.type]}, got {value!r}")
     options, low, high = (item.metadata[key] for key in ("options", "low", "high"))
     if options and value not in options:
         raise ConfigError(f"{name}: expected one of {', '.join(options)}, got {value!r}")
-    if low is not None and not low <= value <= high:
+    if low is not None and not (low <= value <= high and math.isfinite(value)):
         raise ConfigError(f"{name}: expected a number from {low} to {high}, got {value}")
     if item.type is tuple and not all(isinstance(part, str) and part for part in value):
         raise ConfigError(f"{name}: expected a list of names, got {list(value)!r}")
     allowed = PARTS.get(item.name)
-    if allowed and (not value or set(value) - set(allowed)):
-        raise ConfigError(f"{name}: expected some of {', '.join(allowed)}, got {', '.join(value) or 'none'}")
+    if allowed and (not value or set(value) - set(allowed) or len(set(value)) < len(value)):
+        raise ConfigError(f"{name}: expected some of {', '.join(allowed)}, each once, got {', '.join(value) or 'none'}")
 
 
 def load_settings(path):

@@ -14,30 +14,32 @@ from .errors import DataError, InputError
 def write_aside(path):
     """Yield a temporary path beside `path`; rename it there on success, remove it on any failure.
 
-    Works for a file and for a folder (the caller makes either at the yielded path).
-    Raises `InputError` when the parent folder cannot be made or written.
+    Works for a file and for a folder (the caller makes either at the yielded path); a file that is there is replaced.
+    Raises `InputError` when the parent folder cannot be made, or `path` is a folder that holds something.
     """
     path = Path(path)
+    if path.is_dir() and any(path.iterdir()):
+        raise InputError(f"{path} is a folder that is not empty; choose another name or remove it")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(f"cannot write {path}: {error.strerror}; choose a folder you may write to") from error
+    if not os.access(path.parent, os.W_OK):
+        raise InputError(f"cannot write {path}: no permission; choose a folder you may write to")
     aside = path.parent / f".{path.name}.{uuid.uuid4().hex[:8]}"
     try:
         yield aside
-        _replace(aside, path)
+        _move(aside, path)
     finally:
         _remove(aside)
 
 
-def _replace(aside, path):
-    if path.is_dir() and aside.is_dir():
-        old = aside.with_name(aside.name + ".old")
-        path.rename(old)
-        aside.rename(path)
-        shutil.rmtree(old)
-    else:
-        os.replace(aside, path)
+def _move(aside, path):
+    if path.is_dir() and not aside.is_dir():
+        raise InputError(f"{path} is a folder, a file is to be written; choose another name")
+    if path.is_dir():
+        path.rmdir()
+    os.replace(aside, path)
 
 
 def _remove(path):

@@ -29,6 +29,13 @@ def load_encoder(source, threads=1):
 
 def load_keras_encoder(source):
     """One that can be trained or exported. Raises `EncoderError` for a bundle or a SavedModel."""
+    from .teachers.hub import is_hub
+
+    if is_hub(source) or (Path(source) / "encoder.tflite").is_file():
+        raise EncoderError(
+            f"{source}: a {'SavedModel' if is_hub(source) else 'bundle'} can be measured, searched with and teach "
+            "(distill transfer --teacher), but not be trained or exported; give a saved encoder or muse"
+        )
     folder = None if source in NAMES else find_keras(source)
     start()
     if folder:

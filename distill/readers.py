@@ -30,7 +30,10 @@ def read_squad_folder(folder, document_language):
     titles, passages = [], []
     for document, article in enumerate(_articles(main)):
         titles.append(str(article.get("title", f"document {document}")))
-        for number, paragraph in enumerate(_list(main, article, "paragraphs")):
+        paragraphs = _list(main, article, "paragraphs")
+        if not paragraphs:
+            raise DataError(f"{main}, article {document}: expected a non-empty list under 'paragraphs'")
+        for number, paragraph in enumerate(paragraphs):
             text = _text(main, paragraph, "context", f"article {document}, paragraph {number}")
             passages.append(Passage(f"{document}-{number}", text, document))
     places = _squad_places(main)

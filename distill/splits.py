@@ -32,8 +32,12 @@ def _check_form(path, stored):
     seen = {}
     for split, ids in stored.items():
         for id in ids:
-            if seen.setdefault(id, split) != split:
-                raise DataError(f"{path}: question {id} is in both {seen[id]} and {split}")
+            if not isinstance(id, str):
+                raise DataError(f"{path}: expected question ids as strings under {split!r}, got {id!r}")
+            if id in seen:
+                place = f"twice in {split}" if seen[id] == split else f"in both {seen[id]} and {split}"
+                raise DataError(f"{path}: question {id} is {place}")
+            seen[id] = split
 
 
 def seeded_splits(dataset, by="question", seed=0):

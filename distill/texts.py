@@ -13,8 +13,9 @@ def read_texts(path):
         text, id = row.get("text"), row.get("id")
         if not isinstance(text, str) or not text.strip():
             raise DataError(f"{path}, line {number}: expected a non-empty string under 'text', got {text!r}")
-        if id is None or id in seen:
-            raise DataError(f"{path}, line {number}: {'missing' if id is None else 'duplicate'} id {id!r}")
+        if not isinstance(id, (str, int)) or id in seen:
+            problem = "duplicate id" if isinstance(id, (str, int)) else "missing id, expected a string or number, got"
+            raise DataError(f"{path}, line {number}: {problem} {id!r}")
         seen.add(id)
         texts.append(text)
     if not texts:

@@ -28,6 +28,8 @@ class Tokenizer:
     def _processor(self):
         import sentencepiece
 
+        if not self.proto:  # SentencePiece takes it for "load nothing"
+            raise EncoderError(f"{self.source}: not a SentencePiece model: it is empty")
         try:
             return sentencepiece.SentencePieceProcessor(model_proto=self.proto)
         except (RuntimeError, TypeError) as error:
@@ -40,5 +42,9 @@ class Tokenizer:
         """`[str]` -> `[[int]]`, each bos + pieces + eos. Lone surrogates become U+FFFD."""
         if not texts:
             return []
-        clean = [text.encode("utf-8", "replace").decode("utf-8") for text in texts]
-        return self._processor.encode(clean, add_bos=True, add_eos=True)
+        return self._processor.encode([well_formed(text) for text in texts], add_bos=True, add_eos=True)
+
+
+def well_formed(text):
+    """The text with each lone surrogate as U+FFFD, so that it has a UTF-8 form."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

@@ -38,7 +38,7 @@ class Encoder:
 
     def tokenize(self, text):
         """A text's ids: bos, pieces, eos. Lone surrogates become U+FFFD."""
-        clean = text.encode("utf-8", "replace").decode("utf-8")
+        clean = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
         return self.tokenizer.encode(clean, add_bos=True, add_eos=True)
 
     def encode(self, texts, role="question", progress=None):

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from ..errors import EncoderError
+from ..tokenizer import well_formed
 
 # Texts a call: long documents in one batch are padded to the longest.
 BATCH = 32
@@ -28,7 +29,7 @@ class HubEncoder:
         self.dimension = self._vectors(["test"]).shape[1]
 
     def encode(self, texts, role="question", progress=None):
-        texts = [text.encode("utf-8", "replace").decode("utf-8") for text in texts]
+        texts = [well_formed(text) for text in texts]
         order = np.argsort([len(text) for text in texts], kind="stable")
         vectors = np.zeros((len(texts), self.dimension), dtype=np.float32)
         for start in range(0, len(texts), BATCH):

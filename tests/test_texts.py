@@ -1,0 +1,110 @@
+"""Texts to encode come in order or not at all; so do vectors."""
+
+import json
+
+import numpy as np
+import pytest
+
+from distill.errors import DataError, InputError
+from distill.texts import read_texts, write_vectors
+
+
+def write(folder, *rows):
+    lines = [row if isinstance(row, str) else json.dumps(row, ensure_ascii=False) for row in rows]
+    (folder / "texts.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    return folder / "texts.jsonl"
+
+
+def test_texts_keep_their_order(tmp_path):
+    path = write(tmp_path, {"id": "b", "text": "zwei"}, {"id": "a", "text": "один"}, {"id": "c", "text": "ein"})
+    assert read_texts(path) == ["zwei", "один", "ein"]
+
+
+def test_a_text_may_occur_twice_under_two_ids(tmp_path):
+    assert read_texts(write(tmp_path, {"id": "a", "text": "x"}, {"id": "b", "text": "x"})) == ["x", "x"]
+
+
+def test_a_text_is_taken_as_it_is(tmp_path):
+    assert read_texts(write(tmp_path, {"id": "a", "text": "  x\n\u2028y "})) == ["  x\n\u2028y "]
+
+
+def test_numbers_are_ids_too(tmp_path):
+    assert read_texts(write(tmp_path, {"id": 0, "text": "x"}, {"id": 1, "text": "y"})) == ["x", "y"]
+
+
+def test_other_keys_are_ignored(tmp_path):
+    assert read_texts(write(tmp_path, {"id": "a", "text": "x", "language": "de"})) == ["x"]
+
+
+@pytest.mark.parametrize("text", ["", " \n", None, 5, ["x"]])
+def test_an_empty_text_gives_its_line(tmp_path, text):
+    path = write(tmp_path, {"id": "a", "text": "x"}, "", {"id": "b", "text": text})
+    with pytest.raises(DataError, match=r"texts\.jsonl, line 3: expected a non-empty string under 'text', got "):
+        read_texts(path)
+
+
+def test_a_row_without_a_text_gives_its_line(tmp_path):
+    with pytest.raises(DataError, match=r"texts\.jsonl, line 1: expected a non-empty string under 'text', got None"):
+        read_texts(write(tmp_path, {"id": "a"}))
+
+
+@pytest.mark.parametrize("row", [{"text": "y"}, {"id": None, "text": "y"}])
+def test_a_row_without_an_id_gives_its_line(tmp_path, row):
+    with pytest.raises(DataError, match=r"texts\.jsonl, line 2: missing id"):
+        read_texts(write(tmp_path, {"id": "a", "text": "x"}, row))
+
+
+def test_a_duplicate_id_gives_its_line(tmp_path):
+    path = write(tmp_path, {"id": "a", "text": "x"}, {"id": "b", "text": "y"}, {"id": "a", "text": "z"})
+    with pytest.raises(DataError, match=r"texts\.jsonl, line 3: duplicate id 'a'"):
+        read_texts(path)
+
+
+@pytest.mark.parametrize("id", [["a"], {"a": 1}])
+def test_an_id_that_is_no_string_or_number_gives_its_line(tmp_path, id):
+    with pytest.raises(DataError, match=r"texts\.jsonl, line 1: "):
+        read_texts(write(tmp_path, {"id": id, "text": "x"}))
+
+
+@pytest.mark.parametrize("rows", [(), ("", "  ")])
+def test_a_file_without_texts_is_told_what_belongs_in_it(tmp_path, rows):
+    with pytest.raises(DataError, match=r'texts\.jsonl: no texts in it; write one object a line, such as \{"id"'):
+        read_texts(write(tmp_path, *rows))
+
+
+def test_invalid_json_gives_line_and_column(tmp_path):
+    with pytest.raises(DataError, match=r"texts\.jsonl, line 2: invalid JSON, column 8: "):
+        read_texts(write(tmp_path, {"id": "a", "text": "x"}, '{"id": }'))
+
+
+def test_an_absent_file_is_named(tmp_path):
+    with pytest.raises(DataError, match=r"absent\.jsonl: cannot be read: No such file"):
+        read_texts(tmp_path / "absent.jsonl")
+
+
+def test_vectors_come_back_as_float32(tmp_path):
+    vectors = np.array([[0.6, 0.8], [1.0, 0.0], [0.0, -1.0]])
+    write_vectors(tmp_path / "vectors.npy", vectors)
+    got = np.load(tmp_path / "vectors.npy", allow_pickle=False)
+    assert got.dtype == np.float32
+    np.testing.assert_array_equal(got, np.array([[0.6, 0.8], [1, 0], [0, -1]], dtype=np.float32))
+
+
+def test_vectors_are_written_under_the_name_given(tmp_path):
+    # NumPy adds .npy to a path that lacks it.
+    write_vectors(tmp_path / "vectors", np.zeros((1, 2)))
+    assert [path.name for path in tmp_path.iterdir()] == ["vectors"]
+
+
+def test_vectors_that_cannot_be_written_leave_the_old_file(tmp_path):
+    write_vectors(tmp_path / "vectors.npy", np.ones((1, 2)))
+    with pytest.raises(ValueError):
+        write_vectors(tmp_path / "vectors.npy", np.array([["no number"]]))
+    assert [path.name for path in tmp_path.iterdir()] == ["vectors.npy"]
+    assert np.load(tmp_path / "vectors.npy").tolist() == [[1.0, 1.0]]
+
+
+def test_a_place_that_cannot_be_written_is_named(tmp_path):
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(InputError, match=r"cannot write .*vectors\.npy: .*; choose a folder you may write to"):
+        write_vectors(tmp_path / "file" / "vectors.npy", np.zeros((1, 2)))
