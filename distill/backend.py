@@ -15,7 +15,7 @@ def hushed(show_on_failure=False):
         os.dup2(log.fileno(), 2)
         try:
             yield
-        except BaseException:
+        except Exception:
             if show_on_failure:
                 log.seek(0)
                 os.write(kept, log.read())

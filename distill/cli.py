@@ -13,7 +13,20 @@ from .options import settings_from, settings_options
 
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 110}
 ENCODER_HELP = "a run folder, a bundle, a saved encoder, a SavedModel, a TF-Hub handle, or muse"
-json_option = click.option("--json", "json_path", type=click.Path(dir_okay=False), help="also write the figures here")
+
+
+def _writable(context, parameter, path):
+    """A path that is to be written, refused before the work when it cannot be."""
+    from .files import require_writable
+
+    if path:
+        require_writable(path)
+    return path
+
+
+json_option = click.option(
+    "--json", "json_path", type=click.Path(dir_okay=False), callback=_writable, help="also write the figures here"
+)
 units_option = click.option(
     "--unit",
     "units",
@@ -56,7 +69,9 @@ def _free_folder(runs, settings):
 
 @cli.command()
 @settings_options("", "data", "teacher")
-@click.option("--output", required=True, type=click.Path(file_okay=False), help="folder for the teacher")
+@click.option(
+    "--output", required=True, type=click.Path(file_okay=False), callback=_writable, help="folder for the teacher"
+)
 def teach(output, **values):
     """Stage 1 alone: train a teacher in one language and save it."""
     from .loading import load_keras_encoder
@@ -76,7 +91,9 @@ def teach(output, **values):
 @click.option("--teacher", "teacher_path", required=True, help=ENCODER_HELP)
 @click.option("--teacher-language", default="en", show_default=True, help="the language the teacher is asked in")
 @click.option("--start", "start_path", help="the encoder the student starts from [default: the teacher]")
-@click.option("--output", required=True, type=click.Path(file_okay=False), help="folder for the student")
+@click.option(
+    "--output", required=True, type=click.Path(file_okay=False), callback=_writable, help="folder for the student"
+)
 def transfer(teacher_path, teacher_language, start_path, output, **values):
     """Stage 2 alone: train a student towards a fixed teacher and save it."""
     from .loading import load_encoder, load_keras_encoder
@@ -167,7 +184,9 @@ def _evaluations(models, values, split, units):
 @cli.command()
 @click.argument("model")
 @settings_options("", "data", "export")
-@click.option("--output", required=True, type=click.Path(file_okay=False), help="folder for the bundle")
+@click.option(
+    "--output", required=True, type=click.Path(file_okay=False), callback=_writable, help="folder for the bundle"
+)
 def export(model, output, **values):
     """Write MODEL's TFLite bundle, checked against MODEL on the data set's dev questions."""
     from .loading import load_keras_encoder
@@ -200,7 +219,7 @@ def bench(bundles, data, document_language, languages, threads, rounds, json_pat
     dataset.require(languages)
     from .export.benchmark import bench as measure
     from .export.benchmark import machine
-    from .export.bundle import load_bundle, size_of
+    from .export.runtime import load_bundle, size_of
     from .files import write_json
     from .pipeline import bench_texts
     from .progress import task
@@ -230,7 +249,11 @@ def bench(bundles, data, document_language, languages, threads, rounds, json_pat
 @click.option("--role", required=True, type=click.Choice(["question", "document"]))
 @click.option("--input", "input_path", required=True, type=click.Path(dir_okay=False), help='{"id", "text"} lines')
 @click.option(
-    "--output", required=True, type=click.Path(dir_okay=False), help=".npy, float32 (n, d), unit rows in order"
+    "--output",
+    required=True,
+    type=click.Path(dir_okay=False),
+    callback=_writable,
+    help=".npy, float32 (n, d), unit rows in order",
 )
 def encode(model, role, input_path, output):
     """Vectors of the texts in a JSON Lines file."""
@@ -277,12 +300,17 @@ def main(arguments=None):
     try:
         code = cli.main(arguments, prog_name="distill", standalone_mode=False)
         sys.exit(code if isinstance(code, int) else 0)
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.ctx.get_help())
+        sys.exit(2)
     except click.ClickException as error:
         _fail(error.format_message(), 2)
     except DistillError as error:
         _fail(str(error), error.exit_code)
     except (click.Abort, KeyboardInterrupt):
         _fail("interrupted", 130)
+    except ImportError as error:
+        _fail(f"{error}; install what is missing, or unset KERAS_BACKEND for TensorFlow", 1)
     except (OSError, MemoryError) as error:
         _fail(f"{type(error).__name__}: {error}", 1)
 

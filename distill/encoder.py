@@ -8,7 +8,7 @@ import numpy as np
 
 from . import __version__
 from .batching import by_length, pad
-from .errors import EncoderError
+from .errors import EncoderError, first_line
 from .files import read_json, write_aside, write_json
 from .tokenizer import Tokenizer
 
@@ -59,7 +59,7 @@ class KerasEncoder:
         try:
             model = keras.saving.load_model(folder / MODEL_FILE, compile=False)
         except (OSError, ValueError, TypeError, KeyError) as error:
-            reason = str(error).splitlines()[0]
+            reason = first_line(error)
             raise EncoderError(f"{folder / MODEL_FILE}: not a saved encoder: {reason}") from error
         name = read_json(folder / CARD_FILE)["name"] if (folder / CARD_FILE).is_file() else folder.name
         return cls(model, Tokenizer.load(folder / TOKENIZER_FILE), name)

@@ -31,3 +31,8 @@ class TrainingError(DistillError):
 
 class ExportError(DistillError):
     """The exported artefact is not what the student is."""
+
+
+def first_line(error):
+    """The first line of an error's text, or its type's name where it has none."""
+    return next(iter(str(error).strip().splitlines()), type(error).__name__)

@@ -7,7 +7,7 @@ import uuid
 from contextlib import contextmanager
 from pathlib import Path
 
-from .errors import DataError, InputError
+from .errors import DataError, InputError, first_line
 
 
 @contextmanager
@@ -18,20 +18,25 @@ def write_aside(path):
     Raises `InputError` when the parent folder cannot be made, or `path` is a folder that holds something.
     """
     path = Path(path)
-    if path.is_dir() and any(path.iterdir()):
-        raise InputError(f"{path} is a folder that is not empty; choose another name or remove it")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"cannot write {path}: {error.strerror}; choose a folder you may write to") from error
-    if not os.access(path.parent, os.W_OK):
-        raise InputError(f"cannot write {path}: no permission; choose a folder you may write to")
+    require_writable(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
     aside = path.parent / f".{path.name}.{uuid.uuid4().hex[:8]}"
     try:
         yield aside
         _move(aside, path)
     finally:
         _remove(aside)
+
+
+def require_writable(path):
+    """Raise `InputError` where `path` cannot be written: before the work, not after it."""
+    path = Path(path)
+    if path.is_dir() and any(path.iterdir()):
+        raise InputError(f"{path} is a folder that is not empty; choose another name or remove it")
+    parent = next(folder for folder in path.absolute().parents if folder.exists())
+    if not parent.is_dir() or not os.access(parent, os.W_OK):
+        reason = "no permission" if parent.is_dir() else f"{parent} is not a folder"
+        raise InputError(f"cannot write {path}: {reason}; choose a folder you may write to")
 
 
 def _move(aside, path):
@@ -75,6 +80,8 @@ def read_json(path):
         return json.loads(text)
     except json.JSONDecodeError as error:
         raise DataError(f"{path}: invalid JSON at line {error.lineno}, column {error.colno}: {error.msg}") from error
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"{path}: invalid JSON: {first_line(error)}") from error
 
 
 def read_jsonl(path):
@@ -91,6 +98,8 @@ def _parse_line(path, number, line):
         value = json.loads(line)
     except json.JSONDecodeError as error:
         raise DataError(f"{path}, line {number}: invalid JSON, column {error.colno}: {error.msg}") from error
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"{path}, line {number}: invalid JSON: {first_line(error)}") from error
     if not isinstance(value, dict):
         raise DataError(f"{path}, line {number}: expected a JSON object, got {type(value).__name__}")
     return value

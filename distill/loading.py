@@ -21,7 +21,7 @@ def load_encoder(source, threads=1):
     if is_hub(source):
         return HubEncoder(source)
     if (folder / "encoder.tflite").is_file():
-        from .export.bundle import load_bundle
+        from .export.runtime import load_bundle
 
         return load_bundle(folder, threads)
     return load_keras_encoder(source)
@@ -29,20 +29,27 @@ def load_encoder(source, threads=1):
 
 def load_keras_encoder(source):
     """One that can be trained or exported. Raises `EncoderError` for a bundle or a SavedModel."""
-    from .teachers.hub import is_hub
-
-    if is_hub(source) or (Path(source) / "encoder.tflite").is_file():
-        raise EncoderError(
-            f"{source}: a {'SavedModel' if is_hub(source) else 'bundle'} can be measured, searched with and teach "
-            "(distill transfer --teacher), but not be trained or exported; give a saved encoder or muse"
-        )
-    folder = None if source in NAMES else find_keras(source)
+    folder = require_keras(source)
     start()
     if folder:
         return KerasEncoder.load(folder)
     from .teachers.muse import load_muse
 
     return load_muse()
+
+
+def require_keras(source):
+    """The folder of an encoder that can be trained, None for one that has a name; else `EncoderError`."""
+    from .teachers.hub import is_hub
+
+    if source in NAMES:
+        return None
+    if is_hub(source) or (Path(source) / "encoder.tflite").is_file():
+        raise EncoderError(
+            f"{source}: a {'SavedModel' if is_hub(source) else 'bundle'} can be measured, searched with and teach "
+            "(distill transfer --teacher), but not be trained or exported; give a saved encoder or muse"
+        )
+    return find_keras(source)
 
 
 def find_keras(source):

@@ -9,8 +9,8 @@ from .config import as_dict, save_settings
 from .data import load_dataset
 from .errors import InputError
 from .evaluation import evaluate, evaluation_size
-from .files import write_json
-from .loading import load_keras_encoder
+from .files import require_writable, write_json
+from .loading import load_keras_encoder, require_keras
 from .progress import say, task
 from .report import write_report
 from .retrieval import UNITS
@@ -76,9 +76,11 @@ def prepare(settings, folder):
         settings.data.dataset, settings.data.document_language, settings.data.split_by, settings.seed
     )
     languages = chosen_languages(dataset, settings)
+    require_keras(settings.teacher.base)
     folder = Path(folder)
     if folder.exists() and any(folder.iterdir() if folder.is_dir() else [folder]):
         raise InputError(f"{folder} is there already; choose another --name or remove it")
+    require_writable(folder)
     return Run(settings, dataset, languages, folder, RunLog())
 
 
@@ -136,7 +138,8 @@ def execute(run):
 def finish(run, student):
     """Export, evaluate the artefact itself, and time it."""
     from .export.benchmark import bench, machine
-    from .export.bundle import export_bundle, load_bundle, size_of
+    from .export.bundle import export_bundle
+    from .export.runtime import load_bundle, size_of
 
     settings, folder = run.settings, run.folder / "bundle"
     with run.timed("export"), task("export", 1):

@@ -17,9 +17,9 @@ def max_passage(scores, document_of):
 
 
 def ranks(scores, gold):
-    """int `(q,)`: the rank, from 1, of each row's gold column. Ties count against the encoder."""
+    """int `(q,)`: the rank, from 1, of each row's gold column. Ties, and scores that are no number, count against."""
     own = np.take_along_axis(scores, gold[:, None], axis=1)
-    return (scores >= own).sum(axis=1)
+    return (~(scores < own)).sum(axis=1)
 
 
 def unit_ranks(questions, vectors, gold, document_of, unit, block=BLOCK):

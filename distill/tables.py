@@ -6,8 +6,8 @@ from rich.table import Table
 
 
 def _console():
-    console = Console(highlight=False)
-    return console if console.is_terminal else Console(highlight=False, width=160)
+    console = Console(highlight=False, emoji=False)
+    return console if console.is_terminal else Console(highlight=False, emoji=False, width=160)
 
 
 def _table(title, *columns):

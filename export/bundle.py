@@ -4,21 +4,11 @@ import shutil
 from pathlib import Path
 
 from .. import __version__
-from ..backend import hushed
-from ..errors import EncoderError
 from ..files import write_aside, write_json
 from . import encode
 from .parity import check_parity
+from .runtime import load_bundle, size_of
 from .tflite import convert
-
-
-def load_bundle(folder, threads=1):
-    """The bundle as an `Encoder`, through the `encode.py` that ships in it. Raises `EncoderError`."""
-    try:
-        with hushed():
-            return encode.Encoder(folder, threads)
-    except encode.BundleError as error:
-        raise EncoderError(str(error)) from error
 
 
 def export_bundle(student, folder, dataset, languages, settings, notes=None):
@@ -42,16 +32,6 @@ def export_bundle(student, folder, dataset, languages, settings, notes=None):
         write_json(aside / "config.json", {**config, "distill": __version__, "parity": parity, **(notes or {})})
         (aside / "README.md").write_text(readme(config, parity, size_of(aside), notes), encoding="utf-8")
     return parity
-
-
-def size_of(folder):
-    """Bytes on disk of the files in a folder, or of a file."""
-    folder = Path(folder)
-    return (
-        sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
-        if folder.is_dir()
-        else folder.stat().st_size
-    )
 
 
 def readme(config, parity, size, notes=None):

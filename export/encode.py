@@ -35,6 +35,12 @@ class Encoder:
         self._input = self._interpreter.get_input_details()[0]["index"]
         self._output = self._interpreter.get_output_details()[0]["index"]
         self._length = None
+        found = self._interpreter.get_output_details()[0]["shape"][-1]
+        if found != self.dimension:
+            raise BundleError(
+                f"{folder}: config.json says {self.dimension} dimensions, encoder.tflite has {found}; "
+                "export the bundle again"
+            )
 
     def tokenize(self, text):
         """A text's ids: bos, pieces, eos. Lone surrogates become U+FFFD."""
@@ -92,7 +98,8 @@ def _interpreter(path, threads):
         interpreter = Interpreter(model_path=str(path), num_threads=threads)
         interpreter.allocate_tensors()
     except (ValueError, RuntimeError) as error:
-        raise BundleError(f"{path}: the runtime cannot load it: {str(error).splitlines()[0]}") from error
+        reason = next(iter(str(error).splitlines()), type(error).__name__)
+        raise BundleError(f"{path}: the runtime cannot load it: {reason}") from error
     return interpreter
 
 
@@ -100,8 +107,18 @@ def main(arguments):
     if len(arguments) != 2:
         sys.exit("usage: python encode.py texts.jsonl vectors.npy")
     lines = Path(arguments[0]).read_text(encoding="utf-8").split("\n")
-    texts = [json.loads(line)["text"] for line in lines if line.strip()]
+    texts = [_text(number, line) for number, line in enumerate(lines, start=1) if line.strip()]
     np.save(arguments[1], Encoder().encode(texts))
+
+
+def _text(number, line):
+    try:
+        text = json.loads(line)["text"]
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise BundleError(f'line {number}: expected an object such as {{"id": "1", "text": "…"}}') from error
+    if not isinstance(text, str):
+        raise BundleError(f"line {number}: expected a string under 'text', got {type(text).__name__}")
+    return text
 
 
 if __name__ == "__main__":

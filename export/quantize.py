@@ -30,7 +30,7 @@ def quantize_rows(table):
     for start in range(0, len(table), BLOCK):
         rows = slice(start, start + BLOCK)
         scale = np.maximum(np.abs(table[rows]).max(axis=1, keepdims=True) / LEVELS, 2.0**-FRACTION_BITS)
-        fixed[rows] = np.round(scale * 2**FRACTION_BITS)
+        fixed[rows] = np.ceil(scale * 2**FRACTION_BITS)
         codes[rows] = np.clip(np.round(table[rows] / (fixed[rows] * 2.0**-FRACTION_BITS)) + ZERO, 0, 255)
     return codes, fixed
 

@@ -7,13 +7,16 @@ import keras
 from keras import ops
 
 from ..backend import hushed
-from ..errors import ExportError
+from ..errors import ExportError, first_line
 from ..students.ngram import Branch, Head, token_features
 from .quantize import ChannelDense, QuantizedTable, SplitDense
 
 
 def edge_model(model):
-    """An `NGramEncoder` as a functional model of one unpadded text: ids int32 `(1, t)` -> `(1, d)`."""
+    """An `NGramEncoder` as a functional model of one unpadded text: ids int32 `(1, t)` -> `(1, d)`.
+
+    Every layer is named: automatic names count up in a process, and the flatbuffer holds them.
+    """
     ids = keras.Input(batch_shape=(1, None), dtype="int32", name="ids")
     x = QuantizedTable(model.get_layer("embedding").get_weights()[0], name="table")(ids)
     features = token_features(
@@ -21,29 +24,30 @@ def edge_model(model):
     )
     # A count from the ids stays dynamic; one from the shape would be folded to the traced length.
     count = ops.sum(ops.cast(ops.greater_equal(ids, 0), "float32"), axis=1, keepdims=True)
-    pooled = EdgePooling(model.get_layer("pooling"))(features, count)
+    pooled = EdgePooling(model.get_layer("pooling"), name="pooling")(features, count)
     return keras.Model(ids, edge_head(model.get_layer("head"))(pooled), name="encoder")
 
 
 def edge_branch(branch):
     """A copy with quantised dense layers."""
-    copy = Branch(branch.order, branch.channels)
-    copy.projection, copy.norm = ChannelDense(branch.projection), edge_norm(branch.norm)
-    copy.first.dense, copy.second.dense = ChannelDense(branch.first.dense), ChannelDense(branch.second.dense)
+    copy = Branch(branch.order, branch.channels, name=branch.name)
+    copy.projection, copy.norm = ChannelDense(branch.projection, name="projection"), edge_norm(branch.norm)
+    for part, trained in ((copy.first, branch.first), (copy.second, branch.second)):
+        part.dense = ChannelDense(trained.dense, name="dense")
     return copy
 
 
 def edge_norm(norm):
-    copy = keras.layers.LayerNormalization(epsilon=norm.epsilon)
+    copy = keras.layers.LayerNormalization(epsilon=norm.epsilon, name=norm.name)
     copy.build(norm.gamma.shape)
     copy.set_weights(norm.get_weights())
     return copy
 
 
 def edge_head(head):
-    copy = Head(head.hidden, head.dimension)
+    copy = Head(head.hidden, head.dimension, name="head")
     for name in head.sizes:
-        setattr(copy, name, SplitDense(getattr(head, name)))
+        setattr(copy, name, SplitDense(getattr(head, name), name=name))
     return copy
 
 
@@ -52,7 +56,7 @@ class EdgePooling(keras.layers.Layer):
 
     def __init__(self, pooling, **kwargs):
         super().__init__(**kwargs)
-        self.dense, self.scale = ChannelDense(pooling.dense), pooling.scale
+        self.dense, self.scale = ChannelDense(pooling.dense, name="dense"), pooling.scale
 
     def call(self, features, count):
         return self.scale(ops.sum(self.dense(features), axis=1), count)
@@ -73,7 +77,7 @@ def convert(model):
         with hushed(), contextlib.redirect_stdout(io.StringIO()):
             content = _converted(tf, edge_model(model))
     except (tf.errors.OpError, RuntimeError, ValueError, TypeError) as error:
-        raise ExportError(f"TFLite conversion failed: {str(error).splitlines()[0]}") from error
+        raise ExportError(f"TFLite conversion failed: {first_line(error)}") from error
     return checked(content, model.vocabulary * model.width)
 
 

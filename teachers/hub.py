@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ..errors import EncoderError
+from ..errors import EncoderError, first_line
 from ..tokenizer import well_formed
 
 # Texts a call: long documents in one batch are padded to the longest.
@@ -46,7 +46,7 @@ class HubEncoder:
             output = self._call(tf.constant(texts))
         except (TypeError, ValueError, tf.errors.OpError) as error:
             raise EncoderError(
-                f"{self.source}: the SavedModel does not take a batch of strings: {_first(error)}"
+                f"{self.source}: the SavedModel does not take a batch of strings: {first_line(error)}"
             ) from error
         vectors = np.asarray(_tensor(output), dtype=np.float32)
         if vectors.ndim != 2:
@@ -61,7 +61,7 @@ def _load(source):
     try:
         module = hub.load(source)
     except Exception as error:  # hub raises whatever its resolver, urllib and TensorFlow raise
-        raise EncoderError(f"{source}: cannot be loaded as a SavedModel: {_first(error)}") from error
+        raise EncoderError(f"{source}: cannot be loaded as a SavedModel: {first_line(error)}") from error
     if callable(module):
         return module
     if "serving_default" in module.signatures:
@@ -73,7 +73,3 @@ def _tensor(output):
     if not isinstance(output, dict):
         return output
     return output.get("outputs", next(iter(output.values())))
-
-
-def _first(error):
-    return (str(error).strip() or type(error).__name__).splitlines()[0]

@@ -1,0 +1,691 @@
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import distill as package
+from distill import __version__
+from distill.cli import main
+
+ROOT = Path(package.__file__).resolve().parent.parent
+COMMANDS = ("run", "teach", "transfer", "evaluate", "compare", "export", "bench", "encode", "search")
+HEAVY = ("tensorflow", "keras", "numpy", "scipy", "matplotlib", "sentencepiece", "statsmodels", "bm25s", "jinja2")
+ONE_EPOCH = ["--bm25-epochs", "1", "--online-epochs", "1", "--epochs", "1"]
+TOPICS = ("river", "castle", "falcon", "violin", "comet", "harbour")
+
+
+@dataclass
+class Left:
+    """What a command left: its exit code and what it wrote."""
+
+    code: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def distill(capsys):
+    """Run a command in this process."""
+
+    def call(*arguments):
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as left:
+            main([str(argument) for argument in arguments])
+        return Left(left.value.code, *capsys.readouterr())
+
+    return call
+
+
+@pytest.fixture
+def refused(distill, monkeypatch, tmp_path):
+    """Run a command in an empty folder that has to refuse its input; returns the one line it says."""
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+
+    def call(*arguments):
+        before = listing(tmp_path)
+        left = distill(*arguments)
+        assert left.code == 2, left.err
+        assert_one_error(left.err)
+        assert left.out == ""
+        assert listing(tmp_path) == before
+        return left.err
+
+    return call
+
+
+def assert_one_error(text):
+    assert text.startswith("error: ") and text.endswith("\n") and text.count("\n") == 1, text
+
+
+def listing(folder):
+    return sorted(str(path) for path in folder.rglob("*"))
+
+
+def process(*arguments, module=("-m", "distill"), **options):
+    """Run a command in a process of its own, as on a user's machine."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    for name in ("TF_CPP_MIN_LOG_LEVEL", "GLOG_minloglevel"):
+        environment.pop(name, None)
+    command = [sys.executable, *module, *(str(argument) for argument in arguments)]
+    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=180, **options)
+
+
+def squad(language):
+    """Six articles of two paragraphs with two questions each; ids are shared by the languages."""
+    return {
+        "version": "1.1",
+        "data": [
+            {"title": f"The {topic}", "paragraphs": [paragraph(language, topic, part) for part in range(2)]}
+            for topic in TOPICS
+        ],
+    }
+
+
+def paragraph(language, topic, part):
+    asked = {"en": "What is known about", "de": "Was weiß man über"}[language]
+    return {
+        "context": f"Part {part} about the {topic}: it is old, and a {topic} of this kind is number {part}.",
+        "qas": [{"id": f"{topic}-{part}-{n}", "question": f"{asked} {topic} {part}, {n}?"} for n in range(2)],
+    }
+
+
+def ids():
+    return [f"{topic}-{part}-{n}" for topic in TOPICS for part in range(2) for n in range(2)]
+
+
+def write_data(folder, **files):
+    """A data set's folder; a value is JSON, or text as it stands."""
+    folder.mkdir(parents=True)
+    for name, value in files.items():
+        suffix = "jsonl" if name in ("documents", "questions") else "json"
+        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        (folder / f"{name}.{suffix}").write_text(text, encoding="utf-8")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    """English documents, questions in two languages, and only the splits train and dev."""
+    splits = {"train": ids()[:16], "dev": ids()[16:]}
+    return write_data(tmp_path_factory.mktemp("data") / "small", en=squad("en"), de=squad("de"), splits=splits)
+
+
+@pytest.fixture(scope="module")
+def bundle(tiny_folder, data, tmp_path_factory):
+    """What `distill export` writes."""
+    folder = tmp_path_factory.mktemp("bundles") / "bundle"
+    with pytest.raises(SystemExit) as left:
+        main(["export", str(tiny_folder), "--dataset", str(data), "--output", str(folder), "--max-drop", "100"])
+    assert left.value.code == 0
+    return folder
+
+
+@pytest.fixture
+def texts(tmp_path):
+    path = tmp_path / "texts.jsonl"
+    path.write_text('{"id": "1", "text": "What is known about the river?"}\n', encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="module")
+def tiny_encoder(tiny_folder):
+    from distill.encoder import KerasEncoder
+
+    return KerasEncoder.load(tiny_folder)
+
+
+# Help
+
+
+def test_help_is_there_for_every_command(distill):
+    for command in COMMANDS:
+        left = distill(command, "--help")
+        assert (left.code, left.err) == (0, "") and left.out.startswith(f"Usage: distill {command} ")
+
+
+def test_help_names_every_command(distill):
+    named = re.findall(r"^  (\w+) ", distill("--help").out.split("Commands:")[1], re.MULTILINE)
+    assert sorted(named) == sorted(COMMANDS)
+
+
+def test_help_shows_defaults_and_choices(distill):
+    shown = " ".join(distill("run", "--help").out.split())
+    assert "[triplet|contrastive]" in shown and "[default: 0.3]" in shown and "[default: muse]" in shown
+
+
+def test_the_version_is_the_packages(distill):
+    assert distill("--version").out.strip().endswith(__version__)
+
+
+def test_help_imports_nothing_heavy():
+    code = (
+        "import sys\nfrom distill.cli import main\n"
+        f"for command in {[[], *([command] for command in COMMANDS)]!r}:\n"
+        "    try: main([*command, '--help'])\n"
+        "    except SystemExit: pass\n"
+        "print('IMPORTED', *sorted({name.split('.')[0] for name in sys.modules}))"
+    )
+    imported = process(module=("-c", code)).stdout.split("IMPORTED")[1].split()
+    assert "click" in imported
+    assert not set(HEAVY) & set(imported)
+
+
+def test_help_takes_less_than_two_seconds():
+    seconds = []
+    # The best of three: the machine may be busy with something else.
+    for _ in range(3):
+        start = time.perf_counter()
+        assert process("--help").returncode == 0
+        seconds.append(time.perf_counter() - start)
+    assert min(seconds) < 2
+
+
+def test_no_command_at_all_is_not_the_help_squeezed_into_an_error(distill):
+    left = distill()
+    assert left.code in (0, 2)
+    assert not left.err.startswith("error: Usage:")
+
+
+# Usage that is refused
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["nope"], "No such command 'nope'"),
+        (["run", "--nope"], "No such option '--nope'"),
+        (["run", "extra"], "unexpected extra argument"),
+        (["run", "--loss", "cubic"], "'cubic' is not one of 'triplet', 'contrastive'"),
+        (["run", "--split-by", "page"], "'page' is not one of 'question', 'document'"),
+        (["run", "--epochs", "many"], "'many' is not a valid integer"),
+        (["run", "--epochs", "-1"], "student.epochs: expected a number from 0"),
+        (["run", "--margin", "2.5"], "teacher.margin: expected a number from 0.0 to 2.0, got 2.5"),
+        (["run", "--margin", "nan"], "teacher.margin: expected a number"),
+        (["run", "--seed", "-1"], "seed: expected a number from 0"),
+        (["run", "--min-cosine", "1.5"], "export.min_cosine: expected a number from -1.0 to 1.0"),
+        (["run", "--objectives", "qq,zz"], "student.objectives: expected some of qq, dd, dq"),
+        (["run", "--objectives", ""], "student.objectives: expected some of qq, dd, dq"),
+        (["run", "--teacher", "xx"], "no questions in xx: the data set sample has ar, de, "),
+        (["run", "--languages", "de,xx,yy"], "no questions in xx, yy: the data set sample has ar, de, "),
+        (["run", "--document-language", "xx"], "no questions in the documents' language xx"),
+        (["run", "--dataset", "nowhere"], "no such data set folder: nowhere; give a folder, or 'sample'"),
+        (["run", "--config", "nowhere.toml"], "nowhere.toml: cannot be read"),
+        (["teach", "--output", "out", "--dataset", "nowhere"], "no such data set folder: nowhere"),
+        (["teach"], "Missing option '--output'"),
+        (["teach", "--output", "out", "--teacher", "xx"], "no questions in xx"),
+        (["transfer", "--output", "out"], "Missing option '--teacher'"),
+        (["evaluate"], "Missing argument 'MODELS...'"),
+        (["evaluate", "muse", "--split", "final"], "'final' is not one of 'train', 'dev', 'test'"),
+        (["evaluate", "muse", "--unit", "word"], "'word' is not one of 'document', 'passage', 'maxp'"),
+        (["evaluate", "muse", "--languages", "xx"], "no questions in xx"),
+        (["compare", "muse"], "Missing argument 'B'"),
+        (["export", "muse"], "Missing option '--output'"),
+        (["bench"], "Missing argument 'BUNDLES...'"),
+        (["encode", "--model", "muse", "--input", "x", "--output", "y"], "Missing option '--role'"),
+        (["search", " \t", "--model", "muse"], "the question is empty; give a text"),
+        (["search", "Where?", "--model", "muse", "-k", "0"], "0 is not in the range x>=1"),
+        (["search", "Where?", "--model", "muse", "--dataset", "nowhere"], "no such data set folder: nowhere"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_wrong_usage_is_one_line(refused, arguments, said):
+    assert said in refused(*arguments)
+
+
+@pytest.mark.parametrize("rounds", ["0", "-3", "1.5"])
+def test_a_benchmark_needs_rounds(refused, bundle, rounds):
+    assert "'--rounds'" in refused("bench", bundle, "--rounds", rounds)
+
+
+# Models that are refused
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["run", "--base", "nowhere"],
+        ["teach", "--base", "nowhere", "--output", "out"],
+        ["transfer", "--teacher", "nowhere", "--output", "out"],
+        ["evaluate", "nowhere"],
+        ["compare", "nowhere", "nowhere"],
+        ["export", "nowhere", "--output", "out"],
+        ["search", "Where?", "--model", "nowhere"],
+    ],
+    ids=lambda value: value[0],
+)
+def test_an_unknown_model_is_named(refused, arguments):
+    assert "no such encoder: nowhere; give a run folder, a bundle, a saved encoder, or muse" in refused(*arguments)
+
+
+def test_an_unknown_model_to_encode_with_is_named(refused, texts):
+    said = refused("encode", "--model", "nowhere", "--role", "question", "--input", texts, "--output", "v.npy")
+    assert "no such encoder: nowhere" in said
+
+
+@pytest.mark.parametrize("arguments", [["run", "--base"], ["teach", "--output", "out", "--base"]])
+def test_a_bundle_cannot_be_trained(refused, bundle, arguments):
+    assert str(bundle) in refused(*arguments, bundle)
+
+
+def test_a_student_cannot_start_from_a_bundle(refused, bundle, tiny_folder):
+    said = refused("transfer", "--teacher", tiny_folder, "--start", bundle, "--output", "out")
+    assert str(bundle) in said
+
+
+def test_a_bundle_cannot_be_exported(refused, bundle):
+    assert str(bundle) in refused("export", bundle, "--output", "out")
+
+
+def test_a_folder_that_is_no_bundle_cannot_be_timed(refused, tiny_folder):
+    said = refused("bench", tiny_folder)
+    assert "no encoder.tflite in it; give a bundle or the run folder that holds one" in said
+
+
+def test_a_broken_bundle_is_named(refused, bundle, texts, tmp_path):
+    broken = shutil.copytree(bundle, tmp_path / "broken")
+    (broken / "config.json").write_text("{", encoding="utf-8")
+    encode = ("encode", "--model", broken, "--role", "question", "--input", texts, "--output", "v.npy")
+    for arguments in (("bench", broken), ("evaluate", broken), encode):
+        assert "config.json: not a bundle's config" in refused(*arguments)
+
+
+# Settings files that are refused
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("seed = [", "invalid TOML"),
+        ("[teacher]\nmargn = 0.1\n", "[teacher]: unknown setting 'margn'; did you mean margin?"),
+        ("[studnet]\nbeta = 0.1\n", "unknown setting 'studnet'; did you mean student?"),
+        ("seed = 1\nseed = 2\n", "invalid TOML"),
+        ("[teacher]\nmargin = 'wide'\n", "teacher.margin: expected a number, got 'wide'"),
+        ("[student]\nepochs = 1.5\n", "student.epochs: expected a whole number, got 1.5"),
+        ("[data]\nlanguages = ['de', 3]\n", "data.languages: expected a list of names"),
+        ("teacher = 3\n", "expected a table [teacher]"),
+    ],
+)
+def test_a_bad_config_says_what_is_wrong(refused, tmp_path, content, said):
+    path = tmp_path / "settings.toml"
+    path.write_text(content, encoding="utf-8")
+    assert said in refused("run", "--config", path)
+
+
+def test_a_flag_wins_over_the_config(refused, tmp_path):
+    path = tmp_path / "settings.toml"
+    path.write_text("[data]\ndataset = 'from-the-config'\n", encoding="utf-8")
+    assert "from-the-config" in refused("run", "--config", path)
+    assert "from-the-flag" in refused("run", "--config", path, "--dataset", "from-the-flag")
+
+
+# Data that is refused
+
+
+def broken(change, language="en"):
+    """The files of a data set after `change` was made to one language's articles."""
+    files = {"en": squad("en"), "de": squad("de")}
+    change(files[language]["data"])
+    return files
+
+
+def first_qas(articles):
+    return articles[0]["paragraphs"][0]["qas"]
+
+
+DOCUMENT = '{"id": "d", "title": "t", "passages": ["text"]}\n'
+BAD_DATA = {
+    "nothing": ({}, "no en.json with the documents; found no language file at all"),
+    "no document language": ({"de": squad("de")}, "no en.json with the documents; found de"),
+    "no JSON": ({"en": '{"data": [\n'}, "en.json: invalid JSON at line 2, column 1"),
+    "no object": ({"en": []}, "en.json: expected a SQuAD v1.1 object with 'data', got list"),
+    "no SQuAD": ({"en": {"articles": []}}, "en.json: expected SQuAD v1.1 format, a list of objects under 'data'"),
+    "no questions": ({"en": {"data": []}}, "language en has no questions"),
+    "duplicate id": (
+        broken(lambda articles: first_qas(articles)[1].update(id="river-0-0"), "de"),
+        "de.json: question river-0-0: duplicate id in language de",
+    ),
+    "empty question": (
+        broken(lambda articles: first_qas(articles)[1].update(question="  ")),
+        "en.json, question river-0-1: expected a non-empty string under 'question'",
+    ),
+    "empty passage": (
+        broken(lambda articles: articles[0]["paragraphs"][1].update(context="")),
+        "en.json, article 0, paragraph 1: expected a non-empty string under 'context'",
+    ),
+    "question without passage": (
+        broken(lambda articles: first_qas(articles).append({"id": "lost", "question": "Where am I?"}), "de"),
+        "de.json: question lost has no passage: the id is not in en.json",
+    ),
+    "empty split": (
+        {"en": squad("en"), "splits": {"train": ids(), "dev": []}},
+        "the split leaves dev empty",
+    ),
+    "empty split in a language": (
+        broken(lambda articles: articles.pop(), "de") | {"splits": {"train": ids()[:20], "dev": ids()[20:]}},
+        "the split leaves dev empty in language de",
+    ),
+    "no dev split": ({"en": squad("en"), "splits": {"train": ids()}}, "splits.json: the split dev is missing"),
+    "in two splits": (
+        {"en": squad("en"), "splits": {"train": ids(), "dev": ids()[:1]}},
+        "splits.json: question river-0-0 is in both train and dev",
+    ),
+    "split of no ids": ({"en": squad("en"), "splits": {"train": [{}], "dev": [["x"]]}}, "splits.json"),
+    "too few for a split": (
+        {"en": {"data": [{"title": "t", "paragraphs": [paragraph("en", "river", 0)]}]}},
+        "empty",
+    ),
+    "lines without questions": ({"documents": DOCUMENT}, "questions.jsonl: cannot be read"),
+    "line of another passage": (
+        {"documents": DOCUMENT, "questions": '{"id": "q", "language": "en", "text": "Who?", "passage": "e/0"}\n'},
+        "questions.jsonl, line 1: question q names passage e/0, which documents.jsonl lacks",
+    ),
+    "line that is no JSON": ({"documents": DOCUMENT + "{oops\n", "questions": ""}, "documents.jsonl, line 2: invalid"),
+}
+
+
+@pytest.mark.parametrize("kind", BAD_DATA)
+def test_bad_data_is_refused_with_its_place(refused, tmp_path, tiny_folder, kind):
+    files, said = BAD_DATA[kind]
+    folder = write_data(tmp_path / "data", **files)
+    assert said in refused("run", "--dataset", folder, "--base", tiny_folder)
+
+
+def test_a_split_that_the_data_lacks_is_named(refused, data, tiny_folder):
+    said = refused("evaluate", tiny_folder, "--dataset", data, "--split", "test")
+    assert "the data set small has no split test; it has train, dev" in said
+
+
+@pytest.mark.parametrize("command", ["bench", "search"])
+def test_other_commands_check_the_data_too(refused, tmp_path, bundle, command):
+    folder = write_data(tmp_path / "data", **BAD_DATA["duplicate id"][0])
+    arguments = {"bench": ["bench", bundle, "--data"], "search": ["search", "Where?", "--model", bundle, "--dataset"]}
+    assert "duplicate id" in refused(*arguments[command], folder)
+
+
+def test_languages_of_a_benchmark_have_to_be_there(refused, bundle, data):
+    assert "no questions in fr" in refused("bench", bundle, "--data", data, "--languages", "de, fr")
+
+
+# Texts that are refused
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("", "no texts in it; write one object a line"),
+        ("\n \n", "no texts in it"),
+        ('{"id": "1", "text": "a"}\n{"id": \n', "line 2: invalid JSON"),
+        ('{"id": "1", "text": "a"}\n\n["b"]\n', "line 3: expected a JSON object, got list"),
+        ('{"id": "1", "text": "  "}\n', "line 1: expected a non-empty string under 'text'"),
+        ('{"id": "1"}\n', "line 1: expected a non-empty string under 'text', got None"),
+        ('{"id": "1", "text": 5}\n', "line 1: expected a non-empty string under 'text', got 5"),
+        ('{"text": "a"}\n', "line 1: missing id"),
+        ('{"id": "1", "text": "a"}\n{"id": "1", "text": "b"}\n', "line 2: duplicate id '1'"),
+        ('{"id": ["1"], "text": "a"}\n', "line 1: "),
+        ("[" * 100_000, "line 1: "),
+        ("1" * 5000, "line 1: "),
+    ],
+    ids=lambda value: repr(value[:40]),
+)
+def test_bad_texts_are_refused_with_their_line(refused, tmp_path, tiny_folder, content, said):
+    path = tmp_path / "bad.jsonl"
+    path.write_text(content, encoding="utf-8")
+    error = refused("encode", "--model", tiny_folder, "--role", "question", "--input", path, "--output", "v.npy")
+    assert "bad.jsonl" in error and said in error
+
+
+def test_texts_that_are_not_there_are_refused(refused, tiny_folder):
+    arguments = ("--model", tiny_folder, "--role", "question", "--input", "none.jsonl", "--output", "v.npy")
+    assert "none.jsonl: cannot be read" in refused("encode", *arguments)
+
+
+def test_a_wrong_role_is_refused(refused, tiny_folder, texts):
+    error = refused("encode", "--model", tiny_folder, "--role", "answer", "--input", texts, "--output", "v.npy")
+    assert "'answer' is not one of 'question', 'document'" in error
+
+
+# Places that are refused
+
+
+def test_an_earlier_run_is_not_overwritten(refused, tmp_path, tiny_folder):
+    earlier = tmp_path / "runs" / "first"
+    earlier.mkdir(parents=True)
+    (earlier / "metrics.json").write_text("{}", encoding="utf-8")
+    said = refused("run", "--base", tiny_folder, "--runs", tmp_path / "runs", "--name", "first")
+    assert "first is there already; choose another --name or remove it" in said
+
+
+@pytest.mark.parametrize("command", ["export", "teach", "transfer"])
+def test_a_folder_of_something_else_is_not_replaced(refused, tmp_path, tiny_folder, data, command):
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "letter.txt").write_text("Dear", encoding="utf-8")
+    arguments = {
+        "export": ["export", tiny_folder],
+        "teach": ["teach", "--base", tiny_folder, "--bm25-epochs", "0", "--online-epochs", "0"],
+        "transfer": ["transfer", "--teacher", tiny_folder, "--epochs", "0"],
+    }
+    said = refused(*arguments[command], "--dataset", data, "--output", tmp_path / "mine")
+    assert "mine is a folder that is not empty" in said
+    assert (tmp_path / "mine" / "letter.txt").read_text(encoding="utf-8") == "Dear"
+
+
+def test_a_place_that_cannot_be_written_is_refused_before_the_work(refused, tmp_path, tiny_folder, texts, data):
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    encode = ("encode", "--model", tiny_folder, "--role", "question", "--input", texts)
+    assert "cannot write" in refused(*encode, "--output", tmp_path / "file" / "v.npy")
+    teach = ("teach", "--base", tiny_folder, "--dataset", data, "--bm25-epochs", "1", "--online-epochs", "0")
+    assert "cannot write" in refused(*teach, "--output", tmp_path / "file" / "teacher")
+
+
+def test_a_run_under_a_file_is_refused(refused, tmp_path, tiny_folder):
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    refused("run", "--base", tiny_folder, "--runs", tmp_path / "file" / "runs")
+
+
+# Failures
+
+
+def test_an_artefact_that_differs_fails_and_leaves_nothing(distill, tiny_folder, data, tmp_path):
+    left = distill("export", tiny_folder, "--dataset", data, "--output", tmp_path / "out", "--min-cosine", "1.0")
+    assert left.code == 1
+    assert_one_error(left.err)
+    assert "the exported encoder differs from the student" in left.err
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(("raised", "code"), [("InputError", 2), ("TrainingError", 1), ("ExportError", 1)])
+def test_each_error_has_its_exit_code(distill, monkeypatch, raised, code):
+    from distill import data, errors
+
+    def fail(*arguments, **options):
+        raise getattr(errors, raised)("first line\n  and   \ud800 second")
+
+    monkeypatch.setattr(data, "load_dataset", fail)
+    left = distill("search", "Where?", "--model", "muse")
+    assert (left.code, left.err) == (code, "error: first line and ? second\n")
+
+
+def test_a_full_disk_is_a_failure_of_one_line(distill, monkeypatch):
+    from distill import data
+
+    def fail(*arguments, **options):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(data, "load_dataset", fail)
+    left = distill("search", "Where?", "--model", "muse")
+    assert (left.code, left.err) == (1, "error: OSError: [Errno 28] No space left on device\n")
+
+
+# What succeeds
+
+
+def test_export_writes_a_bundle(bundle):
+    assert sorted(path.name for path in bundle.iterdir()) == [
+        "README.md",
+        "config.json",
+        "encode.py",
+        "encoder.tflite",
+        "tokenizer.model",
+    ]
+    assert [path.name for path in bundle.parent.iterdir()] == ["bundle"]
+
+
+def test_encode_writes_unit_rows_in_order(distill, tiny_folder, tiny_encoder, tmp_path):
+    # Of many lengths, and not sorted by them, since the encoder groups texts by length.
+    asked = [" ".join(["river castle"] * n) + f" {n}?" for n in (30, 1, 7, 400, 2, 90, 3)] + ["多瑙河", "नील", "\ud800"]
+    path, output = tmp_path / "texts.jsonl", tmp_path / "deep" / "vectors.npy"
+    lines = [json.dumps({"id": number, "text": text}) for number, text in enumerate(asked)]
+    path.write_text("\n".join(lines), encoding="utf-8")
+    left = distill("encode", "--model", tiny_folder, "--role", "document", "--input", path, "--output", output)
+    assert (left.code, left.out) == (0, "")
+    assert left.err.endswith(f"{output}: 10 vectors of 16\n")
+    vectors = np.load(output)
+    assert (vectors.dtype, vectors.shape) == (np.float32, (10, 16))
+    assert np.linalg.norm(vectors, axis=1) == pytest.approx(np.ones(10), abs=1e-5)
+    alone = np.concatenate([tiny_encoder.encode([text]) for text in asked])
+    assert vectors == pytest.approx(alone, abs=1e-5)
+    assert [entry.name for entry in output.parent.iterdir()] == ["vectors.npy"]
+
+
+def test_encode_replaces_an_earlier_file(distill, bundle, texts, tmp_path):
+    output = tmp_path / "vectors.npy"
+    output.write_bytes(b"old")
+    assert distill("encode", "--model", bundle, "--role", "question", "--input", texts, "--output", output).code == 0
+    assert np.load(output).shape == (1, 16)
+
+
+def test_search_prints_the_nearest_passages(distill, tiny_folder, tiny_encoder, data):
+    question = "What is known about the falcon?"
+    left = distill("search", question, "--model", tiny_folder, "--dataset", data, "-k", "3")
+    passages = [p["context"] for article in squad("en")["data"] for p in article["paragraphs"]]
+    scores = tiny_encoder.encode([question])[0] @ tiny_encoder.encode(passages).T
+    nearest = [passages[row] for row in np.argsort(-scores)[:3]]
+    assert left.code == 0
+    assert [line.strip() for line in left.out.splitlines()[1::2]] == nearest
+    assert left.out.startswith(f"1. {scores.max():.3f}  The ")
+
+
+def test_search_prints_no_more_than_there_is(distill, bundle, data):
+    left = distill("search", "Where?", "--model", bundle, "--dataset", data, "-k", "1000")
+    assert (left.code, len(left.out.splitlines())) == (0, 2 * 12)
+
+
+def p_at_1(encoder, language):
+    """Of dev, one vector a passage, by NumPy alone."""
+    paragraphs = [part for article in squad(language)["data"] for part in article["paragraphs"]]
+    contexts = [part["context"] for article in squad("en")["data"] for part in article["paragraphs"]]
+    dev = set(ids()[16:])
+    asked = [(qa["question"], row) for row, part in enumerate(paragraphs) for qa in part["qas"] if qa["id"] in dev]
+    scores = encoder.encode([text for text, _ in asked]) @ encoder.encode(contexts).T
+    return np.mean(scores.argmax(axis=1) == [row for _, row in asked])
+
+
+def test_evaluate_measures_every_model_and_language(distill, tiny_folder, tiny_encoder, bundle, data, tmp_path):
+    path = tmp_path / "figures.json"
+    left = distill("evaluate", tiny_folder, bundle, "--dataset", data, "--unit", "passage", "--json", path)
+    first, second = json.loads(path.read_text(encoding="utf-8"))
+    assert left.code == 0 and "unit passage, dev" in left.out
+    assert (first["model"], second["model"], first["split"]) == (str(tiny_folder), str(bundle), "dev")
+    assert list(first["metrics"]) == ["passage"]
+    for language in ("de", "en"):
+        assert first["metrics"]["passage"][language]["questions"] == 8
+        assert first["metrics"]["passage"][language]["p@1"] == pytest.approx(p_at_1(tiny_encoder, language))
+
+
+def test_an_encoder_does_not_differ_from_itself(distill, bundle, data, tmp_path):
+    path = tmp_path / "test.json"
+    left = distill("compare", bundle, bundle, "--dataset", data, "--languages", "de", "--json", path)
+    found = json.loads(path.read_text(encoding="utf-8"))
+    assert left.code == 0 and "(A) against" in left.out
+    assert list(found["mcnemar"]) == ["document", "passage", "maxp"]
+    row = found["mcnemar"]["maxp"]["de"]
+    assert (row["only_a"], row["only_b"], row["p"], row["significant"]) == (0, 0, 1.0, False)
+
+
+def test_bench_times_bundles(distill, bundle, data, tmp_path):
+    path = tmp_path / "times.json"
+    left = distill("bench", bundle, "--data", data, "--languages", "de", "--rounds", "2", "--json", path)
+    found = json.loads(path.read_text(encoding="utf-8"))
+    assert left.code == 0 and "ms a query" in left.out
+    assert (found["queries"], found["rounds"], found["threads"], found["languages"]) == (8, 2, 1, ["de"])
+    row = found["bundles"][str(bundle)]
+    assert row["bytes"] == sum(entry.stat().st_size for entry in bundle.iterdir())
+    assert 0 < row["median_ms"] <= row["p99_ms"]
+
+
+def test_teach_saves_a_teacher(distill, tiny_folder, tiny_encoder, data, tmp_path):
+    from distill.encoder import KerasEncoder
+
+    arguments = ["--dataset", data, "--teacher", "de", "--base", tiny_folder, "--output", tmp_path / "teacher"]
+    # Without an epoch the teacher is the base.
+    left = distill("teach", *arguments, "--bm25-epochs", "0", "--online-epochs", "0")
+    assert left.code == 0 and left.err.endswith(f"teacher: {tmp_path / 'teacher'}\n")
+    texts = ["What is a castle?", "Was ist eine Burg?"]
+    assert KerasEncoder.load(tmp_path / "teacher").encode(texts) == pytest.approx(tiny_encoder.encode(texts), abs=1e-6)
+
+
+def test_transfer_trains_a_student_towards_a_bundle(distill, tiny_folder, tiny_encoder, bundle, data, tmp_path):
+    from distill.encoder import KerasEncoder
+
+    arguments = ["--dataset", data, "--teacher", bundle, "--start", tiny_folder, "--output", tmp_path / "student"]
+    left = distill("transfer", *arguments, "--epochs", "1")
+    assert left.code == 0 and left.err.endswith(f"student: {tmp_path / 'student'}\n")
+    student = KerasEncoder.load(tmp_path / "student")
+    assert (student.name, student.dimension) == ("student", 16)
+    assert [path.name for path in tmp_path.iterdir()] == ["student"]
+
+
+# In a process of its own
+
+
+def test_a_refusal_in_a_process_of_its_own(tmp_path):
+    done = process("run", "--dataset", "nowhere", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert_one_error(done.stderr)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_bundle_is_used_without_a_word_from_tensorflow(bundle, texts, tmp_path):
+    output = tmp_path / "vectors.npy"
+    done = process("encode", "--model", bundle, "--role", "question", "--input", texts, "--output", output)
+    assert done.returncode == 0 and output.is_file()
+    lines = done.stderr.splitlines()
+    assert len(lines) == 2, done.stderr
+    assert lines[0].startswith("encode: ") and lines[1] == f"{output}: 1 vectors of 16"
+
+
+def test_a_broken_bundle_is_one_line_in_a_process_of_its_own(bundle, texts, tmp_path):
+    broken = shutil.copytree(bundle, tmp_path / "broken")
+    (broken / "encoder.tflite").write_bytes((bundle / "encoder.tflite").read_bytes()[:20_000])
+    output = tmp_path / "vectors.npy"
+    done = process("encode", "--model", broken, "--role", "question", "--input", texts, "--output", output)
+    assert done.returncode == 2 and not output.exists()
+    assert_one_error(done.stderr)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="sends SIGINT")
+def test_an_interrupt_leaves_130_and_one_line(tiny_folder, tmp_path):
+    # A shell's background job ignores SIGINT and so would the child.
+    code = "import runpy, signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
+    code += "runpy.run_module('distill', run_name='__main__')"
+    arguments = ["run", "--base", tiny_folder, "--languages", "de", *ONE_EPOCH, "--runs", tmp_path / "runs"]
+    command = [sys.executable, "-c", code, *(str(argument) for argument in arguments)]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    with subprocess.Popen(command, env=environment, stdout=-1, stderr=-1, text=True) as child:
+        first = child.stderr.readline()
+        child.send_signal(signal.SIGINT)
+        out, rest = child.communicate(timeout=120)
+    assert first == "sample: 48 documents, 144 passages, questions in en, de\n"
+    assert (child.returncode, out) == (130, "")
+    assert [line for line in rest.splitlines() if line] == ["error: interrupted"]
+    assert not [path for path in tmp_path.rglob("*") if path.name.startswith(".")]

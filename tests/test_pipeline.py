@@ -1,0 +1,244 @@
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from distill.cli import main
+from distill.config import Settings
+from distill.data import Dataset, Passage, Question
+from distill.errors import ConfigError, DataError, InputError
+from distill.pipeline import Run, bench_texts, chosen_languages, prepare
+from distill.runlog import RunLog
+
+SMALL = ["--bm25-epochs", "1", "--online-epochs", "1", "--epochs", "1", "--min-cosine", "0.9", "--max-drop", "100"]
+
+
+def distill(*arguments):
+    with pytest.raises(SystemExit) as left:
+        main([str(argument) for argument in arguments])
+    assert left.value.code == 0
+
+
+def read(path):
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    return tmp_path_factory.mktemp("runs")
+
+
+@pytest.fixture(scope="module")
+def folder(tiny_folder, runs):
+    """What the whole job leaves."""
+    distill("run", "--languages", "de,ru", "--base", tiny_folder, *SMALL, "--runs", runs, "--name", "first")
+    return runs / "first"
+
+
+@pytest.fixture(scope="module")
+def metrics(folder):
+    return read(folder / "metrics.json")
+
+
+def p_at_1(encoder, dataset, language, split):
+    """Of one vector a document, by NumPy alone."""
+    asked = [dataset.questions[language][id] for id in dataset.splits[split]]
+    texts = [" ".join(p.text for p in dataset.passages if p.document == d) for d in range(len(dataset.titles))]
+    scores = encoder.encode([q.text for q in asked]) @ encoder.encode(texts, "document").T
+    return np.mean(scores.argmax(axis=1) == [dataset.passages[q.passage].document for q in asked])
+
+
+def test_a_run_leaves_all_it_made(folder):
+    assert sorted(path.name for path in folder.iterdir()) == [
+        "bundle",
+        "config.toml",
+        "log.jsonl",
+        "metrics.json",
+        "report.html",
+        "student",
+        "teacher",
+    ]
+
+
+def test_nothing_is_left_beside_a_run(folder, runs):
+    assert [path.name for path in runs.iterdir()] == ["first"]
+
+
+def test_four_encoders_are_measured_on_dev_and_test(metrics):
+    assert list(metrics["splits"]) == ["dev", "test"]
+    for split in metrics["splits"].values():
+        assert list(split["encoders"]) == list(split["mean_p@1"]) == ["base", "teacher", "student", "bundle"]
+        for units in split["encoders"].values():
+            assert list(units) == ["document", "passage", "maxp"]
+            assert all(list(by_language) == ["en", "de", "ru"] for by_language in units.values())
+
+
+def test_the_mean_is_over_the_other_languages(metrics):
+    assert metrics["mean_over"] == ["de", "ru"]
+    for split in metrics["splits"].values():
+        for name, units in split["encoders"].items():
+            for unit, figures in units.items():
+                expected = (figures["de"]["p@1"] + figures["ru"]["p@1"]) / 2
+                assert split["mean_p@1"][name][unit] == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("name", ["base", "teacher", "student", "bundle"])
+def test_a_figure_is_of_the_encoder_that_is_named(name, metrics, folder, tiny_folder, sample):
+    from distill.loading import load_encoder
+
+    encoder = load_encoder(tiny_folder if name == "base" else folder / name)
+    figures = metrics["splits"]["test"]["encoders"][name]["document"]
+    for language in ("en", "de", "ru"):
+        assert figures[language]["p@1"] == pytest.approx(p_at_1(encoder, sample, language, "test"))
+
+
+def test_both_stages_trained(folder, tiny_folder):
+    from distill.loading import load_encoder
+
+    texts = ["Where does the Danube end?"]
+    base, teacher, student = (load_encoder(path).encode(texts) for path in (tiny_folder, folder / "teacher", folder))
+    assert np.abs(base - teacher).max() > 1e-4 and np.abs(teacher - student).max() > 1e-4
+
+
+def test_the_student_is_tested_against_base_and_teacher(metrics):
+    for split in metrics["splits"].values():
+        assert list(split["mcnemar"]) == ["student against base", "student against teacher"]
+        rows = split["mcnemar"]["student against base"]["maxp"]
+        assert rows["de"]["a"] == split["encoders"]["student"]["maxp"]["de"]["p@1"]
+        assert rows["de"]["b"] == split["encoders"]["base"]["maxp"]["de"]["p@1"]
+
+
+def test_the_bundle_is_weighed_checked_and_timed(metrics, folder, sample):
+    assert metrics["bundle_bytes"] == sum(path.stat().st_size for path in (folder / "bundle").iterdir())
+    assert metrics["parity"]["texts"] == 3 * len(sample.splits["dev"])
+    assert metrics["parity"]["cosine_min"] >= 0.9
+    query = metrics["timings"]["query"]
+    assert query["queries"] == 3 * len(sample.splits["dev"]) and query["threads"] == 1
+    assert 0 < query["median_ms"] <= query["p95_ms"] <= query["p99_ms"]
+
+
+def test_the_data_is_described(metrics, sample):
+    assert metrics["dataset"] == {
+        "name": "sample",
+        "documents": 48,
+        "passages": len(sample.passages),
+        "splits": {split: len(ids) for split, ids in sample.splits.items()},
+    }
+
+
+def test_every_stage_is_timed(metrics):
+    named = {"load base", "teacher", "student", "export", "query"}
+    assert named | {f"evaluate {name}" for name in ("base", "teacher", "student", "bundle")} == set(metrics["timings"])
+
+
+def test_the_log_tells_what_happened_in_order(folder):
+    rows = [json.loads(line) for line in (folder / "log.jsonl").read_text(encoding="utf-8").splitlines()]
+    events = [(row["event"], row.get("encoder", row.get("step"))) for row in rows]
+    stages = [name for number, (name, _) in enumerate(events) if number == 0 or events[number - 1][0] != name]
+    assert stages == ["evaluation", "teacher", "evaluation", "student", "evaluation", "done"]
+    assert [row["seconds"] for row in rows] == sorted(row["seconds"] for row in rows)
+    # Before the first step, and after each epoch: two of the teacher's and one of the student's.
+    assert sum(row["event"] == "teacher" for row in rows) == 3 and sum(row["event"] == "student" for row in rows) == 2
+
+
+def test_the_bundle_says_where_it_comes_from(folder):
+    config = read(folder / "bundle" / "config.json")
+    assert {key: config[key] for key in ("dataset", "languages", "teacher", "seed")} == {
+        "dataset": "sample",
+        "languages": ["en", "de", "ru"],
+        "teacher": "en",
+        "seed": 0,
+    }
+
+
+def test_the_report_shows_the_run(folder):
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    assert "<svg" in page and "student" in page
+
+
+def test_a_run_repeats_from_its_config(folder, metrics, runs):
+    distill("run", "--config", folder / "config.toml", "--runs", runs, "--name", "second")
+    again = read(runs / "second" / "metrics.json")
+    assert {**again, "timings": None} == {**metrics, "timings": None}
+    assert (runs / "second" / "config.toml").read_bytes() == (folder / "config.toml").read_bytes()
+
+
+def settings_for(teacher="en", languages=(), dataset="sample"):
+    settings = Settings()
+    settings.teacher.language, settings.data.languages, settings.data.dataset = teacher, languages, str(dataset)
+    return settings
+
+
+def test_preparing_writes_nothing(tmp_path):
+    run = prepare(settings_for(languages=("de",)), tmp_path / "runs" / "new")
+    assert (run.languages, run.folder) == (("en", "de"), tmp_path / "runs" / "new")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_earlier_run_is_not_overwritten(tmp_path):
+    (tmp_path / "old").mkdir()
+    (tmp_path / "old" / "metrics.json").write_text("{}", encoding="utf-8")
+    with pytest.raises(InputError, match="old is there already; choose another --name or remove it"):
+        prepare(settings_for(), tmp_path / "old")
+
+
+def test_a_file_in_the_runs_place_is_not_overwritten(tmp_path):
+    (tmp_path / "old").write_text("mine", encoding="utf-8")
+    with pytest.raises(InputError, match="old is there already"):
+        prepare(settings_for(), tmp_path / "old")
+
+
+def test_an_empty_folder_is_taken(tmp_path):
+    assert prepare(settings_for(), tmp_path).folder == tmp_path
+
+
+def test_data_that_is_not_there_is_refused_first(tmp_path):
+    with pytest.raises(DataError, match="no such data set folder"):
+        prepare(settings_for(dataset=tmp_path / "nowhere"), tmp_path / "run")
+
+
+def test_a_setting_out_of_range_is_refused_first(tmp_path):
+    settings = settings_for()
+    settings.student.beta = -1.0
+    with pytest.raises(ConfigError, match="student.beta"):
+        prepare(settings, tmp_path / "run")
+
+
+def test_the_teachers_language_comes_first_and_once(sample):
+    assert chosen_languages(sample, settings_for("ru", ("ru", "en", "de"))) == ("ru", "de", "en")
+    assert chosen_languages(sample, settings_for("ru", ("de",))) == ("ru", "de")
+
+
+def test_all_languages_by_default(sample):
+    assert chosen_languages(sample, settings_for("hi")) == ("hi", "ar", "de", "el", "en", "es", "ru", "th", "vi", "zh")
+
+
+@pytest.mark.parametrize("settings", [settings_for("xx"), settings_for("en", ("de", "xx"))])
+def test_a_language_that_the_data_lacks_is_named(sample, settings):
+    with pytest.raises(DataError, match="no questions in xx: the data set sample has ar, de, "):
+        chosen_languages(sample, settings)
+
+
+def test_the_mean_is_over_the_teachers_language_when_it_is_alone(sample):
+    assert Run(settings_for("en"), sample, ("en",), Path("x"), RunLog()).other_languages == ("en",)
+    assert Run(settings_for("en"), sample, ("en", "de"), Path("x"), RunLog()).other_languages == ("de",)
+
+
+@pytest.fixture
+def asked():
+    """Two languages, two dev questions each and one for training; no test split."""
+    questions = {lang: {id: Question(id, lang, f"{lang} {id}", 0) for id in "abc"} for lang in ("de", "en")}
+    return Dataset("asked", "en", ("t",), (Passage("p", "text", 0),), questions, {"train": ("c",), "dev": ("b", "a")})
+
+
+def test_the_benchmark_asks_dev_questions_of_all_languages_in_turn(asked):
+    assert bench_texts(asked, ("en", "de")) == ["en b", "de b", "en a", "de a"]
+
+
+def test_the_benchmark_asks_no_more_than_it_is_told(asked):
+    assert bench_texts(asked, ("en", "de"), most=3) == ["en b", "de b", "en a"]
+
+
+def test_a_sealed_split_is_not_measured(asked):
+    assert Run(settings_for(), asked, ("en",), Path("x"), RunLog()).splits == ["dev"]
