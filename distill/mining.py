@@ -5,6 +5,7 @@ import unicodedata
 import bm25s
 import numpy as np
 
+from .errors import DataError
 from .retrieval import top_k
 
 # A negative is drawn from this many times the wanted number of the hardest candidates.
@@ -39,8 +40,11 @@ def bm25_negatives(queries, passages, forbidden, n, seed=0, stopwords="en"):
 
     Drawn with `seed` from the `POOL * n` best by BM25. Karpukhin et al. (2020), section 3.2; CL-ReLKT, section 3.1.
     """
+    known = _words(passages, stopwords)
+    if not any(known):
+        raise DataError("BM25 finds no words in the passages; use --bm25-epochs 0")
     retriever = bm25s.BM25()
-    retriever.index(_words(passages, stopwords), show_progress=False)
+    retriever.index(known, show_progress=False)
     candidates = np.full((len(queries), POOL * n), -1, dtype=np.int64)
     blocked = _sets(forbidden, len(queries))
     for row, words in enumerate(_words(queries, stopwords)):

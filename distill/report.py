@@ -37,7 +37,7 @@ def write_report(path, metrics, rows):
 def bar_chart(metrics, split, unit):
     """P@1 by language, one bar an encoder, as SVG text."""
     figures, languages = metrics["splits"][split]["encoders"], metrics["languages"]
-    figure, axes = _figure(1.1 + 0.75 * len(languages), 3)
+    figure, axes = _figure(max(4.5, 1.1 + 0.75 * len(languages)), 3)
     for place, name in enumerate(ENCODERS):
         heights = [100 * figures[name][unit][language]["p@1"] for language in languages]
         positions = [number + 0.2 * (place - 1.5) for number in range(len(languages))]

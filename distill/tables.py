@@ -3,6 +3,7 @@
 import numpy as np
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 
 def _console():
@@ -11,9 +12,10 @@ def _console():
 
 
 def _table(title, *columns):
-    table = Table(title=title, title_justify="left")
-    for number, column in enumerate(columns):
-        table.add_column(column, justify="left" if number == 0 else "right", no_wrap=number == 0)
+    table = Table(title=Text(title), title_justify="left")
+    table.add_column(columns[0], overflow="fold")  # names may be long paths; figures are never cut
+    for column in columns[1:]:
+        table.add_column(column, justify="right", no_wrap=True)
     return table
 
 
@@ -27,15 +29,15 @@ def print_run(metrics, folder):
             table = _table(title, "encoder", *languages, f"mean of {len(metrics['mean_over'])}")
             for name, figures in part["encoders"].items():
                 cells = [f"{100 * figures[unit][language]['p@1']:.1f}" for language in languages]
-                table.add_row(name, *cells, f"{100 * part['mean_p@1'][name][unit]:.1f}")
+                table.add_row(Text(name), *cells, f"{100 * part['mean_p@1'][name][unit]:.1f}")
             console.print(table)
     query = metrics["timings"]["query"]
     console.print(
         f"bundle: {metrics['bundle_bytes'] / 1e6:.1f} MB, {query['median_ms']:.2f} ms a query "
         f"(median, {query['threads']} thread)"
     )
-    console.print(f"report: {folder / 'report.html'}", soft_wrap=True)
-    console.print(f"bundle: {folder / 'bundle'}", soft_wrap=True)
+    console.print(f"report: {folder / 'report.html'}", soft_wrap=True, markup=False)
+    console.print(f"bundle: {folder / 'bundle'}", soft_wrap=True, markup=False)
 
 
 def print_evaluations(models, evaluations):
@@ -48,7 +50,7 @@ def print_evaluations(models, evaluations):
             for metric in ("p@1", "p@5", "p@10", "mrr@10"):
                 values = [figures[language][metric] for language in languages]
                 table.add_row(
-                    model, metric, *(f"{100 * value:.1f}" for value in values), f"{100 * np.mean(values):.1f}"
+                    Text(model), metric, *(f"{100 * value:.1f}" for value in values), f"{100 * np.mean(values):.1f}"
                 )
             table.add_row(
                 "", "questions", *(str(figures[language]["questions"]) for language in languages), "", end_section=True
@@ -85,7 +87,7 @@ def print_bench(found, note):
     table = _table(title, "bundle", "median", "95 %", "99 %", "MB")
     for name, row in found.items():
         cells = (f"{row[key]:.3f}" for key in ("median_ms", "p95_ms", "p99_ms"))
-        table.add_row(name, *cells, f"{row['bytes'] / 1e6:.1f}")
+        table.add_row(Text(name), *cells, f"{row['bytes'] / 1e6:.1f}")
     _console().print(table)
 
 

@@ -1,0 +1,194 @@
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from distill.data import Passage
+from distill.evaluation import Evaluation
+from distill.tables import print_bench, print_comparison, print_evaluations, print_hits, print_run
+
+
+@pytest.fixture(autouse=True)
+def off_a_terminal(monkeypatch):
+    """Colour and width are what a pipe gets, whatever the shell that runs the tests asks for."""
+    for name in ("FORCE_COLOR", "TTY_COMPATIBLE", "COLUMNS"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture
+def printed(capsys):
+    return lambda: capsys.readouterr().out
+
+
+def rows(text):
+    """The cells of every table row in what was printed."""
+    return [[cell.strip() for cell in line.strip("│┃").split("│")] for line in text.splitlines() if line[:1] == "│"]
+
+
+def head(text):
+    return [[cell.strip() for cell in line.strip("┃").split("┃")] for line in text.splitlines() if line[:1] == "┃"]
+
+
+def figures(p):
+    return {"p@1": p, "questions": 17}
+
+
+@pytest.fixture
+def metrics():
+    part = {
+        "encoders": {
+            "base": {
+                "document": {"en": figures(0.5), "de": figures(0.125)},
+                "maxp": {"en": figures(0.6), "de": figures(0.25)},
+            },
+            "student": {
+                "document": {"en": figures(0.7), "de": figures(0.654)},
+                "maxp": {"en": figures(0.8), "de": figures(0.765)},
+            },
+        },
+        "mean_p@1": {"base": {"document": 0.125, "maxp": 0.25}, "student": {"document": 0.654, "maxp": 0.765}},
+    }
+    return {
+        "languages": ["en", "de"],
+        "mean_over": ["de"],
+        "splits": {"dev": part},
+        "bundle_bytes": 69_460_000,
+        "timings": {"query": {"median_ms": 0.254, "threads": 1}},
+    }
+
+
+def test_a_run_shows_precision_in_percent_by_document_and_by_maxp(metrics, tmp_path, printed):
+    print_run(metrics, tmp_path)
+    assert rows(printed()) == [
+        ["base", "50.0", "12.5", "12.5"],
+        ["student", "70.0", "65.4", "65.4"],
+        ["base", "60.0", "25.0", "25.0"],
+        ["student", "80.0", "76.5", "76.5"],
+    ]
+
+
+def test_a_run_says_unit_split_questions_and_what_the_mean_is_over(metrics, tmp_path, printed):
+    print_run(metrics, tmp_path)
+    out = printed()
+    said = " ".join(out.split())  # a title is broken to its table's width
+    assert "P@1, %, unit document, dev (17 questions a language)" in said
+    assert "P@1, %, unit maxp, dev (17 questions a language)" in said
+    assert head(out)[0] == ["encoder", "en", "de", "mean of 1"]
+
+
+def test_a_run_ends_with_the_bundles_size_and_speed_and_where_things_lie(metrics, tmp_path, printed):
+    print_run(metrics, tmp_path)
+    assert printed().splitlines()[-3:] == [
+        "bundle: 69.5 MB, 0.25 ms a query (median, 1 thread)",
+        f"report: {tmp_path / 'report.html'}",
+        f"bundle: {tmp_path / 'bundle'}",
+    ]
+
+
+def test_a_long_folder_is_printed_on_one_line(metrics, tmp_path, printed):
+    folder = tmp_path.joinpath(*["a-rather-long-name"] * 20)
+    print_run(metrics, folder)
+    assert f"report: {folder / 'report.html'}" in printed().splitlines()
+
+
+def test_brackets_in_a_folders_name_are_printed_as_they_are(metrics, tmp_path, printed):
+    print_run(metrics, tmp_path / "[red]run[/red]")
+    assert f"bundle: {tmp_path / '[red]run[/red]' / 'bundle'}" in printed().splitlines()
+
+
+def evaluation(**ranks):
+    return Evaluation("toy", "dev", {"passage": {name: np.array(found) for name, found in ranks.items()}})
+
+
+def test_evaluations_show_every_metric_in_percent_with_its_mean(printed):
+    print_evaluations(["student"], [evaluation(de=[1, 2, 7, 99], hi=[1, 1, 1, 1])])
+    assert rows(printed()) == [
+        ["student", "p@1", "25.0", "100.0", "62.5"],
+        ["student", "p@5", "50.0", "100.0", "75.0"],
+        ["student", "p@10", "75.0", "100.0", "87.5"],
+        ["student", "mrr@10", "41.1", "100.0", "70.5"],  # (1 + 1/2 + 1/7) / 4 = 0.4107
+        ["", "questions", "4", "4", ""],
+    ]
+
+
+def test_evaluations_of_several_models_stand_in_one_table_a_unit(printed):
+    print_evaluations(["one", "two"], [evaluation(de=[1]), evaluation(de=[2])])
+    out = printed()
+    assert [row[:3] for row in rows(out) if row[1] == "p@1"] == [["one", "p@1", "100.0"], ["two", "p@1", "0.0"]]
+    assert out.count("unit passage, dev, %") == 1 and len(head(out)) == 1
+
+
+def test_figures_are_whole_however_long_a_models_path_is(printed):
+    languages = ["ar", "de", "el", "en", "es", "hi", "ro", "ru", "th", "tr", "vi", "zh"]
+    print_evaluations(["/home/someone/" + "folder/" * 15 + "student"], [evaluation(**dict.fromkeys(languages, [1, 2]))])
+    out = printed()
+    assert out.count("50.0") == 12 + 1  # P@1 of the languages and their mean
+
+
+def test_brackets_in_a_models_name_are_printed_as_they_are(printed):
+    print_evaluations(["runs/[x]/student"], [evaluation(de=[1])])
+    assert rows(printed())[0][0] == "runs/[x]/student"
+
+
+COMPARISON = {
+    "maxp": {
+        "de": {"a": 0.75, "b": 0.5, "only_a": 31, "only_b": 6, "questions": 100, "p": 0.0001, "p_holm": 0.0003},
+        "hi": {"a": 0.25, "b": 0.5, "only_a": 2, "only_b": 27, "questions": 100, "p": 0.0002, "p_holm": 0.0004},
+        "ro": {"a": 0.5, "b": 0.49, "only_a": 4, "only_b": 3, "questions": 100, "p": 0.625, "p_holm": 0.625},
+    }
+}
+for _language, _row in COMPARISON["maxp"].items():
+    _row["significant"] = _language != "ro"
+
+
+def test_a_comparison_shows_both_shares_the_counts_p_and_the_verdict(printed):
+    print_comparison("student", "base", "test", COMPARISON)
+    assert rows(printed()) == [
+        ["de", "75.0", "50.0", "31", "6", "100", "0.0001", "0.0003", "A better"],
+        ["hi", "25.0", "50.0", "2", "27", "100", "0.0002", "0.0004", "B better"],
+        ["ro", "50.0", "49.0", "4", "3", "100", "0.6250", "0.6250", ""],
+    ]
+
+
+def test_a_comparison_says_which_is_a_and_over_how_many_languages(printed):
+    print_comparison("student", "base", "test", COMPARISON)
+    said = " ".join(printed().split())
+    assert "student (A) against base (B), P@1, unit maxp, test; p by McNemar, Holm over 3 languages" in said
+
+
+def test_brackets_in_a_compared_name_are_printed_as_they_are(printed):
+    print_comparison("[x]/a", "[y]/b", "test", COMPARISON)
+    assert "[x]/a (A) against [y]/b (B)" in printed()
+
+
+def test_a_benchmark_shows_milliseconds_and_megabytes(printed):
+    found = {"student": {"median_ms": 0.2543, "p95_ms": 0.5, "p99_ms": 1.0, "bytes": 31_250_000}}
+    print_bench(found, {"queries": 200, "rounds": 3, "threads": 1, "machine": "x86_64"})
+    out = printed()
+    assert rows(out) == [["student", "0.254", "0.500", "1.000", "31.2"]]
+    assert "200 questions x 3, 1 thread(s), x86_64" in " ".join(out.split())
+
+
+@pytest.fixture
+def library():
+    texts = ["first text", "second text", "third text"]
+    passages = [Passage(str(number), text, number // 2) for number, text in enumerate(texts)]
+    return SimpleNamespace(titles=["Sun", "Moon"], passages=passages)
+
+
+def test_hits_are_numbered_with_score_title_and_passage(library, printed):
+    print_hits(library, [2, 0], [0.9876, 0.5])
+    assert printed().splitlines() == ["1. 0.988  Moon", "   third text", "2. 0.500  Sun", "   first text"]
+
+
+def test_a_long_passage_is_printed_on_one_line(library, printed):
+    library.passages[0] = Passage("0", "word " * 100 + "end", 0)
+    print_hits(library, [0], [0.5])
+    assert len(printed().splitlines()) == 2
+
+
+@pytest.mark.parametrize("text", ["a [red]b[/red] c", "a :heart: b"])
+def test_a_passage_is_printed_as_it_is(library, printed, text):
+    library.passages[0] = Passage("0", text, 0)
+    print_hits(library, [0], [0.5])
+    assert printed().splitlines()[1] == "   " + text
