@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 from typing import Protocol
+from zipfile import BadZipFile
 
 import numpy as np
 
@@ -58,7 +59,7 @@ class KerasEncoder:
         folder = Path(folder)
         try:
             model = keras.saving.load_model(folder / MODEL_FILE, compile=False)
-        except (OSError, ValueError, TypeError, KeyError) as error:
+        except (OSError, ValueError, TypeError, KeyError, BadZipFile) as error:
             reason = first_line(error)
             raise EncoderError(f"{folder / MODEL_FILE}: not a saved encoder: {reason}") from error
         name = read_json(folder / CARD_FILE)["name"] if (folder / CARD_FILE).is_file() else folder.name

@@ -7,6 +7,8 @@ step, so the loop calls `train_on_batch`, which compiles once for all lengths.
 import math
 
 import keras
+import numpy as np
+from keras import ops
 
 from .errors import TrainingError
 from .progress import task
@@ -26,7 +28,8 @@ class Trainer(keras.Model):
         return self.encoder.encode_packed(x["ids"], x["segments"], x["counts"])
 
     def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None, training=True):
-        return self.batch_loss(y_pred, x)
+        # PyTorch's trainer hands the batch over as NumPy arrays.
+        return self.batch_loss(y_pred, {name: ops.convert_to_tensor(value) for name, value in x.items()})
 
 
 def fit(trainer, batches, evaluate, epochs, patience=None, stage="training", log=None, every=None):
@@ -47,19 +50,23 @@ def fit(trainer, batches, evaluate, epochs, patience=None, stage="training", log
         makers = batches(epoch)
         with task(f"{stage} epoch {epoch}/{epochs}", len(makers)) as advance:
             losses = []
-            for number, make in enumerate(makers, start=1):
+            for make in makers:
                 losses.append(_step(trainer, make(), stage, step := step + 1))
-                last = number == len(makers)
-                if last or (every and step % every == 0):
+                if len(losses) == len(makers) or (every and step % every == 0):
                     best.offer(evaluate(), epoch)
-                    fields = {"loss": sum(losses) / len(losses), "learning_rate": trainer.optimizer.learning_rate}
-                    log.write(stage, step=step, **best.scores[-1], **{k: float(v) for k, v in fields.items()})
+                    log.write(stage, step=step, **best.scores[-1], **_state(trainer, losses))
                     best.slow_down()
-                advance(1, f"loss {sum(losses) / len(losses):.4f}, dev P@1 {best.scores[-1]['p@1']:.3f}")
+                advance(1, f"loss {np.mean(losses):.4f}, dev P@1 {best.scores[-1]['p@1']:.3f}")
+                if patience and best.stale >= patience:
+                    break
         if patience and best.stale >= patience:
             break
     best.restore()
     return best.scores
+
+
+def _state(trainer, losses):
+    return {"loss": float(np.mean(losses)), "learning_rate": float(trainer.optimizer.learning_rate)}
 
 
 def _step(trainer, batch, stage, step):
@@ -94,7 +101,5 @@ class Best:
 
 def shuffled(n, size, seed):
     """Index batches of 0…n-1 in a seeded order."""
-    import numpy as np
-
     order = np.random.default_rng(seed).permutation(n)
     return [order[start : start + size] for start in range(0, n, size)]

@@ -1,0 +1,369 @@
+import re
+import zlib
+from dataclasses import replace
+from types import SimpleNamespace
+
+import keras
+import numpy as np
+import pytest
+
+from distill.config import StudentSettings
+from distill.encoder import KerasEncoder
+from distill.errors import EncoderError
+from distill.runlog import RunLog
+from distill.students.ngram import NGramEncoder
+from distill.students.rows import UsedRows
+from distill.tracking import DevScore
+from distill.transfer import Targets, TransferStage, answers, batch_loss, transfer
+
+DIMENSION = 32
+SETTINGS = StudentSettings(learning_rate=1e-3, epochs=3, batch_size=16, document_tokens=1200)
+LANGUAGES = ["en", "de"]
+
+
+class Words:
+    """A teacher without Keras: the mean of random vectors of a text's words; it remembers what it was asked."""
+
+    name = "words"
+
+    def __init__(self, dimension=DIMENSION):
+        self.dimension, self.calls = dimension, []
+
+    def encode(self, texts, role="question", progress=None):
+        self.calls.append((role, list(texts)))
+        rows = np.stack([self.sum(re.findall(r"\w+", text.lower())) for text in texts])
+        return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
+
+    def sum(self, words):
+        return np.sum(
+            [np.random.default_rng(zlib.crc32(w.encode())).normal(size=self.dimension) for w in words], axis=0
+        )
+
+
+@pytest.fixture(scope="module")
+def start(tokenizer):
+    """One branch only, which compiles faster; untrained."""
+    keras.utils.set_random_seed(0)
+    model = NGramEncoder(vocabulary=len(tokenizer), width=48, channels=16, orders=(2,), hidden=96, dimension=DIMENSION)
+    return KerasEncoder(model, tokenizer, "start")
+
+
+@pytest.fixture(scope="module")
+def few(sample, start):
+    """Train questions, in dev too, whose documents `start` finds in neither language: its dev scores are 0."""
+    documents = start.encode(sample.document_texts)
+    missed = set(sample.splits["train"])
+    for language in LANGUAGES:
+        asked = sample.select(language, "train")
+        scores = start.encode([question.text for question in asked]) @ documents.T
+        for question, row in zip(asked, scores, strict=True):
+            if np.sum(row >= row[sample.document_of[question.passage]]) <= 10:
+                missed.discard(question.id)
+    ids = [id for id in sample.splits["train"] if id in missed]
+    assert len(ids) >= 48
+    return replace(sample, splits={split: ids[:48] for split in ("train", "dev", "test")})
+
+
+@pytest.fixture(scope="module")
+def stage(start, sample):
+    return make_stage(start, sample, SETTINGS)
+
+
+def make_stage(start, data, settings, seed=0):
+    targets = Targets(Words(), data, "en", settings.units)
+    return TransferStage(start, targets, data, LANGUAGES, settings, seed)
+
+
+@pytest.fixture(scope="module")
+def transferred(start, few):
+    before = [w.copy() for w in start.model.get_weights()]
+    teacher, log = Words(), RunLog()
+    student = transfer(teacher, start, few, "en", LANGUAGES, SETTINGS, seed=0, log=log)
+    return SimpleNamespace(teacher=teacher, student=student, rows=log.of("student"), before=before)
+
+
+def same(one, other):
+    return all(np.array_equal(a, b) for a, b in zip(one, other, strict=True))
+
+
+def distance_to_teacher(encoder, data, language):
+    """Mean squared distance of S(q) in a language to T(q) in English over the train questions."""
+    english, asked = ([q.text for q in data.select(code, "train")] for code in ("en", language))
+    return np.mean(np.sum((encoder.encode(asked) - Words().encode(english)) ** 2, axis=1))
+
+
+# Training
+
+
+def test_the_teacher_is_asked_once_for_its_questions_and_once_for_the_documents(transferred, few):
+    asked = [q.text for q in few.select("en", "train")]
+    assert transferred.teacher.calls == [("question", asked), ("document", few.document_texts + few.passage_texts)]
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_learning_brings_questions_nearer_to_the_teachers(transferred, start, few, language):
+    before = distance_to_teacher(start, few, language)
+    assert distance_to_teacher(transferred.student, few, language) < 0.95 * before
+
+
+def test_learning_brings_passages_nearer_to_the_teachers(transferred, start, few):
+    labels = Words().encode(few.passage_texts)
+    before, after = (
+        np.mean(np.sum((encoder.encode(few.passage_texts) - labels) ** 2, axis=1))
+        for encoder in (start, transferred.student)
+    )
+    assert after < 0.95 * before
+
+
+def test_the_loss_falls(transferred):
+    assert transferred.rows[-1]["loss"] < 0.95 * transferred.rows[1]["loss"]
+
+
+def test_the_student_is_that_of_the_best_epoch(transferred, few):
+    # Measured with the full table, by the vectors that a user gets.
+    dev = DevScore(transferred.student.tokenizer, few, LANGUAGES, SETTINGS.dev_unit)
+    found = dev.score(UsedRows(transferred.student.model, dev.tokens))
+    scores = [(row["p@1"], row["mrr@10"]) for row in transferred.rows]
+    assert (found["p@1"], found["mrr@10"]) == pytest.approx(max(scores))
+    assert max(scores) > scores[0] == (0.0, 0.0)
+
+
+def test_the_start_stays_as_it_was(transferred, start):
+    assert same(start.model.get_weights(), transferred.before)
+
+
+def test_the_student_has_the_starts_tokenizer_and_shape(transferred, start):
+    assert transferred.student.tokenizer is start.tokenizer
+    assert (transferred.student.name, transferred.student.dimension) == ("student", DIMENSION)
+    assert [w.shape for w in transferred.student.model.weights] == [w.shape for w in start.model.weights]
+
+
+def test_the_same_seed_gives_the_same_weights(transferred, start, few):
+    again = transfer(Words(), start, few, "en", LANGUAGES, SETTINGS, seed=0)
+    assert same(again.model.get_weights(), transferred.student.model.get_weights())
+
+
+def test_a_teacher_of_another_dimension_is_refused_before_it_is_asked(start, sample):
+    teacher = Words(dimension=8)
+    with pytest.raises(
+        EncoderError, match="teacher's vectors have 8 dimensions and the student's 32; start the student"
+    ):
+        transfer(teacher, start, sample, "en", LANGUAGES, SETTINGS)
+    assert teacher.calls == []
+
+
+def test_no_epochs_give_the_start(start, few):
+    student = transfer(Words(), start, few, "en", LANGUAGES, replace(SETTINGS, epochs=0))
+    assert same(student.model.get_weights(), start.model.get_weights())
+
+
+# Targets
+
+
+def test_targets_are_the_teachers_vectors_documents_before_passages(sample):
+    targets = Targets(Words(), sample, "en", ("document", "passage"))
+    asked = sample.select("en", "train")
+    np.testing.assert_array_equal(targets.questions, Words().encode([q.text for q in asked]))
+    assert targets.row == {question.id: row for row, question in enumerate(asked)}
+    assert targets.texts == sample.document_texts + sample.passage_texts
+    np.testing.assert_array_equal(targets.documents, Words().encode(targets.texts))
+
+
+def test_progress_reaches_the_teacher(few):
+    seen = []
+
+    class Watched(Words):
+        def encode(self, texts, role="question", progress=None):
+            progress(len(texts))
+            return super().encode(texts, role)
+
+    Targets(Watched(), few, "en", ("passage",), seen.append)
+    assert seen == [48, len(few.passages)]
+
+
+def test_answers_are_the_document_then_the_passage(sample):
+    # Passages 0 and 7 by hand: of the documents first, then of the passages, which follow the 48 documents.
+    passages = np.array([0, 7])
+    documents = [sample.passages[0].document, sample.passages[7].document]
+    assert answers(sample, passages, ("document", "passage")).tolist() == [[documents[0], 48], [documents[1], 55]]
+    assert answers(sample, passages, ("passage", "document")).tolist() == [
+        [0, 144 + documents[0]],
+        [7, 144 + documents[1]],
+    ]
+    assert answers(sample, passages, ("passage",)).tolist() == [[0], [7]]
+
+
+# Batches
+
+
+def asked_of(data):
+    """The samples in the order of the stage's rows."""
+    return [question for language in LANGUAGES for question in data.select(language, "train")]
+
+
+def unpacked(stage, x):
+    """The texts of a batch as tuples of the full model's ids."""
+    rows = [x["ids"][(x["segments"] == number) & (x["ids"] >= 0)] for number in range(len(x["counts"]))]
+    assert [len(row) for row in rows] == x["counts"][:, 0].tolist()
+    return [tuple(stage.used.rows[row].tolist()) for row in rows]
+
+
+# The second and the fourth are the same question in English and German.
+ROWS = np.array([200, 3, 7, 3 + 134, 60, 150])
+
+
+def documents_of(stage):
+    return unpacked(stage, stage.batch(ROWS))[len(ROWS) :]
+
+
+def test_a_batch_has_its_questions_then_distinct_documents(stage, start, sample):
+    texts = unpacked(stage, stage.batch(ROWS))
+    questions = start.tokenizer.encode([asked_of(sample)[row].text for row in ROWS])
+    assert texts[: len(ROWS)] == [tuple(ids) for ids in questions]
+    documents = documents_of(stage)
+    assert len(set(documents)) == len(documents) > 1
+
+
+def test_documents_are_the_answers_of_the_batch_in_its_order(stage, start, sample):
+    expected = [text for text, _ in within(sample, start.tokenizer, SETTINGS)]
+    assert documents_of(stage) == [tuple(ids) for ids in start.tokenizer.encode(expected)]
+
+
+def within(data, tokenizer, settings):
+    """(text, tokens) of the distinct answers of `ROWS` in their order while the tokens last, at least one."""
+    texts = []
+    for row in ROWS:
+        passage = asked_of(data)[row].passage
+        own = {"document": data.document_texts[data.passages[passage].document], "passage": data.passage_texts[passage]}
+        texts += [own[unit] for unit in settings.units]
+    kept, spent = [], 0
+    for text in dict.fromkeys(texts):
+        tokens = len(tokenizer.encode([text])[0])
+        spent += tokens
+        if kept and settings.document_tokens and spent > settings.document_tokens:
+            break
+        kept.append((text, tokens))
+    return kept
+
+
+@pytest.mark.parametrize("budget", [1000, 2500, 4000])
+def test_documents_stay_within_the_budget(start, stage, sample, budget):
+    documents = documents_of(with_settings(stage, document_tokens=budget))
+    assert sum(map(len, documents)) <= budget
+    expected = within(sample, start.tokenizer, replace(SETTINGS, document_tokens=budget))
+    assert [len(ids) for ids in documents] == [tokens for _, tokens in expected]
+
+
+def test_one_document_is_encoded_though_it_is_longer_than_the_budget(stage, start, sample):
+    documents = documents_of(with_settings(stage, document_tokens=1))
+    text = sample.document_texts[sample.passages[asked_of(sample)[ROWS[0]].passage].document]
+    assert documents == [tuple(start.tokenizer.encode([text])[0])]
+
+
+def test_without_a_budget_all_answers_are_encoded(stage, start, sample):
+    documents = documents_of(with_settings(stage, document_tokens=0))
+    expected = within(sample, start.tokenizer, replace(SETTINGS, document_tokens=0))
+    assert len(documents) == len(expected) > len(within(sample, start.tokenizer, SETTINGS))
+
+
+def test_without_dd_no_document_is_encoded(stage):
+    x = with_settings(stage, objectives=("qq", "dq")).batch(ROWS)
+    assert len(x["counts"]) == len(ROWS)
+
+
+def with_settings(stage, **changes):
+    stage.settings = replace(SETTINGS, **changes)
+    return stage
+
+
+@pytest.fixture(autouse=True)
+def settings_again(request):
+    yield
+    if "stage" in request.fixturenames:
+        request.getfixturevalue("stage").settings = SETTINGS
+
+
+def test_an_epoch_has_each_sample_once(stage, start, sample):
+    found = []
+    for make in stage.batches(1):
+        x = make()
+        found += unpacked(stage, x)[: len(x["teacher_question"])]
+    expected = start.tokenizer.encode([question.text for question in asked_of(sample)])
+    assert sorted(found) == sorted(tuple(ids) for ids in expected)
+
+
+def test_batches_come_in_another_order_each_epoch(stage):
+    one, other, again = (stage.batches(epoch)[0]()["ids"].tolist() for epoch in (1, 2, 1))
+    assert one != other
+    assert one == again
+
+
+def test_batches_come_in_another_order_for_another_seed(stage, start, sample):
+    other = make_stage(start, sample, SETTINGS, seed=50)
+    assert stage.batches(1)[0]()["ids"].tolist() != other.batches(1)[0]()["ids"].tolist()
+
+
+def test_a_question_that_the_teacher_was_not_asked_is_left_out(start, sample):
+    gone = sample.splits["train"][0]
+    english = {id: question for id, question in sample.questions["en"].items() if id != gone}
+    data = replace(sample, questions={**sample.questions, "en": english})
+    stage = make_stage(start, data, SETTINGS)
+    # 133 in English and the same 133 in German
+    assert len(stage.label) == 266
+    np.testing.assert_array_equal(stage.label[:133], stage.label[133:])
+
+
+# The loss of a batch
+
+
+def by_hand(start, data, settings):
+    """Equation 2 on `ROWS` in plain loops, every vector from its own text."""
+    measure = {"squared_l2": lambda a, b: np.sum((a - b) ** 2), "cosine": lambda a, b: 1 - a @ b}[settings.distance]
+    encoded = [text for text, _ in within(data, start.tokenizer, settings)]
+    english = data.questions["en"]
+    found = {"qq": [], "dd": [], "dq": []}
+    for row in ROWS:
+        question = asked_of(data)[row]
+        own = {
+            "document": data.document_texts[data.passages[question.passage].document],
+            "passage": data.passage_texts[question.passage],
+        }
+        student, teacher = vector(start, question.text), vector(Words(), english[question.id].text)
+        found["qq"].append(measure(teacher, student))
+        for unit in settings.units:
+            found["dq"].append(measure(vector(Words(), own[unit]), student))
+            if own[unit] in encoded:
+                found["dd"].append(measure(vector(Words(), own[unit]), vector(start, own[unit])))
+    weights = {"qq": settings.beta, "dd": settings.lambda_, "dq": settings.omega}
+    return settings.gamma * sum(weights[name] * np.mean(found[name]) for name in settings.objectives)
+
+
+def vector(encoder, text):
+    return encoder.encode([text])[0].astype(np.float64)
+
+
+WEIGHTS = {"beta": 2.0, "lambda_": 0.5, "omega": 0.1, "gamma": 10.0}
+
+
+@pytest.mark.parametrize("distance", ["squared_l2", "cosine"])
+@pytest.mark.parametrize("objectives", [("qq",), ("dd",), ("dq",), ("qq", "dd", "dq")], ids="+".join)
+def test_the_loss_of_a_batch_is_equation_2_by_hand(stage, start, sample, objectives, distance):
+    settings = replace(SETTINGS, objectives=objectives, distance=distance, **WEIGHTS)
+    stage.settings = settings
+    got = value_of(stage, settings)
+    assert got == pytest.approx(by_hand(start, sample, settings), rel=1e-4)
+    assert got > 0.01
+
+
+@pytest.mark.parametrize("units", [("passage",), ("document",), ("passage", "document")], ids="+".join)
+def test_equation_2_by_hand_for_other_units(start, sample, units):
+    settings = replace(SETTINGS, units=units, document_tokens=500, **WEIGHTS)
+    stage = make_stage(start, sample, settings)
+    got = value_of(stage, settings)
+    assert got == pytest.approx(by_hand(start, sample, settings), rel=1e-4)
+
+
+def value_of(stage, settings):
+    """`batch_loss` on the vectors of the small model, which is not trained."""
+    x = stage.batch(ROWS)
+    return float(batch_loss(stage.used.small.encode_packed(x["ids"], x["segments"], x["counts"]), x, settings))
