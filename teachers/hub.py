@@ -48,9 +48,11 @@ class HubEncoder:
             raise EncoderError(
                 f"{self.source}: the SavedModel does not take a batch of strings: {first_line(error)}"
             ) from error
-        vectors = np.asarray(_tensor(output), dtype=np.float32)
-        if vectors.ndim != 2:
-            raise EncoderError(f"{self.source}: expected vectors (n, d), the SavedModel gives {vectors.shape}")
+        output = _tensor(output)
+        if not hasattr(output, "shape") or len(output.shape) != 2 or isinstance(output, tf.RaggedTensor):
+            shape = tuple(getattr(output, "shape", ())) or type(output).__name__
+            raise EncoderError(f"{self.source}: expected vectors (n, d), the SavedModel gives {shape}")
+        vectors = np.asarray(output, dtype=np.float32)
         return vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
 
 

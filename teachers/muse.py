@@ -8,11 +8,12 @@ and everything else in float32. Only its data files are read: its own forward pa
 
 from importlib.util import find_spec
 from pathlib import Path
+from zipfile import BadZipFile
 
 import numpy as np
 
 from ..encoder import KerasEncoder
-from ..errors import EncoderError
+from ..errors import EncoderError, first_line
 from ..students.ngram import NGramEncoder
 from ..tokenizer import Tokenizer
 
@@ -27,12 +28,24 @@ def load_muse(folder=None):
     Raises `EncoderError` when the files are absent or of another shape.
     """
     folder = Path(folder) if folder else resources()
-    arrays = _read(folder / "weights.npz")
+    path = folder / "weights.npz"
+    arrays = _read(path)
     tokenizer = Tokenizer.load(folder / "sp.model")
-    table = embedding_table(arrays)[: len(tokenizer)]
+    try:
+        model = build(arrays, len(tokenizer))
+    except (KeyError, ValueError, IndexError) as error:
+        raise EncoderError(f"{path}: not mUSE's weights: {first_line(error)}; reinstall {DISTRIBUTION}") from error
+    return KerasEncoder(model, tokenizer, "muse")
+
+
+def build(arrays, pieces):
+    """The model with the stored arrays. A missing array is a `KeyError`, one of another shape a `ValueError`."""
+    table = embedding_table(arrays)[:pieces]
+    if len(table) < pieces:
+        raise ValueError(f"the table has {len(table)} rows, the tokenizer {pieces} pieces")
     model = NGramEncoder(vocabulary=len(table), orders=ORDERS, name="muse")
     assign(model, table, arrays)
-    return KerasEncoder(model, tokenizer, "muse")
+    return model
 
 
 def resources():
@@ -47,7 +60,7 @@ def _read(path):
     try:
         with np.load(path, allow_pickle=False) as stored:
             return dict(stored)
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, TypeError, EOFError, BadZipFile) as error:
         raise EncoderError(f"{path}: not readable as mUSE weights; reinstall {DISTRIBUTION}") from error
 
 

@@ -123,8 +123,15 @@ def test_a_serving_default_signature_is_used_when_it_cannot_be_called(tokenizer,
 
 
 def test_of_several_outputs_the_one_named_outputs_is_taken(tokenizer, table, expected, tmp_path):
-    save(tmp_path / "several", tokenizer, table, lambda vectors: {"a": vectors[:, :2], "outputs": vectors})
+    # A loaded dictionary comes in any order: many others, so that the first is none by chance.
+    save(tmp_path / "several", tokenizer, table, lambda v: {"outputs": v, **{name: v[:, :2] for name in "abcdyz"}})
     np.testing.assert_allclose(HubEncoder(tmp_path / "several").encode(TEXTS), expected, atol=1e-6)
+
+
+def test_several_outputs_of_other_names_are_refused(tokenizer, table, tmp_path):
+    save(tmp_path / "several", tokenizer, table, lambda v: {"pooled": v, "first": v[:, :2]})
+    with pytest.raises(EncoderError, match="several: .*(first.*pooled|pooled.*first)"):
+        HubEncoder(tmp_path / "several")
 
 
 @pytest.fixture
