@@ -188,7 +188,6 @@ class NGramEncoder(keras.Model):
 
 def token_features(x, keep, branches, norm):
     """Embeddings `(b, t, w)` and mask `(b, t, 1)` or None -> joined, normalised features `(b, t, w + branches * c)`."""
-    x = _masked(x, keep)
     joined = ops.concatenate([x, *(branch(x, keep) for branch in branches)], axis=-1)
     return _masked(norm(joined), keep)
 

@@ -48,12 +48,21 @@ class HubEncoder:
             raise EncoderError(
                 f"{self.source}: the SavedModel does not take a batch of strings: {first_line(error)}"
             ) from error
-        output = _tensor(output)
+        output = self._tensor(output)
         if not hasattr(output, "shape") or len(output.shape) != 2 or isinstance(output, tf.RaggedTensor):
             shape = tuple(getattr(output, "shape", ())) or type(output).__name__
             raise EncoderError(f"{self.source}: expected vectors (n, d), the SavedModel gives {shape}")
         vectors = np.asarray(output, dtype=np.float32)
         return vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
+
+    def _tensor(self, output):
+        """The one tensor of an output, or the one named `outputs`; a dict has no order to choose by."""
+        if not isinstance(output, dict):
+            return output
+        if "outputs" not in output and len(output) > 1:
+            names = ", ".join(sorted(output))
+            raise EncoderError(f"{self.source}: the SavedModel has several outputs, none named 'outputs': {names}")
+        return output.get("outputs", next(iter(output.values())))
 
 
 def _load(source):
@@ -69,9 +78,3 @@ def _load(source):
     if "serving_default" in module.signatures:
         return module.signatures["serving_default"]
     raise EncoderError(f"{source}: the SavedModel has neither __call__ nor a serving_default signature")
-
-
-def _tensor(output):
-    if not isinstance(output, dict):
-        return output
-    return output.get("outputs", next(iter(output.values())))

@@ -136,6 +136,18 @@ def test_without_any_negative_nothing_is_trained(base):
     assert same(teacher.model.get_weights(), base.model.get_weights())
 
 
+def test_questions_without_negatives_are_left_out_of_the_batches(base):
+    # The first three are one text that any document answers.
+    data = small_dataset(
+        [["The Danube ends in the Black Sea."], ["The Nile ends in the Mediterranean."], ["The moon has no air."]],
+        [("Is it so?", 0), ("Is it so?", 1), ("Is it so?", 2), ("Where does the Nile end?", 1)],
+    )
+    stage = TripletStage(base, data, "en", SETTINGS, seed=0)
+    for epoch in (BM25_EPOCH, ONLINE_EPOCH):
+        asked = [unpacked(stage, x)[i] for x in (make() for make in stage.batches(epoch)) for i in x["anchor"]]
+        assert asked == base.tokenizer.encode(["Where does the Nile end?"])
+
+
 def test_the_table_can_be_left_out_of_training(base, sample):
     fixed = TripletStage(base, sample, "en", replace(SETTINGS, train_table=False), seed=0)
     assert fixed.used.small.get_layer("embedding").trainable_weights == []
@@ -267,6 +279,18 @@ def test_a_batch_names_anchor_positive_and_negatives(stage, base, sample):
 def test_batches_come_in_another_order_each_epoch(stage):
     one, other = (stage.batches(epoch)[0]()["ids"].tolist() for epoch in (1, 2))
     assert one != other
+
+
+def test_the_seed_decides_order_and_negatives(stage, base, sample):
+    def first_questions(of):
+        x = of.batches(BM25_EPOCH)[0]()
+        return [unpacked(of, x)[i] for i in x["anchor"]]
+
+    again, other = (TripletStage(base, sample, "en", SETTINGS, seed=seed) for seed in (0, 50))
+    assert first_questions(stage) == first_questions(again) != first_questions(other)
+    for epoch in (BM25_EPOCH, ONLINE_EPOCH):
+        np.testing.assert_array_equal(stage.negatives(epoch), again.negatives(epoch))
+        assert np.any(stage.negatives(epoch) != other.negatives(epoch))
 
 
 # The loss of a batch
