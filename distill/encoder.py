@@ -1,6 +1,5 @@
 """The one thing that everything here is: text in, unit vectors out."""
 
-import json
 from pathlib import Path
 from typing import Protocol
 from zipfile import BadZipFile
@@ -74,7 +73,3 @@ def encode_ids(model, rows, progress=None):
         if progress:
             progress(len(group))
     return vectors
-
-
-def json_line(**fields):
-    return json.dumps(fields, ensure_ascii=False)

@@ -91,6 +91,13 @@ def chosen_languages(dataset, settings):
     return tuple(dict.fromkeys([settings.teacher.language, *sorted(asked)]))
 
 
+def unseen_languages(base, languages):
+    """Which of `languages` the base of that name was not trained on; none is known of a saved encoder."""
+    from .teachers.muse import LANGUAGES
+
+    return [language for language in languages if language not in LANGUAGES] if base == "muse" else []
+
+
 def execute(run):
     """All stages; returns the metrics that `metrics.json` holds."""
     import keras
@@ -107,6 +114,9 @@ def execute(run):
         f"{run.dataset.name}: {len(run.dataset.titles)} documents, {len(run.dataset.passages)} passages, "
         f"questions in {', '.join(run.languages)}"
     )
+    unseen = unseen_languages(settings.teacher.base, run.languages)
+    if unseen:
+        say(f"{settings.teacher.base} never saw {', '.join(unseen)}: expect little there")
     with run.timed("load base"):
         base = load_keras_encoder(settings.teacher.base)
     run.measure("base", base)

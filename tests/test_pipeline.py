@@ -8,7 +8,7 @@ from distill.cli import main
 from distill.config import Settings
 from distill.data import Dataset, Passage, Question
 from distill.errors import ConfigError, DataError, InputError
-from distill.pipeline import Run, bench_texts, chosen_languages, prepare
+from distill.pipeline import Run, bench_texts, chosen_languages, prepare, unseen_languages
 from distill.runlog import RunLog
 
 SMALL = ["--bm25-epochs", "1", "--online-epochs", "1", "--epochs", "1", "--min-cosine", "0.9", "--max-drop", "100"]
@@ -242,3 +242,8 @@ def test_the_benchmark_asks_no_more_than_it_is_told(asked):
 
 def test_a_sealed_split_is_not_measured(asked):
     assert Run(settings_for(), asked, ("en",), Path("x"), RunLog()).splits == ["dev"]
+
+
+def test_languages_that_the_base_never_saw_are_known():
+    assert unseen_languages("muse", ("en", "el", "de", "hi")) == ["el", "hi"]
+    assert unseen_languages("path/to/encoder", ("en", "el")) == []
