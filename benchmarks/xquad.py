@@ -2,7 +2,7 @@
 
     python benchmarks/xquad.py --dataset path/to/xquad --languages ar,de,es,ru,th,tr,zh --seeds 0,1,2 --json out.json
 
-Each seed is one `distill run` (on 2 CPU cores about half an hour for seven languages); a run folder that holds a
+Each seed is one `distill run` (seven languages took 25 minutes on 2 busy CPU cores); a run folder that holds a
 `metrics.json` already is not repeated.
 """
 
