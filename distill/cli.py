@@ -7,9 +7,9 @@ from pathlib import Path
 import click
 
 from . import __version__
-from .backend import start
+from .config import SPLITS, UNITS
 from .errors import DistillError, InputError
-from .options import settings_from, settings_options
+from .options import settings_from, settings_options, split_names
 
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 110}
 ENCODER_HELP = "a run folder, a bundle, a saved encoder, a SavedModel, a TF-Hub handle, or muse"
@@ -24,6 +24,10 @@ def _writable(context, parameter, path):
     return path
 
 
+def folder_option(meaning):
+    return click.option("--output", required=True, type=click.Path(file_okay=False), callback=_writable, help=meaning)
+
+
 json_option = click.option(
     "--json", "json_path", type=click.Path(dir_okay=False), callback=_writable, help="also write the figures here"
 )
@@ -31,10 +35,10 @@ units_option = click.option(
     "--unit",
     "units",
     multiple=True,
-    type=click.Choice(["document", "passage", "maxp"]),
+    type=click.Choice(UNITS),
     help="what is retrieved (default: all three)",
 )
-split_option = click.option("--split", default="dev", show_default=True, type=click.Choice(["train", "dev", "test"]))
+split_option = click.option("--split", default="dev", show_default=True, type=click.Choice(SPLITS))
 
 
 @click.group(context_settings=CONTEXT)
@@ -54,7 +58,6 @@ def run(config, name, runs, **values):
 
     settings = settings_from(values, config)
     prepared = prepare(settings, Path(runs) / name if name else _free_folder(runs, settings))
-    start()
     metrics = execute(prepared)
     from .tables import print_run
 
@@ -69,9 +72,7 @@ def _free_folder(runs, settings):
 
 @cli.command()
 @settings_options("", "data", "teacher")
-@click.option(
-    "--output", required=True, type=click.Path(file_okay=False), callback=_writable, help="folder for the teacher"
-)
+@folder_option("folder for the teacher")
 def teach(output, **values):
     """Stage 1 alone: train a teacher in one language and save it."""
     from .loading import load_keras_encoder
@@ -91,9 +92,7 @@ def teach(output, **values):
 @click.option("--teacher", "teacher_path", required=True, help=ENCODER_HELP)
 @click.option("--teacher-language", default="en", show_default=True, help="the language the teacher is asked in")
 @click.option("--start", "start_path", help="the encoder the student starts from [default: the teacher]")
-@click.option(
-    "--output", required=True, type=click.Path(file_okay=False), callback=_writable, help="folder for the student"
-)
+@folder_option("folder for the student")
 def transfer(teacher_path, teacher_language, start_path, output, **values):
     """Stage 2 alone: train a student towards a fixed teacher and save it."""
     from .loading import load_encoder, load_keras_encoder
@@ -173,7 +172,7 @@ def _evaluations(models, values, split, units):
     if split not in dataset.splits:
         raise InputError(f"the data set {dataset.name} has no split {split}; it has {', '.join(dataset.splits)}")
     encoders = [load_encoder(model) for model in models]
-    units = tuple(dict.fromkeys(units)) or ("document", "passage", "maxp")
+    units = tuple(dict.fromkeys(units)) or UNITS
     found = []
     for model, encoder in zip(models, encoders, strict=True):
         with task(f"evaluate {model}", evaluation_size(dataset, split, languages, units)) as advance:
@@ -184,9 +183,7 @@ def _evaluations(models, values, split, units):
 @cli.command()
 @click.argument("model")
 @settings_options("", "data", "export")
-@click.option(
-    "--output", required=True, type=click.Path(file_okay=False), callback=_writable, help="folder for the bundle"
-)
+@folder_option("folder for the bundle")
 def export(model, output, **values):
     """Write MODEL's TFLite bundle, checked against MODEL on the data set's dev questions."""
     from .loading import load_keras_encoder
@@ -215,7 +212,7 @@ def bench(bundles, data, document_language, languages, threads, rounds, json_pat
 
     folders = {bundle: find_bundle(bundle) for bundle in bundles}
     dataset = load_dataset(data, document_language)
-    languages = tuple(part.strip() for part in languages.split(",")) if languages else dataset.languages
+    languages = split_names(languages) if languages else dataset.languages
     dataset.require(languages)
     from .export.benchmark import bench as measure
     from .export.benchmark import machine

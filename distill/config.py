@@ -12,6 +12,7 @@ from .errors import ConfigError
 from .files import read_text, write_text
 
 OBJECTIVES = ("qq", "dd", "dq")
+SPLITS = ("train", "dev", "test")
 UNITS = ("document", "passage", "maxp")
 NOUNS = {str: "a text", int: "a whole number", float: "a number", bool: "true or false", tuple: "a list of names"}
 PARTS = {"objectives": OBJECTIVES, "units": ("document", "passage")}

@@ -7,8 +7,6 @@ import numpy as np
 
 from .errors import DataError
 
-SPLITS = ("train", "dev", "test")
-
 
 @dataclass(frozen=True)
 class Passage:
@@ -56,6 +54,10 @@ class Dataset:
         for passage in self.passages:
             parts[passage.document].append(passage.text)
         return [" ".join(texts) for texts in parts]
+
+    def texts(self, unit):
+        """What is encoded for a unit: the documents for `document`, the passages for `passage` and `maxp`."""
+        return self.document_texts if unit == "document" else self.passage_texts
 
     @cached_property
     def document_of(self):

@@ -50,17 +50,14 @@ class KerasEncoder:
 
     @classmethod
     def load(cls, folder):
-        """Raises `EncoderError` when the folder is no saved encoder."""
+        """Raises `EncoderError` when the folder is no saved encoder. Its model's classes have to be imported before."""
         import keras
-
-        from .students import ngram  # noqa: F401  registers the layers
 
         folder = Path(folder)
         try:
             model = keras.saving.load_model(folder / MODEL_FILE, compile=False)
         except (OSError, ValueError, TypeError, KeyError, BadZipFile) as error:
-            reason = first_line(error)
-            raise EncoderError(f"{folder / MODEL_FILE}: not a saved encoder: {reason}") from error
+            raise EncoderError(f"{folder / MODEL_FILE}: not a saved encoder: {first_line(error)}") from error
         name = read_json(folder / CARD_FILE)["name"] if (folder / CARD_FILE).is_file() else folder.name
         return cls(model, Tokenizer.load(folder / TOKENIZER_FILE), name)
 

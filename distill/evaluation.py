@@ -4,8 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .config import UNITS
 from .metrics import summary
-from .retrieval import UNITS, unit_ranks
+from .retrieval import unit_ranks
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from .encoder import MODEL_FILE, KerasEncoder
 from .errors import EncoderError
 
 NAMES = ("muse",)
-RUN_FILE = "config.toml"
+RUN_FILE, BUNDLE_FILE = "config.toml", "encoder.tflite"
 
 
 def load_encoder(source, threads=1):
@@ -20,7 +20,7 @@ def load_encoder(source, threads=1):
     folder = Path(source)
     if is_hub(source):
         return HubEncoder(source)
-    if (folder / "encoder.tflite").is_file():
+    if (folder / BUNDLE_FILE).is_file():
         from .export.runtime import load_bundle
 
         return load_bundle(folder, threads)
@@ -32,6 +32,8 @@ def load_keras_encoder(source):
     folder = require_keras(source)
     start()
     if folder:
+        from .students import ngram  # noqa: F401  registers the layers
+
         return KerasEncoder.load(folder)
     from .teachers.muse import load_muse
 
@@ -44,7 +46,7 @@ def require_keras(source):
 
     if source in NAMES:
         return None
-    if is_hub(source) or (Path(source) / "encoder.tflite").is_file():
+    if is_hub(source) or (Path(source) / BUNDLE_FILE).is_file():
         raise EncoderError(
             f"{source}: a {'SavedModel' if is_hub(source) else 'bundle'} can be measured, searched with and teach "
             "(distill transfer --teacher), but not be trained or exported; give a saved encoder or muse"
@@ -59,19 +61,14 @@ def find_keras(source):
         folder = folder / "student"
     if (folder / MODEL_FILE).is_file():
         return folder
-    if not folder.exists():
-        raise EncoderError(
-            f"no such encoder: {source}; give a run folder, a bundle, a saved encoder, or {', '.join(NAMES)}"
-        )
-    raise EncoderError(
-        f"{source}: no {MODEL_FILE} in it; give a run folder, a bundle, a saved encoder, or {', '.join(NAMES)}"
-    )
+    problem = f"{source}: no {MODEL_FILE} in it" if folder.exists() else f"no such encoder: {source}"
+    raise EncoderError(f"{problem}; give a run folder, a bundle, a saved encoder, or {', '.join(NAMES)}")
 
 
 def find_bundle(source):
     """The bundle folder that `source` names: itself, or a run's `bundle`."""
     folder = Path(source)
     folder = folder / "bundle" if (folder / RUN_FILE).is_file() else folder
-    if not (folder / "encoder.tflite").is_file():
+    if not (folder / BUNDLE_FILE).is_file():
         raise EncoderError(f"{source}: no encoder.tflite in it; give a bundle or the run folder that holds one")
     return folder

@@ -39,7 +39,7 @@ def contrastive_loss(anchor, positive, negatives, temperature=0.05, weights=None
     return ops.logsumexp(ops.concatenate([near, far], axis=1), axis=1) - near[:, 0]
 
 
-def transfer_loss(objectives, beta=1.0, lambda_=1.0, omega=0.1, gamma=100.0):
+def transfer_loss(objectives, beta=1.0, lambda_=1.0, omega=1.0, gamma=100.0):
     """gamma * (beta mean(qq) + lambda mean(dd) + omega mean(dq)), a scalar. CL-ReLKT, Equation 2.
 
     `objectives` maps each chosen objective to its distances, one value a sample, `(b,)`:

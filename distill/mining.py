@@ -16,15 +16,16 @@ def false_negatives(questions, document_of):
     """Pairs (question, passage) that may not be negatives, as two int arrays.
 
     For each question: every passage of its own document, and of the document of any question with the same text.
+    `document_of`, int `(passages,)`, is ascending.
     """
-    documents = {}
-    for question in questions:
-        documents.setdefault(normalise(question.text), set()).add(int(document_of[question.passage]))
+    keys, documents = [normalise(question.text) for question in questions], {}
+    for key, question in zip(keys, questions, strict=True):
+        documents.setdefault(key, set()).add(int(document_of[question.passage]))
     pairs = [
         (row, passage)
-        for row, question in enumerate(questions)
-        for document in sorted(documents[normalise(question.text)])
-        for passage in np.flatnonzero(document_of == document)
+        for row, key in enumerate(keys)
+        for document in sorted(documents[key])
+        for passage in range(*np.searchsorted(document_of, [document, document + 1]))
     ]
     rows, passages = zip(*pairs, strict=True)
     return np.array(rows), np.array(passages)

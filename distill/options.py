@@ -4,11 +4,9 @@ import click
 
 from .config import Settings, load_settings, walk
 
-TYPES = {int: int, float: float, str: str, tuple: str, bool: bool}
-
 
 def settings_options(*sections):
-    """A decorator that adds the flags of the named sections ("" is the top), and `--config` when a run is whole."""
+    """A decorator that adds the flags of the named sections; "" is the top."""
 
     def decorate(command):
         for name, _, item in reversed(list(walk(Settings()))):
@@ -23,7 +21,7 @@ def _option(name, item):
     default, meta = item.default, item.metadata
     shown = ",".join(default) if isinstance(default, tuple) else default
     text = meta["help"] + (f" [default: {shown}]" if shown not in ("", None) and not isinstance(default, bool) else "")
-    kind = click.Choice(meta["options"]) if meta["options"] else TYPES[item.type]
+    kind = click.Choice(meta["options"]) if meta["options"] else (str if item.type is tuple else item.type)
     return click.option(meta["flag"], _parameter(name), type=kind, default=None, help=text)
 
 
@@ -37,9 +35,9 @@ def settings_from(values, config=None):
     for name, section, item in walk(settings):
         value = values.pop(_parameter(name), None)
         if value is not None:
-            setattr(section, item.name, _split(value) if item.type is tuple else value)
+            setattr(section, item.name, split_names(value) if item.type is tuple else value)
     return settings.check()
 
 
-def _split(value):
+def split_names(value):
     return tuple(part.strip() for part in value.split(",") if part.strip())

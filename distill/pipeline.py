@@ -2,10 +2,12 @@
 
 import gc
 import time
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from .config import as_dict, save_settings
+from .backend import start
+from .config import UNITS, as_dict, save_settings
 from .data import load_dataset
 from .errors import InputError
 from .evaluation import evaluate, evaluation_size
@@ -13,7 +15,6 @@ from .files import require_writable, write_json
 from .loading import load_keras_encoder, require_keras
 from .progress import say, task
 from .report import write_report
-from .retrieval import UNITS
 from .runlog import RunLog
 from .significance import compare
 
@@ -54,19 +55,11 @@ class Run:
                 means = {unit: round(found.mean(unit, self.other_languages), 4) for unit in UNITS}
                 self.log.write("evaluation", encoder=name, split=split, **means)
 
+    @contextmanager
     def timed(self, name):
-        return _Timer(self.timings, name)
-
-
-class _Timer:
-    def __init__(self, timings, name):
-        self.timings, self.name = timings, name
-
-    def __enter__(self):
-        self.start = time.perf_counter()
-
-    def __exit__(self, *error):
-        self.timings[self.name] = round(time.perf_counter() - self.start, 2)
+        began = time.perf_counter()
+        yield
+        self.timings[name] = round(time.perf_counter() - began, 2)
 
 
 def prepare(settings, folder):
@@ -100,6 +93,7 @@ def unseen_languages(base, languages):
 
 def execute(run):
     """All stages; returns the metrics that `metrics.json` holds."""
+    start()
     import keras
 
     from .teaching import teach
@@ -147,7 +141,7 @@ def execute(run):
 
 def finish(run, student):
     """Export, evaluate the artefact itself, and time it."""
-    from .export.benchmark import bench, machine
+    from .export.benchmark import ROUNDS, bench, machine
     from .export.bundle import export_bundle
     from .export.runtime import load_bundle, size_of
 
@@ -164,7 +158,7 @@ def finish(run, student):
     run.measure("bundle", bundle)
     run.extra["bundle_bytes"] = size_of(folder)
     texts = bench_texts(run.dataset, run.languages)
-    with task("benchmark", 3) as advance:
+    with task("benchmark", ROUNDS) as advance:
         run.timings["query"] = {
             **bench({"bundle": bundle}, texts, progress=advance)["bundle"],
             "threads": settings.export.threads,

@@ -22,9 +22,9 @@ def task(description, total):
             yield lambda steps=1, note="": progress.update(number, advance=steps, note=note)
         return
     start = time.perf_counter()
-    notes = [""]
-    yield lambda steps=1, note="": notes.append(note) if note else None
-    say(f"{description}: {time.perf_counter() - start:.1f} s {notes[-1]}".rstrip())
+    last = {"note": ""}
+    yield lambda steps=1, note="": last.update(note=note or last["note"])
+    say(f"{description}: {time.perf_counter() - start:.1f} s {last['note']}".rstrip())
 
 
 def _bar():

@@ -5,8 +5,8 @@ from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from .config import UNITS
 from .files import write_text
-from .retrieval import UNITS
 
 ENCODERS = ("base", "teacher", "student", "bundle")
 COLOURS = {"base": "#9aa5b1", "teacher": "#e0a030", "student": "#2f7fd0", "bundle": "#184e86"}

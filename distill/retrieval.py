@@ -2,7 +2,6 @@
 
 import numpy as np
 
-UNITS = ("document", "passage", "maxp")
 # Rows of a score matrix held at once.
 BLOCK = 1024
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .data import SPLITS
+from .config import SPLITS
 from .errors import DataError
 from .files import read_json
 

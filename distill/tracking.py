@@ -13,8 +13,7 @@ class DevScore:
     def __init__(self, tokenizer, dataset, languages, unit):
         self.dataset, self.unit = dataset, unit
         asked = {language: dataset.select(language, "dev") for language in languages}
-        texts = dataset.document_texts if unit == "document" else dataset.passage_texts
-        self.documents = tokenizer.encode(texts)
+        self.documents = tokenizer.encode(dataset.texts(unit))
         self.questions = {language: tokenizer.encode([q.text for q in qs]) for language, qs in asked.items()}
         self.gold = {language: np.array([q.passage for q in qs]) for language, qs in asked.items()}
 

@@ -50,12 +50,8 @@ class Targets:
         questions = dataset.select(language, "train")
         self.row = {question.id: row for row, question in enumerate(questions)}
         self.questions = teacher.encode([question.text for question in questions], "question", progress)
-        self.texts = [text for unit in units for text in unit_texts(dataset, unit)]
+        self.texts = [text for unit in units for text in dataset.texts(unit)]
         self.documents = teacher.encode(self.texts, "document", progress)
-
-
-def unit_texts(dataset, unit):
-    return dataset.document_texts if unit == "document" else dataset.passage_texts
 
 
 def answers(dataset, passages, units):
@@ -63,7 +59,7 @@ def answers(dataset, passages, units):
     columns, first = [], 0
     for unit in units:
         columns.append(first + (dataset.document_of[passages] if unit == "document" else passages))
-        first += len(unit_texts(dataset, unit))
+        first += len(dataset.texts(unit))
     return np.stack(columns, axis=1)
 
 

@@ -6,9 +6,10 @@ import time
 import numpy as np
 
 WARM_UP = 20
+ROUNDS = 3
 
 
-def bench(encoders, texts, rounds=3, progress=None):
+def bench(encoders, texts, rounds=ROUNDS, progress=None):
     """`{name: {"median_ms", "p95_ms", "p99_ms", "mean_ms", "std_ms"}}`, one text a call, over `rounds` passes."""
     times = {name: [] for name in encoders}
     for encoder in encoders.values():

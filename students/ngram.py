@@ -8,7 +8,6 @@ Padding is any negative id, so that every id of the vocabulary stays usable.
 import keras
 from keras import ops
 
-PAD = -1
 EPSILON = 1e-12
 
 

@@ -37,7 +37,7 @@ class UsedRows:
 
 def with_table(model, table):
     """A copy of an `NGramEncoder` with another table, `(rows, width)`."""
-    copy = NGramEncoder.from_config({**model.get_config(), "vocabulary": len(table), "width": table.shape[1]})
+    copy = NGramEncoder.from_config({**model.get_config(), "vocabulary": len(table)})
     for layer in model.layers:
         if layer.name == TABLE:
             copy.get_layer(TABLE).set_weights([table])

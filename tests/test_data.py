@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import distill
-from distill.data import SPLITS, Dataset, Passage, Question, check, load_dataset
+from distill.config import SPLITS
+from distill.data import Dataset, Passage, Question, check, load_dataset
 from distill.errors import DataError
 
 SAMPLE = Path(distill.__file__).parent / "sample"
