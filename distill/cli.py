@@ -175,7 +175,7 @@ def _evaluations(models, values, split, units):
     units = tuple(dict.fromkeys(units)) or UNITS
     found = []
     for model, encoder in zip(models, encoders, strict=True):
-        with task(f"evaluate {model}", evaluation_size(dataset, split, languages, units)) as advance:
+        with task(f"evaluate {model}", evaluation_size(dataset, [split], languages, units)) as advance:
             found.append(evaluate(encoder, dataset, split, languages, units, advance))
     return found
 

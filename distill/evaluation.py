@@ -29,14 +29,14 @@ class Evaluation:
 def evaluate(encoder, dataset, split, languages, units=UNITS, progress=None):
     """Encode the documents and every language's questions of a split, and rank. Returns an `Evaluation`."""
     vectors = encode_units(encoder, dataset, units, progress)
-    questions = {language: dataset.select(language, split) for language in languages}
-    found = {unit: {} for unit in units}
-    for language, asked in questions.items():
-        encoded = encoder.encode([question.text for question in asked], "question", progress)
-        gold = np.array([question.passage for question in asked])
-        for unit in units:
-            found[unit][language] = unit_ranks(encoded, vectors[unit], gold, dataset.document_of, unit)
-    return Evaluation(encoder.name, split, found)
+    asked = encode_questions(encoder, dataset, split, languages, progress)
+    return Evaluation(encoder.name, split, rank(asked, vectors, dataset, split, units))
+
+
+def encode_questions(encoder, dataset, split, languages, progress=None):
+    """`{language: float32 (q, d)}` of a split's questions."""
+    texts = {language: [question.text for question in dataset.select(language, split)] for language in languages}
+    return {language: encoder.encode(asked, "question", progress) for language, asked in texts.items()}
 
 
 def encode_units(encoder, dataset, units=UNITS, progress=None):
@@ -49,8 +49,19 @@ def encode_units(encoder, dataset, units=UNITS, progress=None):
     return vectors
 
 
-def evaluation_size(dataset, split, languages, units=UNITS):
-    """How many texts `evaluate` encodes, for a progress bar."""
+def rank(asked, vectors, dataset, split, units=UNITS):
+    """`{unit: {language: int (q,)}}` from what `encode_questions` and `encode_units` gave."""
+    found = {unit: {} for unit in units}
+    for language, encoded in asked.items():
+        gold = np.array([question.passage for question in dataset.select(language, split)])
+        for unit in units:
+            found[unit][language] = unit_ranks(encoded, vectors[unit], gold, dataset.document_of, unit)
+    return found
+
+
+def evaluation_size(dataset, splits, languages, units=UNITS):
+    """How many texts are encoded to evaluate on some splits, for a progress bar."""
     documents = len(dataset.titles) * ("document" in units)
     passages = len(dataset.passages) * ("passage" in units or "maxp" in units)
-    return documents + passages + sum(len(dataset.select(language, split)) for language in languages)
+    questions = [len(dataset.select(language, split)) for split in splits for language in languages]
+    return documents + passages + sum(questions)

@@ -36,10 +36,11 @@ def normalise(text):
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
 
 
-def bm25_negatives(queries, passages, forbidden, n, seed=0, stopwords="en"):
-    """int `(queries, n)`: passages that share most words with the query but do not answer it, -1 where none is left.
+def bm25_candidates(queries, passages, forbidden, n, stopwords="en"):
+    """int `(queries, POOL * n)`: passages that share most words with the query but do not answer it, best first.
 
-    Drawn with `seed` from the `POOL * n` best by BM25. Karpukhin et al. (2020), section 3.2; CL-ReLKT, section 3.1.
+    -1 where none is left. They do not depend on the encoder: computed once, `draw` takes `n` of them each epoch.
+    Karpukhin et al. (2020), section 3.2; CL-ReLKT, section 3.1.
     """
     known = _words(passages, stopwords)
     if not any(known):
@@ -53,7 +54,7 @@ def bm25_negatives(queries, passages, forbidden, n, seed=0, stopwords="en"):
         order = np.argsort(-scores, kind="stable")[: POOL * n + len(blocked[row])]
         allowed = [passage for passage in order if passage not in blocked[row]][: POOL * n]
         candidates[row, : len(allowed)] = allowed
-    return draw(candidates, n, seed)
+    return candidates
 
 
 def _words(texts, stopwords):

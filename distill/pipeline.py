@@ -10,7 +10,7 @@ from .backend import start
 from .config import UNITS, as_dict, save_settings
 from .data import load_dataset
 from .errors import InputError
-from .evaluation import evaluate, evaluation_size
+from .evaluation import Evaluation, encode_questions, encode_units, evaluation_size, rank
 from .files import require_writable, write_json
 from .loading import load_keras_encoder, require_keras
 from .progress import say, task
@@ -45,12 +45,14 @@ class Run:
         return others or self.languages
 
     def measure(self, name, encoder):
-        """Evaluate on every split and time it."""
-        with self.timed(f"evaluate {name}"):
+        """Evaluate on every split and time it; the documents are encoded once."""
+        data, languages = self.dataset, self.languages
+        size = evaluation_size(data, self.splits, languages)
+        with self.timed(f"evaluate {name}"), task(f"evaluate {name}", size) as advance:
+            vectors = encode_units(encoder, data, UNITS, advance)
             for split in self.splits:
-                size = evaluation_size(self.dataset, split, self.languages)
-                with task(f"evaluate {name} on {split}", size) as advance:
-                    found = evaluate(encoder, self.dataset, split, self.languages, UNITS, advance)
+                asked = encode_questions(encoder, data, split, languages, advance)
+                found = Evaluation(name, split, rank(asked, vectors, data, split))
                 self.evaluations.setdefault(split, {})[name] = found
                 means = {unit: round(found.mean(unit, self.other_languages), 4) for unit in UNITS}
                 self.log.write("evaluation", encoder=name, split=split, **means)

@@ -27,8 +27,9 @@ def read_squad_folder(folder, document_language):
             "Use --document-language, or documents.jsonl and questions.jsonl"
         )
     main = files[document_language]
+    articles = {language: _articles(path) for language, path in files.items()}
     titles, passages = [], []
-    for document, article in enumerate(_articles(main)):
+    for document, article in enumerate(articles[document_language]):
         titles.append(str(article.get("title", f"document {document}")))
         paragraphs = _list(main, article, "paragraphs")
         if not paragraphs:
@@ -36,22 +37,24 @@ def read_squad_folder(folder, document_language):
         for number, paragraph in enumerate(paragraphs):
             text = _text(main, paragraph, "context", f"article {document}, paragraph {number}")
             passages.append(Passage(f"{document}-{number}", text, document))
-    places = _squad_places(main)
-    questions = {language: _squad_questions(path, language, places, main) for language, path in files.items()}
+    places = _squad_places(main, articles[document_language])
+    questions = {
+        language: _squad_questions(path, articles[language], language, places, main) for language, path in files.items()
+    }
     return Dataset(_name(folder), document_language, tuple(titles), tuple(passages), questions)
 
 
-def _squad_places(path):
+def _squad_places(path, articles):
     """`{question id: passage index}` of the file that holds the documents."""
-    paragraphs = [paragraph for article in _articles(path) for paragraph in _list(path, article, "paragraphs")]
+    paragraphs = [paragraph for article in articles for paragraph in _list(path, article, "paragraphs")]
     return {
         str(qa.get("id")): index for index, paragraph in enumerate(paragraphs) for qa in _list(path, paragraph, "qas")
     }
 
 
-def _squad_questions(path, language, places, main):
+def _squad_questions(path, articles, language, places, main):
     questions = {}
-    for article in _articles(path):
+    for article in articles:
         for paragraph in _list(path, article, "paragraphs"):
             for qa in _list(path, paragraph, "qas"):
                 id = _text(path, qa, "id", f"article {article.get('title')!r}")

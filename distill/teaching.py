@@ -1,6 +1,6 @@
 """Stage 1: a teacher in the dominant language, by triplets. CL-ReLKT, section 3.1."""
 
-from functools import partial
+from functools import cached_property, partial
 
 import numpy as np
 from keras import ops
@@ -8,7 +8,7 @@ from keras import ops
 from .batching import pack
 from .encoder import KerasEncoder, encode_ids
 from .losses import contrastive_loss, triplet_loss
-from .mining import bm25_negatives, false_negatives, online_negatives
+from .mining import bm25_candidates, draw, false_negatives, online_negatives
 from .students.rows import UsedRows
 from .tracking import DevScore
 from .training import Trainer, fit, shuffled
@@ -32,7 +32,6 @@ class TripletStage:
         self.questions = dataset.select(language, "train")
         self.gold = np.array([question.passage for question in self.questions])
         self.forbidden = false_negatives(self.questions, dataset.document_of)
-        self.lexical = _lexical_queries(dataset, self.questions)
         dev = DevScore(base.tokenizer, dataset, [language], settings.unit)
         texts = [question.text for question in self.questions] + dataset.passage_texts
         tokens = base.tokenizer.encode(texts)
@@ -41,6 +40,13 @@ class TripletStage:
         self.tokens = self.used.ids(tokens)
         loss = partial(batch_loss, settings=settings)
         self.trainer = Trainer(self.used.small, loss, settings.learning_rate, settings.train_table)
+
+    @cached_property
+    def lexical(self):
+        """BM25's candidates of each question."""
+        stopwords = "en" if self.dataset.document_language == "en" else None
+        queries = _lexical_queries(self.dataset, self.questions)
+        return bm25_candidates(queries, self.dataset.passage_texts, self.forbidden, self.settings.negatives, stopwords)
 
     def batches(self, epoch):
         negatives = self.negatives(epoch)
@@ -51,8 +57,7 @@ class TripletStage:
     def negatives(self, epoch):
         n, seed = self.settings.negatives, self.seed + epoch
         if epoch <= self.settings.bm25_epochs:
-            stopwords = "en" if self.dataset.document_language == "en" else None
-            return bm25_negatives(self.lexical, self.dataset.passage_texts, self.forbidden, n, seed, stopwords)
+            return draw(self.lexical, n, seed)
         vectors = encode_ids(self.used.small, self.tokens)
         first = len(self.questions)
         return online_negatives(

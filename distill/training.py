@@ -42,7 +42,7 @@ def fit(trainer, batches, evaluate, epochs, patience=None, stage="training", log
     Raises `TrainingError` on a loss that is not a number.
     """
     log = log or RunLog()
-    best = Best(trainer)
+    best = Best(trainer, patience)
     best.offer(evaluate(), 0)
     log.write(stage, step=0, **best.scores[-1])
     step = 0
@@ -57,9 +57,9 @@ def fit(trainer, batches, evaluate, epochs, patience=None, stage="training", log
                     log.write(stage, step=step, **best.scores[-1], **_state(trainer, losses))
                     best.slow_down()
                 advance(1, f"loss {np.mean(losses):.4f}, dev P@1 {best.scores[-1]['p@1']:.3f}")
-                if patience and best.stale >= patience:
+                if best.spent:
                     break
-        if patience and best.stale >= patience:
+        if best.spent:
             break
     best.restore()
     return best.scores
@@ -79,8 +79,13 @@ def _step(trainer, batch, stage, step):
 class Best:
     """The best dev score so far and the weights that gave it; ties of P@1 are broken by MRR@10."""
 
-    def __init__(self, trainer):
-        self.trainer, self.scores, self.best, self.stale = trainer, [], None, 0
+    def __init__(self, trainer, patience=None):
+        self.trainer, self.patience = trainer, patience
+        self.scores, self.best, self.stale = [], None, 0
+
+    @property
+    def spent(self):
+        return bool(self.patience) and self.stale >= self.patience
 
     def offer(self, scores, epoch):
         self.scores.append({"epoch": epoch, **scores})

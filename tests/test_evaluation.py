@@ -135,4 +135,10 @@ def test_an_evaluation_says_whose_and_of_which_split_it_is(toy, dataset):
 def test_the_size_is_the_number_of_texts_that_are_encoded(toy, dataset, units):
     steps = []
     evaluate(toy, dataset, "dev", ["en", "de"], units, lambda n: steps.append(n))
-    assert evaluation_size(dataset, "dev", ["en", "de"], units) == sum(steps)
+    assert evaluation_size(dataset, ["dev"], ["en", "de"], units) == sum(steps)
+
+
+def test_several_splits_count_the_documents_once(toy, dataset):
+    dev, test = (evaluation_size(dataset, [split], ["en"]) for split in ("dev", "test"))
+    documents = len(dataset.titles) + len(dataset.passages)
+    assert evaluation_size(dataset, ["dev", "test"], ["en"]) == dev + test - documents

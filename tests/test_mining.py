@@ -6,7 +6,7 @@ import pytest
 
 from distill.data import Question
 from distill.errors import DataError
-from distill.mining import bm25_negatives, draw, false_negatives, normalise, online_negatives
+from distill.mining import bm25_candidates, draw, false_negatives, normalise, online_negatives
 
 NONE = np.zeros(0, dtype=int), np.zeros(0, dtype=int)
 
@@ -25,6 +25,11 @@ def pairs(forbidden):
 
 
 # --- what may not be a negative ---
+
+
+def bm25_negatives(queries, passages, forbidden, n, seed=0, stopwords="en"):
+    """As an epoch takes them."""
+    return draw(bm25_candidates(queries, passages, forbidden, n, stopwords), n, seed)
 
 
 def test_width_case_and_spaces_do_not_make_another_question():
