@@ -12,10 +12,7 @@ unpacked each by itself and laid end to end.
 
 import numpy as np
 
-# As in `quantize.py`, which cannot be imported at top level without Keras.
-FRACTION_BITS = 24
-ZERO = 128
-BLOCK = 8192
+from .quantize import BLOCK, FRACTION_BITS, ZERO, quantize_rows
 
 GROUP = 32
 # An int4 code of 0..15 stands for -8..7: the same 16 levels either way, and no level unused.
@@ -34,8 +31,6 @@ def float32_values(rows):
 
 def uint8_rows(table):
     """float32 `(rows, width)` -> uint8 codes of that shape, 128 for zero, and int32 scales `(rows, 1)`."""
-    from .quantize import quantize_rows
-
     return quantize_rows(table)
 
 

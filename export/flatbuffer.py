@@ -1,0 +1,64 @@
+"""A TFLite flatbuffer read and changed by its schema: which operators it needs, and their names."""
+
+from ..errors import ExportError
+
+# The newest version of each operator that tflite-runtime 2.14 registers.
+NEWEST = {}
+
+
+def require_operators(content, custom=()):
+    """Raise `ExportError` for an operator that is neither builtin nor in `custom`, or newer than `NEWEST`."""
+    for name, version, own in operators(content):
+        if own and name not in custom:
+            raise ExportError(f"the converted file needs the operator {name}, which is not builtin")
+        if not own and version > NEWEST.get(name, 0):
+            raise ExportError(
+                f"the converted file needs {name} version {version}; the oldest supported runtime, "
+                f"tflite-runtime 2.14, has {f'version {NEWEST[name]}' if name in NEWEST else 'none that was tried'}"
+            )
+
+
+def operators(content):
+    """`[(name, version, whether it is custom)]` of a flatbuffer."""
+    model = _model(content)
+    codes = [model.OperatorCodes(number) for number in range(model.OperatorCodesLength())]
+    return [_operator(code) for code in codes]
+
+
+def _operator(code):
+    from ai_edge_litert import schema_py_generated as schema
+
+    if code.CustomCode():
+        return code.CustomCode().decode(), code.Version(), True
+    names = {value: name for name, value in vars(schema.BuiltinOperator).items() if isinstance(value, int)}
+    return names[max(code.BuiltinCode(), code.DeprecatedBuiltinCode())], code.Version(), False
+
+
+def renamed(content, old, new):
+    """The flatbuffer with its custom operator `old` called `new`, which must not be longer."""
+    model, changed = _model(content), bytearray(content)
+    for number in range(model.OperatorCodesLength()):
+        code = model.OperatorCodes(number)
+        if code.CustomCode() == old.encode():
+            _write_string(changed, code, new.encode())
+    return bytes(changed)
+
+
+def _write_string(content, code, text):
+    from flatbuffers import number_types, packer
+
+    # Field 1 of OperatorCode, custom_code: offset to a length (uint32) and its bytes, NUL-terminated.
+    table = code._tab
+    field = table.Offset(6)
+    start = field + table.Pos + table.Get(number_types.UOffsetTFlags, field + table.Pos)
+    old = table.Get(number_types.UOffsetTFlags, start)
+    if len(text) > old:
+        raise ExportError(f"the operator's name has room for {old} bytes, {text.decode()} needs {len(text)}")
+    packer.uoffset.pack_into(content, start, len(text))
+    content[start + 4 : start + 4 + old] = text.ljust(old, b"\0")
+
+
+def _model(content):
+    from ai_edge_litert import schema_py_generated as schema
+
+    return schema.Model.GetRootAsModel(content, 0)

@@ -1,0 +1,142 @@
+"""The encoder as an artefact computes it: one text, tokens by channels, weights in the artefact's precision.
+
+Two dimensions and no padding keep every operator in one delegate of the runtime, which is most of its speed.
+"""
+
+from dataclasses import dataclass
+
+import keras
+from keras import ops
+
+from ..students.ngram import EPSILON
+from .layers import DENSE, SplitDense, Table, apart, constant
+
+# Of the head's kernels, the one whose outliers a single int8 grid a channel serves badly (cosine .9997 -> .9998).
+SPLIT = "fourth_skip"
+
+
+@dataclass(frozen=True)
+class Precision:
+    """How an artefact stores its weights: `dense` is int8 or float32; `table` one of `tables.CODECS`."""
+
+    dense: str = "int8"
+    table: str = "uint8"
+
+
+def edge_model(model, precision, length=None, sliced=False):
+    """An `NGramEncoder` as a functional model, ids int32 `(1, t)` -> `(1, d)`, rows of unit length.
+
+    `length` None: any t, no padding. Else t is `length`, negative where padded: masked, so that every shape is
+    known beforehand, or `sliced`, so that a short text costs what it costs unpadded.
+    """
+    padding = ("sliced" if sliced else "masked") if length else None
+    return _around(EdgeEncoder(model, precision, padding, name="encoder"), length)
+
+
+def edge_models(model, precision, lengths):
+    """`{length: functional model}`, all with the same weights."""
+    encoder = EdgeEncoder(model, precision, "masked", name="encoder")
+    return {length: _around(encoder, length) for length in lengths}
+
+
+def _around(encoder, length):
+    ids = keras.Input(batch_shape=(1, length), dtype="int32", name="ids")
+    return keras.Model(ids, encoder(ops.reshape(ids, (-1,))), name="encoder")
+
+
+def unpadded(ids):
+    """ids `(t,)` up to the padding."""
+    return ids[: ops.sum(ops.cast(ops.greater_equal(ids, 0), "int32"))]
+
+
+class EdgeEncoder(keras.layers.Layer):
+    """ids `(t,)` -> `(1, d)`: what `NGramEncoder` computes, for one text; `padding` is None, masked or sliced."""
+
+    def __init__(self, model, precision, padding=None, **kwargs):
+        super().__init__(**kwargs)
+        self.padding = padding
+        self.table = Table(model.get_layer("embedding").get_weights()[0], precision.table, name="table")
+        self.branches = [EdgeBranch(branch, precision, name=branch.name) for branch in model.branches]
+        self.norm = EdgeNorm(model.get_layer("norm"), name="norm")
+        self.pooling = EdgePooling(model.get_layer("pooling"), precision, name="pooling")
+        self.head = EdgeHead(model.get_layer("head"), precision, name="head")
+
+    def call(self, ids):
+        ids = unpadded(ids) if self.padding == "sliced" else ids
+        here = ops.cast(ops.greater_equal(ids, 0), "float32")
+        masked = self.padding == "masked"
+        keep = here[:, None] if masked else None  # (t, 1)
+        x = self.table(ops.maximum(ids, 0) if masked else ids)  # (t, w)
+        joined = ops.concatenate([x, *(branch(x, keep) for branch in self.branches)], axis=-1)
+        # A count from the ids stays dynamic; one from the shape would be folded to the traced length.
+        count = ops.sum(here, axis=0, keepdims=True)[:, None]  # (1, 1)
+        return self.head(self.pooling(kept(self.norm(joined), keep), count))
+
+
+class EdgeBranch(keras.layers.Layer):
+    """`Branch` of one text: `(t, w)` -> `(t, c)`."""
+
+    def __init__(self, branch, precision, **kwargs):
+        super().__init__(**kwargs)
+        dense = DENSE[precision.dense]
+        self.projection, self.norm = dense(branch.projection, name="projection"), EdgeNorm(branch.norm, name="norm")
+        self.order = branch.order
+        self.first, self.second = dense(branch.first.dense, name="first"), dense(branch.second.dense, name="second")
+
+    def call(self, x, keep):
+        x = kept(self.norm(self.projection(x)), keep)
+        x = kept(x + self.first(windows(x, self.order)), keep)
+        return x + self.second(windows(x, self.order))
+
+
+class EdgeNorm(keras.layers.Layer):
+    """`LayerNormalization` of rows."""
+
+    def __init__(self, norm, **kwargs):
+        super().__init__(**kwargs)
+        self.gamma, self.beta = constant(self, norm.gamma), constant(self, norm.beta)
+
+    def call(self, x):
+        centred = x - ops.mean(x, axis=-1, keepdims=True)
+        variance = ops.mean(ops.square(centred), axis=-1, keepdims=True)
+        return centred * ops.rsqrt(variance + EPSILON) * self.gamma + self.beta
+
+
+class EdgePooling(keras.layers.Layer):
+    """`Pooling` with its dense layer before the sum, so that each token is quantised by its own range."""
+
+    def __init__(self, pooling, precision, **kwargs):
+        super().__init__(**kwargs)
+        self.dense = DENSE[precision.dense](pooling.dense, name="dense")
+        self.bias = constant(self, pooling.bias)
+
+    def call(self, features, count):
+        summed = ops.sum(self.dense(features), axis=0, keepdims=True)  # (t, w) -> (1, d)
+        return (summed + count * self.bias) / ops.sqrt(count)
+
+
+class EdgeHead(keras.layers.Layer):
+    """`Head` of one text: `(1, d)` -> `(1, d)`."""
+
+    def __init__(self, head, precision, **kwargs):
+        super().__init__(**kwargs)
+        dense = DENSE[precision.dense]
+        for name in head.sizes:
+            kind = SplitDense if (name, precision.dense) == (SPLIT, "int8") else dense
+            setattr(self, name, kind(getattr(head, name), name=name))
+
+    def call(self, x):
+        hidden = apart(ops.relu(self.second_skip(x) + self.second(apart(ops.relu(self.first(x))))))
+        x = ops.tanh(self.fourth_skip(hidden) + self.fourth(apart(ops.relu(self.third(hidden)))))
+        return x / ops.sqrt(ops.maximum(ops.sum(x * x, axis=-1, keepdims=True), EPSILON))
+
+
+def windows(x, order):
+    """Each row with its neighbours side by side, zeros beyond the ends: `(t, c)` -> `(t, order * c)`."""
+    reach = order - 1
+    padded = ops.pad(x, [[reach // 2, reach - reach // 2], [0, 0]])
+    return ops.concatenate([padded[i : i - reach or None] for i in range(order)], axis=-1)
+
+
+def kept(x, keep):
+    return x if keep is None else x * keep

@@ -1,0 +1,129 @@
+"""Layers whose weights are already on the artefact's grid, so that the converter stores them without loss.
+
+The converter's dynamic-range quantisation stores a dense kernel as int8 with one scale, max|kernel| / 127, and a
+kernel of whole numbers up to 127 therefore exactly. One scale for a whole trained kernel is too coarse (mean
+cosine .96 to the student), and one an output channel needs an operator version that older runtimes lack; hence
+each channel's scale stands after the product, in float32.
+"""
+
+import keras
+import numpy as np
+from keras import ops
+
+from .quantize import quantize_channels
+from .tables import FRACTION_BITS, GROUP, INT4_ZERO, ZERO, encoded
+
+# Below every activation, above float32's least.
+FLOOR = -3.0e38
+
+
+def apart(x):
+    """x, in a form that keeps the converter from multiplying what stands before and after into one kernel."""
+    return ops.maximum(x, FLOOR)
+
+
+def constant(layer, value):
+    """A weight of `layer` that holds `value` and does not train."""
+    value = np.asarray(value)
+    return layer.add_weight(
+        shape=value.shape, dtype=value.dtype.name, initializer=lambda shape, dtype: value, trainable=False
+    )
+
+
+class FloatDense(keras.layers.Layer):
+    """A trained `Dense` as it is: `(n, in)` -> `(n, out)`."""
+
+    def __init__(self, dense, **kwargs):
+        super().__init__(**kwargs)
+        self.kernel, self.activation = constant(self, dense.kernel), dense.activation
+        self.bias = constant(self, dense.bias) if dense.use_bias else None
+
+    def call(self, x):
+        x = ops.matmul(x, self.kernel)
+        return self.activation(x if self.bias is None else x + self.bias)
+
+
+class WholeDense(keras.layers.Layer):
+    """A trained `Dense`, linear or ReLU, with a kernel of whole numbers: `(n, in)` -> `(n, out)`.
+
+    scale * act(x W + b / scale), which is act(x (W scale) + b) as no scale is negative.
+    """
+
+    def __init__(self, dense, kernel=None, **kwargs):
+        super().__init__(**kwargs)
+        whole, scale = quantize_channels(np.asarray(dense.kernel) if kernel is None else kernel)
+        self.kernel, self.scale = constant(self, whole), constant(self, scale)
+        self.bias = constant(self, np.asarray(dense.bias) / scale) if dense.use_bias else None
+        self.activation = dense.activation
+
+    def call(self, x):
+        x = ops.matmul(x, self.kernel)
+        x = self.activation(x if self.bias is None else x + self.bias)
+        return (apart(x) if self.activation is keras.activations.linear else x) * self.scale
+
+
+class SplitDense(keras.layers.Layer):
+    """A trained `Dense` without bias or activation as the sum of two `WholeDense`: one, and what it rounds away."""
+
+    def __init__(self, dense, **kwargs):
+        super().__init__(**kwargs)
+        kernel = np.asarray(dense.kernel)
+        whole, scale = quantize_channels(kernel)
+        self.coarse = WholeDense(dense, name="coarse")
+        self.rest = WholeDense(dense, kernel - whole * scale, name="rest")
+
+    def call(self, x):
+        return self.coarse(x) + self.rest(x)
+
+
+DENSE = {"int8": WholeDense, "float32": FloatDense}
+
+
+class Table(keras.layers.Layer):
+    """Looks up rows in the format that `tables.encoded` stores and decodes only these: ids `(t,)` -> `(t, width)`."""
+
+    def __init__(self, table, codec, **kwargs):
+        super().__init__(**kwargs)
+        self.width, self.decode = table.shape[1], DECODE[codec]
+        self.stored = [constant(self, _opaque(array)) for array in encoded(codec, table)]
+
+    def call(self, ids):
+        return self.decode(*(_rows(array, ids) for array in self.stored))[:, : self.width]
+
+
+def _opaque(array):
+    """float32 as its bits: a float constant would be quantised by the converter."""
+    return array.view(np.int32) if array.dtype == np.float32 else array
+
+
+def _rows(array, ids):
+    import tensorflow as tf
+
+    # `ops.take` spends three operators on negative ids.
+    return tf.gather(ops.convert_to_tensor(array), ids)
+
+
+def _real(scales):
+    return ops.cast(scales, "float32") * 2.0**-FRACTION_BITS
+
+
+def _float32(bits):
+    import tensorflow as tf
+
+    return tf.bitcast(bits, tf.float32)
+
+
+def _int4(packed, steps, scales):
+    packed = ops.cast(packed, "float32")
+    high = ops.floor(packed * (1 / 16))
+    codes = ops.concatenate([packed - 16 * high, high], axis=-1) - INT4_ZERO  # (t, stored)
+    step = ops.repeat(ops.cast(steps, "float32") * _real(scales), GROUP, axis=-1)
+    return codes * step
+
+
+DECODE = {
+    "uint8": lambda codes, scales: (ops.cast(codes, "float32") - ZERO) * _real(scales),
+    "int8-row": lambda codes, scales: ops.cast(codes, "float32") * _real(scales),
+    "int4": _int4,
+    "float32": _float32,
+}
