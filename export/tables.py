@@ -1,0 +1,142 @@
+"""The embedding table in few bits: arrays to store in an artefact, and their rows back as float32. NumPy alone.
+
+Each format is a pair of functions: `*_rows(table)` gives the arrays that are stored, `*_values(*arrays)` decodes
+rows gathered from them, whatever the leading shape. A scale is one positive int32 a row, fixed point with
+`FRACTION_BITS` fractional bits: value = code * scale / 2^24.
+
+`int4` is quantised twice. A row has groups of `GROUP` numbers, each with its own step, so that one large number
+costs only its neighbours precision; the steps themselves are a uint8 each, times the scale of the row. A byte
+holds the codes of columns i (low half) and i + half the stored width (high half): the two halves of a row are
+unpacked each by itself and laid end to end.
+"""
+
+import numpy as np
+
+# As in `quantize.py`, which cannot be imported at top level without Keras.
+FRACTION_BITS = 24
+ZERO = 128
+BLOCK = 8192
+
+GROUP = 32
+# An int4 code of 0..15 stands for -8..7: the same 16 levels either way, and no level unused.
+INT4_ZERO, INT4_LOWEST, INT4_HIGHEST = 8, -8, 7
+STEPS = 255
+
+
+def float32_rows(table):
+    """float32 `(rows, width)` -> itself, as the only array."""
+    return (np.ascontiguousarray(table, dtype=np.float32),)
+
+
+def float32_values(rows):
+    return rows
+
+
+def uint8_rows(table):
+    """float32 `(rows, width)` -> uint8 codes of that shape, 128 for zero, and int32 scales `(rows, 1)`."""
+    from .quantize import quantize_rows
+
+    return quantize_rows(table)
+
+
+def uint8_values(codes, scales):
+    """uint8 codes `(..., width)` and their scales `(..., 1)` -> float32 `(..., width)`."""
+    return (codes.astype(np.float32) - ZERO) * _real(scales)
+
+
+def int8_rows(table):
+    """float32 `(rows, width)` -> int8 codes in -127..127 of that shape and int32 scales `(rows, 1)`.
+
+    The numbers are those of `uint8_rows`, in the type that some runtimes multiply without a shift.
+    """
+    codes, scales = uint8_rows(table)
+    return (codes.astype(np.int16) - ZERO).astype(np.int8), scales
+
+
+def int8_values(codes, scales):
+    """int8 codes `(..., width)` and their scales `(..., 1)` -> float32 `(..., width)`."""
+    return codes.astype(np.float32) * _real(scales)
+
+
+def int4_rows(table):
+    """float32 `(rows, width)` -> packed codes, steps of the groups and scales of the rows.
+
+    uint8 `(rows, stored / 2)`, uint8 `(rows, stored / GROUP)` and int32 `(rows, 1)`, where `stored` is the width
+    rounded up to whole groups. value = (code - 8) * step * scale / 2^24.
+    """
+    stored = -(-table.shape[1] // GROUP) * GROUP
+    packed = np.empty((len(table), stored // 2), dtype=np.uint8)
+    steps = np.empty((len(table), stored // GROUP), dtype=np.uint8)
+    scales = np.empty((len(table), 1), dtype=np.int32)
+    for start in range(0, len(table), BLOCK):
+        rows = slice(start, start + BLOCK)
+        groups = _groups(table[rows], stored)
+        steps[rows], scales[rows] = group_steps(groups)
+        packed[rows] = pack(_codes(groups, steps[rows], scales[rows]))
+    return packed, steps, scales
+
+
+def int4_values(packed, steps, scales):
+    """Packed codes `(..., stored / 2)`, steps `(..., groups)` and scales `(..., 1)` -> float32 `(..., stored)`.
+
+    What stands behind the table's width is zero and is cut off by the caller, or by `decoded`.
+    """
+    codes = unpack(packed).astype(np.float32) - INT4_ZERO
+    groups = codes.reshape(*codes.shape[:-1], -1, GROUP)
+    return (groups * (steps * _real(scales))[..., None]).reshape(codes.shape)
+
+
+def group_steps(groups):
+    """float32 `(rows, groups, GROUP)` -> uint8 steps `(rows, groups)` and int32 scales `(rows, 1)`.
+
+    Both are rounded up, so that step * scale spans the largest number of a group.
+    """
+    wanted = np.maximum(groups.max(axis=-1) / INT4_HIGHEST, groups.min(axis=-1) / INT4_LOWEST)
+    wanted = wanted.astype(np.float64) * 2**FRACTION_BITS
+    scales = np.maximum(np.ceil(wanted.max(axis=1, keepdims=True) / STEPS), 1)
+    return np.clip(np.ceil(wanted / scales), 1, STEPS).astype(np.uint8), scales.astype(np.int32)
+
+
+def pack(codes):
+    """uint8 codes 0..15 `(..., stored)` -> two a byte, `(..., stored / 2)`."""
+    low, high = np.split(codes, 2, axis=-1)
+    return low | (high << 4)
+
+
+def unpack(packed):
+    """The inverse of `pack`."""
+    return np.concatenate([packed & 15, packed >> 4], axis=-1)
+
+
+# How a table is stored: its name -> the function that encodes it and the one that decodes rows of it.
+CODECS = {
+    "float32": (float32_rows, float32_values),
+    "uint8": (uint8_rows, uint8_values),
+    "int8-row": (int8_rows, int8_values),
+    "int4": (int4_rows, int4_values),
+}
+
+
+def encoded(name, table):
+    """The arrays of a float32 table `(rows, width)` in the format `name` of `CODECS`, first axis the rows."""
+    return CODECS[name][0](table)
+
+
+def decoded(name, arrays, width):
+    """Rows of `encoded` arrays, whatever their leading shape, -> float32 `(..., width)`."""
+    return CODECS[name][1](*arrays)[..., :width]
+
+
+def _real(scales):
+    return scales.astype(np.float32) * np.float32(2.0**-FRACTION_BITS)
+
+
+def _groups(rows, stored):
+    padded = np.pad(rows, [(0, 0), (0, stored - rows.shape[1])])
+    return padded.reshape(len(rows), -1, GROUP)
+
+
+def _codes(groups, steps, scales):
+    step = (steps * _real(scales))[..., None]
+    codes = np.clip(np.round(groups / step), INT4_LOWEST, INT4_HIGHEST) + INT4_ZERO
+    return codes.astype(np.uint8).reshape(len(groups), -1)
