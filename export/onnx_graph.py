@@ -139,7 +139,7 @@ def half_product(g, x, name, kernel):
 def int8_product(g, x, name, kernel):
     """The same in whole numbers: a scale an output channel, and a step a row of `x`, whose largest number is 127.
 
-    Rows are uint8 about 128: runtimes multiply uint8 by int8 eight times faster than int8 by int8.
+    Rows are uint8 about 128: onnxruntime multiplies uint8 by int8 several times faster than int8 by int8.
     """
     codes, scales = unsaturated_channels(kernel)
     largest = g.add("ReduceMax", g.add("Abs", x), axes=[-1], keepdims=1)
@@ -152,8 +152,9 @@ def int8_product(g, x, name, kernel):
 def unsaturated_channels(kernel):
     """float32 `(in, out)` -> int8 codes and a float32 scale an output channel, `(out,)`.
 
-    Processors with AVX2 alone add two neighbouring products in 16 bits and cut off what is larger. So no two
-    neighbours of a channel sum to more than 128: 128 * 255 fits. The scale of a channel grows where they would.
+    `quantize_channels`, with one restriction. Processors with AVX2 alone add two neighbouring products in 16 bits
+    and cut off what is larger. So no two neighbours of a channel sum to more than 128: 128 * 255 fits. The scale of
+    a channel grows where they would.
     """
     from .quantize import quantize_channels
 

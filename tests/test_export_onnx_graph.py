@@ -4,14 +4,14 @@ import sys
 import numpy as np
 import pytest
 
+from distill.errors import ConfigError, ExportError
+from distill.export.onnx_graph import LOOKUPS, PRODUCTS, onnx_model, unsaturated_channels
+from distill.export.onnx_nodes import Graph, checked
+from distill.export.quantize import quantize_rows
+from distill.export.tables import CODECS, decoded, encoded
+
 onnx = pytest.importorskip("onnx", reason="the extra distill[onnx] is not installed")
 runtime = pytest.importorskip("onnxruntime", reason="the extra distill[onnx] is not installed")
-
-from distill.errors import ConfigError, ExportError  # noqa: E402
-from distill.export.onnx_graph import LOOKUPS, PRODUCTS, onnx_model, unsaturated_channels  # noqa: E402
-from distill.export.onnx_nodes import Graph, checked  # noqa: E402
-from distill.export.quantize import quantize_rows  # noqa: E402
-from distill.export.tables import CODECS, decoded, encoded  # noqa: E402
 
 VOCABULARY, WIDTH, DIMENSION = 300, 40, 24
 # A single id, both sides of every n-gram order, and several hundred.
