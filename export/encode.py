@@ -1,92 +1,236 @@
-"""Texts to unit vectors with numpy, sentencepiece and a TFLite runtime: nothing else is needed.
+"""Texts to unit vectors with numpy, sentencepiece and a runtime: nothing else is needed.
 
     from encode import Encoder
     vectors = Encoder("path/to/bundle").encode(["Where does the Danube end?"])   # float32 (1, d)
 
-or `python encode.py texts.jsonl vectors.npy` with {"id", "text"} lines.
+or `python encode.py texts.jsonl vectors.npy` with {"id", "text"} lines. The runtime is ai-edge-litert or
+tflite-runtime for encoder.tflite, onnxruntime for encoder.onnx. One `Encoder` may be used by several threads.
 """
 
+import hashlib
 import json
+import os
 import sys
+import threading
 from pathlib import Path
 
 import numpy as np
 import sentencepiece
 
-FILES = ("encoder.tflite", "tokenizer.model", "config.json")
+CARD, TOKENIZER = "card.json", "tokenizer.model"
+MODELS = {"bundle": "encoder.tflite", "onnx": "encoder.onnx"}
+LONG = ("truncate", "refuse")
+PADDING = -1
+AGAIN = "export the bundle again"
 
 
 class BundleError(Exception):
     """The bundle, or what it needs, is not there or is not what it should be."""
 
 
-class Encoder:
-    """`folder` is the bundle, by default where this file lies; `threads` of one inference."""
+class TextError(ValueError):
+    """A text that cannot be encoded as asked."""
 
-    def __init__(self, folder=None, threads=1):
+
+class Encoder:
+    """A bundle or an ONNX artefact as text -> vector.
+
+    `folder`: the artefact, by default where this file lies. `threads`: of one inference. `max_length`: most ids of
+    a text, bos and eos among them, within what the artefact takes; `long`: whether a longer text is cut there
+    ("truncate", keeping eos) or a `TextError` ("refuse"). `verify`: compare the files' sha256 with the card's.
+    Raises `BundleError` when the artefact is not whole or no runtime is installed.
+    """
+
+    def __init__(self, folder=None, threads=1, max_length=None, long="truncate", verify=True):
         folder = Path(folder) if folder else Path(__file__).resolve().parent
-        for name in FILES:
-            if not (folder / name).is_file():
-                raise BundleError(f"{folder}: {name} is missing; export the bundle again")
-        self.config = _config(folder / "config.json")
-        self.name, self.dimension = self.config["name"], self.config["dimension"]
-        self.tokenizer = _tokenizer(folder / "tokenizer.model", self.config["vocabulary"])
-        self._interpreter = _interpreter(folder / "encoder.tflite", threads)
-        self._input = self._interpreter.get_input_details()[0]["index"]
-        self._output = self._interpreter.get_output_details()[0]["index"]
-        self._length = None
-        found = self._interpreter.get_output_details()[0]["shape"][-1]
+        if long not in LONG:
+            raise ValueError(f"long: expected one of {', '.join(LONG)}, got {long!r}")
+        self.card = read_card(folder)
+        if self.card["format"] not in MODELS:
+            raise BundleError(f"{folder}: encode.py runs {' and '.join(MODELS)}, not {self.card['format']!r}")
+        if verify:
+            check_files(folder, self.card)
+        self.name, self.dimension = self.card["name"], self.card["dimension"]
+        limits = [limit for limit in (max_length, self.card["max_length"]) if limit]
+        self.max_length, self.long = min(limits, default=None), long
+        self.tokenizer = load_tokenizer(folder / TOKENIZER, self.card["vocabulary"])
+        self._run = _PerThread(folder, self.card, threads)
+        found = self._run.dimension()
         if found != self.dimension:
-            raise BundleError(
-                f"{folder}: config.json says {self.dimension} dimensions, encoder.tflite has {found}; "
-                "export the bundle again"
-            )
+            raise BundleError(f"{folder}: {CARD} says {self.dimension} dimensions, the model has {found}; {AGAIN}")
 
     def tokenize(self, text):
         """A text's ids: bos, pieces, eos. Lone surrogates become U+FFFD."""
         clean = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-        return self.tokenizer.encode(clean, add_bos=True, add_eos=True)
+        ids = self.tokenizer.encode(clean, add_bos=True, add_eos=True)
+        if self.long == "refuse" and self.max_length and len(ids) > self.max_length:
+            raise TextError(f"a text of {len(ids)} pieces; at most {self.max_length} are taken")
+        return shortened(ids, self.max_length)
 
     def encode(self, texts, role="question", progress=None):
         """`[str]` -> float32 `(n, dimension)`, rows of unit length, in order. Either role is the same tower."""
-        vectors = np.zeros((len(texts), self.dimension), dtype=np.float32)
-        for row, text in enumerate(texts):
-            vectors[row] = self._vector(self.tokenize(text))
+        if isinstance(texts, str):
+            raise TextError(f"expected a list of texts, got one text; write encode([{texts[:20]!r}])")
+        rows = [self.tokenize(text) for text in texts]
+        vectors = np.zeros((len(rows), self.dimension), dtype=np.float32)
+        # In the order of length, as another length costs the interpreter a new plan.
+        for row in sorted(range(len(rows)), key=lambda row: len(rows[row])):
+            vectors[row] = self._run(rows[row])
             if progress:
                 progress(1)
         return vectors
 
-    def _vector(self, ids):
-        if len(ids) != self._length:
-            self._interpreter.resize_tensor_input(self._input, (1, len(ids)))
-            self._interpreter.allocate_tensors()
-            self._length = len(ids)
-        self._interpreter.set_tensor(self._input, np.array([ids], dtype=np.int32))
+
+class _PerThread:
+    """The model, one instance a thread: an interpreter holds the state of one inference."""
+
+    def __init__(self, folder, card, threads):
+        self._arguments, self._own = (folder / MODELS[card["format"]], card, threads), threading.local()
+
+    def _model(self):
+        if not hasattr(self._own, "model"):
+            path, card, threads = self._arguments
+            kind = Onnx if card["format"] == "onnx" else Signatures if card["signatures"] else TFLite
+            self._own.model = kind(path, card, threads)
+        return self._own.model
+
+    def dimension(self):
+        return self._model().dimension
+
+    def __call__(self, ids):
+        return self._model()(ids)
+
+
+class TFLite:
+    """ids -> vector by a flatbuffer with one input, of any length or of a fixed one."""
+
+    def __init__(self, path, card, threads):
+        self._interpreter = load_interpreter(path, threads)
+        (given,), (made,) = self._interpreter.get_input_details(), self._interpreter.get_output_details()
+        self._input, self._output, self.dimension = given["index"], made["index"], made["shape"][-1]
+        self._fixed, self._length = card["max_length"], None
+        if self._fixed and tuple(given["shape"]) != (1, self._fixed):
+            raise BundleError(f"{path}: takes {tuple(given['shape'])} ids, {CARD} says {self._fixed}; {AGAIN}")
+
+    def __call__(self, ids):
+        ids = padded(ids, self._fixed) if self._fixed else np.array([ids], dtype=np.int32)
+        if ids.shape[1] != self._length:
+            self._resize(ids.shape)
+        self._interpreter.set_tensor(self._input, ids)
         self._interpreter.invoke()
         return self._interpreter.get_tensor(self._output)[0]
 
+    def _resize(self, shape):
+        if not self._fixed:
+            self._interpreter.resize_tensor_input(self._input, shape)
+            self._interpreter.allocate_tensors()
+        self._length = shape[1]
 
-def _config(path):
+
+class Signatures:
+    """ids -> vector by the signature of the least length that holds them."""
+
+    def __init__(self, path, card, threads):
+        interpreter, self._lengths = load_interpreter(path, threads), card["signatures"]
+        try:
+            self._runs = [interpreter.get_signature_runner(f"encode_{length}") for length in self._lengths]
+        except ValueError as error:
+            raise BundleError(f"{path}: has not the signatures {self._lengths} of {CARD}; {AGAIN}") from error
+        self.dimension = self._runs[0].get_output_details()["vectors"]["shape"][-1]
+
+    def __call__(self, ids):
+        place = next(place for place, length in enumerate(self._lengths) if length >= len(ids))
+        return self._runs[place](ids=padded(ids, self._lengths[place]))["vectors"][0]
+
+
+class Onnx:
+    """ids -> vector by onnxruntime."""
+
+    def __init__(self, path, card, threads):
+        try:
+            import onnxruntime
+        except ImportError:
+            raise BundleError("onnxruntime is not installed; run: pip install onnxruntime") from None
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads, options.inter_op_num_threads = threads, 1
+        try:
+            self._session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+        except Exception as error:  # its errors have no public type
+            raise BundleError(f"{path}: onnxruntime cannot load it: {first_line(error)}") from error
+        self.dimension = self._session.get_outputs()[0].shape[-1]
+
+    def __call__(self, ids):
+        return self._session.run(["vectors"], {"ids": np.array([ids], dtype=np.int32)})[0][0]
+
+
+def shortened(ids, most):
+    """At most `most` ids (None: any number), the last one kept."""
+    return ids if most is None or len(ids) <= most else ids[: most - 1] + ids[-1:]
+
+
+def padded(ids, length):
+    row = np.full((1, length), PADDING, dtype=np.int32)
+    row[0, : len(ids)] = ids
+    return row
+
+
+def read_card(folder):
+    """The artefact's card, a dict. Raises `BundleError`."""
+    path = folder / CARD
     try:
-        config = json.loads(path.read_text(encoding="utf-8"))
-        return {key: config[key] for key in ("name", "dimension", "vocabulary")}
-    except (ValueError, KeyError, TypeError) as error:
-        raise BundleError(f"{path}: not a bundle's config: {error}; export the bundle again") from error
+        card = json.loads(path.read_text(encoding="utf-8"))
+        missing = {"name", "format", "dimension", "vocabulary", "max_length", "signatures", "files"} - set(card)
+    except FileNotFoundError:
+        raise BundleError(f"{folder}: {CARD} is missing; {AGAIN}") from None
+    except (OSError, ValueError, TypeError) as error:
+        raise BundleError(f"{path}: not an artefact's card: {first_line(error)}; {AGAIN}") from error
+    if missing:
+        raise BundleError(f"{path}: not an artefact's card: {', '.join(sorted(missing))} missing; {AGAIN}")
+    return card
 
 
-def _tokenizer(path, vocabulary):
+def check_files(folder, card):
+    """Raise `BundleError` for a file of the card that is missing, or has another size or sha256."""
+    for name, said in card["files"].items():
+        path = folder / name
+        if not path.is_file():
+            raise BundleError(f"{folder}: {name} is missing; {AGAIN}")
+        if path.stat().st_size != said["bytes"]:
+            raise BundleError(f"{path}: {path.stat().st_size} bytes, {CARD} says {said['bytes']}; {AGAIN}")
+        if sha256(path) != said["sha256"]:
+            raise BundleError(f"{path}: its sha256 is not the one in {CARD}; {AGAIN}")
+
+
+def sha256(path):
+    digest = hashlib.sha256()
+    with open(path, "rb") as file:
+        while block := file.read(1 << 20):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+def load_tokenizer(path, vocabulary):
+    """The SentencePiece processor. Raises `BundleError`."""
     try:
         tokenizer = sentencepiece.SentencePieceProcessor(model_file=str(path))
     except (RuntimeError, OSError) as error:
-        raise BundleError(f"{path}: not a SentencePiece model; export the bundle again") from error
+        raise BundleError(f"{path}: not a SentencePiece model; {AGAIN}") from error
     if tokenizer.get_piece_size() != vocabulary:
-        raise BundleError(
-            f"{path}: {tokenizer.get_piece_size()} pieces, but the encoder has {vocabulary}; export the bundle again"
-        )
+        raise BundleError(f"{path}: {tokenizer.get_piece_size()} pieces, but the encoder has {vocabulary}; {AGAIN}")
     return tokenizer
 
 
-def _interpreter(path, threads):
+def load_interpreter(path, threads):
+    """A TFLite interpreter, tensors allocated. Raises `BundleError`."""
+    try:
+        interpreter = interpreter_class()(model_path=str(path), num_threads=threads)
+        interpreter.allocate_tensors()
+    except (ValueError, RuntimeError) as error:
+        raise BundleError(f"{path}: the runtime cannot load it: {first_line(error)}") from error
+    return interpreter
+
+
+def interpreter_class():
     try:
         from ai_edge_litert.interpreter import Interpreter
     except ImportError:
@@ -94,21 +238,24 @@ def _interpreter(path, threads):
             from tflite_runtime.interpreter import Interpreter
         except ImportError:
             raise BundleError("no TFLite runtime found; run: pip install ai-edge-litert") from None
-    try:
-        interpreter = Interpreter(model_path=str(path), num_threads=threads)
-        interpreter.allocate_tensors()
-    except (ValueError, RuntimeError) as error:
-        reason = next(iter(str(error).splitlines()), type(error).__name__)
-        raise BundleError(f"{path}: the runtime cannot load it: {reason}") from error
-    return interpreter
+    return Interpreter
+
+
+def first_line(error):
+    return next(iter(str(error).splitlines()), type(error).__name__)
 
 
 def main(arguments):
     if len(arguments) != 2:
         sys.exit("usage: python encode.py texts.jsonl vectors.npy")
-    lines = Path(arguments[0]).read_text(encoding="utf-8").split("\n")
+    source, target = map(Path, arguments)
+    lines = source.read_text(encoding="utf-8").split("\n")
     texts = [_text(number, line) for number, line in enumerate(lines, start=1) if line.strip()]
-    np.save(arguments[1], Encoder().encode(texts))
+    vectors = Encoder().encode(texts)
+    aside = target.with_name(f".{target.name}.{os.getpid()}")
+    with open(aside, "wb") as file:
+        np.save(file, vectors)
+    os.replace(aside, target)
 
 
 def _text(number, line):

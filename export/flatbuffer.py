@@ -2,8 +2,12 @@
 
 from ..errors import ExportError
 
-# The newest version of each operator that tflite-runtime 2.14 registers.
-NEWEST = {}
+# Operators and versions that were run under tflite-runtime 2.14, the oldest runtime that has to load an artefact.
+NEWEST = {
+    **dict.fromkeys("ADD BITCAST CONCATENATION EXPAND_DIMS FLOOR GREATER_EQUAL MAXIMUM MEAN MUL PAD RESHAPE".split(), 1),
+    **dict.fromkeys("RSQRT SHAPE SQUARED_DIFFERENCE STRIDED_SLICE SUB SUM TANH TILE".split(), 1),
+    **{"CAST": 3, "FULLY_CONNECTED": 9, "GATHER": 2},
+}
 
 
 def require_operators(content, custom=()):
@@ -13,8 +17,8 @@ def require_operators(content, custom=()):
             raise ExportError(f"the converted file needs the operator {name}, which is not builtin")
         if not own and version > NEWEST.get(name, 0):
             raise ExportError(
-                f"the converted file needs {name} version {version}; the oldest supported runtime, "
-                f"tflite-runtime 2.14, has {f'version {NEWEST[name]}' if name in NEWEST else 'none that was tried'}"
+                f"the converted file needs the operator {name}, version {version}; with the oldest supported runtime, "
+                f"tflite-runtime 2.14, {f'version {NEWEST[name]} is the newest' if name in NEWEST else 'none was'} tried"
             )
 
 

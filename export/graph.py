@@ -17,7 +17,7 @@ SPLIT = "fourth_skip"
 
 @dataclass(frozen=True)
 class Precision:
-    """How an artefact stores its weights: `dense` is int8 or float32; `table` one of `tables.CODECS`."""
+    """How an artefact stores its weights: `dense` is int8 or float32; `table` one of `codecs.CODECS`."""
 
     dense: str = "int8"
     table: str = "uint8"

@@ -11,7 +11,7 @@ import numpy as np
 from keras import ops
 
 from .quantize import quantize_channels
-from .tables import FRACTION_BITS, GROUP, INT4_ZERO, ZERO, encoded
+from .codecs import FRACTION_BITS, GROUP, INT4_ZERO, ZERO, encoded
 
 # Below every activation, above float32's least.
 FLOOR = -3.0e38
@@ -80,7 +80,7 @@ DENSE = {"int8": WholeDense, "float32": FloatDense}
 
 
 class Table(keras.layers.Layer):
-    """Looks up rows in the format that `tables.encoded` stores and decodes only these: ids `(t,)` -> `(t, width)`."""
+    """Looks up rows in the format that `codecs.encoded` stores and decodes only these: ids `(t,)` -> `(t, width)`."""
 
     def __init__(self, table, codec, **kwargs):
         super().__init__(**kwargs)

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..errors import ConfigError
 from .onnx_nodes import Graph, checked
-from .tables import FRACTION_BITS, GROUP, INT4_ZERO, ZERO, encoded
+from .codecs import FRACTION_BITS, GROUP, INT4_ZERO, ZERO, encoded
 
 LEVELS, EPSILON = 127, 1e-12
 # The end of a slice that goes to the end.
@@ -22,7 +22,7 @@ def onnx_model(model, dense="int8", table="uint8"):
     """An ONNX file, bytes, of an `NGramEncoder`: `ids` int32 `(b, t)` -> `vectors` float32 `(b, d)` of unit length.
 
     Any negative id is padding; a text is one id at least. `dense` is "int8" or "float32", `table` a key of
-    `tables.CODECS`. The same model gives the same bytes. Raises `ConfigError` for another `dense` or `table`, and
+    `codecs.CODECS`. The same model gives the same bytes. Raises `ConfigError` for another `dense` or `table`, and
     `ExportError` when the package onnx is missing or the graph is not valid.
     """
     if dense not in PRODUCTS or table not in LOOKUPS:

@@ -1,4 +1,4 @@
-"""A bundle as an `Encoder`, without TensorFlow."""
+"""An artefact as an `Encoder`, by the runtime that its format is for."""
 
 from pathlib import Path
 
@@ -7,13 +7,29 @@ from ..errors import EncoderError
 from . import encode
 
 
-def load_bundle(folder, threads=1):
-    """The bundle through the `encode.py` that ships in it. Raises `EncoderError` when it is not whole."""
+def load_artefact(folder, threads=1):
+    """The artefact in `folder`. Raises `EncoderError` when it is not whole."""
+    folder = Path(folder)
     try:
-        with hushed():
-            return encode.Encoder(folder, threads)
+        card = encode.read_card(folder)
+        if card["format"] in encode.MODELS:
+            with hushed():
+                return encode.Encoder(folder, threads)
+        encode.check_files(folder, card)
     except encode.BundleError as error:
         raise EncoderError(str(error)) from error
+    return _other(folder, card)
+
+
+def _other(folder, card):
+    (path,) = (folder / name for name in card["files"] if name != "README.md")
+    if card["format"] == "string":
+        from .strings import StringEncoder
+
+        return StringEncoder(path, card)
+    from .mediapipe import MediaPipeEncoder
+
+    return MediaPipeEncoder(path, card)
 
 
 def size_of(path):

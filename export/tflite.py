@@ -39,7 +39,8 @@ def converted_signatures(model, precision, lengths):
         with hushed(), contextlib.redirect_stdout(io.StringIO()):
             for name, edge in zip(names, edge_models(model, precision, lengths).values(), strict=True):
                 archive.track(edge)
-                archive.add_endpoint(name, edge.call, [keras.InputSpec(shape=edge.input_shape, dtype="int32")])
+                spec = keras.InputSpec(shape=edge.input_shape, dtype="int32", name="ids")
+                archive.add_endpoint(name, lambda ids, edge=edge: {"vectors": edge(ids)}, [spec])
             archive.write_out(folder, verbose=False)
         return _convert(lambda lite: lite.TFLiteConverter.from_saved_model(folder, signature_keys=names), precision)
 

@@ -1,15 +1,15 @@
 import numpy as np
 import pytest
 
-from distill.export import quantize, tables
-from distill.export.tables import CODECS, decoded, encoded, int4_rows, pack, uint8_rows, unpack
+from distill.export import codecs
+from distill.export.codecs import CODECS, decoded, encoded, int4_rows, pack, uint8_rows, unpack
 
 
 @pytest.fixture(scope="module")
 def table():
     """More rows than one block, a width that is not whole groups, rows of very different size, one of zeros."""
     random = np.random.default_rng(5)
-    rows = random.normal(size=(tables.BLOCK + 5, 40)) * random.lognormal(sigma=2, size=(tables.BLOCK + 5, 1))
+    rows = random.normal(size=(codecs.BLOCK + 5, 40)) * random.lognormal(sigma=2, size=(codecs.BLOCK + 5, 1))
     rows[7] = 0
     return rows.astype(np.float32)
 
@@ -19,12 +19,6 @@ def test_uint8_by_hand():
     assert codes.tolist() == [[255, 1, 129, 128], [128] * 4]
     # 0.01 * 2^24 = 167772.16, and the least scale there is.
     assert scales.tolist() == [[167773], [1]]
-
-
-def test_uint8_is_what_the_other_artefact_stores(table):
-    for array, expected in zip(uint8_rows(table), quantize.quantize_rows(table), strict=True):
-        assert np.array_equal(array, expected)
-    assert (tables.ZERO, tables.FRACTION_BITS) == (quantize.ZERO, quantize.FRACTION_BITS)
 
 
 def test_int8_by_hand():
@@ -61,7 +55,7 @@ def test_int4_of_a_width_that_is_not_whole_groups():
 
 def test_int4_is_within_half_a_step_of_its_group(table):
     packed, steps, scales = int4_rows(table)
-    step = np.repeat(steps * (scales / 2**24), tables.GROUP, axis=1)[:, :40]
+    step = np.repeat(steps * (scales / 2**24), codecs.GROUP, axis=1)[:, :40]
     error = np.abs(decoded("int4", (packed, steps, scales), 40) - table)
     assert np.all(error <= 0.501 * step)
     # A step is as fine as it can be: 15 steps span the group, up to the rounding of steps to 1/255 of the largest.
@@ -79,7 +73,7 @@ def test_eight_bits_are_within_half_a_step_of_the_row(table, name):
 @pytest.mark.parametrize("name", CODECS)
 def test_every_format_decodes_gathered_rows_as_the_whole(table, name):
     arrays = encoded(name, table)
-    ids = np.array([[0, 7, tables.BLOCK - 1], [tables.BLOCK, tables.BLOCK + 4, 3]])
+    ids = np.array([[0, 7, codecs.BLOCK - 1], [codecs.BLOCK, codecs.BLOCK + 4, 3]])
     rows = decoded(name, [array[ids] for array in arrays], 40)
     assert (rows.shape, rows.dtype) == ((2, 3, 40), np.float32)
     assert np.array_equal(rows, decoded(name, arrays, 40)[ids])
@@ -88,7 +82,7 @@ def test_every_format_decodes_gathered_rows_as_the_whole(table, name):
 
 @pytest.mark.parametrize("name", CODECS)
 def test_a_row_is_encoded_alike_in_every_block(table, name):
-    ids = [3, tables.BLOCK - 1, tables.BLOCK, tables.BLOCK + 4]
+    ids = [3, codecs.BLOCK - 1, codecs.BLOCK, codecs.BLOCK + 4]
     for whole, alone in zip(encoded(name, table), encoded(name, table[ids]), strict=True):
         assert np.array_equal(whole[ids], alone)
 

@@ -12,9 +12,13 @@ unpacked each by itself and laid end to end.
 
 import numpy as np
 
-# As in `quantize.py`, which cannot be imported at top level without Keras.
+from .quantize import LEVELS
+
+# A float constant of 1,024 elements or more would be quantised by the TFLite converter, so scales are stored as
+# int32 fixed point with this many fractional bits.
 FRACTION_BITS = 24
 ZERO = 128
+# Rows at once, so that no second float table is made.
 BLOCK = 8192
 
 GROUP = 32
@@ -35,10 +39,18 @@ def float32_values(rows):
 
 
 def uint8_rows(table):
-    """float32 `(rows, width)` -> uint8 codes of that shape, 128 for zero, and int32 scales `(rows, 1)`."""
-    from .quantize import quantize_rows
+    """float32 `(rows, width)` -> uint8 codes of that shape, 128 for zero, and int32 scales `(rows, 1)`.
 
-    return quantize_rows(table)
+    Symmetric, one scale a row, error at most half a step.
+    """
+    codes = np.empty(table.shape, dtype=np.uint8)
+    fixed = np.empty((len(table), 1), dtype=np.int32)
+    for start in range(0, len(table), BLOCK):
+        rows = slice(start, start + BLOCK)
+        scale = np.maximum(np.abs(table[rows]).max(axis=1, keepdims=True) / LEVELS, 2.0**-FRACTION_BITS)
+        fixed[rows] = np.ceil(scale * 2**FRACTION_BITS)
+        codes[rows] = np.clip(np.round(table[rows] / (fixed[rows] * 2.0**-FRACTION_BITS)) + ZERO, 0, 255)
+    return codes, fixed
 
 
 def uint8_values(codes, scales):

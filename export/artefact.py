@@ -1,0 +1,119 @@
+"""An artefact: a folder with one encoder in one format and its card, there only when it passed the gate."""
+
+import shutil
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ..errors import ExportError, InputError
+from ..files import write_aside
+from . import encode
+from .card import card_of, write_card
+from .gate import measure, verdict
+from .graph import Precision
+from .runtime import load_artefact
+
+FORMATS = ("bundle", "string", "mediapipe", "mediapipe-zip", "onnx")
+SHORTEST, ZIP_LENGTH = 4, 512
+
+
+@dataclass(frozen=True)
+class Form:
+    """What an artefact is: its format, its weights' precision, and the lengths in tokens that it takes.
+
+    `max_length` None and no `signatures`: any length. Raises `InputError` for what a format has not.
+    """
+
+    format: str = "bundle"
+    precision: Precision = field(default_factory=Precision)
+    max_length: int | None = None
+    signatures: tuple = ()
+
+    def __post_init__(self):
+        if self.max_length and self.format not in ("bundle", "mediapipe-zip"):
+            raise InputError(f"--max-length: the format {self.format} takes any length; leave it out")
+        if self.signatures and (self.format != "bundle" or self.max_length):
+            raise InputError("--signatures: only of the format bundle, and without --max-length")
+        if list(self.signatures) != sorted(set(self.signatures)):
+            raise InputError(f"--signatures: expected lengths that grow, got {', '.join(map(str, self.signatures))}")
+        if any(length < SHORTEST for length in (*self.signatures, self.max_length or SHORTEST)):
+            raise InputError(f"a length is at least {SHORTEST} tokens, bos and eos among them")
+
+    @property
+    def longest(self):
+        """Most tokens of a text, None for any number."""
+        if self.format == "mediapipe-zip":
+            return self.max_length or ZIP_LENGTH
+        return max(self.signatures) if self.signatures else self.max_length
+
+
+def export_artefact(student, folder, dataset, languages, settings, form=None, notes=None, force=False, progress=None):
+    """Convert a `KerasEncoder`, write the artefact to `folder` and return its card, a dict.
+
+    `notes`, a dict, goes into the card. Raises `ExportError`, leaving nothing under `folder`, when the gate refuses
+    the artefact (see `gate.verdict`); with `force` it is kept and its card says why it was refused.
+    """
+    form = form or Form()
+    with write_aside(folder) as aside:
+        aside.mkdir()
+        WRITERS[form.format](student, aside, form)
+        card = card_of(Path(folder).resolve().name, student, form, aside, notes)
+        write_card(aside, card)
+        measured = measure(student, load_artefact(aside), dataset, languages, progress)
+        reasons = verdict(measured, settings, form.precision.table)
+        if reasons and not force:
+            raise ExportError(f"the exported encoder is not the student: {'; '.join(reasons)}")
+        card |= {"dev": measured, "refused": reasons}
+        write_card(aside, card)
+    return card
+
+
+def _write_bundle(student, folder, form):
+    from .tflite import convert
+
+    content = convert(student.model, form.precision, form.max_length, form.signatures)
+    (folder / encode.MODELS["bundle"]).write_bytes(content)
+    _write_tokenizer(student, folder)
+
+
+def _write_onnx(student, folder, form):
+    from .onnx_graph import onnx_model
+
+    content = onnx_model(student.model, form.precision.dense, form.precision.table)
+    (folder / encode.MODELS["onnx"]).write_bytes(content)
+    _write_tokenizer(student, folder)
+
+
+def _write_tokenizer(student, folder):
+    (folder / encode.TOKENIZER).write_bytes(student.tokenizer.proto)
+    shutil.copyfile(encode.__file__, folder / "encode.py")
+
+
+def _write_string(student, folder, form):
+    from .strings import convert_string
+
+    (folder / "encoder.tflite").write_bytes(convert_string(student.model, student.tokenizer, form.precision))
+
+
+def _write_mediapipe(student, folder, form):
+    from .mediapipe import for_mediapipe
+    from .strings import convert_string
+
+    content = convert_string(student.model, student.tokenizer, form.precision)
+    (folder / "encoder.tflite").write_bytes(for_mediapipe(content))
+
+
+def _write_mediapipe_zip(student, folder, form):
+    from .mediapipe import write_zip
+    from .tflite import convert
+
+    content = convert(student.model, form.precision, form.longest, sliced=True)
+    write_zip(folder / "encoder.task", content, student.tokenizer.proto)
+
+
+WRITERS = {
+    "bundle": _write_bundle,
+    "onnx": _write_onnx,
+    "string": _write_string,
+    "mediapipe": _write_mediapipe,
+    "mediapipe-zip": _write_mediapipe_zip,
+}

@@ -1,0 +1,104 @@
+"""An artefact's card: what is in the folder, where it comes from and what it was measured to be."""
+
+from .. import __version__
+from ..files import write_json, write_text
+from .encode import CARD, sha256
+
+README = "README.md"
+LICENCE = "Apache-2.0"
+
+
+def card_of(name, student, form, folder, notes=None):
+    """The card, a dict, of the files that lie in `folder`; `notes` says where they come from."""
+    return {
+        "name": name,
+        "format": form.format,
+        "precision": {"dense": form.precision.dense, "table": form.precision.table},
+        "dimension": student.dimension,
+        "vocabulary": len(student.tokenizer),
+        "max_length": form.longest,
+        "signatures": list(form.signatures),
+        "distill": __version__,
+        "licence": LICENCE,
+        **(notes or {}),
+        "bytes": sum(path.stat().st_size for path in folder.iterdir()),
+        "files": {
+            path.name: {"bytes": path.stat().st_size, "sha256": sha256(path)} for path in sorted(folder.iterdir())
+        },
+    }
+
+
+def write_card(folder, card):
+    """Write `card.json`, and the README that says the same to a person once the gate's figures are in it."""
+    write_json(folder / CARD, card)
+    if "dev" in card:
+        write_text(folder / README, readme(card))
+
+
+def readme(card):
+    """The card as a page of Markdown."""
+    dev, precision = card["dev"], card["precision"]
+    facts = {key: card[key] for key in ("source", "dataset", "languages", "teacher", "seed") if key in card}
+    lines = [
+        f"- format: {card['format']}, dense layers {precision['dense']}, table {precision['table']}",
+        f"- texts: {lengths(card)}",
+        f"- size: {card['bytes'] / 1e6:.1f} MB",
+        f"- cosine to the student: {dev['cosine_mean']:.5f}, least {dev['cosine_min']:.5f} ({dev['texts']} dev questions)",
+        *(f"- {key}: {', '.join(value) if isinstance(value, list) else value}" for key, value in facts.items()),
+        *(f"- **refused by the gate and kept by force**: {reason}" for reason in card["refused"]),
+    ]
+    return PAGE.format(
+        **card, how=HOW[card["format"]].format(**card), facts="\n".join(lines), table=p1_table(dev["p@1"])
+    )
+
+
+def lengths(card):
+    """The number of tokens that a text may have, in words."""
+    if card["signatures"]:
+        return f"up to {card['max_length']} tokens, signatures of {', '.join(map(str, card['signatures']))}"
+    return f"up to {card['max_length']} tokens" if card["max_length"] else "of any length"
+
+
+def p1_table(rows):
+    lines = [
+        f"| {language} | {100 * row['b']:.1f} | {100 * row['a']:.1f} | {row['p_holm']:.3f} |"
+        for language, row in rows.items()
+    ]
+    return "\n".join(["| language | student | artefact | p |", "|---|---|---|---|", *lines])
+
+
+PAGE = """# {name}
+
+A sentence encoder for retrieval question answering: text in, {dimension} numbers of unit length out.
+The document whose vector has the largest dot product with the question's answers it.
+
+{how}
+
+{facts}
+
+P@1 on dev in per cent, one vector a document, and McNemar's p (Holm-corrected) between the two:
+
+{table}
+
+`card.json` says the same with the files' sha256. The weights derive from Google's multilingual Universal Sentence
+Encoder, {licence}.
+"""
+
+PYTHON = """```
+pip install numpy sentencepiece {runtime}
+```
+
+```python
+from encode import Encoder
+vectors = Encoder().encode(["Where does the Danube end?"])  # float32 (1, {{dimension}})
+```"""
+
+HOW = {
+    "bundle": PYTHON.format(runtime="ai-edge-litert"),
+    "onnx": PYTHON.format(runtime="onnxruntime"),
+    "string": """`encoder.tflite` takes one string and has its tokenizer in it; run it with tensorflow-text's operators
+(`tensorflow_text.core.pybinds.tflite_registrar.SELECT_TFTEXT_OPS`).""",
+    "mediapipe": "`encoder.tflite` is for MediaPipe's TextEmbedder: give it as `model_asset_path`.",
+    "mediapipe-zip": """`encoder.task` is for MediaPipe's TextEmbedder: give it as `model_asset_path`.
+A text may have {max_length} pieces, bos and eos among them: count them before, a longer one is an error there.""",
+}

@@ -1,0 +1,83 @@
+"""Whether an artefact, loaded with its own runtime, is still the student: ids, vectors and P@1 on dev."""
+
+import numpy as np
+
+from ..evaluation import encode_questions, encode_units, rank
+from ..significance import compare
+from .encode import shortened
+
+UNIT, SPLIT = "document", "dev"
+
+
+def measure(student, artefact, dataset, languages, progress=None):
+    """What the gate judges, as plain values: ids that differ, cosines, and P@1 by language with McNemar's test.
+
+    `artefact` is an `Encoder` with `tokenize(text) -> ids` and `max_length`, None for any. An artefact that takes
+    texts of some length only is one for questions: the student encodes the documents then, and cosines leave the
+    questions out that were cut. In "p@1", "a" is the artefact and "b" the student; p-values are Holm-corrected.
+    """
+    asked, expected = (encode_questions(encoder, dataset, SPLIT, languages, progress) for encoder in (artefact, student))
+    units = encode_units(student, dataset, (UNIT,), progress)
+    searched = units if artefact.max_length else encode_units(artefact, dataset, (UNIT,), progress)
+    p1 = compare(_ranks(asked, searched, dataset), _ranks(expected, units, dataset))
+    return {
+        **compare_ids(student, artefact, dataset, languages),
+        **compare_vectors(asked, expected, _whole(student, artefact, dataset, languages)),
+        "documents_by": "student" if artefact.max_length else "artefact",
+        "p@1": p1,
+        "drop": 100 * float(np.mean([row["b"] - row["a"] for row in p1.values()])),
+    }
+
+
+def _ranks(asked, units, dataset):
+    return rank(asked, units, dataset, SPLIT, (UNIT,))[UNIT]
+
+
+def compare_ids(student, artefact, dataset, languages):
+    """Number of dev questions, and of those whose ids are not the student's."""
+    texts = _texts(dataset, languages)
+    pairs = zip(texts, student.tokenizer.encode(texts), strict=True)
+    different = [text for text, ids in pairs if list(artefact.tokenize(text)) != shortened(ids, artefact.max_length)]
+    return {"texts": len(texts), "other_ids": len(different), "other_ids_example": different[0] if different else None}
+
+
+def compare_vectors(asked, expected, whole):
+    """Least and mean cosine of `{language: (q, d)}` and `{language: (q, d)}` where `whole`, bool `(all q,)`."""
+    cosines = np.concatenate([np.sum(asked[language] * expected[language], axis=1) for language in asked])[whole]
+    return {
+        "cut": int(np.sum(~whole)),
+        "cosine_mean": float(cosines.mean()) if len(cosines) else 0.0,
+        "cosine_min": float(cosines.min()) if len(cosines) else 0.0,
+    }
+
+
+def _texts(dataset, languages):
+    return [question.text for language in languages for question in dataset.select(language, SPLIT)]
+
+
+def _whole(student, artefact, dataset, languages):
+    lengths = [len(ids) for ids in student.tokenizer.encode(_texts(dataset, languages))]
+    return np.array(lengths) <= (artefact.max_length or np.inf)
+
+
+def verdict(measured, settings, table):
+    """Why an artefact is refused, a list of sentences: empty when it passes. `table` is the table's format."""
+    return [reason for reason in _reasons(measured, settings, table) if reason]
+
+
+def _reasons(measured, settings, table):
+    least = settings.min_cosine if settings.min_cosine is not None else LEAST_COSINE[table]
+    yield measured["other_ids"] and (
+        f"the tokens of {measured['other_ids']} of {measured['texts']} dev questions are not the student's, "
+        f"the first {measured['other_ids_example']!r}"
+    )
+    # Not `<`: a vector that is no number fails too.
+    yield not measured["cosine_min"] >= least and (
+        f"least cosine to the student {measured['cosine_min']:.4f} (mean {measured['cosine_mean']:.4f}) "
+        f"on {measured['texts'] - measured['cut']} dev questions, expected at least {least}"
+    )
+    yield measured["drop"] > settings.max_drop and (
+        f"{measured['drop']:.2f} points of mean dev P@1 are lost, allowed are {settings.max_drop}"
+    )
+    worse = [language for language, row in measured["p@1"].items() if row["significant"] and row["a"] < row["b"]]
+    yield worse and f"dev P@1 is significantly worse in {', '.join(worse)} (McNemar, Holm)"
