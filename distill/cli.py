@@ -219,7 +219,12 @@ def _plot_path(context, parameter, path):
 @json_option
 @click.option("--plot", "plot_path", type=click.Path(dir_okay=False), callback=_plot_path, help=".png or .svg")
 def bench(models, data, document_language, peer_list, peer_python, json_path, plot_path, **values):
-    """Milliseconds a query, texts a second, cold start, memory and size of MODELS (bundles or any encoder)."""
+    """Milliseconds a query, texts a second, cold start, memory and size of MODELS (bundles or any encoder).
+
+    Each runs in a process of its own, and they take turns. A cold start is from a new process to its first vector,
+    the files being in the page cache; memory is the peak while one question at a time is answered. Peers that are
+    not installed are skipped with their reason.
+    """
     from .data import load_dataset
     from .export.comparison import compare_encoders
     from .export.peers import peer_names

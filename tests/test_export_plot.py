@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from distill.errors import InputError
-from distill.export.plot import draw, require_format, whiskers, write_plot
+from distill.export.plot import draw, require_format, shortened, whiskers, write_plot
 
 NOTE = {"threads": 2}
 
@@ -50,6 +50,11 @@ def test_one_encoder_has_numbers_on_its_axis():
     low, high = figure.axes[0].get_xlim()
     shown = [float(tick.get_text()) for tick in figure.axes[0].get_xticklabels() if tick.get_text()]
     assert any(low <= number <= high for number in shown)
+
+
+def test_a_long_name_is_shown_by_its_end():
+    assert shortened("x" * 32) == "x" * 32
+    assert shortened("away/" + "y" * 31) == "…" + "y" * 31
 
 
 @pytest.mark.parametrize(("name", "begins"), [("plot.png", b"\x89PNG"), ("plot.SVG", b"<?xml")])

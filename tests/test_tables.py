@@ -195,6 +195,23 @@ def test_a_benchmark_shows_every_figure(printed):
     assert "200 questions x 3, 1 thread(s), x86_64" in " ".join(out.split())
 
 
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (0.0004, "0.000"),
+        (0.9994, "0.999"),
+        (0.9996, "1.00"),
+        (9.994, "9.99"),
+        (9.996, "10.0"),
+        (99.96, "100"),
+        (1e5, "100000"),
+    ],
+)
+def test_milliseconds_have_three_digits(printed, value, shown):
+    print_bench({"student": bench_row(0.25), "other": bench_row(value)}, BENCH)
+    assert rows(printed())[1][1] == shown
+
+
 def test_a_benchmark_with_documents_has_a_table_of_the_search(printed):
     print_bench({"student": bench_row(0.25, search=timed(0.75, 1234.5))}, {**BENCH, "documents": 48})
     out = printed()
