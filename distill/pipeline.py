@@ -18,8 +18,6 @@ from .report import write_report
 from .runlog import RunLog
 from .significance import compare
 
-BENCH_TEXTS = 200
-
 
 @dataclass
 class Run:
@@ -143,8 +141,10 @@ def execute(run):
 
 def finish(run, student):
     """Export, evaluate the artefact itself, and time it."""
-    from .export.benchmark import ROUNDS, bench, machine
+    from .export.benchmark import bench, select_questions, steps
     from .export.bundle import export_bundle
+    from .export.machine import machine
+    from .export.process import Spec
     from .export.runtime import load_bundle, size_of
 
     settings, folder = run.settings, run.folder / "bundle"
@@ -159,20 +159,10 @@ def finish(run, student):
     bundle = load_bundle(folder, settings.export.threads)
     run.measure("bundle", bundle)
     run.extra["bundle_bytes"] = size_of(folder)
-    texts = bench_texts(run.dataset, run.languages)
-    with task("benchmark", ROUNDS) as advance:
-        run.timings["query"] = {
-            **bench({"bundle": bundle}, texts, progress=advance)["bundle"],
-            "threads": settings.export.threads,
-            "queries": len(texts),
-            "machine": machine(),
-        }
-
-
-def bench_texts(dataset, languages, most=BENCH_TEXTS):
-    """Dev questions of all languages in turn."""
-    asked = [[question.text for question in dataset.select(language, "dev")] for language in languages]
-    return [text for row in zip(*asked, strict=False) for text in row][:most]
+    questions, threads = select_questions(run.dataset, run.languages), settings.export.threads
+    with task("benchmark", steps(questions)) as advance:
+        found = bench({"bundle": Spec("bundle", folder)}, questions, threads=threads, progress=advance)
+    run.timings["query"] = {**found["bundle"], "threads": threads, "queries": len(questions), "machine": machine()}
 
 
 def close(run):

@@ -5,6 +5,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+LATENCY = ("median", "interval\n(95 %)", "p90", "p95", "p99")
+
 
 def _console():
     console = Console(highlight=False, emoji=False)
@@ -80,15 +82,54 @@ def print_comparison(a, b, split, found):
 
 
 def print_bench(found, note):
+    """All figures in one table, medians by language in a second, with search in a third where it was timed."""
+    console, first = _console(), next(iter(found.values()))["median_ms"]
     title = (
         f"ms a query (tokenize + encode, batch 1), {note['queries']} questions x {note['rounds']}, "
         f"{note['threads']} thread(s), {note['machine']}"
     )
-    table = _table(title, "bundle", "median", "95 %", "99 %", "MB")
+    heads = ("times\nfirst", f"texts/s,\nbatch {note['batch']}", "cold\nstart s", "memory\nMB", "disk\nMB")
+    table = _table(title, "encoder", *LATENCY, *heads)
     for name, row in found.items():
-        cells = (f"{row[key]:.3f}" for key in ("median_ms", "p95_ms", "p99_ms"))
-        table.add_row(Text(name), *cells, f"{row['bytes'] / 1e6:.1f}")
-    _console().print(table)
+        rest = (_short(row["median_ms"] / first), f"{row['texts_per_s']:.0f}", f"{row['cold_start_s']:.2f}")
+        table.add_row(Text(name), *_latency(row), *rest, _megabytes(row["memory_bytes"]), _megabytes(row["bytes"]))
+    console.print(table)
+    _print_bench_languages(console, found)
+    if note["documents"]:
+        table = _table(f"ms a query with the search of {note['documents']} documents", "encoder", *LATENCY)
+        for name, row in found.items():
+            table.add_row(Text(name), *_latency(row["search"]))
+        console.print(table)
+    for name, why in [*((name, row["note"]) for name, row in found.items() if row["note"]), *_skipped(note)]:
+        console.print(f"{name}: {why}", markup=False, soft_wrap=True)
+
+
+def _print_bench_languages(console, found):
+    languages = next(iter(found.values()))["languages"]
+    table = _table("median ms by language of the question", "encoder", *languages)
+    for name, row in found.items():
+        table.add_row(Text(name), *(_short(figures["median_ms"]) for figures in row["languages"].values()))
+    console.print(table)
+
+
+def _skipped(note):
+    return [(name, f"skipped: {reason}") for name, reason in note["skipped"].items()]
+
+
+def _latency(row):
+    low, high = row["intervals"]["median_ms"]
+    tail = (_short(row[key]) for key in ("p90_ms", "p95_ms", "p99_ms"))
+    return _short(row["median_ms"]), f"{_short(low)}–{_short(high)}", *tail
+
+
+def _short(value):
+    """Three digits, never an exponent."""
+    decimals = next((number for number, end in ((3, 0.9995), (2, 9.995), (1, 99.95)) if value < end), 0)
+    return f"{value:.{decimals}f}"
+
+
+def _megabytes(count):
+    return "" if count is None else f"{count / 1e6:.0f}" if count >= 1e8 else f"{count / 1e6:.1f}"
 
 
 def print_hits(dataset, rows, scores):

@@ -1,48 +1,121 @@
-"""Milliseconds a query: tokenize and encode, batch 1, encoders in turns so that the machine's moods hit all alike."""
+"""Encoders side by side on real questions: latency, throughput, cold start, memory, size.
 
-import platform
+Each encoder lives in a process of its own. They take turns in blocks of a few questions, so that the machine's moods
+hit all alike; the order rotates, and each block starts with a call that is not timed, so that none pays for the
+caches that the one before it has filled.
+"""
+
 import time
 
 import numpy as np
 
+from .process import Worker, started
+from .statistics import by_language, summarise
+
 WARM_UP = 20
 ROUNDS = 3
+BLOCK = 8
+BATCH = 32
+BATCH_ROUNDS = 3
+COLD_STARTS = 3
+QUESTIONS = 200
 
 
-def bench(encoders, texts, rounds=ROUNDS, progress=None):
-    """`{name: {"median_ms", "p95_ms", "p99_ms", "mean_ms", "std_ms"}}`, one text a call, over `rounds` passes."""
-    times = {name: [] for name in encoders}
-    for encoder in encoders.values():
-        for text in texts[:WARM_UP]:
-            encoder.encode([text])
-    for _ in range(rounds):
-        for text in texts:
-            for name, encoder in encoders.items():
-                start = time.perf_counter()
-                encoder.encode([text])
-                times[name].append(1000 * (time.perf_counter() - start))
-        if progress:
-            progress(1)
-    return {name: summarise(np.array(spent)) for name, spent in times.items()}
+def bench(specs, questions, rounds=ROUNDS, threads=1, documents=(), progress=None):
+    """`{name: row}` of the encoders in `specs`, `{name: Spec}`; `questions` are `Question`s.
+
+    A row holds `summarise`'s figures of tokenize + encode at batch 1, `languages` (the same of each), `search` (the
+    same, up to the nearest of `documents`, where there are any), `texts_per_s` at batch 32, `cold_start_s`,
+    `memory_bytes` (peak, while answering one at a time), `bytes` on disk, `dimension`, `versions`, `note`.
+    `progress(1)` is called `steps` times. Raises `EncoderError` or `ExportError`; no process is left.
+    """
+    tell, texts = progress or (lambda steps: None), [question.text for question in questions]
+    languages = [question.language for question in questions]
+    with started(specs, threads) as workers:
+        spent = latency(workers, texts, rounds, tell)
+        rows = {name: worker.ask("report") for name, worker in workers.items()}
+        for name, row in rows.items():
+            row.update(summarise(spent[name]), languages=by_language(spent[name], languages))
+            row.update(kind=specs[name].kind, note=specs[name].note, bytes=specs[name].bytes or row["bytes"])
+        for name, rate in throughput(workers, texts, tell).items():
+            rows[name]["texts_per_s"] = rate
+        if documents:
+            for name, figures in search(workers, texts, documents, rounds, tell).items():
+                rows[name]["search"] = summarise(figures)
+    for name, seconds in cold_starts(specs, texts[0], threads, tell).items():
+        rows[name].update(cold_start_s=float(np.median(seconds)), cold_starts_s=seconds)
+    return rows
 
 
-def summarise(milliseconds):
-    median, p95, p99 = np.percentile(milliseconds, [50, 95, 99])
-    return {
-        "median_ms": float(median),
-        "p95_ms": float(p95),
-        "p99_ms": float(p99),
-        "mean_ms": float(milliseconds.mean()),
-        "std_ms": float(milliseconds.std()),
-    }
+def steps(questions, rounds=ROUNDS, documents=()):
+    """How often `bench` tells its progress."""
+    return blocks(questions, rounds) * (2 if documents else 1) + BATCH_ROUNDS + COLD_STARTS
 
 
-def machine():
-    """The processor's name and the operating system, for the line under a table."""
-    try:
-        with open("/proc/cpuinfo", encoding="utf-8") as file:
-            names = [line.split(":", 1)[1].strip() for line in file if line.startswith("model name")]
-        processor = f"{names[0]}, {len(names)} cores"
-    except (OSError, IndexError):
-        processor = platform.processor() or platform.machine()
-    return f"{processor}, {platform.system()}"
+def blocks(texts, rounds):
+    """How often `latency` tells its progress."""
+    return rounds * -(-len(texts) // BLOCK)
+
+
+def latency(workers, texts, rounds, tell=lambda steps: None, do="encode"):
+    """`{name: float (rounds, texts)}`: milliseconds of each text alone, after a warm-up."""
+    for worker in workers.values():
+        worker.ask(do, texts=texts[:WARM_UP])
+    spent = {name: np.zeros((rounds, len(texts))) for name in workers}
+    for turn, (number, start) in enumerate((n, s) for n in range(rounds) for s in range(0, len(texts), BLOCK)):
+        block = slice(start, start + BLOCK)
+        for name in rotated(list(workers), turn):
+            spent[name][number, block] = workers[name].ask(do, warm=[texts[start - 1]], texts=texts[block])["ms"]
+        tell(1)
+    return spent
+
+
+def rotated(names, turn):
+    first = turn % len(names)
+    return names[first:] + names[:first]
+
+
+def search(workers, texts, documents, rounds, tell):
+    """As `latency`, up to the number of the nearest document; each worker encodes the documents once."""
+    for worker in workers.values():
+        worker.ask("documents", texts=list(documents))
+    return latency(workers, texts, rounds, tell, "search")
+
+
+def throughput(workers, texts, tell):
+    """`{name: texts a second}` at batch 32, of the median call; the first call of each is not counted."""
+    batches = [
+        [texts[(BATCH * number + place) % len(texts)] for place in range(BATCH)] for number in range(BATCH_ROUNDS)
+    ]
+    spent = {name: [] for name in workers}
+    for worker in workers.values():
+        worker.ask("encode", texts=batches[-1], batch=BATCH)
+    for turn, batch in enumerate(batches):
+        for name in rotated(list(workers), turn):
+            spent[name] += workers[name].ask("encode", texts=batch, batch=BATCH)["ms"]
+        tell(1)
+    return {name: 1000 * BATCH / float(np.median(figures)) for name, figures in spent.items()}
+
+
+def cold_starts(specs, text, threads, tell):
+    """`{name: [seconds]}` from just before a new process to its first vector, files in the page cache."""
+    found = {name: [] for name in specs}
+    for turn in range(COLD_STARTS):
+        for name in rotated(list(specs), turn):
+            found[name].append(cold_start(name, specs[name], text, threads))
+        tell(1)
+    return found
+
+
+def cold_start(name, spec, text, threads):
+    began = time.perf_counter()
+    with Worker(name, spec, threads) as worker:
+        worker.send("encode", texts=[text])
+        worker.ready().reply()
+        return time.perf_counter() - began
+
+
+def select_questions(dataset, languages, most=QUESTIONS):
+    """Dev questions of all languages in turn, `most` in all."""
+    asked = [dataset.select(language, "dev") for language in languages]
+    return [question for row in zip(*asked, strict=False) for question in row][:most]

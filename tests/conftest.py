@@ -41,6 +41,56 @@ def tiny_folder(tokenizer, tmp_path_factory):
     return folder
 
 
+@pytest.fixture(scope="session")
+def tiny_bundle(tiny_folder, sample, tmp_path_factory):
+    """Its bundle, whatever it is worth."""
+    from distill.config import Settings
+    from distill.encoder import KerasEncoder
+    from distill.export.bundle import export_bundle
+
+    folder, settings = tmp_path_factory.mktemp("bundle") / "bundle", Settings().export
+    settings.min_cosine, settings.max_drop = -1.0, 100.0
+    export_bundle(KerasEncoder.load(tiny_folder), folder, sample, ["en"], settings)
+    return folder
+
+
+SCRIPT = """
+import os, signal, sys, time
+import numpy as np
+
+class BundleError(Exception):
+    pass
+
+class Encoder:
+    def __init__(self, folder, threads):
+        self.folder = folder
+        {load}
+
+    def encode(self, texts, role="question"):
+        vectors = np.ones((len(texts), 2), dtype=np.float32)
+        {encode}
+        return vectors
+
+    def log(self, *words):
+        with open(os.path.join(self.folder, "log"), "a") as file:
+            print(*words, sep="|", file=file)
+"""
+
+
+@pytest.fixture
+def scripted(tmp_path):
+    """A maker of bundles whose `encode.py` does what it is told: `scripted(name, encode, load)` -> `Spec`."""
+    from distill.export.process import Spec
+
+    def make(name="toy", encode="pass", load="pass"):
+        folder = tmp_path / name
+        folder.mkdir()
+        (folder / "encode.py").write_text(SCRIPT.format(load=load, encode=encode), encoding="utf-8")
+        return Spec("bundle", str(folder))
+
+    return make
+
+
 def make_tiny(tokenizer, seed=0):
     import keras
 

