@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from . import __version__
-from .config import SPLITS, UNITS
+from .config import FORMATS, SPLITS, UNITS
 from .errors import DistillError, InputError
 from .options import settings_from, settings_options, split_names
 
@@ -183,18 +183,45 @@ def _evaluations(models, values, split, units):
 @cli.command()
 @click.argument("model")
 @settings_options("", "data", "export")
-@folder_option("folder for the bundle")
-def export(model, output, **values):
-    """Write MODEL's TFLite bundle, checked against MODEL on the data set's dev questions."""
+@click.option("--format", "format_", type=click.Choice(FORMATS), default="bundle", show_default=True)
+@click.option("--max-length", type=click.IntRange(1), help="fix the input's length in tokens [default: any length]")
+@click.option("--signatures", help="one signature a length in tokens, comma-separated, such as 16,32,64,128")
+@click.option("--force", is_flag=True, help="keep an artefact that the gate refuses, and say so in its card")
+@folder_option("folder for the artefact")
+def export(model, format_, max_length, signatures, force, output, **values):
+    """Write MODEL for the edge or a server, checked against MODEL on the data set's dev questions.
+
+    The artefact is loaded with its own runtime and refused when its tokens are not MODEL's, its vectors are too far,
+    or its P@1 is worse: by more than --max-drop points on average, or significantly in a language.
+    """
+    from .export.form import Form, Precision, lengths_of
     from .loading import load_keras_encoder
+    from .progress import task
 
     settings = settings_from(values)
+    precision = Precision(settings.export.precision, settings.export.table)
+    form = Form(format_, precision, max_length, lengths_of(signatures))
+    form.require()
     dataset, languages = _data(settings)
-    encoder = load_keras_encoder(model)
-    from .export.bundle import export_bundle
+    encoder, notes = load_keras_encoder(model), {"source": str(model), "dataset": dataset.name}
+    from .export.artefact import export_artefact
+    from .export.gate import size
 
-    parity = export_bundle(encoder, output, dataset, languages, settings.export, {"source": str(model)})
-    _done(f"bundle: {output}, cosine to {model} {parity['cosine_mean']:.5f} (least {parity['cosine_min']:.5f})")
+    with task("export", size(dataset, languages, form.longest)) as advance:
+        card = export_artefact(
+            encoder,
+            output,
+            dataset,
+            languages,
+            settings.export,
+            form,
+            {**notes, "languages": list(languages), "seed": settings.seed},
+            force,
+            advance,
+        )
+    dev, refused = card["dev"], "REFUSED by the gate, kept by force, " if card["refused"] else ""
+    cosine = f"cosine to {model} {dev['cosine_mean']:.5f} (least {dev['cosine_min']:.5f})"
+    _done(f"{form.format}: {output}, {refused}{card['bytes'] / 1e6:.1f} MB, {cosine}")
 
 
 def _plot_path(context, parameter, path):

@@ -14,6 +14,9 @@ from .files import read_text, write_text
 OBJECTIVES = ("qq", "dd", "dq")
 SPLITS = ("train", "dev", "test")
 UNITS = ("document", "passage", "maxp")
+FORMATS = ("bundle", "string", "mediapipe", "mediapipe-zip", "onnx")
+DENSE = ("int8", "float32")
+TABLES = ("uint8", "int8-row", "int4", "float32")
 NOUNS = {str: "a text", int: "a whole number", float: "a number", bool: "true or false", tuple: "a list of names"}
 PARTS = {"objectives": OBJECTIVES, "units": ("document", "passage")}
 
@@ -81,7 +84,15 @@ class StudentSettings:
 class ExportSettings:
     """What the exported encoder has to keep of the student, on dev."""
 
-    min_cosine: float = _setting(0.995, "--min-cosine", "least cosine to the student's vectors", low=-1.0, high=1.0)
+    precision: str = _setting("int8", "--precision", "of the dense layers", DENSE)
+    table: str = _setting("uint8", "--table", "precision of the embedding table", TABLES)
+    min_cosine: float = _setting(
+        0.0,
+        "--min-cosine",
+        "least cosine to the student's vectors (0: .995, with an int4 table .97)",
+        low=-1.0,
+        high=1.0,
+    )
     max_drop: float = _setting(1.0, "--max-drop", "points of mean P@1 it may lose", low=0.0, high=100.0)
     threads: int = _setting(1, "--threads", "threads of one inference in the benchmark", low=1, high=1024)
 

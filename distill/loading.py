@@ -7,7 +7,7 @@ from .encoder import MODEL_FILE, KerasEncoder
 from .errors import EncoderError
 
 NAMES = ("muse",)
-RUN_FILE, BUNDLE_FILE = "config.toml", "encoder.tflite"
+RUN_FILE, CARD_FILE = "config.toml", "card.json"
 
 
 def load_encoder(source, threads=1):
@@ -20,10 +20,10 @@ def load_encoder(source, threads=1):
     folder = Path(source)
     if is_hub(source):
         return HubEncoder(source)
-    if (folder / BUNDLE_FILE).is_file():
-        from .export.runtime import load_bundle
+    if is_artefact(folder):
+        from .export.runtime import load_artefact
 
-        return load_bundle(folder, threads)
+        return load_artefact(folder, threads)
     return load_keras_encoder(source)
 
 
@@ -46,9 +46,9 @@ def require_keras(source):
 
     if source in NAMES:
         return None
-    if is_hub(source) or (Path(source) / BUNDLE_FILE).is_file():
+    if is_hub(source) or is_artefact(source):
         raise EncoderError(
-            f"{source}: a {'SavedModel' if is_hub(source) else 'bundle'} can be measured, searched with and teach "
+            f"{source}: {'a SavedModel' if is_hub(source) else 'an exported encoder'} can be measured, searched with and teach "
             "(distill transfer --teacher), but not be trained or exported; give a saved encoder or muse"
         )
     return find_keras(source)
@@ -65,10 +65,14 @@ def find_keras(source):
     raise EncoderError(f"{problem}; give a run folder, a bundle, a saved encoder, or {', '.join(NAMES)}")
 
 
-def find_bundle(source):
-    """The bundle folder that `source` names: itself, or a run's `bundle`."""
+def is_artefact(folder):
+    return (Path(folder) / CARD_FILE).is_file()
+
+
+def find_artefact(source):
+    """The folder of the exported encoder that `source` names: itself, or a run's `bundle`."""
     folder = Path(source)
     folder = folder / "bundle" if (folder / RUN_FILE).is_file() else folder
-    if not (folder / BUNDLE_FILE).is_file():
-        raise EncoderError(f"{source}: no encoder.tflite in it; give a bundle or the run folder that holds one")
+    if not is_artefact(folder):
+        raise EncoderError(f"{source}: no {CARD_FILE} in it; give a bundle or the run folder that holds one")
     return folder

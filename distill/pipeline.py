@@ -141,23 +141,29 @@ def execute(run):
 
 def finish(run, student):
     """Export, evaluate the artefact itself, and time it."""
+    from .export.artefact import export_artefact
     from .export.benchmark import bench, select_questions, steps
-    from .export.bundle import export_bundle
+    from .export.form import Form, Precision
+    from .export.gate import size
     from .export.machine import machine
     from .export.process import Spec
-    from .export.runtime import load_bundle, size_of
+    from .export.runtime import load_artefact, size_of
 
     settings, folder = run.settings, run.folder / "bundle"
-    with run.timed("export"), task("export", 1):
+    form = Form(precision=Precision(settings.export.precision, settings.export.table))
+    with run.timed("export"), task("export", size(run.dataset, run.languages)) as advance:
         notes = {
+            "source": run.folder.resolve().name,
             "dataset": run.dataset.name,
             "languages": list(run.languages),
             "teacher": settings.teacher.language,
             "seed": settings.seed,
         }
-        run.extra["parity"] = export_bundle(student, folder, run.dataset, run.languages, settings.export, notes)
-    bundle = load_bundle(folder, settings.export.threads)
-    run.measure("bundle", bundle)
+        card = export_artefact(
+            student, folder, run.dataset, run.languages, settings.export, form, notes, progress=advance
+        )
+    run.extra["gate"] = card["dev"]
+    run.measure("bundle", load_artefact(folder, settings.export.threads))
     run.extra["bundle_bytes"] = size_of(folder)
     questions, threads = select_questions(run.dataset, run.languages), settings.export.threads
     with task("benchmark", steps(questions)) as advance:

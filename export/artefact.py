@@ -1,49 +1,15 @@
 """An artefact: a folder with one encoder in one format and its card, there only when it passed the gate."""
 
 import shutil
-from dataclasses import dataclass, field
 from pathlib import Path
 
-from ..errors import ExportError, InputError
+from ..errors import ExportError
 from ..files import write_aside
 from . import encode
 from .card import card_of, write_card
+from .form import Form
 from .gate import measure, verdict
-from .graph import Precision
 from .runtime import load_artefact
-
-FORMATS = ("bundle", "string", "mediapipe", "mediapipe-zip", "onnx")
-SHORTEST, ZIP_LENGTH = 4, 512
-
-
-@dataclass(frozen=True)
-class Form:
-    """What an artefact is: its format, its weights' precision, and the lengths in tokens that it takes.
-
-    `max_length` None and no `signatures`: any length. Raises `InputError` for what a format has not.
-    """
-
-    format: str = "bundle"
-    precision: Precision = field(default_factory=Precision)
-    max_length: int | None = None
-    signatures: tuple = ()
-
-    def __post_init__(self):
-        if self.max_length and self.format not in ("bundle", "mediapipe-zip"):
-            raise InputError(f"--max-length: the format {self.format} takes any length; leave it out")
-        if self.signatures and (self.format != "bundle" or self.max_length):
-            raise InputError("--signatures: only of the format bundle, and without --max-length")
-        if list(self.signatures) != sorted(set(self.signatures)):
-            raise InputError(f"--signatures: expected lengths that grow, got {', '.join(map(str, self.signatures))}")
-        if any(length < SHORTEST for length in (*self.signatures, self.max_length or SHORTEST)):
-            raise InputError(f"a length is at least {SHORTEST} tokens, bos and eos among them")
-
-    @property
-    def longest(self):
-        """Most tokens of a text, None for any number."""
-        if self.format == "mediapipe-zip":
-            return self.max_length or ZIP_LENGTH
-        return max(self.signatures) if self.signatures else self.max_length
 
 
 def export_artefact(student, folder, dataset, languages, settings, form=None, notes=None, force=False, progress=None):
@@ -53,6 +19,7 @@ def export_artefact(student, folder, dataset, languages, settings, form=None, no
     the artefact (see `gate.verdict`); with `force` it is kept and its card says why it was refused.
     """
     form = form or Form()
+    form.require()
     with write_aside(folder) as aside:
         aside.mkdir()
         WRITERS[form.format](student, aside, form)

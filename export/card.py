@@ -61,7 +61,7 @@ def lengths(card):
 
 def p1_table(rows):
     lines = [
-        f"| {language} | {100 * row['b']:.1f} | {100 * row['a']:.1f} | {row['p_holm']:.3f} |"
+        f"| {language} | {100 * row['student']:.1f} | {100 * row['artefact']:.1f} | {row['p_holm']:.3f} |"
         for language, row in rows.items()
     ]
     return "\n".join(["| language | student | artefact | p |", "|---|---|---|---|", *lines])

@@ -4,8 +4,23 @@ from ..errors import ExportError
 
 # Operators and versions that were run under tflite-runtime 2.14, the oldest runtime that has to load an artefact.
 NEWEST = {
-    **dict.fromkeys("ADD BITCAST CONCATENATION EXPAND_DIMS FLOOR GREATER_EQUAL MAXIMUM MEAN MUL PAD RESHAPE".split(), 1),
-    **dict.fromkeys("RSQRT SHAPE SQUARED_DIFFERENCE STRIDED_SLICE SUB SUM TANH TILE".split(), 1),
+    **dict.fromkeys(
+        [
+            "ADD",
+            "BITCAST",
+            "CONCATENATION",
+            "EXPAND_DIMS",
+            "FLOOR",
+            "GREATER_EQUAL",
+            "MAXIMUM",
+            "MEAN",
+            "MUL",
+            "PAD",
+            "RESHAPE",
+        ],
+        1,
+    ),
+    **dict.fromkeys(["RSQRT", "SHAPE", "SQUARED_DIFFERENCE", "STRIDED_SLICE", "SUB", "SUM", "TANH", "TILE"], 1),
     **{"CAST": 3, "FULLY_CONNECTED": 9, "GATHER": 2},
 }
 

@@ -2,11 +2,13 @@
 
 import numpy as np
 
-from ..evaluation import encode_questions, encode_units, rank
+from ..evaluation import encode_questions, encode_units, evaluation_size, rank
 from ..significance import compare
 from .encode import shortened
 
 UNIT, SPLIT = "document", "dev"
+# Of a question, where the settings leave it open: four bits cannot keep what eight do.
+LEAST_COSINE = {"int4": 0.97}
 
 
 def measure(student, artefact, dataset, languages, progress=None):
@@ -14,19 +16,31 @@ def measure(student, artefact, dataset, languages, progress=None):
 
     `artefact` is an `Encoder` with `tokenize(text) -> ids` and `max_length`, None for any. An artefact that takes
     texts of some length only is one for questions: the student encodes the documents then, and cosines leave the
-    questions out that were cut. In "p@1", "a" is the artefact and "b" the student; p-values are Holm-corrected.
+    questions out that were cut.
     """
-    asked, expected = (encode_questions(encoder, dataset, SPLIT, languages, progress) for encoder in (artefact, student))
+    asked, expected = (
+        encode_questions(encoder, dataset, SPLIT, languages, progress) for encoder in (artefact, student)
+    )
     units = encode_units(student, dataset, (UNIT,), progress)
     searched = units if artefact.max_length else encode_units(artefact, dataset, (UNIT,), progress)
-    p1 = compare(_ranks(asked, searched, dataset), _ranks(expected, units, dataset))
+    p1 = compare(_ranks(expected, units, dataset), _ranks(asked, searched, dataset))
     return {
         **compare_ids(student, artefact, dataset, languages),
         **compare_vectors(asked, expected, _whole(student, artefact, dataset, languages)),
         "documents_by": "student" if artefact.max_length else "artefact",
-        "p@1": p1,
-        "drop": 100 * float(np.mean([row["b"] - row["a"] for row in p1.values()])),
+        "p@1": {language: _named(row) for language, row in p1.items()},
+        "drop": 100 * float(np.mean([row["a"] - row["b"] for row in p1.values()])),
     }
+
+
+def _named(row):
+    return {"student": row["a"], "artefact": row["b"], **{key: row[key] for key in ("p", "p_holm", "significant")}}
+
+
+def size(dataset, languages, max_length=None):
+    """How many texts `measure` encodes, for a progress bar."""
+    both = 2 * evaluation_size(dataset, [SPLIT], languages, (UNIT,))
+    return both - len(dataset.titles) if max_length else both
 
 
 def _ranks(asked, units, dataset):
@@ -66,7 +80,7 @@ def verdict(measured, settings, table):
 
 
 def _reasons(measured, settings, table):
-    least = settings.min_cosine if settings.min_cosine is not None else LEAST_COSINE[table]
+    least = settings.min_cosine or LEAST_COSINE.get(table, 0.995)
     yield measured["other_ids"] and (
         f"the tokens of {measured['other_ids']} of {measured['texts']} dev questions are not the student's, "
         f"the first {measured['other_ids_example']!r}"
@@ -79,5 +93,7 @@ def _reasons(measured, settings, table):
     yield measured["drop"] > settings.max_drop and (
         f"{measured['drop']:.2f} points of mean dev P@1 are lost, allowed are {settings.max_drop}"
     )
-    worse = [language for language, row in measured["p@1"].items() if row["significant"] and row["a"] < row["b"]]
+    worse = [
+        language for language, row in measured["p@1"].items() if row["significant"] and row["artefact"] < row["student"]
+    ]
     yield worse and f"dev P@1 is significantly worse in {', '.join(worse)} (McNemar, Holm)"

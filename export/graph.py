@@ -3,8 +3,6 @@
 Two dimensions and no padding keep every operator in one delegate of the runtime, which is most of its speed.
 """
 
-from dataclasses import dataclass
-
 import keras
 from keras import ops
 
@@ -13,14 +11,6 @@ from .layers import DENSE, SplitDense, Table, apart, constant
 
 # Of the head's kernels, the one whose outliers a single int8 grid a channel serves badly (cosine .9997 -> .9998).
 SPLIT = "fourth_skip"
-
-
-@dataclass(frozen=True)
-class Precision:
-    """How an artefact stores its weights: `dense` is int8 or float32; `table` one of `codecs.CODECS`."""
-
-    dense: str = "int8"
-    table: str = "uint8"
 
 
 def edge_model(model, precision, length=None, sliced=False):

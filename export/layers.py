@@ -10,8 +10,8 @@ import keras
 import numpy as np
 from keras import ops
 
-from .quantize import quantize_channels
 from .codecs import FRACTION_BITS, GROUP, INT4_ZERO, ZERO, encoded
+from .quantize import quantize_channels
 
 # Below every activation, above float32's least.
 FLOOR = -3.0e38

@@ -10,8 +10,8 @@ a float table.
 import numpy as np
 
 from ..errors import ConfigError
-from .onnx_nodes import Graph, checked
 from .codecs import FRACTION_BITS, GROUP, INT4_ZERO, ZERO, encoded
+from .onnx_nodes import Graph, checked
 
 LEVELS, EPSILON = 127, 1e-12
 # The end of a slice that goes to the end.

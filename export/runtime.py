@@ -10,8 +10,8 @@ from . import encode
 def load_artefact(folder, threads=1):
     """The artefact in `folder`. Raises `EncoderError` when it is not whole."""
     folder = Path(folder)
+    card = read_card(folder)
     try:
-        card = encode.read_card(folder)
         if card["format"] in encode.MODELS:
             with hushed():
                 return encode.Encoder(folder, threads)
@@ -21,8 +21,16 @@ def load_artefact(folder, threads=1):
     return _other(folder, card)
 
 
+def read_card(folder):
+    """The card of the artefact in `folder`, a dict. Raises `EncoderError`."""
+    try:
+        return encode.read_card(Path(folder))
+    except encode.BundleError as error:
+        raise EncoderError(str(error)) from error
+
+
 def _other(folder, card):
-    (path,) = (folder / name for name in card["files"] if name != "README.md")
+    (path,) = (folder / name for name in card["files"])
     if card["format"] == "string":
         from .strings import StringEncoder
 

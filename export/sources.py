@@ -4,10 +4,13 @@ from pathlib import Path
 
 from .. import __file__ as package
 from ..errors import EncoderError
-from ..loading import NAMES, find_bundle, find_keras
+from ..loading import NAMES, find_artefact, find_keras
 from .peers import muse_tokenizer
 from .process import Spec
+from .runtime import read_card
 
+# Artefacts that a worker runs without our package.
+KINDS = {"bundle": "bundle", "onnx": "bundle", "mediapipe": "mediapipe", "mediapipe-zip": "mediapipe"}
 ROOT = Path(package).resolve().parent.parent
 
 
@@ -21,9 +24,15 @@ def specs_of(sources):
 
 def spec_of(source):
     try:
-        return Spec("bundle", str(find_bundle(source)))
+        folder = find_artefact(source)
     except EncoderError:
-        return Spec("distill", source, values={"root": str(ROOT), "files": files_of(source)})
+        return _ours(source, files_of(source))
+    format_ = read_card(folder)["format"]
+    return Spec(KINDS[format_], str(folder)) if format_ in KINDS else _ours(str(folder), [str(folder)])
+
+
+def _ours(source, files):
+    return Spec("distill", source, values={"root": str(ROOT), "files": files})
 
 
 def files_of(source):

@@ -9,7 +9,8 @@ import keras
 from ..backend import hushed
 from ..errors import ExportError, first_line
 from .flatbuffer import require_operators
-from .graph import Precision, edge_model, edge_models
+from .form import Precision
+from .graph import edge_model, edge_models
 
 
 def convert(model, precision=None, length=None, lengths=(), sliced=False):

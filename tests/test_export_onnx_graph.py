@@ -5,10 +5,10 @@ import numpy as np
 import pytest
 
 from distill.errors import ConfigError, ExportError
+from distill.export.codecs import CODECS, decoded, encoded
 from distill.export.onnx_graph import LOOKUPS, PRODUCTS, onnx_model, unsaturated_channels
 from distill.export.onnx_nodes import Graph, checked
 from distill.export.quantize import quantize_rows
-from distill.export.codecs import CODECS, decoded, encoded
 
 onnx = pytest.importorskip("onnx", reason="the extra distill[onnx] is not installed")
 runtime = pytest.importorskip("onnxruntime", reason="the extra distill[onnx] is not installed")

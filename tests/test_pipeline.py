@@ -111,8 +111,8 @@ def test_the_student_is_tested_against_base_and_teacher(metrics):
 
 def test_the_bundle_is_weighed_checked_and_timed(metrics, folder, sample):
     assert metrics["bundle_bytes"] == sum(path.stat().st_size for path in (folder / "bundle").iterdir())
-    assert metrics["parity"]["texts"] == 3 * len(sample.splits["dev"])
-    assert metrics["parity"]["cosine_min"] >= 0.9
+    assert metrics["gate"]["texts"] == 3 * len(sample.splits["dev"])
+    assert metrics["gate"]["cosine_min"] >= 0.9
     query = metrics["timings"]["query"]
     assert query["queries"] == 3 * len(sample.splits["dev"]) and query["threads"] == 1
     assert 0 < query["median_ms"] <= query["p95_ms"] <= query["p99_ms"]
