@@ -195,7 +195,7 @@ def export(model, format_, max_length, signatures, force, output, **values):
     or its P@1 is worse: by more than --max-drop points on average, or significantly in a language.
     """
     from .export.form import Form, Precision, lengths_of
-    from .loading import load_keras_encoder
+    from .loading import load_keras_encoder, origin
     from .progress import task
 
     settings = settings_from(values)
@@ -203,7 +203,7 @@ def export(model, format_, max_length, signatures, force, output, **values):
     form = Form(format_, precision, max_length, lengths_of(signatures))
     form.require()
     dataset, languages = _data(settings)
-    encoder, notes = load_keras_encoder(model), {"source": str(model), "dataset": dataset.name}
+    encoder, notes = load_keras_encoder(model), origin(model)
     from .export.artefact import export_artefact
     from .export.gate import size
 
@@ -215,7 +215,7 @@ def export(model, format_, max_length, signatures, force, output, **values):
             languages,
             settings.export,
             form,
-            {**notes, "languages": list(languages), "seed": settings.seed},
+            notes,
             force,
             advance,
         )

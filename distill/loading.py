@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from .backend import start
+from .config import load_settings
 from .encoder import MODEL_FILE, KerasEncoder
 from .errors import EncoderError
 
@@ -48,8 +49,8 @@ def require_keras(source):
         return None
     if is_hub(source) or is_artefact(source):
         raise EncoderError(
-            f"{source}: {'a SavedModel' if is_hub(source) else 'an exported encoder'} can be measured, searched with and teach "
-            "(distill transfer --teacher), but not be trained or exported; give a saved encoder or muse"
+            f"{source}: {'a SavedModel' if is_hub(source) else 'an exported encoder'} can be measured, searched "
+            "with and teach (distill transfer --teacher), but not be trained or exported; give a saved encoder or muse"
         )
     return find_keras(source)
 
@@ -63,6 +64,25 @@ def find_keras(source):
         return folder
     problem = f"{source}: no {MODEL_FILE} in it" if folder.exists() else f"no such encoder: {source}"
     raise EncoderError(f"{problem}; give a run folder, a bundle, a saved encoder, or {', '.join(NAMES)}")
+
+
+def origin(source):
+    """Where an encoder comes from, for what is made of it: its name, and of a run also data, languages and seed."""
+    folder = Path(source)
+    for place in (folder, folder.resolve().parent):
+        if (place / RUN_FILE).is_file():
+            return {"source": place.resolve().name, **provenance(load_settings(place / RUN_FILE))}
+    return {"source": folder.resolve().name if folder.exists() else str(source)}
+
+
+def provenance(settings):
+    """What a run's encoder was trained with; no languages stand for all of the data set."""
+    return {
+        "dataset": Path(settings.data.dataset).resolve().name,
+        "languages": list(settings.data.languages) or ["all"],
+        "teacher": settings.teacher.language,
+        "seed": settings.seed,
+    }
 
 
 def is_artefact(folder):

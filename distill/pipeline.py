@@ -12,7 +12,7 @@ from .data import load_dataset
 from .errors import InputError
 from .evaluation import Evaluation, encode_questions, encode_units, evaluation_size, rank
 from .files import require_writable, write_json
-from .loading import load_keras_encoder, require_keras
+from .loading import load_keras_encoder, provenance, require_keras
 from .progress import say, task
 from .report import write_report
 from .runlog import RunLog
@@ -152,13 +152,7 @@ def finish(run, student):
     settings, folder = run.settings, run.folder / "bundle"
     form = Form(precision=Precision(settings.export.precision, settings.export.table))
     with run.timed("export"), task("export", size(run.dataset, run.languages)) as advance:
-        notes = {
-            "source": run.folder.resolve().name,
-            "dataset": run.dataset.name,
-            "languages": list(run.languages),
-            "teacher": settings.teacher.language,
-            "seed": settings.seed,
-        }
+        notes = {**provenance(settings), "source": run.folder.resolve().name, "languages": list(run.languages)}
         card = export_artefact(
             student, folder, run.dataset, run.languages, settings.export, form, notes, progress=advance
         )

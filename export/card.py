@@ -43,7 +43,8 @@ def readme(card):
         f"- format: {card['format']}, dense layers {precision['dense']}, table {precision['table']}",
         f"- texts: {lengths(card)}",
         f"- size: {card['bytes'] / 1e6:.1f} MB",
-        f"- cosine to the student: {dev['cosine_mean']:.5f}, least {dev['cosine_min']:.5f} ({dev['texts']} dev questions)",
+        f"- cosine to the student: {dev['cosine_mean']:.5f}, least {dev['cosine_min']:.5f} "
+        f"({dev['texts'] - dev['cut']} dev questions of {dev['dataset']})",
         *(f"- {key}: {', '.join(value) if isinstance(value, list) else value}" for key, value in facts.items()),
         *(f"- **refused by the gate and kept by force**: {reason}" for reason in card["refused"]),
     ]

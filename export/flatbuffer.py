@@ -4,23 +4,9 @@ from ..errors import ExportError
 
 # Operators and versions that were run under tflite-runtime 2.14, the oldest runtime that has to load an artefact.
 NEWEST = {
-    **dict.fromkeys(
-        [
-            "ADD",
-            "BITCAST",
-            "CONCATENATION",
-            "EXPAND_DIMS",
-            "FLOOR",
-            "GREATER_EQUAL",
-            "MAXIMUM",
-            "MEAN",
-            "MUL",
-            "PAD",
-            "RESHAPE",
-        ],
-        1,
-    ),
-    **dict.fromkeys(["RSQRT", "SHAPE", "SQUARED_DIFFERENCE", "STRIDED_SLICE", "SUB", "SUM", "TANH", "TILE"], 1),
+    **dict.fromkeys(("ADD", "BITCAST", "CONCATENATION", "EXPAND_DIMS", "FLOOR", "GREATER_EQUAL", "MAXIMUM"), 1),
+    **dict.fromkeys(("MEAN", "MUL", "PAD", "RESHAPE", "RSQRT", "SHAPE", "SQUARED_DIFFERENCE", "STRIDED_SLICE"), 1),
+    **dict.fromkeys(("SUB", "SUM", "TANH", "TILE"), 1),
     **{"CAST": 3, "FULLY_CONNECTED": 9, "GATHER": 2},
 }
 
@@ -31,9 +17,10 @@ def require_operators(content, custom=()):
         if own and name not in custom:
             raise ExportError(f"the converted file needs the operator {name}, which is not builtin")
         if not own and version > NEWEST.get(name, 0):
+            tried = f"version {NEWEST[name]} is the newest" if name in NEWEST else "none was"
             raise ExportError(
-                f"the converted file needs the operator {name}, version {version}; with the oldest supported runtime, "
-                f"tflite-runtime 2.14, {f'version {NEWEST[name]} is the newest' if name in NEWEST else 'none was'} tried"
+                f"the converted file needs the operator {name}, version {version}; with the oldest supported "
+                f"runtime, tflite-runtime 2.14, {tried} tried"
             )
 
 

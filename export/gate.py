@@ -25,6 +25,7 @@ def measure(student, artefact, dataset, languages, progress=None):
     searched = units if artefact.max_length else encode_units(artefact, dataset, (UNIT,), progress)
     p1 = compare(_ranks(expected, units, dataset), _ranks(asked, searched, dataset))
     return {
+        "dataset": dataset.name,
         **compare_ids(student, artefact, dataset, languages),
         **compare_vectors(asked, expected, _whole(student, artefact, dataset, languages)),
         "documents_by": "student" if artefact.max_length else "artefact",

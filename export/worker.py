@@ -108,6 +108,7 @@ def load_bundle(spec):
 
 def load_mediapipe(spec):
     """Through MediaPipe's TextEmbedder, which takes no number of threads."""
+    import numpy as np
     from mediapipe.tasks.python import BaseOptions, text
 
     (path,) = (os.path.join(spec["path"], name) for name in ("encoder.tflite", "encoder.task") if _is_in(spec, name))
