@@ -41,27 +41,36 @@ def _operator(code):
 
 
 def renamed(content, old, new):
-    """The flatbuffer with its custom operator `old` called `new`, which must not be longer."""
+    """The flatbuffer with its custom operator `old` called `new`, in place: nothing else moves.
+
+    Raises `ExportError` where `new` is longer than the room that the name has; what a longer name left is room.
+    """
     model, changed = _model(content), bytearray(content)
     for number in range(model.OperatorCodesLength()):
         code = model.OperatorCodes(number)
         if code.CustomCode() == old.encode():
-            _write_string(changed, code, new.encode())
+            _write_string(changed, _place_of_name(code), new.encode())
     return bytes(changed)
 
 
-def _write_string(content, code, text):
-    from flatbuffers import number_types, packer
+def _place_of_name(code):
+    """Where an operator's custom name starts: a length, uint32, and that many bytes, NUL-terminated."""
+    from flatbuffers.number_types import UOffsetTFlags
 
-    # Field 1 of OperatorCode, custom_code: offset to a length (uint32) and its bytes, NUL-terminated.
     table = code._tab
-    field = table.Offset(6)
-    start = field + table.Pos + table.Get(number_types.UOffsetTFlags, field + table.Pos)
-    old = table.Get(number_types.UOffsetTFlags, start)
-    if len(text) > old:
-        raise ExportError(f"the operator's name has room for {old} bytes, {text.decode()} needs {len(text)}")
-    packer.uoffset.pack_into(content, start, len(text))
-    content[start + 4 : start + 4 + old] = text.ljust(old, b"\0")
+    field = table.Pos + table.Offset(6)  # custom_code, field 1 of the schema's OperatorCode
+    return field + table.Get(UOffsetTFlags, field)
+
+
+def _write_string(content, start, text):
+    size, first = int.from_bytes(content[start : start + 4], "little"), start + 4
+    end = first + size
+    while end < first + len(text) and content[end + 1] == 0:
+        end += 1
+    if len(text) > end - first:
+        raise ExportError(f"the operator's name has room for {end - first} bytes, {text.decode()} needs {len(text)}")
+    content[start:first] = len(text).to_bytes(4, "little")
+    content[first:end] = text.ljust(end - first, b"\0")
 
 
 def _model(content):

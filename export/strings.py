@@ -42,11 +42,11 @@ class StringRuntime:
     """A string model under tensorflow-text's operators."""
 
     def __init__(self, content):
-        import tensorflow as tf
+        from tensorflow.lite.python.interpreter import InterpreterWithCustomOps
         from tensorflow_text.core.pybinds.tflite_registrar import SELECT_TFTEXT_OPS
 
         with hushed():
-            self._interpreter = tf.lite.InterpreterWithCustomOps(
+            self._interpreter = InterpreterWithCustomOps(
                 custom_op_registerers=SELECT_TFTEXT_OPS, model_content=content, num_threads=1
             )
             self._interpreter.allocate_tensors()

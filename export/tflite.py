@@ -41,9 +41,13 @@ def converted_signatures(model, precision, lengths):
             for name, edge in zip(names, edge_models(model, precision, lengths).values(), strict=True):
                 archive.track(edge)
                 spec = keras.InputSpec(shape=edge.input_shape, dtype="int32", name="ids")
-                archive.add_endpoint(name, lambda ids, edge=edge: {"vectors": edge(ids)}, [spec])
+                archive.add_endpoint(name, _endpoint(edge), [spec])
             archive.write_out(folder, verbose=False)
         return _convert(lambda lite: lite.TFLiteConverter.from_saved_model(folder, signature_keys=names), precision)
+
+
+def _endpoint(edge):
+    return lambda ids: {"vectors": edge(ids)}
 
 
 def _convert(make, precision, custom=False):
