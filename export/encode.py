@@ -61,8 +61,7 @@ class Encoder:
 
     def tokenize(self, text):
         """A text's ids: bos, pieces, eos. Lone surrogates become U+FFFD."""
-        clean = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-        ids = self.tokenizer.encode(clean, add_bos=True, add_eos=True)
+        ids = self.tokenizer.encode(well_formed(text), add_bos=True, add_eos=True)
         if self.long == "refuse" and self.max_length and len(ids) > self.max_length:
             raise TextError(f"a text of {len(ids)} pieces; at most {self.max_length} are taken")
         return shortened(ids, self.max_length)
@@ -167,9 +166,16 @@ def shortened(ids, most):
 
 
 def padded(ids, length):
-    row = np.full((1, length), PADDING, dtype=np.int32)
-    row[0, : len(ids)] = ids
-    return row
+    return np.array([ids + [PADDING] * (length - len(ids))], dtype=np.int32)
+
+
+def well_formed(text):
+    """The text with each lone surrogate as U+FFFD, so that it has a UTF-8 form."""
+    try:
+        text.encode()
+        return text
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def read_card(folder):
