@@ -54,6 +54,33 @@ def tiny_bundle(tiny_folder, sample, tmp_path_factory):
     return folder
 
 
+@pytest.fixture(scope="session")
+def wide(tokenizer):
+    """A `KerasEncoder` for exports: every kernel has the 1,024 elements from which on the TFLite converter quantises.
+
+    Biases and norms start at zero and one, where leaving one out would not be seen; so all weights are random.
+    """
+    import keras
+
+    from distill.encoder import KerasEncoder
+    from distill.students.ngram import NGramEncoder
+
+    keras.utils.set_random_seed(3)
+    model = NGramEncoder(vocabulary=len(tokenizer), width=40, channels=32, orders=(2, 3), hidden=36, dimension=40)
+    random = np.random.default_rng(3)
+    model.set_weights([weight + random.normal(size=weight.shape) * 0.1 for weight in model.get_weights()])
+    return KerasEncoder(model, tokenizer, "wide")
+
+
+@pytest.fixture(scope="session")
+def wide_string(wide):
+    """Its flatbuffer from text to vector."""
+    from distill.export.form import Precision
+    from distill.export.strings import convert_string
+
+    return convert_string(wide.model, wide.tokenizer, Precision())
+
+
 SCRIPT = """
 import os, signal, sys, time
 import numpy as np
