@@ -20,12 +20,21 @@ def convert(model, precision=None, length=None, lengths=(), sliced=False):
     Raises `ExportError` when Keras does not run on TensorFlow, or the file lacks the weights, or an operator in it
     is not builtin or newer than the oldest supported runtime.
     """
+    require_tensorflow()
     precision = precision or Precision()
     if lengths:
         content = converted_signatures(model, precision, lengths)
     else:
         content = converted(edge_model(model, precision, length, sliced), precision)
     return checked(content, model, precision)
+
+
+def require_tensorflow():
+    """Raise `ExportError` when Keras does not run on TensorFlow: another backend fails while the graph is built."""
+    if keras.backend.backend() != "tensorflow":
+        raise ExportError(
+            f"export needs KERAS_BACKEND=tensorflow, not {keras.backend.backend()}; set it and export the saved encoder"
+        )
 
 
 def converted(keras_model, precision, custom=False):
@@ -51,16 +60,13 @@ def _endpoint(edge):
 
 
 def _convert(make, precision, custom=False):
-    if keras.backend.backend() != "tensorflow":
-        raise ExportError(
-            f"export needs KERAS_BACKEND=tensorflow, not {keras.backend.backend()}; set it and export the saved encoder"
-        )
     import tensorflow as tf
+    from tensorflow.lite.python.convert_phase import ConverterError
 
     try:
         with hushed(), contextlib.redirect_stdout(io.StringIO()):
             return _configured(tf.lite, make(tf.lite), precision, custom).convert()
-    except (tf.errors.OpError, RuntimeError, ValueError, TypeError) as error:
+    except (ConverterError, tf.errors.OpError, RuntimeError, ValueError, TypeError) as error:
         raise ExportError(f"TFLite conversion failed: {first_line(error)}") from error
 
 
