@@ -20,7 +20,7 @@ import sentencepiece
 CARD, TOKENIZER = "card.json", "tokenizer.model"
 MODELS = {"bundle": "encoder.tflite", "onnx": "encoder.onnx"}
 LONG = ("truncate", "refuse")
-PADDING = -1
+PADDING, WIDTH = -1, 64
 AGAIN = "export the bundle again"
 
 
@@ -73,9 +73,8 @@ class Encoder:
             raise TextError(f"expected a list of texts, got one text; write encode([{texts[:20]!r}])")
         rows = [self.tokenize(text) for text in texts]
         vectors = np.zeros((len(rows), self.dimension), dtype=np.float32)
-        # In the order of length, as another length costs the interpreter a new plan.
-        for row in sorted(range(len(rows)), key=lambda row: len(rows[row])):
-            vectors[row] = self._run(rows[row])
+        for row, ids in enumerate(rows):
+            vectors[row] = self._run(ids)
             if progress:
                 progress(1)
         return vectors
@@ -102,29 +101,28 @@ class _PerThread:
 
 
 class TFLite:
-    """ids -> vector by a flatbuffer with one input, of any length or of a fixed one."""
+    """ids -> vector by a flatbuffer with one input, of any length or of a fixed one.
+
+    An input of any length is kept at `WIDTH` ids for all texts that fit, as every other length is a new plan.
+    """
 
     def __init__(self, path, card, threads):
         self._interpreter = load_interpreter(path, threads)
         (given,), (made,) = self._interpreter.get_input_details(), self._interpreter.get_output_details()
         self._input, self._output, self.dimension = given["index"], made["index"], made["shape"][-1]
-        self._fixed, self._length = card["max_length"], None
+        self._fixed, self._width = card["max_length"], given["shape"][1]
         if self._fixed and tuple(given["shape"]) != (1, self._fixed):
             raise BundleError(f"{path}: takes {tuple(given['shape'])} ids, {CARD} says {self._fixed}; {AGAIN}")
 
     def __call__(self, ids):
-        ids = padded(ids, self._fixed) if self._fixed else np.array([ids], dtype=np.int32)
-        if ids.shape[1] != self._length:
-            self._resize(ids.shape)
-        self._interpreter.set_tensor(self._input, ids)
+        width = self._fixed or max(WIDTH, len(ids))
+        if width != self._width:
+            self._interpreter.resize_tensor_input(self._input, (1, width))
+            self._interpreter.allocate_tensors()
+            self._width = width
+        self._interpreter.set_tensor(self._input, padded(ids, width))
         self._interpreter.invoke()
         return self._interpreter.get_tensor(self._output)[0]
-
-    def _resize(self, shape):
-        if not self._fixed:
-            self._interpreter.resize_tensor_input(self._input, shape)
-            self._interpreter.allocate_tensors()
-        self._length = shape[1]
 
 
 class Signatures:

@@ -13,14 +13,14 @@ from .layers import DENSE, SplitDense, Table, apart, constant
 SPLIT = "fourth_skip"
 
 
-def edge_model(model, precision, length=None, sliced=False):
+def edge_model(model, precision, length=None, sliced=True):
     """An `NGramEncoder` as a functional model, ids int32 `(1, t)` -> `(1, d)`, rows of unit length.
 
-    `length` None: any t, no padding. Else t is `length`, negative where padded: masked, so that every shape is
-    known beforehand, or `sliced`, so that a short text costs what it costs unpadded.
+    Ids are negative where padded, after the text's. `length` fixes t; None is any. `sliced`: the padding is cut off
+    in the graph and costs nothing, and an input that is kept at one length spares the runtime a new plan for every
+    other length of a text. Else it is masked, so that every shape is known beforehand; then `length` is needed.
     """
-    padding = ("sliced" if sliced else "masked") if length else None
-    return _around(EdgeEncoder(model, precision, padding, name="encoder"), length)
+    return _around(EdgeEncoder(model, precision, "sliced" if sliced else "masked", name="encoder"), length)
 
 
 def edge_models(model, precision, lengths):
@@ -124,8 +124,9 @@ class EdgeHead(keras.layers.Layer):
 def windows(x, order):
     """Each row with its neighbours side by side, zeros beyond the ends: `(t, c)` -> `(t, order * c)`."""
     reach = order - 1
-    padded = ops.pad(x, [[reach // 2, reach - reach // 2], [0, 0]])
-    return ops.concatenate([padded[i : i - reach or None] for i in range(order)], axis=-1)
+    before = reach // 2
+    padded = ops.pad(x, [[before, reach - before], [0, 0]])
+    return ops.concatenate([x if i == before else padded[i : i - reach or None] for i in range(order)], axis=-1)
 
 
 def kept(x, keep):

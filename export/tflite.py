@@ -13,10 +13,10 @@ from .form import Precision
 from .graph import edge_model, edge_models
 
 
-def convert(model, precision=None, length=None, lengths=(), sliced=False):
+def convert(model, precision=None, length=None, lengths=(), sliced=None):
     """The flatbuffer, bytes, of an `NGramEncoder`; int32 ids `(1, t)` in, float32 `(1, d)` out.
 
-    `length` fixes t, see `graph.edge_model`; `lengths` makes a signature `encode_<t>` of each, sharing the weights.
+    `length` and `sliced` are `graph.edge_model`'s, sliced by default where t is not fixed; `lengths` makes a signature `encode_<t>` of each, sharing the weights.
     Raises `ExportError` when Keras does not run on TensorFlow, or the file lacks the weights, or an operator in it
     is not builtin or newer than the oldest supported runtime.
     """
@@ -25,6 +25,7 @@ def convert(model, precision=None, length=None, lengths=(), sliced=False):
     if lengths:
         content = converted_signatures(model, precision, lengths)
     else:
+        sliced = length is None if sliced is None else sliced
         content = converted(edge_model(model, precision, length, sliced), precision)
     return checked(content, model, precision)
 
