@@ -16,7 +16,8 @@ from .graph import edge_model, edge_models
 def convert(model, precision=None, length=None, lengths=(), sliced=None):
     """The flatbuffer, bytes, of an `NGramEncoder`; int32 ids `(1, t)` in, float32 `(1, d)` out.
 
-    `length` and `sliced` are `graph.edge_model`'s, sliced by default where t is not fixed; `lengths` makes a signature `encode_<t>` of each, sharing the weights.
+    `length` and `sliced` are `graph.edge_model`'s, sliced by default where t is not fixed; `lengths` makes a
+    signature `encode_<t>` of each, sharing the weights.
     Raises `ExportError` when Keras does not run on TensorFlow, or the file lacks the weights, or an operator in it
     is not builtin or newer than the oldest supported runtime.
     """
