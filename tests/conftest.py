@@ -55,10 +55,12 @@ def tiny_bundle(tiny_folder, sample, tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def wide(tokenizer):
+def wide(tokenizer, sample):
     """A `KerasEncoder` for exports: every kernel has the 1,024 elements from which on the TFLite converter quantises.
 
-    Biases and norms start at zero and one, where leaving one out would not be seen; so all weights are random.
+    Biases and norms start at zero and one, where leaving one out would not be seen; so all weights are random. The
+    last kernels are small, as a saturated tanh would hide what goes into it, and what is common to all texts is taken
+    off, as it would hide what a text is.
     """
     import keras
 
@@ -69,6 +71,13 @@ def wide(tokenizer):
     model = NGramEncoder(vocabulary=len(tokenizer), width=40, channels=32, orders=(2, 3), hidden=36, dimension=40)
     random = np.random.default_rng(3)
     model.set_weights([weight + random.normal(size=weight.shape) * 0.1 for weight in model.get_weights()])
+    for last in (model.get_layer("head").fourth, model.get_layer("head").fourth_skip):
+        last.kernel.assign(0.02 * last.kernel)
+    pooling = model.get_layer("pooling")
+    pooled = keras.Model(model.inputs, pooling.output)
+    rows = [np.array([ids]) for ids in tokenizer.encode(sample.passage_texts[:40])]
+    common = np.mean([np.asarray(pooled(ids))[0] / np.sqrt(ids.size) for ids in rows], axis=0)
+    pooling.bias.assign(pooling.bias - common)
     return KerasEncoder(model, tokenizer, "wide")
 
 

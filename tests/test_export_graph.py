@@ -11,7 +11,7 @@ from distill.export.layers import SplitDense
 
 PRECISIONS = [Precision(dense, table) for dense, table in itertools.product(("int8", "float32"), CODECS)]
 # The least cosine to the student on random ids, which are harder than text: their products cancel.
-LEAST = {"uint8": 0.998, "int8-row": 0.998, "int4": 0.95, "float32": 0.998}
+LEAST = {"float32": 0.997, "uint8": 0.997, "int8-row": 0.997, "int4": 0.94}
 FIXED = 12
 
 
@@ -99,6 +99,13 @@ def test_padding_changes_nothing_at_any_length(edge, model, sliced):
     for length in range(1, FIXED + 1):
         ids = ids_of(length)
         assert (length, vector(fixed, padded(ids, FIXED))) == (length, pytest.approx(vector(edge, ids), abs=2e-6))
+
+
+def test_any_length_takes_padding_too(edge):
+    for length in (1, 2, 7):
+        ids = ids_of(length)
+        for room in (length + 1, 64):
+            assert vector(edge, padded(ids, room)) == pytest.approx(vector(edge, ids), abs=2e-6)
 
 
 @pytest.mark.parametrize("sliced", [False, True], ids=["masked", "sliced"])

@@ -111,7 +111,7 @@ def test_all_operators_are_builtin(contents, precision):
 def test_texts_of_many_lengths_are_near_the_student(contents, model, precision):
     interpreter = interpreter_of(contents[precision])
     # A text of random pieces is harder than a real one: its int8 products cancel.
-    allowed = 1e-5 if precision.dense == "float32" else 0.05 if precision.table == "int4" else 5e-3
+    allowed = 1e-5 if precision.dense == "float32" else 0.06 if precision.table == "int4" else 5e-3
     for length in LENGTHS:
         ids = token_ids(length)
         got, expected = run(interpreter, ids), np.asarray(model(ids[None]))[0]
@@ -125,7 +125,7 @@ def test_questions_are_nearer_still(contents, wide, sample, table):
     interpreter = interpreter_of(contents[Precision("int8", table)])
     got = np.array([run(interpreter, ids) for ids in wide.tokenizer.encode(texts)])
     assert len(texts) == 100
-    assert np.sum(got * wide.encode(texts), axis=1).mean() >= (0.985 if table == "int4" else 0.999)
+    assert np.sum(got * wide.encode(texts), axis=1).mean() >= (0.975 if table == "int4" else 0.995)
 
 
 def test_in_float32_every_number_is_the_students(contents, model):
@@ -211,6 +211,13 @@ def test_one_int32_input_of_any_length_and_one_float32_output(content):
     (ids,), (vector,) = interpreter.get_input_details(), interpreter.get_output_details()
     assert (ids["dtype"], ids["shape_signature"].tolist()) == (np.int32, [1, -1])
     assert (vector["dtype"], vector["shape"].tolist()) == (np.float32, [1, 40])
+
+
+def test_any_length_takes_padding_too(content):
+    interpreter = interpreter_of(content)
+    for length in (1, 2, 7, 64):
+        ids = token_ids(length)
+        assert run(interpreter, padded(ids, 64)) == pytest.approx(run(interpreter, ids), abs=1e-5)
 
 
 def test_a_text_does_not_feel_the_text_before(content):
