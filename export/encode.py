@@ -54,15 +54,14 @@ class Encoder:
         limits = [limit for limit in (max_length, self.card["max_length"]) if limit]
         self.max_length, self.long = min(limits, default=None), long
         self.tokenizer = load_tokenizer(folder / TOKENIZER, self.card["vocabulary"])
-        self._run = _PerThread(folder, self.card, threads)
-        found = self._run.dimension()
+        self._models = _PerThread(folder, self.card, threads)
+        found = self._models.model().dimension
         if found != self.dimension:
             raise BundleError(f"{folder}: {CARD} says {self.dimension} dimensions, the model has {found}; {AGAIN}")
 
     def tokenize(self, text):
         """A text's ids: bos, pieces, eos. Lone surrogates become U+FFFD."""
-        clean = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-        ids = self.tokenizer.encode(clean, add_bos=True, add_eos=True)
+        ids = self.tokenizer.encode(well_formed(text), add_bos=True, add_eos=True)
         if self.long == "refuse" and self.max_length and len(ids) > self.max_length:
             raise TextError(f"a text of {len(ids)} pieces; at most {self.max_length} are taken")
         return shortened(ids, self.max_length)
@@ -71,10 +70,9 @@ class Encoder:
         """`[str]` -> float32 `(n, dimension)`, rows of unit length, in order. Either role is the same tower."""
         if isinstance(texts, str):
             raise TextError(f"expected a list of texts, got one text; write encode([{texts[:20]!r}])")
-        rows = [self.tokenize(text) for text in texts]
-        vectors = np.zeros((len(rows), self.dimension), dtype=np.float32)
-        for row, ids in enumerate(rows):
-            vectors[row] = self._run(ids)
+        vectors, run = np.zeros((len(texts), self.dimension), dtype=np.float32), self._models.model()
+        for row, text in enumerate(texts):
+            vectors[row] = run(self.tokenize(text))
             if progress:
                 progress(1)
         return vectors
@@ -86,18 +84,13 @@ class _PerThread:
     def __init__(self, folder, card, threads):
         self._arguments, self._own = (folder / MODELS[card["format"]], card, threads), threading.local()
 
-    def _model(self):
+    def model(self):
+        """ids -> vector, this thread's own."""
         if not hasattr(self._own, "model"):
             path, card, threads = self._arguments
             kind = Onnx if card["format"] == "onnx" else Signatures if card["signatures"] else TFLite
             self._own.model = kind(path, card, threads)
         return self._own.model
-
-    def dimension(self):
-        return self._model().dimension
-
-    def __call__(self, ids):
-        return self._model()(ids)
 
 
 class TFLite:
@@ -167,9 +160,20 @@ def shortened(ids, most):
 
 
 def padded(ids, length):
-    row = np.full((1, length), PADDING, dtype=np.int32)
-    row[0, : len(ids)] = ids
-    return row
+    row = np.full(length, PADDING, dtype=np.int32)
+    row[: len(ids)] = ids
+    return row[None]
+
+
+def well_formed(text):
+    """The text with each lone surrogate as U+FFFD, so that it has a UTF-8 form. Raises `TextError` for no text."""
+    if not isinstance(text, str):
+        raise TextError(f"expected a text, got {type(text).__name__}")
+    try:
+        text.encode()
+        return text
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def read_card(folder):

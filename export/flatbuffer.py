@@ -6,7 +6,7 @@ from ..errors import ExportError
 NEWEST = {
     **dict.fromkeys(("ADD", "BITCAST", "CONCATENATION", "EXPAND_DIMS", "FLOOR", "GREATER_EQUAL", "MAXIMUM"), 1),
     **dict.fromkeys(("MEAN", "MUL", "PAD", "RESHAPE", "RSQRT", "SHAPE", "SQUARED_DIFFERENCE", "STRIDED_SLICE"), 1),
-    **dict.fromkeys(("SUB", "SUM", "TANH", "TILE"), 1),
+    **dict.fromkeys(("RELU", "SUB", "SUM", "TANH", "TILE"), 1),
     **{"CAST": 3, "FULLY_CONNECTED": 9, "GATHER": 2},
 }
 

@@ -3,16 +3,7 @@ import numpy as np
 import pytest
 
 from distill.export.codecs import CODECS, decoded, encoded
-from distill.export.layers import FLOOR, FloatDense, SplitDense, Table, WholeDense, apart, constant
-
-
-def made_dense(kernel, bias=None, activation=None):
-    """A trained Keras `Dense`."""
-    kernel = np.array(kernel, dtype=np.float32)
-    layer = keras.layers.Dense(kernel.shape[1], activation=activation, use_bias=bias is not None)
-    layer.build((None, kernel.shape[0]))
-    layer.set_weights([kernel] if bias is None else [kernel, np.array(bias, dtype=np.float32)])
-    return layer
+from distill.export.layers import FLOOR, FloatDense, Table, WholeDense, apart, constant
 
 
 def normal(*shape, seed=0):
@@ -33,67 +24,58 @@ def on_grid(kernel):
 
 def test_a_whole_dense_layer_by_hand():
     # Steps of 0.01 and 0.02: 0.634 is 63.4 of the one, rounded to 63, and 0.05 is 2.5 of the other, to the even 2.
-    layer = WholeDense(made_dense([[1.27, -2.54], [0.634, 0.05]], bias=[1, -1], activation="relu"))
-    assert np.array_equal(layer.kernel, [[127, -127], [63, 2]])
+    layer = WholeDense(np.float32([[1.27, -2.54], [0.634, 0.05]]), np.float32([1, -1]), relu=True)
+    assert np.array_equal(layer.dense.kernel, [[127, -127], [63, 2]])
     assert np.asarray(layer.scale) == pytest.approx([0.01, 0.02])
     assert np.asarray(layer(np.float32([[1, 2], [-2, 10]]))) == pytest.approx(
         np.array([[1.27 + 1.26 + 1, 0], [-2.54 + 6.3 + 1, 5.08 + 0.4 - 1]]), abs=1e-5
     )
 
 
-def test_a_whole_dense_layer_without_bias_or_activation_by_hand():
-    layer = WholeDense(made_dense([[1.27, 0.0, 1.0], [0.0, 1.27, -1.0]]))
+def test_a_whole_dense_layer_without_bias_or_relu_by_hand():
+    layer = WholeDense(np.float32([[1.27, 0.0, 1.0], [0.0, 1.27, -1.0]]))
     assert np.asarray(layer(np.float32([[2, 3], [-4, 0]]))) == pytest.approx(
         np.array([[2.54, 3.81, -1], [-5.08, 0, -4]]), abs=1e-5
     )
 
 
-@pytest.mark.parametrize("activation", [None, "relu"])
-@pytest.mark.parametrize("bias", [None, normal(10, seed=2)], ids=["no-bias", "bias"])
-def test_a_whole_dense_layer_is_the_trained_one_on_the_grid(kernel, bias, activation):
+def every_dense_layer():
+    """With and without bias and ReLU."""
+    biases = pytest.mark.parametrize("bias", [None, normal(10, seed=2)], ids=["no-bias", "bias"])
+    relus = pytest.mark.parametrize("relu", [False, True], ids=["linear", "relu"])
+    return lambda test: biases(relus(test))
+
+
+def dense(x, kernel, bias, relu):
+    x = x.astype(np.float64) @ kernel + (0 if bias is None else bias)
+    return np.maximum(x, 0) if relu else x
+
+
+@every_dense_layer()
+def test_a_whole_dense_layer_is_the_trained_one_on_the_grid(kernel, bias, relu):
     x = normal(50, 24)
-    expected = x.astype(np.float64) @ on_grid(kernel) + (0 if bias is None else bias)
-    expected = np.maximum(expected, 0) if activation else expected
-    got = np.asarray(WholeDense(made_dense(kernel, bias, activation))(x))
+    got = np.asarray(WholeDense(kernel, bias, relu)(x))
     # float32 sums of 24 products of the channel's size.
-    assert np.all(np.abs(got - expected) <= 1e-5 * (1 + np.abs(kernel).max(axis=0)))
-    assert (got < 0).any() == (activation is None)
+    assert np.all(np.abs(got - dense(x, on_grid(kernel), bias, relu)) <= 1e-5 * (1 + np.abs(kernel).max(axis=0)))
+    assert (got < 0).any() == (not relu)
 
 
 def test_a_whole_dense_layer_holds_whole_numbers_up_to_127(kernel):
-    whole = np.asarray(WholeDense(made_dense(kernel)).kernel)
+    whole = np.asarray(WholeDense(kernel).dense.kernel)
     assert np.array_equal(whole, np.round(kernel / (np.abs(kernel).max(axis=0) / 127)))
     assert np.abs(whole).max() == 127
 
 
 def test_a_channel_of_zeros_keeps_its_bias():
-    layer = WholeDense(made_dense([[0.0, 1.0], [0.0, 1.0]], bias=[0.25, -3.0]))
+    layer = WholeDense(np.float32([[0.0, 1.0], [0.0, 1.0]]), np.float32([0.25, -3.0]))
     assert np.asarray(layer(np.float32([[5, 6]]))) == pytest.approx(np.array([[0.25, 8]]), abs=1e-5)
 
 
-def test_a_split_dense_layer_is_254_times_closer_than_a_whole_one(kernel):
-    dense, step = made_dense(kernel), np.abs(kernel).max(axis=0) / 127
-    # The unit vectors give the kernel itself.
-    one, two = (np.asarray(kind(dense)(np.eye(24, dtype=np.float32))) for kind in (WholeDense, SplitDense))
-    assert np.all(np.abs(two - kernel) <= 0.51 * step / 254 + 1e-7 * np.abs(kernel))
-    assert np.all(np.abs(one - kernel).max(axis=0) > 0.3 * step)
-
-
-def test_both_kernels_of_a_split_dense_layer_are_whole_numbers(kernel):
-    layer = SplitDense(made_dense(kernel))
-    for part in (layer.coarse, layer.rest):
-        whole = np.asarray(part.kernel)
-        assert np.array_equal(whole, np.round(whole)) and np.abs(whole).max(axis=0).tolist() == [127] * 10
-
-
-@pytest.mark.parametrize("activation", [None, "relu"])
-@pytest.mark.parametrize("bias", [None, normal(10, seed=2)], ids=["no-bias", "bias"])
-def test_a_float_dense_layer_is_the_trained_one(kernel, bias, activation):
+@every_dense_layer()
+def test_a_float_dense_layer_is_the_trained_one(kernel, bias, relu):
     x = normal(50, 24)
-    expected = x.astype(np.float64) @ kernel + (0 if bias is None else bias)
-    expected = np.maximum(expected, 0) if activation else expected
-    got = np.asarray(FloatDense(made_dense(kernel, bias, activation))(x))
-    assert np.all(np.abs(got - expected) <= 1e-5 * (1 + np.abs(kernel).max(axis=0)))
+    got = np.asarray(FloatDense(kernel, bias, relu)(x))
+    assert np.all(np.abs(got - dense(x, kernel, bias, relu)) <= 1e-5 * (1 + np.abs(kernel).max(axis=0)))
 
 
 @pytest.mark.parametrize("width", [32, 40, 64])
@@ -138,7 +120,6 @@ def test_a_constant_keeps_its_type_and_does_not_train():
 
 
 def test_no_weight_trains(kernel):
-    dense = made_dense(kernel)
-    layers = [WholeDense(dense), SplitDense(dense), FloatDense(dense), Table(normal(3, 2), "int4")]
-    assert [len(layer.weights) for layer in layers] == [2, 4, 1, 3]
-    assert [len(layer.trainable_weights) for layer in layers] == [0, 0, 0, 0]
+    layers = [WholeDense(kernel, kernel[0]), FloatDense(kernel), Table(normal(3, 2), "int4")]
+    assert [len(layer.weights) for layer in layers] == [3, 1, 3]
+    assert [len(layer.trainable_weights) for layer in layers] == [0, 0, 0]

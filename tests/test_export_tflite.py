@@ -77,13 +77,11 @@ def dense_kernels(interpreter):
     return [details[index] for index in dense]
 
 
-def dense_layers(model):
-    """All but the one that is split."""
-    head = model.get_layer("head")
-    layers = [model.get_layer("pooling").dense, *(getattr(head, name) for name in head.sizes if name != "fourth_skip")]
-    for branch in model.branches:
-        layers += [branch.projection, branch.first.dense, branch.second.dense]
-    return layers
+def branch_kernels(model):
+    layers = [
+        part for branch in model.branches for part in (branch.projection, branch.first.dense, branch.second.dense)
+    ]
+    return [np.asarray(layer.kernel) for layer in layers]
 
 
 def whole_numbers(kernel):
@@ -138,8 +136,8 @@ def test_in_float32_every_number_is_the_students(contents, model):
 @every_form()
 def test_dense_kernels_are_of_the_precision(contents, precision):
     kernels = dense_kernels(interpreter_of(contents[precision]))
-    # Seven of the head with its split one, or six; one of the pooling; three of each branch.
-    assert len(kernels) == (14 if precision.dense == "int8" else 13)
+    # Three of each branch, one of the pooling with the head's first two, four of the head.
+    assert len(kernels) == 11
     assert {details["dtype"] for details in kernels} == {np.int8 if precision.dense == "int8" else np.float32}
 
 
@@ -149,22 +147,21 @@ def test_every_dense_kernel_has_the_one_scale_1(content):
     from ai_edge_litert.interpreter import Interpreter
 
     kernels = [details["quantization_parameters"] for details in dense_kernels(Interpreter(model_content=content))]
-    assert [kernel["scales"].tolist() for kernel in kernels] == [[1.0]] * 14
-    assert [kernel["zero_points"].tolist() for kernel in kernels] == [[0]] * 14
+    assert [kernel["scales"].tolist() for kernel in kernels] == [[1.0]] * 11
+    assert [kernel["zero_points"].tolist() for kernel in kernels] == [[0]] * 11
 
 
 def test_dense_kernels_are_the_whole_numbers(content, model):
     interpreter = interpreter_of(content)
     stored = [interpreter.get_tensor(kernel["index"]).tobytes() for kernel in dense_kernels(interpreter)]
-    expected = [whole_numbers(np.asarray(layer.kernel)).tobytes() for layer in dense_layers(model)]
-    split = np.asarray(model.get_layer("head").fourth_skip.kernel)
-    step = np.abs(split).max(axis=0) / 127
-    rest = (split - whole_numbers(split).T * step) / step
-    (fine,) = set(stored) - {*expected, whole_numbers(split).tobytes()}
-    assert len(stored) == 14 and {*expected, whole_numbers(split).tobytes()} < set(stored)
-    # In steps 254 times finer; a thousandth of a coarse step for the float32 of what was rounded away.
-    fine = np.frombuffer(fine, dtype=np.int8).reshape(split.T.shape).T
-    assert np.abs(fine * np.abs(rest).max(axis=0) / 127 - rest).max() <= 0.51 / 254 + 1e-3
+    # Those of the head are rescaled before, which `graph` is tested for.
+    expected = {whole_numbers(kernel).tobytes() for kernel in [*branch_kernels(model), fourth_kernel(model)]}
+    assert len(expected) == 7 and expected < set(stored)
+    assert {abs(np.frombuffer(kernel, np.int8).astype(int)).max() for kernel in stored} == {127}
+
+
+def fourth_kernel(model):
+    return np.asarray(model.get_layer("head").fourth.kernel)
 
 
 @every_form()
@@ -201,7 +198,8 @@ def test_fewer_bits_are_a_smaller_file(contents):
 
 
 def test_int8_kernels_are_smaller_than_float32_ones(contents, model):
-    kernels = sum(layer.kernel.shape[0] * layer.kernel.shape[1] for layer in dense_layers(model))
+    # Of the branches, of 104 features by 2 * 36, and of the head.
+    kernels = sum(kernel.size for kernel in branch_kernels(model)) + 104 * 72 + 36 * 36 + 36 * 40 * 2 + 40 * 40
     small, large = (len(contents[Precision(dense, "float32")]) for dense in ("int8", "float32"))
     assert large - small == pytest.approx(3 * kernels, rel=0.15)
 
