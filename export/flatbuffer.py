@@ -65,7 +65,7 @@ def _place_of_name(code):
 def _write_string(content, start, text):
     size, first = int.from_bytes(content[start : start + 4], "little"), start + 4
     end = first + size
-    while end < first + len(text) and content[end + 1] == 0:
+    while end < first + len(text) and content[end + 1 : end + 2] == b"\0":
         end += 1
     if len(text) > end - first:
         raise ExportError(f"the operator's name has room for {end - first} bytes, {text.decode()} needs {len(text)}")

@@ -39,9 +39,9 @@ def unpadded(ids):
 
 
 class EdgeEncoder(keras.layers.Layer):
-    """ids `(t,)` -> `(1, d)`: what `NGramEncoder` computes, for one text; `padding` is masked or sliced."""
+    """ids `(t,)` -> `(1, d)`: what `NGramEncoder` computes, for one text; `padding` is None, masked or sliced."""
 
-    def __init__(self, model, precision, padding, **kwargs):
+    def __init__(self, model, precision, padding=None, **kwargs):
         super().__init__(**kwargs)
         self.padding = padding
         self.table = Table(model.get_layer("embedding").get_weights()[0], precision.table, name="table")
