@@ -12,8 +12,9 @@ import numpy as np
 from ..errors import ConfigError
 from .codecs import FRACTION_BITS, GROUP, INT4_ZERO, ZERO, encoded
 from .onnx_nodes import Graph, checked
+from .quantize import LEVELS, quantize_channels
 
-LEVELS, EPSILON = 127, 1e-12
+EPSILON = 1e-12
 # The end of a slice that goes to the end.
 ALL = np.iinfo(np.int64).max
 
@@ -156,8 +157,6 @@ def unsaturated_channels(kernel):
     and cut off what is larger. So no two neighbours of a channel sum to more than 128: 128 * 255 fits. The scale of
     a channel grows where they would.
     """
-    from .quantize import quantize_channels
-
     codes, scales = quantize_channels(kernel)
     pairs = [np.maximum(sign * codes, 0) for sign in (1, -1)]
     largest = np.max([part[:-1] + part[1:] for part in pairs], axis=(0, 1), initial=LEVELS)

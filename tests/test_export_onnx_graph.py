@@ -5,10 +5,9 @@ import numpy as np
 import pytest
 
 from distill.errors import ConfigError, ExportError
-from distill.export.codecs import CODECS, decoded, encoded
+from distill.export.codecs import CODECS, decoded, encoded, uint8_rows
 from distill.export.onnx_graph import LOOKUPS, PRODUCTS, onnx_model, unsaturated_channels
 from distill.export.onnx_nodes import Graph, checked
-from distill.export.quantize import quantize_rows
 
 onnx = pytest.importorskip("onnx", reason="the extra distill[onnx] is not installed")
 runtime = pytest.importorskip("onnxruntime", reason="the extra distill[onnx] is not installed")
@@ -181,7 +180,7 @@ def test_the_file_says_who_made_it_and_loads_in_older_runtimes(graph):
 
 
 def test_the_default_table_is_the_quantised_rows(graph, wide):
-    codes, scales = quantize_rows(wide.get_layer("embedding").get_weights()[0])
+    codes, scales = uint8_rows(wide.get_layer("embedding").get_weights()[0])
     arrays = stored(graph)
     assert np.array_equal(arrays["table/0"], codes) and np.array_equal(arrays["table/1"], scales)
     assert (arrays["table/0"].dtype, arrays["table/1"].dtype) == (np.uint8, np.int32)
