@@ -17,7 +17,7 @@ def balanced(kernels):
     so that a unit which `fourth_skip` hardly reads does not blow up what `third` reads of it.
     """
     scale = np.sqrt(np.abs(kernels["fourth_skip"]).max(axis=1))
-    scale = np.clip(scale / np.median(scale), 1 / FARTHEST, FARTHEST).astype(np.float32)
+    scale = np.clip(scale / max(np.median(scale), 1e-12), 1 / FARTHEST, FARTHEST).astype(np.float32)
     columns = {name: kernels[name] * scale for name in ("second", "second_skip")}
     rows = {name: kernels[name] / scale[:, None] for name in ("third", "fourth_skip")}
     return {**kernels, **columns, **rows}
