@@ -14,7 +14,7 @@ from .statistics import by_language, summarise
 
 WARM_UP = 20
 ROUNDS = 3
-BLOCK = 8
+BLOCK = 50
 BATCH = 32
 BATCH_ROUNDS = 3
 COLD_STARTS = 3

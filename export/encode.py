@@ -20,7 +20,7 @@ import sentencepiece
 CARD, TOKENIZER = "card.json", "tokenizer.model"
 MODELS = {"bundle": "encoder.tflite", "onnx": "encoder.onnx"}
 LONG = ("truncate", "refuse")
-PADDING = -1
+PADDING, WIDTH = -1, 64
 # What a card has to have, and of which type.
 FIELDS = {
     "name": str,
@@ -66,15 +66,14 @@ class Encoder:
         limits = [limit for limit in (max_length, self.card["max_length"]) if limit]
         self.max_length, self.long = min(limits, default=None), long
         self.tokenizer = load_tokenizer(folder / TOKENIZER, self.card["vocabulary"])
-        self._run = _PerThread(folder, self.card, threads)
-        found = self._run.dimension()
+        self._models = _PerThread(folder, self.card, threads)
+        found = self._models.model().dimension
         if found != self.dimension:
             raise BundleError(f"{folder}: {CARD} says {self.dimension} dimensions, the model has {found}; {AGAIN}")
 
     def tokenize(self, text):
         """A text's ids: bos, pieces, eos. Lone surrogates become U+FFFD."""
-        clean = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-        ids = self.tokenizer.encode(clean, add_bos=True, add_eos=True)
+        ids = self.tokenizer.encode(well_formed(text), add_bos=True, add_eos=True)
         if self.long == "refuse" and self.max_length and len(ids) > self.max_length:
             raise TextError(f"a text of {len(ids)} pieces; at most {self.max_length} are taken")
         return shortened(ids, self.max_length)
@@ -83,11 +82,13 @@ class Encoder:
         """`[str]` -> float32 `(n, dimension)`, rows of unit length, in order. Either role is the same tower."""
         if isinstance(texts, str):
             raise TextError(f"expected a list of texts, got one text; write encode([{texts[:20]!r}])")
-        rows = [self.tokenize(text) for text in texts]
-        vectors = np.zeros((len(rows), self.dimension), dtype=np.float32)
-        # In the order of length, as another length costs the interpreter a new plan.
-        for row in sorted(range(len(rows)), key=lambda row: len(rows[row])):
-            vectors[row] = self._run(rows[row])
+        vectors, run = np.zeros((len(texts), self.dimension), dtype=np.float32), self._models.model()
+        for row, text in enumerate(texts):
+            ids = self.tokenize(text)
+            try:
+                vectors[row] = run(ids)
+            except Exception as error:  # the runtimes' errors have no common type
+                raise BundleError(f"{self.name}: the runtime cannot run it: {first_line(error)}") from error
             if progress:
                 progress(1)
         return vectors
@@ -99,48 +100,38 @@ class _PerThread:
     def __init__(self, folder, card, threads):
         self._arguments, self._own = (folder / MODELS[card["format"]], card, threads), threading.local()
 
-    def _model(self):
+    def model(self):
+        """ids -> vector, this thread's own."""
         if not hasattr(self._own, "model"):
             path, card, threads = self._arguments
             kind = Onnx if card["format"] == "onnx" else Signatures if card["signatures"] else TFLite
             self._own.model = kind(path, card, threads)
         return self._own.model
 
-    def dimension(self):
-        return self._model().dimension
-
-    def __call__(self, ids):
-        model = self._model()
-        try:
-            return model(ids)
-        except Exception as error:  # the runtimes' errors have no common type
-            raise BundleError(f"{self._arguments[0]}: the runtime cannot run it: {first_line(error)}") from error
-
 
 class TFLite:
-    """ids -> vector by a flatbuffer with one input, of any length or of a fixed one."""
+    """ids -> vector by a flatbuffer with one input, of any length or of a fixed one.
+
+    An input of any length is kept at `WIDTH` ids for all texts that fit, as every other length is a new plan.
+    """
 
     def __init__(self, path, card, threads):
         self._interpreter = load_interpreter(path, threads)
         (given,), (made,) = self._interpreter.get_input_details(), self._interpreter.get_output_details()
         self._input, self._output, self.dimension = given["index"], made["index"], made["shape"][-1]
-        self._fixed, self._length = card["max_length"], None
+        self._fixed, self._width = card["max_length"], given["shape"][1]
         if self._fixed and given["shape"].tolist() != [1, self._fixed]:
             raise BundleError(f"{path}: takes {given['shape'].tolist()} ids, {CARD} says {self._fixed}; {AGAIN}")
 
     def __call__(self, ids):
-        ids = padded(ids, self._fixed) if self._fixed else np.array([ids], dtype=np.int32)
-        if ids.shape[1] != self._length:
-            self._resize(ids.shape)
-        self._interpreter.set_tensor(self._input, ids)
+        width = self._fixed or max(WIDTH, len(ids))
+        if width != self._width:
+            self._interpreter.resize_tensor_input(self._input, (1, width))
+            self._interpreter.allocate_tensors()
+            self._width = width
+        self._interpreter.set_tensor(self._input, padded(ids, width))
         self._interpreter.invoke()
         return self._interpreter.get_tensor(self._output)[0]
-
-    def _resize(self, shape):
-        if not self._fixed:
-            self._interpreter.resize_tensor_input(self._input, shape)
-            self._interpreter.allocate_tensors()
-        self._length = shape[1]
 
 
 class Signatures:
@@ -185,9 +176,20 @@ def shortened(ids, most):
 
 
 def padded(ids, length):
-    row = np.full((1, length), PADDING, dtype=np.int32)
-    row[0, : len(ids)] = ids
-    return row
+    row = np.full(length, PADDING, dtype=np.int32)
+    row[: len(ids)] = ids
+    return row[None]
+
+
+def well_formed(text):
+    """The text with each lone surrogate as U+FFFD, so that it has a UTF-8 form. Raises `TextError` for no text."""
+    if not isinstance(text, str):
+        raise TextError(f"expected a text, got {type(text).__name__}")
+    try:
+        text.encode()
+        return text
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def read_card(folder):

@@ -6,7 +6,7 @@ from ..errors import ExportError
 NEWEST = {
     **dict.fromkeys(("ADD", "BITCAST", "CONCATENATION", "EXPAND_DIMS", "FLOOR", "GREATER_EQUAL", "MAXIMUM"), 1),
     **dict.fromkeys(("MEAN", "MUL", "PAD", "RESHAPE", "RSQRT", "SHAPE", "SQUARED_DIFFERENCE", "STRIDED_SLICE"), 1),
-    **dict.fromkeys(("SUB", "SUM", "TANH", "TILE"), 1),
+    **dict.fromkeys(("RELU", "SUB", "SUM", "TANH", "TILE"), 1),
     **{"CAST": 3, "FULLY_CONNECTED": 9, "GATHER": 2},
 }
 
@@ -65,7 +65,7 @@ def _place_of_name(code):
 def _write_string(content, start, text):
     size, first = int.from_bytes(content[start : start + 4], "little"), start + 4
     end = first + size
-    while end < first + len(text) and content[end + 1] == 0:
+    while end < first + len(text) and content[end + 1 : end + 2] == b"\0":
         end += 1
     if len(text) > end - first:
         raise ExportError(f"the operator's name has room for {end - first} bytes, {text.decode()} needs {len(text)}")

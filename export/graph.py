@@ -1,26 +1,25 @@
 """The encoder as an artefact computes it: one text, tokens by channels, weights in the artefact's precision.
 
-Two dimensions and no padding keep every operator in one delegate of the runtime, which is most of its speed.
+Two dimensions keep every operator in one delegate of the runtime, which is most of its speed.
 """
 
 import keras
+import numpy as np
 from keras import ops
 
 from ..students.ngram import EPSILON
-from .layers import DENSE, SplitDense, Table, apart, constant
-
-# Of the head's kernels, the one whose outliers a single int8 grid a channel serves badly (cosine .9997 -> .9998).
-SPLIT = "fourth_skip"
+from .layers import DENSE, FloatDense, Table, apart, constant
+from .rewrite import balanced, merged
 
 
-def edge_model(model, precision, length=None, sliced=False):
+def edge_model(model, precision, length=None, sliced=True):
     """An `NGramEncoder` as a functional model, ids int32 `(1, t)` -> `(1, d)`, rows of unit length.
 
-    `length` None: any t, no padding. Else t is `length`, negative where padded: masked, so that every shape is
-    known beforehand, or `sliced`, so that a short text costs what it costs unpadded.
+    Ids are negative where padded, after the text's. `length` fixes t; None is any. `sliced`: the padding is cut off
+    in the graph and costs nothing, and an input that is kept at one length spares the runtime a new plan for every
+    other length of a text. Else it is masked, so that every shape is known beforehand; then `length` is needed.
     """
-    padding = ("sliced" if sliced else "masked") if length else None
-    return _around(EdgeEncoder(model, precision, padding, name="encoder"), length)
+    return _around(EdgeEncoder(model, precision, "sliced" if sliced else "masked", name="encoder"), length)
 
 
 def edge_models(model, precision, lengths):
@@ -48,8 +47,11 @@ class EdgeEncoder(keras.layers.Layer):
         self.table = Table(model.get_layer("embedding").get_weights()[0], precision.table, name="table")
         self.branches = [EdgeBranch(branch, precision, name=branch.name) for branch in model.branches]
         self.norm = EdgeNorm(model.get_layer("norm"), name="norm")
-        self.pooling = EdgePooling(model.get_layer("pooling"), precision, name="pooling")
-        self.head = EdgeHead(model.get_layer("head"), precision, name="head")
+        head, pooling = model.get_layer("head"), model.get_layer("pooling")
+        kernels = balanced({name: np.asarray(getattr(head, name).kernel) for name in head.sizes})
+        products = merged(np.asarray(pooling.dense.kernel), np.asarray(pooling.bias), kernels)
+        self.pooling = EdgePooling(*products, precision, name="pooling")
+        self.head = EdgeHead(kernels, precision, name="head")
 
     def call(self, ids):
         ids = unpadded(ids) if self.padding == "sliced" else ids
@@ -69,9 +71,12 @@ class EdgeBranch(keras.layers.Layer):
     def __init__(self, branch, precision, **kwargs):
         super().__init__(**kwargs)
         dense = DENSE[precision.dense]
-        self.projection, self.norm = dense(branch.projection, name="projection"), EdgeNorm(branch.norm, name="norm")
-        self.order = branch.order
-        self.first, self.second = dense(branch.first.dense, name="first"), dense(branch.second.dense, name="second")
+        self.order, self.norm = branch.order, EdgeNorm(branch.norm, name="norm")
+        self.projection = dense(branch.projection.kernel, branch.projection.bias, name="projection")
+        self.first, self.second = (
+            dense(part.dense.kernel, part.dense.bias, relu=True, name=part.name)
+            for part in (branch.first, branch.second)
+        )
 
     def call(self, x, keep):
         x = kept(self.norm(self.projection(x)), keep)
@@ -93,39 +98,45 @@ class EdgeNorm(keras.layers.Layer):
 
 
 class EdgePooling(keras.layers.Layer):
-    """`Pooling` with its dense layer before the sum, so that each token is quantised by its own range."""
+    """`Pooling` and the head's first products: features `(t, w)` and their number `(1, 1)` -> `(1, 2 h)`."""
 
-    def __init__(self, pooling, precision, **kwargs):
+    def __init__(self, kernel, bias, precision, **kwargs):
         super().__init__(**kwargs)
-        self.dense = DENSE[precision.dense](pooling.dense, name="dense")
-        self.bias = constant(self, pooling.bias)
+        self.dense, self.bias = DENSE[precision.dense](kernel, name="dense"), constant(self, bias)
 
     def call(self, features, count):
-        summed = ops.sum(self.dense(features), axis=0, keepdims=True)  # (t, w) -> (1, d)
-        return (summed + count * self.bias) / ops.sqrt(count)
+        return (self._summed(features) + count * self.bias) / ops.sqrt(count)
+
+    def _summed(self, features):
+        # The sum first is cheaper, but int8 needs each token's own range.
+        if isinstance(self.dense, FloatDense):
+            return self.dense(ops.sum(features, axis=0, keepdims=True))
+        return ops.sum(self.dense(features), axis=0, keepdims=True)
 
 
 class EdgeHead(keras.layers.Layer):
-    """`Head` of one text: `(1, d)` -> `(1, d)`."""
+    """`Head` of one text after its first products, `(1, 2 h)` -> `(1, d)`, of its `balanced` kernels."""
 
-    def __init__(self, head, precision, **kwargs):
+    def __init__(self, kernels, precision, **kwargs):
         super().__init__(**kwargs)
-        dense = DENSE[precision.dense]
-        for name in head.sizes:
-            kind = SplitDense if (name, precision.dense) == (SPLIT, "int8") else dense
-            setattr(self, name, kind(getattr(head, name), name=name))
+        dense, self.hidden = DENSE[precision.dense], kernels["first"].shape[1]
+        self.second, self.fourth = (dense(kernels[name], name=name) for name in ("second", "fourth"))
+        self.third = dense(kernels["third"], relu=True, name="third")
+        self.fourth_skip = dense(kernels["fourth_skip"], name="fourth_skip")
 
     def call(self, x):
-        hidden = apart(ops.relu(self.second_skip(x) + self.second(apart(ops.relu(self.first(x))))))
-        x = ops.tanh(self.fourth_skip(hidden) + self.fourth(apart(ops.relu(self.third(hidden)))))
+        first, skip = x[:, : self.hidden], x[:, self.hidden :]
+        hidden = apart(ops.relu(skip + self.second(ops.relu(first))))
+        x = ops.tanh(self.fourth_skip(hidden) + self.fourth(apart(self.third(hidden))))
         return x / ops.sqrt(ops.maximum(ops.sum(x * x, axis=-1, keepdims=True), EPSILON))
 
 
 def windows(x, order):
     """Each row with its neighbours side by side, zeros beyond the ends: `(t, c)` -> `(t, order * c)`."""
     reach = order - 1
-    padded = ops.pad(x, [[reach // 2, reach - reach // 2], [0, 0]])
-    return ops.concatenate([padded[i : i - reach or None] for i in range(order)], axis=-1)
+    before = reach // 2
+    padded = ops.pad(x, [[before, reach - before], [0, 0]])
+    return ops.concatenate([x if i == before else padded[i : i - reach or None] for i in range(order)], axis=-1)
 
 
 def kept(x, keep):

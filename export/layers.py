@@ -31,49 +31,31 @@ def constant(layer, value):
 
 
 class FloatDense(keras.layers.Layer):
-    """A trained `Dense` as it is: `(n, in)` -> `(n, out)`."""
+    """act(x W + b): `(n, in)` -> `(n, out)`; act is ReLU with `relu`, else the identity."""
 
-    def __init__(self, dense, **kwargs):
+    def __init__(self, kernel, bias=None, relu=False, **kwargs):
         super().__init__(**kwargs)
-        self.kernel, self.activation = constant(self, dense.kernel), dense.activation
-        self.bias = constant(self, dense.bias) if dense.use_bias else None
+        self.kernel, self.relu = constant(self, kernel), relu
+        self.bias = None if bias is None else constant(self, bias)
 
     def call(self, x):
         x = ops.matmul(x, self.kernel)
-        return self.activation(x if self.bias is None else x + self.bias)
+        x = x if self.bias is None else x + self.bias
+        return ops.relu(x) if self.relu else x
 
 
 class WholeDense(keras.layers.Layer):
-    """A trained `Dense`, linear or ReLU, with a kernel of whole numbers: `(n, in)` -> `(n, out)`.
+    """The same with a kernel of whole numbers: act(x V + b / s) s for W = V s; no scale s is negative."""
 
-    scale * act(x W + b / scale), which is act(x (W scale) + b) as no scale is negative.
-    """
-
-    def __init__(self, dense, kernel=None, **kwargs):
+    def __init__(self, kernel, bias=None, relu=False, **kwargs):
         super().__init__(**kwargs)
-        whole, scale = quantize_channels(np.asarray(dense.kernel) if kernel is None else kernel)
-        self.kernel, self.scale = constant(self, whole), constant(self, scale)
-        self.bias = constant(self, np.asarray(dense.bias) / scale) if dense.use_bias else None
-        self.activation = dense.activation
+        whole, scale = quantize_channels(np.asarray(kernel))
+        self.dense = FloatDense(whole, None if bias is None else np.asarray(bias) / scale, relu, name="whole")
+        self.scale = constant(self, scale)
 
     def call(self, x):
-        x = ops.matmul(x, self.kernel)
-        x = self.activation(x if self.bias is None else x + self.bias)
-        return (apart(x) if self.activation is keras.activations.linear else x) * self.scale
-
-
-class SplitDense(keras.layers.Layer):
-    """A trained `Dense` without bias or activation as the sum of two `WholeDense`: one, and what it rounds away."""
-
-    def __init__(self, dense, **kwargs):
-        super().__init__(**kwargs)
-        kernel = np.asarray(dense.kernel)
-        whole, scale = quantize_channels(kernel)
-        self.coarse = WholeDense(dense, name="coarse")
-        self.rest = WholeDense(dense, kernel - whole * scale, name="rest")
-
-    def call(self, x):
-        return self.coarse(x) + self.rest(x)
+        x = self.dense(x)
+        return (x if self.dense.relu else apart(x)) * self.scale
 
 
 DENSE = {"int8": WholeDense, "float32": FloatDense}

@@ -9,7 +9,7 @@ from zipfile import ZIP_STORED, ZipFile, ZipInfo
 
 import numpy as np
 
-from ..errors import ExportError
+from ..errors import EncoderError, ExportError
 from ..tokenizer import Tokenizer, well_formed
 from . import mediapipe_worker
 from .flatbuffer import renamed
@@ -17,6 +17,8 @@ from .strings import MEDIAPIPE_OPERATOR, OPERATOR, StringRuntime
 
 # What MediaPipe looks for in the zip, and the bytes that a member's start has to be a multiple of to be mapped.
 MODEL_MEMBER, TOKENIZER_MEMBER, ALIGNMENT = "encoder.tflite", "sentencepiece.model", 16
+# A zip member's header up to its name, which the extra field and the content follow.
+HEADER = 30
 
 
 def for_mediapipe(content):
@@ -29,7 +31,7 @@ def write_zip(path, content, proto):
     with ZipFile(path, "w", ZIP_STORED) as archive:
         for name, member in ((TOKENIZER_MEMBER, proto), (MODEL_MEMBER, content)):
             info = ZipInfo(name)  # of a fixed date
-            start = archive.fp.tell() + len(info.FileHeader())
+            start = archive.fp.tell() + HEADER + len(name)
             info.extra = _filler(-start % ALIGNMENT)
             archive.writestr(info, member)
 
@@ -64,15 +66,29 @@ class MediaPipeEncoder:
         return StringRuntime(renamed(self.path.read_bytes(), MEDIAPIPE_OPERATOR, OPERATOR)).tokenize
 
     def encode(self, texts, role="question", progress=None):
-        """`[str]` -> float32 `(n, dimension)`. Raises `ExportError` when MediaPipe fails or is not installed."""
+        """`[str]` -> float32 `(n, dimension)`.
+
+        Raises `EncoderError` for a text of more than `max_length` pieces, which MediaPipe would not come back from,
+        and `ExportError` when MediaPipe fails or is not installed.
+        """
         texts = [well_formed(text) for text in texts]
+        self._require_length(texts)
         command = [*without_network(), sys.executable, mediapipe_worker.__file__, str(self.path)]
         done = subprocess.run(command, input=json.dumps(texts).encode(), capture_output=True, check=False)
         if done.returncode:
             raise ExportError(f"MediaPipe cannot run {self.path.name}: {_reason(done)}")
         if progress:
             progress(len(texts))
-        return np.load(io.BytesIO(done.stdout))
+        return np.load(io.BytesIO(done.stdout)).reshape(len(texts), self.dimension)
+
+    def _require_length(self, texts):
+        for number, text in enumerate(texts if self.max_length else (), start=1):
+            pieces = len(self.tokenize(text))
+            if pieces > self.max_length:
+                raise EncoderError(
+                    f"{self.path.name} takes texts of {self.max_length} pieces at most, bos and eos among them; "
+                    f"text {number} of {len(texts)} has {pieces}: {text[:40]!r}"
+                )
 
 
 def _reason(done):

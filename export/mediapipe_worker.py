@@ -5,13 +5,16 @@ import json
 import os
 import sys
 
-import numpy as np
-
 
 def main(path):
+    # This folder has modules of names that the standard library's have.
+    sys.path[:] = [
+        folder for folder in sys.path if os.path.abspath(folder) != os.path.dirname(os.path.abspath(__file__))
+    ]
     # MediaPipe prints to both streams.
     answer = os.dup(1)
     os.dup2(2, 1)
+    import numpy as np
     from mediapipe.tasks.python import BaseOptions, text
 
     texts = json.load(sys.stdin)

@@ -7,7 +7,7 @@ from ..backend import hushed
 from ..errors import EncoderError, first_line
 from ..tokenizer import well_formed
 from .graph import EdgeEncoder
-from .tflite import checked, converted
+from .tflite import checked, converted, require_tensorflow
 
 # The tokenizer's operator as tensorflow-text registers it, and as MediaPipe does.
 OPERATOR, MEDIAPIPE_OPERATOR = "TFText>FastSentencepieceTokenize", "TFSentencepieceTokenizeOp"
@@ -15,6 +15,7 @@ OPERATOR, MEDIAPIPE_OPERATOR = "TFText>FastSentencepieceTokenize", "TFSentencepi
 
 def convert_string(model, tokenizer, precision):
     """The flatbuffer, bytes: a string `(1,)` in, float32 `(1, d)` out. Raises `ExportError` as `tflite.convert`."""
+    require_tensorflow()
     text = keras.Input(batch_shape=(1,), dtype="string", name="text")
     ids = Pieces(tokenizer.proto, name="pieces")(text)
     vectors = EdgeEncoder(model, precision, name="encoder")(ids)

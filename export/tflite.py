@@ -13,19 +13,30 @@ from .form import Precision
 from .graph import edge_model, edge_models
 
 
-def convert(model, precision=None, length=None, lengths=(), sliced=False):
+def convert(model, precision=None, length=None, lengths=(), sliced=None):
     """The flatbuffer, bytes, of an `NGramEncoder`; int32 ids `(1, t)` in, float32 `(1, d)` out.
 
-    `length` fixes t, see `graph.edge_model`; `lengths` makes a signature `encode_<t>` of each, sharing the weights.
+    `length` and `sliced` are `graph.edge_model`'s, sliced by default where t is not fixed; `lengths` makes a
+    signature `encode_<t>` of each, sharing the weights.
     Raises `ExportError` when Keras does not run on TensorFlow, or the file lacks the weights, or an operator in it
     is not builtin or newer than the oldest supported runtime.
     """
+    require_tensorflow()
     precision = precision or Precision()
     if lengths:
         content = converted_signatures(model, precision, lengths)
     else:
+        sliced = length is None if sliced is None else sliced
         content = converted(edge_model(model, precision, length, sliced), precision)
     return checked(content, model, precision)
+
+
+def require_tensorflow():
+    """Raise `ExportError` when Keras does not run on TensorFlow: another backend fails while the graph is built."""
+    if keras.backend.backend() != "tensorflow":
+        raise ExportError(
+            f"export needs KERAS_BACKEND=tensorflow, not {keras.backend.backend()}; set it and export the saved encoder"
+        )
 
 
 def converted(keras_model, precision, custom=False):
@@ -51,16 +62,13 @@ def _endpoint(edge):
 
 
 def _convert(make, precision, custom=False):
-    if keras.backend.backend() != "tensorflow":
-        raise ExportError(
-            f"export needs KERAS_BACKEND=tensorflow, not {keras.backend.backend()}; set it and export the saved encoder"
-        )
     import tensorflow as tf
+    from tensorflow.lite.python.convert_phase import ConverterError
 
     try:
         with hushed(), contextlib.redirect_stdout(io.StringIO()):
             return _configured(tf.lite, make(tf.lite), precision, custom).convert()
-    except (tf.errors.OpError, RuntimeError, ValueError, TypeError) as error:
+    except (ConverterError, tf.errors.OpError, RuntimeError, ValueError, TypeError) as error:
         raise ExportError(f"TFLite conversion failed: {first_line(error)}") from error
 
 

@@ -70,6 +70,42 @@ def tiny_bundle(artefacts):
     return artefacts(Form())
 
 
+@pytest.fixture(scope="session")
+def wide(tokenizer, sample):
+    """A `KerasEncoder` for exports: every kernel has the 1,024 elements from which on the TFLite converter quantises.
+
+    Biases and norms start at zero and one, where leaving one out would not be seen; so all weights are random. The
+    last kernels are small, as a saturated tanh would hide what goes into it, and what is common to all texts is taken
+    off, as it would hide what a text is.
+    """
+    import keras
+
+    from distill.encoder import KerasEncoder
+    from distill.students.ngram import NGramEncoder
+
+    keras.utils.set_random_seed(3)
+    model = NGramEncoder(vocabulary=len(tokenizer), width=40, channels=32, orders=(2, 3), hidden=36, dimension=40)
+    random = np.random.default_rng(3)
+    model.set_weights([weight + random.normal(size=weight.shape) * 0.1 for weight in model.get_weights()])
+    for last in (model.get_layer("head").fourth, model.get_layer("head").fourth_skip):
+        last.kernel.assign(0.02 * last.kernel)
+    pooling = model.get_layer("pooling")
+    pooled = keras.Model(model.inputs, pooling.output)
+    rows = [np.array([ids]) for ids in tokenizer.encode(sample.passage_texts[:40])]
+    common = np.mean([np.asarray(pooled(ids))[0] / np.sqrt(ids.size) for ids in rows], axis=0)
+    pooling.bias.assign(pooling.bias - common)
+    return KerasEncoder(model, tokenizer, "wide")
+
+
+@pytest.fixture(scope="session")
+def wide_string(wide):
+    """Its flatbuffer from text to vector."""
+    from distill.export.form import Precision
+    from distill.export.strings import convert_string
+
+    return convert_string(wide.model, wide.tokenizer, Precision())
+
+
 SCRIPT = """
 import os, signal, sys, time
 import numpy as np
