@@ -69,6 +69,8 @@ def find_keras(source):
 def origin(source):
     """Where an encoder comes from, for what is made of it: its name, and of a run also data, languages and seed."""
     folder = Path(source)
+    if source in NAMES:
+        return {"source": source}
     for place in (folder, folder.resolve().parent):
         if (place / RUN_FILE).is_file():
             return {"source": place.resolve().name, **provenance(load_settings(place / RUN_FILE))}

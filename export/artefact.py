@@ -3,7 +3,7 @@
 import shutil
 from pathlib import Path
 
-from ..errors import ExportError
+from ..errors import EncoderError, ExportError, first_line
 from ..files import write_aside
 from . import encode
 from .card import card_of, write_card
@@ -25,13 +25,20 @@ def export_artefact(student, folder, dataset, languages, settings, form=None, no
         WRITERS[form.format](student, aside, form)
         card = card_of(Path(folder).resolve().name, student, form, aside, notes)
         write_card(aside, card)
-        measured = measure(student, load_artefact(aside), dataset, languages, progress)
+        measured = _measured(student, aside, dataset, languages, progress)
         reasons = verdict(measured, settings, form.precision.table)
         if reasons and not force:
             raise ExportError(f"the exported encoder is not the student: {'; '.join(reasons)}")
         card |= {"dev": measured, "refused": reasons}
         write_card(aside, card)
     return card
+
+
+def _measured(student, folder, *arguments):
+    try:
+        return measure(student, load_artefact(folder), *arguments)
+    except (EncoderError, encode.BundleError, RuntimeError, ValueError) as error:
+        raise ExportError(f"the exported encoder cannot be run: {first_line(error)}") from error
 
 
 def _write_bundle(student, folder, form):

@@ -21,6 +21,16 @@ CARD, TOKENIZER = "card.json", "tokenizer.model"
 MODELS = {"bundle": "encoder.tflite", "onnx": "encoder.onnx"}
 LONG = ("truncate", "refuse")
 PADDING, WIDTH = -1, 64
+# What a card has to have, and of which type.
+FIELDS = {
+    "name": str,
+    "format": str,
+    "dimension": int,
+    "vocabulary": int,
+    "max_length": (int, type(None)),
+    "signatures": list,
+    "files": dict,
+}
 AGAIN = "export the bundle again"
 
 
@@ -37,19 +47,21 @@ class Encoder:
 
     `folder`: the artefact, by default where this file lies. `threads`: of one inference. `max_length`: most ids of
     a text, bos and eos among them, within what the artefact takes; `long`: whether a longer text is cut there
-    ("truncate", keeping eos) or a `TextError` ("refuse"). `verify`: compare the files' sha256 with the card's.
-    Raises `BundleError` when the artefact is not whole or no runtime is installed.
+    ("truncate", keeping eos) or a `TextError` ("refuse"). `verify`: compare the files' sha256 with the card's, not
+    only their sizes. Raises `BundleError` when the artefact is not whole or no runtime is installed.
     """
 
     def __init__(self, folder=None, threads=1, max_length=None, long="truncate", verify=True):
         folder = Path(folder) if folder else Path(__file__).resolve().parent
         if long not in LONG:
             raise ValueError(f"long: expected one of {', '.join(LONG)}, got {long!r}")
+        if max_length is not None and max_length < 2:
+            raise ValueError(f"max_length: expected at least 2, for bos and eos, got {max_length}")
         self.card = read_card(folder)
         if self.card["format"] not in MODELS:
             raise BundleError(f"{folder}: encode.py runs {' and '.join(MODELS)}, not {self.card['format']!r}")
-        if verify:
-            check_files(folder, self.card)
+        # The sizes always: older runtimes map a truncated file and die of it.
+        check_files(folder, self.card, verify)
         self.name, self.dimension = self.card["name"], self.card["dimension"]
         limits = [limit for limit in (max_length, self.card["max_length"]) if limit]
         self.max_length, self.long = min(limits, default=None), long
@@ -72,7 +84,11 @@ class Encoder:
             raise TextError(f"expected a list of texts, got one text; write encode([{texts[:20]!r}])")
         vectors, run = np.zeros((len(texts), self.dimension), dtype=np.float32), self._models.model()
         for row, text in enumerate(texts):
-            vectors[row] = run(self.tokenize(text))
+            ids = self.tokenize(text)
+            try:
+                vectors[row] = run(ids)
+            except Exception as error:  # the runtimes' errors have no common type
+                raise BundleError(f"{self.name}: the runtime cannot run it: {first_line(error)}") from error
             if progress:
                 progress(1)
         return vectors
@@ -104,8 +120,8 @@ class TFLite:
         (given,), (made,) = self._interpreter.get_input_details(), self._interpreter.get_output_details()
         self._input, self._output, self.dimension = given["index"], made["index"], made["shape"][-1]
         self._fixed, self._width = card["max_length"], given["shape"][1]
-        if self._fixed and tuple(given["shape"]) != (1, self._fixed):
-            raise BundleError(f"{path}: takes {tuple(given['shape'])} ids, {CARD} says {self._fixed}; {AGAIN}")
+        if self._fixed and given["shape"].tolist() != [1, self._fixed]:
+            raise BundleError(f"{path}: takes {given['shape'].tolist()} ids, {CARD} says {self._fixed}; {AGAIN}")
 
     def __call__(self, ids):
         width = self._fixed or max(WIDTH, len(ids))
@@ -181,25 +197,30 @@ def read_card(folder):
     path = folder / CARD
     try:
         card = json.loads(path.read_text(encoding="utf-8"))
-        missing = {"name", "format", "dimension", "vocabulary", "max_length", "signatures", "files"} - set(card)
     except FileNotFoundError:
         raise BundleError(f"{folder}: {CARD} is missing; {AGAIN}") from None
-    except (OSError, ValueError, TypeError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise BundleError(f"{path}: not an artefact's card: {first_line(error)}; {AGAIN}") from error
-    if missing:
-        raise BundleError(f"{path}: not an artefact's card: {', '.join(sorted(missing))} missing; {AGAIN}")
+    found = card if isinstance(card, dict) else {}
+    wrong = [name for name, kind in FIELDS.items() if not isinstance(found.get(name, ...), kind)]
+    if not wrong and not all(
+        isinstance(said, dict) and {"bytes", "sha256"} <= set(said) for said in card["files"].values()
+    ):
+        wrong = ["bytes or sha256"]
+    if wrong:
+        raise BundleError(f"{path}: not an artefact's card: {', '.join(wrong)} missing or of another type; {AGAIN}")
     return card
 
 
-def check_files(folder, card):
-    """Raise `BundleError` for a file of the card that is missing, or has another size or sha256."""
+def check_files(folder, card, hashes=True):
+    """Raise `BundleError` for a file of the card that is missing, or has another size or, with `hashes`, sha256."""
     for name, said in card["files"].items():
         path = folder / name
         if not path.is_file():
             raise BundleError(f"{folder}: {name} is missing; {AGAIN}")
         if path.stat().st_size != said["bytes"]:
             raise BundleError(f"{path}: {path.stat().st_size} bytes, {CARD} says {said['bytes']}; {AGAIN}")
-        if sha256(path) != said["sha256"]:
+        if hashes and sha256(path) != said["sha256"]:
             raise BundleError(f"{path}: its sha256 is not the one in {CARD}; {AGAIN}")
 
 
@@ -255,9 +276,12 @@ def main(arguments):
     texts = [_text(number, line) for number, line in enumerate(lines, start=1) if line.strip()]
     vectors = Encoder().encode(texts)
     aside = target.with_name(f".{target.name}.{os.getpid()}")
-    with open(aside, "wb") as file:
-        np.save(file, vectors)
-    os.replace(aside, target)
+    try:
+        with open(aside, "wb") as file:
+            np.save(file, vectors)
+        os.replace(aside, target)
+    finally:
+        aside.unlink(missing_ok=True)
 
 
 def _text(number, line):

