@@ -10,7 +10,7 @@ import sys
 
 from distill.data import load_dataset
 from distill.errors import DistillError
-from distill.export.benchmark import blocks, latency, select_questions
+from distill.export.benchmark import latency, select_questions
 from distill.export.machine import machine
 from distill.export.peers import available, peer_names
 from distill.export.process import started
@@ -59,7 +59,7 @@ def asked(source, options):
 
 
 def timed(name, workers, texts, rounds):
-    with task(name, blocks(texts, rounds)) as advance:
+    with task(name, rounds * len(workers)) as advance:
         return latency(workers, texts, rounds, advance)
 
 

@@ -1,8 +1,8 @@
 """Encoders side by side on real questions: latency, throughput, cold start, memory, size.
 
-Each encoder lives in a process of its own. They take turns in blocks of a few questions, so that the machine's moods
-hit all alike; the order rotates, and each block starts with a call that is not timed, so that none pays for the
-caches that the one before it has filled.
+Each encoder lives in a process of its own. In every round each takes its turn with all questions, in an order that
+rotates; a turn starts with a few calls that are not timed, so that none pays for the caches that the one before it
+has filled.
 """
 
 import time
@@ -14,7 +14,7 @@ from .statistics import by_language, summarise
 
 WARM_UP = 20
 ROUNDS = 3
-BLOCK = 50
+WARM_TURN = 5
 BATCH = 32
 BATCH_ROUNDS = 3
 COLD_STARTS = 3
@@ -47,26 +47,20 @@ def bench(specs, questions, rounds=ROUNDS, threads=1, documents=(), progress=Non
     return rows
 
 
-def steps(questions, rounds=ROUNDS, documents=()):
-    """How often `bench` tells its progress."""
-    return blocks(questions, rounds) * (2 if documents else 1) + BATCH_ROUNDS + COLD_STARTS
-
-
-def blocks(texts, rounds):
-    """How often `latency` tells its progress."""
-    return rounds * -(-len(texts) // BLOCK)
+def steps(encoders, rounds=ROUNDS, documents=()):
+    """How often `bench` of that many encoders tells its progress."""
+    return encoders * rounds * (2 if documents else 1) + BATCH_ROUNDS + COLD_STARTS
 
 
 def latency(workers, texts, rounds, tell=lambda steps: None, do="encode"):
-    """`{name: float (rounds, texts)}`: milliseconds of each text alone, after a warm-up."""
+    """`{name: float (rounds, texts)}`: milliseconds of each text alone, after a warm-up; `tell` once a turn."""
     for worker in workers.values():
         worker.ask(do, texts=texts[:WARM_UP])
     spent = {name: np.zeros((rounds, len(texts))) for name in workers}
-    for turn, (number, start) in enumerate((n, s) for n in range(rounds) for s in range(0, len(texts), BLOCK)):
-        block = slice(start, start + BLOCK)
-        for name in rotated(list(workers), turn):
-            spent[name][number, block] = workers[name].ask(do, warm=[texts[start - 1]], texts=texts[block])["ms"]
-        tell(1)
+    for number in range(rounds):
+        for name in rotated(list(workers), number):
+            spent[name][number] = workers[name].ask(do, warm=texts[-WARM_TURN:], texts=texts)["ms"]
+            tell(1)
     return spent
 
 

@@ -25,7 +25,7 @@ def compare_encoders(
     searched = dataset.document_texts if documents else ()
     with (
         available(peers, peer_python, threads) as (others, skipped),
-        task("benchmark", steps(asked, rounds, searched)) as advance,
+        task("benchmark", steps(len(specs) + len(others), rounds, searched)) as advance,
     ):
         found = bench({**specs, **others}, asked, rounds, threads, searched, advance)
     return found, {

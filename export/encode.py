@@ -7,6 +7,7 @@ or `python encode.py texts.jsonl vectors.npy` with {"id", "text"} lines. The run
 tflite-runtime for encoder.tflite, onnxruntime for encoder.onnx. One `Encoder` may be used by several threads.
 """
 
+import functools
 import hashlib
 import json
 import os
@@ -176,9 +177,14 @@ def shortened(ids, most):
 
 
 def padded(ids, length):
-    row = np.full(length, PADDING, dtype=np.int32)
-    row[: len(ids)] = ids
-    return row[None]
+    row = _blank(length).copy()
+    row[0, : len(ids)] = ids
+    return row
+
+
+@functools.lru_cache(maxsize=8)
+def _blank(length):
+    return np.full((1, length), PADDING, dtype=np.int32)
 
 
 def well_formed(text):
