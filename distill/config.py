@@ -94,7 +94,7 @@ class ExportSettings:
         high=1.0,
     )
     max_drop: float = _setting(1.0, "--max-drop", "points of mean P@1 it may lose", low=0.0, high=100.0)
-    threads: int = _setting(1, "--threads", "threads of one inference in the benchmark", low=1, high=1024)
+    threads: int = _setting(1, "--threads", "threads of one inference in the gate and the benchmark", low=1, high=1024)
 
 
 @dataclass

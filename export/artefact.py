@@ -25,7 +25,7 @@ def export_artefact(student, folder, dataset, languages, settings, form=None, no
         WRITERS[form.format](student, aside, form)
         card = card_of(Path(folder).resolve().name, student, form, aside, notes)
         write_card(aside, card)
-        measured = _measured(student, aside, dataset, languages, progress)
+        measured = _measured(student, aside, settings.threads, dataset, languages, progress)
         reasons = verdict(measured, settings, form.precision.table)
         if reasons and not force:
             raise ExportError(f"the exported encoder is not the student: {'; '.join(reasons)}")
@@ -34,9 +34,9 @@ def export_artefact(student, folder, dataset, languages, settings, form=None, no
     return card
 
 
-def _measured(student, folder, *arguments):
+def _measured(student, folder, threads, *arguments):
     try:
-        return measure(student, load_artefact(folder), *arguments)
+        return measure(student, load_artefact(folder, threads), *arguments)
     except (EncoderError, encode.BundleError, RuntimeError, ValueError) as error:
         raise ExportError(f"the exported encoder cannot be run: {first_line(error)}") from error
 
