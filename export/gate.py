@@ -8,7 +8,7 @@ from .encode import shortened
 
 UNIT, SPLIT = "document", "dev"
 # Of a question, where the settings leave it open: four bits cannot keep what eight do.
-LEAST_COSINE = {"int4": 0.97}
+LEAST_COSINE = {"int4": 0.95}
 
 
 def measure(student, artefact, dataset, languages, progress=None):
@@ -30,7 +30,8 @@ def measure(student, artefact, dataset, languages, progress=None):
         **compare_vectors(asked, expected, _whole(student, artefact, dataset, languages)),
         "documents_by": "student" if artefact.max_length else "artefact",
         "p@1": {language: _named(row) for language, row in p1.items()},
-        "drop": 100 * float(np.mean([row["a"] - row["b"] for row in p1.values()])),
+        # Rounded, so that a loss of just what is allowed is not more than that.
+        "drop": round(100 * float(np.mean([row["a"] - row["b"] for row in p1.values()])), 6),
     }
 
 
