@@ -89,7 +89,7 @@ class ExportSettings:
     min_cosine: float = _setting(
         0.0,
         "--min-cosine",
-        "least cosine to the student's vectors (0: .995, with an int4 table .95)",
+        "least cosine to the student's vectors (0: .995, with an int4 table .9)",
         low=-1.0,
         high=1.0,
     )
