@@ -92,7 +92,7 @@ def prune(encoder, lines, others, rule, seed=0):
         "seed": seed,
         "left": sorted({line.language for line in others}),
         "kept": _by_language(before, after, old_ids, lines),
-        "unseen": unseen,
+        "unseen": dict(sorted(unseen.items())),
     }
 
 
