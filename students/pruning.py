@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..encoder import KerasEncoder
 from ..errors import InputError
 from .scripts import script_codes, script_pieces
 from .segmentation import compare
@@ -116,6 +115,6 @@ def _by_language(before, after, old_ids, lines):
     return {language: compare(before, after, old_ids, texts[language]) for language in sorted(texts)}
 
 
-def size(encoder: KerasEncoder):
+def size(encoder):
     """Bytes of an encoder: float32 weights and the SentencePiece model."""
     return 4 * encoder.model.count_params() + len(encoder.tokenizer.proto)
