@@ -182,6 +182,48 @@ def _evaluations(models, values, split, units):
 
 @cli.command()
 @click.argument("model")
+@settings_options("", "data")
+@click.option(
+    "--corpus",
+    multiple=True,
+    type=click.Path(dir_okay=False),
+    help='more text to keep, a text a line or .jsonl with {"text", "language"}; may be given again',
+)
+@click.option("--scripts", default="", help="keep all pieces of these Unicode scripts too, such as Latin,Thai")
+@click.option("--least", type=click.IntRange(1), default=1, show_default=True, help="uses that a piece needs to stay")
+@json_option
+@folder_option("folder for the pruned encoder")
+def prune(model, corpus, scripts, least, json_path, output, **values):
+    """A copy of MODEL with only the pieces that a data set's languages use, single characters and what is asked for.
+
+    Counted are the train and dev questions of --languages, all documents, and --corpus; never the test questions.
+    """
+    from .files import write_json
+    from .loading import load_keras_encoder
+    from .students.pruning import Rule, lines_of
+    from .students.pruning import prune as cut
+    from .tables import print_pruning
+    from .texts import read_corpus
+
+    settings, rule = settings_from(values), Rule(least, split_names(scripts)).check()
+    dataset, languages = _data(settings)
+    lines, others = lines_of(dataset, languages, read_corpus(corpus))
+    smaller, report = cut(load_keras_encoder(model), lines, others, rule, settings.seed)
+    for language in report["left"]:
+        row = report["unseen"][language]
+        shares = "{:.2f} % (before {:.2f} %)".format(*(100 * share for share in reversed(row["unk"])))
+        _done(
+            f"{language} is not kept: <unk> {shares}, {100 * row['changed']:.0f} % of its questions are cut otherwise"
+        )
+    smaller.save(output)
+    print_pruning(report)
+    if json_path:
+        write_json(json_path, report)
+    _done(f"encoder: {output}, {report['rows'][1]} of {report['rows'][0]} pieces")
+
+
+@cli.command()
+@click.argument("model")
 @settings_options("", "data", "export")
 @click.option("--format", "format_", type=click.Choice(FORMATS), default="bundle", show_default=True)
 @click.option("--max-length", type=click.IntRange(1), help="fix the input's length in tokens [default: any length]")

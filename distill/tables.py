@@ -132,6 +132,30 @@ def _megabytes(count):
     return "" if count is None else f"{count / 1e6:.0f}" if count >= 1e8 else f"{count / 1e6:.1f}"
 
 
+def print_pruning(report):
+    """Size, then how texts are cut before and after, on what was kept and on what was not seen."""
+    console = _console()
+    table = _table("vocabulary", "", "before", "after")
+    table.add_row("pieces", *map(str, report["rows"]))
+    table.add_row("MB (float32)", *(f"{count / 1e6:.1f}" for count in report["bytes"]))
+    console.print(table)
+    _print_segmentation(console, "the texts that were kept", report["kept"])
+    title = f"unseen text: a tenth of it (seed {report['seed']}), under a vocabulary made of the other nine tenths"
+    if report["left"]:
+        title += f"; all train and dev questions of what was not kept ({', '.join(report['left'])})"
+    _print_segmentation(console, title, report["unseen"])
+
+
+def _print_segmentation(console, title, found):
+    heads = ("texts", "pieces", "before", "after", "<unk> %\nbefore", "<unk> %\nafter", "cut otherwise\n% of texts")
+    table = _table(title, "language", *heads)
+    for language, row in found.items():
+        fertility = (f"{value:.3f}" for value in row["fertility"])
+        shares = (f"{100 * value:.2f}" for value in (*row["unk"], row["changed"]))
+        table.add_row(Text(language), str(row["texts"]), f"a {row['unit']}", *fertility, *shares)
+    console.print(table)
+
+
 def print_hits(dataset, rows, scores):
     console = _console()
     for place, (row, score) in enumerate(zip(rows, scores, strict=True), start=1):

@@ -17,7 +17,7 @@ from distill import __version__
 from distill.cli import main
 
 ROOT = Path(package.__file__).resolve().parent.parent
-COMMANDS = ("run", "teach", "transfer", "evaluate", "compare", "export", "bench", "encode", "search")
+COMMANDS = ("run", "teach", "transfer", "evaluate", "compare", "prune", "export", "bench", "encode", "search")
 HEAVY = ("tensorflow", "keras", "numpy", "scipy", "matplotlib", "sentencepiece", "statsmodels", "bm25s", "jinja2")
 ONE_EPOCH = ["--bm25-epochs", "1", "--online-epochs", "1", "--epochs", "1"]
 TOPICS = ("river", "castle", "falcon", "violin", "comet", "harbour")
@@ -323,6 +323,23 @@ def test_a_student_cannot_start_from_a_bundle(refused, bundle, tiny_folder):
     assert str(bundle) in said
 
 
+def test_a_bundle_cannot_be_pruned(refused, bundle):
+    assert "exported encoder" in refused("prune", bundle, "--output", "out")
+
+
+@pytest.mark.parametrize(
+    "flags, said",
+    [
+        (["--scripts", "Latin,Thay"], "no such Unicode script: Thay; did you mean Thai"),
+        (["--corpus", os.devnull], "no texts in it"),
+        (["--least", 10**6], "no pieces left: none is used 1000000 times or more"),
+        (["--languages", "fi"], "no questions in fi"),
+    ],
+)
+def test_pruning_to_what_there_is_not_is_refused(refused, data, tiny_folder, flags, said):
+    assert said in refused("prune", tiny_folder, "--dataset", data, *flags, "--output", "out")
+
+
 def test_a_bundle_cannot_be_exported(refused, bundle):
     assert str(bundle) in refused("export", bundle, "--output", "out")
 
@@ -611,6 +628,24 @@ def test_a_full_disk_is_a_failure_of_one_line(distill, monkeypatch):
 
 
 # What succeeds
+
+
+def test_prune_writes_an_encoder_and_names_what_was_not_kept(distill, data, tiny_folder, tiny_encoder, tmp_path):
+    from distill.encoder import KerasEncoder
+
+    corpus, out, figures = tmp_path / "fi.txt", tmp_path / "small", tmp_path / "figures.json"
+    corpus.write_text("Where does the Nile begin?\n", encoding="utf-8")
+    flags = ["--dataset", data, "--languages", "en", "--corpus", corpus, "--output", out, "--json", figures]
+    left = distill("prune", tiny_folder, *flags)
+    assert left.code == 0, left.err
+    smaller, report = KerasEncoder.load(out), json.loads(figures.read_text(encoding="utf-8"))
+    assert report["rows"] == [2000, len(smaller.tokenizer)] and len(smaller.tokenizer) < 1900
+    assert f"encoder: {out}, {len(smaller.tokenizer)} of 2000 pieces" in left.err
+    assert report["left"] == ["de"] and set(report["kept"]) == {"en", "fi"}
+    assert re.search(r"^de is not kept: <unk> \d+\.\d\d % \(before \d+\.\d\d %\), 100 % of its questions", left.err)
+    assert "unseen text" in left.out
+    kept = ["What is known about river 0, 0?", "Where does the Nile begin?"]
+    np.testing.assert_array_equal(smaller.encode(kept), tiny_encoder.encode(kept))
 
 
 def test_export_writes_a_bundle(bundle):

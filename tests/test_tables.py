@@ -6,7 +6,7 @@ from rich.console import Console
 
 from distill.data import Passage
 from distill.evaluation import Evaluation
-from distill.tables import print_bench, print_comparison, print_evaluations, print_hits, print_run
+from distill.tables import print_bench, print_comparison, print_evaluations, print_hits, print_pruning, print_run
 
 
 @pytest.fixture(autouse=True)
@@ -261,3 +261,41 @@ def test_a_passage_is_printed_as_it_is(library, printed, text):
     library.passages[0] = Passage("0", text, 0)
     print_hits(library, [0], [0.5])
     assert printed().splitlines()[1] == "   " + text
+
+
+def segmentation(texts, unit, fertility, unk, changed):
+    return {"texts": texts, "unit": unit, "fertility": fertility, "unk": unk, "changed": changed}
+
+
+@pytest.fixture
+def pruning():
+    return {
+        "rows": [128000, 4321],
+        "bytes": [278_249_000, 82_351_000],
+        "left": ["el", "hi"],
+        "seed": 7,
+        "kept": {"th": segmentation(40, "character", [0.2584, 0.2586], [0.0123, 0.01], 0.025)},
+        "unseen": {"el": segmentation(9, "word", [5.1, 6.25], [0.5, 0.25], 1.0)},
+    }
+
+
+def test_pruning_shows_size_and_texts_before_and_after(pruning, printed):
+    print_pruning(pruning)
+    assert rows(printed()) == [
+        ["pieces", "128000", "4321"],
+        ["MB (float32)", "278.2", "82.4"],
+        ["th", "40", "a character", "0.258", "0.259", "1.23", "1.00", "2.50"],
+        ["el", "9", "a word", "5.100", "6.250", "50.00", "25.00", "100.00"],
+    ]
+
+
+def test_pruning_says_what_unseen_text_is(pruning, printed):
+    print_pruning(pruning)
+    shown = " ".join(printed().split())
+    assert "a tenth of it (seed 7), under a vocabulary made of the other nine tenths" in shown
+    assert "all train and dev questions of what was not kept (el, hi)" in shown
+
+
+def test_pruning_that_keeps_every_language_names_none(pruning, printed):
+    print_pruning({**pruning, "left": []})
+    assert "not kept" not in printed()

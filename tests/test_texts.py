@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from distill.errors import DataError, InputError
-from distill.texts import read_texts, write_vectors
+from distill.texts import read_corpus, read_texts, write_vectors
 
 
 def write(folder, *rows):
@@ -108,3 +108,45 @@ def test_a_place_that_cannot_be_written_is_named(tmp_path):
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(InputError, match=r"cannot write .*vectors\.npy: .*; choose a folder you may write to"):
         write_vectors(tmp_path / "file" / "vectors.npy", np.zeros((1, 2)))
+
+
+def corpus(folder, name, text):
+    path = folder / name
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_a_plain_corpus_is_a_text_a_line_under_the_files_name(tmp_path):
+    path = corpus(tmp_path, "ntrex.de.txt", "\ufeffDer Nil \n\n  {fließt}\r\n")
+    assert read_corpus([path]) == {"ntrex.de": ["Der Nil", "{fließt}"]}
+
+
+def test_a_corpus_of_json_lines_may_say_its_languages(tmp_path):
+    rows = [{"text": "Der Nil", "language": "de"}, {"text": "Niili"}, {"text": "Die Elbe", "language": "de"}]
+    path = corpus(tmp_path, "fi.jsonl", "\n".join(json.dumps(row) for row in rows))
+    assert read_corpus([str(path)]) == {"de": ["Der Nil", "Die Elbe"], "fi": ["Niili"]}
+
+
+def test_files_of_one_language_are_one_corpus(tmp_path):
+    (tmp_path / "more").mkdir()
+    paths = [corpus(tmp_path, "de.txt", "eins"), corpus(tmp_path / "more", "de.txt", "zwei")]
+    assert read_corpus(paths) == {"de": ["eins", "zwei"]}
+
+
+def test_no_files_are_no_corpus():
+    assert read_corpus([]) == {}
+
+
+@pytest.mark.parametrize("name", ["de.txt", "de.jsonl"])
+def test_an_empty_corpus_is_named(tmp_path, name):
+    with pytest.raises(DataError, match=rf"{name}: no texts in it; write one a line"):
+        read_corpus([corpus(tmp_path, name, " \n\n")])
+
+
+@pytest.mark.parametrize(
+    "row, key", [({"text": " "}, "text"), ({"texts": "a"}, "text"), ({"text": "a", "language": 3}, "language")]
+)
+def test_a_line_of_a_corpus_that_cannot_be_used_is_named(tmp_path, row, key):
+    path = corpus(tmp_path, "de.jsonl", f'{{"text": "eins"}}\n{json.dumps(row)}')
+    with pytest.raises(DataError, match=rf"de\.jsonl, line 2: expected a non-empty string under '{key}'"):
+        read_corpus([path])
