@@ -196,7 +196,7 @@ def _evaluations(models, values, split, units):
 def prune(model, corpus, scripts, least, json_path, output, **values):
     """A copy of MODEL with only the pieces that a data set's languages use, single characters and what is asked for.
 
-    Counted are the train and dev questions of --languages, all documents, and --corpus; never the test questions.
+    Counted are the train questions of --languages, all documents, and --corpus; neither dev nor test questions.
     """
     from .files import write_json
     from .loading import load_keras_encoder
