@@ -45,8 +45,8 @@ class Rule:
 def lines_of(dataset, languages, corpus=None):
     """`(lines, others)`: what is kept, train questions in these languages, every passage, and a corpus.
 
-    `others` are the train and dev questions of the data set's other languages. `corpus` is `{language: texts}`; what stands at one
-    place in several languages is taken for translations.
+    `others` are the train and dev questions of the data set's other languages. `corpus` is `{language: texts}`; what
+    stands at one place in several languages is taken for translations.
     """
     left = [language for language in dataset.languages if language not in languages]
     kept = [*_questions(dataset, languages, KEPT), *_passages(dataset), *_corpus(corpus or {})]
