@@ -14,9 +14,9 @@ from distill.export.benchmark import latency, select_questions
 from distill.export.machine import machine
 from distill.export.peers import available, peer_names
 from distill.export.process import started
-from distill.export.sources import specs_of
 from distill.files import require_writable, write_json
 from distill.progress import task
+from distill.sources import specs_of
 
 
 def main():

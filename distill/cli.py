@@ -297,8 +297,8 @@ def bench(models, data, document_language, peer_list, peer_python, json_path, pl
     from .data import load_dataset
     from .export.comparison import compare_encoders
     from .export.peers import peer_names
-    from .export.sources import specs_of
     from .files import write_json
+    from .sources import specs_of
     from .tables import print_bench
 
     specs, peers, dataset = specs_of(models), peer_names(peer_list), load_dataset(data, document_language)

@@ -1,11 +1,12 @@
 """From what a user names to an `Encoder`."""
 
+from contextlib import suppress
 from pathlib import Path
 
 from .backend import start
 from .config import load_settings
 from .encoder import MODEL_FILE, KerasEncoder
-from .errors import EncoderError
+from .errors import ConfigError, EncoderError
 
 NAMES = ("muse",)
 RUN_FILE, CARD_FILE = "config.toml", "card.json"
@@ -71,10 +72,16 @@ def origin(source):
     folder = Path(source)
     if source in NAMES:
         return {"source": source}
-    for place in (folder, folder.resolve().parent):
-        if (place / RUN_FILE).is_file():
-            return {"source": place.resolve().name, **provenance(load_settings(place / RUN_FILE))}
+    if (folder / RUN_FILE).is_file():
+        return _of_run(folder)
+    if (folder.resolve().parent / RUN_FILE).is_file():
+        with suppress(ConfigError):  # another program's
+            return _of_run(folder.resolve().parent)
     return {"source": folder.resolve().name if folder.exists() else str(source)}
+
+
+def _of_run(folder):
+    return {"source": folder.resolve().name, **provenance(load_settings(folder / RUN_FILE))}
 
 
 def provenance(settings):

@@ -62,7 +62,7 @@ class Form:
 
 
 def lengths_of(text):
-    """ "16,32" -> (16, 32). Raises `InputError`."""
+    """`16,32` as `(16, 32)`. Raises `InputError`."""
     try:
         return tuple(int(part) for part in (text or "").split(",") if part.strip())
     except ValueError as error:

@@ -29,7 +29,7 @@ class Graph:
     def constant(self, name, array):
         """A stored array under its `name`; the same name again must mean the same array."""
         if name not in self.constants:
-            self.constants[name] = self.onnx.numpy_helper.from_array(np.ascontiguousarray(array), name)
+            self.constants[name] = self.onnx.numpy_helper.from_array(np.asarray(array, order="C"), name)
         return name
 
     def number(self, value, dtype="float32"):
@@ -38,7 +38,7 @@ class Graph:
 
     def numbers(self, *values):
         """A stored int64 list: axes, shapes, bounds, sizes."""
-        return self.constant(f"int64/{','.join(map(str, values))}", np.array(values, dtype=np.int64))
+        return self.constant(f"int64s/{','.join(map(str, values))}", np.array(values, dtype=np.int64))
 
     def add(self, operator, *inputs, outputs=1, name=None, **attributes):
         """A node; its output, or the list of its outputs where there are several."""

@@ -1,57 +1,42 @@
 """A BERT encoder with random weights as an ONNX file: its shape decides its latency, its weights do not."""
 
 import numpy as np
-from onnx import TensorProto, checker, helper, numpy_helper
 
-OPSET = 17
+from .onnx_nodes import Graph, checked
+
 EPSILON = 1e-12
 STEP = 0.02
 
 
 def write_transformer(path, shape, rows, seed=0):
     """Write the encoder with a table of `rows` rows: `ids`, `mask` int64 `(n, t)` -> `vectors` float32 `(n, width)`."""
-    graph = Graph(np.random.default_rng(seed))
+    graph = RandomGraph(np.random.default_rng(seed))
     output = pooled(graph, encoded(graph, shape, rows), shape.pooling)
-    inputs = [helper.make_tensor_value_info(name, TensorProto.INT64, ["n", "t"]) for name in ("ids", "mask")]
-    outputs = [helper.make_tensor_value_info(output, TensorProto.FLOAT, ["n", shape.width])]
-    made = helper.make_graph(graph.nodes, "transformer", inputs, outputs, graph.constants)
-    # The IR version of the opset, so that older runtimes read it.
-    model = helper.make_model(made, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=8)
-    checker.check_model(model)
-    path.write_bytes(model.SerializeToString())
+    inputs = [(name, "int64", ("n", "t")) for name in ("ids", "mask")]
+    model = graph.model("transformer", inputs, [(output, "float32", ("n", shape.width))], "Random weights")
+    path.write_bytes(checked(model))
 
 
-class Graph:
-    """Nodes and constants under way; each method returns the name of what it adds."""
+class RandomGraph(Graph):
+    """A `Graph` whose weights are drawn."""
 
     def __init__(self, random):
-        self.random, self.nodes, self.constants = random, [], []
+        super().__init__()
+        self.random = random
 
-    def add(self, operator, *inputs, **attributes):
-        name = f"{operator}_{len(self.nodes)}"
-        self.nodes.append(helper.make_node(operator, inputs, [name], name=name, **attributes))
-        return name
-
-    def constant(self, value):
-        name = f"constant_{len(self.constants)}"
-        self.constants.append(numpy_helper.from_array(np.asarray(value), name))
-        return name
+    def new(self, value):
+        """A stored array of its own."""
+        return self.constant(f"constant_{len(self.constants)}", value)
 
     def weight(self, *shape):
-        return self.constant(STEP * self.random.standard_normal(shape, dtype=np.float32))
+        return self.new(STEP * self.random.standard_normal(shape, dtype=np.float32))
 
     def dense(self, x, inputs, outputs):
         return self.add("Add", self.add("MatMul", x, self.weight(inputs, outputs)), self.weight(outputs))
 
     def norm(self, x, width):
-        scale, shift = self.constant(np.ones(width, np.float32)), self.constant(np.zeros(width, np.float32))
+        scale, shift = self.new(np.ones(width, np.float32)), self.new(np.zeros(width, np.float32))
         return self.add("LayerNormalization", x, scale, shift, axis=-1, epsilon=EPSILON)
-
-    def number(self, value):
-        return self.constant(np.float32(value))
-
-    def whole(self, *values):
-        return self.constant(np.array(values, dtype=np.int64))
 
 
 def encoded(graph, shape, rows):
@@ -65,8 +50,8 @@ def encoded(graph, shape, rows):
 
 def embedded(graph, shape, rows):
     """Pieces + positions + the one token type that a single text has."""
-    length = graph.add("Slice", graph.add("Shape", "ids"), *(graph.whole(value) for value in (1, 2)))
-    first, axis = graph.whole(0), graph.whole(0)
+    length = graph.add("Slice", graph.add("Shape", "ids"), *(graph.numbers(value) for value in (1, 2)))
+    first, axis = graph.numbers(0), graph.numbers(0)
     positions = graph.add("Slice", graph.weight(shape.positions, shape.width), first, length, axis)
     pieces = graph.add("Gather", graph.weight(rows, shape.width), "ids")
     return graph.norm(graph.add("Add", graph.add("Add", pieces, positions), graph.weight(shape.width)), shape.width)
@@ -74,7 +59,7 @@ def embedded(graph, shape, rows):
 
 def attention_bias(graph):
     """0 where a token is, a large negative number where padding is: `(n, 1, 1, t)`."""
-    mask = graph.add("Cast", graph.add("Unsqueeze", "mask", graph.whole(1, 2)), to=TensorProto.FLOAT)
+    mask = graph.cast(graph.add("Unsqueeze", "mask", graph.numbers(1, 2)), "float32")
     return graph.add("Mul", graph.add("Sub", graph.number(1), mask), graph.number(-10000))
 
 
@@ -87,13 +72,13 @@ def attention(graph, x, bias, shape):
     scores = graph.add("Div", graph.add("MatMul", query, key), graph.number(np.sqrt(size)))
     weights = graph.add("Softmax", graph.add("Add", scores, bias), axis=-1)
     mixed = graph.add("Transpose", graph.add("MatMul", weights, value), perm=[0, 2, 1, 3])
-    joined = graph.add("Reshape", mixed, graph.whole(0, 0, shape.width))
+    joined = graph.add("Reshape", mixed, graph.numbers(0, 0, shape.width))
     return graph.dense(joined, shape.width, shape.width)
 
 
 def split(graph, x, shape, size):
     """`(n, t, width)` -> `(n, t, heads, size)`."""
-    return graph.add("Reshape", x, graph.whole(0, 0, shape.heads, size))
+    return graph.add("Reshape", x, graph.numbers(0, 0, shape.heads, size))
 
 
 def feed_forward(graph, x, shape):
@@ -107,7 +92,7 @@ def feed_forward(graph, x, shape):
 def pooled(graph, x, pooling):
     """One vector a text: of the first token, or the mean over the tokens that are no padding."""
     if pooling == "cls":
-        return graph.add("Gather", x, graph.constant(np.int64(0)), axis=1)
-    mask = graph.add("Cast", graph.add("Unsqueeze", "mask", graph.whole(2)), to=TensorProto.FLOAT)
-    total = graph.add("ReduceSum", graph.add("Mul", x, mask), graph.whole(1), keepdims=0)
-    return graph.add("Div", total, graph.add("ReduceSum", mask, graph.whole(1), keepdims=0))
+        return graph.add("Gather", x, graph.number(0, "int64"), axis=1)
+    mask = graph.cast(graph.add("Unsqueeze", "mask", graph.numbers(2)), "float32")
+    total = graph.add("ReduceSum", graph.add("Mul", x, mask), graph.numbers(1), keepdims=0)
+    return graph.add("Div", total, graph.add("ReduceSum", mask, graph.numbers(1), keepdims=0))

@@ -111,14 +111,10 @@ def load_mediapipe(spec):
     import numpy as np
     from mediapipe.tasks.python import BaseOptions, text
 
-    (path,) = (os.path.join(spec["path"], name) for name in ("encoder.tflite", "encoder.task") if _is_in(spec, name))
-    options = text.TextEmbedderOptions(base_options=BaseOptions(model_asset_path=path))
+    base = BaseOptions(model_asset_path=os.path.join(spec["path"], spec["file"]))
+    options = text.TextEmbedderOptions(base_options=base)
     embedder = text.TextEmbedder.create_from_options(options)
     return lambda texts, role: np.array([embedder.embed(t).embeddings[0].embedding for t in texts]), [spec["path"]]
-
-
-def _is_in(spec, name):
-    return os.path.isfile(os.path.join(spec["path"], name))
 
 
 def load_muse_onnx(spec):

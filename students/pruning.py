@@ -7,7 +7,7 @@ import numpy as np
 from ..errors import InputError
 from .scripts import script_codes, script_pieces
 from .segmentation import compare
-from .vocabulary import pruned, pruned_encoder, used_pieces
+from .vocabulary import pruned, used_pieces, with_pieces
 
 # Dev has to stay unseen, or its figures would not show what pruning costs.
 KEPT, LOOKED_AT = ("train",), ("train", "dev")
@@ -80,7 +80,8 @@ def prune(encoder, lines, others, rule, seed=0):
     before, kept = encoder.tokenizer, rule.pieces(encoder.tokenizer, lines)
     if not kept:
         raise InputError(f"no pieces left: none is used {rule.least} times or more; lower --least")
-    smaller, (after, old_ids) = pruned_encoder(encoder, kept), pruned(before, kept)
+    after, old_ids = pruned(before, kept)
+    smaller = with_pieces(encoder, after, old_ids)
     rest, tenth = split_off(lines, seed)
     trial = pruned(before, rule.pieces(before, rest))
     unseen = _by_language(before, *trial, tenth) | _by_language(before, after, old_ids, others)

@@ -40,7 +40,11 @@ def pruned(tokenizer, kept_ids):
 
 def pruned_encoder(encoder, kept_ids):
     """A `KerasEncoder` with only the kept pieces and their rows; the vectors of texts of these stay what they were."""
-    tokenizer, old_ids = pruned(encoder.tokenizer, kept_ids)
+    return with_pieces(encoder, *pruned(encoder.tokenizer, kept_ids))
+
+
+def with_pieces(encoder, tokenizer, old_ids):
+    """The `KerasEncoder` of what `pruned` gave."""
     table = encoder.model.get_layer(TABLE).get_weights()[0]
     return KerasEncoder(with_table(encoder.model, table[old_ids]), tokenizer, encoder.name)
 

@@ -191,6 +191,12 @@ def test_a_saved_encoder_is_only_a_name(tiny_folder):
     assert origin(tiny_folder) == {"source": "encoder"}
 
 
+def test_a_settings_file_of_another_program_is_no_run(tiny_folder, tmp_path):
+    shutil.copytree(tiny_folder, tmp_path / "encoder")
+    (tmp_path / "config.toml").write_text("[server]\nport = 80\n")
+    assert origin(tmp_path / "encoder") == {"source": "encoder"}
+
+
 def test_muse_is_muse_wherever_it_is_asked_for(run, monkeypatch):
     assert origin("muse") == {"source": "muse"}
     # Nothing of the run that one stands in.

@@ -2,12 +2,12 @@
 
 from pathlib import Path
 
-from .. import __file__ as package
-from ..errors import EncoderError
-from ..loading import NAMES, find_artefact, find_keras
-from .peers import muse_tokenizer
-from .process import Spec
-from .runtime import read_card
+from . import __file__ as package
+from .errors import EncoderError
+from .export.peers import muse_tokenizer
+from .export.process import Spec
+from .export.runtime import OTHERS, read_card
+from .loading import NAMES, find_artefact, find_keras
 
 # Artefacts that a worker runs without our package.
 KINDS = {"bundle": "bundle", "onnx": "bundle", "mediapipe": "mediapipe", "mediapipe-zip": "mediapipe"}
@@ -28,7 +28,9 @@ def spec_of(source):
     except EncoderError:
         return _ours(source, files_of(source))
     format_ = read_card(folder)["format"]
-    return Spec(KINDS[format_], str(folder)) if format_ in KINDS else _ours(str(folder), [str(folder)])
+    if format_ not in KINDS:
+        return _ours(str(folder), [str(folder)])
+    return Spec(KINDS[format_], str(folder), values={"file": OTHERS[format_]} if format_ in OTHERS else {})
 
 
 def _ours(source, files):
@@ -37,7 +39,7 @@ def _ours(source, files):
 
 def files_of(source):
     """What an encoder that is no bundle has on disk; nothing of a handle."""
-    from ..teachers.hub import is_hub
+    from .teachers.hub import is_hub
 
     if source in NAMES:
         return [str(muse_tokenizer().parent)]

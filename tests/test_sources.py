@@ -5,8 +5,8 @@ import pytest
 
 from distill.errors import EncoderError
 from distill.export.process import Worker
-from distill.export.sources import ROOT, specs_of
 from distill.export.worker import size
+from distill.sources import ROOT, specs_of
 
 
 @pytest.fixture
