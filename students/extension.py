@@ -97,7 +97,7 @@ def extended(tokenizer, pieces, keep=()):
             f"none of the {len(pieces)} pieces is new: the base has them, or the texts to keep hold them; "
             "give texts of languages that are not kept, or ask for more pieces"
         )
-    old_ids = np.concatenate([np.arange(len(proto.pieces)), np.zeros(len(new), int)])
+    old_ids = np.concatenate([np.arange(len(proto.pieces)), np.full(len(new), NEW)])
     for piece, score in _rescaled(proto, new):
         proto.pieces.add(piece=piece, score=score)
     proto.trainer_spec.vocab_size = len(proto.pieces)
