@@ -16,7 +16,7 @@ SPLITS = ("train", "dev", "test")
 UNITS = ("document", "passage", "maxp")
 FORMATS = ("bundle", "string", "mediapipe", "mediapipe-zip", "onnx")
 DENSE = ("int8", "float32")
-TABLES = ("uint8", "int8-row", "int4", "float32")
+TABLES = ("uint8", "int8-row", "int4", "pq4", "pq8", "float32")
 NOUNS = {str: "a text", int: "a whole number", float: "a number", bool: "true or false", tuple: "a list of names"}
 PARTS = {"objectives": OBJECTIVES, "units": ("document", "passage")}
 
@@ -78,6 +78,10 @@ class StudentSettings:
         2048, "--document-tokens", "tokens of documents that dd encodes a step (0: all)", low=0
     )
     train_table: bool = _setting(True, "--student-table/--no-student-table", "train the embedding table too")
+    nested: tuple = _setting((), "--nested", "prefixes of the vectors that shall serve too, such as 64,128,256")
+    lines_a_step: int = _setting(
+        32, "--lines-a-step", "lines of a corpus a step, labelled by the encoder that is compressed", low=0
+    )
 
 
 @dataclass
@@ -89,12 +93,35 @@ class ExportSettings:
     min_cosine: float = _setting(
         0.0,
         "--min-cosine",
-        "least cosine to the student's vectors (0: .995, with an int4 table .9)",
+        "least cosine to the student's vectors (0: .995, int4 .9, pq4 .8, pq8 .5)",
         low=-1.0,
         high=1.0,
     )
     max_drop: float = _setting(1.0, "--max-drop", "points of mean P@1 it may lose", low=0.0, high=100.0)
     threads: int = _setting(1, "--threads", "threads of one inference in the gate and the benchmark", low=1, high=1024)
+
+
+@dataclass
+class ShapeSettings:
+    """The student's shape, cut out of the teacher; 0 or empty: as the teacher's."""
+
+    static: bool = _setting(False, "--static/--no-static", "no convolutions: a sum of piece vectors, the fastest")
+    rank: int = _setting(0, "--rank", "numbers a row of the table, with a product back to its width", low=0)
+    channels: int = _setting(0, "--channels", "of each n-gram branch", low=0)
+    orders: tuple = _setting((), "--orders", "n-gram orders, such as 2,3")
+    convolutions: int = _setting(0, "--convolutions", "of each branch, 1 or 2", low=0, high=2)
+    hidden: int = _setting(0, "--hidden", "units of the last network's first layers", low=0)
+    inner: int = _setting(0, "--inner", "units of its third layer", low=0)
+    dimension: int = _setting(0, "--dimension", "of the vectors, on axes of the teacher's space", low=0)
+
+
+@dataclass
+class BudgetSettings:
+    """What a compressed bundle may cost; without a limit on size or time nothing is searched."""
+
+    max_size: str = _setting("", "--max-size", "of the bundle on disk, such as 10MB")
+    max_ms: float = _setting(0.0, "--max-ms", "median ms a query, tokenize + encode (0: no limit)", low=0.0)
+    corpus: tuple = _setting((), "--corpus", "files of text in the languages: its pieces stay, and it is learned from")
 
 
 @dataclass
@@ -105,13 +132,24 @@ class Settings:
     data: DataSettings = field(default_factory=DataSettings)
     teacher: TeacherSettings = field(default_factory=TeacherSettings)
     student: StudentSettings = field(default_factory=StudentSettings)
+    shape: ShapeSettings = field(default_factory=ShapeSettings)
     export: ExportSettings = field(default_factory=ExportSettings)
+    budget: BudgetSettings = field(default_factory=BudgetSettings)
 
     def check(self):
         """Raise `ConfigError` on the first value that is not allowed; returns the settings."""
         for path, section, item in walk(self):
             _check_value(path, getattr(section, item.name), item)
+        lengths_of(self.student.nested)
+        lengths_of(self.shape.orders)
         return self
+
+
+def lengths_of(names):
+    """Whole numbers above zero, as a tuple, of their texts. Raises `ConfigError`."""
+    if not all(name.isdigit() and int(name) > 0 for name in names):
+        raise ConfigError(f"expected whole numbers such as 64,128,256, got {','.join(names)}")
+    return tuple(int(name) for name in names)
 
 
 def walk(settings, prefix=""):

@@ -16,6 +16,27 @@ def squared_l2(a, b):
 DISTANCES = {"squared_l2": squared_l2, "cosine": cosine_distance}
 
 
+def nested(distance, prefixes):
+    """A distance as its mean over the first k numbers of both, at unit length, for k of `prefixes`, and over all.
+
+    Kusupati et al. (2022), Matryoshka representation learning, Equation 1 with equal weights; without prefixes the
+    distance itself.
+    """
+    if not prefixes:
+        return distance
+
+    def mean(a, b):
+        found = [distance(unit(a[..., :k]), unit(b[..., :k])) for k in prefixes]
+        return sum(found, start=distance(a, b)) / (len(found) + 1)
+
+    return mean
+
+
+def unit(x):
+    """Vectors of the last axis at unit length; zeros stay."""
+    return x / ops.sqrt(ops.maximum(ops.sum(x * x, axis=-1, keepdims=True), 1e-12))
+
+
 def triplet_loss(anchor, positive, negatives, margin=0.3, distance=cosine_distance):
     """max(d(a, p) - d(a, n) + margin, 0), one value a triplet: `(b, n)`.
 

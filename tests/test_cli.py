@@ -17,7 +17,20 @@ from distill import __version__
 from distill.cli import main
 
 ROOT = Path(package.__file__).resolve().parent.parent
-COMMANDS = ("run", "teach", "transfer", "evaluate", "compare", "prune", "export", "bench", "encode", "search")
+COMMANDS = (
+    "run",
+    "compress",
+    "teach",
+    "transfer",
+    "evaluate",
+    "compare",
+    "prune",
+    "reduce",
+    "export",
+    "bench",
+    "encode",
+    "search",
+)
 HEAVY = ("tensorflow", "keras", "numpy", "scipy", "matplotlib", "sentencepiece", "statsmodels", "bm25s", "jinja2")
 ONE_EPOCH = ["--bm25-epochs", "1", "--online-epochs", "1", "--epochs", "1"]
 TOPICS = ("river", "castle", "falcon", "violin", "comet", "harbour")
@@ -913,3 +926,38 @@ def test_an_interrupted_benchmark_leaves_no_process(data, tmp_path):
     assert (child.returncode, out, err.strip()) == (130, "", "error: interrupted")
     with pytest.raises(ProcessLookupError):
         os.kill(int((tmp_path / "pid").read_text().rstrip(".")), 0)
+
+
+def test_reduce_writes_an_encoder_of_the_shape_that_transfer_trains(distill, data, tiny_folder, tmp_path):
+    from distill.encoder import KerasEncoder
+
+    corpus, small, out = tmp_path / "fi.txt", tmp_path / "small", tmp_path / "student"
+    corpus.write_text("Where does the Nile begin?\n", encoding="utf-8")
+    left = distill("reduce", tiny_folder, "--dataset", data, "--convolutions", 1, "--output", small)
+    assert left.code == 0, left.err
+    assert f"encoder: {small}, convolutions1, " in left.err
+    assert KerasEncoder.load(small).model.convolutions == 1
+    flags = ["--start", small, "--corpus", corpus, "--labels", tiny_folder, "--epochs", 1]
+    left = distill("transfer", "--teacher", tiny_folder, "--dataset", data, *flags, "--output", out)
+    assert left.code == 0, left.err
+    assert KerasEncoder.load(out).model.convolutions == 1
+
+
+@pytest.mark.parametrize(
+    "flags, said",
+    [
+        ([], "nothing to reduce; give a size, such as --channels 128 or --static"),
+        (["--channels", 10**6], "channels: the encoder has"),
+        (["--orders", "2,x"], "expected whole numbers such as 64,128,256, got 2,x"),
+        (["--orders", "9"], "orders: the encoder has"),
+        (["--convolutions", "3"], "expected a number from 0 to 2"),
+    ],
+)
+def test_a_shape_that_is_no_cut_is_refused(refused, data, tiny_folder, flags, said):
+    assert said in refused("reduce", tiny_folder, "--dataset", data, *flags, "--output", "out")
+
+
+def test_text_to_learn_from_needs_an_encoder_that_labels_it(refused, data, tiny_folder, texts):
+    flags = ["--teacher", tiny_folder, "--dataset", data, "--output", "out"]
+    assert "belong together" in refused("transfer", *flags, "--corpus", texts)
+    assert "belong together" in refused("transfer", *flags, "--labels", tiny_folder)

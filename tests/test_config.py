@@ -152,7 +152,7 @@ def test_not_a_number_is_refused(name):
         ("student.distance", "l1", "squared_l2, cosine"),
         ("student.dev_unit", "", "document, passage, maxp"),
         ("export.precision", "int4", "int8, float32"),
-        ("export.table", "int8", "uint8, int8-row, int4, float32"),
+        ("export.table", "int8", "uint8, int8-row, int4, pq4, pq8, float32"),
     ],
 )
 def test_a_word_that_is_no_option_is_shown_the_options(name, value, options):

@@ -1,0 +1,126 @@
+"""The trials of a search: each makes one row, and what is to be kept of it in a folder."""
+
+from dataclasses import replace
+from functools import cache
+
+from .candidates import SHAPES, VOCABULARIES
+from .encoder import KerasEncoder
+from .evaluation import evaluate, evaluation_size
+from .export.artefact import export_artefact, write_artefact
+from .export.benchmark import bench, select_questions, steps
+from .export.codecs import stored_bytes
+from .export.form import Form, Precision
+from .export.process import Spec
+from .export.rounding import rounded
+from .export.runtime import load_artefact, size_of
+from .progress import task
+from .runlog import RunLog
+from .significance import compare
+from .students.rows import TABLE
+
+UNIT, SPLIT = "maxp", "dev"
+BUNDLE, STUDENT = "bundle", "student"
+# Formats whose codebooks are made first and kept, the other weights being trained to them.
+FIXED = ("pq4", "pq8")
+# The smallest of everything, so that what is left is the shape's own.
+SMALLEST = ("twice", "pq8")
+
+
+class Trials:
+    """`material`: a `compression.Material`; `settings`: the run's; `notes` go into the bundles' cards."""
+
+    def __init__(self, material, settings, notes=None):
+        self.material, self.settings, self.notes = material, settings, notes
+        self.vocabulary = cache(lambda name: material.vocabulary(VOCABULARIES[name]))
+        self.student = self._evaluated("student", material.student)
+
+    def untrained(self, candidate):
+        """A vocabulary and a table format, on the student as it is."""
+        encoder = rounded(self.vocabulary(candidate.vocabulary), candidate.table)
+        return {**_described(candidate, encoder), **self._scores(self._evaluated(candidate.name, encoder))}
+
+    def probe(self, shape, folder):
+        """What a shape needs beside table and tokenizer, in bytes and dense weights, and its ms; it is not trained."""
+        vocabulary, table = SMALLEST
+        start = self.material.start(self.vocabulary(vocabulary), SHAPES[shape], self.settings.seed)
+        write_artefact(start, folder / BUNDLE, _form(self.settings, table), shape)
+        other = size_of(folder / BUNDLE) - table_bytes(start, table)
+        return {"other_bytes": other, "dense": dense(start.model), "ms": self.timed({shape: folder / BUNDLE})[shape]}
+
+    def bundle(self, candidate, folder):
+        """The candidate trained, if it is to be, exported to `folder`, and the bundle measured."""
+        encoder = self._encoder(candidate, folder)
+        form = _form(self.settings, candidate.table)
+        data, languages = self.material.dataset, self.material.languages
+        with task(f"export {candidate.name}", None) as advance:
+            export_artefact(
+                encoder, folder / BUNDLE, data, languages, self.settings.export, form, self.notes, progress=advance
+            )
+        found = self._evaluated(candidate.name, load_artefact(folder / BUNDLE, self.settings.export.threads))
+        row = {**_described(candidate, encoder), **self._scores(found), "bytes": size_of(folder / BUNDLE)}
+        return {**row, "mcnemar": compare(self.student.ranks[UNIT], found.ranks[UNIT])}
+
+    def timed(self, folders):
+        """`{name: median ms a query}` of bundles in one run, in turns."""
+        questions = select_questions(self.material.dataset, self.material.languages)
+        with task("benchmark", steps(len(folders))) as advance:
+            specs = {name: Spec("bundle", str(folder)) for name, folder in folders.items()}
+            found = bench(specs, questions, threads=self.settings.export.threads, progress=advance)
+        return {name: row["median_ms"] for name, row in found.items()}
+
+    def _encoder(self, candidate, folder):
+        if (folder / STUDENT).is_dir():
+            return KerasEncoder.load(folder / STUDENT)
+        start = self.vocabulary(candidate.vocabulary)
+        if not candidate.trained:
+            return rounded(start, candidate.table)
+        start = self.material.start(start, SHAPES[candidate.shape], self.settings.seed)
+        settings = replace(self.settings.student, dev_unit=UNIT)
+        if candidate.table in FIXED:
+            start, settings = rounded(start, candidate.table), replace(settings, train_table=False)
+        log = RunLog(folder / "log.jsonl")
+        encoder = self.material.train(start, settings, self.settings.seed, log)
+        log.close()
+        encoder.save(folder / STUDENT)
+        return encoder
+
+    def _evaluated(self, name, encoder):
+        data, languages = self.material.dataset, self.material.languages
+        with task(f"evaluate {name}", evaluation_size(data, [SPLIT], languages, (UNIT,))) as advance:
+            return evaluate(encoder, data, SPLIT, languages, (UNIT,), advance)
+
+    def _scores(self, found):
+        """Mean P@1 and the points that it is below the student's, and P@1 by language."""
+        languages = self.material.languages
+        mean = found.mean(UNIT, languages)
+        by_language = {language: found.table()[UNIT][language]["p@1"] for language in languages}
+        # Rounded, so that a loss of just what is allowed is not more than that.
+        drop = round(100 * (self.student.mean(UNIT, languages) - mean), 6)
+        return {"p@1": mean, "drop": drop, "languages": by_language}
+
+
+def _form(settings, table):
+    return Form(precision=Precision(settings.export.precision, table))
+
+
+def _described(candidate, encoder):
+    return {
+        "name": candidate.name,
+        "vocabulary": candidate.vocabulary,
+        "table": candidate.table,
+        "shape": candidate.shape,
+        "trained": candidate.trained,
+        "pieces": len(encoder.tokenizer),
+        "table_bytes": table_bytes(encoder, candidate.table),
+    }
+
+
+def table_bytes(encoder, table):
+    """Bytes of an encoder's table in a format of `codecs.CODECS`, and of its tokenizer."""
+    layer = encoder.model.get_layer(TABLE)
+    return stored_bytes(table, layer.input_dim, layer.output_dim) + len(encoder.tokenizer.proto)
+
+
+def dense(model):
+    """Weights of a student outside its table."""
+    return model.count_params() - model.get_layer(TABLE).count_params()
