@@ -23,7 +23,7 @@ BUDGETS = (
 def main():
     options = parse()
     make_run(options)
-    found = {name: search(options, name, languages, flags) for name, languages, flags in BUDGETS}
+    found = {name: search(options, languages, flags) for name, languages, flags in BUDGETS}
     for name, result in found.items():
         show(name, result)
     Path(options.json).write_text(json.dumps(found, indent=1), encoding="utf-8")
@@ -34,7 +34,8 @@ def parse():
     parser.add_argument("--dataset", required=True)
     parser.add_argument("--corpus", required=True, help="a folder of <language>.txt")
     parser.add_argument("--run", default="runs/xquad12")
-    parser.add_argument("--epochs", default="6", help="at most, of each student that is trained")
+    parser.add_argument("--epochs", default="8", help="at most, of each student that is trained")
+    parser.add_argument("--shapes", default="full,small,static,tiny")
     parser.add_argument("--json", default="compression.json")
     return parser.parse_args()
 
@@ -45,14 +46,15 @@ def make_run(options):
         distill("run", "--teacher", "en", "--dataset", options.dataset, "--runs", run.parent, "--name", run.name)
 
 
-def search(options, name, languages, flags):
-    """The result of one budget, made where it is not there yet."""
-    output = Path(options.run) / f"small-{name}"
+def search(options, languages, flags):
+    """The result of one budget; budgets of the same languages share their trials."""
+    output = Path(options.run) / "-".join(filter(None, ["small", *languages.split(",")]))
     chosen = [language for language in languages.split(",") if language]
     files = [path for path in sorted(Path(options.corpus).glob("*.txt")) if not chosen or path.stem in ("en", *chosen)]
     corpus = ["--corpus", ",".join(map(str, files))]
     only = ["--languages", languages] if languages else []
-    distill("compress", options.run, "--output", output, "--epochs", options.epochs, *corpus, *only, *flags)
+    training = ["--epochs", options.epochs, "--shapes", options.shapes]
+    distill("compress", options.run, "--output", output, *training, *corpus, *only, *flags)
     return json.loads((output / "search.json").read_text(encoding="utf-8"))
 
 

@@ -6,19 +6,20 @@ from .students.shape import Shape
 
 # How often a piece has to be used to stay; None keeps all.
 VOCABULARIES = {"all": None, "used": 1, "twice": 2}
+# With pieces for new languages, whose rows have to be trained.
+NEW = "+new"
 TABLES = ("uint8", "int4", "pq4", "pq8")
-# From the largest to the smallest.
 SHAPES = {
     "full": Shape(),
-    "slim": Shape(convolutions=1, inner=256),
     "small": Shape(channels=128, convolutions=1, hidden=192, inner=256),
     "static": Shape(static=True, rank=256, hidden=256),
+    "tiny": Shape(static=True, rank=128, hidden=128),
 }
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """One point of the search: keys of `VOCABULARIES`, `TABLES` and `SHAPES`."""
+    """One point of the search: keys of `VOCABULARIES`, with or without `NEW`, of `TABLES` and of `SHAPES`."""
 
     vocabulary: str
     table: str
@@ -35,23 +36,28 @@ def cheap():
     return [Candidate(vocabulary, table) for vocabulary in VOCABULARIES for table in TABLES]
 
 
-def to_train(tried, probes, budget):
-    """`{shape: Candidate or None}`: what to train of each shape, None where it cannot keep the budget.
+def ranked(tried):
+    """`[(vocabulary, table)]` of the cheap candidates' rows, the one that lost least first, of equals the smaller."""
+    rows = sorted(tried, key=lambda row: (-row["p@1"], row["table_bytes"]))
+    return [(row["vocabulary"], row["table"]) for row in rows]
 
-    Of the vocabularies and formats that leave room for the shape those that lost least without training, the smaller of
-    equals. `tried`: rows with `vocabulary`, `table`, `p@1` and `bytes` of table and tokenizer; `probes`: by shape
-    `bytes` of the rest, and `ms`.
+
+def to_train(order, shapes, sizes, budget, new=False):
+    """`{shape: Candidate or None}`: the first of `order` that keeps the budget in a shape, None where none does.
+
+    `order`: `ranked`'s; `shapes`: by name the `ms` of each; `sizes(candidate)`: its bytes; `new`: with pieces for new
+    languages.
     """
     found = {}
-    for shape, probe in probes.items():
-        fitting = [row for row in tried if _fits(row["table_bytes"] + probe["other_bytes"], probe["ms"], budget)]
-        best = max(fitting, key=lambda row: (row["p@1"], -row["table_bytes"]), default=None)
-        found[shape] = best and Candidate(best["vocabulary"], best["table"], shape, True)
+    for shape, row in shapes.items():
+        made = [Candidate(name + NEW * new, table, shape, True) for name, table in order]
+        fast = budget.ms is None or row["ms"] <= budget.ms
+        found[shape] = next((one for one in made if fast and not _too_large(sizes(one), budget)), None)
     return found
 
 
-def _fits(bytes, ms, budget):
-    return (budget.bytes is None or bytes <= budget.bytes) and (budget.ms is None or ms <= budget.ms)
+def _too_large(size, budget):
+    return budget.bytes is not None and size > budget.bytes
 
 
 def cost(dense, whole):

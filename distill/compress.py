@@ -12,14 +12,14 @@ from .data import load_dataset
 from .errors import InputError
 from .files import read_json, read_jsonl, write_aside, write_json
 from .loading import RUN_FILE, find_artefact, load_keras_encoder, provenance
-from .pipeline import chosen_languages
+from .pipeline import chosen_languages, unseen_languages
 from .progress import task
 from .report import write_report
 from .texts import read_corpus
 
 FOLDER, TRIALS, RESULT, CHOSEN, WITH = "small", "trials", "search.json", "bundle", "settings.json"
 # What may change from one command to the next: the trials stay what they are.
-FREE = {"budget": ("max_size", "max_ms"), "export": ("max_drop",)}
+FREE = {"budget": ("max_size", "max_ms", "shapes"), "export": ("max_drop",)}
 
 
 def budget_of(settings):
@@ -77,7 +77,9 @@ def _material(folder, dataset, languages, corpus, settings):
     asked = sum(len(dataset.select(language, "train")) for language in languages)
     texts = asked + len(dataset.passages) + sum(map(len, corpus.values()))
     with task("encode the corpus and the documents", texts) as advance:
-        return Material(student, teacher, dataset, settings.teacher.language, languages, corpus, advance)
+        budget, language = settings.budget, settings.teacher.language
+        new = budget.new_languages or unseen_languages(settings.teacher.base, languages)
+        return Material(student, teacher, dataset, language, languages, corpus, new, budget.new_pieces, advance)
 
 
 def _search(folder, output, material, settings, budget, seconds):
@@ -85,8 +87,8 @@ def _search(folder, output, material, settings, budget, seconds):
     from .trials import Trials
 
     notes = {**provenance(settings), "source": folder.resolve().name, "languages": list(material.languages)}
-    trials = Trials(material, settings, notes)
-    return Search(output, trials, budget, find_artefact(folder), settings.student.epochs, seconds).run()
+    trials, epochs = Trials(material, settings, notes), settings.student.epochs
+    return Search(output, trials, budget, find_artefact(folder), settings.budget.shapes, epochs, seconds).run()
 
 
 def finished(folder):

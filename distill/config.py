@@ -18,7 +18,8 @@ FORMATS = ("bundle", "string", "mediapipe", "mediapipe-zip", "onnx")
 DENSE = ("int8", "float32")
 TABLES = ("uint8", "int8-row", "int4", "pq4", "pq8", "float32")
 NOUNS = {str: "a text", int: "a whole number", float: "a number", bool: "true or false", tuple: "a list of names"}
-PARTS = {"objectives": OBJECTIVES, "units": ("document", "passage")}
+SHAPES = ("full", "small", "static", "tiny")
+PARTS = {"objectives": OBJECTIVES, "units": ("document", "passage"), "shapes": SHAPES}
 
 
 def _setting(default, flag, help, options=None, low=None, high=float("inf")):
@@ -80,7 +81,7 @@ class StudentSettings:
     train_table: bool = _setting(True, "--student-table/--no-student-table", "train the embedding table too")
     nested: tuple = _setting((), "--nested", "prefixes of the vectors that shall serve too, such as 64,128,256")
     lines_a_step: int = _setting(
-        32, "--lines-a-step", "lines of a corpus a step, labelled by the encoder that is compressed", low=0
+        64, "--lines-a-step", "lines of a corpus a step, labelled by the encoder that is compressed", low=0
     )
 
 
@@ -121,6 +122,9 @@ class BudgetSettings:
 
     max_size: str = _setting("", "--max-size", "of the bundle on disk, such as 10MB")
     max_ms: float = _setting(0.0, "--max-ms", "median ms a query, tokenize + encode (0: no limit)", low=0.0)
+    shapes: tuple = _setting(SHAPES, "--shapes", "shapes to train")
+    new_languages: tuple = _setting((), "--new-languages", "that get new pieces [default: those muse never saw]")
+    new_pieces: int = _setting(12_000, "--new-pieces", "to learn for these, at most (0: none)", low=0)
     corpus: tuple = _setting((), "--corpus", "files of text in the languages: its pieces stay, and it is learned from")
 
 

@@ -4,7 +4,7 @@ import time
 from pathlib import Path
 
 from .budget import choose, front
-from .candidates import SHAPES, Candidate, cheap, cost, to_train
+from .candidates import Candidate, cheap, cost, ranked, to_train
 from .export.runtime import size_of
 from .files import read_json, write_json
 from .progress import say
@@ -18,25 +18,31 @@ WHOLE = "whole"
 class Search:
     """The trials of one run, each kept in a folder of its own and not repeated.
 
-    `trials`: a `trials.Trials`; `whole`: the folder of the student's own bundle, for comparison; `seconds`: what an
-    epoch of the student took, None where that is not known.
+    `trials`: a `trials.Trials`; `whole`: the folder of the student's own bundle, for comparison; `names`: the
+    shapes to train; `seconds`: what an epoch of the student took, None where that is not known.
     """
 
-    def __init__(self, folder, trials, budget, whole, epochs, seconds=None):
+    def __init__(self, folder, trials, budget, whole, names, epochs, seconds=None):
         self.folder, self.trials, self.budget, self.whole = Path(folder), trials, budget, Path(whole)
-        self.epochs, self.seconds = epochs, seconds
+        self.names, self.epochs, self.seconds = names, epochs, seconds
 
     def run(self):
         """Cheap trials, the plan, training: `{"tried", "shapes", "bundles", "front", "chosen", "excess"}`."""
-        say(f"first {len(cheap())} vocabularies and table formats, and the speed of {len(SHAPES)} shapes; no training")
+        say(f"first {len(cheap())} vocabularies and table formats, and the speed of the shapes; nothing is trained")
         tried = [self.once(c.name, lambda folder, c=c: self.trials.untrained(c)) for c in cheap()]
-        shapes = {s: self.once(f"shape-{s}", lambda folder, s=s: self.trials.probe(s, folder)) for s in SHAPES}
-        chosen = to_train(tried, shapes, self.budget)
+        names = dict.fromkeys(["full", *self.names])
+        shapes = {s: self.once(f"shape-{s}", lambda folder, s=s: self.trials.probe(s, folder)) for s in names}
+        chosen = self.planned(tried, shapes)
         self.announce(chosen, shapes)
         kept = [Candidate(row["vocabulary"], row["table"]) for row in self.worth(tried, shapes["full"])]
         candidates = [*kept, *filter(None, chosen.values())]
         rows = [self.once(f"{c.name}-{BUNDLE}", lambda folder, c=c: self.trials.bundle(c, folder)) for c in candidates]
         return {"tried": tried, "shapes": shapes, **self.verdict(rows)}
+
+    def planned(self, tried, shapes):
+        """What to train of each shape."""
+        own, new = {name: shapes[name] for name in self.names}, bool(self.trials.material.new)
+        return to_train(ranked(tried), own, lambda c: self.trials.size(c, shapes[c.shape]), self.budget, new)
 
     def once(self, name, make):
         """The row of a trial: from its file, or made and written."""

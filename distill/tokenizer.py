@@ -44,6 +44,10 @@ class Tokenizer:
             return []
         return self._processor.encode([well_formed(text) for text in texts], add_bos=True, add_eos=True)
 
+    def normalize(self, texts):
+        """`[str]` -> `[str]`, what is cut into pieces: normalised, a space as U+2581."""
+        return [self._processor.normalize(well_formed(text)) for text in texts]
+
 
 def well_formed(text):
     """The text with each lone surrogate as U+FFFD, so that it has a UTF-8 form."""

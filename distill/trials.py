@@ -3,7 +3,7 @@
 from dataclasses import replace
 from functools import cache
 
-from .candidates import SHAPES, VOCABULARIES
+from .candidates import SHAPES
 from .encoder import KerasEncoder
 from .evaluation import evaluate, evaluation_size
 from .export.artefact import export_artefact, write_artefact
@@ -31,7 +31,7 @@ class Trials:
 
     def __init__(self, material, settings, notes=None):
         self.material, self.settings, self.notes = material, settings, notes
-        self.vocabulary = cache(lambda name: material.vocabulary(VOCABULARIES[name]))
+        self.vocabulary = cache(material.vocabulary)
         self.student = self._evaluated("student", material.student)
 
     def untrained(self, candidate):
@@ -44,8 +44,15 @@ class Trials:
         vocabulary, table = SMALLEST
         start = self.material.start(self.vocabulary(vocabulary), SHAPES[shape], self.settings.seed)
         write_artefact(start, folder / BUNDLE, _form(self.settings, table), shape)
-        other = size_of(folder / BUNDLE) - table_bytes(start, table)
-        return {"other_bytes": other, "dense": dense(start.model), "ms": self.timed({shape: folder / BUNDLE})[shape]}
+        width = start.model.get_layer(TABLE).output_dim
+        other = size_of(folder / BUNDLE) - table_bytes(start.tokenizer, width, table)
+        ms = self.timed({shape: folder / BUNDLE})[shape]
+        return {"other_bytes": other, "width": width, "dense": dense(start.model), "ms": ms}
+
+    def size(self, candidate, probe):
+        """Bytes of a candidate's bundle, foretold from the row of its shape."""
+        tokenizer = self.vocabulary(candidate.vocabulary).tokenizer
+        return probe["other_bytes"] + table_bytes(tokenizer, probe["width"], candidate.table)
 
     def bundle(self, candidate, folder):
         """The candidate trained, if it is to be, exported to `folder`, and the bundle measured."""
@@ -111,14 +118,13 @@ def _described(candidate, encoder):
         "shape": candidate.shape,
         "trained": candidate.trained,
         "pieces": len(encoder.tokenizer),
-        "table_bytes": table_bytes(encoder, candidate.table),
+        "table_bytes": table_bytes(encoder.tokenizer, encoder.model.get_layer(TABLE).output_dim, candidate.table),
     }
 
 
-def table_bytes(encoder, table):
-    """Bytes of an encoder's table in a format of `codecs.CODECS`, and of its tokenizer."""
-    layer = encoder.model.get_layer(TABLE)
-    return stored_bytes(table, layer.input_dim, layer.output_dim) + len(encoder.tokenizer.proto)
+def table_bytes(tokenizer, width, table):
+    """Bytes of a table in a format of `codecs.CODECS`, and of its tokenizer."""
+    return stored_bytes(table, len(tokenizer), width) + len(tokenizer.proto)
 
 
 def dense(model):

@@ -72,11 +72,12 @@ def limits(model):
     return {"rank": model.rank or model.width, **sizes, "dimension": model.dimension}
 
 
-def shaped(encoder, shape, texts, vectors, seed=0):
+def shaped(encoder, shape, texts, vectors, seed=0, whole=None):
     """A `KerasEncoder` of `shape` out of an `NGramEncoder`'s, the encoder itself where nothing is cut.
 
     `texts` are what it is refitted on and whose pieces are counted; `vectors` `(n, d)`, the teacher's, span the axes of
-    a smaller `dimension`. Raises `ConfigError` as `Shape.check`.
+    a smaller `dimension`. A static student has the vectors that `whole` gives its pieces, by default the encoder: what
+    the encoder was before its vocabulary was changed knows them better. Raises `ConfigError` as `Shape.check`.
     """
     shape.check(encoder.model)
     if shape.whole:
@@ -84,7 +85,8 @@ def shaped(encoder, shape, texts, vectors, seed=0):
     rows = encoder.tokenizer.encode(list(texts))
     if shape.static:
         order = max(shape.orders or encoder.model.orders)
-        model = static_from(encoder.model, rows, shape.rank or 256, shape.hidden or 256, shape.channels, order, seed)
+        order, sizes = max(shape.orders or encoder.model.orders), (shape.rank or 256, shape.hidden or 256)
+        model = static_from(whole or encoder, encoder.tokenizer, rows, *sizes, shape.channels, order, seed)
     else:
         model = cut(encoder.model, shape, rows)
     if shape.dimension and shape.dimension < model.dimension:

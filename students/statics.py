@@ -10,28 +10,40 @@ import numpy as np
 from ..encoder import encode_ids
 from .factor import leading_axes
 from .static import StaticEncoder
+from .vocabulary import SPACE, model_proto
 
 SMOOTHING = 1e-3
 
 
-def static_from(model, rows, width=256, hidden=256, channels=0, order=3, seed=0):
-    """A `StaticEncoder` with `width` columns; `rows`, id lists with bos and eos, say how often each piece occurs.
+def static_from(encoder, tokenizer, rows, width=256, hidden=256, channels=0, order=3, seed=0):
+    """A `StaticEncoder` with `width` columns and a row for each piece of `tokenizer`, out of a `KerasEncoder`.
 
-    Its networks add nothing at first: a text is its pieces' weighted sum.
+    `rows`, `tokenizer`'s id lists of texts, say how often each piece occurs. Its networks add nothing at first: a text
+    is its pieces' weighted sum.
     """
-    first, last = rows[0][0], rows[0][-1]
-    counts = np.bincount(np.concatenate(rows), minlength=model.vocabulary).astype(np.float64)
+    first, last = tokenizer.encode([""])[0]
+    counts = np.bincount(np.concatenate(rows), minlength=len(tokenizer)).astype(np.float64)
     counts[[first, last]] = 0
-    whole = keras.Model(model.input, model.get_layer("head").output)  # without a projection
-    vectors = encode_ids(whole, [[first, piece, last] for piece in range(model.vocabulary)])
+    whole = keras.Model(encoder.model.input, encoder.model.get_layer("head").output)  # without a projection
+    vectors = encode_ids(whole, alone(encoder.tokenizer, tokenizer))
     weighted = weights(counts)[:, None] * (vectors - np.average(vectors, axis=0, weights=counts))
     weighted[[first, last]] = 0
     axes = leading_axes(weighted, width, counts + 1)
-    config = {"vocabulary": model.vocabulary, "width": width, "hidden": hidden, "space": model.space}
+    config = {"vocabulary": len(tokenizer), "width": width, "hidden": hidden, "space": encoder.model.space}
     config |= {"channels": channels, "order": order}
-    static = StaticEncoder(**config, dimension=model.dimension, name=model.name)
-    _fill(static, model, weighted @ axes, axes, np.random.default_rng(seed))
+    static = StaticEncoder(**config, dimension=encoder.dimension, name=encoder.model.name)
+    _fill(static, encoder.model, weighted @ axes, axes, np.random.default_rng(seed))
     return static
+
+
+def alone(own, tokenizer):
+    """Each piece of `tokenizer` as a text, in id lists of the tokenizer `own`: its own piece where it has that."""
+    first, last = own.encode([""])[0]
+    known = {piece.piece: id for id, piece in enumerate(model_proto(own).pieces)}
+    pieces = [piece.piece for piece in model_proto(tokenizer).pieces]
+    missing = [piece for piece in pieces if piece not in known]
+    cut = dict(zip(missing, own.encode([piece.replace(SPACE, " ") for piece in missing]), strict=True))
+    return [cut.get(piece) or [first, known[piece], last] for piece in pieces]
 
 
 def weights(counts, smoothing=SMOOTHING):

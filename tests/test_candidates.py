@@ -1,16 +1,17 @@
 from distill.budget import Budget
-from distill.candidates import SHAPES, TABLES, VOCABULARIES, Candidate, cheap, cost, to_train
+from distill.candidates import SHAPES, TABLES, VOCABULARIES, Candidate, cheap, cost, ranked, to_train
+from distill.config import SHAPES as NAMES
 from distill.config import TABLES as ALL_TABLES
 from distill.students.ngram import NGramEncoder
 from distill.students.shape import Shape
 
+ORDER = [("all", "uint8"), ("used", "int4"), ("used", "pq8")]
+SHAPE_ROWS = {"full": {"ms": 3.0}, "small": {"ms": 1.0}}
+BYTES = {("all", "uint8"): 100, ("used", "int4"): 50, ("used", "pq8"): 20, "full": 30, "small": 10}
 
-def tried(*rows):
-    return [{"vocabulary": v, "table": t, "p@1": p, "table_bytes": b} for v, t, p, b in rows]
 
-
-PROBES = {"full": {"other_bytes": 30, "ms": 3.0}, "small": {"other_bytes": 10, "ms": 1.0}}
-TRIED = tried(("all", "uint8", 0.9, 100), ("used", "int4", 0.9, 50), ("used", "pq8", 0.7, 20))
+def size(candidate):
+    return BYTES[candidate.vocabulary.removesuffix("+new"), candidate.table] + BYTES[candidate.shape]
 
 
 def test_the_cheap_ones_are_every_vocabulary_in_every_format():
@@ -26,6 +27,7 @@ def test_every_shape_is_a_cut_of_the_base():
     sizes = {"vocabulary": 10}
     assert all(shape.check(NGramEncoder(**sizes)) for shape in SHAPES.values())
     assert SHAPES["full"] == Shape()
+    assert tuple(SHAPES) == NAMES
 
 
 def test_names_say_what_a_candidate_is():
@@ -33,19 +35,31 @@ def test_names_say_what_a_candidate_is():
     assert Candidate("all", "pq8", "static", True).name == "static-all-pq8-trained"
 
 
-def test_without_limits_each_shape_takes_what_lost_least_the_smaller_of_equals():
-    found = to_train(TRIED, PROBES, Budget())
-    assert found == {s: Candidate("used", "int4", s, True) for s in PROBES}
+def test_the_order_is_by_p1_and_of_equals_the_smaller_first():
+    rows = [("all", "uint8", 0.9, 100), ("used", "pq8", 0.7, 20), ("used", "int4", 0.9, 50)]
+    tried = [{"vocabulary": v, "table": t, "p@1": p, "table_bytes": b} for v, t, p, b in rows]
+    assert ranked(tried) == [("used", "int4"), ("all", "uint8"), ("used", "pq8")]
 
 
-def test_a_limit_on_size_counts_table_and_shape():
-    found = to_train(TRIED, PROBES, Budget(bytes=60))
+def test_without_limits_each_shape_takes_the_first():
+    found = to_train(ORDER, SHAPE_ROWS, size, Budget())
+    assert found == {s: Candidate("all", "uint8", s, True) for s in SHAPE_ROWS}
+
+
+def test_each_shape_takes_the_first_that_fits():
+    found = to_train(ORDER, SHAPE_ROWS, size, Budget(bytes=60))
     assert found == {"full": Candidate("used", "pq8", "full", True), "small": Candidate("used", "int4", "small", True)}
 
 
 def test_a_shape_that_is_too_slow_or_too_large_is_left_out():
-    assert to_train(TRIED, PROBES, Budget(ms=2.0))["full"] is None
-    assert to_train(TRIED, PROBES, Budget(bytes=30)) == {"full": None, "small": Candidate("used", "pq8", "small", True)}
+    assert to_train(ORDER, SHAPE_ROWS, size, Budget(ms=2.0))["full"] is None
+    found = to_train(ORDER, SHAPE_ROWS, size, Budget(bytes=30))
+    assert found == {"full": None, "small": Candidate("used", "pq8", "small", True)}
+
+
+def test_pieces_for_new_languages_are_in_what_is_trained():
+    found = to_train(ORDER, SHAPE_ROWS, size, Budget(bytes=60), new=True)
+    assert [one.vocabulary for one in found.values()] == ["used+new", "used+new"]
 
 
 def test_the_cost_of_the_whole_shape_is_one():

@@ -44,7 +44,7 @@ def corpus(tmp_path_factory, sample):
 def folder(tiny_folder, tmp_path_factory, fewer, corpus):
     """A run with a budget: what it leaves."""
     runs = tmp_path_factory.mktemp("runs")
-    budget = ["--max-size", "1MB", "--corpus", corpus]
+    budget = ["--max-size", "1MB", "--corpus", corpus, "--shapes", "full,static"]
     assert distill("run", "--base", tiny_folder, "--languages", "de", *RUN, *budget, "--runs", runs, "--name", "r") == 0
     return runs / "r"
 
