@@ -14,10 +14,13 @@ from .tracking import DevScore
 from .training import Trainer, fit, shuffled
 
 
-def transfer(teacher, start, dataset, teacher_language, languages, settings, seed=0, log=None, progress=None):
+def transfer(
+    teacher, start, dataset, teacher_language, languages, settings, seed=0, log=None, progress=None, precision=None
+):
     """Train a copy of `start` (a `KerasEncoder`) towards the fixed `teacher` (any `Encoder`); returns the student.
 
     The teacher is asked once for the questions in `teacher_language` and the documents; its vectors are the labels.
+    The last `settings.quantised_epochs` round weights to `precision`, an `export.form.Precision`.
     Raises `EncoderError` when teacher and student have spaces of different dimension.
     """
     if teacher.dimension != start.dimension:
@@ -26,7 +29,7 @@ def transfer(teacher, start, dataset, teacher_language, languages, settings, see
             "start the student from an encoder of the teacher's dimension"
         )
     targets = Targets(teacher, dataset, teacher_language, settings.units, progress)
-    stage = TransferStage(start, targets, dataset, languages, settings, seed)
+    stage = TransferStage(start, targets, dataset, languages, settings, seed, precision)
     fit(
         stage.trainer,
         stage.batches,
@@ -36,6 +39,7 @@ def transfer(teacher, start, dataset, teacher_language, languages, settings, see
         "student",
         log,
         settings.evaluate_every,
+        settings.quantised_epochs,
     )
     return KerasEncoder(stage.used.restore(start.model), start.tokenizer, "student")
 
@@ -66,7 +70,7 @@ def answers(dataset, passages, units):
 class TransferStage:
     """What one run of stage 2 holds: samples of (question in a language, teacher's question, documents)."""
 
-    def __init__(self, start, targets, dataset, languages, settings, seed):
+    def __init__(self, start, targets, dataset, languages, settings, seed, precision=None):
         self.targets, self.settings, self.seed = targets, settings, seed
         asked = [q for language in languages for q in dataset.select(language, "train") if q.id in targets.row]
         self.label = np.array([targets.row[question.id] for question in asked])
@@ -79,7 +83,11 @@ class TransferStage:
         self.lengths = np.array([len(ids) for ids in documents])
         self.dev = partial(dev.score, self.used)
         self.trainer = Trainer(
-            self.used.small, partial(batch_loss, settings=settings), settings.learning_rate, settings.train_table
+            self.used.small,
+            partial(batch_loss, settings=settings),
+            settings.learning_rate,
+            settings.train_table,
+            precision,
         )
 
     def batches(self, epoch):
