@@ -115,7 +115,7 @@ def teach(output, **values):
 
 
 @cli.command()
-@settings_options("", "data", "student")
+@settings_options("", "data", "student", "export.precision", "export.table")
 @click.option("--teacher", "teacher_path", required=True, help=ENCODER_HELP)
 @click.option("--teacher-language", default="en", show_default=True, help="the language the teacher is asked in")
 @click.option("--start", "start_path", help="the encoder the student starts from [default: the teacher]")
@@ -123,22 +123,36 @@ def teach(output, **values):
 @click.option("--labels", help="the encoder, of the teacher's space, whose vectors of --corpus are learned")
 @folder_option("folder for the student")
 def transfer(teacher_path, teacher_language, start_path, corpus, labels, output, **values):
-    """Stage 2 alone: train a student towards a fixed teacher and save it."""
+    """Stage 2 alone: train a student towards a fixed teacher and save it.
+
+    It is saved in float32; --precision and --table say what its quantised epochs round weights to.
+    """
+    from .export.form import Precision
     from .loading import load_encoder, load_keras_encoder
     from .texts import read_corpus
 
     if bool(corpus) != bool(labels):
         raise InputError("--corpus and --labels belong together; give both or none")
     settings, texts = settings_from(values), read_corpus(corpus)
+    precision = Precision(settings.export.precision, settings.export.table)
     dataset, languages = _data(settings, [teacher_language])
     teacher, first = load_encoder(teacher_path), load_keras_encoder(start_path or teacher_path)
     from .transfer import labelled
     from .transfer import transfer as train
 
     lines = labelled(texts, load_encoder(labels)) if labels else None
-    train(teacher, first, dataset, teacher_language, languages, settings.student, settings.seed, lines=lines).save(
-        output
+    student = train(
+        teacher,
+        first,
+        dataset,
+        teacher_language,
+        languages,
+        settings.student,
+        settings.seed,
+        precision=precision,
+        lines=lines,
     )
+    student.save(output)
     _done(f"student: {output}")
 
 

@@ -60,8 +60,11 @@ class Material:
         """`encoder` cut to a `Shape`."""
         return shaped(encoder, shape, self.texts, self.documents, seed, self.student)
 
-    def train(self, start, settings, seed=0, log=None):
-        """Stage 2 again: towards the fixed teacher, and towards the student on questions and corpus."""
+    def train(self, start, settings, precision, seed=0, log=None):
+        """Stage 2 again: towards the fixed teacher, and towards the student on questions and corpus.
+
+        `precision`, an `export.form.Precision`, is that of the settings' quantised epochs.
+        """
         data, names = self.dataset, (self.language, self.languages)
-        made = transfer(self.teacher, start, data, *names, settings, seed, log, lines=self.lines)
+        made = transfer(self.teacher, start, data, *names, settings, seed, log, precision=precision, lines=self.lines)
         return KerasEncoder(made.model, made.tokenizer, start.name)

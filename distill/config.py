@@ -17,6 +17,8 @@ UNITS = ("document", "passage", "maxp")
 FORMATS = ("bundle", "string", "mediapipe", "mediapipe-zip", "onnx")
 DENSE = ("int8", "float32")
 TABLES = ("uint8", "int8-row", "int4", "pq4", "pq8", "float32")
+# Tables whose codewords are made before training and stay.
+CODEBOOKS = ("pq4", "pq8")
 NOUNS = {str: "a text", int: "a whole number", float: "a number", bool: "true or false", tuple: "a list of names"}
 SHAPES = ("full", "small", "static", "tiny")
 PARTS = {"objectives": OBJECTIVES, "units": ("document", "passage"), "shapes": SHAPES}
@@ -71,6 +73,9 @@ class StudentSettings:
     )
     batch_size: int = _setting(32, "--student-batch-size", "questions a step", low=1)
     epochs: int = _setting(10, "--epochs", "at most", low=0)
+    quantised_epochs: int = _setting(
+        0, "--quantised-epochs", "of the epochs, the last ones with weights rounded as in the bundle", low=0
+    )
     patience: int = _setting(4, "--student-patience", "evaluations without a better dev score before it stops", low=1)
     evaluate_every: int = _setting(0, "--evaluate-every", "steps between evaluations (0: once an epoch)", low=0)
     units: tuple = _setting(("document", "passage"), "--student-units", "what Equation 2 calls a document, one or both")
@@ -146,6 +151,7 @@ class Settings:
             _check_value(path, getattr(section, item.name), item)
         lengths_of(self.student.nested)
         lengths_of(self.shape.orders)
+        _check_quantised(self.student, self.export)
         return self
 
 
@@ -179,6 +185,17 @@ def _check_value(name, value, item):
     allowed = PARTS.get(item.name)
     if allowed and (not value or set(value) - set(allowed) or len(set(value)) < len(value)):
         raise ConfigError(f"{name}: expected some of {', '.join(allowed)}, each once, got {', '.join(value) or 'none'}")
+
+
+def _check_quantised(student, export):
+    name, quantised, epochs = "student.quantised_epochs", student.quantised_epochs, student.epochs
+    if quantised > epochs:
+        raise ConfigError(f"{name}: expected at most student.epochs, which is {epochs}, got {quantised}")
+    if quantised and export.precision == "float32" and export.table in ("float32", *CODEBOOKS):
+        raise ConfigError(
+            f"{name}: nothing is rounded in {export.precision} with a table in {export.table}; "
+            "give 0, or another export.precision or export.table"
+        )
 
 
 def load_settings(path):

@@ -6,11 +6,11 @@ from .config import Settings, load_settings, walk
 
 
 def settings_options(*sections):
-    """A decorator that adds the flags of the named sections; "" is the top."""
+    """A decorator that adds the flags of the named sections, "" is the top, or of single settings by their names."""
 
     def decorate(command):
         for name, _, item in reversed(list(walk(Settings()))):
-            if (name.rpartition(".")[0]) in sections:
+            if name in sections or name.rpartition(".")[0] in sections:
                 command = _option(name, item)(command)
         return command
 

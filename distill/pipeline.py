@@ -96,6 +96,7 @@ def execute(run):
     start()
     import keras
 
+    from .export.form import Precision
     from .students.shape import Shape
     from .teaching import teach
     from .transfer import transfer
@@ -132,6 +133,7 @@ def execute(run):
             settings.student,
             settings.seed,
             run.log,
+            precision=Precision(settings.export.precision, settings.export.table),
         )
         student.save(run.folder / "student")
     del teacher

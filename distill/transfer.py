@@ -17,12 +17,23 @@ from .training import Trainer, fit, shuffled
 
 
 def transfer(
-    teacher, start, dataset, teacher_language, languages, settings, seed=0, log=None, progress=None, lines=None
+    teacher,
+    start,
+    dataset,
+    teacher_language,
+    languages,
+    settings,
+    seed=0,
+    log=None,
+    progress=None,
+    precision=None,
+    lines=None,
 ):
     """Train a copy of `start` (a `KerasEncoder`) towards the fixed `teacher` (any `Encoder`); returns the student.
 
     The teacher is asked once for the questions in `teacher_language` and the documents; its vectors are the labels, on
     the student's axes where it has a projection. `lines`, a `Lines`, are more texts for objective 1.
+    The last `settings.quantised_epochs` round weights to `precision`, an `export.form.Precision`.
     Raises `EncoderError` when teacher and student have spaces of different dimension.
     """
     space = start.model.space or start.dimension
@@ -32,7 +43,7 @@ def transfer(
             "start the student from an encoder of the teacher's dimension"
         )
     targets = Targets(teacher, dataset, teacher_language, settings.units, progress, axes_of(start.model))
-    stage = TransferStage(start, targets, dataset, languages, settings, seed, lines)
+    stage = TransferStage(start, targets, dataset, languages, settings, seed, precision, lines)
     fit(
         stage.trainer,
         stage.batches,
@@ -42,6 +53,7 @@ def transfer(
         "student",
         log,
         settings.evaluate_every,
+        settings.quantised_epochs,
     )
     return KerasEncoder(stage.used.restore(start.model), start.tokenizer, "student")
 
@@ -100,7 +112,7 @@ def answers(dataset, passages, units):
 class TransferStage:
     """What one run of stage 2 holds: samples of (question in a language, teacher's question, documents)."""
 
-    def __init__(self, start, targets, dataset, languages, settings, seed, lines=None):
+    def __init__(self, start, targets, dataset, languages, settings, seed, precision=None, lines=None):
         self.targets, self.settings, self.seed = targets, settings, seed
         asked = [q for language in languages for q in dataset.select(language, "train") if q.id in targets.row]
         self.label = np.array([targets.row[question.id] for question in asked])
@@ -116,7 +128,11 @@ class TransferStage:
         self.lengths = np.array([len(ids) for ids in documents])
         self.dev = partial(dev.score, self.used)
         self.trainer = Trainer(
-            self.used.small, partial(batch_loss, settings=settings), settings.learning_rate, settings.train_table
+            self.used.small,
+            partial(batch_loss, settings=settings),
+            settings.learning_rate,
+            settings.train_table,
+            precision,
         )
 
     def batches(self, epoch):

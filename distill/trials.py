@@ -4,6 +4,7 @@ from dataclasses import replace
 from functools import cache
 
 from .candidates import SHAPES
+from .config import CODEBOOKS
 from .encoder import KerasEncoder
 from .evaluation import evaluate, evaluation_size
 from .export.artefact import export_artefact, write_artefact
@@ -20,8 +21,6 @@ from .students.rows import TABLE
 
 UNIT, SPLIT = "maxp", "dev"
 BUNDLE, STUDENT = "bundle", "student"
-# Formats whose codebooks are made first and kept, the other weights being trained to them.
-FIXED = ("pq4", "pq8")
 # The smallest of everything, so that what is left is the shape's own.
 SMALLEST = ("twice", "pq8")
 
@@ -83,10 +82,11 @@ class Trials:
             return rounded(start, candidate.table)
         start = self.material.start(start, SHAPES[candidate.shape], self.settings.seed)
         settings = replace(self.settings.student, dev_unit=UNIT)
-        if candidate.table in FIXED:
+        if candidate.table in CODEBOOKS:
             start, settings = rounded(start, candidate.table), replace(settings, train_table=False)
         log = RunLog(folder / "log.jsonl")
-        encoder = self.material.train(start, settings, self.settings.seed, log)
+        precision = _form(self.settings, candidate.table).precision
+        encoder = self.material.train(start, settings, precision, self.settings.seed, log)
         log.close()
         encoder.save(folder / STUDENT)
         return encoder

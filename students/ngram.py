@@ -202,14 +202,16 @@ class NGramEncoder(keras.Model):
         """How many padding ids keep two neighbouring texts of a packed sequence apart."""
         return max(self.orders) // 2
 
-    def encode_packed(self, ids, segments, counts):
+    def encode_packed(self, ids, segments, counts, rows=None):
         """Texts laid one after another, so that nothing is spent on padding: the same vectors, `(n, dimension)`.
 
         `ids` int32 `(t,)`, at least `gap` negative ids between two texts; `segments` int32 `(t,)`, the text of
-        each id; `counts` float32 `(n, 1)`, its number of ids. See `distill.batching.pack`.
+        each id; `counts` float32 `(n, 1)`, its number of ids. See `distill.batching.pack`. `rows` is applied to
+        the rows of the table as they come from it, `(1, t, w)`.
         """
         keep = ops.cast(ops.greater_equal(ids, 0), "float32")[None, :, None]  # (1, t, 1)
         x = self.get_layer("embedding")(ops.maximum(ids, 0)[None])  # (1, t, w)
+        x = rows(x) if rows else x
         x = self.get_layer("factor")(x) if self.rank else x
         features = token_features(x, keep, self.branches, self.get_layer("norm"))[0]
         summed = ops.segment_sum(features, segments, num_segments=ops.shape(counts)[0])  # (n, w)

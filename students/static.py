@@ -89,10 +89,11 @@ class StaticEncoder(keras.Model):
         """How many padding ids keep two neighbouring texts of a packed sequence apart."""
         return self.order // 2 if self.channels else 0
 
-    def encode_packed(self, ids, segments, counts):
+    def encode_packed(self, ids, segments, counts, rows=None):
         """The same of texts laid one after another: `NGramEncoder.encode_packed`."""
         keep = ops.cast(ops.greater_equal(ids, 0), "float32")[None, :, None]  # (1, t, 1)
-        x = self.get_layer("embedding")(ops.maximum(ids, 0)[None]) * keep  # (1, t, w)
+        x = self.get_layer("embedding")(ops.maximum(ids, 0)[None])  # (1, t, w)
+        x = (rows(x) if rows else x) * keep
         x = self.get_layer("context")(x) * keep if self.channels else x
         summed = ops.segment_sum(x[0], segments, num_segments=ops.shape(counts)[0])  # (n, w)
         vectors = self.get_layer("residual")(unit(summed))

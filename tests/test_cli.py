@@ -33,6 +33,7 @@ COMMANDS = (
 )
 HEAVY = ("tensorflow", "keras", "numpy", "scipy", "matplotlib", "sentencepiece", "statsmodels", "bm25s", "jinja2")
 ONE_EPOCH = ["--bm25-epochs", "1", "--online-epochs", "1", "--epochs", "1"]
+FLOATS = ["--precision", "float32", "--table", "float32"]
 TOPICS = ("river", "castle", "falcon", "violin", "comet", "harbour")
 
 
@@ -222,6 +223,7 @@ def test_no_command_at_all_is_not_the_help_squeezed_into_an_error(distill):
         (["run", "--split-by", "page"], "'page' is not one of 'question', 'document'"),
         (["run", "--epochs", "many"], "'many' is not a valid integer"),
         (["run", "--epochs", "-1"], "student.epochs: expected a number from 0"),
+        (["run", "--quantised-epochs", "11"], "student.quantised_epochs: expected at most student.epochs, which is 10"),
         (["run", "--margin", "2.5"], "teacher.margin: expected a number from 0.0 to 2.0, got 2.5"),
         (["run", "--margin", "nan"], "teacher.margin: expected a number"),
         (["run", "--seed", "-1"], "seed: expected a number from 0"),
@@ -237,6 +239,15 @@ def test_no_command_at_all_is_not_the_help_squeezed_into_an_error(distill):
         (["teach"], "Missing option '--output'"),
         (["teach", "--output", "out", "--teacher", "xx"], "no questions in xx"),
         (["transfer", "--output", "out"], "Missing option '--teacher'"),
+        (["transfer", "--teacher", "muse", "--output", "out", "--max-drop", "1"], "No such option '--max-drop'"),
+        (
+            ["transfer", "--teacher", "muse", "--output", "out", "--quantised-epochs", "1", "--table", "int2"],
+            "'int2' is not one of 'uint8', 'int8-row', 'int4'",
+        ),
+        (
+            ["transfer", "--teacher", "muse", "--output", "out", "--quantised-epochs", "1", *FLOATS],
+            "student.quantised_epochs: nothing is rounded in float32",
+        ),
         (["evaluate"], "Missing argument 'MODELS...'"),
         (["evaluate", "muse", "--split", "final"], "'final' is not one of 'train', 'dev', 'test'"),
         (["evaluate", "muse", "--unit", "word"], "'word' is not one of 'document', 'passage', 'maxp'"),
@@ -856,6 +867,29 @@ def test_transfer_trains_a_student_towards_a_bundle(distill, tiny_folder, tiny_e
     student = KerasEncoder.load(tmp_path / "student")
     assert (student.name, student.dimension) == ("student", 16)
     assert [path.name for path in tmp_path.iterdir()] == ["student"]
+
+
+@pytest.mark.parametrize("command", ["transfer", "run"])
+def test_quantised_epochs_round_to_what_the_flags_say(distill, tiny_folder, data, tmp_path, monkeypatch, command):
+    from distill.errors import EncoderError
+    from distill.export.form import Precision
+
+    asked = {}
+
+    def stop(*arguments, precision, **others):
+        asked.update(precision=precision, settings=arguments[5])
+        raise EncoderError("enough")
+
+    # What the precision does is tested in test_transfer.
+    monkeypatch.setattr("distill.transfer.transfer", stop)
+    arguments = {
+        "transfer": ["--teacher", tiny_folder, "--output", tmp_path / "student"],
+        "run": ["--base", tiny_folder, "--runs", tmp_path, "--bm25-epochs", "0", "--online-epochs", "0"],
+    }
+    flags = ["--dataset", data, "--quantised-epochs", "2", "--precision", "float32", "--table", "int4"]
+    left = distill(command, *arguments[command], *flags)
+    assert left.err.splitlines()[-1] == "error: enough"
+    assert (asked["precision"], asked["settings"].quantised_epochs) == (Precision("float32", "int4"), 2)
 
 
 # In a process of its own

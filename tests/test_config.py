@@ -97,6 +97,7 @@ def test_every_setting_says_what_it_is():
         ("student.gamma", -1.0),
         ("student.batch_size", 0),
         ("student.epochs", -1),
+        ("student.quantised_epochs", -1),
         ("student.patience", 0),
         ("student.evaluate_every", -1),
         ("student.document_tokens", -1),
@@ -135,6 +136,30 @@ def changed(name, value):
 )
 def test_the_limits_themselves_are_allowed(name, value):
     changed(name, value).check()
+
+
+def test_quantised_epochs_are_some_of_the_epochs():
+    settings = changed("student.quantised_epochs", 10)
+    assert settings.check().student.quantised_epochs == settings.student.epochs
+    with pytest.raises(
+        ConfigError, match="^student.quantised_epochs: expected at most student.epochs, which is 10, got 11$"
+    ):
+        changed("student.quantised_epochs", 11).check()
+
+
+@pytest.mark.parametrize(("precision", "table"), [("int8", "float32"), ("float32", "int4")])
+def test_quantised_epochs_round_something(precision, table):
+    settings = changed("student.quantised_epochs", 1)
+    settings.export = replace(settings.export, precision=precision, table=table)
+    settings.check()
+    settings.export = replace(settings.export, precision="float32", table="float32")
+    with pytest.raises(
+        ConfigError,
+        match="^student.quantised_epochs: nothing is rounded in float32 with a table in float32; give 0, or",
+    ):
+        settings.check()
+    settings.student.quantised_epochs = 0
+    settings.check()
 
 
 @pytest.mark.parametrize("name", ["teacher.margin", "student.beta", "export.min_cosine"])

@@ -121,6 +121,13 @@ def test_a_command_has_the_flags_of_its_sections_only():
             parse(flag, "1", sections=("teacher",))
 
 
+def test_a_command_may_have_single_flags_of_a_section():
+    settings = parse("--table", "int4", "--seed", "3", sections=("", "export.precision", "export.table"))
+    assert (settings.export.table, settings.seed) == ("int4", 3)
+    with pytest.raises(click.NoSuchOption):
+        parse("--threads", "1", sections=("", "export.precision", "export.table"))
+
+
 # a config file
 
 

@@ -10,10 +10,12 @@ import pytest
 from distill.config import StudentSettings
 from distill.encoder import KerasEncoder
 from distill.errors import EncoderError
+from distill.export.codecs import decoded, encoded
+from distill.export.form import Precision
 from distill.runlog import RunLog
 from distill.students.ngram import NGramEncoder
 from distill.students.project import projected
-from distill.students.rows import UsedRows
+from distill.students.rows import UsedRows, with_table
 from distill.tracking import DevScore
 from distill.transfer import Lines, Targets, TransferStage, answers, batch_loss, labelled, on_axes, transfer
 
@@ -156,6 +158,39 @@ def test_a_teacher_of_another_dimension_is_refused_before_it_is_asked(start, sam
 def test_no_epochs_give_the_start(start, few):
     student = transfer(Words(), start, few, "en", LANGUAGES, replace(SETTINGS, epochs=0))
     assert same(student.model.get_weights(), start.model.get_weights())
+
+
+# Quantised epochs
+
+
+@pytest.fixture(scope="module")
+def quantised(start, few):
+    """A float epoch and two with a table of four bits; the student and the log's rows."""
+    log, settings = RunLog(), replace(SETTINGS, quantised_epochs=2)
+    precision = Precision("float32", "int4")
+    student = transfer(Words(), start, few, "en", LANGUAGES, settings, log=log, precision=precision)
+    return SimpleNamespace(student=student, rows=log.of("student"))
+
+
+def test_the_students_rounding_is_the_best_of_the_quantised_epochs(quantised, few):
+    model = quantised.student.model
+    table = model.get_layer("embedding").get_weights()[0]
+    smaller = with_table(model, decoded("int4", encoded("int4", table), table.shape[1]))
+    dev = DevScore(quantised.student.tokenizer, few, LANGUAGES, SETTINGS.dev_unit)
+    found = dev.score(UsedRows(smaller, dev.tokens))
+    scores = [(row["p@1"], row["mrr@10"]) for row in quantised.rows if "quantised" in row]
+    assert len(scores) == 3 and max(scores) > scores[0]
+    assert (found["p@1"], found["mrr@10"]) == pytest.approx(max(scores))
+
+
+def test_a_student_of_quantised_epochs_is_not_rounded_itself(quantised):
+    table = quantised.student.model.get_layer("embedding").get_weights()[0]
+    assert np.abs(decoded("int4", encoded("int4", table), table.shape[1]) - table).max() > 1e-3
+
+
+def test_float_epochs_before_quantised_ones_are_what_they_are_without(quantised, transferred):
+    for row, other in zip(quantised.rows[:2], transferred.rows[:2], strict=True):
+        assert {**row, "seconds": 0} == {**other, "seconds": 0}
 
 
 # Targets
@@ -384,7 +419,7 @@ def lines():
 def with_lines(start, few, lines):
     settings = replace(SETTINGS, lines_a_step=3)
     targets = Targets(Words(), few, "en", settings.units)
-    return TransferStage(start, targets, few, LANGUAGES, settings, 0, lines)
+    return TransferStage(start, targets, few, LANGUAGES, settings, 0, lines=lines)
 
 
 def test_lines_have_the_vectors_of_the_encoder_that_labels_them(lines):
@@ -401,7 +436,7 @@ def test_every_line_is_drawn_before_one_is_drawn_again(with_lines):
 
 def test_a_step_has_no_more_lines_than_there_are(start, few, lines):
     targets = Targets(Words(), few, "en", SETTINGS.units)
-    stage = TransferStage(start, targets, few, LANGUAGES, replace(SETTINGS, lines_a_step=99), 0, lines)
+    stage = TransferStage(start, targets, few, LANGUAGES, replace(SETTINGS, lines_a_step=99), 0, lines=lines)
     assert stage.drawn(2, 1).shape == (2, 10)
 
 
