@@ -7,6 +7,7 @@ import numpy as np
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from .config import UNITS
+from .export.plot import logarithmic
 from .files import write_text
 
 ENCODERS = ("base", "teacher", "student", "bundle")
@@ -99,10 +100,10 @@ def front_chart(metrics, search):
                 scale * row[cost], 100 * row["p@1"], "o", color=COLOURS["bundle"], ms=9 if chosen else 4,
                 fillstyle="none" if chosen else "full",
             )  # fmt: skip
-            axes.annotate(row["name"], (scale * row[cost], 100 * row["p@1"]), fontsize=5, rotation=20)
+            axes.annotate(row["name"], (scale * row[cost], 100 * row["p@1"]), fontsize=6, rotation=20)
         best = np.maximum.accumulate([row["p@1"] for row in rows])
         axes.step([scale * row[cost] for row in rows], 100 * best, where="post", color=COLOURS["bundle"], lw=0.8)
-        axes.set_xscale("log")
+        logarithmic(axes)
         axes.set_xlabel(label)
         axes.set_ylabel("dev P@1 (maxp), %")
     all_axes[0].legend(frameon=False, fontsize=8)
