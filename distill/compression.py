@@ -5,6 +5,7 @@ from .encoder import KerasEncoder
 from .evaluation import encode_units
 from .students.extension import extended, mean_rows, trained_pieces, with_rows
 from .students.pruning import Rule, lines_of
+from .students.segmentation import unknown_share
 from .students.shape import shaped
 from .students.vocabulary import pruned_encoder
 from .transfer import labelled, transfer
@@ -22,7 +23,7 @@ class Material:
         self.student, self.teacher, self.dataset = student, teacher, dataset
         self.language, self.languages = language, languages
         self.new, self.pieces = [name for name in new if name in languages] if pieces else [], pieces
-        self.counted, _ = lines_of(dataset, languages, corpus)
+        self.counted, self.others = lines_of(dataset, languages, corpus)
         known = {name: texts for name, texts in self.by_language().items() if name not in self.new}
         self.lines = labelled(known, student, progress)
         self.documents = encode_units(teacher, dataset, ("passage",), progress)["passage"]
@@ -55,6 +56,16 @@ class Material:
         kept = [line.text for line in self.counted if line.language not in self.new]
         after, _ = extended(before, learned, kept)
         return with_rows(self.student, after, mean_rows(self.student, after))
+
+    def left(self, tokenizer):
+        """`{language: [before, after]}`, the `<unk>` share of the data set's languages that are not kept."""
+        texts, own = {}, self.student.tokenizer
+        for line in self.others:
+            texts.setdefault(line.language, []).append(line.text)
+        return {
+            name: [unknown_share(each.encode(asked), each) for each in (own, tokenizer)]
+            for name, asked in sorted(texts.items())
+        }
 
     def start(self, encoder, shape, seed=0):
         """`encoder` cut to a `Shape`."""

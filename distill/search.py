@@ -71,6 +71,11 @@ class Search:
                 how = f"vocabulary {candidate.vocabulary}, table {candidate.table}"
                 say(f"{shape}: to be trained, {how}{self.about(shapes, shape)}")
 
+        for vocabulary in sorted({candidate.vocabulary for candidate in chosen.values() if candidate}):
+            for language, shares in self.trials.left(vocabulary).items():
+                before, after = (f"{100 * share:.2f} %" for share in shares)
+                say(f"{language} is not kept: <unk> {after} (before {before}) with the vocabulary {vocabulary}")
+
     def about(self, shapes, shape):
         """The time that a shape's training takes at most, in words; empty where nothing is known of it."""
         if self.seconds is None:

@@ -66,6 +66,10 @@ class Trials:
         row = {**_described(candidate, encoder), **self._scores(found), "bytes": size_of(folder / BUNDLE)}
         return {**row, "mcnemar": compare(self.student.ranks[UNIT], found.ranks[UNIT])}
 
+    def left(self, vocabulary):
+        """`{language: [before, after]}`, the `<unk>` share of the languages that a vocabulary leaves out."""
+        return self.material.left(self.vocabulary(vocabulary).tokenizer)
+
     def timed(self, folders):
         """`{name: median ms a query}` of bundles in one run, in turns."""
         questions = select_questions(self.material.dataset, self.material.languages)
