@@ -28,8 +28,8 @@ def folder_option(meaning):
     return click.option("--output", required=True, type=click.Path(file_okay=False), callback=_writable, help=meaning)
 
 
-def corpus_option(meaning):
-    return click.option("--corpus", multiple=True, type=click.Path(dir_okay=False), help=meaning)
+def corpus_option(meaning, required=False):
+    return click.option("--corpus", multiple=True, required=required, type=click.Path(dir_okay=False), help=meaning)
 
 
 json_option = click.option(
@@ -291,6 +291,41 @@ def reduce(model, output, **values):
     smaller = shaped(encoder, shape, texts + dataset.passage_texts, vectors, settings.seed)
     smaller.save(output)
     _done(f"encoder: {output}, {shape}, {smaller.model.count_params()} of {encoder.model.count_params()} weights")
+
+
+@cli.command()
+@click.argument("model")
+@settings_options("")
+@corpus_option('text of the new languages, a text a line or .jsonl with {"text", "language"}; may be given again', True)
+@click.option(
+    "--keep", multiple=True, type=click.Path(dir_okay=False), help="such text of languages that are to be cut as before"
+)
+@click.option("--pieces", type=click.IntRange(1), default=8000, show_default=True, help="how many are learned")
+@click.option(
+    "--aligner", help="make the new rows with e5 or another encoder of the new languages [default: from old pieces]"
+)
+@json_option
+@folder_option("folder for the extended encoder")
+def extend(model, corpus, keep, pieces, aligner, json_path, output, **values):
+    """A copy of MODEL with further pieces, for languages that it never saw.
+
+    Of the pieces that are learned from --corpus those that MODEL has, or that text of --keep holds, are left out.
+    """
+    from .files import write_json
+    from .loading import load_aligner, load_keras_encoder
+    from .students.growth import extend as enlarge
+    from .tables import print_extension
+    from .texts import read_corpus
+
+    settings, texts, kept = settings_from(values), read_corpus(corpus), read_corpus(keep)
+    found = load_aligner(aligner)
+    larger, report = enlarge(load_keras_encoder(model), texts, kept, pieces, found, settings.seed)
+    larger.save(output)
+    print_extension(report)
+    if json_path:
+        write_json(json_path, report)
+    before, after = report["rows"]
+    _done(f"encoder: {output}, {after - before} of {report['learned']} learned pieces added to {before}")
 
 
 @cli.command()

@@ -42,6 +42,15 @@ def load_keras_encoder(source):
     return load_muse()
 
 
+def load_aligner(name):
+    """What new pieces are aligned with: `e5`, or any encoder that `load_encoder` loads; None for None."""
+    if name == "e5":
+        from .teachers.e5 import E5Encoder
+
+        return E5Encoder()
+    return None if name is None else load_encoder(name)
+
+
 def require_keras(source):
     """The folder of an encoder that can be trained, None for one that has a name; else `EncoderError`."""
     from .teachers.hub import is_hub

@@ -49,7 +49,7 @@ def lines_of(dataset, languages, corpus=None):
     stands at one place in several languages is taken for translations.
     """
     left = [language for language in dataset.languages if language not in languages]
-    kept = [*_questions(dataset, languages, KEPT), *_passages(dataset), *_corpus(corpus or {})]
+    kept = [*_questions(dataset, languages, KEPT), *_passages(dataset), *corpus_lines(corpus or {})]
     return kept, _questions(dataset, left, LOOKED_AT)
 
 
@@ -63,7 +63,8 @@ def _passages(dataset):
     return [Line(language, text, "passage", number) for number, text in enumerate(dataset.passage_texts)]
 
 
-def _corpus(corpus):
+def corpus_lines(corpus):
+    """`[Line]` of `{language: texts}`; what stands at one place in several languages is taken for translations."""
     return [Line(name, text, "corpus", place) for name, texts in corpus.items() for place, text in enumerate(texts)]
 
 
@@ -84,7 +85,7 @@ def prune(encoder, lines, others, rule, seed=0):
     smaller = with_pieces(encoder, after, old_ids)
     rest, tenth = split_off(lines, seed)
     trial = pruned(before, rule.pieces(before, rest))
-    unseen = _by_language(before, *trial, tenth) | _by_language(before, after, old_ids, others)
+    unseen = by_language(before, *trial, tenth) | by_language(before, after, old_ids, others)
     return smaller, {
         "rows": [len(before), len(after)],
         "bytes": [size(encoder), size(smaller)],
@@ -92,7 +93,7 @@ def prune(encoder, lines, others, rule, seed=0):
         "scripts": list(rule.scripts),
         "seed": seed,
         "left": sorted({line.language for line in others}),
-        "kept": _by_language(before, after, old_ids, lines),
+        "kept": by_language(before, after, old_ids, lines),
         "unseen": dict(sorted(unseen.items())),
     }
 
@@ -110,7 +111,8 @@ def split_off(lines, seed):
     return parts[False], parts[True]
 
 
-def _by_language(before, after, old_ids, lines):
+def by_language(before, after, old_ids, lines):
+    """`{language: figures of segmentation.compare}` of lines."""
     texts = {}
     for line in lines:
         texts.setdefault(line.language, []).append(line.text)

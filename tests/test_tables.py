@@ -6,7 +6,15 @@ from rich.console import Console
 
 from distill.data import Passage
 from distill.evaluation import Evaluation
-from distill.tables import print_bench, print_comparison, print_evaluations, print_hits, print_pruning, print_run
+from distill.tables import (
+    print_bench,
+    print_comparison,
+    print_evaluations,
+    print_extension,
+    print_hits,
+    print_pruning,
+    print_run,
+)
 
 
 @pytest.fixture(autouse=True)
@@ -299,3 +307,37 @@ def test_pruning_says_what_unseen_text_is(pruning, printed):
 def test_pruning_that_keeps_every_language_names_none(pruning, printed):
     print_pruning({**pruning, "left": []})
     assert "not kept" not in printed()
+
+
+@pytest.fixture
+def extension(pruning):
+    return {
+        **pruning,
+        "aligner": "e5",
+        "nearest": {"▁γάτα": [["▁cat", 0.71], ["▁[dog]", 0.2048]]},
+        "new": {"el": segmentation(9, "word", [5.1, 2.25], [0.5, 0.001], 1.0)},
+        "unseen": {"el": segmentation(1, "word", [5, 2.5], [0.5, 0.0025], 1.0)},
+    }
+
+
+def test_an_extension_shows_size_anchors_and_texts_before_and_after(extension, printed):
+    print_extension(extension)
+    out = printed()
+    assert rows(out) == [
+        ["pieces", "128000", "4321"],
+        ["MB (float32)", "278.2", "82.4"],
+        ["▁γάτα", "0.71: ▁cat, 0.20: ▁[dog]"],
+        ["el", "9", "a word", "5.100", "2.250", "50.00", "0.10", "100.00"],
+        ["th", "40", "a character", "0.258", "0.259", "1.23", "1.00", "2.50"],
+        ["el", "1", "a word", "5.000", "2.500", "50.00", "0.25", "100.00"],
+    ]
+    shown = " ".join(out.split())
+    assert "some new pieces and what e5 finds near them" in shown
+    assert "a tenth of all (seed 7), under a vocabulary made of the other nine tenths" in shown
+
+
+def test_an_extension_without_aligner_and_kept_text_has_no_tables_of_them(extension, printed):
+    print_extension({**extension, "aligner": None, "nearest": {}, "kept": {}})
+    out = printed()
+    assert [row[0] for row in rows(out)] == ["pieces", "MB (float32)", "el", "el"]
+    assert "find" not in out and "were kept" not in out

