@@ -65,7 +65,10 @@ def distill(*arguments):
 def show(name, result):
     print(f"{name}: chosen {result['chosen']}, {'within the budget' if not result['excess'] else result['excess']}")
     for row in result["bundles"]:
-        times, worse = result["whole"]["ms"] / row["ms"], [k for k, t in row["mcnemar"].items() if t["significant"]]
+        times, worse = (
+            result["whole"]["ms"] / row["ms"],
+            [k for k, t in row["mcnemar"].items() if t["significant"] and t["b"] < t["a"]],
+        )
         print(
             f"  {row['name']:32} {row['bytes'] / 1e6:5.1f} MB {row['ms']:.3f} ms ({times:.2f} times) "
             f"P@1 {100 * row['p@1']:.1f} lost {row['drop']:.1f} significant {','.join(worse) or 'none'}"

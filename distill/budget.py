@@ -60,4 +60,4 @@ def choose(rows, budget):
         return min(within, key=lambda row: row["bytes"])
     if within:
         return max(within, key=lambda row: (row["p@1"], -row["bytes"]))
-    return min(rows, key=lambda row: max(value / max(limit, 0.1) for value, limit in budget.excess(row).values()))
+    return min(rows, key=lambda row: max(value / (limit or 0.1) for value, limit in budget.excess(row).values()))

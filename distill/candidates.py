@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from .config import CODEBOOKS
 from .students.shape import Shape
 
 # How often a piece has to be used to stay; None keeps all.
@@ -50,10 +51,15 @@ def to_train(order, shapes, sizes, budget, new=False):
     """
     found = {}
     for shape, row in shapes.items():
-        made = [Candidate(name + NEW * new, table, shape, True) for name, table in order]
+        made = [Candidate(name + NEW * new, table, shape, True) for name, table in order if _learns(shape, table)]
         fast = budget.ms is None or row["ms"] <= budget.ms
         found[shape] = next((one for one in made if fast and not _too_large(sizes(one), budget)), None)
     return found
+
+
+def _learns(shape, table):
+    # Codewords are made before training and stay: a static student, which is its table, could hardly learn.
+    return not (SHAPES[shape].static and table in CODEBOOKS)
 
 
 def _too_large(size, budget):

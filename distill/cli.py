@@ -60,9 +60,11 @@ def run(config, name, runs, **values):
     """The whole job: teacher, student, evaluation, bundle, benchmark, report; with a budget a smaller bundle too."""
     from .compress import asked, compress
     from .pipeline import execute, prepare
+    from .texts import read_corpus
 
     settings = settings_from(values, config)
     searched = asked(settings)
+    read_corpus(settings.budget.corpus)
     prepared = prepare(settings, Path(runs) / name if name else _free_folder(runs, settings))
     metrics = execute(prepared)
     from .tables import print_run, print_search
@@ -74,7 +76,9 @@ def run(config, name, runs, **values):
 
 @cli.command()
 @click.argument("folder", metavar="RUN", type=click.Path(file_okay=False))
-@settings_options("data", "student", "export", "budget")
+@settings_options(
+    "data", "student", "export.precision", "export.min_cosine", "export.max_drop", "export.threads", "budget"
+)
 @click.option("--output", type=click.Path(file_okay=False), help="folder of the search [default: RUN/small]")
 def compress(folder, output, **values):
     """A smaller bundle out of RUN's student, within a budget, its loss measured on dev.

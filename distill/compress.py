@@ -9,17 +9,21 @@ from .backend import start
 from .budget import Budget, bytes_of
 from .config import as_dict
 from .data import load_dataset
-from .errors import InputError
+from .errors import ConfigError, InputError
 from .files import read_json, read_jsonl, write_aside, write_json
 from .loading import RUN_FILE, find_artefact, load_keras_encoder, provenance
 from .pipeline import chosen_languages, unseen_languages
-from .progress import task
+from .progress import say, task
 from .report import write_report
 from .texts import read_corpus
 
-FOLDER, TRIALS, RESULT, CHOSEN, WITH = "small", "trials", "search.json", "bundle", "settings.json"
+FOLDER, TRIALS, RESULT, CHOSEN, SETTINGS = "small", "trials", "search.json", "bundle", "settings.json"
 # What may change from one command to the next: the trials stay what they are.
-FREE = {"budget": ("max_size", "max_ms", "shapes"), "export": ("max_drop",)}
+FREE = {
+    "data": ("dataset",),
+    "budget": ("max_size", "max_ms", "shapes", "corpus"),
+    "export": ("max_drop", "table"),
+}
 
 
 def budget_of(settings):
@@ -55,10 +59,15 @@ def compress(folder, settings, output=None):
         settings.data.dataset, settings.data.document_language, settings.data.split_by, settings.seed
     )
     languages, corpus = chosen_languages(dataset, settings), read_corpus(settings.budget.corpus)
-    require_same(output / TRIALS, fingerprint(settings, corpus))
+    require_known("the run", languages, metrics["languages"])
+    require_known("the search", settings.budget.new_languages, languages)
+    if others := sorted(set(corpus) - set(languages)):
+        say(f"no questions in {', '.join(others)}: that text of the corpus counts for pieces, and is learned from")
+    require_same(output / TRIALS, fingerprint(settings, dataset, corpus))
     material = _material(folder, dataset, languages, corpus, settings)
     found = _search(folder, output / TRIALS, material, settings, budget, seconds_an_epoch(rows))
     found |= {"languages": list(languages), "budget": {"bytes": budget.bytes, "ms": budget.ms, "drop": budget.drop}}
+    shutil.rmtree(output / CHOSEN, ignore_errors=True)
     if found["chosen"]:
         _ship(output / TRIALS / f"{found['chosen']}-bundle" / "bundle", output / CHOSEN)
     write_json(output / RESULT, found)
@@ -74,8 +83,8 @@ def _material(folder, dataset, languages, corpus, settings):
 
     keras.utils.set_random_seed(settings.seed)
     student, teacher = load_keras_encoder(folder), load_keras_encoder(folder / "teacher")
-    asked = sum(len(dataset.select(language, "train")) for language in languages)
-    texts = asked + len(dataset.passages) + sum(map(len, corpus.values()))
+    questions = sum(len(dataset.select(language, "train")) for language in languages)
+    texts = questions + len(dataset.passages) + sum(map(len, corpus.values()))
     with task("encode the corpus and the documents", texts) as advance:
         budget, language = settings.budget, settings.teacher.language
         new = budget.new_languages or unseen_languages(settings.teacher.base, languages)
@@ -88,7 +97,22 @@ def _search(folder, output, material, settings, budget, seconds):
 
     notes = {**provenance(settings), "source": folder.resolve().name, "languages": list(material.languages)}
     trials, epochs = Trials(material, settings, notes), settings.student.epochs
-    return Search(output, trials, budget, find_artefact(folder), settings.budget.shapes, epochs, seconds).run()
+    shapes = possible(settings.budget.shapes, material.student.model)
+    return Search(output, trials, budget, find_artefact(folder), shapes, epochs, seconds).run()
+
+
+def possible(names, model):
+    """Those of the shapes that the student can be cut to; the others are said."""
+    from .candidates import SHAPES
+
+    found = []
+    for name in names:
+        try:
+            SHAPES[name].check(model)
+            found.append(name)
+        except ConfigError as error:
+            say(f"{name}: left out: {error}")
+    return found
 
 
 def finished(folder):
@@ -99,18 +123,29 @@ def finished(folder):
     return read_json(path)
 
 
-def fingerprint(settings, corpus):
-    """What the trials depend on, as plain values."""
-    values = {section: value for section, value in as_dict(settings).items()}
+def require_known(what, names, known):
+    """Raise `InputError` for languages that are not among those known."""
+    if other := [name for name in names if name not in known]:
+        raise InputError(f"{what} has no {', '.join(other)}; it has {', '.join(known)}")
+
+
+def fingerprint(settings, dataset, corpus):
+    """What the trials depend on, as plain values: settings, and hashes of the texts whatever their files are called."""
+    values = as_dict(settings)
     for section, names in FREE.items():
         values[section] = {key: value for key, value in values[section].items() if key not in names}
-    text = json.dumps(corpus, ensure_ascii=False, sort_keys=True).encode("utf-8", "surrogatepass")
-    return {**values, "corpus": hashlib.sha256(text).hexdigest()}
+    asked = {name: {id: q.text for id, q in questions.items()} for name, questions in dataset.questions.items()}
+    return {**values, "texts": _hash([dataset.passage_texts, asked, dataset.splits]), "corpus": _hash(corpus)}
+
+
+def _hash(value):
+    text = json.dumps(value, ensure_ascii=False, sort_keys=True).encode("utf-8", "surrogatepass")
+    return hashlib.sha256(text).hexdigest()
 
 
 def require_same(folder, values):
     """Write what the trials in `folder` depend on; where it is there and another, raise `InputError`."""
-    path = folder / WITH
+    path = folder / SETTINGS
     if not path.is_file():
         folder.mkdir(parents=True, exist_ok=True)
         write_json(path, values)
@@ -128,7 +163,6 @@ def seconds_an_epoch(rows):
 
 
 def _ship(bundle, folder):
-    shutil.rmtree(folder, ignore_errors=True)
     with write_aside(folder) as aside:
         shutil.copytree(bundle, aside)
 

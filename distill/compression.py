@@ -1,8 +1,11 @@
 """A smaller student out of a student: other pieces, another shape, and stage 2 again."""
 
+from functools import cached_property
+
 from .candidates import NEW, VOCABULARIES
 from .encoder import KerasEncoder
 from .evaluation import encode_units
+from .progress import task
 from .students.extension import extended, mean_rows, trained_pieces, with_rows
 from .students.pruning import Rule, lines_of
 from .students.segmentation import unknown_share
@@ -44,15 +47,19 @@ class Material:
     def vocabulary(self, name):
         """The student with the pieces of `candidates.VOCABULARIES`, with or without those for new languages."""
         least = VOCABULARIES[name.removesuffix(NEW)]
-        encoder = self.larger() if name.endswith(NEW) else self.student
+        encoder = self.larger if name.endswith(NEW) else self.student
         if least is None:
             return encoder
         return pruned_encoder(encoder, Rule(least).pieces(encoder.tokenizer, self.counted))
 
+    @cached_property
     def larger(self):
         """The student with pieces for the new languages, their rows the means of what they replace."""
         before = self.student.tokenizer
-        learned = trained_pieces([line.text for line in self.counted if line.language in self.new], self.pieces, before)
+        with task("learn pieces for new languages", 1) as advance:
+            texts = [line.text for line in self.counted if line.language in self.new]
+            learned = trained_pieces(texts, self.pieces, before)
+            advance()
         kept = [line.text for line in self.counted if line.language not in self.new]
         after, _ = extended(before, learned, kept)
         return with_rows(self.student, after, mean_rows(self.student, after))

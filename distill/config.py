@@ -20,8 +20,8 @@ TABLES = ("uint8", "int8-row", "int4", "pq4", "pq8", "float32")
 # Tables whose codewords are made before training and stay.
 CODEBOOKS = ("pq4", "pq8")
 NOUNS = {str: "a text", int: "a whole number", float: "a number", bool: "true or false", tuple: "a list of names"}
-SHAPES = ("full", "small", "static", "tiny")
-PARTS = {"objectives": OBJECTIVES, "units": ("document", "passage"), "shapes": SHAPES}
+SHAPE_NAMES = ("full", "small", "static", "tiny")
+PARTS = {"objectives": OBJECTIVES, "units": ("document", "passage"), "shapes": SHAPE_NAMES}
 
 
 def _setting(default, flag, help, options=None, low=None, high=float("inf")):
@@ -127,7 +127,7 @@ class BudgetSettings:
 
     max_size: str = _setting("", "--max-size", "of the bundle on disk, such as 10MB")
     max_ms: float = _setting(0.0, "--max-ms", "median ms a query, tokenize + encode (0: no limit)", low=0.0)
-    shapes: tuple = _setting(SHAPES, "--shapes", "shapes to train")
+    shapes: tuple = _setting(SHAPE_NAMES, "--shapes", "shapes to train")
     new_languages: tuple = _setting((), "--new-languages", "that get new pieces [default: those muse never saw]")
     new_pieces: int = _setting(12_000, "--new-pieces", "to learn for these, at most (0: none)", low=0)
     corpus: tuple = _setting((), "--corpus", "files of text in the languages: its pieces stay, and it is learned from")
@@ -149,16 +149,16 @@ class Settings:
         """Raise `ConfigError` on the first value that is not allowed; returns the settings."""
         for path, section, item in walk(self):
             _check_value(path, getattr(section, item.name), item)
-        lengths_of(self.student.nested)
-        lengths_of(self.shape.orders)
+        numbers_of(self.student.nested, "student.nested")
+        numbers_of(self.shape.orders, "shape.orders")
         _check_quantised(self.student, self.export)
         return self
 
 
-def lengths_of(names):
-    """Whole numbers above zero, as a tuple, of their texts. Raises `ConfigError`."""
-    if not all(name.isdigit() and int(name) > 0 for name in names):
-        raise ConfigError(f"expected whole numbers such as 64,128,256, got {','.join(names)}")
+def numbers_of(names, setting):
+    """Distinct whole numbers above zero, as a tuple, of their texts. Raises `ConfigError`."""
+    if not all(name.isdecimal() and int(name) > 0 for name in names) or len(set(names)) < len(names):
+        raise ConfigError(f"{setting}: expected different whole numbers such as 64,128,256, got {','.join(names)}")
     return tuple(int(name) for name in names)
 
 

@@ -2,6 +2,8 @@
 
 from keras import ops
 
+from .students.ngram import unit
+
 
 def cosine_distance(a, b):
     """1 - cos(a, b) over the last axis of unit rows, in [0, 2]."""
@@ -30,11 +32,6 @@ def nested(distance, prefixes):
         return sum(found, start=distance(a, b)) / (len(found) + 1)
 
     return mean
-
-
-def unit(x):
-    """Vectors of the last axis at unit length; zeros stay."""
-    return x / ops.sqrt(ops.maximum(ops.sum(x * x, axis=-1, keepdims=True), 1e-12))
 
 
 def triplet_loss(anchor, positive, negatives, margin=0.3, distance=cosine_distance):

@@ -86,7 +86,10 @@ class Search:
     def verdict(self, rows):
         """The bundles with their times, which of them no other beats, and the one to ship."""
         spent = self.trials.timed({WHOLE: self.whole} | {row["name"]: self.bundle(row["name"]) for row in rows})
-        rows = [{**row, "ms": spent[row["name"]]} for row in rows]
+        for row in rows:
+            for reason in row["refused"]:
+                say(f"{row['name']}: the bundle is not its student and is left out: {reason}")
+        rows = [{**row, "ms": spent[row["name"]]} for row in rows if not row["refused"]]
         chosen = choose(rows, self.budget) if rows else None
         return {
             "whole": {"bytes": size_of(self.whole), "ms": spent[WHOLE]},

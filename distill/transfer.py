@@ -7,7 +7,7 @@ import numpy as np
 from keras import ops
 
 from .batching import pack
-from .config import lengths_of
+from .config import numbers_of
 from .encoder import KerasEncoder
 from .errors import EncoderError
 from .losses import DISTANCES, nested, transfer_loss
@@ -87,6 +87,14 @@ def labelled(corpus, encoder, progress=None):
     return Lines(texts, encoder.encode(texts, "question", progress))
 
 
+def line_targets(lines, start):
+    """The vectors of `Lines` on the student's axes, where they are not on these already. Raises `EncoderError`."""
+    size, space = lines.vectors.shape[1], start.model.space or start.dimension
+    if size not in (space, start.dimension):
+        raise EncoderError(f"the labels have {size} dimensions, expected {space}; take them from the teacher's space")
+    return on_axes(lines.vectors, axes_of(start.model)) if size == space else lines.vectors
+
+
 def axes_of(model):
     """The kernel of a student's projection, `(space, d)`, None where it has none."""
     return np.asarray(model.get_layer("projection").kernel) if model.space else None
@@ -124,7 +132,7 @@ class TransferStage:
         self.used = UsedRows(start.model, questions + documents + more + dev.tokens)
         self.questions, self.documents = self.used.ids(questions), self.used.ids(documents)
         self.lines = self.used.ids(more)
-        self.line_targets = on_axes(lines.vectors, axes_of(start.model)) if lines else None
+        self.line_targets = line_targets(lines, start) if lines else None
         self.lengths = np.array([len(ids) for ids in documents])
         self.dev = partial(dev.score, self.used)
         self.trainer = Trainer(
@@ -178,7 +186,7 @@ class TransferStage:
 
 def batch_loss(vectors, x, settings):
     """Equation 2 over a batch; an objective that was not chosen is not computed."""
-    distance, found = nested(DISTANCES[settings.distance], lengths_of(settings.nested)), {}
+    distance, found = nested(DISTANCES[settings.distance], numbers_of(settings.nested, "student.nested")), {}
     questions = vectors[: ops.shape(x["teacher_answers"])[0]]
     if "qq" in settings.objectives:
         found["qq"] = distance(x["teacher_question"], vectors[: ops.shape(x["teacher_question"])[0]])

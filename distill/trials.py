@@ -1,5 +1,6 @@
 """The trials of a search: each makes one row, and what is to be kept of it in a folder."""
 
+import shutil
 from dataclasses import replace
 from functools import cache
 
@@ -11,6 +12,7 @@ from .export.artefact import export_artefact, write_artefact
 from .export.benchmark import bench, select_questions, steps
 from .export.codecs import stored_bytes
 from .export.form import Form, Precision
+from .export.gate import size as gate_size
 from .export.process import Spec
 from .export.rounding import rounded
 from .export.runtime import load_artefact, size_of
@@ -42,6 +44,7 @@ class Trials:
         """What a shape needs beside table and tokenizer, in bytes and dense weights, and its ms; it is not trained."""
         vocabulary, table = SMALLEST
         start = self.material.start(self.vocabulary(vocabulary), SHAPES[shape], self.settings.seed)
+        shutil.rmtree(folder / BUNDLE, ignore_errors=True)  # of a trial that was broken off
         write_artefact(start, folder / BUNDLE, _form(self.settings, table), shape)
         width = start.model.get_layer(TABLE).output_dim
         other = size_of(folder / BUNDLE) - table_bytes(start.tokenizer, width, table)
@@ -55,16 +58,19 @@ class Trials:
 
     def bundle(self, candidate, folder):
         """The candidate trained, if it is to be, exported to `folder`, and the bundle measured."""
+        shutil.rmtree(folder / BUNDLE, ignore_errors=True)  # of a trial that was broken off
         encoder = self._encoder(candidate, folder)
         form = _form(self.settings, candidate.table)
         data, languages = self.material.dataset, self.material.languages
-        with task(f"export {candidate.name}", None) as advance:
-            export_artefact(
-                encoder, folder / BUNDLE, data, languages, self.settings.export, form, self.notes, progress=advance
+        # How much P@1 is lost is measured against the uncompressed student.
+        settings = replace(self.settings.export, max_drop=100.0)
+        with task(f"export {candidate.name}", gate_size(data, languages)) as advance:
+            card = export_artefact(
+                encoder, folder / BUNDLE, data, languages, settings, form, self.notes, force=True, progress=advance
             )
         found = self._evaluated(candidate.name, load_artefact(folder / BUNDLE, self.settings.export.threads))
         row = {**_described(candidate, encoder), **self._scores(found), "bytes": size_of(folder / BUNDLE)}
-        return {**row, "mcnemar": compare(self.student.ranks[UNIT], found.ranks[UNIT])}
+        return {**row, "mcnemar": compare(self.student.ranks[UNIT], found.ranks[UNIT]), "refused": card["refused"]}
 
     def left(self, vocabulary):
         """`{language: [before, after]}`, the `<unk>` share of the languages that a vocabulary leaves out."""

@@ -15,7 +15,7 @@ from .form import Precision
 
 
 def convert(model, precision=None, length=None, lengths=(), sliced=None):
-    """The flatbuffer, bytes, of an `NGramEncoder`; int32 ids `(1, t)` in, float32 `(1, d)` out.
+    """The flatbuffer, bytes, of a student; int32 ids `(1, t)` in, float32 `(1, d)` out.
 
     `length` and `sliced` are `edge.edge_model`'s, sliced by default where t is not fixed; `lengths` makes a
     signature `encode_<t>` of each, sharing the weights.

@@ -11,6 +11,9 @@ from .refit import refitted
 from .statics import static_from
 from .thin import shallow, thinned, with_head, with_orders
 
+# Texts that are refitted on, at most about so many.
+SAMPLE = 4096
+
 
 @dataclass(frozen=True)
 class Shape:
@@ -37,14 +40,21 @@ class Shape:
 
     def check(self, model):
         """The shape itself. Raises `ConfigError` for what is no cut of the `model`."""
+        if self.whole:
+            return self
         if type(model) is not NGramEncoder:
             raise ConfigError("only an n-gram encoder can be cut; this one is a static student already")
-        for name, most in limits(model).items():
-            if getattr(self, name) > most and not (self.static and name in ("hidden", "channels")):
+        self._check_static()
+        for name, most in limits(model, self.static).items():
+            if getattr(self, name) > most:
                 raise ConfigError(f"{name}: the encoder has {most}, expected no more, got {getattr(self, name)}")
         if missing := set(self.orders) - set(model.orders):
             raise ConfigError(f"orders: the encoder has {_list(model.orders)}, not {_list(sorted(missing))}")
         return self
+
+    def _check_static(self):
+        if self.static and (self.inner or self.convolutions or (self.orders and not self.channels)):
+            raise ConfigError("a static student has rank, hidden, dimension, channels and with these orders")
 
     @property
     def whole(self):
@@ -65,8 +75,10 @@ def _list(values):
     return ",".join(map(str, values))
 
 
-def limits(model):
-    """The most of each size that a student made of this `NGramEncoder` can have."""
+def limits(model, static=False):
+    """The most of each size that a student made of this `NGramEncoder` can have; what is missing has no limit."""
+    if static:
+        return {"rank": model.space or model.dimension, "dimension": model.dimension}
     inner = model.get_layer("head").inner
     sizes = {"channels": model.channels, "convolutions": model.convolutions, "hidden": model.hidden, "inner": inner}
     return {"rank": model.rank or model.width, **sizes, "dimension": model.dimension}
@@ -84,7 +96,6 @@ def shaped(encoder, shape, texts, vectors, seed=0, whole=None):
         return encoder
     rows = encoder.tokenizer.encode(list(texts))
     if shape.static:
-        order = max(shape.orders or encoder.model.orders)
         order, sizes = max(shape.orders or encoder.model.orders), (shape.rank or 256, shape.hidden or 256)
         model = static_from(whole or encoder, encoder.tokenizer, rows, *sizes, shape.channels, order, seed)
     else:
@@ -101,5 +112,5 @@ def cut(model, shape, rows):
     smaller = thinned(smaller, shape.channels or model.channels)
     smaller = shallow(smaller) if shape.convolutions == 1 else smaller
     if smaller is not model:
-        smaller = refitted(smaller, model, rows)
+        smaller = refitted(smaller, model, rows[:: max(1, len(rows) // SAMPLE)])
     return with_head(smaller, shape.hidden or model.hidden, shape.inner or limits(model)["inner"])

@@ -1,6 +1,6 @@
 from distill.budget import Budget
 from distill.candidates import SHAPES, TABLES, VOCABULARIES, Candidate, cheap, cost, ranked, to_train
-from distill.config import SHAPES as NAMES
+from distill.config import SHAPE_NAMES
 from distill.config import TABLES as ALL_TABLES
 from distill.students.ngram import NGramEncoder
 from distill.students.shape import Shape
@@ -27,7 +27,7 @@ def test_every_shape_is_a_cut_of_the_base():
     sizes = {"vocabulary": 10}
     assert all(shape.check(NGramEncoder(**sizes)) for shape in SHAPES.values())
     assert SHAPES["full"] == Shape()
-    assert tuple(SHAPES) == NAMES
+    assert tuple(SHAPES) == SHAPE_NAMES
 
 
 def test_names_say_what_a_candidate_is():
@@ -55,6 +55,11 @@ def test_a_shape_that_is_too_slow_or_too_large_is_left_out():
     assert to_train(ORDER, SHAPE_ROWS, size, Budget(ms=2.0))["full"] is None
     found = to_train(ORDER, SHAPE_ROWS, size, Budget(bytes=30))
     assert found == {"full": None, "small": Candidate("used", "pq8", "small", True)}
+
+
+def test_a_static_student_has_a_table_that_learns():
+    found = to_train(ORDER[1:][::-1], {"static": {"ms": 1.0}}, lambda one: 0, Budget())
+    assert found["static"].table == "int4"
 
 
 def test_pieces_for_new_languages_are_in_what_is_trained():

@@ -1048,7 +1048,7 @@ def test_reduce_writes_an_encoder_of_the_shape_that_transfer_trains(distill, dat
     [
         ([], "nothing to reduce; give a size, such as --channels 128 or --static"),
         (["--channels", 10**6], "channels: the encoder has"),
-        (["--orders", "2,x"], "expected whole numbers such as 64,128,256, got 2,x"),
+        (["--orders", "2,x"], "expected different whole numbers such as 64,128,256, got 2,x"),
         (["--orders", "9"], "orders: the encoder has"),
         (["--convolutions", "3"], "expected a number from 0 to 2"),
     ],
