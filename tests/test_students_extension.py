@@ -223,9 +223,10 @@ def test_an_extension_by_nothing_is_refused(pieces, keep):
 
 
 def test_texts_that_are_cut_otherwise_are_named():
-    base = made(*((sign, -9) for sign in "abc"))
+    base = made(*((sign, -9) for sign in "abc"), ("bc", -8))
     after, _ = extended(base, [("ab", -2)])
-    assert cut_otherwise(base, after, ["ba", "cab", "", "abba", "acb"]) == [1, 3]
+    assert cut(base, ["abc"]) == [["a", "bc"]] and cut(after, ["abc"]) == [["ab", "c"]]
+    assert cut_otherwise(base, after, ["ba", "cab", "", "abc", "acb"]) == [1, 3]
 
 
 def test_extending_twice_keeps_the_first_ones(base, questions):
