@@ -28,6 +28,10 @@ def folder_option(meaning):
     return click.option("--output", required=True, type=click.Path(file_okay=False), callback=_writable, help=meaning)
 
 
+def corpus_option(meaning, required=False):
+    return click.option("--corpus", multiple=True, required=required, type=click.Path(dir_okay=False), help=meaning)
+
+
 json_option = click.option(
     "--json", "json_path", type=click.Path(dir_okay=False), callback=_writable, help="also write the figures here"
 )
@@ -48,20 +52,47 @@ def cli():
 
 
 @cli.command()
-@settings_options("", "data", "teacher", "student", "export")
+@settings_options("", "data", "teacher", "student", "shape", "export", "budget")
 @click.option("--config", type=click.Path(dir_okay=False), help="repeat a run's config.toml; flags given here win")
 @click.option("--name", help="of the run's folder [default: data set and teacher's language]")
 @click.option("--runs", type=click.Path(file_okay=False), default="runs", show_default=True, help="where runs are kept")
 def run(config, name, runs, **values):
-    """The whole job: teacher, student, evaluation, bundle, benchmark, report."""
+    """The whole job: teacher, student, evaluation, bundle, benchmark, report; with a budget a smaller bundle too."""
+    from .compress import asked, compress
     from .pipeline import execute, prepare
+    from .texts import read_corpus
 
     settings = settings_from(values, config)
+    searched = asked(settings)
+    read_corpus(settings.budget.corpus)
     prepared = prepare(settings, Path(runs) / name if name else _free_folder(runs, settings))
     metrics = execute(prepared)
-    from .tables import print_run
+    from .tables import print_run, print_search
 
     print_run(metrics, prepared.folder)
+    if searched:
+        print_search(compress(prepared.folder, settings), prepared.folder)
+
+
+@cli.command()
+@click.argument("folder", metavar="RUN", type=click.Path(file_okay=False))
+@settings_options(
+    "data", "student", "export.precision", "export.min_cosine", "export.max_drop", "export.threads", "budget"
+)
+@click.option("--output", type=click.Path(file_okay=False), help="folder of the search [default: RUN/small]")
+def compress(folder, output, **values):
+    """A smaller bundle out of RUN's student, within a budget, its loss measured on dev.
+
+    Vocabularies and table formats are tried first, without training; then students of other shapes are trained with
+    stage 2. RUN/small keeps every trial, and the same command goes on where it was broken off; RUN/small/bundle is the
+    one that was chosen, and RUN/report.html shows all.
+    """
+    from .compress import compress as search
+    from .compress import settings_of
+    from .tables import print_search
+
+    found = search(folder, settings_from(values, settings_of(folder)), output)
+    print_search(found, Path(folder), output)
 
 
 def _free_folder(runs, settings):
@@ -88,21 +119,44 @@ def teach(output, **values):
 
 
 @cli.command()
-@settings_options("", "data", "student")
+@settings_options("", "data", "student", "export.precision", "export.table")
 @click.option("--teacher", "teacher_path", required=True, help=ENCODER_HELP)
 @click.option("--teacher-language", default="en", show_default=True, help="the language the teacher is asked in")
 @click.option("--start", "start_path", help="the encoder the student starts from [default: the teacher]")
+@corpus_option("more text, learned from as --labels gives it; a text a line or .jsonl")
+@click.option("--labels", help="the encoder, of the teacher's space, whose vectors of --corpus are learned")
 @folder_option("folder for the student")
-def transfer(teacher_path, teacher_language, start_path, output, **values):
-    """Stage 2 alone: train a student towards a fixed teacher and save it."""
-    from .loading import load_encoder, load_keras_encoder
+def transfer(teacher_path, teacher_language, start_path, corpus, labels, output, **values):
+    """Stage 2 alone: train a student towards a fixed teacher and save it.
 
-    settings = settings_from(values)
+    It is saved in float32; --precision and --table say what its quantised epochs round weights to.
+    """
+    from .export.form import Precision
+    from .loading import load_encoder, load_keras_encoder
+    from .texts import read_corpus
+
+    if bool(corpus) != bool(labels):
+        raise InputError("--corpus and --labels belong together; give both or none")
+    settings, texts = settings_from(values), read_corpus(corpus)
+    precision = Precision(settings.export.precision, settings.export.table)
     dataset, languages = _data(settings, [teacher_language])
     teacher, first = load_encoder(teacher_path), load_keras_encoder(start_path or teacher_path)
+    from .transfer import labelled
     from .transfer import transfer as train
 
-    train(teacher, first, dataset, teacher_language, languages, settings.student, settings.seed).save(output)
+    lines = labelled(texts, load_encoder(labels)) if labels else None
+    student = train(
+        teacher,
+        first,
+        dataset,
+        teacher_language,
+        languages,
+        settings.student,
+        settings.seed,
+        precision=precision,
+        lines=lines,
+    )
+    student.save(output)
     _done(f"student: {output}")
 
 
@@ -183,12 +237,7 @@ def _evaluations(models, values, split, units):
 @cli.command()
 @click.argument("model")
 @settings_options("", "data")
-@click.option(
-    "--corpus",
-    multiple=True,
-    type=click.Path(dir_okay=False),
-    help='more text to keep, a text a line or .jsonl with {"text", "language"}; may be given again',
-)
+@corpus_option('more text to keep, a text a line or .jsonl with {"text", "language"}; may be given again')
 @click.option("--scripts", default="", help="keep all pieces of these Unicode scripts too, such as Latin,Thai")
 @click.option("--least", type=click.IntRange(1), default=1, show_default=True, help="uses that a piece needs to stay")
 @json_option
@@ -224,14 +273,34 @@ def prune(model, corpus, scripts, least, json_path, output, **values):
 
 @cli.command()
 @click.argument("model")
+@settings_options("", "data", "shape")
+@folder_option("folder for the reduced encoder")
+def reduce(model, output, **values):
+    """A copy of MODEL in another shape: sliced, factorised and refitted on the data set, not yet trained.
+
+    Train it with distill transfer --start.
+    """
+    from .loading import load_keras_encoder
+    from .students.shape import Shape, shaped
+
+    settings = settings_from(values)
+    shape = Shape.of(settings.shape)
+    if shape.whole:
+        raise InputError("nothing to reduce; give a size, such as --channels 128 or --static")
+    dataset, languages = _data(settings)
+    encoder = load_keras_encoder(model)
+    shape.check(encoder.model)
+    texts = [question.text for language in languages for question in dataset.select(language, "train")]
+    vectors = encoder.encode(dataset.passage_texts, "document")
+    smaller = shaped(encoder, shape, texts + dataset.passage_texts, vectors, settings.seed)
+    smaller.save(output)
+    _done(f"encoder: {output}, {shape}, {smaller.model.count_params()} of {encoder.model.count_params()} weights")
+
+
+@cli.command()
+@click.argument("model")
 @settings_options("")
-@click.option(
-    "--corpus",
-    multiple=True,
-    required=True,
-    type=click.Path(dir_okay=False),
-    help='text of the new languages, a text a line or .jsonl with {"text", "language"}; may be given again',
-)
+@corpus_option('text of the new languages, a text a line or .jsonl with {"text", "language"}; may be given again', True)
 @click.option(
     "--keep", multiple=True, type=click.Path(dir_okay=False), help="such text of languages that are to be cut as before"
 )

@@ -16,9 +16,12 @@ SPLITS = ("train", "dev", "test")
 UNITS = ("document", "passage", "maxp")
 FORMATS = ("bundle", "string", "mediapipe", "mediapipe-zip", "onnx")
 DENSE = ("int8", "float32")
-TABLES = ("uint8", "int8-row", "int4", "float32")
+TABLES = ("uint8", "int8-row", "int4", "pq4", "pq8", "float32")
+# Tables whose codewords are made before training and stay.
+CODEBOOKS = ("pq4", "pq8")
 NOUNS = {str: "a text", int: "a whole number", float: "a number", bool: "true or false", tuple: "a list of names"}
-PARTS = {"objectives": OBJECTIVES, "units": ("document", "passage")}
+SHAPE_NAMES = ("full", "small", "static", "tiny")
+PARTS = {"objectives": OBJECTIVES, "units": ("document", "passage"), "shapes": SHAPE_NAMES}
 
 
 def _setting(default, flag, help, options=None, low=None, high=float("inf")):
@@ -70,6 +73,9 @@ class StudentSettings:
     )
     batch_size: int = _setting(32, "--student-batch-size", "questions a step", low=1)
     epochs: int = _setting(10, "--epochs", "at most", low=0)
+    quantised_epochs: int = _setting(
+        0, "--quantised-epochs", "of the epochs, the last ones with weights rounded as in the bundle", low=0
+    )
     patience: int = _setting(4, "--student-patience", "evaluations without a better dev score before it stops", low=1)
     evaluate_every: int = _setting(0, "--evaluate-every", "steps between evaluations (0: once an epoch)", low=0)
     units: tuple = _setting(("document", "passage"), "--student-units", "what Equation 2 calls a document, one or both")
@@ -78,6 +84,10 @@ class StudentSettings:
         2048, "--document-tokens", "tokens of documents that dd encodes a step (0: all)", low=0
     )
     train_table: bool = _setting(True, "--student-table/--no-student-table", "train the embedding table too")
+    nested: tuple = _setting((), "--nested", "prefixes of the vectors that shall serve too, such as 64,128,256")
+    lines_a_step: int = _setting(
+        64, "--lines-a-step", "lines of a corpus a step, labelled by the encoder that is compressed", low=0
+    )
 
 
 @dataclass
@@ -89,12 +99,38 @@ class ExportSettings:
     min_cosine: float = _setting(
         0.0,
         "--min-cosine",
-        "least cosine to the student's vectors (0: .995, with an int4 table .9)",
+        "least cosine to the student's vectors (0: .995, int4 .9, pq4 .8, pq8 .5)",
         low=-1.0,
         high=1.0,
     )
     max_drop: float = _setting(1.0, "--max-drop", "points of mean P@1 it may lose", low=0.0, high=100.0)
     threads: int = _setting(1, "--threads", "threads of one inference in the gate and the benchmark", low=1, high=1024)
+
+
+@dataclass
+class ShapeSettings:
+    """The student's shape, cut out of the teacher; 0 or empty: as the teacher's."""
+
+    static: bool = _setting(False, "--static/--no-static", "no convolutions: a sum of piece vectors, the fastest")
+    rank: int = _setting(0, "--rank", "numbers a row of the table, with a product back to its width", low=0)
+    channels: int = _setting(0, "--channels", "of each n-gram branch", low=0)
+    orders: tuple = _setting((), "--orders", "n-gram orders, such as 2,3")
+    convolutions: int = _setting(0, "--convolutions", "of each branch, 1 or 2", low=0, high=2)
+    hidden: int = _setting(0, "--hidden", "units of the last network's first layers", low=0)
+    inner: int = _setting(0, "--inner", "units of its third layer", low=0)
+    dimension: int = _setting(0, "--dimension", "of the vectors, on axes of the teacher's space", low=0)
+
+
+@dataclass
+class BudgetSettings:
+    """What a compressed bundle may cost; without a limit on size or time nothing is searched."""
+
+    max_size: str = _setting("", "--max-size", "of the bundle on disk, such as 10MB")
+    max_ms: float = _setting(0.0, "--max-ms", "median ms a query, tokenize + encode (0: no limit)", low=0.0)
+    shapes: tuple = _setting(SHAPE_NAMES, "--shapes", "shapes to train")
+    new_languages: tuple = _setting((), "--new-languages", "that get new pieces [default: those muse never saw]")
+    new_pieces: int = _setting(12_000, "--new-pieces", "to learn for these, at most (0: none)", low=0)
+    corpus: tuple = _setting((), "--corpus", "files of text in the languages: its pieces stay, and it is learned from")
 
 
 @dataclass
@@ -105,13 +141,25 @@ class Settings:
     data: DataSettings = field(default_factory=DataSettings)
     teacher: TeacherSettings = field(default_factory=TeacherSettings)
     student: StudentSettings = field(default_factory=StudentSettings)
+    shape: ShapeSettings = field(default_factory=ShapeSettings)
     export: ExportSettings = field(default_factory=ExportSettings)
+    budget: BudgetSettings = field(default_factory=BudgetSettings)
 
     def check(self):
         """Raise `ConfigError` on the first value that is not allowed; returns the settings."""
         for path, section, item in walk(self):
             _check_value(path, getattr(section, item.name), item)
+        numbers_of(self.student.nested, "student.nested")
+        numbers_of(self.shape.orders, "shape.orders")
+        _check_quantised(self.student, self.export)
         return self
+
+
+def numbers_of(names, setting):
+    """Distinct whole numbers above zero, as a tuple, of their texts. Raises `ConfigError`."""
+    if not all(name.isdecimal() and int(name) > 0 for name in names) or len(set(names)) < len(names):
+        raise ConfigError(f"{setting}: expected different whole numbers such as 64,128,256, got {','.join(names)}")
+    return tuple(int(name) for name in names)
 
 
 def walk(settings, prefix=""):
@@ -137,6 +185,17 @@ def _check_value(name, value, item):
     allowed = PARTS.get(item.name)
     if allowed and (not value or set(value) - set(allowed) or len(set(value)) < len(value)):
         raise ConfigError(f"{name}: expected some of {', '.join(allowed)}, each once, got {', '.join(value) or 'none'}")
+
+
+def _check_quantised(student, export):
+    name, quantised, epochs = "student.quantised_epochs", student.quantised_epochs, student.epochs
+    if quantised > epochs:
+        raise ConfigError(f"{name}: expected at most student.epochs, which is {epochs}, got {quantised}")
+    if quantised and export.precision == "float32" and export.table in ("float32", *CODEBOOKS):
+        raise ConfigError(
+            f"{name}: nothing is rounded in {export.precision} with a table in {export.table}; "
+            "give 0, or another export.precision or export.table"
+        )
 
 
 def load_settings(path):

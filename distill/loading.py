@@ -34,7 +34,7 @@ def load_keras_encoder(source):
     folder = require_keras(source)
     start()
     if folder:
-        from .students import ngram  # noqa: F401  registers the layers
+        from .students import ngram, static  # noqa: F401  registers the layers
 
         return KerasEncoder.load(folder)
     from .teachers.muse import load_muse

@@ -2,6 +2,8 @@
 
 from keras import ops
 
+from .students.ngram import unit
+
 
 def cosine_distance(a, b):
     """1 - cos(a, b) over the last axis of unit rows, in [0, 2]."""
@@ -14,6 +16,22 @@ def squared_l2(a, b):
 
 
 DISTANCES = {"squared_l2": squared_l2, "cosine": cosine_distance}
+
+
+def nested(distance, prefixes):
+    """A distance as its mean over the first k numbers of both, at unit length, for k of `prefixes`, and over all.
+
+    Kusupati et al. (2022), Matryoshka representation learning, Equation 1 with equal weights; without prefixes the
+    distance itself.
+    """
+    if not prefixes:
+        return distance
+
+    def mean(a, b):
+        found = [distance(unit(a[..., :k]), unit(b[..., :k])) for k in prefixes]
+        return sum(found, start=distance(a, b)) / (len(found) + 1)
+
+    return mean
 
 
 def triplet_loss(anchor, positive, negatives, margin=0.3, distance=cosine_distance):

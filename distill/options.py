@@ -6,11 +6,11 @@ from .config import Settings, load_settings, walk
 
 
 def settings_options(*sections):
-    """A decorator that adds the flags of the named sections; "" is the top."""
+    """A decorator that adds the flags of the named sections, "" is the top, or of single settings by their names."""
 
     def decorate(command):
         for name, _, item in reversed(list(walk(Settings()))):
-            if (name.rpartition(".")[0]) in sections:
+            if name in sections or name.rpartition(".")[0] in sections:
                 command = _option(name, item)(command)
         return command
 
@@ -22,7 +22,7 @@ def _option(name, item):
     shown = ",".join(default) if isinstance(default, tuple) else default
     text = meta["help"] + (f" [default: {shown}]" if shown not in ("", None) and not isinstance(default, bool) else "")
     kind = click.Choice(meta["options"]) if meta["options"] else (str if item.type is tuple else item.type)
-    return click.option(meta["flag"], _parameter(name), type=kind, default=None, help=text)
+    return click.option(meta["flag"], _parameter(name), type=kind, default=None, multiple=item.type is tuple, help=text)
 
 
 def _parameter(name):
@@ -34,8 +34,10 @@ def settings_from(values, config=None):
     settings = load_settings(config) if config else Settings()
     for name, section, item in walk(settings):
         value = values.pop(_parameter(name), None)
+        if item.type is tuple and value is not None:
+            value = split_names(",".join(value)) if value else None
         if value is not None:
-            setattr(section, item.name, split_names(value) if item.type is tuple else value)
+            setattr(section, item.name, value)
     return settings.check()
 
 

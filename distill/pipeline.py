@@ -96,6 +96,8 @@ def execute(run):
     start()
     import keras
 
+    from .export.form import Precision
+    from .students.shape import Shape
     from .teaching import teach
     from .transfer import transfer
 
@@ -113,6 +115,7 @@ def execute(run):
         say(f"{settings.teacher.base} never saw {', '.join(unseen)}: expect little there")
     with run.timed("load base"):
         base = load_keras_encoder(settings.teacher.base)
+    Shape.of(settings.shape).check(base.model)
     run.measure("base", base)
     with run.timed("teacher"):
         teacher = teach(base, run.dataset, settings.teacher.language, settings.teacher, settings.seed, run.log)
@@ -123,13 +126,14 @@ def execute(run):
     with run.timed("student"):
         student = transfer(
             teacher,
-            teacher,
+            first_student(run, teacher),
             run.dataset,
             settings.teacher.language,
             run.languages,
             settings.student,
             settings.seed,
             run.log,
+            precision=Precision(settings.export.precision, settings.export.table),
         )
         student.save(run.folder / "student")
     del teacher
@@ -137,6 +141,18 @@ def execute(run):
     run.measure("student", student)
     finish(run, student)
     return close(run)
+
+
+def first_student(run, teacher):
+    """The teacher, cut to the shape that is asked for."""
+    from .students.shape import Shape, shaped
+
+    shape = Shape.of(run.settings.shape)
+    if shape.whole:
+        return teacher
+    texts = [q.text for language in run.languages for q in run.dataset.select(language, "train")]
+    vectors = teacher.encode(run.dataset.passage_texts, "document")
+    return shaped(teacher, shape, texts + run.dataset.passage_texts, vectors, run.settings.seed)
 
 
 def finish(run, student):

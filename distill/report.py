@@ -3,9 +3,11 @@
 import io
 from pathlib import Path
 
+import numpy as np
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from .config import UNITS
+from .export.plot import logarithmic
 from .files import write_text
 
 ENCODERS = ("base", "teacher", "student", "bundle")
@@ -17,8 +19,8 @@ UNIT_NAMES = {
 }
 
 
-def write_report(path, metrics, rows):
-    """Write the page from `metrics.json`'s content and `log.jsonl`'s rows."""
+def write_report(path, metrics, rows, search=None):
+    """Write the page from the content of `metrics.json` and `search.json` and the rows of `log.jsonl`."""
     environment = Environment(
         loader=FileSystemLoader(Path(__file__).parent), autoescape=True, undefined=StrictUndefined
     )
@@ -30,6 +32,8 @@ def write_report(path, metrics, rows):
         bars={(split, unit): bar_chart(metrics, split, unit) for split in metrics["splits"] for unit in UNITS},
         curves=curves(rows),
         latency=latency_chart(metrics["timings"]["query"]),
+        search=search,
+        fronts=front_chart(metrics, search) if search and search["bundles"] else "",
     )
     write_text(path, page)
 
@@ -78,6 +82,38 @@ def latency_chart(query):
     axes.invert_yaxis()
     axes.set_xlabel("ms a query, tokenize + encode")
     return _svg(figure)
+
+
+def front_chart(metrics, search):
+    """P@1 against size and time: every bundle, the front joined; base, teacher and student at the whole bundle's."""
+    figure, all_axes = _figure(9, 3.6, 2)
+    means = {name: search_mean(metrics, name, search["languages"]) for name in ("base", "teacher", "student")}
+    for axes, cost, scale, label in zip(
+        all_axes, ("bytes", "ms"), (1e-6, 1), ("MB on disk", "ms a query"), strict=True
+    ):
+        for name, mean in means.items():
+            axes.plot(scale * search["whole"][cost], 100 * mean, "s", color=COLOURS[name], label=name)
+        rows = sorted(search["bundles"], key=lambda row: row[cost])
+        for row in rows:
+            chosen = row["name"] == search["chosen"]
+            axes.plot(
+                scale * row[cost], 100 * row["p@1"], "o", color=COLOURS["bundle"], ms=9 if chosen else 4,
+                fillstyle="none" if chosen else "full",
+            )  # fmt: skip
+            axes.annotate(row["name"], (scale * row[cost], 100 * row["p@1"]), fontsize=6, rotation=20)
+        best = np.maximum.accumulate([row["p@1"] for row in rows])
+        axes.step([scale * row[cost] for row in rows], 100 * best, where="post", color=COLOURS["bundle"], lw=0.8)
+        logarithmic(axes)
+        axes.set_xlabel(label)
+        axes.set_ylabel("dev P@1 (maxp), %")
+    all_axes[0].legend(frameon=False, fontsize=8)
+    return _svg(figure)
+
+
+def search_mean(metrics, name, languages):
+    """Mean dev P@1 of an encoder over languages, unit maxp: what the search compares."""
+    table = metrics["splits"]["dev"]["encoders"][name]["maxp"]
+    return float(np.mean([table[language]["p@1"] for language in languages]))
 
 
 def _figure(width, height, columns=1):

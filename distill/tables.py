@@ -1,5 +1,7 @@
 """What the commands print: tables on standard output."""
 
+from pathlib import Path
+
 import numpy as np
 from rich.console import Console
 from rich.table import Table
@@ -130,6 +132,30 @@ def _short(value):
 
 def _megabytes(count):
     return "" if count is None else f"{count / 1e6:.0f}" if count >= 1e8 else f"{count / 1e6:.1f}"
+
+
+def print_search(found, folder, output=None):
+    """The bundles of a search, those that no other beats marked, and which one was chosen."""
+    from .compress import CHOSEN, FOLDER, summary
+
+    console = _console()
+    table = _table(
+        "compressed bundles, dev, unit maxp", "bundle", "pieces", "MB", "ms", "times\nfaster", "P@1, %", "points\nlost",
+        "worse in\n(McNemar, Holm)", "front",
+    )  # fmt: skip
+    for row in sorted(found["bundles"], key=lambda row: -row["bytes"]):
+        worse = [name for name, test in row["mcnemar"].items() if test["significant"] and test["b"] < test["a"]]
+        figures = (f"{row['bytes'] / 1e6:.1f}", _short(row["ms"]), _short(found["whole"]["ms"] / row["ms"]))
+        scores = (f"{100 * row['p@1']:.1f}", f"{row['drop']:.1f}", ", ".join(worse))
+        mark = "chosen" if row["name"] == found["chosen"] else "*" if row["name"] in found["front"] else ""
+        table.add_row(Text(row["name"]), str(row["pieces"]), *figures, *scores, mark)
+    whole = found["whole"]
+    table.add_row("the student's own", "", f"{whole['bytes'] / 1e6:.1f}", _short(whole["ms"]), "1.00")
+    console.print(table)
+    console.print(summary(found), soft_wrap=True, markup=False)
+    console.print(f"report: {Path(output or folder) / 'report.html'}", soft_wrap=True, markup=False)
+    if found["chosen"]:
+        console.print(f"bundle: {Path(output or folder / FOLDER) / CHOSEN}", soft_wrap=True, markup=False)
 
 
 def print_pruning(report):

@@ -5,64 +5,119 @@ step, so the loop calls `train_on_batch`, which compiles once for all lengths.
 """
 
 import math
+from contextlib import nullcontext
+from dataclasses import dataclass
 
 import keras
 import numpy as np
 from keras import ops
 
 from .errors import TrainingError
+from .export.form import Precision
+from .fakequant import fake_encode, quantised
 from .progress import task
 from .runlog import RunLog
 
 
 class Trainer(keras.Model):
-    """An encoder under training; a batch's `loss(vectors, x)` sees the vectors of all its packed texts."""
+    """An encoder under training; a batch's `loss(vectors, x)` sees the vectors of all its packed texts.
 
-    def __init__(self, encoder, loss, learning_rate, train_table=True):
+    `precision`, by default `Precision()`, is what `quantise` rounds weights to.
+    """
+
+    def __init__(self, encoder, loss, learning_rate, train_table=True, precision=None):
         super().__init__()
         self.encoder, self.batch_loss = encoder, loss
+        self.precision, self.quantised = precision or Precision(), False
         encoder.get_layer("embedding").trainable = train_table
         self.compile(optimizer=keras.optimizers.Adam(learning_rate), jit_compile=False)
 
     def call(self, x):
-        return self.encoder.encode_packed(x["ids"], x["segments"], x["counts"])
+        packed = x["ids"], x["segments"], x["counts"]
+        if self.quantised:
+            return fake_encode(self.encoder, self.precision, *packed)
+        return self.encoder.encode_packed(*packed)
 
     def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None, training=True):
         # PyTorch's trainer hands the batch over as NumPy arrays.
         return self.batch_loss(y_pred, {name: ops.convert_to_tensor(value) for name, value in x.items()})
 
+    def quantise(self, on=True):
+        """Compute with rounded weights from the next step on, or again with the weights as they are."""
+        if on != self.quantised:
+            self.quantised = on
+            # Keras has traced the step with the other weights.
+            self.make_train_function(force=True)
 
-def fit(trainer, batches, evaluate, epochs, patience=None, stage="training", log=None, every=None):
+    def as_shipped(self):
+        """A context in which `encoder` has the weights that steps compute with: rounded ones when `quantised`."""
+        return quantised(self.encoder, self.precision) if self.quantised else nullcontext()
+
+
+def fit(trainer, batches, evaluate, epochs, patience=None, stage="training", log=None, every=None, quantised=0):
     """Train in place and leave the best weights in `trainer.encoder`; returns the dev scores, start first.
 
     `batches(epoch)` gives the epoch's list of functions that make a batch; `evaluate()` gives a dict with
     "p@1" and "mrr@10" on dev. Evaluated each epoch, or each `every` steps; the learning rate halves whenever
     the score does not rise, and with `patience` training stops after so many such evaluations in a row.
     CL-ReLKT, section 4.3.
+
+    The last `quantised` of the epochs train and are scored with rounded weights (`Trainer.quantise`). They start from
+    the best float weights, scored anew, with the learning rate that the float epochs left, and theirs are the weights
+    that are left, not rounded. Patience that runs out before them ends the float epochs alone.
     Raises `TrainingError` on a loss that is not a number.
     """
-    log = log or RunLog()
-    best = Best(trainer, patience)
-    best.offer(evaluate(), 0)
-    log.write(stage, step=0, **best.scores[-1])
-    step = 0
-    for epoch in range(1, epochs + 1):
-        makers = batches(epoch)
-        with task(f"{stage} epoch {epoch}/{epochs}", len(makers)) as advance:
-            losses = []
+    loop = Loop(trainer, batches, evaluate, epochs, patience, stage, log or RunLog(), every)
+    scores = loop.phase(range(1, epochs - quantised + 1))
+    if quantised:
+        scores += loop.phase(range(epochs - quantised + 1, epochs + 1), quantised=True)
+    return scores
+
+
+@dataclass
+class Loop:
+    """What the phases of one `fit` share; `step` counts on from one to the next."""
+
+    trainer: Trainer
+    batches: object
+    evaluate: object
+    epochs: int
+    patience: int | None
+    stage: str
+    log: RunLog
+    every: int | None
+    step: int = 0
+
+    def phase(self, numbers, quantised=False):
+        """Train the epochs of the range `numbers` and leave their best weights; returns the scores, start first."""
+        self.trainer.quantise(quantised)
+        best = Best(self.trainer, self.patience)
+        self.score(best, numbers.start - 1)
+        for epoch in numbers:
+            self.epoch(best, epoch)
+            if best.spent:
+                break
+        best.restore()
+        return best.scores
+
+    def epoch(self, best, epoch):
+        makers, losses = self.batches(epoch), []
+        with task(f"{self.stage} epoch {epoch}/{self.epochs}", len(makers)) as advance:
             for make in makers:
-                losses.append(_step(trainer, make(), stage, step := step + 1))
-                if len(losses) == len(makers) or (every and step % every == 0):
-                    best.offer(evaluate(), epoch)
-                    log.write(stage, step=step, **best.scores[-1], **_state(trainer, losses))
+                self.step += 1
+                losses.append(_step(self.trainer, make(), self.stage, self.step))
+                if len(losses) == len(makers) or (self.every and self.step % self.every == 0):
+                    self.score(best, epoch, **_state(self.trainer, losses))
                     best.slow_down()
                 advance(1, f"loss {np.mean(losses):.4f}, dev P@1 {best.scores[-1]['p@1']:.3f}")
                 if best.spent:
                     break
-        if best.spent:
-            break
-    best.restore()
-    return best.scores
+
+    def score(self, best, epoch, **state):
+        with self.trainer.as_shipped():
+            scores = self.evaluate()
+        best.offer({**scores, "quantised": True} if self.trainer.quantised else scores, epoch)
+        self.log.write(self.stage, step=self.step, **best.scores[-1], **state)
 
 
 def _state(trainer, losses):

@@ -1,32 +1,49 @@
 """Stage 2: the student learns the teacher's space in every language. CL-ReLKT, section 3.2."""
 
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 from keras import ops
 
 from .batching import pack
+from .config import numbers_of
 from .encoder import KerasEncoder
 from .errors import EncoderError
-from .losses import DISTANCES, transfer_loss
+from .losses import DISTANCES, nested, transfer_loss
 from .students.rows import UsedRows
 from .tracking import DevScore
 from .training import Trainer, fit, shuffled
 
 
-def transfer(teacher, start, dataset, teacher_language, languages, settings, seed=0, log=None, progress=None):
+def transfer(
+    teacher,
+    start,
+    dataset,
+    teacher_language,
+    languages,
+    settings,
+    seed=0,
+    log=None,
+    progress=None,
+    precision=None,
+    lines=None,
+):
     """Train a copy of `start` (a `KerasEncoder`) towards the fixed `teacher` (any `Encoder`); returns the student.
 
-    The teacher is asked once for the questions in `teacher_language` and the documents; its vectors are the labels.
+    The teacher is asked once for the questions in `teacher_language` and the documents; its vectors are the labels, on
+    the student's axes where it has a projection. `lines`, a `Lines`, are more texts for objective 1.
+    The last `settings.quantised_epochs` round weights to `precision`, an `export.form.Precision`.
     Raises `EncoderError` when teacher and student have spaces of different dimension.
     """
-    if teacher.dimension != start.dimension:
+    space = start.model.space or start.dimension
+    if teacher.dimension != space:
         raise EncoderError(
-            f"the teacher's vectors have {teacher.dimension} dimensions and the student's {start.dimension}; "
+            f"the teacher's vectors have {teacher.dimension} dimensions and the student's {space}; "
             "start the student from an encoder of the teacher's dimension"
         )
-    targets = Targets(teacher, dataset, teacher_language, settings.units, progress)
-    stage = TransferStage(start, targets, dataset, languages, settings, seed)
+    targets = Targets(teacher, dataset, teacher_language, settings.units, progress, axes_of(start.model))
+    stage = TransferStage(start, targets, dataset, languages, settings, seed, precision, lines)
     fit(
         stage.trainer,
         stage.batches,
@@ -36,6 +53,7 @@ def transfer(teacher, start, dataset, teacher_language, languages, settings, see
         "student",
         log,
         settings.evaluate_every,
+        settings.quantised_epochs,
     )
     return KerasEncoder(stage.used.restore(start.model), start.tokenizer, "student")
 
@@ -46,12 +64,48 @@ class Targets:
     `row` maps a question's id to its row. With both units the documents come first and then the passages.
     """
 
-    def __init__(self, teacher, dataset, language, units, progress=None):
+    def __init__(self, teacher, dataset, language, units, progress=None, axes=None):
         questions = dataset.select(language, "train")
         self.row = {question.id: row for row, question in enumerate(questions)}
-        self.questions = teacher.encode([question.text for question in questions], "question", progress)
+        asked = teacher.encode([question.text for question in questions], "question", progress)
         self.texts = [text for unit in units for text in dataset.texts(unit)]
-        self.documents = teacher.encode(self.texts, "document", progress)
+        self.questions = on_axes(asked, axes)
+        self.documents = on_axes(teacher.encode(self.texts, "document", progress), axes)
+
+
+@dataclass(frozen=True)
+class Lines:
+    """Texts with the vectors that the student shall give them, `(n, space)`: those of an encoder that it replaces."""
+
+    texts: list
+    vectors: np.ndarray
+
+
+def labelled(corpus, encoder, progress=None):
+    """`Lines` of a corpus `{language: [text]}`, with an encoder's vectors."""
+    texts = [text for language in corpus for text in corpus[language]]
+    return Lines(texts, encoder.encode(texts, "question", progress))
+
+
+def line_targets(lines, start):
+    """The vectors of `Lines` on the student's axes, where they are not on these already. Raises `EncoderError`."""
+    size, space = lines.vectors.shape[1], start.model.space or start.dimension
+    if size not in (space, start.dimension):
+        raise EncoderError(f"the labels have {size} dimensions, expected {space}; take them from the teacher's space")
+    return on_axes(lines.vectors, axes_of(start.model)) if size == space else lines.vectors
+
+
+def axes_of(model):
+    """The kernel of a student's projection, `(space, d)`, None where it has none."""
+    return np.asarray(model.get_layer("projection").kernel) if model.space else None
+
+
+def on_axes(vectors, axes):
+    """`(n, space)` unit rows -> `(n, d)` unit rows; None for the axes they are on."""
+    if axes is None:
+        return vectors
+    vectors = vectors @ axes
+    return vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
 
 
 def answers(dataset, passages, units):
@@ -66,7 +120,7 @@ def answers(dataset, passages, units):
 class TransferStage:
     """What one run of stage 2 holds: samples of (question in a language, teacher's question, documents)."""
 
-    def __init__(self, start, targets, dataset, languages, settings, seed):
+    def __init__(self, start, targets, dataset, languages, settings, seed, precision=None, lines=None):
         self.targets, self.settings, self.seed = targets, settings, seed
         asked = [q for language in languages for q in dataset.select(language, "train") if q.id in targets.row]
         self.label = np.array([targets.row[question.id] for question in asked])
@@ -74,32 +128,48 @@ class TransferStage:
         dev = DevScore(start.tokenizer, dataset, languages, settings.dev_unit)
         questions = start.tokenizer.encode([question.text for question in asked])
         documents = start.tokenizer.encode(targets.texts)
-        self.used = UsedRows(start.model, questions + documents + dev.tokens)
+        more = start.tokenizer.encode(lines.texts) if lines else []
+        self.used = UsedRows(start.model, questions + documents + more + dev.tokens)
         self.questions, self.documents = self.used.ids(questions), self.used.ids(documents)
+        self.lines = self.used.ids(more)
+        self.line_targets = line_targets(lines, start) if lines else None
         self.lengths = np.array([len(ids) for ids in documents])
         self.dev = partial(dev.score, self.used)
         self.trainer = Trainer(
-            self.used.small, partial(batch_loss, settings=settings), settings.learning_rate, settings.train_table
+            self.used.small,
+            partial(batch_loss, settings=settings),
+            settings.learning_rate,
+            settings.train_table,
+            precision,
         )
 
     def batches(self, epoch):
         order = shuffled(len(self.label), self.settings.batch_size, self.seed + epoch)
-        return [partial(self.batch, rows) for rows in order]
+        drawn = self.drawn(len(order), epoch)
+        return [partial(self.batch, *pair) for pair in zip(order, drawn, strict=True)]
 
-    def batch(self, rows):
+    def drawn(self, steps, epoch):
+        """Rows of the lines for each step: another part of them each epoch, each line equally often in the end."""
+        many = min(self.settings.lines_a_step, len(self.lines))
+        places = (epoch - 1) * steps * many + np.arange(steps * many)
+        order = np.random.default_rng(self.seed).permutation(len(self.lines))
+        return order[places % max(1, len(order))].reshape(steps, many)
+
+    def batch(self, rows, lines=()):
         """Each distinct document once, and of these as many as `document_tokens` allow, in the seeded order.
 
         The second objective is a mean over the samples whose document is encoded, so it stays unbiased.
         """
-        texts = [self.questions[row] for row in rows]
+        texts = [self.questions[row] for row in rows] + [self.lines[line] for line in lines]
+        labels = self.targets.questions[self.label[rows]]
         x = {
-            "teacher_question": self.targets.questions[self.label[rows]],
+            "teacher_question": np.concatenate([labels, self.line_targets[lines]]) if len(lines) else labels,
             "teacher_answers": self.targets.documents[self.answers[rows]],  # (b, units, d)
         }
         if "dd" in self.settings.objectives:
             documents, encoded = self.within_budget(self.answers[rows].ravel())
             texts += [self.documents[document] for document in documents]
-            x["document"] = (len(rows) + encoded).astype(np.int32)
+            x["document"] = (len(rows) + len(lines) + encoded).astype(np.int32)
             x["teacher_document"] = self.targets.documents[documents[encoded]]
         return {**pack(texts, self.used.small.gap), **x}
 
@@ -116,10 +186,10 @@ class TransferStage:
 
 def batch_loss(vectors, x, settings):
     """Equation 2 over a batch; an objective that was not chosen is not computed."""
-    distance, found = DISTANCES[settings.distance], {}
-    questions = vectors[: ops.shape(x["teacher_question"])[0]]
+    distance, found = nested(DISTANCES[settings.distance], numbers_of(settings.nested, "student.nested")), {}
+    questions = vectors[: ops.shape(x["teacher_answers"])[0]]
     if "qq" in settings.objectives:
-        found["qq"] = distance(x["teacher_question"], questions)
+        found["qq"] = distance(x["teacher_question"], vectors[: ops.shape(x["teacher_question"])[0]])
     if "dd" in settings.objectives:
         found["dd"] = distance(x["teacher_document"], ops.take(vectors, x["document"], axis=0))
     if "dq" in settings.objectives:

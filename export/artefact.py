@@ -21,16 +21,22 @@ def export_artefact(student, folder, dataset, languages, settings, form=None, no
     form = form or Form()
     form.require()
     with write_aside(folder) as aside:
-        aside.mkdir()
-        WRITERS[form.format](student, aside, form)
-        card = card_of(Path(folder).resolve().name, student, form, aside, notes)
-        write_card(aside, card)
+        card = write_artefact(student, aside, form, Path(folder).resolve().name, notes)
         measured = _measured(student, aside, settings.threads, dataset, languages, progress)
         reasons = verdict(measured, settings, form.precision.table)
         if reasons and not force:
             raise ExportError(f"the exported encoder is not the student: {'; '.join(reasons)}")
         card |= {"dev": measured, "refused": reasons}
         write_card(aside, card)
+    return card
+
+
+def write_artefact(student, folder, form, name, notes=None):
+    """The artefact in a folder that it makes, not yet measured against the student; returns its card."""
+    folder.mkdir()
+    WRITERS[form.format](student, folder, form)
+    card = card_of(name, student, form, folder, notes)
+    write_card(folder, card)
     return card
 
 

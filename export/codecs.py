@@ -1,7 +1,8 @@
 """The embedding table in few bits: arrays to store in an artefact, and their rows back as float32. NumPy alone.
 
 Each format is a pair of functions: `*_rows(table)` gives the arrays that are stored, `*_values(*arrays)` decodes
-rows gathered from them, whatever the leading shape. A scale is one positive int32 a row, fixed point with
+rows gathered from them, whatever the leading shape; the last `SHARED` arrays are not gathered, as all rows share them.
+A scale is one positive int32 a row, fixed point with
 `FRACTION_BITS` fractional bits: value = code * scale / 2^24.
 
 `int4` is quantised twice. A row has groups of `GROUP` numbers, each with its own step, so that one large number
@@ -10,8 +11,11 @@ holds the codes of columns i (low half) and i + half the stored width (high half
 unpacked each by itself and laid end to end.
 """
 
+from functools import partial
+
 import numpy as np
 
+from .products import CODEWORDS, product_codes
 from .quantize import LEVELS
 
 # A float constant of 1,024 elements or more would be quantised by the TFLite converter, so scales are stored as
@@ -100,6 +104,22 @@ def int4_values(packed, steps, scales):
     return (groups * (steps * _real(scales))[..., None]).reshape(codes.shape)
 
 
+def product_rows(table, size):
+    """float32 `(rows, width)` -> codes of `size` numbers each, and their codewords.
+
+    uint8 `(rows, places)`, and the codebooks of the places one after another as `uint8_rows` stores a table: uint8
+    `(places * 256, size)` and int32 `(places * 256, 1)`. See `products`.
+    """
+    codes, books = product_codes(table, size)
+    return codes, *uint8_rows(books.reshape(-1, size))
+
+
+def product_values(codes, words, scales):
+    """Codes `(..., places)` with the codewords and their scales -> float32 `(..., places * size)`."""
+    where = codes.astype(np.int32) + CODEWORDS * np.arange(codes.shape[-1], dtype=np.int32)
+    return uint8_values(words[where], scales[where]).reshape(*codes.shape[:-1], -1)
+
+
 def group_steps(groups):
     """float32 `(rows, groups, GROUP)` -> uint8 steps `(rows, groups)` and int32 scales `(rows, 1)`.
 
@@ -128,16 +148,28 @@ CODECS = {
     "uint8": (uint8_rows, uint8_values),
     "int8-row": (int8_rows, int8_values),
     "int4": (int4_rows, int4_values),
+    "pq4": (partial(product_rows, size=4), product_values),
+    "pq8": (partial(product_rows, size=8), product_values),
 }
+# How many of the arrays, the last ones, are codebooks and no rows.
+SHARED = {"pq4": 2, "pq8": 2}
+BITS = {"float32": 32, "uint8": 8, "int8-row": 8, "int4": 4, "pq4": 2, "pq8": 1}
 
 
 def encoded(name, table):
-    """The arrays of a float32 table `(rows, width)` in the format `name` of `CODECS`, first axis the rows."""
+    """The arrays of a float32 table `(rows, width)` in the format `name` of `CODECS`, codebooks last."""
     return CODECS[name][0](table)
 
 
+def stored_bytes(name, rows, width):
+    """Bytes of `encoded` arrays of a table `(rows, width)`."""
+    arrays = encoded(name, np.zeros((1, width), dtype=np.float32))
+    own = len(arrays) - SHARED.get(name, 0)
+    return rows * sum(array.nbytes for array in arrays[:own]) + sum(array.nbytes for array in arrays[own:])
+
+
 def decoded(name, arrays, width):
-    """Rows of `encoded` arrays, whatever their leading shape, -> float32 `(..., width)`."""
+    """Rows of `encoded` arrays, whatever their leading shape, with the books -> float32 `(..., width)`."""
     return CODECS[name][1](*arrays)[..., :width]
 
 

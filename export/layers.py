@@ -10,7 +10,8 @@ import keras
 import numpy as np
 from keras import ops
 
-from .codecs import FRACTION_BITS, GROUP, INT4_ZERO, ZERO, encoded
+from .codecs import FRACTION_BITS, GROUP, INT4_ZERO, SHARED, ZERO, encoded
+from .products import CODEWORDS
 from .quantize import quantize_channels
 
 # Below every activation, above float32's least.
@@ -28,6 +29,23 @@ def constant(layer, value):
     return layer.add_weight(
         shape=value.shape, dtype=value.dtype.name, initializer=lambda shape, dtype: value, trainable=False
     )
+
+
+def unpadded(ids):
+    """ids `(t,)` up to the padding."""
+    return ids[: ops.sum(ops.cast(ops.greater_equal(ids, 0), "int32"))]
+
+
+def windows(x, order):
+    """Each row with its neighbours side by side, zeros beyond the ends: `(t, c)` -> `(t, order * c)`."""
+    reach = order - 1
+    before = reach // 2
+    padded = ops.pad(x, [[before, reach - before], [0, 0]])
+    return ops.concatenate([x if i == before else padded[i : i - reach or None] for i in range(order)], axis=-1)
+
+
+def kept(x, keep):
+    return x if keep is None else x * keep
 
 
 class FloatDense(keras.layers.Layer):
@@ -67,10 +85,12 @@ class Table(keras.layers.Layer):
     def __init__(self, table, codec, **kwargs):
         super().__init__(**kwargs)
         self.width, self.decode = table.shape[1], DECODE[codec]
-        self.stored = [constant(self, _opaque(array)) for array in encoded(codec, table)]
+        stored = [constant(self, _opaque(array)) for array in encoded(codec, table)]
+        rows = len(stored) - SHARED.get(codec, 0)
+        self.stored, self.shared = stored[:rows], stored[rows:]
 
     def call(self, ids):
-        return self.decode(*(_rows(array, ids) for array in self.stored))[:, : self.width]
+        return self.decode(*(_rows(array, ids) for array in self.stored), *self.shared)[:, : self.width]
 
 
 def _opaque(array):
@@ -103,9 +123,21 @@ def _int4(packed, steps, scales):
     return codes * step
 
 
+def _uint8(codes, scales):
+    return (ops.cast(codes, "float32") - ZERO) * _real(scales)
+
+
+def _product(codes, words, scales):
+    places = codes.shape[-1]
+    where = ops.cast(codes, "int32") + np.arange(0, CODEWORDS * places, CODEWORDS, dtype=np.int32)  # (t, places)
+    return ops.reshape(_uint8(_rows(words, where), _rows(scales, where)), (-1, places * words.shape[-1]))
+
+
 DECODE = {
-    "uint8": lambda codes, scales: (ops.cast(codes, "float32") - ZERO) * _real(scales),
+    "uint8": _uint8,
     "int8-row": lambda codes, scales: ops.cast(codes, "float32") * _real(scales),
     "int4": _int4,
     "float32": _float32,
+    "pq4": _product,
+    "pq8": _product,
 }

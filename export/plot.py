@@ -38,7 +38,7 @@ def draw(found, note):
     axes.plot([found[name]["p95_ms"] for name in names], places, "|", ms=12, color=COLOURS["p95"], label="95 %")
     axes.set_yticks(places, [shortened(name) for name in names], parse_math=False)
     axes.set_ylim(len(names) - 0.5, -0.5)
-    in_milliseconds(axes)
+    logarithmic(axes)
     axes.set_xlabel(f"ms a query, tokenize + encode, batch 1, {note['threads']} thread(s)")
     axes.legend(frameon=False, ncols=2, loc="lower right", bbox_to_anchor=(1, 1))
     return figure
@@ -49,7 +49,7 @@ def shortened(name):
     return name if len(name) <= LONGEST else f"…{name[1 - LONGEST :]}"
 
 
-def in_milliseconds(axes):
+def logarithmic(axes):
     """A logarithmic axis with plain numbers, of which some are in view even for one encoder."""
     from matplotlib.ticker import LogLocator, NullFormatter
 

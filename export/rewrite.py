@@ -30,3 +30,22 @@ def merged(dense, bias, kernels):
     """
     following = np.concatenate([kernels["first"], kernels["second_skip"]], axis=1, dtype=np.float64)
     return (dense @ following).astype(np.float32), (bias @ following).astype(np.float32)
+
+
+def factor_of(model):
+    """The kernel `(rank, w)` behind a factorised table, None where it is not."""
+    return np.asarray(model.get_layer("factor").kernel) if model.rank else None
+
+
+def projection_of(model):
+    """The kernel `(space, d)` of a student's `Projection`, None where it has none."""
+    return np.asarray(model.get_layer("projection").kernel) if model.space else None
+
+
+def lifted(model):
+    """A `StaticEncoder`'s last product with its projection, if it has one, multiplied in: `(w, d)`.
+
+    Unit length in between changes no direction.
+    """
+    lift, projection = np.asarray(model.get_layer("residual").lift.kernel), projection_of(model)
+    return lift if projection is None else lift @ projection

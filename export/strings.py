@@ -6,7 +6,7 @@ import numpy as np
 from ..backend import hushed
 from ..errors import EncoderError, first_line
 from ..tokenizer import well_formed
-from .graph import EdgeEncoder
+from .edge import edge_encoder
 from .tflite import checked, converted, require_tensorflow
 
 # The tokenizer's operator as tensorflow-text registers it, and as MediaPipe does.
@@ -18,7 +18,7 @@ def convert_string(model, tokenizer, precision):
     require_tensorflow()
     text = keras.Input(batch_shape=(1,), dtype="string", name="text")
     ids = Pieces(tokenizer.proto, name="pieces")(text)
-    vectors = EdgeEncoder(model, precision, name="encoder")(ids)
+    vectors = edge_encoder(model, precision)(ids)
     content = converted(keras.Model(text, vectors, name="encoder"), precision, custom=True)
     return checked(content, model, precision, custom=(OPERATOR,))
 

@@ -8,15 +8,16 @@ import keras
 
 from ..backend import hushed
 from ..errors import ExportError, first_line
+from .codecs import BITS
+from .edge import edge_model, edge_models
 from .flatbuffer import require_operators
 from .form import Precision
-from .graph import edge_model, edge_models
 
 
 def convert(model, precision=None, length=None, lengths=(), sliced=None):
-    """The flatbuffer, bytes, of an `NGramEncoder`; int32 ids `(1, t)` in, float32 `(1, d)` out.
+    """The flatbuffer, bytes, of a student; int32 ids `(1, t)` in, float32 `(1, d)` out.
 
-    `length` and `sliced` are `graph.edge_model`'s, sliced by default where t is not fixed; `lengths` makes a
+    `length` and `sliced` are `edge.edge_model`'s, sliced by default where t is not fixed; `lengths` makes a
     signature `encode_<t>` of each, sharing the weights.
     Raises `ExportError` when Keras does not run on TensorFlow, or the file lacks the weights, or an operator in it
     is not builtin or newer than the oldest supported runtime.
@@ -84,8 +85,7 @@ def _configured(lite, converter, precision, custom):
 
 def checked(content, model, precision, custom=()):
     """The flatbuffer, if its weights are in it and its operators run where they should; else `ExportError`."""
-    bits = {"float32": 32, "int4": 4}.get(precision.table, 8)
-    least = model.vocabulary * model.width * bits // 8
+    least = model.get_layer("embedding").count_params() * BITS[precision.table] // 8
     if len(content) < least:
         raise ExportError(
             f"the converted file has {len(content)} bytes, its table alone needs {least}: the weights are missing"

@@ -28,10 +28,7 @@ class Convolution(keras.layers.Layer):
         self.dense.build((*shape[:-1], self.order * shape[-1]))
 
     def call(self, x):
-        reach = self.order - 1
-        padded = ops.pad(x, [[0, 0], [reach // 2, reach - reach // 2], [0, 0]])
-        shifts = [padded[:, i : i - reach or None] for i in range(self.order)]
-        return x + self.dense(ops.concatenate(shifts, axis=-1))  # (b, t, order * c) -> (b, t, c)
+        return x + self.dense(windows(x, self.order))  # (b, t, order * c) -> (b, t, c)
 
     def get_config(self):
         return {**super().get_config(), "order": self.order, "channels": self.channels}
@@ -39,29 +36,36 @@ class Convolution(keras.layers.Layer):
 
 @keras.saving.register_keras_serializable("distill")
 class Branch(keras.layers.Layer):
-    """Projection, LayerNorm and two residual convolutions of one n-gram order: `(b, t, w)` -> `(b, t, c)`."""
+    """Projection, LayerNorm and one or two residual convolutions of an n-gram order: `(b, t, w)` -> `(b, t, c)`."""
 
-    def __init__(self, order, channels, **kwargs):
+    def __init__(self, order, channels, convolutions=2, **kwargs):
         super().__init__(**kwargs)
         self.order, self.channels = order, channels
         self.projection = keras.layers.Dense(channels, name="projection")
         self.norm = keras.layers.LayerNormalization(epsilon=EPSILON, name="norm")
         self.first = Convolution(order, channels, name="first")
-        self.second = Convolution(order, channels, name="second")
+        self.second = Convolution(order, channels, name="second") if convolutions > 1 else None
+
+    @property
+    def convolutions(self):
+        return [layer for layer in (self.first, self.second) if layer]
 
     def build(self, x_shape, keep_shape=None):
         self.projection.build(x_shape)
-        for layer in (self.norm, self.first, self.second):
+        for layer in (self.norm, *self.convolutions):
             if not layer.built:
                 layer.build((*x_shape[:-1], self.channels))
 
     def call(self, x, keep=None):
         # A convolution reads its neighbours, so padding has to be zero again before each.
-        x = _masked(self.norm(self.projection(x)), keep)
-        return self.second(_masked(self.first(x), keep))
+        x = self.norm(self.projection(x))
+        for convolution in self.convolutions:
+            x = convolution(_masked(x, keep))
+        return x
 
     def get_config(self):
-        return {**super().get_config(), "order": self.order, "channels": self.channels}
+        sizes = {"order": self.order, "channels": self.channels, "convolutions": len(self.convolutions)}
+        return {**super().get_config(), **sizes}
 
 
 @keras.saving.register_keras_serializable("distill")
@@ -93,13 +97,13 @@ class Pooling(keras.layers.Layer):
 
 @keras.saving.register_keras_serializable("distill")
 class Head(keras.layers.Layer):
-    """The residual feed-forward network, tanh and unit length: `(b, d)` -> `(b, d)`."""
+    """The residual feed-forward network, tanh and unit length: `(b, d)` -> `(b, d)`; `inner`: its third layer."""
 
-    def __init__(self, hidden, dimension, **kwargs):
+    def __init__(self, hidden, dimension, inner=None, **kwargs):
         super().__init__(**kwargs)
-        self.hidden, self.dimension = hidden, dimension
+        self.hidden, self.dimension, self.inner = hidden, dimension, inner or dimension
         self.sizes = {"first": hidden, "second": hidden, "second_skip": hidden}
-        self.sizes |= {"third": dimension, "fourth": dimension, "fourth_skip": dimension}
+        self.sizes |= {"third": self.inner, "fourth": dimension, "fourth_skip": dimension}
         for name, size in self.sizes.items():
             setattr(self, name, keras.layers.Dense(size, use_bias=False, name=name))
 
@@ -108,45 +112,86 @@ class Head(keras.layers.Layer):
             layer.build(shape)
         for layer in (self.second, self.third, self.fourth_skip):
             layer.build((shape[0], self.hidden))
-        self.fourth.build((shape[0], self.dimension))
+        self.fourth.build((shape[0], self.inner))
 
     def call(self, x):
         hidden = ops.relu(self.second_skip(x) + self.second(ops.relu(self.first(x))))
-        x = ops.tanh(self.fourth_skip(hidden) + self.fourth(ops.relu(self.third(hidden))))
-        return x / ops.sqrt(ops.maximum(ops.sum(x * x, axis=-1, keepdims=True), EPSILON))
+        return unit(ops.tanh(self.fourth_skip(hidden) + self.fourth(ops.relu(self.third(hidden)))))
 
     def get_config(self):
-        return {**super().get_config(), "hidden": self.hidden, "dimension": self.dimension}
+        return {**super().get_config(), "hidden": self.hidden, "dimension": self.dimension, "inner": self.inner}
+
+
+@keras.saving.register_keras_serializable("distill")
+class Projection(keras.layers.Layer):
+    """Unit vectors of the teacher's space on fixed axes of it, at unit length: `(b, space)` -> `(b, d)`.
+
+    It does not train: the teacher's vectors on the same axes are the labels, so that these stay what they were.
+    """
+
+    def __init__(self, dimension, **kwargs):
+        super().__init__(**kwargs)
+        self.dimension = dimension
+
+    def build(self, shape):
+        self.kernel = self.add_weight(
+            shape=(shape[-1], self.dimension), initializer="orthogonal", trainable=False, name="kernel"
+        )
+
+    def call(self, x):
+        return unit(ops.matmul(x, self.kernel))
+
+    def get_config(self):
+        return {**super().get_config(), "dimension": self.dimension}
 
 
 @keras.saving.register_keras_serializable("distill")
 class NGramEncoder(keras.Model):
     """Token ids `(b, t)` int32, negative where padded -> float32 `(b, dimension)`, rows of unit length.
 
-    `vocabulary` rows of `width`; `channels` a branch, one branch for each of `orders`; `hidden` of the head.
+    `vocabulary` rows of `width`, or of `rank` numbers and a product to `width`; `channels` a branch, one for each
+    of `orders`, with one or two `convolutions`; `hidden` and `inner` of the head, `inner` None for the head's output.
+    With `space` the head gives vectors of that size, the teacher's, and a fixed projection `dimension` numbers of them.
     The defaults are mUSE-small's. Source: Yang et al. (2020), section 2; shapes from the released weights.
     """
 
     def __init__(
-        self, vocabulary=128_000, width=512, channels=256, orders=(2, 3, 5), hidden=320, dimension=512, **kwargs
+        self,
+        vocabulary=128_000,
+        width=512,
+        channels=256,
+        orders=(2, 3, 5),
+        hidden=320,
+        dimension=512,
+        convolutions=2,
+        inner=None,
+        space=None,
+        rank=None,
+        **kwargs,
     ):
         # layers
-        embedding = keras.layers.Embedding(vocabulary, width, name="embedding")
-        branches = [Branch(order, channels, name=f"order_{order}") for order in orders]
+        embedding = keras.layers.Embedding(vocabulary, rank or width, name="embedding")
+        branches = [Branch(order, channels, convolutions, name=f"order_{order}") for order in orders]
         norm = keras.layers.LayerNormalization(epsilon=EPSILON, name="norm")
-        pooling = Pooling(dimension, name="pooling")
-        head = Head(hidden, dimension, name="head")
+        pooling = Pooling(space or dimension, name="pooling")
+        head = Head(hidden, space or dimension, inner, name="head")
 
         # functional model
         ids = keras.Input((None,), dtype="int32", name="ids")
         keep = ops.expand_dims(ops.cast(ops.greater_equal(ids, 0), "float32"), -1)  # (b, t, 1)
-        features = token_features(embedding(ops.maximum(ids, 0)), keep, branches, norm)
+        x = embedding(ops.maximum(ids, 0))
+        if rank:
+            x = keras.layers.Dense(width, use_bias=False, name="factor")(x)
+        features = token_features(x, keep, branches, norm)
         vectors = head(pooling(ops.sum(features, axis=1), ops.sum(keep, axis=1)))
+        if space:
+            vectors = Projection(dimension, name="projection")(vectors)
         super().__init__(inputs=ids, outputs=vectors, **kwargs)
 
         # config
         self.vocabulary, self.width, self.channels = vocabulary, width, channels
         self.orders, self.hidden, self.dimension = tuple(orders), hidden, dimension
+        self.convolutions, self.inner, self.space, self.rank = convolutions, inner, space, rank
 
     @property
     def branches(self):
@@ -157,17 +202,21 @@ class NGramEncoder(keras.Model):
         """How many padding ids keep two neighbouring texts of a packed sequence apart."""
         return max(self.orders) // 2
 
-    def encode_packed(self, ids, segments, counts):
+    def encode_packed(self, ids, segments, counts, rows=None):
         """Texts laid one after another, so that nothing is spent on padding: the same vectors, `(n, dimension)`.
 
         `ids` int32 `(t,)`, at least `gap` negative ids between two texts; `segments` int32 `(t,)`, the text of
-        each id; `counts` float32 `(n, 1)`, its number of ids. See `distill.batching.pack`.
+        each id; `counts` float32 `(n, 1)`, its number of ids. See `distill.batching.pack`. `rows` is applied to
+        the rows of the table as they come from it, `(1, t, w)`.
         """
         keep = ops.cast(ops.greater_equal(ids, 0), "float32")[None, :, None]  # (1, t, 1)
         x = self.get_layer("embedding")(ops.maximum(ids, 0)[None])  # (1, t, w)
+        x = rows(x) if rows else x
+        x = self.get_layer("factor")(x) if self.rank else x
         features = token_features(x, keep, self.branches, self.get_layer("norm"))[0]
         summed = ops.segment_sum(features, segments, num_segments=ops.shape(counts)[0])  # (n, w)
-        return self.get_layer("head")(self.get_layer("pooling")(summed, counts))
+        vectors = self.get_layer("head")(self.get_layer("pooling")(summed, counts))
+        return self.get_layer("projection")(vectors) if self.space else vectors
 
     def get_config(self):
         return {
@@ -178,6 +227,10 @@ class NGramEncoder(keras.Model):
             "orders": list(self.orders),
             "hidden": self.hidden,
             "dimension": self.dimension,
+            "convolutions": self.convolutions,
+            "inner": self.inner,
+            "space": self.space,
+            "rank": self.rank,
         }
 
     @classmethod
@@ -191,5 +244,17 @@ def token_features(x, keep, branches, norm):
     return _masked(norm(joined), keep)
 
 
+def windows(x, order):
+    """Each token with its neighbours side by side, zeros beyond the ends: `(b, t, c)` -> `(b, t, order * c)`."""
+    reach = order - 1
+    padded = ops.pad(x, [[0, 0], [reach // 2, reach - reach // 2], [0, 0]])
+    return ops.concatenate([padded[:, i : i - reach or None] for i in range(order)], axis=-1)
+
+
 def _masked(x, keep):
     return x if keep is None else x * keep
+
+
+def unit(x):
+    """Rows of unit length, `(b, d)`; a row of zeros stays."""
+    return x / ops.sqrt(ops.maximum(ops.sum(x * x, axis=-1, keepdims=True), EPSILON))

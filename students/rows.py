@@ -6,8 +6,6 @@ them as they are; training on the used rows alone gives the same weights at a fr
 
 import numpy as np
 
-from .ngram import NGramEncoder
-
 TABLE = "embedding"
 
 
@@ -36,8 +34,8 @@ class UsedRows:
 
 
 def with_table(model, table):
-    """A copy of an `NGramEncoder` with another table, `(rows, width)`."""
-    copy = NGramEncoder.from_config({**model.get_config(), "vocabulary": len(table)})
+    """A copy of a student with another table, `(rows, width)`."""
+    copy = type(model).from_config({**model.get_config(), "vocabulary": len(table)})
     for layer in model.layers:
         if layer.name == TABLE:
             copy.get_layer(TABLE).set_weights([table])

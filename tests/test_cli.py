@@ -18,10 +18,23 @@ from distill.cli import main
 
 ROOT = Path(package.__file__).resolve().parent.parent
 COMMANDS = (
-    *("run", "teach", "transfer", "evaluate", "compare", "prune", "extend", "export", "bench", "encode", "search"),
+    "run",
+    "compress",
+    "teach",
+    "transfer",
+    "evaluate",
+    "compare",
+    "prune",
+    "reduce",
+    "extend",
+    "export",
+    "bench",
+    "encode",
+    "search",
 )
 HEAVY = ("tensorflow", "keras", "numpy", "scipy", "matplotlib", "sentencepiece", "statsmodels", "bm25s", "jinja2")
 ONE_EPOCH = ["--bm25-epochs", "1", "--online-epochs", "1", "--epochs", "1"]
+FLOATS = ["--precision", "float32", "--table", "float32"]
 TOPICS = ("river", "castle", "falcon", "violin", "comet", "harbour")
 
 
@@ -211,6 +224,7 @@ def test_no_command_at_all_is_not_the_help_squeezed_into_an_error(distill):
         (["run", "--split-by", "page"], "'page' is not one of 'question', 'document'"),
         (["run", "--epochs", "many"], "'many' is not a valid integer"),
         (["run", "--epochs", "-1"], "student.epochs: expected a number from 0"),
+        (["run", "--quantised-epochs", "11"], "student.quantised_epochs: expected at most student.epochs, which is 10"),
         (["run", "--margin", "2.5"], "teacher.margin: expected a number from 0.0 to 2.0, got 2.5"),
         (["run", "--margin", "nan"], "teacher.margin: expected a number"),
         (["run", "--seed", "-1"], "seed: expected a number from 0"),
@@ -226,6 +240,15 @@ def test_no_command_at_all_is_not_the_help_squeezed_into_an_error(distill):
         (["teach"], "Missing option '--output'"),
         (["teach", "--output", "out", "--teacher", "xx"], "no questions in xx"),
         (["transfer", "--output", "out"], "Missing option '--teacher'"),
+        (["transfer", "--teacher", "muse", "--output", "out", "--max-drop", "1"], "No such option '--max-drop'"),
+        (
+            ["transfer", "--teacher", "muse", "--output", "out", "--quantised-epochs", "1", "--table", "int2"],
+            "'int2' is not one of 'uint8', 'int8-row', 'int4'",
+        ),
+        (
+            ["transfer", "--teacher", "muse", "--output", "out", "--quantised-epochs", "1", *FLOATS],
+            "student.quantised_epochs: nothing is rounded in float32",
+        ),
         (["evaluate"], "Missing argument 'MODELS...'"),
         (["evaluate", "muse", "--split", "final"], "'final' is not one of 'train', 'dev', 'test'"),
         (["evaluate", "muse", "--unit", "word"], "'word' is not one of 'document', 'passage', 'maxp'"),
@@ -912,6 +935,29 @@ def test_transfer_trains_a_student_towards_a_bundle(distill, tiny_folder, tiny_e
     assert [path.name for path in tmp_path.iterdir()] == ["student"]
 
 
+@pytest.mark.parametrize("command", ["transfer", "run"])
+def test_quantised_epochs_round_to_what_the_flags_say(distill, tiny_folder, data, tmp_path, monkeypatch, command):
+    from distill.errors import EncoderError
+    from distill.export.form import Precision
+
+    asked = {}
+
+    def stop(*arguments, precision, **others):
+        asked.update(precision=precision, settings=arguments[5])
+        raise EncoderError("enough")
+
+    # What the precision does is tested in test_transfer.
+    monkeypatch.setattr("distill.transfer.transfer", stop)
+    arguments = {
+        "transfer": ["--teacher", tiny_folder, "--output", tmp_path / "student"],
+        "run": ["--base", tiny_folder, "--runs", tmp_path, "--bm25-epochs", "0", "--online-epochs", "0"],
+    }
+    flags = ["--dataset", data, "--quantised-epochs", "2", "--precision", "float32", "--table", "int4"]
+    left = distill(command, *arguments[command], *flags)
+    assert left.err.splitlines()[-1] == "error: enough"
+    assert (asked["precision"], asked["settings"].quantised_epochs) == (Precision("float32", "int4"), 2)
+
+
 # In a process of its own
 
 
@@ -980,3 +1026,38 @@ def test_an_interrupted_benchmark_leaves_no_process(data, tmp_path):
     assert (child.returncode, out, err.strip()) == (130, "", "error: interrupted")
     with pytest.raises(ProcessLookupError):
         os.kill(int((tmp_path / "pid").read_text().rstrip(".")), 0)
+
+
+def test_reduce_writes_an_encoder_of_the_shape_that_transfer_trains(distill, data, tiny_folder, tmp_path):
+    from distill.encoder import KerasEncoder
+
+    corpus, small, out = tmp_path / "fi.txt", tmp_path / "small", tmp_path / "student"
+    corpus.write_text("Where does the Nile begin?\n", encoding="utf-8")
+    left = distill("reduce", tiny_folder, "--dataset", data, "--convolutions", 1, "--output", small)
+    assert left.code == 0, left.err
+    assert f"encoder: {small}, convolutions1, " in left.err
+    assert KerasEncoder.load(small).model.convolutions == 1
+    flags = ["--start", small, "--corpus", corpus, "--labels", tiny_folder, "--epochs", 1]
+    left = distill("transfer", "--teacher", tiny_folder, "--dataset", data, *flags, "--output", out)
+    assert left.code == 0, left.err
+    assert KerasEncoder.load(out).model.convolutions == 1
+
+
+@pytest.mark.parametrize(
+    "flags, said",
+    [
+        ([], "nothing to reduce; give a size, such as --channels 128 or --static"),
+        (["--channels", 10**6], "channels: the encoder has"),
+        (["--orders", "2,x"], "expected different whole numbers such as 64,128,256, got 2,x"),
+        (["--orders", "9"], "orders: the encoder has"),
+        (["--convolutions", "3"], "expected a number from 0 to 2"),
+    ],
+)
+def test_a_shape_that_is_no_cut_is_refused(refused, data, tiny_folder, flags, said):
+    assert said in refused("reduce", tiny_folder, "--dataset", data, *flags, "--output", "out")
+
+
+def test_text_to_learn_from_needs_an_encoder_that_labels_it(refused, data, tiny_folder, texts):
+    flags = ["--teacher", tiny_folder, "--dataset", data, "--output", "out"]
+    assert "belong together" in refused("transfer", *flags, "--corpus", texts)
+    assert "belong together" in refused("transfer", *flags, "--labels", tiny_folder)

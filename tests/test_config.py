@@ -97,6 +97,7 @@ def test_every_setting_says_what_it_is():
         ("student.gamma", -1.0),
         ("student.batch_size", 0),
         ("student.epochs", -1),
+        ("student.quantised_epochs", -1),
         ("student.patience", 0),
         ("student.evaluate_every", -1),
         ("student.document_tokens", -1),
@@ -137,6 +138,30 @@ def test_the_limits_themselves_are_allowed(name, value):
     changed(name, value).check()
 
 
+def test_quantised_epochs_are_some_of_the_epochs():
+    settings = changed("student.quantised_epochs", 10)
+    assert settings.check().student.quantised_epochs == settings.student.epochs
+    with pytest.raises(
+        ConfigError, match="^student.quantised_epochs: expected at most student.epochs, which is 10, got 11$"
+    ):
+        changed("student.quantised_epochs", 11).check()
+
+
+@pytest.mark.parametrize(("precision", "table"), [("int8", "float32"), ("float32", "int4")])
+def test_quantised_epochs_round_something(precision, table):
+    settings = changed("student.quantised_epochs", 1)
+    settings.export = replace(settings.export, precision=precision, table=table)
+    settings.check()
+    settings.export = replace(settings.export, precision="float32", table="float32")
+    with pytest.raises(
+        ConfigError,
+        match="^student.quantised_epochs: nothing is rounded in float32 with a table in float32; give 0, or",
+    ):
+        settings.check()
+    settings.student.quantised_epochs = 0
+    settings.check()
+
+
 @pytest.mark.parametrize("name", ["teacher.margin", "student.beta", "export.min_cosine"])
 def test_not_a_number_is_refused(name):
     with pytest.raises(ConfigError, match=f"^{name}: expected a number"):
@@ -152,7 +177,7 @@ def test_not_a_number_is_refused(name):
         ("student.distance", "l1", "squared_l2, cosine"),
         ("student.dev_unit", "", "document, passage, maxp"),
         ("export.precision", "int4", "int8, float32"),
-        ("export.table", "int8", "uint8, int8-row, int4, float32"),
+        ("export.table", "int8", "uint8, int8-row, int4, pq4, pq8, float32"),
     ],
 )
 def test_a_word_that_is_no_option_is_shown_the_options(name, value, options):

@@ -4,6 +4,7 @@ import pytest
 
 from distill.errors import ExportError
 from distill.export import flatbuffer
+from distill.export.codecs import decoded, encoded
 from distill.export.form import Precision
 from distill.export.layers import Table
 from distill.export.strings import Pieces
@@ -189,6 +190,17 @@ def test_a_float32_table_gives_its_own_rows_bit_by_bit(model):
         assert np.array_equal(run(interpreter, wanted), table[wanted])
 
 
+@pytest.mark.parametrize("codec", ["pq4", "pq8"])
+def test_a_table_of_codewords_gives_its_rows(model, codec):
+    table = model.get_layer("embedding").get_weights()[0][:, :37]  # no whole number of codewords
+    ids = keras.Input(batch_shape=(1, None), dtype="int32", name="ids")
+    rows = Table(table, codec)(keras.ops.reshape(ids, (-1,)))
+    interpreter = interpreter_of(converted(keras.Model(ids, keras.ops.expand_dims(rows, 0)), Precision()))
+    expected = decoded(codec, encoded(codec, table), 37)
+    for wanted in (token_ids(30), np.array([0, 1999])):
+        np.testing.assert_allclose(run(interpreter, wanted), expected[wanted], atol=1e-6)
+
+
 def test_fewer_bits_are_a_smaller_file(contents):
     sizes = {precision.table: len(content) for precision, content in contents.items() if precision.dense == "int8"}
     # 2,000 rows: 32 bytes of codes and 2 of steps, 40, and 160, and but for float32 4 of the scale.
@@ -292,7 +304,7 @@ def test_whole_content_passes_and_truncated_is_refused(contents, model, precisio
 
 def test_a_conversion_without_the_weights_is_refused(tiny, monkeypatch):
     # The model says that it has more than was converted.
-    monkeypatch.setattr(tiny.model, "vocabulary", 100_000)
+    monkeypatch.setattr(tiny.model.get_layer("embedding"), "count_params", lambda: 1_600_000)
     with pytest.raises(ExportError, match="its table alone needs 1600000: the weights are missing"):
         convert(tiny.model)
 

@@ -3,7 +3,15 @@ import pytest
 from keras import ops
 from scipy.special import log_softmax
 
-from distill.losses import DISTANCES, contrastive_loss, cosine_distance, squared_l2, transfer_loss, triplet_loss
+from distill.losses import (
+    DISTANCES,
+    contrastive_loss,
+    cosine_distance,
+    nested,
+    squared_l2,
+    transfer_loss,
+    triplet_loss,
+)
 
 
 def unit_rows(*shape, seed=0):
@@ -152,3 +160,23 @@ def test_transfer_loss_is_equation_2():
     }
     found = float(transfer_loss(objectives, beta, lambda_, omega, gamma))
     assert found == pytest.approx(gamma / 4 * expected, rel=1e-5)
+
+
+# Nested prefixes
+
+
+def test_without_prefixes_a_distance_is_itself():
+    assert nested(squared_l2, ()) is squared_l2
+
+
+@pytest.mark.parametrize("distance", DISTANCES.values())
+def test_nested_is_the_mean_over_prefixes_at_unit_length_and_the_whole(distance):
+    a, b = unit_rows(5, 8, seed=1), unit_rows(5, 8, seed=2)
+    parts = [(x[:, :k] / np.linalg.norm(x[:, :k], axis=1, keepdims=True)) for k in (2, 5) for x in (a, b)]
+    expected = (numbers(distance(*parts[:2])) + numbers(distance(*parts[2:])) + numbers(distance(a, b))) / 3
+    np.testing.assert_allclose(numbers(nested(distance, (2, 5))(a, b)), expected, atol=1e-6)
+
+
+def test_nested_of_the_same_vectors_is_zero_even_where_a_prefix_is_zero():
+    a = np.array([[0.0, 0.0, 1.0]], dtype=np.float32)
+    assert numbers(nested(squared_l2, (2,))(a, a)).tolist() == [0]

@@ -8,7 +8,7 @@ from distill.config import Settings, StudentSettings, walk
 from distill.errors import ConfigError, InputError
 from distill.options import settings_from, settings_options
 
-ALL = ("", "data", "teacher", "student", "export")
+ALL = ("", "data", "teacher", "student", "shape", "export", "budget")
 
 
 def parse(*arguments, sections=ALL, config=None):
@@ -121,6 +121,13 @@ def test_a_command_has_the_flags_of_its_sections_only():
             parse(flag, "1", sections=("teacher",))
 
 
+def test_a_command_may_have_single_flags_of_a_section():
+    settings = parse("--table", "int4", "--seed", "3", sections=("", "export.precision", "export.table"))
+    assert (settings.export.table, settings.seed) == ("int4", 3)
+    with pytest.raises(click.NoSuchOption):
+        parse("--threads", "1", sections=("", "export.precision", "export.table"))
+
+
 # a config file
 
 
@@ -164,7 +171,7 @@ def test_values_that_are_no_settings_stay():
         (("--loss", "hinge"), "'triplet', 'contrastive'"),
         (("--student-dev-unit", "sentence"), "'document', 'passage', 'maxp'"),
         (("--precision", "int4"), "'int8', 'float32'"),
-        (("--table", "int8"), "'uint8', 'int8-row', 'int4', 'float32'"),
+        (("--table", "int8"), "'uint8', 'int8-row', 'int4', 'pq4', 'pq8', 'float32'"),
         (("--margn", "1"), "--margin"),
     ],
 )

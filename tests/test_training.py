@@ -8,6 +8,8 @@ from keras import ops
 
 from distill.batching import pack
 from distill.errors import TrainingError
+from distill.export.codecs import decoded, encoded
+from distill.export.form import Precision
 from distill.runlog import RunLog
 from distill.students.ngram import NGramEncoder
 from distill.training import Trainer, fit, shuffled
@@ -266,6 +268,77 @@ def test_the_same_seed_gives_the_same_weights_and_another_seed_others(shared):
 
     assert same(trained(0), trained(0))
     assert not same(trained(0), trained(1))
+
+
+# Quantised epochs
+
+
+def run_quantised(values, **options):
+    """Three epochs of a step each, the last two with a table of four bits."""
+    trainer = Trainer(encoder(), to_target, 1e-2, precision=Precision("float32", "int4"))
+    trainer.run_eagerly = True
+    return trainer, run(trainer, values, epochs=3, quantised=2, **options)
+
+
+def rounded(weights):
+    """The weights with their table, which comes first, as an artefact has it."""
+    return [decoded("int4", encoded("int4", weights[0]), 6), *weights[1:]]
+
+
+@pytest.fixture(scope="module")
+def quantised():
+    """Start, a float epoch that is best, scored anew, a quantised epoch that is better, and one that is not."""
+    return run_quantised([0.5, 0.9, 0.1, 0.3, 0.2])
+
+
+def test_dev_of_quantised_epochs_is_that_of_rounded_weights(quantised):
+    # Of the float epochs: the start, then one evaluation. Scored anew is what the second of these scored.
+    start, floats, again, *others = quantised[1].weights
+    assert not same(start, rounded(start)) and not same(floats, rounded(floats))
+    assert same(again, rounded(floats))
+    for weights in others:
+        # What is rounded stays where it is when it is rounded again.
+        assert weights[0] == pytest.approx(rounded(weights)[0], rel=1e-3)
+
+
+def test_the_weights_left_by_quantised_epochs_are_floats_whose_rounding_was_best(quantised):
+    trainer, seen = quantised
+    left = trainer.encoder.get_weights()
+    assert same(rounded(left), seen.weights[3]) and not same(rounded(left), left)
+
+
+def test_the_log_says_which_scores_are_of_rounded_weights(quantised):
+    rows = quantised[1].log.of("stage")
+    assert [(row["epoch"], row["step"], row["p@1"]) for row in rows] == [
+        (0, 0, 0.5),
+        (1, 1, 0.9),
+        (1, 1, 0.1),
+        (2, 2, 0.3),
+        (3, 3, 0.2),
+    ]
+    assert [row.get("quantised") for row in rows] == [None, None, True, True, True]
+    assert ["loss" in row for row in rows] == [False, True, False, True, True]
+    assert [row["p@1"] for row in quantised[1].scores] == [0.5, 0.9, 0.1, 0.3, 0.2]
+
+
+def test_quantised_epochs_that_are_never_better_leave_the_best_float_weights():
+    trainer, seen = run_quantised([0.5, 0.2, 0.4, 0.3, 0.3])
+    assert same(trainer.encoder.get_weights(), seen.weights[0])
+
+
+def test_patience_that_runs_out_before_ends_the_float_epochs_alone():
+    trainer = Trainer(encoder(), to_target, 1e-2)
+    trainer.run_eagerly = True
+    seen = run(trainer, [0.5, 0.4, 0.3, 0.5, 0.6, 0.5], epochs=9, patience=2, quantised=2)
+    assert seen.epochs == [1, 2, 8, 9]
+    assert rate(trainer) == pytest.approx(1e-2 / 8)
+
+
+def test_float_epochs_after_quantised_ones_are_float():
+    trainer, _ = run_quantised(range(5))
+    seen = run(trainer, [0.5, 0.6], epochs=1)
+    assert not any(same(weights, rounded(weights)) for weights in seen.weights)
+    assert not any("quantised" in row for row in seen.scores)
 
 
 def test_shuffled_holds_each_index_once():

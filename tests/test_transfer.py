@@ -10,11 +10,14 @@ import pytest
 from distill.config import StudentSettings
 from distill.encoder import KerasEncoder
 from distill.errors import EncoderError
+from distill.export.codecs import decoded, encoded
+from distill.export.form import Precision
 from distill.runlog import RunLog
 from distill.students.ngram import NGramEncoder
-from distill.students.rows import UsedRows
+from distill.students.project import projected
+from distill.students.rows import UsedRows, with_table
 from distill.tracking import DevScore
-from distill.transfer import Targets, TransferStage, answers, batch_loss, transfer
+from distill.transfer import Lines, Targets, TransferStage, answers, batch_loss, labelled, on_axes, transfer
 
 DIMENSION = 32
 SETTINGS = StudentSettings(learning_rate=1e-3, epochs=3, batch_size=16, document_tokens=1200)
@@ -155,6 +158,39 @@ def test_a_teacher_of_another_dimension_is_refused_before_it_is_asked(start, sam
 def test_no_epochs_give_the_start(start, few):
     student = transfer(Words(), start, few, "en", LANGUAGES, replace(SETTINGS, epochs=0))
     assert same(student.model.get_weights(), start.model.get_weights())
+
+
+# Quantised epochs
+
+
+@pytest.fixture(scope="module")
+def quantised(start, few):
+    """A float epoch and two with a table of four bits; the student and the log's rows."""
+    log, settings = RunLog(), replace(SETTINGS, quantised_epochs=2)
+    precision = Precision("float32", "int4")
+    student = transfer(Words(), start, few, "en", LANGUAGES, settings, log=log, precision=precision)
+    return SimpleNamespace(student=student, rows=log.of("student"))
+
+
+def test_the_students_rounding_is_the_best_of_the_quantised_epochs(quantised, few):
+    model = quantised.student.model
+    table = model.get_layer("embedding").get_weights()[0]
+    smaller = with_table(model, decoded("int4", encoded("int4", table), table.shape[1]))
+    dev = DevScore(quantised.student.tokenizer, few, LANGUAGES, SETTINGS.dev_unit)
+    found = dev.score(UsedRows(smaller, dev.tokens))
+    scores = [(row["p@1"], row["mrr@10"]) for row in quantised.rows if "quantised" in row]
+    assert len(scores) == 3 and max(scores) > scores[0]
+    assert (found["p@1"], found["mrr@10"]) == pytest.approx(max(scores))
+
+
+def test_a_student_of_quantised_epochs_is_not_rounded_itself(quantised):
+    table = quantised.student.model.get_layer("embedding").get_weights()[0]
+    assert np.abs(decoded("int4", encoded("int4", table), table.shape[1]) - table).max() > 1e-3
+
+
+def test_float_epochs_before_quantised_ones_are_what_they_are_without(quantised, transferred):
+    for row, other in zip(quantised.rows[:2], transferred.rows[:2], strict=True):
+        assert {**row, "seconds": 0} == {**other, "seconds": 0}
 
 
 # Targets
@@ -368,3 +404,90 @@ def value_of(stage, settings):
     """`batch_loss` on the vectors of the small model, which is not trained."""
     x = stage.batch(ROWS)
     return float(batch_loss(stage.used.small.encode_packed(x["ids"], x["segments"], x["counts"]), x, settings))
+
+
+# Lines
+
+
+@pytest.fixture(scope="module")
+def lines():
+    texts = [f"line {number} of a corpus" for number in range(10)]
+    return labelled({"en": texts[:4], "de": texts[4:]}, Words())
+
+
+@pytest.fixture(scope="module")
+def with_lines(start, few, lines):
+    settings = replace(SETTINGS, lines_a_step=3)
+    targets = Targets(Words(), few, "en", settings.units)
+    return TransferStage(start, targets, few, LANGUAGES, settings, 0, lines=lines)
+
+
+def test_lines_have_the_vectors_of_the_encoder_that_labels_them(lines):
+    assert lines.texts == [f"line {number} of a corpus" for number in range(10)]
+    np.testing.assert_array_equal(lines.vectors, Words().encode(lines.texts))
+
+
+def test_every_line_is_drawn_before_one_is_drawn_again(with_lines):
+    # Two epochs of three steps with three lines: ten different ones, then the first eight again.
+    drawn = np.concatenate([with_lines.drawn(3, epoch).ravel() for epoch in (1, 2)])
+    assert sorted(drawn[:10]) == list(range(10))
+    assert drawn[10:].tolist() == drawn[:8].tolist()
+
+
+def test_a_step_has_no_more_lines_than_there_are(start, few, lines):
+    targets = Targets(Words(), few, "en", SETTINGS.units)
+    stage = TransferStage(start, targets, few, LANGUAGES, replace(SETTINGS, lines_a_step=99), 0, lines=lines)
+    assert stage.drawn(2, 1).shape == (2, 10)
+
+
+def test_lines_come_after_the_questions_and_before_the_documents(with_lines, start, lines):
+    batch = with_lines.batch(np.arange(4), np.array([7, 2]))
+    np.testing.assert_array_equal(batch["teacher_question"][4:], lines.vectors[[7, 2]])
+    ids = [batch["ids"][(batch["segments"] == place) & (batch["ids"] >= 0)] for place in (4, 5)]
+    expected = with_lines.used.ids(start.tokenizer.encode([lines.texts[7], lines.texts[2]]))
+    assert [part.tolist() for part in ids] == [part.tolist() for part in expected]
+    assert batch["document"].min() == 6
+    assert len(batch["teacher_answers"]) == 4
+
+
+def test_the_loss_counts_lines_as_questions_without_documents():
+    random = np.random.default_rng(0)
+    vectors, labels, answered = (random.normal(size=size).astype(np.float32) for size in ((5, 4), (3, 4), (2, 1, 4)))
+    x = {"teacher_question": labels, "teacher_answers": answered}
+    settings = StudentSettings(objectives=("qq", "dq"), gamma=1.0)
+    qq = np.mean(((labels - vectors[:3]) ** 2).sum(axis=1))
+    dq = np.mean(((answered[:, 0] - vectors[:2]) ** 2).sum(axis=1))
+    assert float(batch_loss(vectors, x, settings)) == pytest.approx(qq + dq, rel=1e-5)
+
+
+def test_learning_brings_lines_nearer_to_their_labels(start, few, lines):
+    settings = replace(SETTINGS, lines_a_step=10, epochs=2)
+    student = transfer(Words(), start, few, "en", LANGUAGES, settings, lines=lines)
+    before, after = (np.sum(one.encode(lines.texts) * lines.vectors, axis=1).mean() for one in (start, student))
+    assert after > before + 0.1
+
+
+def test_no_lines_are_the_training_without_them(transferred, start, few):
+    again = transfer(Words(), start, few, "en", LANGUAGES, SETTINGS, seed=0, lines=Lines([], np.zeros((0, DIMENSION))))
+    assert same(again.model.get_weights(), transferred.student.model.get_weights())
+
+
+# Axes
+
+
+def test_the_labels_of_a_projected_student_are_on_its_axes(start, few):
+    smaller = KerasEncoder(projected(start.model, Words().encode(few.passage_texts), 5), start.tokenizer)
+    targets = Targets(Words(), few, "en", ("passage",), axes=np.asarray(smaller.model.get_layer("projection").kernel))
+    expected = Words().encode(few.passage_texts) @ np.asarray(smaller.model.get_layer("projection").kernel)
+    expected /= np.linalg.norm(expected, axis=1, keepdims=True)
+    np.testing.assert_allclose(targets.documents, expected, atol=1e-6)
+
+
+def test_a_projected_student_learns_towards_the_whole_teacher_and_keeps_its_axes(start, few):
+    smaller = KerasEncoder(projected(start.model, Words().encode(few.passage_texts), 5), start.tokenizer)
+    student = transfer(Words(), smaller, few, "en", LANGUAGES, replace(SETTINGS, nested=("2",)))
+    axes = np.asarray(smaller.model.get_layer("projection").kernel)
+    np.testing.assert_array_equal(np.asarray(student.model.get_layer("projection").kernel), axes)
+    labels = on_axes(Words().encode(few.passage_texts), axes)
+    before, after = (np.sum(one.encode(few.passage_texts) * labels, axis=1).mean() for one in (smaller, student))
+    assert after > before

@@ -1,0 +1,179 @@
+"""`distill compress RUN`: the search over a run's student, what it leaves there, and the page that shows it."""
+
+import hashlib
+import json
+import shutil
+from pathlib import Path
+
+from .backend import start
+from .budget import Budget, bytes_of
+from .config import as_dict
+from .data import load_dataset
+from .errors import ConfigError, InputError
+from .files import read_json, read_jsonl, write_aside, write_json
+from .loading import RUN_FILE, find_artefact, load_keras_encoder, provenance
+from .pipeline import chosen_languages, unseen_languages
+from .progress import say, task
+from .report import write_report
+from .texts import read_corpus
+
+FOLDER, TRIALS, RESULT, CHOSEN, SETTINGS = "small", "trials", "search.json", "bundle", "settings.json"
+# What may change from one command to the next: the trials stay what they are.
+FREE = {
+    "data": ("dataset",),
+    "budget": ("max_size", "max_ms", "shapes", "corpus"),
+    "export": ("max_drop", "table"),
+}
+
+
+def budget_of(settings):
+    """The `Budget` that the settings ask for. Raises `ConfigError` for a size that is none."""
+    budget = settings.budget
+    size = bytes_of(budget.max_size) if budget.max_size else None
+    return Budget(size, budget.max_ms or None, settings.export.max_drop)
+
+
+def asked(settings):
+    """Whether the settings limit size or time. Raises `ConfigError` for a size that is none."""
+    budget = budget_of(settings)
+    return budget.bytes is not None or budget.ms is not None
+
+
+def settings_of(folder):
+    """The path of a run's settings. Raises `InputError` where it is no finished run."""
+    finished(Path(folder))
+    return Path(folder) / RUN_FILE
+
+
+def compress(folder, settings, output=None):
+    """Search, or go on with a search, and return its result: `Search.run`'s with what was asked for.
+
+    `output`, by default `folder/small`, then holds `trials/`, `search.json` and `bundle/`, the chosen one. The run's
+    `report.html` shows the search; one elsewhere has a report of its own.
+    Raises `InputError` for a folder that is no finished run, or where the search was begun with other settings.
+    """
+    folder, budget = Path(folder), budget_of(settings)
+    page, output = Path(output or folder) / "report.html", Path(output or folder / FOLDER)
+    metrics, rows = finished(folder), [row for _, row in read_jsonl(folder / "log.jsonl")]
+    dataset = load_dataset(
+        settings.data.dataset, settings.data.document_language, settings.data.split_by, settings.seed
+    )
+    languages, corpus = chosen_languages(dataset, settings), read_corpus(settings.budget.corpus)
+    require_known("the run", languages, metrics["languages"])
+    require_known("the search", settings.budget.new_languages, languages)
+    if others := sorted(set(corpus) - set(languages)):
+        say(f"no questions in {', '.join(others)}: that text of the corpus counts for pieces, and is learned from")
+    require_same(output / TRIALS, fingerprint(settings, dataset, corpus))
+    material = _material(folder, dataset, languages, corpus, settings)
+    found = _search(folder, output / TRIALS, material, settings, budget, seconds_an_epoch(rows))
+    found |= {"languages": list(languages), "budget": {"bytes": budget.bytes, "ms": budget.ms, "drop": budget.drop}}
+    shutil.rmtree(output / CHOSEN, ignore_errors=True)
+    if found["chosen"]:
+        _ship(output / TRIALS / f"{found['chosen']}-bundle" / "bundle", output / CHOSEN)
+    write_json(output / RESULT, found)
+    write_report(page, metrics, rows, found)
+    return found
+
+
+def _material(folder, dataset, languages, corpus, settings):
+    start()
+    import keras
+
+    from .compression import Material
+
+    keras.utils.set_random_seed(settings.seed)
+    student, teacher = load_keras_encoder(folder), load_keras_encoder(folder / "teacher")
+    questions = sum(len(dataset.select(language, "train")) for language in languages)
+    texts = questions + len(dataset.passages) + sum(map(len, corpus.values()))
+    with task("encode the corpus and the documents", texts) as advance:
+        budget, language = settings.budget, settings.teacher.language
+        new = budget.new_languages or unseen_languages(settings.teacher.base, languages)
+        return Material(student, teacher, dataset, language, languages, corpus, new, budget.new_pieces, advance)
+
+
+def _search(folder, output, material, settings, budget, seconds):
+    from .search import Search
+    from .trials import Trials
+
+    notes = {**provenance(settings), "source": folder.resolve().name, "languages": list(material.languages)}
+    trials, epochs = Trials(material, settings, notes), settings.student.epochs
+    shapes = possible(settings.budget.shapes, material.student.model)
+    return Search(output, trials, budget, find_artefact(folder), shapes, epochs, seconds).run()
+
+
+def possible(names, model):
+    """Those of the shapes that the student can be cut to; the others are said."""
+    from .candidates import SHAPES
+
+    found = []
+    for name in names:
+        try:
+            SHAPES[name].check(model)
+            found.append(name)
+        except ConfigError as error:
+            say(f"{name}: left out: {error}")
+    return found
+
+
+def finished(folder):
+    """The metrics of a run that came to its end. Raises `InputError`."""
+    path = folder / "metrics.json"
+    if not path.is_file():
+        raise InputError(f"{folder}: no metrics.json in it; give the folder of a finished `distill run`")
+    return read_json(path)
+
+
+def require_known(what, names, known):
+    """Raise `InputError` for languages that are not among those known."""
+    if other := [name for name in names if name not in known]:
+        raise InputError(f"{what} has no {', '.join(other)}; it has {', '.join(known)}")
+
+
+def fingerprint(settings, dataset, corpus):
+    """What the trials depend on, as plain values: settings, and hashes of the texts whatever their files are called."""
+    values = as_dict(settings)
+    for section, names in FREE.items():
+        values[section] = {key: value for key, value in values[section].items() if key not in names}
+    asked = {name: {id: q.text for id, q in questions.items()} for name, questions in dataset.questions.items()}
+    return {**values, "texts": _hash([dataset.passage_texts, asked, dataset.splits]), "corpus": _hash(corpus)}
+
+
+def _hash(value):
+    text = json.dumps(value, ensure_ascii=False, sort_keys=True).encode("utf-8", "surrogatepass")
+    return hashlib.sha256(text).hexdigest()
+
+
+def require_same(folder, values):
+    """Write what the trials in `folder` depend on; where it is there and another, raise `InputError`."""
+    path = folder / SETTINGS
+    if not path.is_file():
+        folder.mkdir(parents=True, exist_ok=True)
+        write_json(path, values)
+        return
+    other = [key for key, value in values.items() if read_json(path).get(key) != value]
+    if other:
+        raise InputError(f"{folder} was made with other settings ({', '.join(other)}); remove it or repeat its command")
+
+
+def seconds_an_epoch(rows):
+    """Of the student's training, from the run's log; None where no epoch is in it."""
+    steps = [row for row in rows if row["event"] == "student"]
+    epochs = steps[-1]["epoch"] if steps else 0
+    return (steps[-1]["seconds"] - steps[0]["seconds"]) / epochs if epochs else None
+
+
+def _ship(bundle, folder):
+    with write_aside(folder) as aside:
+        shutil.copytree(bundle, aside)
+
+
+def summary(found):
+    """What became of the budget, in words."""
+    if not found["chosen"]:
+        return "no bundle: nothing keeps the size, not even without training"
+    row = next(row for row in found["bundles"] if row["name"] == found["chosen"])
+    figures = f"{row['bytes'] / 1e6:.1f} MB, {row['ms']:.3f} ms, {row['drop']:.1f} points lost"
+    if not found["excess"]:
+        return f"{row['name']} keeps the budget: {figures}"
+    near = ", ".join(f"{name} {value:g} instead of {limit:g}" for name, (value, limit) in found["excess"].items())
+    return f"no bundle keeps the budget; the nearest is {row['name']} ({figures}): {near}"

@@ -1,0 +1,52 @@
+"""Product quantisation: a row in pieces of a few numbers, each the nearest of 256 codewords. NumPy alone.
+
+Jégou, Douze and Schmid (2011). Each place of a row has its own codebook, learned by k-means (Lloyd, 1982).
+Where a place holds no more than 256 different values these are its codewords: what was quantised once stays as it is.
+"""
+
+import numpy as np
+
+CODEWORDS = 256
+ROUNDS, SAMPLE = 12, 8192
+
+
+def product_codes(table, size, seed=0):
+    """float32 `(rows, width)` -> uint8 codes `(rows, places)` and codebooks float32 `(places, 256, size)`.
+
+    `places` is width / size, rounded up; what stands beyond the width is zero.
+    """
+    places = -(-table.shape[1] // size)
+    padded = np.pad(table, [(0, 0), (0, places * size - table.shape[1])])
+    codes, books = np.empty((len(table), places), np.uint8), np.empty((places, CODEWORDS, size), np.float32)
+    for place in range(places):
+        values = np.ascontiguousarray(padded[:, place * size : (place + 1) * size], dtype=np.float32)
+        books[place] = codebook(values, np.random.default_rng([seed, place]))
+        codes[:, place] = nearest(values, books[place])
+    return codes, books
+
+
+def codebook(values, random):
+    """256 codewords `(256, size)` for values `(n, size)`, of a sample of them."""
+    distinct = np.unique(values[:: max(1, len(values) // SAMPLE)], axis=0)
+    if len(distinct) <= CODEWORDS:
+        distinct = np.unique(values, axis=0)
+    if len(distinct) <= CODEWORDS:
+        return np.concatenate([distinct, np.repeat(distinct[-1:], CODEWORDS - len(distinct), axis=0)])
+    values = random.permutation(values)[:SAMPLE]
+    words = values[random.choice(len(values), CODEWORDS, replace=False)]
+    for _ in range(ROUNDS):
+        words = _means(values, nearest(values, words), words, random)
+    return words
+
+
+def nearest(values, words):
+    """The place of the codeword with the least squared distance, the first of equals: `(n,)`."""
+    return np.argmax(values @ words.T - np.sum(words**2, axis=1) / 2, axis=1)
+
+
+def _means(values, codes, words, random):
+    """The mean of each codeword's values; one that no value took begins anew at a value drawn by chance."""
+    counts = np.bincount(codes, minlength=CODEWORDS)
+    sums = np.stack([np.bincount(codes, column, CODEWORDS) for column in values.T], axis=1)
+    fresh = values[random.integers(len(values), size=CODEWORDS)]
+    return np.where(counts[:, None] > 0, sums / np.maximum(counts, 1)[:, None], fresh).astype(np.float32)

@@ -1,0 +1,43 @@
+"""What was cut, made good where it is read: the pooling layer refitted to the outputs that it had before.
+
+Least squares on a sample of texts, as He, Zhang and Sun (2017), Channel pruning, do after each pruned layer.
+"""
+
+import keras
+import numpy as np
+
+from ..batching import by_length, pad
+
+RIDGE = 1e-4
+
+
+def refitted(model, original, rows):
+    """`model` with a pooling layer that gives each token of the `rows`, id lists, nearly what `original`'s gives it.
+
+    Both are `NGramEncoder`s of one vocabulary and one space. Changes and returns `model`.
+    """
+    pooling, before = model.get_layer("pooling"), original.get_layer("pooling")
+    target = features(original, rows) @ np.asarray(before.dense.kernel) + np.asarray(before.bias)
+    kernel, bias = ridge(features(model, rows), target)
+    pooling.dense.set_weights([kernel])
+    pooling.bias.assign(bias)
+    return model
+
+
+def features(model, rows):
+    """The joined, normalised features of all tokens of id lists, text after text in an order of its own: `(n, w)`."""
+    inner, found = keras.Model(model.input, model.get_layer("norm").output), []
+    for group in by_length([len(ids) for ids in rows]):
+        ids = pad([rows[i] for i in group])
+        found.append(np.asarray(inner.predict_on_batch(ids))[ids >= 0])
+    return np.concatenate(found)
+
+
+def ridge(x, y, strength=RIDGE):
+    """Kernel `(in, out)` and bias `(out,)` of least |x K + b - y|^2 with a ridge, `strength` of x's mean variance."""
+    x_mean, y_mean = x.mean(axis=0, dtype=np.float64), y.mean(axis=0, dtype=np.float64)
+    x, y = x - x_mean, y - y_mean
+    square = x.T @ x
+    square[np.diag_indices_from(square)] += strength * np.trace(square) / len(square)
+    kernel = np.linalg.solve(square, x.T @ y)
+    return kernel.astype(np.float32), (y_mean - x_mean @ kernel).astype(np.float32)

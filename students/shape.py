@@ -1,0 +1,116 @@
+"""The shape of a student, and a student of that shape from an encoder: sliced, factorised, refitted, not at random."""
+
+from dataclasses import dataclass, fields
+
+from ..encoder import KerasEncoder
+from ..errors import ConfigError
+from .factor import factorised
+from .ngram import NGramEncoder
+from .project import projected
+from .refit import refitted
+from .statics import static_from
+from .thin import shallow, thinned, with_head, with_orders
+
+# Texts that are refitted on, at most about so many.
+SAMPLE = 4096
+
+
+@dataclass(frozen=True)
+class Shape:
+    """Sizes of a student; 0 or empty: as in the encoder that it is made of.
+
+    `static`: a `StaticEncoder` of `rank` columns and `hidden` units, and with `channels` a window of the largest of
+    `orders`; else an `NGramEncoder`, whose table has `rank` columns. `dimension` is that of the vectors.
+    """
+
+    static: bool = False
+    rank: int = 0
+    channels: int = 0
+    orders: tuple = ()
+    convolutions: int = 0
+    hidden: int = 0
+    inner: int = 0
+    dimension: int = 0
+
+    @classmethod
+    def of(cls, settings):
+        """The shape that `config.ShapeSettings` name."""
+        values = {field.name: getattr(settings, field.name) for field in fields(cls)}
+        return cls(**{**values, "orders": tuple(map(int, settings.orders))})
+
+    def check(self, model):
+        """The shape itself. Raises `ConfigError` for what is no cut of the `model`."""
+        if self.whole:
+            return self
+        if type(model) is not NGramEncoder:
+            raise ConfigError("only an n-gram encoder can be cut; this one is a static student already")
+        self._check_static()
+        for name, most in limits(model, self.static).items():
+            if getattr(self, name) > most:
+                raise ConfigError(f"{name}: the encoder has {most}, expected no more, got {getattr(self, name)}")
+        if missing := set(self.orders) - set(model.orders):
+            raise ConfigError(f"orders: the encoder has {_list(model.orders)}, not {_list(sorted(missing))}")
+        return self
+
+    def _check_static(self):
+        if self.static and (self.inner or self.convolutions or (self.orders and not self.channels)):
+            raise ConfigError("a static student has rank, hidden, dimension, channels and with these orders")
+
+    @property
+    def whole(self):
+        """Whether nothing is cut."""
+        return self == Shape()
+
+    def __str__(self):
+        """`static-rank256`, `channels128-orders2,3`: for folders and tables; `full` where nothing is cut."""
+        cut = [(field.name, getattr(self, field.name)) for field in fields(self) if getattr(self, field.name)]
+        return "-".join(f"{name}{_text(value)}" for name, value in cut) or "full"
+
+
+def _text(value):
+    return "" if value is True else _list(value) if isinstance(value, tuple) else str(value)
+
+
+def _list(values):
+    return ",".join(map(str, values))
+
+
+def limits(model, static=False):
+    """The most of each size that a student made of this `NGramEncoder` can have; what is missing has no limit."""
+    if static:
+        return {"rank": model.space or model.dimension, "dimension": model.dimension}
+    inner = model.get_layer("head").inner
+    sizes = {"channels": model.channels, "convolutions": model.convolutions, "hidden": model.hidden, "inner": inner}
+    return {"rank": model.rank or model.width, **sizes, "dimension": model.dimension}
+
+
+def shaped(encoder, shape, texts, vectors, seed=0, whole=None):
+    """A `KerasEncoder` of `shape` out of an `NGramEncoder`'s, the encoder itself where nothing is cut.
+
+    `texts` are what it is refitted on and whose pieces are counted; `vectors` `(n, d)`, the teacher's, span the axes of
+    a smaller `dimension`. A static student has the vectors that `whole` gives its pieces, by default the encoder: what
+    the encoder was before its vocabulary was changed knows them better. Raises `ConfigError` as `Shape.check`.
+    """
+    shape.check(encoder.model)
+    if shape.whole:
+        return encoder
+    rows = encoder.tokenizer.encode(list(texts))
+    if shape.static:
+        order, sizes = max(shape.orders or encoder.model.orders), (shape.rank or 256, shape.hidden or 256)
+        model = static_from(whole or encoder, encoder.tokenizer, rows, *sizes, shape.channels, order, seed)
+    else:
+        model = cut(encoder.model, shape, rows)
+    if shape.dimension and shape.dimension < model.dimension:
+        model = projected(model, vectors, shape.dimension)
+    return KerasEncoder(model, encoder.tokenizer, encoder.name)
+
+
+def cut(model, shape, rows):
+    """An `NGramEncoder` of `shape`, without its `dimension`; refitted on `rows`, id lists, where features were cut."""
+    smaller = factorised(model, shape.rank or limits(model)["rank"])
+    smaller = with_orders(smaller, shape.orders or model.orders)
+    smaller = thinned(smaller, shape.channels or model.channels)
+    smaller = shallow(smaller) if shape.convolutions == 1 else smaller
+    if smaller is not model:
+        smaller = refitted(smaller, model, rows[:: max(1, len(rows) // SAMPLE)])
+    return with_head(smaller, shape.hidden or model.hidden, shape.inner or limits(model)["inner"])

@@ -1,0 +1,128 @@
+import numpy as np
+import pytest
+
+from distill.students.ngram import NGramEncoder
+from distill.students.thin import largest, shallow, thinned, with_head, with_orders
+
+
+@pytest.fixture(scope="module")
+def model():
+    made = NGramEncoder(vocabulary=20, width=6, channels=5, orders=(2, 3), hidden=9, dimension=8)
+    random = np.random.default_rng(0)
+    made.set_weights([random.normal(scale=0.3, size=weight.shape) for weight in made.get_weights()])
+    return made
+
+
+def weights(model):
+    return {weight.path: np.asarray(weight) for weight in model.weights}
+
+
+def set_weight(model, path, value):
+    next(weight for weight in model.weights if weight.path == path).assign(value)
+
+
+def copy_of(model):
+    copy = NGramEncoder.from_config(model.get_config())
+    copy.set_weights(model.get_weights())
+    return copy
+
+
+def vectors(model):
+    return np.asarray(model(np.array([[3, 7, 11, 2, -1], [19, 0, 4, 4, 5]], dtype="int32")))
+
+
+def test_largest_keeps_the_order_of_places_and_the_first_of_equals():
+    assert largest([1, 5, 3, 5, 3], 3).tolist() == [1, 2, 3]
+    assert largest([2, 2, 2], 2).tolist() == [0, 1]
+
+
+@pytest.mark.parametrize(
+    "cut",
+    [lambda m: thinned(m, 5), lambda m: with_orders(m, (2, 3)), lambda m: with_head(m, 9, 8)],
+    ids=["channels", "orders", "head"],
+)
+def test_where_nothing_is_cut_the_model_itself_comes_back(model, cut):
+    assert cut(model) is model
+
+
+def test_fewer_channels_are_the_ones_that_pooling_reads_most(model):
+    model = copy_of(model)
+    kernel, gamma = weights(model)["pooling/dense/kernel"], weights(model)["norm/gamma"]
+    # Branch 2: channels 1 and 4; branch 3: channels 0 and 2, the second by its gain alone.
+    scale = np.full(16, 0.01)
+    scale[[6 + 1, 6 + 4, 11 + 0]] = 1
+    gamma = np.ones(16)
+    gamma[11 + 2] = 1000
+    set_weight(model, "pooling/dense/kernel", kernel / np.linalg.norm(kernel, axis=1, keepdims=True) * scale[:, None])
+    set_weight(model, "norm/gamma", gamma)
+    w, found = weights(model), weights(thinned(model, 2))
+    np.testing.assert_array_equal(found["order_2/projection/kernel"], w["order_2/projection/kernel"][:, [1, 4]])
+    np.testing.assert_array_equal(found["order_3/projection/bias"], w["order_3/projection/bias"][[0, 2]])
+    np.testing.assert_array_equal(found["order_3/norm/beta"], w["order_3/norm/beta"][[0, 2]])
+    joined = [0, 1, 2, 3, 4, 5, 7, 10, 11, 13]
+    np.testing.assert_array_equal(found["norm/beta"], w["norm/beta"][joined])
+    np.testing.assert_array_equal(found["pooling/dense/kernel"], w["pooling/dense/kernel"][joined])
+    # A window of order 3 has its channels three times, 5 apart.
+    rows = [0, 2, 5, 7, 10, 12]
+    np.testing.assert_array_equal(
+        found["order_3/second/dense/kernel"], w["order_3/second/dense/kernel"][rows][:, [0, 2]]
+    )
+
+
+def test_what_no_weight_reads_can_be_cut_without_a_change(model):
+    """Channels that give zero and count in no mean: only the number of LayerNorm's columns is another one."""
+    model = copy_of(model)
+    for path, value in weights(model).items():
+        if path == "pooling/dense/kernel":
+            value = value.copy()
+            value[11:] = 0  # branch 3
+            set_weight(model, path, value)
+    smaller = with_orders(model, (2,))
+    # LayerNorm still reads branch 3; without it the two models differ by LayerNorm alone.
+    w = weights(smaller)
+    assert w["pooling/dense/kernel"].shape == (11, 8)
+    np.testing.assert_array_equal(w["pooling/dense/kernel"], weights(model)["pooling/dense/kernel"][:11])
+
+
+@pytest.mark.parametrize("orders, columns", [((3,), [0, 1, 2, 3, 4, 5, 11, 12, 13, 14, 15]), ((2,), list(range(11)))])
+def test_an_order_takes_its_columns_with_it(model, orders, columns):
+    smaller = with_orders(model, orders)
+    assert smaller.orders == orders
+    np.testing.assert_array_equal(weights(smaller)["norm/gamma"], weights(model)["norm/gamma"][columns])
+    assert not any(path.startswith(f"order_{5 - orders[0]}/") for path in weights(smaller))
+
+
+def test_an_order_that_there_is_not_is_refused(model):
+    with pytest.raises(ValueError):
+        with_orders(model, (4,))
+
+
+def test_shallow_keeps_the_first_convolution_and_only_it(model):
+    smaller = shallow(model)
+    assert smaller.convolutions == 1
+    assert shallow(smaller) is smaller
+    w, found = weights(model), weights(smaller)
+    assert set(w) - set(found) == {f"order_{n}/second/dense/{part}" for n in (2, 3) for part in ("kernel", "bias")}
+    for path, value in found.items():
+        np.testing.assert_array_equal(value, w[path], err_msg=path)
+
+
+def test_shallow_changes_nothing_where_the_second_convolution_gives_nothing(model):
+    model = copy_of(model)
+    for order in (2, 3):
+        set_weight(model, f"order_{order}/second/dense/bias", np.full(5, -100.0))
+    np.testing.assert_allclose(vectors(shallow(model)), vectors(model), atol=1e-6)
+
+
+def test_units_of_the_head_that_nothing_reads_are_cut_without_a_change(model):
+    model = copy_of(model)
+    w = weights(model)
+    for name, dead in (("second", [0, 3, 8]), ("third", [1, 2]), ("fourth_skip", [2, 5, 7]), ("fourth", [0, 6])):
+        kernel = w[f"head/{name}/kernel"].copy()
+        kernel[dead] = 0
+        if name == "third":
+            kernel[[2, 5, 7]] = 0
+        set_weight(model, f"head/{name}/kernel", kernel)
+    smaller = with_head(model, 6, 6)
+    assert (smaller.hidden, smaller.inner) == (6, 6)
+    np.testing.assert_allclose(vectors(smaller), vectors(model), atol=1e-6)
