@@ -184,3 +184,37 @@ def test_the_onnx_file_gives_the_same_vectors(model, texts, expected):
     content = onnx_model(model, "float32", "float32")
     (found,) = onnxruntime.InferenceSession(content).run(None, {"ids": pad(texts)})
     np.testing.assert_allclose(found, expected, atol=1e-5)
+
+
+# From 1,024 elements on the TFLite converter quantises a kernel.
+LARGE = {"vocabulary": 300, "width": 40, "hidden": 40, "dimension": 40}
+LARGER = {
+    "static": (StaticEncoder, LARGE),
+    "static with a look at neighbours": (StaticEncoder, {**LARGE, "channels": 36, "order": 3}),
+    "static, projected": (StaticEncoder, {**LARGE, "space": 40, "dimension": 30}),
+    "cut": (
+        NGramEncoder,
+        {**LARGE, "channels": 32, "orders": (2, 3), "convolutions": 1, "inner": 36, "rank": 32, "space": 40},
+    ),
+}
+
+
+@pytest.mark.parametrize("kind, sizes", LARGER.values(), ids=LARGER)
+def test_in_int8_both_files_are_near_the_student(kind, sizes):
+    import onnxruntime
+    from ai_edge_litert.interpreter import Interpreter
+
+    made, random = kind(**sizes), np.random.default_rng(0)
+    made.set_weights([weight + random.normal(size=weight.shape) * 0.05 for weight in made.get_weights()])
+    content = convert(made, Precision("int8", "uint8"))
+    assert len(content) < 0.7 * len(convert(made, EXACT))
+    interpreter, session = Interpreter(model_content=content), onnxruntime.InferenceSession(onnx_model(made))
+    for length in (3, 17, 40):
+        ids = random.integers(0, 300, size=(1, length)).astype("int32")
+        expected = np.asarray(made(ids))[0]
+        interpreter.resize_tensor_input(interpreter.get_input_details()[0]["index"], ids.shape)
+        interpreter.allocate_tensors()
+        interpreter.set_tensor(interpreter.get_input_details()[0]["index"], ids)
+        interpreter.invoke()
+        assert interpreter.get_tensor(interpreter.get_output_details()[0]["index"])[0] @ expected > 0.995
+        assert session.run(None, {"ids": ids})[0][0] @ expected > 0.995
