@@ -27,15 +27,7 @@ def material(student, sample):
 
 @pytest.fixture(scope="module")
 def with_greek(student, sample):
-    return Material(student, student, sample, "en", ["en", "de", "el"], CORPUS, ["el", "fi"], 60)
-
-
-@pytest.fixture(autouse=True, scope="module")
-def greek_questions(sample):
-    """The sample has none; a language may be one of the corpus alone."""
-    sample.questions["el"] = {}
-    yield
-    del sample.questions["el"]
+    return Material(student, student, sample, "en", ["en", "de", "el"], CORPUS, ["el", "fi"], 400)
 
 
 def test_lines_are_the_train_questions_and_the_corpus_with_the_students_vectors(material, student, sample):
