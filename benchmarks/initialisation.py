@@ -59,7 +59,7 @@ def material_of(options, settings):
     dataset = load_dataset(options.dataset, "en", settings.data.split_by, settings.seed)
     corpus = read_corpus([Path(options.corpus) / f"{language}.txt" for language in languages])
     student, teacher = load_keras_encoder(options.run), load_keras_encoder(Path(options.run) / "teacher")
-    return Material(student, teacher, dataset, "en", languages, corpus)
+    return Material(student, teacher, dataset, "en", languages, corpus, settings.student.units)
 
 
 def compared(material, name, settings, seed):

@@ -33,7 +33,7 @@ def by_length(lengths, budget=8192, most=256):
 
 
 def pack(rows, gap, multiple=256):
-    """`[[int]]` -> ids `(t,)`, segments `(t,)` int32 and counts `(n, 1)` float32 for `NGramEncoder.encode_packed`.
+    """`[[int]]` -> ids `(t,)`, segments `(t,)` int32 and counts `(n, 1)` float32 for `Student.encode_packed`.
 
     Texts follow each other with `gap` paddings between; t is rounded up to `multiple`, so that few shapes occur.
     """

@@ -32,8 +32,7 @@ class Budget:
     def excess(self, row):
         """`{name: (value, limit)}` of the limits that a row, `{"bytes", "ms", "drop"}`, does not keep."""
         limits = {"bytes": self.bytes, "ms": self.ms, "drop": self.drop}
-        over = {name: row[name] for name, limit in limits.items() if limit is not None and row[name] is not None}
-        return {name: (value, limits[name]) for name, value in over.items() if value > limits[name]}
+        return {name: (row[name], limit) for name, limit in limits.items() if limit is not None and row[name] > limit}
 
     def met(self, row):
         return not self.excess(row)
@@ -45,8 +44,7 @@ def front(rows, costs=("bytes", "ms")):
 
 
 def _beats(one, other, costs):
-    known = [cost for cost in costs if one[cost] is not None and other[cost] is not None]
-    better = [one["p@1"] - other["p@1"], *(other[cost] - one[cost] for cost in known)]
+    better = [one["p@1"] - other["p@1"], *(other[cost] - one[cost] for cost in costs)]
     return min(better) >= 0 and max(better) > 0
 
 

@@ -9,32 +9,21 @@ import click
 from . import __version__
 from .config import FORMATS, SPLITS, UNITS
 from .errors import DistillError, InputError
-from .options import settings_from, settings_options, split_names
+from .options import (
+    corpus_option,
+    folder_option,
+    json_option,
+    settings_from,
+    settings_options,
+    split_names,
+    writable,
+)
+from .smaller import compress, extend, prune, reduce
 
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 110}
 ENCODER_HELP = "a run folder, a bundle, a saved encoder, a SavedModel, a TF-Hub handle, or muse"
 
 
-def _writable(context, parameter, path):
-    """A path that is to be written, refused before the work when it cannot be."""
-    from .files import require_writable
-
-    if path:
-        require_writable(path)
-    return path
-
-
-def folder_option(meaning):
-    return click.option("--output", required=True, type=click.Path(file_okay=False), callback=_writable, help=meaning)
-
-
-def corpus_option(meaning, required=False):
-    return click.option("--corpus", multiple=True, required=required, type=click.Path(dir_okay=False), help=meaning)
-
-
-json_option = click.option(
-    "--json", "json_path", type=click.Path(dir_okay=False), callback=_writable, help="also write the figures here"
-)
 units_option = click.option(
     "--unit",
     "units",
@@ -49,6 +38,10 @@ split_option = click.option("--split", default="dev", show_default=True, type=cl
 @click.version_option(__version__)
 def cli():
     """Small multilingual sentence encoders for retrieval question answering."""
+
+
+for command in (compress, prune, reduce, extend):
+    cli.add_command(command)
 
 
 @cli.command()
@@ -74,27 +67,6 @@ def run(config, name, runs, **values):
         print_search(compress(prepared.folder, settings), prepared.folder)
 
 
-@cli.command()
-@click.argument("folder", metavar="RUN", type=click.Path(file_okay=False))
-@settings_options(
-    "data", "student", "export.precision", "export.min_cosine", "export.max_drop", "export.threads", "budget"
-)
-@click.option("--output", type=click.Path(file_okay=False), help="folder of the search [default: RUN/small]")
-def compress(folder, output, **values):
-    """A smaller bundle out of RUN's student, within a budget, its loss measured on dev.
-
-    Vocabularies and table formats are tried first, without training; then students of other shapes are trained with
-    stage 2. RUN/small keeps every trial, and the same command goes on where it was broken off; RUN/small/bundle is the
-    one that was chosen, and RUN/report.html shows all.
-    """
-    from .compress import compress as search
-    from .compress import settings_of
-    from .tables import print_search
-
-    found = search(folder, settings_from(values, settings_of(folder)), output)
-    print_search(found, Path(folder), output)
-
-
 def _free_folder(runs, settings):
     stem = f"{Path(settings.data.dataset).resolve().name}-{settings.teacher.language}"
     names = (stem if number == 1 else f"{stem}-{number}" for number in range(1, 10**6))
@@ -106,11 +78,12 @@ def _free_folder(runs, settings):
 @folder_option("folder for the teacher")
 def teach(output, **values):
     """Stage 1 alone: train a teacher in one language and save it."""
+    from .data import chosen_data
     from .loading import load_keras_encoder
 
     settings = settings_from(values)
     language = settings.teacher.language
-    dataset, _ = _data(settings, [language])
+    dataset, _ = chosen_data(settings, [language])
     base = load_keras_encoder(settings.teacher.base)
     from .teaching import teach as train
 
@@ -131,6 +104,7 @@ def transfer(teacher_path, teacher_language, start_path, corpus, labels, output,
 
     It is saved in float32; --precision and --table say what its quantised epochs round weights to.
     """
+    from .data import chosen_data
     from .export.form import Precision
     from .loading import load_encoder, load_keras_encoder
     from .texts import read_corpus
@@ -139,7 +113,7 @@ def transfer(teacher_path, teacher_language, start_path, corpus, labels, output,
         raise InputError("--corpus and --labels belong together; give both or none")
     settings, texts = settings_from(values), read_corpus(corpus)
     precision = Precision(settings.export.precision, settings.export.table)
-    dataset, languages = _data(settings, [teacher_language])
+    dataset, languages = chosen_data(settings, [teacher_language])
     teacher, first = load_encoder(teacher_path), load_keras_encoder(start_path or teacher_path)
     from .transfer import labelled
     from .transfer import transfer as train
@@ -158,17 +132,6 @@ def transfer(teacher_path, teacher_language, start_path, corpus, labels, output,
     )
     student.save(output)
     _done(f"student: {output}")
-
-
-def _data(settings, needed=()):
-    """The data set and the question languages asked for, all there."""
-    from .data import load_dataset
-
-    data = settings.data
-    dataset = load_dataset(data.dataset, data.document_language, data.split_by, settings.seed)
-    languages = data.languages or dataset.languages
-    dataset.require([*needed, *languages])
-    return dataset, languages
 
 
 def _done(text):
@@ -218,11 +181,12 @@ def compare(a, b, split, units, json_path, **values):
 
 def _evaluations(models, values, split, units):
     """An `Evaluation` of each model on one data set."""
+    from .data import chosen_data
     from .evaluation import evaluate, evaluation_size
     from .loading import load_encoder
     from .progress import task
 
-    dataset, languages = _data(settings_from(values))
+    dataset, languages = chosen_data(settings_from(values))
     if split not in dataset.splits:
         raise InputError(f"the data set {dataset.name} has no split {split}; it has {', '.join(dataset.splits)}")
     encoders = [load_encoder(model) for model in models]
@@ -232,104 +196,6 @@ def _evaluations(models, values, split, units):
         with task(f"evaluate {model}", evaluation_size(dataset, [split], languages, units)) as advance:
             found.append(evaluate(encoder, dataset, split, languages, units, advance))
     return found
-
-
-@cli.command()
-@click.argument("model")
-@settings_options("", "data")
-@corpus_option('more text to keep, a text a line or .jsonl with {"text", "language"}; may be given again')
-@click.option("--scripts", default="", help="keep all pieces of these Unicode scripts too, such as Latin,Thai")
-@click.option("--least", type=click.IntRange(1), default=1, show_default=True, help="uses that a piece needs to stay")
-@json_option
-@folder_option("folder for the pruned encoder")
-def prune(model, corpus, scripts, least, json_path, output, **values):
-    """A copy of MODEL with only the pieces that a data set's languages use, single characters and what is asked for.
-
-    Counted are the train questions of --languages, all documents, and --corpus; neither dev nor test questions.
-    """
-    from .files import write_json
-    from .loading import load_keras_encoder
-    from .students.pruning import Rule, lines_of
-    from .students.pruning import prune as cut
-    from .tables import print_pruning
-    from .texts import read_corpus
-
-    settings, rule = settings_from(values), Rule(least, split_names(scripts)).check()
-    dataset, languages = _data(settings)
-    lines, others = lines_of(dataset, languages, read_corpus(corpus))
-    smaller, report = cut(load_keras_encoder(model), lines, others, rule, settings.seed)
-    for language in report["left"]:
-        row = report["unseen"][language]
-        shares = "{:.2f} % (before {:.2f} %)".format(*(100 * share for share in reversed(row["unk"])))
-        _done(
-            f"{language} is not kept: <unk> {shares}, {100 * row['changed']:.0f} % of its questions are cut otherwise"
-        )
-    smaller.save(output)
-    print_pruning(report)
-    if json_path:
-        write_json(json_path, report)
-    _done(f"encoder: {output}, {report['rows'][1]} of {report['rows'][0]} pieces")
-
-
-@cli.command()
-@click.argument("model")
-@settings_options("", "data", "shape")
-@folder_option("folder for the reduced encoder")
-def reduce(model, output, **values):
-    """A copy of MODEL in another shape: sliced, factorised and refitted on the data set, not yet trained.
-
-    Train it with distill transfer --start.
-    """
-    from .loading import load_keras_encoder
-    from .students.shape import Shape, shaped
-
-    settings = settings_from(values)
-    shape = Shape.of(settings.shape)
-    if shape.whole:
-        raise InputError("nothing to reduce; give a size, such as --channels 128 or --static")
-    dataset, languages = _data(settings)
-    encoder = load_keras_encoder(model)
-    shape.check(encoder.model)
-    texts = [question.text for language in languages for question in dataset.select(language, "train")]
-    vectors = encoder.encode(dataset.passage_texts, "document")
-    smaller = shaped(encoder, shape, texts + dataset.passage_texts, vectors, settings.seed)
-    smaller.save(output)
-    _done(f"encoder: {output}, {shape}, {smaller.model.count_params()} of {encoder.model.count_params()} weights")
-
-
-@cli.command()
-@click.argument("model")
-@settings_options("")
-@corpus_option('text of the new languages, a text a line or .jsonl with {"text", "language"}; may be given again', True)
-@click.option(
-    "--keep", multiple=True, type=click.Path(dir_okay=False), help="such text of languages that are to be cut as before"
-)
-@click.option("--pieces", type=click.IntRange(1), default=8000, show_default=True, help="how many are learned")
-@click.option(
-    "--aligner", help="make the new rows with e5 or another encoder of the new languages [default: from old pieces]"
-)
-@json_option
-@folder_option("folder for the extended encoder")
-def extend(model, corpus, keep, pieces, aligner, json_path, output, **values):
-    """A copy of MODEL with further pieces, for languages that it never saw.
-
-    Of the pieces that are learned from --corpus those that MODEL has, or that text of --keep holds, are left out.
-    """
-    from .files import write_json
-    from .loading import load_aligner, load_keras_encoder
-    from .students.growth import extend as enlarge
-    from .tables import print_extension
-    from .texts import read_corpus
-
-    settings, texts, kept = settings_from(values), read_corpus(corpus), read_corpus(keep)
-    found = load_aligner(aligner)
-    larger, report = enlarge(load_keras_encoder(model), texts, kept, pieces, found, settings.seed)
-    larger.save(output)
-    print_extension(report)
-    if json_path:
-        write_json(json_path, report)
-    before, after = report["rows"]
-    _done(f"encoder: {output}, {after - before} of {report['learned']} learned pieces added to {before}")
 
 
 @cli.command()
@@ -346,6 +212,7 @@ def export(model, format_, max_length, signatures, force, output, **values):
     The artefact is loaded with its own runtime and refused when its tokens are not MODEL's, its vectors are too far,
     or its P@1 is worse: by more than --max-drop points on average, or significantly in a language.
     """
+    from .data import chosen_data
     from .export.form import Form, Precision, lengths_of
     from .loading import load_keras_encoder, origin
     from .progress import task
@@ -354,7 +221,7 @@ def export(model, format_, max_length, signatures, force, output, **values):
     precision = Precision(settings.export.precision, settings.export.table)
     form = Form(format_, precision, max_length, lengths_of(signatures))
     form.require()
-    dataset, languages = _data(settings)
+    dataset, languages = chosen_data(settings)
     encoder, notes = load_keras_encoder(model), origin(model)
     from .export.artefact import export_artefact
     from .export.gate import size
@@ -379,7 +246,7 @@ def export(model, format_, max_length, signatures, force, output, **values):
 def _plot_path(context, parameter, path):
     from .export.plot import require_format
 
-    return _writable(context, parameter, path and require_format(path))
+    return writable(context, parameter, path and require_format(path))
 
 
 @cli.command()
@@ -431,7 +298,7 @@ def bench(models, data, document_language, peer_list, peer_python, json_path, pl
     "--output",
     required=True,
     type=click.Path(dir_okay=False),
-    callback=_writable,
+    callback=writable,
     help=".npy, float32 (n, d), unit rows in order",
 )
 def encode(model, role, input_path, output):

@@ -8,7 +8,7 @@ from pathlib import Path
 from .backend import start
 from .budget import Budget, bytes_of
 from .config import as_dict
-from .data import load_dataset
+from .data import dataset_of
 from .errors import ConfigError, InputError
 from .files import read_json, read_jsonl, write_aside, write_json
 from .loading import RUN_FILE, find_artefact, load_keras_encoder, provenance
@@ -55,9 +55,7 @@ def compress(folder, settings, output=None):
     folder, budget = Path(folder), budget_of(settings)
     page, output = Path(output or folder) / "report.html", Path(output or folder / FOLDER)
     metrics, rows = finished(folder), [row for _, row in read_jsonl(folder / "log.jsonl")]
-    dataset = load_dataset(
-        settings.data.dataset, settings.data.document_language, settings.data.split_by, settings.seed
-    )
+    dataset = dataset_of(settings)
     languages, corpus = chosen_languages(dataset, settings), read_corpus(settings.budget.corpus)
     require_known("the run", languages, metrics["languages"])
     require_known("the search", settings.budget.new_languages, languages)
@@ -69,7 +67,7 @@ def compress(folder, settings, output=None):
     found |= {"languages": list(languages), "budget": {"bytes": budget.bytes, "ms": budget.ms, "drop": budget.drop}}
     shutil.rmtree(output / CHOSEN, ignore_errors=True)
     if found["chosen"]:
-        _ship(output / TRIALS / f"{found['chosen']}-bundle" / "bundle", output / CHOSEN)
+        _ship(output / TRIALS, found["chosen"], output / CHOSEN)
     write_json(output / RESULT, found)
     write_report(page, metrics, rows, found)
     return found
@@ -84,11 +82,13 @@ def _material(folder, dataset, languages, corpus, settings):
     keras.utils.set_random_seed(settings.seed)
     student, teacher = load_keras_encoder(folder), load_keras_encoder(folder / "teacher")
     questions = sum(len(dataset.select(language, "train")) for language in languages)
-    texts = questions + len(dataset.passages) + sum(map(len, corpus.values()))
+    documents = sum(len(dataset.texts(unit)) for unit in settings.student.units)
+    labels = len(dataset.select(settings.teacher.language, "train"))
+    texts = questions + labels + documents + sum(map(len, corpus.values()))
     with task("encode the corpus and the documents", texts) as advance:
-        budget, language = settings.budget, settings.teacher.language
+        budget, language, units = settings.budget, settings.teacher.language, settings.student.units
         new = budget.new_languages or unseen_languages(settings.teacher.base, languages)
-        return Material(student, teacher, dataset, language, languages, corpus, new, budget.new_pieces, advance)
+        return Material(student, teacher, dataset, language, languages, corpus, units, new, budget.new_pieces, advance)
 
 
 def _search(folder, output, material, settings, budget, seconds):
@@ -162,9 +162,11 @@ def seconds_an_epoch(rows):
     return (steps[-1]["seconds"] - steps[0]["seconds"]) / epochs if epochs else None
 
 
-def _ship(bundle, folder):
+def _ship(trials, name, folder):
+    from .search import bundle_of
+
     with write_aside(folder) as aside:
-        shutil.copytree(bundle, aside)
+        shutil.copytree(bundle_of(trials, name), aside)
 
 
 def summary(found):

@@ -4,45 +4,36 @@ from functools import cached_property
 
 from .candidates import NEW, VOCABULARIES
 from .encoder import KerasEncoder
-from .evaluation import encode_units
 from .progress import task
 from .students.extension import extended, mean_rows, trained_pieces, with_rows
-from .students.pruning import Rule, lines_of
+from .students.pruning import Rule, lines_of, texts_of
 from .students.segmentation import unknown_share
 from .students.shape import shaped
 from .students.vocabulary import pruned_encoder
-from .transfer import labelled, transfer
+from .transfer import Targets, labelled, learn
 
 
 class Material:
     """What every candidate is made from: the student, the teacher, the data, and text of its languages.
 
-    `corpus` is `{language: [text]}`; `new` are languages that get pieces of their own, `pieces` of them at most. The
-    student's vectors of the train questions and the corpus are computed once, but for the new languages, which it cuts
-    into what it hardly knows: there the teacher alone is learned from.
+    `corpus` is `{language: [text]}`; `units` are what stage 2 calls a document; `new` are languages that get pieces of
+    their own, `pieces` of them at most. The teacher's vectors are computed once, and so are the student's of the train
+    questions and the corpus, but for the new languages, which it cuts into what it hardly knows: there the teacher
+    alone is learned from.
     """
 
-    def __init__(self, student, teacher, dataset, language, languages, corpus, new=(), pieces=0, progress=None):
-        self.student, self.teacher, self.dataset = student, teacher, dataset
-        self.language, self.languages = language, languages
+    def __init__(self, student, teacher, dataset, language, languages, corpus, units, new=(), pieces=0, progress=None):
+        self.student, self.dataset, self.languages = student, dataset, languages
         self.new, self.pieces = [name for name in new if name in languages] if pieces else [], pieces
         self.counted, self.others = lines_of(dataset, languages, corpus)
-        known = {name: texts for name, texts in self.by_language().items() if name not in self.new}
-        self.lines = labelled(known, student, progress)
-        self.documents = encode_units(teacher, dataset, ("passage",), progress)["passage"]
+        known = [line for line in self.counted if line.kind != "passage" and line.language not in self.new]
+        self.lines = labelled(texts_of(known), student, progress)
+        self.targets = Targets(teacher, dataset, language, units, progress)
 
     @property
     def texts(self):
         """Train questions, passages and the corpus: what is counted and refitted on."""
         return [line.text for line in self.counted]
-
-    def by_language(self):
-        """`{language: texts}` of the train questions and the corpus."""
-        found = {}
-        for line in self.counted:
-            if line.kind != "passage":
-                found.setdefault(line.language, []).append(line.text)
-        return found
 
     def vocabulary(self, name):
         """The student with the pieces of `candidates.VOCABULARIES`, with or without those for new languages."""
@@ -66,23 +57,32 @@ class Material:
 
     def left(self, tokenizer):
         """`{language: [before, after]}`, the `<unk>` share of the data set's languages that are not kept."""
-        texts, own = {}, self.student.tokenizer
-        for line in self.others:
-            texts.setdefault(line.language, []).append(line.text)
+        own = self.student.tokenizer
         return {
             name: [unknown_share(each.encode(asked), each) for each in (own, tokenizer)]
-            for name, asked in sorted(texts.items())
+            for name, asked in sorted(texts_of(self.others).items())
         }
 
     def start(self, encoder, shape, seed=0):
         """`encoder` cut to a `Shape`."""
-        return shaped(encoder, shape, self.texts, self.documents, seed, self.student)
+        return shaped(encoder, shape, self.texts, self.targets.documents, seed, self.student)
 
     def train(self, start, settings, precision, seed=0, log=None):
         """Stage 2 again: towards the fixed teacher, and towards the student on questions and corpus.
 
         `precision`, an `export.form.Precision`, is that of the settings' quantised epochs.
         """
-        data, names = self.dataset, (self.language, self.languages)
-        made = transfer(self.teacher, start, data, *names, settings, seed, log, precision=precision, lines=self.lines)
+        made = learn(self.targets, start, self.dataset, self.languages, settings, seed, log, precision, self.lines)
         return KerasEncoder(made.model, made.tokenizer, start.name)
+
+
+def reshaped(encoder, shape, dataset, languages, seed=0):
+    """A `KerasEncoder` cut to a `Shape` on a data set's train questions in these languages and its passages.
+
+    The encoder itself where nothing is cut; its own vectors of the passages span the axes of a smaller dimension.
+    Raises `ConfigError` as `Shape.check`.
+    """
+    shape.check(encoder.model)
+    texts = [line.text for line in lines_of(dataset, languages)[0]]
+    vectors = encoder.encode(dataset.passage_texts, "document") if shape.dimension else None
+    return shaped(encoder, shape, texts, vectors, seed)

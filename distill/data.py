@@ -92,6 +92,20 @@ def check(dataset):
     return dataset
 
 
+def dataset_of(settings):
+    """The data set that a run's `Settings` name, split as they say."""
+    data = settings.data
+    return load_dataset(data.dataset, data.document_language, data.split_by, settings.seed)
+
+
+def chosen_data(settings, needed=()):
+    """The data set and the question languages asked for, all there. Raises `DataError` where one is missing."""
+    dataset = dataset_of(settings)
+    languages = settings.data.languages or dataset.languages
+    dataset.require([*needed, *languages])
+    return dataset, languages
+
+
 def load_dataset(source, document_language="en", split_by="question", seed=0):
     """A `Dataset` from `sample`, a folder of SQuAD-format `{lang}.json`, or a folder with `documents.jsonl`.
 

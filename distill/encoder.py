@@ -62,6 +62,11 @@ class KerasEncoder:
         return cls(model, Tokenizer.load(folder / TOKENIZER_FILE), name)
 
 
+def unit_rows(vectors):
+    """`(n, d)` at unit length; a row of zeros stays. NumPy alone."""
+    return vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
+
+
 def encode_ids(model, rows, progress=None):
     """Token id lists -> float32 `(n, d)` in their order, computed in groups of like length."""
     vectors = np.zeros((len(rows), int(model.output_shape[-1])), dtype=np.float32)

@@ -13,7 +13,7 @@ import keras
 import numpy as np
 from keras import ops
 
-from .export.codecs import FRACTION_BITS, GROUP, INT4_HIGHEST, INT4_LOWEST, STEPS, ZERO, decoded, encoded
+from .export.codecs import FRACTION_BITS, GROUP, INT4_HIGHEST, INT4_LOWEST, STEPS, ZERO, kept
 from .export.quantize import LEVELS
 from .export.rewrite import FARTHEST
 
@@ -45,7 +45,7 @@ def straight_through(x, value):
 
 
 def fake_encode(encoder, precision, ids, segments, counts):
-    """`NGramEncoder.encode_packed` with the weights that an artefact of this `form.Precision` has.
+    """`Student.encode_packed` with the weights that an artefact of this `form.Precision` has.
 
     Gradients reach the encoder's own variables. The dense layers are those of the bundle, see `fake_kernels`.
     """
@@ -58,15 +58,15 @@ def fake_encode(encoder, precision, ids, segments, counts):
 @contextmanager
 def quantised(encoder, precision):
     """Within it the encoder's own weights are those rounded ones; after it, whatever happens, what they were."""
-    kept, table = encoder.get_weights(), encoder.get_layer("embedding").embeddings
+    before, table = encoder.get_weights(), encoder.get_layer("embedding").embeddings
     try:
         for variable, value in fake_kernels(encoder, precision.dense):
             variable.assign(value)
         if ROUNDED[precision.table] is not float32:
-            table.assign(decoded(precision.table, encoded(precision.table, np.asarray(table)), table.shape[1]))
+            table.assign(kept(precision.table, np.asarray(table)))
         yield encoder
     finally:
-        encoder.set_weights(kept)
+        encoder.set_weights(before)
 
 
 def fake_kernels(encoder, dense):

@@ -2,7 +2,7 @@
 
 from keras import ops
 
-from .students.ngram import unit
+EPSILON = 1e-12
 
 
 def cosine_distance(a, b):
@@ -16,6 +16,11 @@ def squared_l2(a, b):
 
 
 DISTANCES = {"squared_l2": squared_l2, "cosine": cosine_distance}
+
+
+def unit(x):
+    """Vectors of the last axis at unit length; zeros stay."""
+    return x / ops.sqrt(ops.maximum(ops.sum(x * x, axis=-1, keepdims=True), EPSILON))
 
 
 def nested(distance, prefixes):

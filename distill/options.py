@@ -1,4 +1,4 @@
-"""Command-line options made from the settings, so that a flag, `config.toml` and its meaning are said once."""
+"""Command-line options: the settings', so that a flag, `config.toml` and its meaning are said once, and shared ones."""
 
 import click
 
@@ -43,3 +43,25 @@ def settings_from(values, config=None):
 
 def split_names(value):
     return tuple(part.strip() for part in value.split(",") if part.strip())
+
+
+def writable(context, parameter, path):
+    """A path that is to be written, refused before the work when it cannot be."""
+    from .files import require_writable
+
+    if path:
+        require_writable(path)
+    return path
+
+
+def folder_option(meaning):
+    return click.option("--output", required=True, type=click.Path(file_okay=False), callback=writable, help=meaning)
+
+
+def corpus_option(meaning, required=False):
+    return click.option("--corpus", multiple=True, required=required, type=click.Path(dir_okay=False), help=meaning)
+
+
+json_option = click.option(
+    "--json", "json_path", type=click.Path(dir_okay=False), callback=writable, help="also write the figures here"
+)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from .backend import start
 from .config import UNITS, as_dict, save_settings
-from .data import load_dataset
+from .data import dataset_of
 from .errors import InputError
 from .evaluation import Evaluation, encode_questions, encode_units, evaluation_size, rank
 from .files import require_writable, write_json
@@ -65,9 +65,7 @@ class Run:
 def prepare(settings, folder):
     """Read and check everything that can be wrong before anything is written; returns a `Run`."""
     settings.check()
-    dataset = load_dataset(
-        settings.data.dataset, settings.data.document_language, settings.data.split_by, settings.seed
-    )
+    dataset = dataset_of(settings)
     languages = chosen_languages(dataset, settings)
     require_keras(settings.teacher.base)
     folder = Path(folder)
@@ -96,6 +94,7 @@ def execute(run):
     start()
     import keras
 
+    from .compression import reshaped
     from .export.form import Precision
     from .students.shape import Shape
     from .teaching import teach
@@ -103,6 +102,9 @@ def execute(run):
 
     settings = run.settings
     keras.utils.set_random_seed(settings.seed)
+    with run.timed("load base"):
+        base = load_keras_encoder(settings.teacher.base)
+    shape = Shape.of(settings.shape).check(base.model)
     run.folder.mkdir(parents=True, exist_ok=True)
     run.log = RunLog(run.folder / "log.jsonl")
     save_settings(settings, run.folder / "config.toml")
@@ -113,9 +115,6 @@ def execute(run):
     unseen = unseen_languages(settings.teacher.base, run.languages)
     if unseen:
         say(f"{settings.teacher.base} never saw {', '.join(unseen)}: expect little there")
-    with run.timed("load base"):
-        base = load_keras_encoder(settings.teacher.base)
-    Shape.of(settings.shape).check(base.model)
     run.measure("base", base)
     with run.timed("teacher"):
         teacher = teach(base, run.dataset, settings.teacher.language, settings.teacher, settings.seed, run.log)
@@ -126,7 +125,7 @@ def execute(run):
     with run.timed("student"):
         student = transfer(
             teacher,
-            first_student(run, teacher),
+            reshaped(teacher, shape, run.dataset, run.languages, settings.seed),
             run.dataset,
             settings.teacher.language,
             run.languages,
@@ -141,18 +140,6 @@ def execute(run):
     run.measure("student", student)
     finish(run, student)
     return close(run)
-
-
-def first_student(run, teacher):
-    """The teacher, cut to the shape that is asked for."""
-    from .students.shape import Shape, shaped
-
-    shape = Shape.of(run.settings.shape)
-    if shape.whole:
-        return teacher
-    texts = [q.text for language in run.languages for q in run.dataset.select(language, "train")]
-    vectors = teacher.encode(run.dataset.passage_texts, "document")
-    return shaped(teacher, shape, texts + run.dataset.passage_texts, vectors, run.settings.seed)
 
 
 def finish(run, student):

@@ -8,6 +8,7 @@ from .candidates import Candidate, cheap, cost, ranked, to_train
 from .export.runtime import size_of
 from .files import read_json, write_json
 from .progress import say
+from .students.pruning import not_kept
 from .trials import BUNDLE
 
 TRIAL = "trial.json"
@@ -36,7 +37,7 @@ class Search:
         self.announce(chosen, shapes)
         kept = [Candidate(row["vocabulary"], row["table"]) for row in self.worth(tried, shapes["full"])]
         candidates = [*kept, *filter(None, chosen.values())]
-        rows = [self.once(f"{c.name}-{BUNDLE}", lambda folder, c=c: self.trials.bundle(c, folder)) for c in candidates]
+        rows = [self.once(trial_of(c.name), lambda folder, c=c: self.trials.bundle(c, folder)) for c in candidates]
         return {"tried": tried, "shapes": shapes, **self.verdict(rows)}
 
     def planned(self, tried, shapes):
@@ -70,11 +71,9 @@ class Search:
             else:
                 how = f"vocabulary {candidate.vocabulary}, table {candidate.table}"
                 say(f"{shape}: to be trained, {how}{self.about(shapes, shape)}")
-
         for vocabulary in sorted({candidate.vocabulary for candidate in chosen.values() if candidate}):
             for language, shares in self.trials.left(vocabulary).items():
-                before, after = (f"{100 * share:.2f} %" for share in shares)
-                say(f"{language} is not kept: <unk> {after} (before {before}) with the vocabulary {vocabulary}")
+                say(f"{not_kept(language, shares)} with the vocabulary {vocabulary}")
 
     def about(self, shapes, shape):
         """The time that a shape's training takes at most, in words; empty where nothing is known of it."""
@@ -85,7 +84,9 @@ class Search:
 
     def verdict(self, rows):
         """The bundles with their times, which of them no other beats, and the one to ship."""
-        spent = self.trials.timed({WHOLE: self.whole} | {row["name"]: self.bundle(row["name"]) for row in rows})
+        spent = self.trials.timed(
+            {WHOLE: self.whole} | {row["name"]: bundle_of(self.folder, row["name"]) for row in rows}
+        )
         for row in rows:
             for reason in row["refused"]:
                 say(f"{row['name']}: the bundle is not its student and is left out: {reason}")
@@ -99,6 +100,12 @@ class Search:
             "excess": self.budget.excess(chosen) if chosen else {},
         }
 
-    def bundle(self, name):
-        """The folder of a candidate's bundle."""
-        return self.folder / f"{name}-{BUNDLE}" / BUNDLE
+
+def trial_of(name):
+    """The folder of the trial in which a candidate's bundle is made, beside that of the candidate untrained."""
+    return f"{name}-{BUNDLE}"
+
+
+def bundle_of(folder, name):
+    """A candidate's bundle among the trials in `folder`."""
+    return Path(folder) / trial_of(name) / BUNDLE

@@ -8,7 +8,7 @@ from keras import ops
 
 from .batching import pack
 from .config import numbers_of
-from .encoder import KerasEncoder
+from .encoder import KerasEncoder, unit_rows
 from .errors import EncoderError
 from .losses import DISTANCES, nested, transfer_loss
 from .students.rows import UsedRows
@@ -36,13 +36,13 @@ def transfer(
     The last `settings.quantised_epochs` round weights to `precision`, an `export.form.Precision`.
     Raises `EncoderError` when teacher and student have spaces of different dimension.
     """
-    space = start.model.space or start.dimension
-    if teacher.dimension != space:
-        raise EncoderError(
-            f"the teacher's vectors have {teacher.dimension} dimensions and the student's {space}; "
-            "start the student from an encoder of the teacher's dimension"
-        )
-    targets = Targets(teacher, dataset, teacher_language, settings.units, progress, axes_of(start.model))
+    require_space(teacher.dimension, start)
+    targets = Targets(teacher, dataset, teacher_language, settings.units, progress)
+    return learn(targets, start, dataset, languages, settings, seed, log, precision, lines)
+
+
+def learn(targets, start, dataset, languages, settings, seed=0, log=None, precision=None, lines=None):
+    """`transfer` towards `Targets` that are there already, for several students of one teacher."""
     stage = TransferStage(start, targets, dataset, languages, settings, seed, precision, lines)
     fit(
         stage.trainer,
@@ -58,19 +58,28 @@ def transfer(
     return KerasEncoder(stage.used.restore(start.model), start.tokenizer, "student")
 
 
+def require_space(dimension, start):
+    """Raise `EncoderError` where a teacher's dimension is not that of the student's space."""
+    space = start.model.space or start.dimension
+    if dimension != space:
+        raise EncoderError(
+            f"the teacher's vectors have {dimension} dimensions and the student's {space}; "
+            "start the student from an encoder of the teacher's dimension"
+        )
+
+
 class Targets:
     """The teacher's vectors, computed once: of the train questions, `(q, d)`, and of the documents, `(n, d)`.
 
     `row` maps a question's id to its row. With both units the documents come first and then the passages.
     """
 
-    def __init__(self, teacher, dataset, language, units, progress=None, axes=None):
+    def __init__(self, teacher, dataset, language, units, progress=None):
         questions = dataset.select(language, "train")
         self.row = {question.id: row for row, question in enumerate(questions)}
-        asked = teacher.encode([question.text for question in questions], "question", progress)
+        self.questions = teacher.encode([question.text for question in questions], "question", progress)
         self.texts = [text for unit in units for text in dataset.texts(unit)]
-        self.questions = on_axes(asked, axes)
-        self.documents = on_axes(teacher.encode(self.texts, "document", progress), axes)
+        self.documents = teacher.encode(self.texts, "document", progress)
 
 
 @dataclass(frozen=True)
@@ -102,10 +111,7 @@ def axes_of(model):
 
 def on_axes(vectors, axes):
     """`(n, space)` unit rows -> `(n, d)` unit rows; None for the axes they are on."""
-    if axes is None:
-        return vectors
-    vectors = vectors @ axes
-    return vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
+    return vectors if axes is None else unit_rows(vectors @ axes)
 
 
 def answers(dataset, passages, units):
@@ -121,7 +127,9 @@ class TransferStage:
     """What one run of stage 2 holds: samples of (question in a language, teacher's question, documents)."""
 
     def __init__(self, start, targets, dataset, languages, settings, seed, precision=None, lines=None):
-        self.targets, self.settings, self.seed = targets, settings, seed
+        self.settings, self.seed = settings, seed
+        axes = axes_of(start.model)
+        self.question_labels, self.document_labels = on_axes(targets.questions, axes), on_axes(targets.documents, axes)
         asked = [q for language in languages for q in dataset.select(language, "train") if q.id in targets.row]
         self.label = np.array([targets.row[question.id] for question in asked])
         self.answers = answers(dataset, np.array([question.passage for question in asked]), settings.units)
@@ -161,16 +169,16 @@ class TransferStage:
         The second objective is a mean over the samples whose document is encoded, so it stays unbiased.
         """
         texts = [self.questions[row] for row in rows] + [self.lines[line] for line in lines]
-        labels = self.targets.questions[self.label[rows]]
+        labels = self.question_labels[self.label[rows]]
         x = {
             "teacher_question": np.concatenate([labels, self.line_targets[lines]]) if len(lines) else labels,
-            "teacher_answers": self.targets.documents[self.answers[rows]],  # (b, units, d)
+            "teacher_answers": self.document_labels[self.answers[rows]],  # (b, units, d)
         }
         if "dd" in self.settings.objectives:
             documents, encoded = self.within_budget(self.answers[rows].ravel())
             texts += [self.documents[document] for document in documents]
             x["document"] = (len(rows) + len(lines) + encoded).astype(np.int32)
-            x["teacher_document"] = self.targets.documents[documents[encoded]]
+            x["teacher_document"] = self.document_labels[documents[encoded]]
         return {**pack(texts, self.used.small.gap), **x}
 
     def within_budget(self, own):

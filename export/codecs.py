@@ -173,6 +173,11 @@ def decoded(name, arrays, width):
     return CODECS[name][1](*arrays)[..., :width]
 
 
+def kept(name, table):
+    """What the format `name` keeps of a float32 table: it encoded and decoded, `(rows, width)`."""
+    return decoded(name, encoded(name, table), table.shape[1])
+
+
 def _real(scales):
     return scales.astype(np.float32) * np.float32(2.0**-FRACTION_BITS)
 

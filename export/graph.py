@@ -7,7 +7,7 @@ import keras
 import numpy as np
 from keras import ops
 
-from ..students.ngram import EPSILON, unit
+from ..losses import EPSILON, unit
 from .layers import DENSE, FloatDense, Table, apart, constant, kept, unpadded, windows
 from .rewrite import balanced, factor_of, merged, projection_of
 

@@ -2,11 +2,10 @@
 
 from ..encoder import KerasEncoder
 from ..students.rows import TABLE, with_table
-from .codecs import decoded, encoded
+from .codecs import kept
 
 
 def rounded(encoder, table):
     """A `KerasEncoder` whose table holds what the format `table` of `codecs.CODECS` keeps of it."""
     values = encoder.model.get_layer(TABLE).get_weights()[0]
-    kept = decoded(table, encoded(table, values), values.shape[1])
-    return KerasEncoder(with_table(encoder.model, kept), encoder.tokenizer, encoder.name)
+    return KerasEncoder(with_table(encoder.model, kept(table, values)), encoder.tokenizer, encoder.name)

@@ -3,7 +3,7 @@
 import keras
 from keras import ops
 
-from ..students.ngram import unit
+from ..losses import unit
 from .layers import DENSE, Table, kept, unpadded, windows
 from .rewrite import lifted
 

@@ -8,7 +8,7 @@ Padding is any negative id, so that every id of the vocabulary stays usable.
 import keras
 from keras import ops
 
-EPSILON = 1e-12
+from ..losses import EPSILON, unit
 
 
 @keras.saving.register_keras_serializable("distill")
@@ -145,8 +145,33 @@ class Projection(keras.layers.Layer):
         return {**super().get_config(), "dimension": self.dimension}
 
 
+class Student(keras.Model):
+    """What every kind of student can do beside its functional model.
+
+    A kind has a layer `embedding`; `features(x, keep)`, rows of the table `(b, t, w)` and mask `(b, t, 1)` to masked
+    features; `pooled(summed, counts)`, their sums and numbers to vectors; `gap`; and with `space` a layer `projection`.
+    """
+
+    def encode_packed(self, ids, segments, counts, rows=None):
+        """Texts laid one after another, so that nothing is spent on padding: the same vectors, `(n, dimension)`.
+
+        `ids` int32 `(t,)`, at least `gap` negative ids between two texts; `segments` int32 `(t,)`, the text of
+        each id; `counts` float32 `(n, 1)`, its number of ids. See `distill.batching.pack`. `rows` is applied to
+        the rows of the table as they come from it, `(1, t, w)`.
+        """
+        keep = ops.cast(ops.greater_equal(ids, 0), "float32")[None, :, None]  # (1, t, 1)
+        x = self.get_layer("embedding")(ops.maximum(ids, 0)[None])  # (1, t, w)
+        features = self.features(rows(x) if rows else x, keep)[0]
+        vectors = self.pooled(ops.segment_sum(features, segments, num_segments=ops.shape(counts)[0]), counts)
+        return self.get_layer("projection")(vectors) if self.space else vectors
+
+    @classmethod
+    def from_config(cls, config, custom_objects=None):
+        return cls(**config)
+
+
 @keras.saving.register_keras_serializable("distill")
-class NGramEncoder(keras.Model):
+class NGramEncoder(Student):
     """Token ids `(b, t)` int32, negative where padded -> float32 `(b, dimension)`, rows of unit length.
 
     `vocabulary` rows of `width`, or of `rank` numbers and a product to `width`; `channels` a branch, one for each
@@ -202,21 +227,12 @@ class NGramEncoder(keras.Model):
         """How many padding ids keep two neighbouring texts of a packed sequence apart."""
         return max(self.orders) // 2
 
-    def encode_packed(self, ids, segments, counts, rows=None):
-        """Texts laid one after another, so that nothing is spent on padding: the same vectors, `(n, dimension)`.
-
-        `ids` int32 `(t,)`, at least `gap` negative ids between two texts; `segments` int32 `(t,)`, the text of
-        each id; `counts` float32 `(n, 1)`, its number of ids. See `distill.batching.pack`. `rows` is applied to
-        the rows of the table as they come from it, `(1, t, w)`.
-        """
-        keep = ops.cast(ops.greater_equal(ids, 0), "float32")[None, :, None]  # (1, t, 1)
-        x = self.get_layer("embedding")(ops.maximum(ids, 0)[None])  # (1, t, w)
-        x = rows(x) if rows else x
+    def features(self, x, keep):
         x = self.get_layer("factor")(x) if self.rank else x
-        features = token_features(x, keep, self.branches, self.get_layer("norm"))[0]
-        summed = ops.segment_sum(features, segments, num_segments=ops.shape(counts)[0])  # (n, w)
-        vectors = self.get_layer("head")(self.get_layer("pooling")(summed, counts))
-        return self.get_layer("projection")(vectors) if self.space else vectors
+        return token_features(x, keep, self.branches, self.get_layer("norm"))
+
+    def pooled(self, summed, counts):
+        return self.get_layer("head")(self.get_layer("pooling")(summed, counts))
 
     def get_config(self):
         return {
@@ -232,10 +248,6 @@ class NGramEncoder(keras.Model):
             "space": self.space,
             "rank": self.rank,
         }
-
-    @classmethod
-    def from_config(cls, config, custom_objects=None):
-        return cls(**config)
 
 
 def token_features(x, keep, branches, norm):
@@ -253,8 +265,3 @@ def windows(x, order):
 
 def _masked(x, keep):
     return x if keep is None else x * keep
-
-
-def unit(x):
-    """Rows of unit length, `(b, d)`; a row of zeros stays."""
-    return x / ops.sqrt(ops.maximum(ops.sum(x * x, axis=-1, keepdims=True), EPSILON))

@@ -98,6 +98,12 @@ def prune(encoder, lines, others, rule, seed=0):
     }
 
 
+def not_kept(language, unknown):
+    """What is said of a language that is left out; `unknown`: its `<unk>` share `[before, after]`."""
+    before, after = (f"{100 * share:.2f} %" for share in unknown)
+    return f"{language} is not kept: <unk> {after} (before {before})"
+
+
 def split_off(lines, seed):
     """`(rest, tenth)`: a tenth of the keys of each kind, so that translations stay together."""
     random, chosen = np.random.default_rng(seed), set()
@@ -111,12 +117,17 @@ def split_off(lines, seed):
     return parts[False], parts[True]
 
 
+def texts_of(lines):
+    """`{language: texts}` of lines, in their order."""
+    found = {}
+    for line in lines:
+        found.setdefault(line.language, []).append(line.text)
+    return found
+
+
 def by_language(before, after, old_ids, lines):
     """`{language: figures of segmentation.compare}` of lines."""
-    texts = {}
-    for line in lines:
-        texts.setdefault(line.language, []).append(line.text)
-    return {language: compare(before, after, old_ids, texts[language]) for language in sorted(texts)}
+    return {name: compare(before, after, old_ids, texts) for name, texts in sorted(texts_of(lines).items())}
 
 
 def size(encoder):

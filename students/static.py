@@ -6,7 +6,8 @@ The weights of the pieces (Arora et al., 2017) are multiplied into the rows of t
 import keras
 from keras import ops
 
-from .ngram import Projection, unit, windows
+from ..losses import unit
+from .ngram import Projection, Student, windows
 
 
 @keras.saving.register_keras_serializable("distill")
@@ -54,7 +55,7 @@ class Residual(keras.layers.Layer):
 
 
 @keras.saving.register_keras_serializable("distill")
-class StaticEncoder(keras.Model):
+class StaticEncoder(Student):
     """Token ids `(b, t)` int32, negative where padded -> float32 `(b, dimension)`, rows of unit length.
 
     The rows of a text's pieces summed, at unit length, through a residual network with `hidden` units into the
@@ -89,15 +90,12 @@ class StaticEncoder(keras.Model):
         """How many padding ids keep two neighbouring texts of a packed sequence apart."""
         return self.order // 2 if self.channels else 0
 
-    def encode_packed(self, ids, segments, counts, rows=None):
-        """The same of texts laid one after another: `NGramEncoder.encode_packed`."""
-        keep = ops.cast(ops.greater_equal(ids, 0), "float32")[None, :, None]  # (1, t, 1)
-        x = self.get_layer("embedding")(ops.maximum(ids, 0)[None])  # (1, t, w)
-        x = (rows(x) if rows else x) * keep
-        x = self.get_layer("context")(x) * keep if self.channels else x
-        summed = ops.segment_sum(x[0], segments, num_segments=ops.shape(counts)[0])  # (n, w)
-        vectors = self.get_layer("residual")(unit(summed))
-        return self.get_layer("projection")(vectors) if self.space else vectors
+    def features(self, x, keep):
+        x = x * keep
+        return self.get_layer("context")(x) * keep if self.channels else x
+
+    def pooled(self, summed, counts):
+        return self.get_layer("residual")(unit(summed))
 
     def get_config(self):
         return {
@@ -110,7 +108,3 @@ class StaticEncoder(keras.Model):
             "channels": self.channels,
             "order": self.order,
         }
-
-    @classmethod
-    def from_config(cls, config, custom_objects=None):
-        return cls(**config)

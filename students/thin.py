@@ -63,7 +63,8 @@ def with_head(model, hidden, inner):
 
     A unit counts as much as goes in times what is read of it. The model itself where it has no more.
     """
-    w = {name: named(model)[f"head/{name}/kernel"] for name in model.get_layer("head").sizes}
+    head = model.get_layer("head")
+    w = {name: np.asarray(getattr(head, name).kernel) for name in head.sizes}
     if hidden == w["second"].shape[1] and inner == w["third"].shape[1]:
         return model
     first = largest(_through(w["first"], w["second"]), hidden)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..encoder import unit_rows
 from ..errors import EncoderError
 from ..progress import task
 from ..retrieval import top_k
@@ -89,11 +90,7 @@ def centred(known, vectors, scripts):
     for script in set(scripts):
         rows = [row for row, own in enumerate(scripts) if own == script]
         moved[rows] = vectors[rows] - (vectors[rows].mean(axis=0) if len(rows) >= FEW else mean)
-    return unit(moved), unit(known - mean)
-
-
-def unit(vectors):
-    return vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
+    return unit_rows(moved), unit_rows(known - mean)
 
 
 def softmax(values):

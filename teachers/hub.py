@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from ..encoder import unit_rows
 from ..errors import EncoderError, first_line
 from ..tokenizer import well_formed
 
@@ -53,7 +54,7 @@ class HubEncoder:
             shape = tuple(getattr(output, "shape", ())) or type(output).__name__
             raise EncoderError(f"{self.source}: expected vectors (n, d), the SavedModel gives {shape}")
         vectors = np.asarray(output, dtype=np.float32)
-        return vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
+        return unit_rows(vectors)
 
     def _tensor(self, output):
         """The one tensor of an output, or the one named `outputs`; a dict has no order to choose by."""

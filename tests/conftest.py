@@ -14,6 +14,21 @@ def sample():
 
 
 @pytest.fixture(scope="session")
+def randomised():
+    """`randomised(model)`: it with random weights, biases and gains too, so small that tanh does not saturate.
+
+    At their initial values a forgotten one would not show.
+    """
+
+    def fill(model, scale=0.3):
+        random = np.random.default_rng(0)
+        model.set_weights([random.normal(scale=scale, size=weight.shape) for weight in model.get_weights()])
+        return model
+
+    return fill
+
+
+@pytest.fixture(scope="session")
 def tokenizer(sample):
     import sentencepiece
 

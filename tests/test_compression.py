@@ -13,21 +13,19 @@ CORPUS = {"de": ["Der Fluss fließt durch die Stadt."] * 3, "el": ["Το ποτ�
 
 
 @pytest.fixture(scope="module")
-def student(tokenizer):
-    made = NGramEncoder(vocabulary=len(tokenizer), width=8, channels=6, orders=(2,), hidden=7, dimension=10)
-    random = np.random.default_rng(0)
-    made.set_weights([random.normal(scale=0.3, size=weight.shape) for weight in made.get_weights()])
-    return KerasEncoder(made, tokenizer, "student")
+def student(tokenizer, randomised):
+    model = NGramEncoder(vocabulary=len(tokenizer), width=8, channels=6, orders=(2,), hidden=7, dimension=10)
+    return KerasEncoder(randomised(model), tokenizer, "student")
 
 
 @pytest.fixture(scope="module")
 def material(student, sample):
-    return Material(student, student, sample, "en", ["en", "de"], CORPUS)
+    return Material(student, student, sample, "en", ["en", "de"], CORPUS, ("document", "passage"))
 
 
 @pytest.fixture(scope="module")
 def with_greek(student, sample):
-    return Material(student, student, sample, "en", ["en", "de", "el"], CORPUS, ["el", "fi"], 400)
+    return Material(student, student, sample, "en", ["en", "de", "el"], CORPUS, ("passage",), ["el", "fi"], 400)
 
 
 def test_lines_are_the_train_questions_and_the_corpus_with_the_students_vectors(material, student, sample):

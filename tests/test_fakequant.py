@@ -305,9 +305,8 @@ SMALLER = [
 
 
 @pytest.mark.parametrize("kind, sizes", SMALLER, ids=["cut", "static", "static with neighbours"])
-def test_every_kernel_of_a_smaller_student_is_rounded_and_nothing_else(kind, sizes):
-    made, random = kind(vocabulary=12, width=6, **sizes), np.random.default_rng(0)
-    made.set_weights([random.normal(scale=0.3, size=weight.shape) for weight in made.get_weights()])
+def test_every_kernel_of_a_smaller_student_is_rounded_and_nothing_else(randomised, kind, sizes):
+    made = randomised(kind(vocabulary=12, width=6, **sizes))
     found = {variable.path for variable, _ in fake_kernels(made, "int8")}
     kernels = {weight.path for weight in made.weights if weight.path.endswith("/kernel")}
     # Pooling's is multiplied into the two after it.
@@ -315,9 +314,8 @@ def test_every_kernel_of_a_smaller_student_is_rounded_and_nothing_else(kind, siz
 
 
 @pytest.mark.parametrize("kind, sizes", SMALLER, ids=["cut", "static", "static with neighbours"])
-def test_a_smaller_student_computes_with_what_it_is_rounded_to(kind, sizes):
-    made, random = kind(vocabulary=12, width=6, **sizes), np.random.default_rng(0)
-    made.set_weights([random.normal(scale=0.3, size=weight.shape) for weight in made.get_weights()])
+def test_a_smaller_student_computes_with_what_it_is_rounded_to(randomised, kind, sizes):
+    made = randomised(kind(vocabulary=12, width=6, **sizes))
     batch, precision = pack([[3, 4, 5], [7], [1, 2, 11, 0]], made.gap), Precision("int8", "int4")
     got = np.asarray(fake_encode(made, precision, **batch))
     before = np.asarray(made.encode_packed(**batch))

@@ -36,13 +36,9 @@ EXACT = Precision("float32", "float32")
 
 
 @pytest.fixture(scope="module", params=FAMILY)
-def model(request):
-    """All weights random, biases and gains too: at their initial values a forgotten one would not show."""
+def model(request, randomised):
     kind, sizes = FAMILY[request.param]
-    made, random = kind(**sizes), np.random.default_rng(0)
-    # So small that tanh does not saturate, which would hide differences.
-    made.set_weights([random.normal(scale=0.25, size=weight.shape) for weight in made.get_weights()])
-    return made
+    return randomised(kind(**sizes), 0.25)
 
 
 @pytest.fixture(scope="module")

@@ -9,11 +9,8 @@ ROWS = [[3, 7, 11, 2], [19], [0, 4, 4, 5, 8, 9, 1], [6, 6]]
 
 
 @pytest.fixture(scope="module")
-def model():
-    made = NGramEncoder(vocabulary=20, width=6, channels=5, orders=(2, 3), hidden=9, dimension=8)
-    random = np.random.default_rng(0)
-    made.set_weights([random.normal(scale=0.3, size=weight.shape) for weight in made.get_weights()])
-    return made
+def model(randomised):
+    return randomised(NGramEncoder(vocabulary=20, width=6, channels=5, orders=(2, 3), hidden=9, dimension=8))
 
 
 def test_ridge_without_a_ridge_is_numpys_least_squares():

@@ -12,11 +12,9 @@ TEXTS = ["Wo liegt Berlin?", "Where is the river?", "a b c d e"]
 
 
 @pytest.fixture(scope="module")
-def encoder(tokenizer):
-    made = NGramEncoder(vocabulary=len(tokenizer), width=8, channels=6, orders=(2, 3), hidden=7, dimension=10)
-    random = np.random.default_rng(0)
-    made.set_weights([random.normal(scale=0.3, size=weight.shape) for weight in made.get_weights()])
-    return KerasEncoder(made, tokenizer, "whole")
+def encoder(tokenizer, randomised):
+    model = NGramEncoder(vocabulary=len(tokenizer), width=8, channels=6, orders=(2, 3), hidden=7, dimension=10)
+    return KerasEncoder(randomised(model), tokenizer, "whole")
 
 
 @pytest.fixture(scope="module")

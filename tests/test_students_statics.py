@@ -29,11 +29,8 @@ def encoder(model):
 
 
 @pytest.fixture(scope="module")
-def model():
-    made = NGramEncoder(vocabulary=15, width=6, channels=4, orders=(2,), hidden=9, dimension=8)
-    random = np.random.default_rng(0)
-    made.set_weights([random.normal(scale=0.3, size=weight.shape) for weight in made.get_weights()])
-    return made
+def model(randomised):
+    return randomised(NGramEncoder(vocabulary=15, width=6, channels=4, orders=(2,), hidden=9, dimension=8))
 
 
 def unit(x):

@@ -6,11 +6,8 @@ from distill.students.thin import largest, shallow, thinned, with_head, with_ord
 
 
 @pytest.fixture(scope="module")
-def model():
-    made = NGramEncoder(vocabulary=20, width=6, channels=5, orders=(2, 3), hidden=9, dimension=8)
-    random = np.random.default_rng(0)
-    made.set_weights([random.normal(scale=0.3, size=weight.shape) for weight in made.get_weights()])
-    return made
+def model(randomised):
+    return randomised(NGramEncoder(vocabulary=20, width=6, channels=5, orders=(2, 3), hidden=9, dimension=8))
 
 
 def weights(model):

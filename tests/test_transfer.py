@@ -17,7 +17,7 @@ from distill.students.ngram import NGramEncoder
 from distill.students.project import projected
 from distill.students.rows import UsedRows, with_table
 from distill.tracking import DevScore
-from distill.transfer import Lines, Targets, TransferStage, answers, batch_loss, labelled, on_axes, transfer
+from distill.transfer import Lines, Targets, TransferStage, answers, axes_of, batch_loss, labelled, on_axes, transfer
 
 DIMENSION = 32
 SETTINGS = StudentSettings(learning_rate=1e-3, epochs=3, batch_size=16, document_tokens=1200)
@@ -477,10 +477,14 @@ def test_no_lines_are_the_training_without_them(transferred, start, few):
 
 def test_the_labels_of_a_projected_student_are_on_its_axes(start, few):
     smaller = KerasEncoder(projected(start.model, Words().encode(few.passage_texts), 5), start.tokenizer)
-    targets = Targets(Words(), few, "en", ("passage",), axes=np.asarray(smaller.model.get_layer("projection").kernel))
+    targets = Targets(Words(), few, "en", SETTINGS.units)
+    stage = TransferStage(smaller, targets, few, LANGUAGES, SETTINGS, 0)
     expected = Words().encode(few.passage_texts) @ np.asarray(smaller.model.get_layer("projection").kernel)
     expected /= np.linalg.norm(expected, axis=1, keepdims=True)
-    np.testing.assert_allclose(targets.documents, expected, atol=1e-6)
+    first = len(few.document_texts)
+    np.testing.assert_allclose(stage.document_labels[first:], expected, atol=1e-6)
+    asked = Words().encode([q.text for q in few.select("en", "train")])
+    np.testing.assert_allclose(stage.question_labels, on_axes(asked, axes_of(smaller.model)), atol=1e-6)
 
 
 def test_a_projected_student_learns_towards_the_whole_teacher_and_keeps_its_axes(start, few):
