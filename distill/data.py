@@ -17,12 +17,16 @@ class Passage:
 
 @dataclass(frozen=True)
 class Question:
-    """One question in one language. Questions of the same id are translations of each other."""
+    """One question in one language. Questions of the same id are translations of each other.
+
+    `answers` are spans of the documents, in their language; none where the data gives none.
+    """
 
     id: str
     language: str
     text: str
     passage: int
+    answers: tuple = ()
 
 
 @dataclass(frozen=True)

@@ -75,3 +75,14 @@ def encode_ids(model, rows, progress=None):
         if progress:
             progress(len(group))
     return vectors
+
+
+def require_finite(vectors, encoder):
+    """The vectors `(n, d)`; `EncoderError` where one of them is no number."""
+    broken = np.flatnonzero(~np.isfinite(vectors).all(axis=1))
+    if len(broken):
+        raise EncoderError(
+            f"{encoder.name}: {len(broken)} of {len(vectors)} vectors are not finite numbers, the first of text "
+            f"{broken[0]}; the encoder is broken, train or export it again"
+        )
+    return vectors

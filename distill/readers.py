@@ -27,15 +27,15 @@ def read_squad_folder(folder, document_language):
             "Use --document-language, or documents.jsonl and questions.jsonl"
         )
     main = files[document_language]
-    articles = {language: _articles(path) for language, path in files.items()}
+    articles = {language: articles_of(path) for language, path in files.items()}
     titles, passages = [], []
     for document, article in enumerate(articles[document_language]):
         titles.append(str(article.get("title", f"document {document}")))
-        paragraphs = _list(main, article, "paragraphs")
+        paragraphs = list_of(main, article, "paragraphs")
         if not paragraphs:
             raise DataError(f"{main}, article {document}: expected a non-empty list under 'paragraphs'")
         for number, paragraph in enumerate(paragraphs):
-            text = _text(main, paragraph, "context", f"article {document}, paragraph {number}")
+            text = text_of(main, paragraph, "context", f"article {document}, paragraph {number}")
             passages.append(Passage(f"{document}-{number}", text, document))
     places = _squad_places(main, articles[document_language])
     questions = {
@@ -45,34 +45,43 @@ def read_squad_folder(folder, document_language):
 
 
 def _squad_places(path, articles):
-    """`{question id: passage index}` of the file that holds the documents."""
-    paragraphs = [paragraph for article in articles for paragraph in _list(path, article, "paragraphs")]
+    """`{question id: (passage index, answers)}` of the file that holds the documents."""
+    paragraphs = [paragraph for article in articles for paragraph in list_of(path, article, "paragraphs")]
     return {
-        str(qa.get("id")): index for index, paragraph in enumerate(paragraphs) for qa in _list(path, paragraph, "qas")
+        str(qa.get("id")): (index, _squad_answers(qa))
+        for index, paragraph in enumerate(paragraphs)
+        for qa in list_of(path, paragraph, "qas")
     }
+
+
+def _squad_answers(qa):
+    """The distinct texts of a question's answers, as many as it has: they are not needed for training."""
+    answers = qa.get("answers")
+    texts = [answer.get("text") for answer in answers if isinstance(answer, dict)] if isinstance(answers, list) else []
+    return tuple(dict.fromkeys(text for text in texts if isinstance(text, str) and text.strip()))
 
 
 def _squad_questions(path, articles, language, places, main):
     questions = {}
     for article in articles:
-        for paragraph in _list(path, article, "paragraphs"):
-            for qa in _list(path, paragraph, "qas"):
-                id = _text(path, qa, "id", f"article {article.get('title')!r}")
-                text = _text(path, qa, "question", f"question {id}")
+        for paragraph in list_of(path, article, "paragraphs"):
+            for qa in list_of(path, paragraph, "qas"):
+                id = text_of(path, qa, "id", f"article {article.get('title')!r}")
+                text = text_of(path, qa, "question", f"question {id}")
                 if id not in places:
                     raise DataError(f"{path}: question {id} has no passage: the id is not in {main.name}")
-                _add(questions, Question(id, language, text, places[id]), f"{path}: question {id}")
+                _add(questions, Question(id, language, text, *places[id]), f"{path}: question {id}")
     return questions
 
 
-def _articles(path):
+def articles_of(path):
     value = read_json(path)
     if not isinstance(value, dict):
         raise DataError(f"{path}: expected a SQuAD v1.1 object with 'data', got {type(value).__name__}")
-    return _list(path, value, "data")
+    return list_of(path, value, "data")
 
 
-def _list(path, value, key):
+def list_of(path, value, key):
     found = value.get(key) if isinstance(value, dict) else None
     if not isinstance(found, list) or not all(isinstance(item, dict) for item in found):
         raise DataError(f"{path}: expected SQuAD v1.1 format, a list of objects under {key!r}")
@@ -80,13 +89,16 @@ def _list(path, value, key):
 
 
 def read_jsonl_folder(folder, document_language):
-    """`documents.jsonl` {id, title, passages: [text or {id, text}]}; `questions.jsonl` {id, language, text, passage}"""
+    """`documents.jsonl` {id, title, passages: [text or {id, text}]}; `questions.jsonl` {id, language, text, passage}
+
+    A question may have "answers" too, spans of its passage.
+    """
     path = folder / "documents.jsonl"
     titles, passages, index = [], [], {}
     seen = set()
     for number, row in read_jsonl(path):
         place = f"{path}, line {number}"
-        document = _text(path, row, "id", f"line {number}")
+        document = text_of(path, row, "id", f"line {number}")
         if document in seen:
             raise DataError(f"{place}: duplicate document id {document}")
         seen.add(document)
@@ -121,15 +133,12 @@ def _jsonl_questions(path, index):
     questions = {}
     for number, row in read_jsonl(path):
         place = f"line {number}"
-        id, language = _text(path, row, "id", place), _text(path, row, "language", place)
-        text, passage = _text(path, row, "text", place), _text(path, row, "passage", place)
+        id, language = text_of(path, row, "id", place), text_of(path, row, "language", place)
+        text, passage = text_of(path, row, "text", place), text_of(path, row, "passage", place)
         if passage not in index:
             raise DataError(f"{path}, {place}: question {id} names passage {passage}, which documents.jsonl lacks")
-        _add(
-            questions.setdefault(language, {}),
-            Question(id, language, text, index[passage]),
-            f"{path}, {place}: question {id}",
-        )
+        question = Question(id, language, text, index[passage], _answers(path, row, place))
+        _add(questions.setdefault(language, {}), question, f"{path}, {place}: question {id}")
     passages = {}
     for language, known in questions.items():
         for question in known.values():
@@ -140,13 +149,20 @@ def _jsonl_questions(path, index):
     return questions
 
 
+def _answers(path, row, place):
+    found = row.get("answers", [])
+    if not isinstance(found, list) or not all(isinstance(answer, str) and answer.strip() for answer in found):
+        raise DataError(f"{path}, {place}: expected a list of non-empty strings under 'answers', got {found!r}")
+    return tuple(found)
+
+
 def _add(questions, question, place):
     if question.id in questions:
         raise DataError(f"{place}: duplicate id in language {question.language}")
     questions[question.id] = question
 
 
-def _text(path, row, key, place):
+def text_of(path, row, key, place):
     value = row.get(key)
     if not isinstance(value, str) or not value.strip():
         raise DataError(f"{path}, {place}: expected a non-empty string under {key!r}, got {value!r}")

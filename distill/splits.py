@@ -14,12 +14,16 @@ def read_splits(folder, dataset):
 
     A split may be absent (sealed elsewhere); one that is named must hold questions of this data set.
     """
+    return stored_splits(folder, set().union(*dataset.questions.values()))
+
+
+def stored_splits(folder, known):
+    """`read_splits` of the question ids `known`, a set."""
     path = folder / "splits.json"
     if not path.is_file():
         return None
     stored = read_json(path)
     _check_form(path, stored)
-    known = set().union(*dataset.questions.values())
     return {split: tuple(id for id in stored[split] if id in known) for split in SPLITS if split in stored}
 
 
@@ -42,7 +46,13 @@ def _check_form(path, stored):
 
 def seeded_splits(dataset, by="question", seed=0):
     """0.7/0.1/0.2 of the question ids, shuffled with `seed`; `by="document"` keeps a document's questions together."""
-    groups = _groups(dataset, by)
+    questions = (question for known in dataset.questions.values() for question in known.values())
+    return divided({question.id: dataset.passages[question.passage].document for question in questions}, by, seed)
+
+
+def divided(documents, by="question", seed=0):
+    """`seeded_splits` of `{question id: document}`."""
+    groups = _groups(documents, by)
     order = np.random.default_rng(seed).permutation(len(groups))
     ends = np.round(np.cumsum(SHARES) * len(groups)).astype(int)
     starts = (0, *ends[:-1])
@@ -52,8 +62,7 @@ def seeded_splits(dataset, by="question", seed=0):
     }
 
 
-def _groups(dataset, by):
-    documents = {q.id: dataset.passages[q.passage].document for qs in dataset.questions.values() for q in qs.values()}
+def _groups(documents, by):
     if by == "question":
         return [[id] for id in sorted(documents)]
     grouped = {}

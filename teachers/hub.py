@@ -22,29 +22,41 @@ def is_hub(source):
 
 
 class HubEncoder:
-    """Vectors of a loaded SavedModel, scaled to unit length. Raises `EncoderError` when it cannot be loaded or used."""
+    """Vectors of a loaded SavedModel, scaled to unit length. Raises `EncoderError` when it cannot be loaded or used.
+
+    One with the signatures `question_encoder` and `response_encoder`, as the Universal Sentence Encoder for question
+    answering has (Yang et al., 2019), has two towers, and `takes_context`: a document is its text and its context.
+    """
 
     def __init__(self, source, name=None):
         self.source, self.name = str(source), name or str(source).rstrip("/").split("/")[-1]
-        self._call = _load(self.source)
-        self.dimension = self._vectors(["test"]).shape[1]
+        self._call, self._respond = _load(self.source)
+        self.dimension = self._vectors(self._call, ["test"]).shape[1]
 
-    def encode(self, texts, role="question", progress=None):
-        texts = [well_formed(text) for text in texts]
-        order = np.argsort([len(text) for text in texts], kind="stable")
+    @property
+    def takes_context(self):
+        return self._respond is not None
+
+    def encode(self, texts, role="question", progress=None, contexts=None):
+        """float32 `(n, dimension)`; `contexts` are the documents' own, by default each text itself."""
+        columns, call = [texts], self._call
+        if role == "document" and self.takes_context:
+            columns, call = [texts, texts if contexts is None else contexts], self._respond
+        columns = [[well_formed(text) for text in column] for column in columns]
+        order = np.argsort([sum(map(len, row)) for row in zip(*columns, strict=True)], kind="stable")
         vectors = np.zeros((len(texts), self.dimension), dtype=np.float32)
         for start in range(0, len(texts), BATCH):
             rows = order[start : start + BATCH]
-            vectors[rows] = self._vectors([texts[row] for row in rows])
+            vectors[rows] = self._vectors(call, *([column[row] for row in rows] for column in columns))
             if progress:
                 progress(len(rows))
         return vectors
 
-    def _vectors(self, texts):
+    def _vectors(self, call, *columns):
         import tensorflow as tf
 
         try:
-            output = self._call(tf.constant(texts))
+            output = call(*map(tf.constant, columns))
         except (TypeError, ValueError, tf.errors.OpError) as error:
             raise EncoderError(
                 f"{self.source}: the SavedModel does not take a batch of strings: {first_line(error)}"
@@ -67,6 +79,7 @@ class HubEncoder:
 
 
 def _load(source):
+    """(text -> vectors, (text, context) -> vectors or None)."""
     import tensorflow_hub as hub
     import tensorflow_text  # noqa: F401  registers the ops that the SavedModel's tokenizer needs
 
@@ -74,8 +87,12 @@ def _load(source):
         module = hub.load(source)
     except Exception as error:  # hub raises whatever its resolver, urllib and TensorFlow raise
         raise EncoderError(f"{source}: cannot be loaded as a SavedModel: {first_line(error)}") from error
+    signatures = getattr(module, "signatures", {})
+    if "question_encoder" in signatures and "response_encoder" in signatures:
+        respond = signatures["response_encoder"]
+        return signatures["question_encoder"], lambda texts, contexts: respond(input=texts, context=contexts)
     if callable(module):
-        return module
-    if "serving_default" in module.signatures:
-        return module.signatures["serving_default"]
+        return module, None
+    if "serving_default" in signatures:
+        return signatures["serving_default"], None
     raise EncoderError(f"{source}: the SavedModel has neither __call__ nor a serving_default signature")

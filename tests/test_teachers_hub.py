@@ -217,3 +217,54 @@ def test_a_saved_model_that_takes_numbers_is_refused(tmp_path):
     tf.saved_model.save(module, str(tmp_path / "numbers"))
     with pytest.raises(EncoderError, match="numbers: the SavedModel does not take a batch of strings: ."):
         HubEncoder(tmp_path / "numbers")
+
+
+class Answers(Sentences):
+    """Two towers: a response is its text and half of its context."""
+
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.string, "input")])
+    def question(self, input):
+        return {"outputs": self.vectors(input)}
+
+    @tf.function(
+        input_signature=[tf.TensorSpec([None], tf.string, "input"), tf.TensorSpec([None], tf.string, "context")]
+    )
+    def response(self, input, context):
+        return {"outputs": self.vectors(input) + self.vectors(context) / 2}
+
+
+@pytest.fixture(scope="module")
+def towers(tokenizer, table, tmp_path_factory):
+    module = Answers(text.FastSentencepieceTokenizer(tokenizer.proto, add_bos=True, add_eos=True), table)
+    folder = tmp_path_factory.mktemp("hub") / "towers"
+    signatures = {"question_encoder": module.question, "response_encoder": module.response}
+    tf.saved_model.save(module, str(folder), signatures=signatures)
+    return HubEncoder(folder)
+
+
+def summed(tokenizer, table, texts):
+    return np.array([table[ids].sum(axis=0) for ids in tokenizer.encode(texts)])
+
+
+def test_two_towers_take_a_documents_context(towers, tokenizer, table):
+    contexts = ["The Danube ends in the Black Sea.", "A river.", "", "Thai", "x"]
+    expected = summed(tokenizer, table, TEXTS) + summed(tokenizer, table, contexts) / 2
+    expected /= np.linalg.norm(expected, axis=1, keepdims=True)
+    assert towers.takes_context
+    np.testing.assert_allclose(towers.encode(TEXTS, "document", contexts=contexts), expected, atol=1e-5)
+
+
+def test_a_document_without_a_context_is_its_own(towers, tokenizer, table):
+    expected = summed(tokenizer, table, TEXTS)
+    expected /= np.linalg.norm(expected, axis=1, keepdims=True)  # 1.5 times, which the length takes out
+    np.testing.assert_allclose(towers.encode(TEXTS, "document"), expected, atol=1e-5)
+
+
+def test_two_towers_answer_questions_without_context(towers, tokenizer, table):
+    expected = summed(tokenizer, table, TEXTS)
+    expected /= np.linalg.norm(expected, axis=1, keepdims=True)
+    np.testing.assert_allclose(towers.encode(TEXTS, "question"), expected, atol=1e-5)
+
+
+def test_one_tower_takes_no_context(encoder):
+    assert not encoder.takes_context

@@ -1,0 +1,148 @@
+"""LAReQA: answers of many languages in one pool, and how much an encoder prefers some languages.
+
+Roy et al. (2020), LAReQA: Language-agnostic answer retrieval from a multilingual pool.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from .counting import count, count_all
+from .encoder import require_finite
+from .pool import NONE
+
+TOP = 100
+
+
+def average_precision(above, keep):
+    """Equation 1 for each question: `(q,)` in [0, 1], ties counted against it.
+
+    `above`, int `(q, r)`: wrong candidates that are not below a target; `keep`, bool `(q, r)`: the targets that are
+    in the pool. The j-th best target stands at rank above + j, where the precision is j / (above + j).
+    NaN where no target is kept.
+    """
+    order = np.sort(np.where(keep, above, np.inf), axis=1)
+    place = np.arange(1, order.shape[1] + 1)
+    with np.errstate(invalid="ignore"):
+        return (place / (order + place)).sum(axis=1) / keep.sum(axis=1)
+
+
+@dataclass(frozen=True)
+class Lareqa:
+    """One encoder's ranking of a `Pool`: its `Counts`, and every analysis as a method."""
+
+    pool: object
+    counts: object
+
+    @cached_property
+    def _all(self):
+        return self.counts.above.sum(axis=2)
+
+    @cached_property
+    def average_precisions(self):
+        """float `(q,)`: Equation 1 of each question over the whole pool."""
+        return average_precision(self._all, self.pool.targets != NONE)
+
+    @property
+    def first(self):
+        """float `(q,)`: 1 where a right sentence, of any language, stands first; ties count against it."""
+        best = np.where(self.pool.targets == NONE, np.inf, self._all).min(axis=1)
+        return (best == 0).astype(float)
+
+    def by_language(self, values):
+        """`{question language: mean}` of one value a question; NaN does not count, None where there is none."""
+        return {
+            language: _mean(values[self.pool.asked_in == number]) for number, language in enumerate(self.pool.languages)
+        }
+
+    def removed(self):
+        """Table 3: mAP with one target taken out of the pool, of another language and of the question's own.
+
+        `rand` is the mean over every other language that has a target, which is what a random one gives on average;
+        `delta` is (rand - same) / rand. Questions without a target in both kinds of language do not count.
+        """
+        own, others = self._without_each()
+        usable = np.isfinite(own) & np.isfinite(others)
+        rand, same = _mean(others[usable]), _mean(own[usable])
+        return {"rand": rand, "same": same, "delta": (rand - same) / rand if rand else None}
+
+    def _without_each(self):
+        """`(q,)` each: average precision without the own language's target, and the mean without each other's."""
+        of, asked, above = self.pool.target_language, self.pool.asked_in[:, None], self._all
+        without = np.full((len(of), len(self.pool.languages)), np.nan)
+        for number in range(len(self.pool.languages)):
+            there = np.any(of == number, axis=1)
+            without[there, number] = average_precision(above[there], ((of != NONE) & (of != number))[there])
+        own = np.take_along_axis(without, asked, axis=1)[:, 0]
+        np.put_along_axis(without, asked, np.nan, axis=1)
+        counted = np.isfinite(without).sum(axis=1)
+        return own, np.where(counted > 0, np.nansum(without, axis=1) / np.maximum(counted, 1), np.nan)
+
+    def one_target(self):
+        """Figure 4: `{question language: {answer language: mAP}}` with the targets of that language alone.
+
+        Each target is ranked by itself, so that mAP is the mean reciprocal rank.
+        """
+        reciprocal, of = 1.0 / (1 + self._all), self.pool.target_language
+        return self._matrix(
+            lambda asked, answered: _mean(reciprocal[asked][of[asked] == answered]),
+        )
+
+    def monolingual(self):
+        """Table 4: `{language: mAP}` with candidates of the question's language alone."""
+        of, asked = self.pool.target_language, self.pool.asked_in
+        own = np.take_along_axis(self.counts.above, asked[:, None, None], axis=2)[..., 0]
+        return self.by_language(average_precision(own, of == asked[:, None]))
+
+    def share(self):
+        """Figure 6: `{question language: {language: its share of the first places}}`; a row sums to 1."""
+        return self._matrix(lambda asked, answered: _mean(self.counts.share[asked, answered]))
+
+    def _matrix(self, value):
+        pool = self.pool
+        rows = [pool.asked_in == number for number in range(len(pool.languages))]
+        return {
+            language: {other: value(asked, number) for number, other in enumerate(pool.languages)}
+            for language, asked in zip(pool.languages, rows, strict=True)
+        }
+
+    def table(self):
+        """All of these as plain values, in [0, 1]."""
+        precisions = self.average_precisions
+        return {
+            "map": _mean(precisions),
+            "languages": self.by_language(precisions),
+            "p@1": self.by_language(self.first),
+            "removed": self.removed(),
+            "one_target": self.one_target(),
+            "monolingual": self.monolingual(),
+            "share": self.share(),
+        }
+
+
+def rank_pool(asked, given, pool, top=TOP):
+    """A `Lareqa` of question vectors `(q, d)` and candidate vectors `(c, d)`, both at unit length."""
+    return Lareqa(pool, count(asked, given, pool, top))
+
+
+def mean_average_precision(asked, given, pool):
+    """`{"map", "languages"}`, what `Lareqa.table` has of them, without what the other analyses need."""
+    precisions = average_precision(count_all(asked, given, pool), pool.targets != NONE)
+    return {"map": _mean(precisions), "languages": Lareqa(pool, None).by_language(precisions)}
+
+
+def encode_pool(encoder, pool, progress=None):
+    """(questions `(q, d)`, candidates `(c, d)`); an encoder that takes a context gets each sentence's paragraph.
+
+    Raises `EncoderError` where a vector is no number.
+    """
+    asked = encoder.encode(pool.questions, "question", progress)
+    extra = {"contexts": pool.contexts} if getattr(encoder, "takes_context", False) else {}
+    given = encoder.encode(pool.sentences, "document", progress, **extra)
+    return require_finite(asked, encoder), require_finite(given, encoder)
+
+
+def _mean(values):
+    values = values[np.isfinite(values)]
+    return float(np.mean(values, dtype=np.float64)) if len(values) else None
