@@ -45,7 +45,7 @@ for command in (compress, prune, reduce, extend):
 
 
 @cli.command()
-@settings_options("", "data", "teacher", "student", "shape", "export", "budget")
+@settings_options("", "data", "teacher", "student", "shape", "export", "evaluation", "budget")
 @click.option("--config", type=click.Path(dir_okay=False), help="repeat a run's config.toml; flags given here win")
 @click.option("--name", help="of the run's folder [default: data set and teacher's language]")
 @click.option("--runs", type=click.Path(file_okay=False), default="runs", show_default=True, help="where runs are kept")

@@ -122,6 +122,15 @@ class ShapeSettings:
 
 
 @dataclass
+class EvaluationSettings:
+    """What a run measures beside P@k and MRR."""
+
+    lareqa: bool = _setting(
+        True, "--lareqa/--no-lareqa", "language bias by LAReQA's analyses, where the data gives sentence boundaries"
+    )
+
+
+@dataclass
 class BudgetSettings:
     """What a compressed bundle may cost; without a limit on size or time nothing is searched."""
 
@@ -143,6 +152,7 @@ class Settings:
     student: StudentSettings = field(default_factory=StudentSettings)
     shape: ShapeSettings = field(default_factory=ShapeSettings)
     export: ExportSettings = field(default_factory=ExportSettings)
+    evaluation: EvaluationSettings = field(default_factory=EvaluationSettings)
     budget: BudgetSettings = field(default_factory=BudgetSettings)
 
     def check(self):

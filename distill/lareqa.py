@@ -22,10 +22,14 @@ def average_precision(above, keep):
     in the pool. The j-th best target stands at rank above + j, where the precision is j / (above + j).
     NaN where no target is kept.
     """
-    order = np.sort(np.where(keep, above, np.inf), axis=1)
-    place = np.arange(1, order.shape[1] + 1)
+    ranks = target_ranks(above, keep)
     with np.errstate(invalid="ignore"):
-        return (place / (order + place)).sum(axis=1) / keep.sum(axis=1)
+        return (np.arange(1, ranks.shape[1] + 1) / ranks).sum(axis=1) / keep.sum(axis=1)
+
+
+def target_ranks(above, keep):
+    """float `(q, r)`: the ranks, from 1, of a question's targets, best first; inf where it has no more."""
+    return np.sort(np.where(keep, above, np.inf), axis=1) + np.arange(1, above.shape[1] + 1)
 
 
 @dataclass(frozen=True)
@@ -44,11 +48,15 @@ class Lareqa:
         """float `(q,)`: Equation 1 of each question over the whole pool."""
         return average_precision(self._all, self.pool.targets != NONE)
 
+    @cached_property
+    def ranks(self):
+        """float `(q, r)`: `target_ranks` over the whole pool."""
+        return target_ranks(self._all, self.pool.targets != NONE)
+
     @property
     def first(self):
         """float `(q,)`: 1 where a right sentence, of any language, stands first; ties count against it."""
-        best = np.where(self.pool.targets == NONE, np.inf, self._all).min(axis=1)
-        return (best == 0).astype(float)
+        return (self.ranks[:, 0] == 1).astype(float)
 
     def by_language(self, values):
         """`{question language: mean}` of one value a question; NaN does not count, None where there is none."""

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from .backend import start
+from .bias import described, measure_bias
+from .bias import steps as bias_steps
 from .config import UNITS, as_dict, save_settings
 from .data import dataset_of
 from .errors import InputError
@@ -14,8 +16,10 @@ from .evaluation import Evaluation, encode_questions, encode_units, evaluation_s
 from .files import require_writable, write_json
 from .loading import load_keras_encoder, provenance, require_keras
 from .progress import say, task
+from .readers import find
 from .report import write_report
 from .runlog import RunLog
+from .sentences import has_sentences, load_pool
 from .significance import compare
 
 
@@ -28,13 +32,15 @@ class Run:
     languages: tuple
     folder: Path
     log: RunLog
+    pool: object = None
+    bias: dict = field(default_factory=dict)
     evaluations: dict = field(default_factory=dict)
     timings: dict = field(default_factory=dict)
     extra: dict = field(default_factory=dict)
 
     @property
     def splits(self):
-        return [split for split in ("dev", "test") if split in self.dataset.splits]
+        return measured_splits(self.dataset)
 
     @property
     def other_languages(self):
@@ -54,6 +60,18 @@ class Run:
                 self.evaluations.setdefault(split, {})[name] = found
                 means = {unit: round(found.mean(unit, self.other_languages), 4) for unit in UNITS}
                 self.log.write("evaluation", encoder=name, split=split, **means)
+        if self.pool:
+            self.measure_bias(name, encoder)
+
+    def measure_bias(self, name, encoder):
+        """LAReQA's analyses on the last split."""
+        pool, settings = self.pool, self.settings
+        size = len(pool.questions) + len(pool.sentences) + bias_steps()
+        with self.timed(f"language bias {name}"), task(f"language bias {name}", size) as advance:
+            pivot, seed = settings.data.document_language, settings.seed
+            found = measure_bias(encoder, pool, pivot, seed=seed, progress=advance, analysed=advance)
+        self.bias[name] = found
+        self.log.write("lareqa", encoder=name, split=self.splits[-1], map=round(found["map"], 4))
 
     @contextmanager
     def timed(self, name):
@@ -72,7 +90,21 @@ def prepare(settings, folder):
     if folder.exists() and any(folder.iterdir() if folder.is_dir() else [folder]):
         raise InputError(f"{folder} is there already; choose another --name or remove it")
     require_writable(folder)
-    return Run(settings, dataset, languages, folder, RunLog())
+    return Run(settings, dataset, languages, folder, RunLog(), lareqa_pool(settings, dataset, languages))
+
+
+def measured_splits(dataset):
+    """What a run is measured on: dev, which steered it, and test where the data has it."""
+    return [split for split in ("dev", "test") if split in dataset.splits]
+
+
+def lareqa_pool(settings, dataset, languages):
+    """The `Pool` of a run whose data gives sentence boundaries, unless --no-lareqa; else None. Raises `DataError`."""
+    folder = find(settings.data.dataset)
+    if not settings.evaluation.lareqa or not has_sentences(folder):
+        return None
+    data, split = settings.data, measured_splits(dataset)[-1]
+    return load_pool(folder, languages, split, data.document_language, data.split_by, settings.seed)
 
 
 def chosen_languages(dataset, settings):
@@ -181,6 +213,7 @@ def close(run):
         "languages": list(run.languages),
         "mean_over": list(run.other_languages),
         "splits": {split: split_metrics(run, found) for split, found in run.evaluations.items()},
+        **({"lareqa": described(run.pool, run.splits[-1], run.bias)} if run.bias else {}),
         **run.extra,
         "timings": run.timings,
     }

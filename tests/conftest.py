@@ -1,6 +1,7 @@
 """Real parts, small: a SentencePiece model trained here, an encoder of mUSE's architecture, the sample data."""
 
 import io
+import json
 
 import numpy as np
 import pytest
@@ -173,3 +174,36 @@ def unit_rows(n, d, seed=0):
     """Random float32 rows of unit length."""
     rows = np.random.default_rng(seed).normal(size=(n, d)).astype(np.float32)
     return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+
+
+TEXTS = {
+    "en": ("The {0} of part {1} is old.", "It is one of the {0}s.", "{0} {1} is {2} years old.", "How old is {0} {1}?"),
+    "de": ("Teil {1}: {0} ist alt.", "Es ist ein {0}.", "{0} {1} ist {2} Jahre alt.", "Wie alt ist {0} {1}?"),
+}
+
+
+@pytest.fixture(scope="session")
+def sentence_data(tmp_path_factory):
+    """A data set in XQuAD-R's form: six articles of two paragraphs of three sentences, one question each."""
+    folder = tmp_path_factory.mktemp("data") / "answers"
+    folder.mkdir()
+    topics = ["river", "bridge", "castle", "garden", "market", "harbour"]
+    for language, parts in TEXTS.items():
+        data = [{"title": topic, "paragraphs": [answers(parts, topic, part) for part in range(2)]} for topic in topics]
+        (folder / f"{language}.json").write_text(json.dumps({"data": data}), encoding="utf-8")
+    ids = [f"{topic}-{part}" for topic in topics for part in range(2)]
+    (folder / "splits.json").write_text(json.dumps({"train": ids[:8], "dev": ids[8:]}), encoding="utf-8")
+    return folder
+
+
+def answers(parts, topic, part):
+    """A paragraph: its third sentence answers the question."""
+    *sentences, question = (text.format(topic, part, 100 + part) for text in parts)
+    context = " ".join(sentences)
+    starts = [context.index(sentence) for sentence in sentences]
+    answer = {"text": str(100 + part), "answer_start": context.index(str(100 + part))}
+    return {
+        "context": context,
+        "sentence_breaks": [[start, start + len(text)] for start, text in zip(starts, sentences, strict=True)],
+        "qas": [{"id": f"{topic}-{part}", "question": question, "answers": [answer]}],
+    }

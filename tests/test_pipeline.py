@@ -7,6 +7,7 @@ import pytest
 from distill.cli import main
 from distill.config import Settings
 from distill.data import Dataset, Passage, Question
+from distill.encoder import KerasEncoder
 from distill.errors import ConfigError, DataError, InputError
 from distill.pipeline import Run, chosen_languages, prepare, unseen_languages
 from distill.runlog import RunLog
@@ -261,3 +262,60 @@ def test_a_sealed_split_is_not_measured(asked):
 def test_languages_that_the_base_never_saw_are_known():
     assert unseen_languages("muse", ("en", "el", "de", "hi")) == ["el", "hi"]
     assert unseen_languages("path/to/encoder", ("en", "el")) == []
+
+
+@pytest.fixture(scope="module")
+def answered(tiny_folder, sentence_data, tmp_path_factory):
+    """The metrics of a run on data with sentence boundaries."""
+    runs = tmp_path_factory.mktemp("answered")
+    flags = ["--dataset", sentence_data, "--base", tiny_folder, "--negatives", "1"]
+    distill("run", *flags, *SMALL, "--runs", runs, "--name", "run")
+    return read(runs / "run" / "metrics.json")["lareqa"]
+
+
+def test_data_with_sentences_is_measured_for_language_bias(answered):
+    assert {key: answered[key] for key in ("split", "languages", "questions", "candidates")} == {
+        "split": "dev",
+        "languages": ["de", "en"],
+        "questions": {"de": 4, "en": 4},
+        "candidates": {"de": 36, "en": 36},
+    }
+    assert list(answered["encoders"]) == ["base", "teacher", "student", "bundle"]
+
+
+def test_the_figures_of_a_run_are_lareqas(answered, tiny_folder, sentence_data):
+    """mAP by NumPy alone, of the base."""
+    encoder, found = KerasEncoder.load(tiny_folder), {}
+    paragraphs, asked = {}, {}
+    for language in ("de", "en"):
+        articles = read(sentence_data / f"{language}.json")["data"]
+        paragraphs[language] = [paragraph for article in articles for paragraph in article["paragraphs"]]
+        asked[language] = [paragraph["qas"][0]["question"] for paragraph in paragraphs[language][8:]]
+    cut = [
+        (p["context"][start:end], number)
+        for ps in paragraphs.values()
+        for number, p in enumerate(ps)
+        for start, end in p["sentence_breaks"]
+    ]
+    given = encoder.encode([text for text, _ in cut], "document")
+    right = np.array([(number, "years" in text or "Jahre" in text) for text, number in cut])
+    for language, questions in asked.items():
+        scores = encoder.encode(questions) @ given.T
+        values = []
+        for number, row in enumerate(scores, start=8):
+            ordered = right[np.argsort(-row, kind="stable")]
+            places = 1 + np.flatnonzero((ordered[:, 0] == number) & (ordered[:, 1] == 1))
+            values.append(np.mean([1 / places[0], 2 / places[1]]))
+        found[language] = np.mean(values)
+    assert answered["encoders"]["base"]["languages"] == pytest.approx(found, abs=1e-6)
+
+
+def test_language_bias_can_be_left_out(tiny_folder, sentence_data, tmp_path):
+    settings = settings_for(dataset=sentence_data)
+    assert prepare(settings, tmp_path / "run").pool.languages == ("de", "en")
+    settings.evaluation.lareqa = False
+    assert prepare(settings, tmp_path / "run").pool is None
+
+
+def test_data_without_sentences_has_no_pool(tmp_path):
+    assert prepare(settings_for(), tmp_path / "run").pool is None

@@ -328,3 +328,47 @@ def test_a_duplicate_question_in_one_language(tmp_path):
     questions = [*QUESTIONS, QUESTIONS[2]]
     with pytest.raises(DataError, match=r"questions\.jsonl, line 4: question t1: duplicate id in language de"):
         read_jsonl_folder(write_lines(tmp_path, questions=questions), "en")
+
+
+# answers, which only recall by tokens asks for
+
+
+def with_answers(value, **answers):
+    """A SQuAD value whose questions have answers, by id."""
+    for article in value["data"]:
+        for part in article["paragraphs"]:
+            for qa in part["qas"]:
+                qa.update({"answers": answers[qa["id"]]} if qa["id"] in answers else {})
+    return value
+
+
+def test_squad_answers_are_those_of_the_documents_file(tmp_path):
+    english = with_answers(squad(ENGLISH), b1=[{"text": "Bread"}, {"text": "bread"}, {"text": "Bread"}], t1=[])
+    german = with_answers(squad(GERMAN), b1=[{"text": "Brot"}])
+    questions = read_squad_folder(write_squad(tmp_path, en=english, de=german), "en").questions
+    assert {id: question.answers for id, question in questions["en"].items()} == {
+        "b1": ("Bread", "bread"),
+        "b2": (),
+        "t1": (),
+    }
+    assert questions["de"]["b1"].answers == ("Bread", "bread")
+
+
+@pytest.mark.parametrize("answers", ["Bread", [1], [{"text": 3}], [{"text": " "}], [{}], None])
+def test_squad_answers_of_another_form_are_none(tmp_path, answers):
+    english = with_answers(squad(ENGLISH), b1=answers)
+    assert read_squad_folder(write_squad(tmp_path, en=english), "en").questions["en"]["b1"].answers == ()
+
+
+def test_jsonl_answers(tmp_path):
+    rows = [{**QUESTIONS[0], "answers": ["Bread", "bread"]}, *QUESTIONS[1:]]
+    questions = read_jsonl_folder(write_lines(tmp_path, questions=rows), "en").questions
+    assert questions["en"]["b1"].answers == ("Bread", "bread")
+    assert questions["en"]["t1"].answers == ()
+
+
+@pytest.mark.parametrize("answers", ["Bread", ["Bread", " "], [3], None])
+def test_jsonl_answers_of_another_form_are_refused(tmp_path, answers):
+    rows = [{**QUESTIONS[0], "answers": answers}]
+    with pytest.raises(DataError, match="line 1: expected a list of non-empty strings under 'answers'"):
+        read_jsonl_folder(write_lines(tmp_path, questions=rows), "en")
