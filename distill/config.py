@@ -14,6 +14,7 @@ from .files import read_text, write_text
 OBJECTIVES = ("qq", "dd", "dq")
 SPLITS = ("train", "dev", "test")
 UNITS = ("document", "passage", "maxp")
+METRICS = ("p@1", "mrr@10", "ndcg@10")
 FORMATS = ("bundle", "string", "mediapipe", "mediapipe-zip", "onnx")
 DENSE = ("int8", "float32")
 TABLES = ("uint8", "int8-row", "int4", "pq4", "pq8", "float32")

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from .config import UNITS
-from .metrics import summary
+from .errors import EncoderError
+from .metrics import question_scores, summary
 from .retrieval import unit_ranks
 
 
@@ -65,3 +66,30 @@ def evaluation_size(dataset, splits, languages, units=UNITS):
     passages = len(dataset.passages) * ("passage" in units or "maxp" in units)
     questions = [len(dataset.select(language, split)) for split in splits for language in languages]
     return documents + passages + sum(questions)
+
+
+def require_one_dimension(models, encoders):
+    """Raise `EncoderError` where two encoders differ in dimension; `models` is what the user calls them."""
+    (a, b), (first, second) = models, (encoder.dimension for encoder in encoders)
+    if first != second:
+        raise EncoderError(
+            f"{a} has {first} dimensions and {b} has {second}, which may explain a difference; "
+            "--any-dimension compares them all the same"
+        )
+
+
+def paired_scores(first, second, dataset, metric):
+    """`{unit: {language: (ids, a, b)}}` of two evaluations of one split: what `paired.compare_scores` takes.
+
+    `ids`: list of the questions' ids in the split's order; `a`, `b`: float `(q,)`.
+    """
+    return {
+        unit: {language: _pair(first, second, dataset, metric, unit, language) for language in by_language}
+        for unit, by_language in first.ranks.items()
+    }
+
+
+def _pair(first, second, dataset, metric, unit, language):
+    ids = [question.id for question in dataset.select(language, first.split)]
+    a, b = (question_scores(evaluation.ranks[unit][language], metric) for evaluation in (first, second))
+    return ids, a, b

@@ -27,9 +27,14 @@ def disagreements(right_a, right_b):
 def compare(ranks_a, ranks_b, level=0.05):
     """By language: P@1 of a and b, who alone was right, p and Holm-corrected p over the languages.
 
-    `ranks_a`, `ranks_b`: `{language: int (q,)}` over the same questions. Holm (1979).
+    `ranks_a`, `ranks_b`: `{language: int (q,)}` over the same questions.
     """
     rows = {language: _row(ranks_a[language] == 1, ranks_b[language] == 1) for language in ranks_a}
+    return holm(rows, level)
+
+
+def holm(rows, level=0.05):
+    """Add `p_holm` and `significant` to rows with `p`, one family of tests; returns them. Holm (1979)."""
     if rows:
         corrected = multipletests([row["p"] for row in rows.values()], alpha=level, method="holm")[1]
         for row, p in zip(rows.values(), corrected, strict=True):

@@ -62,25 +62,59 @@ def print_evaluations(models, evaluations):
         console.print(table)
 
 
-def print_comparison(a, b, split, found):
-    for unit, rows in found.items():
-        title = f"{a} (A) against {b} (B), P@1, unit {unit}, {split}; p by McNemar, Holm over {len(rows)} languages"
-        table = _table(
-            title, "language", "A, %", "B, %", "only A", "only B", "questions", "p", "p (Holm)", "significant"
-        )
+SCORE_HEADS = (
+    "A, %", "B, %", "A - B, points\n(95 % interval)", "only A", "only B", "questions", "p", "p (Holm)",
+    "effect d_z\n(95 % interval)", "detect-\nable", "verdict",
+)  # fmt: skip
+
+TESTS = {"mcnemar": "McNemar's test within a language", "sign-flip": "sign flips by question"}
+
+
+def print_scores(a, b, split, metric, found):
+    """A table a task of what `paired.compare_scores` found; scores and differences in per cent."""
+    console = _console()
+    for task, rows in found.items():
+        table = _table(f"{a} (A) against {b} (B), {metric}, {task}, {split}", "language", *SCORE_HEADS)
         for language, row in rows.items():
-            counts = (str(row[key]) for key in ("only_a", "only_b", "questions"))
-            verdict = "" if not row["significant"] else "A better" if row["a"] > row["b"] else "B better"
-            table.add_row(
-                language,
-                f"{100 * row['a']:.1f}",
-                f"{100 * row['b']:.1f}",
-                *counts,
-                f"{row['p']:.4f}",
-                f"{row['p_holm']:.4f}",
-                verdict,
-            )
-        _console().print(table)
+            if language == "all":
+                table.add_section()
+            table.add_row(Text(language), *_score_cells(row))
+        console.print(table)
+    console.print(_families(found), soft_wrap=True, markup=False)
+
+
+def _score_cells(row):
+    difference = _interval(*(_signed(100 * row[key], 1) for key in ("difference", "low", "high")))
+    effect = _interval(*(_signed(row[key], 2) for key in ("effect", "effect_low", "effect_high")))
+    shares = (f"{100 * row['a']:.1f}", f"{100 * row['b']:.1f}", difference)
+    counts = (str(row[key]) for key in ("only_a", "only_b", "questions"))
+    least = "" if row["detectable"] is None else f"{100 * row['detectable']:.1f}"
+    return *shares, *counts, _p(row["p"]), _p(row["p_holm"]), effect, least, _verdict(row)
+
+
+def _verdict(row):
+    return "" if not row["significant"] else "A better" if row["difference"] > 0 else "B better"
+
+
+def _signed(value, decimals):
+    """A difference with its sign; None is one without bound."""
+    return "inf" if value is None else f"{value:+.{decimals}f}"
+
+
+def _interval(value, low, high):
+    return f"{value} ({low} to {high})"
+
+
+def _p(value):
+    return f"{value:.4f}" if value >= 0.0001 else "<0.0001"
+
+
+def _families(found):
+    """What the columns p and p (Holm) are."""
+    pooled = sum("all" in rows for rows in found.values())
+    families = f"Holm over {sum(map(len, found.values())) - pooled} tests" + f", over {pooled} of all" * bool(pooled)
+    tests = dict.fromkeys(row["test"] for rows in found.values() for row in rows.values())
+    return f"p by {' and '.join(TESTS[test] for test in tests)}; {families}"
 
 
 def print_bench(found, note):

@@ -254,6 +254,9 @@ def test_no_command_at_all_is_not_the_help_squeezed_into_an_error(distill):
         (["evaluate", "muse", "--unit", "word"], "'word' is not one of 'document', 'passage', 'maxp'"),
         (["evaluate", "muse", "--languages", "xx"], "no questions in xx"),
         (["compare", "muse"], "Missing argument 'B'"),
+        (["compare", "muse", "muse", "--metric", "p@1,map"], "'map' is not one of 'p@1', 'mrr@10', 'ndcg@10'"),
+        (["compare", "muse", "muse", "--draws", "999"], "999 is not in the range 1000<=x<=1000000"),
+        (["compare", "muse", "muse", "--split", "final"], "'final' is not one of 'train', 'dev', 'test'"),
         (["export", "muse"], "Missing option '--output'"),
         (
             ["export", "muse", "--output", "out", "--format", "coreml"],
@@ -873,9 +876,81 @@ def test_an_encoder_does_not_differ_from_itself(distill, bundle, data, tmp_path)
     left = distill("compare", bundle, bundle, "--dataset", data, "--languages", "de", "--json", path)
     found = json.loads(path.read_text(encoding="utf-8"))
     assert left.code == 0 and "(A) against" in left.out
-    assert list(found["mcnemar"]) == ["document", "passage", "maxp"]
-    row = found["mcnemar"]["maxp"]["de"]
-    assert (row["only_a"], row["only_b"], row["p"], row["significant"]) == (0, 0, 1.0, False)
+    assert (found["a"], found["b"], found["split"]) == (str(bundle), str(bundle), "dev")
+    assert list(found["metrics"]) == ["p@1", "mrr@10", "ndcg@10"]
+    assert list(found["metrics"]["p@1"]) == ["document", "passage", "maxp"]
+    assert list(found["metrics"]["p@1"]["maxp"]) == ["de"]
+    for metric in found["metrics"].values():
+        row = metric["maxp"]["de"]
+        assert (row["only_a"], row["only_b"], row["p"], row["significant"]) == (0, 0, 1.0, False)
+
+
+@pytest.fixture(scope="module")
+def others(tokenizer, tmp_path_factory):
+    """Untrained encoders: another of 16 dimensions, and one of 8."""
+    from keras.utils import set_random_seed
+
+    from distill.encoder import KerasEncoder
+    from distill.students.ngram import NGramEncoder
+
+    folder = tmp_path_factory.mktemp("others")
+    for name, dimension in (("same", 16), ("narrow", 8)):
+        set_random_seed(9)
+        model = NGramEncoder(len(tokenizer), width=16, channels=8, orders=(2, 3), hidden=12, dimension=dimension)
+        KerasEncoder(model, tokenizer, name).save(folder / name)
+    return folder
+
+
+def test_compare_tests_every_metric_by_language_and_over_all(
+    distill, tiny_folder, tiny_encoder, others, data, tmp_path
+):
+    from distill.encoder import KerasEncoder
+
+    path = tmp_path / "test.json"
+    options = ["--unit", "passage", "--metric", "p@1", "--metric", "mrr@10,p@1", "--draws", 2000, "--json", path]
+    left = distill("compare", tiny_folder, others / "same", "--dataset", data, *options)
+    found = json.loads(path.read_text(encoding="utf-8"))["metrics"]
+    assert left.code == 0 and "p@1, passage, dev" in left.out and "mrr@10, passage, dev" in left.out
+    assert list(found) == ["p@1", "mrr@10"] and list(found["mrr@10"]["passage"]) == ["de", "en", "all"]
+    other = KerasEncoder.load(others / "same")
+    for language in ("de", "en"):
+        row = found["p@1"]["passage"][language]
+        expected = (p_at_1(tiny_encoder, language), p_at_1(other, language))
+        assert (row["a"], row["b"]) == pytest.approx(expected) and row["test"] == "mcnemar"
+    row = found["mrr@10"]["passage"]["all"]
+    # Eight questions, in two languages each.
+    assert (row["questions"], row["clusters"], row["test"]) == (16, 8, "sign-flip")
+    means = [found["mrr@10"]["passage"][language]["difference"] for language in ("de", "en")]
+    assert row["difference"] == pytest.approx(np.mean(means))
+
+
+def test_compare_draws_by_the_seed_as_often_as_asked(distill, tiny_folder, others, data, tmp_path):
+    def ends(name, *options):
+        path = tmp_path / name
+        command = [
+            "compare",
+            tiny_folder,
+            others / "same",
+            "--dataset",
+            data,
+            "--metric",
+            "mrr@10",
+            "--unit",
+            "passage",
+        ]
+        assert distill(*command, "--draws", 1000, *options, "--json", path).code == 0
+        rows = json.loads(path.read_text(encoding="utf-8"))["metrics"]["mrr@10"]["passage"]
+        return rows["all"]["low"], rows["all"]["high"]
+
+    assert ends("first") == ends("second", "--seed", 0) != ends("third", "--seed", 1)
+    assert ends("fourth", "--draws", 5000) != ends("first")
+
+
+def test_encoders_of_other_dimensions_are_compared_only_when_asked(distill, refused, tiny_folder, others, data):
+    command = ["compare", tiny_folder, others / "narrow", "--dataset", data, "--unit", "passage", "--metric", "p@1"]
+    said = refused(*command)
+    assert f"{tiny_folder} has 16 dimensions and {others / 'narrow'} has 8" in said and "--any-dimension" in said
+    assert distill(*command, "--any-dimension").code == 0
 
 
 def test_bench_times_bundles(distill, bundle, data, tmp_path):

@@ -2,7 +2,15 @@ import numpy as np
 import pytest
 
 from distill.data import Dataset, Passage, Question
-from distill.evaluation import Evaluation, encode_units, evaluate, evaluation_size
+from distill.errors import InputError
+from distill.evaluation import (
+    Evaluation,
+    encode_units,
+    evaluate,
+    evaluation_size,
+    paired_scores,
+    require_one_dimension,
+)
 
 # Document A has two passages that point elsewhere than their joined text.
 VECTORS = {
@@ -142,3 +150,23 @@ def test_several_splits_count_the_documents_once(toy, dataset):
     dev, test = (evaluation_size(dataset, [split], ["en"]) for split in ("dev", "test"))
     documents = len(dataset.titles) + len(dataset.passages)
     assert evaluation_size(dataset, ["dev", "test"], ["en"]) == dev + test - documents
+
+
+def test_scores_are_paired_by_unit_and_language_with_the_splits_ids(dataset):
+    # The split's order is 3, 1, 2; German has question 1 alone.
+    first = Evaluation("a", "dev", {"maxp": {"en": np.array([1, 2, 20]), "de": np.array([4])}})
+    second = Evaluation("b", "dev", {"maxp": {"en": np.array([2, 1, 10]), "de": np.array([1])}})
+    found = paired_scores(first, second, dataset, "mrr@10")
+    assert list(found) == ["maxp"] and list(found["maxp"]) == ["en", "de"]
+    ids, a, b = found["maxp"]["en"]
+    assert (ids, a.tolist(), b.tolist()) == (["3", "1", "2"], [1, 0.5, 0], [0.5, 1, 0.1])
+    ids, a, b = found["maxp"]["de"]
+    assert (ids, a.tolist(), b.tolist()) == (["1"], [0.25], [1])
+
+
+def test_encoders_of_other_dimensions_are_named_with_both():
+    small, large = Toy(), Toy()
+    require_one_dimension(("x", "y"), (small, large))
+    large.dimension = 512
+    with pytest.raises(InputError, match="x has 3 dimensions and y has 512, .*--any-dimension"):
+        require_one_dimension(("x", "y"), (small, large))

@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
 
-from distill.metrics import mrr_at, precision_at, summary
+from distill.config import METRICS
+from distill.metrics import mrr_at, precision_at, question_scores, summary
 
 RANKS = np.array(
     [
@@ -48,3 +49,21 @@ def test_the_summary_names_each_metric_by_its_own_k():
 
 def test_the_summary_is_plain_numbers_that_json_can_hold():
     assert {type(value) for value in summary(RANKS).values()} == {float, int}
+
+
+def test_scores_of_each_question():
+    ranks = np.array([1, 2, 3, 10, 11])
+    assert question_scores(ranks, "p@1").tolist() == [1, 0, 0, 0, 0]
+    assert question_scores(ranks, "mrr@10").tolist() == [1, 1 / 2, 1 / 3, 1 / 10, 0]
+    # 1 / log2 of 2, 3, 4 and 11
+    assert question_scores(ranks, "ndcg@10") == pytest.approx([1, 0.63093, 0.5, 0.28906, 0], abs=1e-5)
+
+
+def test_their_means_are_the_metrics():
+    assert np.mean(question_scores(RANKS, "p@1")) == summary(RANKS)["p@1"]
+    assert np.mean(question_scores(RANKS, "mrr@10")) == summary(RANKS)["mrr@10"]
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_every_metric_scores_a_question_from_0_to_1(metric):
+    assert question_scores(np.array([1, 500]), metric).tolist() == [1.0, 0.0]

@@ -8,12 +8,12 @@ from distill.data import Passage
 from distill.evaluation import Evaluation
 from distill.tables import (
     print_bench,
-    print_comparison,
     print_evaluations,
     print_extension,
     print_hits,
     print_pruning,
     print_run,
+    print_scores,
 )
 
 
@@ -139,34 +139,78 @@ def test_brackets_in_a_models_name_are_printed_as_they_are(printed):
     assert rows(printed())[0][0] == "runs/[x]/student"
 
 
-COMPARISON = {
-    "maxp": {
-        "de": {"a": 0.75, "b": 0.5, "only_a": 31, "only_b": 6, "questions": 100, "p": 0.0001, "p_holm": 0.0003},
-        "hi": {"a": 0.25, "b": 0.5, "only_a": 2, "only_b": 27, "questions": 100, "p": 0.0002, "p_holm": 0.0004},
-        "ro": {"a": 0.5, "b": 0.49, "only_a": 4, "only_b": 3, "questions": 100, "p": 0.625, "p_holm": 0.625},
+def score_row(a, b, **rest):
+    """What `paired.compare_scores` says of one language."""
+    return {
+        "a": a,
+        "b": b,
+        "difference": a - b,
+        "low": a - b - 0.125,
+        "high": a - b + 0.126,
+        "effect": 0.34,
+        "effect_low": -0.126,
+        "effect_high": 0.5,
+        "questions": 119,
+        "clusters": 119,
+        "only_a": 31,
+        "only_b": 6,
+        "test": "mcnemar",
+        "p": 0.01234,
+        "p_holm": 0.04321,
+        "significant": True,
+        "detectable": 0.1129,
+        **rest,
     }
+
+
+SCORES = {
+    "maxp": {
+        "de": score_row(0.75, 0.5),
+        "hi": score_row(0.25, 0.5, p=0.00001, p_holm=0.0001, only_a=2, only_b=27),
+        "ro": score_row(0.5, 0.5, p_holm=1.0, significant=False, effect=None, effect_high=None, detectable=None),
+        "all": score_row(0.5, 0.5, p=1.0, p_holm=1.0, significant=False, questions=357, test="sign-flip"),
+    },
+    "document": {"de": score_row(0.75, 0.5, test="sign-flip")},
 }
-for _language, _row in COMPARISON["maxp"].items():
-    _row["significant"] = _language != "ro"
 
 
-def test_a_comparison_shows_both_shares_the_counts_p_and_the_verdict(printed):
-    print_comparison("student", "base", "test", COMPARISON)
+def test_scores_show_difference_interval_counts_p_effect_what_would_show_and_the_verdict(printed):
+    print_scores("student", "base", "test", "p@1", SCORES)
+    up, down, no = "+25.0 (+12.5 to +37.6)", "-25.0 (-37.5 to -12.4)", "+0.0 (-12.5 to +12.6)"
+    effect = "+0.34 (-0.13 to +0.50)"
     assert rows(printed()) == [
-        ["de", "75.0", "50.0", "31", "6", "100", "0.0001", "0.0003", "A better"],
-        ["hi", "25.0", "50.0", "2", "27", "100", "0.0002", "0.0004", "B better"],
-        ["ro", "50.0", "49.0", "4", "3", "100", "0.6250", "0.6250", ""],
+        ["de", "75.0", "50.0", up, "31", "6", "119", "0.0123", "0.0432", effect, "11.3", "A better"],
+        ["hi", "25.0", "50.0", down, "2", "27", "119", "<0.0001", "0.0001", effect, "11.3", "B better"],
+        ["ro", "50.0", "50.0", no, "31", "6", "119", "0.0123", "1.0000", "inf (-0.13 to inf)", "", ""],
+        ["all", "50.0", "50.0", no, "31", "6", "357", "1.0000", "1.0000", effect, "11.3", ""],
+        ["de", "75.0", "50.0", up, "31", "6", "119", "0.0123", "0.0432", effect, "11.3", "A better"],
     ]
 
 
-def test_a_comparison_says_which_is_a_and_over_how_many_languages(printed):
-    print_comparison("student", "base", "test", COMPARISON)
-    said = " ".join(printed().split())
-    assert "student (A) against base (B), P@1, unit maxp, test; p by McNemar, Holm over 3 languages" in said
+def test_scores_say_what_was_compared_how_and_over_how_many_tests(printed):
+    print_scores("student", "base", "test", "p@1", SCORES)
+    out = printed()
+    said = " ".join(out.split())
+    assert "student (A) against base (B), p@1, maxp, test" in said and "p@1, document, test" in said
+    end = "p by McNemar's test within a language and sign flips by question; Holm over 4 tests, over 1 of all"
+    assert out.splitlines()[-1] == end
+
+
+def test_scores_of_one_language_name_no_family_of_all(printed):
+    print_scores("student", "base", "test", "mrr@10", {"document": SCORES["document"]})
+    assert printed().splitlines()[-1] == "p by sign flips by question; Holm over 1 tests"
+
+
+def test_scores_fit_into_160_columns_at_their_widest(printed):
+    row = score_row(1.0, 0.0, low=-1.0, high=-1.0, effect=-10.0, effect_low=-10.0, effect_high=-10.0, p=0.0, p_holm=0.0)
+    print_scores("/home/" + "folder/" * 40, "base", "test", "ndcg@10", {"maxp": {"zh-Hant": row, "all": row}})
+    out = printed()
+    assert max(map(len, out.splitlines())) <= 160 and "…" not in out
+    assert [row[0] for row in rows(out)] == ["zh-Hant", "all"]  # none is folded
 
 
 def test_brackets_in_a_compared_name_are_printed_as_they_are(printed):
-    print_comparison("[x]/a", "[y]/b", "test", COMPARISON)
+    print_scores("[x]/a", "[y]/b", "test", "p@1", SCORES)
     assert "[x]/a (A) against [y]/b (B)" in printed()
 
 
