@@ -41,6 +41,8 @@ def load_bitext(source, languages=(), pivot="en"):
     Raises `DataError` naming file, line and language where the sentences do not align.
     """
     path = Path(source)
+    if not path.exists():
+        raise DataError(f"{path}: no such file or folder; expected a folder of {{lang}}.txt or a .tsv")
     columns = _from_files(path) if path.is_dir() else _from_table(path, (pivot, *languages))
     chosen = sorted({pivot, *languages}) if languages else sorted(columns)
     missing = [language for language in (pivot, *chosen) if language not in columns]
@@ -49,7 +51,11 @@ def load_bitext(source, languages=(), pivot="en"):
             f"{path}: no sentences in {missing[0] if missing else f'a language besides {pivot}'}; "
             f"found {', '.join(sorted(columns)) or 'none'}. Use --languages and --document-language"
         )
-    return Bitext(path.resolve().stem, pivot, _aligned(path, {language: columns[language] for language in chosen}))
+    return Bitext(_name(path.resolve()), pivot, _aligned(path, {language: columns[language] for language in chosen}))
+
+
+def _name(path):
+    return path.name if path.is_dir() else f"{path.parent.name}/{path.stem}"
 
 
 def _from_files(folder):

@@ -7,13 +7,13 @@ from pathlib import Path
 import click
 
 from . import __version__
-from .config import FORMATS, METRICS, SPLITS, UNITS
+from .config import FORMATS
 from .errors import DistillError, InputError
+from .measuring import compare, evaluate
 from .options import (
     corpus_option,
     folder_option,
     json_option,
-    metrics_option,
     settings_from,
     settings_options,
     split_names,
@@ -25,23 +25,13 @@ CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 110}
 ENCODER_HELP = "a run folder, a bundle, a saved encoder, a SavedModel, a TF-Hub handle, or muse"
 
 
-units_option = click.option(
-    "--unit",
-    "units",
-    multiple=True,
-    type=click.Choice(UNITS),
-    help="what is retrieved (default: all three)",
-)
-split_option = click.option("--split", default="dev", show_default=True, type=click.Choice(SPLITS))
-
-
 @click.group(context_settings=CONTEXT)
 @click.version_option(__version__)
 def cli():
     """Small multilingual sentence encoders for retrieval question answering."""
 
 
-for command in (compress, prune, reduce, extend):
+for command in (evaluate, compare, compress, prune, reduce, extend):
     cli.add_command(command)
 
 
@@ -139,101 +129,6 @@ def _done(text):
     from .progress import say
 
     say(text)
-
-
-@cli.command()
-@click.argument("models", nargs=-1, required=True)
-@settings_options("", "data")
-@split_option
-@units_option
-@json_option
-def evaluate(models, split, units, json_path, **values):
-    """P@1, P@5, P@10 and MRR@10 of MODELS by language."""
-    from .files import write_json
-    from .tables import print_evaluations
-
-    dataset, languages = _asked_data(settings_from(values), split)
-    found = _evaluated(models, _loaded(models), dataset, languages, split, units)
-    print_evaluations(models, found)
-    if json_path:
-        write_json(
-            json_path, [{"model": m, "split": split, "metrics": e.table()} for m, e in zip(models, found, strict=True)]
-        )
-
-
-@cli.command()
-@click.argument("a")
-@click.argument("b")
-@settings_options("", "data")
-@split_option
-@units_option
-@metrics_option(METRICS)
-@click.option(
-    "--draws",
-    type=click.IntRange(1000, 10**6),
-    default=10_000,
-    show_default=True,
-    help="of a sign-flip test and of an interval",
-)
-@click.option("--any-dimension", is_flag=True, help="compare encoders of different dimensions too")
-@json_option
-def compare(a, b, split, units, metrics, draws, any_dimension, json_path, **values):
-    """Encoder A against B, question by question: by language and over all, Holm-corrected.
-
-    McNemar's test for p@1 within a language, else random signs by question; differences and effect sizes with 95 %
-    intervals; and the smallest difference that the test set would have shown in 80 of 100 cases.
-    """
-    from .evaluation import paired_scores, require_one_dimension
-    from .files import write_json
-    from .paired import compare_scores, comparisons
-    from .progress import task
-    from .tables import print_scores
-
-    settings = settings_from(values)
-    dataset, languages = _asked_data(settings, split)
-    encoders = _loaded((a, b))
-    if not any_dimension:
-        require_one_dimension((a, b), encoders)
-    first, second = _evaluated((a, b), encoders, dataset, languages, split, units)
-    pairs = {metric: paired_scores(first, second, dataset, metric) for metric in metrics}
-    with task(f"compare {a} with {b}", sum(map(comparisons, pairs.values()))) as advance:
-        found = {
-            metric: compare_scores(tasks, metric, draws=draws, seed=settings.seed, progress=advance)
-            for metric, tasks in pairs.items()
-        }
-    for metric, rows in found.items():
-        print_scores(a, b, split, metric, rows)
-    if json_path:
-        write_json(json_path, {"a": a, "b": b, "split": split, "metrics": found})
-
-
-def _asked_data(settings, split):
-    """The data set, which has the split, and the languages to measure."""
-    from .data import chosen_data
-
-    dataset, languages = chosen_data(settings)
-    if split not in dataset.splits:
-        raise InputError(f"the data set {dataset.name} has no split {split}; it has {', '.join(dataset.splits)}")
-    return dataset, languages
-
-
-def _loaded(models):
-    from .loading import load_encoder
-
-    return [load_encoder(model) for model in models]
-
-
-def _evaluated(models, encoders, dataset, languages, split, units):
-    """An `Evaluation` of each model."""
-    from .evaluation import evaluate, evaluation_size
-    from .progress import task
-
-    units = tuple(dict.fromkeys(units)) or UNITS
-    found = []
-    for model, encoder in zip(models, encoders, strict=True):
-        with task(f"evaluate {model}", evaluation_size(dataset, [split], languages, units)) as advance:
-            found.append(evaluate(encoder, dataset, split, languages, units, advance))
-    return found
 
 
 @cli.command()

@@ -2,6 +2,7 @@
 
 import difflib
 import math
+import re
 from dataclasses import MISSING, asdict, dataclass, field, fields, is_dataclass
 from pathlib import Path
 
@@ -14,7 +15,10 @@ from .files import read_text, write_text
 OBJECTIVES = ("qq", "dd", "dq")
 SPLITS = ("train", "dev", "test")
 UNITS = ("document", "passage", "maxp")
-METRICS = ("p@1", "mrr@10", "ndcg@10")
+TASKS = ("retrieval", "lareqa", "bitext")
+# What `distill compare` compares unless told otherwise, and the form of what it can be told.
+METRICS = ("p@1", "mrr@10", "map", "ndcg@10")
+METRIC_FORM = re.compile(r"(p|mrr|ndcg)@[1-9]\d{0,5}|map|r@[1-9]\d{0,2}kt")
 FORMATS = ("bundle", "string", "mediapipe", "mediapipe-zip", "onnx")
 DENSE = ("int8", "float32")
 TABLES = ("uint8", "int8-row", "int4", "pq4", "pq8", "float32")

@@ -1,37 +1,63 @@
 """One code path from an encoder to its figures, whatever the encoder is."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from .config import UNITS
-from .errors import EncoderError
-from .metrics import question_scores, summary
+from .metrics import SUMMARY, summary
 from .retrieval import unit_ranks
 
 
 @dataclass(frozen=True)
 class Evaluation:
-    """`ranks[unit][language]`, int `(q,)`, of one encoder on one split."""
+    """`ranks[unit][language]`, int `(q,)`, of one encoder on one split; `recall` is `token_recall`'s, if asked for."""
 
     encoder: str
     split: str
     ranks: dict
+    recall: dict = field(default_factory=dict)
 
-    def table(self):
+    def table(self, metrics=SUMMARY):
         """`{unit: {language: metrics}}`."""
-        return {unit: {lang: summary(r) for lang, r in by_lang.items()} for unit, by_lang in self.ranks.items()}
+        return {
+            unit: {language: summary(ranks, metrics) for language, ranks in by_language.items()}
+            for unit, by_language in self.ranks.items()
+        }
+
+    def recalls(self):
+        """`{metric: {language: {"recall", "questions"}}}`."""
+        return {
+            metric: {
+                language: {"recall": float(np.mean(found)), "questions": len(found)}
+                for language, (_, found) in by_language.items()
+            }
+            for metric, by_language in self.recall.items()
+        }
 
     def mean(self, unit, languages, metric="p@1"):
         """The mean of a metric over languages, each language with the same weight."""
         return float(np.mean([summary(self.ranks[unit][language])[metric] for language in languages]))
 
 
-def evaluate(encoder, dataset, split, languages, units=UNITS, progress=None):
-    """Encode the documents and every language's questions of a split, and rank. Returns an `Evaluation`."""
-    vectors = encode_units(encoder, dataset, units, progress)
+def evaluate(encoder, dataset, split, languages, units=UNITS, progress=None, recalls=()):
+    """Encode the documents and every language's questions of a split, and rank. Returns an `Evaluation`.
+
+    `recalls`: metrics of `recall.token_recall`, which passages are encoded for.
+    """
+    vectors = encode_units(encoder, dataset, needed_units(units, recalls), progress)
     asked = encode_questions(encoder, dataset, split, languages, progress)
-    return Evaluation(encoder.name, split, rank(asked, vectors, dataset, split, units))
+    recall = {}
+    if recalls:
+        from .recall import token_recall
+
+        recall = token_recall(asked, vectors["passage"], dataset, split, recalls)
+    return Evaluation(encoder.name, split, rank(asked, vectors, dataset, split, units), recall)
+
+
+def needed_units(units, recalls):
+    """The units to encode: recall by tokens is of passages."""
+    return (*units, "passage") if recalls else units
 
 
 def encode_questions(encoder, dataset, split, languages, progress=None):
@@ -66,30 +92,3 @@ def evaluation_size(dataset, splits, languages, units=UNITS):
     passages = len(dataset.passages) * ("passage" in units or "maxp" in units)
     questions = [len(dataset.select(language, split)) for split in splits for language in languages]
     return documents + passages + sum(questions)
-
-
-def require_one_dimension(models, encoders):
-    """Raise `EncoderError` where two encoders differ in dimension; `models` is what the user calls them."""
-    (a, b), (first, second) = models, (encoder.dimension for encoder in encoders)
-    if first != second:
-        raise EncoderError(
-            f"{a} has {first} dimensions and {b} has {second}, which may explain a difference; "
-            "--any-dimension compares them all the same"
-        )
-
-
-def paired_scores(first, second, dataset, metric):
-    """`{unit: {language: (ids, a, b)}}` of two evaluations of one split: what `paired.compare_scores` takes.
-
-    `ids`: list of the questions' ids in the split's order; `a`, `b`: float `(q,)`.
-    """
-    return {
-        unit: {language: _pair(first, second, dataset, metric, unit, language) for language in by_language}
-        for unit, by_language in first.ranks.items()
-    }
-
-
-def _pair(first, second, dataset, metric, unit, language):
-    ids = [question.id for question in dataset.select(language, first.split)]
-    a, b = (question_scores(evaluation.ranks[unit][language], metric) for evaluation in (first, second))
-    return ids, a, b

@@ -10,6 +10,7 @@ import numpy as np
 
 from .counting import count, count_all
 from .encoder import require_finite
+from .metrics import question_scores
 from .pool import NONE
 
 TOP = 100
@@ -53,10 +54,18 @@ class Lareqa:
         """float `(q, r)`: `target_ranks` over the whole pool."""
         return target_ranks(self._all, self.pool.targets != NONE)
 
-    @property
-    def first(self):
-        """float `(q,)`: 1 where a right sentence, of any language, stands first; ties count against it."""
-        return (self.ranks[:, 0] == 1).astype(float)
+    def scores(self, metric):
+        """float `(q,)`: p@k and mrr@k of the best right sentence, ndcg@k (Järvelin & Kekäläinen, 2002) and map of all.
+
+        nDCG divides by what the same number of targets give in the first places.
+        """
+        if metric == "map":
+            return self.average_precisions
+        gains = question_scores(self.ranks, metric)
+        if not metric.startswith("ndcg"):
+            return gains[:, 0]
+        ideal = question_scores(np.arange(1, self.ranks.shape[1] + 1), metric)
+        return gains.sum(axis=1) / np.cumsum(ideal)[np.sum(self.pool.targets != NONE, axis=1) - 1]
 
     def by_language(self, values):
         """`{question language: mean}` of one value a question; NaN does not count, None where there is none."""
@@ -121,7 +130,7 @@ class Lareqa:
         return {
             "map": _mean(precisions),
             "languages": self.by_language(precisions),
-            "p@1": self.by_language(self.first),
+            "p@1": self.by_language(self.scores("p@1")),
             "removed": self.removed(),
             "one_target": self.one_target(),
             "monolingual": self.monolingual(),

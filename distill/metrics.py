@@ -21,13 +21,19 @@ def discounted_gains(ranks, k):
     return np.where(ranks <= k, 1.0 / np.log2(1.0 + ranks), 0.0)
 
 
-SCORES = {"p@1": (hits, 1), "mrr@10": (reciprocal_ranks, 10), "ndcg@10": (discounted_gains, 10)}
+SCORES = {"p": hits, "mrr": reciprocal_ranks, "ndcg": discounted_gains}
+SUMMARY = ("p@1", "p@5", "p@10", "mrr@10")
 
 
 def question_scores(ranks, metric):
-    """float `(q,)`: what each question adds to the mean that is the metric, one of `config.METRICS`."""
-    score, k = SCORES[metric]
-    return score(np.asarray(ranks), k)
+    """float `(q,)`: what each question adds to the mean that is the metric, p@k, mrr@k, ndcg@k or map.
+
+    With one relevant unit a question's average precision is its reciprocal rank.
+    """
+    if metric == "map":
+        return reciprocal_ranks(np.asarray(ranks), np.inf)
+    kind, k = metric.split("@")
+    return SCORES[kind](np.asarray(ranks), int(k))
 
 
 def precision_at(ranks, k):
@@ -43,12 +49,6 @@ def mrr_at(ranks, k):
     return float(np.mean(reciprocal_ranks(ranks, k)))
 
 
-def summary(ranks):
-    """All reported metrics of one list of ranks, with the number of questions."""
-    return {
-        "p@1": precision_at(ranks, 1),
-        "p@5": precision_at(ranks, 5),
-        "p@10": precision_at(ranks, 10),
-        "mrr@10": mrr_at(ranks, 10),
-        "questions": len(ranks),
-    }
+def summary(ranks, metrics=SUMMARY):
+    """Metrics of one list of ranks, by default those that are always reported, with the number of questions."""
+    return {**{metric: float(np.mean(question_scores(ranks, metric))) for metric in metrics}, "questions": len(ranks)}

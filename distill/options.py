@@ -62,19 +62,6 @@ def corpus_option(meaning, required=False):
     return click.option("--corpus", multiple=True, required=required, type=click.Path(dir_okay=False), help=meaning)
 
 
-def metrics_option(known):
-    """`--metric`, repeated or comma-separated; all of those known by default."""
-
-    def chosen(context, parameter, values):
-        names = split_names(",".join(values)) or known
-        for name in names:
-            click.Choice(known).convert(name, parameter, context)
-        return names
-
-    meaning = f"{', '.join(known)}, comma-separated or repeated (default: all)"
-    return click.option("--metric", "metrics", multiple=True, callback=chosen, help=meaning)
-
-
 json_option = click.option(
     "--json", "json_path", type=click.Path(dir_okay=False), callback=writable, help="also write the figures here"
 )

@@ -6,6 +6,9 @@ Asai et al. (2021), XOR QA, section 3; Sorokin et al. (2022), Ask Me Anything in
 import numpy as np
 from nltk.tokenize import NLTKWordTokenizer
 
+from .errors import DataError
+from .retrieval import top_k
+
 # Answers that are not looked for in a passage, as in XOR-TyDi.
 CLOSED = ("yes", "no")
 
@@ -46,7 +49,29 @@ class TokenRecall:
         return int(np.searchsorted(np.cumsum(np.sort(self.lengths)), tokens) + 1)
 
     def found(self, order, answers, tokens):
-        """bool `(q,)`: whether one of a question's answers is in the text; int `order` `(q, n)`, best passage first."""
+        """float `(q,)`: 1 where one of a question's answers is in the text. `order`, int `(q, n)`: best first."""
         texts = (self.within(row, tokens) for row in order)
         hits = [any(answer in text for answer in known) for text, known in zip(texts, answers, strict=True)]
-        return np.array(hits, dtype=bool)
+        return np.array(hits, dtype=float)
+
+
+def token_recall(asked, passages, dataset, split, metrics):
+    """`{metric: {language: (ids, float (q,))}}` of metrics r@<n>kt, n thousand words; q questions with an answer.
+
+    `asked`: `{language: (q, d)}` of the split's questions; `passages`: `(n, d)`. Questions whose answers are yes or no
+    alone do not count, as in XOR-TyDi. Raises `DataError` where no question has an answer that can be looked for.
+    """
+    budgets, recall = {metric: 1000 * int(metric[2:-2]) for metric in metrics}, TokenRecall(dataset.passage_texts)
+    deep, found = min(recall.enough(max(budgets.values())), len(passages)), {metric: {} for metric in metrics}
+    for language, vectors in asked.items():
+        known = [spans(question.answers) for question in dataset.select(language, split)]
+        rows = [row for row, answers in enumerate(known) if answers]
+        if not rows:
+            raise DataError(
+                f"{dataset.name}: no {split} question in {language} has an answer to look for; {', '.join(metrics)} "
+                "needs answers, as SQuAD files have them or under 'answers' in questions.jsonl"
+            )
+        order, ids = top_k(vectors[rows], passages, deep)[0], [dataset.select(language, split)[row].id for row in rows]
+        for metric, tokens in budgets.items():
+            found[metric][language] = (ids, recall.found(order, [known[row] for row in rows], tokens))
+    return found

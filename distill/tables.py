@@ -10,12 +10,12 @@ from rich.text import Text
 LATENCY = ("median", "interval\n(95 %)", "p90", "p95", "p99")
 
 
-def _console():
+def new_console():
     console = Console(highlight=False, emoji=False)
     return console if console.is_terminal else Console(highlight=False, emoji=False, width=160)
 
 
-def _table(title, *columns):
+def new_table(title, *columns):
     table = Table(title=Text(title), title_justify="left")
     table.add_column(columns[0], overflow="fold")  # names may be long paths; figures are never cut
     for column in columns[1:]:
@@ -25,12 +25,12 @@ def _table(title, *columns):
 
 def print_run(metrics, folder):
     """P@1 by language of every encoder, the bundle's size and speed, and where things lie."""
-    console, languages = _console(), metrics["languages"]
+    console, languages = new_console(), metrics["languages"]
     for split, part in metrics["splits"].items():
         questions = part["encoders"]["base"]["document"][languages[0]]["questions"]
         for unit in ("document", "maxp"):
             title = f"P@1, %, unit {unit}, {split} ({questions} questions a language)"
-            table = _table(title, "encoder", *languages, f"mean of {len(metrics['mean_over'])}")
+            table = new_table(title, "encoder", *languages, f"mean of {len(metrics['mean_over'])}")
             for name, figures in part["encoders"].items():
                 cells = [f"{100 * figures[unit][language]['p@1']:.1f}" for language in languages]
                 table.add_row(Text(name), *cells, f"{100 * part['mean_p@1'][name][unit]:.1f}")
@@ -44,22 +44,44 @@ def print_run(metrics, folder):
     console.print(f"bundle: {folder / 'bundle'}", soft_wrap=True, markup=False)
 
 
-def print_evaluations(models, evaluations):
-    console = _console()
-    for unit in evaluations[0].ranks:
-        languages = list(evaluations[0].ranks[unit])
-        table = _table(f"unit {unit}, {evaluations[0].split}, %", "encoder", "metric", *languages, "mean")
-        for model, evaluation in zip(models, evaluations, strict=True):
-            figures = evaluation.table()[unit]
-            for metric in ("p@1", "p@5", "p@10", "mrr@10"):
-                values = [figures[language][metric] for language in languages]
-                table.add_row(
-                    Text(model), metric, *(f"{100 * value:.1f}" for value in values), f"{100 * np.mean(values):.1f}"
-                )
-            table.add_row(
-                "", "questions", *(str(figures[language]["questions"]) for language in languages), "", end_section=True
-            )
-        console.print(table)
+def print_evaluations(found):
+    """What `measures.measure_all` found of the task retrieval: a table a unit, then one of recall by tokens."""
+    console, encoders = new_console(), found["encoders"]
+    first = next(iter(encoders.values()))
+    for unit, by_language in first["units"].items():
+        metrics = [metric for metric in next(iter(by_language.values())) if metric != "questions"]
+        table = new_table(f"unit {unit}, {found['split']}, %", "encoder", "metric", *by_language, "mean")
+        for model, figures in encoders.items():
+            rows = {metric: [row[metric] for row in figures["units"][unit].values()] for metric in metrics}
+            _add_metrics(table, model, rows, [row["questions"] for row in by_language.values()])
+        if metrics:
+            console.print(table)
+    if first["recall"]:
+        console.print(_recall_table(found))
+
+
+def _recall_table(found):
+    encoders = found["encoders"]
+    counted = {
+        name: row["questions"] for name, row in next(iter(next(iter(encoders.values()))["recall"].values())).items()
+    }
+    title = f"an answer within the first words of the passages, {found['split']}, %"
+    table = new_table(title, "encoder", "metric", *counted, "mean")
+    for model, figures in encoders.items():
+        rows = {metric: [row["recall"] for row in of.values()] for metric, of in figures["recall"].items()}
+        _add_metrics(table, model, rows, counted.values())
+    return table
+
+
+def _add_metrics(table, model, rows, questions):
+    for metric, values in rows.items():
+        table.add_row(Text(model), metric, *percents(values), f"{100 * np.mean(values):.1f}")
+    table.add_row("", "questions", *map(str, questions), "", end_section=True)
+
+
+def percents(values):
+    """Cells in per cent; None is left empty."""
+    return ["" if value is None else f"{100 * value:.1f}" for value in values]
 
 
 SCORE_HEADS = (
@@ -72,9 +94,9 @@ TESTS = {"mcnemar": "McNemar's test within a language", "sign-flip": "sign flips
 
 def print_scores(a, b, split, metric, found):
     """A table a task of what `paired.compare_scores` found; scores and differences in per cent."""
-    console = _console()
+    console = new_console()
     for task, rows in found.items():
-        table = _table(f"{a} (A) against {b} (B), {metric}, {task}, {split}", "language", *SCORE_HEADS)
+        table = new_table(f"{a} (A) against {b} (B), {metric}, {task}, {split}", "language", *SCORE_HEADS)
         for language, row in rows.items():
             if language == "all":
                 table.add_section()
@@ -119,20 +141,20 @@ def _families(found):
 
 def print_bench(found, note):
     """All figures in one table, medians by language in a second, with search in a third where it was timed."""
-    console, first = _console(), next(iter(found.values()))["median_ms"]
+    console, first = new_console(), next(iter(found.values()))["median_ms"]
     title = (
         f"ms a query (tokenize + encode, batch 1), {note['queries']} questions x {note['rounds']}, "
         f"{note['threads']} thread(s), {note['machine']}"
     )
     heads = ("times\nfirst", f"texts/s,\nbatch {note['batch']}", "cold\nstart s", "memory\nMB", "disk\nMB")
-    table = _table(title, "encoder", *LATENCY, *heads)
+    table = new_table(title, "encoder", *LATENCY, *heads)
     for name, row in found.items():
         rest = (_short(row["median_ms"] / first), f"{row['texts_per_s']:.0f}", f"{row['cold_start_s']:.2f}")
         table.add_row(Text(name), *_latency(row), *rest, _megabytes(row["memory_bytes"]), _megabytes(row["bytes"]))
     console.print(table)
     _print_bench_languages(console, found)
     if note["documents"]:
-        table = _table(f"ms a query with the search of {note['documents']} documents", "encoder", *LATENCY)
+        table = new_table(f"ms a query with the search of {note['documents']} documents", "encoder", *LATENCY)
         for name, row in found.items():
             table.add_row(Text(name), *_latency(row["search"]))
         console.print(table)
@@ -142,7 +164,7 @@ def print_bench(found, note):
 
 def _print_bench_languages(console, found):
     languages = next(iter(found.values()))["languages"]
-    table = _table("median ms by language of the question", "encoder", *languages)
+    table = new_table("median ms by language of the question", "encoder", *languages)
     for name, row in found.items():
         table.add_row(Text(name), *(_short(figures["median_ms"]) for figures in row["languages"].values()))
     console.print(table)
@@ -172,8 +194,8 @@ def print_search(found, folder, output=None):
     """The bundles of a search, those that no other beats marked, and which one was chosen."""
     from .compress import CHOSEN, FOLDER, summary
 
-    console = _console()
-    table = _table(
+    console = new_console()
+    table = new_table(
         "compressed bundles, dev, unit maxp", "bundle", "pieces", "MB", "ms", "times\nfaster", "P@1, %", "points\nlost",
         "worse in\n(McNemar, Holm)", "front",
     )  # fmt: skip
@@ -194,7 +216,7 @@ def print_search(found, folder, output=None):
 
 def print_pruning(report):
     """Size, then how texts are cut before and after, on what was kept and on what was not seen."""
-    console = _console()
+    console = new_console()
     _print_vocabulary(console, report)
     _print_segmentation(console, "the texts that were kept", report["kept"])
     title = f"unseen text: a tenth of it (seed {report['seed']}), under a vocabulary made of the other nine tenths"
@@ -205,10 +227,10 @@ def print_pruning(report):
 
 def print_extension(report):
     """Size, the anchors of some new pieces, then how texts are cut before and after: new, kept and unseen ones."""
-    console = _console()
+    console = new_console()
     _print_vocabulary(console, report)
     if report["nearest"]:
-        table = _table(f"some new pieces and what {report['aligner']} finds near them", "piece", "weight: old piece")
+        table = new_table(f"some new pieces and what {report['aligner']} finds near them", "piece", "weight: old piece")
         for piece, anchors in report["nearest"].items():
             table.add_row(Text(piece), Text(", ".join(f"{weight:.2f}: {anchor}" for anchor, weight in anchors)))
         console.print(table)
@@ -220,7 +242,7 @@ def print_extension(report):
 
 
 def _print_vocabulary(console, report):
-    table = _table("vocabulary", "", "before", "after")
+    table = new_table("vocabulary", "", "before", "after")
     table.add_row("pieces", *map(str, report["rows"]))
     table.add_row("MB (float32)", *(f"{count / 1e6:.1f}" for count in report["bytes"]))
     console.print(table)
@@ -228,7 +250,7 @@ def _print_vocabulary(console, report):
 
 def _print_segmentation(console, title, found):
     heads = ("texts", "pieces", "before", "after", "<unk> %\nbefore", "<unk> %\nafter", "cut otherwise\n% of texts")
-    table = _table(title, "language", *heads)
+    table = new_table(title, "language", *heads)
     for language, row in found.items():
         fertility = (f"{value:.3f}" for value in row["fertility"])
         shares = (f"{100 * value:.2f}" for value in (*row["unk"], row["changed"]))
@@ -237,7 +259,7 @@ def _print_segmentation(console, title, found):
 
 
 def print_hits(dataset, rows, scores):
-    console = _console()
+    console = new_console()
     for place, (row, score) in enumerate(zip(rows, scores, strict=True), start=1):
         passage = dataset.passages[row]
         console.print(f"{place}. {score:.3f}  {dataset.titles[passage.document]}", markup=False)

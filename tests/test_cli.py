@@ -250,13 +250,24 @@ def test_no_command_at_all_is_not_the_help_squeezed_into_an_error(distill):
             "student.quantised_epochs: nothing is rounded in float32",
         ),
         (["evaluate"], "Missing argument 'MODELS...'"),
-        (["evaluate", "muse", "--split", "final"], "'final' is not one of 'train', 'dev', 'test'"),
+        (["evaluate", "muse", "--split", "final"], "'final' is not one of 'train', 'dev', 'test', 'all'"),
         (["evaluate", "muse", "--unit", "word"], "'word' is not one of 'document', 'passage', 'maxp'"),
         (["evaluate", "muse", "--languages", "xx"], "no questions in xx"),
         (["compare", "muse"], "Missing argument 'B'"),
-        (["compare", "muse", "muse", "--metric", "p@1,map"], "'map' is not one of 'p@1', 'mrr@10', 'ndcg@10'"),
+        (["compare", "muse", "muse", "--metric", "p@1,f@1"], "expected p@k, mrr@k, ndcg@k, map or r@nkt, such as p@1"),
+        (
+            ["compare", "muse", "muse", "--task", "bitext"],
+            "sample: no such file or folder; expected a folder of {lang}",
+        ),
+        (["evaluate", "muse", "--metric", "p@0"], "expected p@k, mrr@k, ndcg@k, map or r@nkt"),
+        (["evaluate", "muse", "--metric", "r@2kt"], "no dev question in ar has an answer to look for"),
+        (["evaluate", "muse", "--task", "sts"], "'sts' is not one of 'retrieval', 'lareqa', 'bitext'"),
+        (["evaluate", "muse", "--task", "lareqa"], "sample: no file of any language; expected {lang}.json"),
+        (["evaluate", "muse", "--task", "lareqa", "--metric", "r@2kt"], "it is of the task retrieval alone"),
+        (["evaluate", "muse", "--task", "bitext=nowhere.tsv"], "nowhere.tsv: no such file or folder"),
+        (["evaluate", "nothing", "--corpus", "nowhere.txt"], "nowhere.txt: cannot be read"),
         (["compare", "muse", "muse", "--draws", "999"], "999 is not in the range 1000<=x<=1000000"),
-        (["compare", "muse", "muse", "--split", "final"], "'final' is not one of 'train', 'dev', 'test'"),
+        (["compare", "muse", "muse", "--split", "final"], "'final' is not one of 'train', 'dev', 'test', 'all'"),
         (["export", "muse"], "Missing option '--output'"),
         (
             ["export", "muse", "--output", "out", "--format", "coreml"],
@@ -862,13 +873,72 @@ def p_at_1(encoder, language):
 def test_evaluate_measures_every_model_and_language(distill, tiny_folder, tiny_encoder, bundle, data, tmp_path):
     path = tmp_path / "figures.json"
     left = distill("evaluate", tiny_folder, bundle, "--dataset", data, "--unit", "passage", "--json", path)
-    first, second = json.loads(path.read_text(encoding="utf-8"))
+    found = json.loads(path.read_text(encoding="utf-8"))["retrieval"]
     assert left.code == 0 and "unit passage, dev" in left.out
-    assert (first["model"], second["model"], first["split"]) == (str(tiny_folder), str(bundle), "dev")
-    assert list(first["metrics"]) == ["passage"]
+    assert (list(found["encoders"]), found["split"]) == ([str(tiny_folder), str(bundle)], "dev")
+    units = found["encoders"][str(tiny_folder)]["units"]
+    assert list(units) == ["passage"]
     for language in ("de", "en"):
-        assert first["metrics"]["passage"][language]["questions"] == 8
-        assert first["metrics"]["passage"][language]["p@1"] == pytest.approx(p_at_1(tiny_encoder, language))
+        assert units["passage"][language]["questions"] == 8
+        assert units["passage"][language]["p@1"] == pytest.approx(p_at_1(tiny_encoder, language))
+
+
+def test_all_questions_can_be_asked(distill, tiny_folder, data, tmp_path):
+    path = tmp_path / "figures.json"
+    flags = ["--dataset", data, "--unit", "passage", "--split", "all", "--metric", "p@3,ndcg@10", "--json", path]
+    assert distill("evaluate", tiny_folder, *flags).code == 0
+    found = json.loads(path.read_text(encoding="utf-8"))["retrieval"]["encoders"][str(tiny_folder)]
+    assert list(found["units"]["passage"]["de"]) == ["p@3", "ndcg@10", "questions"]
+    assert found["units"]["passage"]["de"]["questions"] == 24
+
+
+@pytest.fixture
+def lines(tmp_path):
+    """Line-aligned text in two languages, also a corpus."""
+    folder = tmp_path / "lines"
+    folder.mkdir()
+    for language, text in (("en", "The river is old.\nA castle."), ("de", "Der Fluss ist alt.\nEine Burg.")):
+        (folder / f"{language}.txt").write_text(f"{text}\n", encoding="utf-8")
+    return folder
+
+
+def test_evaluate_takes_several_tasks_with_data_of_their_own(distill, tiny_folder, sentence_data, lines, tmp_path):
+    path = tmp_path / "figures.json"
+    tasks = ["--task", f"lareqa={sentence_data},retrieval", "--task", f"bitext={lines}"]
+    flags = ["--dataset", sentence_data, "--metric", "p@1,r@2kt", "--unit", "passage", "--json", path]
+    left = distill("evaluate", tiny_folder, *tasks, *flags)
+    found = json.loads(path.read_text(encoding="utf-8"))
+    assert left.code == 0 and list(found) == ["lareqa", "retrieval", "bitext"]
+    assert found["lareqa"]["candidates"] == {"de": 36, "en": 36} and "LAReQA, mAP" in left.out
+    assert list(found["lareqa"]["encoders"][str(tiny_folder)]["lir"]["ranks"]) == ["0", "1", "2", "3", "4"]
+    # A thousand words are more than all twelve passages have.
+    recall = found["retrieval"]["encoders"][str(tiny_folder)]["recall"]
+    assert recall == {"r@2kt": {language: {"recall": 1, "questions": 4} for language in ("de", "en")}}
+    assert list(found["bitext"]["encoders"][str(tiny_folder)]) == ["de"] and "lines, 2 sentences" in left.out
+
+
+def test_language_information_removal_takes_a_corpus_of_every_language(
+    distill, refused, tiny_folder, sentence_data, lines, tmp_path
+):
+    flags = ["--task", "lareqa", "--dataset", sentence_data, "--corpus", lines / "de.txt"]
+    said = refused("evaluate", tiny_folder, *flags)
+    assert "--corpus has no text in en: LIR needs some of each language; it has de" in said
+    for language in ("de", "en"):
+        (lines / f"{language}.txt").write_text("\n".join(f"{language} {n}" for n in range(9)), encoding="utf-8")
+    left = distill("evaluate", tiny_folder, *flags, "--corpus", lines / "en.txt", "--json", tmp_path / "a.json")
+    found = json.loads((tmp_path / "a.json").read_text(encoding="utf-8"))["lareqa"]["encoders"]
+    assert left.code == 0 and found[str(tiny_folder)]["lir"]["corpus"] == "--corpus"
+
+
+def test_compare_corrects_over_tasks_too(distill, tiny_folder, others, sentence_data, lines, tmp_path):
+    """Two languages of LAReQA, two of one unit, one of each direction of the bitext: six tests."""
+    path = tmp_path / "test.json"
+    tasks = ["--task", f"lareqa,retrieval,bitext={lines}", "--dataset", sentence_data, "--unit", "maxp"]
+    left = distill("compare", tiny_folder, others / "same", *tasks, "--metric", "map,r@1kt", "--json", path)
+    found = json.loads(path.read_text(encoding="utf-8"))["metrics"]
+    assert left.code == 0 and "Holm over 6 tests, over 2 of all" in left.out
+    parts = ["lareqa", "maxp", "bitext to en, lines", "bitext from en, lines"]
+    assert list(found["map"]) == parts and list(found["r@1kt"]) == ["passage"]
 
 
 def test_an_encoder_does_not_differ_from_itself(distill, bundle, data, tmp_path):
@@ -877,7 +947,7 @@ def test_an_encoder_does_not_differ_from_itself(distill, bundle, data, tmp_path)
     found = json.loads(path.read_text(encoding="utf-8"))
     assert left.code == 0 and "(A) against" in left.out
     assert (found["a"], found["b"], found["split"]) == (str(bundle), str(bundle), "dev")
-    assert list(found["metrics"]) == ["p@1", "mrr@10", "ndcg@10"]
+    assert list(found["metrics"]) == ["p@1", "mrr@10", "map", "ndcg@10"]
     assert list(found["metrics"]["p@1"]) == ["document", "passage", "maxp"]
     assert list(found["metrics"]["p@1"]["maxp"]) == ["de"]
     for metric in found["metrics"].values():

@@ -1,16 +1,11 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from distill.data import Dataset, Passage, Question
 from distill.errors import InputError
-from distill.evaluation import (
-    Evaluation,
-    encode_units,
-    evaluate,
-    evaluation_size,
-    paired_scores,
-    require_one_dimension,
-)
+from distill.evaluation import Evaluation, encode_units, evaluate, evaluation_size, needed_units
 
 # Document A has two passages that point elsewhere than their joined text.
 VECTORS = {
@@ -152,21 +147,49 @@ def test_several_splits_count_the_documents_once(toy, dataset):
     assert evaluation_size(dataset, ["dev", "test"], ["en"]) == dev + test - documents
 
 
-def test_scores_are_paired_by_unit_and_language_with_the_splits_ids(dataset):
-    # The split's order is 3, 1, 2; German has question 1 alone.
-    first = Evaluation("a", "dev", {"maxp": {"en": np.array([1, 2, 20]), "de": np.array([4])}})
-    second = Evaluation("b", "dev", {"maxp": {"en": np.array([2, 1, 10]), "de": np.array([1])}})
-    found = paired_scores(first, second, dataset, "mrr@10")
-    assert list(found) == ["maxp"] and list(found["maxp"]) == ["en", "de"]
-    ids, a, b = found["maxp"]["en"]
-    assert (ids, a.tolist(), b.tolist()) == (["3", "1", "2"], [1, 0.5, 0], [0.5, 1, 0.1])
-    ids, a, b = found["maxp"]["de"]
-    assert (ids, a.tolist(), b.tolist()) == (["1"], [0.25], [1])
+ANSWERS = {"1": ("a1",), "2": ("yes",), "3": ("b0", "nothing"), "4": ("c0",)}
 
 
-def test_encoders_of_other_dimensions_are_named_with_both():
-    small, large = Toy(), Toy()
-    require_one_dimension(("x", "y"), (small, large))
-    large.dimension = 512
-    with pytest.raises(InputError, match="x has 3 dimensions and y has 512, .*--any-dimension"):
-        require_one_dimension(("x", "y"), (small, large))
+def with_answers(dataset):
+    """Passages as words, so that a thousand words are all of them, and answers in English alone."""
+    questions = {
+        language: {id: replace(question, answers=ANSWERS[id]) for id, question in known.items()}
+        for language, known in dataset.questions.items()
+    }
+    return replace(dataset, questions=questions)
+
+
+def test_recall_by_tokens_is_of_passages_and_of_questions_with_answers(toy, dataset):
+    found = evaluate(toy, with_answers(dataset), "dev", ["en"], ("document",), recalls=("r@1kt", "r@2kt"))
+    assert list(found.ranks) == ["document"]
+    # The split's order is 3, 1, 2; of 2 there is nothing to look for.
+    ids, values = found.recall["r@2kt"]["en"]
+    assert (ids, values.tolist()) == (["3", "1"], [1, 1])
+    assert found.recalls()["r@1kt"] == {"en": {"recall": 1, "questions": 2}}
+
+
+def test_recall_by_tokens_needs_answers(toy, dataset):
+    with pytest.raises(InputError, match="toys: no dev question in en has an answer to look for; r@2kt needs answers"):
+        evaluate(toy, dataset, "dev", ["en"], recalls=("r@2kt",))
+
+
+def test_recall_by_tokens_counts_its_passages_as_texts(toy, dataset):
+    steps = []
+    evaluate(toy, with_answers(dataset), "dev", ["en"], ("document",), steps.append, ("r@1kt",))
+    assert sum(steps) == evaluation_size(dataset, ["dev"], ["en"], needed_units(("document",), ("r@1kt",)))
+    assert sum(steps) > evaluation_size(dataset, ["dev"], ["en"], ("document",))
+
+
+def test_other_metrics_by_name(dataset):
+    found = Evaluation("a", "dev", {"maxp": {"en": np.array([1, 2, 20])}}).table(("p@2", "mrr@1", "map", "ndcg@5"))
+    assert found == {
+        "maxp": {
+            "en": {
+                "p@2": pytest.approx(2 / 3),
+                "mrr@1": pytest.approx(1 / 3),
+                "map": pytest.approx((1 + 1 / 2 + 1 / 20) / 3),
+                "ndcg@5": pytest.approx((1 + 1 / np.log2(3)) / 3),
+                "questions": 3,
+            }
+        }
+    }

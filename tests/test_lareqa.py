@@ -72,8 +72,29 @@ def test_map_by_question_language(found):
 
 
 def test_a_right_sentence_of_any_language_may_be_first(found):
-    np.testing.assert_array_equal(found.first, [1, 0, 1, 0, 0])
+    np.testing.assert_array_equal(found.scores("p@1"), [1, 0, 1, 0, 0])
+    np.testing.assert_array_equal(found.scores("p@2"), [1, 1, 1, 0, 1])
     assert found.table()["p@1"] == {"de": 0.5, "en": 0.5, "th": 0}
+
+
+def test_reciprocal_rank_of_the_best_right_sentence(found):
+    np.testing.assert_allclose(found.scores("mrr@10"), [1, 1 / 2, 1, 1 / 5, 1 / 2])
+    np.testing.assert_allclose(found.scores("mrr@4"), [1, 1 / 2, 1, 0, 1 / 2])
+
+
+def test_discounted_gains_are_divided_by_the_best_there_can_be(found):
+    """Ranks 1, 3, 5; 2, 5; 1, 2, 3; 5, 7; 2, 3, 4; a gain is 1 / log2(1 + rank)."""
+    three, two = 1 + 1 / np.log2(3) + 1 / 2, 1 + 1 / np.log2(3)
+    expected = [
+        (1 + 1 / 2 + 1 / np.log2(6)) / three,
+        (1 / np.log2(3) + 1 / np.log2(6)) / two,
+        1,
+        (1 / np.log2(6) + 1 / 3) / two,
+        (1 / np.log2(3) + 1 / 2 + 1 / np.log2(5)) / three,
+    ]
+    np.testing.assert_allclose(found.scores("ndcg@10"), expected, rtol=1e-12)
+    # Of two places one is right at best, so that one is all.
+    np.testing.assert_allclose(found.scores("ndcg@1"), [1, 0, 1, 0, 0])
 
 
 def test_one_target_removed(found):
@@ -169,6 +190,8 @@ def test_map_is_that_of_trec_eval_with_ties(seed):
         run[str(row)] = dict(zip(names, map(float, scores[row]), strict=True))
     expected = {int(one.query_id): one.value for one in ir_measures.iter_calc([ir_measures.AP], qrels, run)}
     np.testing.assert_allclose(found.average_precisions, [expected[row] for row in range(len(expected))], rtol=1e-9)
+    expected = {int(one.query_id): one.value for one in ir_measures.iter_calc([ir_measures.nDCG @ 10], qrels, run)}
+    np.testing.assert_allclose(found.scores("ndcg@10"), [expected[row] for row in range(len(expected))], rtol=1e-9)
 
 
 class Towers:

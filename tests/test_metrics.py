@@ -66,4 +66,4 @@ def test_their_means_are_the_metrics():
 
 @pytest.mark.parametrize("metric", METRICS)
 def test_every_metric_scores_a_question_from_0_to_1(metric):
-    assert question_scores(np.array([1, 500]), metric).tolist() == [1.0, 0.0]
+    assert question_scores(np.array([1, 500]), metric).tolist() == [1.0, 1 / 500 if metric == "map" else 0.0]

@@ -8,7 +8,7 @@ from distill.config import Settings, StudentSettings, walk
 from distill.errors import ConfigError, InputError
 from distill.options import settings_from, settings_options
 
-ALL = ("", "data", "teacher", "student", "shape", "export", "budget")
+ALL = ("", "data", "teacher", "student", "shape", "export", "evaluation", "budget")
 
 
 def parse(*arguments, sections=ALL, config=None):

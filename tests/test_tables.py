@@ -105,12 +105,17 @@ def test_brackets_in_a_folders_name_are_printed_as_they_are(metrics, tmp_path, p
     assert f"bundle: {tmp_path / '[red]run[/red]' / 'bundle'}" in printed().splitlines()
 
 
-def evaluation(**ranks):
-    return Evaluation("toy", "dev", {"passage": {name: np.array(found) for name, found in ranks.items()}})
+def evaluations(**models):
+    """What `distill evaluate` finds of the task retrieval, `model={language: ranks}`."""
+    found = {}
+    for model, ranks in models.items():
+        evaluation = Evaluation("toy", "dev", {"passage": {name: np.array(of) for name, of in ranks.items()}})
+        found[model] = {"units": evaluation.table(), "recall": {}}
+    return {"name": "toys", "split": "dev", "encoders": found}
 
 
 def test_evaluations_show_every_metric_in_percent_with_its_mean(printed):
-    print_evaluations(["student"], [evaluation(de=[1, 2, 7, 99], hi=[1, 1, 1, 1])])
+    print_evaluations(evaluations(student={"de": [1, 2, 7, 99], "hi": [1, 1, 1, 1]}))
     assert rows(printed()) == [
         ["student", "p@1", "25.0", "100.0", "62.5"],
         ["student", "p@5", "50.0", "100.0", "75.0"],
@@ -121,7 +126,7 @@ def test_evaluations_show_every_metric_in_percent_with_its_mean(printed):
 
 
 def test_evaluations_of_several_models_stand_in_one_table_a_unit(printed):
-    print_evaluations(["one", "two"], [evaluation(de=[1]), evaluation(de=[2])])
+    print_evaluations(evaluations(one={"de": [1]}, two={"de": [2]}))
     out = printed()
     assert [row[:3] for row in rows(out) if row[1] == "p@1"] == [["one", "p@1", "100.0"], ["two", "p@1", "0.0"]]
     assert out.count("unit passage, dev, %") == 1 and len(head(out)) == 1
@@ -129,13 +134,28 @@ def test_evaluations_of_several_models_stand_in_one_table_a_unit(printed):
 
 def test_figures_are_whole_however_long_a_models_path_is(printed):
     languages = ["ar", "de", "el", "en", "es", "hi", "ro", "ru", "th", "tr", "vi", "zh"]
-    print_evaluations(["/home/someone/" + "folder/" * 15 + "student"], [evaluation(**dict.fromkeys(languages, [1, 2]))])
+    long = "/home/someone/" + "folder/" * 15 + "student"
+    print_evaluations(evaluations(**{long: dict.fromkeys(languages, [1, 2])}))
     out = printed()
     assert out.count("50.0") == 12 + 1  # P@1 of the languages and their mean
 
 
+def test_recall_by_tokens_has_a_table_with_its_own_number_of_questions(printed):
+    found = evaluations(one={"de": [1]}, two={"de": [2]})
+    for model, recall in (("one", 0.25), ("two", 0.5)):
+        found["encoders"][model]["recall"] = {"r@2kt": {"de": {"recall": recall, "questions": 4}}}
+    print_evaluations(found)
+    out = printed()
+    assert "an answer within the first words" in out
+    assert [row for row in rows(out) if "r@2kt" in row] == [
+        ["one", "r@2kt", "25.0", "25.0"],
+        ["two", "r@2kt", "50.0", "50.0"],
+    ]
+    assert rows(out)[-1] == ["", "questions", "4", ""]
+
+
 def test_brackets_in_a_models_name_are_printed_as_they_are(printed):
-    print_evaluations(["runs/[x]/student"], [evaluation(de=[1])])
+    print_evaluations(evaluations(**{"runs/[x]/student": {"de": [1]}}))
     assert rows(printed())[0][0] == "runs/[x]/student"
 
 

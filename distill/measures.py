@@ -1,0 +1,95 @@
+"""The work of `distill evaluate` and `distill compare`: encoders on tasks."""
+
+from .bias import described, measure_bias
+from .bias import steps as bias_steps
+from .bitext import accuracies
+from .errors import EncoderError, InputError
+from .loading import load_encoder
+from .paired import compare_scores, comparisons
+from .progress import task as progress_of
+from .tasks import RECALL, paired
+
+
+def measure_all(models, tasks, settings, metrics, samples=None):
+    """`{task: figures}` of the encoders that `models` name, as plain values: what `--json` writes.
+
+    `samples`: `{language: [text]}` that language information removal is fitted on, or nothing.
+    """
+    for task in tasks:
+        if samples and task.name == "lareqa":
+            require_samples(samples, task.pool.languages)
+    encoders = {model: load_encoder(model) for model in models}
+    return {task.name: MEASURES[task.name](encoders, task, settings, metrics, samples or None) for task in tasks}
+
+
+def require_samples(samples, languages):
+    """Raise `InputError` where a language has no sample text."""
+    missing = [language for language in languages if language not in samples]
+    if missing:
+        raise InputError(
+            f"--corpus has no text in {', '.join(missing)}: LIR needs some of each language; "
+            f"it has {', '.join(sorted(samples))}"
+        )
+
+
+def _retrieval(encoders, task, settings, metrics, samples):
+    ranked = [metric for metric in metrics if not metric.startswith(RECALL)]
+    found = {}
+    for name, encoder in encoders.items():
+        measured = _measured(task, name, encoder)
+        found[name] = {"units": measured.table(ranked), "recall": measured.recalls()}
+    return {"name": task.dataset.name, "split": task.split, "encoders": found}
+
+
+def _lareqa(encoders, task, settings, metrics, samples):
+    pool, found = task.pool, {}
+    corpus = ("--corpus", samples) if samples else None
+    size = task.size + bias_steps() + sum(len(samples[language]) for language in pool.languages if samples)
+    for name, encoder in encoders.items():
+        with progress_of(f"lareqa {name}", size) as advance:
+            pivot, seed = settings.data.document_language, settings.seed
+            found[name] = measure_bias(encoder, pool, pivot, corpus, seed, advance, advance)
+    return described(pool, task.split, found)
+
+
+def _bitext(encoders, task, settings, metrics, samples):
+    found = {}
+    for name, encoder in encoders.items():
+        found[name] = accuracies(_measured(task, name, encoder))
+    bitext = task.bitext
+    return {"name": bitext.name, "pivot": bitext.pivot, "sentences": bitext.size, "encoders": found}
+
+
+MEASURES = {"retrieval": _retrieval, "lareqa": _lareqa, "bitext": _bitext}
+
+
+def compare_all(names, encoders, tasks, metrics, draws, seed):
+    """`{metric: what paired.compare_scores found}` of two encoders over all tasks together."""
+    measured = [{name: _measured(task, name, encoder) for name, encoder in encoders.items()} for task in tasks]
+    pairs = {metric: _pairs(names, tasks, measured, metric) for metric in metrics}
+    with progress_of(f"compare {' with '.join(names)}", sum(map(comparisons, pairs.values()))) as advance:
+        return {
+            metric: compare_scores(parts, metric, draws=draws, seed=seed, progress=advance)
+            for metric, parts in pairs.items()
+        }
+
+
+def _measured(task, name, encoder):
+    with progress_of(f"{task.name} {name}", task.size) as advance:
+        return task.measure(encoder, advance)
+
+
+def _pairs(names, tasks, measured, metric):
+    parts = [paired(task, *map(of.get, names), metric) for task, of in zip(tasks, measured, strict=True)]
+    return {part: languages for found in parts for part, languages in found.items()}
+
+
+def require_one_dimension(encoders):
+    """Raise `EncoderError` where the encoders, by what the user calls them, differ in dimension."""
+    dimensions = {name: encoder.dimension for name, encoder in encoders.items()}
+    if len(set(dimensions.values())) > 1:
+        (a, first), (b, second) = dimensions.items()
+        raise EncoderError(
+            f"{a} has {first} dimensions and {b} has {second}, which may explain a difference; "
+            "--any-dimension compares them all the same"
+        )

@@ -1,0 +1,130 @@
+"""The commands that say how good an encoder is: `evaluate` and `compare`."""
+
+import click
+
+from .config import METRIC_FORM, METRICS, SPLITS, TASKS, UNITS
+from .options import corpus_option, json_option, settings_from, settings_options, split_names, writable
+
+ALL = "all"
+units_option = click.option(
+    "--unit",
+    "units",
+    multiple=True,
+    type=click.Choice(UNITS),
+    help="what is retrieved (default: all three)",
+)
+split_option = click.option(
+    "--split", default="dev", show_default=True, type=click.Choice([*SPLITS, ALL]), help="of the questions"
+)
+
+
+def _tasks(context, parameter, values):
+    """`[(name, data or None)]` of `NAME[=DATA]`, comma-separated or repeated."""
+    asked = [part.partition("=") for part in split_names(",".join(values or TASKS[:1]))]
+    for name, _, _ in asked:
+        click.Choice(TASKS).convert(name, parameter, context)
+    return [(name, source or None) for name, _, source in asked]
+
+
+def _metrics(default):
+    def chosen(context, parameter, values):
+        names = tuple(dict.fromkeys(split_names(",".join(values)))) or default
+        for name in names:
+            if not METRIC_FORM.fullmatch(name):
+                raise click.BadParameter(
+                    f"expected p@k, mrr@k, ndcg@k, map or r@nkt, such as p@1 or r@2kt, got {name!r}"
+                )
+        return names
+
+    return chosen
+
+
+def metrics_option(default):
+    meaning = f"p@k, mrr@k, ndcg@k, map, r@nkt; comma-separated or repeated [default: {','.join(default)}]"
+    return click.option("--metric", "metrics", multiple=True, callback=_metrics(default), help=meaning)
+
+
+task_option = click.option(
+    "--task",
+    "tasks",
+    multiple=True,
+    metavar="NAME[=DATA]",
+    callback=_tasks,
+    help=f"{', '.join(TASKS)}, with data of its own in place of --dataset; may be given again [default: {TASKS[0]}]",
+)
+
+
+@click.command()
+@click.argument("models", nargs=-1, required=True)
+@task_option
+@settings_options("", "data")
+@split_option
+@units_option
+@metrics_option(("p@1", "p@5", "p@10", "mrr@10"))
+@corpus_option("text by language that LIR is fitted on in lareqa, as lir fit takes it [default: the pool's sentences]")
+@json_option
+@click.option("--report", type=click.Path(dir_okay=False), callback=writable, help="also a page of lareqa and bitext")
+def evaluate(models, tasks, split, units, metrics, corpus, json_path, report, **values):
+    """How good MODELS are, by language, on one or more tasks.
+
+    retrieval: documents, passages and documents as their best passage. r@2kt, r@5kt: an answer within the first 2,000
+    or 5,000 words of the passages. lareqa: sentences of all languages in one pool (XQuAD-R, MLQA-R), with what tells of
+    language bias, and with language information removed. bitext: translations in a folder of {lang}.txt or a .tsv.
+    """
+    from .bias_tables import print_measures
+    from .files import write_json
+    from .measures import measure_all
+    from .tasks import load_tasks
+    from .texts import read_corpus
+
+    settings, samples = settings_from(values), read_corpus(corpus)
+    loaded = load_tasks(tasks, settings, split, units, metrics)
+    found = measure_all(models, loaded, settings, metrics, samples)
+    print_measures(found)
+    if json_path:
+        write_json(json_path, found)
+    if report:
+        from .report import write_evaluation
+
+        write_evaluation(report, found)
+
+
+@click.command()
+@click.argument("a")
+@click.argument("b")
+@task_option
+@settings_options("", "data")
+@split_option
+@units_option
+@metrics_option(METRICS)
+@click.option(
+    "--draws",
+    type=click.IntRange(1000, 10**6),
+    default=10_000,
+    show_default=True,
+    help="of a sign-flip test and of an interval",
+)
+@click.option("--any-dimension", is_flag=True, help="compare encoders of different dimensions too")
+@json_option
+def compare(a, b, tasks, split, units, metrics, draws, any_dimension, json_path, **values):
+    """Encoder A against B, question by question: by language and over all, Holm-corrected over languages and tasks.
+
+    McNemar's test for p@1 within a language, else random signs by question; differences and effect sizes with 95 %
+    intervals; and the smallest difference that the test set would have shown in 80 of 100 cases.
+    """
+    from .files import write_json
+    from .loading import load_encoder
+    from .measures import compare_all, require_one_dimension
+    from .tables import print_scores
+    from .tasks import load_tasks
+
+    settings = settings_from(values)
+    loaded = load_tasks(tasks, settings, split, units, metrics)
+    encoders = {name: load_encoder(name) for name in (a, b)}
+    if not any_dimension:
+        require_one_dimension(encoders)
+    found = compare_all((a, b), encoders, loaded, metrics, draws, settings.seed)
+    for metric, rows in found.items():
+        print_scores(a, b, split, metric, rows)
+    if json_path:
+        write_json(json_path, {"a": a, "b": b, "split": split, "metrics": found})

@@ -1,0 +1,144 @@
+"""What an encoder is measured on, by name: retrieval, lareqa, bitext. Each gives a score for every question."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .bitext import load_bitext, retrieve
+from .config import UNITS
+from .data import chosen_data
+from .errors import InputError
+from .evaluation import evaluate, evaluation_size, needed_units
+from .lareqa import encode_pool, rank_pool
+from .metrics import question_scores
+from .sentences import load_pool
+
+ALL = "all"
+RECALL = "r@"
+
+
+@dataclass(frozen=True)
+class RetrievalTask:
+    """Documents, passages and MaxP of a `Dataset`."""
+
+    dataset: object
+    languages: tuple
+    split: str
+    units: tuple
+    recalls: tuple = ()
+    name = "retrieval"
+
+    @property
+    def size(self):
+        """How many texts `measure` encodes."""
+        return evaluation_size(self.dataset, [self.split], self.languages, needed_units(self.units, self.recalls))
+
+    def measure(self, encoder, progress=None):
+        """An `Evaluation`."""
+        return evaluate(encoder, self.dataset, self.split, self.languages, self.units, progress, self.recalls)
+
+    def scores(self, found, metric):
+        """`{unit: {language: (ids, (q,))}}`."""
+        if metric.startswith(RECALL):
+            return {"passage": found.recall[metric]}
+        ids = {language: [q.id for q in self.dataset.select(language, self.split)] for language in self.languages}
+        return {
+            unit: {language: (ids[language], question_scores(ranks, metric)) for language, ranks in by_language.items()}
+            for unit, by_language in found.ranks.items()
+        }
+
+
+@dataclass(frozen=True)
+class LareqaTask:
+    """Sentences of many languages in one `Pool`."""
+
+    pool: object
+    split: str
+    name = "lareqa"
+
+    @property
+    def size(self):
+        return len(self.pool.questions) + len(self.pool.sentences)
+
+    def measure(self, encoder, progress=None):
+        """A `Lareqa`."""
+        return rank_pool(*encode_pool(encoder, self.pool, progress), self.pool)
+
+    def scores(self, found, metric):
+        """`{"lareqa": {question language: (ids, (q,))}}`."""
+        values, ids = found.scores(metric), np.array(self.pool.ids)
+        rows = {language: self.pool.asked_in == number for number, language in enumerate(self.pool.languages)}
+        return {self.name: {language: (ids[of].tolist(), values[of]) for language, of in rows.items()}}
+
+
+@dataclass(frozen=True)
+class BitextTask:
+    """Translations of the sentences of a `Bitext`, in both directions."""
+
+    bitext: object
+    name = "bitext"
+
+    @property
+    def size(self):
+        return self.bitext.size * len(self.bitext.sentences)
+
+    def measure(self, encoder, progress=None):
+        """The ranks that `bitext.retrieve` gives."""
+        return retrieve(encoder, self.bitext, progress)
+
+    def scores(self, found, metric):
+        """`{"bitext to en, its name": {language: (line numbers, (n,))}, "bitext from en, …": …}`."""
+        ids = [str(number) for number in range(1, self.bitext.size + 1)]
+        return {
+            f"{self.name} {way} {self.bitext.pivot}, {self.bitext.name}": {
+                language: (ids, question_scores(ranks, metric)) for language, ranks in by_language.items()
+            }
+            for way, by_language in found.items()
+        }
+
+
+def load_tasks(asked, settings, split, units=(), metrics=()):
+    """The tasks of `[(name, data or None)]`; without data of its own a task takes the settings' data set.
+
+    Raises `InputError` for data that a task cannot take and for metrics that it does not have.
+    """
+    recalls = tuple(metric for metric in metrics if metric.startswith(RECALL))
+    if recalls and RetrievalTask.name not in dict(asked):
+        raise InputError(f"{recalls[0]} counts the words of passages: it is of the task {RetrievalTask.name} alone")
+    return [LOADERS[name](settings, source or settings.data.dataset, split, units, recalls) for name, source in asked]
+
+
+def _retrieval(settings, source, split, units, recalls):
+    settings.data.dataset = source
+    dataset, languages = chosen_data(settings)
+    if split == ALL:
+        dataset.splits[ALL] = tuple(dict.fromkeys(id for known in dataset.questions.values() for id in known))
+    if split not in dataset.splits:
+        known = ", ".join([*dataset.splits, ALL])
+        raise InputError(f"the data set {dataset.name} has no split {split}; it has {known}")
+    return RetrievalTask(dataset, tuple(languages), split, tuple(dict.fromkeys(units)) or UNITS, recalls)
+
+
+def _lareqa(settings, source, split, units, recalls):
+    data = settings.data
+    pool = load_pool(source, data.languages, split, data.document_language, data.split_by, settings.seed)
+    return LareqaTask(pool, split)
+
+
+def _bitext(settings, source, split, units, recalls):
+    bitext = load_bitext(source, settings.data.languages, settings.data.document_language)
+    return BitextTask(bitext)
+
+
+LOADERS = {"retrieval": _retrieval, "lareqa": _lareqa, "bitext": _bitext}
+
+
+def paired(task, first, second, metric):
+    """`{part of the task: {language: (ids, a, b)}}` of two encoders' measures: what `compare_scores` takes."""
+    if metric.startswith(RECALL) and task.name != RetrievalTask.name:
+        return {}
+    a, b = task.scores(first, metric), task.scores(second, metric)
+    return {
+        part: {language: (ids, values, b[part][language][1]) for language, (ids, values) in by_language.items()}
+        for part, by_language in a.items()
+    }
