@@ -19,6 +19,7 @@ from .options import (
     split_names,
     writable,
 )
+from .removal import lir
 from .smaller import compress, extend, prune, reduce
 
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 110}
@@ -31,7 +32,7 @@ def cli():
     """Small multilingual sentence encoders for retrieval question answering."""
 
 
-for command in (evaluate, compare, compress, prune, reduce, extend):
+for command in (evaluate, compare, compress, prune, reduce, extend, lir):
     cli.add_command(command)
 
 
@@ -137,9 +138,13 @@ def _done(text):
 @click.option("--format", "format_", type=click.Choice(FORMATS), default="bundle", show_default=True)
 @click.option("--max-length", type=click.IntRange(1), help="fix the input's length in tokens [default: any length]")
 @click.option("--signatures", help="one signature a length in tokens, comma-separated, such as 16,32,64,128")
+@click.option("--removal", type=click.Path(dir_okay=False), help="put the components of distill lir fit in")
+@click.option(
+    "--removal-rank", type=click.IntRange(1), default=1, show_default=True, help="directions a language to put in"
+)
 @click.option("--force", is_flag=True, help="keep an artefact that the gate refuses, and say so in its card")
 @folder_option("folder for the artefact")
-def export(model, format_, max_length, signatures, force, output, **values):
+def export(model, format_, max_length, signatures, removal, removal_rank, force, output, **values):
     """Write MODEL for the edge or a server, checked against MODEL on the data set's dev questions.
 
     The artefact is loaded with its own runtime and refused when its tokens are not MODEL's, its vectors are too far,
@@ -147,6 +152,7 @@ def export(model, format_, max_length, signatures, force, output, **values):
     """
     from .data import chosen_data
     from .export.form import Form, Precision, lengths_of
+    from .export.removal import read_removal
     from .loading import load_keras_encoder, origin
     from .progress import task
 
@@ -154,6 +160,7 @@ def export(model, format_, max_length, signatures, force, output, **values):
     precision = Precision(settings.export.precision, settings.export.table)
     form = Form(format_, precision, max_length, lengths_of(signatures))
     form.require()
+    components = read_removal(removal, removal_rank, form) if removal else None
     dataset, languages = chosen_data(settings)
     encoder, notes = load_keras_encoder(model), origin(model)
     from .export.artefact import export_artefact
@@ -170,6 +177,7 @@ def export(model, format_, max_length, signatures, force, output, **values):
             notes,
             force,
             advance,
+            components,
         )
     dev, refused = card["dev"], "REFUSED by the gate, kept by force, " if card["refused"] else ""
     cosine = f"cosine to {model} {dev['cosine_mean']:.5f} (least {dev['cosine_min']:.5f})"

@@ -76,12 +76,14 @@ def fake_kernels(encoder, dense):
     rounds the product. Here these two are rounded and pooling's is not, so that the product is rounded once too.
     With a factorised table it multiplies the factor into the projections, with a projection of a static student that
     into the last product; here each is rounded by itself. Left out is also that runtimes round a layer's input, that an
-    ONNX file keeps the head in float16, and that it gives some channels a larger scale.
+    ONNX file keeps the head in float16, and that it gives some channels a larger scale. A projection on all dimensions,
+    nearly the identity, stays as it is: a bundle has it in a finer form (`rewrite.complement`).
     """
     if dense == "float32":
         return []
+    smaller = encoder.space not in (None, encoder.dimension)
     found = _of_ngrams(encoder) if hasattr(encoder, "branches") else _of_static(encoder)
-    return found + ([_rounded(encoder.get_layer("projection"))] if encoder.space else [])
+    return found + ([_rounded(encoder.get_layer("projection"))] if smaller else [])
 
 
 def _rounded(layer):

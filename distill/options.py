@@ -59,6 +59,7 @@ def folder_option(meaning):
 
 
 def corpus_option(meaning, required=False):
+    meaning += "; a file not named after its language as language=FILE"
     return click.option("--corpus", multiple=True, required=required, type=click.Path(dir_okay=False), help=meaning)
 
 

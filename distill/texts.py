@@ -1,10 +1,12 @@
 """Texts to encode, from `{"id", "text"}` lines, their vectors, to a file, and texts of a corpus."""
 
+import os
 from pathlib import Path
+from zipfile import BadZipFile
 
 import numpy as np
 
-from .errors import DataError
+from .errors import DataError, InputError, first_line
 from .files import read_jsonl, read_text, write_aside
 
 
@@ -31,15 +33,28 @@ def write_vectors(path, vectors):
         np.save(file, vectors.astype(np.float32, copy=False))
 
 
+def read_vectors(path):
+    """The array of an `.npy` file. Raises `DataError` for a file that is none, or is pickled."""
+    try:
+        vectors = np.load(path, allow_pickle=False)
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read: {error.strerror or first_line(error)}") from error
+    except (ValueError, EOFError, BadZipFile) as error:
+        raise DataError(f"{path}: no .npy file of numbers; distill encode writes one") from error
+    if not isinstance(vectors, np.ndarray):
+        raise DataError(f"{path}: several arrays, expected one, an .npy file")
+    return vectors
+
+
 def read_corpus(paths):
     """`{language: [text]}` of plain text, one a line, or of `.jsonl` files with `{"text"}` or `{"text", "language"}`.
 
-    Where no language is said the file's name without its ending stands for it.
+    Where no language is said it is that of `language=path`, or else the file's name without its ending.
     Raises `DataError` for a file without text.
     """
     texts = {}
-    for path in map(Path, paths):
-        found = _tagged(path) if path.suffix == ".jsonl" else [(path.stem, line) for line in _lines(path)]
+    for default, path in map(_named, paths):
+        found = _tagged(path, default) if path.suffix == ".jsonl" else [(default, line) for line in _lines(path)]
         if not found:
             raise DataError(f"{path}: no texts in it; write one a line")
         for language, text in found:
@@ -47,14 +62,24 @@ def read_corpus(paths):
     return texts
 
 
+def _named(source):
+    """The language and the path of `language=path`, or of a path alone; a file of just that name is a path."""
+    language, equals, path = str(source).partition("=")
+    if not equals or "/" in language or os.sep in language or Path(source).is_file():
+        return Path(source).stem, Path(source)
+    if not language.strip() or not path:
+        raise InputError(f"{source}: expected a file, or language=FILE such as de=news.deu.txt")
+    return language.strip(), Path(path)
+
+
 def _lines(path):
     return [line.strip() for line in read_text(path).split("\n") if line.strip()]
 
 
-def _tagged(path):
+def _tagged(path, default):
     found = []
     for number, row in read_jsonl(path):
-        text, language = row.get("text"), row.get("language", path.stem)
+        text, language = row.get("text"), row.get("language", default)
         for key, value in (("text", text), ("language", language)):
             if not isinstance(value, str) or not value.strip():
                 raise DataError(f"{path}, line {number}: expected a non-empty string under {key!r}, got {value!r}")

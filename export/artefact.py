@@ -9,19 +9,25 @@ from . import encode
 from .card import card_of, write_card
 from .form import Form
 from .gate import measure, verdict
+from .removal import write_removal
 from .runtime import load_artefact
 
 
-def export_artefact(student, folder, dataset, languages, settings, form=None, notes=None, force=False, progress=None):
+def export_artefact(
+    student, folder, dataset, languages, settings, form=None, notes=None, force=False, progress=None, removal=None
+):
     """Convert a `KerasEncoder`, write the artefact to `folder` and return its card, a dict.
 
-    `notes`, a dict, goes into the card. Raises `ExportError`, leaving nothing under `folder`, when the gate refuses
-    the artefact (see `gate.verdict`); with `force` it is kept and its card says why it was refused.
+    `notes`, a dict, goes into the card; `removal`, a `LanguageRemoval`, is put in with all its directions.
+    Raises `ExportError`, leaving nothing under `folder`, when the gate refuses the artefact (see `gate.verdict`); with
+    `force` it is kept and its card says why it was refused. Raises `InputError` for a `removal` of another space.
     """
     form = form or Form()
     form.require()
+    if removal:
+        removal.require_dimension(student.dimension, "the encoder")
     with write_aside(folder) as aside:
-        card = write_artefact(student, aside, form, Path(folder).resolve().name, notes)
+        card = write_artefact(student, aside, form, Path(folder).resolve().name, notes, removal)
         measured = _measured(student, aside, settings.threads, dataset, languages, progress)
         reasons = verdict(measured, settings, form.precision.table)
         if reasons and not force:
@@ -31,10 +37,12 @@ def export_artefact(student, folder, dataset, languages, settings, form=None, no
     return card
 
 
-def write_artefact(student, folder, form, name, notes=None):
+def write_artefact(student, folder, form, name, notes=None, removal=None):
     """The artefact in a folder that it makes, not yet measured against the student; returns its card."""
     folder.mkdir()
     WRITERS[form.format](student, folder, form)
+    if removal:
+        notes = {**(notes or {}), **write_removal(folder, removal)}
     card = card_of(name, student, form, folder, notes)
     write_card(folder, card)
     return card

@@ -39,12 +39,14 @@ def readme(card):
     """The card as a page of Markdown."""
     dev, precision = card["dev"], card["precision"]
     facts = {key: card[key] for key in ("source", "dataset", "languages", "teacher", "seed") if key in card}
+    removal = [card["removal"]] if "removal" in card else []
     lines = [
         f"- format: {card['format']}, dense layers {precision['dense']}, table {precision['table']}",
         f"- texts: {lengths(card)}",
         f"- size: {card['bytes'] / 1e6:.1f} MB",
         f"- cosine to the student: {dev['cosine_mean']:.5f}, least {dev['cosine_min']:.5f} "
         f"({dev['texts'] - dev['cut']} dev questions of {dev['dataset']})",
+        *(f"- `encode(texts, language=…)` removes what is of: {', '.join(said['languages'])}" for said in removal),
         *(f"- {key}: {', '.join(value) if isinstance(value, list) else value}" for key, value in facts.items()),
         *(f"- **refused by the gate and kept by force**: {reason}" for reason in card["refused"]),
     ]

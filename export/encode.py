@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 import sentencepiece
 
-CARD, TOKENIZER = "card.json", "tokenizer.model"
+CARD, TOKENIZER, REMOVAL = "card.json", "tokenizer.model", "lir.npy"
 MODELS = {"bundle": "encoder.tflite", "onnx": "encoder.onnx"}
 LONG = ("truncate", "refuse")
 PADDING, WIDTH = -1, 64
@@ -67,6 +67,7 @@ class Encoder:
         limits = [limit for limit in (max_length, self.card["max_length"]) if limit]
         self.max_length, self.long = min(limits, default=None), long
         self.tokenizer = load_tokenizer(folder / TOKENIZER, self.card["vocabulary"])
+        self._components = load_components(folder, self.card)
         self._models = _PerThread(folder, self.card, threads)
         found = self._models.model().dimension
         if found != self.dimension:
@@ -79,8 +80,14 @@ class Encoder:
             raise TextError(f"a text of {len(ids)} pieces; at most {self.max_length} are taken")
         return shortened(ids, self.max_length)
 
-    def encode(self, texts, role="question", progress=None):
-        """`[str]` -> float32 `(n, dimension)`, rows of unit length, in order. Either role is the same tower."""
+    def encode(self, texts, role="question", progress=None, language=None):
+        """`[str]` -> float32 `(n, dimension)`, rows of unit length, in order. Either role is the same tower.
+
+        `language`, that of all the texts: its directions are removed, where the artefact has components of it.
+        """
+        if language is not None and language not in self._components:
+            known = ", ".join(self._components) or "none; export with --removal"
+            raise TextError(f"no components of the language {language!r} to remove; there are {known}")
         if isinstance(texts, str):
             raise TextError(f"expected a list of texts, got one text; write encode([{texts[:20]!r}])")
         vectors, run = np.zeros((len(texts), self.dimension), dtype=np.float32), self._models.model()
@@ -92,7 +99,7 @@ class Encoder:
                 raise BundleError(f"{self.name}: the runtime cannot run it: {first_line(error)}") from error
             if progress:
                 progress(1)
-        return vectors
+        return vectors if language is None else removed(vectors, self._components[language])
 
 
 class _PerThread:
@@ -247,6 +254,26 @@ def load_tokenizer(path, vocabulary):
     if tokenizer.get_piece_size() != vocabulary:
         raise BundleError(f"{path}: {tokenizer.get_piece_size()} pieces, but the encoder has {vocabulary}; {AGAIN}")
     return tokenizer
+
+
+def load_components(folder, card):
+    """`{language: float32 (r, dimension)}` of what `encode` can remove, empty where the card says nothing of it."""
+    said = card.get("removal")
+    if said is None:
+        return {}
+    try:
+        found, names = np.load(folder / REMOVAL, allow_pickle=False), said["languages"]
+        if found.ndim != 3 or (len(found), found.shape[2]) != (len(names), card["dimension"]):
+            raise ValueError(f"of shape {found.shape}")
+        return {name: found[row] for row, name in enumerate(names)}
+    except (OSError, ValueError, EOFError, KeyError, TypeError, AttributeError) as error:
+        raise BundleError(f"{folder / REMOVAL}: not the components that {CARD} says; {AGAIN}") from error
+
+
+def removed(vectors, components):
+    """Unit rows `(n, d)` without what lies along the orthonormal `components` `(r, d)`, unit rows again."""
+    left = vectors - (vectors @ components.T) @ components
+    return left / np.maximum(np.linalg.norm(left, axis=1, keepdims=True), 1e-12)
 
 
 def load_interpreter(path, threads):

@@ -9,7 +9,7 @@ from keras import ops
 
 from ..losses import EPSILON, unit
 from .layers import DENSE, FloatDense, Table, apart, constant, kept, unpadded, windows
-from .rewrite import balanced, factor_of, merged, projection_of
+from .rewrite import balanced, complement, factor_of, merged, projection_of
 
 
 class EdgeEncoder(keras.layers.Layer):
@@ -103,10 +103,26 @@ class EdgeHead(keras.layers.Layer):
         self.second, self.fourth = (dense(kernels[name], name=name) for name in ("second", "fourth"))
         self.third = dense(kernels["third"], relu=True, name="third")
         self.fourth_skip = dense(kernels["fourth_skip"], name="fourth_skip")
-        self.projection = None if projection is None else dense(projection, name="projection")
+        self.projection = None if projection is None else _projection(projection, dense)
 
     def call(self, x):
         first, skip = x[:, : self.hidden], x[:, self.hidden :]
         hidden = apart(ops.relu(skip + self.second(ops.relu(first))))
         x = ops.tanh(self.fourth_skip(hidden) + self.fourth(apart(self.third(hidden))))
         return unit(self.projection(x) if self.projection else x)
+
+
+class EdgeComplement(keras.layers.Layer):
+    """x - x D U, for a projection that takes few directions off: `(1, d)` -> `(1, d)`."""
+
+    def __init__(self, down, up, dense, **kwargs):
+        super().__init__(**kwargs)
+        self.down, self.up = dense(down, name="down"), dense(up, name="up")
+
+    def call(self, x):
+        return x - self.up(apart(self.down(x)))
+
+
+def _projection(kernel, dense):
+    parts = complement(kernel)
+    return EdgeComplement(*parts, dense, name="projection") if parts else dense(kernel, name="projection")

@@ -6,6 +6,8 @@ A short text's time is that of reading the dense kernels, so what is linear twic
 import numpy as np
 
 FARTHEST = 8
+# A direction shorter than this is float32's rounding.
+NOTHING = 1e-4
 
 
 def balanced(kernels):
@@ -40,6 +42,21 @@ def factor_of(model):
 def projection_of(model):
     """The kernel `(space, d)` of a student's `Projection`, None where it has none."""
     return np.asarray(model.get_layer("projection").kernel) if model.space else None
+
+
+def complement(kernel):
+    """`down (d, r)` and `up (r, d)` of a kernel I - down @ up, None where that is no shorter.
+
+    A kernel that takes a few directions off is nearly the identity: on a grid whose step is a 127th of its diagonal
+    most of the rest would be zero.
+    """
+    if kernel.shape[0] != kernel.shape[1]:
+        return None
+    left, lengths, up = np.linalg.svd(np.eye(len(kernel)) - kernel)
+    rank = int(np.sum(lengths > NOTHING))
+    if not 0 < 2 * rank < len(kernel):
+        return None
+    return (left[:, :rank] * lengths[:rank]).astype(np.float32), up[:rank].astype(np.float32)
 
 
 def lifted(model):

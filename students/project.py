@@ -1,4 +1,7 @@
-"""Fewer output numbers: vectors on the leading axes of the teacher's space, each prefix the best of its length."""
+"""Products behind an encoder: vectors on the leading axes of the teacher's space, or through any other matrix.
+
+On leading axes each prefix of a vector is the best of its length.
+"""
 
 from .factor import leading_axes
 from .rebuild import rebuilt
@@ -9,10 +12,26 @@ def projected(model, vectors, dimension):
 
     Axes are in the order of their singular values, so that the first k numbers of a vector, at unit length, are the
     student of k dimensions: nested as in Kusupati et al. (2022), Matryoshka representation learning.
-    A model that has a projection already keeps its axes, and `dimension` of them.
+    A model that has a projection already keeps its axes, and `dimension` of them; one on all dimensions, as `folded`
+    makes it, has chosen none.
     """
+    if model.space and model.dimension == model.space:
+        kernel = model.get_layer("projection").get_weights()[0]
+        axes = leading_axes(vectors @ kernel, dimension)
+        return rebuilt(model, {"dimension": dimension}, {"projection/kernel": kernel @ axes})
     if model.space:
         kernel = model.get_layer("projection").get_weights()[0][:, :dimension]
         return rebuilt(model, {"dimension": dimension}, {"projection/kernel": kernel})
     config = {"space": model.dimension, "dimension": dimension}
     return rebuilt(model, config, {"projection/kernel": leading_axes(vectors, dimension)})
+
+
+def folded(model, matrix):
+    """A copy of a student whose vectors are its own times `matrix` `(d, d)`, at unit length, as its projection.
+
+    Unit length between a projection that it has and the matrix changes no direction, so the two become one.
+    """
+    if model.space:
+        kernel = model.get_layer("projection").get_weights()[0] @ matrix
+        return rebuilt(model, {}, {"projection/kernel": kernel})
+    return rebuilt(model, {"space": model.dimension}, {"projection/kernel": matrix})

@@ -27,6 +27,7 @@ COMMANDS = (
     "prune",
     "reduce",
     "extend",
+    "lir",
     "export",
     "bench",
     "encode",

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from distill.export.rewrite import balanced, merged
+from distill.export.rewrite import balanced, complement, merged
 
 HIDDEN, DIMENSION = 6, 4
 
@@ -56,3 +56,18 @@ def test_merged_by_hand():
     assert kernel.tolist() == [[21, 0], [10, -1], [3, 6]]
     assert offset.tolist() == [-9, 3]
     assert kernel.dtype == offset.dtype == np.float32
+
+
+def test_a_projection_that_takes_two_directions_off_is_two_thin_products():
+    # Of length 1 and 1/2, in float32 as a weight is.
+    directions = np.linalg.qr(np.random.default_rng(1).normal(size=(12, 2)))[0]
+    kernel = (np.eye(12) - directions @ np.diag([1, 0.5]) @ directions.T).astype(np.float32)
+    down, up = complement(kernel)
+    assert (down.shape, up.shape) == ((12, 2), (2, 12))
+    assert np.eye(12) - down @ up == pytest.approx(kernel, abs=1e-6)
+
+
+def test_a_projection_that_is_no_shorter_so_stays_one_product():
+    random = np.random.default_rng(1).normal(size=(12, 12))
+    for kernel in (np.eye(12), np.linalg.qr(random)[0], np.linalg.qr(random)[0][:, :5], np.diag([1] * 6 + [0] * 6)):
+        assert complement(kernel.astype(np.float32)) is None

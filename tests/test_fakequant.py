@@ -322,3 +322,8 @@ def test_a_smaller_student_computes_with_what_it_is_rounded_to(randomised, kind,
     with quantised(made, precision):
         np.testing.assert_allclose(got, np.asarray(made.encode_packed(**batch)), atol=1e-5)
     assert np.abs(got - before).max() > 1e-4
+
+
+def test_a_projection_on_all_dimensions_is_not_rounded(randomised):
+    found = fake_kernels(randomised(StaticEncoder(vocabulary=20, width=8, hidden=5, dimension=6, space=6)), "int8")
+    assert "projection/kernel" not in {variable.path for variable, _ in found} and found

@@ -1,8 +1,10 @@
 import numpy as np
 import pytest
 
+from distill.batching import pack
 from distill.students.ngram import NGramEncoder
-from distill.students.project import projected
+from distill.students.project import folded, projected
+from distill.students.static import StaticEncoder
 
 IDS = np.array([[3, 7, 11, 2, -1], [19, 0, 4, 4, 5], [1, 2, 3, -1, -1]], dtype="int32")
 
@@ -51,3 +53,48 @@ def test_projected_again_it_keeps_its_axes(model, vectors):
 
 def test_the_projection_does_not_train(model, vectors):
     assert not projected(model, vectors, 3).get_layer("projection").trainable_weights
+
+
+def without(vectors, directions):
+    """Unit rows without what lies along orthonormal `directions` `(r, d)`, unit rows again."""
+    left = vectors - (vectors @ directions.T) @ directions
+    return left / np.linalg.norm(left, axis=1, keepdims=True)
+
+
+@pytest.fixture(scope="module")
+def directions():
+    return np.linalg.qr(np.random.default_rng(4).normal(size=(8, 3)))[0].T
+
+
+@pytest.fixture(scope="module", params=["ngram", "static", "static, channels"])
+def kind(request, model, randomised):
+    if request.param == "ngram":
+        return model
+    channels = 4 if "channels" in request.param else 0
+    return randomised(StaticEncoder(vocabulary=20, width=6, hidden=5, dimension=8, channels=channels))
+
+
+def test_a_folded_matrix_is_a_product_behind_the_encoder(kind, directions):
+    made = folded(kind, np.eye(8) - directions.T @ directions)
+    expected = without(np.asarray(kind(IDS)), directions)
+    np.testing.assert_allclose(np.asarray(made(IDS)), expected, atol=1e-5)
+    rows = [[id for id in row if id >= 0] for row in IDS.tolist()]
+    np.testing.assert_allclose(np.asarray(made.encode_packed(**pack(rows, made.gap))), expected, atol=1e-5)
+    assert (type(made), made.space, made.dimension) == (type(kind), 8, 8)
+    assert not made.get_layer("projection").trainable_weights
+
+
+def test_a_matrix_is_folded_into_the_projection_that_is_there(model, vectors):
+    small = projected(model, vectors, 3)
+    made = folded(small, np.diag([1, 0, 1]))
+    np.testing.assert_allclose(np.asarray(made(IDS)), without(np.asarray(small(IDS)), np.eye(3)[1:2]), atol=1e-5)
+    assert (made.space, made.dimension, len(made.layers)) == (8, 3, len(small.layers))
+
+
+def test_a_folded_encoder_is_cut_to_its_own_leading_axes(model, vectors, directions):
+    matrix = np.eye(8) - directions.T @ directions
+    found = np.asarray(projected(folded(model, matrix), vectors, 3)(IDS))
+    _, _, right = np.linalg.svd(vectors @ matrix, full_matrices=False)
+    expected = np.asarray(model(IDS)) @ matrix @ right[:3].T
+    expected /= np.linalg.norm(expected, axis=1, keepdims=True)
+    np.testing.assert_allclose(found @ found.T, expected @ expected.T, atol=1e-5)

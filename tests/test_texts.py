@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from distill.errors import DataError, InputError
-from distill.texts import read_corpus, read_texts, write_vectors
+from distill.texts import read_corpus, read_texts, read_vectors, write_vectors
 
 
 def write(folder, *rows):
@@ -150,3 +150,50 @@ def test_a_line_of_a_corpus_that_cannot_be_used_is_named(tmp_path, row, key):
     path = corpus(tmp_path, "de.jsonl", f'{{"text": "eins"}}\n{json.dumps(row)}')
     with pytest.raises(DataError, match=rf"de\.jsonl, line 2: expected a non-empty string under '{key}'"):
         read_corpus([path])
+
+
+def test_a_corpus_file_may_be_given_its_language(tmp_path):
+    plain = corpus(tmp_path, "news.deu.txt", "eins")
+    tagged = corpus(tmp_path, "a=b.jsonl", '{"text": "zwei"}\n{"text": "dva", "language": "cs"}')
+    assert read_corpus([f"de={plain}", f"de={tagged}"]) == {"de": ["eins", "zwei"], "cs": ["dva"]}
+
+
+def test_an_equals_sign_in_a_path_names_no_language(tmp_path, monkeypatch):
+    (tmp_path / "x=y").mkdir()
+    path = corpus(tmp_path / "x=y", "de.txt", "eins")
+    monkeypatch.chdir(corpus(tmp_path, "a=b.txt", "zwei").parent)
+    assert read_corpus([path, "a=b.txt"]) == {"de": ["eins"], "a=b": ["zwei"]}
+    with pytest.raises(DataError, match=r"/x=y/absent\.txt: cannot be read"):
+        read_corpus([tmp_path / "x=y" / "absent.txt"])
+
+
+@pytest.mark.parametrize("source", ["=de.txt", "de="])
+def test_half_of_a_language_and_a_path_is_refused(source):
+    with pytest.raises(InputError, match=f"{source}: expected a file, or language=FILE"):
+        read_corpus([source])
+
+
+def test_an_absent_file_with_a_language_is_named(tmp_path):
+    with pytest.raises(DataError, match=r"absent\.txt: cannot be read"):
+        read_corpus([f"de={tmp_path / 'absent.txt'}"])
+
+
+def test_vectors_are_read_as_they_are(tmp_path):
+    np.save(tmp_path / "vectors.npy", np.eye(2, dtype=np.float16))
+    assert np.array_equal(read_vectors(tmp_path / "vectors.npy"), np.eye(2))
+
+
+def test_what_is_no_array_of_numbers_is_refused(tmp_path):
+    path = tmp_path / "vectors.npy"
+    np.save(path, np.array([{"a": 1}], dtype=object), allow_pickle=True)
+    with pytest.raises(DataError, match=r"vectors\.npy: no \.npy file of numbers"):
+        read_vectors(path)
+    for content in (b"", b"text"):
+        path.write_bytes(content)
+        with pytest.raises(DataError, match=r"vectors\.npy: no \.npy file of numbers"):
+            read_vectors(path)
+    np.savez(tmp_path / "many.npz", np.eye(2))
+    with pytest.raises(DataError, match=r"many\.npz: several arrays"):
+        read_vectors(tmp_path / "many.npz")
+    with pytest.raises(DataError, match=r"absent\.npy: cannot be read"):
+        read_vectors(tmp_path / "absent.npy")
