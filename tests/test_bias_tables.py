@@ -1,0 +1,91 @@
+import pytest
+
+from distill.bias_tables import print_bitext, print_lareqa, print_measures
+
+
+@pytest.fixture(autouse=True)
+def off_a_terminal(monkeypatch):
+    for name in ("FORCE_COLOR", "TTY_COMPATIBLE", "COLUMNS"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture
+def printed(capsys):
+    return lambda: capsys.readouterr().out
+
+
+def rows(text):
+    return [[cell.strip() for cell in line.strip("│").split("│")] for line in text.splitlines() if line[:1] == "│"]
+
+
+def analysed(shift=0.0, **changed):
+    """What `bias.measure_bias` gives, two languages."""
+    ranks = {
+        str(rank): {"map": 0.3 + rank / 100 + shift, "languages": {"de": 0.2 + rank / 100, "en": 0.4 + rank / 100}}
+        for rank in range(3)
+    }
+    return {
+        "map": 0.3 + shift,
+        "languages": {"de": 0.2, "en": 0.4},
+        "removed": {"rand": 0.25, "same": 0.2, "delta": 0.2},
+        "monolingual": {"de": 0.6, "en": 0.8},
+        "share": {"de": {"de": 0.7, "en": 0.3}, "en": {"de": 0.1, "en": 0.9}},
+        "language_id": {"accuracy": 0.95, "chance": 0.5},
+        "lir": {"corpus": "the pool's own sentences", "ranks": ranks},
+        **changed,
+    }
+
+
+def section(**encoders):
+    return {
+        "name": "toys",
+        "split": "dev",
+        "languages": ["de", "en"],
+        "questions": {"de": 4, "en": 4},
+        "candidates": {"de": 30, "en": 10},
+        "top": 100,
+        "encoders": encoders,
+    }
+
+
+def test_map_bias_and_removal_have_a_table_each(printed):
+    print_lareqa(section(one=analysed(), two=analysed(0.1)))
+    out = printed()
+    assert "LAReQA, mAP, %: toys, dev, 8" in out and "own sentences" in out
+    assert rows(out) == [
+        ["one", "multilingual", "20.0", "40.0", "30.0"],
+        ["", "monolingual", "60.0", "80.0", "70.0"],
+        ["two", "multilingual", "20.0", "40.0", "40.0"],
+        ["", "monolingual", "60.0", "80.0", "70.0"],
+        # Own language: (.7 + .9) / 2; an even share is (30 + 10) / 2 of 40.
+        ["one", "25.0", "20.0", "20.0", "80.0", "50.0", "95.0", "50.0"],
+        ["two", "25.0", "20.0", "20.0", "80.0", "50.0", "95.0", "50.0"],
+        ["one", "0", "20.0", "40.0", "30.0"],
+        ["one", "1", "21.0", "41.0", "31.0"],
+        ["one", "2", "22.0", "42.0", "32.0"],
+        ["two", "0", "20.0", "40.0", "40.0"],
+        ["two", "1", "21.0", "41.0", "41.0"],
+        ["two", "2", "22.0", "42.0", "42.0"],
+    ]
+
+
+def test_what_could_not_be_computed_is_empty(printed):
+    nothing = {"rand": None, "same": None, "delta": None}
+    print_lareqa(section(one=analysed(removed=nothing, language_id=None)))
+    assert ["one", "", "", "", "80.0", "50.0", "", ""] in rows(printed())
+
+
+def test_bitext_has_a_row_a_direction(printed):
+    encoders = {"one": {"de": {"to": 0.5, "from": 0.25}, "th": {"to": 1.0, "from": 0.75}}}
+    print_bitext({"name": "lines", "pivot": "en", "sentences": 8, "encoders": encoders})
+    out = printed()
+    assert "lines, 8" in out
+    assert rows(out) == [["one", "→ en", "50.0", "100.0", "75.0"], ["one", "en →", "25.0", "75.0", "50.0"]]
+
+
+def test_each_task_is_printed_as_its_own(printed):
+    encoders = {"one": {"de": {"to": 0.5, "from": 0.25}}}
+    bitext = {"name": "lines", "pivot": "en", "sentences": 8, "encoders": encoders}
+    print_measures({"bitext": bitext, "lareqa": section(one=analysed())})
+    out = printed()
+    assert out.index("bitext retrieval") < out.index("LAReQA")
