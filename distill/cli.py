@@ -18,6 +18,7 @@ from .options import (
     split_names,
     writable,
 )
+from .reports import report
 from .smaller import compress, extend, prune, reduce
 
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 110}
@@ -40,7 +41,7 @@ def cli():
     """Small multilingual sentence encoders for retrieval question answering."""
 
 
-for command in (compress, prune, reduce, extend):
+for command in (compress, prune, reduce, extend, report):
     cli.add_command(command)
 
 
