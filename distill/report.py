@@ -1,7 +1,7 @@
 """`report.html`: what a run came to, in one file that opens without a network."""
 
 from . import verdicts
-from .bias import sections
+from .bias_page import sections
 from .charts import ENCODERS, bar_chart, curves, front_chart, latency_chart
 from .config import UNITS
 from .page import write_page
