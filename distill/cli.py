@@ -20,6 +20,7 @@ from .options import (
     writable,
 )
 from .removal import lir
+from .reports import report
 from .smaller import compress, extend, prune, reduce
 
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 110}
@@ -32,7 +33,7 @@ def cli():
     """Small multilingual sentence encoders for retrieval question answering."""
 
 
-for command in (evaluate, compare, compress, prune, reduce, extend, lir):
+for command in (evaluate, compare, compress, prune, reduce, extend, lir, report):
     cli.add_command(command)
 
 

@@ -33,7 +33,7 @@ class Question:
 class Dataset:
     """Documents in `document_language`; `questions[language][id]`; `splits[name]`, question ids in order.
 
-    A question's passage and document are indices into `passages` and `titles`.
+    A question's passage and document are indices into `passages` and `titles`; `files` are the sha256 of what was read.
     """
 
     name: str
@@ -42,6 +42,7 @@ class Dataset:
     passages: tuple
     questions: dict
     splits: dict = field(default_factory=dict)
+    files: dict = field(default_factory=dict)
 
     @property
     def languages(self):
@@ -117,6 +118,7 @@ def load_dataset(source, document_language="en", split_by="question", seed=0):
     Raises `DataError` naming file and place.
     """
     from . import readers
+    from .provenance import hashes
     from .splits import read_splits, seeded_splits
 
     folder = readers.find(source)
@@ -124,4 +126,5 @@ def load_dataset(source, document_language="en", split_by="question", seed=0):
     dataset = read(folder, document_language)
     splits = read_splits(folder, dataset) or seeded_splits(dataset, split_by, seed)
     dataset.splits.update(splits)
+    dataset.files.update(hashes(folder))
     return check(dataset)

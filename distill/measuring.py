@@ -3,6 +3,7 @@
 import click
 
 from .config import METRIC_FORM, METRICS, SPLITS, TASKS, UNITS
+from .errors import InputError
 from .options import corpus_option, json_option, settings_from, settings_options, split_names, writable
 
 ALL = "all"
@@ -77,6 +78,8 @@ def evaluate(models, tasks, split, units, metrics, corpus, json_path, report, **
     from .tasks import load_tasks
     from .texts import read_corpus
 
+    if report and not {"lareqa", "bitext"} & dict(tasks).keys():
+        raise InputError("--report is a page of lareqa and bitext: give --task lareqa, --task bitext or both")
     settings, samples = settings_from(values), read_corpus(corpus)
     loaded = load_tasks(tasks, settings, split, units, metrics)
     found = measure_all(models, loaded, settings, metrics, samples)
@@ -86,7 +89,7 @@ def evaluate(models, tasks, split, units, metrics, corpus, json_path, report, **
     if report:
         from .report import write_evaluation
 
-        write_evaluation(report, found)
+        write_evaluation(report, found.get("lareqa"), found.get("bitext"))
 
 
 @click.command()

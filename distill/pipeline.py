@@ -16,6 +16,7 @@ from .evaluation import Evaluation, encode_questions, encode_units, evaluation_s
 from .files import require_writable, write_json
 from .loading import load_keras_encoder, provenance, require_keras
 from .progress import say, task
+from .provenance import versions
 from .readers import find
 from .report import write_report
 from .runlog import RunLog
@@ -209,7 +210,9 @@ def close(run):
             "documents": len(run.dataset.titles),
             "passages": len(run.dataset.passages),
             "splits": {split: len(ids) for split, ids in run.dataset.splits.items()},
+            "files": dict(run.dataset.files),
         },
+        "versions": versions(),
         "languages": list(run.languages),
         "mean_over": list(run.other_languages),
         "splits": {split: split_metrics(run, found) for split, found in run.evaluations.items()},

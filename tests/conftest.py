@@ -2,6 +2,7 @@
 
 import io
 import json
+from html.parser import HTMLParser
 
 import numpy as np
 import pytest
@@ -207,3 +208,260 @@ def answers(parts, topic, part):
         "sentence_breaks": [[start, start + len(text)] for start, text in zip(starts, sentences, strict=True)],
         "qas": [{"id": f"{topic}-{part}", "question": question, "answers": [answer]}],
     }
+
+
+LANGUAGES = ["en", "de"]
+# P@1 of the unit passage on dev; the other units and metrics are offsets from these, so that no two figures agree.
+DEV = {"base": (0.501, 0.112), "teacher": (0.703, 0.214), "student": (0.655, 0.556), "bundle": (0.647, 0.548)}
+OFFSET = {"document": 0.02, "passage": 0.0, "maxp": 0.04}
+
+
+def figures(p):
+    return {"p@1": p, "p@5": p + 0.1, "p@10": p + 0.2, "mrr@10": p + 0.05, "questions": 17}
+
+
+def comparison(a, b, p_holm):
+    row = {"a": a, "b": b, "only_a": 3, "only_b": 1, "questions": 17, "p": p_holm / 2, "p_holm": p_holm}
+    return {**row, "significant": p_holm < 0.05}
+
+
+def split(shift=0.0):
+    by_unit = {
+        name: {
+            unit: {language: figures(p + OFFSET[unit] + shift) for language, p in zip(LANGUAGES, pair, strict=True)}
+            for unit in OFFSET
+        }
+        for name, pair in DEV.items()
+    }
+    return {
+        "encoders": by_unit,
+        "mean_p@1": {name: {unit: by_unit[name][unit]["de"]["p@1"] for unit in OFFSET} for name in DEV},
+        "mcnemar": {
+            "student against base": {
+                unit: {"en": comparison(0.6, 0.7, 0.031), "de": comparison(0.556, 0.112, 0.002)} for unit in OFFSET
+            },
+            "student against teacher": {
+                unit: {"en": comparison(0.6, 0.5, 0.777), "de": comparison(0.5, 0.6, 0.888)} for unit in OFFSET
+            },
+        },
+    }
+
+
+def measured():
+    """What a run of two languages leaves in `metrics.json`, its figures by hand."""
+    return {
+        "settings": {
+            "seed": 41,
+            "data": {"document_language": "en", "languages": []},
+            "teacher": {"base": "muse", "language": "en"},
+            "student": {"dev_unit": "passage", "units": ["document", "passage"], "train_table": True},
+            "export": {"max_drop": 1.5},
+        },
+        "dataset": {
+            "name": "toys",
+            "documents": 12,
+            "passages": 345,
+            "splits": {"train": 70, "dev": 17, "test": 23},
+            "files": {"de.json": "d" * 64, "en.json": "e" * 64},
+        },
+        "versions": {"python": "3.12.3", "keras": "3.9.1"},
+        "languages": list(LANGUAGES),
+        "mean_over": ["de"],
+        "splits": {"dev": split(), "test": split(0.007)},
+        "gate": {
+            "texts": 29,
+            "cosine_mean": 0.99987,
+            "cosine_min": 0.99912,
+            "drop": 0.8,
+            "p@1": {
+                "en": {"student": 0.71, "artefact": 0.69, "p": 0.5, "p_holm": 1.0, "significant": False},
+                "de": {"student": 0.604, "artefact": 0.608, "p": 1.0, "p_holm": 1.0, "significant": False},
+            },
+        },
+        "bundle_bytes": 69_500_000,
+        "timings": {
+            "teacher": 61.25,
+            "query": {
+                "median_ms": 0.25,
+                "p95_ms": 0.75,
+                "p99_ms": 1.5,
+                "threads": 1,
+                "queries": 34,
+                "machine": "x86_64, 2 cores",
+            },
+        },
+    }
+
+
+ROWS = [
+    {"event": "evaluation", "seconds": 1.0, "encoder": "base", "split": "dev"},
+    {"event": "teacher", "seconds": 1.0, "step": 0, "p@1": 0.5, "mrr@10": 0.6},
+    {"event": "teacher", "seconds": 2.0, "step": 4, "p@1": 0.6, "mrr@10": 0.7, "loss": 0.3},
+    {"event": "student", "seconds": 3.0, "step": 0, "p@1": 0.1, "mrr@10": 0.2},
+    {"event": "student", "seconds": 4.0, "step": 5, "p@1": 0.2, "mrr@10": 0.3, "loss": 90.0},
+    {"event": "student", "seconds": 5.0, "step": 10, "p@1": 0.4, "mrr@10": 0.5, "loss": 60.0},
+]
+
+
+def language_bias():
+    """What an evaluation of two encoders in two languages leaves under `lareqa`; of the base not everything."""
+    plane = {
+        "en": {"questions": [[0.0, 0.0], [1.0, 0.0]], "candidates": [[0.0, 2.0]]},
+        "de": {"questions": [[4.0, 0.0]], "candidates": [[2.0, 1.0], [2.0, 2.0]]},
+    }
+    return {
+        "name": "toys-r",
+        "split": "dev",
+        "languages": list(LANGUAGES),
+        "questions": {"en": 17, "de": 17},
+        "candidates": {"en": 41, "de": 43},
+        "top": 100,
+        "encoders": {
+            "base": {
+                "map": 0.213,
+                "languages": {"en": 0.334, "de": 0.092},
+                "removed": {"rand": 0.201, "same": 0.125, "delta": 0.076},
+                "one_target": {"en": {"en": 0.8, "de": 0.1}, "de": {"en": 0.05, "de": None}},
+                "share": {"en": {"en": 0.9, "de": 0.1}, "de": {"en": 0.25, "de": 0.75}},
+            },
+            "student": {
+                "map": 0.418,
+                "languages": {"en": 0.447, "de": 0.389},
+                "removed": {"rand": 0.402, "same": 0.391, "delta": 0.011},
+                "one_target": {"en": {"en": 0.4, "de": 0.36}, "de": {"en": 0.34, "de": 0.43}},
+                "monolingual": {"en": 0.517, "de": 0.483},
+                "share": {"en": {"en": 0.55, "de": 0.45}, "de": {"en": 0.48, "de": 0.52}},
+                "pca": {"explained": [0.123, 0.045], "points": plane},
+                "language_id": {"accuracy": 0.871, "chance": 0.5, "against": {"de": 0.862}, "pivot": "en"},
+                "lir": {
+                    "corpus": "news",
+                    "ranks": {
+                        "0": {"map": 0.418, "languages": {"en": 0.447, "de": 0.389}},
+                        "1": {"map": 0.429, "languages": {"en": 0.451, "de": 0.407}},
+                    },
+                },
+            },
+        },
+    }
+
+
+def translations():
+    """What sentence retrieval leaves under `bitext`."""
+    rows = {"base": {"de": {"to": 0.611, "from": 0.593}}, "student": {"de": {"to": 0.722, "from": 0.714}}}
+    return {"name": "news", "pivot": "en", "sentences": 101, "encoders": rows}
+
+
+def searched():
+    """What a search that tried two bundles leaves in `search.json`; the second is the chosen one."""
+    test = comparison(0.6, 0.6, 1.0)
+    return {
+        "whole": {"bytes": 69_500_000, "ms": 0.25},
+        "bundles": [
+            {
+                "name": "full-all-pq8",
+                "pieces": 128000,
+                "bytes": 20_400_000,
+                "ms": 0.31,
+                "p@1": 0.413,
+                "drop": 21.7,
+                "languages": {"en": 0.509, "de": 0.317},
+                "mcnemar": {"en": test, "de": comparison(0.61, 0.317, 0.004)},
+            },
+            {
+                "name": "tiny-used-int4",
+                "pieces": 4100,
+                "bytes": 6_300_000,
+                "ms": 0.041,
+                "p@1": 0.627,
+                "drop": 0.4,
+                "languages": {"en": 0.648, "de": 0.606},
+                "mcnemar": {"en": test, "de": test},
+            },
+        ],
+        "front": ["tiny-used-int4"],
+        "chosen": "tiny-used-int4",
+        "excess": {},
+        "languages": list(LANGUAGES),
+        "budget": {"bytes": 10_000_000, "ms": None, "drop": 3.0},
+    }
+
+
+@pytest.fixture
+def metrics():
+    return measured()
+
+
+@pytest.fixture(scope="session")
+def shown():
+    """Makers of what a page shows, each time anew: a run's `metrics` and `rows`, `lareqa`, `bitext`, `search`."""
+    return {
+        "metrics": measured,
+        "rows": lambda: [dict(row) for row in ROWS],
+        "lareqa": language_bias,
+        "bitext": translations,
+        "search": searched,
+    }
+
+
+@pytest.fixture
+def run_folder(shown, tmp_path):
+    """A maker of finished runs' folders: `run_folder(name, change)`; `change(metrics)` alters its metrics."""
+
+    def make(name="first", change=lambda metrics: None, search=None):
+        folder, metrics = tmp_path / name, shown["metrics"]()
+        change(metrics)
+        (folder / "small").mkdir(parents=True, exist_ok=True)
+        (folder / "metrics.json").write_text(json.dumps(metrics), encoding="utf-8")
+        (folder / "log.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in ROWS), encoding="utf-8")
+        if search:
+            (folder / "small" / "search.json").write_text(json.dumps(search), encoding="utf-8")
+        return folder
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def read_page():
+    """`read_page(path or text)` -> `Page`."""
+    return lambda page: Page(page if isinstance(page, str) else page.read_text(encoding="utf-8"))
+
+
+class Page(HTMLParser):
+    """A page, read strictly, every element closed in its turn: its `rows` of cells, `words`, and elements' `starts`."""
+
+    VOID = {"meta", "br", "hr", "img", "input", "link"}
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.starts, self.text, self.rows = [], [], [], []
+        self.feed(text)
+        self.close()
+        assert not self.open
+
+    def handle_starttag(self, tag, attrs):
+        self.starts.append((tag, dict(attrs)))
+        if tag == "tr":
+            self.rows.append([])
+        if tag in ("td", "th"):
+            self.rows[-1].append("")
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.starts.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.text.append(data)
+        if {"td", "th"} & set(self.open):
+            self.rows[-1][-1] += data.strip()
+
+    @property
+    def tags(self):
+        return [tag for tag, _ in self.starts]
+
+    @property
+    def words(self):
+        return " ".join(" ".join(self.text).split())

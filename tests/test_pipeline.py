@@ -1,3 +1,4 @@
+import hashlib
 import json
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from distill.data import Dataset, Passage, Question
 from distill.encoder import KerasEncoder
 from distill.errors import ConfigError, DataError, InputError
 from distill.pipeline import Run, chosen_languages, prepare, unseen_languages
+from distill.readers import SAMPLE
 from distill.runlog import RunLog
 
 SMALL = ["--bm25-epochs", "1", "--online-epochs", "1", "--epochs", "1", "--min-cosine", "0.9", "--max-drop", "100"]
@@ -133,7 +135,18 @@ def test_the_data_is_described(metrics, sample):
         "documents": 48,
         "passages": len(sample.passages),
         "splits": {split: len(ids) for split, ids in sample.splits.items()},
+        "files": {
+            name: hashlib.sha256((SAMPLE / name).read_bytes()).hexdigest()
+            for name in ("documents.jsonl", "questions.jsonl")
+        },
     }
+
+
+def test_the_versions_are_recorded(metrics):
+    import keras
+
+    assert metrics["versions"]["keras"] == keras.__version__
+    assert metrics["versions"]["keras backend"] == keras.backend.backend()
 
 
 def test_every_stage_is_timed(metrics):

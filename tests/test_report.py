@@ -1,141 +1,44 @@
 import re
-import warnings
-from html.parser import HTMLParser
 
-import numpy as np
 import pytest
 
-from distill.report import bar_chart, curves, latency_chart, write_report
+from distill.report import write_evaluation, write_report
 
-ENCODERS = ("base", "teacher", "student", "bundle")
-LANGUAGES = ["en", "de"]
-# P@1 of the unit passage on dev; the other units and metrics are offsets from these, so that no two figures agree.
-DEV = {"base": (0.501, 0.112), "teacher": (0.703, 0.214), "student": (0.655, 0.556), "bundle": (0.647, 0.548)}
-OFFSET = {"document": 0.02, "passage": 0.0, "maxp": 0.04}
-
-
-def figures(p):
-    return {"p@1": p, "p@5": p + 0.1, "p@10": p + 0.2, "mrr@10": p + 0.05, "questions": 17}
-
-
-def comparison(a, b, p_holm):
-    row = {"a": a, "b": b, "only_a": 3, "only_b": 1, "questions": 17, "p": p_holm / 2, "p_holm": p_holm}
-    return {**row, "significant": p_holm < 0.05}
-
-
-def split(shift=0.0):
-    by_unit = {
-        name: {
-            unit: {language: figures(p + OFFSET[unit] + shift) for language, p in zip(LANGUAGES, pair, strict=True)}
-            for unit in OFFSET
-        }
-        for name, pair in DEV.items()
-    }
-    return {
-        "encoders": by_unit,
-        "mean_p@1": {name: {unit: by_unit[name][unit]["de"]["p@1"] for unit in OFFSET} for name in ENCODERS},
-        "mcnemar": {
-            "student against base": {
-                unit: {"en": comparison(0.6, 0.7, 0.031), "de": comparison(0.556, 0.112, 0.002)} for unit in OFFSET
-            },
-            "student against teacher": {
-                unit: {"en": comparison(0.6, 0.5, 0.777), "de": comparison(0.5, 0.6, 0.888)} for unit in OFFSET
-            },
-        },
-    }
-
-
-def measured():
-    """What a run of two languages leaves in `metrics.json`."""
-    return {
-        "settings": {"seed": 41, "data": {"document_language": "en"}, "teacher": {"base": "muse", "language": "en"}},
-        "dataset": {"name": "toys", "documents": 12, "passages": 345, "splits": {"train": 70, "dev": 17, "test": 23}},
-        "languages": LANGUAGES,
-        "mean_over": ["de"],
-        "splits": {"dev": split(), "test": split(0.007)},
-        "gate": {"texts": 29, "cosine_mean": 0.99987, "cosine_min": 0.99912},
-        "bundle_bytes": 69_500_000,
-        "timings": {
-            "teacher": 61.25,
-            "query": {
-                "median_ms": 0.25,
-                "p95_ms": 0.75,
-                "p99_ms": 1.5,
-                "threads": 1,
-                "queries": 34,
-                "machine": "x86_64, 2 cores",
-            },
-        },
-    }
-
-
-@pytest.fixture
-def metrics():
-    return measured()
-
-
-ROWS = [
-    {"event": "evaluation", "seconds": 1.0, "encoder": "base", "split": "dev"},
-    {"event": "teacher", "seconds": 1.0, "step": 0, "p@1": 0.5, "mrr@10": 0.6},
-    {"event": "teacher", "seconds": 2.0, "step": 4, "p@1": 0.6, "mrr@10": 0.7, "loss": 0.3},
-    {"event": "student", "seconds": 3.0, "step": 0, "p@1": 0.1, "mrr@10": 0.2},
-    {"event": "student", "seconds": 4.0, "step": 5, "p@1": 0.2, "mrr@10": 0.3, "loss": 90.0},
-    {"event": "student", "seconds": 5.0, "step": 10, "p@1": 0.4, "mrr@10": 0.5, "loss": 60.0},
-]
-
-
-class Page(HTMLParser):
-    """Reads a page strictly: every element is closed in its turn."""
-
-    VOID = {"meta", "br", "hr", "img", "input", "link"}
-
-    def __init__(self, text):
-        super().__init__()
-        self.open, self.starts, self.text, self.rows = [], [], [], []
-        self.feed(text)
-        self.close()
-        assert not self.open
-
-    def handle_starttag(self, tag, attrs):
-        self.starts.append((tag, dict(attrs)))
-        if tag == "tr":
-            self.rows.append([])
-        if tag in ("td", "th"):
-            self.rows[-1].append("")
-        if tag not in self.VOID:
-            self.open.append(tag)
-
-    def handle_startendtag(self, tag, attrs):
-        self.starts.append((tag, dict(attrs)))
-
-    def handle_endtag(self, tag):
-        assert self.open.pop() == tag
-
-    def handle_data(self, data):
-        self.text.append(data)
-        if self.open and self.open[-1] in ("td", "th"):
-            self.rows[-1][-1] += data.strip()
-
-    @property
-    def tags(self):
-        return [tag for tag, _ in self.starts]
-
-    @property
-    def words(self):
-        return " ".join(" ".join(self.text).split())
+LOADING = {"link", "img", "image", "iframe", "object", "embed", "base"}
 
 
 @pytest.fixture(scope="module")
-def source(tmp_path_factory):
+def source(shown, tmp_path_factory):
     """The page as written, once: eight charts take a second."""
     path = tmp_path_factory.mktemp("report") / "report.html"
-    write_report(path, measured(), ROWS)
+    write_report(path, shown["metrics"](), shown["rows"]())
     return path.read_text(encoding="utf-8")
 
 
 @pytest.fixture(scope="module")
-def page(source):
-    return Page(source)
+def page(source, read_page):
+    return read_page(source)
+
+
+@pytest.fixture
+def written(shown, read_page, tmp_path):
+    """The page of changed metrics, on dev alone: `written(metrics)` -> `Page`."""
+
+    def write(metrics):
+        metrics["splits"].pop("test")
+        write_report(tmp_path / "report.html", metrics, shown["rows"]())
+        return read_page(tmp_path / "report.html")
+
+    return write
+
+
+@pytest.fixture(scope="module")
+def full(shown, read_page, tmp_path_factory):
+    """The page of a run that has everything a page can show."""
+    path = tmp_path_factory.mktemp("full") / "report.html"
+    metrics = {**shown["metrics"](), "lareqa": shown["lareqa"](), "bitext": shown["bitext"]()}
+    write_report(path, metrics, shown["rows"](), shown["search"]())
+    return read_page(path)
 
 
 def test_the_page_is_one_well_formed_document(source, page):
@@ -143,12 +46,20 @@ def test_the_page_is_one_well_formed_document(source, page):
     assert [page.tags.count(tag) for tag in ("html", "head", "body", "h1")] == [1, 1, 1, 1]
 
 
+def test_every_id_is_there_once_and_every_reference_has_its_own(full):
+    ids = [attrs["id"] for _, attrs in full.starts if "id" in attrs]
+    assert len(ids) == len(set(ids))
+    wanted = [attrs[name] for _, attrs in full.starts for name in ("href", "xlink:href") if name in attrs]
+    assert wanted and all(target.startswith("#") and target[1:] in ids for target in wanted)
+    assert {"lareqa", "bitext", "compressed", "settings", "p1-test"} <= set(ids)
+
+
 def test_there_is_a_chart_for_each_split_and_unit_one_of_training_and_one_of_latency(page):
     assert page.tags.count("svg") == 2 * 3 + 1 + 1
 
 
 def test_nothing_has_to_be_loaded(source, page):
-    assert not {"script", "link", "img", "image", "iframe", "object", "embed", "base"} & set(page.tags)
+    assert not LOADING & set(page.tags)
     attributes = [(name, value) for _, attrs in page.starts for name, value in attrs.items()]
     loaded = [value for name, value in attributes if name in ("src", "srcset", "href", "xlink:href", "data", "poster")]
     assert all(value.startswith("#") for value in loaded)
@@ -156,10 +67,17 @@ def test_nothing_has_to_be_loaded(source, page):
     assert "@import" not in source
 
 
+def test_the_browser_is_told_to_load_nothing(page):
+    policy = [attrs["content"] for _, attrs in page.starts if attrs.get("http-equiv") == "Content-Security-Policy"]
+    assert policy == ["default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"]
+
+
 def test_precision_of_every_encoder_in_percent_with_its_mean(page):
     # passage on dev, then on test, which is 0.7 higher; the mean is over German alone
-    for name, (en, de) in DEV.items():
-        assert [name, f"{100 * en:.1f}", f"{100 * de:.1f}", f"{100 * de:.1f}"] in page.rows
+    assert ["base", "50.1", "11.2", "11.2"] in page.rows
+    assert ["teacher", "70.3", "21.4", "21.4"] in page.rows
+    assert ["student", "65.5", "55.6", "55.6"] in page.rows
+    assert ["bundle", "64.7", "54.8", "54.8"] in page.rows
     assert ["student", "66.2", "56.3", "56.3"] in page.rows
 
 
@@ -178,15 +96,10 @@ def test_the_number_of_questions_is_in_the_table(page):
     assert ["questions", "17", "17", ""] in page.rows
 
 
-def test_corrected_p_values_are_in_the_table(page):
-    assert ["student against base, p (Holm)", "0.031", "0.002"] in page.rows
-    assert ["student against teacher, p (Holm)", "0.777", "0.888"] in page.rows
-
-
-def test_colour_marks_what_is_significant_and_which_way(source):
+def test_corrected_p_values_are_in_the_table_with_the_direction_of_what_is_significant(page):
     # Significantly worse in English, better in German; neither against the teacher.
-    cells = {p: kind for kind, p in re.findall(r'<td class="(\w*)">(0\.\d{3})</td>', source)}
-    assert cells == {"0.031": "down", "0.002": "up", "0.777": "", "0.888": ""}
+    assert ["student against base, p (Holm)", ".031▼", ".002▲"] in page.rows
+    assert ["student against teacher, p (Holm)", ".777", ".888"] in page.rows
 
 
 def test_the_head_says_what_was_run(page):
@@ -194,6 +107,35 @@ def test_the_head_says_what_was_run(page):
     assert "12 documents, 345 passages in en" in page.words
     assert "train 70, dev 17, test 23 a language" in page.words
     assert "seed 41" in page.words
+
+
+def test_the_summary_says_which_split_and_unit_its_figures_are_of(page):
+    said = "Figures here: test, which training never saw, unit passage (one vector a passage); means over de"
+    assert said in page.words
+
+
+def test_a_run_without_a_test_split_has_a_page_that_says_so(metrics, written):
+    page = written(metrics)
+    assert "Figures here: dev, which training was steered by, unit passage" in page.words
+    assert page.tags.count("svg") == 3 + 1 + 1
+
+
+def test_the_summary_gives_its_verdicts_with_their_marks(full):
+    head = full.words.split("P@1 on dev")[0]
+    assert "≈ No clear gain of the student over its base, and the bundle is as good as the student." in head
+    # German on test: 56.3 against 11.9.
+    assert "Does the student beat its base? ≈ mixed Mean P@1 56.3 % against 11.9 %, +44.4 points." in head
+    assert "Is the bundle as good as the student? ✓ as good" in head
+    assert "Does a smaller bundle keep the budget? ✓ yes tiny-used-int4: 6.3 MB, 0.041 ms a query" in head
+    assert "bundle 69.5 MB ms a query, median (95 %) 0.25 (0.75) LAReQA, mAP, % base 21.3, student 41.8" in head
+
+
+def test_the_contents_lead_to_what_is_there(page, full):
+    def linked(page):
+        return [attrs["href"] for tag, attrs in page.starts if tag == "a"]
+
+    assert linked(page) == ["#p1-dev", "#p1-test", "#training", "#bundle", "#settings"]
+    assert linked(full)[4:] == ["#compressed", "#lareqa", "#bitext", "#settings"]
 
 
 def test_the_bundle_has_size_cosine_and_latency(page):
@@ -209,96 +151,110 @@ def test_times_are_listed_by_stage_without_the_query(page):
     assert "query" not in [row[0] for row in page.rows]
 
 
+def test_every_setting_is_listed_under_its_name(page):
+    for row in (
+        ["seed", "41"],
+        ["data.languages", "–"],
+        ["student.units", "document, passage"],
+        ["student.train_table", "true"],
+        ["export.max_drop", "1.5"],
+    ):
+        assert row in page.rows
+
+
+def test_versions_and_hashes_of_the_data_are_listed(page):
+    assert ["keras", "3.9.1"] in page.rows
+    assert ["de.json", "d" * 64] in page.rows and ["en.json", "e" * 64] in page.rows
+
+
+def test_an_older_run_has_dashes_for_what_it_did_not_record(metrics, written):
+    del metrics["versions"], metrics["dataset"]["files"], metrics["gate"], metrics["timings"]["query"]
+    del metrics["bundle_bytes"], metrics["settings"]["student"], metrics["settings"]["export"]
+    page = written(metrics)
+    assert page.rows.count(["not recorded", "–"]) == 2
+    assert "– on disk" in page.words and "bundle – ms a query, median (95 %) –" in page.words
+    assert "Mean P@1 56.8 % against 57.6 %, −0.8 points; no test is recorded." in page.words
+
+
 def test_dev_is_marked_as_what_training_was_steered_by(source):
     dev, test = source.split("<h2>P@1 on dev</h2>")[1].split("<h2>P@1 on test</h2>")
     assert "steered by dev" in dev and "steered by dev" not in test
 
 
-def test_names_are_escaped(metrics, tmp_path):
+def test_compressed_bundles_have_their_numbers_and_directions(full):
+    cells = ["20.4", "0.310", "41.3", "21.7", "50.9", "31.7▼"]
+    assert ["1", "full-all-pq8", "128000", *cells] in full.rows
+    assert ["2", "tiny-used-int4 *", "4100", "6.3", "0.041", "62.7", "0.4", "64.8", "60.6"] in full.rows
+    assert "Budget: 10.0 MB, any time, 3 points lost" in full.words
+
+
+def test_names_are_escaped(metrics, shown, written):
     metrics["dataset"]["name"] = "<b>&co"
-    metrics["settings"]["teacher"]["base"] = "<script>alert(1)</script>"
+    metrics["settings"]["teacher"]["base"] = "<em>alert(1)</em>"
     metrics["timings"]["query"]["machine"] = "<i>"
-    write_report(tmp_path / "report.html", metrics, ROWS)
-    page = Page((tmp_path / "report.html").read_text(encoding="utf-8"))
-    assert not {"b", "script", "i"} & set(page.tags)
-    assert "<b>&co: from <script>alert(1)</script> to" in page.words
+    metrics["lareqa"] = shown["lareqa"]()
+    student = metrics["lareqa"]["encoders"].pop("student")
+    metrics["lareqa"]["encoders"]['<u>"'] = student
+    page = written(metrics)
+    # The one <i> is a title's.
+    assert not {"b", "em", "u"} & set(page.tags) and page.tags.count("i") == 2
+    assert "<b>&co: from <em>alert(1)</em> to" in page.words
     assert "1 thread(s), <i>: median" in page.words
+    assert ['<u>"', "44.7", "38.9", "41.8"] in page.rows
 
 
-def test_a_language_with_a_markup_name_does_not_break_its_chart(metrics):
-    for part in metrics["splits"]["dev"]["encoders"].values():
-        part["passage"]["<x>"] = part["passage"]["en"]
-    chart = bar_chart({**metrics, "languages": ["<x>", "de"]}, "dev", "passage")
-    assert "<x>" in Page(chart).words and "<x>" not in chart
-
-
-def test_a_run_without_a_test_split_has_a_page(metrics, tmp_path):
-    del metrics["splits"]["test"]
-    write_report(tmp_path / "report.html", metrics, ROWS)
-    assert Page((tmp_path / "report.html").read_text(encoding="utf-8")).tags.count("svg") == 3 + 1 + 1
-
-
-def test_the_same_metrics_give_the_same_bytes(metrics, source, tmp_path):
-    write_report(tmp_path / "again.html", metrics, ROWS)
+def test_the_same_metrics_give_the_same_bytes(shown, source, tmp_path):
+    write_report(tmp_path / "again.html", shown["metrics"](), shown["rows"]())
     assert (tmp_path / "again.html").read_text(encoding="utf-8") == source
 
 
-def corners(chart, colour):
-    """The bars of one colour as arrays of corners `(4, 2)`; a legend's patches have no clip path."""
-    paths = re.findall(rf'<path d="([^"]*)" clip-path="[^"]*" style="fill: {colour}"', chart)
-    return [np.array(re.findall(r"[ML] ([\d.]+) ([\d.]+)", path), dtype=float) for path in paths]
+# Language bias
 
 
-def test_a_bars_height_is_its_precision(metrics):
-    chart = bar_chart(metrics, "dev", "passage")
-    whole = re.search(r'id="patch_2">\s*<path d="([^"]*)"', chart)[1]  # the axes, 0 to 100 %
-    whole = np.ptp(np.array(re.findall(r"[ML] [\d.]+ ([\d.]+)", whole), dtype=float))
-    heights = [np.ptp(bar[:, 1]) / whole for colour in ("#9aa5b1", "#2f7fd0") for bar in corners(chart, colour)]
-    np.testing.assert_allclose(heights, [0.501, 0.112, 0.655, 0.556], rtol=1e-3)  # base, then student
+def test_lareqa_has_its_tables(full):
+    assert ["mAP, %", "en", "de", "mean"] in full.rows and ["base", "33.4", "9.2", "21.3"] in full.rows
+    assert ["mAP, %", "all answers", "−rand", "−same", "Δ, % of −rand"] in full.rows
+    assert ["base", "21.3", "20.1", "12.5", "7.6"] in full.rows
+    assert ["student", "41.8", "40.2", "39.1", "1.1"] in full.rows
+    # The mean of .517 and .483; the base was not measured in one language.
+    assert ["student", "51.7", "48.3", "50.0"] in full.rows
+    assert ["accuracy, %", "all languages", "chance", "en or de"] in full.rows
+    assert ["student", "87.1", "50.0", "86.2"] in full.rows
+    assert ["r = 0", "44.7", "38.9", "41.8"] in full.rows and ["r = 1", "45.1", "40.7", "42.9"] in full.rows
 
 
-def test_a_bar_chart_names_encoders_and_languages(metrics):
-    texts = re.findall(r">([^<>\n]+)</text>", bar_chart(metrics, "dev", "passage"))
-    assert {*ENCODERS, *LANGUAGES, "P@1, %"} <= set(texts)
+def test_lareqa_has_a_heat_map_an_encoder_and_a_plane_of_vectors(full):
+    kinds = [attrs.get("class") for tag, attrs in full.starts if tag == "svg"]
+    assert (kinds.count("heat"), kinds.count("scatter")) == (2 * 2, 1)
+    assert "12.3 and 4.5 % of the variance" in full.words
 
 
-@pytest.mark.parametrize("languages", [1, 2, 12])
-def test_the_bars_are_most_of_a_chart_however_few_the_languages(languages):
-    names = [f"l{number}" for number in range(languages)]
-    encoders = {encoder: {"maxp": {name: figures(0.5) for name in names}} for encoder in ENCODERS}
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        chart = bar_chart({"languages": names, "splits": {"dev": {"encoders": encoders}}}, "dev", "maxp")
-    width = float(re.search(r'<svg[^>]* width="([\d.]+)pt"', chart)[1])
-    drawn = np.concatenate([bar for colour in ("#9aa5b1", "#184e86") for bar in corners(chart, colour)])
-    assert np.ptp(drawn[:, 0]) > width / 3
+def test_maps_of_one_kind_share_their_scale(full):
+    """.9 is the largest share of all: the student's .55 is shaded as .55 of .9."""
+    shades = [float(attrs["fill-opacity"]) for tag, attrs in full.starts if "fill-opacity" in attrs]
+    base, student = shades[8:12], shades[12:16]
+    assert (student[0] - 0.03) / (base[0] - 0.03) == pytest.approx(0.55 / 0.9, abs=0.002)
+    assert base[0] == pytest.approx(0.62)
 
 
-def points(chart, colour):
-    return np.array(re.findall(rf'<use [^>]*x="([\d.]+)" y="([\d.]+)" style="fill: {colour}', chart), dtype=float)
+def test_what_lareqa_was_asked_is_said(full):
+    assert "toys-r, dev: 34 questions and 84 candidate answers in 2 languages, all in one pool" in full.words
+    assert full.words.count("Training was steered by dev.") == 1
 
 
-def test_a_curve_has_a_point_for_each_evaluation_of_its_stage():
-    chart = curves(ROWS)
-    assert [len(points(chart, colour)) for colour in ("#e0a030", "#2f7fd0")] == [2, 3]
+def test_sentence_retrieval_has_both_directions(full):
+    assert "news: 101 sentences a language" in full.words
+    assert ["XX → en, %", "de", "mean"] in full.rows and ["student", "72.2", "72.2"] in full.rows
+    assert ["en → XX, %", "de", "mean"] in full.rows and ["student", "71.4", "71.4"] in full.rows
 
 
-def test_a_curve_shows_precision_over_steps():
-    # The student: steps 0, 5, 10; P@1 0.1, 0.2, 0.4; down is positive in an SVG.
-    gaps = np.diff(points(curves(ROWS), "#2f7fd0"), axis=0)
-    assert gaps[1, 0] / gaps[0, 0] == pytest.approx(1, rel=1e-3)
-    assert gaps[1, 1] / gaps[0, 1] == pytest.approx(2, rel=1e-3) and gaps[0, 1] < 0
-
-
-def test_the_loss_starts_at_the_first_evaluation_that_has_one():
-    lines = re.findall(r'<path d="([^"]*)"[^>]*stroke-dasharray[^>]*stroke: #888888', curves(ROWS))
-    assert [len(re.findall("[ML]", line)) for line in lines] == [1, 2]
-
-
-def test_a_stage_that_was_only_measured_has_a_curve_of_one_point():
-    assert len(points(curves([row for row in ROWS if row.get("step", 0) == 0]), "#2f7fd0")) == 1
-
-
-def test_latency_bars_are_in_proportion(metrics):
-    lengths = [np.ptp(bar[:, 0]) for bar in corners(latency_chart(metrics["timings"]["query"]), "#184e86")]
-    np.testing.assert_allclose(np.array(lengths) / lengths[0], [1, 3, 6], rtol=1e-3)
+def test_an_evaluation_alone_has_a_page(shown, read_page, tmp_path, full):
+    write_evaluation(tmp_path / "page.html", shown["lareqa"]())
+    page = read_page(tmp_path / "page.html")
+    assert "LAReQA on toys-r" in page.words and "Sentence retrieval" not in page.words
+    assert "steered" not in page.words
+    assert [row for row in page.rows if row in full.rows] == page.rows
+    write_evaluation(tmp_path / "page.html", bitext=shown["bitext"]())
+    page = read_page(tmp_path / "page.html")
+    assert "Sentence retrieval on news" in page.words and ["base", "59.3", "59.3"] in page.rows
+    assert "svg" not in page.tags

@@ -1,0 +1,129 @@
+"""What a run came to, in words: each verdict with its mark, so that none is said by colour alone."""
+
+from dataclasses import dataclass
+
+GOOD, BAD, EVEN = "✓", "✗", "≈"
+KINDS = {GOOD: "good", BAD: "bad", EVEN: "even"}
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A question, its answer in a word with its mark, and the figures that it rests on."""
+
+    question: str
+    mark: str
+    word: str
+    figures: str
+
+    @property
+    def kind(self):
+        return KINDS[self.mark]
+
+
+def shown_split(metrics):
+    """The split that the verdicts are about: test where it was measured, as training never saw it."""
+    return "test" if "test" in metrics["splits"] else next(iter(metrics["splits"]))
+
+
+def shown_unit(metrics):
+    """The unit that the verdicts are about: what the student was steered by."""
+    return metrics["settings"].get("student", {}).get("dev_unit", "document")
+
+
+def headline(gain, kept):
+    """Both verdicts in one; the run failed where either did."""
+    student = {
+        GOOD: "the student beats its base",
+        BAD: "the student is worse than its base",
+        EVEN: "no clear gain of the student over its base",
+    }[gain.mark]
+    bundle = {
+        GOOD: "the bundle is as good as the student",
+        BAD: "the bundle is worse than the student",
+        EVEN: "the bundle is about as good as the student",
+    }[kept.mark]
+    marks = {gain.mark, kept.mark}
+    mark = next((mark for mark in (BAD, EVEN) if mark in marks), GOOD)
+    joint = "but" if marks == {GOOD, BAD} else "and"
+    return Verdict("", mark, f"{student[0].upper()}{student[1:]}, {joint} {bundle}.", "")
+
+
+def gain(metrics):
+    """Whether the student beats its base, by McNemar's test in each language and the mean of P@1."""
+    split, unit = shown_split(metrics), shown_unit(metrics)
+    part = metrics["splits"][split]
+    means = {name: 100 * part["mean_p@1"][name][unit] for name in ("student", "base")}
+    rows = part["mcnemar"]["student against base"][unit]
+    better, worse = _significant(rows, 1), _significant(rows, -1)
+    points = means["student"] - means["base"]
+    words = [
+        f"Mean P@1 {means['student']:.1f} % against {means['base']:.1f} %, {signed(points)} points.",
+        f"{counted('better', better, len(rows))}, {counted('worse', worse, len(rows)).lower()} (McNemar, Holm).",
+    ]
+    return Verdict("Does the student beat its base?", *_weighed(points, better, worse), " ".join(words))
+
+
+def _weighed(points, better, worse):
+    if better and not worse and points > 0:
+        return GOOD, "better"
+    if worse and points < 0 or worse and not better:
+        return BAD, "worse"
+    return EVEN, "mixed" if better or worse else "no significant difference"
+
+
+def _significant(rows, sign):
+    """The languages where a, the first of a comparison, is significantly better (1) or worse (-1)."""
+    return [name for name, row in rows.items() if row["significant"] and sign * (row["a"] - row["b"]) > 0]
+
+
+def counted(word, languages, among):
+    """In how many languages, and which."""
+    if not languages:
+        return f"Significantly {word} in none"
+    return f"Significantly {word} in {len(languages)} of {among} languages ({', '.join(languages)})"
+
+
+def signed(points):
+    """A difference in points with its sign, a minus and not a hyphen; nothing is 0.0."""
+    text = f"{points:+.1f}".replace("-", "−")
+    return "0.0" if text in ("+0.0", "−0.0") else text
+
+
+def kept(metrics):
+    """Whether the bundle is as good as the student: what the gate measured on dev, one vector a document."""
+    question, gate = "Is the bundle as good as the student?", metrics.get("gate")
+    allowed = metrics["settings"].get("export", {}).get("max_drop", 0)
+    if not gate:
+        return Verdict(question, *_untested(metrics, allowed))
+    rows = gate["p@1"]
+    tests = {name: {**row, "a": row["artefact"], "b": row["student"]} for name, row in rows.items()}
+    worse = _significant(tests, -1)
+    means = [100 * sum(row[name] for row in rows.values()) / len(rows) for name in ("artefact", "student")]
+    mark, word = (BAD, "worse") if worse or gate["drop"] > allowed else (GOOD, "as good")
+    figures = f"{means[0]:.1f} % against {means[1]:.1f} %, {signed(-gate['drop'])} points (allowed −{allowed:g})"
+    where = f"On dev, unit document, mean P@1 of {len(rows)} languages {figures}."
+    return Verdict(question, mark, word, f"{where} {counted('worse', worse, len(rows))}.")
+
+
+def _untested(metrics, allowed):
+    """What an older run shows of its bundle: means without a test."""
+    means = metrics["splits"][shown_split(metrics)]["mean_p@1"]
+    bundle, student = (100 * means[name][shown_unit(metrics)] for name in ("bundle", "student"))
+    figures = (
+        f"Mean P@1 {bundle:.1f} % against {student:.1f} %, {signed(bundle - student)} points; no test is recorded."
+    )
+    return (BAD, "worse", figures) if student - bundle > allowed else (EVEN, "about as good", figures)
+
+
+def smaller(search):
+    """Whether the search found a bundle within its budget; None without a search."""
+    if not search:
+        return None
+    question = "Does a smaller bundle keep the budget?"
+    row = next((row for row in search["bundles"] if row["name"] == search["chosen"]), None)
+    if row is None:
+        return Verdict(question, BAD, "none", "No bundle keeps the size.")
+    figures = f"{row['name']}: {row['bytes'] / 1e6:.1f} MB, {row['ms']:.3f} ms a query,"
+    mark, word = (BAD, "no") if search["excess"] else (GOOD, "yes")
+    near = " This is the nearest." if search["excess"] else ""
+    return Verdict(question, mark, word, f"{figures} {signed(-row['drop'])} points to the student (dev, maxp).{near}")

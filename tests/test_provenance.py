@@ -1,0 +1,62 @@
+import hashlib
+import subprocess
+import sys
+from importlib.metadata import version
+from pathlib import Path
+
+import distill
+from distill.data import load_dataset
+from distill.provenance import hashes, versions
+from distill.readers import SAMPLE
+
+ROOT = Path(distill.__file__).resolve().parent.parent
+
+
+def test_versions_are_those_that_are_installed():
+    found = versions()
+    assert found["python"] == ".".join(map(str, sys.version_info[:3])) and found["distill"] == distill.__version__
+    for name in ("keras", "tensorflow", "numpy", "sentencepiece", "ai-edge-litert"):
+        assert found[name] == version(name)
+
+
+def test_versions_import_nothing_and_name_the_backend_once_keras_is_there():
+    code = (
+        "import sys; from distill.provenance import versions; found = versions()\n"
+        "print('keras backend' in found, 'keras' in sys.modules, 'tensorflow' in sys.modules)\n"
+        "import keras; print(versions()['keras backend'] == keras.backend.backend())"
+    )
+    got = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert got.stdout.split("\n")[:2] == ["False False False", "True"]
+
+
+def test_a_package_that_is_not_installed_is_left_out(monkeypatch):
+    monkeypatch.setattr("distill.provenance.PACKAGES", ("numpy", "no-such-package"))
+    assert "numpy" in versions() and "no-such-package" not in versions()
+
+
+def write(folder, **files):
+    for name, text in files.items():
+        (folder / name.replace("_", ".")).write_text(text, encoding="utf-8")
+
+
+def sha(text):
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def test_of_a_folder_of_languages_every_json_is_hashed(tmp_path):
+    write(tmp_path, en_json="a", de_json="b", splits_json="c", LICENSE_md="d", x_jsonl="e")
+    assert hashes(tmp_path) == {"de.json": sha("b"), "en.json": sha("a"), "splits.json": sha("c")}
+    assert list(hashes(tmp_path)) == ["de.json", "en.json", "splits.json"]
+
+
+def test_of_json_lines_only_what_is_read_is_hashed(tmp_path):
+    write(tmp_path, documents_jsonl="a", questions_jsonl="b", splits_json="c", en_json="d", x_jsonl="e")
+    assert hashes(tmp_path) == {"documents.jsonl": sha("a"), "questions.jsonl": sha("b"), "splits.json": sha("c")}
+
+
+def test_a_data_set_has_the_hashes_of_what_was_read():
+    files = load_dataset("sample").files
+    assert files == {
+        path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(SAMPLE.glob("*.jsonl"))
+    }
+    assert "documents.jsonl" in files and "questions.jsonl" in files
