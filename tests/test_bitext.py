@@ -83,7 +83,9 @@ def test_a_table_without_sentences_is_refused(tmp_path, content):
 
 
 def test_a_path_that_is_not_there_is_refused(tmp_path):
-    with pytest.raises(DataError, match="cannot be read"):
+    with pytest.raises(
+        DataError, match="nowhere.tsv: no such file or folder; expected a folder of {lang}.txt or a .tsv"
+    ):
         load_bitext(tmp_path / "nowhere.tsv")
 
 
