@@ -1,5 +1,6 @@
 """What the page's sections on language bias and sentence retrieval show, from the content of `metrics.json`."""
 
+from .charts import bars, lines
 from .heatmap import heat_map, highest_of
 from .scatter import scatter
 
@@ -17,6 +18,7 @@ def sections(lareqa, bitext):
         "bitext": bitext,
         "maps": {key: heat_maps(select(encoders, key), label) for key, label in MAPS.items()},
         "planes": planes(select(encoders, "pca")),
+        "charts": charts(encoders, lareqa["languages"]) if lareqa else {},
         "select": select,
         "directed": directed,
         "columns": columns,
@@ -32,6 +34,26 @@ def heat_maps(tables, label):
     """`{encoder: SVG}`, shaded on one scale."""
     highest = highest_of(tables.values())
     return {name: heat_map(rows, f"{name}: {label}", highest) for name, rows in tables.items()}
+
+
+def charts(encoders, languages):
+    """`{analysis: SVG}` of those that are a few numbers an encoder."""
+    removed, told = select(encoders, "removed"), select(encoders, "language_id")
+    ranks = {name: of["ranks"] for name, of in select(encoders, "lir").items()}
+    kept = {
+        name: {"all answers": encoders[name]["map"], "−rand": of["rand"], "−same": of["same"]}
+        for name, of in removed.items()
+    }
+    identified = {name: {"all": of["accuracy"], **of["against"]} for name, of in told.items()}
+    means = {name: {rank: row["map"] for rank, row in of.items()} for name, of in ranks.items()}
+    alone = {name: {lang: row.get(lang) for lang in languages} for name, row in select(encoders, "monolingual").items()}
+    chance = max((of["chance"] for of in told.values()), default=None)
+    return {
+        "removed": bars(kept, "mAP, %", "removed") if kept else "",
+        "monolingual": bars(alone, "mAP in a monolingual pool, %", "monolingual") if alone else "",
+        "language_id": bars(identified, "accuracy, %", "identified", chance) if identified else "",
+        "lir": lines(means, "mAP, %", "lir", "components removed from each language") if means else "",
+    }
 
 
 def planes(found):

@@ -39,20 +39,21 @@ def _map_table(found):
 
 def _bias_table(found):
     heads = (
+        "mAP",
         "-rand",
         "-same",
         "Δ, %",
         f"own language\nin first {found['top']}",
         "even\nshare",
-        "language\ntold",
+        "language\nidentified",
         "chance",
     )
-    table = new_table("language bias, %: mAP without a random or the own language's target", "encoder", *heads)
+    table = new_table("language bias, %", "encoder", *heads)
     share = {language: count / sum(found["candidates"].values()) for language, count in found["candidates"].items()}
     for name, row in found["encoders"].items():
         removed, told = row["removed"], row["language_id"] or {"accuracy": None, "chance": None}
         own = mean(of[language] for language, of in row["share"].items())
-        values = (removed["rand"], removed["same"], removed["delta"], own, mean(share.values()))
+        values = (row["map"], removed["rand"], removed["same"], removed["delta"], own, mean(share.values()))
         table.add_row(Text(name), *percents([*values, told["accuracy"], told["chance"]]))
     return table
 

@@ -12,6 +12,8 @@ from .files import read_text
 from .metrics import precision_at
 from .retrieval import unit_ranks
 
+# A column of numbers and hardly ever Indonesian: a language only where it is named.
+NUMBER = "id"
 # Columns of a table that are languages where none are named: codes as FLORES and NTREX write them.
 CODE = re.compile(r"[a-z]{2}([-_][A-Za-z]{2,4})?|[a-z]{3}[-_][A-Z][a-z]{3}")
 
@@ -64,10 +66,12 @@ def _from_files(folder):
 
 def _from_table(path, named):
     head, *rows = [line.split("\t") for line in _lines(path)] or [[]]
+    if twice := [name for name in dict.fromkeys(head) if head.count(name) > 1]:
+        raise DataError(f"{path}: the column {twice[0]} is there twice; name each once")
     for number, row in enumerate(rows, start=2):
         if len(row) != len(head):
             raise DataError(f"{path}, line {number}: expected {len(head)} columns as in the first line, got {len(row)}")
-    kept = [place for place, name in enumerate(head) if name in named or CODE.fullmatch(name)]
+    kept = [place for place, name in enumerate(head) if name in named or (CODE.fullmatch(name) and name != NUMBER)]
     return {head[place]: [row[place] for row in rows] for place in kept}
 
 

@@ -73,6 +73,48 @@ def curves(rows):
         return _svg(figure, "curves", "dev P@1 and loss over the steps of both stages")
 
 
+# Of encoders by any name, in turn: (colour, hatch or marker).
+SERIES = (("#2f7fd0", "", "o"), ("#e0a030", "/////", "^"), ("#9aa5b1", "", "s"), ("#184e86", "----", "D"))
+
+
+def bars(rows, label, name, level=None):
+    """`{encoder: {category: share or None}}` as bars in per cent, an encoder a shade; `level`, a share, as a line."""
+    groups = list(dict.fromkeys(key for row in rows.values() for key in row))
+    width = 0.8 / len(rows)
+    with _style():
+        figure, axes = _figure(max(4.5, 1.1 + 0.5 * len(groups) + 0.16 * len(groups) * len(rows)), 2.6)
+        for place, (encoder, row) in enumerate(rows.items()):
+            colour, hatch, _ = SERIES[place % len(SERIES)]
+            heights = [100 * (row.get(group) or 0) for group in groups]
+            positions = np.arange(len(groups)) + width * (place - (len(rows) - 1) / 2)
+            look = {"color": colour, "hatch": hatch, "edgecolor": PAPER, "linewidth": 0.4}
+            axes.bar(positions, heights, 0.95 * width, label=shortened(encoder), **look)
+        if level is not None:
+            axes.axhline(100 * level, color=SOFT, linestyle="--", linewidth=1)
+        axes.set_xticks(range(len(groups)), groups, parse_math=False)
+        axes.grid(axis="y")
+        axes.set_ylabel(label)
+        _legend_above(axes, min(4, len(rows)))
+        return _svg(figure, name, label)
+
+
+def lines(rows, label, name, across):
+    """`{encoder: {whole number: share}}` as lines in per cent."""
+    with _style():
+        figure, axes = _figure(5.5, 2.8)
+        for place, (encoder, row) in enumerate(rows.items()):
+            colour, _, marker = SERIES[place % len(SERIES)]
+            heights = [100 * value for value in row.values()]
+            axes.plot(list(map(int, row)), heights, marker=marker, color=colour, ms=5, label=shortened(encoder))
+        axes.set_xticks(sorted({int(number) for row in rows.values() for number in row}))
+        axes.margins(y=0.2)
+        axes.grid(axis="y")
+        axes.set_xlabel(across)
+        axes.set_ylabel(label)
+        _legend_above(axes, min(4, len(rows)))
+        return _svg(figure, name, label)
+
+
 def latency_chart(query):
     """Milliseconds a query at three percentiles."""
     names = {"median_ms": "median", "p95_ms": "95 %", "p99_ms": "99 %"}

@@ -7,9 +7,12 @@ from pathlib import Path
 import click
 
 from . import __version__
+from .commands_lir import lir
+from .commands_measure import compare, evaluate
+from .commands_report import report
+from .commands_shape import compress, extend, prune, reduce
 from .config import FORMATS
 from .errors import DistillError, InputError
-from .measuring import compare, evaluate
 from .options import (
     corpus_option,
     folder_option,
@@ -19,9 +22,6 @@ from .options import (
     split_names,
     writable,
 )
-from .removal import lir
-from .reports import report
-from .smaller import compress, extend, prune, reduce
 
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 110}
 ENCODER_HELP = "a run folder, a bundle, a saved encoder, a SavedModel, a TF-Hub handle, or muse"
@@ -140,9 +140,7 @@ def _done(text):
 @click.option("--max-length", type=click.IntRange(1), help="fix the input's length in tokens [default: any length]")
 @click.option("--signatures", help="one signature a length in tokens, comma-separated, such as 16,32,64,128")
 @click.option("--removal", type=click.Path(dir_okay=False), help="put the components of distill lir fit in")
-@click.option(
-    "--removal-rank", type=click.IntRange(1), default=1, show_default=True, help="directions a language to put in"
-)
+@click.option("--removal-rank", type=click.IntRange(1), help="directions a language to put in [default: 1]")
 @click.option("--force", is_flag=True, help="keep an artefact that the gate refuses, and say so in its card")
 @folder_option("folder for the artefact")
 def export(model, format_, max_length, signatures, removal, removal_rank, force, output, **values):
@@ -161,7 +159,9 @@ def export(model, format_, max_length, signatures, removal, removal_rank, force,
     precision = Precision(settings.export.precision, settings.export.table)
     form = Form(format_, precision, max_length, lengths_of(signatures))
     form.require()
-    components = read_removal(removal, removal_rank, form) if removal else None
+    if removal_rank and not removal:
+        raise InputError("--removal-rank is of --removal, which is not given")
+    components = read_removal(removal, removal_rank or 1, form) if removal else None
     dataset, languages = chosen_data(settings)
     encoder, notes = load_keras_encoder(model), origin(model)
     from .export.artefact import export_artefact

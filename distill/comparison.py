@@ -69,6 +69,7 @@ def _mean(table, languages):
 
 def rows(named, split, unit, means):
     """A row a run and encoder; size and time are the bundle's."""
+    lareqa = lareqa_means(named, split)
     return [
         {
             "run": name,
@@ -77,11 +78,23 @@ def rows(named, split, unit, means):
             "mean": means[name][encoder],
             "bytes": metrics.get("bundle_bytes") if encoder == "bundle" else None,
             "ms": (metrics["timings"].get("query") or {}).get("median_ms") if encoder == "bundle" else None,
-            "lareqa": ((metrics.get("lareqa") or {}).get("encoders", {}).get(encoder) or {}).get("map"),
+            "lareqa": lareqa[name].get(encoder),
         }
         for name, metrics in named.items()
         for encoder in ENCODERS
     ]
+
+
+def lareqa_means(named, split):
+    """`{run: {encoder: LAReQA's mAP}}` of runs that measured it on this split and on the same pool as the first did."""
+    found = {name: metrics.get("lareqa") or {} for name, metrics in named.items()}
+    pools = [(of["languages"], of.get("candidates")) for of in found.values() if of.get("split") == split]
+    return {
+        name: {encoder: row.get("map") for encoder, row in of["encoders"].items()}
+        if of.get("split") == split and (of["languages"], of.get("candidates")) == pools[0]
+        else {}
+        for name, of in found.items()
+    }
 
 
 def table(values):

@@ -16,7 +16,7 @@ class Counts:
 
     `above`, int32 `(q, r, l)`: the candidates of a language that are wrong and not scored below a target, so that
     ties count against it; `share`, float32 `(q, l)`: the share of a language among the first `top`, candidates that
-    tie at the last place having equal parts of what is left. Both are None where they were not asked for.
+    tie at the last place having equal parts of what is left.
     """
 
     above: np.ndarray

@@ -67,14 +67,10 @@ class Lareqa:
         ideal = question_scores(np.arange(1, self.ranks.shape[1] + 1), metric)
         return gains.sum(axis=1) / np.cumsum(ideal)[np.sum(self.pool.targets != NONE, axis=1) - 1]
 
-    def by_language(self, values):
-        """`{question language: mean}` of one value a question; NaN does not count, None where there is none."""
-        return {
-            language: _mean(values[self.pool.asked_in == number]) for number, language in enumerate(self.pool.languages)
-        }
-
     def removed(self):
-        """Table 3: mAP with one target taken out of the pool, of another language and of the question's own.
+        """Table 3: mAP with the target of one language taken out of the pool: another's, and the question's own.
+
+        Where a language has several targets all of them go.
 
         `rand` is the mean over every other language that has a target, which is what a random one gives on average;
         `delta` is (rand - same) / rand. Questions without a target in both kinds of language do not count.
@@ -110,7 +106,7 @@ class Lareqa:
         """Table 4: `{language: mAP}` with candidates of the question's language alone."""
         of, asked = self.pool.target_language, self.pool.asked_in
         own = np.take_along_axis(self.counts.above, asked[:, None, None], axis=2)[..., 0]
-        return self.by_language(average_precision(own, of == asked[:, None]))
+        return by_language(self.pool, average_precision(own, of == asked[:, None]))
 
     def share(self):
         """Figure 6: `{question language: {language: its share of the first places}}`; a row sums to 1."""
@@ -129,13 +125,18 @@ class Lareqa:
         precisions = self.average_precisions
         return {
             "map": _mean(precisions),
-            "languages": self.by_language(precisions),
-            "p@1": self.by_language(self.scores("p@1")),
+            "languages": by_language(self.pool, precisions),
+            "p@1": by_language(self.pool, self.scores("p@1")),
             "removed": self.removed(),
             "one_target": self.one_target(),
             "monolingual": self.monolingual(),
             "share": self.share(),
         }
+
+
+def by_language(pool, values):
+    """`{question language: mean}` of one value a question; NaN does not count, None where there is none."""
+    return {language: _mean(values[pool.asked_in == number]) for number, language in enumerate(pool.languages)}
 
 
 def rank_pool(asked, given, pool, top=TOP):
@@ -146,7 +147,7 @@ def rank_pool(asked, given, pool, top=TOP):
 def mean_average_precision(asked, given, pool):
     """`{"map", "languages"}`, what `Lareqa.table` has of them, without what the other analyses need."""
     precisions = average_precision(count_all(asked, given, pool), pool.targets != NONE)
-    return {"map": _mean(precisions), "languages": Lareqa(pool, None).by_language(precisions)}
+    return {"map": _mean(precisions), "languages": by_language(pool, precisions)}
 
 
 def encode_pool(encoder, pool, progress=None):

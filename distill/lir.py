@@ -4,7 +4,7 @@ Yang, Yang, Cer and Darve (2021), A simple and effective method to eliminate the
 representations, section 2. NumPy alone.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from zipfile import BadZipFile
 
 import numpy as np
@@ -14,20 +14,27 @@ from .errors import DataError, InputError, first_line
 from .files import write_aside
 
 KIND = "distill language removal 1"
+NAMES = ("kind", "components", "languages", "sentences", "encoder", "probe")
 # Two languages' directions that are nearer than this are one: float32 tells no more.
 SAME = 1e-5
+# The part of a vector's length below which what is left of it is rounding.
+NOTHING = 1e-5
+# A text whose vector tells whether components are an encoder's own, and the least cosine at which they are.
+PROBE, OWN = "The vector of this sentence tells one encoder from another.", 0.99
 
 
 @dataclass(frozen=True)
 class LanguageRemoval:
     """`components[language]`, float32 `(r, d)`: orthonormal, the first right singular vectors of its sample.
 
-    `sentences[language]`: how many texts the sample had; `encoder`: the name of what encoded them.
+    `sentences[language]`: how many texts the sample had; `encoder`: the name of what encoded them; `probe`,
+    float32 `(d,)`: its vector of `PROBE`, None where that is not known.
     """
 
     components: dict
     sentences: dict = field(default_factory=dict)
     encoder: str = ""
+    probe: np.ndarray | None = None
 
     @classmethod
     def fit(cls, samples, rank=4, encoder=""):
@@ -66,7 +73,7 @@ class LanguageRemoval:
     def at(self, rank):
         """The same with only the first `rank` directions of each language."""
         components = {language: self.of(language, rank) for language in self.languages}
-        return LanguageRemoval(components, self.sentences, self.encoder)
+        return replace(self, components=components)
 
     def remove(self, vectors, language, rank=None):
         """Unit rows `(n, d)` in a language without its first `rank` directions (None: all), float32, unit rows again.
@@ -74,14 +81,15 @@ class LanguageRemoval:
         It is the orthogonal projection e - C^T C e, scaled to unit length. Equation 1 of the paper, which divides
         C^T C e by ||e||, is that projection for unit vectors only: of others the part (1 - 1 / ||e||) C^T C e would
         stay. All encoders here give unit vectors; rows of another length give what they would at unit length.
-        Rank 0 gives the vectors as they were; of a row that is nothing else, zeros or rounding is left.
+        Rank 0 removes nothing; a row that is nothing else becomes zeros.
         Raises `InputError` for an unknown language, a rank that is not held, or vectors that are none of this space.
         """
         components, vectors = self.of(language, rank), checked(vectors, "the vectors")
         self.require_dimension(vectors.shape[1], "the vectors")
-        if not len(components):
-            return vectors
-        return unit_rows(vectors - (vectors @ components.T) @ components)
+        left = vectors - (vectors @ components.T) @ components
+        # What is left of a vector within these directions is rounding, which must not become a direction.
+        left[np.linalg.norm(left, axis=1) < NOTHING * np.linalg.norm(vectors, axis=1)] = 0
+        return unit_rows(left)
 
     def shared(self, rank=None):
         """For text of an unknown language: I - B B^T, float32 `(d, d)`, symmetric; `unit_rows(vectors @ it)`.
@@ -109,6 +117,17 @@ class LanguageRemoval:
         if dimension != self.dimension:
             raise InputError(f"{what}: {dimension} dimensions, the components have {self.dimension}; fit them anew")
 
+    def require_own(self, encoder):
+        """Raise `InputError` for an `Encoder` of another space than the one that the components were learned from."""
+        self.require_dimension(encoder.dimension, encoder.name)
+        if self.probe is not None:
+            cosine = float(encoder.encode([PROBE], "document")[0] @ self.probe)
+            if not cosine >= OWN:
+                raise InputError(
+                    f"these components are of another encoder, {self.encoder!r}: a sentence's vectors have a cosine of "
+                    f"{cosine:.2f}, expected {OWN} or more; run distill lir fit on this one"
+                )
+
     def stacked(self):
         """float32 `(languages, r, d)`, in the order of `languages`."""
         return np.stack(list(self.components.values()))
@@ -121,6 +140,7 @@ class LanguageRemoval:
             "languages": np.array(self.languages),
             "sentences": np.array([self.sentences.get(language, 0) for language in self.languages], dtype=np.int64),
             "encoder": np.array(self.encoder),
+            "probe": np.zeros(0, np.float32) if self.probe is None else self.probe,
         }
         with write_aside(path) as aside, open(aside, "wb") as file:
             np.savez(file, **values)
@@ -137,7 +157,8 @@ class LanguageRemoval:
         if 0 in components.shape or not _orthonormal(components):
             raise _broken(path, "its components are not orthonormal rows")
         counts = dict(zip(names, map(int, sentences), strict=True))
-        return cls(dict(zip(names, components.astype(np.float32), strict=True)), counts, str(values["encoder"]))
+        probe = values["probe"].astype(np.float32) if values["probe"].shape == components.shape[2:] else None
+        return cls(dict(zip(names, components.astype(np.float32), strict=True)), counts, str(values["encoder"]), probe)
 
 
 def leading(sample, rank, language):
@@ -162,9 +183,11 @@ def checked(vectors, what):
     vectors = np.asarray(vectors)
     if vectors.ndim != 2 or vectors.dtype.kind != "f":
         raise InputError(f"{what}: expected floating point numbers (n, d), got {vectors.dtype} {vectors.shape}")
+    with np.errstate(over="ignore"):
+        vectors = vectors.astype(np.float32, copy=False)
     if bad := int(np.sum(~np.isfinite(vectors).all(axis=1))):
         raise InputError(f"{what}: {bad} of {len(vectors)} rows hold NaN or infinity")
-    return vectors.astype(np.float32, copy=False)
+    return vectors
 
 
 def require_one_dimension(samples):
@@ -187,7 +210,7 @@ def _orthonormal(components):
 def _read(path):
     try:
         with np.load(path, allow_pickle=False) as stored:
-            values = {name: stored[name] for name in ("kind", "components", "languages", "sentences", "encoder")}
+            values = {name: stored[name] for name in NAMES}
     except OSError as error:
         raise _broken(path, f"cannot be read: {error.strerror or first_line(error)}") from error
     except (ValueError, KeyError, TypeError, AttributeError, EOFError, BadZipFile) as error:

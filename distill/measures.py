@@ -1,25 +1,25 @@
 """The work of `distill evaluate` and `distill compare`: encoders on tasks."""
 
 from .bias import described, measure_bias
-from .bias import steps as bias_steps
 from .bitext import accuracies
 from .errors import EncoderError, InputError
 from .loading import load_encoder
 from .paired import compare_scores, comparisons
 from .progress import task as progress_of
+from .provenance import hashes
 from .tasks import RECALL, paired
 
 
 def measure_all(models, tasks, settings, metrics, samples=None):
     """`{task: figures}` of the encoders that `models` name, as plain values: what `--json` writes.
 
-    `samples`: `{language: [text]}` that language information removal is fitted on, or nothing.
+    `samples`: `(name, {language: [text]})` that language information removal is fitted on, or None.
     """
     for task in tasks:
         if samples and task.name == "lareqa":
-            require_samples(samples, task.pool.languages)
+            require_samples(samples[1], task.pool.languages)
     encoders = {model: load_encoder(model) for model in models}
-    return {task.name: MEASURES[task.name](encoders, task, settings, metrics, samples or None) for task in tasks}
+    return {task.name: MEASURES[task.name](encoders, task, settings, metrics, samples) for task in tasks}
 
 
 def require_samples(samples, languages):
@@ -38,18 +38,13 @@ def _retrieval(encoders, task, settings, metrics, samples):
     for name, encoder in encoders.items():
         measured = _measured(task, name, encoder)
         found[name] = {"units": measured.table(ranked), "recall": measured.recalls()}
-    return {"name": task.dataset.name, "split": task.split, "encoders": found}
+    return {"name": task.dataset.name, "split": task.split, "encoders": found, "files": dict(task.dataset.files)}
 
 
 def _lareqa(encoders, task, settings, metrics, samples):
-    pool, found = task.pool, {}
-    corpus = ("--corpus", samples) if samples else None
-    size = task.size + bias_steps() + sum(len(samples[language]) for language in pool.languages if samples)
-    for name, encoder in encoders.items():
-        with progress_of(f"lareqa {name}", size) as advance:
-            pivot, seed = settings.data.document_language, settings.seed
-            found[name] = measure_bias(encoder, pool, pivot, corpus, seed, advance, advance)
-    return described(pool, task.split, found)
+    pivot, seed = settings.data.document_language, settings.seed
+    found = {name: measure_bias(encoder, task.pool, pivot, samples, name, seed) for name, encoder in encoders.items()}
+    return {**described(task.pool, task.split, found), "files": hashes(task.source)}
 
 
 def _bitext(encoders, task, settings, metrics, samples):
@@ -57,7 +52,13 @@ def _bitext(encoders, task, settings, metrics, samples):
     for name, encoder in encoders.items():
         found[name] = accuracies(_measured(task, name, encoder))
     bitext = task.bitext
-    return {"name": bitext.name, "pivot": bitext.pivot, "sentences": bitext.size, "encoders": found}
+    return {
+        "name": bitext.name,
+        "pivot": bitext.pivot,
+        "sentences": bitext.size,
+        "encoders": found,
+        "files": hashes(task.source),
+    }
 
 
 MEASURES = {"retrieval": _retrieval, "lareqa": _lareqa, "bitext": _bitext}

@@ -35,7 +35,7 @@ def compare_scores(tasks, metric, level=0.05, draws=10_000, seed=0, progress=Non
     pooled = {(task, ALL): _pooled(tasks[task]) for task in tasks if len(tasks[task]) > 1}
     found = {task: {} for task in tasks}
     for family in (pairs, pooled):
-        _require_draws(draws, len(family), level)
+        require_draws(draws, len(family), level)
         rows = {}
         for key, pair in family.items():
             rows[key] = _row(*map(np.asarray, pair), _test(key[1], pair, metric), level / len(family), draws, seed)
@@ -77,8 +77,10 @@ def _pooled(by_language):
     return tuple(np.concatenate(parts) for parts in zip(*by_language.values(), strict=True))
 
 
-def _require_draws(draws, tests, level):
-    """The least p of drawn signs is 1 / (draws + 1); times the tests it has to be able to fall below the level."""
+def require_draws(draws, tests, level=0.05):
+    """Raise `InputError` for too few.
+
+    The least p of drawn signs is 1 / (draws + 1); times the tests it has to be able to fall below the level."""
     needed = math.ceil(tests / level)
     if draws < needed:
         raise InputError(f"{draws} draws are too few for {tests} tests at level {level:g}; take {needed} or more")

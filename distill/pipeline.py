@@ -8,10 +8,9 @@ from pathlib import Path
 
 from .backend import start
 from .bias import described, measure_bias
-from .bias import steps as bias_steps
 from .config import UNITS, as_dict, save_settings
 from .data import dataset_of
-from .errors import InputError
+from .errors import DataError, InputError
 from .evaluation import Evaluation, encode_questions, encode_units, evaluation_size, rank
 from .files import require_writable, write_json
 from .loading import load_keras_encoder, provenance, require_keras
@@ -66,11 +65,9 @@ class Run:
 
     def measure_bias(self, name, encoder):
         """LAReQA's analyses on the last split."""
-        pool, settings = self.pool, self.settings
-        size = len(pool.questions) + len(pool.sentences) + bias_steps()
-        with self.timed(f"language bias {name}"), task(f"language bias {name}", size) as advance:
-            pivot, seed = settings.data.document_language, settings.seed
-            found = measure_bias(encoder, pool, pivot, seed=seed, progress=advance, analysed=advance)
+        with self.timed(f"language bias {name}"):
+            pivot = self.settings.data.document_language
+            found = measure_bias(encoder, self.pool, pivot, name=name, seed=self.settings.seed)
         self.bias[name] = found
         self.log.write("lareqa", encoder=name, split=self.splits[-1], map=round(found["map"], 4))
 
@@ -102,10 +99,13 @@ def measured_splits(dataset):
 def lareqa_pool(settings, dataset, languages):
     """The `Pool` of a run whose data gives sentence boundaries, unless --no-lareqa; else None. Raises `DataError`."""
     folder = find(settings.data.dataset)
-    if not settings.evaluation.lareqa or not has_sentences(folder):
+    if not settings.evaluation.lareqa or (folder / "documents.jsonl").is_file() or not has_sentences(folder, languages):
         return None
     data, split = settings.data, measured_splits(dataset)[-1]
-    return load_pool(folder, languages, split, data.document_language, data.split_by, settings.seed)
+    try:
+        return load_pool(folder, languages, split, data.document_language, data.split_by, settings.seed)
+    except DataError as error:
+        raise DataError(f"{error}; mend it, or leave language bias out with --no-lareqa") from error
 
 
 def chosen_languages(dataset, settings):

@@ -41,13 +41,16 @@ def _version(name):
 
 
 def hashes(folder):
-    """`{file name: sha256}` of what `readers` and `splits` read of a data set's folder, by name.
+    """`{file name: sha256}` of what `readers` and `splits` read of a data set's folder, or of a file, by name.
 
-    `documents.jsonl` and `questions.jsonl` where they are, else every `{lang}.json`; and `splits.json`.
+    `documents.jsonl` and `questions.jsonl` where they are, else every `{lang}.json` or, of a bitext, `{lang}.txt`; and
+    `splits.json`.
     """
     from .export.encode import sha256
 
+    if Path(folder).is_file():
+        return {Path(folder).name: sha256(Path(folder))}
     own = ("documents.jsonl", "questions.jsonl", "splits.json")
-    patterns = own if (Path(folder) / own[0]).is_file() else ("*.json",)
+    patterns = own if (Path(folder) / own[0]).is_file() else ("*.json", "*.txt")
     files = [path for pattern in patterns for path in Path(folder).glob(pattern)]
     return {path.name: sha256(path) for path in sorted(files)}

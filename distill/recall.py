@@ -68,8 +68,8 @@ def token_recall(asked, passages, dataset, split, metrics):
         rows = [row for row, answers in enumerate(known) if answers]
         if not rows:
             raise DataError(
-                f"{dataset.name}: no {split} question in {language} has an answer to look for; {', '.join(metrics)} "
-                "needs answers, as SQuAD files have them or under 'answers' in questions.jsonl"
+                f"{dataset.name}: no question in {language} (split {split}) has an answer to look for; "
+                f"{', '.join(metrics)} needs answers, as SQuAD files have them or under 'answers' in questions.jsonl"
             )
         order, ids = top_k(vectors[rows], passages, deep)[0], [dataset.select(language, split)[row].id for row in rows]
         for metric, tokens in budgets.items():

@@ -5,6 +5,7 @@ from .bias_page import sections
 from .charts import ENCODERS, bar_chart, curves, front_chart, latency_chart
 from .config import UNITS
 from .page import write_page
+from .provenance import versions
 
 
 def write_report(path, metrics, rows, search=None):
@@ -27,13 +28,14 @@ def write_report(path, metrics, rows, search=None):
         latency=latency_chart(query) if query else "",
         search=search,
         fronts=front_chart(metrics, search) if search and search["bundles"] else "",
-        **sections(metrics.get("lareqa"), metrics.get("bitext")),
+        **sections(metrics.get("lareqa"), None),
     )
 
 
 def write_evaluation(path, lareqa=None, bitext=None):
-    """Write a page of what `metrics.json` has under "lareqa", "bitext" or both, without a run."""
-    write_page(path, "evaluation.html.j2", **sections(lareqa, bitext))
+    """Write a page of what `measures.measure_all` found of the tasks lareqa, bitext or both, without a run."""
+    files = {name: sha for part in (lareqa, bitext) if part for name, sha in part.get("files", {}).items()}
+    write_page(path, "evaluation.html.j2", versions=versions(), files=files, **sections(lareqa, bitext))
 
 
 def contents(metrics, search):
@@ -41,7 +43,6 @@ def contents(metrics, search):
     optional = {
         "compressed": ("Compressed bundles", search),
         "lareqa": ("LAReQA", metrics.get("lareqa")),
-        "bitext": ("Sentence retrieval", metrics.get("bitext")),
     }
     return [
         *((f"p1-{split}", f"P@1 on {split}") for split in metrics["splits"]),

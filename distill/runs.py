@@ -25,7 +25,6 @@ OPTIONAL = {
     "bundle_bytes": int,
     "versions": dict,
     "lareqa": {"name": str, "split": str, "languages": list, "top": int, "encoders": dict},
-    "bitext": {"name": str, "pivot": str, "sentences": int, "encoders": dict},
 }
 QUERY = dict.fromkeys(("median_ms", "p95_ms", "p99_ms"), NUMBER)
 COSTS = {"bytes": int, "ms": NUMBER}

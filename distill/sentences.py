@@ -25,26 +25,27 @@ def load_pool(source, languages=(), split="dev", document_language="en", split_b
     missing = [language for language in chosen if language not in files]
     if missing or not files:
         raise DataError(
-            f"{folder}: no file of {', '.join(missing) or 'any language'}; "
-            f"expected {{lang}}.json with {BREAKS!r}, found {', '.join(sorted(files)) or 'none'}"
+            f"{source}: no file of {', '.join(missing) or 'any language'}; expected {{lang}}.json with {BREAKS!r}, "
+            f"found {', '.join(sorted(files)) or 'none'}. Give a data set that has them, such as XQuAD-R"
         )
-    found = {language: read_language(files[language]) for language in chosen}
-    pool = pool_of(folder.resolve().name, found)
+    pool = pool_of(folder.resolve().name, {language: read_language(files[language]) for language in chosen})
     if split == "all":
         return pool
-    documents = _documents(found, document_language)
+    # Of all languages, whichever are chosen: a seeded split is one of all questions.
+    documents = _documents(files, document_language)
     splits = stored_splits(folder, set(documents)) or divided(documents, split_by, seed)
     if split not in splits:
         raise DataError(f"the data set {pool.name} has no split {split}; it has {', '.join(splits)}, and all")
     return pool.select(splits[split])
 
 
-def _documents(found, document_language):
+def _documents(files, document_language):
     """`{question id: its article}`, in the documents' language where that has it."""
     documents = {}
-    for place, language in enumerate(sorted(found, key=lambda language: language != document_language)):
-        for id, _, _, article in found[language][2]:
-            documents.setdefault(id, (place, article))
+    for place, language in enumerate(sorted(files, key=lambda language: language != document_language)):
+        for article, paragraph, _ in _paragraphs(files[language]):
+            for qa in list_of(files[language], paragraph, "qas"):
+                documents.setdefault(str(qa.get("id")), (place, article))
     return documents
 
 
@@ -62,10 +63,10 @@ def language_files(folder):
     return files
 
 
-def has_sentences(folder):
-    """Whether a folder's files give sentence boundaries: the first paragraph of each says so."""
+def has_sentences(folder, languages):
+    """Whether a folder's files of these languages give sentence boundaries: the first paragraph of each says so."""
     files = language_files(folder)
-    return bool(files) and all(BREAKS in _first(path) for path in files.values())
+    return all(language in files and BREAKS in _first(files[language]) for language in languages)
 
 
 def _first(path):
@@ -73,12 +74,9 @@ def _first(path):
 
 
 def read_language(path):
-    """(sentences, their paragraphs, questions) of one file.
-
-    A question is (id, text, the numbers of the sentences that answer it, the number of its article).
-    """
+    """(sentences, their paragraphs, [(id, question, the numbers of the sentences that answer it)]) of one file."""
     sentences, contexts, questions, seen = [], [], [], set()
-    for article, paragraph, place in _paragraphs(path):
+    for _, paragraph, place in _paragraphs(path):
         context, breaks = text_of(path, paragraph, "context", place), _breaks(path, paragraph, place)
         first = len(sentences)
         sentences += [context[start:end] for start, end in breaks]
@@ -89,7 +87,7 @@ def read_language(path):
                 raise DataError(f"{path}: question {id}: duplicate id")
             seen.add(id)
             numbers = [first + number for number in _answering(f"{path}: question {id}", qa, context, breaks)]
-            questions.append((id, text_of(path, qa, "question", f"question {id}"), numbers, article))
+            questions.append((id, text_of(path, qa, "question", f"question {id}"), numbers))
     return sentences, contexts, questions
 
 
@@ -107,8 +105,10 @@ def _breaks(path, paragraph, place):
             f"{path}, {place}: no {BREAKS!r}; LAReQA needs each paragraph's sentence boundaries "
             "as [[start, end], …] in characters, such as XQuAD-R has"
         )
+    if not isinstance(found, list) or not found:
+        raise DataError(f"{path}, {place}: expected [[start, end], …] under {BREAKS!r}, got {found!r}")
     last = 0
-    for pair in found if isinstance(found, list) and found else [None]:
+    for pair in found:
         if not (isinstance(pair, list) and len(pair) == 2 and all(type(number) is int for number in pair)):
             raise DataError(f"{path}, {place}: expected [[start, end], …] under {BREAKS!r}, got {pair!r}")
         start, end = pair
@@ -141,7 +141,18 @@ def _sentence(place, answer, context, breaks):
             f"{place}: its answer span [{start}, {start + len(text)}] lies outside its paragraph "
             f"of {len(context)} characters"
         )
+    start = _mended(place, text, start, context)
     number = bisect_right(breaks, start, key=lambda pair: pair[0]) - 1
     if number < 0 or start >= breaks[number][1]:
         raise DataError(f"{place}: its answer at character {start} lies in none of the paragraph's sentences")
     return number
+
+
+def _mended(place, text, start, context):
+    """Where the answer begins: as it is said, or, where its text is not there, at the text's nearest occurrence."""
+    if context.startswith(text, start):
+        return start
+    found = [match.start() for match in re.finditer(re.escape(text), context)]
+    if not found:
+        raise DataError(f"{place}: its answer {text!r} is nowhere in its paragraph")
+    return min(found, key=lambda begin: abs(begin - start))

@@ -25,7 +25,13 @@ def project(asked, given, pool, points=POINTS, seed=0):
         }
         for number, language in enumerate(pool.languages)
     }
-    return {"explained": [float(share) for share in found.explained_variance_ratio_], "points": shown}
+    return {"explained": shares(found.explained_variance_, asked, given), "points": shown}
+
+
+def shares(variances, *parts):
+    """Of the whole variance of `(n, d)` parts together; 0 where there is none."""
+    total = float(np.concatenate(parts).var(axis=0, ddof=1).sum())
+    return [float(variance) / total if total else 0.0 for variance in variances]
 
 
 def _points(found, vectors, points, random):
@@ -38,7 +44,7 @@ def identify(asked, given, pool, pivot=None, seed=0):
 
     `{"accuracy": among all languages, "chance": the largest language's share, "pivot", "against": {language: accuracy
     among it and the pivot}}`; the pivot is the first language unless it is given. The third is the same share of each
-    language, a seeded choice. None with one language.
+    language, a seeded choice. None with one language; an accuracy is None where there are too few vectors for it.
     """
     if len(pool.languages) < 2:
         return None
@@ -55,6 +61,9 @@ def identify(asked, given, pool, pivot=None, seed=0):
 
 
 def _accuracy(vectors, labels, seed):
+    counts = np.unique(labels, return_counts=True)[1]
+    if counts.min() < 2 or HOLDOUT * len(labels) < len(counts):
+        return None
     from sklearn.linear_model import LogisticRegression
     from sklearn.model_selection import train_test_split
 

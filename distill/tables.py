@@ -96,7 +96,8 @@ def print_scores(a, b, split, metric, found):
     """A table a task of what `paired.compare_scores` found; scores and differences in per cent."""
     console = new_console()
     for task, rows in found.items():
-        table = new_table(f"{a} (A) against {b} (B), {metric}, {task}, {split}", "language", *SCORE_HEADS)
+        of = task if task.startswith("bitext") else f"{task}, {split}"
+        table = new_table(f"{a} (A) against {b} (B), {metric}, {of}", "language", *SCORE_HEADS)
         for language, row in rows.items():
             if language == "all":
                 table.add_section()

@@ -1,6 +1,6 @@
 """What an encoder is measured on, by name: retrieval, lareqa, bitext. Each gives a score for every question."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -33,6 +33,11 @@ class RetrievalTask:
         """How many texts `measure` encodes."""
         return evaluation_size(self.dataset, [self.split], self.languages, needed_units(self.units, self.recalls))
 
+    @property
+    def tests(self):
+        """How many comparisons of two encoders a metric makes, those of all languages apart."""
+        return len(self.units) * len(self.languages)
+
     def measure(self, encoder, progress=None):
         """An `Evaluation`."""
         return evaluate(encoder, self.dataset, self.split, self.languages, self.units, progress, self.recalls)
@@ -54,11 +59,16 @@ class LareqaTask:
 
     pool: object
     split: str
+    source: str = ""
     name = "lareqa"
 
     @property
     def size(self):
         return len(self.pool.questions) + len(self.pool.sentences)
+
+    @property
+    def tests(self):
+        return len(self.pool.languages)
 
     def measure(self, encoder, progress=None):
         """A `Lareqa`."""
@@ -76,11 +86,16 @@ class BitextTask:
     """Translations of the sentences of a `Bitext`, in both directions."""
 
     bitext: object
+    source: str = ""
     name = "bitext"
 
     @property
     def size(self):
         return self.bitext.size * len(self.bitext.sentences)
+
+    @property
+    def tests(self):
+        return 2 * len(self.bitext.languages)
 
     def measure(self, encoder, progress=None):
         """The ranks that `bitext.retrieve` gives."""
@@ -109,8 +124,7 @@ def load_tasks(asked, settings, split, units=(), metrics=()):
 
 
 def _retrieval(settings, source, split, units, recalls):
-    settings.data.dataset = source
-    dataset, languages = chosen_data(settings)
+    dataset, languages = chosen_data(replace(settings, data=replace(settings.data, dataset=source)))
     if split == ALL:
         dataset.splits[ALL] = tuple(dict.fromkeys(id for known in dataset.questions.values() for id in known))
     if split not in dataset.splits:
@@ -122,12 +136,12 @@ def _retrieval(settings, source, split, units, recalls):
 def _lareqa(settings, source, split, units, recalls):
     data = settings.data
     pool = load_pool(source, data.languages, split, data.document_language, data.split_by, settings.seed)
-    return LareqaTask(pool, split)
+    return LareqaTask(pool, split, source)
 
 
 def _bitext(settings, source, split, units, recalls):
     bitext = load_bitext(source, settings.data.languages, settings.data.document_language)
-    return BitextTask(bitext)
+    return BitextTask(bitext, source)
 
 
 LOADERS = {"retrieval": _retrieval, "lareqa": _lareqa, "bitext": _bitext}

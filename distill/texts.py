@@ -85,3 +85,11 @@ def _tagged(path, default):
                 raise DataError(f"{path}, line {number}: expected a non-empty string under {key!r}, got {value!r}")
         found.append((language, text))
     return found
+
+
+def sampled(texts, most, seed):
+    """At most so many of the texts, drawn by chance, in their order."""
+    if len(texts) <= most:
+        return texts
+    kept = np.random.default_rng(seed).choice(len(texts), most, replace=False)
+    return [texts[place] for place in np.sort(kept)]

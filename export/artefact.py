@@ -25,7 +25,7 @@ def export_artefact(
     form = form or Form()
     form.require()
     if removal:
-        removal.require_dimension(student.dimension, "the encoder")
+        removal.require_own(student)
     with write_aside(folder) as aside:
         card = write_artefact(student, aside, form, Path(folder).resolve().name, notes, removal)
         measured = _measured(student, aside, settings.threads, dataset, languages, progress)

@@ -346,7 +346,7 @@ def language_bias():
 
 
 def translations():
-    """What sentence retrieval leaves under `bitext`."""
+    """What bitext retrieval leaves under `bitext`."""
     rows = {"base": {"de": {"to": 0.611, "from": 0.593}}, "student": {"de": {"to": 0.722, "from": 0.714}}}
     return {"name": "news", "pivot": "en", "sentences": 101, "encoders": rows}
 

@@ -1,7 +1,9 @@
+from contextlib import contextmanager
+
 import numpy as np
 import pytest
 
-from distill.bias import described, measure_bias, steps
+from distill.bias import described, fitted, measure_bias
 from distill.pool import pool_of
 
 LANGUAGES = ("de", "en")
@@ -67,11 +69,47 @@ def test_the_sample_is_the_pools_sentences_or_what_is_given(pool, found):
     assert given["ranks"]["1"]["map"] < 0.7
 
 
-def test_progress_is_told(pool):
-    texts, stages = [], []
-    measure_bias(Weak(), pool, progress=texts.append, analysed=lambda: stages.append(1))
-    assert sum(texts) == len(pool.questions) + len(pool.sentences)
-    assert len(stages) == steps()
+def test_progress_is_told(pool, monkeypatch):
+    told = []
+
+    @contextmanager
+    def task(name, total):
+        told.append([name, total, 0])
+
+        def advance(steps=1):
+            told[-1][2] += steps
+
+        yield advance
+
+    monkeypatch.setattr("distill.bias.task", task)
+    texts = {language: [f"{language} {number}" for number in range(5)] for language in LANGUAGES}
+    measure_bias(Weak(), pool, corpus=("news", texts), name="mine")
+    assert told == [["lareqa: encode for mine", 24 + 10, 24 + 10], ["lareqa: analyse mine", 7, 7]]
+
+
+def test_samples_that_span_less_than_four_directions_are_fitted_as_far_as_they_go():
+    random = np.random.default_rng(0)
+    wide, narrow = random.normal(size=(9, 6)), random.normal(size=(2, 6))
+    assert fitted({"de": wide, "en": wide}).rank == 4
+    assert fitted({"de": wide, "en": narrow}).rank == 2
+    assert fitted({"de": wide, "en": np.zeros((3, 6))}) is None
+
+
+def test_a_pool_of_few_sentences_has_fewer_ranks():
+    found = {
+        language: ([f"{language} {number}" for number in range(2)], ["", ""], [("q0", f"{language} 0?", [0])])
+        for language in LANGUAGES
+    }
+    table = measure_bias(Weak(), pool_of("few", found), "en")
+    assert list(table["lir"]["ranks"]) == ["0", "1", "2"]
+    assert table["language_id"]["accuracy"] is not None
+
+
+def test_a_pool_too_small_to_tell_languages_in():
+    """Two vectors a language: a third of six is less than one of each of three."""
+    found = {name: ([f"de {n}"], [""], [("q0", f"de {n}?", [0])]) for n, name in enumerate(("de", "en", "th"))}
+    table = measure_bias(Weak(), pool_of("few", found), "en")
+    assert table["language_id"]["accuracy"] is None and list(table["lir"]["ranks"]) == ["0", "1"]
 
 
 def test_the_same_figures_twice(pool, found):
@@ -85,6 +123,6 @@ def test_what_metrics_json_says_of_the_pool(pool, found):
         "languages": ["de", "en"],
         "questions": {"de": 6, "en": 6},
         "candidates": {"de": 6, "en": 6},
-        "top": 100,
+        "top": 12,
         "encoders": {"weak": found},
     }

@@ -58,8 +58,8 @@ def test_map_bias_and_removal_have_a_table_each(printed):
         ["two", "multilingual", "20.0", "40.0", "40.0"],
         ["", "monolingual", "60.0", "80.0", "70.0"],
         # Own language: (.7 + .9) / 2; an even share is (30 + 10) / 2 of 40.
-        ["one", "25.0", "20.0", "20.0", "80.0", "50.0", "95.0", "50.0"],
-        ["two", "25.0", "20.0", "20.0", "80.0", "50.0", "95.0", "50.0"],
+        ["one", "30.0", "25.0", "20.0", "20.0", "80.0", "50.0", "95.0", "50.0"],
+        ["two", "40.0", "25.0", "20.0", "20.0", "80.0", "50.0", "95.0", "50.0"],
         ["one", "0", "20.0", "40.0", "30.0"],
         ["one", "1", "21.0", "41.0", "31.0"],
         ["one", "2", "22.0", "42.0", "32.0"],
@@ -72,7 +72,7 @@ def test_map_bias_and_removal_have_a_table_each(printed):
 def test_what_could_not_be_computed_is_empty(printed):
     nothing = {"rand": None, "same": None, "delta": None}
     print_lareqa(section(one=analysed(removed=nothing, language_id=None)))
-    assert ["one", "", "", "", "80.0", "50.0", "", ""] in rows(printed())
+    assert ["one", "30.0", "", "", "", "80.0", "50.0", "", ""] in rows(printed())
 
 
 def test_bitext_has_a_row_a_direction(printed):

@@ -39,6 +39,18 @@ def test_a_table_has_languages_in_its_columns(tmp_path):
     assert load_bitext(path, ["fin"]).sentences == {"en": ["a"], "fin": ["d"]}
 
 
+def test_a_column_of_numbers_is_no_language(tmp_path):
+    path = table(tmp_path, ["id", "de", "en"], ["0", "a", "b"])
+    assert list(load_bitext(path).sentences) == ["de", "en"]
+    assert list(load_bitext(path, ["id"]).sentences) == ["en", "id"]
+
+
+def test_a_language_that_is_there_twice_is_refused(tmp_path):
+    path = table(tmp_path, ["de", "en", "de"], ["a", "b", "c"])
+    with pytest.raises(DataError, match="dev.tsv: the column de is there twice; name each once"):
+        load_bitext(path)
+
+
 def test_a_quotation_mark_is_a_character(tmp_path):
     path = table(tmp_path, ["de", "en"], ['"a', "b"], ["c", 'd"'])
     assert load_bitext(path).sentences == {"de": ['"a', "c"], "en": ["b", 'd"']}

@@ -262,13 +262,36 @@ def test_no_command_at_all_is_not_the_help_squeezed_into_an_error(distill):
             "sample: no such file or folder; expected a folder of {lang}",
         ),
         (["evaluate", "muse", "--metric", "p@0"], "expected p@k, mrr@k, ndcg@k, map or r@nkt"),
-        (["evaluate", "muse", "--metric", "r@2kt"], "no dev question in ar has an answer to look for"),
-        (["evaluate", "muse", "--report", "page.html"], "--report is a page of lareqa and bitext: give --task lareqa"),
+        (["evaluate", "muse", "--metric", "r@2kt"], "no question in ar (split dev) has an answer to look for"),
+        (
+            ["evaluate", "muse", "--report", "page.html"],
+            "--report is of the task lareqa and bitext, which is not asked",
+        ),
+        (
+            ["evaluate", "muse", "--corpus", "a.txt"],
+            "--corpus is of the task lareqa, which is not asked for; leave it out",
+        ),
+        (
+            ["evaluate", "muse", "--task", "bitext", "--split", "test"],
+            "--split is of the task retrieval and lareqa, which",
+        ),
+        (
+            ["evaluate", "muse", "--task", "lareqa", "--metric", "p@1"],
+            "--metric is of the task retrieval, which is not",
+        ),
+        (
+            ["compare", "muse", "muse", "--task", "lareqa", "--unit", "maxp"],
+            "--unit is of the task retrieval, which is not",
+        ),
+        (["compare", "muse", "muse", "--draws", "1000", "--unit", "maxp", "--task", "lareqa,retrieval,lareqa"], "once"),
+        (["evaluate", "muse", "--task", ""], "'' is not one of 'retrieval', 'lareqa', 'bitext'"),
+        (["evaluate", "muse", "--task", "bitext=a,b/c.tsv"], "a,b/c.tsv: no such file or folder"),
+        (["evaluate", "muse", "--task", "bitext=a.tsv,bitext=b.tsv"], "a task can be given once; ask for other data"),
         (["evaluate", "muse", "--task", "sts"], "'sts' is not one of 'retrieval', 'lareqa', 'bitext'"),
         (["evaluate", "muse", "--task", "lareqa"], "sample: no file of any language; expected {lang}.json"),
-        (["evaluate", "muse", "--task", "lareqa", "--metric", "r@2kt"], "it is of the task retrieval alone"),
+        (["compare", "muse", "muse", "--task", "lareqa", "--metric", "r@2kt"], "it is of the task retrieval alone"),
         (["evaluate", "muse", "--task", "bitext=nowhere.tsv"], "nowhere.tsv: no such file or folder"),
-        (["evaluate", "nothing", "--corpus", "nowhere.txt"], "nowhere.txt: cannot be read"),
+        (["evaluate", "nothing", "--task", "lareqa", "--corpus", "nowhere.txt"], "nowhere.txt: cannot be read"),
         (["compare", "muse", "muse", "--draws", "999"], "999 is not in the range 1000<=x<=1000000"),
         (["compare", "muse", "muse", "--split", "final"], "'final' is not one of 'train', 'dev', 'test', 'all'"),
         (["export", "muse"], "Missing option '--output'"),
@@ -914,7 +937,7 @@ def test_evaluate_takes_several_tasks_with_data_of_their_own(distill, tiny_folde
     flags = ["--dataset", sentence_data, "--metric", "p@1,r@2kt", "--unit", "passage", "--json", path]
     left = distill("evaluate", tiny_folder, *tasks, *flags, "--report", tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
-    assert "LAReQA: language bias" in page and "Sentence retrieval" in page and "<svg" in page
+    assert "LAReQA: language bias" in page and "Bitext retrieval" in page and "<svg" in page
     found = json.loads(path.read_text(encoding="utf-8"))
     assert left.code == 0 and list(found) == ["lareqa", "retrieval", "bitext"]
     assert found["lareqa"]["candidates"] == {"de": 36, "en": 36} and "LAReQA, mAP" in left.out
@@ -935,7 +958,7 @@ def test_language_information_removal_takes_a_corpus_of_every_language(
         (lines / f"{language}.txt").write_text("\n".join(f"{language} {n}" for n in range(9)), encoding="utf-8")
     left = distill("evaluate", tiny_folder, *flags, "--corpus", lines / "en.txt", "--json", tmp_path / "a.json")
     found = json.loads((tmp_path / "a.json").read_text(encoding="utf-8"))["lareqa"]["encoders"]
-    assert left.code == 0 and found[str(tiny_folder)]["lir"]["corpus"] == "--corpus"
+    assert left.code == 0 and found[str(tiny_folder)]["lir"]["corpus"] == "de.txt, en.txt"
 
 
 def test_compare_corrects_over_tasks_too(distill, tiny_folder, others, sentence_data, lines, tmp_path):

@@ -37,7 +37,7 @@ def more_languages(metrics):
 
 def test_there_is_a_row_a_run_and_encoder(compared, shown):
     def measured(metrics):
-        metrics["lareqa"], metrics["bundle_bytes"] = shown["lareqa"](), 6_300_000
+        metrics["lareqa"], metrics["bundle_bytes"] = {**shown["lareqa"](), "split": "test"}, 6_300_000
 
     page = compared(same, measured)
     head = ["run", "encoder", "en", "de", "mean of 1", "MB", "ms", "LAReQA, mAP, %"]
@@ -48,6 +48,19 @@ def test_there_is_a_row_a_run_and_encoder(compared, shown):
     assert ["b", "base", "50.8", "11.9", "11.9", "–", "–", "21.3"] in page.rows
     assert ["b", "bundle", "65.4", "55.5", "55.5", "6.3", "0.250", "–"] in page.rows
     assert page.tags.count("svg") == 3
+
+
+@pytest.mark.parametrize("change", [{"split": "dev"}, {"languages": ["en"]}, {"candidates": {"en": 1, "de": 1}}])
+def test_language_bias_is_compared_on_one_split_and_pool_alone(compared, shown, change):
+    def on_test(metrics):
+        metrics["lareqa"] = {**shown["lareqa"](), "split": "test"}
+
+    def other(metrics):
+        metrics["lareqa"] = {**shown["lareqa"](), "split": "test", **change}
+
+    rows = compared(on_test, other).rows
+    assert [row[-1] for row in rows if row[:2] == ["a", "base"]] == ["21.3"] * 3
+    assert [row[-1] for row in rows if row[:2] == ["b", "base"]] == ["–"] * 3
 
 
 def test_means_are_over_the_languages_that_all_have(compared):

@@ -169,7 +169,9 @@ def test_recall_by_tokens_is_of_passages_and_of_questions_with_answers(toy, data
 
 
 def test_recall_by_tokens_needs_answers(toy, dataset):
-    with pytest.raises(InputError, match="toys: no dev question in en has an answer to look for; r@2kt needs answers"):
+    with pytest.raises(
+        InputError, match="toys: no question in en .split dev. has an answer to look for; r@2kt needs answers"
+    ):
         evaluate(toy, dataset, "dev", ["en"], recalls=("r@2kt",))
 
 

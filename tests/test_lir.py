@@ -2,6 +2,7 @@
 
 import math
 import zipfile
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -130,9 +131,39 @@ def test_removing_twice_is_removing_once(removal):
     np.testing.assert_allclose(removal.remove(once, "th"), once, atol=1e-6)
 
 
-def test_rank_0_gives_the_vectors_as_they_were(removal):
-    vectors = (3 * unit_rows(4, 6, 5)).astype(np.float32)
-    assert np.array_equal(removal.remove(vectors, "de", 0), vectors)
+def test_rank_0_removes_nothing(removal):
+    vectors = unit_rows(4, 6, 5)
+    np.testing.assert_allclose(removal.remove(3 * vectors, "de", 0), vectors, atol=1e-6)
+
+
+def test_a_row_within_the_directions_becomes_zeros_not_rounding(removal):
+    """Rounding scaled to unit length would be a direction like any other."""
+    inside = unit_rows(5, 3, 1) @ removal.components["de"]
+    assert np.array_equal(removal.remove(inside.astype(np.float32), "de"), np.zeros((5, 6)))
+
+
+class Own:
+    name, dimension = "own", 6
+
+    def __init__(self, vector):
+        self.vector = vector
+
+    def encode(self, texts, role="question", progress=None):
+        return np.array([self.vector] * len(texts), dtype=np.float32)
+
+
+def test_components_are_of_one_encoder(removal, tmp_path):
+    own, other = np.eye(6)[0], np.eye(6)[1]
+    removal.require_own(Own(own))  # nothing is known
+    replace(removal, probe=own.astype(np.float32)).save(tmp_path / "lir.npz")
+    known = LanguageRemoval.load(tmp_path / "lir.npz")
+    known.require_own(Own(own))
+    with pytest.raises(InputError, match="of another encoder, 'toy': a sentence's vectors have a cosine of 0.00"):
+        known.require_own(Own(other))
+    with pytest.raises(InputError, match="own: 4 dimensions, the components have 6"):
+        short = Own(own)
+        short.dimension = 4
+        known.require_own(short)
 
 
 def test_of_unit_vectors_equation_1_is_ours_before_scaling(removal):
@@ -264,6 +295,7 @@ def values(**changed):
         "languages": np.array(["de"]),
         "sentences": np.array([4]),
         "encoder": np.array("toy"),
+        "probe": np.zeros(0, np.float32),
     }
     return {key: value for key, value in {**found, **changed}.items() if value is not None}
 

@@ -220,8 +220,8 @@ BOXES = """[...document.querySelectorAll("svg")].map(svg => [svg, ...svg.querySe
 
 def test_every_figure_is_drawn(tab):
     drawn = tab().run(BOXES)
-    # Bars of two splits and three units, training, time, the front; four maps and a plane.
-    assert drawn == [True] * (2 * 3 + 3 + 4 + 1)
+    # Bars of two splits and three units, training, time, the front; of language bias four charts, four maps, a plane.
+    assert drawn == [True] * (2 * 3 + 3 + 4 + 4 + 1)
 
 
 OTHERS_POINT = """(() => { const [one, two] = document.querySelectorAll("svg.scatter > g > g");

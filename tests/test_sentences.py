@@ -89,6 +89,25 @@ def test_a_seeded_split_is_the_one_that_training_uses(tmp_path, split, split_by)
     assert set(pool.ids) == set(trained.splits[split])
 
 
+@pytest.mark.parametrize("split_by", ["question", "document"])
+def test_a_seeded_split_is_of_all_languages_questions(tmp_path, split_by):
+    """German lacks some questions: the others must not fall into another split for it."""
+    for language, step in (("en", 1), ("de", 2)):
+        ids = [[f"q{number}-{k}" for k in range(0, 4, step)] for number in range(10)]
+        write(tmp_path, language, *([paragraph([(id, "It", 0) for id in of])] for of in ids))
+    trained = load_dataset(tmp_path, split_by=split_by, seed=1)
+    for split in ("train", "dev", "test"):
+        expected = {question.id for question in trained.select("de", split)}
+        assert set(load_pool(tmp_path, ["de"], split, split_by=split_by, seed=1).ids) == expected
+
+
+def test_an_offset_that_is_off_is_mended_by_the_nearest_occurrence(tmp_path):
+    """The second "e" that stands alone is nearer to character 21 than the first."""
+    context, breaks = "An e here. More text. An e there.", [[0, 10], [11, 21], [22, 33]]
+    write(tmp_path, "en", [paragraph([("x", "An e", 20), ("y", "An e", 2)], context, breaks)])
+    np.testing.assert_array_equal(load_pool(tmp_path, split="all").targets, [[2], [0]])
+
+
 def test_languages_restrict_the_pool(tmp_path):
     for language in ("de", "en", "th"):
         write(tmp_path, language, [paragraph()])
@@ -103,11 +122,11 @@ def test_a_language_without_a_file_is_named(tmp_path):
 
 def test_has_sentences(tmp_path):
     write(tmp_path, "en", [paragraph()])
-    assert has_sentences(tmp_path)
+    assert has_sentences(tmp_path, ["en"])
     write(tmp_path, "de", [{"context": "a", "qas": []}])
-    assert not has_sentences(tmp_path)
-    (tmp_path / "empty").mkdir()
-    assert not has_sentences(tmp_path / "empty")
+    assert has_sentences(tmp_path, ["en"])
+    assert not has_sentences(tmp_path, ["de", "en"])
+    assert not has_sentences(tmp_path, ["en", "th"])
 
 
 def without_breaks():
@@ -118,7 +137,7 @@ def without_breaks():
 
 BAD = {
     "no boundaries": (without_breaks(), "en.json, article 0, paragraph 0: no 'sentence_breaks'; LAReQA needs"),
-    "no list": (paragraph(breaks="0-9"), r"expected \[\[start, end\], …\] under 'sentence_breaks', got None"),
+    "no list": (paragraph(breaks="0-9"), r"expected \[\[start, end\], …\] under 'sentence_breaks', got '0-9'"),
     "no sentence": (paragraph(breaks=[]), r"expected \[\[start, end\], …\]"),
     "no pair": (paragraph(breaks=[[0, 9, 10]]), r"got \[0, 9, 10\]"),
     "no number": (paragraph(breaks=[[0, "9"]]), r"got \[0, '9'\]"),
@@ -126,6 +145,7 @@ BAD = {
     "overlap": (paragraph(breaks=[[0, 9], [8, 37]]), r"the sentence \[8, 37\] is empty, before the end"),
     "empty": (paragraph(breaks=[[0, 0]]), r"the sentence \[0, 0\] is empty"),
     "blank": (paragraph(breaks=[[0, 9], [9, 10]]), r"the sentence \[9, 10\] is blank"),
+    "elsewhere": (paragraph([("x", "Whom", 14)]), "question x: its answer 'Whom' is nowhere in its paragraph"),
     "outside": (paragraph([("x", "late", 35)]), r"question x: its answer span \[35, 39\] lies outside its paragraph"),
     "before": (paragraph([("x", "It", -1)]), r"question x: its answer span \[-1, 1\] lies outside"),
     "between": (paragraph([("x", " ", 9)]), "question x: its answer at character 9 lies in none of the"),

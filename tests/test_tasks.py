@@ -25,6 +25,19 @@ def test_tasks_take_the_settings_data_or_their_own(settings, sentence_data, tmp_
     assert bitext.bitext.name == f"{tmp_path.name}/a"
 
 
+@pytest.mark.parametrize("names", [("retrieval", "lareqa"), ("lareqa", "retrieval")])
+def test_a_tasks_own_data_is_no_other_tasks(settings, names):
+    asked = [(name, "sample" if name == "retrieval" else None) for name in names]
+    found = {task.name: task for task in load_tasks(asked, settings, "dev")}
+    assert found["retrieval"].dataset.name == "sample" and found["lareqa"].pool.name == "answers"
+
+
+def test_the_number_of_tests_is_known_before_anything_is_encoded(settings, tmp_path):
+    (tmp_path / "a.tsv").write_text("de\ten\tth\neins\tone\t1\n")
+    asked = [("retrieval", None), ("lareqa", None), ("bitext", str(tmp_path / "a.tsv"))]
+    assert [task.tests for task in load_tasks(asked, settings, "dev", ("maxp", "passage"))] == [4, 2, 4]
+
+
 def test_a_split_that_is_not_there_is_refused(settings):
     for name in ("retrieval", "lareqa"):
         with pytest.raises(InputError, match="has no split test; it has train, dev, (and )?all"):

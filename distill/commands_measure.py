@@ -1,12 +1,20 @@
 """The commands that say how good an encoder is: `evaluate` and `compare`."""
 
+import re
+from pathlib import Path
+
 import click
+from click.core import ParameterSource
 
 from .config import METRIC_FORM, METRICS, SPLITS, TASKS, UNITS
 from .errors import InputError
 from .options import corpus_option, json_option, settings_from, settings_options, split_names, writable
 
 ALL = "all"
+# A comma before the name of a task; any other is of a path.
+ANOTHER = re.compile(rf",(?=\s*(?:{'|'.join(TASKS)})\s*(?:[=,]|$))")
+# What only some tasks take.
+NEEDS = {"units": ("retrieval",), "metrics": ("retrieval",), "corpus": ("lareqa",), "split": ("retrieval", "lareqa")}
 units_option = click.option(
     "--unit",
     "units",
@@ -21,9 +29,12 @@ split_option = click.option(
 
 def _tasks(context, parameter, values):
     """`[(name, data or None)]` of `NAME[=DATA]`, comma-separated or repeated."""
-    asked = [part.partition("=") for part in split_names(",".join(values or TASKS[:1]))]
+    asked = [part.strip().partition("=") for value in values or TASKS[:1] for part in ANOTHER.split(value)]
     for name, _, _ in asked:
         click.Choice(TASKS).convert(name, parameter, context)
+    names = [name for name, _, _ in asked]
+    if len(set(names)) < len(names):
+        raise click.BadParameter(f"{', '.join(names)}: a task can be given once; ask for other data in another command")
     return [(name, source or None) for name, _, source in asked]
 
 
@@ -55,6 +66,16 @@ task_option = click.option(
 )
 
 
+def _require_use(tasks, needs=NEEDS):
+    """Raise `InputError` for an option that is given and that none of the tasks takes."""
+    context = click.get_current_context()
+    for name, takers in needs.items():
+        given = context.get_parameter_source(name) is ParameterSource.COMMANDLINE
+        if given and not set(takers) & dict(tasks).keys():
+            flag = next(option.opts[0] for option in context.command.params if option.name == name)
+            raise InputError(f"{flag} is of the task {' and '.join(takers)}, which is not asked for; leave it out")
+
+
 @click.command()
 @click.argument("models", nargs=-1, required=True)
 @task_option
@@ -68,9 +89,10 @@ task_option = click.option(
 def evaluate(models, tasks, split, units, metrics, corpus, json_path, report, **values):
     """How good MODELS are, by language, on one or more tasks.
 
-    retrieval: documents, passages and documents as their best passage. r@2kt, r@5kt: an answer within the first 2,000
-    or 5,000 words of the passages. lareqa: sentences of all languages in one pool (XQuAD-R, MLQA-R), with what tells of
-    language bias, and with language information removed. bitext: translations in a folder of {lang}.txt or a .tsv.
+    retrieval: documents, passages and documents as their best passage, by --metric. r@2kt, r@5kt: an answer within the
+    first 2,000 or 5,000 words of the passages. lareqa: sentences of all languages in one pool (XQuAD-R, MLQA-R), with
+    what tells of language bias, and with language information removed. bitext: translations in a folder of {lang}.txt
+    or a .tsv.
     """
     from .bias_tables import print_measures
     from .files import write_json
@@ -78,11 +100,11 @@ def evaluate(models, tasks, split, units, metrics, corpus, json_path, report, **
     from .tasks import load_tasks
     from .texts import read_corpus
 
-    if report and not {"lareqa", "bitext"} & dict(tasks).keys():
-        raise InputError("--report is a page of lareqa and bitext: give --task lareqa, --task bitext or both")
+    _require_use(tasks, {**NEEDS, "report": ("lareqa", "bitext")})
     settings, samples = settings_from(values), read_corpus(corpus)
     loaded = load_tasks(tasks, settings, split, units, metrics)
-    found = measure_all(models, loaded, settings, metrics, samples)
+    named = (", ".join(Path(path).name for path in corpus), samples) if samples else None
+    found = measure_all(models, loaded, settings, metrics, named)
     print_measures(found)
     if json_path:
         write_json(json_path, found)
@@ -118,11 +140,14 @@ def compare(a, b, tasks, split, units, metrics, draws, any_dimension, json_path,
     from .files import write_json
     from .loading import load_encoder
     from .measures import compare_all, require_one_dimension
+    from .paired import require_draws
     from .tables import print_scores
     from .tasks import load_tasks
 
+    _require_use(tasks, {key: NEEDS[key] for key in ("units", "split")})
     settings = settings_from(values)
     loaded = load_tasks(tasks, settings, split, units, metrics)
+    require_draws(draws, sum(task.tests for task in loaded))
     encoders = {name: load_encoder(name) for name in (a, b)}
     if not any_dimension:
         require_one_dimension(encoders)

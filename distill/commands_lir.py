@@ -1,5 +1,6 @@
 """`distill lir`: the commands of language information removal."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -32,10 +33,10 @@ def fit(model, corpus, rank, sentences, output, **values):
     the paper takes 10,000 sentences of Wikipedia. Without --output the file is written into MODEL's own folder.
     """
     from .files import require_writable
-    from .lir import LanguageRemoval
+    from .lir import PROBE, LanguageRemoval
     from .loading import load_encoder
     from .progress import say, task
-    from .texts import read_corpus
+    from .texts import read_corpus, sampled
 
     settings = settings_from(values)
     path = output or beside(model)
@@ -44,8 +45,9 @@ def fit(model, corpus, rank, sentences, output, **values):
     require_enough(texts, rank)
     encoder = load_encoder(model)
     with task("encode the sample text", sum(map(len, texts.values()))) as advance:
-        samples = {language: encoder.encode(lines, "question", advance) for language, lines in texts.items()}
-    removal = LanguageRemoval.fit(samples, rank, encoder.name)
+        samples = {language: encoder.encode(lines, "document", advance) for language, lines in texts.items()}
+    probe = encoder.encode([PROBE], "document")[0]
+    removal = replace(LanguageRemoval.fit(samples, rank, encoder.name), probe=probe)
     removal.save(path)
     counts = ", ".join(f"{language} {count}" for language, count in removal.sentences.items())
     say(f"{path}: {removal.rank} directions of {removal.dimension} numbers a language, from texts: {counts}")
@@ -94,7 +96,7 @@ def fold(model, removal, rank, output):
     found = LanguageRemoval.load(removal or beside(model, "--removal"))
     matrix = found.shared(rank)
     encoder = load_keras_encoder(model)
-    found.require_dimension(encoder.dimension, model)
+    found.require_own(encoder)
     from .students.project import folded
 
     KerasEncoder(folded(encoder.model, matrix), encoder.tokenizer, encoder.name).save(output)
@@ -104,24 +106,14 @@ def fold(model, removal, rank, output):
 
 def beside(model, flag="--output"):
     """`lir.npz` in the folder of a saved encoder or of a run's student. Raises `InputError` where MODEL is neither."""
-    from .loading import RUN_FILE, find_keras, is_artefact
+    from .loading import NAMES, find_keras, is_artefact
     from .teachers.hub import is_hub
 
     folder = Path(model)
-    ours = not is_hub(model) and not is_artefact(folder) and (folder.is_dir() or (folder / RUN_FILE).is_file())
-    if not ours:
+    named = model in NAMES or is_hub(model) or is_artefact(folder)
+    if named:
         raise InputError(f"{model}: no folder of a saved encoder that {FILE} could lie in; give {flag}")
     return find_keras(model) / FILE
-
-
-def sampled(texts, most, seed):
-    """At most so many of the texts, drawn by chance, in their order."""
-    if len(texts) <= most:
-        return texts
-    import numpy as np
-
-    kept = np.random.default_rng(seed).choice(len(texts), most, replace=False)
-    return [texts[place] for place in np.sort(kept)]
 
 
 def require_enough(texts, rank):
