@@ -1,3 +1,5 @@
+import re
+
 import pytest
 
 from distill.cli import main
@@ -71,4 +73,4 @@ def test_figures_of_another_form_are_no_traceback(report, run_folder, shown):
         metrics["lareqa"]["encoders"]["base"]["map"] = "much"
 
     code, said = report(run_folder("a", strange))
-    assert (code, said.count("\n")) == (2, 1) and "figures of another form" in said and "ValueError" in said
+    assert (code, said.count("\n")) == (2, 1) and re.search("figures of another form .*(Type|Value)Error", said)
