@@ -45,7 +45,7 @@ def load_bitext(source, languages=(), pivot="en"):
     path = Path(source)
     if not path.exists():
         raise DataError(f"{path}: no such file or folder; expected a folder of {{lang}}.txt or a .tsv")
-    columns = _from_files(path) if path.is_dir() else _from_table(path, (pivot, *languages))
+    columns = columns_of(path, (pivot, *languages))
     chosen = sorted({pivot, *languages}) if languages else sorted(columns)
     missing = [language for language in (pivot, *chosen) if language not in columns]
     if missing or len(chosen) < 2:
@@ -54,6 +54,11 @@ def load_bitext(source, languages=(), pivot="en"):
             f"found {', '.join(sorted(columns)) or 'none'}. Use --languages and --document-language"
         )
     return Bitext(_name(path.resolve()), pivot, _aligned(path, {language: columns[language] for language in chosen}))
+
+
+def columns_of(path, named=()):
+    """`{language: [line]}` of a folder of `{lang}.txt`, or of a .tsv: the columns `named` or headed by a code."""
+    return _from_files(path) if path.is_dir() else _from_table(path, named)
 
 
 def _name(path):

@@ -13,6 +13,7 @@ from .errors import ConfigError
 from .files import read_text, write_text
 
 OBJECTIVES = ("qq", "dd", "dq")
+MORE_OBJECTIVES = ("list", "softmax")
 SPLITS = ("train", "dev", "test")
 UNITS = ("document", "passage", "maxp")
 TASKS = ("retrieval", "lareqa", "bitext")
@@ -26,7 +27,7 @@ TABLES = ("uint8", "int8-row", "int4", "pq4", "pq8", "float32")
 CODEBOOKS = ("pq4", "pq8")
 NOUNS = {str: "a text", int: "a whole number", float: "a number", bool: "true or false", tuple: "a list of names"}
 SHAPE_NAMES = ("full", "small", "static", "tiny")
-PARTS = {"objectives": OBJECTIVES, "units": ("document", "passage"), "shapes": SHAPE_NAMES}
+PARTS = {"objectives": OBJECTIVES + MORE_OBJECTIVES, "units": ("document", "passage"), "shapes": SHAPE_NAMES}
 
 
 def _setting(default, flag, help, options=None, low=None, high=float("inf")):
@@ -67,10 +68,14 @@ class TeacherSettings:
 class StudentSettings:
     """Stage 2, Equation 2 of CL-ReLKT."""
 
-    objectives: tuple = _setting(OBJECTIVES, "--objectives", "of Equation 2, comma-separated: qq, dd, dq")
+    objectives: tuple = _setting(OBJECTIVES, "--objectives", "of Equation 2: qq, dd, dq; and beside it: list, softmax")
     beta: float = _setting(1.0, "--beta", "weight of question-question", low=0.0)
     lambda_: float = _setting(1.0, "--lambda", "weight of document-document", low=0.0)
     omega: float = _setting(1.0, "--omega", "weight of document-question", low=0.0)
+    list_weight: float = _setting(1.0, "--list-weight", "weight of list, the teacher's ranking", low=0.0)
+    list_temperature: float = _setting(0.05, "--list-temperature", "of both rankings' softmax", low=1e-4, high=10.0)
+    softmax_weight: float = _setting(0.1, "--softmax-weight", "weight of softmax, the batch's own documents", low=0.0)
+    softmax_temperature: float = _setting(0.05, "--softmax-temperature", "of that softmax", low=1e-4, high=10.0)
     gamma: float = _setting(100.0, "--gamma", "scale of the whole loss", low=0.0)
     distance: str = _setting("squared_l2", "--distance", "between vectors", ("squared_l2", "cosine"))
     learning_rate: float = _setting(

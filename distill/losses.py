@@ -62,11 +62,35 @@ def contrastive_loss(anchor, positive, negatives, temperature=0.05, weights=None
     return ops.logsumexp(ops.concatenate([near, far], axis=1), axis=1) - near[:, 0]
 
 
-def transfer_loss(objectives, beta=1.0, lambda_=1.0, omega=1.0, gamma=100.0):
-    """gamma * (beta mean(qq) + lambda mean(dd) + omega mean(dq)), a scalar. CL-ReLKT, Equation 2.
+def listwise_loss(scores, teacher_scores, temperature=0.02):
+    """The student's cross entropy to the teacher over the same documents, one value a query: `(b,)`.
+
+    -sum_j p_j log q_j with p and q the softmax of `teacher_scores` and `scores`, `(b, n)`, divided by `temperature`;
+    less the entropy of p, so that it is 0 where they agree. ListNet's top-one loss (Cao et al., 2007, section 4.3)
+    with a teacher's probabilities for the truth, as Hinton et al. (2015) distil them.
+    """
+    teacher = ops.log_softmax(teacher_scores / temperature, axis=-1)
+    student = ops.log_softmax(scores / temperature, axis=-1)
+    return ops.sum(ops.exp(teacher) * (teacher - student), axis=-1)
+
+
+def in_batch_loss(scores, same, temperature=0.05):
+    """-log softmax of each query's own document among the batch's, one value a query: `(b,)`.
+
+    `scores` `(b, b)`: query i against the document of query j; `same`, bool `(b, b)`, is true where document j answers
+    query i too: no negative, whatever its column (Sentri, Sorokin et al., 2022, section 3.2). Henderson et al. (2017).
+    """
+    scores, own = scores / temperature, ops.eye(ops.shape(scores)[0], dtype="bool")
+    scores = ops.where(ops.logical_and(same, ops.logical_not(own)), -1e9, scores)
+    return ops.logsumexp(scores, axis=-1) - ops.diagonal(scores)
+
+
+def transfer_loss(objectives, beta=1.0, lambda_=1.0, omega=1.0, gamma=100.0, listwise=1.0, softmax=1.0):
+    """gamma * (beta mean(qq) + lambda mean(dd) + omega mean(dq) + …), a scalar. CL-ReLKT, Equation 2.
 
     `objectives` maps each chosen objective to its distances, one value a sample, `(b,)`:
-    "qq" T(q_en) and S(q_ne), "dd" T(d) and S(d), "dq" T(d) and S(q_ne). An absent one counts 0.
+    "qq" T(q_en) and S(q_ne), "dd" T(d) and S(d), "dq" T(d) and S(q_ne). An absent one counts 0. Beside Equation 2's
+    three: "list", `listwise_loss` over the documents, and "softmax", `in_batch_loss`, with weights of their own.
     """
-    weights = {"qq": beta, "dd": lambda_, "dq": omega}
+    weights = {"qq": beta, "dd": lambda_, "dq": omega, "list": listwise, "softmax": softmax}
     return gamma * sum(weights[name] * ops.mean(value) for name, value in objectives.items())

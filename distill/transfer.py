@@ -10,7 +10,9 @@ from .batching import pack
 from .config import numbers_of
 from .encoder import KerasEncoder, unit_rows
 from .errors import EncoderError
-from .losses import DISTANCES, nested, transfer_loss
+from .losses import DISTANCES, in_batch_loss, listwise_loss, nested, transfer_loss
+from .parallel import drawn as draws
+from .parallel import groups_of, shares
 from .students.rows import UsedRows
 from .tracking import DevScore
 from .training import Trainer, fit, shuffled
@@ -84,16 +86,33 @@ class Targets:
 
 @dataclass(frozen=True)
 class Lines:
-    """Texts with the vectors that the student shall give them, `(n, space)`: those of an encoder that it replaces."""
+    """Texts `(n,)` with the vectors that the student shall give them.
+
+    Those of an encoder that it replaces, or the teacher's of their translations: `vectors` `(m, space)`, of which each
+    text has that of its `row`, by default its own. With `groups`, int `(n,)`, texts are drawn by the groups' `chances`.
+    """
 
     texts: list
     vectors: np.ndarray
+    rows: np.ndarray | None = None
+    groups: np.ndarray | None = None
+    chances: np.ndarray | None = None
 
 
 def labelled(corpus, encoder, progress=None):
     """`Lines` of a corpus `{language: [text]}`, with an encoder's vectors."""
     texts = [text for language in corpus for text in corpus[language]]
     return Lines(texts, encoder.encode(texts, "question", progress))
+
+
+def translations(sources, teacher, temperature, progress=None):
+    """`Lines` of parallel text, `[parallel.Parallel]`, with the teacher's vectors of their pivots, each once."""
+    pivots = [pivot for source in sources for pivot in source.pivots]
+    place = {pivot: row for row, pivot in enumerate(dict.fromkeys(pivots))}
+    vectors = teacher.encode(list(place), "question", progress)
+    groups, _ = groups_of(sources)
+    texts = [text for source in sources for text in source.texts]
+    return Lines(texts, vectors, np.array([place[pivot] for pivot in pivots]), groups, shares(sources, temperature))
 
 
 def line_targets(lines, start):
@@ -133,6 +152,8 @@ class TransferStage:
         asked = [q for language in languages for q in dataset.select(language, "train") if q.id in targets.row]
         self.label = np.array([targets.row[question.id] for question in asked])
         self.answers = answers(dataset, np.array([question.passage for question in asked]), settings.units)
+        # What is ranked are the documents of the first unit.
+        self.ranked = len(dataset.texts(settings.units[0]))
         dev = DevScore(start.tokenizer, dataset, languages, settings.dev_unit)
         questions = start.tokenizer.encode([question.text for question in asked])
         documents = start.tokenizer.encode(targets.texts)
@@ -141,11 +162,13 @@ class TransferStage:
         self.questions, self.documents = self.used.ids(questions), self.used.ids(documents)
         self.lines = self.used.ids(more)
         self.line_targets = line_targets(lines, start) if lines else None
+        self.line_rows = lines.rows if lines and lines.rows is not None else np.arange(len(more))
+        self.groups, self.chances = (lines.groups, lines.chances) if lines else (None, None)
         self.lengths = np.array([len(ids) for ids in documents])
         self.dev = partial(dev.score, self.used)
         self.trainer = Trainer(
             self.used.small,
-            partial(batch_loss, settings=settings),
+            partial(batch_loss, settings=settings, documents=self.document_labels[: self.ranked]),
             settings.learning_rate,
             settings.train_table,
             precision,
@@ -157,8 +180,14 @@ class TransferStage:
         return [partial(self.batch, *pair) for pair in zip(order, drawn, strict=True)]
 
     def drawn(self, steps, epoch):
-        """Rows of the lines for each step: another part of them each epoch, each line equally often in the end."""
+        """Rows of the lines for each step: another part of them each epoch, each line equally often in the end.
+
+        Of a group where they are in groups.
+        """
         many = min(self.settings.lines_a_step, len(self.lines))
+        if self.groups is not None:
+            first = (epoch - 1) * steps * many
+            return draws(self.groups, self.chances, steps * many, first, self.seed).reshape(steps, many)
         places = (epoch - 1) * steps * many + np.arange(steps * many)
         order = np.random.default_rng(self.seed).permutation(len(self.lines))
         return order[places % max(1, len(order))].reshape(steps, many)
@@ -170,10 +199,15 @@ class TransferStage:
         """
         texts = [self.questions[row] for row in rows] + [self.lines[line] for line in lines]
         labels = self.question_labels[self.label[rows]]
+        if len(lines):
+            labels = np.concatenate([labels, self.line_targets[self.line_rows[lines]]])
         x = {
-            "teacher_question": np.concatenate([labels, self.line_targets[lines]]) if len(lines) else labels,
+            "teacher_question": labels,
             "teacher_answers": self.document_labels[self.answers[rows]],  # (b, units, d)
         }
+        if "softmax" in self.settings.objectives:
+            own = self.answers[rows, 0]
+            x["same"] = own[:, None] == own[None]
         if "dd" in self.settings.objectives:
             documents, encoded = self.within_budget(self.answers[rows].ravel())
             texts += [self.documents[document] for document in documents]
@@ -192,8 +226,11 @@ class TransferStage:
         return distinct, matches.argmax(axis=1)[matches.any(axis=1)]
 
 
-def batch_loss(vectors, x, settings):
-    """Equation 2 over a batch; an objective that was not chosen is not computed."""
+def batch_loss(vectors, x, settings, documents=None):
+    """Equation 2 over a batch and what is asked for beside it; an objective that was not chosen is not computed.
+
+    `documents` `(n, d)`: the teacher's vectors of what "list" ranks.
+    """
     distance, found = nested(DISTANCES[settings.distance], numbers_of(settings.nested, "student.nested")), {}
     questions = vectors[: ops.shape(x["teacher_answers"])[0]]
     if "qq" in settings.objectives:
@@ -202,4 +239,13 @@ def batch_loss(vectors, x, settings):
         found["dd"] = distance(x["teacher_document"], ops.take(vectors, x["document"], axis=0))
     if "dq" in settings.objectives:
         found["dq"] = distance(x["teacher_answers"], questions[:, None])  # (b, units)
-    return transfer_loss(found, settings.beta, settings.lambda_, settings.omega, settings.gamma)
+    if "list" in settings.objectives:
+        asked = vectors[: ops.shape(x["teacher_question"])[0]]
+        fixed = ops.transpose(ops.convert_to_tensor(documents))
+        pairs = ops.matmul(asked, fixed), ops.matmul(x["teacher_question"], fixed)
+        found["list"] = listwise_loss(*pairs, settings.list_temperature)
+    if "softmax" in settings.objectives:
+        scores = ops.matmul(questions, ops.transpose(x["teacher_answers"][:, 0]))
+        found["softmax"] = in_batch_loss(scores, x["same"], settings.softmax_temperature)
+    weights = settings.beta, settings.lambda_, settings.omega, settings.gamma
+    return transfer_loss(found, *weights, settings.list_weight, settings.softmax_weight)

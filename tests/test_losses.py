@@ -7,6 +7,8 @@ from distill.losses import (
     DISTANCES,
     contrastive_loss,
     cosine_distance,
+    in_batch_loss,
+    listwise_loss,
     nested,
     squared_l2,
     transfer_loss,
@@ -180,3 +182,44 @@ def test_nested_is_the_mean_over_prefixes_at_unit_length_and_the_whole(distance)
 def test_nested_of_the_same_vectors_is_zero_even_where_a_prefix_is_zero():
     a = np.array([[0.0, 0.0, 1.0]], dtype=np.float32)
     assert numbers(nested(squared_l2, (2,))(a, a)).tolist() == [0]
+
+
+def softmax_of(scores):
+    powers = np.exp(scores - scores.max(axis=1, keepdims=True))
+    return powers / powers.sum(axis=1, keepdims=True)
+
+
+def test_listwise_is_the_divergence_from_the_teachers_ranking():
+    random = np.random.default_rng(0)
+    student, teacher = random.uniform(-1, 1, size=(2, 4, 7))
+    p, q = softmax_of(teacher / 0.3), softmax_of(student / 0.3)
+    expected = (p * np.log(p / q)).sum(axis=1)
+    found = ops.convert_to_numpy(listwise_loss(ops.array(student), ops.array(teacher), 0.3))
+    np.testing.assert_allclose(found, expected, rtol=1e-4)
+
+
+def test_listwise_is_nothing_where_both_rank_alike():
+    scores = np.random.default_rng(0).uniform(-1, 1, size=(3, 5)).astype(np.float32)
+    moved = scores + np.array([[0.5], [0.0], [-2.0]], np.float32)  # a softmax does not see it
+    found = ops.convert_to_numpy(listwise_loss(ops.array(moved), ops.array(scores), 0.05))
+    np.testing.assert_allclose(found, 0, atol=1e-4)
+
+
+def test_in_batch_softmax_by_hand():
+    """Three queries; the first two have the same document, so that neither is a negative of the other."""
+    scores = np.array([[0.9, 0.8, 0.1], [0.7, 0.6, 0.2], [0.3, 0.4, 0.5]], dtype=np.float32)
+    same = np.array([[1, 1, 0], [1, 1, 0], [0, 0, 1]], dtype=bool)
+    e = lambda x: np.exp(x / 0.5)  # noqa: E731
+    expected = [
+        -np.log(e(0.9) / (e(0.9) + e(0.1))),
+        -np.log(e(0.6) / (e(0.6) + e(0.2))),
+        -np.log(e(0.5) / (e(0.3) + e(0.4) + e(0.5))),
+    ]
+    found = in_batch_loss(ops.array(scores), ops.array(same), 0.5)
+    np.testing.assert_allclose(ops.convert_to_numpy(found), expected, rtol=1e-5)
+
+
+def test_the_transfer_loss_weighs_what_stands_beside_equation_2():
+    objectives = {"qq": ops.array([1.0, 3.0]), "list": ops.array([5.0]), "softmax": ops.array([7.0, 9.0])}
+    found = transfer_loss(objectives, beta=0.5, gamma=10.0, listwise=0.2, softmax=0.1)
+    assert float(found) == pytest.approx(10 * (0.5 * 2 + 0.2 * 5 + 0.1 * 8))

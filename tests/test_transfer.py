@@ -6,18 +6,31 @@ from types import SimpleNamespace
 import keras
 import numpy as np
 import pytest
+from scipy.special import log_softmax
 
 from distill.config import StudentSettings
 from distill.encoder import KerasEncoder
 from distill.errors import EncoderError
 from distill.export.codecs import decoded, encoded
 from distill.export.form import Precision
+from distill.parallel import Parallel
 from distill.runlog import RunLog
 from distill.students.ngram import NGramEncoder
 from distill.students.project import projected
 from distill.students.rows import UsedRows, with_table
 from distill.tracking import DevScore
-from distill.transfer import Lines, Targets, TransferStage, answers, axes_of, batch_loss, labelled, on_axes, transfer
+from distill.transfer import (
+    Lines,
+    Targets,
+    TransferStage,
+    answers,
+    axes_of,
+    batch_loss,
+    labelled,
+    on_axes,
+    transfer,
+    translations,
+)
 
 DIMENSION = 32
 SETTINGS = StudentSettings(learning_rate=1e-3, epochs=3, batch_size=16, document_tokens=1200)
@@ -495,3 +508,60 @@ def test_a_projected_student_learns_towards_the_whole_teacher_and_keeps_its_axes
     labels = on_axes(Words().encode(few.passage_texts), axes)
     before, after = (np.sum(one.encode(few.passage_texts) * labels, axis=1).mean() for one in (smaller, student))
     assert after > before
+
+
+# Translations, and what stands beside Equation 2
+
+
+SOURCES = [
+    Parallel("a", 3.0, ("eins", "zwei", "one"), ("de", "de", "en"), ("one", "two", "one")),
+    Parallel("b", 1.0, ("drei",), ("de",), ("three",)),
+]
+
+
+def test_translations_have_the_teachers_vectors_of_their_pivots_each_once():
+    asked = []
+
+    class Recording(Words):
+        def encode(self, texts, role="question", progress=None):
+            asked.extend(texts)
+            return super().encode(texts, role, progress)
+
+    found = translations(SOURCES, Recording(), 1.0)
+    assert asked == ["one", "two", "three"]
+    assert (found.texts, found.rows.tolist()) == (["eins", "zwei", "one", "drei"], [0, 1, 0, 2])
+    np.testing.assert_allclose(found.chances, [0.75 * 2 / 3, 0.75 / 3, 0.25])
+    assert found.groups.tolist() == [0, 0, 1, 2]
+
+
+def test_a_step_has_translations_with_their_own_labels(start, few):
+    lines = translations(SOURCES, Words(), 1.0)
+    settings = replace(SETTINGS, lines_a_step=2)
+    stage = TransferStage(start, Targets(Words(), few, "en", settings.units), few, LANGUAGES, settings, 0, lines=lines)
+    batch = stage.batch(np.arange(2), np.array([2, 1]))
+    np.testing.assert_array_equal(batch["teacher_question"][2:], Words().encode(["one", "two"]))
+    rows = np.concatenate([stage.drawn(500, epoch).ravel() for epoch in (1, 2)])
+    assert np.mean(rows == 3) == pytest.approx(0.25, abs=0.03)
+
+
+@pytest.mark.parametrize("units", [("passage",), ("document", "passage")], ids="+".join)
+def test_list_and_softmax_by_hand(start, sample, units):
+    """Over the documents of the first unit; a document that answers two questions of the batch is no negative."""
+    settings = replace(
+        SETTINGS, objectives=("list", "softmax"), units=units, list_temperature=0.2, softmax_temperature=0.5,
+        list_weight=0.7, softmax_weight=0.3, gamma=2.0,
+    )  # fmt: skip
+    stage = make_stage(start, sample, settings)
+    x = stage.batch(ROWS)
+    vectors = np.asarray(stage.used.small.encode_packed(x["ids"], x["segments"], x["counts"]))
+    documents = Words().encode(sample.texts(units[0]), "document")
+    labels = stage.question_labels[stage.label[ROWS]]
+    p, q = (np.exp(log_softmax(rows @ documents.T / 0.2, axis=1)) for rows in (labels, vectors))
+    listwise = (p * np.log(p / q)).sum(axis=1).mean()
+    own, losses = stage.answers[ROWS, 0], []
+    for row, answer in enumerate(own):
+        others = [place for place in range(len(own)) if place == row or own[place] != answer]
+        scores = vectors[row] @ documents[own[others]].T / 0.5
+        losses.append(np.log(np.exp(scores).sum()) - vectors[row] @ documents[answer] / 0.5)
+    expected = 2 * (0.7 * listwise + 0.3 * np.mean(losses))
+    assert float(stage.trainer.batch_loss(vectors, x)) == pytest.approx(expected, rel=1e-3)
