@@ -38,7 +38,7 @@ for command in (evaluate, compare, compress, prune, reduce, extend, lir, report)
 
 
 @cli.command()
-@settings_options("", "data", "teacher", "student", "shape", "export", "evaluation", "budget")
+@settings_options("", "data", "teacher", "student", "vocabulary", "shape", "export", "evaluation", "budget")
 @click.option("--config", type=click.Path(dir_okay=False), help="repeat a run's config.toml; flags given here win")
 @click.option("--name", help="of the run's folder [default: data set and teacher's language]")
 @click.option("--runs", type=click.Path(file_okay=False), default="runs", show_default=True, help="where runs are kept")
@@ -100,18 +100,24 @@ def transfer(teacher_path, teacher_language, start_path, corpus, labels, output,
     from .data import chosen_data
     from .export.form import Precision
     from .loading import load_encoder, load_keras_encoder
+    from .parallel import read_parallel
     from .texts import read_corpus
 
     if bool(corpus) != bool(labels):
         raise InputError("--corpus and --labels belong together; give both or none")
     settings, texts = settings_from(values), read_corpus(corpus)
+    if labels and settings.student.parallel:
+        raise InputError("--labels and --parallel are two sources of labels; give one of them")
     precision = Precision(settings.export.precision, settings.export.table)
     dataset, languages = chosen_data(settings, [teacher_language])
+    sources = read_parallel(settings.student.parallel, teacher_language, languages)
     teacher, first = load_encoder(teacher_path), load_keras_encoder(start_path or teacher_path)
-    from .transfer import labelled
+    from .transfer import labelled, translations
     from .transfer import transfer as train
 
     lines = labelled(texts, load_encoder(labels)) if labels else None
+    if sources:
+        lines = translations(sources, teacher, settings.student.parallel_temperature)
     student = train(
         teacher,
         first,

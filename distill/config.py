@@ -25,6 +25,7 @@ DENSE = ("int8", "float32")
 TABLES = ("uint8", "int8-row", "int4", "pq4", "pq8", "float32")
 # Tables whose codewords are made before training and stay.
 CODEBOOKS = ("pq4", "pq8")
+KEEP = ("all", "used", "twice")
 NOUNS = {str: "a text", int: "a whole number", float: "a number", bool: "true or false", tuple: "a list of names"}
 SHAPE_NAMES = ("full", "small", "static", "tiny")
 PARTS = {"objectives": OBJECTIVES + MORE_OBJECTIVES, "units": ("document", "passage"), "shapes": SHAPE_NAMES}
@@ -96,8 +97,29 @@ class StudentSettings:
     train_table: bool = _setting(True, "--student-table/--no-student-table", "train the embedding table too")
     nested: tuple = _setting((), "--nested", "prefixes of the vectors that shall serve too, such as 64,128,256")
     lines_a_step: int = _setting(
-        64, "--lines-a-step", "lines of a corpus a step, labelled by the encoder that is compressed", low=0
+        64, "--lines-a-step", "lines of parallel text, or of a corpus that is labelled, a step", low=0
     )
+    parallel: tuple = _setting(
+        (), "--parallel", "parallel text, FILE or FILE=WEIGHT: a .tsv headed by languages, .jsonl, or a folder"
+    )
+    parallel_temperature: float = _setting(
+        2.0,
+        "--parallel-temperature",
+        "of drawing languages: 1 by their sizes, more is evener",
+        low=1.0,
+        high=1e6,
+    )
+
+
+@dataclass
+class VocabularySettings:
+    """The student's pieces, and text of its languages that says which."""
+
+    keep: str = _setting("all", "--keep-pieces", "all, those that are used in the text, or twice", KEEP)
+    add_languages: tuple = _setting((), "--add-languages", "languages that get pieces of their own, such as hi,el,vi")
+    add_pieces: int = _setting(16_000, "--add-pieces", "to learn for these, at most", low=1)
+    text: tuple = _setting((), "--text", "files of text in the languages, a text a line; de=FILE names the language")
+    aligner: str = _setting("", "--aligner", "makes the new rows by meaning: e5 or an encoder of the new languages")
 
 
 @dataclass
@@ -160,6 +182,7 @@ class Settings:
     data: DataSettings = field(default_factory=DataSettings)
     teacher: TeacherSettings = field(default_factory=TeacherSettings)
     student: StudentSettings = field(default_factory=StudentSettings)
+    vocabulary: VocabularySettings = field(default_factory=VocabularySettings)
     shape: ShapeSettings = field(default_factory=ShapeSettings)
     export: ExportSettings = field(default_factory=ExportSettings)
     evaluation: EvaluationSettings = field(default_factory=EvaluationSettings)

@@ -77,6 +77,24 @@ def _rows(path, named):
     return [dict(zip(columns, cells, strict=True)) for cells in zip(*columns.values(), strict=True)]
 
 
+def texts_by_language(sources):
+    """`{language: [text]}` of all sources, each text once."""
+    found = {}
+    for source in sources:
+        for text, language in zip(source.texts, source.languages, strict=True):
+            found.setdefault(language, {})[text] = None
+    return {language: list(texts) for language, texts in found.items()}
+
+
+def joined(*corpora):
+    """`{language: [text]}` of several, each text once."""
+    languages = dict.fromkeys(language for corpus in corpora for language in corpus)
+    return {
+        language: list(dict.fromkeys(text for corpus in corpora for text in corpus.get(language, ())))
+        for language in languages
+    }
+
+
 def groups_of(sources):
     """int `(n,)`: which group a pair of all the sources together is in, one a source and language; and their number."""
     names = [(place, language) for place, source in enumerate(sources) for language in source.languages]

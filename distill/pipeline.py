@@ -13,7 +13,8 @@ from .data import dataset_of
 from .errors import DataError, InputError
 from .evaluation import Evaluation, encode_questions, encode_units, evaluation_size, rank
 from .files import require_writable, write_json
-from .loading import load_keras_encoder, provenance, require_keras
+from .loading import load_aligner, load_keras_encoder, provenance, require_keras
+from .parallel import joined, read_parallel, texts_by_language
 from .progress import say, task
 from .provenance import versions
 from .readers import find
@@ -21,6 +22,7 @@ from .report import write_report
 from .runlog import RunLog
 from .sentences import has_sentences, load_pool
 from .significance import compare
+from .texts import read_corpus
 
 
 @dataclass
@@ -33,6 +35,8 @@ class Run:
     folder: Path
     log: RunLog
     pool: object = None
+    text: dict = field(default_factory=dict)
+    sources: list = field(default_factory=list)
     bias: dict = field(default_factory=dict)
     evaluations: dict = field(default_factory=dict)
     timings: dict = field(default_factory=dict)
@@ -88,7 +92,23 @@ def prepare(settings, folder):
     if folder.exists() and any(folder.iterdir() if folder.is_dir() else [folder]):
         raise InputError(f"{folder} is there already; choose another --name or remove it")
     require_writable(folder)
-    return Run(settings, dataset, languages, folder, RunLog(), lareqa_pool(settings, dataset, languages))
+    text, sources = read_corpus(settings.vocabulary.text), read_sources(settings, languages)
+    require_text(settings.vocabulary.add_languages, languages, {*text, *texts_by_language(sources)})
+    return Run(settings, dataset, languages, folder, RunLog(), lareqa_pool(settings, dataset, languages), text, sources)
+
+
+def read_sources(settings, languages):
+    """The parallel text that the settings name, in the run's languages. Raises `InputError`."""
+    return read_parallel(settings.student.parallel, settings.teacher.language, languages)
+
+
+def require_text(added, languages, written):
+    """Raise `InputError` for a language that gets pieces and that is not asked in, or has no text."""
+    for language in added:
+        if language not in languages:
+            raise InputError(f"--add-languages: no questions in {language}; the run has {', '.join(languages)}")
+        if language not in written:
+            raise InputError(f"--add-languages: no text in {language}; give some with --text or --parallel")
 
 
 def measured_splits(dataset):
@@ -127,11 +147,8 @@ def execute(run):
     start()
     import keras
 
-    from .compression import reshaped
-    from .export.form import Precision
     from .students.shape import Shape
     from .teaching import teach
-    from .transfer import transfer
 
     settings = run.settings
     keras.utils.set_random_seed(settings.seed)
@@ -156,23 +173,57 @@ def execute(run):
     gc.collect()
     run.measure("teacher", teacher)
     with run.timed("student"):
-        student = transfer(
-            teacher,
-            reshaped(teacher, shape, run.dataset, run.languages, settings.seed),
-            run.dataset,
-            settings.teacher.language,
-            run.languages,
-            settings.student,
-            settings.seed,
-            run.log,
-            precision=Precision(settings.export.precision, settings.export.table),
-        )
+        student = study(run, teacher, shape)
         student.save(run.folder / "student")
     del teacher
     gc.collect()
     run.measure("student", student)
     finish(run, student)
     return close(run)
+
+
+def study(run, teacher, shape):
+    """Stage 2: the student out of the teacher, with the settings' pieces and shape, trained towards it."""
+    from .export.form import Precision
+    from .transfer import transfer, translations
+
+    settings, lines = run.settings, None
+    first = student_of(run, teacher, shape)
+    if run.sources:
+        count = len({pivot for source in run.sources for pivot in source.pivots})
+        with task("teacher's vectors of the parallel text", count) as advance:
+            lines = translations(run.sources, teacher, settings.student.parallel_temperature, advance)
+    return transfer(
+        teacher,
+        first,
+        run.dataset,
+        settings.teacher.language,
+        run.languages,
+        settings.student,
+        settings.seed,
+        run.log,
+        precision=Precision(settings.export.precision, settings.export.table),
+        lines=lines,
+    )
+
+
+def student_of(run, teacher, shape):
+    """The teacher with the pieces and in the shape that the settings ask for, not yet trained."""
+    from .candidates import NEW
+    from .vocabularies import Vocabularies
+
+    asked = run.settings.vocabulary
+    text = joined(run.text, texts_by_language(run.sources))
+    aligner = load_aligner(asked.aligner or None)
+    words = Vocabularies(teacher, run.dataset, run.languages, text, asked.add_languages, asked.add_pieces, aligner)
+    name = asked.keep + (NEW if asked.add_languages else "")
+    encoder = words.vocabulary(name)
+    for piece, anchors in words.nearest.items():
+        say(f"{piece}: " + ", ".join(f"{anchor} {weight:.2f}" for anchor, weight in anchors))
+    if len(encoder.tokenizer) != len(teacher.tokenizer):
+        say(f"{len(encoder.tokenizer)} pieces, the teacher has {len(teacher.tokenizer)}")
+    vectors = teacher.encode(run.dataset.passage_texts, "document") if shape.dimension else None
+    return words.start(encoder, shape, vectors, run.settings.seed)
 
 
 def finish(run, student):

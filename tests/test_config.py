@@ -196,7 +196,7 @@ def test_a_word_that_is_no_option_is_shown_the_options(name, value, options):
     ],
 )
 def test_a_list_with_an_unknown_part_is_shown_the_parts(name, value, got):
-    known = {"student.objectives": "qq, dd, dq", "student.units": "document, passage"}[name]
+    known = {"student.objectives": "qq, dd, dq, list, softmax", "student.units": "document, passage"}[name]
     with pytest.raises(ConfigError, match=f"^{name}: expected some of {known}, each once, got {got}$"):
         changed(name, value).check()
 

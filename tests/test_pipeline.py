@@ -1,5 +1,6 @@
 import hashlib
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ from distill.errors import ConfigError, DataError, InputError
 from distill.pipeline import Run, chosen_languages, prepare, unseen_languages
 from distill.readers import SAMPLE
 from distill.runlog import RunLog
+from distill.students.vocabulary import model_proto
 
 SMALL = ["--bm25-epochs", "1", "--online-epochs", "1", "--epochs", "1", "--min-cosine", "0.9", "--max-drop", "100"]
 
@@ -332,3 +334,53 @@ def test_language_bias_can_be_left_out(tiny_folder, sentence_data, tmp_path):
 
 def test_data_without_sentences_has_no_pool(tmp_path):
     assert prepare(settings_for(), tmp_path / "run").pool is None
+
+
+@pytest.fixture(scope="module")
+def grown(tiny_folder, tmp_path_factory):
+    """A run whose student is static, has pieces for Greek, and learned from parallel text too."""
+    runs = tmp_path_factory.mktemp("grown")
+    rows = [("en", "el", "de")] + [(f"The river {n}", f"Το ποτάμι {n}", f"Der Fluss {n}") for n in range(40)]
+    (runs / "lines.tsv").write_text("\n".join("\t".join(row) for row in rows), encoding="utf-8")
+    flags = ["--base", tiny_folder, "--languages", "de,el", "--parallel", f"{runs / 'lines.tsv'}=2"]
+    shape = ["--static", "--rank", "6", "--hidden", "5", "--keep-pieces", "used", "--add-languages", "el"]
+    learned = ["--objectives", "qq,dd,dq,list", "--lines-a-step", "8", "--min-cosine", "0.5"]
+    distill("run", *flags, *shape, "--add-pieces", "200", *SMALL, *learned, "--runs", runs, "--name", "run")
+    return runs / "run"
+
+
+def test_a_student_has_the_pieces_and_the_shape_that_were_asked_for(grown, tiny_folder):
+    student, base = KerasEncoder.load(grown / "student"), KerasEncoder.load(tiny_folder)
+    assert type(student.model).__name__ == "StaticEncoder" and student.model.width == 6
+    own, before = model_proto(student.tokenizer), model_proto(base.tokenizer)
+    pieces = {piece.piece for piece in own.pieces}
+    assert "▁ποτάμι" in pieces and "▁ποτάμι" not in {piece.piece for piece in before.pieces}
+    assert len(pieces & {piece.piece for piece in before.pieces}) < len(before.pieces)
+
+
+def test_a_run_repeats_from_its_config_with_parallel_text(grown, tmp_path):
+    distill("run", "--config", grown / "config.toml", "--runs", tmp_path, "--name", "again")
+    first, second = (read(folder / "metrics.json") for folder in (grown, tmp_path / "again"))
+    assert first["splits"] == second["splits"]
+
+
+@pytest.mark.parametrize(
+    "asked, said",
+    [
+        ({"add_languages": ("xx",)}, "--add-languages: no questions in xx; the run has en, "),
+        ({"add_languages": ("el",)}, "--add-languages: no text in el; give some with --text or --parallel"),
+        ({"text": ("nowhere.txt",)}, "nowhere.txt: cannot be read"),
+    ],
+)
+def test_pieces_that_cannot_be_are_refused_before_the_work(tmp_path, asked, said):
+    settings = settings_for()
+    settings.vocabulary = replace(settings.vocabulary, **asked)
+    with pytest.raises(InputError, match=said):
+        prepare(settings, tmp_path / "run")
+
+
+def test_parallel_text_that_is_not_there_is_refused_before_the_work(tmp_path):
+    settings = settings_for()
+    settings.student.parallel = (str(tmp_path / "nowhere.tsv"),)
+    with pytest.raises(InputError, match="nowhere.tsv: cannot be read"):
+        prepare(settings, tmp_path / "run")
