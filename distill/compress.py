@@ -12,7 +12,8 @@ from .data import dataset_of
 from .errors import ConfigError, InputError
 from .files import read_json, read_jsonl, write_aside, write_json
 from .loading import RUN_FILE, find_artefact, load_keras_encoder, provenance
-from .pipeline import chosen_languages, unseen_languages
+from .parallel import joined, pivots, texts_by_language
+from .pipeline import chosen_languages, read_sources, unseen_languages
 from .progress import say, task
 from .report import write_report
 from .texts import read_corpus
@@ -57,12 +58,14 @@ def compress(folder, settings, output=None):
     metrics, rows = finished(folder), [row for _, row in read_jsonl(folder / "log.jsonl")]
     dataset = dataset_of(settings)
     languages, corpus = chosen_languages(dataset, settings), read_corpus(settings.budget.corpus)
+    sources = read_sources(settings, languages)
+    corpus = joined(corpus, texts_by_language(sources)) if sources else corpus
     require_known("the run", languages, metrics["languages"])
     require_known("the search", settings.budget.new_languages, languages)
     if others := sorted(set(corpus) - set(languages)):
         say(f"no questions in {', '.join(others)}: that text of the corpus counts for pieces, and is learned from")
     require_same(output / TRIALS, fingerprint(settings, dataset, corpus))
-    material = _material(folder, dataset, languages, corpus, settings)
+    material = _material(folder, dataset, languages, corpus, sources, settings)
     found = _search(folder, output / TRIALS, material, settings, budget, seconds_an_epoch(rows))
     found |= {"languages": list(languages), "budget": {"bytes": budget.bytes, "ms": budget.ms, "drop": budget.drop}}
     shutil.rmtree(output / CHOSEN, ignore_errors=True)
@@ -73,7 +76,7 @@ def compress(folder, settings, output=None):
     return found
 
 
-def _material(folder, dataset, languages, corpus, settings):
+def _material(folder, dataset, languages, corpus, sources, settings):
     start()
     import keras
 
@@ -87,8 +90,14 @@ def _material(folder, dataset, languages, corpus, settings):
     texts = questions + labels + documents + sum(map(len, corpus.values()))
     with task("encode the corpus and the documents", texts) as advance:
         budget, language, units = settings.budget, settings.teacher.language, settings.student.units
-        new = budget.new_languages or unseen_languages(settings.teacher.base, languages)
-        return Material(student, teacher, dataset, language, languages, corpus, units, new, budget.new_pieces, advance)
+        unseen = unseen_languages(settings.teacher.base, languages)
+        new = budget.new_languages or [name for name in unseen if name not in settings.vocabulary.add_languages]
+        pieces = budget.new_pieces
+        found = Material(student, teacher, dataset, language, languages, corpus, units, new, pieces, advance)
+    if sources:
+        with task("teacher's vectors of the parallel text", pivots(sources)) as advance:
+            found.add_parallel(sources, teacher, settings.student.parallel_temperature, advance)
+    return found
 
 
 def _search(folder, output, material, settings, budget, seconds):

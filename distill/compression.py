@@ -1,9 +1,11 @@
 """A smaller student out of a student: other pieces, another shape, and stage 2 again."""
 
+from dataclasses import replace
+
 from .encoder import KerasEncoder
 from .students.pruning import lines_of, texts_of
 from .students.shape import shaped
-from .transfer import Targets, labelled, learn
+from .transfer import Targets, axes_of, labelled, learn, mixed, on_axes, translations
 from .vocabularies import Vocabularies
 
 
@@ -20,6 +22,12 @@ class Material(Vocabularies):
         known = [line for line in self.counted if line.kind != "passage" and line.language not in self.new]
         self.lines = labelled(texts_of(known), student, progress)
         self.targets = Targets(teacher, dataset, language, units, progress)
+
+    def add_parallel(self, sources, teacher, temperature, progress=None):
+        """Learn from parallel text as often as from what the student labels; `[parallel.Parallel]`."""
+        more = translations(sources, teacher, temperature, progress)
+        on_same = replace(more, vectors=on_axes(more.vectors, axes_of(self.student.model)))
+        self.lines = mixed(self.lines, on_same)
 
     def start(self, encoder, shape, seed=0):
         """`encoder` cut to a `Shape`, the axes of a smaller dimension being the teacher's documents'."""

@@ -77,6 +77,11 @@ def _rows(path, named):
     return [dict(zip(columns, cells, strict=True)) for cells in zip(*columns.values(), strict=True)]
 
 
+def pivots(sources):
+    """How many distinct texts the teacher labels."""
+    return len({pivot for source in sources for pivot in source.pivots})
+
+
 def texts_by_language(sources):
     """`{language: [text]}` of all sources, each text once."""
     found = {}

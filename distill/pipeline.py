@@ -14,7 +14,7 @@ from .errors import DataError, InputError
 from .evaluation import Evaluation, encode_questions, encode_units, evaluation_size, rank
 from .files import require_writable, write_json
 from .loading import load_aligner, load_keras_encoder, provenance, require_keras
-from .parallel import joined, read_parallel, texts_by_language
+from .parallel import joined, pivots, read_parallel, texts_by_language
 from .progress import say, task
 from .provenance import versions
 from .readers import find
@@ -190,8 +190,7 @@ def study(run, teacher, shape):
     settings, lines = run.settings, None
     first = student_of(run, teacher, shape)
     if run.sources:
-        count = len({pivot for source in run.sources for pivot in source.pivots})
-        with task("teacher's vectors of the parallel text", count) as advance:
+        with task("teacher's vectors of the parallel text", pivots(run.sources)) as advance:
             lines = translations(run.sources, teacher, settings.student.parallel_temperature, advance)
     return transfer(
         teacher,

@@ -115,6 +115,22 @@ def translations(sources, teacher, temperature, progress=None):
     return Lines(texts, vectors, np.array([place[pivot] for pivot in pivots]), groups, shares(sources, temperature))
 
 
+def mixed(*parts):
+    """`Lines` of several, all of one dimension, of which each is drawn as often as the others."""
+    first = np.cumsum([0, *(len(part.vectors) for part in parts)])
+    rows = [np.arange(len(part.texts)) if part.rows is None else part.rows for part in parts]
+    groups = [np.zeros(len(part.texts), dtype=np.int64) if part.groups is None else part.groups for part in parts]
+    chances = [np.ones(1) if part.chances is None else part.chances for part in parts]
+    below = np.cumsum([0, *map(len, chances)])
+    return Lines(
+        [text for part in parts for text in part.texts],
+        np.concatenate([part.vectors for part in parts]),
+        np.concatenate([found + start for found, start in zip(rows, first, strict=False)]),
+        np.concatenate([found + start for found, start in zip(groups, below, strict=False)]),
+        np.concatenate(chances) / len(parts),
+    )
+
+
 def line_targets(lines, start):
     """The vectors of `Lines` on the student's axes, where they are not on these already. Raises `EncoderError`."""
     size, space = lines.vectors.shape[1], start.model.space or start.dimension

@@ -188,8 +188,14 @@ def test_wrong_usage_leaves_with_2_and_says_why(arguments, message):
         (("--margin", "nan"), r"^teacher\.margin: expected a number"),
         (("--seed", "-1"), r"^seed: expected a number from 0 to 4294967295, got -1$"),
         (("--lambda", "-1"), r"^student\.lambda: expected a number"),
-        (("--objectives", "qq,xx"), r"^student\.objectives: expected some of qq, dd, dq, list, softmax, each once, got qq, xx$"),
-        (("--objectives", ","), r"^student\.objectives: expected some of qq, dd, dq, list, softmax, each once, got none$"),
+        (
+            ("--objectives", "qq,xx"),
+            r"^student\.objectives: expected some of qq, dd, dq, list, softmax, each once, got qq, xx$",
+        ),
+        (
+            ("--objectives", ","),
+            r"^student\.objectives: expected some of qq, dd, dq, list, softmax, each once, got none$",
+        ),
         (("--student-units", "maxp"), r"^student\.units: expected some of document, passage, each once, got maxp$"),
     ],
 )

@@ -27,6 +27,7 @@ from distill.transfer import (
     axes_of,
     batch_loss,
     labelled,
+    mixed,
     on_axes,
     transfer,
     translations,
@@ -532,6 +533,16 @@ def test_translations_have_the_teachers_vectors_of_their_pivots_each_once():
     assert (found.texts, found.rows.tolist()) == (["eins", "zwei", "one", "drei"], [0, 1, 0, 2])
     np.testing.assert_allclose(found.chances, [0.75 * 2 / 3, 0.75 / 3, 0.25])
     assert found.groups.tolist() == [0, 0, 1, 2]
+
+
+def test_mixed_lines_are_drawn_alike_and_keep_their_vectors():
+    plain = labelled({"en": ["a", "b", "c"]}, Words())
+    found = mixed(plain, translations(SOURCES, Words(), 1.0))
+    assert found.texts == ["a", "b", "c", "eins", "zwei", "one", "drei"]
+    expected = Words().encode(["a", "b", "c", "one", "two", "one", "three"])
+    np.testing.assert_array_equal(found.vectors[found.rows], expected)
+    assert found.groups.tolist() == [0, 0, 0, 1, 1, 2, 3]
+    np.testing.assert_allclose(found.chances, [0.5, 0.25, 0.125, 0.125])
 
 
 def test_a_step_has_translations_with_their_own_labels(start, few):
