@@ -15,6 +15,7 @@ from .config import FORMATS
 from .errors import DistillError, InputError
 from .options import (
     corpus_option,
+    document_option,
     folder_option,
     json_option,
     settings_from,
@@ -148,13 +149,15 @@ def _done(text):
 @click.option("--removal", type=click.Path(dir_okay=False), help="put the components of distill lir fit in")
 @click.option("--removal-rank", type=click.IntRange(1), help="directions a language to put in [default: 1]")
 @click.option("--force", is_flag=True, help="keep an artefact that the gate refuses, and say so in its card")
+@click.option("--document-model", help="named in the card as the encoder of the documents, of the same space")
 @folder_option("folder for the artefact")
-def export(model, format_, max_length, signatures, removal, removal_rank, force, output, **values):
+def export(model, format_, max_length, signatures, removal, removal_rank, force, document_model, output, **values):
     """Write MODEL for the edge or a server, checked against MODEL on the data set's dev questions.
 
     The artefact is loaded with its own runtime and refused when its tokens are not MODEL's, its vectors are too far,
     or its P@1 is worse: by more than --max-drop points on average, or significantly in a language.
     """
+    from .asymmetric import with_documents
     from .data import chosen_data
     from .export.form import Form, Precision, lengths_of
     from .export.removal import read_removal
@@ -170,6 +173,9 @@ def export(model, format_, max_length, signatures, removal, removal_rank, force,
     components = read_removal(removal, removal_rank or 1, form) if removal else None
     dataset, languages = chosen_data(settings)
     encoder, notes = load_keras_encoder(model), origin(model)
+    if document_model:
+        with_documents(encoder, document_model)
+        notes["documents"] = origin(document_model)["source"]
     from .export.artefact import export_artefact
     from .export.gate import size
 
@@ -269,8 +275,10 @@ def encode(model, role, input_path, output):
 @click.option("--dataset", default="sample", show_default=True, help="whose passages are searched")
 @click.option("--document-language", default="en", show_default=True)
 @click.option("-k", "--top", type=click.IntRange(1), default=5, show_default=True, help="how many passages")
-def search(question, model, dataset, document_language, top):
+@document_option
+def search(question, model, dataset, document_language, top, document_model):
     """Print the passages that are nearest to QUESTION."""
+    from .asymmetric import with_documents
     from .data import load_dataset
     from .loading import load_encoder
     from .progress import task
@@ -280,7 +288,7 @@ def search(question, model, dataset, document_language, top):
     if not question.strip():
         raise InputError("the question is empty; give a text")
     data = load_dataset(dataset, document_language)
-    encoder = load_encoder(model)
+    encoder = with_documents(load_encoder(model), document_model)
     with task("encode passages", len(data.passages)) as advance:
         passages = encoder.encode(data.passage_texts, "document", advance)
     rows, scores = top_k(encoder.encode([question], "question"), passages, min(top, len(passages)))

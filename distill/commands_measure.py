@@ -8,7 +8,7 @@ from click.core import ParameterSource
 
 from .config import METRIC_FORM, METRICS, SPLITS, TASKS, UNITS
 from .errors import InputError
-from .options import corpus_option, json_option, settings_from, settings_options, split_names, writable
+from .options import corpus_option, document_option, json_option, settings_from, settings_options, split_names, writable
 
 ALL = "all"
 # A comma before the name of a task; any other is of a path.
@@ -84,9 +84,10 @@ def _require_use(tasks, needs=NEEDS):
 @units_option
 @metrics_option(("p@1", "p@5", "p@10", "mrr@10"))
 @corpus_option("text by language that LIR is fitted on in lareqa, as lir fit takes it [default: the pool's sentences]")
+@document_option
 @json_option
 @click.option("--report", type=click.Path(dir_okay=False), callback=writable, help="also a page of lareqa and bitext")
-def evaluate(models, tasks, split, units, metrics, corpus, json_path, report, **values):
+def evaluate(models, tasks, split, units, metrics, corpus, document_model, json_path, report, **values):
     """How good MODELS are, by language, on one or more tasks.
 
     retrieval: documents, passages and documents as their best passage, by --metric. r@2kt, r@5kt: an answer within the
@@ -104,7 +105,7 @@ def evaluate(models, tasks, split, units, metrics, corpus, json_path, report, **
     settings, samples = settings_from(values), read_corpus(corpus)
     loaded = load_tasks(tasks, settings, split, units, metrics)
     named = (", ".join(Path(path).name for path in corpus), samples) if samples else None
-    found = measure_all(models, loaded, settings, metrics, named)
+    found = measure_all(models, loaded, settings, metrics, named, document_model)
     print_measures(found)
     if json_path:
         write_json(json_path, found)
@@ -130,13 +131,15 @@ def evaluate(models, tasks, split, units, metrics, corpus, json_path, report, **
     help="of a sign-flip test and of an interval",
 )
 @click.option("--any-dimension", is_flag=True, help="compare encoders of different dimensions too")
+@document_option
 @json_option
-def compare(a, b, tasks, split, units, metrics, draws, any_dimension, json_path, **values):
+def compare(a, b, tasks, split, units, metrics, draws, any_dimension, document_model, json_path, **values):
     """Encoder A against B, question by question: by language and over all, Holm-corrected over languages and tasks.
 
     McNemar's test for p@1 within a language, else random signs by question; differences and effect sizes with 95 %
     intervals; and the smallest difference that the test set would have shown in 80 of 100 cases.
     """
+    from .asymmetric import with_documents
     from .files import write_json
     from .loading import load_encoder
     from .measures import compare_all, require_one_dimension
@@ -148,7 +151,7 @@ def compare(a, b, tasks, split, units, metrics, draws, any_dimension, json_path,
     settings = settings_from(values)
     loaded = load_tasks(tasks, settings, split, units, metrics)
     require_draws(draws, sum(task.tests for task in loaded))
-    encoders = {name: load_encoder(name) for name in (a, b)}
+    encoders = {name: with_documents(load_encoder(name), document_model) for name in (a, b)}
     if not any_dimension:
         require_one_dimension(encoders)
     found = compare_all((a, b), encoders, loaded, metrics, draws, settings.seed)

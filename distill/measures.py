@@ -1,5 +1,6 @@
 """The work of `distill evaluate` and `distill compare`: encoders on tasks."""
 
+from .asymmetric import with_documents
 from .bias import described, measure_bias
 from .bitext import accuracies
 from .errors import EncoderError, InputError
@@ -10,15 +11,16 @@ from .provenance import hashes
 from .tasks import RECALL, paired
 
 
-def measure_all(models, tasks, settings, metrics, samples=None):
+def measure_all(models, tasks, settings, metrics, samples=None, documents=None):
     """`{task: figures}` of the encoders that `models` name, as plain values: what `--json` writes.
 
-    `samples`: `(name, {language: [text]})` that language information removal is fitted on, or None.
+    `samples`: `(name, {language: [text]})` that language information removal is fitted on, or None;
+    `documents` names the encoder of the documents, by default each itself.
     """
     for task in tasks:
         if samples and task.name == "lareqa":
             require_samples(samples[1], task.pool.languages)
-    encoders = {model: load_encoder(model) for model in models}
+    encoders = {model: with_documents(load_encoder(model), documents) for model in models}
     return {task.name: MEASURES[task.name](encoders, task, settings, metrics, samples) for task in tasks}
 
 

@@ -63,6 +63,9 @@ def corpus_option(meaning, required=False):
     return click.option("--corpus", multiple=True, required=required, type=click.Path(dir_okay=False), help=meaning)
 
 
+document_option = click.option(
+    "--document-model", help="the encoder of the documents, of the same space, such as the teacher [default: the same]"
+)
 json_option = click.option(
     "--json", "json_path", type=click.Path(dir_okay=False), callback=writable, help="also write the figures here"
 )

@@ -932,6 +932,27 @@ def test_evaluate_measures_every_model_and_language(distill, tiny_folder, tiny_e
         assert units["passage"][language]["p@1"] == pytest.approx(p_at_1(tiny_encoder, language))
 
 
+def test_documents_can_be_of_another_encoder(distill, refused, tiny_folder, others, data, tmp_path):
+    def measured(*flags):
+        path = tmp_path / "figures.json"
+        assert (
+            distill("evaluate", tiny_folder, "--dataset", data, "--unit", "passage", *flags, "--json", path).code == 0
+        )
+        return json.loads(path.read_text(encoding="utf-8"))["retrieval"]["encoders"][str(tiny_folder)]["units"]
+
+    assert measured("--document-model", tiny_folder) == measured() != measured("--document-model", others / "same")
+    for command in (["evaluate", tiny_folder], ["search", "river", "--model", tiny_folder]):
+        said = refused(*command, "--dataset", data, "--document-model", others / "narrow")
+        assert "have 8 dimensions and questions of" in said and "both have to be of one space" in said
+
+
+def test_a_card_names_the_documents_encoder(distill, tiny_folder, others, data, tmp_path):
+    flags = ["--dataset", data, "--languages", "en", "--document-model", others / "same", "--output", tmp_path / "out"]
+    assert distill("export", tiny_folder, *flags).code == 0
+    assert json.loads((tmp_path / "out" / "card.json").read_text(encoding="utf-8"))["documents"] == "same"
+    assert "- documents: same" in (tmp_path / "out" / "README.md").read_text(encoding="utf-8")
+
+
 def test_all_questions_can_be_asked(distill, tiny_folder, data, tmp_path):
     path = tmp_path / "figures.json"
     flags = ["--dataset", data, "--unit", "passage", "--split", "all", "--metric", "p@3,ndcg@10", "--json", path]
