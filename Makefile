@@ -10,7 +10,7 @@ run: $(VENV)/.installed
 
 test: $(VENV)/.installed-test
 	$(BIN)/ruff check .
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile
 
 # Removed and made anew when the requirements change.
 $(VENV)/.installed: setup.cfg pyproject.toml
