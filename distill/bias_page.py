@@ -1,4 +1,4 @@
-"""What the page's sections on language bias and sentence retrieval show, from the content of `metrics.json`."""
+"""What the page's sections on language bias and bitext retrieval show, from the content of `metrics.json`."""
 
 from .charts import bars, lines
 from .heatmap import heat_map, highest_of

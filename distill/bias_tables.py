@@ -2,6 +2,7 @@
 
 from rich.text import Text
 
+from .metrics import mean_of
 from .tables import new_console, new_table, percents, print_evaluations
 
 
@@ -33,7 +34,7 @@ def _map_table(found):
     for name, row in found["encoders"].items():
         table.add_row(Text(name), "multilingual", *percents([*row["languages"].values(), row["map"]]))
         alone = row["monolingual"].values()
-        table.add_row("", "monolingual", *percents([*alone, mean(alone)]), end_section=True)
+        table.add_row("", "monolingual", *percents([*alone, mean_of(alone)]), end_section=True)
     return table
 
 
@@ -52,8 +53,8 @@ def _bias_table(found):
     share = {language: count / sum(found["candidates"].values()) for language, count in found["candidates"].items()}
     for name, row in found["encoders"].items():
         removed, told = row["removed"], row["language_id"] or {"accuracy": None, "chance": None}
-        own = mean(of[language] for language, of in row["share"].items())
-        values = (row["map"], removed["rand"], removed["same"], removed["delta"], own, mean(share.values()))
+        own = mean_of(of[language] for language, of in row["share"].items())
+        values = (row["map"], removed["rand"], removed["same"], removed["delta"], own, mean_of(share.values()))
         table.add_row(Text(name), *percents([*values, told["accuracy"], told["chance"]]))
     return table
 
@@ -79,14 +80,8 @@ def print_bitext(found):
     for name, row in encoders.items():
         for way, arrow in (("to", f"→ {pivot}"), ("from", f"{pivot} →")):
             values = [row[language][way] for language in languages]
-            table.add_row(Text(name), arrow, *percents([*values, mean(values)]), end_section=way == "from")
+            table.add_row(Text(name), arrow, *percents([*values, mean_of(values)]), end_section=way == "from")
     new_console().print(table)
-
-
-def mean(values):
-    """The mean of what is there; None of nothing."""
-    there = [value for value in values if value is not None]
-    return sum(there) / len(there) if there else None
 
 
 PRINTERS = {"retrieval": print_evaluations, "lareqa": print_lareqa, "bitext": print_bitext}

@@ -6,11 +6,10 @@ from pathlib import Path
 import click
 from click.core import ParameterSource
 
-from .config import METRIC_FORM, METRICS, SPLITS, TASKS, UNITS
+from .config import EVERY, METRIC_FORM, METRICS, SPLITS, TASKS, UNITS
 from .errors import InputError
 from .options import corpus_option, document_option, json_option, settings_from, settings_options, split_names, writable
 
-ALL = "all"
 # A comma before the name of a task; any other is of a path.
 ANOTHER = re.compile(rf",(?=\s*(?:{'|'.join(TASKS)})\s*(?:[=,]|$))")
 # What only some tasks take.
@@ -23,7 +22,7 @@ units_option = click.option(
     help="what is retrieved (default: all three)",
 )
 split_option = click.option(
-    "--split", default="dev", show_default=True, type=click.Choice([*SPLITS, ALL]), help="of the questions"
+    "--split", default="dev", show_default=True, type=click.Choice([*SPLITS, EVERY]), help="of the questions"
 )
 
 

@@ -3,8 +3,7 @@
 from dataclasses import replace
 
 from .encoder import KerasEncoder
-from .students.pruning import lines_of, texts_of
-from .students.shape import shaped
+from .students.pruning import texts_of
 from .transfer import Targets, axes_of, labelled, learn, mixed, on_axes, translations
 from .vocabularies import Vocabularies
 
@@ -49,6 +48,5 @@ def reshaped(encoder, shape, dataset, languages, seed=0):
     Raises `ConfigError` as `Shape.check`.
     """
     shape.check(encoder.model)
-    texts = [line.text for line in lines_of(dataset, languages)[0]]
     vectors = encoder.encode(dataset.passage_texts, "document") if shape.dimension else None
-    return shaped(encoder, shape, texts, vectors, seed)
+    return Vocabularies(encoder, dataset, languages, {}).start(encoder, shape, vectors, seed)

@@ -15,6 +15,8 @@ from .files import read_text, write_text
 OBJECTIVES = ("qq", "dd", "dq")
 MORE_OBJECTIVES = ("list", "softmax")
 SPLITS = ("train", "dev", "test")
+# In place of a split: all questions, to measure on.
+EVERY = "all"
 UNITS = ("document", "passage", "maxp")
 TASKS = ("retrieval", "lareqa", "bitext")
 # What `distill compare` compares unless told otherwise, and the form of what it can be told.

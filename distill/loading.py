@@ -1,6 +1,7 @@
 """From what a user names to an `Encoder`."""
 
 from contextlib import suppress
+from importlib.metadata import version
 from pathlib import Path
 
 from .backend import start
@@ -45,9 +46,12 @@ def load_keras_encoder(source):
 def load_aligner(name):
     """What new pieces are aligned with: `e5`, or any encoder that `load_encoder` loads; None for None."""
     if name == "e5":
-        from .teachers.e5 import E5Encoder
+        from .cache import CachedEncoder, fingerprint_of
+        from .teachers.e5 import PACKAGE, E5Encoder
 
-        return E5Encoder()
+        # Tens of milliseconds a text on one thread: what was computed once is kept.
+        encoder = E5Encoder()
+        return CachedEncoder(encoder, fingerprint_of(name, version(PACKAGE)))
     return None if name is None else load_encoder(name)
 
 

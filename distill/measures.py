@@ -50,9 +50,7 @@ def _lareqa(encoders, task, settings, metrics, samples):
 
 
 def _bitext(encoders, task, settings, metrics, samples):
-    found = {}
-    for name, encoder in encoders.items():
-        found[name] = accuracies(_measured(task, name, encoder))
+    found = {name: accuracies(_measured(task, name, encoder)) for name, encoder in encoders.items()}
     bitext = task.bitext
     return {
         "name": bitext.name,

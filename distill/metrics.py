@@ -49,6 +49,12 @@ def mrr_at(ranks, k):
     return float(np.mean(reciprocal_ranks(ranks, k)))
 
 
+def mean_of(values):
+    """The mean of those that are there; None where none is."""
+    there = [value for value in values if value is not None]
+    return float(np.mean(there)) if there else None
+
+
 def summary(ranks, metrics=SUMMARY):
     """Metrics of one list of ranks, by default those that are always reported, with the number of questions."""
     return {**{metric: float(np.mean(question_scores(ranks, metric))) for metric in metrics}, "questions": len(ranks)}

@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-import numpy as np
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from .files import write_text
+from .metrics import mean_of
 
 TEMPLATES = Path(__file__).parent / "templates"
 DASH = "–"
@@ -57,5 +57,4 @@ def flat(values, prefix=""):
 
 def averages(rows):
     """`{encoder: mean over its languages}`; None where it has no value."""
-    known = {name: [value for value in row.values() if value is not None] for name, row in rows.items()}
-    return {name: float(np.mean(values)) if values else None for name, values in known.items()}
+    return {name: mean_of(row.values()) for name, row in rows.items()}

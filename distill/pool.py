@@ -67,7 +67,7 @@ class Pool:
 
 
 def pool_of(name, found):
-    """A `Pool` of `{language: (sentences, contexts, [(id, question, its sentences' numbers, …)])}`.
+    """A `Pool` of `{language: (sentences, contexts, [(id, question, its sentences' numbers)])}`.
 
     A question's targets are its own sentences and those of its translations in the other languages.
     """
@@ -76,9 +76,9 @@ def pool_of(name, found):
     offsets = np.concatenate([[0], np.cumsum(sizes)])
     targets = {}
     for language, offset in zip(languages, offsets, strict=False):
-        for id, _, numbers, *_ in found[language][2]:
+        for id, _, numbers in found[language][2]:
             targets.setdefault(id, []).extend(int(offset) + number for number in sorted(set(numbers)))
-    asked = [(number, id, text) for number, lang in enumerate(languages) for id, text, *_ in found[lang][2]]
+    asked = [(number, id, text) for number, lang in enumerate(languages) for id, text, _ in found[lang][2]]
     return Pool(
         name=name,
         languages=languages,

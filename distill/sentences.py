@@ -3,6 +3,7 @@
 import re
 from bisect import bisect_right
 
+from .config import EVERY
 from .errors import DataError
 from .pool import pool_of
 from .readers import articles_of, find, list_of, text_of
@@ -29,11 +30,10 @@ def load_pool(source, languages=(), split="dev", document_language="en", split_b
             f"found {', '.join(sorted(files)) or 'none'}. Give a data set that has them, such as XQuAD-R"
         )
     pool = pool_of(folder.resolve().name, {language: read_language(files[language]) for language in chosen})
-    if split == "all":
+    if split == EVERY:
         return pool
-    # Of all languages, whichever are chosen: a seeded split is one of all questions.
-    documents = _documents(files, document_language)
-    splits = stored_splits(folder, set(documents)) or divided(documents, split_by, seed)
+    # A seeded split is one of all languages' questions, whichever are chosen.
+    splits = stored_splits(folder, set(pool.ids)) or divided(_documents(files, document_language), split_by, seed)
     if split not in splits:
         raise DataError(f"the data set {pool.name} has no split {split}; it has {', '.join(splits)}, and all")
     return pool.select(splits[split])

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from .bitext import load_bitext, retrieve
-from .config import UNITS
+from .config import EVERY, UNITS
 from .data import chosen_data
 from .errors import InputError
 from .evaluation import evaluate, evaluation_size, needed_units
@@ -13,7 +13,6 @@ from .lareqa import encode_pool, rank_pool
 from .metrics import question_scores
 from .sentences import load_pool
 
-ALL = "all"
 RECALL = "r@"
 
 
@@ -125,10 +124,10 @@ def load_tasks(asked, settings, split, units=(), metrics=()):
 
 def _retrieval(settings, source, split, units, recalls):
     dataset, languages = chosen_data(replace(settings, data=replace(settings.data, dataset=source)))
-    if split == ALL:
-        dataset.splits[ALL] = tuple(dict.fromkeys(id for known in dataset.questions.values() for id in known))
+    if split == EVERY:
+        dataset.splits[EVERY] = tuple(dict.fromkeys(id for known in dataset.questions.values() for id in known))
     if split not in dataset.splits:
-        known = ", ".join([*dataset.splits, ALL])
+        known = ", ".join([*dataset.splits, EVERY])
         raise InputError(f"the data set {dataset.name} has no split {split}; it has {known}")
     return RetrievalTask(dataset, tuple(languages), split, tuple(dict.fromkeys(units)) or UNITS, recalls)
 

@@ -465,3 +465,11 @@ class Page(HTMLParser):
     @property
     def words(self):
         return " ".join(" ".join(self.text).split())
+
+
+@pytest.fixture
+def printed(capsys, monkeypatch):
+    """What tables print into a pipe, whatever colour and width the shell that runs the tests asks for."""
+    for name in ("FORCE_COLOR", "TTY_COMPATIBLE", "COLUMNS"):
+        monkeypatch.delenv(name, raising=False)
+    return lambda: capsys.readouterr().out

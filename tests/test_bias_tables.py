@@ -1,17 +1,4 @@
-import pytest
-
 from distill.bias_tables import print_bitext, print_lareqa, print_measures
-
-
-@pytest.fixture(autouse=True)
-def off_a_terminal(monkeypatch):
-    for name in ("FORCE_COLOR", "TTY_COMPATIBLE", "COLUMNS"):
-        monkeypatch.delenv(name, raising=False)
-
-
-@pytest.fixture
-def printed(capsys):
-    return lambda: capsys.readouterr().out
 
 
 def rows(text):

