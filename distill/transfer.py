@@ -168,8 +168,8 @@ class TransferStage:
         asked = [q for language in languages for q in dataset.select(language, "train") if q.id in targets.row]
         self.label = np.array([targets.row[question.id] for question in asked])
         self.answers = answers(dataset, np.array([question.passage for question in asked]), settings.units)
-        # What is ranked are the documents of the first unit.
-        self.ranked = len(dataset.texts(settings.units[0]))
+        sizes = [len(dataset.texts(unit)) for unit in settings.units]
+        ranked = np.split(self.document_labels, np.cumsum(sizes)[:-1])
         dev = DevScore(start.tokenizer, dataset, languages, settings.dev_unit)
         questions = start.tokenizer.encode([question.text for question in asked])
         documents = start.tokenizer.encode(targets.texts)
@@ -184,7 +184,7 @@ class TransferStage:
         self.dev = partial(dev.score, self.used)
         self.trainer = Trainer(
             self.used.small,
-            partial(batch_loss, settings=settings, documents=self.document_labels[: self.ranked]),
+            partial(batch_loss, settings=settings, documents=ranked),
             settings.learning_rate,
             settings.train_table,
             precision,
@@ -245,7 +245,7 @@ class TransferStage:
 def batch_loss(vectors, x, settings, documents=None):
     """Equation 2 over a batch and what is asked for beside it; an objective that was not chosen is not computed.
 
-    `documents` `(n, d)`: the teacher's vectors of what "list" ranks.
+    `documents` `[(n, d)]`: the teacher's vectors of what "list" ranks, the documents of each unit.
     """
     distance, found = nested(DISTANCES[settings.distance], numbers_of(settings.nested, "student.nested")), {}
     questions = vectors[: ops.shape(x["teacher_answers"])[0]]
@@ -257,11 +257,18 @@ def batch_loss(vectors, x, settings, documents=None):
         found["dq"] = distance(x["teacher_answers"], questions[:, None])  # (b, units)
     if "list" in settings.objectives:
         asked = vectors[: ops.shape(x["teacher_question"])[0]]
-        fixed = ops.transpose(ops.convert_to_tensor(documents))
-        pairs = ops.matmul(asked, fixed), ops.matmul(x["teacher_question"], fixed)
-        found["list"] = listwise_loss(*pairs, settings.list_temperature)
+        found["list"] = ranking_loss(asked, x["teacher_question"], documents, settings.list_temperature)
     if "softmax" in settings.objectives:
         scores = ops.matmul(questions, ops.transpose(x["teacher_answers"][:, 0]))
         found["softmax"] = in_batch_loss(scores, x["same"], settings.softmax_temperature)
     weights = settings.beta, settings.lambda_, settings.omega, settings.gamma
     return transfer_loss(found, *weights, settings.list_weight, settings.softmax_weight)
+
+
+def ranking_loss(questions, labels, documents, temperature):
+    """The mean over units of `listwise_loss` on their `documents`, `[(n, d)]`, one value a query: `(b,)`."""
+    found = []
+    for unit in documents:
+        fixed = ops.transpose(ops.convert_to_tensor(unit))
+        found.append(listwise_loss(ops.matmul(questions, fixed), ops.matmul(labels, fixed), temperature))
+    return sum(found) / len(found)

@@ -557,7 +557,7 @@ def test_a_step_has_translations_with_their_own_labels(start, few):
 
 @pytest.mark.parametrize("units", [("passage",), ("document", "passage")], ids="+".join)
 def test_list_and_softmax_by_hand(start, sample, units):
-    """Over the documents of the first unit; a document that answers two questions of the batch is no negative."""
+    """"list" over the documents of each unit, "softmax" over the first's; a document that answers two questions of the batch is no negative."""
     settings = replace(
         SETTINGS, objectives=("list", "softmax"), units=units, list_temperature=0.2, softmax_temperature=0.5,
         list_weight=0.7, softmax_weight=0.3, gamma=2.0,
@@ -565,10 +565,12 @@ def test_list_and_softmax_by_hand(start, sample, units):
     stage = make_stage(start, sample, settings)
     x = stage.batch(ROWS)
     vectors = np.asarray(stage.used.small.encode_packed(x["ids"], x["segments"], x["counts"]))
-    documents = Words().encode(sample.texts(units[0]), "document")
-    labels = stage.question_labels[stage.label[ROWS]]
-    p, q = (np.exp(log_softmax(rows @ documents.T / 0.2, axis=1)) for rows in (labels, vectors))
-    listwise = (p * np.log(p / q)).sum(axis=1).mean()
+    labels, found = stage.question_labels[stage.label[ROWS]], []
+    for unit in units:
+        ranked = Words().encode(sample.texts(unit), "document")
+        p, q = (np.exp(log_softmax(rows @ ranked.T / 0.2, axis=1)) for rows in (labels, vectors))
+        found.append((p * np.log(p / q)).sum(axis=1).mean())
+    listwise, documents = np.mean(found), Words().encode(sample.texts(units[0]), "document")
     own, losses = stage.answers[ROWS, 0], []
     for row, answer in enumerate(own):
         others = [place for place in range(len(own)) if place == row or own[place] != answer]

@@ -1,0 +1,164 @@
+"""What each ingredient adds: one student a row, all but one thing the same, on XQuAD dev and on FLORES.
+
+    python benchmarks/xquad/ablation.py --flores data/flores/dev.tsv --output runs/ablation
+    python benchmarks/xquad/ablation.py --flores data/flores/dev.tsv --output runs/ablation --rows "all;qq;cosine"
+
+A row is `distill run --config benchmarks/xquad/ablation.toml` and its flags of `ROWS`; here a teacher is trained once
+for the rows that share it, its vectors are kept, and nothing is exported. What is in OUTPUT/rows.json is not repeated.
+"""
+
+import argparse
+import json
+import shlex
+import time
+from pathlib import Path
+
+import click
+import numpy as np
+
+from distill.backend import start
+from distill.bitext import columns_of
+from distill.cache import CachedEncoder, fingerprint_of
+from distill.options import settings_from, settings_options
+
+CONFIG = Path(__file__).with_name("ablation.toml")
+SUPPORTED, UNSEEN = ("ar", "de", "es", "ru", "th", "tr", "zh"), ("el", "hi", "ro", "vi")
+WITHOUT_DICTIONARY = (
+    "--parallel materials/ntrex=1,data/massive/utterances.tsv=2,data/mkqa-questions/questions.tsv=1,"
+    "data/mintaka-dev/questions.tsv=0.5,data/qald/questions.tsv=0.5,data/rubq/questions.tsv=0.25,"
+    "data/tico19/tico19.tsv=0.5,data/xor-question-pairs/ar-en.tsv=0.25,data/xor-question-pairs/ru-en.tsv=0.25"
+)
+ROWS = {
+    "all": "",
+    "teacher untrained": "--teacher-model muse",
+    "teacher e5, fixed": "--teacher-model e5 --centre",
+    "teacher es": "--teacher es",
+    "teacher de": "--teacher de",
+    "no new pieces": "--add-languages ''",
+    "new pieces by e5": "--aligner e5",
+    "no parallel text": "--lines-a-step 0",
+    "no dictionary": WITHOUT_DICTIONARY,
+    "qq": "--objectives qq",
+    "qq, dd": "--objectives qq,dd",
+    "qq, dd, dq": "--objectives qq,dd,dq",
+    "and softmax": "--objectives qq,dd,dq,list,softmax",
+    "cosine": "--distance cosine",
+    "document and passage": "--student-units document,passage",
+}
+
+
+@click.command()
+@settings_options("", "data", "teacher", "student", "vocabulary", "shape", "export")
+def flags(**values):
+    return settings_from(values, CONFIG)
+
+
+def main():
+    options = parse()
+    start()
+    found = read(options)
+    for name in options.rows.split(";") if options.rows else ROWS:
+        if name not in found:
+            found[name] = figures(name, options)
+            write(options, found)
+    show(found)
+
+
+def parse():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--flores", required=True, help="sentences by language, a .tsv headed by languages")
+    parser.add_argument("--rows", default="", help="names of rows, separated by ; [default: all]")
+    parser.add_argument("--output", default="runs/ablation")
+    return parser.parse_args()
+
+
+def read(options):
+    path = Path(options.output) / "rows.json"
+    return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+
+
+def write(options, found):
+    Path(options.output).mkdir(parents=True, exist_ok=True)
+    (Path(options.output) / "rows.json").write_text(json.dumps(found, indent=1), encoding="utf-8")
+
+
+def figures(name, options):
+    """P@1 by unit and language on dev, and bitext accuracy XX -> en, of the student of one row."""
+    from distill.evaluation import evaluate
+    from distill.pipeline import prepare, study
+
+    settings = flags.main(shlex.split(ROWS[name]), standalone_mode=False)
+    run = prepare(with_teacher(settings, Path(options.output)), Path(options.output) / "none")
+    began = time.perf_counter()
+    student = study(run, *parts(run))
+    seconds = round(time.perf_counter() - began)
+    table = evaluate(student, run.dataset, "dev", run.languages, ("document", "maxp")).table()
+    return {
+        "flags": ROWS[name],
+        "seconds": seconds,
+        "p@1": {unit: {key: row["p@1"] for key, row in rows.items()} for unit, rows in table.items()},
+        "bitext": bitext(student, columns_of(Path(options.flores), run.languages)),
+    }
+
+
+def with_teacher(settings, output):
+    """The settings with stage 1's teacher, trained where it is not there yet, as a fixed one."""
+    folder = output / "teachers" / settings.teacher.language
+    if settings.teacher.model:
+        return settings
+    if not folder.exists():
+        train(settings, folder)
+    settings.teacher.model = settings.teacher.base = str(folder)
+    return settings
+
+
+def train(settings, folder):
+    from distill.data import dataset_of
+    from distill.loading import load_keras_encoder
+    from distill.teaching import teach
+
+    base, language = load_keras_encoder(settings.teacher.base), settings.teacher.language
+    teach(base, dataset_of(settings), language, settings.teacher, settings.seed).save(folder)
+
+
+def parts(run):
+    """What `study` takes: the teacher, with its vectors kept, the student's start and shape, and if spaces differ."""
+    import keras
+
+    from distill.fixed import centre, is_foreign
+    from distill.loading import load_keras_encoder
+    from distill.students.shape import Shape
+
+    settings = run.settings.teacher
+    keras.utils.set_random_seed(run.settings.seed)
+    base, teacher = load_keras_encoder(settings.base), run.teacher
+    foreign = is_foreign(teacher, base, run.dataset, settings.language)
+    if not isinstance(teacher, CachedEncoder):
+        files = sorted(Path(settings.model).glob("*")) or [settings.model]
+        teacher = CachedEncoder(teacher, fingerprint_of(*files))
+    teacher = centre(teacher, run.dataset, settings.language) if settings.centre else teacher
+    return teacher, base, Shape.of(run.settings.shape).check(base.model), foreign
+
+
+def bitext(encoder, columns):
+    """`{language: share of its sentences whose nearest English one is their translation}`."""
+    pivot = encoder.encode(columns["en"])
+    own = np.arange(len(pivot))
+    return {
+        language: float(np.mean((encoder.encode(lines) @ pivot.T).argmax(axis=1) == own))
+        for language, lines in columns.items()
+        if language != "en"
+    }
+
+
+def show(found):
+    heads = ("maxp 7", "maxp 4", "document 7", "document 4", "FLORES 7", "FLORES 4", "s")
+    print(f"{'':22}" + "".join(f"{head:>12}" for head in heads))
+    for name, row in found.items():
+        tables = row["p@1"]["maxp"], row["p@1"]["document"], row["bitext"]
+        means = [np.mean([table[key] for key in keys]) for table in tables for keys in (SUPPORTED, UNSEEN)]
+        print(f"{name:22}" + "".join(f"{100 * mean:12.1f}" for mean in means) + f"{row['seconds']:12}")
+
+
+if __name__ == "__main__":
+    main()
