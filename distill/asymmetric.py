@@ -29,6 +29,6 @@ class AsymmetricEncoder:
 
 def with_documents(encoder, source):
     """The encoder itself, or with documents by the one that `source` names."""
-    from .loading import load_encoder
+    from .loading import load_teacher
 
-    return AsymmetricEncoder(encoder, load_encoder(source)) if source else encoder
+    return AsymmetricEncoder(encoder, load_teacher(source)) if source else encoder

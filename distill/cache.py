@@ -10,6 +10,8 @@ import numpy as np
 from .files import write_aside
 
 DIGEST = 32
+# Texts that are computed at a time: what a run that breaks off had computed stays.
+PART = 1024
 KEYS, VECTORS = ".keys", ".npy"
 
 
@@ -22,12 +24,13 @@ def cache_folder():
 class CachedEncoder:
     """An `Encoder` that computes only what is not in `folder / fingerprint` yet.
 
-    `fingerprint` is another for every encoder that gives other vectors (`fingerprint_of`). Each call that computes
-    something adds two files, keys and vectors; they are read once. What is there of another shape is left out.
+    `fingerprint` is another for every encoder that gives other vectors (`fingerprint_of`). Each `PART` of texts that is
+    computed adds two files, keys and vectors; they are read once. What is there of another shape is left out.
     """
 
     def __init__(self, encoder, fingerprint, folder=None):
         self.encoder, self.name, self.dimension = encoder, encoder.name, encoder.dimension
+        self.fingerprint = fingerprint
         self.folder = Path(folder or cache_folder()) / "vectors" / fingerprint
 
     @property
@@ -42,8 +45,10 @@ class CachedEncoder:
         new = {key: text for key, text in zip(keys, texts, strict=True) if key not in self.known}
         if progress and len(keys) > len(new):
             progress(len(keys) - len(new))
-        if new:
-            self._add(list(new), self.encoder.encode(list(new.values()), role, progress))
+        items = list(new.items())
+        for start in range(0, len(items), PART):
+            names, parts = zip(*items[start : start + PART], strict=True)
+            self._add(names, self.encoder.encode(list(parts), role, progress))
         return np.stack([self.known[key] for key in keys]) if keys else np.zeros((0, self.dimension), np.float32)
 
     @cached_property
@@ -81,8 +86,10 @@ def key_of(text, role):
 
 def fingerprint_of(*parts):
     """A name for an encoder, of texts and of files whose content counts (`Path`)."""
+    from .export.encode import sha256
+
     found = hashlib.sha256()
     for part in parts:
-        content = part.read_bytes() if isinstance(part, Path) else str(part).encode()
-        found.update(hashlib.sha256(content).digest())
+        content = sha256(part) if isinstance(part, Path) else hashlib.sha256(str(part).encode()).hexdigest()
+        found.update(bytes.fromhex(content))
     return found.hexdigest()[:32]

@@ -53,12 +53,14 @@ def bar_chart(metrics, split, unit):
 
 
 def curves(rows):
-    """Dev P@1 and loss over the steps of both stages."""
+    """Dev P@1 and loss over the steps of the stages that there were."""
     from matplotlib.ticker import MaxNLocator
 
     with _style():
-        figure, all_axes = _figure(9, 2.8, 2)
-        for axes, stage in zip(all_axes, ("teacher", "student"), strict=True):
+        # A fixed teacher has no first stage.
+        stages = [stage for stage in ("teacher", "student") if any(row["event"] == stage for row in rows)] or ["student"]
+        figure, all_axes = _figure(4.5 * len(stages), 2.8, len(stages))
+        for axes, stage in zip(np.atleast_1d(all_axes), stages, strict=True):
             points = [row for row in rows if row["event"] == stage]
             scores = [100 * row["p@1"] for row in points]
             axes.plot([row["step"] for row in points], scores, "o-", color=COLOURS[stage], ms=3)

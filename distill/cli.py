@@ -25,7 +25,7 @@ from .options import (
 )
 
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 110}
-ENCODER_HELP = "a run folder, a bundle, a saved encoder, a SavedModel, a TF-Hub handle, or muse"
+ENCODER_HELP = "a run folder, a bundle, a saved encoder, a SavedModel, a TF-Hub handle, e5 or muse"
 
 
 @click.group(context_settings=CONTEXT)
@@ -76,6 +76,8 @@ def teach(output, **values):
     from .loading import load_keras_encoder
 
     settings = settings_from(values)
+    if settings.teacher.model:
+        raise InputError("--teacher-model is not trained; give it to distill run, or to distill transfer as --teacher")
     language = settings.teacher.language
     dataset, _ = chosen_data(settings, [language])
     base = load_keras_encoder(settings.teacher.base)
@@ -89,17 +91,20 @@ def teach(output, **values):
 @settings_options("", "data", "student", "export.precision", "export.table")
 @click.option("--teacher", "teacher_path", required=True, help=ENCODER_HELP)
 @click.option("--teacher-language", default="en", show_default=True, help="the language the teacher is asked in")
+@click.option("--centre/--no-centre", default=False, help="take off its vectors' mean, of questions and of documents")
 @click.option("--start", "start_path", help="the encoder the student starts from [default: the teacher]")
 @corpus_option("more text, learned from as --labels gives it; a text a line or .jsonl")
 @click.option("--labels", help="the encoder, of the teacher's space, whose vectors of --corpus are learned")
 @folder_option("folder for the student")
-def transfer(teacher_path, teacher_language, start_path, corpus, labels, output, **values):
+def transfer(teacher_path, teacher_language, centre, start_path, corpus, labels, output, **values):
     """Stage 2 alone: train a student towards a fixed teacher and save it.
 
-    It is saved in float32; --precision and --table say what its quantised epochs round weights to.
+    Where the start is of another space it gets a map into the teacher's. It is saved in float32; --precision and --table say what its quantised epochs round weights to.
     """
     from .data import chosen_data
     from .export.form import Precision
+    from .fixed import centre as centred
+    from .fixed import fixed_teacher, into_space, is_foreign
     from .loading import load_encoder, load_keras_encoder
     from .parallel import read_parallel
     from .texts import read_corpus
@@ -112,7 +117,11 @@ def transfer(teacher_path, teacher_language, start_path, corpus, labels, output,
     precision = Precision(settings.export.precision, settings.export.table)
     dataset, languages = chosen_data(settings, [teacher_language])
     sources = read_parallel(settings.student.parallel, teacher_language, languages)
-    teacher, first = load_encoder(teacher_path), load_keras_encoder(start_path or teacher_path)
+    first, teacher = load_keras_encoder(start_path or teacher_path), fixed_teacher(teacher_path)
+    foreign = is_foreign(teacher, first, dataset, teacher_language)
+    teacher = centred(teacher, dataset, teacher_language) if centre else teacher
+    if foreign:
+        first = into_space(first, teacher, dataset, teacher_language, sources, settings.seed)
     from .transfer import labelled, translations
     from .transfer import transfer as train
 
@@ -280,7 +289,7 @@ def search(question, model, dataset, document_language, top, document_model):
     """Print the passages that are nearest to QUESTION."""
     from .asymmetric import with_documents
     from .data import load_dataset
-    from .loading import load_encoder
+    from .loading import load_teacher
     from .progress import task
     from .retrieval import top_k
     from .tables import print_hits
@@ -288,7 +297,7 @@ def search(question, model, dataset, document_language, top, document_model):
     if not question.strip():
         raise InputError("the question is empty; give a text")
     data = load_dataset(dataset, document_language)
-    encoder = with_documents(load_encoder(model), document_model)
+    encoder = with_documents(load_teacher(model), document_model)
     with task("encode passages", len(data.passages)) as advance:
         passages = encoder.encode(data.passage_texts, "document", advance)
     rows, scores = top_k(encoder.encode([question], "question"), passages, min(top, len(passages)))

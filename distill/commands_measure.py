@@ -140,7 +140,7 @@ def compare(a, b, tasks, split, units, metrics, draws, any_dimension, document_m
     """
     from .asymmetric import with_documents
     from .files import write_json
-    from .loading import load_encoder
+    from .loading import load_teacher
     from .measures import compare_all, require_one_dimension
     from .paired import require_draws
     from .tables import print_scores
@@ -150,7 +150,7 @@ def compare(a, b, tasks, split, units, metrics, draws, any_dimension, document_m
     settings = settings_from(values)
     loaded = load_tasks(tasks, settings, split, units, metrics)
     require_draws(draws, sum(task.tests for task in loaded))
-    encoders = {name: with_documents(load_encoder(name), document_model) for name in (a, b)}
+    encoders = {name: with_documents(load_teacher(name), document_model) for name in (a, b)}
     if not any_dimension:
         require_one_dimension(encoders)
     found = compare_all((a, b), encoders, loaded, metrics, draws, settings.seed)

@@ -11,7 +11,7 @@ from .config import as_dict
 from .data import dataset_of
 from .errors import ConfigError, InputError
 from .files import read_json, read_jsonl, write_aside, write_json
-from .loading import RUN_FILE, find_artefact, load_keras_encoder, provenance
+from .loading import RUN_FILE, find_artefact, load_keras_encoder, load_teacher, provenance
 from .parallel import joined, pivots, texts_by_language
 from .pipeline import chosen_languages, read_sources, unseen_languages
 from .progress import say, task
@@ -83,7 +83,7 @@ def _material(folder, dataset, languages, corpus, sources, settings):
     from .compression import Material
 
     keras.utils.set_random_seed(settings.seed)
-    student, teacher = load_keras_encoder(folder), load_keras_encoder(folder / "teacher")
+    student, teacher = load_keras_encoder(folder), load_teacher(folder / "teacher")
     questions = sum(len(dataset.select(language, "train")) for language in languages)
     documents = sum(len(dataset.texts(unit)) for unit in settings.student.units)
     labels = len(dataset.select(settings.teacher.language, "train"))

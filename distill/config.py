@@ -53,6 +53,10 @@ class TeacherSettings:
 
     language: str = _setting("en", "--teacher", "the language the teacher learns in, dominant in the base")
     base: str = _setting("muse", "--base", "the pretrained encoder to start from")
+    model: str = _setting("", "--teacher-model", "a teacher that stays as it is, e5 or any encoder; no stage 1 then")
+    centre: bool = _setting(
+        False, "--centre/--no-centre", "take off the mean of such a teacher's vectors, of questions and of documents"
+    )
     loss: str = _setting("triplet", "--loss", "the teacher's loss", ("triplet", "contrastive"))
     margin: float = _setting(0.3, "--margin", "alpha of Equation 1, in cosine distance", low=0.0, high=2.0)
     temperature: float = _setting(0.05, "--temperature", "of the contrastive loss", low=1e-4, high=10.0)
@@ -197,6 +201,8 @@ class Settings:
         numbers_of(self.student.nested, "student.nested")
         numbers_of(self.shape.orders, "shape.orders")
         _check_quantised(self.student, self.export)
+        if self.teacher.centre and not self.teacher.model:
+            raise ConfigError("teacher.centre: --centre is of a fixed teacher; name one with --teacher-model")
         return self
 
 

@@ -77,13 +77,14 @@ def fake_kernels(encoder, dense):
     With a factorised table it multiplies the factor into the projections, with a projection of a static student that
     into the last product; here each is rounded by itself. Left out is also that runtimes round a layer's input, that an
     ONNX file keeps the head in float16, and that it gives some channels a larger scale. A projection on all dimensions,
-    nearly the identity, stays as it is: a bundle has it in a finer form (`rewrite.complement`).
+    nearly the identity, stays as it is: a bundle has it in a finer form (`rewrite.complement`). One into another
+    encoder's space is a dense layer as any.
     """
     if dense == "float32":
         return []
-    smaller = encoder.space not in (None, encoder.dimension)
+    rounded = encoder.foreign or encoder.space not in (None, encoder.dimension)
     found = _of_ngrams(encoder) if hasattr(encoder, "branches") else _of_static(encoder)
-    return found + ([_rounded(encoder.get_layer("projection"))] if smaller else [])
+    return found + ([_rounded(encoder.get_layer("projection"))] if rounded else [])
 
 
 def _rounded(layer):

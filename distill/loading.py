@@ -9,20 +9,28 @@ from .config import load_settings
 from .encoder import MODEL_FILE, KerasEncoder
 from .errors import ConfigError, EncoderError
 
-NAMES = ("muse",)
+# What has a name: encoders that can be trained, and others.
+NAMES, FIXED_NAMES = ("muse",), ("e5",)
 RUN_FILE, CARD_FILE = "config.toml", "card.json"
 
 
 def load_encoder(source, threads=1):
-    """A run folder (its student), a bundle, a saved encoder, a SavedModel folder, a TF-Hub handle, or `muse`.
+    """A run folder (its student), a bundle, a saved encoder, a SavedModel folder, a TF-Hub handle, `muse` or `e5`.
 
-    Raises `EncoderError` when it is none of these.
+    Also the folder of a run's fixed teacher. Raises `EncoderError` when it is none of these.
     """
+    from .teachers.centred import is_teacher
     from .teachers.hub import HubEncoder, is_hub
 
     folder = Path(source)
+    if source in FIXED_NAMES:
+        from .teachers.e5 import E5Encoder
+
+        return E5Encoder()
     if is_hub(source):
         return HubEncoder(source)
+    if is_teacher(folder):
+        return _saved_teacher(folder, load_encoder)
     if is_artefact(folder):
         from .export.runtime import load_artefact
 
@@ -43,30 +51,92 @@ def load_keras_encoder(source):
     return load_muse()
 
 
-def load_aligner(name):
-    """What new pieces are aligned with: `e5`, or any encoder that `load_encoder` loads; None for None."""
-    if name == "e5":
-        from .cache import CachedEncoder, fingerprint_of
-        from .teachers.e5 import PACKAGE, E5Encoder
+def load_teacher(source):
+    """As `load_encoder`; of a slow encoder, one with a `fingerprint`, what was computed once is kept on disk."""
+    from .cache import CachedEncoder
+    from .teachers.centred import is_teacher
 
-        # Tens of milliseconds a text on one thread: what was computed once is kept.
-        encoder = E5Encoder()
-        return CachedEncoder(encoder, fingerprint_of(name, version(PACKAGE)))
-    return None if name is None else load_encoder(name)
+    if is_teacher(source):
+        return _saved_teacher(source, load_teacher)
+    encoder = load_encoder(source)
+    known = getattr(encoder, "fingerprint", None)
+    return CachedEncoder(encoder, known) if known else encoder
+
+
+def _saved_teacher(folder, load):
+    """What `teachers.centred.save_teacher` wrote, its encoder by `load`. Raises `EncoderError` where that has changed."""
+    from .teachers.centred import CentredEncoder, read_teacher
+
+    card, means = read_teacher(folder)
+    encoder = load(card["source"])
+    if fingerprint(card["source"], encoder) != card["fingerprint"] or encoder.dimension != card["dimension"]:
+        raise EncoderError(
+            f"{folder}: its teacher, {card['source']}, is another one now; restore that, or repeat the run"
+        )
+    return encoder if means is None else CentredEncoder(encoder, means)
+
+
+def load_aligner(name):
+    """What new pieces are aligned with, as `load_teacher`; None for None."""
+    return None if name is None else load_teacher(name)
+
+
+def fingerprint(source, encoder):
+    """What tells whether `source` still names the same `encoder`: its own, else of the files that it was loaded from."""
+    from .cache import fingerprint_of
+
+    own = getattr(encoder, "fingerprint", None)
+    if own:
+        return own
+    if source in NAMES:
+        from .teachers.muse import DISTRIBUTION
+
+        return fingerprint_of(source, version(DISTRIBUTION))
+    folder = folder_of(source)
+    files = sorted(path for path in folder.rglob("*") if path.is_file()) if folder else []
+    return fingerprint_of(*files) if folder else fingerprint_of(source)
+
+
+def folder_of(source):
+    """Where the files of an encoder lie, None for a handle or a name."""
+    from .teachers.centred import is_teacher
+    from .teachers.hub import is_hub
+
+    if source in NAMES + FIXED_NAMES or (is_hub(source) and not Path(source).is_dir()):
+        return None
+    if is_hub(source) or is_artefact(source) or is_teacher(source):
+        return Path(source)
+    return find_keras(source)
+
+
+def place(source):
+    """What names the encoder from any folder: an absolute path, a handle or a name as it is."""
+    return str(source) if folder_of(source) is None else str(Path(source).resolve())
 
 
 def require_keras(source):
     """The folder of an encoder that can be trained, None for one that has a name; else `EncoderError`."""
-    from .teachers.hub import is_hub
-
     if source in NAMES:
         return None
-    if is_hub(source) or is_artefact(source):
+    if kind := _untrainable(source):
         raise EncoderError(
-            f"{source}: {'a SavedModel' if is_hub(source) else 'an exported encoder'} can be measured, searched "
+            f"{source}: {kind} can be measured, searched "
             "with and teach (distill transfer --teacher), but not be trained or exported; give a saved encoder or muse"
         )
     return find_keras(source)
+
+
+def _untrainable(source):
+    """What kind of encoder it is that has no weights to train, None for others."""
+    from .teachers.centred import is_teacher
+    from .teachers.hub import is_hub
+
+    kinds = {
+        "a SavedModel": is_hub(source),
+        "an exported encoder": is_artefact(source),
+        "a fixed teacher": is_teacher(source) or source in FIXED_NAMES,
+    }
+    return next((kind for kind, found in kinds.items() if found), None)
 
 
 def find_keras(source):
@@ -77,13 +147,13 @@ def find_keras(source):
     if (folder / MODEL_FILE).is_file():
         return folder
     problem = f"{source}: no {MODEL_FILE} in it" if folder.exists() else f"no such encoder: {source}"
-    raise EncoderError(f"{problem}; give a run folder, a bundle, a saved encoder, or {', '.join(NAMES)}")
+    raise EncoderError(f"{problem}; give a run folder, a bundle, a saved encoder, {' or '.join(FIXED_NAMES + NAMES)}")
 
 
 def origin(source):
     """Where an encoder comes from, for what is made of it: its name, and of a run also data, languages and seed."""
     folder = Path(source)
-    if source in NAMES:
+    if source in NAMES + FIXED_NAMES:
         return {"source": source}
     if (folder / RUN_FILE).is_file():
         return _of_run(folder)
@@ -99,10 +169,12 @@ def _of_run(folder):
 
 def provenance(settings):
     """What a run's encoder was trained with; no languages stand for all of the data set."""
+    fixed = settings.teacher.model
     return {
         "dataset": Path(settings.data.dataset).resolve().name,
         "languages": list(settings.data.languages) or ["all"],
         "teacher": settings.teacher.language,
+        **({"teacher_model": origin(fixed)["source"] + ", centred" * settings.teacher.centre} if fixed else {}),
         "seed": settings.seed,
     }
 

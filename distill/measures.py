@@ -4,7 +4,7 @@ from .asymmetric import with_documents
 from .bias import described, measure_bias
 from .bitext import accuracies
 from .errors import EncoderError, InputError
-from .loading import load_encoder
+from .loading import load_teacher
 from .paired import compare_scores, comparisons
 from .progress import task as progress_of
 from .provenance import hashes
@@ -20,7 +20,7 @@ def measure_all(models, tasks, settings, metrics, samples=None, documents=None):
     for task in tasks:
         if samples and task.name == "lareqa":
             require_samples(samples[1], task.pool.languages)
-    encoders = {model: with_documents(load_encoder(model), documents) for model in models}
+    encoders = {model: with_documents(load_teacher(model), documents) for model in models}
     return {task.name: MEASURES[task.name](encoders, task, settings, metrics, samples) for task in tasks}
 
 

@@ -79,7 +79,12 @@ def _rows(path, named):
 
 def pivots(sources):
     """How many distinct texts the teacher labels."""
-    return len({pivot for source in sources for pivot in source.pivots})
+    return len(pivots_of(sources))
+
+
+def pivots_of(sources):
+    """The distinct texts that the teacher labels."""
+    return list(dict.fromkeys(pivot for source in sources for pivot in source.pivots))
 
 
 def texts_by_language(sources):

@@ -13,6 +13,7 @@ from .data import dataset_of
 from .errors import DataError, InputError
 from .evaluation import Evaluation, encode_questions, encode_units, evaluation_size, rank
 from .files import require_writable, write_json
+from .fixed import fixed_teacher, into_space, is_foreign, require_no_dimension, settled
 from .loading import load_aligner, load_keras_encoder, provenance, require_keras
 from .parallel import joined, pivots, read_parallel, texts_by_language
 from .progress import say, task
@@ -35,6 +36,7 @@ class Run:
     folder: Path
     log: RunLog
     pool: object = None
+    teacher: object = None
     text: dict = field(default_factory=dict)
     sources: list = field(default_factory=list)
     bias: dict = field(default_factory=dict)
@@ -94,7 +96,9 @@ def prepare(settings, folder):
     require_writable(folder)
     text, sources = read_corpus(settings.vocabulary.text), read_sources(settings, languages)
     require_text(settings.vocabulary.add_languages, languages, {*text, *texts_by_language(sources)})
-    return Run(settings, dataset, languages, folder, RunLog(), lareqa_pool(settings, dataset, languages), text, sources)
+    pool = lareqa_pool(settings, dataset, languages)
+    teacher = fixed_teacher(settings.teacher.model) if settings.teacher.model else None
+    return Run(settings, dataset, languages, folder, RunLog(), pool, teacher, text, sources)
 
 
 def read_sources(settings, languages):
@@ -148,13 +152,15 @@ def execute(run):
     import keras
 
     from .students.shape import Shape
-    from .teaching import teach
 
     settings = run.settings
     keras.utils.set_random_seed(settings.seed)
     with run.timed("load base"):
         base = load_keras_encoder(settings.teacher.base)
     shape = Shape.of(settings.shape).check(base.model)
+    foreign = run.teacher is not None and is_foreign(run.teacher, base, run.dataset, settings.teacher.language)
+    if foreign:
+        require_no_dimension(shape, run.teacher)
     run.folder.mkdir(parents=True, exist_ok=True)
     run.log = RunLog(run.folder / "log.jsonl")
     save_settings(settings, run.folder / "config.toml")
@@ -167,28 +173,47 @@ def execute(run):
         say(f"{settings.teacher.base} never saw {', '.join(unseen)}: expect little there")
     run.measure("base", base)
     with run.timed("teacher"):
-        teacher = teach(base, run.dataset, settings.teacher.language, settings.teacher, settings.seed, run.log)
-        teacher.save(run.folder / "teacher")
+        teacher, first = taught(run, base)
     del base
     gc.collect()
     run.measure("teacher", teacher)
     with run.timed("student"):
-        student = study(run, teacher, shape)
+        student = study(run, teacher, first, shape, foreign)
         student.save(run.folder / "student")
-    del teacher
+    del teacher, first
+    run.teacher = None
     gc.collect()
     run.measure("student", student)
     finish(run, student)
     return close(run)
 
 
-def study(run, teacher, shape):
-    """Stage 2: the student out of the teacher, with the settings' pieces and shape, trained towards it."""
+def taught(run, base):
+    """The teacher, saved, and the encoder that the student starts from: stage 1's is both, a fixed one has the base."""
+    from .teaching import teach
+
+    settings, folder = run.settings, run.folder / "teacher"
+    if run.teacher is None:
+        teacher = teach(base, run.dataset, settings.teacher.language, settings.teacher, settings.seed, run.log)
+        teacher.save(folder)
+        return teacher, teacher
+    teacher, run.extra["teacher"] = settled(run.teacher, settings.teacher, run.dataset, folder)
+    say(f"teacher: {teacher.name}, fixed: {teacher.dimension} dimensions")
+    return teacher, base
+
+
+def study(run, teacher, first, shape, foreign=False):
+    """Stage 2: the student out of `first`, with the settings' pieces and shape, trained towards the teacher.
+
+    It starts with a map into the teacher's space where that is `foreign` to `first`.
+    """
     from .export.form import Precision
     from .transfer import transfer, translations
 
     settings, lines = run.settings, None
-    first = student_of(run, teacher, shape)
+    first = student_of(run, first, teacher, shape)
+    if foreign:
+        first = into_space(first, teacher, run.dataset, settings.teacher.language, run.sources, settings.seed)
     if run.sources:
         with task("teacher's vectors of the parallel text", pivots(run.sources)) as advance:
             lines = translations(run.sources, teacher, settings.student.parallel_temperature, advance)
@@ -206,21 +231,24 @@ def study(run, teacher, shape):
     )
 
 
-def student_of(run, teacher, shape):
-    """The teacher with the pieces and in the shape that the settings ask for, not yet trained."""
+def student_of(run, first, teacher, shape):
+    """The encoder `first` with the pieces and in the shape that the settings ask for, not yet trained.
+
+    The axes of a smaller dimension are those of the teacher's vectors.
+    """
     from .candidates import NEW
     from .vocabularies import Vocabularies
 
     asked = run.settings.vocabulary
     text = joined(run.text, texts_by_language(run.sources))
     aligner = load_aligner(asked.aligner or None)
-    words = Vocabularies(teacher, run.dataset, run.languages, text, asked.add_languages, asked.add_pieces, aligner)
+    words = Vocabularies(first, run.dataset, run.languages, text, asked.add_languages, asked.add_pieces, aligner)
     name = asked.keep + (NEW if asked.add_languages else "")
     encoder = words.vocabulary(name)
     for piece, anchors in words.nearest.items():
         say(f"{piece}: " + ", ".join(f"{anchor} {weight:.2f}" for anchor, weight in anchors))
-    if len(encoder.tokenizer) != len(teacher.tokenizer):
-        say(f"{len(encoder.tokenizer)} pieces, the teacher has {len(teacher.tokenizer)}")
+    if len(encoder.tokenizer) != len(first.tokenizer):
+        say(f"{len(encoder.tokenizer)} pieces, the {'base' if run.teacher else 'teacher'} has {len(first.tokenizer)}")
     vectors = teacher.encode(run.dataset.passage_texts, "document") if shape.dimension else None
     return words.start(encoder, shape, vectors, run.settings.seed)
 

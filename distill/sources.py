@@ -7,7 +7,7 @@ from .errors import EncoderError
 from .export.peers import muse_tokenizer
 from .export.process import Spec
 from .export.runtime import OTHERS, read_card
-from .loading import NAMES, find_artefact, find_keras
+from .loading import FIXED_NAMES, NAMES, find_artefact, folder_of
 
 # Artefacts that a worker runs without our package.
 KINDS = {"bundle": "bundle", "onnx": "bundle", "mediapipe": "mediapipe", "mediapipe-zip": "mediapipe"}
@@ -38,11 +38,14 @@ def _ours(source, files):
 
 
 def files_of(source):
-    """What an encoder that is no bundle has on disk; nothing of a handle."""
-    from .teachers.hub import is_hub
+    """What an encoder that is no bundle has on disk; nothing of a handle. A fixed teacher has its encoder's, too."""
+    from .teachers import e5
+    from .teachers.centred import is_teacher, read_teacher
 
     if source in NAMES:
         return [str(muse_tokenizer().parent)]
-    if is_hub(source):
-        return [source] if Path(source).is_dir() else []
-    return [str(find_keras(source))]
+    if source in FIXED_NAMES:
+        return [str(e5.resources())]
+    folder = folder_of(source)
+    more = files_of(read_teacher(source)[0]["source"]) if is_teacher(source) else []
+    return [*([str(folder)] if folder else []), *more]

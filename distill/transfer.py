@@ -34,7 +34,7 @@ def transfer(
     """Train a copy of `start` (a `KerasEncoder`) towards the fixed `teacher` (any `Encoder`); returns the student.
 
     The teacher is asked once for the questions in `teacher_language` and the documents; its vectors are the labels, on
-    the student's axes where it has a projection. `lines`, a `Lines`, are more texts for objective 1.
+    the student's axes where it has a projection on some (a `foreign` student has a map instead). `lines`, a `Lines`, are more texts for objective 1.
     The last `settings.quantised_epochs` round weights to `precision`, an `export.form.Precision`.
     Raises `EncoderError` when teacher and student have spaces of different dimension.
     """
@@ -62,7 +62,7 @@ def learn(targets, start, dataset, languages, settings, seed=0, log=None, precis
 
 def require_space(dimension, start):
     """Raise `EncoderError` where a teacher's dimension is not that of the student's space."""
-    space = start.model.space or start.dimension
+    space = start.model.label_dimension
     if dimension != space:
         raise EncoderError(
             f"the teacher's vectors have {dimension} dimensions and the student's {space}; "
@@ -133,15 +133,18 @@ def mixed(*parts):
 
 def line_targets(lines, start):
     """The vectors of `Lines` on the student's axes, where they are not on these already. Raises `EncoderError`."""
-    size, space = lines.vectors.shape[1], start.model.space or start.dimension
+    size, space = lines.vectors.shape[1], start.model.label_dimension
     if size not in (space, start.dimension):
         raise EncoderError(f"the labels have {size} dimensions, expected {space}; take them from the teacher's space")
     return on_axes(lines.vectors, axes_of(start.model)) if size == space else lines.vectors
 
 
 def axes_of(model):
-    """The kernel of a student's projection, `(space, d)`, None where it has none."""
-    return np.asarray(model.get_layer("projection").kernel) if model.space else None
+    """The axes of its teacher's space that a student's vectors are on, `(space, d)`; None where they are on all.
+
+    So they are where its projection is a map into that space: its shape does not tell.
+    """
+    return np.asarray(model.get_layer("projection").kernel) if model.space and not model.foreign else None
 
 
 def on_axes(vectors, axes):

@@ -38,9 +38,8 @@ def write_card(folder, card):
 def readme(card):
     """The card as a page of Markdown."""
     dev, precision = card["dev"], card["precision"]
-    facts = {
-        key: card[key] for key in ("source", "documents", "dataset", "languages", "teacher", "seed") if key in card
-    }
+    named = ("source", "documents", "dataset", "languages", "teacher", "teacher_model", "seed")
+    facts = {key: card[key] for key in named if key in card}
     removal = [card["removal"]] if "removal" in card else []
     lines = [
         f"- format: {card['format']}, dense layers {precision['dense']}, table {precision['table']}",

@@ -124,25 +124,26 @@ class Head(keras.layers.Layer):
 
 @keras.saving.register_keras_serializable("distill")
 class Projection(keras.layers.Layer):
-    """Unit vectors of the teacher's space on fixed axes of it, at unit length: `(b, space)` -> `(b, d)`.
+    """A product behind the head, at unit length: `(b, space)` -> `(b, d)`.
 
-    It does not train: the teacher's vectors on the same axes are the labels, so that these stay what they were.
+    Axes of the teacher's space do not train: the teacher's vectors on the same axes are the labels, so that these stay
+    what they were. A `learned` map into another encoder's space trains towards that encoder's vectors as they are.
     """
 
-    def __init__(self, dimension, **kwargs):
+    def __init__(self, dimension, learned=False, **kwargs):
         super().__init__(**kwargs)
-        self.dimension = dimension
+        self.dimension, self.learned = dimension, learned
 
     def build(self, shape):
         self.kernel = self.add_weight(
-            shape=(shape[-1], self.dimension), initializer="orthogonal", trainable=False, name="kernel"
+            shape=(shape[-1], self.dimension), initializer="orthogonal", trainable=self.learned, name="kernel"
         )
 
     def call(self, x):
         return unit(ops.matmul(x, self.kernel))
 
     def get_config(self):
-        return {**super().get_config(), "dimension": self.dimension}
+        return {**super().get_config(), "dimension": self.dimension, "learned": self.learned}
 
 
 class Student(keras.Model):
@@ -151,6 +152,11 @@ class Student(keras.Model):
     A kind has a layer `embedding`; `features(x, keep)`, rows of the table `(b, t, w)` and mask `(b, t, 1)` to masked
     features; `pooled(summed, counts)`, their sums and numbers to vectors; `gap`; and with `space` a layer `projection`.
     """
+
+    @property
+    def label_dimension(self):
+        """Of the teacher's vectors that it learns: on axes of its teacher's space these are longer than its own."""
+        return self.dimension if self.foreign else self.space or self.dimension
 
     def encode_packed(self, ids, segments, counts, rows=None):
         """Texts laid one after another, so that nothing is spent on padding: the same vectors, `(n, dimension)`.
@@ -176,7 +182,8 @@ class NGramEncoder(Student):
 
     `vocabulary` rows of `width`, or of `rank` numbers and a product to `width`; `channels` a branch, one for each
     of `orders`, with one or two `convolutions`; `hidden` and `inner` of the head, `inner` None for the head's output.
-    With `space` the head gives vectors of that size, the teacher's, and a fixed projection `dimension` numbers of them.
+    With `space` the head gives vectors of that size, the teacher's, and a fixed projection `dimension` numbers of them;
+    where it is `foreign` the projection is a learned map from the head's space into the teacher's.
     The defaults are mUSE-small's. Source: Yang et al. (2020), section 2; shapes from the released weights.
     """
 
@@ -192,6 +199,7 @@ class NGramEncoder(Student):
         inner=None,
         space=None,
         rank=None,
+        foreign=False,
         **kwargs,
     ):
         # layers
@@ -210,13 +218,14 @@ class NGramEncoder(Student):
         features = token_features(x, keep, branches, norm)
         vectors = head(pooling(ops.sum(features, axis=1), ops.sum(keep, axis=1)))
         if space:
-            vectors = Projection(dimension, name="projection")(vectors)
+            vectors = Projection(dimension, foreign, name="projection")(vectors)
         super().__init__(inputs=ids, outputs=vectors, **kwargs)
 
         # config
         self.vocabulary, self.width, self.channels = vocabulary, width, channels
         self.orders, self.hidden, self.dimension = tuple(orders), hidden, dimension
         self.convolutions, self.inner, self.space, self.rank = convolutions, inner, space, rank
+        self.foreign = foreign
 
     @property
     def branches(self):
@@ -247,6 +256,7 @@ class NGramEncoder(Student):
             "inner": self.inner,
             "space": self.space,
             "rank": self.rank,
+            "foreign": self.foreign,
         }
 
 

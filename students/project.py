@@ -1,10 +1,14 @@
-"""Products behind an encoder: vectors on the leading axes of the teacher's space, or through any other matrix.
+"""Products behind an encoder: vectors on the leading axes of the teacher's space, in another's, or through any matrix.
 
 On leading axes each prefix of a vector is the best of its length.
 """
 
 from .factor import leading_axes
 from .rebuild import rebuilt
+from .refit import linear_map
+
+# Of the mean variance of the vectors: hundreds of texts have to do for a map of hundreds of dimensions.
+STRENGTH = 0.3
 
 
 def projected(model, vectors, dimension):
@@ -26,10 +30,25 @@ def projected(model, vectors, dimension):
     return rebuilt(model, config, {"projection/kernel": leading_axes(vectors, dimension)})
 
 
+def mapped(model, vectors, labels):
+    """A copy of a student whose vectors go through a learned map into another encoder's space, `foreign` from then on.
+
+    The map is the ridge regression of that encoder's `labels` `(n, m)` on the student's own `vectors` `(n, d)` of the
+    same texts, without a bias, as vectors have unit length before and after. It goes on learning, and so
+    `model.label_dimension` is m, also where m is d.
+    """
+    kernel, space = linear_map(vectors, labels, STRENGTH), model.space or model.dimension
+    if model.space:
+        kernel = model.get_layer("projection").get_weights()[0] @ kernel
+    return rebuilt(
+        model, {"space": space, "dimension": labels.shape[1], "foreign": True}, {"projection/kernel": kernel}
+    )
+
+
 def folded(model, matrix):
     """A copy of a student whose vectors are its own times `matrix` `(d, d)`, at unit length, as its projection.
 
-    Unit length between a projection that it has and the matrix changes no direction, so the two become one.
+    Trained on, a learned map does not keep the matrix: its labels are another encoder's vectors as they are. Unit length between a projection that it has and the matrix changes no direction, so the two become one.
     """
     if model.space:
         kernel = model.get_layer("projection").get_weights()[0] @ matrix

@@ -33,6 +33,12 @@ def features(model, rows):
     return np.concatenate(found)
 
 
+def linear_map(x, y, strength):
+    """Kernel `(in, out)` of `ridge` without its bias: rows and their mirror images have no mean."""
+    kernel, _ = ridge(np.concatenate([x, -x]), np.concatenate([y, -y]), strength)
+    return kernel
+
+
 def ridge(x, y, strength=RIDGE):
     """Kernel `(in, out)` and bias `(out,)` of least |x K + b - y|^2 with a ridge, `strength` of x's mean variance."""
     x_mean, y_mean = x.mean(axis=0, dtype=np.float64), y.mean(axis=0, dtype=np.float64)

@@ -44,6 +44,11 @@ class Shape:
             return self
         if type(model) is not NGramEncoder:
             raise ConfigError("only an n-gram encoder can be cut; this one is a static student already")
+        if self.dimension and model.foreign:
+            raise ConfigError(
+                f"dimension: the encoder's vectors are in another encoder's space, which has {model.dimension}; leave "
+                "it out"
+            )
         self._check_static()
         for name, most in limits(model, self.static).items():
             if getattr(self, name) > most:

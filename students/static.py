@@ -59,12 +59,22 @@ class StaticEncoder(Student):
     """Token ids `(b, t)` int32, negative where padded -> float32 `(b, dimension)`, rows of unit length.
 
     The rows of a text's pieces summed, at unit length, through a residual network with `hidden` units into the
-    teacher's space; with `space` that has so many dimensions, and a fixed projection takes `dimension` of them.
+    teacher's space; with `space` that has so many dimensions, and a fixed projection takes `dimension` of them, or where
+    it is `foreign` a learned one maps them into the teacher's.
     With `channels` each row first learns from its neighbours in a window of `order` tokens; without it is static.
     """
 
     def __init__(
-        self, vocabulary=128_000, width=256, hidden=256, dimension=512, space=None, channels=0, order=3, **kwargs
+        self,
+        vocabulary=128_000,
+        width=256,
+        hidden=256,
+        dimension=512,
+        space=None,
+        channels=0,
+        order=3,
+        foreign=False,
+        **kwargs,
     ):
         # layers
         embedding = keras.layers.Embedding(vocabulary, width, name="embedding")
@@ -78,12 +88,13 @@ class StaticEncoder(Student):
             x = Context(order, channels, name="context")(x) * keep
         vectors = residual(unit(ops.sum(x, axis=1)))
         if space:
-            vectors = Projection(dimension, name="projection")(vectors)
+            vectors = Projection(dimension, foreign, name="projection")(vectors)
         super().__init__(inputs=ids, outputs=vectors, **kwargs)
 
         # config
         self.vocabulary, self.width, self.hidden = vocabulary, width, hidden
         self.dimension, self.space, self.channels, self.order = dimension, space, channels, order
+        self.foreign = foreign
 
     @property
     def gap(self):
@@ -107,4 +118,5 @@ class StaticEncoder(Student):
             "space": self.space,
             "channels": self.channels,
             "order": self.order,
+            "foreign": self.foreign,
         }

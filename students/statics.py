@@ -30,7 +30,7 @@ def static_from(encoder, tokenizer, rows, width=256, hidden=256, channels=0, ord
     weighted[[first, last]] = 0
     axes = leading_axes(weighted, width, counts + 1)
     config = {"vocabulary": len(tokenizer), "width": width, "hidden": hidden, "space": encoder.model.space}
-    config |= {"channels": channels, "order": order}
+    config |= {"channels": channels, "order": order, "foreign": encoder.model.foreign}
     static = StaticEncoder(**config, dimension=encoder.dimension, name=encoder.model.name)
     _fill(static, encoder.model, weighted @ axes, axes, np.random.default_rng(seed))
     return static

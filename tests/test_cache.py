@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from distill import cache
 from distill.cache import CachedEncoder, cache_folder, fingerprint_of
 
 
@@ -47,6 +48,22 @@ def test_a_second_run_computes_nothing(cached, tmp_path):
     assert again.computed == []
     other.encode(["河"])
     assert other.encoder.computed == ["河"]
+
+
+def test_what_was_computed_before_it_broke_off_stays(tmp_path, monkeypatch):
+    monkeypatch.setattr(cache, "PART", 2)
+
+    class Breaking(Counting):
+        def encode(self, texts, role="question", progress=None, contexts=None):
+            if "e" in texts:
+                raise KeyboardInterrupt
+            return super().encode(texts, role, progress)
+
+    with pytest.raises(KeyboardInterrupt):
+        CachedEncoder(Breaking(), "one", tmp_path).encode(list("abcdef"))
+    again = CachedEncoder(Counting(), "one", tmp_path)
+    assert again.encode(list("abcdef")).shape == (6, 2)
+    assert again.encoder.computed == ["e", "f"]
 
 
 def test_vectors_keep_their_type_and_an_empty_list_is_none(cached):

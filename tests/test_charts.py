@@ -76,6 +76,12 @@ def test_a_stage_that_was_only_measured_has_a_curve_of_one_point(rows):
     assert len(points(curves([row for row in rows if row.get("step", 0) == 0]), "student")) == 1
 
 
+def test_a_fixed_teacher_has_no_curve(rows):
+    chart = curves([row for row in rows if row["event"] != "teacher"])
+    assert [len(points(chart, name)) for name in ("teacher", "student")] == [0, 3]
+    assert chart.count("dev P@1, %") == 1 and curves([]).count("dev P@1, %") == 1
+
+
 def test_latency_bars_are_in_proportion(metrics):
     lengths = [np.ptp(bar[:, 0]) for bar in corners(latency_chart(metrics["timings"]["query"]), "bundle")]
     np.testing.assert_allclose(np.array(lengths) / lengths[0], [1, 3, 6], rtol=1e-3)

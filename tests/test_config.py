@@ -138,6 +138,15 @@ def test_the_limits_themselves_are_allowed(name, value):
     changed(name, value).check()
 
 
+def test_only_a_fixed_teacher_is_centred():
+    settings = Settings()
+    settings.teacher.centre = True
+    with pytest.raises(ConfigError, match="teacher.centre: --centre is of a fixed teacher; name one with --teacher-"):
+        settings.check()
+    settings.teacher.model = "e5"
+    assert settings.check() is settings
+
+
 def test_quantised_epochs_are_some_of_the_epochs():
     settings = changed("student.quantised_epochs", 10)
     assert settings.check().student.quantised_epochs == settings.student.epochs

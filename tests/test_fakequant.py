@@ -301,10 +301,12 @@ SMALLER = [
     ),
     (StaticEncoder, {"hidden": 7, "dimension": 8}),
     (StaticEncoder, {"hidden": 7, "dimension": 3, "space": 8, "channels": 5, "order": 3}),
+    (StaticEncoder, {"hidden": 7, "dimension": 8, "space": 8, "foreign": True}),
 ]
+KINDS = ["cut", "static", "static with neighbours", "static in another's space"]
 
 
-@pytest.mark.parametrize("kind, sizes", SMALLER, ids=["cut", "static", "static with neighbours"])
+@pytest.mark.parametrize("kind, sizes", SMALLER, ids=KINDS)
 def test_every_kernel_of_a_smaller_student_is_rounded_and_nothing_else(randomised, kind, sizes):
     made = randomised(kind(vocabulary=12, width=6, **sizes))
     found = {variable.path for variable, _ in fake_kernels(made, "int8")}
@@ -313,7 +315,7 @@ def test_every_kernel_of_a_smaller_student_is_rounded_and_nothing_else(randomise
     assert found == kernels - {"pooling/dense/kernel"}
 
 
-@pytest.mark.parametrize("kind, sizes", SMALLER, ids=["cut", "static", "static with neighbours"])
+@pytest.mark.parametrize("kind, sizes", SMALLER, ids=KINDS)
 def test_a_smaller_student_computes_with_what_it_is_rounded_to(randomised, kind, sizes):
     made = randomised(kind(vocabulary=12, width=6, **sizes))
     batch, precision = pack([[3, 4, 5], [7], [1, 2, 11, 0]], made.gap), Precision("int8", "int4")

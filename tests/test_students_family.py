@@ -21,6 +21,7 @@ FAMILY = {
     "small inner layer": (NGramEncoder, {**SIZES, "inner": 5}),
     "factorised table": (NGramEncoder, {**SIZES, "rank": 3}),
     "projected": (NGramEncoder, {**SIZES, "space": 16, "dimension": 5}),
+    "in another's space": (NGramEncoder, {**SIZES, "space": 16, "dimension": 24, "foreign": True}),
     "all at once": (
         NGramEncoder,
         {**SIZES, "orders": (3,), "convolutions": 1, "inner": 5, "rank": 3, "space": 16, "dimension": 5},
@@ -29,6 +30,7 @@ FAMILY = {
     "static with a look at neighbours": (StaticEncoder, {**STATIC, "channels": 5, "order": 3}),
     "the same in pairs": (StaticEncoder, {**STATIC, "channels": 5, "order": 2}),
     "static, projected": (StaticEncoder, {**STATIC, "space": 16, "dimension": 5}),
+    "static, in another's space": (StaticEncoder, {**STATIC, "space": 16, "foreign": True}),
 }
 # Lengths 1 to 9: single tokens, shorter than a window, longer than one.
 LENGTHS = (1, 4, 1, 9, 2, 6, 3)

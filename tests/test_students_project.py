@@ -3,7 +3,7 @@ import pytest
 
 from distill.batching import pack
 from distill.students.ngram import NGramEncoder
-from distill.students.project import folded, projected
+from distill.students.project import STRENGTH, folded, mapped, projected
 from distill.students.static import StaticEncoder
 
 IDS = np.array([[3, 7, 11, 2, -1], [19, 0, 4, 4, 5], [1, 2, 3, -1, -1]], dtype="int32")
@@ -53,6 +53,39 @@ def test_projected_again_it_keeps_its_axes(model, vectors):
 
 def test_the_projection_does_not_train(model, vectors):
     assert not projected(model, vectors, 3).get_layer("projection").trainable_weights
+
+
+def ridge_by_hand(x, y):
+    """Hoerl and Kennard (1970): (X'X + k I)^-1 X'Y, k in parts of the mean square of a column's length."""
+    square = x.T.astype(np.float64) @ x
+    return np.linalg.solve(square + STRENGTH * np.trace(square) / len(square) * np.eye(len(square)), x.T @ y)
+
+
+def random_unit(n, d, seed=7):
+    made = np.random.default_rng(seed).normal(size=(n, d))
+    return made / np.linalg.norm(made, axis=1, keepdims=True)
+
+
+@pytest.mark.parametrize("dimension", [5, 8, 12])
+def test_a_map_into_another_space_is_ridge_regression_and_learns(kind, dimension):
+    own, labels = random_unit(30, 8), random_unit(30, dimension, 8)
+    made = mapped(kind, own, labels)
+    expected = np.asarray(kind(IDS)) @ ridge_by_hand(own, labels)
+    expected /= np.linalg.norm(expected, axis=1, keepdims=True)
+    np.testing.assert_allclose(np.asarray(made(IDS)), expected, atol=1e-5)
+    assert (type(made), made.space, made.dimension, made.foreign) == (type(kind), 8, dimension, True)
+    assert made.label_dimension == dimension
+    assert [weight.path for weight in made.get_layer("projection").trainable_weights] == ["projection/kernel"]
+
+
+def test_a_map_goes_through_the_projection_that_is_there(model, vectors):
+    small, labels = projected(model, vectors, 3), random_unit(30, 5)
+    own = random_unit(30, 3, 9)
+    made = mapped(small, own, labels)
+    expected = np.asarray(small(IDS)) @ ridge_by_hand(own, labels)
+    expected /= np.linalg.norm(expected, axis=1, keepdims=True)
+    np.testing.assert_allclose(np.asarray(made(IDS)), expected, atol=1e-5)
+    assert (small.label_dimension, made.label_dimension, made.space, made.dimension) == (8, 5, 8, 5)
 
 
 def without(vectors, directions):

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from distill.students.ngram import NGramEncoder
-from distill.students.refit import features, refitted, ridge
+from distill.students.refit import features, linear_map, refitted, ridge
 from distill.students.thin import shallow, with_orders
 
 ROWS = [[3, 7, 11, 2], [19], [0, 4, 4, 5, 8, 9, 1], [6, 6]]
@@ -20,6 +20,12 @@ def test_ridge_without_a_ridge_is_numpys_least_squares():
     kernel, bias = ridge(x, y, 0)
     np.testing.assert_allclose(kernel, solution[:4], atol=1e-6)
     np.testing.assert_allclose(bias, solution[4], atol=1e-6)
+
+
+def test_a_map_is_least_squares_through_the_origin():
+    random = np.random.default_rng(0)
+    x, y = random.normal(size=(50, 4)) + 3, random.normal(size=(50, 2))
+    np.testing.assert_allclose(linear_map(x, y, 0), np.linalg.lstsq(x, y, rcond=None)[0], atol=1e-6)
 
 
 def test_a_ridge_shrinks_the_kernel_by_the_mean_variance():

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -5,6 +7,7 @@ from distill.config import ShapeSettings
 from distill.encoder import KerasEncoder
 from distill.errors import ConfigError
 from distill.students.ngram import NGramEncoder
+from distill.students.project import mapped
 from distill.students.shape import Shape, limits, shaped
 from distill.students.static import StaticEncoder
 
@@ -51,6 +54,19 @@ def test_only_what_is_asked_for_is_cut(encoder, vectors, shape, sizes):
     assert {**found, "orders": tuple(found["orders"])} == {**changed, "orders": tuple(changed["orders"])}
     assert smaller.encode(TEXTS).shape == (3, sizes.get("dimension", 10))
     assert smaller.tokenizer is encoder.tokenizer
+
+
+@pytest.mark.parametrize("shape", [Shape(channels=3, hidden=5), Shape(static=True, rank=10, hidden=3)], ids=str)
+def test_a_student_in_anothers_space_is_cut_and_stays_there(encoder, vectors, shape):
+    labels = np.random.default_rng(5).normal(size=(12, 14))
+    model = mapped(encoder.model, vectors, labels)
+    smaller = shaped(KerasEncoder(model, encoder.tokenizer), shape, TEXTS, None)
+    assert (smaller.model.space, smaller.dimension, smaller.model.foreign) == (10, 14, True)
+    np.testing.assert_array_equal(
+        smaller.model.get_layer("projection").get_weights()[0], model.get_layer("projection").get_weights()[0]
+    )
+    with pytest.raises(ConfigError, match="dimension: the encoder's vectors are in another encoder's space, .* 14"):
+        shaped(KerasEncoder(model, encoder.tokenizer), replace(shape, dimension=5), TEXTS, vectors)
 
 
 def test_a_static_student_has_its_sizes_from_the_shape(encoder, vectors):

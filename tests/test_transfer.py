@@ -16,7 +16,7 @@ from distill.export.form import Precision
 from distill.parallel import Parallel
 from distill.runlog import RunLog
 from distill.students.ngram import NGramEncoder
-from distill.students.project import projected
+from distill.students.project import mapped, projected
 from distill.students.rows import UsedRows, with_table
 from distill.tracking import DevScore
 from distill.transfer import (
@@ -509,6 +509,45 @@ def test_a_projected_student_learns_towards_the_whole_teacher_and_keeps_its_axes
     labels = on_axes(Words().encode(few.passage_texts), axes)
     before, after = (np.sum(one.encode(few.passage_texts) * labels, axis=1).mean() for one in (smaller, student))
     assert after > before
+
+
+# Another encoder's space
+
+
+@pytest.fixture(scope="module", params=[DIMENSION - 8, DIMENSION], ids=["shorter", "as long"])
+def abroad(request, start, few):
+    """A student with a map into the space of a teacher that its head does not share, and that teacher."""
+    teacher = Words(request.param)
+    model = mapped(start.model, start.encode(few.passage_texts), teacher.encode(few.passage_texts))
+    return SimpleNamespace(student=KerasEncoder(model, start.tokenizer), teacher=teacher)
+
+
+def test_labels_in_another_encoders_space_are_as_they_are_whatever_their_length(abroad, few):
+    lines = labelled({"de": ["eins", "zwei"]}, abroad.teacher)
+    targets = Targets(abroad.teacher, few, "en", SETTINGS.units)
+    stage = TransferStage(abroad.student, targets, few, LANGUAGES, SETTINGS, 0, lines=lines)
+    asked = [q.text for q in few.select("en", "train")]
+    np.testing.assert_array_equal(stage.question_labels, abroad.teacher.encode(asked))
+    np.testing.assert_array_equal(stage.document_labels, abroad.teacher.encode(targets.texts))
+    np.testing.assert_array_equal(stage.line_targets, abroad.teacher.encode(["eins", "zwei"]))
+
+
+def test_a_student_learns_in_another_encoders_space_and_its_map_does_too(abroad, few):
+    student = transfer(abroad.teacher, abroad.student, few, "en", LANGUAGES, replace(SETTINGS, quantised_epochs=1))
+    kernels = [np.asarray(one.model.get_layer("projection").kernel) for one in (abroad.student, student)]
+    assert np.abs(kernels[0] - kernels[1]).max() > 1e-3
+    asked = [[q.text for q in few.select(code, "train")] for code in LANGUAGES]
+    labels = abroad.teacher.encode(asked[0])
+    for texts in asked:
+        before, after = (np.sum(one.encode(texts) * labels, axis=1).mean() for one in (abroad.student, student))
+        assert after > before + 0.02
+
+
+def test_lines_of_the_space_behind_the_map_are_refused(abroad, few):
+    targets = Targets(abroad.teacher, few, "en", SETTINGS.units)
+    lines = labelled({"de": ["eins"]}, Words(DIMENSION + 1))
+    with pytest.raises(EncoderError, match=f"labels have 33 dimensions, expected {abroad.teacher.dimension}"):
+        TransferStage(abroad.student, targets, few, LANGUAGES, SETTINGS, 0, lines=lines)
 
 
 # Translations, and what stands beside Equation 2

@@ -1,0 +1,84 @@
+"""An encoder with what all texts of a role have in common taken off, and the folder that a fixed teacher leaves.
+
+Some encoders' vectors lie in a narrow cone: all are nearly alike, which tells nothing of a text and is all that a student
+would learn first. Mu and Viswanath (2018), All-but-the-top, take the mean off too.
+"""
+
+from pathlib import Path
+from zipfile import BadZipFile
+
+import numpy as np
+
+from .. import __version__
+from ..encoder import unit_rows
+from ..errors import EncoderError, first_line
+from ..files import read_json, write_aside, write_json
+
+CARD, MEANS = "teacher.json", "means.npz"
+ROLES = ("question", "document")
+# What a card has to say.
+NEEDED = {"source": str, "dimension": int, "fingerprint": str, "centred": bool}
+
+
+class CentredEncoder:
+    """An `Encoder`'s vectors minus their role's mean, at unit length again. `means`: `{role: (d,)}`."""
+
+    def __init__(self, encoder, means):
+        self.encoder, self.dimension = encoder, encoder.dimension
+        self.means = {role: np.asarray(means[role], dtype=np.float32) for role in ROLES}
+        self.name = f"{encoder.name}, centred"
+
+    @property
+    def takes_context(self):
+        return getattr(self.encoder, "takes_context", False)
+
+    def encode(self, texts, role="question", progress=None, **extra):
+        return unit_rows(self.encoder.encode(texts, role, progress, **extra) - self.means[role])
+
+
+def centred(encoder, questions, documents, progress=None):
+    """A `CentredEncoder` by the means of an encoder's vectors of these texts."""
+    texts = dict(zip(ROLES, (questions, documents), strict=True))
+    means = {role: encoder.encode(texts[role], role, progress).mean(axis=0, dtype=np.float64) for role in ROLES}
+    return CentredEncoder(encoder, means)
+
+
+def save_teacher(folder, encoder, source, fingerprint):
+    """Write the folder that `loading.load_encoder` gives the same vectors for: `teacher.json`, and the means if centred.
+
+    The encoder itself is not copied: `source` is what loads it, and `fingerprint` tells whether it is still the same.
+    """
+    means = getattr(encoder, "means", None)
+    card = {"name": encoder.name, "source": source, "dimension": encoder.dimension, "fingerprint": fingerprint}
+    with write_aside(folder) as aside:
+        aside.mkdir()
+        write_json(aside / CARD, {**card, "centred": means is not None, "distill": __version__})
+        if means is not None:
+            np.savez(aside / MEANS, **means)
+
+
+def is_teacher(folder):
+    """Whether `folder` is what `save_teacher` writes."""
+    return (Path(folder) / CARD).is_file()
+
+
+def read_teacher(folder):
+    """`(card, means)` of what `save_teacher` wrote; means `{role: (d,)}`, None where it is not centred.
+
+    Raises `EncoderError` for a broken one.
+    """
+    card = read_json(Path(folder) / CARD)
+    if not isinstance(card, dict) or not all(type(card.get(key)) is kind for key, kind in NEEDED.items()):
+        raise EncoderError(f"{Path(folder) / CARD}: expected {', '.join(NEEDED)}; repeat the run that wrote it")
+    return card, _read_means(Path(folder) / MEANS, card["dimension"]) if card["centred"] else None
+
+
+def _read_means(path, dimension):
+    try:
+        with np.load(path, allow_pickle=False) as stored:
+            means = {role: stored[role] for role in ROLES}
+    except (OSError, ValueError, KeyError, EOFError, BadZipFile) as error:
+        raise EncoderError(f"{path}: no means of a teacher: {first_line(error)}; repeat the run") from error
+    if any(mean.shape != (dimension,) or not np.isfinite(mean).all() for mean in means.values()):
+        raise EncoderError(f"{path}: expected means of {dimension} numbers; repeat the run that wrote them")
+    return means

@@ -1,0 +1,89 @@
+import json
+
+import numpy as np
+import pytest
+
+from distill.errors import EncoderError
+from distill.teachers.centred import CentredEncoder, centred, is_teacher, read_teacher, save_teacher
+
+
+class Lengths:
+    """Vectors `(length, number of words, 1)` at unit length, negative of documents: by hand."""
+
+    name, dimension = "lengths", 3
+
+    def encode(self, texts, role="question", progress=None, contexts=None):
+        if progress:
+            progress(len(texts))
+        rows = np.array([[len(text), len(text.split()), 1 + bool(contexts)] for text in texts], dtype=np.float32)
+        return unit(rows) * (-1 if role == "document" else 1)
+
+
+def unit(rows):
+    return rows / np.linalg.norm(rows, axis=-1, keepdims=True)
+
+
+QUESTIONS, DOCUMENTS = ["a", "a bb ccc"], ["dddd", "ee ff", "g"]
+
+
+@pytest.fixture
+def encoder():
+    return centred(Lengths(), QUESTIONS, DOCUMENTS)
+
+
+def test_a_vector_loses_its_roles_mean_and_has_unit_length_again(encoder):
+    asked = unit(np.array([[1, 1, 1], [8, 3, 1]]))
+    given = -unit(np.array([[4, 1, 1], [5, 2, 1], [1, 1, 1]]))
+    found = encoder.encode(["a"]), encoder.encode(["ee ff", "g"], "document")
+    np.testing.assert_allclose(found[0], unit(asked[:1] - asked.mean(axis=0)), atol=1e-5)
+    np.testing.assert_allclose(found[1], unit(given[1:] - given.mean(axis=0)), atol=1e-5)
+    assert found[0].dtype == np.float32 and (encoder.name, encoder.dimension) == ("lengths, centred", 3)
+
+
+def test_progress_and_contexts_reach_the_encoder(encoder):
+    steps = []
+    encoder.encode(["a", "b"], "document", steps.append)
+    assert steps == [2] and not encoder.takes_context
+    plain, other = (encoder.encode(["a b"], "document", **extra) for extra in ({}, {"contexts": ["c"]}))
+    assert np.abs(plain - other).max() > 0.01
+
+
+def test_a_teacher_that_is_saved_has_its_means(encoder, tmp_path):
+    save_teacher(tmp_path / "teacher", encoder, "e5", "abc")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["teacher"] and is_teacher(tmp_path / "teacher")
+    card, means = read_teacher(tmp_path / "teacher")
+    named = {"name": "lengths, centred", "source": "e5", "dimension": 3, "fingerprint": "abc", "centred": True}
+    assert named.items() <= card.items()
+    again = CentredEncoder(Lengths(), means)
+    for role, texts in (("question", QUESTIONS), ("document", DOCUMENTS)):
+        np.testing.assert_array_equal(again.encode(texts, role), encoder.encode(texts, role))
+
+
+def test_one_that_is_not_centred_has_none(tmp_path):
+    save_teacher(tmp_path / "teacher", Lengths(), "e5", "abc")
+    assert [path.name for path in (tmp_path / "teacher").iterdir()] == ["teacher.json"]
+    card, means = read_teacher(tmp_path / "teacher")
+    assert (card["name"], card["centred"], means) == ("lengths", False, None)
+
+
+@pytest.mark.parametrize("damage", ["card", "keys", "absent", "shape", "bytes", "nan", "role"])
+def test_a_broken_folder_is_refused(encoder, tmp_path, damage):
+    folder = tmp_path / "teacher"
+    save_teacher(folder, encoder, "e5", "abc")
+    means = {"question": np.zeros(3), "document": np.zeros(3)}
+    if damage in ("card", "keys"):
+        (folder / "teacher.json").write_text(json.dumps([] if damage == "card" else {"source": "e5"}))
+    elif damage == "absent":
+        (folder / "means.npz").unlink()
+    elif damage == "bytes":
+        (folder / "means.npz").write_bytes(b"PK no archive")
+    else:
+        wrong = {"shape": {"question": np.zeros(4)}, "nan": {"document": np.full(3, np.nan)}, "role": {}}[damage]
+        kept = {"question": means["question"]} if damage == "role" else means
+        np.savez(folder / "means.npz", **{**kept, **wrong})
+    with pytest.raises(EncoderError, match="teacher.json: expected source" if damage in ("card", "keys") else "means"):
+        read_teacher(folder)
+
+
+def test_a_folder_of_anything_else_is_no_teacher(tmp_path):
+    assert not is_teacher(tmp_path) and not is_teacher(tmp_path / "nowhere")
