@@ -74,14 +74,16 @@ def teach(output, **values):
     """Stage 1 alone: train a teacher in one language and save it."""
     from .data import chosen_data
     from .loading import load_keras_encoder
+    from .triplets import load_triplets
 
     settings = settings_from(values)
     language = settings.teacher.language
     dataset, _ = chosen_data(settings, [language])
+    triplets = load_triplets(settings.teacher.triplets, dataset, language)
     base = load_keras_encoder(settings.teacher.base)
     from .teaching import teach as train
 
-    train(base, dataset, language, settings.teacher, settings.seed).save(output)
+    train(base, dataset, language, settings.teacher, settings.seed, triplets=triplets).save(output)
     _done(f"teacher: {output}")
 
 

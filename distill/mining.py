@@ -81,6 +81,13 @@ def online_negatives(questions, passages, gold, forbidden, n, margin, seed=0, bl
     return draw(candidates, n, seed)
 
 
+def pairs_of(forbidden, rows):
+    """`forbidden`, whose first array is ascending, of the questions `rows` alone, numbered as these are."""
+    first, last = (np.searchsorted(forbidden[0], rows, side) for side in ("left", "right"))
+    places = [np.arange(*ends) for ends in zip(first, last, strict=True)]
+    return np.repeat(np.arange(len(rows)), last - first), forbidden[1][np.concatenate(places)]
+
+
 def draw(candidates, n, seed):
     """`n` of each row's candidates (those >= 0) without repetition, in random order; -1 fills what is missing."""
     keys = np.random.default_rng(seed).random(candidates.shape)

@@ -23,6 +23,7 @@ from .runlog import RunLog
 from .sentences import has_sentences, load_pool
 from .significance import compare
 from .texts import read_corpus
+from .triplets import load_triplets
 
 
 @dataclass
@@ -37,6 +38,7 @@ class Run:
     pool: object = None
     text: dict = field(default_factory=dict)
     sources: list = field(default_factory=list)
+    triplets: list = field(default_factory=list)
     bias: dict = field(default_factory=dict)
     evaluations: dict = field(default_factory=dict)
     timings: dict = field(default_factory=dict)
@@ -94,7 +96,9 @@ def prepare(settings, folder):
     require_writable(folder)
     text, sources = read_corpus(settings.vocabulary.text), read_sources(settings, languages)
     require_text(settings.vocabulary.add_languages, languages, {*text, *texts_by_language(sources)})
-    return Run(settings, dataset, languages, folder, RunLog(), lareqa_pool(settings, dataset, languages), text, sources)
+    triplets = load_triplets(settings.teacher.triplets, dataset, settings.teacher.language)
+    pool = lareqa_pool(settings, dataset, languages)
+    return Run(settings, dataset, languages, folder, RunLog(), pool, text, sources, triplets)
 
 
 def read_sources(settings, languages):
@@ -167,7 +171,8 @@ def execute(run):
         say(f"{settings.teacher.base} never saw {', '.join(unseen)}: expect little there")
     run.measure("base", base)
     with run.timed("teacher"):
-        teacher = teach(base, run.dataset, settings.teacher.language, settings.teacher, settings.seed, run.log)
+        language = settings.teacher.language
+        teacher = teach(base, run.dataset, language, settings.teacher, settings.seed, run.log, run.triplets)
         teacher.save(run.folder / "teacher")
     del base
     gc.collect()

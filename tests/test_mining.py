@@ -6,7 +6,14 @@ import pytest
 
 from distill.data import Question
 from distill.errors import DataError
-from distill.mining import bm25_candidates, draw, false_negatives, normalise, online_negatives
+from distill.mining import (
+    bm25_candidates,
+    draw,
+    false_negatives,
+    normalise,
+    online_negatives,
+    pairs_of,
+)
 
 NONE = np.zeros(0, dtype=int), np.zeros(0, dtype=int)
 
@@ -241,6 +248,16 @@ def test_online_mining_never_holds_the_whole_matrix():
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 2000 * 4000 * 4 / 8  # an eighth of the whole float32 score matrix
+
+
+# --- a part of the questions ---
+
+
+def test_forbidden_pairs_of_chosen_questions_are_numbered_anew():
+    forbidden = np.array([0, 0, 1, 3, 3]), np.array([5, 6, 7, 8, 9])
+    assert pairs(pairs_of(forbidden, np.array([3, 1, 3, 2]))) == [(0, 8), (0, 9), (1, 7), (2, 8), (2, 9)]
+    for got, whole in zip(pairs_of(forbidden, np.arange(4)), forbidden, strict=True):
+        np.testing.assert_array_equal(got, whole)
 
 
 # --- drawing ---
