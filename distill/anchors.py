@@ -5,7 +5,7 @@ from functools import cached_property, partial
 import numpy as np
 
 from .data import Question
-from .mining import bm25_candidates, draw, false_negatives, normalise, online_negatives, pairs_of
+from .mining import bm25_candidates, draw, false_negatives, maxp_triplets, normalise, online_negatives, pairs_of
 from .parallel import drawn
 
 
@@ -37,7 +37,7 @@ class Anchors:
         """Of the questions asked: their rows `(m,)`, positives `(m,)` and negatives `(m, n)` in the pool, -1 for none.
 
         The first `settings.bm25_epochs` take BM25's negatives and the gold passage. Then `vectors(rows)` of `texts`,
-        the encoder's own, decide about negatives.
+        the encoder's own, decide: about negatives, and with `settings.positives` "maxp" about positives too.
         """
         rows, seed = self.asked(epoch), self.seed + epoch
         if epoch <= self.settings.bm25_epochs:
@@ -48,6 +48,8 @@ class Anchors:
     def _online(self, rows, questions, passages, seed):
         gold, forbidden = self.gold[rows], pairs_of(self.forbidden, rows)
         options = self.settings.negatives, self.settings.margin, seed
+        if self.settings.positives == "maxp":
+            return maxp_triplets(questions, passages, self.document_of, gold, forbidden, *options)
         return gold, online_negatives(questions, passages, gold, forbidden, *options)
 
 

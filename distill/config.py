@@ -14,6 +14,7 @@ from .files import read_text, write_text
 
 OBJECTIVES = ("qq", "dd", "dq")
 MORE_OBJECTIVES = ("list", "softmax")
+POSITIVES = ("gold", "maxp")
 SPLITS = ("train", "dev", "test")
 # In place of a split: all questions, to measure on.
 EVERY = "all"
@@ -65,6 +66,9 @@ class TeacherSettings:
     online_epochs: int = _setting(5, "--online-epochs", "epochs with negatives mined from the encoder", low=0)
     unit: str = _setting("maxp", "--teacher-unit", "what the teacher's dev P@1 counts", UNITS)
     train_table: bool = _setting(True, "--teacher-table/--no-teacher-table", "train the embedding table too")
+    positives: str = _setting(
+        "gold", "--positives", "in online epochs: the gold passage, or a document as its best passage", POSITIVES
+    )
     triplets: tuple = _setting(
         (), "--triplets", "more questions with their passages, FILE or FILE=WEIGHT: .tsv or .jsonl"
     )

@@ -49,8 +49,9 @@ def test_the_pool_holds_each_passage_once():
 
 
 @pytest.mark.parametrize("epoch", [BM25_EPOCH, ONLINE_EPOCH])
-def test_what_answers_the_same_question_is_no_negative(epoch):
-    found = anchors([source(PAIRS)], triplets_an_epoch=0, margin=2.0)
+@pytest.mark.parametrize("positives", ["gold", "maxp"])
+def test_what_answers_the_same_question_is_no_negative(epoch, positives):
+    found = anchors([source(PAIRS)], triplets_an_epoch=0, margin=2.0, positives=positives)
     rows, positive, negatives = found.triplets(epoch, axes)
     assert (rows.tolist(), positive.tolist()) == ([0, 1, 2, 3], [0, 0, 1, 2])
     # The first and the third are one question, with two answers.
@@ -131,3 +132,17 @@ def test_own_anchors_are_the_train_questions_and_all_passages(sample):
     assert found.queries == [sample.questions["en"][question.id].text for question in questions]
     assert found.gold.tolist() == [question.passage for question in questions]
     assert found.asked(1).tolist() == found.asked(7).tolist() == list(range(len(questions)))
+
+
+def test_maxp_chooses_the_positive_in_online_epochs_only(sample):
+    found = own_anchors(sample, "en", replace(SETTINGS, positives="maxp"), 0)
+    vectors = np.random.default_rng(0).normal(size=(len(found.texts), 8)).astype(np.float32)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    asked, passages = vectors[: len(found.questions)], vectors[len(found.questions) :]
+    _, lexical, _ = found.triplets(SETTINGS.bm25_epochs, lambda rows: vectors[rows])
+    _, positive, negatives = found.triplets(ONLINE_EPOCH, lambda rows: vectors[rows])
+    assert lexical.tolist() == found.gold.tolist() != positive.tolist()
+    for row, scores in enumerate(asked @ passages.T):
+        own = np.flatnonzero(sample.document_of == sample.document_of[found.gold[row]])
+        assert positive[row] == own[np.argmax(scores[own])]
+        assert not set(own) & set(negatives[row].tolist())

@@ -243,6 +243,7 @@ def test_no_command_at_all_is_not_the_help_squeezed_into_an_error(distill):
         (["teach", "--output", "out", "--triplets", "nowhere.tsv"], "nowhere.tsv: cannot be read"),
         (["run", "--triplets", "nowhere.tsv=0"], "nowhere.tsv=0: expected a weight above 0, got 0"),
         (["run", "--triplets-an-epoch", "-2"], "teacher.triplets_an_epoch: expected a number from -1"),
+        (["run", "--positives", "best"], "'best' is not one of 'gold', 'maxp'"),
         (["teach", "--output", "out", "--teacher", "xx"], "no questions in xx"),
         (["transfer", "--output", "out"], "Missing option '--teacher'"),
         (["transfer", "--teacher", "muse", "--output", "out", "--max-drop", "1"], "No such option '--max-drop'"),

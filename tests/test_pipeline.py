@@ -345,7 +345,7 @@ def grown(tiny_folder, tmp_path_factory):
     pairs = [("question", "passage")] + [(f"Which river is {n}?", f"River {n} is one.") for n in range(60)]
     (runs / "pairs.tsv").write_text("\n".join("\t".join(row) for row in pairs), encoding="utf-8")
     flags = ["--base", tiny_folder, "--languages", "de,el", "--parallel", f"{runs / 'lines.tsv'}=2"]
-    flags += ["--triplets", f"{runs / 'pairs.tsv'}=3", "--triplets-an-epoch", "40"]
+    flags += ["--triplets", f"{runs / 'pairs.tsv'}=3", "--triplets-an-epoch", "40", "--positives", "maxp"]
     shape = ["--static", "--rank", "6", "--hidden", "5", "--keep-pieces", "used", "--add-languages", "el"]
     learned = ["--objectives", "qq,dd,dq,list", "--lines-a-step", "8", "--min-cosine", "0.5"]
     distill("run", *flags, *shape, "--add-pieces", "200", *SMALL, *learned, "--runs", runs, "--name", "run")

@@ -366,6 +366,30 @@ def test_more_questions_are_learned_from(base, learnable):
     assert more and all(moved[stage.used.index[id]] for id in more)
 
 
+# Documents as their best passage
+
+
+def test_maxp_moves_the_best_passages_together(base):
+    data = small_dataset(
+        [
+            ["The Danube ends in the Black Sea.", "It is a river."],
+            ["The Nile ends in Egypt."],
+            ["The moon has no air."],
+        ],
+        [("Where does the Danube end?", 1), ("Where does the Nile end?", 2), ("Has the moon air?", 3)],
+    )
+    stage = TripletStage(base, data, "en", replace(SETTINGS, positives="maxp", margin=2.0), seed=0)
+    similarity = base.encode(stage.anchors[0].questions) @ base.encode(data.passage_texts).T
+    _, positive, negatives = stage.triplets(ONLINE_EPOCH)
+    best = int(similarity[0, :2].argmax())
+    assert positive.tolist() == [3 + best, 5, 6]
+    assert set(negatives[0].tolist()) == {5, 6, -1}
+    # Of the first document the others see its best passage alone.
+    for row in (1, 2):
+        assert set(negatives[row].tolist()) == {3 + int(similarity[row, :2].argmax()), {1: 6, 2: 5}[row], -1}
+    assert stage.triplets(BM25_EPOCH)[1].tolist() == [4, 5, 6]
+
+
 # The loss of a batch
 
 
