@@ -16,9 +16,11 @@ RUN_FILE, CARD_FILE = "config.toml", "card.json"
 def load_encoder(source, threads=1):
     """A run folder (its student), a bundle, a saved encoder, a SavedModel folder, a TF-Hub handle, or `muse`.
 
+    Or a Sentence-Transformers model, `st:NAME`, or a Hugging Face one, `hf:NAME`, or a folder of such.
     Raises `EncoderError` when it is none of these.
     """
     from .teachers.hub import HubEncoder, is_hub
+    from .teachers.huggingface import TransformerEncoder, kind_of
 
     folder = Path(source)
     if is_hub(source):
@@ -27,7 +29,7 @@ def load_encoder(source, threads=1):
         from .export.runtime import load_artefact
 
         return load_artefact(folder, threads)
-    return load_keras_encoder(source)
+    return TransformerEncoder(source) if kind_of(source) else load_keras_encoder(source)
 
 
 def load_keras_encoder(source):
@@ -57,16 +59,26 @@ def load_aligner(name):
 
 def require_keras(source):
     """The folder of an encoder that can be trained, None for one that has a name; else `EncoderError`."""
-    from .teachers.hub import is_hub
-
     if source in NAMES:
         return None
-    if is_hub(source) or is_artefact(source):
+    if what := fixed(source):
         raise EncoderError(
-            f"{source}: {'a SavedModel' if is_hub(source) else 'an exported encoder'} can be measured, searched "
-            "with and teach (distill transfer --teacher), but not be trained or exported; give a saved encoder or muse"
+            f"{source}: {what} can be measured, searched with and teach (distill transfer --teacher), "
+            "but not be trained or exported; give a saved encoder or muse"
         )
     return find_keras(source)
+
+
+def fixed(source):
+    """What an encoder is that can be used and not be trained, in words; None for any other."""
+    from .teachers.hub import is_hub
+    from .teachers.huggingface import kind_of
+
+    if is_hub(source):
+        return "a SavedModel"
+    if is_artefact(source):
+        return "an exported encoder"
+    return "a Transformers model" if kind_of(source) else None
 
 
 def find_keras(source):

@@ -40,9 +40,11 @@ def _ours(source, files):
 def files_of(source):
     """What an encoder that is no bundle has on disk; nothing of a handle."""
     from .teachers.hub import is_hub
+    from .teachers.huggingface import kind_of
 
     if source in NAMES:
         return [str(muse_tokenizer().parent)]
-    if is_hub(source):
-        return [source] if Path(source).is_dir() else []
+    _, model = kind_of(source) or (None, source)
+    if is_hub(source) or kind_of(source):
+        return [model] if Path(model).is_dir() else []
     return [str(find_keras(source))]
