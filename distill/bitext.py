@@ -58,7 +58,7 @@ def load_bitext(source, languages=(), pivot="en"):
 
 def columns_of(path, named=()):
     """`{language: [line]}` of a folder of `{lang}.txt`, or of a .tsv: the columns `named` or headed by a code."""
-    return _from_files(path) if path.is_dir() else _from_table(path, named)
+    return _from_files(path) if path.is_dir() else read_table(path, named)
 
 
 def _name(path):
@@ -69,7 +69,8 @@ def _from_files(folder):
     return {path.stem: _lines(path) for path in sorted(folder.glob("*.txt"))}
 
 
-def _from_table(path, named):
+def read_table(path, named):
+    """`{column: [cell]}` of a .tsv: the columns `named` or headed by a code. Raises `DataError` with the line."""
     head, *rows = [line.split("\t") for line in _lines(path)] or [[]]
     if twice := [name for name in dict.fromkeys(head) if head.count(name) > 1]:
         raise DataError(f"{path}: the column {twice[0]} is there twice; name each once")

@@ -25,7 +25,7 @@ from .options import (
 )
 
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 110}
-ENCODER_HELP = "a run folder, a bundle, a saved encoder, a SavedModel, a TF-Hub handle, e5 or muse"
+ENCODER_HELP = "a run folder, a bundle, a saved encoder, a SavedModel, a TF-Hub handle, st:NAME, hf:NAME, e5 or muse"
 
 
 @click.group(context_settings=CONTEXT)
@@ -74,16 +74,18 @@ def teach(output, **values):
     """Stage 1 alone: train a teacher in one language and save it."""
     from .data import chosen_data
     from .loading import load_keras_encoder
+    from .triplets import load_triplets
 
     settings = settings_from(values)
     if settings.teacher.model:
         raise InputError("--teacher-model is not trained; give it to distill run, or to distill transfer as --teacher")
     language = settings.teacher.language
     dataset, _ = chosen_data(settings, [language])
+    triplets = load_triplets(settings.teacher.triplets, dataset, language)
     base = load_keras_encoder(settings.teacher.base)
     from .teaching import teach as train
 
-    train(base, dataset, language, settings.teacher, settings.seed).save(output)
+    train(base, dataset, language, settings.teacher, settings.seed, triplets=triplets).save(output)
     _done(f"teacher: {output}")
 
 

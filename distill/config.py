@@ -14,6 +14,7 @@ from .files import read_text, write_text
 
 OBJECTIVES = ("qq", "dd", "dq")
 MORE_OBJECTIVES = ("list", "softmax")
+POSITIVES = ("gold", "maxp")
 SPLITS = ("train", "dev", "test")
 # In place of a split: all questions, to measure on.
 EVERY = "all"
@@ -69,6 +70,15 @@ class TeacherSettings:
     online_epochs: int = _setting(5, "--online-epochs", "epochs with negatives mined from the encoder", low=0)
     unit: str = _setting("maxp", "--teacher-unit", "what the teacher's dev P@1 counts", UNITS)
     train_table: bool = _setting(True, "--teacher-table/--no-teacher-table", "train the embedding table too")
+    positives: str = _setting(
+        "gold", "--positives", "in online epochs: the gold passage, or a document as its best passage", POSITIVES
+    )
+    triplets: tuple = _setting(
+        (), "--triplets", "more questions with their passages, FILE or FILE=WEIGHT: .tsv or .jsonl"
+    )
+    triplets_an_epoch: int = _setting(
+        -1, "--triplets-an-epoch", "of these pairs asked an epoch (-1: as many as train questions, 0: all)", low=-1
+    )
 
 
 @dataclass

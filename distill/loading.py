@@ -17,10 +17,12 @@ RUN_FILE, CARD_FILE = "config.toml", "card.json"
 def load_encoder(source, threads=1):
     """A run folder (its student), a bundle, a saved encoder, a SavedModel folder, a TF-Hub handle, `muse` or `e5`.
 
-    Also the folder of a run's fixed teacher. Raises `EncoderError` when it is none of these.
+    Or a Sentence-Transformers model, `st:NAME`, or a Hugging Face one, `hf:NAME`, or a folder of such, or the folder of
+    a run's fixed teacher. Raises `EncoderError` when it is none of these.
     """
     from .teachers.centred import is_teacher
     from .teachers.hub import HubEncoder, is_hub
+    from .teachers.huggingface import TransformerEncoder, kind_of
 
     folder = Path(source)
     if source in FIXED_NAMES:
@@ -35,7 +37,7 @@ def load_encoder(source, threads=1):
         from .export.runtime import load_artefact
 
         return load_artefact(folder, threads)
-    return load_keras_encoder(source)
+    return TransformerEncoder(source) if kind_of(source) else load_keras_encoder(source)
 
 
 def load_keras_encoder(source):
@@ -101,7 +103,10 @@ def folder_of(source):
     """Where the files of an encoder lie, None for a handle or a name."""
     from .teachers.centred import is_teacher
     from .teachers.hub import is_hub
+    from .teachers.huggingface import kind_of
 
+    if found := kind_of(source):
+        return Path(found[1]) if Path(found[1]).is_dir() else None
     if source in NAMES + FIXED_NAMES or (is_hub(source) and not Path(source).is_dir()):
         return None
     if is_hub(source) or is_artefact(source) or is_teacher(source):
@@ -111,14 +116,18 @@ def folder_of(source):
 
 def place(source):
     """What names the encoder from any folder: an absolute path, a handle or a name as it is."""
-    return str(source) if folder_of(source) is None else str(Path(source).resolve())
+    folder = folder_of(source)
+    if folder is None:
+        return str(source)
+    kind = str(source).partition(":")[0] + ":" if str(source) != str(folder) and not Path(source).exists() else ""
+    return f"{kind}{Path(folder if kind else source).resolve()}"
 
 
 def require_keras(source):
     """The folder of an encoder that can be trained, None for one that has a name; else `EncoderError`."""
     if source in NAMES:
         return None
-    if kind := _untrainable(source):
+    if kind := untrainable(source):
         raise EncoderError(
             f"{source}: {kind} can be measured, searched "
             "with and teach (distill transfer --teacher), but not be trained or exported; give a saved encoder or muse"
@@ -126,15 +135,17 @@ def require_keras(source):
     return find_keras(source)
 
 
-def _untrainable(source):
+def untrainable(source):
     """What kind of encoder it is that has no weights to train, None for others."""
     from .teachers.centred import is_teacher
     from .teachers.hub import is_hub
+    from .teachers.huggingface import kind_of
 
     kinds = {
         "a SavedModel": is_hub(source),
         "an exported encoder": is_artefact(source),
         "a fixed teacher": is_teacher(source) or source in FIXED_NAMES,
+        "a Transformers model": kind_of(source),
     }
     return next((kind for kind, found in kinds.items() if found), None)
 

@@ -6,10 +6,12 @@ import bm25s
 import numpy as np
 
 from .errors import DataError
-from .retrieval import top_k
+from .retrieval import max_passage, top_k
 
 # A negative is drawn from this many times the wanted number of the hardest candidates.
 POOL = 4
+# Scores that are held at once where all passages of a document have to be seen together.
+CELLS = 2**24
 
 
 def false_negatives(questions, document_of):
@@ -79,6 +81,60 @@ def online_negatives(questions, passages, gold, forbidden, n, margin, seed=0, bl
     positive = np.sum(questions * passages[gold], axis=1, keepdims=True)
     candidates[similarity <= positive - margin] = -1
     return draw(candidates, n, seed)
+
+
+def pairs_of(forbidden, rows):
+    """`forbidden`, whose first array is ascending, of the questions `rows` alone, numbered as these are."""
+    first, last = (np.searchsorted(forbidden[0], rows, side) for side in ("left", "right"))
+    places = [np.arange(*ends) for ends in zip(first, last, strict=True)]
+    return np.repeat(np.arange(len(rows)), last - first), forbidden[1][np.concatenate(places)]
+
+
+def maxp_triplets(questions, passages, document_of, gold, forbidden, n, margin, seed=0, cells=CELLS):
+    """Positives int `(q,)` and negatives int `(q, n)`, -1 where there are fewer, for documents as their best passage.
+
+    MaxP scores a document by its best passage, so the triplet loss of a question a about document D against D' is
+
+        max(min_{p in D} d(a, p) - min_{p' in D'} d(a, p') + margin, 0).
+
+    The positive is therefore the passage of the gold passage's document that is nearest under the current encoder, and
+    each other document has one candidate, its nearest passage. Hard and semi-hard documents are those with
+    d(a, p') < d(a, p) + margin; `n` are drawn with `seed` from the `POOL * n` hardest. No passage of a document with a
+    `forbidden` one is a negative. Equal ones go to the lower index. Shapes as in `online_negatives`; `document_of` is
+    ascending. The choice is of the vectors given, as that of the positive of a bag in MI-SVM (Andrews et al., 2003);
+    MaxP: Dai and Callan (2019).
+    """
+    positives = np.empty(len(questions), dtype=np.int64)
+    candidates = np.full((len(questions), POOL * n), -1, dtype=np.int64)
+    block = max(1, cells // len(passages))
+    for start in range(0, len(questions), block):
+        rows = slice(start, start + block)
+        scores, best = _best_passages(questions[rows] @ passages.T, document_of)
+        inside = (forbidden[0] >= start) & (forbidden[0] < start + block)
+        closed = forbidden[0][inside] - start, document_of[forbidden[1][inside]]
+        positives[rows], found = _hardest(scores, best, document_of[gold[rows]], closed, POOL * n, margin)
+        candidates[rows, : found.shape[1]] = found
+    return positives, draw(candidates, n, seed)
+
+
+def _best_passages(scores, document_of):
+    """Of scores `(q, passages)` each document's best, `(q, documents)`, and the passage that has it, the first one."""
+    best = max_passage(scores, document_of)
+    places = np.where(scores == best[:, document_of], np.arange(len(document_of)), len(document_of))
+    return best, np.minimum.reduceat(places, np.flatnonzero(np.diff(document_of, prepend=-1)), axis=1)
+
+
+def _hardest(scores, best, own, closed, k, margin):
+    """The best passage of each row's `own` document, and of at most `k` others within the margin, hardest first.
+
+    `closed`: pairs (row, document) that give none.
+    """
+    positive = np.take_along_axis(scores, own[:, None], axis=1)
+    allowed = scores > positive - margin
+    allowed[closed] = False
+    order = np.argsort(np.where(allowed, -scores, np.inf), axis=1, kind="stable")[:, :k]
+    found = np.where(np.take_along_axis(allowed, order, axis=1), np.take_along_axis(best, order, axis=1), -1)
+    return np.take_along_axis(best, own[:, None], axis=1)[:, 0], found
 
 
 def draw(candidates, n, seed):

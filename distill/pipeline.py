@@ -24,6 +24,7 @@ from .runlog import RunLog
 from .sentences import has_sentences, load_pool
 from .significance import compare
 from .texts import read_corpus
+from .triplets import load_triplets
 
 
 @dataclass
@@ -39,6 +40,7 @@ class Run:
     teacher: object = None
     text: dict = field(default_factory=dict)
     sources: list = field(default_factory=list)
+    triplets: list = field(default_factory=list)
     bias: dict = field(default_factory=dict)
     evaluations: dict = field(default_factory=dict)
     timings: dict = field(default_factory=dict)
@@ -96,9 +98,10 @@ def prepare(settings, folder):
     require_writable(folder)
     text, sources = read_corpus(settings.vocabulary.text), read_sources(settings, languages)
     require_text(settings.vocabulary.add_languages, languages, {*text, *texts_by_language(sources)})
+    triplets = load_triplets(settings.teacher.triplets, dataset, settings.teacher.language)
     pool = lareqa_pool(settings, dataset, languages)
     teacher = fixed_teacher(settings.teacher.model) if settings.teacher.model else None
-    return Run(settings, dataset, languages, folder, RunLog(), pool, teacher, text, sources)
+    return Run(settings, dataset, languages, folder, RunLog(), pool, teacher, text, sources, triplets)
 
 
 def read_sources(settings, languages):
@@ -194,7 +197,8 @@ def taught(run, base):
 
     settings, folder = run.settings, run.folder / "teacher"
     if run.teacher is None:
-        teacher = teach(base, run.dataset, settings.teacher.language, settings.teacher, settings.seed, run.log)
+        language = settings.teacher.language
+        teacher = teach(base, run.dataset, language, settings.teacher, settings.seed, run.log, run.triplets)
         teacher.save(folder)
         return teacher, teacher
     teacher, run.extra["teacher"] = settled(run.teacher, settings.teacher, run.dataset, folder)

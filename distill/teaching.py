@@ -1,76 +1,75 @@
 """Stage 1: a teacher in the dominant language, by triplets. CL-ReLKT, section 3.1."""
 
-from functools import cached_property, partial
+from functools import partial
 
 import numpy as np
 from keras import ops
 
+from .anchors import more_anchors, own_anchors
 from .batching import pack
 from .encoder import KerasEncoder, encode_ids
 from .losses import contrastive_loss, triplet_loss
-from .mining import bm25_candidates, draw, false_negatives, online_negatives
+from .progress import task
 from .students.rows import UsedRows
 from .tracking import DevScore
 from .training import Trainer, fit, shuffled
 
 
-def teach(base, dataset, language, settings, seed=0, log=None):
+def teach(base, dataset, language, settings, seed=0, log=None, triplets=()):
     """Train `base` (a `KerasEncoder`) on the train questions of `language`; returns the teacher, the same kind.
 
     The first `settings.bm25_epochs` take negatives from BM25, the other `online_epochs` from the encoder itself.
+    `triplets`, `[Triplets]`, are more questions in that language, with a pool of passages of their own.
     """
-    stage = TripletStage(base, dataset, language, settings, seed)
+    stage = TripletStage(base, dataset, language, settings, seed, triplets)
     fit(stage.trainer, stage.batches, stage.dev, settings.bm25_epochs + settings.online_epochs, None, "teacher", log)
     return KerasEncoder(stage.used.restore(base.model), base.tokenizer, "teacher")
 
 
 class TripletStage:
-    """What one run of stage 1 holds: token ids, mined negatives and the trainer."""
+    """What one run of stage 1 holds: token ids, the anchors that mine their triplets, and the trainer."""
 
-    def __init__(self, base, dataset, language, settings, seed):
-        self.dataset, self.settings, self.seed = dataset, settings, seed
-        self.questions = dataset.select(language, "train")
-        self.gold = np.array([question.passage for question in self.questions])
-        self.forbidden = false_negatives(self.questions, dataset.document_of)
+    def __init__(self, base, dataset, language, settings, seed, triplets=()):
+        self.settings, self.seed = settings, seed
+        self.anchors = [own_anchors(dataset, language, settings, seed)]
+        if triplets:
+            own = len(self.anchors[0].questions)
+            self.anchors.append(more_anchors(triplets, language, settings, seed, own))
         dev = DevScore(base.tokenizer, dataset, [language], settings.unit)
-        texts = [question.text for question in self.questions] + dataset.passage_texts
-        tokens = base.tokenizer.encode(texts)
+        tokens = base.tokenizer.encode([text for anchors in self.anchors for text in anchors.texts])
         self.used = UsedRows(base.model, tokens + dev.tokens)
         self.dev = partial(dev.score, self.used)
         self.tokens = self.used.ids(tokens)
         loss = partial(batch_loss, settings=settings)
         self.trainer = Trainer(self.used.small, loss, settings.learning_rate, settings.train_table)
 
-    @cached_property
-    def lexical(self):
-        """BM25's candidates of each question."""
-        stopwords = "en" if self.dataset.document_language == "en" else None
-        queries = _lexical_queries(self.dataset, self.questions)
-        return bm25_candidates(queries, self.dataset.passage_texts, self.forbidden, self.settings.negatives, stopwords)
-
     def batches(self, epoch):
-        negatives = self.negatives(epoch)
+        anchor, positive, negatives = self.triplets(epoch)
         kept = np.flatnonzero((negatives >= 0).any(axis=1))
         order = shuffled(len(kept), self.settings.batch_size, self.seed + epoch)
-        return [partial(self.batch, kept[rows], negatives[kept[rows]]) for rows in order]
+        chosen = [kept[rows] for rows in order]
+        return [partial(self.batch, anchor[rows], positive[rows], negatives[rows]) for rows in chosen]
 
-    def negatives(self, epoch):
-        n, seed = self.settings.negatives, self.seed + epoch
-        if epoch <= self.settings.bm25_epochs:
-            return draw(self.lexical, n, seed)
-        vectors = encode_ids(self.used.small, self.tokens)
-        first = len(self.questions)
-        return online_negatives(
-            vectors[:first], vectors[first:], self.gold, self.forbidden, n, self.settings.margin, seed
-        )
+    def triplets(self, epoch):
+        """Anchors `(m,)`, positives `(m,)` and negatives `(m, n)` of an epoch, as rows of `tokens`; -1 for none."""
+        first, found = 0, []
+        for anchors in self.anchors:
+            rows, positive, negatives = anchors.triplets(epoch, partial(self.vectors, first, epoch))
+            pool = first + len(anchors.questions)
+            found.append((first + rows, pool + positive, np.where(negatives >= 0, pool + negatives, -1)))
+            first += len(anchors.texts)
+        return [np.concatenate(column) for column in zip(*found, strict=True)]
 
-    def batch(self, rows, negatives):
+    def vectors(self, first, epoch, rows):
+        """The encoder's own, of `tokens` from `first` on."""
+        with task(f"teacher epoch {epoch}: vectors to mine from", len(rows)) as advance:
+            return encode_ids(self.used.small, [self.tokens[first + row] for row in rows], advance)
+
+    def batch(self, anchor, positive, negatives):
         """Each distinct text once; the index arrays say which is whose anchor, positive and negative."""
-        first = len(self.questions)
-        positive = first + self.gold[rows]
-        filled = np.where(negatives >= 0, first + negatives, positive[:, None])
-        texts, where = np.unique(np.concatenate([rows, positive, filled.ravel()]), return_inverse=True)
-        anchor, positive, filled = np.split(where.astype(np.int32), [len(rows), 2 * len(rows)])
+        filled = np.where(negatives >= 0, negatives, positive[:, None])
+        texts, where = np.unique(np.concatenate([anchor, positive, filled.ravel()]), return_inverse=True)
+        anchor, positive, filled = np.split(where.astype(np.int32), [len(anchor), 2 * len(anchor)])
         return {
             **pack([self.tokens[i] for i in texts], self.used.small.gap),
             "anchor": anchor,
@@ -88,9 +87,3 @@ def batch_loss(vectors, x, settings):
         return ops.mean(contrastive_loss(anchor, positive, negatives, settings.temperature, x["weights"]))
     triplets = triplet_loss(anchor, positive, negatives, settings.margin) * x["weights"]
     return ops.sum(triplets) / ops.sum(x["weights"])
-
-
-def _lexical_queries(dataset, questions):
-    """BM25 compares words, so it asks in the documents' language where the parallel question is there."""
-    parallel = dataset.questions.get(dataset.document_language, {})
-    return [parallel.get(question.id, question).text for question in questions]

@@ -240,6 +240,10 @@ def test_no_command_at_all_is_not_the_help_squeezed_into_an_error(distill):
         (["run", "--config", "nowhere.toml"], "nowhere.toml: cannot be read"),
         (["teach", "--output", "out", "--dataset", "nowhere"], "no such data set folder: nowhere"),
         (["teach"], "Missing option '--output'"),
+        (["teach", "--output", "out", "--triplets", "nowhere.tsv"], "nowhere.tsv: cannot be read"),
+        (["run", "--triplets", "nowhere.tsv=0"], "nowhere.tsv=0: expected a weight above 0, got 0"),
+        (["run", "--triplets-an-epoch", "-2"], "teacher.triplets_an_epoch: expected a number from -1"),
+        (["run", "--positives", "best"], "'best' is not one of 'gold', 'maxp'"),
         (["teach", "--output", "out", "--teacher", "xx"], "no questions in xx"),
         (["transfer", "--output", "out"], "Missing option '--teacher'"),
         (["transfer", "--teacher", "muse", "--output", "out", "--max-drop", "1"], "No such option '--max-drop'"),
@@ -1139,6 +1143,13 @@ def test_teach_saves_a_teacher(distill, tiny_folder, tiny_encoder, data, tmp_pat
     assert left.code == 0 and left.err.endswith(f"teacher: {tmp_path / 'teacher'}\n")
     texts = ["What is a castle?", "Was ist eine Burg?"]
     assert KerasEncoder.load(tmp_path / "teacher").encode(texts) == pytest.approx(tiny_encoder.encode(texts), abs=1e-6)
+
+
+def test_teach_refuses_triplets_before_it_loads_anything(distill, data, tmp_path):
+    (tmp_path / "pairs.tsv").write_text("question\tsentence\nwho ?\t\n", encoding="utf-8")
+    arguments = ["--dataset", data, "--base", "nowhere", "--triplets", tmp_path / "pairs.tsv"]
+    left = distill("teach", *arguments, "--output", tmp_path / "teacher")
+    assert left.code == 2 and "pairs.tsv, line 2: expected a non-empty string under 'sentence', got ''" in left.err
 
 
 def test_transfer_trains_a_student_towards_a_bundle(distill, tiny_folder, tiny_encoder, bundle, data, tmp_path):

@@ -6,7 +6,15 @@ import pytest
 
 from distill.data import Question
 from distill.errors import DataError
-from distill.mining import bm25_candidates, draw, false_negatives, normalise, online_negatives
+from distill.mining import (
+    bm25_candidates,
+    draw,
+    false_negatives,
+    maxp_triplets,
+    normalise,
+    online_negatives,
+    pairs_of,
+)
 
 NONE = np.zeros(0, dtype=int), np.zeros(0, dtype=int)
 
@@ -241,6 +249,116 @@ def test_online_mining_never_holds_the_whole_matrix():
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 2000 * 4000 * 4 / 8  # an eighth of the whole float32 score matrix
+
+
+# --- documents as their best passage ---
+
+# Cosines to the question (1, 0) are the first numbers. Documents: {0, 1}, {2, 3, 4}, {5}, {6, 7}.
+COSINES = [0.5, 0.75, 0.875, 0.25, 0.75, 0.625, 0.125, 0.25]
+DOCUMENT_OF = np.array([0, 0, 1, 1, 1, 2, 3, 3])
+QUESTION = np.array([[1, 0]], dtype=np.float32)
+
+
+def on_circle(cosines):
+    """Unit vectors of two dimensions with these first numbers."""
+    first = np.array(cosines, dtype=np.float32)
+    return np.stack([first, np.sqrt(1 - first**2)], axis=1)
+
+
+def own_document(gold):
+    return np.zeros(np.sum(DOCUMENT_OF[gold] == DOCUMENT_OF), dtype=int), np.flatnonzero(
+        DOCUMENT_OF[gold] == DOCUMENT_OF
+    )
+
+
+def by_best_passage(gold, n, margin, seed=0, passages=COSINES):
+    positive, negatives = maxp_triplets(
+        QUESTION, on_circle(passages), DOCUMENT_OF, np.array([gold]), own_document(gold), n, margin, seed
+    )
+    return int(positive[0]), sorted(set(negatives[0].tolist()) - {-1})
+
+
+def test_the_positive_is_its_documents_best_passage():
+    # Gold 0 has .5, its neighbour 1 has .75.
+    assert by_best_passage(0, 3, 0.0)[0] == by_best_passage(1, 3, 0.0)[0] == 1
+    assert by_best_passage(3, 3, 0.0)[0] == 2
+
+
+def test_a_document_gives_one_negative_its_best_passage():
+    # Nearer than .75 is document 1 alone, by its passage 2; passage 4, with .75, would be semi-hard.
+    assert by_best_passage(0, 3, 0.0) == (1, [2])
+    # Down to .625, which is document 2, at a margin above .125, and .25, passage 7, above .5.
+    assert by_best_passage(0, 3, 0.126) == (1, [2, 5])
+    assert by_best_passage(0, 3, 0.501) == (1, [2, 5, 7])
+
+
+def test_the_margin_counts_from_the_best_passage_not_from_the_gold_one():
+    # From gold's .5, document 3 with .25 would be within .3; from the best passage's .75 it is not.
+    assert by_best_passage(0, 3, 0.3) == (1, [2, 5])
+    gold = online_negatives(QUESTION, on_circle(COSINES), np.array([0]), own_document(0), 5, 0.3)
+    assert set(gold[0].tolist()) == {2, 3, 4, 5, 7}
+
+
+def test_negatives_are_drawn_from_the_four_times_n_hardest_documents():
+    cosines = np.linspace(0.9, 0.1, 12, dtype=np.float32)
+    drawn = set()
+    for seed in range(60):
+        _, negatives = maxp_triplets(
+            QUESTION, on_circle(cosines), np.arange(12), np.array([7]), (np.array([0]), np.array([7])), 1, 2.0, seed
+        )
+        drawn.add(int(negatives[0, 0]))
+    assert drawn == {0, 1, 2, 3}
+
+
+def test_equal_passages_of_a_document_go_to_the_first():
+    cosines = [0.5, 0.5, 0.75, 0.25, 0.75, 0.5, 0.125, 0.125]
+    assert by_best_passage(1, 3, 2.0, passages=cosines) == (0, [2, 5, 6])
+
+
+def test_a_forbidden_passage_closes_its_document():
+    forbidden = np.array([0, 0, 0]), np.array([0, 1, 3])
+    positive, negatives = maxp_triplets(QUESTION, on_circle(COSINES), DOCUMENT_OF, np.array([0]), forbidden, 3, 2.0)
+    assert positive.tolist() == [1] and set(negatives[0].tolist()) == {5, 7, -1}
+
+
+@pytest.mark.parametrize("cells", [1, 130, 2**24])
+def test_documents_of_many_questions_are_scored_as_by_loops(cells):
+    random = np.random.default_rng(4)
+    document_of = np.sort(np.concatenate([np.arange(15), random.integers(0, 15, 45)]))
+    questions, passages, gold = unit_rows(30, 4, 5), unit_rows(60, 4, 6), random.integers(0, 60, 30)
+    asked = [ask(str(number % 25), passage) for number, passage in enumerate(gold)]
+    forbidden = false_negatives(asked, document_of)
+    drawn = [
+        maxp_triplets(questions, passages, document_of, gold, forbidden, N, MARGIN, seed, cells) for seed in range(60)
+    ]
+    for row, scores in enumerate(questions @ passages.T):
+        best = [max(np.flatnonzero(document_of == d), key=lambda p: scores[p]) for d in range(15)]
+        own = best[document_of[gold[row]]]
+        closed = {document_of[p] for r, p in zip(*forbidden, strict=True) if r == row}
+        near = [best[d] for d in range(15) if d not in closed and scores[best[d]] > scores[own] - MARGIN]
+        hardest = sorted(near, key=lambda p: -scores[p])[: 4 * N]
+        assert {int(positive[row]) for positive, _ in drawn} == {own}
+        assert set(np.concatenate([negatives[row] for _, negatives in drawn]).tolist()) - {-1} == set(hardest)
+        assert all((negatives[row] >= 0).sum() == min(N, len(near)) for _, negatives in drawn)
+
+
+def test_documents_of_one_passage_are_mined_as_passages(space):
+    questions, passages, gold, forbidden = space
+    order = np.argsort(forbidden[0], kind="stable")
+    forbidden = forbidden[0][order], forbidden[1][order]
+    positive, negatives = maxp_triplets(questions, passages, np.arange(60), gold, forbidden, N, MARGIN, 3)
+    np.testing.assert_array_equal(positive, gold)
+    np.testing.assert_array_equal(negatives, online_negatives(questions, passages, gold, forbidden, N, MARGIN, 3))
+
+
+# --- a part of the questions ---
+
+
+def test_forbidden_pairs_of_chosen_questions_are_numbered_anew():
+    forbidden = np.array([0, 0, 1, 3, 3]), np.array([5, 6, 7, 8, 9])
+    assert pairs(pairs_of(forbidden, np.array([3, 1, 3, 2]))) == [(0, 8), (0, 9), (1, 7), (2, 8), (2, 9)]
+    for got, whole in zip(pairs_of(forbidden, np.arange(4)), forbidden, strict=True):
+        np.testing.assert_array_equal(got, whole)
 
 
 # --- drawing ---

@@ -338,11 +338,14 @@ def test_data_without_sentences_has_no_pool(tmp_path):
 
 @pytest.fixture(scope="module")
 def grown(tiny_folder, tmp_path_factory):
-    """A run whose student is static, has pieces for Greek, and learned from parallel text too."""
+    """A run with pairs for its teacher, whose student is static, has pieces for Greek, and saw parallel text too."""
     runs = tmp_path_factory.mktemp("grown")
     rows = [("en", "el", "de")] + [(f"The river {n}", f"Το ποτάμι {n}", f"Der Fluss {n}") for n in range(40)]
     (runs / "lines.tsv").write_text("\n".join("\t".join(row) for row in rows), encoding="utf-8")
+    pairs = [("question", "passage")] + [(f"Which river is {n}?", f"River {n} is one.") for n in range(60)]
+    (runs / "pairs.tsv").write_text("\n".join("\t".join(row) for row in pairs), encoding="utf-8")
     flags = ["--base", tiny_folder, "--languages", "de,el", "--parallel", f"{runs / 'lines.tsv'}=2"]
+    flags += ["--triplets", f"{runs / 'pairs.tsv'}=3", "--triplets-an-epoch", "40", "--positives", "maxp"]
     shape = ["--static", "--rank", "6", "--hidden", "5", "--keep-pieces", "used", "--add-languages", "el"]
     learned = ["--objectives", "qq,dd,dq,list", "--lines-a-step", "8", "--min-cosine", "0.5"]
     distill("run", *flags, *shape, "--add-pieces", "200", *SMALL, *learned, "--runs", runs, "--name", "run")
@@ -356,6 +359,13 @@ def test_a_student_has_the_pieces_and_the_shape_that_were_asked_for(grown, tiny_
     pieces = {piece.piece for piece in own.pieces}
     assert "▁ποτάμι" in pieces and "▁ποτάμι" not in {piece.piece for piece in before.pieces}
     assert len(pieces & {piece.piece for piece in before.pieces}) < len(before.pieces)
+
+
+def test_a_teacher_is_asked_the_pairs_too(grown):
+    rows = [json.loads(line) for line in (grown / "log.jsonl").read_text(encoding="utf-8").splitlines()]
+    steps = [row["step"] for row in rows if row["event"] == "teacher"]
+    # 134 questions of the sample and 40 pairs in batches of 16; of the second epoch some may lack a negative.
+    assert steps[:2] == [0, 11] and len(steps) == 3
 
 
 def test_a_run_repeats_from_its_config_with_parallel_text(grown, tmp_path):
@@ -383,4 +393,11 @@ def test_parallel_text_that_is_not_there_is_refused_before_the_work(tmp_path):
     settings = settings_for()
     settings.student.parallel = (str(tmp_path / "nowhere.tsv"),)
     with pytest.raises(InputError, match="nowhere.tsv: cannot be read"):
+        prepare(settings, tmp_path / "run")
+
+
+def test_triplets_that_are_not_there_are_refused_before_the_work(tmp_path):
+    settings = settings_for()
+    settings.teacher.triplets = (str(tmp_path / "nowhere.jsonl"),)
+    with pytest.raises(DataError, match="nowhere.jsonl: cannot be read"):
         prepare(settings, tmp_path / "run")

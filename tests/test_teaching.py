@@ -13,6 +13,7 @@ from distill.students.ngram import NGramEncoder
 from distill.students.rows import UsedRows
 from distill.teaching import TripletStage, batch_loss, teach
 from distill.tracking import DevScore
+from distill.triplets import Triplets
 
 SETTINGS = TeacherSettings(bm25_epochs=4, online_epochs=2, learning_rate=1e-3)
 BM25_EPOCH, ONLINE_EPOCH = 1, 5
@@ -53,6 +54,19 @@ def small_dataset(documents, questions):
     titles = tuple(f"document {d}" for d in range(len(documents)))
     splits = {split: list(asked) for split in ("train", "dev", "test")}
     return Dataset("small", "en", titles, tuple(passages), {"en": asked}, splits)
+
+
+def negatives_of(stage, epoch):
+    """Of the data set's own questions, as its passages, -1 for none."""
+    negatives = stage.triplets(epoch)[2]
+    return np.where(negatives >= 0, negatives - len(stage.anchors[0].questions), -1)
+
+
+def batch_of(stage, sample, rows, negatives):
+    """Of the sample's own questions and passages, whatever the epoch."""
+    first = len(sample.splits["train"])
+    gold = np.array([question.passage for question in sample.select("en", "train")])
+    return stage.batch(rows, first + gold[rows], np.where(negatives >= 0, first + negatives, -1))
 
 
 def same(one, other):
@@ -158,7 +172,7 @@ def test_the_table_can_be_left_out_of_training(base, sample):
 
 @pytest.mark.parametrize("epoch", [BM25_EPOCH, ONLINE_EPOCH])
 def test_negatives_are_never_of_the_questions_own_document(stage, sample, epoch):
-    negatives = stage.negatives(epoch)
+    negatives = negatives_of(stage, epoch)
     assert negatives.shape == (134, 3)
     for question, row in zip(sample.select("en", "train"), negatives, strict=True):
         own = sample.passages[question.passage].document
@@ -167,7 +181,7 @@ def test_negatives_are_never_of_the_questions_own_document(stage, sample, epoch)
 
 @pytest.mark.parametrize("epoch", [BM25_EPOCH, ONLINE_EPOCH])
 def test_a_questions_negatives_are_distinct(stage, epoch):
-    for row in stage.negatives(epoch):
+    for row in negatives_of(stage, epoch):
         given = row[row >= 0].tolist()
         assert len(set(given)) == len(given)
 
@@ -179,7 +193,7 @@ def test_the_document_of_a_question_with_the_same_text_gives_no_negatives(base):
     )
     stage = TripletStage(base, data, "en", SETTINGS, seed=0)
     for epoch in (BM25_EPOCH, ONLINE_EPOCH):
-        given = stage.negatives(epoch)
+        given = negatives_of(stage, epoch)
         assert set(given[given >= 0]) <= {2}
 
 
@@ -194,24 +208,27 @@ def test_bm25_negatives_share_words_with_the_question(base):
     )
     stage = TripletStage(base, data, "en", replace(SETTINGS, negatives=1, bm25_epochs=30), seed=0)
     # One is drawn each epoch from the 4 best, of which the only other passage with words of the question is one.
-    drawn = {int(stage.negatives(epoch)[0, 0]) for epoch in range(1, 31)}
+    drawn = {int(negatives_of(stage, epoch)[0, 0]) for epoch in range(1, 31)}
     assert 21 in drawn
     assert len(drawn) <= 4
 
 
 def test_negatives_follow_the_encoder_in_online_epochs_only(base, sample):
     stage = TripletStage(base, sample, "en", SETTINGS, seed=0)
-    lexical, online = stage.negatives(SETTINGS.bm25_epochs), stage.negatives(SETTINGS.bm25_epochs + 1)
+    lexical, online = (
+        negatives_of(stage, SETTINGS.bm25_epochs),
+        negatives_of(stage, SETTINGS.bm25_epochs + 1),
+    )
     rng = np.random.default_rng(0)
     stage.used.small.set_weights([rng.normal(scale=0.3, size=w.shape) for w in stage.used.small.get_weights()])
-    np.testing.assert_array_equal(stage.negatives(SETTINGS.bm25_epochs), lexical)
-    assert np.any(stage.negatives(SETTINGS.bm25_epochs + 1) != online)
+    np.testing.assert_array_equal(negatives_of(stage, SETTINGS.bm25_epochs), lexical)
+    assert np.any(negatives_of(stage, SETTINGS.bm25_epochs + 1) != online)
 
 
 def test_online_negatives_are_the_hardest_within_the_margin(stage, base, sample):
     questions = sample.select("en", "train")
     similarity = base.encode([q.text for q in questions]) @ base.encode(sample.passage_texts).T
-    for number, (question, row) in enumerate(zip(questions, stage.negatives(ONLINE_EPOCH), strict=True)):
+    for number, (question, row) in enumerate(zip(questions, negatives_of(stage, ONLINE_EPOCH), strict=True)):
         other = sample.document_of != sample.document_of[question.passage]
         least = similarity[number, question.passage] - SETTINGS.margin
         allowed = similarity[number][other & (similarity[number] > least)]
@@ -223,13 +240,13 @@ def test_online_negatives_are_the_hardest_within_the_margin(stage, base, sample)
 
 @pytest.mark.parametrize("epoch", [BM25_EPOCH, ONLINE_EPOCH])
 def test_each_epoch_draws_anew(stage, epoch):
-    assert np.any(stage.negatives(epoch) != stage.negatives(epoch + 1))
-    np.testing.assert_array_equal(stage.negatives(epoch), stage.negatives(epoch))
+    assert np.any(negatives_of(stage, epoch) != negatives_of(stage, epoch + 1))
+    np.testing.assert_array_equal(negatives_of(stage, epoch), negatives_of(stage, epoch))
 
 
 def test_bm25_asks_the_parallel_question_in_the_documents_language(stage, base, sample):
     german = TripletStage(base, sample, "de", SETTINGS, seed=0)
-    np.testing.assert_array_equal(german.negatives(BM25_EPOCH), stage.negatives(BM25_EPOCH))
+    np.testing.assert_array_equal(negatives_of(german, BM25_EPOCH), negatives_of(stage, BM25_EPOCH))
 
 
 # Batches
@@ -265,7 +282,7 @@ def test_a_batch_has_each_distinct_text_once(stage, epoch):
 def test_a_batch_names_anchor_positive_and_negatives(stage, base, sample):
     rows = np.array([5, 0, 77])
     negatives = np.array([[3, 9, 100], [9, -1, -1], [100, 2, -1]])
-    x = stage.batch(rows, negatives)
+    x = batch_of(stage, sample, rows, negatives)
     texts = unpacked(stage, x)
     questions = [sample.select("en", "train")[row] for row in rows]
     passages = base.tokenizer.encode(sample.passage_texts)
@@ -289,8 +306,88 @@ def test_the_seed_decides_order_and_negatives(stage, base, sample):
     again, other = (TripletStage(base, sample, "en", SETTINGS, seed=seed) for seed in (0, 50))
     assert first_questions(stage) == first_questions(again) != first_questions(other)
     for epoch in (BM25_EPOCH, ONLINE_EPOCH):
-        np.testing.assert_array_equal(stage.negatives(epoch), again.negatives(epoch))
-        assert np.any(stage.negatives(epoch) != other.negatives(epoch))
+        np.testing.assert_array_equal(negatives_of(stage, epoch), negatives_of(again, epoch))
+        assert np.any(negatives_of(stage, epoch) != negatives_of(other, epoch))
+
+
+# More questions than the data set's
+
+# In another language, so that they have pieces that the sample's English texts have not.
+PAIRS = [(f"welches ist das Ding {n} ?", f"das Ding {n} ist wohl {word} .") for n, word in enumerate("abcdefghijklmno")]
+MORE = [Triplets("pairs", 1.0, *zip(*PAIRS, strict=True))]
+
+
+@pytest.fixture(scope="module")
+def larger(base, sample):
+    settings = replace(SETTINGS, triplets_an_epoch=6, margin=2.0)
+    return TripletStage(base, sample, "en", settings, seed=0, triplets=MORE)
+
+
+@pytest.mark.parametrize("epoch", [BM25_EPOCH, ONLINE_EPOCH])
+def test_more_questions_leave_the_data_sets_own_triplets_as_they_are(larger, base, sample, epoch):
+    stage = TripletStage(base, sample, "en", replace(SETTINGS, margin=2.0), seed=0)
+    own = len(sample.select("en", "train"))
+    for alone, joined in zip(stage.triplets(epoch), larger.triplets(epoch), strict=True):
+        assert (len(alone), len(joined)) == (own, own + 6)
+        np.testing.assert_array_equal(joined[:own], alone)
+
+
+@pytest.mark.parametrize("epoch", [BM25_EPOCH, ONLINE_EPOCH])
+def test_more_questions_are_asked_among_the_data_sets_own(larger, base, sample, epoch):
+    known = {
+        tuple(ids): text for pair in PAIRS for text, ids in zip(pair, base.tokenizer.encode(list(pair)), strict=True)
+    }
+    answers, found, batches = dict(PAIRS), [], larger.batches(epoch)
+    assert len(batches) == -(-(134 + 6) // SETTINGS.batch_size)
+    for number, make in enumerate(batches):
+        x = make()
+        texts = [known.get(tuple(ids)) for ids in unpacked(larger, x)]
+        for anchor, positive, negatives in zip(x["anchor"], x["positive"], x["negatives"], strict=True):
+            if texts[anchor]:
+                given = {texts[place] for place in negatives}
+                assert texts[positive] == answers[texts[anchor]]
+                assert len(given) == 3 and given <= set(answers.values()) - {texts[positive]}
+                found.append((number, texts[anchor]))
+            else:
+                assert not texts[positive] and not any(texts[place] for place in negatives)
+    assert len({question for _, question in found}) == 6 and len({number for number, _ in found}) > 1
+
+
+def test_more_questions_are_learned_from(base, learnable):
+    settings = replace(SETTINGS, bm25_epochs=1, online_epochs=0)
+    data = replace(learnable, splits={**learnable.splits, "train": learnable.splits["train"][:16]})
+    stage = TripletStage(base, data, "en", settings, seed=0, triplets=MORE)
+    for make in stage.batches(BM25_EPOCH):
+        stage.trainer.train_on_batch(make())
+    trained, before = (model.get_layer("embedding").get_weights()[0] for model in (stage.used.small, base.model))
+    own = {id for ids in base.tokenizer.encode(stage.anchors[0].texts) for id in ids}
+    more = {id for ids in base.tokenizer.encode(stage.anchors[1].texts) for id in ids} - own
+    moved = np.abs(trained - before[stage.used.rows]).max(axis=1) > 0
+    assert more and all(moved[stage.used.index[id]] for id in more)
+
+
+# Documents as their best passage
+
+
+def test_maxp_moves_the_best_passages_together(base):
+    data = small_dataset(
+        [
+            ["The Danube ends in the Black Sea.", "It is a river."],
+            ["The Nile ends in Egypt."],
+            ["The moon has no air."],
+        ],
+        [("Where does the Danube end?", 1), ("Where does the Nile end?", 2), ("Has the moon air?", 3)],
+    )
+    stage = TripletStage(base, data, "en", replace(SETTINGS, positives="maxp", margin=2.0), seed=0)
+    similarity = base.encode(stage.anchors[0].questions) @ base.encode(data.passage_texts).T
+    _, positive, negatives = stage.triplets(ONLINE_EPOCH)
+    best = int(similarity[0, :2].argmax())
+    assert positive.tolist() == [3 + best, 5, 6]
+    assert set(negatives[0].tolist()) == {5, 6, -1}
+    # Of the first document the others see its best passage alone.
+    for row in (1, 2):
+        assert set(negatives[row].tolist()) == {3 + int(similarity[row, :2].argmax()), {1: 6, 2: 5}[row], -1}
+    assert stage.triplets(BM25_EPOCH)[1].tolist() == [4, 5, 6]
 
 
 # The loss of a batch
@@ -313,9 +410,10 @@ def by_hand(vectors, x, settings):
 
 
 @pytest.mark.parametrize("loss", ["triplet", "contrastive"])
-def test_the_loss_of_a_batch_is_that_by_hand(stage, base, loss):
+def test_the_loss_of_a_batch_is_that_by_hand(stage, base, sample, loss):
     # Where negatives are missing the places are filled, and may not count.
-    x = stage.batch(np.array([5, 0, 77, 40]), np.array([[3, 9, 100], [9, -1, -1], [100, 2, -1], [50, 51, 52]]))
+    negatives = np.array([[3, 9, 100], [9, -1, -1], [100, 2, -1], [50, 51, 52]])
+    x = batch_of(stage, sample, np.array([5, 0, 77, 40]), negatives)
     vectors = base.model.predict_on_batch(padded(unpacked(stage, x)))
     settings = replace(SETTINGS, loss=loss, temperature=0.2)
     got = float(batch_loss(vectors, x, settings))

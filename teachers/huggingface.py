@@ -1,0 +1,171 @@
+"""A Sentence-Transformers or Hugging Face model, from the hub or a folder, as an `Encoder`.
+
+`st:NAME` gives the vectors of the model's own modules; `hf:NAME` the mean of the last hidden states over the attention
+mask, as Reimers and Gurevych (2019), section 3. Both are scaled to unit length.
+"""
+
+import hashlib
+import re
+from functools import cached_property
+from importlib.metadata import version
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+
+from ..cache import fingerprint_of
+from ..encoder import unit_rows
+from ..errors import EncoderError, first_line
+from ..tokenizer import well_formed
+
+# Texts a call, of like length: those of a batch are padded to the longest.
+BATCH = 32
+# Tokens of a text, for models that name no limit, such as T5's.
+LONGEST = 512
+PACKAGES = {"st": "sentence_transformers", "hf": "transformers"}
+MODULES, CONFIG = "modules.json", "config.json"
+TOKENIZERS = ("tokenizer.json", "tokenizer_config.json", "vocab.txt", "sentencepiece.bpe.model", "spiece.model")
+# What E5 models were trained with (Wang et al., 2022, section 3.2); those that take instructions were not.
+E5 = re.compile(r"(?<![a-z0-9])e5(?![a-z0-9])(?!.*instruct)", re.IGNORECASE)
+E5_PROMPTS = {"question": "query: ", "document": "passage: "}
+NO_PROMPTS = {"question": "", "document": ""}
+
+
+def kind_of(source):
+    """("st" or "hf", model) of `st:…`, `hf:…` or a folder that holds such a model; None for anything else."""
+    kind, colon, model = str(source).partition(":")
+    if colon and kind in PACKAGES:
+        return kind, model
+    folder = Path(source)
+    if (folder / MODULES).is_file():
+        return "st", str(source)
+    if (folder / CONFIG).is_file() and any((folder / name).is_file() for name in TOKENIZERS):
+        return "hf", str(source)
+    return None
+
+
+class TransformerEncoder:
+    """Vectors of the model that `kind_of` finds in `source`, on a GPU where PyTorch has one.
+
+    A question and a document begin with the prompts that a Sentence-Transformers model names itself ("query";
+    "document" or "passage"), else with E5's where that is in the model's name. A text that is too long for the model is
+    cut. Raises `EncoderError` when the packages are not installed, or the model cannot be loaded or lacks weights.
+    """
+
+    def __init__(self, source):
+        self.kind, self.source = kind_of(source)
+        _require(self.kind, self.source)
+        self.name = self.source.rstrip("/").split("/")[-1]
+        try:
+            self._model = _Sentences(self.source) if self.kind == "st" else _Hidden(self.source)
+            self.prompts = self._model.prompts or (E5_PROMPTS if E5.search(self.name) else NO_PROMPTS)
+            self.dimension = self._vectors(["test"], "question").shape[1]
+        except EncoderError:
+            raise
+        except Exception as error:  # the hub, the network, the tokenizer and the weights' reader each raise their own
+            reason = f"{PACKAGES[self.kind]} cannot use it: {first_line(error)}"
+            raise EncoderError(f"{self.source}: {reason}") from error
+
+    def encode(self, texts, role="question", progress=None):
+        """float32 `(n, dimension)`."""
+        texts = [well_formed(text) for text in texts]
+        order = np.argsort([len(text) for text in texts], kind="stable")
+        vectors = np.zeros((len(texts), self.dimension), dtype=np.float32)
+        for start in range(0, len(texts), BATCH):
+            rows = order[start : start + BATCH]
+            vectors[rows] = self._vectors([texts[row] for row in rows], role)
+            if progress:
+                progress(len(rows))
+        return vectors
+
+    def _vectors(self, texts, role):
+        import torch
+
+        with torch.inference_mode():
+            return unit_rows(self._model.vectors(texts, role, self.prompts[role]).float().cpu().numpy())
+
+    @cached_property
+    def fingerprint(self):
+        """Another for each model that gives other vectors: of its weights, settings, vocabulary and prompts."""
+        weights = hashlib.sha256()
+        for name, weight in sorted(self._model.weights.items()):
+            weights.update(f"{name} {weight.dtype} {tuple(weight.shape)}".encode())
+            weights.update(_bytes(weight))
+        told = [self.kind, version(PACKAGES[self.kind]), weights.hexdigest(), sorted(self.prompts.items())]
+        return fingerprint_of(*told, self._model.described, sorted(self._model.tokenizer.get_vocab().items()))
+
+
+class _Sentences:
+    """A Sentence-Transformers model; `prompts` by role, None where it has none."""
+
+    def __init__(self, source):
+        from sentence_transformers import SentenceTransformer
+
+        self.model = SentenceTransformer(source).eval()
+        named = self.model.prompts
+        found = {"question": named.get("query"), "document": named.get("document") or named.get("passage")}
+        self.prompts = {role: prompt or "" for role, prompt in found.items()} if any(found.values()) else None
+        self.tokenizer, self.weights = self.model.tokenizer, self.model.state_dict()
+        self.described = f"{self.model} {self.model.max_seq_length}"
+
+    def vectors(self, texts, role, prompt):
+        # These also choose the tower, where a model has two.
+        encode = self.model.encode_query if role == "question" else self.model.encode_document
+        return encode(texts, prompt=prompt or None, batch_size=BATCH, convert_to_tensor=True, show_progress_bar=False)
+
+
+class _Hidden:
+    """A Hugging Face model and its tokenizer; it names no prompts."""
+
+    prompts = None
+
+    def __init__(self, source):
+        import torch
+        from transformers import AutoModel, AutoTokenizer
+
+        self.tokenizer = AutoTokenizer.from_pretrained(source)
+        if self.tokenizer.pad_token is None:
+            raise EncoderError(f"{source}: its tokenizer has no padding token; expected an encoder such as BERT's")
+        model, told = AutoModel.from_pretrained(source, output_loading_info=True)
+        # The mean does without the pooler, which many models come without.
+        missing = sorted(name for name in told["missing_keys"] if not name.startswith("pooler."))
+        if missing:
+            raise EncoderError(f"{source}: {len(missing)} weights are missing, the first is {missing[0]}")
+        self.model = (model.get_encoder() if model.config.is_encoder_decoder else model).float().eval()
+        self.model.to("cuda" if torch.cuda.is_available() else "cpu")
+        self.longest = min(self.tokenizer.model_max_length, _positions(self.model))
+        self.weights, self.described = self.model.state_dict(), f"{self.model.config} {self.longest}"
+
+    def vectors(self, texts, role, prompt):
+        texts = [prompt + text for text in texts]
+        told = self.tokenizer(texts, padding=True, truncation=True, max_length=self.longest, return_tensors="pt")
+        told = told.to(self.model.device)
+        mask = told["attention_mask"][:, :, None].float()  # (n, t, 1)
+        states = self.model(**told).last_hidden_state  # (n, t, d)
+        return (states * mask).sum(dim=1) / mask.sum(dim=1)
+
+
+def _positions(model):
+    """How many tokens a model has positions for, RoBERTa's begin behind the padding's; else `LONGEST`."""
+    table = getattr(getattr(model, "embeddings", None), "position_embeddings", None)
+    if hasattr(table, "num_embeddings"):
+        return table.num_embeddings - (0 if table.padding_idx is None else table.padding_idx + 1)
+    return getattr(model.config, "max_position_embeddings", None) or LONGEST
+
+
+def _bytes(weight):
+    import torch
+
+    return weight.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy()
+
+
+def _require(kind, model):
+    if not model:
+        raise EncoderError(f"{kind}: names no model; expected a folder or a name such as {kind}:intfloat/e5-small")
+    for package in ("torch", PACKAGES[kind]):
+        if find_spec(package) is None:
+            names = f"torch {PACKAGES[kind]}".replace("_", "-")
+            raise EncoderError(f"{package} is not installed; run: pip install {names} (or 'distill[transformers]')")
+    from transformers.utils import logging
+
+    logging.disable_progress_bar()
