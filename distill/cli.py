@@ -25,7 +25,7 @@ from .options import (
 )
 
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 110}
-ENCODER_HELP = "a run folder, a bundle, a saved encoder, a SavedModel, a TF-Hub handle, or muse"
+ENCODER_HELP = "a run folder, a bundle, a saved encoder, a SavedModel, a TF-Hub handle, muse or released"
 
 
 @click.group(context_settings=CONTEXT)

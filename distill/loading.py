@@ -9,17 +9,19 @@ from .config import load_settings
 from .encoder import MODEL_FILE, KerasEncoder
 from .errors import ConfigError, EncoderError
 
-NAMES = ("muse",)
+MUSE, RELEASED = "muse", "released"
+NAMES = (MUSE, RELEASED)
 RUN_FILE, CARD_FILE = "config.toml", "card.json"
 
 
 def load_encoder(source, threads=1):
-    """A run folder (its student), a bundle, a saved encoder, a SavedModel folder, a TF-Hub handle, or `muse`.
+    """A run folder (its student), a bundle, a saved encoder, a SavedModel, a TF-Hub handle, `muse` or `released`.
 
     Raises `EncoderError` when it is none of these.
     """
     from .teachers.hub import HubEncoder, is_hub
 
+    source = located(source)
     folder = Path(source)
     if is_hub(source):
         return HubEncoder(source)
@@ -28,6 +30,24 @@ def load_encoder(source, threads=1):
 
         return load_artefact(folder, threads)
     return load_keras_encoder(source)
+
+
+def released_folder():
+    """Where a copy of distill that comes with an encoder, a bundle, has it."""
+    return Path(__file__).resolve().parent / RELEASED
+
+
+def located(source):
+    """What a user names, for `released` its folder. Raises `EncoderError` where this copy of distill has none."""
+    if source != RELEASED:
+        return source
+    folder = released_folder()
+    if not is_artefact(folder):
+        raise EncoderError(
+            f"{RELEASED}: this copy of distill comes without an encoder, no {CARD_FILE} in {folder}; install a release "
+            f"of distill, or give a run folder, a bundle, a saved encoder or {MUSE}"
+        )
+    return folder
 
 
 def load_keras_encoder(source):
@@ -56,14 +76,15 @@ def load_aligner(name):
 
 
 def require_keras(source):
-    """The folder of an encoder that can be trained, None for one that has a name; else `EncoderError`."""
+    """The folder of an encoder that can be trained, None for `muse`; else `EncoderError`."""
     from .teachers.hub import is_hub
 
-    if source in NAMES:
+    if source == MUSE:
         return None
-    if is_hub(source) or is_artefact(source):
+    folder = located(source)
+    if is_hub(folder) or is_artefact(folder):
         raise EncoderError(
-            f"{source}: {'a SavedModel' if is_hub(source) else 'an exported encoder'} can be measured, searched "
+            f"{source}: {'a SavedModel' if is_hub(folder) else 'an exported encoder'} can be measured, searched "
             "with and teach (distill transfer --teacher), but not be trained or exported; give a saved encoder or muse"
         )
     return find_keras(source)
@@ -71,13 +92,13 @@ def require_keras(source):
 
 def find_keras(source):
     """The folder with `encoder.keras` that `source` names: itself, or a run's `student`."""
-    folder = Path(source)
+    folder = Path(located(source))
     if (folder / RUN_FILE).is_file():
         folder = folder / "student"
     if (folder / MODEL_FILE).is_file():
         return folder
     problem = f"{source}: no {MODEL_FILE} in it" if folder.exists() else f"no such encoder: {source}"
-    raise EncoderError(f"{problem}; give a run folder, a bundle, a saved encoder, or {', '.join(NAMES)}")
+    raise EncoderError(f"{problem}; give a run folder, a bundle, a saved encoder, {' or '.join(NAMES)}")
 
 
 def origin(source):
@@ -112,8 +133,8 @@ def is_artefact(folder):
 
 
 def find_artefact(source):
-    """The folder of the exported encoder that `source` names: itself, or a run's `bundle`."""
-    folder = Path(source)
+    """The folder of the exported encoder that `source` names: itself, a run's `bundle`, or what is `released`."""
+    folder = Path(located(source))
     folder = folder / "bundle" if (folder / RUN_FILE).is_file() else folder
     if not is_artefact(folder):
         raise EncoderError(f"{source}: no {CARD_FILE} in it; give a bundle or the run folder that holds one")

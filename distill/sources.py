@@ -7,7 +7,7 @@ from .errors import EncoderError
 from .export.peers import muse_tokenizer
 from .export.process import Spec
 from .export.runtime import OTHERS, read_card
-from .loading import NAMES, find_artefact, find_keras
+from .loading import MUSE, find_artefact, find_keras
 
 # Artefacts that a worker runs without our package.
 KINDS = {"bundle": "bundle", "onnx": "bundle", "mediapipe": "mediapipe", "mediapipe-zip": "mediapipe"}
@@ -41,7 +41,7 @@ def files_of(source):
     """What an encoder that is no bundle has on disk; nothing of a handle."""
     from .teachers.hub import is_hub
 
-    if source in NAMES:
+    if source == MUSE:
         return [str(muse_tokenizer().parent)]
     if is_hub(source):
         return [source] if Path(source).is_dir() else []
