@@ -11,6 +11,7 @@ from .commands_lir import lir
 from .commands_measure import compare, evaluate
 from .commands_report import report
 from .commands_shape import compress, extend, prune, reduce
+from .commands_tune import tune
 from .config import FORMATS
 from .errors import DistillError, InputError
 from .options import (
@@ -34,7 +35,7 @@ def cli():
     """Small multilingual sentence encoders for retrieval question answering."""
 
 
-for command in (evaluate, compare, compress, prune, reduce, extend, lir, report):
+for command in (evaluate, compare, compress, prune, reduce, extend, lir, report, tune):
     cli.add_command(command)
 
 

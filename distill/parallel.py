@@ -27,11 +27,11 @@ def read_parallel(asked, pivot, languages=()):
     A cell may be empty; a pair needs the `pivot`, the teacher's language, whose own text is a pair with itself.
     `languages`, where given, are those that are taken. Raises `DataError` for a source without a pair.
     """
-    return [_source(*_weighted(one), pivot, languages) for one in asked]
+    return [_source(*weighted(one), pivot, languages) for one in asked]
 
 
-def _weighted(asked):
-    """The path and the weight of `FILE=WEIGHT`, 1 without; a file of just that name is a path."""
+def weighted(asked):
+    """The path and the weight of `FILE=WEIGHT`, 1 without; a file of just that name is a path. Raises `InputError`."""
     path, equals, weight = str(asked).rpartition("=")
     if not equals or Path(asked).exists():
         return Path(asked), 1.0

@@ -84,17 +84,23 @@ class Run:
 
 def prepare(settings, folder):
     """Read and check everything that can be wrong before anything is written; returns a `Run`."""
+    run, folder = inputs(settings, folder), Path(folder)
+    if folder.exists() and any(folder.iterdir() if folder.is_dir() else [folder]):
+        raise InputError(f"{folder} is there already; choose another --name or remove it")
+    require_writable(folder)
+    run.pool = lareqa_pool(settings, run.dataset, run.languages)
+    return run
+
+
+def inputs(settings, folder):
+    """A `Run` of what a teacher and a student learn from, read and checked. Raises `InputError`."""
     settings.check()
     dataset = dataset_of(settings)
     languages = chosen_languages(dataset, settings)
     require_keras(settings.teacher.base)
-    folder = Path(folder)
-    if folder.exists() and any(folder.iterdir() if folder.is_dir() else [folder]):
-        raise InputError(f"{folder} is there already; choose another --name or remove it")
-    require_writable(folder)
     text, sources = read_corpus(settings.vocabulary.text), read_sources(settings, languages)
     require_text(settings.vocabulary.add_languages, languages, {*text, *texts_by_language(sources)})
-    return Run(settings, dataset, languages, folder, RunLog(), lareqa_pool(settings, dataset, languages), text, sources)
+    return Run(settings, dataset, languages, Path(folder), RunLog(), text=text, sources=sources)
 
 
 def read_sources(settings, languages):
@@ -185,13 +191,10 @@ def execute(run):
 def study(run, teacher, shape):
     """Stage 2: the student out of the teacher, with the settings' pieces and shape, trained towards it."""
     from .export.form import Precision
-    from .transfer import transfer, translations
+    from .transfer import transfer
 
-    settings, lines = run.settings, None
-    first = student_of(run, teacher, shape)
-    if run.sources:
-        with task("teacher's vectors of the parallel text", pivots(run.sources)) as advance:
-            lines = translations(run.sources, teacher, settings.student.parallel_temperature, advance)
+    settings = run.settings
+    first, lines = student_of(run, teacher, shape), parallel_lines(run, teacher)
     return transfer(
         teacher,
         first,
@@ -204,6 +207,16 @@ def study(run, teacher, shape):
         precision=Precision(settings.export.precision, settings.export.table),
         lines=lines,
     )
+
+
+def parallel_lines(run, teacher):
+    """The `transfer.Lines` of the run's parallel text; None without."""
+    from .transfer import translations
+
+    if not run.sources:
+        return None
+    with task("teacher's vectors of the parallel text", pivots(run.sources)) as advance:
+        return translations(run.sources, teacher, run.settings.student.parallel_temperature, advance)
 
 
 def student_of(run, teacher, shape):

@@ -14,13 +14,15 @@ from .tracking import DevScore
 from .training import Trainer, fit, shuffled
 
 
-def teach(base, dataset, language, settings, seed=0, log=None):
+def teach(base, dataset, language, settings, seed=0, log=None, watch=None):
     """Train `base` (a `KerasEncoder`) on the train questions of `language`; returns the teacher, the same kind.
 
     The first `settings.bm25_epochs` take negatives from BM25, the other `online_epochs` from the encoder itself.
+    `watch` is `training.fit`'s.
     """
     stage = TripletStage(base, dataset, language, settings, seed)
-    fit(stage.trainer, stage.batches, stage.dev, settings.bm25_epochs + settings.online_epochs, None, "teacher", log)
+    epochs = settings.bm25_epochs + settings.online_epochs
+    fit(stage.trainer, stage.batches, stage.dev, epochs, None, "teacher", log, watch=watch)
     return KerasEncoder(stage.used.restore(base.model), base.tokenizer, "teacher")
 
 

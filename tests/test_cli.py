@@ -33,6 +33,7 @@ COMMANDS = (
     "bench",
     "encode",
     "search",
+    "tune",
 )
 HEAVY = ("tensorflow", "keras", "numpy", "scipy", "matplotlib", "sentencepiece", "statsmodels", "bm25s", "jinja2")
 ONE_EPOCH = ["--bm25-epochs", "1", "--online-epochs", "1", "--epochs", "1"]
