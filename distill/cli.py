@@ -11,6 +11,7 @@ from .commands_lir import lir
 from .commands_measure import compare, evaluate
 from .commands_report import report
 from .commands_shape import compress, extend, prune, reduce
+from .commands_tune import tune
 from .config import FORMATS
 from .errors import DistillError, InputError
 from .options import (
@@ -25,7 +26,9 @@ from .options import (
 )
 
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 110}
-ENCODER_HELP = "a run folder, a bundle, a saved encoder, a SavedModel, a TF-Hub handle, st:NAME, hf:NAME, e5 or muse"
+ENCODER_HELP = (
+    "a run folder, a bundle, a saved encoder, a SavedModel, a TF-Hub handle, st:NAME, hf:NAME, e5, muse or released"
+)
 
 
 @click.group(context_settings=CONTEXT)
@@ -34,7 +37,7 @@ def cli():
     """Small multilingual sentence encoders for retrieval question answering."""
 
 
-for command in (evaluate, compare, compress, prune, reduce, extend, lir, report):
+for command in (evaluate, compare, compress, prune, reduce, extend, lir, report, tune):
     cli.add_command(command)
 
 

@@ -1,7 +1,5 @@
 """`distill compress RUN`: the search over a run's student, what it leaves there, and the page that shows it."""
 
-import hashlib
-import json
 import shutil
 from pathlib import Path
 
@@ -15,6 +13,7 @@ from .loading import RUN_FILE, find_artefact, load_keras_encoder, load_teacher, 
 from .parallel import joined, pivots, texts_by_language
 from .pipeline import chosen_languages, read_sources, unseen_languages
 from .progress import say, task
+from .provenance import digest, texts_digest
 from .report import write_report
 from .texts import read_corpus
 
@@ -143,13 +142,7 @@ def fingerprint(settings, dataset, corpus):
     values = as_dict(settings)
     for section, names in FREE.items():
         values[section] = {key: value for key, value in values[section].items() if key not in names}
-    asked = {name: {id: q.text for id, q in questions.items()} for name, questions in dataset.questions.items()}
-    return {**values, "texts": _hash([dataset.passage_texts, asked, dataset.splits]), "corpus": _hash(corpus)}
-
-
-def _hash(value):
-    text = json.dumps(value, ensure_ascii=False, sort_keys=True).encode("utf-8", "surrogatepass")
-    return hashlib.sha256(text).hexdigest()
+    return {**values, "texts": texts_digest(dataset), "corpus": digest(corpus)}
 
 
 def require_same(folder, values):

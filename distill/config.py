@@ -3,6 +3,7 @@
 import difflib
 import math
 import re
+from copy import deepcopy
 from dataclasses import MISSING, asdict, dataclass, field, fields, is_dataclass
 from pathlib import Path
 
@@ -23,6 +24,8 @@ TASKS = ("retrieval", "lareqa", "bitext")
 # What `distill compare` compares unless told otherwise, and the form of what it can be told.
 METRICS = ("p@1", "mrr@10", "map", "ndcg@10")
 METRIC_FORM = re.compile(r"(p|mrr|ndcg)@[1-9]\d{0,5}|map|r@[1-9]\d{0,2}kt")
+# What a trial of `distill tune` trains.
+STAGES = ("student", "teacher", "both")
 FORMATS = ("bundle", "string", "mediapipe", "mediapipe-zip", "onnx")
 DENSE = ("int8", "float32")
 TABLES = ("uint8", "int8-row", "int4", "pq4", "pq8", "float32")
@@ -270,6 +273,18 @@ def load_settings(path):
     return settings.check()
 
 
+def changed(settings, values, place="settings"):
+    """A checked copy with other `values`, by names as `walk` has them. Raises `ConfigError`, as `load_settings`."""
+    found = deepcopy(settings)
+    for name, value in values.items():
+        _update(found, _nested(name.split("."), value), place)
+    return found.check()
+
+
+def _nested(names, value):
+    return {names[0]: _nested(names[1:], value)} if names else value
+
+
 def _update(settings, values, place):
     known = {item.name.rstrip("_"): item for item in fields(settings)}
     for key, value in values.items():
@@ -305,5 +320,6 @@ def _plain(value):
     return list(value) if isinstance(value, tuple) else value
 
 
-def save_settings(settings, path):
-    write_text(Path(path), tomlkit.dumps(as_dict(settings)))
+def save_settings(settings, path, notes=()):
+    """Write `config.toml`, with `notes`, a line each, as comments above."""
+    write_text(Path(path), "".join(f"# {note}\n" for note in notes) + tomlkit.dumps(as_dict(settings)))

@@ -9,13 +9,14 @@ from .config import load_settings
 from .encoder import MODEL_FILE, KerasEncoder
 from .errors import ConfigError, EncoderError
 
-# What has a name: encoders that can be trained, and others.
-NAMES, FIXED_NAMES = ("muse",), ("e5",)
+# What has a name: encoders that can be trained, others, and the bundle that distill comes with.
+MUSE, RELEASED = "muse", "released"
+NAMES, FIXED_NAMES = (MUSE,), ("e5",)
 RUN_FILE, CARD_FILE = "config.toml", "card.json"
 
 
 def load_encoder(source, threads=1):
-    """A run folder (its student), a bundle, a saved encoder, a SavedModel folder, a TF-Hub handle, `muse` or `e5`.
+    """A run folder (its student), a bundle, a saved encoder, a SavedModel, a TF-Hub handle, `muse`, `e5`, `released`.
 
     Or a Sentence-Transformers model, `st:NAME`, or a Hugging Face one, `hf:NAME`, or a folder of such, or the folder of
     a run's fixed teacher. Raises `EncoderError` when it is none of these.
@@ -24,6 +25,7 @@ def load_encoder(source, threads=1):
     from .teachers.hub import HubEncoder, is_hub
     from .teachers.huggingface import TransformerEncoder, kind_of
 
+    source = located(source)
     folder = Path(source)
     if source in FIXED_NAMES:
         from .teachers.e5 import E5Encoder
@@ -38,6 +40,24 @@ def load_encoder(source, threads=1):
 
         return load_artefact(folder, threads)
     return TransformerEncoder(source) if kind_of(source) else load_keras_encoder(source)
+
+
+def released_folder():
+    """Where a copy of distill that comes with an encoder, a bundle, has it."""
+    return Path(__file__).resolve().parent / RELEASED
+
+
+def located(source):
+    """What a user names, for `released` its folder. Raises `EncoderError` where this copy of distill has none."""
+    if source != RELEASED:
+        return source
+    folder = released_folder()
+    if not is_artefact(folder):
+        raise EncoderError(
+            f"{RELEASED}: this copy of distill comes without an encoder, no {CARD_FILE} in {folder}; install a release "
+            f"of distill, or give a run folder, a bundle, a saved encoder or {MUSE}"
+        )
+    return folder
 
 
 def load_keras_encoder(source):
@@ -105,6 +125,7 @@ def folder_of(source):
     from .teachers.hub import is_hub
     from .teachers.huggingface import kind_of
 
+    source = located(source)
     if found := kind_of(source):
         return Path(found[1]) if Path(found[1]).is_dir() else None
     if source in NAMES + FIXED_NAMES or (is_hub(source) and not Path(source).is_dir()):
@@ -127,7 +148,7 @@ def require_keras(source):
     """The folder of an encoder that can be trained, None for one that has a name; else `EncoderError`."""
     if source in NAMES:
         return None
-    if kind := untrainable(source):
+    if kind := untrainable(located(source)):
         raise EncoderError(
             f"{source}: {kind} can be measured, searched "
             "with and teach (distill transfer --teacher), but not be trained or exported; give a saved encoder or muse"
@@ -152,13 +173,14 @@ def untrainable(source):
 
 def find_keras(source):
     """The folder with `encoder.keras` that `source` names: itself, or a run's `student`."""
-    folder = Path(source)
+    folder = Path(located(source))
     if (folder / RUN_FILE).is_file():
         folder = folder / "student"
     if (folder / MODEL_FILE).is_file():
         return folder
     problem = f"{source}: no {MODEL_FILE} in it" if folder.exists() else f"no such encoder: {source}"
-    raise EncoderError(f"{problem}; give a run folder, a bundle, a saved encoder, {' or '.join(FIXED_NAMES + NAMES)}")
+    names = " or ".join((*FIXED_NAMES, *NAMES, RELEASED))
+    raise EncoderError(f"{problem}; give a run folder, a bundle, a saved encoder, {names}")
 
 
 def origin(source):
@@ -195,8 +217,8 @@ def is_artefact(folder):
 
 
 def find_artefact(source):
-    """The folder of the exported encoder that `source` names: itself, or a run's `bundle`."""
-    folder = Path(source)
+    """The folder of the exported encoder that `source` names: itself, a run's `bundle`, or what is `released`."""
+    folder = Path(located(source))
     folder = folder / "bundle" if (folder / RUN_FILE).is_file() else folder
     if not is_artefact(folder):
         raise EncoderError(f"{source}: no {CARD_FILE} in it; give a bundle or the run folder that holds one")

@@ -29,6 +29,12 @@ def _parameter(name):
     return name.replace(".", "__")
 
 
+def given(values):
+    """Names, as `walk` has them, of the settings whose flags a command's `values` hold."""
+    names = [name for name, _, _ in walk(Settings())]
+    return [name for name in names if values.get(_parameter(name)) not in (None, ())]
+
+
 def settings_from(values, config=None):
     """Take the settings' flags out of a command's `values` (those left unset keep the config file's or the default)."""
     settings = load_settings(config) if config else Settings()

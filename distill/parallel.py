@@ -31,7 +31,7 @@ def read_parallel(asked, pivot, languages=()):
 
 
 def weighted(asked):
-    """The path and the weight of `FILE=WEIGHT`, 1 without; a file of just that name is a path."""
+    """The path and the weight of `FILE=WEIGHT`, 1 without; a file of just that name is a path. Raises `InputError`."""
     path, equals, weight = str(asked).rpartition("=")
     if not equals or Path(asked).exists():
         return Path(asked), 1.0

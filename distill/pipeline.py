@@ -88,20 +88,27 @@ class Run:
 
 def prepare(settings, folder):
     """Read and check everything that can be wrong before anything is written; returns a `Run`."""
+    run, folder = inputs(settings, folder), Path(folder)
+    if folder.exists() and any(folder.iterdir() if folder.is_dir() else [folder]):
+        raise InputError(f"{folder} is there already; choose another --name or remove it")
+    require_writable(folder)
+    run.pool = lareqa_pool(settings, run.dataset, run.languages)
+    return run
+
+
+def inputs(settings, folder):
+    """A `Run` of what a teacher and a student learn from, read and checked. Raises `InputError`."""
     settings.check()
     dataset = dataset_of(settings)
     languages = chosen_languages(dataset, settings)
     require_keras(settings.teacher.base)
-    folder = Path(folder)
-    if folder.exists() and any(folder.iterdir() if folder.is_dir() else [folder]):
-        raise InputError(f"{folder} is there already; choose another --name or remove it")
-    require_writable(folder)
     text, sources = read_corpus(settings.vocabulary.text), read_sources(settings, languages)
     require_text(settings.vocabulary.add_languages, languages, {*text, *texts_by_language(sources)})
     triplets = load_triplets(settings.teacher.triplets, dataset, settings.teacher.language)
-    pool = lareqa_pool(settings, dataset, languages)
     teacher = fixed_teacher(settings.teacher.model) if settings.teacher.model else None
-    return Run(settings, dataset, languages, folder, RunLog(), pool, teacher, text, sources, triplets)
+    return Run(
+        settings, dataset, languages, Path(folder), RunLog(), None, teacher, text=text, sources=sources, triplets=triplets
+    )
 
 
 def read_sources(settings, languages):
@@ -212,15 +219,12 @@ def study(run, teacher, first, shape, foreign=False):
     It starts with a map into the teacher's space where that is `foreign` to `first`.
     """
     from .export.form import Precision
-    from .transfer import transfer, translations
+    from .transfer import transfer
 
-    settings, lines = run.settings, None
+    settings, lines = run.settings, parallel_lines(run, teacher)
     first = student_of(run, first, teacher, shape)
     if foreign:
         first = into_space(first, teacher, run.dataset, settings.teacher.language, run.sources, settings.seed)
-    if run.sources:
-        with task("teacher's vectors of the parallel text", pivots(run.sources)) as advance:
-            lines = translations(run.sources, teacher, settings.student.parallel_temperature, advance)
     return transfer(
         teacher,
         first,
@@ -233,6 +237,16 @@ def study(run, teacher, first, shape, foreign=False):
         precision=Precision(settings.export.precision, settings.export.table),
         lines=lines,
     )
+
+
+def parallel_lines(run, teacher):
+    """The `transfer.Lines` of the run's parallel text; None without."""
+    from .transfer import translations
+
+    if not run.sources:
+        return None
+    with task("teacher's vectors of the parallel text", pivots(run.sources)) as advance:
+        return translations(run.sources, teacher, run.settings.student.parallel_temperature, advance)
 
 
 def student_of(run, first, teacher, shape):

@@ -1,5 +1,7 @@
 """What a run was made with and from: versions of the packages that decide its figures, and hashes of its data."""
 
+import hashlib
+import json
 import platform
 import sys
 from importlib.metadata import PackageNotFoundError, version
@@ -54,3 +56,15 @@ def hashes(folder):
     patterns = own if (Path(folder) / own[0]).is_file() else ("*.json", "*.txt")
     files = [path for pattern in patterns for path in Path(folder).glob(pattern)]
     return {path.name: sha256(path) for path in sorted(files)}
+
+
+def digest(value):
+    """The sha256 of plain values, whatever the order of their names."""
+    text = json.dumps(value, ensure_ascii=False, sort_keys=True).encode("utf-8", "surrogatepass")
+    return hashlib.sha256(text).hexdigest()
+
+
+def texts_digest(dataset):
+    """The sha256 of a data set's passages, questions and splits, wherever its files lie."""
+    asked = {name: {id: q.text for id, q in questions.items()} for name, questions in dataset.questions.items()}
+    return digest([dataset.passage_texts, asked, dataset.splits])

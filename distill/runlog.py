@@ -5,11 +5,14 @@ import time
 
 
 class RunLog:
-    """Appends `{"event", "seconds" since the start, …}` to `path`; with no path it only remembers."""
+    """Writes `{"event", "seconds" since the start, …}` to `path`; with no path it only remembers.
 
-    def __init__(self, path=None):
+    In mode "a" what `path` holds stays.
+    """
+
+    def __init__(self, path=None, mode="w"):
         self.start, self.rows = time.perf_counter(), []
-        self._file = open(path, "w", encoding="utf-8") if path else None  # noqa: SIM115  closed by `close`
+        self._file = open(path, mode, encoding="utf-8") if path else None  # noqa: SIM115  closed by `close`
 
     def write(self, event, **fields):
         row = {"event": event, "seconds": round(time.perf_counter() - self.start, 2), **fields}

@@ -7,7 +7,7 @@ from .errors import EncoderError
 from .export.peers import muse_tokenizer
 from .export.process import Spec
 from .export.runtime import OTHERS, read_card
-from .loading import FIXED_NAMES, NAMES, find_artefact, folder_of
+from .loading import FIXED_NAMES, MUSE, find_artefact, folder_of
 
 # Artefacts that a worker runs without our package.
 KINDS = {"bundle": "bundle", "onnx": "bundle", "mediapipe": "mediapipe", "mediapipe-zip": "mediapipe"}
@@ -42,7 +42,7 @@ def files_of(source):
     from .teachers import e5
     from .teachers.centred import is_teacher, read_teacher
 
-    if source in NAMES:
+    if source == MUSE:
         return [str(muse_tokenizer().parent)]
     if source in FIXED_NAMES:
         return [str(e5.resources())]

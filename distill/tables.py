@@ -44,6 +44,23 @@ def print_run(metrics, folder):
     console.print(f"bundle: {folder / 'bundle'}", soft_wrap=True, markup=False)
 
 
+def print_tuning(found, output):
+    """Every trial of `tune.tune`: its values, dev P@1 and what became of it; and where the best one lies."""
+    from .tune import NOTE, measure, trials_path
+    from .tune_search import shown_value
+
+    console, names = new_console(), list(found["space"])
+    columns = names if found["stage"] == "both" else [name.partition(".")[2] for name in names]
+    table = new_table(measure(found), "trial", *columns, "P@1", "state")
+    for row in found["trials"]:
+        values = [shown_value(row["values"][name]) if name in row["values"] else "" for name in names]
+        p = "" if row["p@1"] is None else f"{100 * row['p@1']:.1f}"
+        state = "best" if row["number"] == found["best"] else row["state"]
+        table.add_row(str(row["number"]), *map(Text, values), p, Text(state))
+    console.print(table)
+    console.print(f"best: {output}, {NOTE}; all trials: {trials_path(output)}", soft_wrap=True, markup=False)
+
+
 def print_evaluations(found):
     """What `measures.measure_all` found of the task retrieval: a table a unit, then one of recall by tokens."""
     console, encoders = new_console(), found["encoders"]

@@ -15,14 +15,16 @@ from .tracking import DevScore
 from .training import Trainer, fit, shuffled
 
 
-def teach(base, dataset, language, settings, seed=0, log=None, triplets=()):
+def teach(base, dataset, language, settings, seed=0, log=None, triplets=(), watch=None):
     """Train `base` (a `KerasEncoder`) on the train questions of `language`; returns the teacher, the same kind.
 
     The first `settings.bm25_epochs` take negatives from BM25, the other `online_epochs` from the encoder itself.
-    `triplets`, `[Triplets]`, are more questions in that language, with a pool of passages of their own.
+    `triplets`, `[Triplets]`, are more questions in that language, with a pool of passages of their own. `watch` is
+    `training.fit`'s.
     """
     stage = TripletStage(base, dataset, language, settings, seed, triplets)
-    fit(stage.trainer, stage.batches, stage.dev, settings.bm25_epochs + settings.online_epochs, None, "teacher", log)
+    epochs = settings.bm25_epochs + settings.online_epochs
+    fit(stage.trainer, stage.batches, stage.dev, epochs, None, "teacher", log, watch=watch)
     return KerasEncoder(stage.used.restore(base.model), base.tokenizer, "teacher")
 
 

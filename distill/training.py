@@ -54,7 +54,18 @@ class Trainer(keras.Model):
         return quantised(self.encoder, self.precision) if self.quantised else nullcontext()
 
 
-def fit(trainer, batches, evaluate, epochs, patience=None, stage="training", log=None, every=None, quantised=0):
+def fit(
+    trainer,
+    batches,
+    evaluate,
+    epochs,
+    patience=None,
+    stage="training",
+    log=None,
+    every=None,
+    quantised=0,
+    watch=None,
+):
     """Train in place and leave the best weights in `trainer.encoder`; returns the dev scores, start first.
 
     `batches(epoch)` gives the epoch's list of functions that make a batch; `evaluate()` gives a dict with
@@ -65,9 +76,11 @@ def fit(trainer, batches, evaluate, epochs, patience=None, stage="training", log
     The last `quantised` of the epochs train and are scored with rounded weights (`Trainer.quantise`). They start from
     the best float weights, scored anew, with the learning rate that the float epochs left, and theirs are the weights
     that are left, not rounded. Patience that runs out before them ends the float epochs alone.
+
+    `watch(step, scores)` is called at each evaluation, also of the start; what it raises ends the training.
     Raises `TrainingError` on a loss that is not a number.
     """
-    loop = Loop(trainer, batches, evaluate, epochs, patience, stage, log or RunLog(), every)
+    loop = Loop(trainer, batches, evaluate, epochs, patience, stage, log or RunLog(), every, watch)
     scores = loop.phase(range(1, epochs - quantised + 1))
     if quantised:
         scores += loop.phase(range(epochs - quantised + 1, epochs + 1), quantised=True)
@@ -86,6 +99,7 @@ class Loop:
     stage: str
     log: RunLog
     every: int | None
+    watch: object = None
     step: int = 0
 
     def phase(self, numbers, quantised=False):
@@ -118,6 +132,8 @@ class Loop:
             scores = self.evaluate()
         best.offer({**scores, "quantised": True} if self.trainer.quantised else scores, epoch)
         self.log.write(self.stage, step=self.step, **best.scores[-1], **state)
+        if self.watch:
+            self.watch(self.step, best.scores[-1])
 
 
 def _state(trainer, losses):

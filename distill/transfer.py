@@ -43,8 +43,11 @@ def transfer(
     return learn(targets, start, dataset, languages, settings, seed, log, precision, lines)
 
 
-def learn(targets, start, dataset, languages, settings, seed=0, log=None, precision=None, lines=None):
-    """`transfer` towards `Targets` that are there already, for several students of one teacher."""
+def learn(targets, start, dataset, languages, settings, seed=0, log=None, precision=None, lines=None, watch=None):
+    """`transfer` towards `Targets` that are there already, for several students of one teacher.
+
+    `watch` is `training.fit`'s.
+    """
     stage = TransferStage(start, targets, dataset, languages, settings, seed, precision, lines)
     fit(
         stage.trainer,
@@ -56,6 +59,7 @@ def learn(targets, start, dataset, languages, settings, seed=0, log=None, precis
         log,
         settings.evaluate_every,
         settings.quantised_epochs,
+        watch,
     )
     return KerasEncoder(stage.used.restore(start.model), start.tokenizer, "student")
 

@@ -33,6 +33,7 @@ COMMANDS = (
     "bench",
     "encode",
     "search",
+    "tune",
 )
 HEAVY = ("tensorflow", "keras", "numpy", "scipy", "matplotlib", "sentencepiece", "statsmodels", "bm25s", "jinja2")
 ONE_EPOCH = ["--bm25-epochs", "1", "--online-epochs", "1", "--epochs", "1"]
@@ -397,7 +398,9 @@ def test_a_benchmark_needs_rounds(refused, bundle, rounds):
     ids=lambda value: value[0],
 )
 def test_an_unknown_model_is_named(refused, arguments):
-    assert "no such encoder: nowhere; give a run folder, a bundle, a saved encoder, or muse" in refused(*arguments)
+    assert "no such encoder: nowhere; give a run folder, a bundle, a saved encoder, muse or released" in refused(
+        *arguments
+    )
 
 
 def test_an_unknown_model_to_encode_with_is_named(refused, texts):
@@ -888,6 +891,24 @@ def test_encode_writes_unit_rows_in_order(distill, tiny_folder, tiny_encoder, tm
     alone = np.concatenate([tiny_encoder.encode([text]) for text in asked])
     assert vectors == pytest.approx(alone, abs=1e-5)
     assert [entry.name for entry in output.parent.iterdir()] == ["vectors.npy"]
+
+
+def test_encode_takes_the_encoder_that_is_released(distill, refused, bundle, texts, tmp_path, monkeypatch):
+    monkeypatch.setattr("distill.loading.released_folder", lambda: bundle)
+    for model in (bundle, "released"):
+        arguments = ["--role", "question", "--input", texts, "--output", tmp_path / f"{Path(model).name}.npy"]
+        assert distill("encode", "--model", model, *arguments).code == 0
+    np.testing.assert_array_equal(np.load(tmp_path / "released.npy"), np.load(tmp_path / "bundle.npy"))
+    monkeypatch.setattr("distill.loading.released_folder", lambda: tmp_path)
+    said = refused("encode", "--model", "released", *arguments)
+    assert "released: this copy of distill comes without an encoder" in said
+
+
+def test_what_is_released_encodes_documents(distill, bundle, data, monkeypatch):
+    monkeypatch.setattr("distill.loading.released_folder", lambda: bundle)
+    asked = ["Where is the castle?", "--dataset", data, "--top", "1"]
+    left = distill("search", *asked, "--model", "released", "--document-model", "released")
+    assert left.code == 0 and left.out == distill("search", *asked, "--model", bundle).out
 
 
 def test_encode_replaces_an_earlier_file(distill, bundle, texts, tmp_path):

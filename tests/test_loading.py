@@ -1,8 +1,10 @@
 import shutil
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+import distill
 from distill.config import Settings
 from distill.encoder import KerasEncoder
 from distill.errors import EncoderError
@@ -17,6 +19,8 @@ from distill.loading import (
     load_teacher,
     origin,
     provenance,
+    released_folder,
+    require_keras,
 )
 from distill.teachers import muse
 
@@ -102,7 +106,7 @@ def test_a_saved_model_is_loaded(saved_model):
 
 @pytest.mark.parametrize("load", [load_encoder, load_keras_encoder])
 def test_a_name_that_is_nothing_is_refused_with_what_can_be_given(load):
-    with pytest.raises(EncoderError, match="no such encoder: musee; give a run folder, a bundle, .* or muse"):
+    with pytest.raises(EncoderError, match="no such encoder: musee; give a run folder, a bundle, .* muse or released"):
         load("musee")
 
 
@@ -174,6 +178,50 @@ def test_a_run_without_a_bundle_is_refused(run):
     shutil.rmtree(run / "bundle")
     with pytest.raises(EncoderError, match="run: no card.json in it; give a bundle or the run folder"):
         find_artefact(run)
+
+
+# The encoder that comes with the package
+
+
+@pytest.fixture
+def released(bundle, tmp_path, monkeypatch):
+    """A copy of distill that comes with an encoder."""
+    shutil.copytree(bundle, tmp_path / "released")
+    monkeypatch.setattr("distill.loading.released_folder", lambda: tmp_path / "released")
+    return tmp_path / "released"
+
+
+def test_released_is_the_bundle_that_comes_with_the_package(released, bundle):
+    np.testing.assert_array_equal(load_encoder("released").encode(TEXTS), load_encoder(bundle).encode(TEXTS))
+    assert find_artefact("released") == released
+    assert origin("released") == {"source": "released"}
+
+
+def test_released_is_a_name_even_where_a_folder_has_it(released, tiny_folder, tmp_path, monkeypatch):
+    (tmp_path / "here").mkdir()
+    shutil.copytree(tiny_folder, tmp_path / "here" / "released")
+    monkeypatch.chdir(tmp_path / "here")
+    assert find_artefact("released") == released
+
+
+@pytest.mark.parametrize("load", [load_keras_encoder, require_keras])
+def test_what_is_released_cannot_be_trained(load, released):
+    with pytest.raises(EncoderError, match="^released: an exported encoder can be measured"):
+        load("released")
+
+
+@pytest.mark.parametrize("load", [load_encoder, load_keras_encoder, find_artefact])
+def test_a_copy_without_a_released_encoder_says_what_to_do(load, tmp_path, monkeypatch):
+    monkeypatch.setattr("distill.loading.released_folder", lambda: tmp_path / "released")
+    with pytest.raises(
+        EncoderError, match="^released: this copy of distill comes without .* install a release"
+    ) as left:
+        load("released")
+    assert "\n" not in str(left.value)
+
+
+def test_released_lies_in_the_package():
+    assert released_folder() == Path(distill.__file__).resolve().parent / "released"
 
 
 # Where an encoder comes from

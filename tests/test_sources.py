@@ -48,6 +48,14 @@ def test_a_savedmodel_is_taken_and_a_handle_weighs_nothing(one, tmp_path):
     assert one("https://tfhub.dev/some/encoder").values["files"] == []
 
 
+def test_what_is_released_is_run_by_its_own_code(one, tiny_bundle, tmp_path, monkeypatch):
+    monkeypatch.setattr("distill.loading.released_folder", lambda: tiny_bundle)
+    assert (one("released").kind, one("released").path) == ("bundle", str(tiny_bundle))
+    monkeypatch.setattr("distill.loading.released_folder", lambda: tmp_path)
+    with pytest.raises(EncoderError, match="^released: this copy of distill comes without an encoder"):
+        specs_of(["released"])
+
+
 def test_what_is_no_encoder_is_refused(tiny_bundle):
     with pytest.raises(EncoderError, match="no such encoder: nowhere"):
         specs_of([tiny_bundle, "nowhere"])
