@@ -106,9 +106,8 @@ def inputs(settings, folder):
     require_text(settings.vocabulary.add_languages, languages, {*text, *texts_by_language(sources)})
     triplets = load_triplets(settings.teacher.triplets, dataset, settings.teacher.language)
     teacher = fixed_teacher(settings.teacher.model) if settings.teacher.model else None
-    return Run(
-        settings, dataset, languages, Path(folder), RunLog(), None, teacher, text=text, sources=sources, triplets=triplets
-    )
+    more = {"teacher": teacher, "text": text, "sources": sources, "triplets": triplets}
+    return Run(settings, dataset, languages, Path(folder), RunLog(), **more)
 
 
 def read_sources(settings, languages):

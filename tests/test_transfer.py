@@ -596,7 +596,7 @@ def test_a_step_has_translations_with_their_own_labels(start, few):
 
 @pytest.mark.parametrize("units", [("passage",), ("document", "passage")], ids="+".join)
 def test_list_and_softmax_by_hand(start, sample, units):
-    """"list" over the documents of each unit, "softmax" over the first's; a document that answers two questions of the batch is no negative."""
+    """The ranking over each unit's documents, softmax over the first's; what answers two questions is no negative."""
     settings = replace(
         SETTINGS, objectives=("list", "softmax"), units=units, list_temperature=0.2, softmax_temperature=0.5,
         list_weight=0.7, softmax_weight=0.3, gamma=2.0,
