@@ -131,7 +131,8 @@ def test_a_run_of_the_best_settings_comes_to_the_same(left):
     settings = load_settings(left.folder / "best.toml")
     run = inputs(settings, left.folder / "run")
     run.log = RunLog()
-    study(run, load_keras_encoder(left.folder / "x-teacher"), Shape())
+    teacher = load_keras_encoder(left.folder / "x-teacher")
+    study(run, teacher, teacher, Shape())
     best = next(row for row in left.trials["trials"] if row["number"] == left.trials["best"])
     assert [row["p@1"] for row in run.log.of("student")] == best["scores"]
 
