@@ -106,6 +106,9 @@ class StudentSettings:
     quantised_epochs: int = _setting(
         0, "--quantised-epochs", "of the epochs, the last ones with weights rounded as in the bundle", low=0
     )
+    averaged_epochs: int = _setting(
+        0, "--averaged-epochs", "the student is the mean of so many epochs at the end (0: the best on dev)", low=0
+    )
     patience: int = _setting(4, "--student-patience", "evaluations without a better dev score before it stops", low=1)
     evaluate_every: int = _setting(0, "--evaluate-every", "steps between evaluations (0: once an epoch)", low=0)
     units: tuple = _setting(("document", "passage"), "--student-units", "what Equation 2 calls a document, one or both")

@@ -65,6 +65,7 @@ def fit(
     every=None,
     quantised=0,
     watch=None,
+    averaged=0,
 ):
     """Train in place and leave the best weights in `trainer.encoder`; returns the dev scores, start first.
 
@@ -77,10 +78,13 @@ def fit(
     the best float weights, scored anew, with the learning rate that the float epochs left, and theirs are the weights
     that are left, not rounded. Patience that runs out before them ends the float epochs alone.
 
+    With `averaged` it is not the best epoch's weights that are left but the mean of those after so many epochs at the end
+    of each phase, whatever dev says of them, and patience does not count. Izmailov et al. (2018), section 3.2.
+
     `watch(step, scores)` is called at each evaluation, also of the start; what it raises ends the training.
     Raises `TrainingError` on a loss that is not a number.
     """
-    loop = Loop(trainer, batches, evaluate, epochs, patience, stage, log or RunLog(), every, watch)
+    loop = Loop(trainer, batches, evaluate, epochs, patience, stage, log or RunLog(), every, watch, averaged)
     scores = loop.phase(range(1, epochs - quantised + 1))
     if quantised:
         scores += loop.phase(range(epochs - quantised + 1, epochs + 1), quantised=True)
@@ -100,19 +104,31 @@ class Loop:
     log: RunLog
     every: int | None
     watch: object = None
+    averaged: int = 0
     step: int = 0
 
     def phase(self, numbers, quantised=False):
-        """Train the epochs of the range `numbers` and leave their best weights; returns the scores, start first."""
+        """Train the epochs of the range `numbers` and leave their best weights, or the mean of the last epochs'.
+
+        Returns the scores, the start's first and that of a mean last.
+        """
         self.trainer.quantise(quantised)
-        best = Best(self.trainer, self.patience)
+        best, mean = Best(self.trainer, None if self.averaged else self.patience), Mean()
         self.score(best, numbers.start - 1)
         for epoch in numbers:
             self.epoch(best, epoch)
+            if epoch >= numbers.stop - self.averaged:
+                mean.add(self.trainer.encoder.get_weights())
             if best.spent:
                 break
-        best.restore()
+        self.leave(best, mean, numbers.stop - 1)
         return best.scores
+
+    def leave(self, best, mean, epoch):
+        if not mean.count:
+            return best.restore()
+        self.trainer.encoder.set_weights(mean.weights)
+        return self.score(best, epoch, averaged=mean.count)
 
     def epoch(self, best, epoch):
         makers, losses = self.batches(epoch), []
@@ -173,6 +189,20 @@ class Best:
 
     def restore(self):
         self.trainer.encoder.set_weights(self.weights)
+
+
+class Mean:
+    """The mean of the weights that were added, all with the same weight."""
+
+    def __init__(self):
+        self.count, self.weights = 0, None
+
+    def add(self, weights):
+        self.count += 1
+        if self.count == 1:
+            self.weights = [weight.copy() for weight in weights]
+        for mean, weight in zip(self.weights, weights, strict=True):
+            mean += (weight - mean) / self.count
 
 
 def shuffled(n, size, seed):

@@ -60,6 +60,7 @@ def learn(targets, start, dataset, languages, settings, seed=0, log=None, precis
         settings.evaluate_every,
         settings.quantised_epochs,
         watch,
+        settings.averaged_epochs,
     )
     return KerasEncoder(stage.used.restore(start.model), start.tokenizer, "student")
 

@@ -355,3 +355,21 @@ def test_shuffled_is_decided_by_its_seed():
 
 def test_nothing_shuffled_is_no_batch():
     assert shuffled(0, 4, seed=0) == []
+
+
+def test_the_mean_of_the_last_epochs_is_left_whatever_dev_says(trainer):
+    seen = run(trainer, (0.9, 0.5, 0.4, 0.3, 0.7), epochs=3, averaged=2, patience=1)
+    expected = [(a + b) / 2 for a, b in zip(*seen.weights[2:4], strict=True)]
+    assert seen.epochs == [1, 2, 3]
+    for weight, mean in zip(trainer.encoder.get_weights(), expected, strict=True):
+        np.testing.assert_allclose(weight, mean, rtol=1e-6, atol=1e-7)
+    assert same(seen.weights[4], trainer.encoder.get_weights())
+    assert seen.scores[-1] == {"epoch": 3, "p@1": 0.7, "mrr@10": 0.0}
+    assert seen.log.of("stage")[-1]["averaged"] == 2
+
+
+def test_the_mean_of_more_epochs_than_there_are_is_of_all(trainer):
+    seen = run(trainer, (0, 0, 0, 0), epochs=2, averaged=9)
+    expected = [(a + b) / 2 for a, b in zip(*seen.weights[1:3], strict=True)]
+    for weight, mean in zip(trainer.encoder.get_weights(), expected, strict=True):
+        np.testing.assert_allclose(weight, mean, rtol=1e-6, atol=1e-7)
