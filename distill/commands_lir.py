@@ -106,12 +106,9 @@ def fold(model, removal, rank, output):
 
 def beside(model, flag="--output"):
     """`lir.npz` in the folder of a saved encoder or of a run's student. Raises `InputError` where MODEL is neither."""
-    from .loading import NAMES, find_keras, is_artefact
-    from .teachers.hub import is_hub
+    from .loading import NAMES, find_keras, untrainable
 
-    folder = Path(model)
-    named = model in NAMES or is_hub(model) or is_artefact(folder)
-    if named:
+    if model in NAMES or untrainable(model):
         raise InputError(f"{model}: no folder of a saved encoder that {FILE} could lie in; give {flag}")
     return find_keras(model) / FILE
 

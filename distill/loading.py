@@ -23,7 +23,7 @@ def load_encoder(source, threads=1):
     from .teachers.hub import HubEncoder, is_hub
 
     folder = Path(source)
-    if source in FIXED_NAMES:
+    if is_fixed_name(source):
         from .teachers.e5 import E5Encoder
 
         return E5Encoder()
@@ -36,6 +36,11 @@ def load_encoder(source, threads=1):
 
         return load_artefact(folder, threads)
     return load_keras_encoder(source)
+
+
+def is_fixed_name(source):
+    """Whether it names an encoder that has no weights to train; as with `muse`, whatever folder has that name."""
+    return source in FIXED_NAMES
 
 
 def load_keras_encoder(source):
@@ -64,7 +69,7 @@ def load_teacher(source):
 
 
 def _saved_teacher(folder, load):
-    """What `teachers.centred.save_teacher` wrote, its encoder by `load`. Raises `EncoderError` where that has changed."""
+    """What `teachers.centred.save_teacher` wrote, its encoder by `load`. Raises `EncoderError` if that has changed."""
     from .teachers.centred import CentredEncoder, read_teacher
 
     card, means = read_teacher(folder)
@@ -82,7 +87,7 @@ def load_aligner(name):
 
 
 def fingerprint(source, encoder):
-    """What tells whether `source` still names the same `encoder`: its own, else of the files that it was loaded from."""
+    """What tells whether `source` still names the same `encoder`: its own, else of the files it was loaded from."""
     from .cache import fingerprint_of
 
     own = getattr(encoder, "fingerprint", None)
@@ -102,7 +107,7 @@ def folder_of(source):
     from .teachers.centred import is_teacher
     from .teachers.hub import is_hub
 
-    if source in NAMES + FIXED_NAMES or (is_hub(source) and not Path(source).is_dir()):
+    if source in NAMES or is_fixed_name(source) or (is_hub(source) and not Path(source).is_dir()):
         return None
     if is_hub(source) or is_artefact(source) or is_teacher(source):
         return Path(source)
@@ -118,15 +123,15 @@ def require_keras(source):
     """The folder of an encoder that can be trained, None for one that has a name; else `EncoderError`."""
     if source in NAMES:
         return None
-    if kind := _untrainable(source):
+    if kind := untrainable(source):
         raise EncoderError(
-            f"{source}: {kind} can be measured, searched "
-            "with and teach (distill transfer --teacher), but not be trained or exported; give a saved encoder or muse"
+            f"{source}: {kind} can be measured, searched with and teach (distill transfer --teacher, with a --start), "
+            "but not be trained or exported; give a saved encoder or muse"
         )
     return find_keras(source)
 
 
-def _untrainable(source):
+def untrainable(source):
     """What kind of encoder it is that has no weights to train, None for others."""
     from .teachers.centred import is_teacher
     from .teachers.hub import is_hub
@@ -134,7 +139,7 @@ def _untrainable(source):
     kinds = {
         "a SavedModel": is_hub(source),
         "an exported encoder": is_artefact(source),
-        "a fixed teacher": is_teacher(source) or source in FIXED_NAMES,
+        "a fixed teacher": is_teacher(source) or is_fixed_name(source),
     }
     return next((kind for kind, found in kinds.items() if found), None)
 
@@ -153,7 +158,7 @@ def find_keras(source):
 def origin(source):
     """Where an encoder comes from, for what is made of it: its name, and of a run also data, languages and seed."""
     folder = Path(source)
-    if source in NAMES + FIXED_NAMES:
+    if source in NAMES or is_fixed_name(source):
         return {"source": source}
     if (folder / RUN_FILE).is_file():
         return _of_run(folder)

