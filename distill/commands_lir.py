@@ -1,7 +1,6 @@
 """`distill lir`: the commands of language information removal."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import click
 
