@@ -58,7 +58,7 @@ def curves(rows):
 
     with _style():
         # A fixed teacher has no first stage.
-        stages = [stage for stage in ("teacher", "student") if any(row["event"] == stage for row in rows)] or ["student"]
+        stages = ["teacher", "student"] if any(row["event"] == "teacher" for row in rows) else ["student"]
         figure, all_axes = _figure(4.5 * len(stages), 2.8, len(stages))
         for axes, stage in zip(np.atleast_1d(all_axes), stages, strict=True):
             points = [row for row in rows if row["event"] == stage]

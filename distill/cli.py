@@ -104,13 +104,14 @@ def teach(output, **values):
 def transfer(teacher_path, teacher_language, centre, start_path, corpus, labels, output, **values):
     """Stage 2 alone: train a student towards a fixed teacher and save it.
 
-    Where the start is of another space it gets a map into the teacher's. It is saved in float32; --precision and --table say what its quantised epochs round weights to.
+    Where the start is of another space it gets a map into the teacher's. The student is saved in float32; --precision
+    and --table say what its quantised epochs round weights to.
     """
     from .data import chosen_data
     from .export.form import Precision
     from .fixed import centre as centred
     from .fixed import fixed_teacher, into_space, is_foreign
-    from .loading import load_encoder, load_keras_encoder
+    from .loading import load_keras_encoder, load_teacher
     from .parallel import read_parallel
     from .texts import read_corpus
 
@@ -130,7 +131,7 @@ def transfer(teacher_path, teacher_language, centre, start_path, corpus, labels,
     from .transfer import labelled, translations
     from .transfer import transfer as train
 
-    lines = labelled(texts, load_encoder(labels)) if labels else None
+    lines = labelled(texts, load_teacher(labels)) if labels else None
     if sources:
         lines = translations(sources, teacher, settings.student.parallel_temperature)
     student = train(

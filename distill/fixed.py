@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .encoder import KerasEncoder, require_finite
+from .encoder import KerasEncoder, require_finite, unit_rows
 from .errors import ConfigError, EncoderError
 from .loading import fingerprint, load_teacher, origin, place
 from .parallel import pivots_of
@@ -10,7 +10,7 @@ from .progress import task
 from .teachers.centred import ROLES, centred, save_teacher
 from .texts import sampled
 
-# The least mean cosine of an encoder's vectors to another's in one space. Of two spaces it is near 0.
+# The least mean cosine of an encoder's centred vectors to another's in one space. Of two spaces it is near 0.
 SAME = 0.2
 # Train questions that tell whether a space is another.
 PROBES = 64
@@ -38,7 +38,7 @@ def centre(teacher, dataset, language):
 
 
 def settled(teacher, settings, dataset, folder):
-    """The teacher as `config.TeacherSettings` want it, centred or not, saved to `folder`; and a note on it, plain values."""
+    """The teacher as `config.TeacherSettings` want it, saved to `folder`, and a note on it of plain values."""
     name, known, dimension = settings.model, fingerprint(settings.model, teacher), teacher.dimension
     made = centre(teacher, dataset, settings.language) if settings.centre else teacher
     save_teacher(folder, made, place(name), known)
@@ -49,7 +49,7 @@ def settled(teacher, settings, dataset, folder):
 def is_foreign(teacher, start, dataset, language):
     """Whether the teacher's vectors are in another space than those that `start`, a `KerasEncoder`, learns from.
 
-    They are where dimensions differ, and where they are alike but the vectors of train questions have nothing in common.
+    They are where dimensions differ, and also where they do not but vectors of train questions have nothing in common.
     """
     from .transfer import axes_of, on_axes
 
@@ -57,7 +57,9 @@ def is_foreign(teacher, start, dataset, language):
         return True
     texts = [question.text for question in dataset.select(language, "train")[:PROBES]]
     labels = on_axes(teacher.encode(texts, "question"), axes_of(start.model))
-    return float(np.sum(labels * start.encode(texts), axis=1).mean()) < SAME
+    # What all have in common says nothing of a space: two narrow cones may lie anywhere.
+    own, other = (unit_rows(vectors - vectors.mean(axis=0)) for vectors in (start.encode(texts), labels))
+    return float(np.sum(own * other, axis=1).mean()) < SAME
 
 
 def require_no_dimension(shape, teacher):

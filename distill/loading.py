@@ -27,7 +27,7 @@ def load_encoder(source, threads=1):
 
     source = located(source)
     folder = Path(source)
-    if source in FIXED_NAMES:
+    if is_fixed_name(source):
         from .teachers.e5 import E5Encoder
 
         return E5Encoder()
@@ -60,6 +60,11 @@ def located(source):
     return folder
 
 
+def is_fixed_name(source):
+    """Whether it names an encoder that has no weights to train; as with `muse`, whatever folder has that name."""
+    return source in FIXED_NAMES
+
+
 def load_keras_encoder(source):
     """One that can be trained or exported. Raises `EncoderError` for a bundle or a SavedModel."""
     folder = require_keras(source)
@@ -86,7 +91,7 @@ def load_teacher(source):
 
 
 def _saved_teacher(folder, load):
-    """What `teachers.centred.save_teacher` wrote, its encoder by `load`. Raises `EncoderError` where that has changed."""
+    """What `teachers.centred.save_teacher` wrote, its encoder by `load`. Raises `EncoderError` if that has changed."""
     from .teachers.centred import CentredEncoder, read_teacher
 
     card, means = read_teacher(folder)
@@ -104,7 +109,7 @@ def load_aligner(name):
 
 
 def fingerprint(source, encoder):
-    """What tells whether `source` still names the same `encoder`: its own, else of the files that it was loaded from."""
+    """What tells whether `source` still names the same `encoder`: its own, else of the files it was loaded from."""
     from .cache import fingerprint_of
 
     own = getattr(encoder, "fingerprint", None)
@@ -128,7 +133,7 @@ def folder_of(source):
     source = located(source)
     if found := kind_of(source):
         return Path(found[1]) if Path(found[1]).is_dir() else None
-    if source in NAMES + FIXED_NAMES or (is_hub(source) and not Path(source).is_dir()):
+    if source in NAMES or is_fixed_name(source) or (is_hub(source) and not Path(source).is_dir()):
         return None
     if is_hub(source) or is_artefact(source) or is_teacher(source):
         return Path(source)
@@ -150,8 +155,8 @@ def require_keras(source):
         return None
     if kind := untrainable(located(source)):
         raise EncoderError(
-            f"{source}: {kind} can be measured, searched "
-            "with and teach (distill transfer --teacher), but not be trained or exported; give a saved encoder or muse"
+            f"{source}: {kind} can be measured, searched with and teach (distill transfer --teacher, with a --start), "
+            "but not be trained or exported; give a saved encoder or muse"
         )
     return find_keras(source)
 
@@ -165,7 +170,7 @@ def untrainable(source):
     kinds = {
         "a SavedModel": is_hub(source),
         "an exported encoder": is_artefact(source),
-        "a fixed teacher": is_teacher(source) or source in FIXED_NAMES,
+        "a fixed teacher": is_teacher(source) or is_fixed_name(source),
         "a Transformers model": kind_of(source),
     }
     return next((kind for kind, found in kinds.items() if found), None)
@@ -186,7 +191,7 @@ def find_keras(source):
 def origin(source):
     """Where an encoder comes from, for what is made of it: its name, and of a run also data, languages and seed."""
     folder = Path(source)
-    if source in NAMES + FIXED_NAMES:
+    if source in NAMES or is_fixed_name(source):
         return {"source": source}
     if (folder / RUN_FILE).is_file():
         return _of_run(folder)

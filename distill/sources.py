@@ -7,7 +7,7 @@ from .errors import EncoderError
 from .export.peers import muse_tokenizer
 from .export.process import Spec
 from .export.runtime import OTHERS, read_card
-from .loading import FIXED_NAMES, MUSE, find_artefact, folder_of
+from .loading import MUSE, find_artefact, folder_of, is_fixed_name
 
 # Artefacts that a worker runs without our package.
 KINDS = {"bundle": "bundle", "onnx": "bundle", "mediapipe": "mediapipe", "mediapipe-zip": "mediapipe"}
@@ -44,7 +44,7 @@ def files_of(source):
 
     if source == MUSE:
         return [str(muse_tokenizer().parent)]
-    if source in FIXED_NAMES:
+    if is_fixed_name(source):
         return [str(e5.resources())]
     folder = folder_of(source)
     more = files_of(read_teacher(source)[0]["source"]) if is_teacher(source) else []

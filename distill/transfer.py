@@ -34,7 +34,8 @@ def transfer(
     """Train a copy of `start` (a `KerasEncoder`) towards the fixed `teacher` (any `Encoder`); returns the student.
 
     The teacher is asked once for the questions in `teacher_language` and the documents; its vectors are the labels, on
-    the student's axes where it has a projection on some (a `foreign` student has a map instead). `lines`, a `Lines`, are more texts for objective 1.
+    the student's axes where it has a projection on some (a `foreign` student has a map instead). `lines`, a `Lines`,
+    are more texts for objective 1.
     The last `settings.quantised_epochs` round weights to `precision`, an `export.form.Precision`.
     Raises `EncoderError` when teacher and student have spaces of different dimension.
     """

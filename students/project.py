@@ -48,7 +48,8 @@ def mapped(model, vectors, labels):
 def folded(model, matrix):
     """A copy of a student whose vectors are its own times `matrix` `(d, d)`, at unit length, as its projection.
 
-    Trained on, a learned map does not keep the matrix: its labels are another encoder's vectors as they are. Unit length between a projection that it has and the matrix changes no direction, so the two become one.
+    Unit length between a projection that it has and the matrix changes no direction, so the two become one. A learned
+    map that is trained on forgets the matrix: its labels are another encoder's vectors as they are.
     """
     if model.space:
         kernel = model.get_layer("projection").get_weights()[0] @ matrix

@@ -59,8 +59,8 @@ class StaticEncoder(Student):
     """Token ids `(b, t)` int32, negative where padded -> float32 `(b, dimension)`, rows of unit length.
 
     The rows of a text's pieces summed, at unit length, through a residual network with `hidden` units into the
-    teacher's space; with `space` that has so many dimensions, and a fixed projection takes `dimension` of them, or where
-    it is `foreign` a learned one maps them into the teacher's.
+    teacher's space; with `space` that has so many dimensions, and a fixed projection takes `dimension` of them, or a
+    learned one maps them into another space, the teacher's, where it is `foreign`.
     With `channels` each row first learns from its neighbours in a window of `order` tokens; without it is static.
     """
 

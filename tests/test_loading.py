@@ -12,17 +12,20 @@ from distill.export.form import Form
 from distill.loading import (
     find_artefact,
     find_keras,
+    fingerprint,
     is_artefact,
     load_aligner,
     load_encoder,
     load_keras_encoder,
     load_teacher,
     origin,
+    place,
     provenance,
     released_folder,
     require_keras,
 )
 from distill.teachers import muse
+from distill.teachers.centred import centred, save_teacher
 
 TEXTS = ["Where does the Danube end?", "Nile"]
 
@@ -141,6 +144,65 @@ def test_a_format_without_python_cannot_be_trained_either(artefacts):
 def test_a_saved_model_cannot_be_trained(saved_model):
     with pytest.raises(EncoderError, match="lengths: a SavedModel can be measured, .* but not be trained or exported"):
         load_keras_encoder(saved_model)
+
+
+# A fixed teacher
+
+
+@pytest.fixture
+def fixed(tiny_folder, tmp_path):
+    """The folder of a fixed teacher, and what it is made of: a saved encoder, centred."""
+    shutil.copytree(tiny_folder, tmp_path / "own")
+    teacher = centred(KerasEncoder.load(tmp_path / "own"), TEXTS, ["The Danube ends in the Black Sea.", "No."])
+    save_teacher(tmp_path / "teacher", teacher, place(tmp_path / "own"), fingerprint(tmp_path / "own", teacher.encoder))
+    return tmp_path / "teacher", teacher
+
+
+@pytest.mark.parametrize("load", [load_encoder, load_teacher])
+def test_a_fixed_teacher_gives_its_vectors_again(load, fixed, monkeypatch, tmp_path):
+    folder, teacher = fixed
+    monkeypatch.chdir(tmp_path)
+    for role in ("question", "document"):
+        np.testing.assert_array_equal(load(folder.name).encode(TEXTS, role), teacher.encode(TEXTS, role))
+
+
+def test_a_fixed_teacher_whose_encoder_has_changed_is_refused(fixed, tmp_path):
+    (tmp_path / "own" / "encoder.json").write_text('{"name": "another"}')
+    with pytest.raises(EncoderError, match=r"teacher: its teacher, .*own, is another one now; restore that, or"):
+        load_encoder(fixed[0])
+    shutil.rmtree(tmp_path / "own")
+    with pytest.raises(EncoderError, match="no such encoder: .*own"):
+        load_encoder(fixed[0])
+
+
+def test_a_fixed_teacher_cannot_be_trained(fixed):
+    for source in (fixed[0], "e5"):
+        with pytest.raises(EncoderError, match=f"{source}: a fixed teacher can be measured, .* but not be trained"):
+            load_keras_encoder(source)
+
+
+def test_a_fingerprint_is_of_the_files_an_encoder_is_loaded_from(run, tiny_folder, bundle, saved_model):
+    sources = [run, run / "student", bundle, saved_model, "muse", "https://tfhub.dev/some/encoder"]
+    found = [fingerprint(source, None) for source in sources]
+    # A run is its student.
+    assert found[0] == found[1] == fingerprint(tiny_folder, None) and len(set(found)) == 5
+    (run / "student" / "encoder.json").write_text("{}")
+    assert fingerprint(run, None) != found[0]
+
+
+def test_a_place_names_an_encoder_from_any_folder(run, monkeypatch):
+    monkeypatch.chdir(run)
+    assert place("student") == str(run / "student")
+    for name in ("muse", "e5", "https://tfhub.dev/some/encoder"):
+        assert place(name) == name
+
+
+def test_a_bundle_of_a_fixed_teacher_says_which():
+    settings = Settings()
+    settings.teacher.model = "e5"
+    assert provenance(settings)["teacher_model"] == "e5"
+    settings.teacher.centre = True
+    assert provenance(settings)["teacher_model"] == "e5, centred"
 
 
 def test_a_damaged_bundle_is_refused(bundle, tmp_path):

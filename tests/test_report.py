@@ -47,6 +47,13 @@ def test_the_page_is_one_well_formed_document(source, page):
     assert [page.tags.count(tag) for tag in ("html", "head", "body", "h1")] == [1, 1, 1, 1]
 
 
+def test_a_fixed_teacher_is_named(metrics, written):
+    metrics["teacher"] = {"source": "e5", "dimension": 384, "centred": True, "fingerprint": "abc"}
+    page = written(metrics)
+    assert "to a student of 2 languages, taught by e5" in page.words
+    assert "teacher's language en, which is fixed, centred, of 384 dimensions; seed 41" in page.words
+
+
 def test_every_id_is_there_once_and_every_reference_has_its_own(full):
     ids = [attrs["id"] for _, attrs in full.starts if "id" in attrs]
     assert len(ids) == len(set(ids))

