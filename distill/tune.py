@@ -15,8 +15,8 @@ from .tune_search import Tuning, best_of, require_optuna
 from .tune_space import applied, checked_space, default_space, plain, read_space
 from .tune_stages import first_encoder, stage_of
 
-# What no trial depends on: the data set's place, which its texts stand for, and what comes after training.
-FREE = ("data.dataset", "export.min_cosine", "export.max_drop", "export.threads")
+# What no trial depends on: names for which texts, languages and the base itself stand, and what comes after training.
+FREE = ("data.dataset", "data.languages", "teacher.base", "export.min_cosine", "export.max_drop", "export.threads")
 AFTER = ("evaluation", "budget")
 NOTE = "chosen on dev, so expect less on unseen questions"
 

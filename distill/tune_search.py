@@ -207,4 +207,4 @@ def _require_same(study, made_of, path):
 def _difference(name, known, made_of):
     before, now = known.get(name, "nothing"), made_of.get(name, "nothing")
     # Hashes of texts say nothing to a reader.
-    return name if len(f"{before}{now}") > 100 else f"{name} was {before}, now {now}"
+    return name if max(len(str(before)), len(str(now))) > 60 else f"{name} was {before}, now {now}"

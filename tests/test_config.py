@@ -7,6 +7,7 @@ import pytest
 import tomlkit
 
 from distill.config import Settings, as_dict, load_settings, save_settings, walk
+from distill.config import changed as with_values
 from distill.errors import ConfigError, InputError
 
 
@@ -263,6 +264,23 @@ def test_the_file_holds_every_setting_under_its_plain_name(tmp_path):
     assert names == {name for name, _, _ in walk(Settings())}
     assert stored["student"]["lambda"] == 1.0
     assert stored["student"]["objectives"] == ["qq", "dd", "dq"]
+
+
+def test_notes_stand_as_comments_above_the_settings(tmp_path):
+    save_settings(Settings(seed=5), tmp_path / "config.toml", ["Found on dev.", "Trial 3."])
+    assert (tmp_path / "config.toml").read_text().startswith("# Found on dev.\n# Trial 3.\nseed = 5\n")
+    assert load_settings(tmp_path / "config.toml") == Settings(seed=5)
+
+
+def test_other_values_by_their_names_make_a_copy():
+    settings = Settings()
+    found = with_values(settings, {"seed": 3, "student.lambda": 2, "student.objectives": ["qq", "list"]})
+    assert (found.seed, found.student.lambda_, found.student.objectives) == (3, 2.0, ("qq", "list"))
+    assert settings == Settings() and found.teacher == settings.teacher
+    with pytest.raises(ConfigError, match="student.beta: expected a number from 0.0"):
+        with_values(settings, {"student.beta": -1.0})
+    with pytest.raises(ConfigError, match=r"space, \[student\]: unknown setting 'bta'; did you mean beta\?"):
+        with_values(settings, {"student.bta": 1.0}, "space")
 
 
 def test_as_dict_is_plain():

@@ -6,7 +6,7 @@ from click.testing import CliRunner
 
 from distill.config import Settings, StudentSettings, walk
 from distill.errors import ConfigError, InputError
-from distill.options import settings_from, settings_options
+from distill.options import given, settings_from, settings_options
 
 ALL = ("", "data", "teacher", "student", "vocabulary", "shape", "export", "evaluation", "budget")
 
@@ -207,3 +207,24 @@ def test_a_value_outside_its_limits_is_a_config_error(arguments, message):
 def test_a_config_file_that_is_absent_is_named(tmp_path):
     with pytest.raises(InputError, match=r"absent\.toml: cannot be read"):
         parse(config=tmp_path / "absent.toml")
+
+
+def test_given_are_the_settings_whose_flags_are_there():
+    taken = {}
+
+    @click.command()
+    @settings_options(*ALL)
+    def command(**values):
+        taken["given"] = given(values)
+
+    flags = ["--beta", "1.0", "--lambda", "0", "--no-student-table", "--languages", "de", "--seed", "0"]
+    command.main(flags, standalone_mode=False)
+    assert taken["given"] == [
+        "seed",
+        "data.languages",
+        "student.beta",
+        "student.lambda",
+        "student.train_table",
+    ]
+    command.main([], standalone_mode=False)
+    assert taken["given"] == []

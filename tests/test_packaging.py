@@ -92,6 +92,7 @@ def test_a_wheel_takes_the_released_encoder(tmp_path):
     for folder in ("distill", "teachers", "students", "export"):
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "__init__.py").touch()
+    (tmp_path / "README.md").touch()
     (tmp_path / "setup.cfg").write_bytes((ROOT / "setup.cfg").read_bytes())
     (tmp_path / "distill" / "released").mkdir()
     for name in RELEASED:

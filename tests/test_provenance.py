@@ -1,4 +1,5 @@
 import hashlib
+import shutil
 import subprocess
 import sys
 from importlib.metadata import version
@@ -6,7 +7,7 @@ from pathlib import Path
 
 import distill
 from distill.data import load_dataset
-from distill.provenance import hashes, versions
+from distill.provenance import digest, hashes, texts_digest, versions
 from distill.readers import SAMPLE
 
 ROOT = Path(distill.__file__).resolve().parent.parent
@@ -60,3 +61,17 @@ def test_a_data_set_has_the_hashes_of_what_was_read():
         path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(SAMPLE.glob("*.jsonl"))
     }
     assert "documents.jsonl" in files and "questions.jsonl" in files
+
+
+def test_a_digest_is_of_the_values_not_of_their_order():
+    assert digest({"b": [1], "a": "é"}) == digest({"a": "é", "b": [1]}) != digest({"a": "é", "b": [2]})
+    assert digest("a\ud800") != digest("a")
+
+
+def test_a_data_sets_texts_have_one_digest_wherever_they_lie(sentence_data, tmp_path):
+    shutil.copytree(sentence_data, tmp_path / "moved")
+    first = texts_digest(load_dataset(str(sentence_data)))
+    assert texts_digest(load_dataset(str(tmp_path / "moved"))) == first
+    text = (tmp_path / "moved" / "de.json").read_text(encoding="utf-8")
+    (tmp_path / "moved" / "de.json").write_text(text.replace("Wie alt", "Wie neu", 1), encoding="utf-8")
+    assert texts_digest(load_dataset(str(tmp_path / "moved"))) != first

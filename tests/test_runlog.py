@@ -36,6 +36,15 @@ def test_a_line_is_on_disk_before_the_log_is_closed(tmp_path):
     assert without_time(lines(tmp_path / "log.jsonl")) == [{"event": "epoch"}]
 
 
+def test_an_earlier_log_is_written_anew_unless_it_is_to_stay(tmp_path):
+    for mode, events in (("w", ["second"]), ("a", ["second", "third"])):
+        log = RunLog(tmp_path / "log.jsonl", mode)
+        log.write(events[-1])
+        log.close()
+        assert [row["event"] for row in lines(tmp_path / "log.jsonl")] == events
+        assert [row["event"] for row in log.rows] == events[-1:]
+
+
 def test_seconds_count_from_the_start():
     before = time.perf_counter()
     log = RunLog()

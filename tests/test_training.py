@@ -153,6 +153,29 @@ def test_the_scores_come_back_start_first(trainer):
     ]
 
 
+def test_each_evaluation_is_watched_with_its_step(trainer):
+    watched = []
+    run(trainer, [0.1, 0.3, 0.2], epochs=2, steps=3, watch=lambda step, found: watched.append((step, found)))
+    assert [(step, found["epoch"], found["p@1"]) for step, found in watched] == [(0, 0, 0.1), (3, 1, 0.3), (6, 2, 0.2)]
+
+
+def test_what_a_watch_raises_ends_the_training(trainer):
+    made, log = [], RunLog()
+
+    def watch(step, found):
+        if found["p@1"] == 0.3:
+            raise LookupError
+
+    def counted():
+        made.append(1)
+        return batch()
+
+    with pytest.raises(LookupError):
+        fit(trainer, lambda epoch: [counted] * 4, scores(0.1, 0.5, 0.3, 0.9), 3, None, "stage", log, 2, watch=watch)
+    # Two steps before each evaluation; what ended it is in the log.
+    assert len(made) == 4 and [row["p@1"] for row in log.of("stage")] == [0.1, 0.5, 0.3]
+
+
 def test_batches_are_asked_for_each_epoch_from_one(trainer):
     assert run(trainer, range(4), epochs=3).epochs == [1, 2, 3]
 
