@@ -78,8 +78,8 @@ def fit(
     the best float weights, scored anew, with the learning rate that the float epochs left, and theirs are the weights
     that are left, not rounded. Patience that runs out before them ends the float epochs alone.
 
-    With `averaged` it is not the best epoch's weights that are left but the mean of those after so many epochs at the end
-    of each phase, whatever dev says of them, and patience does not count. Izmailov et al. (2018), section 3.2.
+    With `averaged` not the best epoch's weights are left but the mean of those after so many epochs at the end of each
+    phase, whatever dev says of them, and patience does not count. Izmailov et al. (2018), section 3.2.
 
     `watch(step, scores)` is called at each evaluation, also of the start; what it raises ends the training.
     Raises `TrainingError` on a loss that is not a number.

@@ -88,12 +88,14 @@ def write(options, found):
 def figures(name, options):
     """P@1 by unit and language on dev, and bitext accuracy XX -> en, of the student of one row."""
     from distill.evaluation import evaluate
-    from distill.pipeline import prepare, study
+    from distill.pipeline import prepare
+    from distill.transfer import learn
 
     settings = flags.main(shlex.split(ROWS[name]), standalone_mode=False)
     run = prepare(with_teacher(settings, Path(options.output)), Path(options.output) / "none")
+    targets, first, lines = material(run)
     began = time.perf_counter()
-    student = study(run, *parts(run))
+    student = learn(targets, first, run.dataset, run.languages, settings.student, settings.seed, lines=lines)
     seconds = round(time.perf_counter() - began)
     table = evaluate(student, run.dataset, "dev", run.languages, ("document", "maxp")).table()
     return {
@@ -102,6 +104,28 @@ def figures(name, options):
         "p@1": {unit: {key: row["p@1"] for key, row in rows.items()} for unit, rows in table.items()},
         "bitext": bitext(student, columns_of(Path(options.flores), run.languages)),
     }
+
+
+MADE = {}
+
+
+def material(run):
+    """What `learn` takes: the teacher's vectors, the untrained student, which rows share, and the parallel text's."""
+    from distill.fixed import into_space
+    from distill.pipeline import parallel_lines, student_of
+    from distill.transfer import Targets
+
+    settings = run.settings
+    key = repr((settings.teacher, settings.vocabulary, settings.shape, settings.student.parallel))
+    if key not in MADE:
+        MADE.clear()
+        teacher, base, shape, foreign = parts(run)
+        first = student_of(run, base, teacher, shape)
+        if foreign:
+            first = into_space(first, teacher, run.dataset, settings.teacher.language, run.sources, settings.seed)
+        MADE[key] = teacher, first, parallel_lines(run, teacher)
+    teacher, first, lines = MADE[key]
+    return Targets(teacher, run.dataset, settings.teacher.language, settings.student.units), first, lines
 
 
 def with_teacher(settings, output):
