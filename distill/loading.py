@@ -8,6 +8,7 @@ from .backend import start
 from .config import load_settings
 from .encoder import MODEL_FILE, KerasEncoder
 from .errors import ConfigError, EncoderError
+from .parallel import weighted
 
 # What has a name: encoders that can be trained, others, and the bundle that distill comes with.
 MUSE, RELEASED = "muse", "released"
@@ -207,12 +208,14 @@ def _of_run(folder):
 
 def provenance(settings):
     """What a run's encoder was trained with; no languages stand for all of the data set."""
-    fixed = settings.teacher.model
+    fixed, text = settings.teacher.model, [weighted(one)[0] for one in settings.student.parallel]
     return {
         "dataset": Path(settings.data.dataset).resolve().name,
         "languages": list(settings.data.languages) or ["all"],
         "teacher": settings.teacher.language,
         **({"teacher_model": origin(fixed)["source"] + ", centred" * settings.teacher.centre} if fixed else {}),
+        # Many files are called questions.tsv, so with their folder.
+        **({"parallel_text": ["/".join(path.parts[-2:]) for path in text]} if text else {}),
         "seed": settings.seed,
     }
 

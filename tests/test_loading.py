@@ -329,7 +329,10 @@ def test_what_is_no_folder_keeps_its_name():
 
 
 def test_settings_without_languages_stand_for_all():
-    assert provenance(Settings()) == {"dataset": "sample", "languages": ["all"], "teacher": "en", "seed": 0}
+    settings = Settings()
+    assert provenance(settings) == {"dataset": "sample", "languages": ["all"], "teacher": "en", "seed": 0}
+    settings.student.parallel = ("data/mkqa/questions.tsv=0.5", "ntrex")
+    assert provenance(settings)["parallel_text"] == ["mkqa/questions.tsv", "ntrex"]
 
 
 @pytest.fixture
