@@ -37,6 +37,8 @@ ROWS = {
     "qq, dd, dq": "--objectives qq,dd,dq",
     "and softmax": "--objectives qq,dd,dq,list,softmax",
     "cosine": "--distance cosine",
+    "beta 3": "--beta 3",
+    "beta 8": "--beta 8",
     "passages alone": "--student-units passage",
     "no parallel text": "--lines-a-step 0",
     "no dictionary": WITHOUT_DICTIONARY,
