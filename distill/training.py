@@ -143,10 +143,11 @@ class Loop:
                 if best.spent:
                     break
 
-    def score(self, best, epoch, **state):
+    def score(self, best, epoch, averaged=0, **state):
         with self.trainer.as_shipped():
             scores = self.evaluate()
-        best.offer({**scores, "quantised": True} if self.trainer.quantised else scores, epoch)
+        kind = {"quantised": True} if self.trainer.quantised else {}
+        best.offer({**scores, **kind, **({"averaged": averaged} if averaged else {})}, epoch)
         self.log.write(self.stage, step=self.step, **best.scores[-1], **state)
         if self.watch:
             self.watch(self.step, best.scores[-1])

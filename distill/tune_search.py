@@ -149,8 +149,10 @@ def best_of(rows):
 
 
 def reached(scores):
-    """The P@1 of the weights that `training.fit` leaves: the best of the last phase, the quantised one if there is."""
+    """The P@1 of the weights that `training.fit` leaves: of the mean, or the best of the last phase, the quantised one."""
     last = scores[-1].get("quantised")
+    if scores[-1].get("averaged"):
+        return scores[-1]["p@1"]
     return max(found["p@1"] for found in scores if found.get("quantised") == last)
 
 

@@ -230,6 +230,7 @@ def test_what_counts_is_the_last_phase():
     floats = [{"p@1": 0.3}, {"p@1": 0.9}, {"p@1": 0.8}]
     assert reached(floats) == 0.9
     assert reached([*floats, {"p@1": 0.6, "quantised": True}, {"p@1": 0.5, "quantised": True}]) == 0.6
+    assert reached([*floats, {"p@1": 0.4, "averaged": 3}]) == 0.4
 
 
 def test_values_are_shown_short():
