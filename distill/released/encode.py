@@ -1,0 +1,335 @@
+"""Texts to unit vectors with numpy, sentencepiece and a runtime: nothing else is needed.
+
+    from encode import Encoder
+    vectors = Encoder("path/to/bundle").encode(["Where does the Danube end?"])   # float32 (1, d)
+
+or `python encode.py texts.jsonl vectors.npy` with {"id", "text"} lines. The runtime is ai-edge-litert or
+tflite-runtime for encoder.tflite, onnxruntime for encoder.onnx. One `Encoder` may be used by several threads.
+"""
+
+import functools
+import hashlib
+import json
+import os
+import sys
+import threading
+from pathlib import Path
+
+import numpy as np
+import sentencepiece
+
+CARD, TOKENIZER, REMOVAL = "card.json", "tokenizer.model", "lir.npy"
+MODELS = {"bundle": "encoder.tflite", "onnx": "encoder.onnx"}
+LONG = ("truncate", "refuse")
+PADDING, WIDTH = -1, 64
+# What a card has to have, and of which type.
+FIELDS = {
+    "name": str,
+    "format": str,
+    "dimension": int,
+    "vocabulary": int,
+    "max_length": (int, type(None)),
+    "signatures": list,
+    "files": dict,
+}
+AGAIN = "export the bundle again"
+
+
+class BundleError(Exception):
+    """The bundle, or what it needs, is not there or is not what it should be."""
+
+
+class TextError(ValueError):
+    """A text that cannot be encoded as asked."""
+
+
+class Encoder:
+    """A bundle or an ONNX artefact as text -> vector.
+
+    `folder`: the artefact, by default where this file lies. `threads`: of one inference. `max_length`: most ids of
+    a text, bos and eos among them, within what the artefact takes; `long`: whether a longer text is cut there
+    ("truncate", keeping eos) or a `TextError` ("refuse"). `verify`: compare the files' sha256 with the card's, not
+    only their sizes. Raises `BundleError` when the artefact is not whole or no runtime is installed.
+    """
+
+    def __init__(self, folder=None, threads=1, max_length=None, long="truncate", verify=True):
+        folder = Path(folder) if folder else Path(__file__).resolve().parent
+        if long not in LONG:
+            raise ValueError(f"long: expected one of {', '.join(LONG)}, got {long!r}")
+        if max_length is not None and max_length < 2:
+            raise ValueError(f"max_length: expected at least 2, for bos and eos, got {max_length}")
+        self.card = read_card(folder)
+        if self.card["format"] not in MODELS:
+            raise BundleError(f"{folder}: encode.py runs {' and '.join(MODELS)}, not {self.card['format']!r}")
+        # The sizes always: older runtimes map a truncated file and die of it.
+        check_files(folder, self.card, verify)
+        self.name, self.dimension = self.card["name"], self.card["dimension"]
+        limits = [limit for limit in (max_length, self.card["max_length"]) if limit]
+        self.max_length, self.long = min(limits, default=None), long
+        self.tokenizer = load_tokenizer(folder / TOKENIZER, self.card["vocabulary"])
+        self._components = load_components(folder, self.card)
+        self._models = _PerThread(folder, self.card, threads)
+        found = self._models.model().dimension
+        if found != self.dimension:
+            raise BundleError(f"{folder}: {CARD} says {self.dimension} dimensions, the model has {found}; {AGAIN}")
+
+    def tokenize(self, text):
+        """A text's ids: bos, pieces, eos. Lone surrogates become U+FFFD."""
+        ids = self.tokenizer.encode(well_formed(text), add_bos=True, add_eos=True)
+        if self.long == "refuse" and self.max_length and len(ids) > self.max_length:
+            raise TextError(f"a text of {len(ids)} pieces; at most {self.max_length} are taken")
+        return shortened(ids, self.max_length)
+
+    def encode(self, texts, role="question", progress=None, language=None):
+        """`[str]` -> float32 `(n, dimension)`, rows of unit length, in order. Either role is the same tower.
+
+        `language`, that of all the texts: its directions are removed, where the artefact has components of it.
+        """
+        if language is not None and language not in self._components:
+            known = ", ".join(self._components) or "none; export with --removal"
+            raise TextError(f"no components of the language {language!r} to remove; there are {known}")
+        if isinstance(texts, str):
+            raise TextError(f"expected a list of texts, got one text; write encode([{texts[:20]!r}])")
+        vectors, run = np.zeros((len(texts), self.dimension), dtype=np.float32), self._models.model()
+        for row, text in enumerate(texts):
+            ids = self.tokenize(text)
+            try:
+                vectors[row] = run(ids)
+            except Exception as error:  # the runtimes' errors have no common type
+                raise BundleError(f"{self.name}: the runtime cannot run it: {first_line(error)}") from error
+            if progress:
+                progress(1)
+        return vectors if language is None else removed(vectors, self._components[language])
+
+
+class _PerThread:
+    """The model, one instance a thread: an interpreter holds the state of one inference."""
+
+    def __init__(self, folder, card, threads):
+        self._arguments, self._own = (folder / MODELS[card["format"]], card, threads), threading.local()
+
+    def model(self):
+        """ids -> vector, this thread's own."""
+        if not hasattr(self._own, "model"):
+            path, card, threads = self._arguments
+            kind = Onnx if card["format"] == "onnx" else Signatures if card["signatures"] else TFLite
+            self._own.model = kind(path, card, threads)
+        return self._own.model
+
+
+class TFLite:
+    """ids -> vector by a flatbuffer with one input, of any length or of a fixed one.
+
+    An input of any length is kept at `WIDTH` ids for all texts that fit, as every other length is a new plan.
+    """
+
+    def __init__(self, path, card, threads):
+        self._interpreter = load_interpreter(path, threads)
+        (given,), (made,) = self._interpreter.get_input_details(), self._interpreter.get_output_details()
+        self._input, self._output, self.dimension = given["index"], made["index"], made["shape"][-1]
+        self._fixed, self._width = card["max_length"], given["shape"][1]
+        if self._fixed and given["shape"].tolist() != [1, self._fixed]:
+            raise BundleError(f"{path}: takes {given['shape'].tolist()} ids, {CARD} says {self._fixed}; {AGAIN}")
+
+    def __call__(self, ids):
+        width = self._fixed or max(WIDTH, len(ids))
+        if width != self._width:
+            self._interpreter.resize_tensor_input(self._input, (1, width))
+            self._interpreter.allocate_tensors()
+            self._width = width
+        self._interpreter.set_tensor(self._input, padded(ids, width))
+        self._interpreter.invoke()
+        return self._interpreter.get_tensor(self._output)[0]
+
+
+class Signatures:
+    """ids -> vector by the signature of the least length that holds them."""
+
+    def __init__(self, path, card, threads):
+        interpreter, self._lengths = load_interpreter(path, threads), card["signatures"]
+        try:
+            self._runs = [interpreter.get_signature_runner(f"encode_{length}") for length in self._lengths]
+        except ValueError as error:
+            raise BundleError(f"{path}: has not the signatures {self._lengths} of {CARD}; {AGAIN}") from error
+        self.dimension = self._runs[0].get_output_details()["vectors"]["shape"][-1]
+
+    def __call__(self, ids):
+        place = next(place for place, length in enumerate(self._lengths) if length >= len(ids))
+        return self._runs[place](ids=padded(ids, self._lengths[place]))["vectors"][0]
+
+
+class Onnx:
+    """ids -> vector by onnxruntime."""
+
+    def __init__(self, path, card, threads):
+        try:
+            import onnxruntime
+        except ImportError:
+            raise BundleError("onnxruntime is not installed; run: pip install onnxruntime") from None
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads, options.inter_op_num_threads = threads, 1
+        try:
+            self._session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+        except Exception as error:  # its errors have no public type
+            raise BundleError(f"{path}: onnxruntime cannot load it: {first_line(error)}") from error
+        self.dimension = self._session.get_outputs()[0].shape[-1]
+
+    def __call__(self, ids):
+        return self._session.run(["vectors"], {"ids": np.array([ids], dtype=np.int32)})[0][0]
+
+
+def shortened(ids, most):
+    """At most `most` ids (None: any number), the last one kept."""
+    return ids if most is None or len(ids) <= most else ids[: most - 1] + ids[-1:]
+
+
+def padded(ids, length):
+    row = _blank(length).copy()
+    row[0, : len(ids)] = ids
+    return row
+
+
+@functools.lru_cache(maxsize=8)
+def _blank(length):
+    return np.full((1, length), PADDING, dtype=np.int32)
+
+
+def well_formed(text):
+    """The text with each lone surrogate as U+FFFD, so that it has a UTF-8 form. Raises `TextError` for no text."""
+    if not isinstance(text, str):
+        raise TextError(f"expected a text, got {type(text).__name__}")
+    try:
+        text.encode()
+        return text
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def read_card(folder):
+    """The artefact's card, a dict. Raises `BundleError`."""
+    path = folder / CARD
+    try:
+        card = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise BundleError(f"{folder}: {CARD} is missing; {AGAIN}") from None
+    except (OSError, ValueError, RecursionError) as error:
+        raise BundleError(f"{path}: not an artefact's card: {first_line(error)}; {AGAIN}") from error
+    found = card if isinstance(card, dict) else {}
+    wrong = [name for name, kind in FIELDS.items() if not isinstance(found.get(name, ...), kind)]
+    if not wrong and not all(
+        isinstance(said, dict) and {"bytes", "sha256"} <= set(said) for said in card["files"].values()
+    ):
+        wrong = ["bytes or sha256"]
+    if wrong:
+        raise BundleError(f"{path}: not an artefact's card: {', '.join(wrong)} missing or of another type; {AGAIN}")
+    return card
+
+
+def check_files(folder, card, hashes=True):
+    """Raise `BundleError` for a file of the card that is missing, or has another size or, with `hashes`, sha256."""
+    for name, said in card["files"].items():
+        path = folder / name
+        if not path.is_file():
+            raise BundleError(f"{folder}: {name} is missing; {AGAIN}")
+        if path.stat().st_size != said["bytes"]:
+            raise BundleError(f"{path}: {path.stat().st_size} bytes, {CARD} says {said['bytes']}; {AGAIN}")
+        if hashes and sha256(path) != said["sha256"]:
+            raise BundleError(f"{path}: its sha256 is not the one in {CARD}; {AGAIN}")
+
+
+def sha256(path):
+    digest = hashlib.sha256()
+    with open(path, "rb") as file:
+        while block := file.read(1 << 20):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+def load_tokenizer(path, vocabulary):
+    """The SentencePiece processor. Raises `BundleError`."""
+    try:
+        tokenizer = sentencepiece.SentencePieceProcessor(model_file=str(path))
+    except (RuntimeError, OSError) as error:
+        raise BundleError(f"{path}: not a SentencePiece model; {AGAIN}") from error
+    if tokenizer.get_piece_size() != vocabulary:
+        raise BundleError(f"{path}: {tokenizer.get_piece_size()} pieces, but the encoder has {vocabulary}; {AGAIN}")
+    return tokenizer
+
+
+def load_components(folder, card):
+    """`{language: float32 (r, dimension)}` of what `encode` can remove, empty where the card says nothing of it."""
+    said = card.get("removal")
+    if said is None:
+        return {}
+    try:
+        found, names = np.load(folder / REMOVAL, allow_pickle=False), said["languages"]
+        if found.ndim != 3 or (len(found), found.shape[2]) != (len(names), card["dimension"]):
+            raise ValueError(f"of shape {found.shape}")
+        return {name: found[row] for row, name in enumerate(names)}
+    except (OSError, ValueError, EOFError, KeyError, TypeError, AttributeError) as error:
+        raise BundleError(f"{folder / REMOVAL}: not the components that {CARD} says; {AGAIN}") from error
+
+
+def removed(vectors, components):
+    """Unit rows `(n, d)` without what lies along the orthonormal `components` `(r, d)`, unit rows again."""
+    left = vectors - (vectors @ components.T) @ components
+    return left / np.maximum(np.linalg.norm(left, axis=1, keepdims=True), 1e-12)
+
+
+def load_interpreter(path, threads):
+    """A TFLite interpreter, tensors allocated. Raises `BundleError`."""
+    try:
+        interpreter = interpreter_class()(model_path=str(path), num_threads=threads)
+        interpreter.allocate_tensors()
+    except (ValueError, RuntimeError) as error:
+        raise BundleError(f"{path}: the runtime cannot load it: {first_line(error)}") from error
+    return interpreter
+
+
+def interpreter_class():
+    try:
+        from ai_edge_litert.interpreter import Interpreter
+    except ImportError:
+        try:
+            from tflite_runtime.interpreter import Interpreter
+        except ImportError:
+            raise BundleError("no TFLite runtime found; run: pip install ai-edge-litert") from None
+    return Interpreter
+
+
+def first_line(error):
+    return next(iter(str(error).splitlines()), type(error).__name__)
+
+
+def main(arguments):
+    if len(arguments) != 2:
+        sys.exit("usage: python encode.py texts.jsonl vectors.npy")
+    source, target = map(Path, arguments)
+    lines = source.read_text(encoding="utf-8").split("\n")
+    texts = [_text(number, line) for number, line in enumerate(lines, start=1) if line.strip()]
+    vectors = Encoder().encode(texts)
+    aside = target.with_name(f".{target.name}.{os.getpid()}")
+    try:
+        with open(aside, "wb") as file:
+            np.save(file, vectors)
+        os.replace(aside, target)
+    finally:
+        aside.unlink(missing_ok=True)
+
+
+def _text(number, line):
+    try:
+        text = json.loads(line)["text"]
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise BundleError(f'line {number}: expected an object such as {{"id": "1", "text": "…"}}') from error
+    if not isinstance(text, str):
+        raise BundleError(f"line {number}: expected a string under 'text', got {type(text).__name__}")
+    return text
+
+
+if __name__ == "__main__":
+    try:
+        main(sys.argv[1:])
+    except (BundleError, OSError, ValueError, KeyError) as problem:
+        print(f"error: {problem}", file=sys.stderr)
+        sys.exit(1)
