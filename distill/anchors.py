@@ -41,9 +41,16 @@ class Anchors:
         """
         rows, seed = self.asked(epoch), self.seed + epoch
         if epoch <= self.settings.bm25_epochs:
-            return rows, self.gold[rows], draw(self.lexical[rows], self.settings.negatives, seed)
+            return rows, self.gold[rows], draw(self._candidates(rows), self.settings.negatives, seed)
         found = vectors(np.concatenate([rows, len(self.questions) + np.arange(len(self.passages))]))
         return rows, *self._online(rows, found[: len(rows)], found[len(rows) :], seed)
+
+    def _candidates(self, rows):
+        if len(rows) == len(self.questions):
+            return self.lexical[rows]
+        # Of many pairs an epoch asks some.
+        asked, forbidden = [self.queries[row] for row in rows], pairs_of(self.forbidden, rows)
+        return bm25_candidates(asked, self.passages, forbidden, self.settings.negatives, self.stopwords)
 
     def _online(self, rows, questions, passages, seed):
         gold, forbidden = self.gold[rows], pairs_of(self.forbidden, rows)

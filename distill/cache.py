@@ -2,11 +2,13 @@
 
 import hashlib
 import os
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 
+from .errors import InputError
 from .files import write_aside
 
 DIGEST = 32
@@ -71,6 +73,11 @@ class CachedEncoder:
 
     def _add(self, keys, vectors):
         self.known.update(zip(keys, vectors, strict=True))
+        # Where nothing can be written they are computed anew the next time.
+        with suppress(InputError, OSError):
+            self._keep(keys, vectors)
+
+    def _keep(self, keys, vectors):
         name = hashlib.sha256(b"".join(keys)).hexdigest()[:24]
         # The keys last: without them the vectors are not looked at.
         with write_aside(self.folder / f"{name}{VECTORS}") as aside, open(aside, "wb") as file:

@@ -115,6 +115,10 @@ def transfer(teacher_path, teacher_language, centre, start_path, corpus, labels,
     from .parallel import read_parallel
     from .texts import read_corpus
 
+    if centre and labels not in (None, teacher_path):
+        raise InputError(
+            "--centre is of the teacher's vectors; give --labels the teacher too, or leave one of them out"
+        )
     if bool(corpus) != bool(labels):
         raise InputError("--corpus and --labels belong together; give both or none")
     settings, texts = settings_from(values), read_corpus(corpus)
@@ -131,7 +135,7 @@ def transfer(teacher_path, teacher_language, centre, start_path, corpus, labels,
     from .transfer import labelled, translations
     from .transfer import transfer as train
 
-    lines = labelled(texts, load_teacher(labels)) if labels else None
+    lines = labelled(texts, teacher if labels == teacher_path else load_teacher(labels)) if labels else None
     if sources:
         lines = translations(sources, teacher, settings.student.parallel_temperature)
     student = train(

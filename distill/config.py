@@ -217,6 +217,11 @@ class Settings:
         numbers_of(self.student.nested, "student.nested")
         numbers_of(self.shape.orders, "shape.orders")
         _check_quantised(self.student, self.export)
+        _check_averaged(self.student)
+        if self.teacher.model and self.teacher.triplets:
+            raise ConfigError(
+                "teacher.triplets: a fixed teacher is not trained; leave --triplets or --teacher-model out"
+            )
         if self.teacher.centre and not self.teacher.model:
             raise ConfigError("teacher.centre: --centre is of a fixed teacher; name one with --teacher-model")
         return self
@@ -263,6 +268,12 @@ def _check_quantised(student, export):
             f"{name}: nothing is rounded in {export.precision} with a table in {export.table}; "
             "give 0, or another export.precision or export.table"
         )
+
+
+def _check_averaged(student):
+    if student.averaged_epochs > student.epochs:
+        name, got = "student.averaged_epochs", student.averaged_epochs
+        raise ConfigError(f"{name}: expected at most student.epochs, which is {student.epochs}, got {got}")
 
 
 def load_settings(path):

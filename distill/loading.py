@@ -6,7 +6,7 @@ from pathlib import Path
 
 from .backend import start
 from .config import load_settings
-from .encoder import MODEL_FILE, KerasEncoder
+from .encoder import MODEL_FILE, TOKENIZER_FILE, KerasEncoder
 from .errors import ConfigError, EncoderError
 from .parallel import weighted
 
@@ -121,7 +121,10 @@ def fingerprint(source, encoder):
 
         return fingerprint_of(source, version(DISTRIBUTION))
     folder = folder_of(source)
-    files = sorted(path for path in folder.rglob("*") if path.is_file()) if folder else []
+    # Other files may come to lie beside a saved encoder's, such as what `distill lir fit` learned of it.
+    files = [folder / name for name in (MODEL_FILE, TOKENIZER_FILE)] if folder else []
+    if folder and not files[0].is_file():
+        files = sorted(path for path in folder.rglob("*") if path.is_file())
     return fingerprint_of(*files) if folder else fingerprint_of(source)
 
 
@@ -144,7 +147,7 @@ def folder_of(source):
 def place(source):
     """What names the encoder from any folder: an absolute path, a handle or a name as it is."""
     folder = folder_of(source)
-    if folder is None:
+    if folder is None or source == RELEASED:
         return str(source)
     kind = str(source).partition(":")[0] + ":" if str(source) != str(folder) and not Path(source).exists() else ""
     return f"{kind}{Path(folder if kind else source).resolve()}"
@@ -208,14 +211,15 @@ def _of_run(folder):
 
 def provenance(settings):
     """What a run's encoder was trained with; no languages stand for all of the data set."""
-    fixed, text = settings.teacher.model, [weighted(one)[0] for one in settings.student.parallel]
+    fixed, more = settings.teacher.model, {"triplets": settings.teacher.triplets}
+    more["parallel_text"] = settings.student.parallel
     return {
         "dataset": Path(settings.data.dataset).resolve().name,
         "languages": list(settings.data.languages) or ["all"],
         "teacher": settings.teacher.language,
         **({"teacher_model": origin(fixed)["source"] + ", centred" * settings.teacher.centre} if fixed else {}),
         # Many files are called questions.tsv, so with their folder.
-        **({"parallel_text": ["/".join(path.parts[-2:]) for path in text]} if text else {}),
+        **{key: ["/".join(weighted(one)[0].parts[-2:]) for one in files] for key, files in more.items() if files},
         "seed": settings.seed,
     }
 

@@ -79,6 +79,7 @@ def depends_on(run, space, stage, teacher_path=None):
         "texts": texts_digest(run.dataset),
         "parallel text": digest([[source.texts, source.languages, source.pivots] for source in run.sources]),
         "vocabulary text": digest(run.text),
+        "triplets": digest([[one.questions, one.passages] for one in run.triplets]),
     }
 
 

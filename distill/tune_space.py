@@ -15,7 +15,14 @@ from .parallel import weighted
 
 # What is one for all trials: what is measured, and what teacher, text and labels are made from.
 FIXED = {
-    "teacher": ("teacher.language", "teacher.base", "teacher.unit"),
+    "teacher": (
+        "teacher.language",
+        "teacher.base",
+        "teacher.unit",
+        "teacher.model",
+        "teacher.centre",
+        "teacher.triplets",
+    ),
     "student": ("student.units", "student.dev_unit", "student.parallel"),
 }
 # Followed by a file of --parallel: its weight.
@@ -101,7 +108,7 @@ class Range:
         return value if self.low <= value <= self.high and math.isclose(steps, round(steps), abs_tol=1e-9) else None
 
     def plain(self):
-        return {name: value for name, value in vars(self).items() if value not in (None, False)}
+        return {name: value for name, value in vars(self).items() if value is not None and value is not False}
 
 
 def read_space(path):

@@ -38,7 +38,17 @@ def write_card(folder, card):
 def readme(card):
     """The card as a page of Markdown."""
     dev, precision = card["dev"], card["precision"]
-    named = ("source", "documents", "dataset", "languages", "teacher", "teacher_model", "parallel_text", "seed")
+    named = (
+        "source",
+        "documents",
+        "dataset",
+        "languages",
+        "teacher",
+        "teacher_model",
+        "triplets",
+        "parallel_text",
+        "seed",
+    )
     facts = {key: card[key] for key in named if key in card}
     removal = [card["removal"]] if "removal" in card else []
     lines = [

@@ -28,6 +28,7 @@ TOKENIZERS = ("tokenizer.json", "tokenizer_config.json", "vocab.txt", "sentencep
 # What E5 models were trained with (Wang et al., 2022, section 3.2); those that take instructions were not.
 E5 = re.compile(r"(?<![a-z0-9])e5(?![a-z0-9])(?!.*instruct)", re.IGNORECASE)
 E5_PROMPTS = {"question": "query: ", "document": "passage: "}
+PASSING = ("_name_or_path", "transformers_version")
 NO_PROMPTS = {"question": "", "document": ""}
 
 
@@ -123,10 +124,10 @@ class _Hidden:
         import torch
         from transformers import AutoModel, AutoTokenizer
 
-        self.tokenizer = AutoTokenizer.from_pretrained(source)
+        self.tokenizer = AutoTokenizer.from_pretrained(source, trust_remote_code=False)
         if self.tokenizer.pad_token is None:
             raise EncoderError(f"{source}: its tokenizer has no padding token; expected an encoder such as BERT's")
-        model, told = AutoModel.from_pretrained(source, output_loading_info=True)
+        model, told = AutoModel.from_pretrained(source, output_loading_info=True, trust_remote_code=False)
         # The mean does without the pooler, which many models come without.
         missing = sorted(name for name in told["missing_keys"] if not name.startswith("pooler."))
         if missing:
@@ -134,7 +135,9 @@ class _Hidden:
         self.model = (model.get_encoder() if model.config.is_encoder_decoder else model).float().eval()
         self.model.to("cuda" if torch.cuda.is_available() else "cpu")
         self.longest = min(self.tokenizer.model_max_length, _positions(self.model))
-        self.weights, self.described = self.model.state_dict(), f"{self.model.config} {self.longest}"
+        # Without what depends on how the folder was written.
+        told = {key: value for key, value in self.model.config.to_dict().items() if key not in PASSING}
+        self.weights, self.described = self.model.state_dict(), f"{sorted(told.items())} {self.longest}"
 
     def vectors(self, texts, role, prompt):
         texts = [prompt + text for text in texts]

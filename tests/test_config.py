@@ -148,6 +148,20 @@ def test_only_a_fixed_teacher_is_centred():
     assert settings.check() is settings
 
 
+def test_averaged_epochs_are_some_of_the_epochs():
+    assert changed("student.averaged_epochs", 10).check()
+    expected = "^student.averaged_epochs: expected at most student.epochs, which is 10, got 11$"
+    with pytest.raises(ConfigError, match=expected):
+        changed("student.averaged_epochs", 11).check()
+
+
+def test_a_fixed_teacher_learns_no_triplets():
+    settings = changed("teacher.model", "e5")
+    settings.teacher.triplets = ("pairs.tsv",)
+    with pytest.raises(ConfigError, match="^teacher.triplets: a fixed teacher is not trained; leave --triplets or"):
+        settings.check()
+
+
 def test_quantised_epochs_are_some_of_the_epochs():
     settings = changed("student.quantised_epochs", 10)
     assert settings.check().student.quantised_epochs == settings.student.epochs

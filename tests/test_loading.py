@@ -333,6 +333,22 @@ def test_settings_without_languages_stand_for_all():
     assert provenance(settings) == {"dataset": "sample", "languages": ["all"], "teacher": "en", "seed": 0}
     settings.student.parallel = ("data/mkqa/questions.tsv=0.5", "ntrex")
     assert provenance(settings)["parallel_text"] == ["mkqa/questions.tsv", "ntrex"]
+    settings.teacher.triplets = ("data/squad/pairs.tsv",)
+    assert provenance(settings)["triplets"] == ["squad/pairs.tsv"]
+
+
+def test_the_released_encoder_keeps_its_name_as_a_teacher(tiny_bundle, monkeypatch):
+    monkeypatch.setattr("distill.loading.released_folder", lambda: tiny_bundle)
+    assert place("released") == "released"
+
+
+def test_what_lies_beside_an_encoder_does_not_make_it_another(tiny_folder, tmp_path):
+    copy = shutil.copytree(tiny_folder, tmp_path / "copy")
+    before = fingerprint(str(copy), KerasEncoder.load(copy))
+    (copy / "lir.npz").write_bytes(b"learned later")
+    assert fingerprint(str(copy), KerasEncoder.load(copy)) == before
+    (copy / "tokenizer.model").write_bytes(b"another")
+    assert fingerprint(str(copy), KerasEncoder.load(tiny_folder)) != before
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from distill.errors import EncoderError
-from distill.loading import fixed, load_encoder, load_keras_encoder
+from distill.loading import load_encoder, load_keras_encoder, untrainable
 from distill.sources import files_of
 from distill.teachers import huggingface
 from distill.teachers.huggingface import BATCH, kind_of
@@ -291,7 +291,7 @@ def test_a_prefix_needs_a_name():
 
 def test_they_cannot_be_trained(folders):
     for source in ("st:some/model", str(folders / "hf")):
-        assert fixed(source) == "a Transformers model"
+        assert untrainable(source) == "a Transformers model"
         with pytest.raises(EncoderError, match="a Transformers model can be measured, .* but not be trained or export"):
             load_keras_encoder(source)
 

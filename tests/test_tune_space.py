@@ -138,6 +138,7 @@ def test_values_become_what_the_setting_holds():
     assert found["student.epochs"] == Range(2, 8, step=2) and type(found["student.epochs"].step) is int
     assert found["student.omega"] == Range(1.0, 10.0, log=True) and type(found["student.omega"].low) is float
     assert found["student.distance"].plain() == ["cosine", "squared_l2"]
+    assert Range(low=0, high=3).plain()["low"] == 0
 
 
 @pytest.mark.parametrize(
