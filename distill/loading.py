@@ -6,6 +6,7 @@ from pathlib import Path
 
 from .backend import start
 from .config import load_settings
+from .encoder import CARD_FILE as ENCODER_FILE
 from .encoder import MODEL_FILE, TOKENIZER_FILE, KerasEncoder
 from .errors import ConfigError, EncoderError
 from .parallel import weighted
@@ -122,9 +123,9 @@ def fingerprint(source, encoder):
         return fingerprint_of(source, version(DISTRIBUTION))
     folder = folder_of(source)
     # Other files may come to lie beside a saved encoder's, such as what `distill lir fit` learned of it.
-    files = [folder / name for name in (MODEL_FILE, TOKENIZER_FILE)] if folder else []
-    if folder and not files[0].is_file():
-        files = sorted(path for path in folder.rglob("*") if path.is_file())
+    files = sorted(path for path in folder.rglob("*") if path.is_file()) if folder else []
+    if folder and (folder / MODEL_FILE).is_file():
+        files = [path for path in files if path.name in (MODEL_FILE, TOKENIZER_FILE, ENCODER_FILE)]
     return fingerprint_of(*files) if folder else fingerprint_of(source)
 
 
