@@ -244,7 +244,7 @@ def kept(monkeypatch, tmp_path):
 
 def test_the_same_run_again_computes_none_of_the_teachers_vectors(kept, tiny_folder, sentence_data, tmp_path):
     fixed = ["--base", tiny_folder, "--teacher-model", "e5", "--centre", "--dataset", sentence_data]
-    shape = ["--static", "--rank", "6", "--hidden", "5", "--runs", tmp_path]
+    shape = ["--static", "--rank", "6", "--hidden", "5", "--epochs", "0", "--runs", tmp_path]
     assert distill("run", *fixed, *SMALL, *shape, "--name", "first") == 0
     assert len(set(kept.computed)) == len(kept.computed) > 0
     kept.computed.clear()
@@ -257,7 +257,7 @@ def test_the_same_run_again_computes_none_of_the_teachers_vectors(kept, tiny_fol
 
 
 def test_stage_two_alone_takes_any_teacher(kept, tiny_folder, sentence_data, tmp_path, capsys):
-    flags = ["--teacher", "e5", "--centre", "--start", tiny_folder, "--dataset", sentence_data, "--epochs", "1"]
+    flags = ["--teacher", "e5", "--centre", "--start", tiny_folder, "--dataset", sentence_data, "--epochs", "0"]
     assert distill("transfer", *flags, "--output", tmp_path / "student") == 0
     student = KerasEncoder.load(tmp_path / "student")
     assert (student.model.foreign, student.dimension) == (True, 24)

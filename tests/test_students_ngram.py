@@ -166,7 +166,7 @@ def test_config_holds_every_argument(model):
     config = {**model.get_config()}
     config.pop("name")
     sizes = {"vocabulary": 30, "width": 6, "channels": 4, "orders": [2, 3, 5], "hidden": 24, "dimension": 16}
-    assert config == {**sizes, "convolutions": 2, "inner": None, "space": None, "rank": None}
+    assert config == {**sizes, "convolutions": 2, "inner": None, "space": None, "rank": None, "foreign": False}
 
 
 @pytest.mark.parametrize("layer", [Convolution(3, 4), Head(5, 7), Pooling(7)], ids=lambda layer: type(layer).__name__)
