@@ -70,4 +70,5 @@ class Vocabularies:
 
     def start(self, encoder, shape, vectors=None, seed=0):
         """`encoder` cut to a `Shape`; `vectors` `(n, d)` span the axes of a smaller dimension."""
-        return shaped(encoder, shape, self.texts, vectors, seed, self.student)
+        # Rows by meaning are the encoder's own; before it had them new pieces were cut into old ones.
+        return shaped(encoder, shape, self.texts, vectors, seed, None if self.aligner else self.student)
