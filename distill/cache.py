@@ -93,10 +93,8 @@ def key_of(text, role):
 
 def fingerprint_of(*parts):
     """A name for an encoder, of texts and of files whose content counts (`Path`)."""
-    from .export.encode import sha256
-
     found = hashlib.sha256()
     for part in parts:
-        content = sha256(part) if isinstance(part, Path) else hashlib.sha256(str(part).encode()).hexdigest()
-        found.update(bytes.fromhex(content))
+        content = part.read_bytes() if isinstance(part, Path) else str(part).encode()
+        found.update(hashlib.sha256(content).digest())
     return found.hexdigest()[:32]

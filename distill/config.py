@@ -325,12 +325,13 @@ def _cast(value, like):
 
 def as_dict(settings):
     """Nested plain values under the names that `config.toml` uses."""
-    return _plain(asdict(settings))
+    return plain(asdict(settings))
 
 
-def _plain(value):
+def plain(value):
+    """A setting's value as TOML and JSON have it."""
     if isinstance(value, dict):
-        return {key.rstrip("_"): _plain(item) for key, item in value.items()}
+        return {key.rstrip("_"): plain(item) for key, item in value.items()}
     return list(value) if isinstance(value, tuple) else value
 
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from .cache import CachedEncoder
 from .encoder import KerasEncoder, require_finite, unit_rows
 from .errors import ConfigError, EncoderError
 from .loading import fingerprint, load_teacher, origin, place
@@ -19,7 +20,11 @@ PIVOTS = 8192
 
 
 def fixed_teacher(name):
-    """The encoder that `name` loads, whose vectors were looked at. Raises `EncoderError` for one that cannot teach."""
+    """The encoder that `name` loads, looked at; what it has computed is kept on disk.
+
+    A run asks it for the same texts to centre it, to map into its space, for labels and to be measured; another run
+    asks again. Raises `EncoderError` for one that cannot teach.
+    """
     encoder = load_teacher(name)
     for role in ROLES:
         vectors = np.asarray(encoder.encode(["Where does the Danube end?"], role))
@@ -27,7 +32,7 @@ def fixed_teacher(name):
             expected = f"(1, {max(2, encoder.dimension)})"
             raise EncoderError(f"{name}: a text's vector has the shape {vectors.shape}, expected {expected}")
         require_finite(vectors, encoder)
-    return encoder
+    return encoder if isinstance(encoder, CachedEncoder) else CachedEncoder(encoder, fingerprint(name, encoder))
 
 
 def centre(teacher, dataset, language):

@@ -147,11 +147,12 @@ def folder_of(source):
 
 def place(source):
     """What names the encoder from any folder: an absolute path, a handle or a name as it is."""
-    folder = folder_of(source)
-    if folder is None or source == RELEASED:
+    from .teachers.huggingface import kind_of
+
+    if folder_of(source) is None or source == RELEASED:
         return str(source)
-    kind = str(source).partition(":")[0] + ":" if str(source) != str(folder) and not Path(source).exists() else ""
-    return f"{kind}{Path(folder if kind else source).resolve()}"
+    _, path = kind_of(source) or (None, str(source))
+    return f"{str(source).removesuffix(path)}{Path(path).resolve()}"
 
 
 def require_keras(source):
@@ -212,8 +213,8 @@ def _of_run(folder):
 
 def provenance(settings):
     """What a run's encoder was trained with; no languages stand for all of the data set."""
-    fixed, more = settings.teacher.model, {"triplets": settings.teacher.triplets}
-    more["parallel_text"] = settings.student.parallel
+    fixed = settings.teacher.model
+    more = {"triplets": settings.teacher.triplets, "parallel_text": settings.student.parallel}
     return {
         "dataset": Path(settings.data.dataset).resolve().name,
         "languages": list(settings.data.languages) or ["all"],

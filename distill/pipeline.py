@@ -213,20 +213,14 @@ def taught(run, base):
 
 
 def study(run, teacher, first, shape, foreign=False):
-    """Stage 2: the student out of `first`, with the settings' pieces and shape, trained towards the teacher.
-
-    It starts with a map into the teacher's space where that is `foreign` to `first`.
-    """
+    """Stage 2: `student_of` these, trained towards the teacher."""
     from .export.form import Precision
     from .transfer import transfer
 
     settings, lines = run.settings, parallel_lines(run, teacher)
-    first = student_of(run, first, teacher, shape)
-    if foreign:
-        first = into_space(first, teacher, run.dataset, settings.teacher.language, run.sources, settings.seed)
     return transfer(
         teacher,
-        first,
+        student_of(run, first, teacher, shape, foreign),
         run.dataset,
         settings.teacher.language,
         run.languages,
@@ -248,10 +242,11 @@ def parallel_lines(run, teacher):
         return translations(run.sources, teacher, run.settings.student.parallel_temperature, advance)
 
 
-def student_of(run, first, teacher, shape):
+def student_of(run, first, teacher, shape, foreign=False):
     """The encoder `first` with the pieces and in the shape that the settings ask for, not yet trained.
 
-    The axes of a smaller dimension are those of the teacher's vectors.
+    The axes of a smaller dimension are those of the teacher's vectors. Where their space is `foreign` to `first` the
+    student has a map into it.
     """
     from .candidates import NEW
     from .vocabularies import Vocabularies
@@ -260,14 +255,17 @@ def student_of(run, first, teacher, shape):
     text = joined(run.text, texts_by_language(run.sources))
     aligner = load_aligner(asked.aligner or None)
     words = Vocabularies(first, run.dataset, run.languages, text, asked.add_languages, asked.add_pieces, aligner)
-    name = asked.keep + (NEW if asked.add_languages else "")
-    encoder = words.vocabulary(name)
+    encoder = words.vocabulary(asked.keep + (NEW if asked.add_languages else ""))
     for piece, anchors in words.nearest.items():
         say(f"{piece}: " + ", ".join(f"{anchor} {weight:.2f}" for anchor, weight in anchors))
     if len(encoder.tokenizer) != len(first.tokenizer):
-        say(f"{len(encoder.tokenizer)} pieces, the {'base' if run.teacher else 'teacher'} has {len(first.tokenizer)}")
+        name = "teacher" if first is teacher else "base"
+        say(f"{len(encoder.tokenizer)} pieces, the {name} has {len(first.tokenizer)}")
     vectors = teacher.encode(run.dataset.passage_texts, "document") if shape.dimension else None
-    return words.start(encoder, shape, vectors, run.settings.seed)
+    start, settings = words.start(encoder, shape, vectors, run.settings.seed), run.settings
+    if not foreign:
+        return start
+    return into_space(start, teacher, run.dataset, settings.teacher.language, run.sources, settings.seed)
 
 
 def finish(run, student):

@@ -121,14 +121,12 @@ class Loop:
                 mean.add(self.trainer.encoder.get_weights())
             if best.spent:
                 break
-        self.leave(best, mean, numbers.stop - 1)
+        if mean.count:
+            self.trainer.encoder.set_weights(mean.weights)
+            self.score(best, numbers.stop - 1, averaged=mean.count)
+        else:
+            best.restore()
         return best.scores
-
-    def leave(self, best, mean, epoch):
-        if not mean.count:
-            return best.restore()
-        self.trainer.encoder.set_weights(mean.weights)
-        return self.score(best, epoch, averaged=mean.count)
 
     def epoch(self, best, epoch):
         makers, losses = self.batches(epoch), []
@@ -146,8 +144,8 @@ class Loop:
     def score(self, best, epoch, averaged=0, **state):
         with self.trainer.as_shipped():
             scores = self.evaluate()
-        kind = {"quantised": True} if self.trainer.quantised else {}
-        best.offer({**scores, **kind, **({"averaged": averaged} if averaged else {})}, epoch)
+        kinds = {"quantised": self.trainer.quantised, "averaged": averaged}
+        best.offer({**scores, **{name: kind for name, kind in kinds.items() if kind}}, epoch)
         self.log.write(self.stage, step=self.step, **best.scores[-1], **state)
         if self.watch:
             self.watch(self.step, best.scores[-1])

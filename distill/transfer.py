@@ -148,7 +148,7 @@ def line_targets(lines, start):
 def axes_of(model):
     """The axes of its teacher's space that a student's vectors are on, `(space, d)`; None where they are on all.
 
-    So they are where its projection is a map into that space: its shape does not tell.
+    They are on all where its projection is a map into that space, which the projection's shape does not tell.
     """
     return np.asarray(model.get_layer("projection").kernel) if model.space and not model.foreign else None
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from .config import as_dict, save_settings, walk
+from .config import as_dict, plain, save_settings, walk
 from .encoder import MODEL_FILE
 from .errors import InputError
 from .export.encode import sha256
@@ -12,7 +12,7 @@ from .pipeline import inputs
 from .provenance import digest, texts_digest
 from .runlog import RunLog
 from .tune_search import Tuning, best_of, require_optuna
-from .tune_space import applied, checked_space, default_space, plain, read_space
+from .tune_space import applied, checked_space, default_space, read_space
 from .tune_stages import first_encoder, stage_of
 
 # What no trial depends on: names for which texts, languages and the base itself stand, and what comes after training.

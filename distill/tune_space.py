@@ -8,7 +8,7 @@ from pathlib import Path
 import tomlkit
 from tomlkit.exceptions import TOMLKitError
 
-from .config import Settings, changed, walk
+from .config import Settings, changed, plain, walk
 from .errors import ConfigError, InputError
 from .files import read_text
 from .parallel import weighted
@@ -146,8 +146,8 @@ def default_space(settings, stage, given=()):
 
 def _weights(parallel):
     """Of the sources that were given without one, where there are others beside."""
-    paths = [path for path, asked in ((weighted(asked)[0], asked) for asked in parallel) if path == Path(asked)]
-    return {f"{WEIGHT}{path}": WEIGHTS for path in paths} if len(parallel) > 1 else {}
+    plainly = [Path(asked) for asked in parallel if weighted(asked)[0] == Path(asked)]
+    return {f"{WEIGHT}{path}": WEIGHTS for path in plainly} if len(parallel) > 1 else {}
 
 
 def checked_space(space, settings, stage, place="the space"):
@@ -247,10 +247,6 @@ def start_of(space, settings):
     """What Optuna has to suggest for the settings' own values, where the space has them."""
     found = {name: part.fixed(value_of(settings, name)) for name, part in space.items()}
     return {name: value for name, value in found.items() if value is not None}
-
-
-def plain(value):
-    return list(value) if isinstance(value, tuple) else value
 
 
 def _name(value):

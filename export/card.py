@@ -6,6 +6,9 @@ from .encode import CARD, sha256
 
 README = "README.md"
 LICENCE = "Apache-2.0"
+# What of a card says where the encoder comes from.
+ORIGIN = ("source", "documents", "dataset", "languages")
+ORIGIN += ("teacher", "teacher_model", "triplets", "parallel_text", "seed")
 
 
 def card_of(name, student, form, folder, notes=None):
@@ -38,18 +41,7 @@ def write_card(folder, card):
 def readme(card):
     """The card as a page of Markdown."""
     dev, precision = card["dev"], card["precision"]
-    named = (
-        "source",
-        "documents",
-        "dataset",
-        "languages",
-        "teacher",
-        "teacher_model",
-        "triplets",
-        "parallel_text",
-        "seed",
-    )
-    facts = {key: card[key] for key in named if key in card}
+    facts = {key: card[key] for key in ORIGIN if key in card}
     removal = [card["removal"]] if "removal" in card else []
     lines = [
         f"- format: {card['format']}, dense layers {precision['dense']}, table {precision['table']}",

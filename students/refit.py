@@ -33,17 +33,16 @@ def features(model, rows):
     return np.concatenate(found)
 
 
-def linear_map(x, y, strength):
-    """Kernel `(in, out)` of `ridge` without its bias: rows and their mirror images have no mean."""
-    kernel, _ = ridge(np.concatenate([x, -x]), np.concatenate([y, -y]), strength)
-    return kernel
-
-
 def ridge(x, y, strength=RIDGE):
     """Kernel `(in, out)` and bias `(out,)` of least |x K + b - y|^2 with a ridge, `strength` of x's mean variance."""
     x_mean, y_mean = x.mean(axis=0, dtype=np.float64), y.mean(axis=0, dtype=np.float64)
-    x, y = x - x_mean, y - y_mean
+    kernel = linear_map(x - x_mean, y - y_mean, strength)
+    return kernel.astype(np.float32), (y_mean - x_mean @ kernel).astype(np.float32)
+
+
+def linear_map(x, y, strength=RIDGE):
+    """Kernel `(in, out)`, float64, of least |x K - y|^2 with a ridge, `strength` of x's mean square."""
+    x, y = x.astype(np.float64, copy=False), y.astype(np.float64, copy=False)
     square = x.T @ x
     square[np.diag_indices_from(square)] += strength * np.trace(square) / len(square)
-    kernel = np.linalg.solve(square, x.T @ y)
-    return kernel.astype(np.float32), (y_mean - x_mean @ kernel).astype(np.float32)
+    return np.linalg.solve(square, x.T @ y)

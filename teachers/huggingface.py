@@ -28,8 +28,9 @@ TOKENIZERS = ("tokenizer.json", "tokenizer_config.json", "vocab.txt", "sentencep
 # What E5 models were trained with (Wang et al., 2022, section 3.2); those that take instructions were not.
 E5 = re.compile(r"(?<![a-z0-9])e5(?![a-z0-9])(?!.*instruct)", re.IGNORECASE)
 E5_PROMPTS = {"question": "query: ", "document": "passage: "}
-PASSING = ("_name_or_path", "transformers_version")
 NO_PROMPTS = {"question": "", "document": ""}
+# What a model's config says of where and by what it was read.
+READING = ("_name_or_path", "transformers_version")
 
 
 def kind_of(source):
@@ -135,8 +136,7 @@ class _Hidden:
         self.model = (model.get_encoder() if model.config.is_encoder_decoder else model).float().eval()
         self.model.to("cuda" if torch.cuda.is_available() else "cpu")
         self.longest = min(self.tokenizer.model_max_length, _positions(self.model))
-        # Without what depends on how the folder was written.
-        told = {key: value for key, value in self.model.config.to_dict().items() if key not in PASSING}
+        told = {key: value for key, value in self.model.config.to_dict().items() if key not in READING}
         self.weights, self.described = self.model.state_dict(), f"{sorted(told.items())} {self.longest}"
 
     def vectors(self, texts, role, prompt):

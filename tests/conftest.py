@@ -8,6 +8,27 @@ import numpy as np
 import pytest
 
 
+@pytest.fixture(scope="session", autouse=True)
+def own_cache(tmp_path_factory):
+    """Vectors that are kept lie in a folder of these tests, not of the user."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("DISTILL_CACHE", str(tmp_path_factory.mktemp("cache")))
+        yield
+
+
+@pytest.fixture(scope="session")
+def distill():
+    """Run a command in this process; its exit code."""
+    from distill.cli import main
+
+    def call(*arguments):
+        with pytest.raises(SystemExit) as left:
+            main([str(argument) for argument in arguments])
+        return left.value.code
+
+    return call
+
+
 @pytest.fixture(scope="session")
 def sample():
     from distill.data import load_dataset

@@ -5,7 +5,6 @@ import numpy as np
 import pytest
 
 from distill import candidates, search, trials
-from distill.cli import main
 from distill.compress import budget_of, seconds_an_epoch, summary
 from distill.config import Settings
 from distill.errors import ConfigError
@@ -15,12 +14,6 @@ from distill.students.shape import Shape
 RUN = ["--bm25-epochs", "1", "--online-epochs", "0", "--epochs", "1", "--min-cosine", "0.5", "--max-drop", "100"]
 SHAPES = {"full": Shape(), "static": Shape(static=True, rank=8, hidden=8)}
 TABLES, VOCABULARIES = ("uint8", "pq8"), {"all": None, "twice": 2}
-
-
-def distill(*arguments):
-    with pytest.raises(SystemExit) as left:
-        main([str(argument) for argument in arguments])
-    return left.value.code
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +35,7 @@ def corpus(tmp_path_factory, sample):
 
 
 @pytest.fixture(scope="module")
-def folder(tiny_folder, tmp_path_factory, fewer, corpus):
+def folder(distill, tiny_folder, tmp_path_factory, fewer, corpus):
     """A run with a budget: what it leaves."""
     runs = tmp_path_factory.mktemp("runs")
     budget = ["--max-size", "1MB", "--corpus", corpus, "--shapes", "full,static"]
@@ -113,7 +106,7 @@ def test_the_report_shows_the_front(folder, found):
     assert all(row["name"] in page for row in found["bundles"])
 
 
-def test_the_same_command_goes_on_and_makes_nothing_twice(found, folder, capfd):
+def test_the_same_command_goes_on_and_makes_nothing_twice(distill, found, folder, capfd):
     trials = {path: path.stat().st_mtime_ns for path in (folder / "small" / "trials").rglob("trial.json")}
     removed = folder / "small" / "trials" / "full-all-uint8" / "trial.json"
     removed.unlink()
@@ -127,23 +120,23 @@ def test_the_same_command_goes_on_and_makes_nothing_twice(found, folder, capfd):
     )
 
 
-def test_a_budget_that_none_keeps_says_how_near_it_came(folder, capsys):
+def test_a_budget_that_none_keeps_says_how_near_it_came(distill, folder, capsys):
     assert distill("compress", folder, "--max-size", "0.9MB", "--max-drop", "0", "--max-ms", "0.0001") == 0
     assert "no bundle keeps the budget" in capsys.readouterr().out
 
 
-def test_other_settings_are_refused(folder, capsys):
+def test_other_settings_are_refused(distill, folder, capsys):
     assert distill("compress", folder, "--max-size", "1MB", "--epochs", "3") == 2
     assert "made with other settings (student)" in capsys.readouterr().err
 
 
-def test_a_folder_that_is_no_run_is_refused(tmp_path, tiny_folder, capsys):
+def test_a_folder_that_is_no_run_is_refused(distill, tmp_path, tiny_folder, capsys):
     assert distill("compress", tmp_path, "--max-size", "1MB") == 2
     assert "give the folder of a finished `distill run`" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("size", ["ten", "0MB"])
-def test_a_size_that_is_none_is_refused_before_anything_is_written(size, tmp_path, tiny_folder, capsys):
+def test_a_size_that_is_none_is_refused_before_anything_is_written(distill, size, tmp_path, tiny_folder, capsys):
     assert distill("run", "--base", tiny_folder, "--max-size", size, "--runs", tmp_path / "runs") == 2
     assert "expected a size such as 10MB" in capsys.readouterr().err
     assert not (tmp_path / "runs").exists()

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from distill import candidates, search, trials, vocabularies
-from distill.cli import main
 from distill.config import TeacherSettings
 from distill.encoder import KerasEncoder
 from distill.errors import ConfigError, EncoderError
 from distill.export.runtime import load_artefact
+from distill.files import read_json
 from distill.fixed import centre, fixed_teacher, into_space, is_foreign, require_no_dimension, settled
 from distill.loading import load_encoder
 from distill.parallel import Parallel
@@ -143,17 +143,19 @@ def test_an_encoder_whose_vectors_cannot_be_is_refused(broken, tmp_path):
         fixed_teacher(str(tmp_path / "hub"))
 
 
+def test_what_a_teacher_has_computed_is_kept(teacher_folder, monkeypatch, tmp_path):
+    monkeypatch.setenv("DISTILL_CACHE", str(tmp_path))
+    expected = KerasEncoder.load(teacher_folder).encode(TEXTS)
+    np.testing.assert_array_equal(fixed_teacher(str(teacher_folder)).encode(TEXTS), expected)
+    again, asked = fixed_teacher(str(teacher_folder)), []
+    monkeypatch.setattr(KerasEncoder, "encode", lambda self, texts, *more: asked.extend(texts) or expected[:1])
+    np.testing.assert_array_equal(again.encode(TEXTS), expected)
+    assert asked == []
+    again.encode(["Which sea?"])
+    assert asked == ["Which sea?"]
+
+
 # The whole job
-
-
-def distill(*arguments):
-    with pytest.raises(SystemExit) as left:
-        main([str(argument) for argument in arguments])
-    return left.value.code
-
-
-def read(path):
-    return json.loads(path.read_text(encoding="utf-8"))
 
 
 @pytest.fixture(scope="module")
@@ -166,7 +168,7 @@ def teacher_folder(tokenizer, randomised, tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def folder(tiny_folder, teacher_folder, sentence_data, tmp_path_factory):
+def folder(distill, tiny_folder, teacher_folder, sentence_data, tmp_path_factory):
     """A run with a fixed teacher and a budget of two shapes: what it leaves."""
     runs, shapes = tmp_path_factory.mktemp("runs"), {"full": Shape(), "static": Shape(static=True, rank=8, hidden=8)}
     fixed = ["--base", tiny_folder, "--teacher-model", teacher_folder, "--centre", "--dataset", sentence_data]
@@ -182,7 +184,7 @@ def folder(tiny_folder, teacher_folder, sentence_data, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def metrics(folder):
-    return read(folder / "metrics.json")
+    return read_json(folder / "metrics.json")
 
 
 def test_a_fixed_teacher_is_measured_as_it_is_and_tested_against(folder, metrics, data):
@@ -204,7 +206,7 @@ def test_the_teacher_is_named_in_metrics_card_and_report(folder, metrics, teache
     assert {**metrics["teacher"], "fingerprint": ""} == {
         "source": "large", "dimension": 16, "centred": True, "fingerprint": ""
     }  # fmt: skip
-    assert read(folder / "bundle" / "card.json")["teacher_model"] == "large, centred"
+    assert read_json(folder / "bundle" / "card.json")["teacher_model"] == "large, centred"
     assert "taught by large" in (folder / "report.html").read_text(encoding="utf-8")
 
 
@@ -220,17 +222,17 @@ def test_the_student_has_a_map_into_the_teachers_space_and_so_has_the_bundle(fol
 
 
 def test_a_bundle_of_another_shape_is_found_for_it(folder):
-    found = read(folder / "small" / "search.json")
+    found = read_json(folder / "small" / "search.json")
     [row] = [row for row in found["bundles"] if row["trained"]]
     static = KerasEncoder.load(folder / "small" / "trials" / f"{row['name']}-bundle" / "student")
     assert (type(static.model).__name__, static.model.foreign, static.dimension) == ("StaticEncoder", True, 16)
     assert load_artefact(folder / "small" / "trials" / f"{row['name']}-bundle" / "bundle").dimension == 16
 
 
-def test_documents_by_the_teacher_are_found_by_the_students_questions(folder, sentence_data, tmp_path):
+def test_documents_by_the_teacher_are_found_by_the_students_questions(distill, folder, sentence_data, tmp_path):
     asked = ["evaluate", folder, "--document-model", folder / "teacher", "--dataset", sentence_data]
     assert distill(*asked, "--unit", "passage", "--json", tmp_path / "found.json") == 0
-    assert read(tmp_path / "found.json")["retrieval"]["encoders"]
+    assert read_json(tmp_path / "found.json")["retrieval"]["encoders"]
 
 
 @pytest.fixture
@@ -242,7 +244,7 @@ def kept(monkeypatch, tmp_path):
     return Words
 
 
-def test_the_same_run_again_computes_none_of_the_teachers_vectors(kept, tiny_folder, sentence_data, tmp_path):
+def test_the_same_run_again_computes_none_of_the_teachers_vectors(distill, kept, tiny_folder, sentence_data, tmp_path):
     fixed = ["--base", tiny_folder, "--teacher-model", "e5", "--centre", "--dataset", sentence_data]
     shape = ["--static", "--rank", "6", "--hidden", "5", "--epochs", "0", "--runs", tmp_path]
     assert distill("run", *fixed, *SMALL, *shape, "--name", "first") == 0
@@ -250,13 +252,13 @@ def test_the_same_run_again_computes_none_of_the_teachers_vectors(kept, tiny_fol
     kept.computed.clear()
     assert distill("run", "--config", tmp_path / "first" / "config.toml", "--runs", tmp_path, "--name", "again") == 0
     assert kept.computed == []
-    first, again = (read(tmp_path / name / "metrics.json") for name in ("first", "again"))
+    first, again = (read_json(tmp_path / name / "metrics.json") for name in ("first", "again"))
     assert first["splits"] == again["splits"] and first["teacher"] == again["teacher"]
     student = KerasEncoder.load(tmp_path / "again" / "student")
     assert (type(student.model).__name__, student.model.foreign, student.dimension) == ("StaticEncoder", True, 24)
 
 
-def test_stage_two_alone_takes_any_teacher(kept, tiny_folder, sentence_data, tmp_path, capsys):
+def test_stage_two_alone_takes_any_teacher(distill, kept, tiny_folder, sentence_data, tmp_path, capsys):
     flags = ["--teacher", "e5", "--centre", "--start", tiny_folder, "--dataset", sentence_data, "--epochs", "0"]
     assert distill("transfer", *flags, "--output", tmp_path / "student") == 0
     student = KerasEncoder.load(tmp_path / "student")
@@ -270,7 +272,9 @@ def test_stage_two_alone_takes_any_teacher(kept, tiny_folder, sentence_data, tmp
         (["--teacher-model", "e5", "--dimension", "8"], "e5, has a space of its own of 24 dimensions"),
     ],
 )
-def test_what_cannot_teach_is_refused_before_anything_is_written(kept, tiny_folder, tmp_path, capsys, flags, said):
+def test_what_cannot_teach_is_refused_before_anything_is_written(
+    distill, kept, tiny_folder, tmp_path, capsys, flags, said
+):
     assert distill("run", "--base", tiny_folder, *flags, "--runs", tmp_path / "runs") == 2
     written = capsys.readouterr().err.strip().splitlines()
     assert said in written[-1] and written[-1].startswith("error: ")

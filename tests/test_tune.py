@@ -8,10 +8,10 @@ import keras
 import numpy as np
 import pytest
 
-from distill.cli import main
 from distill.config import Settings, StudentSettings, as_dict, load_settings
 from distill.encoder import KerasEncoder
 from distill.errors import InputError
+from distill.files import read_json
 from distill.loading import load_keras_encoder
 from distill.pipeline import inputs, study
 from distill.runlog import RunLog
@@ -27,16 +27,6 @@ learning_rate = [1e-2, 1e-3, 1e-4]
 objectives = [["qq", "dq"], ["list"]]
 beta = {low = 0.1, high = 1.0}
 """
-
-
-def distill(*arguments):
-    with pytest.raises(SystemExit) as left:
-        main([str(argument) for argument in arguments])
-    return left.value.code
-
-
-def read(path):
-    return json.loads(path.read_text(encoding="utf-8"))
 
 
 @pytest.fixture(scope="module")
@@ -67,7 +57,7 @@ class Left:
 
 
 @pytest.fixture(scope="module")
-def left(fixed, tmp_path_factory):
+def left(distill, fixed, tmp_path_factory):
     found = Left(tmp_path_factory.mktemp("tune"), fixed)
     trained = Students.train
 
@@ -91,7 +81,7 @@ def left(fixed, tmp_path_factory):
         found.codes = [distill(*found.command)]
         found.then = sorted(path.name for path in found.folder.iterdir())
         found.codes.append(distill(*found.command))
-    found.trials = read(found.folder / "best.trials.json")
+    found.trials = read_json(found.folder / "best.trials.json")
     return found
 
 
@@ -137,10 +127,10 @@ def test_a_run_of_the_best_settings_comes_to_the_same(left):
     assert [row["p@1"] for row in run.log.of("student")] == best["scores"]
 
 
-def test_a_teacher_that_is_given_is_the_students_start(left, tmp_path):
+def test_a_teacher_that_is_given_is_the_students_start(distill, left, tmp_path):
     command = [*left.command, "--study", tmp_path / "y.db", "--output", tmp_path / "best.toml", "--epochs", "0"]
     assert distill(*command, "--teacher-path", left.folder / "x-teacher") == 0
-    rows, others = read(tmp_path / "best.trials.json")["trials"], left.trials["trials"][::2]
+    rows, others = read_json(tmp_path / "best.trials.json")["trials"], left.trials["trials"][::2]
     # The same search but for its epochs: the same values, and the score of the untrained student.
     assert [row["values"] for row in rows] == [row["values"] for row in others]
     assert [row["scores"] for row in rows] == [row["scores"][:1] for row in others]
@@ -148,7 +138,7 @@ def test_a_teacher_that_is_given_is_the_students_start(left, tmp_path):
     assert "x-teacher; distill run trains one" in (tmp_path / "best.toml").read_text(encoding="utf-8").splitlines()[1]
 
 
-def test_all_trials_are_printed_again_without_training(left, capsys):
+def test_all_trials_are_printed_again_without_training(distill, left, capsys):
     before = {path: path.read_bytes() for path in left.folder.glob("best.*")}
     capsys.readouterr()
     assert distill(*left.command) == 0
@@ -178,7 +168,7 @@ def test_all_trials_are_printed_again_without_training(left, capsys):
     ],
     ids=lambda value: value[0] if isinstance(value, list) else "",
 )
-def test_another_search_is_not_mixed_in(left, changed, said, capsys):
+def test_another_search_is_not_mixed_in(distill, left, changed, said, capsys):
     before = (left.folder / "best.trials.json").read_bytes()
     capsys.readouterr()
     assert distill(*left.command, *changed) == 2
@@ -187,7 +177,7 @@ def test_another_search_is_not_mixed_in(left, changed, said, capsys):
     assert (left.folder / "best.trials.json").read_bytes() == before
 
 
-def test_another_place_of_the_data_and_what_comes_after_training_are_free(left, tmp_path, sentence_data):
+def test_another_place_of_the_data_and_what_comes_after_training_are_free(distill, left, tmp_path, sentence_data):
     (tmp_path / "moved").symlink_to(sentence_data)
     # The teacher's language is always one of them.
     same = ["--dataset", tmp_path / "moved", "--languages", "en"]
@@ -201,13 +191,13 @@ def test_another_place_of_the_data_and_what_comes_after_training_are_free(left, 
         ("both", {"margin", "gamma"}, "unit document, mean over en, de:"),
     ],
 )
-def test_a_teacher_or_both_are_tuned(stage, names, measured, fixed, tmp_path):
+def test_a_teacher_or_both_are_tuned(distill, stage, names, measured, fixed, tmp_path):
     flags = ["--negatives", "2", "--teacher-learning-rate", "0.001", "--student-learning-rate", "0.001"]
     flags += ["--objectives", "dd", "--epochs", "0"] if stage == "both" else []
     names = names - ({"learning_rate", "negatives"} if stage == "teacher" else set())
     command = [*fixed, *flags, "--stage", stage, "--trials", "1", "--study", tmp_path / "x.db"]
     assert distill(*command, "--output", tmp_path / "best.toml") == 0
-    [row] = read(tmp_path / "best.trials.json")["trials"]
+    [row] = read_json(tmp_path / "best.trials.json")["trials"]
     assert {name.partition(".")[2] for name in row["values"]} == names
     # Of an untrained student there is one.
     assert row["state"] == "complete" and len(row["scores"]) == (1 if stage == "both" else 2)
@@ -239,7 +229,7 @@ def test_a_trial_draws_parallel_text_by_its_own_weights_and_temperature(base, se
 
 
 @pytest.fixture
-def refused(fixed, tmp_path, monkeypatch, capsys):
+def refused(distill, fixed, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "space.toml").write_text("student.beta = [1.0, 0.5]\n", encoding="utf-8")
     (tmp_path / "bad.toml").write_text("student.beta = [1.0, -0.5]\n", encoding="utf-8")

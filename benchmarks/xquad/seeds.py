@@ -1,6 +1,6 @@
 """P@1 on a data set over several seeds: base, teacher, student and bundle, mean and standard deviation by language.
 
-    python benchmarks/xquad.py --dataset path/to/xquad --languages ar,de,es,ru,th,tr,zh --seeds 0,1,2 --json out.json
+    python benchmarks/xquad/seeds.py --dataset data/xquad --languages ar,de,es,ru,th,tr,zh --seeds 0,1,2 --json out.json
 
 Each seed is one `distill run` (seven languages took 25 minutes on 2 busy CPU cores); a run folder that holds a
 `metrics.json` already is not repeated.
