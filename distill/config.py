@@ -16,6 +16,10 @@ from .files import read_text, write_text
 OBJECTIVES = ("qq", "dd", "dq")
 MORE_OBJECTIVES = ("list", "softmax")
 POSITIVES = ("gold", "maxp")
+# What a batch of `--loss softmax` holds: the languages of its questions and passages; "en" is the teacher's.
+BATCHES = ("en-en", "x-en", "x-x", "x-x-mono", "x-y")
+FILTERS = ("passage", "answer", "parallel")
+ENCODERS = ("single", "dual")
 SPLITS = ("train", "dev", "test")
 # In place of a split: all questions, to measure on.
 EVERY = "all"
@@ -35,6 +39,8 @@ KEEP = ("all", "used", "twice")
 NOUNS = {str: "a text", int: "a whole number", float: "a number", bool: "true or false", tuple: "a list of names"}
 SHAPE_NAMES = ("full", "small", "static", "tiny")
 PARTS = {"objectives": OBJECTIVES + MORE_OBJECTIVES, "units": ("document", "passage"), "shapes": SHAPE_NAMES}
+# The same, of settings that may be empty.
+SOME = {"filters": FILTERS}
 
 
 def _setting(default, flag, help, options=None, low=None, high=float("inf")):
@@ -61,7 +67,7 @@ class TeacherSettings:
     centre: bool = _setting(
         False, "--centre/--no-centre", "take off the mean of such a teacher's vectors, of questions and of documents"
     )
-    loss: str = _setting("triplet", "--loss", "the teacher's loss", ("triplet", "contrastive"))
+    loss: str = _setting("triplet", "--loss", "the teacher's loss", ("triplet", "contrastive", "softmax"))
     margin: float = _setting(0.3, "--margin", "alpha of Equation 1, in cosine distance", low=0.0, high=2.0)
     temperature: float = _setting(0.05, "--temperature", "of the contrastive loss", low=1e-4, high=10.0)
     negatives: int = _setting(3, "--negatives", "negatives an anchor", low=1, high=1000)
@@ -82,6 +88,28 @@ class TeacherSettings:
     triplets_an_epoch: int = _setting(
         -1, "--triplets-an-epoch", "of these pairs asked an epoch (-1: as many as train questions, 0: all)", low=-1
     )
+
+
+@dataclass
+class PairSettings:
+    """Stage 1 with `--loss softmax`: pairs of many languages, in-batch negatives. LAReQA section 4, Sentri section 3."""
+
+    batches: str = _setting(
+        "en-en", "--batches", "languages of a batch's questions and passages, en the teacher's", BATCHES
+    )
+    scale: float = _setting(20.0, "--scale", "of similarities in the softmax, to start with: trained", low=1e-2, high=1e4)
+    hard_negatives: int = _setting(1, "--hard-negatives", "of each question, beside its batch's passages", low=0, high=1000)
+    pairs_an_epoch: int = _setting(0, "--pairs-an-epoch", "drawn an epoch (0: as many as there are questions)", low=0)
+    chunk_size: int = _setting(
+        0, "--chunk-size", "pairs that gradients are computed of at once, by gradient caching (0: the batch)", low=0
+    )
+    filters: tuple = _setting(
+        FILTERS, "--filters", "false negatives left out of a batch: passage, answer, parallel, the same of each"
+    )
+    filter_margin: float = _setting(
+        0.0, "--filter-margin", "and what is nearer than the positive by more than this cosine (0: none)", low=0.0, high=2.0
+    )
+    encoders: str = _setting("single", "--encoders", "one for both, or one of questions and one of passages", ENCODERS)
 
 
 @dataclass
@@ -203,6 +231,7 @@ class Settings:
     seed: int = _setting(0, "--seed", "of splits, shuffling and negatives", low=0, high=2**32 - 1)
     data: DataSettings = field(default_factory=DataSettings)
     teacher: TeacherSettings = field(default_factory=TeacherSettings)
+    pairs: PairSettings = field(default_factory=PairSettings)
     student: StudentSettings = field(default_factory=StudentSettings)
     vocabulary: VocabularySettings = field(default_factory=VocabularySettings)
     shape: ShapeSettings = field(default_factory=ShapeSettings)
@@ -257,6 +286,9 @@ def _check_value(name, value, item):
     allowed = PARTS.get(item.name)
     if allowed and (not value or set(value) - set(allowed) or len(set(value)) < len(value)):
         raise ConfigError(f"{name}: expected some of {', '.join(allowed)}, each once, got {', '.join(value) or 'none'}")
+    some = SOME.get(item.name, value)
+    if item.name in SOME and (set(value) - set(some) or len(set(value)) < len(value)):
+        raise ConfigError(f"{name}: expected some of {', '.join(some)}, each once, or none, got {', '.join(value)}")
 
 
 def _check_quantised(student, export):

@@ -77,10 +77,12 @@ def listwise_loss(scores, teacher_scores, temperature=0.02):
 def in_batch_loss(scores, same, temperature=0.05):
     """-log softmax of each query's own document among the batch's, one value a query: `(b,)`.
 
-    `scores` `(b, b)`: query i against the document of query j; `same`, bool `(b, b)`, is true where document j answers
-    query i too: no negative, whatever its column (Sentri, Sorokin et al., 2022, section 3.2). Henderson et al. (2017).
+    `scores` `(b, b + m)`: query i against the document of query j, then against `m` more, such as hard negatives;
+    `same`, bool of that shape, is true where document j answers query i too: no negative, whatever its column (Sentri,
+    Sorokin et al., 2022, Equation 2 and section 3.2). LAReQA (Roy et al., 2020), Equation 2; Henderson et al. (2017).
     """
-    scores, own = scores / temperature, ops.eye(ops.shape(scores)[0], dtype="bool")
+    scores = scores / temperature
+    own = ops.eye(ops.shape(scores)[0], ops.shape(scores)[1], dtype="bool")
     scores = ops.where(ops.logical_and(same, ops.logical_not(own)), -1e9, scores)
     return ops.logsumexp(scores, axis=-1) - ops.diagonal(scores)
 

@@ -135,12 +135,12 @@ def drawn(groups, chances, count, first, seed):
     order = order[np.argsort(groups[order], kind="stable")]
     starts = np.searchsorted(groups[order], np.arange(len(chances) + 1))
     picked = np.random.default_rng((seed, 2)).choice(len(chances), first + count, p=chances)
-    places = _occurrence(picked)[first:]
+    places = occurrence(picked)[first:]
     picked = picked[first:]
     return order[starts[picked] + places % np.diff(starts)[picked]]
 
 
-def _occurrence(values):
+def occurrence(values):
     """How often each value has come before, `(n,)`."""
     order = np.argsort(values, kind="stable")
     ranked = values[order]

@@ -48,13 +48,13 @@ def _squad_places(path, articles):
     """`{question id: (passage index, answers)}` of the file that holds the documents."""
     paragraphs = [paragraph for article in articles for paragraph in list_of(path, article, "paragraphs")]
     return {
-        str(qa.get("id")): (index, _squad_answers(qa))
+        str(qa.get("id")): (index, squad_answers(qa))
         for index, paragraph in enumerate(paragraphs)
         for qa in list_of(path, paragraph, "qas")
     }
 
 
-def _squad_answers(qa):
+def squad_answers(qa):
     """The distinct texts of a question's answers, as many as it has: they are not needed for training."""
     answers = qa.get("answers")
     texts = [answer.get("text") for answer in answers if isinstance(answer, dict)] if isinstance(answers, list) else []

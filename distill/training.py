@@ -22,15 +22,17 @@ from .runlog import RunLog
 class Trainer(keras.Model):
     """An encoder under training; a batch's `loss(vectors, x)` sees the vectors of all its packed texts.
 
-    `precision`, by default `Precision()`, is what `quantise` rounds weights to.
+    `precision`, by default `Precision()`, is what `quantise` rounds weights to. With `parts` above 1 that many batches
+    make one step, of the mean of their gradients. A `loss` that is a Keras layer trains its own weights too.
     """
 
-    def __init__(self, encoder, loss, learning_rate, train_table=True, precision=None):
+    def __init__(self, encoder, loss, learning_rate, train_table=True, precision=None, parts=1):
         super().__init__()
         self.encoder, self.batch_loss = encoder, loss
         self.precision, self.quantised = precision or Precision(), False
         encoder.get_layer("embedding").trainable = train_table
-        self.compile(optimizer=keras.optimizers.Adam(learning_rate), jit_compile=False)
+        together = {"gradient_accumulation_steps": parts} if parts > 1 else {}
+        self.compile(optimizer=keras.optimizers.Adam(learning_rate, **together), jit_compile=False)
 
     def call(self, x):
         packed = x["ids"], x["segments"], x["counts"]

@@ -1,0 +1,51 @@
+"""A data set's passages in other languages, as XQuAD-format files have them."""
+
+from .errors import DataError
+from .readers import articles_of, find, list_of, squad_answers, text_of
+
+
+def read_contexts(dataset, source, languages):
+    """`{language: texts (p,)}` of the data set's passages, its documents' language first.
+
+    A folder of SQuAD-format `{lang}.json` has them in each of `languages` that it has a file of; other data in the
+    documents' language alone. Raises `DataError` where a file's paragraphs are not those of the documents.
+    """
+    folder, own = find(source), dataset.document_language
+    found = {own: tuple(dataset.passage_texts)}
+    if not (folder / "documents.jsonl").is_file():
+        paths = {language: folder / f"{language}.json" for language in languages if language != own}
+        found.update({language: _texts(path, dataset) for language, path in paths.items() if path.is_file()})
+    return found
+
+
+def _texts(path, dataset):
+    paragraphs = [paragraph for article in articles_of(path) for paragraph in list_of(path, article, "paragraphs")]
+    if len(paragraphs) != len(dataset.passages):
+        raise DataError(
+            f"{path}: {len(paragraphs)} paragraphs, but {len(dataset.passages)} in {dataset.document_language}.json; "
+            "its paragraphs have to be the same in the same order"
+        )
+    own = dataset.questions[path.stem]
+    for number, paragraph in enumerate(paragraphs):
+        for qa in list_of(path, paragraph, "qas"):
+            if own[str(qa.get("id"))].passage != number:
+                raise DataError(f"{path}, paragraph {number}: question {qa.get('id')} is of another paragraph")
+    return tuple(text_of(path, paragraph, "context", f"paragraph {i}") for i, paragraph in enumerate(paragraphs))
+
+
+def read_answers(dataset, source, languages):
+    """`{language: {question id: answers}}`: spans of the passages in that language, where the data has them."""
+    folder, own = find(source), dataset.document_language
+    found = {own: {id: question.answers for id, question in dataset.questions.get(own, {}).items()}}
+    if (folder / "documents.jsonl").is_file():
+        return found
+    for language in languages:
+        path = folder / f"{language}.json"
+        if language != own and path.is_file():
+            found[language] = _answers(path)
+    return found
+
+
+def _answers(path):
+    paragraphs = [paragraph for article in articles_of(path) for paragraph in list_of(path, article, "paragraphs")]
+    return {str(qa.get("id")): squad_answers(qa) for paragraph in paragraphs for qa in list_of(path, paragraph, "qas")}

@@ -1,0 +1,164 @@
+"""Stage 1 by in-batch softmax over pairs of many languages. LAReQA, section 4; Sentri, sections 3.1 and 3.2."""
+
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+
+from .anchors import own_anchors
+from .batching import pack
+from .encoder import KerasEncoder, encode_ids
+from .filtering import FalseNegatives
+from .pairs import NONE
+from .progress import say
+from .sampled_softmax import SampledSoftmax
+from .samplers import Sampler
+from .students.rows import UsedRows
+from .tracking import DevScore
+from .training import Trainer, fit
+
+
+def teach_pairs(base, dataset, pairs, settings, languages, mine=None, log=None, watch=None, stage="teacher"):
+    """Train `base` on `pairs` (`pairs.Pairs`) and leave the best epoch on dev; returns the encoder, the same kind.
+
+    `settings`, a `config.Settings`, gives the sampler, the loss and the optimizer; `languages` are dev's. Epochs are
+    those of the teacher, BM25's and online. `mine(epoch, encode)`, where given, gives the hard negatives of an epoch,
+    rows of passages `(n,)`, from the encoder's vectors of rows of `texts`; else those of the pairs stay.
+    Raises `ConfigError` where no pair is of the languages asked for.
+    """
+    stage_of = PairStage(base, dataset, pairs, settings, languages, mine)
+    epochs = settings.teacher.bm25_epochs + settings.teacher.online_epochs
+    fit(stage_of.trainer, stage_of.batches, stage_of.score, epochs, None, stage, log, watch=watch)
+    return stage_of.encoder(base, stage)
+
+
+class PairStage:
+    """What one run of stage 1 by pairs holds: token ids, the sampler, the filter and the trainer."""
+
+    def __init__(self, base, dataset, pairs, settings, languages, mine=None):
+        self.settings, self.pairs, self.mine = settings.pairs, pairs, mine
+        teacher, options = settings.teacher, settings.pairs
+        self.sampler = Sampler(pairs, options.batches, teacher.language, teacher.batch_size, settings.seed)
+        self.filter = FalseNegatives(pairs, options.filters, options.filter_margin)
+        self.seed = settings.seed
+        self.parts = -(-self.sampler.size // options.chunk_size) if options.chunk_size else 1
+        dev = DevScore(base.tokenizer, dataset, languages, teacher.unit)
+        tokens = base.tokenizer.encode([question.text for question in pairs.questions] + list(pairs.passages))
+        self.used = UsedRows(base.model, tokens + dev.tokens)
+        self.dev = partial(dev.score, self.used)
+        self.tokens = self.used.ids(tokens)
+        loss = SampledSoftmax(options.scale, self.parts)
+        self.trainer = Trainer(self.used.small, loss, teacher.learning_rate, teacher.train_table, parts=self.parts)
+
+    def score(self):
+        """The dev score, the scale, and what was filtered since the last one."""
+        counted = self.filter.taken()
+        if counted:
+            say("left out as false negatives: " + told(counted))
+        return {**self.dev(), "scale": round(self.trainer.batch_loss.scale, 4), "filtered": counted}
+
+    def encoder(self, base, name):
+        return KerasEncoder(self.used.restore(base.model), base.tokenizer, name)
+
+    def vectors(self, rows):
+        """The encoder's own, of rows of the questions and, after these, the passages."""
+        return encode_ids(self.used.small, [self.tokens[row] for row in rows])
+
+    def batches(self, epoch):
+        if self.mine:
+            self.pairs = self.pairs.with_negatives(self.mine(epoch, self.vectors))
+        rng = np.random.default_rng((self.seed, 5, epoch))
+        found = []
+        for questions, passages in self.sampler.batches(self.settings.pairs_an_epoch, epoch):
+            negatives = hard_negatives(self.pairs, questions, passages, self.settings.hard_negatives, rng)
+            found += Batch(self, questions, passages, negatives).makers()
+        return found
+
+
+class Batch:
+    """One batch: its distinct texts, each once, and which is whose question, passage and negative."""
+
+    def __init__(self, stage, questions, passages, negatives):
+        self.stage, self.questions, self.passages = stage, questions, passages
+        self.negatives = negatives.ravel()
+        first = len(stage.pairs.questions)
+        columns = np.concatenate([passages, np.where(self.negatives < 0, passages[0], self.negatives)])
+        self.texts, where = np.unique(np.concatenate([questions, first + columns]), return_inverse=True)
+        self.question, self.passage = np.split(where.astype(np.int32), [len(questions)])
+
+    def makers(self):
+        """Functions that each make what the trainer takes: the batch, or one of its parts."""
+        if self.stage.parts == 1 and not self.stage.filter.margin:
+            return [self.whole]
+        if self.stage.parts == 1:
+            return [self.with_margin]
+        pieces = np.array_split(np.arange(len(self.texts), dtype=np.int32), self.stage.parts)
+        return [partial(self.part, live, number == 0) for number, live in enumerate(pieces)]
+
+    def whole(self, scores=None):
+        same = self.stage.filter.mask(self.questions, self.passages, self.negatives, scores)
+        return {**self.packed(self.texts), "question": self.question, "passage": self.passage, "same": same}
+
+    def with_margin(self):
+        return self.whole(self.scores(self.vectors()))
+
+    def part(self, live, first):
+        """The texts `live` with gradients; those of all without are computed with the first part."""
+        if first:
+            self.cached = self.vectors()
+            scores = self.scores(self.cached)
+            self.same = self.stage.filter.mask(self.questions, self.passages, self.negatives, scores)
+        return {
+            **self.packed(self.texts[live]),
+            **{"question": self.question, "passage": self.passage, "same": self.same},
+            **{"cached": self.cached, "live": live, "first": np.float32(first)},
+        }
+
+    def packed(self, texts):
+        return pack([self.stage.tokens[text] for text in texts], self.stage.used.small.gap)
+
+    def vectors(self):
+        return self.stage.vectors(self.texts)
+
+    def scores(self, vectors):
+        return vectors[self.question] @ vectors[self.passage].T
+
+
+def hard_negatives(pairs, questions, passages, many, rng):
+    """int `(b, many)`: rows of each question's negatives, in its passage's language where they are there; -1 for none."""
+    found = np.full((len(questions), many), NONE, dtype=np.int64)
+    for place, (row, passage) in enumerate(zip(questions, passages, strict=True)):
+        known = pairs.negatives[row]
+        chosen = rng.permutation(known)[:many] if many and len(known) else ()
+        found[place, : len(chosen)] = [pairs.in_language(one, pairs.languages[passage]) for one in chosen]
+    return found
+
+
+def told(counted):
+    """`{kind: {language: n}}` in words."""
+    return "; ".join(f"{kind} " + ", ".join(f"{la} {n}" for la, n in of.items()) for kind, of in counted.items())
+
+
+def mined_in(dataset, language, settings, pairs):
+    """The `mine` of `teach_pairs`: a question's negatives are those of its parallel question in `language`.
+
+    BM25's in the first epochs, then the encoder's own, by `anchors.own_anchors`; as many candidates as the pairs take.
+    """
+    asks = replace(settings.teacher, negatives=settings.pairs.hard_negatives)
+    anchors = own_anchors(dataset, language, asks, settings.seed)
+    asked = [question.id for question in dataset.select(language, "train")]
+    row_of = {(question.id, question.language): row for row, question in enumerate(pairs.questions)}
+    first = len(pairs.questions) + int(np.flatnonzero(pairs.languages == dataset.document_language)[0])
+    own = np.array([row_of[id, language] for id in asked])
+
+    def mine(epoch, vectors):
+        def of(rows):
+            places = np.where(rows < len(own), own[np.minimum(rows, len(own) - 1)], first + rows - len(own))
+            return vectors(places)
+
+        rows, _, negatives = anchors.triplets(epoch, of)
+        known = {asked[row]: found[found >= 0] for row, found in zip(rows, negatives, strict=True)}
+        none = np.zeros(0, dtype=np.int64)
+        return [first - len(pairs.questions) + known.get(question.id, none) for question in pairs.questions]
+
+    return mine

@@ -1,0 +1,44 @@
+"""In-batch softmax with a trained scale, over a whole batch or over parts of it that together give its gradient."""
+
+import math
+
+import keras
+from keras import ops
+
+from .losses import in_batch_loss
+
+
+class SampledSoftmax(keras.layers.Layer):
+    """The mean of `in_batch_loss` over a batch; similarities are multiplied by a scale that is trained with the rest.
+
+    Roy et al. (2020), Equation 2 and its footnote; the scale is kept positive as the exponential of the weight.
+
+    Of a whole batch, `vectors` `(t, d)` are those of its distinct texts. Of one of `parts` they are those of the texts
+    `live`, int `(l,)`, and `cached` `(t, d)` holds all, computed before without gradients: the loss is the whole
+    batch's, its gradient this part's, so that the mean over all parts of `parts` times it is the gradient of the whole.
+    Gao et al. (2021), Scaling Deep Contrastive Learning Batch Size under Memory Limited Setup, section 3.
+    """
+
+    def __init__(self, scale=20.0, parts=1, **options):
+        super().__init__(**options)
+        self.parts = parts
+        start = keras.initializers.Constant(math.log(scale))
+        self.log_scale = self.add_weight(shape=(), initializer=start, name="log_scale")
+
+    @property
+    def scale(self):
+        return math.exp(float(ops.convert_to_numpy(self.log_scale)))
+
+    def call(self, vectors, x):
+        if self.parts == 1:
+            return self.loss(vectors, x, self.log_scale)
+        vectors = ops.scatter_update(x["cached"], x["live"][:, None], vectors)
+        # Every part sees the scale; one of them trains it.
+        fixed = ops.stop_gradient(self.log_scale)
+        value = self.loss(vectors, x, fixed + x["first"] * (self.log_scale - fixed))
+        return ops.stop_gradient(value) + self.parts * (value - ops.stop_gradient(value))
+
+    def loss(self, vectors, x, log_scale):
+        questions, passages = ops.take(vectors, x["question"], axis=0), ops.take(vectors, x["passage"], axis=0)
+        scores = ops.matmul(questions, ops.transpose(passages))  # (b, b + m)
+        return ops.mean(in_batch_loss(scores, x["same"], ops.exp(-log_scale)))
