@@ -42,7 +42,7 @@ for command in (evaluate, compare, compress, prune, reduce, extend, lir, report,
 
 
 @cli.command()
-@settings_options("", "data", "teacher", "student", "vocabulary", "shape", "export", "evaluation", "budget")
+@settings_options("", "data", "teacher", "pairs", "student", "vocabulary", "shape", "export", "evaluation", "budget")
 @click.option("--config", type=click.Path(dir_okay=False), help="repeat a run's config.toml; flags given here win")
 @click.option("--name", help="of the run's folder [default: data set and teacher's language]")
 @click.option("--runs", type=click.Path(file_okay=False), default="runs", show_default=True, help="where runs are kept")
@@ -71,24 +71,21 @@ def _free_folder(runs, settings):
 
 
 @cli.command()
-@settings_options("", "data", "teacher")
+@settings_options("", "data", "teacher", "pairs")
 @folder_option("folder for the teacher")
 def teach(output, **values):
-    """Stage 1 alone: train a teacher in one language and save it."""
-    from .data import chosen_data
+    """Stage 1 alone: train a teacher, in one language or with --loss softmax on pairs of many, and save it."""
     from .loading import load_keras_encoder
-    from .triplets import load_triplets
+    from .pipeline import inputs
 
     settings = settings_from(values)
     if settings.teacher.model:
         raise InputError("--teacher-model is not trained; give it to distill run, or to distill transfer as --teacher")
-    language = settings.teacher.language
-    dataset, _ = chosen_data(settings, [language])
-    triplets = load_triplets(settings.teacher.triplets, dataset, language)
+    taught = inputs(settings, output)
     base = load_keras_encoder(settings.teacher.base)
-    from .teaching import teach as train
+    from .first_stage import first_stage
 
-    train(base, dataset, language, settings.teacher, settings.seed, triplets=triplets).save(output)
+    first_stage(taught, base).save(output)
     _done(f"teacher: {output}")
 
 

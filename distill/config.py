@@ -251,6 +251,8 @@ class Settings:
             raise ConfigError(
                 "teacher.triplets: a fixed teacher is not trained; leave --triplets or --teacher-model out"
             )
+        if self.teacher.triplets and self.teacher.loss == "softmax":
+            raise ConfigError("teacher.triplets: --loss softmax learns from pairs; leave --triplets or the loss out")
         if self.teacher.centre and not self.teacher.model:
             raise ConfigError("teacher.centre: --centre is of a fixed teacher; name one with --teacher-model")
         return self

@@ -135,15 +135,16 @@ def hard_negatives(pairs, questions, passages, many, rng):
 
 
 def told(counted):
-    """`{kind: {language: n}}` in words."""
-    return "; ".join(f"{kind} " + ", ".join(f"{la} {n}" for la, n in of.items()) for kind, of in counted.items())
+    """`{kind: {language: n}}` in words, all languages together; the log has them one by one."""
+    return ", ".join(f"{sum(of.values())} by {kind}" for kind, of in counted.items())
 
 
-def mined_in(dataset, language, settings, pairs):
-    """The `mine` of `teach_pairs`: a question's negatives are those of its parallel question in `language`.
+def mined_in(dataset, settings, pairs):
+    """The `mine` of `teach_pairs`: a question's negatives are those of its parallel in the teacher's language.
 
     BM25's in the first epochs, then the encoder's own, by `anchors.own_anchors`; as many candidates as the pairs take.
     """
+    language = settings.teacher.language
     asks = replace(settings.teacher, negatives=settings.pairs.hard_negatives)
     anchors = own_anchors(dataset, language, asks, settings.seed)
     asked = [question.id for question in dataset.select(language, "train")]

@@ -41,6 +41,7 @@ class Run:
     text: dict = field(default_factory=dict)
     sources: list = field(default_factory=list)
     triplets: list = field(default_factory=list)
+    pairs: object = None
     bias: dict = field(default_factory=dict)
     evaluations: dict = field(default_factory=dict)
     timings: dict = field(default_factory=dict)
@@ -98,6 +99,8 @@ def prepare(settings, folder):
 
 def inputs(settings, folder):
     """A `Run` of what a teacher and a student learn from, read and checked. Raises `InputError`."""
+    from .first_stage import pairs_of
+
     settings.check()
     dataset = dataset_of(settings)
     languages = chosen_languages(dataset, settings)
@@ -106,7 +109,8 @@ def inputs(settings, folder):
     require_text(settings.vocabulary.add_languages, languages, {*text, *texts_by_language(sources)})
     triplets = load_triplets(settings.teacher.triplets, dataset, settings.teacher.language)
     teacher = fixed_teacher(settings.teacher.model) if settings.teacher.model else None
-    more = {"teacher": teacher, "text": text, "sources": sources, "triplets": triplets}
+    pairs = pairs_of(settings, dataset, languages)
+    more = {"teacher": teacher, "text": text, "sources": sources, "triplets": triplets, "pairs": pairs}
     return Run(settings, dataset, languages, Path(folder), RunLog(), **more)
 
 
@@ -199,12 +203,11 @@ def execute(run):
 
 def taught(run, base):
     """The teacher, saved, and the encoder that the student starts from: stage 1's is both, a fixed one has the base."""
-    from .teaching import teach
+    from .first_stage import first_stage
 
     settings, folder = run.settings, run.folder / "teacher"
     if run.teacher is None:
-        language = settings.teacher.language
-        teacher = teach(base, run.dataset, language, settings.teacher, settings.seed, run.log, run.triplets)
+        teacher = first_stage(run, base)
         teacher.save(folder)
         return teacher, teacher
     teacher, run.extra["teacher"] = settled(run.teacher, settings.teacher, run.dataset, folder)

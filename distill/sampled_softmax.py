@@ -24,6 +24,7 @@ class SampledSoftmax(keras.layers.Layer):
         self.parts = parts
         start = keras.initializers.Constant(math.log(scale))
         self.log_scale = self.add_weight(shape=(), initializer=start, name="log_scale")
+        self.built = True
 
     @property
     def scale(self):

@@ -17,10 +17,9 @@ class Teachers:
         self.run, self.base = run, base
 
     def train(self, settings, watch=None):
-        from .teaching import teach
+        from .first_stage import first_stage
 
-        data, language = self.run.dataset, settings.teacher.language
-        return teach(self.base, data, language, settings.teacher, settings.seed, self.run.log, self.run.triplets, watch)
+        return first_stage(self.run, self.base, settings, watch)
 
 
 class Students:

@@ -1,0 +1,30 @@
+"""Stage 1 of a run: triplets in one language, or pairs in many with `--loss softmax`."""
+
+from .pair_teaching import mined_in, teach_pairs
+from .pairs import gold_pairs, require_pairs
+from .teaching import teach
+
+
+def first_stage(run, base, settings=None, watch=None):
+    """The teacher that a `pipeline.Run` trains of `base`, with its own settings or others."""
+    settings = settings or run.settings
+    if settings.teacher.loss != "softmax":
+        language, more = settings.teacher.language, (run.log, run.triplets, watch)
+        return teach(base, run.dataset, language, settings.teacher, settings.seed, *more)
+    mine = mined_in(run.dataset, settings, run.pairs) if settings.pairs.hard_negatives else None
+    return teach_pairs(base, run.dataset, run.pairs, settings, asked_in(settings, run.languages), mine, run.log, watch)
+
+
+def asked_in(settings, languages):
+    """The languages of stage 1's questions: the teacher's alone with `en-en`, else all."""
+    return (settings.teacher.language,) if settings.pairs.batches == "en-en" else tuple(languages)
+
+
+def pairs_of(settings, dataset, languages):
+    """The `Pairs` of the data set that stage 1 learns from with `--loss softmax`, else None. Raises `DataError`."""
+    from .contexts import read_contexts
+
+    if settings.teacher.loss != "softmax":
+        return None
+    contexts = read_contexts(dataset, settings.data.dataset, languages)
+    return require_pairs(gold_pairs(dataset, contexts, asked_in(settings, languages)), dataset.name)
