@@ -6,6 +6,7 @@ from pathlib import Path
 
 from .backend import start
 from .config import load_settings
+from .dual import is_dual, load_dual
 from .encoder import CARD_FILE as ENCODER_FILE
 from .encoder import MODEL_FILE, TOKENIZER_FILE, KerasEncoder
 from .errors import ConfigError, EncoderError
@@ -41,6 +42,10 @@ def load_encoder(source, threads=1):
         from .export.runtime import load_artefact
 
         return load_artefact(folder, threads)
+    if is_dual(folder):
+        from .students import ngram, static  # noqa: F401  registers the layers
+
+        return load_dual(folder)
     return TransformerEncoder(source) if kind_of(source) else load_keras_encoder(source)
 
 
@@ -140,7 +145,7 @@ def folder_of(source):
         return Path(found[1]) if Path(found[1]).is_dir() else None
     if source in NAMES or is_fixed_name(source) or (is_hub(source) and not Path(source).is_dir()):
         return None
-    if is_hub(source) or is_artefact(source) or is_teacher(source):
+    if is_hub(source) or is_artefact(source) or is_teacher(source) or is_dual(source):
         return Path(source)
     return find_keras(source)
 
@@ -176,6 +181,7 @@ def untrainable(source):
     kinds = {
         "a SavedModel": is_hub(source),
         "an exported encoder": is_artefact(source),
+        "a dual encoder": is_dual(source),
         "a fixed teacher": is_teacher(source) or is_fixed_name(source),
         "a Transformers model": kind_of(source),
     }

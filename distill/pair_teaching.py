@@ -6,16 +6,14 @@ from functools import partial
 import numpy as np
 
 from .anchors import own_anchors
-from .batching import pack
-from .encoder import KerasEncoder, encode_ids
 from .filtering import FalseNegatives
 from .pairs import NONE
 from .progress import say
 from .sampled_softmax import SampledSoftmax
 from .samplers import Sampler
-from .students.rows import UsedRows
+from .towers import TOWERS
 from .tracking import DevScore
-from .training import Trainer, fit
+from .training import fit
 
 
 def teach_pairs(base, dataset, pairs, settings, languages, mine=None, log=None, watch=None, stage="teacher"):
@@ -29,7 +27,7 @@ def teach_pairs(base, dataset, pairs, settings, languages, mine=None, log=None, 
     stage_of = PairStage(base, dataset, pairs, settings, languages, mine)
     epochs = settings.teacher.bm25_epochs + settings.teacher.online_epochs
     fit(stage_of.trainer, stage_of.batches, stage_of.score, epochs, None, stage, log, watch=watch)
-    return stage_of.encoder(base, stage)
+    return stage_of.towers.encoder(stage)
 
 
 class PairStage:
@@ -43,30 +41,21 @@ class PairStage:
         self.seed = settings.seed
         self.parts = -(-self.sampler.size // options.chunk_size) if options.chunk_size else 1
         dev = DevScore(base.tokenizer, dataset, languages, teacher.unit)
-        tokens = base.tokenizer.encode([question.text for question in pairs.questions] + list(pairs.passages))
-        self.used = UsedRows(base.model, tokens + dev.tokens)
-        self.dev = partial(dev.score, self.used)
-        self.tokens = self.used.ids(tokens)
+        questions = base.tokenizer.encode([question.text for question in pairs.questions])
+        self.towers = TOWERS[options.encoders](base, questions, base.tokenizer.encode(list(pairs.passages)), dev)
         loss = SampledSoftmax(options.scale, self.parts)
-        self.trainer = Trainer(self.used.small, loss, teacher.learning_rate, teacher.train_table, parts=self.parts)
+        self.trainer = self.towers.trainer(loss, teacher.learning_rate, teacher.train_table, parts=self.parts)
 
     def score(self):
         """The dev score, the scale, and what was filtered since the last one."""
         counted = self.filter.taken()
         if counted:
             say("left out as false negatives: " + told(counted))
-        return {**self.dev(), "scale": round(self.trainer.batch_loss.scale, 4), "filtered": counted}
-
-    def encoder(self, base, name):
-        return KerasEncoder(self.used.restore(base.model), base.tokenizer, name)
-
-    def vectors(self, rows):
-        """The encoder's own, of rows of the questions and, after these, the passages."""
-        return encode_ids(self.used.small, [self.tokens[row] for row in rows])
+        return {**self.towers.score(), "scale": round(self.trainer.batch_loss.scale, 4), "filtered": counted}
 
     def batches(self, epoch):
         if self.mine:
-            self.pairs = self.pairs.with_negatives(self.mine(epoch, self.vectors))
+            self.pairs = self.pairs.with_negatives(self.mine(epoch, self.towers.vectors))
         rng = np.random.default_rng((self.seed, 5, epoch))
         found = []
         for questions, passages in self.sampler.batches(self.settings.pairs_an_epoch, epoch):
@@ -92,12 +81,12 @@ class Batch:
             return [self.whole]
         if self.stage.parts == 1:
             return [self.with_margin]
-        pieces = np.array_split(np.arange(len(self.texts), dtype=np.int32), self.stage.parts)
+        pieces = self.stage.towers.split(self.texts, self.stage.parts)
         return [partial(self.part, live, number == 0) for number, live in enumerate(pieces)]
 
     def whole(self, scores=None):
         same = self.stage.filter.mask(self.questions, self.passages, self.negatives, scores)
-        return {**self.packed(self.texts), "question": self.question, "passage": self.passage, "same": same}
+        return {**self.stage.towers.pack(self.texts), "question": self.question, "passage": self.passage, "same": same}
 
     def with_margin(self):
         return self.whole(self.scores(self.vectors()))
@@ -109,16 +98,13 @@ class Batch:
             scores = self.scores(self.cached)
             self.same = self.stage.filter.mask(self.questions, self.passages, self.negatives, scores)
         return {
-            **self.packed(self.texts[live]),
+            **self.stage.towers.pack(self.texts[live]),
             **{"question": self.question, "passage": self.passage, "same": self.same},
             **{"cached": self.cached, "live": live, "first": np.float32(first)},
         }
 
-    def packed(self, texts):
-        return pack([self.stage.tokens[text] for text in texts], self.stage.used.small.gap)
-
     def vectors(self):
-        return self.stage.vectors(self.texts)
+        return self.stage.towers.vectors(self.texts)
 
     def scores(self, vectors):
         return vectors[self.question] @ vectors[self.passage].T

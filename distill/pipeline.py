@@ -202,14 +202,19 @@ def execute(run):
 
 
 def taught(run, base):
-    """The teacher, saved, and the encoder that the student starts from: stage 1's is both, a fixed one has the base."""
+    """The teacher, saved, and the encoder that the student starts from.
+
+    Stage 1's is both, of a dual one that of questions; with a fixed one it is the base.
+    """
+    from .dual import parameters
     from .first_stage import first_stage
 
     settings, folder = run.settings, run.folder / "teacher"
     if run.teacher is None:
         teacher = first_stage(run, base)
         teacher.save(folder)
-        return teacher, teacher
+        run.extra["size"] = {"teacher": parameters(teacher)}
+        return teacher, getattr(teacher, "question", teacher)
     teacher, run.extra["teacher"] = settled(run.teacher, settings.teacher, run.dataset, folder)
     say(f"teacher: {teacher.name}, fixed: {teacher.dimension} dimensions")
     return teacher, base

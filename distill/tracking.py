@@ -21,9 +21,10 @@ class DevScore:
     def tokens(self):
         return self.documents + [ids for rows in self.questions.values() for ids in rows]
 
-    def score(self, used):
-        """`{"p@1", "mrr@10"}` of `used.small`."""
-        documents = encode_ids(used.small, used.ids(self.documents))
+    def score(self, used, of_documents=None):
+        """`{"p@1", "mrr@10"}` of `used.small`, with documents by that of `of_documents` where it is given."""
+        other = of_documents or used
+        documents = encode_ids(other.small, other.ids(self.documents))
         scores = []
         for language, rows in self.questions.items():
             vectors = encode_ids(used.small, used.ids(rows))

@@ -30,7 +30,8 @@ class Trainer(keras.Model):
         super().__init__()
         self.encoder, self.batch_loss = encoder, loss
         self.precision, self.quantised = precision or Precision(), False
-        encoder.get_layer("embedding").trainable = train_table
+        for student in getattr(encoder, "towers", [encoder]):
+            student.get_layer("embedding").trainable = train_table
         together = {"gradient_accumulation_steps": parts} if parts > 1 else {}
         self.compile(optimizer=keras.optimizers.Adam(learning_rate, **together), jit_compile=False)
 

@@ -1,0 +1,43 @@
+"""An encoder of questions and another of passages that were trained together, as one to load and save."""
+
+from pathlib import Path
+
+from .asymmetric import AsymmetricEncoder
+from .encoder import CARD_FILE, KerasEncoder
+from .files import read_json, write_aside, write_json
+
+PARTS = ("question", "document")
+
+
+class DualEncoder(AsymmetricEncoder):
+    """Two `KerasEncoder`s by role, under one name. Karpukhin et al. (2020), section 3.1."""
+
+    def __init__(self, question, document, name="encoder"):
+        super().__init__(question, document)
+        self.name = name
+
+    def save(self, folder):
+        """Write the folder that `load_dual` reads; whole or not at all."""
+        with write_aside(folder) as aside:
+            aside.mkdir()
+            for part in PARTS:
+                getattr(self, part).save(aside / part)
+            write_json(aside / CARD_FILE, {"name": self.name, "dual": True, "dimension": self.dimension})
+
+
+def is_dual(folder):
+    card = Path(folder) / CARD_FILE
+    return card.is_file() and all((Path(folder) / part).is_dir() for part in PARTS)
+
+
+def load_dual(folder):
+    """What `DualEncoder.save` wrote. Raises `EncoderError` where a part is no saved encoder."""
+    parts = (KerasEncoder.load(Path(folder) / part) for part in PARTS)
+    return DualEncoder(*parts, read_json(Path(folder) / CARD_FILE)["name"])
+
+
+def parameters(encoder):
+    """`{"parameters", "bytes"}` of a Keras encoder, or of both parts of a dual one; bytes in float32."""
+    parts = [getattr(encoder, part) for part in PARTS] if isinstance(encoder, DualEncoder) else [encoder]
+    count = sum(part.model.count_params() for part in parts)
+    return {"parameters": int(count), "bytes": 4 * int(count)}
