@@ -12,7 +12,7 @@ from .commands_measure import compare, evaluate
 from .commands_report import report
 from .commands_shape import compress, extend, prune, reduce
 from .commands_tune import tune
-from .config import FORMATS
+from .config import FORMATS, require_no_stages
 from .errors import DistillError, InputError
 from .options import (
     corpus_option,
@@ -46,16 +46,25 @@ for command in (evaluate, compare, compress, prune, reduce, extend, lir, report,
 @click.option("--config", type=click.Path(dir_okay=False), help="repeat a run's config.toml; flags given here win")
 @click.option("--name", help="of the run's folder [default: data set and teacher's language]")
 @click.option("--runs", type=click.Path(file_okay=False), default="runs", show_default=True, help="where runs are kept")
-def run(config, name, runs, **values):
+@click.option(
+    "--resume",
+    type=click.Path(file_okay=False),
+    help="go on with a run that was stopped, its folder",
+)
+def run(config, name, runs, resume, **values):
     """The whole job: teacher, student, evaluation, bundle, benchmark, report; with a budget a smaller bundle too."""
     from .compress import asked, compress
     from .pipeline import execute, prepare
+    from .resuming import settings_file
     from .texts import read_corpus
 
-    settings = settings_from(values, config)
+    if resume and name and (Path(runs) / name).resolve() != Path(resume).resolve():
+        raise InputError(f"--resume {resume} is another folder than --name {name} in {runs}; leave --name out")
+    settings = settings_from(values, config or (settings_file(resume) if resume else None))
     searched = asked(settings)
     read_corpus(settings.budget.corpus)
-    prepared = prepare(settings, Path(runs) / name if name else _free_folder(runs, settings))
+    folder = resume or (Path(runs) / name if name else _free_folder(runs, settings))
+    prepared = prepare(settings, folder, resume=bool(resume))
     metrics = execute(prepared)
     from .tables import print_run, print_search
 
@@ -79,6 +88,7 @@ def teach(output, **values):
     from .pipeline import inputs
 
     settings = settings_from(values)
+    require_no_stages(settings, "distill teach")
     if settings.teacher.model:
         raise InputError("--teacher-model is not trained; give it to distill run, or to distill transfer as --teacher")
     taught = inputs(settings, output)

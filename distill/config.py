@@ -92,13 +92,17 @@ class TeacherSettings:
 
 @dataclass
 class PairSettings:
-    """Stage 1 with `--loss softmax`: pairs of many languages, in-batch negatives. LAReQA section 4, Sentri section 3."""
+    """Stage 1 with `--loss softmax`: pairs of many languages, in-batch negatives. LAReQA, section 4; Sentri, 3."""
 
     batches: str = _setting(
         "en-en", "--batches", "languages of a batch's questions and passages, en the teacher's", BATCHES
     )
-    scale: float = _setting(20.0, "--scale", "of similarities in the softmax, to start with: trained", low=1e-2, high=1e4)
-    hard_negatives: int = _setting(1, "--hard-negatives", "of each question, beside its batch's passages", low=0, high=1000)
+    scale: float = _setting(
+        20.0, "--scale", "of similarities in the softmax, to start with: trained", low=1e-2, high=1e4
+    )
+    hard_negatives: int = _setting(
+        1, "--hard-negatives", "of each question, beside its batch's passages", low=0, high=1000
+    )
     pairs_an_epoch: int = _setting(0, "--pairs-an-epoch", "drawn an epoch (0: as many as there are questions)", low=0)
     chunk_size: int = _setting(
         0, "--chunk-size", "pairs that gradients are computed of at once, by gradient caching (0: the batch)", low=0
@@ -107,9 +111,23 @@ class PairSettings:
         FILTERS, "--filters", "false negatives left out of a batch: passage, answer, parallel, the same of each"
     )
     filter_margin: float = _setting(
-        0.0, "--filter-margin", "and what is nearer than the positive by more than this cosine (0: none)", low=0.0, high=2.0
+        0.0,
+        "--filter-margin",
+        "and what is nearer than the positive by more than this cosine (0: none)",
+        low=0.0,
+        high=2.0,
     )
     encoders: str = _setting("single", "--encoders", "one for both, or one of questions and one of passages", ENCODERS)
+    self_train: int = _setting(
+        0,
+        "--self-train",
+        "stages that mine pairs with the last stage's encoder, after one of BM25 (0: no mining)",
+        low=0,
+    )
+    self_train_top: int = _setting(50, "--self-train-top", "passages a question that are looked at for answers", low=1)
+    self_train_negatives: int = _setting(
+        32, "--self-train-negatives", "of these at most kept as hard negatives, the highest that hold no answer", low=0
+    )
 
 
 @dataclass
@@ -253,6 +271,7 @@ class Settings:
             )
         if self.teacher.triplets and self.teacher.loss == "softmax":
             raise ConfigError("teacher.triplets: --loss softmax learns from pairs; leave --triplets or the loss out")
+        _check_self_training(self.teacher, self.pairs)
         if self.teacher.centre and not self.teacher.model:
             raise ConfigError("teacher.centre: --centre is of a fixed teacher; name one with --teacher-model")
         return self
@@ -308,6 +327,21 @@ def _check_averaged(student):
     if student.averaged_epochs > student.epochs:
         name, got = "student.averaged_epochs", student.averaged_epochs
         raise ConfigError(f"{name}: expected at most student.epochs, which is {student.epochs}, got {got}")
+
+
+def _check_self_training(teacher, pairs):
+    if pairs.self_train and teacher.loss != "softmax":
+        raise ConfigError("pairs.self_train: --self-train learns from pairs; give --loss softmax too, or leave it out")
+    if pairs.self_train and teacher.model:
+        raise ConfigError("pairs.self_train: a fixed teacher is not trained; leave --self-train or --teacher-model out")
+
+
+def require_no_stages(settings, command):
+    """Raise `ConfigError` where the settings ask for self-training, whose stages a run's folder keeps."""
+    if settings.pairs.self_train:
+        raise ConfigError(
+            f"pairs.self_train: {command} keeps no stages of self-training; give it to distill run, or leave it out"
+        )
 
 
 def load_settings(path):

@@ -11,8 +11,13 @@ def first_stage(run, base, settings=None, watch=None):
     if settings.teacher.loss != "softmax":
         language, more = settings.teacher.language, (run.log, run.triplets, watch)
         return teach(base, run.dataset, language, settings.teacher, settings.seed, *more)
+    languages = asked_in(settings, run.languages)
+    if settings.pairs.self_train:
+        from .self_training import self_train
+
+        return self_train(run, base, languages)
     mine = mined_in(run.dataset, settings, run.pairs) if settings.pairs.hard_negatives else None
-    return teach_pairs(base, run.dataset, run.pairs, settings, asked_in(settings, run.languages), mine, run.log, watch)
+    return teach_pairs(base, run.dataset, run.pairs, settings, languages, mine, run.log, watch)
 
 
 def asked_in(settings, languages):
@@ -28,3 +33,12 @@ def pairs_of(settings, dataset, languages):
         return None
     contexts = read_contexts(dataset, settings.data.dataset, languages)
     return require_pairs(gold_pairs(dataset, contexts, asked_in(settings, languages)), dataset.name)
+
+
+def answered_of(settings, dataset, languages, pairs):
+    """With self-training the `answered.Answered` that tells which passages answer what, else None; `DataError`."""
+    if not settings.pairs.self_train:
+        return None
+    from .answered import answered_in
+
+    return answered_in(dataset, settings.data.dataset, languages, pairs)

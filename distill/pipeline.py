@@ -14,12 +14,13 @@ from .errors import DataError, InputError
 from .evaluation import Evaluation, encode_questions, encode_units, evaluation_size, rank
 from .files import require_writable, write_json
 from .fixed import fixed_teacher, into_space, is_foreign, require_no_dimension, settled
-from .loading import load_aligner, load_keras_encoder, provenance, require_keras
+from .loading import RUN_FILE, load_aligner, load_encoder, load_keras_encoder, provenance, require_keras
 from .parallel import joined, pivots, read_parallel, texts_by_language
 from .progress import say, task
 from .provenance import versions
 from .readers import find
 from .report import write_report
+from .resuming import LOG, METRICS, clear, require_resumable, resumed_log
 from .runlog import RunLog
 from .sentences import has_sentences, load_pool
 from .significance import compare
@@ -42,6 +43,8 @@ class Run:
     sources: list = field(default_factory=list)
     triplets: list = field(default_factory=list)
     pairs: object = None
+    answered: object = None
+    resumed: bool = False
     bias: dict = field(default_factory=dict)
     evaluations: dict = field(default_factory=dict)
     timings: dict = field(default_factory=dict)
@@ -87,19 +90,34 @@ class Run:
         self.timings[name] = round(time.perf_counter() - began, 2)
 
 
-def prepare(settings, folder):
-    """Read and check everything that can be wrong before anything is written; returns a `Run`."""
-    run, folder = inputs(settings, folder), Path(folder)
-    if folder.exists() and any(folder.iterdir() if folder.is_dir() else [folder]):
-        raise InputError(f"{folder} is there already; choose another --name or remove it")
-    require_writable(folder)
+def prepare(settings, folder, resume=False):
+    """Read and check everything that can be wrong before anything is written; returns a `Run`.
+
+    With `resume` the folder is that of a run of the same settings that was stopped.
+    """
+    folder = Path(folder)
+    if resume:
+        require_resumable(settings, folder)
+    run = inputs(settings, folder)
+    run.resumed = resume
+    if not resume:
+        require_new(folder)
     run.pool = lareqa_pool(settings, run.dataset, run.languages)
     return run
 
 
+def require_new(folder):
+    """Raise `InputError` where a run's folder holds something, or cannot be written."""
+    if folder.exists() and any(folder.iterdir() if folder.is_dir() else [folder]):
+        stopped = (folder / RUN_FILE).is_file() and not (folder / METRICS).is_file()
+        hint = f"; or go on with it: --resume {folder}" if stopped else ""
+        raise InputError(f"{folder} is there already; choose another --name or remove it{hint}")
+    require_writable(folder)
+
+
 def inputs(settings, folder):
     """A `Run` of what a teacher and a student learn from, read and checked. Raises `InputError`."""
-    from .first_stage import pairs_of
+    from .first_stage import answered_of, pairs_of
 
     settings.check()
     dataset = dataset_of(settings)
@@ -111,6 +129,7 @@ def inputs(settings, folder):
     teacher = fixed_teacher(settings.teacher.model) if settings.teacher.model else None
     pairs = pairs_of(settings, dataset, languages)
     more = {"teacher": teacher, "text": text, "sources": sources, "triplets": triplets, "pairs": pairs}
+    more["answered"] = answered_of(settings, dataset, languages, pairs)
     return Run(settings, dataset, languages, Path(folder), RunLog(), **more)
 
 
@@ -175,7 +194,9 @@ def execute(run):
     if foreign:
         require_no_dimension(shape, run.teacher)
     run.folder.mkdir(parents=True, exist_ok=True)
-    run.log = RunLog(run.folder / "log.jsonl")
+    if run.resumed:
+        clear(run.folder, fixed=run.teacher is not None)
+    run.log = resumed_log(run.folder) if run.resumed else RunLog(run.folder / LOG)
     save_settings(settings, run.folder / "config.toml")
     say(
         f"{run.dataset.name}: {len(run.dataset.titles)} documents, {len(run.dataset.passages)} passages, "
@@ -207,17 +228,29 @@ def taught(run, base):
     Stage 1's is both, of a dual one that of questions; with a fixed one it is the base.
     """
     from .dual import parameters
-    from .first_stage import first_stage
 
     settings, folder = run.settings, run.folder / "teacher"
     if run.teacher is None:
-        teacher = first_stage(run, base)
-        teacher.save(folder)
+        teacher = stage_one(run, base, folder)
         run.extra["size"] = {"teacher": parameters(teacher)}
         return teacher, getattr(teacher, "question", teacher)
     teacher, run.extra["teacher"] = settled(run.teacher, settings.teacher, run.dataset, folder)
     say(f"teacher: {teacher.name}, fixed: {teacher.dimension} dimensions")
     return teacher, base
+
+
+def stage_one(run, base, folder):
+    """Stage 1's encoder, saved to `folder`, or what a run that was stopped has there."""
+    from .first_stage import first_stage
+
+    there = run.resumed and folder.is_dir()
+    # Of self-training there are stages to report; they are not trained again either.
+    if there and not run.settings.pairs.self_train:
+        return load_encoder(folder)
+    teacher = first_stage(run, base)
+    if not there:
+        teacher.save(folder)
+    return teacher
 
 
 def study(run, teacher, first, shape, foreign=False):
