@@ -1,0 +1,218 @@
+"""A run that was stopped and goes on: what is refused, what is kept, and that it ends as if it had not stopped."""
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+
+from distill import pipeline, self_training
+from distill.config import Settings, save_settings
+from distill.encoder import KerasEncoder
+from distill.errors import InputError
+from distill.files import read_json
+from distill.resuming import clear, require_resumable, resumed_log, settings_file
+
+FLAGS = {
+    "--loss": "softmax",
+    "--batches": "x-y",
+    "--teacher-batch-size": 4,
+    "--bm25-epochs": 0,
+    "--online-epochs": 1,
+    "--teacher-learning-rate": 1e-2,
+    "--self-train": 1,
+    "--self-train-top": 6,
+    "--epochs": 1,
+    "--min-cosine": 0.5,
+    "--max-drop": 100,
+}
+
+
+def flags():
+    return [part for pair in FLAGS.items() for part in pair]
+
+
+@pytest.fixture
+def stopped(tmp_path):
+    """A maker of a stopped run's folder."""
+
+    def make(**changed):
+        settings = Settings(**changed)
+        folder = tmp_path / "run"
+        folder.mkdir()
+        save_settings(settings, folder / "config.toml")
+        return settings, folder
+
+    return make
+
+
+def log(folder, *rows):
+    (folder / "log.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
+
+
+# --- what can be gone on with ---
+
+
+def test_a_stopped_run_of_the_same_settings_is_one(stopped):
+    settings, folder = stopped(seed=7)
+    require_resumable(settings, folder)
+    assert settings_file(folder) == folder / "config.toml"
+
+
+def test_settings_that_differ_are_named(stopped):
+    settings, folder = stopped()
+    settings.teacher.margin, settings.pairs.filters = 0.5, ("answer",)
+    with pytest.raises(InputError) as error:
+        require_resumable(settings, folder)
+    said = str(error.value)
+    assert "teacher.margin is 0.3, not 0.5" in said and "pairs.filters is (" in said and "seed" not in said
+
+
+def test_a_finished_run_is_refused(stopped):
+    settings, folder = stopped()
+    (folder / "metrics.json").write_text("{}", encoding="utf-8")
+    with pytest.raises(InputError, match="this run is finished; repeat it with --config .*config.toml"):
+        require_resumable(settings, folder)
+
+
+@pytest.mark.parametrize("name", ["", "nowhere"])
+def test_a_folder_of_something_else_is_refused(tmp_path, name):
+    with pytest.raises(InputError, match="no config.toml in it; give --resume the folder of a run that was stopped"):
+        settings_file(tmp_path / name)
+
+
+# --- what is kept ---
+
+
+@pytest.mark.parametrize("fixed", [False, True])
+def test_what_comes_after_the_teacher_is_removed(stopped, fixed):
+    _, folder = stopped()
+    for name in ("teacher", "student", "bundle", ".student.0123abcd", "self-training", "mine"):
+        (folder / name).mkdir()
+        (folder / name / "file").write_text("", encoding="utf-8")
+    clear(folder, fixed)
+    kept = ["config.toml", "mine", "self-training", *([] if fixed else ["teacher"])]
+    assert sorted(path.name for path in folder.iterdir()) == kept
+
+
+def test_the_log_keeps_the_rows_of_what_is_kept(stopped):
+    _, folder = stopped()
+    for number in (0, 1):
+        (folder / "self-training" / f"stage-{number}").mkdir(parents=True)
+    (folder / "self-training" / "stage-0" / "stage.json").write_text("{}", encoding="utf-8")
+    rows = [
+        {"event": "evaluation", "seconds": 1.0, "encoder": "base"},
+        {"event": "self-training stage 0", "seconds": 2.0, "step": 0},
+        {"event": "self-training", "seconds": 3.0, "stage": 0},
+        {"event": "self-training stage 1", "seconds": 4.0, "step": 0},
+        {"event": "teacher", "seconds": 5.0, "step": 0},
+    ]
+    log(folder, *rows)
+    with open(folder / "log.jsonl", "a", encoding="utf-8") as file:
+        file.write('{"event": "self-tr')
+    found = resumed_log(folder)
+    found.close()
+    assert found.rows[:2] == rows[1:3] and [row["event"] for row in found.rows[2:]] == ["resumed"]
+    assert found.rows[2]["seconds"] >= 3.0
+    lines = (folder / "log.jsonl").read_text(encoding="utf-8").splitlines()
+    assert list(map(json.loads, lines)) == found.rows
+
+
+def test_a_finished_teachers_rows_are_kept(stopped):
+    _, folder = stopped()
+    log(folder, {"event": "teacher", "seconds": 1.0}, {"event": "student", "seconds": 2.0})
+    (folder / "teacher").mkdir()
+    found = resumed_log(folder)
+    found.close()
+    assert [row["event"] for row in found.rows] == ["teacher", "resumed"]
+
+
+def test_a_run_that_was_stopped_before_its_log_has_none(stopped):
+    found = resumed_log(stopped()[1])
+    found.close()
+    assert [row["event"] for row in found.rows] == ["resumed"]
+
+
+# --- the whole job ---
+
+
+class Runs:
+    """One run in one go, and one stopped in self-training's stage 1, then after the teacher, that went on."""
+
+    def __init__(self, distill, command, folder):
+        self.folder, self.whole, self.part = folder, folder / "whole", folder / "part"
+        command = [*command, "--runs", folder]
+        assert distill(*command, "--name", "whole") == 0
+        shutil.copytree(self.whole, self.part)
+        for name in ("metrics.json", "report.html", "bundle", "student", "teacher"):
+            path = self.part / name
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+        shutil.rmtree(self.part / "self-training" / "stage-1" / "encoder")
+        (self.part / "self-training" / "stage-1" / "stage.json").unlink()
+        with pytest.MonkeyPatch.context() as patch:
+            # After the teacher was saved.
+            patch.setattr(pipeline, "study", stop)
+            self.first = distill("run", "--resume", self.part)
+        trained = []
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(self_training, "teach_pairs", lambda *_, stage, **__: trained.append(stage))
+            self.second = distill(*command, "--name", "part", "--resume", self.part)
+        self.trained = trained
+
+
+def stop(*_):
+    raise KeyboardInterrupt
+
+
+@pytest.fixture(scope="module")
+def runs(distill, tiny_folder, sentence_data, tmp_path_factory):
+    command = ["run", "--base", tiny_folder, "--dataset", sentence_data, "--languages", "de", "--no-lareqa", *flags()]
+    return Runs(distill, command, tmp_path_factory.mktemp("runs"))
+
+
+def test_a_run_goes_on_and_ends_with_the_same_figures(runs):
+    assert (runs.first, runs.second, runs.trained) == (130, 0, [])
+    first, second = read_json(runs.whole / "metrics.json"), read_json(runs.part / "metrics.json")
+    assert {**second, "timings": None} == {**first, "timings": None}
+    assert [row["stage"] for row in second["self_training"]["stages"]] == [0, 1]
+
+
+def test_a_run_goes_on_to_the_same_weights(runs):
+    for name in ("self-training/stage-1/encoder", "teacher", "student"):
+        first, second = (KerasEncoder.load(folder / name).model.get_weights() for folder in (runs.whole, runs.part))
+        assert all(np.array_equal(a, b) for a, b in zip(first, second, strict=True))
+
+
+def test_a_log_tells_that_a_run_went_on(runs):
+    events = [json.loads(line)["event"] for line in (runs.part / "log.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert events.count("resumed") == 2 and events.count("self-training") == 2 and events[-1] == "done"
+    assert events.count("self-training stage 0") == events.count("self-training stage 1") == 2
+
+
+def test_stages_can_be_compared(distill, runs, sentence_data, tmp_path):
+    stages = [runs.whole / "self-training" / f"stage-{number}" / "encoder" for number in (0, 1)]
+    asked = ["--dataset", sentence_data, "--split", "dev", "--json", tmp_path / "found.json"]
+    assert distill("compare", *stages, *asked) == 0
+
+
+def test_a_finished_run_is_not_gone_on_with(distill, runs, capsys):
+    assert distill("run", "--resume", runs.whole) == 2
+    assert "this run is finished" in capsys.readouterr().err
+
+
+def test_flags_that_change_a_setting_are_refused(distill, stopped, capsys):
+    _, folder = stopped()
+    assert distill("run", "--resume", folder, "--margin", "0.5") == 2
+    assert "was begun with other settings: teacher.margin is 0.3, not 0.5" in capsys.readouterr().err
+
+
+def test_another_name_is_refused(distill, stopped, capsys):
+    _, folder = stopped()
+    assert distill("run", "--resume", folder, "--name", "other") == 2
+    assert "is another folder than --name other" in capsys.readouterr().err
+
+
+def test_a_stopped_runs_folder_says_how_to_go_on(distill, stopped, capsys):
+    _, folder = stopped()
+    assert distill("run", "--runs", folder.parent, "--name", "run") == 2
+    assert f"or go on with it: --resume {folder}" in capsys.readouterr().err
