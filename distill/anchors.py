@@ -13,7 +13,8 @@ class Anchors:
     """`questions` `(q,)` and the pool of `passages` `(p,)`, texts, that holds their positives and negatives.
 
     A question's `passage` is its gold one, an index into the pool; `document_of`, int `(p,)`, is ascending. `queries`
-    are what BM25 asks, its words those of `language`. `asked(epoch)` gives the rows of the questions of an epoch, by default all.
+    are what BM25 asks, in the passages' `language`. `asked(epoch)` gives the rows of an epoch's questions, by default
+    all.
     """
 
     def __init__(self, questions, passages, document_of, settings, seed, queries, language=None, asked=None):

@@ -8,7 +8,6 @@ from .metrics import SUMMARY, summary
 from .retrieval import ranks
 
 
-
 def plain_terms(texts, language):
     """`[[str]]`: runs of two or more letters or digits, in lower case; of English without its commonest words."""
     return bm25s.tokenize(list(texts), stopwords=stopwords_of(language), return_ids=False, show_progress=False)

@@ -17,9 +17,9 @@ turns text of a language into words:
 All text is folded first (`folding.fold`).
 """  # noqa: E501
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import Callable
+from functools import cache, lru_cache
 
 import regex
 
@@ -41,7 +41,8 @@ UNSPACED = ("bo", "dz", "km", "lo", "my")
 # Of the character n-grams that BM25 takes where there is no stemmer (McNamee and Mayfield, 2004); docs/morphology.md.
 GRAM = 3
 WORD = regex.compile(r"[\p{L}\p{M}\p{N}]+")
-CLUSTER = regex.compile(r"[\p{N}\p{Latin}]+|\p{L}\p{M}*")
+# A letter with its signs; the signs U+17D2 and U+1039 put the next letter below it.
+CLUSTER = regex.compile(r"[\p{N}\p{Latin}]+|\p{L}\p{M}*(?:(?<=[\u17d2\u1039])\p{L}\p{M}*)*")
 HELD = 2**18
 
 
@@ -82,7 +83,7 @@ def analyser(language):
     return _analyser(regex.split("[-_]", language)[0].lower())
 
 
-@lru_cache(maxsize=None)
+@cache
 def _analyser(language):
     if language in STEMMERS:
         return Analyser(language, _stemming(STEMMERS[language]))
@@ -106,7 +107,8 @@ def _stemming(algorithm):
 
 
 def _segmenting(segment):
-    return lambda text: [word for word in segment(text) if WORD.search(word)]
+    # A dictionary form may hold a blank, which no word may.
+    return lambda text: [word for found in segment(text) for word in found.split() if WORD.search(word)]
 
 
 def pairs(clusters):

@@ -33,7 +33,7 @@ def chinese(text):
 
 
 def japanese(text):
-    """Sudachi's shortest units in their normalised dictionary form (食べた: 食べる), without particles and auxiliaries."""
+    """Sudachi's shortest units in their normalised dictionary form (食べた: 食べる), no particles, no auxiliaries."""
     found = [token for part in PARTS.findall(text) for token in _sudachi().tokenize(part)]
     kept = [token for token in found if token.part_of_speech()[0] not in JAPANESE_DROPPED]
     return [token.normalized_form().casefold() for token in kept or found]
@@ -47,7 +47,7 @@ def _sudachi():
 
 
 def korean(text):
-    """MeCab-ko's morphemes without particles and endings (서울에서: 서울); of an inflected one the stem (도왔다: 돕)."""
+    """MeCab-ko's morphemes without particles and endings (서울에서: 서울); of inflected ones the stem (도왔다: 돕)."""
     found = [morpheme for part in PARTS.findall(text) for morpheme in _mecab().parse(part)]
     kept = [stem for stem in map(_korean_stem, found) if stem]
     return kept or [morpheme.surface for morpheme in found]
