@@ -18,6 +18,7 @@ from distill.cli import main
 
 ROOT = Path(package.__file__).resolve().parent.parent
 COMMANDS = (
+    "answers",
     "run",
     "compress",
     "teach",
