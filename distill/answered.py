@@ -5,8 +5,8 @@ from functools import cached_property
 import numpy as np
 
 from .contexts import read_answers
+from .detection import AnswerFinder
 from .errors import DataError
-from .plain import AnswerFinder
 from .progress import say
 from .recall import spans
 

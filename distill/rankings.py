@@ -2,17 +2,17 @@
 
 import numpy as np
 
+from .lexical import Lexical
 from .pairs import NONE
-from .plain import Lexical
 from .progress import task
 from .retrieval import top_k
 
 
-def bm25_ranking(pairs, dataset, k):
+def bm25_ranking(pairs, dataset, k, words="plain"):
     """int `(n, k)`: rows of passages that share most words with each question of `pairs`, best first; -1 for none.
 
     BM25 compares words. So a question searches the passages in its own language; where the pool has none, its parallel
-    question searches those in the documents' language.
+    question searches those in the documents' language. `words` says what is compared, a key of `lexical.TERMS`.
     """
     spoken, found = set(pairs.languages.tolist()), np.full((len(pairs.questions), k), NONE, dtype=np.int64)
     searched = np.array([one if one in spoken else dataset.document_language for one in pairs.asked_in])
@@ -20,7 +20,7 @@ def bm25_ranking(pairs, dataset, k):
         for language in np.unique(searched):
             asking, rows = np.flatnonzero(searched == language), np.flatnonzero(pairs.languages == language)
             queries = [_asked_in(language, pairs.questions[row], dataset) for row in asking]
-            index = Lexical([pairs.passages[row] for row in rows], str(language))
+            index = Lexical([pairs.passages[row] for row in rows], str(language), words)
             for row, scores in zip(asking, index.scores(queries), strict=True):
                 best = np.argsort(-scores, kind="stable")[:k]
                 best = best[scores[best] > 0]

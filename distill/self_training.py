@@ -94,11 +94,14 @@ class Stage:
 
     def mine(self, last):
         run, options = self.run, self.run.settings.pairs
-        k = options.self_train_top
-        ranking = encoder_ranking(last, run.pairs, k) if last else bm25_ranking(run.pairs, run.dataset, k)
+        ranking = self.ranking(last, options.self_train_top)
         mined = mine_pairs(run.pairs, ranking, run.answered, options.self_train_negatives)
         write_mined(self.folder, mined, run.dataset)
         found = mined.statistics.values()
         more, of = (sum(row[name] for row in found) for name in ("mined", "questions"))
         say(f"{self.name}: passages beyond their own for {more} of {of} questions, in {self.folder}")
         return mined
+
+    def ranking(self, last, k):
+        pairs, words = self.run.pairs, self.run.settings.teacher.bm25_words
+        return encoder_ranking(last, pairs, k) if last else bm25_ranking(pairs, self.run.dataset, k, words)
