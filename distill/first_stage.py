@@ -12,7 +12,9 @@ def first_stage(run, base, settings=None, watch=None):
         language, more = settings.teacher.language, (run.log, run.triplets, watch)
         return teach(base, run.dataset, language, settings.teacher, settings.seed, *more)
     mine = mined_in(run.dataset, settings, run.pairs) if settings.pairs.hard_negatives else None
-    return teach_pairs(base, run.dataset, run.pairs, settings, asked_in(settings, run.languages), mine, run.log, watch)
+    languages = asked_in(settings, run.languages)
+    more = {"mine": mine, "log": run.log, "watch": watch, "sources": run.sources}
+    return teach_pairs(base, run.dataset, run.pairs, settings, languages, **more)
 
 
 def asked_in(settings, languages):
