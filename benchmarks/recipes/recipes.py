@@ -36,10 +36,10 @@ def main():
     options = parse()
     names = options.recipes.split(",")
     found = {name: metrics(options, name) for name in ("base", *names)}
-    rows = {"base": figures(found["base"], "student")}
-    rows.update({name: figures(found[name], trained(name)) for name in names})
+    judge = Judge()
+    rows = {name: {**figures(found[name], trained(name)), **judge(options, name)} for name in found}
     show(rows)
-    tests = neighbours(options, names)
+    tests = {f"{b} against {a}": tested(judge.right[b], judge.right[a]) for a, b in zip(names, names[1:], strict=False)}
     show_tests(tests)
     if options.json:
         Path(options.json).write_text(json.dumps({"rows": rows, "mcnemar": tests}, indent=1), encoding="utf-8")
@@ -55,7 +55,7 @@ def parse():
 
 def trained(name):
     """Which of a run's encoders the recipe is about."""
-    return "student" if name == "relkt" else "teacher"
+    return "student" if name in ("relkt", "base") else "teacher"
 
 
 def metrics(options, name):
@@ -69,13 +69,11 @@ def metrics(options, name):
 
 def figures(found, name):
     """Percentages on dev and seconds of training."""
-    units, bias = found["splits"]["dev"]["encoders"][name], found["lareqa"]["encoders"][name]
+    units = found["splits"]["dev"]["encoders"][name]
     table = {}
     for unit in ("maxp", "document"):
         of = {language: 100 * row["p@1"] for language, row in units[unit].items()}
         table[unit] = {**of, "7": mean(of, SUPPORTED), "3": mean(of, UNSEEN)}
-    table["map"] = 100 * bias["map"]
-    table["rand"], table["same"] = (100 * bias["removed"][kind] for kind in ("rand", "same"))
     table["seconds"] = found["timings"]["teacher"] + (found["timings"]["student"] if name == "student" else 0)
     return {**table, **found.get("size", {}).get("teacher", {})}
 
@@ -96,25 +94,33 @@ def show(rows):
         print(f"{name:16}" + "".join(f"{value:11.1f}" for value in values) + f"{size}{row['seconds']:11.0f}")
 
 
-def neighbours(options, names):
-    """P@1 of each recipe against the one before it, maxp: McNemar's by language, random signs by question over all."""
-    from distill.backend import start
-    from distill.data import load_dataset
+class Judge:
+    """What the runs do not measure: mAP of sentences of all languages, and which questions are right, `{recipe: …}`."""
 
-    start()
-    data = load_dataset("data/xquad-r")
-    right = {name: right_of(data, Path(options.runs) / name / trained(name)) for name in names}
-    return {f"{b} against {a}": tested(right[b], right[a]) for a, b in zip(names, names[1:], strict=False)}
+    def __init__(self):
+        from distill.backend import start
+        from distill.data import load_dataset
+        from distill.sentences import load_pool
 
+        start()
+        self.data, self.right = load_dataset("data/xquad-r"), {}
+        self.pool = load_pool("data/xquad-r", self.data.languages)
 
-def right_of(data, folder):
-    """`{language: (question ids, 1 where the first document is right)}`."""
-    from distill.evaluation import evaluate
-    from distill.loading import load_encoder
+    def __call__(self, options, name):
+        """mAP in per cent: over the pool, without a random target, and without that of the question's language."""
+        from distill.evaluation import evaluate
+        from distill.lareqa import encode_pool, rank_pool
+        from distill.loading import load_encoder
 
-    ranks = evaluate(load_encoder(str(folder)), data, "dev", data.languages, ("maxp",)).ranks["maxp"]
-    ids = {language: np.array([question.id for question in data.select(language, "dev")]) for language in ranks}
-    return {language: (ids[language], (of == 1).astype(float)) for language, of in ranks.items()}
+        encoder = load_encoder(str(Path(options.runs) / name / trained(name)))
+        ranks = evaluate(encoder, self.data, "dev", self.data.languages, ("maxp",)).ranks["maxp"]
+        self.right[name] = {language: (self.ids(language), (of == 1).astype(float)) for language, of in ranks.items()}
+        bias = rank_pool(*encode_pool(encoder, self.pool), self.pool)
+        found = {"map": bias.average_precisions.mean(), **bias.removed()}
+        return {key: 100 * float(found[key]) for key in ("map", "rand", "same")}
+
+    def ids(self, language):
+        return np.array([question.id for question in self.data.select(language, "dev")])
 
 
 def tested(a, b):
