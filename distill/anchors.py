@@ -13,12 +13,13 @@ class Anchors:
     """`questions` `(q,)` and the pool of `passages` `(p,)`, texts, that holds their positives and negatives.
 
     A question's `passage` is its gold one, an index into the pool; `document_of`, int `(p,)`, is ascending. `queries`
-    are what BM25 asks, without `stopwords`. `asked(epoch)` gives the rows of the questions of an epoch, by default all.
+    are what BM25 asks, in the passages' `language`. `asked(epoch)` gives the rows of an epoch's questions, by default
+    all.
     """
 
-    def __init__(self, questions, passages, document_of, settings, seed, queries, stopwords=None, asked=None):
+    def __init__(self, questions, passages, document_of, settings, seed, queries, language=None, asked=None):
         self.passages, self.document_of, self.settings, self.seed = passages, document_of, settings, seed
-        self.queries, self.stopwords = queries, stopwords
+        self.queries, self.language = queries, language
         self.questions = [question.text for question in questions]
         self.gold = np.array([question.passage for question in questions])
         self.forbidden = false_negatives(questions, document_of)
@@ -31,7 +32,7 @@ class Anchors:
     @cached_property
     def lexical(self):
         """BM25's candidates of each question."""
-        return bm25_candidates(self.queries, self.passages, self.forbidden, self.settings.negatives, self.stopwords)
+        return self._lexical(self.queries, self.forbidden)
 
     def triplets(self, epoch, vectors):
         """Of the questions asked: their rows `(m,)`, positives `(m,)` and negatives `(m, n)` in the pool, -1 for none.
@@ -49,8 +50,11 @@ class Anchors:
         if len(rows) == len(self.questions):
             return self.lexical[rows]
         # Of many pairs an epoch asks some.
-        asked, forbidden = [self.queries[row] for row in rows], pairs_of(self.forbidden, rows)
-        return bm25_candidates(asked, self.passages, forbidden, self.settings.negatives, self.stopwords)
+        return self._lexical([self.queries[row] for row in rows], pairs_of(self.forbidden, rows))
+
+    def _lexical(self, queries, forbidden):
+        options = self.settings.negatives, self.language, self.settings.bm25_words
+        return bm25_candidates(queries, self.passages, forbidden, *options)
 
     def _online(self, rows, questions, passages, seed):
         gold, forbidden = self.gold[rows], pairs_of(self.forbidden, rows)
@@ -68,8 +72,8 @@ def own_anchors(dataset, language, settings, seed):
     questions = dataset.select(language, "train")
     parallel = dataset.questions.get(dataset.document_language, {})
     queries = [parallel.get(question.id, question).text for question in questions]
-    stopwords = stopwords_of(dataset.document_language)
-    return Anchors(questions, dataset.passage_texts, dataset.document_of, settings, seed, queries, stopwords)
+    pool = dataset.passage_texts, dataset.document_of
+    return Anchors(questions, *pool, settings, seed, queries, dataset.document_language)
 
 
 def more_anchors(sources, language, settings, seed, own):
@@ -93,7 +97,7 @@ def more_anchors(sources, language, settings, seed, own):
         settings,
         seed,
         queries,
-        stopwords_of(language),
+        language,
         partial(_drawn, sources, settings.triplets_an_epoch, own, seed),
     )
 
@@ -107,8 +111,3 @@ def _drawn(sources, many, own, seed, epoch):
     weights = np.array([source.weight for source in sources])
     groups = np.repeat(np.arange(len(sources)), sizes)
     return drawn(groups, weights / weights.sum(), many, (epoch - 1) * many, seed)
-
-
-def stopwords_of(language):
-    """BM25's list of words that do not count; there is one of English."""
-    return "en" if language == "en" else None

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from . import __version__
+from .commands_answers import answers
 from .commands_lir import lir
 from .commands_measure import compare, evaluate
 from .commands_report import report
@@ -37,7 +38,7 @@ def cli():
     """Small multilingual sentence encoders for retrieval question answering."""
 
 
-for command in (evaluate, compare, compress, prune, reduce, extend, lir, report, tune):
+for command in (answers, evaluate, compare, compress, prune, reduce, extend, lir, report, tune):
     cli.add_command(command)
 
 

@@ -20,6 +20,7 @@ POSITIVES = ("gold", "maxp")
 BATCHES = ("en-en", "x-en", "x-x", "x-x-mono", "x-y")
 FILTERS = ("passage", "answer", "parallel")
 ENCODERS = ("single", "dual")
+BM25_WORDS = ("plain", "morphology")
 SPLITS = ("train", "dev", "test")
 # In place of a split: all questions, to measure on.
 EVERY = "all"
@@ -76,6 +77,9 @@ class TeacherSettings:
     )
     batch_size: int = _setting(16, "--teacher-batch-size", "questions a step", low=1)
     bm25_epochs: int = _setting(3, "--bm25-epochs", "epochs with BM25 negatives", low=0)
+    bm25_words: str = _setting(
+        "plain", "--bm25-words", "what BM25 compares: words as written, or without inflection", BM25_WORDS
+    )
     online_epochs: int = _setting(5, "--online-epochs", "epochs with negatives mined from the encoder", low=0)
     unit: str = _setting("maxp", "--teacher-unit", "what the teacher's dev P@1 counts", UNITS)
     train_table: bool = _setting(True, "--teacher-table/--no-teacher-table", "train the embedding table too")

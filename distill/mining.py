@@ -2,10 +2,9 @@
 
 import unicodedata
 
-import bm25s
 import numpy as np
 
-from .errors import DataError
+from .lexical import Lexical
 from .retrieval import max_passage, top_k
 
 # A negative is drawn from this many times the wanted number of the hardest candidates.
@@ -38,29 +37,21 @@ def normalise(text):
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
 
 
-def bm25_candidates(queries, passages, forbidden, n, stopwords="en"):
+def bm25_candidates(queries, passages, forbidden, n, language="en", words="plain"):
     """int `(queries, POOL * n)`: passages that share most words with the query but do not answer it, best first.
 
     -1 where none is left. They do not depend on the encoder: computed once, `draw` takes `n` of them each epoch.
-    Karpukhin et al. (2020), section 3.2; CL-ReLKT, section 3.1.
+    `language` is that of the passages; `words` says what is compared, a key of `lexical.TERMS`. Karpukhin et al.
+    (2020), section 3.2; CL-ReLKT, section 3.1.
     """
-    known = _words(passages, stopwords)
-    if not any(known):
-        raise DataError("BM25 finds no words in the passages; use --bm25-epochs 0")
-    retriever = bm25s.BM25()
-    retriever.index(known, show_progress=False)
+    index = Lexical(passages, language, words)
     candidates = np.full((len(queries), POOL * n), -1, dtype=np.int64)
     blocked = _sets(forbidden, len(queries))
-    for row, words in enumerate(_words(queries, stopwords)):
-        scores = retriever.get_scores(words) if words else np.zeros(len(passages))
+    for row, scores in enumerate(index.scores(queries)):
         order = np.argsort(-scores, kind="stable")[: POOL * n + len(blocked[row])]
         allowed = [passage for passage in order if passage not in blocked[row]][: POOL * n]
         candidates[row, : len(allowed)] = allowed
     return candidates
-
-
-def _words(texts, stopwords):
-    return bm25s.tokenize(list(texts), stopwords=stopwords, return_ids=False, show_progress=False)
 
 
 def _sets(forbidden, n):

@@ -282,3 +282,12 @@ def print_hits(dataset, rows, scores):
         passage = dataset.passages[row]
         console.print(f"{place}. {score:.3f}  {dataset.titles[passage.document]}", markup=False)
         console.print(f"   {passage.text}", markup=False, soft_wrap=True)
+
+
+def print_answers(found):
+    """Exact match and F1 by language of `answers.measure`'s figures, plain and without inflection."""
+    table = new_table("answers, %", "language", "questions", "missing", "EM", "F1", "EM, stemmed", "F1, stemmed")
+    for language, row in found.items():
+        figures = [row[name][key] for name in ("plain", "morphology") for key in ("em", "f1")]
+        table.add_row(Text(language), str(row["questions"]), str(row["missing"]), *percents(figures))
+    new_console().print(table)

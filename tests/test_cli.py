@@ -18,6 +18,7 @@ from distill.cli import main
 
 ROOT = Path(package.__file__).resolve().parent.parent
 COMMANDS = (
+    "answers",
     "run",
     "compress",
     "teach",
@@ -35,7 +36,22 @@ COMMANDS = (
     "search",
     "tune",
 )
-HEAVY = ("tensorflow", "keras", "numpy", "scipy", "matplotlib", "sentencepiece", "statsmodels", "bm25s", "jinja2")
+HEAVY = (
+    "tensorflow",
+    "keras",
+    "numpy",
+    "scipy",
+    "matplotlib",
+    "sentencepiece",
+    "statsmodels",
+    "bm25s",
+    "jinja2",
+    "snowballstemmer",
+    "pythainlp",
+    "rjieba",
+    "sudachipy",
+    "mecab",
+)
 ONE_EPOCH = ["--bm25-epochs", "1", "--online-epochs", "1", "--epochs", "1"]
 FLOATS = ["--precision", "float32", "--table", "float32"]
 TOPICS = ("river", "castle", "falcon", "violin", "comet", "harbour")
