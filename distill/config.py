@@ -96,17 +96,13 @@ class TeacherSettings:
 
 @dataclass
 class PairSettings:
-    """Stage 1 with `--loss softmax`: pairs of many languages, in-batch negatives. LAReQA, section 4; Sentri, 3."""
+    """Stage 1 with `--loss softmax`: pairs of many languages. LAReQA section 4, Sentri section 3."""
 
     batches: str = _setting(
         "en-en", "--batches", "languages of a batch's questions and passages, en the teacher's", BATCHES
     )
-    scale: float = _setting(
-        20.0, "--scale", "of similarities in the softmax, to start with: trained", low=1e-2, high=1e4
-    )
-    hard_negatives: int = _setting(
-        1, "--hard-negatives", "of each question, beside its batch's passages", low=0, high=1000
-    )
+    scale: float = _setting(20.0, "--scale", "of similarities in the softmax, at the start", low=1e-2, high=1e4)
+    hard_negatives: int = _setting(1, "--hard-negatives", "a question, beside its batch's passages", low=0, high=1000)
     pairs_an_epoch: int = _setting(0, "--pairs-an-epoch", "drawn an epoch (0: as many as there are questions)", low=0)
     chunk_size: int = _setting(
         0, "--chunk-size", "pairs that gradients are computed of at once, by gradient caching (0: the batch)", low=0
@@ -117,9 +113,16 @@ class PairSettings:
     filter_margin: float = _setting(
         0.0,
         "--filter-margin",
-        "and what is nearer than the positive by more than this cosine (0: none)",
+        "and what is nearer than the positive by more than this (0: none)",
         low=0.0,
         high=2.0,
+    )
+    parallel_share: float = _setting(
+        0.0,
+        "--parallel-share",
+        "of a batch that is --parallel text, asking for its translation",
+        low=0.0,
+        high=0.9,
     )
     encoders: str = _setting("single", "--encoders", "one for both, or one of questions and one of passages", ENCODERS)
     self_train: int = _setting(
@@ -276,6 +279,7 @@ class Settings:
         if self.teacher.triplets and self.teacher.loss == "softmax":
             raise ConfigError("teacher.triplets: --loss softmax learns from pairs; leave --triplets or the loss out")
         _check_self_training(self.teacher, self.pairs)
+        _check_share(self.pairs, self.student)
         if self.teacher.centre and not self.teacher.model:
             raise ConfigError("teacher.centre: --centre is of a fixed teacher; name one with --teacher-model")
         return self
@@ -325,6 +329,15 @@ def _check_quantised(student, export):
             f"{name}: nothing is rounded in {export.precision} with a table in {export.table}; "
             "give 0, or another export.precision or export.table"
         )
+
+
+def _check_share(pairs, student):
+    if not pairs.parallel_share:
+        return
+    if not student.parallel:
+        raise ConfigError("pairs.parallel_share: there is no parallel text; name some with --parallel")
+    if pairs.batches not in ("x-en", "x-y"):
+        raise ConfigError(f"pairs.parallel_share: batches of {pairs.batches} hold no translations; take x-en or x-y")
 
 
 def _check_averaged(student):

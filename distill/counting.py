@@ -16,23 +16,25 @@ class Counts:
 
     `above`, int32 `(q, r, l)`: the candidates of a language that are wrong and not scored below a target, so that
     ties count against it; `share`, float32 `(q, l)`: the share of a language among the first `top`, candidates that
-    tie at the last place having equal parts of what is left.
+    tie at the last place having equal parts of what is left; `first`, the same of the first place alone.
     """
 
     above: np.ndarray
     share: np.ndarray
+    first: np.ndarray
 
 
 def count(asked, given, pool, top=100, block=BLOCK):
     """`Counts` of question vectors `(q, d)` and candidate vectors `(c, d)`. Memory grows with block x c."""
     shape = (*pool.targets.shape, len(pool.languages))
     above, share = np.zeros(shape, dtype=np.int32), np.zeros((len(asked), shape[2]), dtype=np.float32)
+    nearest = np.zeros_like(share)
     for first in range(0, len(asked), block):
         rows = slice(first, first + block)
         scores = asked[rows] @ given.T
-        share[rows] = _share(scores, pool.starts, top)
+        share[rows], nearest[rows] = (_share(scores, pool.starts, places) for places in (top, 1))
         above[rows] = _above(scores, pool.targets[rows], pool.starts)
-    return Counts(above, share)
+    return Counts(above, share, nearest)
 
 
 def count_all(asked, given, pool, block=BLOCK):

@@ -25,6 +25,10 @@ class EncoderError(InputError):
     """An encoder that cannot be found, read or used for what was asked."""
 
 
+class TranslatorError(InputError):
+    """A translator that cannot be found, read or used."""
+
+
 class TrainingError(DistillError):
     """Training cannot go on."""
 

@@ -1,8 +1,12 @@
 """Stage 1 of a run: triplets in one language, or pairs in many with `--loss softmax`."""
 
+from .errors import ConfigError
 from .pair_teaching import mined_in, teach_pairs
 from .pairs import gold_pairs, require_pairs
 from .teaching import teach
+
+# Batches that need passages in the teacher's language alone.
+IN_ONE = ("en-en", "x-en")
 
 
 def first_stage(run, base, settings=None, watch=None):
@@ -17,7 +21,8 @@ def first_stage(run, base, settings=None, watch=None):
 
         return self_train(run, base, languages)
     mine = mined_in(run.dataset, settings, run.pairs) if settings.pairs.hard_negatives else None
-    return teach_pairs(base, run.dataset, run.pairs, settings, languages, mine, run.log, watch)
+    more = {"mine": mine, "log": run.log, "watch": watch, "sources": run.sources}
+    return teach_pairs(base, run.dataset, run.pairs, settings, languages, **more)
 
 
 def asked_in(settings, languages):
@@ -26,12 +31,20 @@ def asked_in(settings, languages):
 
 
 def pairs_of(settings, dataset, languages):
-    """The `Pairs` of the data set that stage 1 learns from with `--loss softmax`, else None. Raises `DataError`."""
+    """The `Pairs` of the data set that stage 1 learns from with `--loss softmax`, else None.
+
+    Raises `DataError`, and `ConfigError` for batches of passages in languages that the data has none in.
+    """
     from .contexts import read_contexts
 
     if settings.teacher.loss != "softmax":
         return None
     contexts = read_contexts(dataset, settings.data.dataset, languages)
+    if settings.pairs.batches not in IN_ONE and len(contexts) == 1:
+        raise ConfigError(
+            f"pairs.batches: {settings.pairs.batches} takes passages in several languages, {dataset.name} has them in "
+            f"{dataset.document_language}; take {' or '.join(IN_ONE)}, or a folder of {{lang}}.json with passages each"
+        )
     return require_pairs(gold_pairs(dataset, contexts, asked_in(settings, languages)), dataset.name)
 
 

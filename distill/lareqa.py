@@ -12,6 +12,7 @@ from .counting import count, count_all
 from .encoder import require_finite
 from .metrics import question_scores
 from .pool import NONE
+from .usage import usage
 
 TOP = 100
 
@@ -109,8 +110,15 @@ class Lareqa:
         return by_language(self.pool, average_precision(own, of == asked[:, None]))
 
     def share(self):
-        """Figure 6: `{question language: {language: its share of the first places}}`; a row sums to 1."""
+        """Figure 6: `{question language: {language: its share of the first places}}`; a row sums to 1.
+
+        Table 7 of Sentri (Sorokin et al., 2022, section 5.1), too.
+        """
         return self._matrix(lambda asked, answered: _mean(self.counts.share[asked, answered]))
+
+    def first_share(self):
+        """`share` of the first place alone."""
+        return self._matrix(lambda asked, answered: _mean(self.counts.first[asked, answered]))
 
     def _matrix(self, value):
         pool = self.pool
@@ -122,7 +130,7 @@ class Lareqa:
 
     def table(self):
         """All of these as plain values, in [0, 1]."""
-        precisions = self.average_precisions
+        precisions, share, first = self.average_precisions, self.share(), self.first_share()
         return {
             "map": _mean(precisions),
             "languages": by_language(self.pool, precisions),
@@ -130,7 +138,9 @@ class Lareqa:
             "removed": self.removed(),
             "one_target": self.one_target(),
             "monolingual": self.monolingual(),
-            "share": self.share(),
+            "share": share,
+            "first_share": first,
+            "usage": {"share": usage(share), "first_share": usage(first)},
         }
 
 

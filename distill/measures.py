@@ -8,20 +8,35 @@ from .loading import load_teacher
 from .paired import compare_scores, comparisons
 from .progress import task as progress_of
 from .provenance import hashes
-from .tasks import RECALL, paired
+from .tasks import RECALL, BitextTask, paired
+from .translation import SUFFIX
 
 
-def measure_all(models, tasks, settings, metrics, samples=None, documents=None):
+def measure_all(models, tasks, settings, metrics, samples=None, documents=None, translation=None):
     """`{task: figures}` of the encoders that `models` name, as plain values: what `--json` writes.
 
     `samples`: `(name, {language: [text]})` that language information removal is fitted on, or None;
-    `documents` names the encoder of the documents, by default each itself.
+    `documents` names the encoder of the documents, by default each itself. With a `translation`, as `translation_of`
+    gives it, each encoder is measured again with translated questions, as "NAME, translated", and the task has what
+    `translation.translated` says was done.
     """
     for task in tasks:
         if samples and task.name == "lareqa":
             require_samples(samples[1], task.pool.languages)
     encoders = {model: with_documents(load_teacher(model), documents) for model in models}
-    return {task.name: MEASURES[task.name](encoders, task, settings, metrics, samples) for task in tasks}
+    found = {task.name: MEASURES[task.name](encoders, task, settings, metrics, samples) for task in tasks}
+    for task in tasks:
+        if translation and task.name != BitextTask.name:
+            again, done = _again(encoders, task, settings, metrics, samples, translation)
+            plain = found[task.name]["encoders"]
+            both = {name: {name: plain[name], f"{name}{SUFFIX}": again[name]} for name in plain}
+            found[task.name] |= {"encoders": {key: row for pair in both.values() for key, row in pair.items()}, **done}
+    return found
+
+
+def _again(encoders, task, settings, metrics, samples, translation):
+    asked, done = task.translated(translation, settings.data.document_language)
+    return MEASURES[task.name](encoders, asked, settings, metrics, samples)["encoders"], done
 
 
 def require_samples(samples, languages):

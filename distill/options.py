@@ -69,8 +69,16 @@ def corpus_option(meaning, required=False):
     return click.option("--corpus", multiple=True, required=required, type=click.Path(dir_okay=False), help=meaning)
 
 
+def translator_option(meaning):
+    meaning += " translated by a model that CTranslate2 runs, of all languages or, as LANGUAGE=FOLDER, of one"
+    return click.option("--translator", "translators", multiple=True, metavar="[LANGUAGE=]FOLDER", help=meaning)
+
+
 document_option = click.option(
     "--document-model", help="the encoder of the documents, of the same space, such as the teacher [default: the same]"
+)
+beam_option = click.option(
+    "--beam", type=click.IntRange(1, 64), help="hypotheses of --translator, 1 is greedy [default: 4]"
 )
 json_option = click.option(
     "--json", "json_path", type=click.Path(dir_okay=False), callback=writable, help="also write the figures here"

@@ -7,24 +7,28 @@ import numpy as np
 
 from .anchors import own_anchors
 from .filtering import FalseNegatives
-from .pairs import NONE
+from .pairs import NONE, with_lines
+from .parallel import groups_of, shares, without_pivots
 from .progress import say
 from .sampled_softmax import SampledSoftmax
-from .samplers import Sampler
+from .samplers import Lines, Sampler
 from .towers import TOWERS
 from .tracking import DevScore
 from .training import fit
 
 
-def teach_pairs(base, dataset, pairs, settings, languages, mine=None, log=None, watch=None, stage="teacher"):
+def teach_pairs(
+    base, dataset, pairs, settings, languages, mine=None, log=None, watch=None, stage="teacher", sources=()
+):
     """Train `base` on `pairs` (`pairs.Pairs`) and leave the best epoch on dev; returns the encoder, the same kind.
 
     `settings`, a `config.Settings`, gives the sampler, the loss and the optimizer; `languages` are dev's. Epochs are
-    those of the teacher, BM25's and online. `mine(epoch, encode)`, where given, gives the hard negatives of an epoch,
-    rows of passages `(n,)`, from the encoder's vectors of rows of `texts`; else those of the pairs stay.
-    Raises `ConfigError` where no pair is of the languages asked for.
+    those of the teacher, BM25's and online. `sources`, `[parallel.Parallel]`, are asked too where the settings say so.
+    `mine(epoch, vectors)`, where given, gives the hard negatives of an epoch, arrays of rows of passages `(n,)`, from
+    the encoder's own `vectors(questions, passages)`, of rows of either; else those of the pairs stay. Raises
+    `ConfigError` where no pair is of the languages asked for.
     """
-    stage_of = PairStage(base, dataset, pairs, settings, languages, mine)
+    stage_of = PairStage(base, dataset, pairs, settings, languages, mine, sources)
     epochs = settings.teacher.bm25_epochs + settings.teacher.online_epochs
     fit(stage_of.trainer, stage_of.batches, stage_of.score, epochs, None, stage, log, watch=watch)
     return stage_of.towers.encoder(stage)
@@ -33,13 +37,16 @@ def teach_pairs(base, dataset, pairs, settings, languages, mine=None, log=None, 
 class PairStage:
     """What one run of stage 1 by pairs holds: token ids, the sampler, the filter and the trainer."""
 
-    def __init__(self, base, dataset, pairs, settings, languages, mine=None):
-        self.settings, self.pairs, self.mine = settings.pairs, pairs, mine
+    def __init__(self, base, dataset, pairs, settings, languages, mine=None, sources=()):
         teacher, options = settings.teacher, settings.pairs
-        self.sampler = Sampler(pairs, options.batches, teacher.language, teacher.batch_size, settings.seed)
+        lines = None
+        if options.parallel_share:
+            pairs, lines = translating(pairs, sources, teacher.language, options.parallel_share, settings.student)
+        self.settings, self.pairs, self.mine = options, pairs, mine
+        self.seed, self.own = settings.seed, lines.first if lines else len(pairs.questions)
+        self.sampler = Sampler(pairs, options.batches, teacher.language, teacher.batch_size, settings.seed, lines)
         self.filter = FalseNegatives(pairs, options.filters, options.filter_margin)
-        self.seed = settings.seed
-        self.parts = -(-self.sampler.size // options.chunk_size) if options.chunk_size else 1
+        self.parts = -(-self.sampler.total // options.chunk_size) if options.chunk_size else 1
         dev = DevScore(base.tokenizer, dataset, languages, teacher.unit)
         questions = base.tokenizer.encode([question.text for question in pairs.questions])
         self.towers = TOWERS[options.encoders](base, questions, base.tokenizer.encode(list(pairs.passages)), dev)
@@ -53,15 +60,29 @@ class PairStage:
             say("left out as false negatives: " + told(counted))
         return {**self.towers.score(), "scale": round(self.trainer.batch_loss.scale, 4), "filtered": counted}
 
+    def vectors(self, questions, passages):
+        """`(q + p, d)`: the encoder's own, of rows of the questions and of the passages."""
+        return self.towers.vectors(np.concatenate([questions, self.towers.first + passages]))
+
     def batches(self, epoch):
         if self.mine:
-            self.pairs = self.pairs.with_negatives(self.mine(epoch, self.towers.vectors))
+            more = self.pairs.negatives[self.own :]
+            self.pairs = self.pairs.with_negatives([*self.mine(epoch, self.vectors), *more])
         rng = np.random.default_rng((self.seed, 5, epoch))
         found = []
         for questions, passages in self.sampler.batches(self.settings.pairs_an_epoch, epoch):
             negatives = hard_negatives(self.pairs, questions, passages, self.settings.hard_negatives, rng)
             found += Batch(self, questions, passages, negatives).makers()
         return found
+
+
+def translating(pairs, sources, pivot, share, settings):
+    """The pairs with those of parallel text after them, and the `samplers.Lines` that draws these."""
+    sources = [without_pivots(source, pivot) for source in sources]
+    both, first = with_lines(pairs, sources, pivot), len(pairs.questions)
+    passages = np.concatenate(both.positives[first:])
+    groups, _ = groups_of(sources)
+    return both, Lines(first, passages, groups, shares(sources, settings.parallel_temperature), share)
 
 
 class Batch:
@@ -111,7 +132,7 @@ class Batch:
 
 
 def hard_negatives(pairs, questions, passages, many, rng):
-    """int `(b, many)`: rows of each question's negatives, in its passage's language where they are there; -1 for none."""
+    """int `(b, many)`: rows of each question's negatives, in its passage's language where it can be; -1 for none."""
     found = np.full((len(questions), many), NONE, dtype=np.int64)
     for place, (row, passage) in enumerate(zip(questions, passages, strict=True)):
         known = pairs.negatives[row]
@@ -135,17 +156,16 @@ def mined_in(dataset, settings, pairs):
     anchors = own_anchors(dataset, language, asks, settings.seed)
     asked = [question.id for question in dataset.select(language, "train")]
     row_of = {(question.id, question.language): row for row, question in enumerate(pairs.questions)}
-    first = len(pairs.questions) + int(np.flatnonzero(pairs.languages == dataset.document_language)[0])
-    own = np.array([row_of[id, language] for id in asked])
+    own, none = np.array([row_of[id, language] for id in asked]), np.zeros(0, dtype=np.int64)
+    first = int(np.flatnonzero(pairs.languages == dataset.document_language)[0])
 
     def mine(epoch, vectors):
         def of(rows):
-            places = np.where(rows < len(own), own[np.minimum(rows, len(own) - 1)], first + rows - len(own))
-            return vectors(places)
+            questions = rows[rows < len(own)]
+            return vectors(own[questions], first + rows[len(questions) :] - len(own))
 
         rows, _, negatives = anchors.triplets(epoch, of)
-        known = {asked[row]: found[found >= 0] for row, found in zip(rows, negatives, strict=True)}
-        none = np.zeros(0, dtype=np.int64)
-        return [first - len(pairs.questions) + known.get(question.id, none) for question in pairs.questions]
+        known = {asked[row]: first + found[found >= 0] for row, found in zip(rows, negatives, strict=True)}
+        return [known.get(question.id, none) for question in pairs.questions]
 
     return mine

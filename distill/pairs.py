@@ -5,6 +5,7 @@ from functools import cached_property
 
 import numpy as np
 
+from .data import Question
 from .errors import DataError
 
 NONE = -1
@@ -68,3 +69,24 @@ def require_pairs(pairs, name):
     if not pairs.questions:
         raise DataError(f"{name}: no question has a passage that answers it; give answers that the passages hold")
     return pairs
+
+
+def with_lines(pairs, sources, pivot):
+    """The pairs, and after them those of parallel text, `[parallel.Parallel]`: a line asks for its translation.
+
+    Each line is a question whose positive is its pivot, the same in `pivot`, the teacher's language. Lines of one pivot
+    have its number as their id, so that they are parallel.
+    """
+    lines = [line for source in sources for line in zip(source.texts, source.languages, source.pivots, strict=True)]
+    row_of = {text: row for row, text in enumerate(dict.fromkeys(text for _, _, text in lines))}
+    rows = [row_of[text] for _, _, text in lines]
+    asked = [Question(f"line {row}", language, text, row) for (text, language, _), row in zip(lines, rows, strict=True)]
+    first, content = len(pairs.passages), int(pairs.content.max(initial=-1)) + 1
+    return Pairs(
+        questions=(*pairs.questions, *asked),
+        passages=(*pairs.passages, *row_of),
+        languages=np.concatenate([pairs.languages, np.full(len(row_of), pivot)]),
+        content=np.concatenate([pairs.content, content + np.arange(len(row_of))]),
+        positives=(*pairs.positives, *(np.array([first + row]) for row in rows)),
+        negatives=(*pairs.negatives, *(np.zeros(0, dtype=np.int64) for _ in rows)),
+    )

@@ -77,6 +77,13 @@ def _rows(path, named):
     return [dict(zip(columns, cells, strict=True)) for cells in zip(*columns.values(), strict=True)]
 
 
+def without_pivots(source, pivot):
+    """A `Parallel` without the lines that are in the language `pivot` themselves."""
+    kept = [row for row, language in enumerate(source.languages) if language != pivot]
+    columns = ([column[row] for row in kept] for column in (source.texts, source.languages, source.pivots))
+    return Parallel(source.name, source.weight, *map(tuple, columns))
+
+
 def pivots(sources):
     """How many distinct texts the teacher labels."""
     return len(pivots_of(sources))

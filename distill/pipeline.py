@@ -232,7 +232,9 @@ def taught(run, base):
     settings, folder = run.settings, run.folder / "teacher"
     if run.teacher is None:
         teacher = stage_one(run, base, folder)
-        run.extra["size"] = {"teacher": parameters(teacher)}
+        size = parameters(teacher)
+        run.extra["size"] = {"teacher": size}
+        say(f"teacher: {size['parameters'] / 1e6:.1f} M parameters, {size['bytes'] / 1e6:.0f} MB in float32")
         return teacher, getattr(teacher, "question", teacher)
     teacher, run.extra["teacher"] = settled(run.teacher, settings.teacher, run.dataset, folder)
     say(f"teacher: {teacher.name}, fixed: {teacher.dimension} dimensions")

@@ -17,6 +17,7 @@ class Pool:
     `sentences` `(c,)` with their paragraphs `contexts` `(c,)` in `language_of`, int `(c,)`, ascending indices into
     `languages`; `questions` `(q,)` with their `ids` `(q,)` in `asked_in`, int `(q,)`. Questions of one id are
     translations of each other and share `targets`, int `(q, r)`: the sentences that answer them, padded with -1.
+    `known` are the ids of all questions, those that were not selected too.
     """
 
     name: str
@@ -28,6 +29,7 @@ class Pool:
     ids: tuple
     asked_in: np.ndarray
     targets: np.ndarray
+    known: frozenset = frozenset()
 
     @cached_property
     def starts(self):
@@ -89,6 +91,7 @@ def pool_of(name, found):
         ids=tuple(id for _, id, _ in asked),
         asked_in=np.array([number for number, _, _ in asked], dtype=np.int64),
         targets=_padded([targets[id] for _, id, _ in asked]),
+        known=frozenset(targets),
     ).check()
 
 

@@ -83,7 +83,8 @@ class Stage:
         shutil.rmtree(self.folder, ignore_errors=True)  # of a stage that was broken off
         mined = self.mine(last)
         del last
-        encoder = teach_pairs(base, run.dataset, mined.pairs, run.settings, languages, log=log, stage=self.name)
+        more = {"log": log, "stage": self.name, "sources": run.sources}
+        encoder = teach_pairs(base, run.dataset, mined.pairs, run.settings, languages, **more)
         encoder.save(self.folder / ENCODER)
         best = max(log.of(self.name), key=lambda row: (row["p@1"], row["mrr@10"]))
         dev = {name: best[name] for name in ("epoch", "p@1", "mrr@10")}

@@ -8,6 +8,7 @@ from .export.peers import muse_tokenizer
 from .export.process import Spec
 from .export.runtime import OTHERS, read_card
 from .loading import MUSE, find_artefact, folder_of, is_fixed_name
+from .translators import BEAM, folders_of, require_beam
 
 # Artefacts that a worker runs without our package.
 KINDS = {"bundle": "bundle", "onnx": "bundle", "mediapipe": "mediapipe", "mediapipe-zip": "mediapipe"}
@@ -20,6 +21,20 @@ def specs_of(sources):
     Raises `EncoderError` for what is none of these, before anything is started.
     """
     return {str(source): spec_of(str(source)) for source in sources}
+
+
+def translation_settings(translators, beam=None):
+    """What a worker's kind `translated` needs of what `--translator` names; None where that is nothing.
+
+    Raises `TranslatorError` before anything is started.
+    """
+    require_beam(translators, beam)
+    if not translators:
+        return None
+    folders = folders_of(translators)
+    named = [f"{language}={folder}" if language else str(folder) for language, folder in folders.items()]
+    told = {"folders": list(dict.fromkeys(map(str, folders.values()))), "beam": beam or BEAM, "root": str(ROOT)}
+    return {"translators": named, **told}
 
 
 def spec_of(source):

@@ -12,6 +12,7 @@ from .evaluation import evaluate, evaluation_size, needed_units
 from .lareqa import encode_pool, rank_pool
 from .metrics import question_scores
 from .sentences import load_pool
+from .translation import translated, translated_pool
 
 RECALL = "r@"
 
@@ -40,6 +41,11 @@ class RetrievalTask:
     def measure(self, encoder, progress=None):
         """An `Evaluation`."""
         return evaluate(encoder, self.dataset, self.split, self.languages, self.units, progress, self.recalls)
+
+    def translated(self, translation, pivot):
+        """The task with translated questions, and what `translation.translated` says of them."""
+        dataset, done = translated(self.dataset, translation, self.split, self.languages)
+        return replace(self, dataset=dataset), done
 
     def scores(self, found, metric):
         """`{unit: {language: (ids, (q,))}}`."""
@@ -72,6 +78,11 @@ class LareqaTask:
     def measure(self, encoder, progress=None):
         """A `Lareqa`."""
         return rank_pool(*encode_pool(encoder, self.pool, progress), self.pool)
+
+    def translated(self, translation, pivot):
+        """The task in the language `pivot`, and what `translation.translated_pool` says of it."""
+        pool, done = translated_pool(self.pool, translation, pivot)
+        return replace(self, pool=pool), done
 
     def scores(self, found, metric):
         """`{"lareqa": {question language: (ids, (q,))}}`."""

@@ -7,14 +7,25 @@ from .benchmark import BATCH, bench, select_questions, steps
 from .machine import machine
 from .peers import available
 from .statistics import CONFIDENCE
+from .translated import translated_specs
 
 
 def compare_encoders(
-    specs, dataset, languages, documents=False, threads=1, rounds=5, questions=200, peers=(), peer_python=None
+    specs,
+    dataset,
+    languages,
+    documents=False,
+    threads=1,
+    rounds=5,
+    questions=200,
+    peers=(),
+    peer_python=None,
+    translation=None,
 ):
     """`bench`'s rows of `specs` and of the `peers` that are there, and a note of how they were made.
 
-    `questions` is how many at most; `documents` says whether their search is timed too. Raises `DataError` for a
+    `questions` is how many at most; `documents` says whether their search is timed too; `translation`, what
+    `sources.translation_settings` gives, adds each of `specs` with translated questions. Raises `DataError` for a
     language that the data lacks, `InputError` for a peer's name that is taken, and what `bench` raises.
     """
     dataset.require(languages)
@@ -24,10 +35,11 @@ def compare_encoders(
     asked = select_questions(dataset, languages, questions)
     searched = dataset.document_texts if documents else ()
     with (
+        translated_specs(specs, asked, dataset.document_language, translation) as more,
         available(peers, peer_python, threads) as (others, skipped),
-        task("benchmark", steps(len(specs) + len(others), rounds, searched)) as advance,
+        task("benchmark", steps(len(specs) + len(more) + len(others), rounds, searched)) as advance,
     ):
-        found = bench({**specs, **others}, asked, rounds, threads, searched, advance)
+        found = bench({**specs, **more, **others}, asked, rounds, threads, searched, advance)
     return found, {
         "distill": __version__,
         "dataset": dataset.name,

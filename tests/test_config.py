@@ -196,7 +196,7 @@ def test_not_a_number_is_refused(name):
     ("name", "value", "options"),
     [
         ("data.split_by", "language", "question, document"),
-        ("teacher.loss", "hinge", "triplet, contrastive"),
+        ("teacher.loss", "hinge", "triplet, contrastive, softmax"),
         ("teacher.unit", "sentence", "document, passage, maxp"),
         ("student.distance", "l1", "squared_l2, cosine"),
         ("student.dev_unit", "", "document, passage, maxp"),

@@ -125,6 +125,22 @@ def test_shares_of_the_first_places(found):
     }
 
 
+def test_shares_of_the_first_place(found):
+    """In German 0 and 4 are first, in English 4 and 8, in Thai 9, which ties with 8."""
+    assert found.first_share() == {
+        "de": pytest.approx({"de": 0.5, "en": 0.5, "th": 0}),
+        "en": pytest.approx({"de": 0, "en": 0.5, "th": 0.5}),
+        "th": pytest.approx({"de": 0, "en": 0, "th": 1}),
+    }
+
+
+def test_the_table_says_which_languages_are_used(found):
+    used = found.table()["usage"]
+    # Own: de 2 of 4 places, en 1, th 2; of the first 1/2, 1/2 and 1.
+    assert (used["share"]["own"], used["first_share"]["own"]) == pytest.approx(((0.5 + 0.25 + 0.5) / 3, 2 / 3))
+    assert used["share"]["languages"]["en"] == {"own": 0.25, "other": "th", "other_share": 0.625}
+
+
 def test_candidates_that_tie_at_the_last_place_share_it(pool, given):
     scores = np.zeros((5, 12), dtype=np.float32)
     scores[:, 0] = 1  # de first; then eleven that tie for one place: de 3, en 4, th 4
@@ -141,6 +157,7 @@ def test_blocks_change_nothing(pool, asked, given, found, block):
     again = count(asked, given, pool, top=4, block=block)
     np.testing.assert_array_equal(again.above, found.counts.above)
     np.testing.assert_array_equal(again.share, found.counts.share)
+    np.testing.assert_array_equal(again.first, found.counts.first)
     np.testing.assert_array_equal(count_all(asked, given, pool, block), again.above.sum(axis=2))
 
 

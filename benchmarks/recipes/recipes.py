@@ -1,0 +1,147 @@
+"""Each recipe trained on the same small budget, in one table: P@1 by language, mAP on XQuAD-R, language bias, time.
+
+    python benchmarks/recipes/recipes.py --runs runs/recipes --json recipes.json
+    python benchmarks/recipes/recipes.py --runs runs/recipes --recipes x-x,en-en
+
+From the folder that holds data/ and materials/. A recipe is `distill run --config benchmarks/recipes/NAME.toml`; its
+figures are those of what stage 1 trained, on dev, for CL-ReLKT of its student. A run that is there is not repeated.
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+
+HERE = Path(__file__).parent
+# In the order of LAReQA's Table 2 first, so that neighbours are the paper's.
+RECIPES = (
+    "x-x",
+    "en-en",
+    "x-x-mono",
+    "x-y",
+    "x-y-unfiltered",
+    "x-y-dual",
+    "x-y-parallel",
+    "x-en",
+    "self-training",
+    "relkt",
+)
+SUPPORTED, UNSEEN = ("ar", "de", "es", "ru", "th", "tr", "zh"), ("el", "hi", "vi")
+
+
+def main():
+    options = parse()
+    names = options.recipes.split(",")
+    found = {name: metrics(options, name) for name in ("base", *names)}
+    judge = Judge()
+    rows = {name: {**figures(found[name], trained(name)), **judge(options, name)} for name in found}
+    show(rows)
+    tests = {f"{b} against {a}": tested(judge.right[b], judge.right[a]) for a, b in zip(names, names[1:], strict=False)}
+    show_tests(tests)
+    if options.json:
+        Path(options.json).write_text(json.dumps({"rows": rows, "mcnemar": tests}, indent=1), encoding="utf-8")
+
+
+def parse():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--runs", default="runs/recipes")
+    parser.add_argument("--recipes", default=",".join(RECIPES))
+    parser.add_argument("--json")
+    return parser.parse_args()
+
+
+def trained(name):
+    """Which of a run's encoders the recipe is about."""
+    return "student" if name in ("relkt", "base") else "teacher"
+
+
+def metrics(options, name):
+    """What the run of a recipe measured, made where it is not there yet."""
+    path = Path(options.runs) / name / "metrics.json"
+    if not path.is_file():
+        command = [sys.executable, "-m", "distill", "run", "--config", HERE / f"{name}.toml"]
+        subprocess.run([*command, "--runs", options.runs, "--name", name], check=True)
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def figures(found, name):
+    """Percentages on dev and seconds of training."""
+    units = found["splits"]["dev"]["encoders"][name]
+    table = {}
+    for unit in ("maxp", "document"):
+        of = {language: 100 * row["p@1"] for language, row in units[unit].items()}
+        table[unit] = {**of, "7": mean(of, SUPPORTED), "3": mean(of, UNSEEN)}
+    table["seconds"] = found["timings"]["teacher"] + (found["timings"]["student"] if name == "student" else 0)
+    return {**table, **found.get("size", {}).get("teacher", {})}
+
+
+def mean(of, languages):
+    return float(np.mean([of[language] for language in languages]))
+
+
+def show(rows):
+    heads = ("en", *SUPPORTED, "mean 7", *UNSEEN, "mean 3", "document 7", "mAP", "-rand", "-same", "params", "s")
+    print("P@1 by unit maxp, document means, mAP on XQuAD-R: %, dev")
+    print(f"{'':16}" + "".join(f"{head:>11}" for head in heads))
+    for name, row in rows.items():
+        maxp = row["maxp"]
+        values = [maxp["en"], *(maxp[key] for key in (*SUPPORTED, "7", *UNSEEN, "3")), row["document"]["7"]]
+        values += [row["map"], row["rand"], row["same"]]
+        size = f"{row['parameters'] / 1e6:10.1f}M" if "parameters" in row else f"{'':11}"
+        print(f"{name:16}" + "".join(f"{value:11.1f}" for value in values) + f"{size}{row['seconds']:11.0f}")
+
+
+class Judge:
+    """What the runs do not measure: mAP of sentences of all languages, and which questions are right, `{recipe: …}`."""
+
+    def __init__(self):
+        from distill.backend import start
+        from distill.data import load_dataset
+        from distill.sentences import load_pool
+
+        start()
+        self.data, self.right = load_dataset("data/xquad-r"), {}
+        self.pool = load_pool("data/xquad-r", self.data.languages)
+
+    def __call__(self, options, name):
+        """mAP in per cent: over the pool, without a random target, and without that of the question's language."""
+        from distill.evaluation import evaluate
+        from distill.lareqa import encode_pool, rank_pool
+        from distill.loading import load_encoder
+
+        encoder = load_encoder(str(Path(options.runs) / name / trained(name)))
+        ranks = evaluate(encoder, self.data, "dev", self.data.languages, ("maxp",)).ranks["maxp"]
+        self.right[name] = {language: (self.ids(language), (of == 1).astype(float)) for language, of in ranks.items()}
+        bias = rank_pool(*encode_pool(encoder, self.pool), self.pool)
+        found = {"map": bias.average_precisions.mean(), **bias.removed()}
+        return {key: 100 * float(found[key]) for key in ("map", "rand", "same")}
+
+    def ids(self, language):
+        return np.array([question.id for question in self.data.select(language, "dev")])
+
+
+def tested(a, b):
+    from distill.paired import compare_scores
+
+    pairs = {language: (a[language][0], a[language][1], b[language][1]) for language in a}
+    return compare_scores({"dev": pairs}, "p@1")["dev"]
+
+
+def show_tests(tests):
+    print(
+        "\nP@1, maxp, all languages: difference, its 95 % interval, p by random signs a question; McNemar by language"
+    )
+    for names, rows in tests.items():
+        row = rows["all"]
+        differ = [language for language, of in rows.items() if of["significant"] and language != "all"]
+        print(
+            f"{names:34}{100 * row['difference']:+6.1f} ({100 * row['low']:+.1f} to {100 * row['high']:+.1f})"
+            f"  p {row['p']:.4f}  {', '.join(differ) or 'no language by itself'}"
+        )
+
+
+if __name__ == "__main__":
+    main()

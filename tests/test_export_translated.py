@@ -1,0 +1,51 @@
+from pathlib import Path
+
+import pytest
+
+from distill.data import Question
+from distill.export.process import Spec, Worker
+from distill.export.translated import translated_specs
+from distill.export.worker import size
+from distill.sources import ROOT, translation_settings
+
+
+def question(language, text):
+    return Question(text, language, text, 0)
+
+
+def test_nothing_is_added_without_a_translator():
+    with translated_specs({"toy": Spec("bundle")}, [], "en", translation_settings(())) as specs:
+        assert specs == {}
+
+
+def test_questions_are_translated_in_the_worker_and_documents_are_not(scripted, word_translator):
+    folder = word_translator({"alt": "old", "der": "the"})
+    toy = scripted("toy", encode="self.log(role, *texts)")
+    asked = [question("de", "der alt"), question("en", "the alt")]
+    translation = translation_settings([f"de={folder}"], beam=1)
+    assert (translation["beam"], translation["root"]) == (1, str(ROOT))
+    with translated_specs({"toy": toy}, asked, "en", translation) as specs:
+        [(name, spec)] = specs.items()
+        assert name == "toy, translated" and str(folder) in spec.note
+        with Worker(name, spec, 1) as worker:
+            worker.ready().ask("encode", texts=[one.text for one in asked])
+            worker.ask("documents", texts=["der alt"])
+            report = worker.ask("report")
+    assert (Path(toy.path) / "log").read_text().splitlines() == [
+        "question|the old",
+        "question|the alt",
+        "document|der alt",
+    ]
+    assert report["bytes"] == size(toy.path) + size(folder) and "ctranslate2" in report["versions"]
+    assert not Path(spec.values["languages"]).exists()
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_the_encoder_has_the_workers_threads(scripted, word_translator, threads):
+    toy = scripted("toy", load="self.log('threads', threads)")
+    with (
+        translated_specs({"toy": toy}, [], "en", translation_settings([word_translator({"alt": "old"})])) as specs,
+        Worker("toy", specs["toy, translated"], threads) as worker,
+    ):
+        worker.ready()
+    assert (Path(toy.path) / "log").read_text() == f"threads|{threads}\n"
