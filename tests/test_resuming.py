@@ -1,14 +1,20 @@
 """A run that was stopped and goes on: what is refused, what is kept, and that it ends as if it had not stopped."""
 
 import json
+import shutil
 
+import keras
+import numpy as np
 import pytest
 
 from distill import pipeline
-from distill.config import Settings, save_settings
+from distill.config import Settings, changed, save_settings
+from distill.encoder import KerasEncoder
 from distill.errors import InputError
 from distill.files import read_json
+from distill.pipeline import inputs, stage_one
 from distill.resuming import clear, require_resumable, resumed_log, settings_file
+from distill.students.ngram import NGramEncoder
 
 FLAGS = {
     "--loss": "softmax",
@@ -18,7 +24,7 @@ FLAGS = {
     "--online-epochs": 0,
     "--self-train": 1,
     "--self-train-top": 6,
-    "--epochs": 1,
+    "--epochs": 0,
     "--min-cosine": 0.5,
     "--max-drop": 100,
 }
@@ -129,6 +135,17 @@ def test_a_run_that_was_stopped_before_its_log_has_none(stopped):
     assert [row["event"] for row in found.rows] == ["resumed"]
 
 
+def test_a_finished_teacher_is_not_trained_again(base, sentence_data, tmp_path):
+    settings = changed(Settings(), {"data.dataset": str(sentence_data), "teacher.base": str(base)})
+    shutil.copytree(base, tmp_path / "teacher")
+    run = inputs(settings, tmp_path)
+    run.resumed = True
+    # Whatever it was trained with: there is nothing to train here.
+    found = stage_one(run, None, tmp_path / "teacher")
+    saved = KerasEncoder.load(base)
+    assert all(np.array_equal(*pair) for pair in zip(found.model.get_weights(), saved.model.get_weights(), strict=True))
+
+
 # --- the whole job ---
 
 
@@ -155,8 +172,18 @@ def stop(*_):
 
 
 @pytest.fixture(scope="module")
-def resumed(distill, tiny_folder, sentence_data, tmp_path_factory):
-    command = ["run", "--base", tiny_folder, "--dataset", sentence_data, "--languages", "de", "--no-lareqa", *flags()]
+def base(tokenizer, tmp_path_factory):
+    """One branch only, which compiles faster; untrained."""
+    keras.utils.set_random_seed(2)
+    model = NGramEncoder(vocabulary=len(tokenizer), width=16, channels=8, orders=(2,), hidden=12, dimension=16)
+    folder = tmp_path_factory.mktemp("base") / "encoder"
+    KerasEncoder(model, tokenizer, "base").save(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def resumed(distill, base, sentence_data, tmp_path_factory):
+    command = ["run", "--base", base, "--dataset", sentence_data, "--languages", "de", "--no-lareqa", *flags()]
     return Resumed(distill, command, tmp_path_factory.mktemp("runs"))
 
 
