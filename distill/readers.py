@@ -150,7 +150,7 @@ def _jsonl_questions(path, index):
 
 
 def _answers(path, row, place):
-    found = row.get("answers", [row["answer"]] if "answer" in row else [])
+    found = row.get("answers", [row["answer"]] if row.get("answer") else [])
     if not isinstance(found, list) or not all(isinstance(answer, str) and answer.strip() for answer in found):
         raise DataError(f"{path}, {place}: expected a list of non-empty strings under 'answers', got {found!r}")
     return tuple(found)
