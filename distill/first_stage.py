@@ -50,9 +50,16 @@ def pairs_of(settings, dataset, languages):
         )
     if kind in IN_ONE and pivot not in contexts:
         raise ConfigError(
-            f"pairs.batches: {kind} takes passages in {pivot}, the teacher's language, {dataset.name} has them in {there}"
+            f"pairs.batches: {kind} takes passages in {pivot}, the teacher's language; {dataset.name} has some in {there}"
         )
     return require_pairs(gold_pairs(dataset, contexts, asked_in(settings, languages)), dataset.name)
+
+
+def require_lines(settings, sources):
+    """Raise `ConfigError` where batches have a share of parallel text, and all of it is in the teacher's language."""
+    pivot = settings.teacher.language
+    if settings.pairs.parallel_share and all(language == pivot for one in sources for language in one.languages):
+        raise ConfigError(f"pairs.parallel_share: the parallel text has lines in {pivot} alone, which ask for nothing")
 
 
 def answered_of(settings, dataset, languages, pairs):

@@ -82,7 +82,7 @@ TOWERS = {"single": Shared, "dual": Separate}
 
 
 def parted(places, parts):
-    """`[(places (l,), counted (l, 1))]`, as many as asked for; one that would be empty has a place that does not count."""
+    """`[(places (l,), counted (l, 1))]`, as many as asked for; one that would be empty has one that does not count."""
     found = [(part, np.ones((len(part), 1), dtype=np.float32)) for part in np.array_split(places, parts)]
     return [part if len(part[0]) else (places[:1], np.zeros((1, 1), dtype=np.float32)) for part in found]
 

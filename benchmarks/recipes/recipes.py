@@ -61,11 +61,14 @@ def trained(name):
 
 def metrics(options, name):
     """What the run of a recipe measured, made where it is not there yet."""
-    path = Path(options.runs) / name / "metrics.json"
-    if not path.is_file():
-        command = [sys.executable, "-m", "distill", "run", "--config", HERE / f"{name}.toml"]
-        subprocess.run([*command, "--runs", options.runs, "--name", name], check=True)
-    return json.loads(path.read_text(encoding="utf-8"))
+    folder = Path(options.runs) / name
+    if not (folder / "metrics.json").is_file():
+        new = ["--config", HERE / f"{name}.toml", "--runs", options.runs, "--name", name]
+        stopped = (folder / "config.toml").is_file()
+        subprocess.run(
+            [sys.executable, "-m", "distill", "run", *(["--resume", folder] if stopped else new)], check=True
+        )
+    return json.loads((folder / "metrics.json").read_text(encoding="utf-8"))
 
 
 def figures(found, name):
