@@ -50,7 +50,7 @@ def pairs_of(settings, dataset, languages):
         )
     if kind in IN_ONE and pivot not in contexts:
         raise ConfigError(
-            f"pairs.batches: {kind} takes passages in {pivot}, the teacher's language; {dataset.name} has some in {there}"
+            f"pairs.batches: {kind} takes passages in {pivot}, the teacher's language; {dataset.name} has {there}"
         )
     return require_pairs(gold_pairs(dataset, contexts, asked_in(settings, languages)), dataset.name)
 
