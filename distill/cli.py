@@ -83,7 +83,7 @@ def _free_folder(runs, settings):
 
 
 @cli.command()
-@settings_options("", "data", "teacher", "pairs")
+@settings_options("", "data", "teacher", "pairs", "student.parallel", "student.parallel_temperature")
 @folder_option("folder for the teacher")
 def teach(output, **values):
     """Stage 1 alone: train a teacher, in one language or with --loss softmax on pairs of many, and save it."""

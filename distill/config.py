@@ -279,7 +279,8 @@ class Settings:
         if self.teacher.triplets and self.teacher.loss == "softmax":
             raise ConfigError("teacher.triplets: --loss softmax learns from pairs; leave --triplets or the loss out")
         _check_self_training(self.teacher, self.pairs)
-        _check_share(self.pairs, self.student)
+        _check_pairs(self.teacher, self.pairs)
+        _check_share(self.pairs, self.student, self.teacher.batch_size)
         if self.teacher.centre and not self.teacher.model:
             raise ConfigError("teacher.centre: --centre is of a fixed teacher; name one with --teacher-model")
         return self
@@ -331,13 +332,29 @@ def _check_quantised(student, export):
         )
 
 
-def _check_share(pairs, student):
+def _check_pairs(teacher, pairs):
+    if teacher.model and teacher.loss == "softmax":
+        raise ConfigError("teacher.loss: a fixed teacher is not trained; leave --loss or --teacher-model out")
+    if teacher.loss == "softmax":
+        return
+    for item in fields(pairs):
+        if getattr(pairs, item.name) != item.default:
+            flag = item.metadata["flag"]
+            raise ConfigError(f"pairs.{item.name}: {flag} is of --loss softmax, which is not asked for; leave it out")
+
+
+def _check_share(pairs, student, size):
     if not pairs.parallel_share:
         return
     if not student.parallel:
         raise ConfigError("pairs.parallel_share: there is no parallel text; name some with --parallel")
     if pairs.batches not in ("x-en", "x-y"):
         raise ConfigError(f"pairs.parallel_share: batches of {pairs.batches} hold no translations; take x-en or x-y")
+    if not 0 < round(size * pairs.parallel_share) < size:
+        raise ConfigError(
+            f"pairs.parallel_share: {pairs.parallel_share} of a batch of {size} leaves no room for pairs or for lines; "
+            "take another share, or a larger teacher.batch_size"
+        )
 
 
 def _check_averaged(student):
@@ -351,6 +368,12 @@ def _check_self_training(teacher, pairs):
         raise ConfigError("pairs.self_train: --self-train learns from pairs; give --loss softmax too, or leave it out")
     if pairs.self_train and teacher.model:
         raise ConfigError("pairs.self_train: a fixed teacher is not trained; leave --self-train or --teacher-model out")
+
+
+def require_triplets(settings, command):
+    """Raise `ConfigError` where stage 1 learns from pairs."""
+    if settings.teacher.loss == "softmax":
+        raise ConfigError(f"teacher.loss: {command} trains no teachers by softmax; train one with distill teach")
 
 
 def require_no_stages(settings, command):

@@ -33,19 +33,33 @@ def asked_in(settings, languages):
 def pairs_of(settings, dataset, languages):
     """The `Pairs` of the data set that stage 1 learns from with `--loss softmax`, else None.
 
-    Raises `DataError`, and `ConfigError` for batches of passages in languages that the data has none in.
+    Of batches that answer in one language they have no passages in others. Raises `DataError`, and `ConfigError` for
+    batches of passages in languages that the data has none in.
     """
     from .contexts import read_contexts
 
     if settings.teacher.loss != "softmax":
         return None
-    contexts = read_contexts(dataset, settings.data.dataset, languages)
-    if settings.pairs.batches not in IN_ONE and len(contexts) == 1:
+    kind, pivot = settings.pairs.batches, settings.teacher.language
+    contexts = read_contexts(dataset, settings.data.dataset, (pivot,) if kind in IN_ONE else languages)
+    there = ", ".join(contexts)
+    if kind not in IN_ONE and len(contexts) == 1:
         raise ConfigError(
-            f"pairs.batches: {settings.pairs.batches} takes passages in several languages, {dataset.name} has them in "
-            f"{dataset.document_language}; take {' or '.join(IN_ONE)}, or a folder of {{lang}}.json with passages each"
+            f"pairs.batches: {kind} takes passages in several languages, of {', '.join(languages)} {dataset.name} has "
+            f"them in {there}; take {' or '.join(IN_ONE)}, or a folder of {{lang}}.json with passages each"
+        )
+    if kind in IN_ONE and pivot not in contexts:
+        raise ConfigError(
+            f"pairs.batches: {kind} takes passages in {pivot}, the teacher's language; {dataset.name} has {there}"
         )
     return require_pairs(gold_pairs(dataset, contexts, asked_in(settings, languages)), dataset.name)
+
+
+def require_lines(settings, sources):
+    """Raise `ConfigError` where batches have a share of parallel text, and all of it is in the teacher's language."""
+    pivot = settings.teacher.language
+    if settings.pairs.parallel_share and all(language == pivot for one in sources for language in one.languages):
+        raise ConfigError(f"pairs.parallel_share: the parallel text has lines in {pivot} alone, which ask for nothing")
 
 
 def answered_of(settings, dataset, languages, pairs):

@@ -78,7 +78,7 @@ class PairStage:
 
 def translating(pairs, sources, pivot, share, settings):
     """The pairs with those of parallel text after them, and the `samplers.Lines` that draws these."""
-    sources = [without_pivots(source, pivot) for source in sources]
+    sources = [found for source in sources if (found := without_pivots(source, pivot)).texts]
     both, first = with_lines(pairs, sources, pivot), len(pairs.questions)
     passages = np.concatenate(both.positives[first:])
     groups, _ = groups_of(sources)
@@ -103,7 +103,7 @@ class Batch:
         if self.stage.parts == 1:
             return [self.with_margin]
         pieces = self.stage.towers.split(self.texts, self.stage.parts)
-        return [partial(self.part, live, number == 0) for number, live in enumerate(pieces)]
+        return [partial(self.part, *piece, number) for number, piece in enumerate(pieces)]
 
     def whole(self, scores=None):
         same = self.stage.filter.mask(self.questions, self.passages, self.negatives, scores)
@@ -112,17 +112,20 @@ class Batch:
     def with_margin(self):
         return self.whole(self.scores(self.vectors()))
 
-    def part(self, live, first):
-        """The texts `live` with gradients; those of all without are computed with the first part."""
-        if first:
-            self.cached = self.vectors()
-            scores = self.scores(self.cached)
-            self.same = self.stage.filter.mask(self.questions, self.passages, self.negatives, scores)
-        return {
-            **self.stage.towers.pack(self.texts[live]),
-            **{"question": self.question, "passage": self.passage, "same": self.same},
-            **{"cached": self.cached, "live": live, "first": np.float32(first)},
-        }
+    def part(self, live, counted, number):
+        """The texts `live` with gradients; those of all without are computed with the first part and left by the last.
+
+        An epoch's batches are made one after another, and all are held.
+        """
+        if number == 0:
+            vectors = self.vectors()
+            same = self.stage.filter.mask(self.questions, self.passages, self.negatives, self.scores(vectors))
+            self.shared = {"question": self.question, "passage": self.passage, "same": same, "cached": vectors}
+        shared = self.shared
+        if number == self.stage.parts - 1:
+            del self.shared
+        own = {"live": live, "counted": counted, "first": np.float32(number == 0)}
+        return {**self.stage.towers.pack(self.texts[live]), **shared, **own}
 
     def vectors(self):
         return self.stage.towers.vectors(self.texts)

@@ -20,7 +20,7 @@ from .progress import say, task
 from .provenance import versions
 from .readers import find
 from .report import write_report
-from .resuming import LOG, METRICS, clear, require_resumable, resumed_log
+from .resuming import DATA, LOG, METRICS, clear, require_resumable, require_same_data, resumed_log
 from .runlog import RunLog
 from .sentences import has_sentences, load_pool
 from .significance import compare
@@ -100,7 +100,9 @@ def prepare(settings, folder, resume=False):
         require_resumable(settings, folder)
     run = inputs(settings, folder)
     run.resumed = resume
-    if not resume:
+    if resume:
+        require_same_data(run.dataset, folder)
+    else:
         require_new(folder)
     run.pool = lareqa_pool(settings, run.dataset, run.languages)
     return run
@@ -117,7 +119,7 @@ def require_new(folder):
 
 def inputs(settings, folder):
     """A `Run` of what a teacher and a student learn from, read and checked. Raises `InputError`."""
-    from .first_stage import answered_of, pairs_of
+    from .first_stage import answered_of, pairs_of, require_lines
 
     settings.check()
     dataset = dataset_of(settings)
@@ -127,6 +129,7 @@ def inputs(settings, folder):
     require_text(settings.vocabulary.add_languages, languages, {*text, *texts_by_language(sources)})
     triplets = load_triplets(settings.teacher.triplets, dataset, settings.teacher.language)
     teacher = fixed_teacher(settings.teacher.model) if settings.teacher.model else None
+    require_lines(settings, sources)
     pairs = pairs_of(settings, dataset, languages)
     more = {"teacher": teacher, "text": text, "sources": sources, "triplets": triplets, "pairs": pairs}
     more["answered"] = answered_of(settings, dataset, languages, pairs)
@@ -197,6 +200,7 @@ def execute(run):
     if run.resumed:
         clear(run.folder, fixed=run.teacher is not None)
     run.log = resumed_log(run.folder) if run.resumed else RunLog(run.folder / LOG)
+    run.log.write(DATA, files=dict(run.dataset.files))
     save_settings(settings, run.folder / "config.toml")
     say(
         f"{run.dataset.name}: {len(run.dataset.titles)} documents, {len(run.dataset.passages)} passages, "

@@ -91,7 +91,7 @@ def list_of(path, value, key):
 def read_jsonl_folder(folder, document_language):
     """`documents.jsonl` {id, title, passages: [text or {id, text}]}; `questions.jsonl` {id, language, text, passage}
 
-    A question may have "answers" too, spans of its passage.
+    A question may have "answers" too, or one "answer", spans of its passage.
     """
     path = folder / "documents.jsonl"
     titles, passages, index = [], [], {}
@@ -150,7 +150,7 @@ def _jsonl_questions(path, index):
 
 
 def _answers(path, row, place):
-    found = row.get("answers", [])
+    found = row.get("answers", [row["answer"]] if row.get("answer") else [])
     if not isinstance(found, list) or not all(isinstance(answer, str) and answer.strip() for answer in found):
         raise DataError(f"{path}, {place}: expected a list of non-empty strings under 'answers', got {found!r}")
     return tuple(found)

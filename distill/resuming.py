@@ -10,7 +10,7 @@ from .files import read_text, write_text
 from .loading import RUN_FILE
 from .runlog import RunLog
 
-TEACHER, LOG, METRICS = "teacher", "log.jsonl", "metrics.json"
+TEACHER, LOG, METRICS, DATA = "teacher", "log.jsonl", "metrics.json", "data"
 STAGES, STAGE = "self-training", "stage.json"
 # What comes after the teacher and is made anew.
 LATER = ("student", "bundle", "report.html")
@@ -34,6 +34,24 @@ def require_resumable(settings, folder):
         raise InputError(f"{folder} was begun with other settings: {told}; leave these out, or start another run")
 
 
+def require_same_data(dataset, folder):
+    """Raise `InputError` where the run in `folder` was begun on other files of data."""
+    begun = next((row["files"] for row in _rows(folder) if row["event"] == DATA), dataset.files)
+    if other := changed_files(begun, dataset.files):
+        raise InputError(f"{folder} was begun on other data ({', '.join(other)}); restore it, or start another run")
+
+
+def changed_files(one, other):
+    """Names of the files, `{name: sha256}`, that are not the same in both."""
+    return sorted(name for name in {*one, *other} if one.get(name) != other.get(name))
+
+
+def _rows(folder):
+    """The rows of a stopped run's log; the last line may have been cut off."""
+    path = Path(folder) / LOG
+    return [json.loads(line) for line in read_text(path).split("\n")[:-1]] if path.is_file() else []
+
+
 def _by_name(settings):
     return {name: getattr(section, item.name) for name, section, item in walk(settings)}
 
@@ -55,10 +73,7 @@ def _remove(path):
 
 def resumed_log(folder):
     """The run's `RunLog`, with the rows of the stages that are kept; those of others come again."""
-    path = folder / LOG
-    # The last line may have been cut off.
-    lines = read_text(path).split("\n")[:-1] if path.is_file() else []
-    rows = [row for row in map(json.loads, lines) if _is_kept(row, folder)]
+    path, rows = folder / LOG, [row for row in _rows(folder) if _is_kept(row, folder)]
     write_text(path, "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows))
     log = RunLog(path, "a")
     log.rows = rows

@@ -16,6 +16,7 @@ class SampledSoftmax(keras.layers.Layer):
     Of a whole batch, `vectors` `(t, d)` are those of its distinct texts. Of one of `parts` they are those of the texts
     `live`, int `(l,)`, and `cached` `(t, d)` holds all, computed before without gradients: the loss is the whole
     batch's, its gradient this part's, so that the mean over all parts of `parts` times it is the gradient of the whole.
+    `counted`, float `(l, 1)`, is 0 for a text of another part, which is there so that no part is empty.
     Gao et al. (2021), Scaling Deep Contrastive Learning Batch Size under Memory Limited Setup, section 3.
     """
 
@@ -33,7 +34,8 @@ class SampledSoftmax(keras.layers.Layer):
     def call(self, vectors, x):
         if self.parts == 1:
             return self.loss(vectors, x, self.log_scale)
-        vectors = ops.scatter_update(x["cached"], x["live"][:, None], vectors)
+        fixed = ops.stop_gradient(vectors)
+        vectors = ops.scatter_update(x["cached"], x["live"][:, None], fixed + x["counted"] * (vectors - fixed))
         # Every part sees the scale; one of them trains it.
         fixed = ops.stop_gradient(self.log_scale)
         value = self.loss(vectors, x, fixed + x["first"] * (self.log_scale - fixed))

@@ -10,7 +10,7 @@ from .mined import mine_pairs, write_mined
 from .pair_teaching import teach_pairs
 from .progress import say
 from .rankings import bm25_ranking, encoder_ranking
-from .resuming import STAGE, STAGES
+from .resuming import STAGE, STAGES, changed_files
 
 ENCODER = "encoder"
 
@@ -59,8 +59,7 @@ class Stage:
         """Whether it was trained already. Raises `InputError` where that was on other data."""
         if not (self.folder / STAGE).is_file():
             return False
-        files, now = read_json(self.folder / STAGE)["files"], dict(self.run.dataset.files)
-        if other := sorted(name for name in {*files, *now} if files.get(name) != now.get(name)):
+        if other := changed_files(read_json(self.folder / STAGE)["files"], self.run.dataset.files):
             raise InputError(f"{self.folder} was made from other data ({', '.join(other)}); restore it, or run anew")
         return True
 

@@ -35,8 +35,8 @@ class Shared:
         return encode_ids(self.used.small, [self.tokens[row] for row in rows])
 
     def split(self, rows, parts):
-        """Places of `rows` in so many parts."""
-        return np.array_split(np.arange(len(rows), dtype=np.int32), parts)
+        """`parted` places of `rows`."""
+        return parted(np.arange(len(rows), dtype=np.int32), parts)
 
     def encoder(self, name):
         return KerasEncoder(self.used.restore(self.base.model), self.base.tokenizer, name)
@@ -67,8 +67,8 @@ class Separate:
     def split(self, rows, parts):
         """As `Shared.split`; each part has questions and passages."""
         places = np.arange(len(rows), dtype=np.int32)
-        both = [np.array_split(places[chosen], parts) for chosen in (rows < self.first, rows >= self.first)]
-        return [np.concatenate(pair) for pair in zip(*both, strict=True)]
+        both = [parted(places[chosen], parts) for chosen in (rows < self.first, rows >= self.first)]
+        return [tuple(map(np.concatenate, zip(*pair, strict=True))) for pair in zip(*both, strict=True)]
 
     def score(self):
         return self.dev.score(*self.used)
@@ -79,6 +79,12 @@ class Separate:
 
 
 TOWERS = {"single": Shared, "dual": Separate}
+
+
+def parted(places, parts):
+    """`[(places (l,), counted (l, 1))]`, as many as asked for; one that would be empty has one that does not count."""
+    found = [(part, np.ones((len(part), 1), dtype=np.float32)) for part in np.array_split(places, parts)]
+    return [part if len(part[0]) else (places[:1], np.zeros((1, 1), dtype=np.float32)) for part in found]
 
 
 class Towers(keras.Model):

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from .config import as_dict, plain, require_no_stages, save_settings, walk
+from .config import as_dict, plain, require_triplets, save_settings, walk
 from .encoder import MODEL_FILE
 from .errors import InputError
 from .export.encode import sha256
@@ -46,7 +46,7 @@ def tune(settings, space, stage, trials, study, output, teacher_path=None):
     require_optuna()
     if teacher_path and stage != "student":
         raise InputError("--teacher-path is of --stage student, which alone has one teacher for all trials")
-    require_no_stages(settings, "distill tune")
+    require_triplets(settings, "distill tune")
     study, output = Path(study), Path(output)
     run = inputs(settings, study.with_name(f"{study.stem}-teacher"))
     made_of = depends_on(run, space, stage, teacher_path)

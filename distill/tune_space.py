@@ -158,6 +158,8 @@ def checked_space(space, settings, stage, place="the space"):
     for name, asked in space.items():
         if name not in known:
             raise ConfigError(f"{place}: {_unknown(name, known, stage)}")
+        if name == "teacher.loss" and isinstance(asked, list) and "softmax" in asked:
+            raise ConfigError(f"{place}, {name}: softmax learns from pairs, which no trial does; leave it out")
         found[name] = _values(asked, name, place) if isinstance(asked, list) else _range(asked, name, place)
         found[name] = _cast(found[name], name, settings, place)
     return found

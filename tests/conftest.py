@@ -37,6 +37,20 @@ def sample():
 
 
 @pytest.fixture(scope="session")
+def unanswered(tmp_path_factory):
+    """The sample, as a folder, without its answers."""
+    import shutil
+
+    from distill.readers import SAMPLE
+
+    folder = shutil.copytree(SAMPLE, tmp_path_factory.mktemp("data") / "unanswered")
+    rows = [json.loads(line) for line in (folder / "questions.jsonl").read_text(encoding="utf-8").splitlines()]
+    kept = [{name: value for name, value in row.items() if name != "answer"} for row in rows]
+    (folder / "questions.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in kept), encoding="utf-8")
+    return folder
+
+
+@pytest.fixture(scope="session")
 def randomised():
     """`randomised(model)`: it with random weights, biases and gains too, so small that tanh does not saturate.
 

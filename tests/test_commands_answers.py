@@ -67,6 +67,6 @@ def test_what_cannot_be_measured_is_refused(answers, sentence_data, rows, said):
     assert code == 2 and said in err and err.count("\n") == 1 and found is None
 
 
-def test_a_data_set_without_answers_is_refused(answers):
-    code, _, err, _ = answers({"id": "x", "prediction": "1"}, arguments=["--dataset", "sample"])
+def test_a_data_set_without_answers_is_refused(answers, unanswered):
+    code, _, err, _ = answers({"id": "x", "prediction": "1"}, arguments=["--dataset", unanswered])
     assert code == 2 and "has an answer" in err

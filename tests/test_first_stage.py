@@ -3,9 +3,12 @@ import json
 import pytest
 
 from distill.config import Settings, changed
+from distill.data import load_dataset
 from distill.dual import is_dual
-from distill.first_stage import asked_in, pairs_of
+from distill.errors import ConfigError
+from distill.first_stage import asked_in, pairs_of, require_lines
 from distill.loading import load_encoder
+from distill.parallel import Parallel
 
 SMALL = ["--teacher-batch-size", "4", "--bm25-epochs", "1", "--online-epochs", "1", "--teacher-learning-rate", "0.01"]
 
@@ -18,6 +21,27 @@ def settings(folder, batches="x-y"):
 def test_en_en_asks_in_the_teachers_language_alone(sentence_data):
     assert asked_in(settings(sentence_data, "en-en"), ("en", "de")) == ("en",)
     assert asked_in(settings(sentence_data), ("en", "de")) == ("en", "de")
+
+
+def test_batches_that_answer_in_one_language_have_no_passages_in_others(sentence_data):
+    data = load_dataset(sentence_data)
+    for batches, languages in (("x-en", ["en"]), ("en-en", ["en"]), ("x-y", ["de", "en"])):
+        found = pairs_of(settings(sentence_data, batches), data, ("en", "de"))
+        assert sorted(set(found.languages.tolist())) == languages
+
+
+def test_a_teachers_language_without_passages_is_refused(sample):
+    asked = changed(settings("sample", "x-en"), {"teacher.language": "de"})
+    with pytest.raises(ConfigError, match="x-en takes passages in de, the teacher's language; sample has en"):
+        pairs_of(asked, sample, ("de", "en"))
+
+
+def test_parallel_text_of_the_teachers_language_alone_asks_for_nothing(sentence_data):
+    values = {"pairs.parallel_share": 0.5, "student.parallel": ["x.tsv"]}
+    asked = changed(settings(sentence_data), values)
+    with pytest.raises(ConfigError, match="has lines in en alone"):
+        require_lines(asked, [Parallel("x", 1.0, ("One",), ("en",), ("One",))])
+    require_lines(asked, [Parallel("x", 1.0, ("Eins",), ("de",), ("One",))])
 
 
 def test_triplets_have_no_pairs(sample):
@@ -59,5 +83,5 @@ def test_stage_one_alone_takes_pairs_too(distill, tiny_folder, sentence_data, tm
 def test_batches_that_the_data_lacks_are_refused_before_training(distill, tiny_folder, tmp_path, capsys):
     flags = ["--loss", "softmax", "--batches", "x-x"]
     assert distill("run", "--base", tiny_folder, *flags, *SMALL, "--runs", tmp_path / "runs") == 2
-    assert "x-x takes passages in several languages, sample has them in en; take en-en" in capsys.readouterr().err
+    assert "sample has them in en; take en-en or x-en" in capsys.readouterr().err
     assert not (tmp_path / "runs").exists()

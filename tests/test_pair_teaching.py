@@ -14,8 +14,10 @@ from distill.pair_teaching import Batch, PairStage, hard_negatives, mined_in, te
 from distill.pairs import gold_pairs
 from distill.parallel import Parallel
 from distill.runlog import RunLog
+from distill.sampled_softmax import SampledSoftmax
 from distill.students.ngram import NGramEncoder
 
+FILE = {"student.parallel": ["x.tsv"]}
 BASE = {"teacher.loss": "softmax", "teacher.batch_size": 6, "teacher.bm25_epochs": 1, "teacher.online_epochs": 1}
 
 
@@ -67,13 +69,14 @@ def stepped(base, data, pairs, **more):
 
 @pytest.mark.parametrize("encoders", ["single", "dual"])
 def test_the_gradient_of_the_parts_is_that_of_the_batch(random, data, pairs, encoders):
-    [loss], whole, _ = stepped(random, data, pairs, encoders=encoders)
-    losses, parts, batches = stepped(random, data, pairs, encoders=encoders, chunk_size=2)
+    # Rounding is multiplied by the scale.
+    [loss], whole, _ = stepped(random, data, pairs, encoders=encoders, scale=4.0)
+    losses, parts, batches = stepped(random, data, pairs, encoders=encoders, scale=4.0, chunk_size=2)
     # Batches of six pairs in three parts.
     assert len(batches) == 3 and losses == pytest.approx([loss] * 3, rel=1e-5)
     assert all(np.abs(change).max() > 1e-4 for change in whole)
     for one, other in zip(whole, parts, strict=True):
-        np.testing.assert_allclose(other, one, atol=1e-5 * np.abs(one).max())
+        np.testing.assert_allclose(other, one, atol=1e-5 * max(1.0, np.abs(one).max()))
 
 
 def test_a_part_encodes_but_its_own_texts(base, data, pairs):
@@ -103,6 +106,43 @@ def test_the_margin_filters_by_the_encoders_own_vectors(random, data, pairs):
     assert expected.any()
     np.testing.assert_array_equal(make()["same"], expected)
     assert made.filter.taken()["margin"] == {"en": int(expected.sum())}
+
+
+@pytest.mark.parametrize("encoders", ["single", "dual"])
+def test_parts_of_fewer_texts_than_parts_train_none_twice(random, data, pairs, encoders):
+    """One passage and two questions in six parts: most parts hold a text that does not count."""
+    made = stage(random, data, pairs, encoders=encoders, chunk_size=1, filters=[], hard_negatives=0)
+    batch = Batch(made, np.array([0, 8]), np.array([0, 0]), np.zeros((2, 0), dtype=np.int64))
+    parts = [make() for make in batch.makers()]
+    assert len(parts) == 6
+    counted = np.concatenate([part["live"][part["counted"][:, 0] == 1] for part in parts])
+    assert sorted(counted) == [0, 1, 2] and all(len(part["live"]) for part in parts)
+    assert not hasattr(batch, "shared")
+
+
+def test_a_text_that_does_not_count_gets_no_gradient():
+    vectors = keras.Variable(np.eye(4, dtype=np.float32)[:2])
+    loss = SampledSoftmax(3.0, parts=2)
+    x = {"question": [0, 1], "passage": [2, 3], "same": np.zeros((2, 2), bool), "cached": np.eye(4, dtype=np.float32)}
+    x.update(live=np.array([0, 2], dtype=np.int32), counted=np.float32([[0.0], [1.0]]), first=np.float32(1))
+    trained = Trained(vectors, loss, x)
+    trained.train_on_batch(np.zeros((1, 1)), np.zeros((1, 1)))
+    change = np.abs(keras.ops.convert_to_numpy(vectors) - np.eye(4)[:2]).max(axis=1)
+    assert change[0] == 0 and change[1] > 0.01
+
+
+class Trained(keras.Model):
+    def __init__(self, vectors, loss, x):
+        super().__init__()
+        self.vectors, self.own = vectors, loss
+        self.x = {name: keras.ops.convert_to_tensor(value) for name, value in x.items()}
+        self.compile(optimizer=keras.optimizers.SGD(1.0), jit_compile=False)
+
+    def call(self, x):
+        return self.vectors + 0
+
+    def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None, training=True):
+        return self.own(y_pred, self.x)
 
 
 # Negatives
@@ -191,8 +231,11 @@ def test_lines_of_parallel_text_are_asked_in_each_batch(base, data, pairs):
 @pytest.mark.parametrize(
     ("values", "said"),
     [
-        ({"pairs.parallel_share": 0.5}, "there is no parallel text"),
-        ({"pairs.parallel_share": 0.5, "student.parallel": ["x.tsv"]}, "batches of en-en hold no translations"),
+        ({**BASE, "pairs.parallel_share": 0.5}, "there is no parallel text"),
+        ({**BASE, "pairs.parallel_share": 0.5, **FILE}, "batches of en-en hold no translations"),
+        ({**BASE, "pairs.parallel_share": 0.05, "pairs.batches": "x-y", **FILE}, "0.05 of a batch of 6 leaves no room"),
+        ({"pairs.encoders": "dual"}, "pairs.encoders: --encoders is of --loss softmax, which is not asked for"),
+        ({"teacher.loss": "softmax", "teacher.model": "e5"}, "teacher.loss: a fixed teacher is not trained"),
         ({"teacher.loss": "softmax", "teacher.triplets": ["x.tsv"]}, "--loss softmax learns from pairs"),
         ({"pairs.filters": ["passage", "passage"]}, "each once, or none"),
         ({"pairs.batches": "y-x"}, "expected one of en-en, x-en, x-x, x-x-mono, x-y"),

@@ -367,6 +367,11 @@ def test_jsonl_answers(tmp_path):
     assert questions["en"]["t1"].answers == ()
 
 
+def test_a_jsonl_question_may_have_one_answer(tmp_path):
+    rows = [{**QUESTIONS[0], "answer": "Bread"}, *QUESTIONS[1:]]
+    assert read_jsonl_folder(write_lines(tmp_path, questions=rows), "en").questions["en"]["b1"].answers == ("Bread",)
+
+
 @pytest.mark.parametrize("answers", ["Bread", ["Bread", " "], [3], None])
 def test_jsonl_answers_of_another_form_are_refused(tmp_path, answers):
     rows = [{**QUESTIONS[0], "answers": answers}]

@@ -34,6 +34,7 @@ def test_a_part_has_the_loss_of_the_whole_batch():
     live = np.array([1, 3], dtype=np.int32)
     cached = np.where(np.isin(np.arange(5), live)[:, None], 9.0, VECTORS).astype(np.float32)
     part = SampledSoftmax(3.0, parts=2)(
-        ops.convert_to_tensor(VECTORS[live]), batch(cached=cached, live=live, first=np.float32(1))
+        ops.convert_to_tensor(VECTORS[live]),
+        batch(cached=cached, live=live, counted=np.ones((2, 1), np.float32), first=np.float32(1)),
     )
     assert float(part) == pytest.approx(float(whole), rel=1e-6)

@@ -210,9 +210,9 @@ def test_it_needs_pairs_and_a_teacher_that_is_trained(settings, values, said):
         changed(settings, values)
 
 
-def test_data_without_answers_is_refused_before_anything_is_written(settings, tmp_path):
+def test_data_without_answers_is_refused_before_anything_is_written(settings, unanswered, tmp_path):
     with pytest.raises(DataError, match="no passage holds the answer"):
-        inputs(changed(settings, {"data.dataset": "sample", "pairs.batches": "x-en"}), tmp_path / "run")
+        inputs(changed(settings, {"data.dataset": str(unanswered), "pairs.batches": "x-en"}), tmp_path / "run")
     assert list(tmp_path.iterdir()) == []
 
 
