@@ -216,13 +216,10 @@ def test_data_without_answers_is_refused_before_anything_is_written(settings, un
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_teacher_alone_and_a_search_keep_no_stages(distill, tmp_path, capsys):
+def test_a_teacher_alone_keeps_no_stages(distill, tmp_path, capsys):
     asked = ["--loss", "softmax", "--self-train", "1"]
     assert distill("teach", *asked, "--output", tmp_path / "teacher") == 2
     assert "distill teach keeps no stages of self-training; give it to distill run" in capsys.readouterr().err
-    pytest.importorskip("optuna")
-    assert distill("tune", *asked, "--study", tmp_path / "x.db", "--output", tmp_path / "best.toml") == 2
-    assert "distill tune keeps no stages of self-training" in capsys.readouterr().err
     assert list(Path(tmp_path).iterdir()) == []
 
 
