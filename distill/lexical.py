@@ -47,7 +47,7 @@ class Lexical:
         self.terms = lambda texts: TERMS[words](texts, language)
         known = self.terms(passages)
         if not any(known):
-            raise DataError("BM25 finds no words in the passages; use --bm25-epochs 0")
+            raise DataError("BM25 finds no words in the passages; check their texts and the documents' language")
         self.size, self.retriever = len(passages), bm25s.BM25()
         self.retriever.index(known, show_progress=False)
 

@@ -36,7 +36,7 @@ def test_scores_are_robertsons():
 
 
 def test_passages_without_words_are_refused():
-    with pytest.raises(DataError, match="no words in the passages"):
+    with pytest.raises(DataError, match="no words in the passages; check their texts and the documents' language$"):
         Lexical(["…", "?"], "en", "morphology")
 
 
