@@ -11,7 +11,7 @@ import numpy as np
 
 from .errors import DataError, InputError
 from .files import read_jsonl
-from .morphology import words
+from .morphology import say_unstemmed, words
 
 ARTICLES = ("a", "an", "the")
 PUNCTUATION = str.maketrans("", "", string.punctuation)
@@ -59,6 +59,7 @@ def measure(predictions, golds, language):
             f"{len(unknown)} predictions are of no question that has an answer, such as {unknown[0]}; "
             "check the ids, --dataset and --split"
         )
+    say_unstemmed(language, f"the answers of {len(golds)} questions")
     found = {"questions": len(golds), "missing": len(golds) - len(predictions)}
     for name in NORMALISATIONS:
         rows = [scores(text, golds[id], language, name) for id, text in predictions.items()]

@@ -6,7 +6,7 @@ one that holds none a hard negative.
 
 import numpy as np
 
-from .morphology import analyser
+from .morphology import analyser, say_unstemmed
 
 # Stands between words and at both ends; no word has a blank.
 BETWEEN = " "
@@ -19,6 +19,7 @@ class AnswerFinder:
     """
 
     def __init__(self, passages, language):
+        say_unstemmed(language, f"{len(passages)} passages searched for answers")
         self.words = analyser(language).words
         self.passages = [self._joined(passage) for passage in passages]
 

@@ -40,14 +40,16 @@ def stopwords_of(language):
 class Lexical:
     """`passages` indexed by BM25 with the terms that `words` names, a key of `TERMS`. Raises `DataError` without any.
 
-    Robertson's BM25 with Lucene's idf as `bm25s` has it, k1 1.5, b 0.75.
+    Robertson's BM25 with Lucene's idf as `bm25s` has it, k1 1.5, b 0.75. Warns of "morphology" without a stemmer.
     """
 
     def __init__(self, passages, language, words="plain"):
         self.terms = lambda texts: TERMS[words](texts, language)
+        if words == "morphology":
+            _warn_unstemmed(passages, language)
         known = self.terms(passages)
         if not any(known):
-            raise DataError("BM25 finds no words in the passages; use --bm25-epochs 0")
+            raise DataError("BM25 finds no words in the passages; check their texts and the documents' language")
         self.size, self.retriever = len(passages), bm25s.BM25()
         self.retriever.index(known, show_progress=False)
 
@@ -55,6 +57,12 @@ class Lexical:
         """Yield float `(passages,)` of each query; zeros for one without words."""
         for terms in self.terms(queries):
             yield self.retriever.get_scores(terms) if terms else np.zeros(self.size)
+
+
+def _warn_unstemmed(passages, language):
+    from .morphology import say_unstemmed
+
+    say_unstemmed(language, f"{len(passages)} passages", bm25=True)
 
 
 def bm25_ranks(queries, passages, gold, language, words="plain"):

@@ -18,25 +18,30 @@ def measure_all(models, tasks, settings, metrics, samples=None, documents=None, 
     `samples`: `(name, {language: [text]})` that language information removal is fitted on, or None;
     `documents` names the encoder of the documents, by default each itself. With a `translation`, as `translation_of`
     gives it, each encoder is measured again with translated questions, as "NAME, translated", and the task has what
-    `translation.translated` says was done.
+    `translation.translated` says was done; what that raises is raised before anything is measured.
     """
     for task in tasks:
         if samples and task.name == "lareqa":
             require_samples(samples[1], task.pool.languages)
     encoders = {model: with_documents(load_teacher(model), documents) for model in models}
-    found = {task.name: MEASURES[task.name](encoders, task, settings, metrics, samples) for task in tasks}
-    for task in tasks:
-        if translation and task.name != BitextTask.name:
-            again, done = _again(encoders, task, settings, metrics, samples, translation)
-            plain = found[task.name]["encoders"]
-            both = {name: {name: plain[name], f"{name}{SUFFIX}": again[name]} for name in plain}
-            found[task.name] |= {"encoders": {key: row for pair in both.values() for key, row in pair.items()}, **done}
+    # A wrong translation is to be found before the time of the measuring, a wrong model before that of a translator.
+    asked = _translated(tasks, translation, settings.data.document_language)
+
+    def measured(task):
+        return MEASURES[task.name](encoders, task, settings, metrics, samples)
+
+    found = {task.name: measured(task) for task in tasks}
+    for name, (task, done) in asked.items():
+        plain, again = found[name]["encoders"], measured(task)["encoders"]
+        both = {encoder: {encoder: plain[encoder], f"{encoder}{SUFFIX}": again[encoder]} for encoder in plain}
+        found[name] |= {"encoders": {key: row for pair in both.values() for key, row in pair.items()}, **done}
     return found
 
 
-def _again(encoders, task, settings, metrics, samples, translation):
-    asked, done = task.translated(translation, settings.data.document_language)
-    return MEASURES[task.name](encoders, asked, settings, metrics, samples)["encoders"], done
+def _translated(tasks, translation, pivot):
+    """`{task's name: (the task with translated questions, what was done)}` of the tasks that take a translation."""
+    taking = [task for task in tasks if translation and task.name != BitextTask.name]
+    return {task.name: task.translated(translation, pivot) for task in taking}
 
 
 def require_samples(samples, languages):

@@ -4,6 +4,7 @@ import unicodedata
 
 import numpy as np
 
+from .errors import DataError
 from .lexical import Lexical
 from .retrieval import max_passage, top_k
 
@@ -42,9 +43,12 @@ def bm25_candidates(queries, passages, forbidden, n, language="en", words="plain
 
     -1 where none is left. They do not depend on the encoder: computed once, `draw` takes `n` of them each epoch.
     `language` is that of the passages; `words` says what is compared, a key of `lexical.TERMS`. Karpukhin et al.
-    (2020), section 3.2; CL-ReLKT, section 3.1.
+    (2020), section 3.2; CL-ReLKT, section 3.1. Raises `DataError` for passages without words.
     """
-    index = Lexical(passages, language, words)
+    try:
+        index = Lexical(passages, language, words)
+    except DataError as error:
+        raise DataError(f"{error}, or train without BM25's negatives: use --bm25-epochs 0") from error
     candidates = np.full((len(queries), POOL * n), -1, dtype=np.int64)
     blocked = _sets(forbidden, len(queries))
     for row, scores in enumerate(index.scores(queries)):

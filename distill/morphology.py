@@ -79,8 +79,12 @@ def normal_form(text, language):
 
 
 def analyser(language):
-    """The `Analyser` of a language; says once what it uses instead where there is no stemmer."""
-    return _analyser(regex.split("[-_]", language)[0].lower())
+    """The `Analyser` of a language. Where there is no stemmer `say_unstemmed` says it: who knows the texts calls it."""
+    return _analyser(_code(language))
+
+
+def _code(language):
+    return regex.split("[-_]", language)[0].lower()
 
 
 @cache
@@ -92,10 +96,24 @@ def _analyser(language):
     if language in UNINFLECTED:
         return Analyser(language, WORD.findall)
     if language in UNSPACED:
-        say(f"{language}: no library cuts its words here; character clusters, and pairs of them for BM25, instead")
         return Analyser(language, CLUSTER.findall, pairs)
-    say(f"{language}: no stemmer; whole words, and for BM25 their character {GRAM}-grams too, instead")
     return Analyser(language, WORD.findall, grams)
+
+
+def say_unstemmed(language, texts, bm25=False):
+    """Warn, once in a process, of `texts` such as "240 passages" in a language whose words are not stemmed nor cut."""
+    language = _code(language)
+    if language in UNSPACED:
+        parts = ", for BM25 with pairs of them" if bm25 else ""
+        _warn(f"{language}: no library cuts its words here; character clusters of {texts} are compared{parts}")
+    elif language not in (*STEMMERS, *SEGMENTERS, *UNINFLECTED):
+        parts = f", for BM25 with their {GRAM}-grams" if bm25 else ""
+        _warn(f"{language}: no stemmer; the words of {texts} are compared whole{parts}")
+
+
+@cache
+def _warn(text):
+    say(f"warning: {text}")
 
 
 def _stemming(algorithm):

@@ -35,6 +35,7 @@ class ParallelQuestions:
     """The data's own questions in the documents' language: the ceiling of any translator."""
 
     name, candidates = "the data's parallel questions", False
+    remedy = "name the documents' language among --languages, too, or give a file"
 
     def texts(self, asked, pivots, progress=None):
         """A text of each of the `asked`, None where there is none; `pivots`: `{id: its text in that language or None}`
@@ -51,19 +52,17 @@ class TranslationFile:
     name: str
     lines: dict
     candidates = False
+    remedy = "give the translations of these questions"
 
     def texts(self, asked, pivots, progress=None):
-        """As `ParallelQuestions.texts`. Raises `DataError` for ids that the data lacks, or where it serves none."""
+        """As `ParallelQuestions.texts`. Raises `DataError` for ids that the data lacks."""
         unknown = list(dict.fromkeys(id for id, _ in self.lines if id not in pivots))
         if unknown:
             raise DataError(
                 f"{self.name}: {len(unknown)} ids of no question of the data, the first is {unknown[0]!r}; "
                 "give the translations of this data set"
             )
-        found = [self.lines.get((q.id, q.language)) or self.lines.get((q.id, None)) for q in asked]
-        if not any(found):
-            raise DataError(f"{self.name}: no translation of a question that is asked, in {_languages(asked)}")
-        return found
+        return [self.lines.get((q.id, q.language)) or self.lines.get((q.id, None)) for q in asked]
 
 
 @dataclass(frozen=True)
@@ -72,6 +71,7 @@ class MachineTranslation:
 
     translators: object
     candidates = True
+    remedy = "give a translator of one of these, as LANGUAGE=FOLDER, or of all, as FOLDER"
 
     @property
     def name(self):
@@ -135,9 +135,9 @@ def translated(dataset, translation, split, languages):
     """The `Dataset` with the questions of `split` in other `languages` than its documents' replaced, and what was done.
 
     What was done: `"translations"`, `{"source", "questions": {language: how many}, "as_they_are": {language: how many},
-    "candidates": how many}`, and of a translator `"timings"`, milliseconds a question in batches. Questions without a
-    translation stay as they are; a warning counts them. Raises `InputError` where no question is in another language,
-    and what `texts` raises.
+    "candidates": how many}`, and of a translator `"timings"`, milliseconds a translated question in batches. Questions
+    without a translation stay as they are; a warning counts them. Raises `InputError` where no question is in another
+    language, `DataError` where none has a translation, and what `texts` raises.
     """
     pivot, every = dataset.document_language, dataset.questions
     asked = [q for language in languages if language != pivot for q in dataset.select(language, split)]
@@ -170,22 +170,38 @@ def translated_pool(pool, translation, pivot):
 
 
 def _texts(translation, asked, pivots, pivot):
-    if not asked:
-        raise InputError(f"all questions that are asked are in {pivot}, the documents' language: nothing to translate")
+    require_others(asked, pivot)
     with task(f"questions translated by {translation.name}", len(asked)) as advance:
         began = time.perf_counter()
         found = translation.texts(asked, pivots, advance)
         seconds = time.perf_counter() - began
+    counts, left = require_some(translation.name, asked, found, translation.remedy)
+    done = {"translations": {"source": translation.name, "questions": counts, "as_they_are": left, "candidates": 0}}
+    if isinstance(translation, MachineTranslation):
+        done["timings"] = {"translation_ms": 1000 * seconds / sum(counts.values())}
+    return [text or question.text for question, text in zip(asked, found, strict=True)], done
+
+
+def require_others(asked, pivot):
+    """Raise `InputError` where no question is asked in another language than the documents', `pivot`."""
+    if not asked:
+        raise InputError(f"all questions that are asked are in {pivot}, the documents' language: nothing to translate")
+
+
+def require_some(name, asked, found, remedy):
+    """`{language: how many}` of the questions `asked` that are `found` a translation, and of the others.
+
+    A warning counts the others; `name` is that of the translation. Raises `DataError`, ending in the `remedy`, where
+    none is found.
+    """
+    if not any(found):
+        raise DataError(f"{name}: no translation of a question that is asked, in {_languages(asked)}; {remedy}")
     left = _counted(asked, [not text for text in found])
     if left:
         counts = ", ".join(f"{language} {count}" for language, count in left.items())
         total = sum(left.values())
-        say(f"warning: {translation.name}: {total} questions without a translation, asked as they are: {counts}")
-    counts = _counted(asked, found)
-    done = {"translations": {"source": translation.name, "questions": counts, "as_they_are": left, "candidates": 0}}
-    if isinstance(translation, MachineTranslation):
-        done["timings"] = {"translation_ms": 1000 * seconds / len(asked)}
-    return [text or question.text for question, text in zip(asked, found, strict=True)], done
+        say(f"warning: {name}: {total} questions without a translation, asked as they are: {counts}")
+    return _counted(asked, found), left
 
 
 def _counted(asked, kept):

@@ -86,7 +86,7 @@ class Translators:
         self.name = ", ".join(dict.fromkeys(translator.name for translator in by_language.values()))
 
     def serves(self, language):
-        return language in self._by_language or None in self._by_language
+        return is_served(language, self._by_language)
 
     def translate(self, texts, language, progress=None):
         """Raises `TranslatorError` for a language that none is of."""
@@ -108,6 +108,11 @@ class Translators:
                 ):
                     found[place] = text
         return found
+
+
+def is_served(language, by_language):
+    """Whether one of the translators `by_language`, `None` is of all others, is of a language."""
+    return language in by_language or None in by_language
 
 
 def load_translators(asked, beam=BEAM, threads=0):

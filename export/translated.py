@@ -6,7 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from ..translation import SUFFIX
+from ..translation import SUFFIX, MachineTranslation, require_others, require_some
+from ..translators import folders_of, is_served
 
 
 @contextmanager
@@ -14,15 +15,22 @@ def translated_specs(specs, questions, document_language, translation):
     """Yield `{"NAME, translated": Spec}` of `{NAME: Spec}`: tokenise, translate and encode in one process.
 
     `questions` are the `Question`s to ask: those in `document_language`, or in a language without a translator, stay as
-    they are. `translation`: `sources.translation_settings`, of nothing there is nothing.
+    they are; a warning counts the latter. `translation`: `sources.translation_settings`, of nothing there is nothing.
+    Raises `InputError` where no question is in another language, `DataError` where no other language has a translator.
     """
     if not translation:
         yield {}
         return
+    asked = [question for question in questions if question.language != document_language]
+    require_others(asked, document_language)
+    named = translation["translators"]
+    by_language = folders_of(named)
+    served = [is_served(question.language, by_language) for question in asked]
+    require_some(", ".join(named), asked, served, MachineTranslation.remedy)
     with TemporaryDirectory() as folder:
         # Too much for a command line.
         path = Path(folder) / "languages.json"
-        path.write_text(json.dumps({q.text: q.language for q in questions if q.language != document_language}))
+        path.write_text(json.dumps({q.text: q.language for q in asked}))
         values = {**translation, "languages": str(path)}
         yield {f"{name}{SUFFIX}": _translated(spec, values) for name, spec in specs.items()}
 

@@ -2,6 +2,7 @@ import json
 
 import pytest
 
+from distill import morphology
 from distill.answers import f1, measure, plain_words, read_predictions, scores, stemmed_words
 from distill.errors import DataError, InputError
 
@@ -63,6 +64,13 @@ def test_a_missing_prediction_counts_as_wrong():
         "morphology": {"em": 2 / 4, "f1": pytest.approx((1 + 1 + 2 / 3) / 4)},
     }
     assert measure({}, golds, "de")["plain"] == {"em": 0.0, "f1": 0.0}
+
+
+def test_answers_without_a_stemmer_are_counted(capsys):
+    morphology._warn.cache_clear()
+    measure({"1": "x"}, {"1": ["x"], "2": ["y"]}, "he")
+    said = "warning: he: no stemmer; the words of the answers of 2 questions are compared whole\n"
+    assert capsys.readouterr().err == said
 
 
 def test_unknown_ids_are_refused():

@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from distill import morphology
 from distill.detection import AnswerFinder, holds
 
 
@@ -49,3 +50,11 @@ def test_many_passages_at_once():
     np.testing.assert_array_equal(finder.holds(["Bäume"], rows=[2, 0, 1]), [True, False, True])
     assert finder.holds(["Haus"], rows=[]).shape == (0,) and finder.holds(["?"]).dtype == bool
     assert not finder.holds([""]).any()
+
+
+def test_passages_without_a_stemmer_are_counted_once(capsys):
+    morphology._warn.cache_clear()
+    for _ in range(2):
+        AnswerFinder(["রাজধানী ঢাকা শহর", "ঢাকা"], "bn").holds(["ঢাকা"])
+    said = "warning: bn: no stemmer; the words of 2 passages searched for answers are compared whole\n"
+    assert capsys.readouterr().err == said

@@ -3,6 +3,7 @@ from pathlib import Path
 import pytest
 
 from distill.data import Question
+from distill.errors import DataError, InputError
 from distill.export.process import Spec, Worker
 from distill.export.translated import translated_specs
 from distill.export.worker import size
@@ -42,10 +43,34 @@ def test_questions_are_translated_in_the_worker_and_documents_are_not(scripted, 
 
 @pytest.mark.parametrize("threads", [1, 2])
 def test_the_encoder_has_the_workers_threads(scripted, word_translator, threads):
-    toy = scripted("toy", load="self.log('threads', threads)")
+    toy, asked = scripted("toy", load="self.log('threads', threads)"), [question("de", "alt")]
     with (
-        translated_specs({"toy": toy}, [], "en", translation_settings([word_translator({"alt": "old"})])) as specs,
+        translated_specs({"toy": toy}, asked, "en", translation_settings([word_translator({"alt": "old"})])) as specs,
         Worker("toy", specs["toy, translated"], threads) as worker,
     ):
         worker.ready()
     assert (Path(toy.path) / "log").read_text() == f"threads|{threads}\n"
+
+
+def test_questions_in_languages_without_a_translator_are_counted(word_translator, capsys):
+    asked = [question(*of) for of in (("de", "alt"), ("fr", "vieux"), ("en", "old"), ("fr", "vieil"))]
+    settings = translation_settings([f"de={word_translator({'alt': 'old'})}"])
+    with translated_specs({"toy": Spec("bundle")}, asked, "en", settings) as specs:
+        assert list(specs) == ["toy, translated"]
+    assert "words-en: 2 questions without a translation, asked as they are: fr 2" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "language, error, said",
+    [
+        ("fr", DataError, "words-en: no translation of a question that is asked, in fr; give a translator of one of"),
+        ("en", InputError, "all questions that are asked are in en, the documents' language: nothing to translate"),
+    ],
+)
+def test_where_nothing_is_translated_nothing_is_timed(word_translator, language, error, said):
+    settings = translation_settings([f"de={word_translator({'alt': 'old'})}"])
+    with (
+        pytest.raises(error, match=said),
+        translated_specs({"toy": Spec("bundle")}, [question(language, "x")], "en", settings),
+    ):
+        raise AssertionError("it was started")

@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from distill import morphology
 from distill.errors import DataError
 from distill.lexical import Lexical, bm25_ranks, evaluate_bm25, morphology_terms, plain_terms, whitespace_terms
 
@@ -36,8 +37,16 @@ def test_scores_are_robertsons():
 
 
 def test_passages_without_words_are_refused():
-    with pytest.raises(DataError, match="no words in the passages"):
+    with pytest.raises(DataError, match="no words in the passages; check their texts and the documents' language$"):
         Lexical(["…", "?"], "en", "morphology")
+
+
+def test_passages_without_a_stemmer_are_counted_once(capsys):
+    morphology._warn.cache_clear()
+    for words in ("plain", "morphology", "morphology"):
+        Lexical(PASSAGES, "bn", words)
+    said = "warning: bn: no stemmer; the words of 4 passages are compared whole, for BM25 with their 3-grams\n"
+    assert capsys.readouterr().err == said
 
 
 def test_a_data_set_is_evaluated(sample):

@@ -1,7 +1,10 @@
 import pytest
 
-from distill.errors import EncoderError, InputError
-from distill.measures import require_one_dimension, require_samples
+from distill.config import DataSettings, Settings
+from distill.errors import DataError, EncoderError, InputError
+from distill.measures import measure_all, require_one_dimension, require_samples
+from distill.tasks import load_tasks
+from distill.translation import TranslationFile
 
 
 class Encoder:
@@ -20,3 +23,20 @@ def test_each_language_needs_a_sample():
     require_samples({"de": ["a"], "en": ["b"], "th": ["c"]}, ("de", "en"))
     with pytest.raises(InputError, match="--corpus has no text in el, th: .* it has de, en"):
         require_samples({"en": ["a"], "de": ["b"]}, ("de", "el", "th"))
+
+
+@pytest.mark.parametrize(
+    "lines, languages, error, said",
+    [
+        ({("9", None): "x"}, (), DataError, "a.tsv: 1 ids of no question of the data, the first is '9'"),
+        ({("9", None): "x"}, ("en",), InputError, "all questions that are asked are in en"),
+    ],
+)
+def test_translations_are_refused_before_anything_is_measured(
+    tiny_folder, sentence_data, capsys, lines, languages, error, said
+):
+    settings = Settings(data=DataSettings(dataset=str(sentence_data), languages=languages))
+    tasks = load_tasks([("lareqa", None), ("retrieval", None)], settings, "dev")
+    with pytest.raises(error, match=said):
+        measure_all([str(tiny_folder)], tasks, settings, ["p@1"], translation=TranslationFile("a.tsv", lines))
+    assert "retrieval " not in capsys.readouterr().err

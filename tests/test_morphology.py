@@ -4,7 +4,7 @@ import pytest
 import snowballstemmer
 
 from distill import morphology
-from distill.morphology import CLUSTER, STEMMERS, analyser, grams, normal_form, pairs, words
+from distill.morphology import CLUSTER, STEMMERS, analyser, grams, normal_form, pairs, say_unstemmed, words
 
 
 @pytest.mark.parametrize(
@@ -80,17 +80,27 @@ def test_clusters_of_a_script_without_blanks():
     assert analyser("km").terms("ខ្មែរ") == ["ខ្មែ", "រ", "ខ្មែរ"]
 
 
-def test_a_language_without_a_stemmer_is_named_once(capsys):
-    morphology._analyser.cache_clear()
+@pytest.mark.parametrize(
+    "language, bm25, expected",
+    [
+        ("te", False, "te: no stemmer; the words of 9 passages are compared whole"),
+        ("he-IL", True, "he: no stemmer; the words of 9 passages are compared whole, for BM25 with their 3-grams"),
+        ("km", False, "km: no library cuts its words here; character clusters of 9 passages are compared"),
+        ("lo", True, "lo: no library cuts its words here; character clusters of 9 passages are compared, for BM25"),
+    ],
+)
+def test_texts_in_a_language_without_a_stemmer_are_said_once(capsys, language, bm25, expected):
+    morphology._warn.cache_clear()
     for _ in range(2):
-        words("హైదరాబాదులో", "te")
+        say_unstemmed(language, "9 passages", bm25)
     said = capsys.readouterr().err
-    assert said == "te: no stemmer; whole words, and for BM25 their character 3-grams too, instead\n"
+    assert said.startswith(f"warning: {expected}") and said.count("\n") == 1 and ("BM25" in said) == bm25
 
 
-def test_a_language_with_a_stemmer_says_nothing(capsys):
-    morphology._analyser.cache_clear()
-    words("Haus", "de")
+@pytest.mark.parametrize("language", ["de", "de-AT", "nb", "ja", "th", "vi"])
+def test_a_language_with_an_entry_of_its_own_says_nothing(capsys, language):
+    morphology._warn.cache_clear()
+    say_unstemmed(language, "9 passages", bm25=True)
     assert capsys.readouterr().err == ""
 
 

@@ -3,7 +3,10 @@ import shutil
 import subprocess
 import sys
 from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
+
+import pytest
 
 import distill
 from distill.data import load_dataset
@@ -16,8 +19,25 @@ ROOT = Path(distill.__file__).resolve().parent.parent
 def test_versions_are_those_that_are_installed():
     found = versions()
     assert found["python"] == ".".join(map(str, sys.version_info[:3])) and found["distill"] == distill.__version__
-    for name in ("keras", "tensorflow", "numpy", "sentencepiece", "ai-edge-litert"):
+    morphology = ("snowballstemmer", "regex")
+    for name in ("keras", "tensorflow", "numpy", "sentencepiece", "ai-edge-litert", *morphology):
         assert found[name] == version(name)
+
+
+@pytest.mark.parametrize(
+    "name, module",
+    [
+        ("pythainlp", "pythainlp"),
+        ("rjieba", "rjieba"),
+        ("sudachipy", "sudachipy"),
+        ("sudachidict-small", "sudachidict_small"),
+        ("python-mecab-ko", "mecab"),
+        ("python-mecab-ko-dic", "mecab_ko_dic"),
+        ("ctranslate2", "ctranslate2"),
+    ],
+)
+def test_packages_of_extras_are_among_them_where_they_are_installed(name, module):
+    assert (name in versions()) == (find_spec(module) is not None)
 
 
 def test_versions_import_nothing_and_name_the_backend_once_keras_is_there():

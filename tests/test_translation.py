@@ -1,4 +1,6 @@
 import json
+from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -52,12 +54,15 @@ def written(tmp_path):
 
 
 class Upper:
-    """Stands in for `Translators`: capitals and the language, none of Thai."""
+    """Stands in for `Translators`: capitals and the language, none of Thai or what is said."""
 
     name = "upper"
 
+    def __init__(self, missing="th"):
+        self.missing = missing
+
     def serves(self, language):
-        return language != "th"
+        return language not in self.missing
 
     def translate(self, texts, language, progress=None):
         return [f"{text.upper()} {language}" for text in texts]
@@ -161,8 +166,24 @@ def test_what_a_file_misses_is_counted_and_stays(dataset, capsys):
 
 
 def test_parallel_questions_that_are_not_there_are_counted_too(dataset, capsys):
-    _, done = translated(dataset, ParallelQuestions(), "test", ("de",))
+    both = replace(dataset, splits={"dev": ("2", "3")})
+    _, done = translated(both, ParallelQuestions(), "dev", ("de",))
     assert done["translations"]["as_they_are"] == {"de": 1} and "de 1" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("questions", [ASKED["en"], {}])
+def test_parallel_questions_of_which_there_are_none_are_refused(dataset, pool, questions):
+    said = "the data's parallel questions: no translation of a question that is asked, in de; name the documents' lang"
+    known = {"de": dataset.questions["de"], "en": {id: Question(id, "en", text, 0) for id, text in questions.items()}}
+    with pytest.raises(DataError, match=said):
+        translated(replace(dataset, questions=known), ParallelQuestions(), "test", ("de",))
+
+
+def test_a_pool_without_the_documents_language_has_no_parallel_questions():
+    asked = {lang: [(id, text, [0]) for id, text in ASKED[lang].items()] for lang in ("de", "th")}
+    found = {lang: ([f"{lang} a"], [f"{lang} a"], rows) for lang, rows in asked.items()}
+    with pytest.raises(DataError, match="no translation of a question that is asked, in de, th; name the documents'"):
+        translated_pool(pool_of("toys", found), ParallelQuestions(), "en")
 
 
 def test_unknown_ids_are_refused(dataset):
@@ -172,7 +193,7 @@ def test_unknown_ids_are_refused(dataset):
 
 
 def test_a_file_that_serves_none_is_refused(dataset):
-    with pytest.raises(DataError, match="a.tsv: no translation of a question that is asked, in de, th"):
+    with pytest.raises(DataError, match="a.tsv: no translation of a question that is asked, in de, th; give the"):
         translated(dataset, TranslationFile("a.tsv", {("3", None): "Where?"}), "dev", ("de", "th"))
 
 
@@ -188,13 +209,31 @@ def test_a_translator_leaves_languages_it_does_not_serve(dataset):
     assert done["translations"]["as_they_are"] == {"th": 1} and done["timings"]["translation_ms"] > 0
 
 
+def test_the_time_is_that_of_the_questions_that_are_translated(dataset, monkeypatch):
+    clock = iter([10.0, 10.5])
+    monkeypatch.setattr("distill.translation.time", SimpleNamespace(perf_counter=lambda: next(clock)))
+    _, done = translated(dataset, MachineTranslation(Upper()), "dev", ("de", "en", "th"))
+    # Two German ones; the Thai one has no translator.
+    assert done["timings"] == {"translation_ms": 500 / 2}
+
+
+@pytest.mark.parametrize("languages", [("th",), ("de", "th")])
+def test_a_translator_of_no_language_that_is_asked_is_refused(dataset, pool, languages):
+    said = f"upper: no translation of a question that is asked, in {', '.join(languages)}; give a translator of one"
+    with pytest.raises(DataError, match=said):
+        translated(dataset, MachineTranslation(Upper(("de", "th"))), "dev", languages)
+    with pytest.raises(DataError, match="in de, th; give a translator of one"):
+        translated_pool(pool, MachineTranslation(Upper(("de", "th"))), "en")
+
+
 def test_an_empty_translation_is_none(dataset):
     class Silent(Upper):
         def translate(self, texts, language, progress=None):
-            return [" "] * len(texts)
+            return [" " if text == ASKED["de"]["1"] else "x" for text in texts]
 
     found, done = translated(dataset, MachineTranslation(Silent()), "dev", ("de",))
-    assert texts_of(found) == ASKED and done["translations"]["as_they_are"] == {"de": 2}
+    assert texts_of(found)["de"] == {"1": "Wie alt?", "2": "x", "3": "Wo?"}
+    assert done["translations"]["as_they_are"] == {"de": 1}
 
 
 # Pools
