@@ -194,7 +194,7 @@ def test_help_names_every_command(distill):
 
 def test_help_shows_defaults_and_choices(distill):
     shown = " ".join(distill("run", "--help").out.split())
-    assert "[triplet|contrastive]" in shown and "[default: 0.3]" in shown and "[default: muse]" in shown
+    assert "[triplet|contrastive|softmax]" in shown and "[default: 0.3]" in shown and "[default: muse]" in shown
 
 
 def test_the_version_is_the_packages(distill):
@@ -1284,7 +1284,7 @@ def test_teach_saves_a_teacher(distill, tiny_folder, tiny_encoder, data, tmp_pat
 
 def test_teach_refuses_triplets_before_it_loads_anything(distill, data, tmp_path):
     (tmp_path / "pairs.tsv").write_text("question\tsentence\nwho ?\t\n", encoding="utf-8")
-    arguments = ["--dataset", data, "--base", "nowhere", "--triplets", tmp_path / "pairs.tsv"]
+    arguments = ["--dataset", data, "--base", "muse", "--triplets", tmp_path / "pairs.tsv"]
     left = distill("teach", *arguments, "--output", tmp_path / "teacher")
     assert left.code == 2 and "pairs.tsv, line 2: expected a non-empty string under 'sentence', got ''" in left.err
 
