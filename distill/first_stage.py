@@ -1,9 +1,7 @@
 """Stage 1 of a run: triplets in one language, or pairs in many with `--loss softmax`."""
 
 from .errors import ConfigError
-from .pair_teaching import mined_in, teach_pairs
 from .pairs import gold_pairs, require_pairs
-from .teaching import teach
 
 # Batches that need passages in the teacher's language alone.
 IN_ONE = ("en-en", "x-en")
@@ -13,8 +11,12 @@ def first_stage(run, base, settings=None, watch=None):
     """The teacher that a `pipeline.Run` trains of `base`, with its own settings or others."""
     settings = settings or run.settings
     if settings.teacher.loss != "softmax":
+        from .teaching import teach
+
         language, more = settings.teacher.language, (run.log, run.triplets, watch)
         return teach(base, run.dataset, language, settings.teacher, settings.seed, *more)
+    from .pair_teaching import mined_in, teach_pairs
+
     languages = asked_in(settings, run.languages)
     if settings.pairs.self_train:
         from .self_training import self_train

@@ -1,14 +1,17 @@
-import json
-
+import numpy as np
 import pytest
 
 from distill.config import Settings, changed
 from distill.data import load_dataset
-from distill.dual import is_dual
+from distill.dual import DualEncoder, is_dual
+from distill.encoder import KerasEncoder
 from distill.errors import ConfigError
 from distill.first_stage import asked_in, pairs_of, require_lines
 from distill.loading import load_encoder
 from distill.parallel import Parallel
+from distill.pipeline import inputs, study, taught
+from distill.students.ngram import NGramEncoder
+from distill.students.shape import Shape
 
 SMALL = ["--teacher-batch-size", "4", "--bm25-epochs", "1", "--online-epochs", "1", "--teacher-learning-rate", "0.01"]
 
@@ -49,34 +52,43 @@ def test_triplets_have_no_pairs(sample):
 
 
 @pytest.fixture(scope="module")
-def folder(distill, tiny_folder, sentence_data, tmp_path_factory):
-    """What a run with two encoders leaves."""
-    runs = tmp_path_factory.mktemp("runs")
-    pairs = ["--loss", "softmax", "--batches", "x-y", "--encoders", "dual", "--chunk-size", "2"]
-    rest = ["--epochs", "1", "--max-drop", "100", "--min-cosine", "-1", "--runs", runs, "--name", "x"]
-    assert distill("run", "--base", tiny_folder, "--dataset", sentence_data, *pairs, *SMALL, *rest) == 0
-    return runs / "x"
+def base(tokenizer):
+    """One branch only, which compiles faster."""
+    model = NGramEncoder(vocabulary=len(tokenizer), width=16, channels=8, orders=(2,), hidden=12, dimension=16)
+    return KerasEncoder(model, tokenizer, "base")
 
 
-def test_a_run_leaves_both_encoders_measured_and_counted(folder, tiny_folder):
-    metrics = json.loads((folder / "metrics.json").read_text(encoding="utf-8"))
-    one = sum(weight.size for weight in load_encoder(str(tiny_folder)).model.get_weights())
-    assert metrics["size"] == {"teacher": {"parameters": 2 * one, "bytes": 8 * one}}
-    assert set(metrics["splits"]["dev"]["encoders"]) == {"base", "teacher", "student", "bundle"}
-    assert set(metrics["lareqa"]["encoders"]) == {"base", "teacher", "student", "bundle"}
-    assert is_dual(folder / "teacher")
+@pytest.fixture(scope="module")
+def made(base, tiny_folder, sentence_data, tmp_path_factory):
+    """Both stages of a run with two encoders: the run and its student."""
+    values = {"teacher.base": str(tiny_folder), "teacher.batch_size": 4, "teacher.learning_rate": 0.01}
+    values |= {"teacher.bm25_epochs": 1, "teacher.online_epochs": 0, "student.epochs": 0}
+    asked = changed(settings(sentence_data), {**values, "pairs.encoders": "dual", "pairs.chunk_size": 2})
+    run = inputs(asked, tmp_path_factory.mktemp("run"))
+    teacher, first = taught(run, base)
+    return run, teacher, study(run, teacher, first, Shape())
 
 
-def test_the_log_counts_what_was_filtered_by_language(folder):
-    rows = [json.loads(line) for line in (folder / "log.jsonl").read_text(encoding="utf-8").splitlines()]
-    rows = [row for row in rows if row["event"] == "teacher"]
-    assert [set(row["filtered"]) for row in rows] == [set(), *[{"passage", "answer", "parallel"}] * 2]
+def test_a_run_has_both_encoders_counted_and_a_student_of_one(made, base):
+    run, teacher, student = made
+    one = sum(weight.size for weight in base.model.get_weights())
+    assert run.extra["size"] == {"teacher": {"parameters": 2 * one, "bytes": 8 * one}}
+    assert is_dual(run.folder / "teacher") and isinstance(teacher, DualEncoder) and isinstance(student, KerasEncoder)
+    # Not trained, it is what it started from.
+    np.testing.assert_allclose(student.encode(["Old?"]), teacher.encode(["Old?"], "question"), atol=1e-6)
+
+
+def test_the_log_counts_what_was_filtered_by_language(made):
+    rows = made[0].log.of("teacher")
+    assert [set(row["filtered"]) for row in rows] == [set(), {"passage", "answer", "parallel"}]
     assert set(rows[1]["filtered"]["answer"]) <= {"en", "de"}
 
 
 def test_stage_one_alone_takes_pairs_too(distill, tiny_folder, sentence_data, tmp_path):
     asked = ["--base", tiny_folder, "--dataset", sentence_data, "--loss", "softmax", "--batches", "x-x-mono"]
-    assert distill("teach", *asked, *SMALL, "--filters", "", "--output", tmp_path / "teacher") == 0
+    assert (
+        distill("teach", *asked, *SMALL, "--online-epochs", "0", "--filters", "", "--output", tmp_path / "teacher") == 0
+    )
     assert load_encoder(str(tmp_path / "teacher")).dimension == 16
 
 

@@ -198,7 +198,7 @@ def test_a_fixed_teacher_is_measured_as_it_is_and_tested_against(folder, metrics
 
 def test_stage_one_is_skipped(folder):
     rows = [json.loads(line) for line in (folder / "log.jsonl").read_text(encoding="utf-8").splitlines()]
-    assert {row["event"] for row in rows} == {"evaluation", "student", "done"}
+    assert {row["event"] for row in rows} == {"data", "evaluation", "student", "done"}
     assert sorted(path.name for path in (folder / "teacher").iterdir()) == ["means.npz", "teacher.json"]
 
 

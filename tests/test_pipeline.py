@@ -160,7 +160,7 @@ def test_the_log_tells_what_happened_in_order(folder):
     rows = [json.loads(line) for line in (folder / "log.jsonl").read_text(encoding="utf-8").splitlines()]
     events = [(row["event"], row.get("encoder", row.get("step"))) for row in rows]
     stages = [name for number, (name, _) in enumerate(events) if number == 0 or events[number - 1][0] != name]
-    assert stages == ["evaluation", "teacher", "evaluation", "student", "evaluation", "done"]
+    assert stages == ["data", "evaluation", "teacher", "evaluation", "student", "evaluation", "done"]
     assert [row["seconds"] for row in rows] == sorted(row["seconds"] for row in rows)
     # Before the first step, and after each epoch: two of the teacher's and one of the student's.
     assert sum(row["event"] == "teacher" for row in rows) == 3 and sum(row["event"] == "student" for row in rows) == 2
