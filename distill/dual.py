@@ -22,7 +22,7 @@ class DualEncoder(AsymmetricEncoder):
             aside.mkdir()
             for part in PARTS:
                 getattr(self, part).save(aside / part)
-            write_json(aside / CARD_FILE, {"name": self.name, "dual": True, "dimension": self.dimension})
+            write_json(aside / CARD_FILE, {"name": self.name, "dimension": self.dimension})
 
 
 def is_dual(folder):
@@ -30,9 +30,9 @@ def is_dual(folder):
     return card.is_file() and all((Path(folder) / part).is_dir() for part in PARTS)
 
 
-def load_dual(folder):
-    """What `DualEncoder.save` wrote. Raises `EncoderError` where a part is no saved encoder."""
-    parts = (KerasEncoder.load(Path(folder) / part) for part in PARTS)
+def load_dual(folder, load=KerasEncoder.load):
+    """What `DualEncoder.save` wrote, its parts by `load`. Raises `EncoderError` where one is no saved encoder."""
+    parts = (load(Path(folder) / part) for part in PARTS)
     return DualEncoder(*parts, read_json(Path(folder) / CARD_FILE)["name"])
 
 

@@ -43,9 +43,7 @@ def load_encoder(source, threads=1):
 
         return load_artefact(folder, threads)
     if is_dual(folder):
-        from .students import ngram, static  # noqa: F401  registers the layers
-
-        return load_dual(folder)
+        return load_dual(folder, load_keras_encoder)
     return TransformerEncoder(source) if kind_of(source) else load_keras_encoder(source)
 
 

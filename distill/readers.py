@@ -46,10 +46,9 @@ def read_squad_folder(folder, document_language):
 
 def _squad_places(path, articles):
     """`{question id: (passage index, answers)}` of the file that holds the documents."""
-    paragraphs = [paragraph for article in articles for paragraph in list_of(path, article, "paragraphs")]
     return {
         str(qa.get("id")): (index, squad_answers(qa))
-        for index, paragraph in enumerate(paragraphs)
+        for index, paragraph in enumerate(paragraphs_of(path, articles))
         for qa in list_of(path, paragraph, "qas")
     }
 
@@ -79,6 +78,11 @@ def articles_of(path):
     if not isinstance(value, dict):
         raise DataError(f"{path}: expected a SQuAD v1.1 object with 'data', got {type(value).__name__}")
     return list_of(path, value, "data")
+
+
+def paragraphs_of(path, articles):
+    """The paragraphs of all articles, in order."""
+    return [paragraph for article in articles for paragraph in list_of(path, article, "paragraphs")]
 
 
 def list_of(path, value, key):
