@@ -1,7 +1,7 @@
 """Stage 1 of a run: triplets in one language, or pairs in many with `--loss softmax`."""
 
 from .errors import ConfigError
-from .pairs import gold_pairs, require_pairs
+from .pairs import gold_pairs
 
 # Batches that need passages in the teacher's language alone.
 IN_ONE = ("en-en", "x-en")
@@ -35,8 +35,8 @@ def asked_in(settings, languages):
 def pairs_of(settings, dataset, languages):
     """The `Pairs` of the data set that stage 1 learns from with `--loss softmax`, else None.
 
-    Of batches that answer in one language they have no passages in others. Raises `DataError`, and `ConfigError` for
-    batches of passages in languages that the data has none in.
+    Of batches that answer in one language they have no passages in others. Raises what `read_contexts` does, and
+    `ConfigError` for batches of passages in languages that the data has none in.
     """
     from .contexts import read_contexts
 
@@ -54,7 +54,7 @@ def pairs_of(settings, dataset, languages):
         raise ConfigError(
             f"pairs.batches: {kind} takes passages in {pivot}, the teacher's language; {dataset.name} has {there}"
         )
-    return require_pairs(gold_pairs(dataset, contexts, asked_in(settings, languages)), dataset.name)
+    return gold_pairs(dataset, contexts, asked_in(settings, languages))
 
 
 def require_lines(settings, sources):

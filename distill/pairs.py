@@ -6,7 +6,6 @@ from functools import cached_property
 import numpy as np
 
 from .data import Question
-from .errors import DataError
 
 NONE = -1
 
@@ -62,13 +61,6 @@ def gold_pairs(dataset, contexts, languages):
         positives=tuple(own + question.passage for question in questions),
         negatives=tuple(np.zeros(0, dtype=np.int64) for _ in questions),
     )
-
-
-def require_pairs(pairs, name):
-    """The pairs, if there is one; else `DataError`."""
-    if not pairs.questions:
-        raise DataError(f"{name}: no question has a passage that answers it; give answers that the passages hold")
-    return pairs
 
 
 def with_lines(pairs, sources, pivot):

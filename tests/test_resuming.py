@@ -13,7 +13,7 @@ from distill.encoder import KerasEncoder
 from distill.errors import InputError
 from distill.files import read_json
 from distill.pipeline import inputs, stage_one
-from distill.resuming import clear, require_resumable, resumed_log, settings_file
+from distill.resuming import clear, require_resumable, require_same_data, resumed_log, settings_file
 from distill.students.ngram import NGramEncoder
 
 FLAGS = {
@@ -68,6 +68,15 @@ def test_settings_that_differ_are_named(stopped):
         require_resumable(settings, folder)
     said = str(error.value)
     assert "teacher.margin is 0.3, not 0.5" in said and "pairs.filters is (" in said and "seed" not in said
+
+
+def test_data_that_has_changed_is_refused(stopped, sample):
+    _, folder = stopped()
+    log(folder, {"event": "data", "seconds": 0.0, "files": dict(sample.files)})
+    require_same_data(sample, folder)
+    log(folder, {"event": "data", "seconds": 0.0, "files": {**sample.files, "questions.jsonl": "0" * 64}})
+    with pytest.raises(InputError, match=r"begun on other data \(questions.jsonl\); restore it"):
+        require_same_data(sample, folder)
 
 
 def test_a_finished_run_is_refused(stopped):
