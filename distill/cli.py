@@ -7,13 +7,14 @@ from pathlib import Path
 import click
 
 from . import __version__
+from .combinations import require_no_stages
 from .commands_answers import answers
 from .commands_lir import lir
 from .commands_measure import compare, evaluate
 from .commands_report import report
 from .commands_shape import compress, extend, prune, reduce
 from .commands_tune import tune
-from .config import FORMATS, require_no_stages
+from .config import FORMATS
 from .errors import DistillError, InputError
 from .options import (
     beam_option,

@@ -39,9 +39,14 @@ CODEBOOKS = ("pq4", "pq8")
 KEEP = ("all", "used", "twice")
 NOUNS = {str: "a text", int: "a whole number", float: "a number", bool: "true or false", tuple: "a list of names"}
 SHAPE_NAMES = ("full", "small", "static", "tiny")
-PARTS = {"objectives": OBJECTIVES + MORE_OBJECTIVES, "units": ("document", "passage"), "shapes": SHAPE_NAMES}
-# The same, of settings that may be empty.
-SOME = {"filters": FILTERS}
+PARTS = {
+    "objectives": OBJECTIVES + MORE_OBJECTIVES,
+    "units": ("document", "passage"),
+    "shapes": SHAPE_NAMES,
+    "filters": FILTERS,
+}
+# Of these, settings that may be empty.
+MAY_BE_EMPTY = ("filters",)
 
 
 def _setting(default, flag, help, options=None, low=None, high=float("inf")):
@@ -266,23 +271,13 @@ class Settings:
 
     def check(self):
         """Raise `ConfigError` on the first value that is not allowed; returns the settings."""
+        from .combinations import check_together
+
         for path, section, item in walk(self):
             _check_value(path, getattr(section, item.name), item)
         numbers_of(self.student.nested, "student.nested")
         numbers_of(self.shape.orders, "shape.orders")
-        _check_quantised(self.student, self.export)
-        _check_averaged(self.student)
-        if self.teacher.model and self.teacher.triplets:
-            raise ConfigError(
-                "teacher.triplets: a fixed teacher is not trained; leave --triplets or --teacher-model out"
-            )
-        if self.teacher.triplets and self.teacher.loss == "softmax":
-            raise ConfigError("teacher.triplets: --loss softmax learns from pairs; leave --triplets or the loss out")
-        _check_self_training(self.teacher, self.pairs)
-        _check_pairs(self.teacher, self.pairs)
-        _check_share(self.pairs, self.student, self.teacher.batch_size)
-        if self.teacher.centre and not self.teacher.model:
-            raise ConfigError("teacher.centre: --centre is of a fixed teacher; name one with --teacher-model")
+        check_together(self)
         return self
 
 
@@ -313,75 +308,10 @@ def _check_value(name, value, item):
         raise ConfigError(f"{name}: expected a number from {low} to {high}, got {value}")
     if item.type is tuple and not all(isinstance(part, str) and part for part in value):
         raise ConfigError(f"{name}: expected a list of names, got {list(value)!r}")
-    allowed = PARTS.get(item.name)
-    if allowed and (not value or set(value) - set(allowed) or len(set(value)) < len(value)):
-        raise ConfigError(f"{name}: expected some of {', '.join(allowed)}, each once, got {', '.join(value) or 'none'}")
-    some = SOME.get(item.name, value)
-    if item.name in SOME and (set(value) - set(some) or len(set(value)) < len(value)):
-        raise ConfigError(f"{name}: expected some of {', '.join(some)}, each once, or none, got {', '.join(value)}")
-
-
-def _check_quantised(student, export):
-    name, quantised, epochs = "student.quantised_epochs", student.quantised_epochs, student.epochs
-    if quantised > epochs:
-        raise ConfigError(f"{name}: expected at most student.epochs, which is {epochs}, got {quantised}")
-    if quantised and export.precision == "float32" and export.table in ("float32", *CODEBOOKS):
-        raise ConfigError(
-            f"{name}: nothing is rounded in {export.precision} with a table in {export.table}; "
-            "give 0, or another export.precision or export.table"
-        )
-
-
-def _check_pairs(teacher, pairs):
-    if teacher.model and teacher.loss == "softmax":
-        raise ConfigError("teacher.loss: a fixed teacher is not trained; leave --loss or --teacher-model out")
-    if teacher.loss == "softmax":
-        return
-    for item in fields(pairs):
-        if getattr(pairs, item.name) != item.default:
-            flag = item.metadata["flag"]
-            raise ConfigError(f"pairs.{item.name}: {flag} is of --loss softmax, which is not asked for; leave it out")
-
-
-def _check_share(pairs, student, size):
-    if not pairs.parallel_share:
-        return
-    if not student.parallel:
-        raise ConfigError("pairs.parallel_share: there is no parallel text; name some with --parallel")
-    if pairs.batches not in ("x-en", "x-y"):
-        raise ConfigError(f"pairs.parallel_share: batches of {pairs.batches} hold no translations; take x-en or x-y")
-    if not 0 < round(size * pairs.parallel_share) < size:
-        raise ConfigError(
-            f"pairs.parallel_share: {pairs.parallel_share} of a batch of {size} leaves no room for pairs or for lines; "
-            "take another share, or a larger teacher.batch_size"
-        )
-
-
-def _check_averaged(student):
-    if student.averaged_epochs > student.epochs:
-        name, got = "student.averaged_epochs", student.averaged_epochs
-        raise ConfigError(f"{name}: expected at most student.epochs, which is {student.epochs}, got {got}")
-
-
-def _check_self_training(teacher, pairs):
-    if pairs.self_train and teacher.loss != "softmax":
-        raise ConfigError("pairs.self_train: --self-train learns from pairs; give --loss softmax too, or leave it out")
-    if pairs.self_train and teacher.model:
-        raise ConfigError("pairs.self_train: a fixed teacher is not trained; leave --self-train or --teacher-model out")
-
-
-def require_triplets(settings, command):
-    """Raise `ConfigError` where stage 1 learns from pairs."""
-    if settings.teacher.loss == "softmax":
-        raise ConfigError(f"teacher.loss: {command} trains no teachers by softmax; train one with distill teach")
-
-
-def require_no_stages(settings, command):
-    """Raise `ConfigError` where the settings ask for self-training, whose stages a run's folder keeps."""
-    if settings.pairs.self_train:
-        raise ConfigError(
-            f"pairs.self_train: {command} keeps no stages of self-training; give it to distill run, or leave it out"
-        )
+    allowed, empty = PARTS.get(item.name), item.name in MAY_BE_EMPTY
+    if allowed and (not (value or empty) or set(value) - set(allowed) or len(set(value)) < len(value)):
+        asked = f"expected some of {', '.join(allowed)}, each once{', or none' * empty}"
+        raise ConfigError(f"{name}: {asked}, got {', '.join(value) or 'none'}")
 
 
 def load_settings(path):

@@ -2,7 +2,8 @@
 
 from pathlib import Path
 
-from .config import as_dict, plain, require_triplets, save_settings, walk
+from .combinations import require_triplets
+from .config import as_dict, plain, save_settings, walk
 from .encoder import MODEL_FILE
 from .errors import InputError
 from .export.encode import sha256
