@@ -1,16 +1,30 @@
-# `make run` shows the whole job on the sample data; `make test` runs the tests. Both make their own environment.
+# `make run` shows the whole job on the sample data; `make test` checks and tests; `make docs` builds site/. Each makes
+# its own environment.
 PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
+# A process of the tests a core: more threads would wait for each other.
+ONE_THREAD = OMP_NUM_THREADS=1 TF_NUM_INTRAOP_THREADS=1 TF_NUM_INTEROP_THREADS=1
 
-.PHONY: run test clean
+.PHONY: run test docs lock clean
 
 run: $(VENV)/.installed
 	$(BIN)/distill run --teacher en
 
 test: $(VENV)/.installed-test
 	$(BIN)/ruff check .
-	$(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile
+	$(BIN)/ruff format --check .
+	$(BIN)/python .ci/typecheck.py
+	place=$$(mktemp -d) && $(BIN)/mkdocs build --quiet --strict --site-dir "$$place"; status=$$?; rm -rf "$$place"; exit $$status
+	$(ONE_THREAD) $(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder --cov --cov-report=
+	$(BIN)/python .ci/coverage_table.py
+
+docs: $(VENV)/.installed-test
+	$(BIN)/mkdocs build --strict
+
+# Versions and hashes of what an installation brings, anew; commit the file after the tests have passed with them.
+lock:
+	$(PYTHON) .ci/lock.py
 
 # Removed and made anew when the requirements change.
 $(VENV)/.installed: setup.cfg pyproject.toml
@@ -25,4 +39,4 @@ $(VENV)/.installed-test: $(VENV)/.installed
 	touch $@
 
 clean:
-	rm -rf $(VENV) runs build dist *.egg-info
+	rm -rf $(VENV) runs site build dist *.egg-info

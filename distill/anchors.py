@@ -4,7 +4,9 @@ from functools import cached_property, partial
 
 import numpy as np
 
+from .approximate import search_of
 from .data import Question
+from .makers import line_name, named
 from .mining import bm25_candidates, draw, false_negatives, maxp_triplets, normalise, online_negatives, pairs_of
 from .parallel import drawn
 
@@ -21,6 +23,7 @@ class Anchors:
         self.passages, self.document_of, self.settings, self.seed = passages, document_of, settings, seed
         self.queries, self.language = queries, language
         self.questions = [question.text for question in questions]
+        self.names = named(questions)
         self.gold = np.array([question.passage for question in questions])
         self.forbidden = false_negatives(questions, document_of)
         self.asked = asked or (lambda epoch: np.arange(len(questions)))
@@ -61,7 +64,8 @@ class Anchors:
         options = self.settings.negatives, self.settings.margin, seed
         if self.settings.positives == "maxp":
             return maxp_triplets(questions, passages, self.document_of, gold, forbidden, *options)
-        return gold, online_negatives(questions, passages, gold, forbidden, *options)
+        search = search_of(self.settings.mining)
+        return gold, online_negatives(questions, passages, gold, forbidden, *options, search)
 
 
 def own_anchors(dataset, language, settings, seed):
@@ -82,12 +86,13 @@ def more_anchors(sources, language, settings, seed, own):
     `own`, the number of the data set's questions, is how many pairs an epoch asks unless the settings say another.
     """
     pairs = [pair for source in sources for pair in zip(source.questions, source.passages, strict=True)]
+    names = [line_name(source.name, row, text) for source in sources for row, text in enumerate(source.questions)]
     pool = {}
     for _, passage in pairs:
         pool.setdefault(normalise(passage), (len(pool), passage))
     questions = [
-        Question(str(number), language, question, pool[normalise(passage)][0])
-        for number, (question, passage) in enumerate(pairs)
+        Question(name, language, question, pool[normalise(passage)][0])
+        for name, (question, passage) in zip(names, pairs, strict=True)
     ]
     passages, queries = [passage for _, passage in pool.values()], [question for question, _ in pairs]
     return Anchors(

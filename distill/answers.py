@@ -60,7 +60,7 @@ def measure(predictions, golds, language):
             "check the ids, --dataset and --split"
         )
     say_unstemmed(language, f"the answers of {len(golds)} questions")
-    found = {"questions": len(golds), "missing": len(golds) - len(predictions)}
+    found: dict = {"questions": len(golds), "missing": len(golds) - len(predictions)}
     for name in NORMALISATIONS:
         rows = [scores(text, golds[id], language, name) for id, text in predictions.items()]
         em, overlap = np.sum(rows, axis=0) / len(golds) if rows else (0.0, 0.0)

@@ -52,11 +52,11 @@ def removal_table(asked, given, pool, source, samples, plain, step=lambda: None)
     removal = fitted(samples)
     ranks = {"0": {"map": plain["map"], "languages": plain["languages"]}}
     for rank in RANKS[: removal.rank if removal else 0]:
-        without = [
+        asked_in, given_in = [
             _removed(removal, vectors, numbers, pool.languages, rank)
             for vectors, numbers in ((asked, pool.asked_in), (given, pool.language_of))
         ]
-        ranks[str(rank)] = mean_average_precision(*without, pool)
+        ranks[str(rank)] = mean_average_precision(asked_in, given_in, pool)
         step()
     return {"corpus": source, "ranks": ranks}
 

@@ -2,13 +2,12 @@
 
 import re
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
 from .encoder import require_finite
 from .errors import DataError
-from .files import read_text
+from .files import named, read_text, require_inside
 from .metrics import precision_at
 from .retrieval import unit_ranks
 
@@ -42,7 +41,7 @@ def load_bitext(source, languages=(), pivot="en"):
     Without `languages` all files, or all columns that are headed by a language's code (en, pt-BR, zho_Hans).
     Raises `DataError` naming file, line and language where the sentences do not align.
     """
-    path = Path(source)
+    path = named(source)
     if not path.exists():
         raise DataError(f"{path}: no such file or folder; expected a folder of {{lang}}.txt or a .tsv")
     columns = columns_of(path, (pivot, *languages))
@@ -66,6 +65,7 @@ def _name(path):
 
 
 def _from_files(folder):
+    require_inside(folder, "*.txt")
     return {path.stem: _lines(path) for path in sorted(folder.glob("*.txt"))}
 
 

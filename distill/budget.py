@@ -12,10 +12,11 @@ SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMG]?B?)", re.IGNORECASE)
 def bytes_of(text):
     """`10MB` -> 10,000,000; a number alone counts bytes. Raises `ConfigError`."""
     match = SIZE.fullmatch(text.strip())
-    unit = match[2].upper() if match else None
-    if not match or not float(match[1]):
+    unit = match[2].upper() if match else ""
+    size = float(match[1]) * UNITS[unit if unit in UNITS else f"{unit}B"] if match else 0.0
+    if not 0 < size < float("inf"):
         raise ConfigError(f"--max-size: expected a size such as 10MB or 500KB, got {text!r}")
-    return int(float(match[1]) * UNITS[unit if unit in UNITS else f"{unit}B"])
+    return int(size)
 
 
 @dataclass(frozen=True)

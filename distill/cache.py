@@ -65,9 +65,11 @@ class CachedEncoder:
         try:
             vectors = np.load(path.with_suffix(VECTORS), allow_pickle=False)
             content = path.read_bytes()
-        except (OSError, ValueError, EOFError):
+        except Exception:  # a broken header raises what its reading happens to
             return {}
-        if vectors.shape != (len(content) // DIGEST, self.dimension) or vectors.dtype != np.float32:
+        if not isinstance(vectors, np.ndarray) or vectors.dtype != np.float32:
+            return {}
+        if vectors.shape != (len(content) // DIGEST, self.dimension):
             return {}
         return {content[DIGEST * row : DIGEST * (row + 1)]: vector for row, vector in enumerate(vectors)}
 

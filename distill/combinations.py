@@ -12,6 +12,7 @@ def check_together(settings):
     _check_quantised(student, settings.export)
     _check_averaged(student)
     _check_triplets(teacher)
+    _check_mining(teacher)
     _check_self_training(teacher, pairs)
     _check_pairs(teacher, pairs)
     _check_share(pairs, student, teacher.batch_size)
@@ -24,6 +25,11 @@ def _check_triplets(teacher):
         raise ConfigError("teacher.triplets: a fixed teacher is not trained; leave --triplets or --teacher-model out")
     if teacher.triplets and teacher.loss == "softmax":
         raise ConfigError("teacher.triplets: --loss softmax learns from pairs; leave --triplets or the loss out")
+
+
+def _check_mining(teacher):
+    if teacher.mining == "faiss" and teacher.positives == "maxp":
+        raise ConfigError("teacher.mining: --positives maxp looks at all passages; leave it or --mining faiss out")
 
 
 def _check_quantised(student, export):
@@ -79,6 +85,15 @@ def require_triplets(settings, command):
     """Raise `ConfigError` where stage 1 learns from pairs."""
     if settings.teacher.loss == "softmax":
         raise ConfigError(f"teacher.loss: {command} trains no teachers by softmax; train one with distill teach")
+
+
+def require_one_device(settings, command):
+    """Raise `ConfigError` where the settings ask for several devices and the command exports too."""
+    if settings.training.devices != 1:
+        raise ConfigError(
+            f"training.devices: {command} exports with TensorFlow, on which Keras trains on one device; give 1, or "
+            "take distill teach and distill transfer with KERAS_BACKEND=jax, and distill export without it"
+        )
 
 
 def require_no_stages(settings, command):

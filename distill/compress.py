@@ -5,16 +5,19 @@ from pathlib import Path
 
 from .backend import start
 from .budget import Budget, bytes_of
+from .combinations import require_one_device
 from .config import as_dict
 from .data import dataset_of
 from .errors import ConfigError, InputError
 from .files import read_json, read_jsonl, write_aside, write_json
 from .loading import RUN_FILE, find_artefact, load_keras_encoder, load_teacher, provenance
+from .locking import locked
 from .parallel import joined, pivots, texts_by_language
-from .pipeline import chosen_languages, read_sources, unseen_languages
+from .preparing import chosen_languages, read_sources, unseen_languages
 from .progress import say, task
 from .provenance import digest, texts_digest
 from .report import write_report
+from .resuming import clear
 from .texts import read_corpus
 
 FOLDER, TRIALS, RESULT, CHOSEN, SETTINGS = "small", "trials", "search.json", "bundle", "settings.json"
@@ -52,6 +55,7 @@ def compress(folder, settings, output=None):
     `report.html` shows the search; one elsewhere has a report of its own.
     Raises `InputError` for a folder that is no finished run, or where the search was begun with other settings.
     """
+    require_one_device(settings, "distill compress")
     folder, budget = Path(folder), budget_of(settings)
     page, output = Path(output or folder) / "report.html", Path(output or folder / FOLDER)
     metrics, rows = finished(folder), [row for _, row in read_jsonl(folder / "log.jsonl")]
@@ -64,14 +68,18 @@ def compress(folder, settings, output=None):
     if others := sorted(set(corpus) - set(languages)):
         say(f"no questions in {', '.join(others)}: that text of the corpus counts for pieces, and is learned from")
     require_same(output / TRIALS, fingerprint(settings, dataset, corpus))
-    material = _material(folder, dataset, languages, corpus, sources, settings)
-    found = _search(folder, output / TRIALS, material, settings, budget, seconds_an_epoch(rows))
-    found |= {"languages": list(languages), "budget": {"bytes": budget.bytes, "ms": budget.ms, "drop": budget.drop}}
-    shutil.rmtree(output / CHOSEN, ignore_errors=True)
-    if found["chosen"]:
-        _ship(output / TRIALS, found["chosen"], output / CHOSEN)
-    write_json(output / RESULT, found)
-    write_report(page, metrics, rows, found)
+    with locked(output):
+        clear(output)
+        material = _material(folder, dataset, languages, corpus, sources, settings)
+        found = _search(folder, output / TRIALS, material, settings, budget, seconds_an_epoch(rows))
+        limits = {"bytes": budget.bytes, "ms": budget.ms, "drop": budget.drop}
+        found |= {"languages": list(languages), "budget": limits}
+        shutil.rmtree(output / CHOSEN, ignore_errors=True)
+        if found["chosen"]:
+            _ship(output / TRIALS, found["chosen"], output / CHOSEN)
+        write_report(page, metrics, rows, found)
+        # The last thing: a search that has its result is finished.
+        write_json(output / RESULT, found)
     return found
 
 

@@ -28,16 +28,18 @@ class Material(Vocabularies):
         on_same = replace(more, vectors=on_axes(more.vectors, axes_of(self.student.model)))
         self.lines = mixed(self.lines, on_same)
 
-    def start(self, encoder, shape, seed=0):
+    def start(self, encoder, shape, seed=0):  # type: ignore[override]
         """`encoder` cut to a `Shape`, the axes of a smaller dimension being the teacher's documents'."""
         return super().start(encoder, shape, self.targets.documents, seed)
 
-    def train(self, start, settings, precision, seed=0, log=None):
+    def train(self, start, settings, precision, seed=0, log=None, checkpoint=None, training=None):
         """Stage 2 again: towards the fixed teacher, and towards the student on questions and corpus.
 
-        `precision`, an `export.form.Precision`, is that of the settings' quantised epochs.
+        `precision`, an `export.form.Precision`, is that of the settings' quantised epochs; `checkpoint` is
+        `training.fit`'s; `training` are the `TrainingSettings`.
         """
-        made = learn(self.targets, start, self.dataset, self.languages, settings, seed, log, precision, self.lines)
+        more = {"precision": precision, "lines": self.lines, "checkpoint": checkpoint, "training": training}
+        made = learn(self.targets, start, self.dataset, self.languages, settings, seed, log, **more)
         return KerasEncoder(made.model, made.tokenizer, start.name)
 
 

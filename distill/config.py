@@ -1,7 +1,6 @@
 """Every setting of a run: its default, limits, command-line flag and meaning. `config.toml` holds them all."""
 
 import difflib
-import math
 import re
 from copy import deepcopy
 from dataclasses import MISSING, asdict, dataclass, field, fields, is_dataclass
@@ -10,12 +9,14 @@ from pathlib import Path
 import tomlkit
 from tomlkit.exceptions import TOMLKitError
 
-from .errors import ConfigError
+from .errors import ConfigError, first_line
 from .files import read_text, write_text
+from .tokenizer import well_formed
 
 OBJECTIVES = ("qq", "dd", "dq")
 MORE_OBJECTIVES = ("list", "softmax")
 POSITIVES = ("gold", "maxp")
+MINING = ("exact", "faiss")
 # What a batch of `--loss softmax` holds: the languages of its questions and passages; "en" is the teacher's.
 BATCHES = ("en-en", "x-en", "x-x", "x-x-mono", "x-y")
 FILTERS = ("passage", "answer", "parallel")
@@ -30,13 +31,18 @@ TASKS = ("retrieval", "lareqa", "bitext")
 METRICS = ("p@1", "mrr@10", "map", "ndcg@10")
 METRIC_FORM = re.compile(r"(p|mrr|ndcg)@[1-9]\d{0,5}|map|r@[1-9]\d{0,2}kt")
 # What a trial of `distill tune` trains.
+# No setting is a greater number.
+MOST = 2**63 - 1
 STAGES = ("student", "teacher", "both")
 FORMATS = ("bundle", "string", "mediapipe", "mediapipe-zip", "onnx")
 DENSE = ("int8", "float32")
+TRAIN_PRECISIONS = ("float32", "mixed_bfloat16")
 TABLES = ("uint8", "int8-row", "int4", "pq4", "pq8", "float32")
 # Tables whose codewords are made before training and stay.
 CODEBOOKS = ("pq4", "pq8")
 KEEP = ("all", "used", "twice")
+# Between two checkpoints within an epoch; one is written at the end of each epoch besides.
+CHECKPOINT_SECONDS = 60.0
 NOUNS = {str: "a text", int: "a whole number", float: "a number", bool: "true or false", tuple: "a list of names"}
 SHAPE_NAMES = ("full", "small", "static", "tiny")
 PARTS = {
@@ -91,8 +97,16 @@ class TeacherSettings:
     positives: str = _setting(
         "gold", "--positives", "in online epochs: the gold passage, or a document as its best passage", POSITIVES
     )
+    mining: str = _setting(
+        "exact", "--mining", "in online epochs: of all passages, or of those that an index says are near", MINING
+    )
     triplets: tuple = _setting(
         (), "--triplets", "more questions with their passages, FILE or FILE=WEIGHT: .tsv or .jsonl"
+    )
+    allow_weak: bool = _setting(
+        False,
+        "--allow-weak-teacher/--no-weak-teacher",
+        "go on with a teacher that does not beat its base on dev",
     )
     triplets_an_epoch: int = _setting(
         -1, "--triplets-an-epoch", "of these pairs asked an epoch (-1: as many as train questions, 0: all)", low=-1
@@ -234,6 +248,17 @@ class ShapeSettings:
 
 
 @dataclass
+class TrainingSettings:
+    """How both stages compute their steps. What is saved, and measured on dev, is float32 whatever the precision."""
+
+    precision: str = _setting(
+        "float32", "--train-precision", "of the layers over tokens in a training step", TRAIN_PRECISIONS
+    )
+    jit: bool = _setting(False, "--jit/--no-jit", "compile training steps with XLA, for few shapes of batches")
+    devices: int = _setting(1, "--devices", "that share a training step, with KERAS_BACKEND=jax (0: all)", low=0)
+
+
+@dataclass
 class EvaluationSettings:
     """What a run measures beside P@k and MRR."""
 
@@ -265,6 +290,7 @@ class Settings:
     student: StudentSettings = field(default_factory=StudentSettings)
     vocabulary: VocabularySettings = field(default_factory=VocabularySettings)
     shape: ShapeSettings = field(default_factory=ShapeSettings)
+    training: TrainingSettings = field(default_factory=TrainingSettings)
     export: ExportSettings = field(default_factory=ExportSettings)
     evaluation: EvaluationSettings = field(default_factory=EvaluationSettings)
     budget: BudgetSettings = field(default_factory=BudgetSettings)
@@ -283,7 +309,7 @@ class Settings:
 
 def numbers_of(names, setting):
     """Distinct whole numbers above zero, as a tuple, of their texts. Raises `ConfigError`."""
-    if not all(name.isdecimal() and int(name) > 0 for name in names) or len(set(names)) < len(names):
+    if not all(name.isdecimal() and len(name) < 10 and int(name) > 0 for name in names) or len(set(names)) < len(names):
         raise ConfigError(f"{setting}: expected different whole numbers such as 64,128,256, got {','.join(names)}")
     return tuple(int(name) for name in names)
 
@@ -301,11 +327,15 @@ def walk(settings, prefix=""):
 def _check_value(name, value, item):
     if not isinstance(value, item.type) or (isinstance(value, bool) and item.type is not bool):
         raise ConfigError(f"{name}: expected {NOUNS[item.type]}, got {value!r}")
+    texts = [part for part in (value if item.type is tuple else [value]) if isinstance(part, str)]
+    if any(text != well_formed(text) for text in texts):
+        raise ConfigError(f"{name}: expected a name in UTF-8, got {value!r}; rename it")
     options, low, high = (item.metadata[key] for key in ("options", "low", "high"))
     if options and value not in options:
         raise ConfigError(f"{name}: expected one of {', '.join(options)}, got {value!r}")
-    if low is not None and not (low <= value <= high and math.isfinite(value)):
-        raise ConfigError(f"{name}: expected a number from {low} to {high}, got {value}")
+    if low is not None and not (low <= value <= high and abs(value) <= MOST):
+        most = MOST if value > MOST else high
+        raise ConfigError(f"{name}: expected a number from {low} to {most}, got {value}")
     if item.type is tuple and not all(isinstance(part, str) and part for part in value):
         raise ConfigError(f"{name}: expected a list of names, got {list(value)!r}")
     allowed, empty = PARTS.get(item.name), item.name in MAY_BE_EMPTY
@@ -318,8 +348,8 @@ def load_settings(path):
     """Settings from a TOML file; what is absent keeps its default. Raises `ConfigError` on an unknown key or value."""
     try:
         stored = tomlkit.parse(read_text(path)).unwrap()
-    except TOMLKitError as error:
-        raise ConfigError(f"{path}: invalid TOML: {error}") from error
+    except (TOMLKitError, ValueError, TypeError, RecursionError) as error:
+        raise ConfigError(f"{path}: invalid TOML: {first_line(error)}") from error
     settings = Settings()
     _update(settings, stored, str(path))
     return settings.check()
@@ -356,7 +386,7 @@ def _update(settings, values, place):
 def _cast(value, like):
     if isinstance(like, tuple) and isinstance(value, list):
         return tuple(value)
-    if isinstance(like, float) and isinstance(value, int) and not isinstance(value, bool):
+    if isinstance(like, float) and isinstance(value, int) and not isinstance(value, bool) and abs(value) <= MOST:
         return float(value)
     return value
 

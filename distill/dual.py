@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from .asymmetric import AsymmetricEncoder
-from .encoder import CARD_FILE, KerasEncoder
-from .files import read_json, write_aside, write_json
+from .encoder import CARD_FILE, KerasEncoder, name_of
+from .files import require_inside, write_aside, write_json
 
 PARTS = ("question", "document")
 
@@ -32,8 +32,9 @@ def is_dual(folder):
 
 def load_dual(folder, load=KerasEncoder.load):
     """What `DualEncoder.save` wrote, its parts by `load`. Raises `EncoderError` where one is no saved encoder."""
-    parts = (load(Path(folder) / part) for part in PARTS)
-    return DualEncoder(*parts, read_json(Path(folder) / CARD_FILE)["name"])
+    require_inside(folder, CARD_FILE, *PARTS)
+    question, document = (load(Path(folder) / part) for part in PARTS)
+    return DualEncoder(question, document, name_of(folder))
 
 
 def parameters(encoder):

@@ -2,7 +2,6 @@
 
 from pathlib import Path
 from typing import Protocol
-from zipfile import BadZipFile
 
 import numpy as np
 
@@ -10,6 +9,7 @@ from . import __version__
 from .batching import by_length, pad
 from .errors import EncoderError, first_line
 from .files import read_json, write_aside, write_json
+from .keras_file import require_own
 from .tokenizer import Tokenizer
 
 MODEL_FILE, TOKENIZER_FILE, CARD_FILE = "encoder.keras", "tokenizer.model", "encoder.json"
@@ -38,7 +38,8 @@ class KerasEncoder:
         return int(self.model.output_shape[-1])
 
     def encode(self, texts, role="question", progress=None):
-        return encode_ids(self.model, self.tokenizer.encode(list(texts)), progress)
+        texts = texts if isinstance(texts, str) else list(texts)
+        return encode_ids(self.model, self.tokenizer.encode(texts), progress)
 
     def save(self, folder):
         """Write the folder that `load` reads; whole or not at all."""
@@ -54,12 +55,21 @@ class KerasEncoder:
         import keras
 
         folder = Path(folder)
+        require_own(folder / MODEL_FILE)
         try:
-            model = keras.saving.load_model(folder / MODEL_FILE, compile=False)
-        except (OSError, ValueError, TypeError, KeyError, BadZipFile) as error:
+            model = keras.saving.load_model(folder / MODEL_FILE, compile=False, safe_mode=True)
+        except Exception as error:  # the zip, the JSON and the weights in it each raise their own
             raise EncoderError(f"{folder / MODEL_FILE}: not a saved encoder: {first_line(error)}") from error
-        name = read_json(folder / CARD_FILE)["name"] if (folder / CARD_FILE).is_file() else folder.name
+        name = name_of(folder) if (folder / CARD_FILE).is_file() else folder.name
         return cls(model, Tokenizer.load(folder / TOKENIZER_FILE), name)
+
+
+def name_of(folder):
+    """The name in a saved encoder's card. Raises `EncoderError`."""
+    card = read_json(Path(folder) / CARD_FILE)
+    if not isinstance(card, dict) or not isinstance(card.get("name"), str):
+        raise EncoderError(f"{Path(folder) / CARD_FILE}: expected an object with the encoder's 'name'; save it again")
+    return card["name"]
 
 
 def unit_rows(vectors):

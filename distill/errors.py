@@ -1,10 +1,20 @@
 """What can go wrong, by kind; the command line turns each into one line and an exit code."""
 
+import re
+
+# What a terminal would obey, or set the other way round.
+UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+# Characters of a message: its begin, which names the place, and its end, which names the way out.
+BEGIN, END = 1500, 500
+
 
 class DistillError(Exception):
-    """A failure that is ours to explain. `exit_code` is what the command line leaves with."""
+    """A failure that is ours to explain, in one line. `exit_code` is what the command line leaves with."""
 
     exit_code = 1
+
+    def __str__(self):
+        return one_line(super().__str__())
 
 
 class InputError(DistillError):
@@ -35,6 +45,13 @@ class TrainingError(DistillError):
 
 class ExportError(DistillError):
     """The exported artefact is not what the student is."""
+
+
+def one_line(text):
+    """A text that may quote anything, fit to be shown: in one line, without control characters, not too long."""
+    line = " ".join(str(text).split()).encode("utf-8", "replace").decode("utf-8")
+    line = UNSEEN.sub(lambda found: f"\\u{ord(found[0]):04x}", line)
+    return line if len(line) <= BEGIN + END else f"{line[:BEGIN]} … {line[-END:]}"
 
 
 def first_line(error):

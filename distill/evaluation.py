@@ -4,8 +4,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from .collapse import collapsed, told
 from .config import UNITS
+from .encoder import require_finite
 from .metrics import SUMMARY, summary
+from .progress import say
 from .retrieval import unit_ranks
 
 
@@ -43,10 +46,13 @@ class Evaluation:
 def evaluate(encoder, dataset, split, languages, units=UNITS, progress=None, recalls=()):
     """Encode the documents and every language's questions of a split, and rank. Returns an `Evaluation`.
 
-    `recalls`: metrics of `recall.token_recall`, which passages are encoded for.
+    `recalls`: metrics of `recall.token_recall`, which passages are encoded for. A collapsed encoder is told of.
     """
     vectors = encode_units(encoder, dataset, needed_units(units, recalls), progress)
     asked = encode_questions(encoder, dataset, split, languages, progress)
+    ids = [question.id for language in languages for question in dataset.select(language, split)]
+    if (found := collapsed(np.concatenate([*asked.values()]), ids)) is not None:
+        say(told(encoder.name, found))
     recall = {}
     if recalls:
         from .recall import token_recall
@@ -61,18 +67,25 @@ def needed_units(units, recalls):
 
 
 def encode_questions(encoder, dataset, split, languages, progress=None):
-    """`{language: float32 (q, d)}` of a split's questions."""
+    """`{language: float32 (q, d)}` of a split's questions. Raises `EncoderError` for vectors that are no numbers."""
     texts = {language: [question.text for question in dataset.select(language, split)] for language in languages}
-    return {language: encoder.encode(asked, "question", progress) for language, asked in texts.items()}
+    return {
+        language: require_finite(encoder.encode(asked, "question", progress), encoder)
+        for language, asked in texts.items()
+    }
 
 
 def encode_units(encoder, dataset, units=UNITS, progress=None):
-    """`{unit: float32 (n, d)}`; `passage` and `maxp` share one array."""
+    """`{unit: float32 (n, d)}`; `passage` and `maxp` share one array. Errors as of `encode_questions`."""
+
+    def encoded(texts):
+        return require_finite(encoder.encode(texts, "document", progress), encoder)
+
     vectors = {}
     if "document" in units:
-        vectors["document"] = encoder.encode(dataset.document_texts, "document", progress)
+        vectors["document"] = encoded(dataset.document_texts)
     if "passage" in units or "maxp" in units:
-        vectors["passage"] = vectors["maxp"] = encoder.encode(dataset.passage_texts, "document", progress)
+        vectors["passage"] = vectors["maxp"] = encoded(dataset.passage_texts)
     return vectors
 
 

@@ -2,12 +2,16 @@
 
 import json
 import os
+import re
 import shutil
 import uuid
 from contextlib import contextmanager
 from pathlib import Path
 
 from .errors import DataError, InputError, first_line
+from .tokenizer import well_formed
+
+SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
 @contextmanager
@@ -28,9 +32,29 @@ def write_aside(path):
         _remove(aside)
 
 
+def named(name):
+    """The `Path` that a user names. Raises `InputError` where no file can be called so."""
+    try:
+        os.stat(name)
+    except (FileNotFoundError, NotADirectoryError, PermissionError):
+        pass
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or first_line(error)
+        raise InputError(f"{name}: no file can be called so: {reason}; give another name") from error
+    return Path(name)
+
+
+def require_inside(folder, *patterns):
+    """Raise `InputError` for a symbolic link among a folder's files that leads out of it."""
+    root = os.path.realpath(folder)
+    for path in (path for pattern in patterns for path in sorted(Path(root).glob(pattern))):
+        if path.is_symlink() and not Path(os.path.realpath(path)).is_relative_to(root):
+            raise InputError(f"{path}: a symbolic link that leads out of its folder; put the file itself there")
+
+
 def require_writable(path):
     """Raise `InputError` where `path` cannot be written: before the work, not after it."""
-    path = Path(path)
+    path = named(path)
     if path.is_dir() and any(path.iterdir()):
         raise InputError(f"{path} is a folder that is not empty; choose another name or remove it")
     parent = next(folder for folder in path.absolute().parents if folder.exists())
@@ -55,8 +79,9 @@ def _remove(path):
 
 
 def write_text(path, text):
+    """Write a text as UTF-8; what has no form in it, as a path may, is a question mark."""
     with write_aside(path) as aside:
-        aside.write_text(text, encoding="utf-8")
+        aside.write_text(text, encoding="utf-8", errors="replace")
 
 
 def write_json(path, value):
@@ -68,16 +93,29 @@ def read_text(path):
     try:
         return Path(path).read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
-        raise DataError(f"{path}: not UTF-8 at byte {error.start}; save the file as UTF-8") from error
-    except OSError as error:
-        raise DataError(f"{path}: cannot be read: {error.strerror}") from error
+        raise _not_utf8(path, error.start) from error
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or first_line(error)
+        raise DataError(f"{path}: cannot be read: {reason}") from error
+
+
+def _not_utf8(path, byte):
+    return DataError(f"{path}: not UTF-8 at byte {byte}; save the file as UTF-8")
+
+
+def decoded(path, content):
+    """Bytes of a UTF-8 file as text; `DataError` as `read_text`'s."""
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise _not_utf8(path, error.start) from error
 
 
 def read_json(path):
     """The value in a JSON file; `DataError` gives line and column of what is invalid."""
     text = read_text(path)
     try:
-        return json.loads(text)
+        return _loads(text)
     except json.JSONDecodeError as error:
         raise DataError(f"{path}: invalid JSON at line {error.lineno}, column {error.colno}: {error.msg}") from error
     except (ValueError, RecursionError) as error:
@@ -86,16 +124,53 @@ def read_json(path):
 
 def read_jsonl(path):
     """The objects of a JSON Lines file as `[(line number, dict)]`; blank lines are skipped."""
-    rows = []
-    for number, line in enumerate(read_text(path).split("\n"), start=1):
+    return list(iter_jsonl(path))
+
+
+def iter_jsonl(path):
+    """Yield (line number, dict) of a JSON Lines file, holding one line at a time; blank lines are skipped.
+
+    Raises `DataError` as it comes to what is wrong: what stands before it has been yielded by then.
+    """
+    for number, line in enumerate(_iter_lines(path), start=1):
         if line.strip():
-            rows.append((number, _parse_line(path, number, line)))
-    return rows
+            yield number, parse_line(path, number, line)
 
 
-def _parse_line(path, number, line):
+def _iter_lines(path):
     try:
-        value = json.loads(line)
+        with open(path, encoding="utf-8-sig") as file:
+            yield from _decoded(path, file)
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read: {error.strerror}") from error
+
+
+def _decoded(path, file):
+    try:
+        yield from file
+    except UnicodeDecodeError as error:
+        # The error counts from the start of what was being decoded, which ends where the file has been read to.
+        byte = file.buffer.tell() - len(error.object) + error.start
+        raise _not_utf8(path, byte) from error
+
+
+def _loads(text):
+    """The value of a JSON text; a lone surrogate, which an escape may say and UTF-8 has no form of, becomes U+FFFD."""
+    value = json.loads(text)
+    return _mended(value) if SURROGATE.search(text) else value
+
+
+def _mended(value):
+    if isinstance(value, dict):
+        return {_mended(name): _mended(part) for name, part in value.items()}
+    if isinstance(value, list):
+        return [_mended(part) for part in value]
+    return well_formed(value) if isinstance(value, str) else value
+
+
+def parse_line(path, number, line):
+    try:
+        value = _loads(line)
     except json.JSONDecodeError as error:
         raise DataError(f"{path}, line {number}: invalid JSON, column {error.colno}: {error.msg}") from error
     except (ValueError, RecursionError) as error:

@@ -7,14 +7,17 @@ from .pairs import gold_pairs
 IN_ONE = ("en-en", "x-en")
 
 
-def first_stage(run, base, settings=None, watch=None):
-    """The teacher that a `pipeline.Run` trains of `base`, with its own settings or others."""
+def first_stage(run, base, settings=None, watch=None, checkpoint=None):
+    """The teacher that a `run.Run` trains of `base`, with its own settings or others.
+
+    `watch` and `checkpoint` are `training.fit`'s; stages of self-training have checkpoints of their own.
+    """
     settings = settings or run.settings
     if settings.teacher.loss != "softmax":
         from .teaching import teach
 
-        language, more = settings.teacher.language, (run.log, run.triplets, watch)
-        return teach(base, run.dataset, language, settings.teacher, settings.seed, *more)
+        language, more = settings.teacher.language, {"training": settings.training, "checkpoint": checkpoint}
+        return teach(base, run.dataset, language, settings.teacher, settings.seed, run.log, run.triplets, watch, **more)
     from .pair_teaching import mined_in, teach_pairs
 
     languages = asked_in(settings, run.languages)
@@ -23,8 +26,8 @@ def first_stage(run, base, settings=None, watch=None):
 
         return self_train(run, base, languages)
     mine = mined_in(run.dataset, settings, run.pairs) if settings.pairs.hard_negatives else None
-    more = {"mine": mine, "log": run.log, "watch": watch, "sources": run.sources}
-    return teach_pairs(base, run.dataset, run.pairs, settings, languages, **more)
+    others = {"log": run.log, "watch": watch, "sources": run.sources, "checkpoint": checkpoint}
+    return teach_pairs(base, run.dataset, run.pairs, settings, languages, mine, **others)
 
 
 def asked_in(settings, languages):

@@ -8,10 +8,10 @@ from functools import cached_property
 
 import numpy as np
 
-from .counting import count, count_all
+from .counting import Counts, count, count_all
 from .encoder import require_finite
 from .metrics import question_scores
-from .pool import NONE
+from .pool import NONE, Pool
 from .usage import usage
 
 TOP = 100
@@ -38,8 +38,8 @@ def target_ranks(above, keep):
 class Lareqa:
     """One encoder's ranking of a `Pool`: its `Counts`, and every analysis as a method."""
 
-    pool: object
-    counts: object
+    pool: Pool
+    counts: Counts
 
     @cached_property
     def _all(self):

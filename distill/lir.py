@@ -5,7 +5,6 @@ representations, section 2. NumPy alone.
 """
 
 from dataclasses import dataclass, field, replace
-from zipfile import BadZipFile
 
 import numpy as np
 
@@ -152,7 +151,8 @@ class LanguageRemoval:
         components, languages, sentences = (values[name] for name in ("components", "languages", "sentences"))
         names = list(map(str, languages.ravel()))
         shapes = components.ndim == 3 and languages.shape == sentences.shape == components.shape[:1]
-        if not shapes or sentences.dtype.kind != "i" or len(set(names)) < len(names):
+        kinds = sentences.dtype.kind == "i" and values["probe"].dtype.kind == "f"
+        if not shapes or not kinds or len(set(names)) < len(names):
             raise _broken(path, "its languages, components and numbers of sentences do not belong together")
         if 0 in components.shape or not _orthonormal(components):
             raise _broken(path, "its components are not orthonormal rows")
@@ -181,7 +181,7 @@ def leading(sample, rank, language):
 def checked(vectors, what):
     """Vectors as float32 `(n, d)`, all of them numbers. Raises `InputError`."""
     vectors = np.asarray(vectors)
-    if vectors.ndim != 2 or vectors.dtype.kind != "f":
+    if vectors.ndim != 2 or vectors.dtype.kind != "f" or not vectors.shape[1]:
         raise InputError(f"{what}: expected floating point numbers (n, d), got {vectors.dtype} {vectors.shape}")
     with np.errstate(over="ignore"):
         vectors = vectors.astype(np.float32, copy=False)
@@ -209,11 +209,12 @@ def _orthonormal(components):
 
 def _read(path):
     try:
-        with np.load(path, allow_pickle=False) as stored:
+        # NumPy leaves a file open that it cannot read.
+        with open(path, "rb") as file, np.load(file, allow_pickle=False) as stored:
             values = {name: stored[name] for name in NAMES}
     except OSError as error:
         raise _broken(path, f"cannot be read: {error.strerror or first_line(error)}") from error
-    except (ValueError, KeyError, TypeError, AttributeError, EOFError, BadZipFile) as error:
+    except Exception as error:  # a broken zip or header raises what its reading happens to
         raise _broken(path, "no file of language components, or a broken one") from error
     if str(values["kind"]) != KIND:
         raise _broken(path, f"of another kind, {str(values['kind'])!r}")

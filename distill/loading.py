@@ -10,12 +10,14 @@ from .dual import is_dual, load_dual
 from .encoder import CARD_FILE as ENCODER_FILE
 from .encoder import MODEL_FILE, TOKENIZER_FILE, KerasEncoder
 from .errors import ConfigError, EncoderError
+from .files import named, require_inside
 from .parallel import weighted
 
 # What has a name: encoders that can be trained, others, and the bundle that distill comes with.
 MUSE, RELEASED = "muse", "released"
 NAMES, FIXED_NAMES = (MUSE,), ("e5",)
 RUN_FILE, CARD_FILE = "config.toml", "card.json"
+ENCODER_FILES = (MODEL_FILE, TOKENIZER_FILE, ENCODER_FILE)
 
 
 def load_encoder(source, threads=1):
@@ -55,6 +57,7 @@ def released_folder():
 def located(source):
     """What a user names, for `released` its folder. Raises `EncoderError` where this copy of distill has none."""
     if source != RELEASED:
+        named(source)
         return source
     folder = released_folder()
     if not is_artefact(folder):
@@ -88,7 +91,7 @@ def load_teacher(source):
     from .cache import CachedEncoder
     from .teachers.centred import is_teacher
 
-    if is_teacher(source):
+    if is_teacher(located(source)):
         return _saved_teacher(source, load_teacher)
     encoder = load_encoder(source)
     known = getattr(encoder, "fingerprint", None)
@@ -100,7 +103,10 @@ def _saved_teacher(folder, load):
     from .teachers.centred import CentredEncoder, read_teacher
 
     card, means = read_teacher(folder)
-    encoder = load(card["source"])
+    try:
+        encoder = load(card["source"])
+    except RecursionError as error:
+        raise EncoderError(f"{folder}: its teacher is, in the end, itself; repeat the run that wrote it") from error
     if fingerprint(card["source"], encoder) != card["fingerprint"] or encoder.dimension != card["dimension"]:
         raise EncoderError(
             f"{folder}: its teacher, {card['source']}, is another one now; restore that, or repeat the run"
@@ -128,7 +134,7 @@ def fingerprint(source, encoder):
     # Other files may come to lie beside a saved encoder's, such as what `distill lir fit` learned of it.
     files = sorted(path for path in folder.rglob("*") if path.is_file()) if folder else []
     if folder and (folder / MODEL_FILE).is_file():
-        files = [path for path in files if path.name in (MODEL_FILE, TOKENIZER_FILE, ENCODER_FILE)]
+        files = [path for path in files if path.name in ENCODER_FILES]
     return fingerprint_of(*files) if folder else fingerprint_of(source)
 
 
@@ -192,6 +198,7 @@ def find_keras(source):
     if (folder / RUN_FILE).is_file():
         folder = folder / "student"
     if (folder / MODEL_FILE).is_file():
+        require_inside(folder, MODEL_FILE, TOKENIZER_FILE, ENCODER_FILE)
         return folder
     problem = f"{source}: no {MODEL_FILE} in it" if folder.exists() else f"no such encoder: {source}"
     names = " or ".join((*FIXED_NAMES, *NAMES, RELEASED))

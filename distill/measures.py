@@ -101,7 +101,8 @@ def _measured(task, name, encoder):
 
 
 def _pairs(names, tasks, measured, metric):
-    parts = [paired(task, *map(of.get, names), metric) for task, of in zip(tasks, measured, strict=True)]
+    a, b = names
+    parts = [paired(task, of[a], of[b], metric) for task, of in zip(tasks, measured, strict=True)]
     return {part: languages for found in parts for part, languages in found.items()}
 
 

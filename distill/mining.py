@@ -4,14 +4,15 @@ import unicodedata
 
 import numpy as np
 
+from .blocks import CELLS, ROWS, Highest, Product, document_spans, head, rows_beside, spans
 from .errors import DataError
 from .lexical import Lexical
 from .retrieval import max_passage, top_k
 
 # A negative is drawn from this many times the wanted number of the hardest candidates.
 POOL = 4
-# Scores that are held at once where all passages of a document have to be seen together.
-CELLS = 2**24
+# Questions at a time below which a product is slow: the passages are cut into blocks then.
+FEW = 64
 
 
 def false_negatives(questions, document_of):
@@ -52,7 +53,7 @@ def bm25_candidates(queries, passages, forbidden, n, language="en", words="plain
     candidates = np.full((len(queries), POOL * n), -1, dtype=np.int64)
     blocked = _sets(forbidden, len(queries))
     for row, scores in enumerate(index.scores(queries)):
-        order = np.argsort(-scores, kind="stable")[: POOL * n + len(blocked[row])]
+        order = head(scores, POOL * n + len(blocked[row]))
         allowed = [passage for passage in order if passage not in blocked[row]][: POOL * n]
         candidates[row, : len(allowed)] = allowed
     return candidates
@@ -65,16 +66,18 @@ def _sets(forbidden, n):
     return sets
 
 
-def online_negatives(questions, passages, gold, forbidden, n, margin, seed=0, block=(1024, 16384)):
+def online_negatives(questions, passages, gold, forbidden, n, margin, seed=0, search=top_k):
     """int `(q, n)`: hard and semi-hard negatives under the current encoder, -1 where there are fewer.
 
     Hard: nearer than the positive. Semi-hard: farther, but within the margin, d(a, p) <= d(a, n) < d(a, p) + margin.
-    `questions` `(q, d)`, `passages` `(p, d)` unit rows; `gold` int `(q,)`. Drawn with `seed` from the `POOL * n`
-    hardest; memory is bounded by `block`. CL-ReLKT, section 3.1; Kaya and Bilge (2019), section 3.
+    `questions` `(q, d)`, `passages` `(p, d)` unit rows, memory-mapped or not; `gold` int `(q,)`. Drawn with `seed` from
+    the `POOL * n` hardest, which `search` finds, `top_k` or one called as it is; memory is bounded as there. CL-ReLKT,
+    section 3.1; Kaya and Bilge (2019), section 3.
     """
-    candidates, similarity = top_k(questions, passages, POOL * n, forbidden, block)
-    positive = np.sum(questions * passages[gold], axis=1, keepdims=True)
-    candidates[similarity <= positive - margin] = -1
+    candidates, similarity = search(questions, passages, POOL * n, forbidden)
+    for rows in spans(len(questions), ROWS):
+        positive = np.sum(questions[rows] * passages[gold[rows]], axis=1, keepdims=True)
+        candidates[rows][similarity[rows] <= positive - margin] = -1
     return draw(candidates, n, seed)
 
 
@@ -99,37 +102,51 @@ def maxp_triplets(questions, passages, document_of, gold, forbidden, n, margin, 
     ascending. The choice is of the vectors given, as that of the positive of a bag in MI-SVM (Andrews et al., 2003);
     MaxP: Dai and Callan (2019).
     """
+    columns = len(passages) if cells // len(passages) >= FEW else max(1, cells // ROWS)
+    blocks, product = document_spans(document_of, columns), Product()
     positives = np.empty(len(questions), dtype=np.int64)
-    candidates = np.full((len(questions), POOL * n), -1, dtype=np.int64)
-    block = max(1, cells // len(passages))
-    for start in range(0, len(questions), block):
-        rows = slice(start, start + block)
-        scores, best = _best_passages(questions[rows] @ passages.T, document_of)
-        inside = (forbidden[0] >= start) & (forbidden[0] < start + block)
-        closed = forbidden[0][inside] - start, document_of[forbidden[1][inside]]
-        positives[rows], found = _hardest(scores, best, document_of[gold[rows]], closed, POOL * n, margin)
-        candidates[rows, : found.shape[1]] = found
+    candidates = np.empty((len(questions), POOL * n), dtype=np.int64)
+    for rows in spans(len(questions), rows_beside(blocks, cells)):
+        highest, own = Highest(rows.stop - rows.start, POOL * n), document_of[gold[rows]]
+        inside = (forbidden[0] >= rows.start) & (forbidden[0] < rows.stop)
+        closed = forbidden[0][inside] - rows.start, document_of[forbidden[1][inside]]
+        positive = np.empty((len(own), 1), dtype=np.result_type(questions, passages))
+        for block in blocks:
+            documents = Documents(product(questions[rows], passages[block]), document_of, block)
+            at, columns = documents.find(own)
+            positive[at, 0], positives[rows][at] = documents.best[at, columns], documents.passages(at, columns)
+            documents.close(*closed)
+            highest.add(documents.best, documents.passages)
+        candidates[rows] = np.where(highest.values > positive - margin, highest.indices, -1)
     return positives, draw(candidates, n, seed)
 
 
-def _best_passages(scores, document_of):
-    """Of scores `(q, passages)` each document's best, `(q, documents)`, and the passage that has it, the first one."""
-    best = max_passage(scores, document_of)
-    places = np.where(scores == best[:, document_of], np.arange(len(document_of)), len(document_of))
-    return best, np.minimum.reduceat(places, np.flatnonzero(np.diff(document_of, prepend=-1)), axis=1)
+class Documents:
+    """Scores `(q, passages)` of a `block`, a slice, of passages, and `best`, `(q, documents)`, of each its best."""
 
+    def __init__(self, scores, document_of, block):
+        own = document_of[block]
+        self.scores, self.start, self.first, self.best = scores, block.start, own[0], max_passage(scores, own)
+        self.edges = np.append(np.flatnonzero(np.diff(own, prepend=-1)), len(own))
 
-def _hardest(scores, best, own, closed, k, margin):
-    """The best passage of each row's `own` document, and of at most `k` others within the margin, hardest first.
+    def find(self, documents):
+        """The places of those documents that the block has, and their columns."""
+        columns = documents - self.first
+        at = np.flatnonzero((columns >= 0) & (columns < self.best.shape[1]))
+        return at, columns[at]
 
-    `closed`: pairs (row, document) that give none.
-    """
-    positive = np.take_along_axis(scores, own[:, None], axis=1)
-    allowed = scores > positive - margin
-    allowed[closed] = False
-    order = np.argsort(np.where(allowed, -scores, np.inf), axis=1, kind="stable")[:, :k]
-    found = np.where(np.take_along_axis(allowed, order, axis=1), np.take_along_axis(best, order, axis=1), -1)
-    return np.take_along_axis(best, own[:, None], axis=1)[:, 0], found
+    def close(self, rows, documents):
+        """Leave these pairs no score."""
+        at, columns = self.find(documents)
+        self.best[rows[at], columns] = -np.inf
+
+    def passages(self, rows, columns):
+        """The first passage that has the best score of each row's document."""
+        many = self.edges[columns + 1] - self.edges[columns]
+        starts = np.cumsum(many) - many
+        places = np.arange(many.sum()) + np.repeat(self.edges[columns] - starts, many)
+        own = self.scores[np.repeat(rows, many), places] == np.repeat(self.best[rows, columns], many)
+        return self.start + np.minimum.reduceat(np.where(own, places, self.scores.shape[1]), starts)
 
 
 def draw(candidates, n, seed):

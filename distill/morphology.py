@@ -52,7 +52,7 @@ class Analyser:
 
     language: str
     cut: Callable
-    more: Callable = None
+    more: Callable | None = None
 
     def words(self, text):
         """The words in order, for answers: detection, F1, exact match."""

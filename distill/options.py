@@ -4,6 +4,10 @@ import click
 
 from .config import Settings, load_settings, walk
 
+ENCODER_HELP = (
+    "a run folder, a bundle, a saved encoder, a SavedModel, a TF-Hub handle, st:NAME, hf:NAME, e5, muse or released"
+)
+
 
 def settings_options(*sections):
     """A decorator that adds the flags of the named sections, "" is the top, or of single settings by their names."""

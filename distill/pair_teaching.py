@@ -6,7 +6,9 @@ from functools import partial
 import numpy as np
 
 from .anchors import own_anchors
+from .devices import shared_by
 from .filtering import FalseNegatives
+from .makers import Maker, named
 from .pairs import NONE, with_lines
 from .parallel import groups_of, shares, without_pivots
 from .progress import say
@@ -18,26 +20,40 @@ from .training import fit
 
 
 def teach_pairs(
-    base, dataset, pairs, settings, languages, mine=None, log=None, watch=None, stage="teacher", sources=()
+    base,
+    dataset,
+    pairs,
+    settings,
+    languages,
+    mine=None,
+    log=None,
+    watch=None,
+    stage="teacher",
+    sources=(),
+    checkpoint=None,
 ):
     """Train `base` on `pairs` (`pairs.Pairs`) and leave the best epoch on dev; returns the encoder, the same kind.
 
     `settings`, a `config.Settings`, gives the sampler, the loss and the optimizer; `languages` are dev's. Epochs are
     those of the teacher, BM25's and online. `sources`, `[parallel.Parallel]`, are asked too where the settings say so.
     `mine(epoch, vectors)`, where given, gives the hard negatives of an epoch, arrays of rows of passages `(n,)`, from
-    the encoder's own `vectors(questions, passages)`, of rows of either; else those of the pairs stay. Raises
-    `ConfigError` where no pair is of the languages asked for.
+    the encoder's own `vectors(questions, passages)`, of rows of either; else those of the pairs stay. `watch` and
+    `checkpoint` are `training.fit`'s; the latter keeps an epoch's negatives too. Raises `ConfigError` where no pair is
+    of the languages asked for.
     """
-    stage_of = PairStage(base, dataset, pairs, settings, languages, mine, sources)
     epochs = settings.teacher.bm25_epochs + settings.teacher.online_epochs
-    fit(stage_of.trainer, stage_of.batches, stage_of.score, epochs, None, stage, log, watch=watch)
+    more = {"watch": watch, "checkpoint": checkpoint}
+    with shared_by(settings.training):
+        stage_of = PairStage(base, dataset, pairs, settings, languages, mine, sources, checkpoint)
+        fit(stage_of.trainer, stage_of.batches, stage_of.score, epochs, None, stage, log, **more)
     return stage_of.towers.encoder(stage)
 
 
 class PairStage:
     """What one run of stage 1 by pairs holds: token ids, the sampler, the filter and the trainer."""
 
-    def __init__(self, base, dataset, pairs, settings, languages, mine=None, sources=()):
+    def __init__(self, base, dataset, pairs, settings, languages, mine=None, sources=(), checkpoint=None):
+        self.checkpoint = checkpoint
         teacher, options = settings.teacher, settings.pairs
         lines = None
         if options.parallel_share:
@@ -51,7 +67,8 @@ class PairStage:
         questions = base.tokenizer.encode([question.text for question in pairs.questions])
         self.towers = TOWERS[options.encoders](base, questions, base.tokenizer.encode(list(pairs.passages)), dev)
         loss = SampledSoftmax(options.scale, self.parts)
-        self.trainer = self.towers.trainer(loss, teacher.learning_rate, teacher.train_table, parts=self.parts)
+        more = {"parts": self.parts, "options": settings.training}
+        self.trainer = self.towers.trainer(loss, teacher.learning_rate, teacher.train_table, **more)
 
     def score(self):
         """The dev score, the scale, and what was filtered since the last one."""
@@ -64,16 +81,28 @@ class PairStage:
         """`(q + p, d)`: the encoder's own, of rows of the questions and of the passages."""
         return self.towers.vectors(np.concatenate([questions, self.towers.first + passages]))
 
+    def mined(self, epoch):
+        """What `mine` gives, of an epoch that was broken off as it was mined then."""
+        if self.checkpoint is None:
+            return self.mine(epoch, self.vectors)
+        found, sizes = self.checkpoint.kept("negatives", epoch, lambda: end_to_end(self.mine(epoch, self.vectors)))
+        return np.split(found, np.cumsum(sizes)[:-1])
+
     def batches(self, epoch):
         if self.mine:
             more = self.pairs.negatives[self.own :]
-            self.pairs = self.pairs.with_negatives([*self.mine(epoch, self.vectors), *more])
+            self.pairs = self.pairs.with_negatives([*self.mined(epoch), *more])
         rng = np.random.default_rng((self.seed, 5, epoch))
         found = []
         for questions, passages in self.sampler.batches(self.settings.pairs_an_epoch, epoch):
             negatives = hard_negatives(self.pairs, questions, passages, self.settings.hard_negatives, rng)
             found += Batch(self, questions, passages, negatives).makers()
         return found
+
+
+def end_to_end(rows):
+    """Arrays `[(n,)]` as one, and their lengths."""
+    return np.concatenate(rows), np.array([len(row) for row in rows])
 
 
 def translating(pairs, sources, pivot, share, settings):
@@ -98,12 +127,18 @@ class Batch:
 
     def makers(self):
         """Functions that each make what the trainer takes: the batch, or one of its parts."""
-        if self.stage.parts == 1 and not self.stage.filter.margin:
-            return [self.whole]
         if self.stage.parts == 1:
-            return [self.with_margin]
+            return [self._maker(self.with_margin if self.stage.filter.margin else self.whole)]
         pieces = self.stage.towers.split(self.texts, self.stage.parts)
-        return [partial(self.part, *piece, number) for number, piece in enumerate(pieces)]
+        made = [partial(self.part, live, counted, number) for number, (live, counted) in enumerate(pieces)]
+        return [self._maker(part) for part in made]
+
+    def _maker(self, make):
+        return Maker(make, self.ids, "softmax loss")
+
+    def ids(self):
+        """What names the batch's questions."""
+        return named(self.stage.pairs.questions[row] for row in self.questions)
 
     def whole(self, scores=None):
         same = self.stage.filter.mask(self.questions, self.passages, self.negatives, scores)

@@ -38,7 +38,8 @@ def compare_scores(tasks, metric, level=0.05, draws=10_000, seed=0, progress=Non
         require_draws(draws, len(family), level)
         rows = {}
         for key, pair in family.items():
-            rows[key] = _row(*map(np.asarray, pair), _test(key[1], pair, metric), level / len(family), draws, seed)
+            ids, a, b = map(np.asarray, pair)
+            rows[key] = _row(ids, a, b, _test(key[1], pair, metric), level / len(family), draws, seed)
             if progress:
                 progress()
         holm(rows, level)

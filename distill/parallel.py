@@ -7,7 +7,7 @@ import numpy as np
 
 from .bitext import columns_of
 from .errors import DataError, InputError
-from .files import read_jsonl
+from .files import named, read_jsonl
 
 
 @dataclass(frozen=True)
@@ -27,14 +27,14 @@ def read_parallel(asked, pivot, languages=()):
     A cell may be empty; a pair needs the `pivot`, the teacher's language, whose own text is a pair with itself.
     `languages`, where given, are those that are taken. Raises `DataError` for a source without a pair.
     """
-    return [_source(*weighted(one), pivot, languages) for one in asked]
+    return [_source(path, weight, pivot, languages) for path, weight in map(weighted, asked)]
 
 
 def weighted(asked):
     """The path and the weight of `FILE=WEIGHT`, 1 without; a file of just that name is a path. Raises `InputError`."""
     path, equals, weight = str(asked).rpartition("=")
-    if not equals or Path(asked).exists():
-        return Path(asked), 1.0
+    if not path or named(asked).exists():
+        return named(asked), 1.0
     try:
         found = float(weight)
     except ValueError:

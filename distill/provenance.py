@@ -63,7 +63,7 @@ def hashes(folder):
         return {Path(folder).name: sha256(Path(folder))}
     own = ("documents.jsonl", "questions.jsonl", "splits.json")
     patterns = own if (Path(folder) / own[0]).is_file() else ("*.json", "*.txt")
-    files = [path for pattern in patterns for path in Path(folder).glob(pattern)]
+    files = [path for pattern in patterns for path in Path(folder).glob(pattern) if path.is_file()]
     return {path.name: sha256(path) for path in sorted(files)}
 
 

@@ -4,16 +4,17 @@ from pathlib import Path
 
 from .data import Dataset, Passage, Question
 from .errors import DataError
-from .files import read_json, read_jsonl
+from .files import iter_jsonl, named, read_json, require_inside
 
 SAMPLE = Path(__file__).parent / "sample"
 
 
 def find(source):
     """The folder of a data set's name or path. Raises `DataError` when there is none."""
-    folder = SAMPLE if str(source) == "sample" else Path(source)
+    folder = SAMPLE if str(source) == "sample" else named(source)
     if not folder.is_dir():
         raise DataError(f"no such data set folder: {folder}; give a folder, or 'sample' for the one that ships")
+    require_inside(folder, "*.json", "*.jsonl")
     return folder
 
 
@@ -100,7 +101,7 @@ def read_jsonl_folder(folder, document_language):
     path = folder / "documents.jsonl"
     titles, passages, index = [], [], {}
     seen = set()
-    for number, row in read_jsonl(path):
+    for number, row in iter_jsonl(path):
         place = f"{path}, line {number}"
         document = text_of(path, row, "id", f"line {number}")
         if document in seen:
@@ -135,7 +136,7 @@ def _passages(place, row, document, number):
 
 def _jsonl_questions(path, index):
     questions = {}
-    for number, row in read_jsonl(path):
+    for number, row in iter_jsonl(path):
         place = f"line {number}"
         id, language = text_of(path, row, "id", place), text_of(path, row, "language", place)
         text, passage = text_of(path, row, "text", place), text_of(path, row, "passage", place)

@@ -1,44 +1,87 @@
 """Going on with a run that was stopped: what of it is taken as it is."""
 
 import json
+import math
 import shutil
+from collections import Counter
 from pathlib import Path
 
+from .cache import fingerprint_of
+from .checkpoints import CHECKPOINT, STATE, Checkpoint
 from .config import load_settings, walk
 from .errors import InputError
-from .files import read_text, write_text
-from .loading import RUN_FILE
+from .files import decoded, parse_line, write_text
+from .loading import ENCODER_FILES, MODEL_FILE, RUN_FILE, fingerprint, folder_of
+from .parallel import weighted
 from .runlog import RunLog
+from .runs import NUMBER, SEARCH, require
+from .texts import named_file
 
-TEACHER, LOG, METRICS, DATA = "teacher", "log.jsonl", "metrics.json", "data"
+TEACHER, STUDENT, LOG, METRICS, DATA = "teacher", "student", "log.jsonl", "metrics.json", "data"
 STAGES, STAGE = "self-training", "stage.json"
-# What comes after the teacher and is made anew.
-LATER = ("student", "bundle", "report.html")
+# What of a run's settings may be another when it goes on.
+FREE = ("teacher.allow_weak", "export.min_cosine", "export.max_drop", "export.threads")
 
 
 def settings_file(folder):
-    """The path of a stopped run's settings. Raises `InputError` where there is none, or the run came to its end."""
+    """The path of a run's settings. Raises `InputError` where there is none."""
     folder = Path(folder)
     if not (folder / RUN_FILE).is_file():
         raise InputError(f"{folder}: no {RUN_FILE} in it; give --resume the folder of a run that was stopped")
-    if (folder / METRICS).is_file():
-        raise InputError(f"{folder}: this run is finished; repeat it with --config {folder / RUN_FILE}")
     return folder / RUN_FILE
 
 
 def require_resumable(settings, folder):
     """Raise `InputError` where `folder` is no stopped run, or one of other settings, which are named."""
     begun, asked = (_by_name(one) for one in (load_settings(settings_file(folder)), settings))
-    if other := [name for name in begun if begun[name] != asked[name]]:
+    if other := [name for name in begun if begun[name] != asked[name] and name not in FREE]:
         told = "; ".join(f"{name} is {begun[name]!r}, not {asked[name]!r}" for name in other)
         raise InputError(f"{folder} was begun with other settings: {told}; leave these out, or start another run")
+    if is_finished(settings, folder):
+        raise InputError(f"{folder}: this run is finished; repeat it with --config {folder / RUN_FILE}")
 
 
-def require_same_data(dataset, folder):
-    """Raise `InputError` where the run in `folder` was begun on other files of data."""
-    begun = next((row["files"] for row in _rows(folder) if row["event"] == DATA), dataset.files)
-    if other := changed_files(begun, dataset.files):
+def is_finished(settings, folder):
+    """Whether a run has all that was asked for: its metrics, and with a budget the search."""
+    searched = settings.budget.max_size or settings.budget.max_ms
+    whole = (folder / METRICS).is_file() and not (folder / CHECKPOINT).is_dir()
+    return whole and (not searched or (folder / SEARCH).is_file())
+
+
+def require_same_data(dataset, settings, folder, teacher=None):
+    """Raise `InputError` where the run in `folder` was begun on other files, or with another fixed `teacher`."""
+    row = next((row for row in _rows(folder) if row["event"] == DATA), {})
+    other = changed_files(row.get("files", dataset.files), dataset.files)
+    if known := row.get("sources"):
+        other += changed_files(known, sources_of(settings, teacher))
+    if other:
         raise InputError(f"{folder} was begun on other data ({', '.join(other)}); restore it, or start another run")
+
+
+def sources_of(settings, teacher=None):
+    """`{setting: sha256}` of what a run is made from beside its data set: text, pairs, encoders in folders.
+
+    Of a fixed `teacher`, which is loaded, it is what `loading.fingerprint` tells it by, wherever it comes from.
+    """
+    files = [("student.parallel", weighted(one)[0]) for one in settings.student.parallel]
+    files += [("teacher.triplets", weighted(one)[0]) for one in settings.teacher.triplets]
+    files += [("vocabulary.text", named_file(one)[1]) for one in settings.vocabulary.text]
+    files += [("budget.corpus", named_file(one)[1]) for one in settings.budget.corpus]
+    encoders = {
+        "teacher.base": settings.teacher.base,
+        "vocabulary.aligner": settings.vocabulary.aligner,
+    }
+    files += [(name, folder_of(source)) for name, source in encoders.items() if source and folder_of(source)]
+    found = {f"{name} {path}": fingerprint_of(*_content(path)) for name, path in files}
+    model = settings.teacher.model
+    return {**found, **({f"teacher.model {model}": fingerprint(model, teacher)} if teacher is not None else {})}
+
+
+def _content(path):
+    """The files of a path, those of a folder in the order of their names; of a saved encoder its own."""
+    files = sorted(file for file in path.rglob("*") if file.is_file()) if path.is_dir() else [path]
+    # `distill lir fit` writes beside an encoder.
+    return [file for file in files if file.name in ENCODER_FILES] if (path / MODEL_FILE).is_file() else files
 
 
 def changed_files(one, other):
@@ -47,21 +90,28 @@ def changed_files(one, other):
 
 
 def _rows(folder):
-    """The rows of a stopped run's log; the last line may have been cut off."""
+    """The rows of a stopped run's log; the last line may have been cut off. Raises `DataError` for another."""
     path = Path(folder) / LOG
-    return [json.loads(line) for line in read_text(path).split("\n")[:-1]] if path.is_file() else []
+    if not path.is_file():
+        return []
+    # The last line may have been cut off within a letter.
+    whole = decoded(path, path.read_bytes().rpartition(b"\n")[0]).split("\n")
+    rows = [parse_line(path, number, line) for number, line in enumerate(whole, start=1) if line]
+    for number, row in enumerate(rows, start=1):
+        require(f"{path}, line {number}", row, {"event": str, "seconds": NUMBER})
+    return rows
 
 
 def _by_name(settings):
     return {name: getattr(section, item.name) for name, section, item in walk(settings)}
 
 
-def clear(folder, fixed):
-    """Remove what the stages after the teacher left, and what was being written; a `fixed` teacher is noted anew."""
-    for name in (*LATER, *([TEACHER] if fixed else [])):
-        _remove(folder / name)
-    for path in [path for name in (*LATER, TEACHER) for path in folder.glob(f".{name}.????????")]:
+def clear(folder, fixed=False):
+    """Remove what was being written; a `fixed` teacher is noted anew, and what is whole stays."""
+    for path in [path for path in folder.rglob(".*.????????") if path.exists()]:
         _remove(path)
+    if fixed:
+        _remove(folder / TEACHER)
 
 
 def _remove(path):
@@ -72,8 +122,8 @@ def _remove(path):
 
 
 def resumed_log(folder):
-    """The run's `RunLog`, with the rows of the stages that are kept; those of others come again."""
-    path, rows = folder / LOG, [row for row in _rows(folder) if _is_kept(row, folder)]
+    """The run's `RunLog`, with the rows of what is kept; those of the rest come again."""
+    path, rows = folder / LOG, _kept(_rows(folder), folder)
     write_text(path, "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows))
     log = RunLog(path, "a")
     log.rows = rows
@@ -82,10 +132,28 @@ def resumed_log(folder):
     return log
 
 
-def _is_kept(row, folder):
-    event = row["event"]
-    if event == STAGES:
-        return (folder / STAGES / f"stage-{row['stage']}" / STAGE).is_file()
-    if event.startswith(f"{STAGES} stage "):
-        return (folder / STAGES / f"stage-{event.split()[-1]}" / STAGE).is_file()
-    return event in (TEACHER, "resumed") and (folder / TEACHER).is_dir()
+def _kept(rows, folder):
+    """Of each event the first rows, as many as what is there accounts for."""
+    counted, many, kept = Counter(), {}, []
+    for row in rows:
+        key = row["event"], row.get("encoder"), row.get("stage")
+        counted[key] += 1
+        if key not in many:
+            many[key] = _many(row, folder)
+        if counted[key] <= many[key]:
+            kept.append(row)
+    return kept
+
+
+def _many(row, folder):
+    """How many rows such as this one are kept: all of what is finished, else those of the checkpoint."""
+    event, stages = row["event"], folder / STAGES
+    if event in ("evaluation", "lareqa"):
+        done = (folder / CHECKPOINT / f"measured-{row.get('encoder')}" / STATE).is_file()
+    elif event == STAGES:
+        done = (stages / f"stage-{row.get('stage')}" / STAGE).is_file()
+    elif event.startswith(f"{STAGES} stage "):
+        done = (stages / f"stage-{event.split()[-1]}" / STAGE).is_file()
+    else:
+        done = event in ("resumed", DATA) or (event in (TEACHER, STUDENT) and (folder / event).is_dir())
+    return math.inf if done else Checkpoint(folder / CHECKPOINT / event.replace(" ", "-")).facts().get("rows", 0)

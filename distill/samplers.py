@@ -59,7 +59,7 @@ class Sampler:
 
     def _alone(self, steps, epoch):
         """A batch's language comes as often as it has batches; within a language as in `_mixed`."""
-        members = [np.flatnonzero(self.groups == group) for group in range(self.groups.max() + 1)]
+        members = [np.flatnonzero(self.groups == group) for group in range(self.groups.max() + 1)]  # type: ignore[union-attr]
         turns = np.repeat(np.arange(len(members)), [-(-len(rows) // self.size) for rows in members])
         of = partial(cycled, len(turns), seed=self.seed)
         picked = turns[of(epoch * steps, 0)]

@@ -16,7 +16,7 @@ ENCODER = "encoder"
 
 
 def self_train(run, base, languages):
-    """The encoder of the best stage on dev, of a `pipeline.Run`; `languages` are dev's.
+    """The encoder of the best stage on dev, of a `run.Run`; `languages` are dev's.
 
     Stage 0 learns from what BM25 finds, each later one from what the last one's encoder finds; every stage trains
     `base` anew. They end with `pairs.self_train`, or as soon as a stage is no better on dev, by P@1, then MRR@10.
@@ -78,23 +78,25 @@ class Stage:
 
     def train(self, base, last, languages):
         """Mine with the encoder `last`, without one by BM25, and train `base`; `stage.json` says that all is there."""
-        run, log = self.run, self.run.log
+        run, log, checkpoint = self.run, self.run.log, self.run.checkpoint(self.name)
         shutil.rmtree(self.folder, ignore_errors=True)  # of a stage that was broken off
-        mined = self.mine(last)
+        mined = self.mine(last, checkpoint)
         del last
-        more = {"log": log, "stage": self.name, "sources": run.sources}
+        more = {"log": log, "stage": self.name, "sources": run.sources, "checkpoint": checkpoint}
         encoder = teach_pairs(base, run.dataset, mined.pairs, run.settings, languages, **more)
         encoder.save(self.folder / ENCODER)
         best = max(log.of(self.name), key=lambda row: (row["p@1"], row["mrr@10"]))
         dev = {name: best[name] for name in ("epoch", "p@1", "mrr@10")}
         result = {"stage": self.number, "dev": dev, "mined": mined.statistics, "files": dict(run.dataset.files)}
+        # Before the file that makes the stage complete: of one that is not the row is left out.
+        log.write(STAGES, **{name: result[name] for name in ("stage", "dev", "mined")})
         write_json(self.folder / STAGE, result)
-        log.write(STAGES, **self.result)
+        checkpoint.remove()
         say(f"{self.name}: dev P@1 {dev['p@1']:.3f}, MRR@10 {dev['mrr@10']:.3f}")
 
-    def mine(self, last):
+    def mine(self, last, checkpoint):
         run, options = self.run, self.run.settings.pairs
-        ranking = self.ranking(last, options.self_train_top)
+        (ranking,) = checkpoint.kept("ranking", self.number, lambda: [self.ranking(last, options.self_train_top)])
         mined = mine_pairs(run.pairs, ranking, run.answered, options.self_train_negatives)
         write_mined(self.folder, mined, run.dataset)
         found = mined.statistics.values()

@@ -4,13 +4,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from .bitext import load_bitext, retrieve
+from .bitext import Bitext, load_bitext, retrieve
 from .config import EVERY, UNITS
-from .data import chosen_data
+from .data import Dataset, chosen_data
 from .errors import InputError
 from .evaluation import evaluate, evaluation_size, needed_units
 from .lareqa import encode_pool, rank_pool
 from .metrics import question_scores
+from .pool import Pool
 from .sentences import load_pool
 from .translation import translated, translated_pool
 
@@ -21,7 +22,7 @@ RECALL = "r@"
 class RetrievalTask:
     """Documents, passages and MaxP of a `Dataset`."""
 
-    dataset: object
+    dataset: Dataset
     languages: tuple
     split: str
     units: tuple
@@ -62,7 +63,7 @@ class RetrievalTask:
 class LareqaTask:
     """Sentences of many languages in one `Pool`."""
 
-    pool: object
+    pool: Pool
     split: str
     source: str = ""
     name = "lareqa"
@@ -77,7 +78,8 @@ class LareqaTask:
 
     def measure(self, encoder, progress=None):
         """A `Lareqa`."""
-        return rank_pool(*encode_pool(encoder, self.pool, progress), self.pool)
+        asked, given = encode_pool(encoder, self.pool, progress)
+        return rank_pool(asked, given, self.pool)
 
     def translated(self, translation, pivot):
         """The task in the language `pivot`, and what `translation.translated_pool` says of it."""
@@ -95,7 +97,7 @@ class LareqaTask:
 class BitextTask:
     """Translations of the sentences of a `Bitext`, in both directions."""
 
-    bitext: object
+    bitext: Bitext
     source: str = ""
     name = "bitext"
 

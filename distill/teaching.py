@@ -7,32 +7,37 @@ from keras import ops
 
 from .anchors import more_anchors, own_anchors
 from .batching import pack
+from .devices import shared_by
 from .encoder import KerasEncoder, encode_ids
 from .losses import contrastive_loss, triplet_loss
+from .makers import Maker
 from .progress import task
 from .students.rows import UsedRows
 from .tracking import DevScore
-from .training import Trainer, fit, shuffled
+from .trainer import Trainer
+from .training import fit, shuffled
 
 
-def teach(base, dataset, language, settings, seed=0, log=None, triplets=(), watch=None):
+def teach(base, dataset, language, settings, seed=0, log=None, triplets=(), watch=None, training=None, checkpoint=None):
     """Train `base` (a `KerasEncoder`) on the train questions of `language`; returns the teacher, the same kind.
 
     The first `settings.bm25_epochs` take negatives from BM25, the other `online_epochs` from the encoder itself.
-    `triplets`, `[Triplets]`, are more questions in that language, with a pool of passages of their own. `watch` is
-    `training.fit`'s.
+    `triplets`, `[Triplets]`, are more questions in that language, with a pool of passages of their own. `watch` and
+    `checkpoint` are `training.fit`'s; the latter keeps an epoch's triplets too. `training`, a `TrainingSettings`, says
+    how steps are computed.
     """
-    stage = TripletStage(base, dataset, language, settings, seed, triplets)
-    epochs = settings.bm25_epochs + settings.online_epochs
-    fit(stage.trainer, stage.batches, stage.dev, epochs, None, "teacher", log, watch=watch)
+    epochs, more = settings.bm25_epochs + settings.online_epochs, {"watch": watch, "checkpoint": checkpoint}
+    with shared_by(training):
+        stage = TripletStage(base, dataset, language, settings, seed, triplets, training, checkpoint)
+        fit(stage.trainer, stage.batches, stage.dev, epochs, None, "teacher", log, **more)
     return KerasEncoder(stage.used.restore(base.model), base.tokenizer, "teacher")
 
 
 class TripletStage:
     """What one run of stage 1 holds: token ids, the anchors that mine their triplets, and the trainer."""
 
-    def __init__(self, base, dataset, language, settings, seed, triplets=()):
-        self.settings, self.seed = settings, seed
+    def __init__(self, base, dataset, language, settings, seed, triplets=(), training=None, checkpoint=None):
+        self.settings, self.seed, self.checkpoint = settings, seed, checkpoint
         self.anchors = [own_anchors(dataset, language, settings, seed)]
         if triplets:
             own = len(self.anchors[0].questions)
@@ -43,14 +48,30 @@ class TripletStage:
         self.dev = partial(dev.score, self.used)
         self.tokens = self.used.ids(tokens)
         loss = partial(batch_loss, settings=settings)
-        self.trainer = Trainer(self.used.small, loss, settings.learning_rate, settings.train_table)
+        rate, table = settings.learning_rate, settings.train_table
+        self.trainer = Trainer(self.used.small, loss, rate, table, options=training)
 
     def batches(self, epoch):
-        anchor, positive, negatives = self.triplets(epoch)
+        anchor, positive, negatives = self.kept(epoch)
         kept = np.flatnonzero((negatives >= 0).any(axis=1))
         order = shuffled(len(kept), self.settings.batch_size, self.seed + epoch)
         chosen = [kept[rows] for rows in order]
-        return [partial(self.batch, anchor[rows], positive[rows], negatives[rows]) for rows in chosen]
+        return [self.maker(anchor[rows], positive[rows], negatives[rows]) for rows in chosen]
+
+    def maker(self, anchor, positive, negatives):
+        make = partial(self.batch, anchor, positive, negatives)
+        return Maker(make, partial(self.ids, anchor), f"{self.settings.loss} loss")
+
+    def ids(self, anchors):
+        """What names the questions of these rows of `tokens`."""
+        names = [name for one in self.anchors for name in [*one.names, *[""] * len(one.passages)]]
+        return [names[row] for row in anchors]
+
+    def kept(self, epoch):
+        """`triplets`, those of an epoch that was broken off as they were mined then."""
+        if self.checkpoint is None:
+            return self.triplets(epoch)
+        return self.checkpoint.kept("triplets", epoch, lambda: self.triplets(epoch))
 
     def triplets(self, epoch):
         """Anchors `(m,)`, positives `(m,)` and negatives `(m, n)` of an epoch, as rows of `tokens`; -1 for none."""

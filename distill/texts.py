@@ -1,30 +1,12 @@
-"""Texts to encode, from `{"id", "text"}` lines, their vectors, to a file, and texts of a corpus."""
+"""Vectors, to a file and from one, and texts of a corpus."""
 
 import os
 from pathlib import Path
-from zipfile import BadZipFile
 
 import numpy as np
 
 from .errors import DataError, InputError, first_line
-from .files import read_jsonl, read_text, write_aside
-
-
-def read_texts(path):
-    """The texts of a JSON Lines file in order. Raises `DataError` naming the line that is wrong."""
-    texts, seen = [], set()
-    for number, row in read_jsonl(path):
-        text, id = row.get("text"), row.get("id")
-        if not isinstance(text, str) or not text.strip():
-            raise DataError(f"{path}, line {number}: expected a non-empty string under 'text', got {text!r}")
-        if not isinstance(id, (str, int)) or id in seen:
-            problem = "duplicate id" if isinstance(id, (str, int)) else "missing id, expected a string or number, got"
-            raise DataError(f"{path}, line {number}: {problem} {id!r}")
-        seen.add(id)
-        texts.append(text)
-    if not texts:
-        raise DataError(f'{path}: no texts in it; write one object a line, such as {{"id": "1", "text": "…"}}')
-    return texts
+from .files import named, read_jsonl, read_text, write_aside
 
 
 def write_vectors(path, vectors):
@@ -36,12 +18,15 @@ def write_vectors(path, vectors):
 def read_vectors(path):
     """The array of an `.npy` file. Raises `DataError` for a file that is none, or is pickled."""
     try:
-        vectors = np.load(path, allow_pickle=False)
+        # NumPy leaves a file open that it cannot read.
+        with open(path, "rb") as file:
+            vectors = np.load(file, allow_pickle=False)
     except OSError as error:
         raise DataError(f"{path}: cannot be read: {error.strerror or first_line(error)}") from error
-    except (ValueError, EOFError, BadZipFile) as error:
+    except Exception as error:  # a broken header raises what its reading happens to
         raise DataError(f"{path}: no .npy file of numbers; distill encode writes one") from error
     if not isinstance(vectors, np.ndarray):
+        vectors.close()
         raise DataError(f"{path}: several arrays, expected one, an .npy file")
     return vectors
 
@@ -53,7 +38,7 @@ def read_corpus(paths):
     Raises `DataError` for a file without text.
     """
     texts = {}
-    for default, path in map(_named, paths):
+    for default, path in map(named_file, paths):
         found = _tagged(path, default) if path.suffix == ".jsonl" else [(default, line) for line in _lines(path)]
         if not found:
             raise DataError(f"{path}: no texts in it; write one a line")
@@ -62,11 +47,11 @@ def read_corpus(paths):
     return texts
 
 
-def _named(source):
+def named_file(source):
     """The language and the path of `language=path`, or of a path alone; a file of just that name is a path."""
     language, equals, path = str(source).partition("=")
-    if not equals or "/" in language or os.sep in language or Path(source).is_file():
-        return Path(source).stem, Path(source)
+    if not equals or "/" in language or os.sep in language or named(source).is_file():
+        return named(source).stem, Path(source)
     if not language.strip() or not path:
         raise InputError(f"{source}: expected a file, or language=FILE such as de=news.deu.txt")
     return language.strip(), Path(path)

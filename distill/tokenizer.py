@@ -3,7 +3,7 @@
 from functools import cached_property
 from pathlib import Path
 
-from .errors import EncoderError
+from .errors import EncoderError, InputError
 
 
 class Tokenizer:
@@ -40,6 +40,8 @@ class Tokenizer:
 
     def encode(self, texts):
         """`[str]` -> `[[int]]`, each bos + pieces + eos. Lone surrogates become U+FFFD."""
+        if isinstance(texts, str):
+            raise InputError(f"expected a list of texts, got one text; give [{texts[:20]!r}]")
         if not texts:
             return []
         return self._processor.encode([well_formed(text) for text in texts], add_bos=True, add_eos=True)
@@ -50,5 +52,7 @@ class Tokenizer:
 
 
 def well_formed(text):
-    """The text with each lone surrogate as U+FFFD, so that it has a UTF-8 form."""
+    """The text with each lone surrogate as U+FFFD, so that it has a UTF-8 form. Raises `InputError` for no text."""
+    if not isinstance(text, str):
+        raise InputError(f"expected a text, got {type(text).__name__}; give a list of strings")
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

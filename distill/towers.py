@@ -1,5 +1,6 @@
 """What stage 1 by pairs trains: one encoder of questions and passages, or one of each."""
 
+from collections.abc import Callable
 from functools import partial
 
 import keras
@@ -10,7 +11,7 @@ from .batching import pack
 from .dual import DualEncoder
 from .encoder import KerasEncoder, encode_ids
 from .students.rows import UsedRows
-from .training import Trainer
+from .trainer import Trainer
 
 
 class Shared:
@@ -74,11 +75,13 @@ class Separate:
         return self.dev.score(*self.used)
 
     def encoder(self, name):
-        made = (KerasEncoder(used.restore(self.base.model), self.base.tokenizer, name) for used in self.used)
-        return DualEncoder(*made, name)
+        question, document = (
+            KerasEncoder(used.restore(self.base.model), self.base.tokenizer, name) for used in self.used
+        )
+        return DualEncoder(question, document, name)
 
 
-TOWERS = {"single": Shared, "dual": Separate}
+TOWERS: dict[str, Callable] = {"single": Shared, "dual": Separate}
 
 
 def parted(places, parts):
@@ -101,7 +104,7 @@ class TowersTrainer(Trainer):
 
     def call(self, x):
         question, passage = self.encoder.towers
-        vectors = question.encode_packed(x["ids"], x["segments"], x["counts"])
+        vectors = self.encoded(question, x["ids"], x["segments"], x["counts"])
         return ops.concatenate(
-            [vectors, passage.encode_packed(x["passage_ids"], x["passage_segments"], x["passage_counts"])]
+            [vectors, self.encoded(passage, x["passage_ids"], x["passage_segments"], x["passage_counts"])]
         )

@@ -1,60 +1,18 @@
-"""The loop that both stages share: epochs, dev score, halved learning rate, the best epoch kept.
-
-`keras.Model.fit` fixes a batch's shape from the first two it sees; packed texts differ in length from step to
-step, so the loop calls `train_on_batch`, which compiles once for all lengths.
-"""
+"""The loop that both stages share: epochs, dev score, halved learning rate, the best epoch kept."""
 
 import math
-from contextlib import nullcontext
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
 
-import keras
 import numpy as np
 from keras import ops
 
-from .errors import TrainingError
-from .export.form import Precision
-from .fakequant import fake_encode, quantised
+from .errors import InputError, TrainingError
+from .makers import diverged
 from .progress import task
 from .runlog import RunLog
-
-
-class Trainer(keras.Model):
-    """An encoder under training; a batch's `loss(vectors, x)` sees the vectors of all its packed texts.
-
-    `precision`, by default `Precision()`, is what `quantise` rounds weights to. With `parts` above 1 that many batches
-    make one step, of the mean of their gradients. A `loss` that is a Keras layer trains its own weights too.
-    """
-
-    def __init__(self, encoder, loss, learning_rate, train_table=True, precision=None, parts=1):
-        super().__init__()
-        self.encoder, self.batch_loss = encoder, loss
-        self.precision, self.quantised = precision or Precision(), False
-        for student in getattr(encoder, "towers", [encoder]):
-            student.get_layer("embedding").trainable = train_table
-        together = {"gradient_accumulation_steps": parts} if parts > 1 else {}
-        self.compile(optimizer=keras.optimizers.Adam(learning_rate, **together), jit_compile=False)
-
-    def call(self, x):
-        packed = x["ids"], x["segments"], x["counts"]
-        if self.quantised:
-            return fake_encode(self.encoder, self.precision, *packed)
-        return self.encoder.encode_packed(*packed)
-
-    def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None, training=True):
-        # PyTorch's trainer hands the batch over as NumPy arrays.
-        return self.batch_loss(y_pred, {name: ops.convert_to_tensor(value) for name, value in x.items()})
-
-    def quantise(self, on=True):
-        """Compute with rounded weights from the next step on, or again with the weights as they are."""
-        if on != self.quantised:
-            self.quantised = on
-            # Keras has traced the step with the other weights.
-            self.make_train_function(force=True)
-
-    def as_shipped(self):
-        """A context in which `encoder` has the weights that steps compute with: rounded ones when `quantised`."""
-        return quantised(self.encoder, self.precision) if self.quantised else nullcontext()
+from .trainer import Trainer
 
 
 def fit(
@@ -69,6 +27,7 @@ def fit(
     quantised=0,
     watch=None,
     averaged=0,
+    checkpoint=None,
 ):
     """Train in place and leave the best weights in `trainer.encoder`; returns the dev scores, start first.
 
@@ -85,45 +44,64 @@ def fit(
     phase, whatever dev says of them, and patience does not count. Izmailov et al. (2018), section 3.2.
 
     `watch(step, scores)` is called at each evaluation, also of the start; what it raises ends the training.
-    Raises `TrainingError` on a loss that is not a number.
+    `checkpoint`, a `checkpoints.Checkpoint`, holds all of this after each epoch, and within one as often as it is due;
+    where it holds a state already, training goes on from there and ends as if it had not stopped.
+    Raises `TrainingError` on a loss that is not a number, `InputError` for a checkpoint of another training.
     """
-    loop = Loop(trainer, batches, evaluate, epochs, patience, stage, log or RunLog(), every, watch, averaged)
-    scores = loop.phase(range(1, epochs - quantised + 1))
-    if quantised:
-        scores += loop.phase(range(epochs - quantised + 1, epochs + 1), quantised=True)
-    return scores
+    loop = Loop(
+        trainer, batches, evaluate, epochs, patience, stage, log or RunLog(), every, watch, averaged, checkpoint
+    )
+    return loop.run(quantised)
 
 
 @dataclass
 class Loop:
-    """What the phases of one `fit` share; `step` counts on from one to the next."""
+    """What the phases of one `fit` share; `step` counts on from one to the next, `before` are the scores of those."""
 
     trainer: Trainer
-    batches: object
-    evaluate: object
+    batches: Callable
+    evaluate: Callable
     epochs: int
     patience: int | None
     stage: str
     log: RunLog
     every: int | None
-    watch: object = None
+    watch: Callable | None = None
     averaged: int = 0
+    checkpoint: Any = None
     step: int = 0
+    before: list = field(default_factory=list)
 
-    def phase(self, numbers, quantised=False):
+    def run(self, quantised):
+        """Both phases, from the checkpoint's place on; returns the scores."""
+        first = self.epochs - quantised + 1
+        phases = [(range(1, first), False), *([(range(first, self.epochs + 1), True)] if quantised else [])]
+        state = self.checkpoint.load() if self.checkpoint else None
+        for numbers, rounded in phases:
+            if state and rounded != state[0]["quantised"]:
+                continue
+            found = self.phase(numbers, rounded, state)
+            self.before, state = [*self.before, *found], None
+        return self.before
+
+    def phase(self, numbers, quantised=False, state=None):
         """Train the epochs of the range `numbers` and leave their best weights, or the mean of the last epochs'.
 
         Returns the scores, the start's first and that of a mean last.
         """
         self.trainer.quantise(quantised)
         best, mean = Best(self.trainer, None if self.averaged else self.patience), Mean()
-        self.score(best, numbers.start - 1)
-        for epoch in numbers:
-            self.epoch(best, epoch)
+        epoch, losses = numbers.start, []
+        if state:
+            epoch, losses = self.restore(state, best, mean)
+        else:
+            self.score(best, numbers.start - 1)
+        while epoch < numbers.stop and not best.spent:
+            self.epoch(best, mean, epoch, losses)
             if epoch >= numbers.stop - self.averaged:
                 mean.add(self.trainer.encoder.get_weights())
-            if best.spent:
-                break
+            epoch, losses = epoch + 1, []
+            self.save(best, mean, epoch, losses)
         if mean.count:
             self.trainer.encoder.set_weights(mean.weights)
             self.score(best, numbers.stop - 1, averaged=mean.count)
@@ -131,18 +109,23 @@ class Loop:
             best.restore()
         return best.scores
 
-    def epoch(self, best, epoch):
-        makers, losses = self.batches(epoch), []
+    def epoch(self, best, mean, epoch, losses):
+        """Take the epoch's steps after the `len(losses)` that are taken already; `losses` are added to."""
+        makers = self.batches(epoch)
         with task(f"{self.stage} epoch {epoch}/{self.epochs}", len(makers)) as advance:
-            for make in makers:
+            advance(len(losses))
+            for make in makers[len(losses) :]:
                 self.step += 1
-                losses.append(_step(self.trainer, make(), self.stage, self.step))
+                losses.append(_step(self.trainer, make, self.stage, f"step {self.step} of epoch {epoch}"))
                 if len(losses) == len(makers) or (self.every and self.step % self.every == 0):
                     self.score(best, epoch, **_state(self.trainer, losses))
                     best.slow_down()
                 advance(1, f"loss {np.mean(losses):.4f}, dev P@1 {best.scores[-1]['p@1']:.3f}")
                 if best.spent:
                     break
+                # The parts of a step share what the first of them computed.
+                if self.checkpoint and self.checkpoint.due and len(losses) % self.trainer.parts == 0:
+                    self.save(best, mean, epoch, losses)
 
     def score(self, best, epoch, averaged=0, **state):
         with self.trainer.as_shipped():
@@ -153,15 +136,71 @@ class Loop:
         if self.watch:
             self.watch(self.step, best.scores[-1])
 
+    def save(self, best, mean, epoch, losses):
+        """Write the checkpoint: of this epoch `losses` are those of the steps that are taken."""
+        if not self.checkpoint:
+            return
+        facts = {
+            "quantised": self.trainer.quantised,
+            "epoch": epoch,
+            "losses": losses,
+            "step": self.step,
+            "before": self.before,
+            "scores": best.scores,
+            "best": best.best,
+            "stale": best.stale,
+            "averaged": mean.count,
+            "rows": len(self.log.of(self.stage)),
+        }
+        groups = {
+            "weights": weights_of(self.trainer),
+            "optimizer": weights_of(self.trainer.optimizer),
+            "best": best.weights,
+            "mean": mean.weights or [],
+        }
+        self.checkpoint.save(facts, groups)
+
+    def restore(self, state, best, mean):
+        """Take a checkpoint's state over; returns the epoch and the losses of its steps. Raises `InputError`."""
+        facts, groups = state
+        self.trainer.optimizer.build(self.trainer.trainable_variables)
+        for owner, name in ((self.trainer, "weights"), (self.trainer.optimizer, "optimizer")):
+            assign(owner, groups.get(name, []), self.checkpoint.folder)
+        self.step, self.before = facts["step"], facts["before"]
+        best.scores, best.best, best.stale = facts["scores"], tuple(facts["best"]), facts["stale"]
+        best.weights = groups["best"]
+        mean.count, mean.weights = facts["averaged"], groups.get("mean")
+        return facts["epoch"], facts["losses"]
+
+
+def weights_of(owner):
+    """The values of a trainer's or an optimizer's variables."""
+    return [ops.convert_to_numpy(variable) for variable in _variables(owner)]
+
+
+def assign(owner, values, place):
+    """Put these values there. Raises `InputError` where they are those of something else."""
+    variables = _variables(owner)
+    if [tuple(variable.shape) for variable in variables] != [value.shape for value in values]:
+        raise InputError(f"{place}: the checkpoint of another training; remove it, and the stage begins anew")
+    for variable, value in zip(variables, values, strict=True):
+        variable.assign(value)
+
+
+def _variables(owner):
+    # A model's variables hold its metrics' too, which count within a step.
+    counted = {id(variable) for variable in getattr(owner, "metrics_variables", ())}
+    return [variable for variable in owner.variables if id(variable) not in counted]
+
 
 def _state(trainer, losses):
     return {"loss": float(np.mean(losses)), "learning_rate": float(trainer.optimizer.learning_rate)}
 
 
-def _step(trainer, batch, stage, step):
-    loss = float(trainer.train_on_batch(batch))
+def _step(trainer, make, stage, place):
+    loss = float(trainer.train_on_batch(make()))
     if not math.isfinite(loss):
-        raise TrainingError(f"{stage}: the loss is {loss} at step {step}; try a lower learning rate")
+        raise TrainingError(diverged(stage, make, loss, place, float(trainer.optimizer.learning_rate)))
     return loss
 
 
@@ -197,7 +236,7 @@ class Mean:
     """The mean of the weights that were added, all with the same weight."""
 
     def __init__(self):
-        self.count, self.weights = 0, None
+        self.count, self.weights = 0, []
 
     def add(self, weights):
         self.count += 1

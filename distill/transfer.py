@@ -8,14 +8,17 @@ from keras import ops
 
 from .batching import pack
 from .config import numbers_of
+from .devices import require_devices, shared_by
 from .encoder import KerasEncoder, unit_rows
 from .errors import EncoderError
 from .losses import DISTANCES, in_batch_loss, listwise_loss, nested, transfer_loss
+from .makers import Maker, line_name, named
 from .parallel import drawn as draws
 from .parallel import groups_of, shares
 from .students.rows import UsedRows
 from .tracking import DevScore
-from .training import Trainer, fit, shuffled
+from .trainer import Trainer
+from .training import fit, shuffled
 
 
 def transfer(
@@ -30,39 +33,59 @@ def transfer(
     progress=None,
     precision=None,
     lines=None,
+    training=None,
+    checkpoint=None,
 ):
     """Train a copy of `start` (a `KerasEncoder`) towards the fixed `teacher` (any `Encoder`); returns the student.
 
     The teacher is asked once for the questions in `teacher_language` and the documents; its vectors are the labels, on
     the student's axes where it has a projection on some (a `foreign` student has a map instead). `lines`, a `Lines`,
     are more texts for objective 1.
-    The last `settings.quantised_epochs` round weights to `precision`, an `export.form.Precision`.
+    The last `settings.quantised_epochs` round weights to `precision`, an `export.form.Precision`. `training`, a
+    `TrainingSettings`, says how steps are computed; `checkpoint` is `training.fit`'s.
     Raises `EncoderError` when teacher and student have spaces of different dimension.
     """
+    require_devices(training)
     require_space(teacher.dimension, start)
     targets = Targets(teacher, dataset, teacher_language, settings.units, progress)
-    return learn(targets, start, dataset, languages, settings, seed, log, precision, lines)
+    more = {"training": training, "checkpoint": checkpoint}
+    return learn(targets, start, dataset, languages, settings, seed, log, precision, lines, **more)
 
 
-def learn(targets, start, dataset, languages, settings, seed=0, log=None, precision=None, lines=None, watch=None):
+def learn(
+    targets,
+    start,
+    dataset,
+    languages,
+    settings,
+    seed=0,
+    log=None,
+    precision=None,
+    lines=None,
+    watch=None,
+    training=None,
+    checkpoint=None,
+):
     """`transfer` towards `Targets` that are there already, for several students of one teacher.
 
-    `watch` is `training.fit`'s.
+    `watch` and `checkpoint` are `training.fit`'s.
     """
-    stage = TransferStage(start, targets, dataset, languages, settings, seed, precision, lines)
-    fit(
-        stage.trainer,
-        stage.batches,
-        stage.dev,
-        settings.epochs,
-        settings.patience,
-        "student",
-        log,
-        settings.evaluate_every,
-        settings.quantised_epochs,
-        watch,
-        settings.averaged_epochs,
-    )
+    with shared_by(training):
+        stage = TransferStage(start, targets, dataset, languages, settings, seed, precision, lines, training)
+        fit(
+            stage.trainer,
+            stage.batches,
+            stage.dev,
+            settings.epochs,
+            settings.patience,
+            "student",
+            log,
+            settings.evaluate_every,
+            settings.quantised_epochs,
+            watch,
+            settings.averaged_epochs,
+            checkpoint,
+        )
     return KerasEncoder(stage.used.restore(start.model), start.tokenizer, "student")
 
 
@@ -170,11 +193,12 @@ def answers(dataset, passages, units):
 class TransferStage:
     """What one run of stage 2 holds: samples of (question in a language, teacher's question, documents)."""
 
-    def __init__(self, start, targets, dataset, languages, settings, seed, precision=None, lines=None):
+    def __init__(self, start, targets, dataset, languages, settings, seed, precision=None, lines=None, training=None):
         self.settings, self.seed = settings, seed
         axes = axes_of(start.model)
         self.question_labels, self.document_labels = on_axes(targets.questions, axes), on_axes(targets.documents, axes)
         asked = [q for language in languages for q in dataset.select(language, "train") if q.id in targets.row]
+        self.asked, self.texts = asked, lines.texts if lines else []
         self.label = np.array([targets.row[question.id] for question in asked])
         self.answers = answers(dataset, np.array([question.passage for question in asked]), settings.units)
         sizes = [len(dataset.texts(unit)) for unit in settings.units]
@@ -197,12 +221,20 @@ class TransferStage:
             settings.learning_rate,
             settings.train_table,
             precision,
+            options=training,
         )
 
     def batches(self, epoch):
         order = shuffled(len(self.label), self.settings.batch_size, self.seed + epoch)
         drawn = self.drawn(len(order), epoch)
-        return [partial(self.batch, *pair) for pair in zip(order, drawn, strict=True)]
+        loss = f"loss of {', '.join(self.settings.objectives)}"
+        return [
+            Maker(partial(self.batch, *pair), partial(self.ids, *pair), loss) for pair in zip(order, drawn, strict=True)
+        ]
+
+    def ids(self, rows, lines=()):
+        """What names the questions and the lines of a batch."""
+        return named(self.asked[row] for row in rows) + [line_name("line", line, self.texts[line]) for line in lines]
 
     def drawn(self, steps, epoch):
         """Rows of the lines for each step: another part of them each epoch, each line equally often in the end.
@@ -225,7 +257,7 @@ class TransferStage:
         texts = [self.questions[row] for row in rows] + [self.lines[line] for line in lines]
         labels = self.question_labels[self.label[rows]]
         if len(lines):
-            labels = np.concatenate([labels, self.line_targets[self.line_rows[lines]]])
+            labels = np.concatenate([labels, self.line_targets[self.line_rows[lines]]])  # type: ignore[index]
         x = {
             "teacher_question": labels,
             "teacher_answers": self.document_labels[self.answers[rows]],  # (b, units, d)
@@ -262,6 +294,7 @@ def batch_loss(vectors, x, settings, documents=None):
         found["qq"] = distance(x["teacher_question"], vectors[: ops.shape(x["teacher_question"])[0]])
     if "dd" in settings.objectives:
         found["dd"] = distance(x["teacher_document"], ops.take(vectors, x["document"], axis=0))
+        found["dd"] = found["dd"] * x["document_weights"] if "document_weights" in x else found["dd"]
     if "dq" in settings.objectives:
         found["dq"] = distance(x["teacher_answers"], questions[:, None])  # (b, units)
     if "list" in settings.objectives:

@@ -13,7 +13,7 @@ from .errors import DataError, InputError
 from .files import read_jsonl
 from .progress import say, task
 from .readers import text_of
-from .translators import BEAM, load_translators, require_beam
+from .translators import BEAM, Translators, load_translators, require_beam
 
 # In place of a file: the data's own questions in the documents' language.
 PARALLEL = "parallel"
@@ -69,7 +69,7 @@ class TranslationFile:
 class MachineTranslation:
     """What `translators`, a `translators.Translators`, make of the questions, and of candidates in other languages."""
 
-    translators: object
+    translators: Translators
     candidates = True
     remedy = "give a translator of one of these, as LANGUAGE=FOLDER, or of all, as FOLDER"
 

@@ -8,7 +8,7 @@ from typing import Protocol
 import numpy as np
 
 from .errors import InputError, TranslatorError, first_line
-from .files import read_json
+from .files import named, read_json
 from .tokenizer import well_formed
 
 MODEL, SOURCE, TARGET, CONFIG = "model.bin", "source.spm", "target.spm", "config.json"
@@ -42,6 +42,8 @@ class MarianTranslator:
 
         self.name, self.beam = folder.resolve().name, beam
         config = read_json(folder / CONFIG) if (folder / CONFIG).is_file() else {}
+        if not isinstance(config, dict) or not isinstance(config.get("eos_token", ""), str):
+            raise TranslatorError(f"{folder / CONFIG}: expected an object, with 'eos_token' a string where it is there")
         # Of what was converted from Transformers the caller ends each text; Marian's own says that it does it itself.
         self._end = [] if config.get("add_source_eos") else [config.get("eos_token", "</s>")]
         try:
@@ -134,8 +136,8 @@ def folders_of(asked):
 def _named(one):
     """The language, None where none is said, and the folder; a folder of just that name is a folder."""
     language, equals, folder = one.partition("=")
-    if not equals or "/" in language or os.sep in language or Path(one).is_dir():
-        return None, Path(one)
+    if not equals or "/" in language or os.sep in language or named(one).is_dir():
+        return None, named(one)
     if not language.strip() or not folder:
         raise TranslatorError(f"{one}: expected a folder, or LANGUAGE=FOLDER such as de=opus-mt-de-en")
     return language.strip(), Path(folder)

@@ -5,6 +5,7 @@ from dataclasses import replace
 from functools import cache
 
 from .candidates import SHAPES
+from .checkpoints import CHECKPOINT, Checkpoint
 from .config import CODEBOOKS
 from .encoder import KerasEncoder
 from .evaluation import evaluate, evaluation_size
@@ -86,6 +87,7 @@ class Trials:
 
     def _encoder(self, candidate, folder):
         if (folder / STUDENT).is_dir():
+            Checkpoint(folder / CHECKPOINT).remove()
             return KerasEncoder.load(folder / STUDENT)
         start = self.vocabulary(candidate.vocabulary)
         if not candidate.trained:
@@ -96,9 +98,13 @@ class Trials:
             start, settings = rounded(start, candidate.table), replace(settings, train_table=False)
         log = RunLog(folder / "log.jsonl")
         precision = _form(self.settings, candidate.table).precision
-        encoder = self.material.train(start, settings, precision, self.settings.seed, log)
-        log.close()
+        checkpoint, seed, training = Checkpoint(folder / CHECKPOINT), self.settings.seed, self.settings.training
+        try:
+            encoder = self.material.train(start, settings, precision, seed, log, checkpoint, training)
+        finally:
+            log.close()
         encoder.save(folder / STUDENT)
+        checkpoint.remove()
         return encoder
 
     def _evaluated(self, name, encoder):

@@ -9,7 +9,7 @@ from .errors import InputError
 from .export.encode import sha256
 from .files import require_writable, write_json
 from .loading import require_keras
-from .pipeline import inputs
+from .preparing import inputs
 from .provenance import digest, texts_digest
 from .runlog import RunLog
 from .tune_search import Tuning, best_of, require_optuna

@@ -8,8 +8,8 @@ from pathlib import Path
 import tomlkit
 from tomlkit.exceptions import TOMLKitError
 
-from .config import Settings, changed, plain, walk
-from .errors import ConfigError, InputError
+from .config import MOST, Settings, changed, plain, walk
+from .errors import ConfigError, InputError, first_line
 from .files import read_text
 from .parallel import weighted
 
@@ -41,7 +41,7 @@ STUDENT = {
 }
 # By the objective that they are of; those of list and softmax are ours.
 TEMPERATURES = {"low": 0.01, "high": 0.2, "log": True}
-BY_OBJECTIVE = {
+BY_OBJECTIVE: dict[str, dict] = {
     "qq": {"student.beta": COEFFICIENTS},
     "dq": {"student.omega": COEFFICIENTS},
     "list": {
@@ -115,8 +115,8 @@ def read_space(path):
     """`{setting: list or table}` of a TOML file, nested tables or dotted names. Raises `ConfigError`."""
     try:
         stored = tomlkit.parse(read_text(path)).unwrap()
-    except TOMLKitError as error:
-        raise ConfigError(f"{path}: invalid TOML: {error}") from error
+    except (TOMLKitError, ValueError, TypeError, RecursionError) as error:
+        raise ConfigError(f"{path}: invalid TOML: {first_line(error)}") from error
     return dict(_flat(stored))
 
 
@@ -130,7 +130,7 @@ def _flat(values, prefix=""):
 
 def default_space(settings, stage, given=()):
     """CL-ReLKT's Table 1, and the weights and temperatures of what else is learned, but for the settings `given`."""
-    found = {}
+    found: dict = {}
     if stage != "student":
         found |= TEACHER
         if settings.teacher.loss == "contrastive":
@@ -194,7 +194,7 @@ def _range(asked, name, place):
     own = {key: numbers[key] for key in ("low", "high", "step") if key in numbers}
     if {"low", "high"} - own.keys() or numbers.keys() - {"low", "high", "step", "log"}:
         raise ConfigError(f"{place}, {name}: {form}, got {asked!r}")
-    if any(isinstance(value, bool) or not isinstance(value, (int, float)) for value in own.values()):
+    if not all(_is_number(value) for value in own.values()):
         raise ConfigError(f"{place}, {name}: {form}, all of them numbers, got {asked!r}")
     found = Range(own["low"], own["high"], numbers.get("log", False), own.get("step"))
     if found.log not in (True, False) or not found.low < found.high or (found.log and found.low <= 0):
@@ -202,6 +202,10 @@ def _range(asked, name, place):
     if found.step is not None and (found.log or not found.step > 0):
         raise ConfigError(f"{place}, {name}: {form}, the step above 0, got {asked!r}")
     return found
+
+
+def _is_number(value):
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) <= MOST
 
 
 def _cast(found, name, settings, place):
@@ -215,7 +219,8 @@ def _cast(found, name, settings, place):
     step = found.step if found.step is None else type(ends[0])(found.step)
     if step is not None and step != found.step:
         raise ConfigError(f"{place}, {name}: expected a step that is a whole number, got {found.step}")
-    return Range(*ends, found.log, step)
+    low, high = ends
+    return Range(low, high, found.log, step)
 
 
 def applied(settings, values):

@@ -11,7 +11,7 @@ from .progress import task
 
 
 class Teachers:
-    """Stage 1 of a `pipeline.Run`: each trial trains the base."""
+    """Stage 1 of a `run.Run`: each trial trains the base."""
 
     def __init__(self, run, base):
         self.run, self.base = run, base
@@ -23,7 +23,7 @@ class Teachers:
 
 
 class Students:
-    """Stage 2 of a `pipeline.Run` towards one teacher: its vectors, and the student untrained, are made once."""
+    """Stage 2 of a `run.Run` towards one teacher: its vectors, and the student untrained, are made once."""
 
     def __init__(self, run, teacher):
         from .students.shape import Shape
@@ -44,7 +44,8 @@ class Students:
         precision = Precision(settings.export.precision, settings.export.table)
         run, lines = self.run, self.lines and replace(self.lines, chances=self._chances(settings.student))
         stage, seed = settings.student, settings.seed
-        learn(self.targets, self.start, run.dataset, run.languages, stage, seed, run.log, precision, lines, watch)
+        more = precision, lines, watch, settings.training
+        learn(self.targets, self.start, run.dataset, run.languages, stage, seed, run.log, *more)
 
     def _chances(self, settings):
         weights = [weight for _, weight in map(weighted, settings.parallel)]
@@ -74,8 +75,10 @@ def first_encoder(run, teacher_path=None):
     start()
     import keras
 
+    from .devices import require_devices
     from .students.shape import Shape
 
+    require_devices(run.settings.training)
     keras.utils.set_random_seed(run.settings.seed)
     encoder = load_keras_encoder(teacher_path or run.settings.teacher.base)
     Shape.of(run.settings.shape).check(encoder.model)

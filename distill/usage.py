@@ -13,5 +13,5 @@ def usage(share):
 
 def _row(language, of):
     others = {name: value for name, value in of.items() if name != language}
-    most = max(others, key=others.get, default=None)
+    most = max(others, key=others.__getitem__, default=None)
     return {"own": of[language], "other": most, "other_share": others.get(most)}

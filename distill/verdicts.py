@@ -60,7 +60,8 @@ def gain(metrics):
         f"Mean P@1 {means['student']:.1f} % against {means['base']:.1f} %, {signed(points)} points.",
         f"{counted('better', better, len(rows))}, {counted('worse', worse, len(rows)).lower()} (McNemar, Holm).",
     ]
-    return Verdict("Does the student beat its base?", *_weighed(points, better, worse), " ".join(words))
+    mark, word = _weighed(points, better, worse)
+    return Verdict("Does the student beat its base?", mark, word, " ".join(words))
 
 
 def _weighed(points, better, worse):

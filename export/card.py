@@ -7,8 +7,17 @@ from .encode import CARD, sha256
 README = "README.md"
 LICENCE = "Apache-2.0"
 # What of a card says where the encoder comes from.
-ORIGIN = ("source", "documents", "dataset", "languages")
-ORIGIN += ("teacher", "teacher_model", "triplets", "parallel_text", "seed")
+ORIGIN = (
+    "source",
+    "documents",
+    "dataset",
+    "languages",
+    "teacher",
+    "teacher_model",
+    "triplets",
+    "parallel_text",
+    "seed",
+)
 
 
 def card_of(name, student, form, folder, notes=None):

@@ -11,6 +11,7 @@ holds the codes of columns i (low half) and i + half the stored width (high half
 unpacked each by itself and laid end to end.
 """
 
+from collections.abc import Callable
 from functools import partial
 
 import numpy as np
@@ -143,7 +144,7 @@ def unpack(packed):
 
 
 # How a table is stored: its name -> the function that encodes it and the one that decodes rows of it.
-CODECS = {
+CODECS: dict[str, tuple[Callable, Callable]] = {
     "float32": (float32_rows, float32_values),
     "uint8": (uint8_rows, uint8_values),
     "int8-row": (int8_rows, int8_values),

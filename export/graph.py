@@ -25,8 +25,8 @@ class EdgeEncoder(keras.layers.Layer):
         self.norm = EdgeNorm(model.get_layer("norm"), name="norm")
         head, pooling = model.get_layer("head"), model.get_layer("pooling")
         kernels = balanced({name: np.asarray(getattr(head, name).kernel) for name in head.sizes})
-        products = merged(np.asarray(pooling.dense.kernel), np.asarray(pooling.bias), kernels)
-        self.pooling = EdgePooling(*products, precision, name="pooling")
+        kernel, bias = merged(np.asarray(pooling.dense.kernel), np.asarray(pooling.bias), kernels)
+        self.pooling = EdgePooling(kernel, bias, precision, name="pooling")
         self.head = EdgeHead(kernels, projection_of(model), precision, name="head")
 
     def call(self, ids):
@@ -125,4 +125,7 @@ class EdgeComplement(keras.layers.Layer):
 
 def _projection(kernel, dense):
     parts = complement(kernel)
-    return EdgeComplement(*parts, dense, name="projection") if parts else dense(kernel, name="projection")
+    if parts is None:
+        return dense(kernel, name="projection")
+    down, up = parts
+    return EdgeComplement(down, up, dense, name="projection")

@@ -6,6 +6,8 @@ cosine .96 to the student), and one an output channel needs an operator version 
 each channel's scale stands after the product, in float32.
 """
 
+from collections.abc import Callable
+
 import keras
 import numpy as np
 from keras import ops
@@ -76,7 +78,7 @@ class WholeDense(keras.layers.Layer):
         return (x if self.dense.relu else apart(x)) * self.scale
 
 
-DENSE = {"int8": WholeDense, "float32": FloatDense}
+DENSE: dict[str, Callable] = {"int8": WholeDense, "float32": FloatDense}
 
 
 class Table(keras.layers.Layer):
@@ -133,7 +135,7 @@ def _product(codes, words, scales):
     return ops.reshape(_uint8(_rows(words, where), _rows(scales, where)), (-1, places * words.shape[-1]))
 
 
-DECODE = {
+DECODE: dict[str, Callable] = {
     "uint8": _uint8,
     "int8-row": lambda codes, scales: ops.cast(codes, "float32") * _real(scales),
     "int4": _int4,

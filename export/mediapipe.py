@@ -9,7 +9,7 @@ from zipfile import ZIP_STORED, ZipFile, ZipInfo
 
 import numpy as np
 
-from ..errors import EncoderError, ExportError
+from ..errors import EncoderError, ExportError, first_line
 from ..tokenizer import Tokenizer, well_formed
 from . import mediapipe_worker
 from .flatbuffer import renamed
@@ -31,9 +31,21 @@ def write_zip(path, content, proto):
     with ZipFile(path, "w", ZIP_STORED) as archive:
         for name, member in ((TOKENIZER_MEMBER, proto), (MODEL_MEMBER, content)):
             info = ZipInfo(name)  # of a fixed date
-            start = archive.fp.tell() + HEADER + len(name)
+            start = archive.fp.tell() + HEADER + len(name)  # type: ignore[union-attr]
             info.extra = _filler(-start % ALIGNMENT)
             archive.writestr(info, member)
+
+
+def read_tokenizer(path):
+    """The SentencePiece model, bytes, in what `write_zip` wrote. Raises `EncoderError` for a zip of anything else."""
+    try:
+        with ZipFile(path) as archive:
+            names = archive.namelist()
+            if sorted(names) == sorted((TOKENIZER_MEMBER, MODEL_MEMBER)):
+                return archive.read(TOKENIZER_MEMBER)
+    except Exception as error:  # a broken zip raises what its reading happens to
+        raise EncoderError(f"{path}: not a zip that can be read: {first_line(error)}; export it again") from error
+    raise EncoderError(f"{path}: expected {TOKENIZER_MEMBER} and {MODEL_MEMBER} alone, got {names}; export it again")
 
 
 def _filler(size):
@@ -58,8 +70,7 @@ class MediaPipeEncoder:
         self.tokenize = self._zip_ids() if card["format"] == "mediapipe-zip" else self._string_ids()
 
     def _zip_ids(self):
-        with ZipFile(self.path) as archive:
-            tokenizer = Tokenizer(archive.read(TOKENIZER_MEMBER), str(self.path))
+        tokenizer = Tokenizer(read_tokenizer(self.path), str(self.path))
         return lambda text: tokenizer.encode([text])[0]
 
     def _string_ids(self):
@@ -79,7 +90,7 @@ class MediaPipeEncoder:
             raise ExportError(f"MediaPipe cannot run {self.path.name}: {_reason(done)}")
         if progress:
             progress(len(texts))
-        return np.load(io.BytesIO(done.stdout)).reshape(len(texts), self.dimension)
+        return np.load(io.BytesIO(done.stdout), allow_pickle=False).reshape(len(texts), self.dimension)
 
     def _require_length(self, texts):
         for number, text in enumerate(texts if self.max_length else (), start=1):

@@ -7,6 +7,8 @@ its neighbours. Rows of the table are gathered first and decoded then: a runtime
 a float table.
 """
 
+from collections.abc import Callable
+
 import numpy as np
 
 from ..errors import ConfigError
@@ -114,4 +116,4 @@ class Encoder:
 
 
 # By name, as writing ONNX needs no Keras.
-ENCODERS = {"NGramEncoder": Encoder, "StaticEncoder": Static}
+ENCODERS: dict[str, Callable] = {"NGramEncoder": Encoder, "StaticEncoder": Static}

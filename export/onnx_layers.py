@@ -1,5 +1,6 @@
 """Parts of an ONNX graph: products in whole numbers, lookups in a table of few bits, unit length."""
 
+from collections.abc import Callable
 from functools import partial
 
 import numpy as np
@@ -102,7 +103,7 @@ def real(g, scales):
     return g.add("Mul", g.cast(scales, "float32"), g.number(2.0**-FRACTION_BITS))
 
 
-LOOKUPS = {
+LOOKUPS: dict[str, Callable] = {
     "float32": float32_lookup,
     "uint8": uint8_lookup,
     "int8-row": int8_lookup,

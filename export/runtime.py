@@ -1,5 +1,6 @@
 """An artefact as an `Encoder`, by the runtime that its format is for."""
 
+from contextlib import contextmanager
 from pathlib import Path
 
 from ..backend import hushed
@@ -14,21 +15,33 @@ def load_artefact(folder, threads=1):
     """The artefact in `folder`. Raises `EncoderError` when it is not whole."""
     folder = Path(folder)
     card = read_card(folder)
-    try:
+    with _as_ours():
         if card["format"] in encode.MODELS:
             with hushed():
-                return encode.Encoder(folder, threads)
+                return Bundle(folder, threads)
         encode.check_files(folder, card)
-    except encode.BundleError as error:
-        raise EncoderError(str(error)) from error
     return _other(folder, card)
 
 
 def read_card(folder):
     """The card of the artefact in `folder`, a dict. Raises `EncoderError`."""
-    try:
+    with _as_ours():
         return encode.read_card(Path(folder))
-    except encode.BundleError as error:
+
+
+class Bundle(encode.Encoder):
+    """`encode.Encoder` with errors of ours: that module has to do without them."""
+
+    def encode(self, texts, role="question", progress=None, language=None):
+        with _as_ours():
+            return super().encode(texts, role, progress, language)
+
+
+@contextmanager
+def _as_ours():
+    try:
+        yield
+    except (encode.BundleError, encode.TextError) as error:
         raise EncoderError(str(error)) from error
 
 

@@ -95,14 +95,15 @@ class Worker:
 
 
 def load_bundle(spec):
-    """Through the `encode.py` that lies in the bundle."""
+    """Through distill's own `encode.py`, or the file that is `code`; never the one that lies in the bundle."""
     from importlib.util import module_from_spec, spec_from_file_location
 
-    # Nothing is to be written into the bundle.
+    # Where it lies may be read-only.
     sys.dont_write_bytecode = True
-    found = spec_from_file_location("encode", os.path.join(spec["path"], "encode.py"))
-    module = module_from_spec(found)
-    found.loader.exec_module(module)
+    own = os.path.join(os.path.dirname(os.path.abspath(__file__)), "encode.py")
+    found = spec_from_file_location("encode", spec.get("code", own))
+    module = module_from_spec(found)  # type: ignore[arg-type]
+    found.loader.exec_module(module)  # type: ignore[union-attr]
     sys.dont_write_bytecode = False
     return module.Encoder(spec["path"], threads=spec["threads"]).encode, [spec["path"]]
 

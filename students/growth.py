@@ -25,7 +25,7 @@ def extend(encoder, corpus, keep, count, aligner=None, seed=0):
     with task("learn pieces", 2) as advance:
         learned, after, old_ids = _larger(before, lines, corpus, count)
         advance()
-        trial = _larger(before, rest, corpus, count)[1:]
+        _, tried, tried_ids = _larger(before, rest, corpus, count)
         advance()
     rows, nearest = _rows(encoder, after, aligner)
     larger = with_rows(encoder, after, rows)
@@ -39,7 +39,7 @@ def extend(encoder, corpus, keep, count, aligner=None, seed=0):
         "seed": seed,
         "new": {language: row for language, row in figures.items() if language in corpus},
         "kept": {language: row for language, row in figures.items() if language in keep},
-        "unseen": by_language(before, *trial, tenth),
+        "unseen": by_language(before, tried, tried_ids, tenth),
     }
 
 

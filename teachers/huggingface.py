@@ -16,6 +16,7 @@ import numpy as np
 from ..cache import fingerprint_of
 from ..encoder import unit_rows
 from ..errors import EncoderError, first_line
+from ..files import read_json
 from ..tokenizer import well_formed
 
 # Texts a call, of like length: those of a batch are padded to the longest.
@@ -46,8 +47,33 @@ def kind_of(source):
     return None
 
 
+def at_revision(model):
+    """(name, revision) of `NAME@REVISION`, a model of the hub; revision None without, and of a folder."""
+    name, _, revision = model.partition("@")
+    return (model, None) if Path(model).exists() else (name, revision or None)
+
+
+def require_no_code(model):
+    """Raise `EncoderError` for a folder whose modules are not all of Sentence-Transformers.
+
+    Its versions 3.4 to 5 import such modules from the folder, whatever they are told of trust.
+    """
+    path = Path(model) / MODULES
+    modules = read_json(path) if path.is_file() else []
+    if not isinstance(modules, list):
+        raise EncoderError(f"{path}: expected a list of modules, got {type(modules).__name__}")
+    types = [one.get("type") if isinstance(one, dict) else one for one in modules]
+    if foreign := [kind for kind in types if not str(kind).startswith("sentence_transformers.")]:
+        raise EncoderError(
+            f"{path}: the module {foreign[0]} is code of its own, which distill never runs; expected modules of "
+            "sentence_transformers alone"
+        )
+
+
 class TransformerEncoder:
-    """Vectors of the model that `kind_of` finds in `source`, on a GPU where PyTorch has one.
+    """Vectors of the model that `kind_of` finds in `source`, on a GPU where PyTorch has one; no code of its own is run.
+
+    A name of the hub may have a revision, `NAME@REVISION`.
 
     A question and a document begin with the prompts that a Sentence-Transformers model names itself ("query";
     "document" or "passage"), else with E5's where that is in the model's name. A text that is too long for the model is
@@ -56,10 +82,12 @@ class TransformerEncoder:
 
     def __init__(self, source):
         self.kind, self.source = kind_of(source)
+        require_no_code(self.source)
         _require(self.kind, self.source)
-        self.name = self.source.rstrip("/").split("/")[-1]
+        model = at_revision(self.source)
+        self.name = model[0].rstrip("/").split("/")[-1]
         try:
-            self._model = _Sentences(self.source) if self.kind == "st" else _Hidden(self.source)
+            self._model = _Sentences(*model) if self.kind == "st" else _Hidden(*model)
             self.prompts = self._model.prompts or (E5_PROMPTS if E5.search(self.name) else NO_PROMPTS)
             self.dimension = self._vectors(["test"], "question").shape[1]
         except EncoderError:
@@ -100,10 +128,10 @@ class TransformerEncoder:
 class _Sentences:
     """A Sentence-Transformers model; `prompts` by role, None where it has none."""
 
-    def __init__(self, source):
+    def __init__(self, source, revision=None):
         from sentence_transformers import SentenceTransformer
 
-        self.model = SentenceTransformer(source).eval()
+        self.model = SentenceTransformer(source, revision=revision, trust_remote_code=False).eval()
         named = self.model.prompts
         found = {"question": named.get("query"), "document": named.get("document") or named.get("passage")}
         self.prompts = {role: prompt or "" for role, prompt in found.items()} if any(found.values()) else None
@@ -121,14 +149,15 @@ class _Hidden:
 
     prompts = None
 
-    def __init__(self, source):
+    def __init__(self, source, revision=None):
         import torch
         from transformers import AutoModel, AutoTokenizer
 
-        self.tokenizer = AutoTokenizer.from_pretrained(source, trust_remote_code=False)
+        safe = {"trust_remote_code": False, "revision": revision or "main"}
+        self.tokenizer = AutoTokenizer.from_pretrained(source, **safe)
         if self.tokenizer.pad_token is None:
             raise EncoderError(f"{source}: its tokenizer has no padding token; expected an encoder such as BERT's")
-        model, told = AutoModel.from_pretrained(source, output_loading_info=True, trust_remote_code=False)
+        model, told = AutoModel.from_pretrained(source, output_loading_info=True, **safe)
         # The mean does without the pooler, which many models come without.
         missing = sorted(name for name in told["missing_keys"] if not name.startswith("pooler."))
         if missing:
@@ -151,7 +180,7 @@ class _Hidden:
 def _positions(model):
     """How many tokens a model has positions for, RoBERTa's begin behind the padding's; else `LONGEST`."""
     table = getattr(getattr(model, "embeddings", None), "position_embeddings", None)
-    if hasattr(table, "num_embeddings"):
+    if table is not None and hasattr(table, "num_embeddings"):
         return table.num_embeddings - (0 if table.padding_idx is None else table.padding_idx + 1)
     return getattr(model.config, "max_position_embeddings", None) or LONGEST
 

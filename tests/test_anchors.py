@@ -1,10 +1,12 @@
 from collections import Counter
 from dataclasses import replace
+from unittest.mock import patch
 
 import numpy as np
 import pytest
 
 from distill.anchors import more_anchors, own_anchors
+from distill.approximate import build
 from distill.config import TeacherSettings
 from distill.triplets import Triplets
 
@@ -120,6 +122,17 @@ def test_online_negatives_are_those_of_the_pairs_that_are_asked():
     found = anchors([numbered(20)], own=5, negatives=1, margin=0.0)
     rows, _, negatives = found.triplets(ONLINE_EPOCH, lambda rows: near[rows])
     assert negatives[:, 0].tolist() == ((rows + 1) % 20).tolist()
+
+
+def test_an_index_says_which_negatives_are_near():
+    pytest.importorskip("faiss")
+    near = np.eye(40, dtype=np.float32)
+    near[:20] = near[20:] * 0.6 + np.roll(near[20:], -1, axis=0) * 0.8
+    found = anchors([numbered(20)], own=5, negatives=1, margin=0.0, mining="faiss")
+    with patch("distill.approximate.build", wraps=build) as built:
+        rows, _, negatives = found.triplets(ONLINE_EPOCH, lambda rows: near[rows])
+    assert negatives[:, 0].tolist() == ((rows + 1) % 20).tolist()
+    assert built.call_count == 1
 
 
 # The data set's own

@@ -64,7 +64,7 @@ def test_files_that_do_not_align_are_refused(folder):
 
 def test_a_blank_line_is_named(folder):
     (folder / "de.txt").write_text("eins\n \ndrei\n")
-    with pytest.raises(DataError, match="sentence 2 in de is blank"):
+    with pytest.raises(DataError, match="sentence 2 in de is blank; each line needs one"):
         load_bitext(folder)
 
 

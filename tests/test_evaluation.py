@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from distill.data import Dataset, Passage, Question
-from distill.errors import InputError
+from distill.errors import EncoderError, InputError
 from distill.evaluation import Evaluation, encode_units, evaluate, evaluation_size, needed_units
 
 # Document A has two passages that point elsewhere than their joined text.
@@ -195,3 +195,40 @@ def test_other_metrics_by_name(dataset):
             }
         }
     }
+
+
+class Equal(Toy):
+    """Nearly the same vector for each text."""
+
+    def encode(self, texts, role="question", progress=None):
+        return np.array([[1, 0, 0.001 * (len(text) % 3)] for text in texts], dtype=np.float32)
+
+
+def many(dataset):
+    asked = {str(number): Question(str(number), "en", "x?" * (1 + number), 0) for number in range(8)}
+    return replace(dataset, questions={"en": asked}, splits={"dev": list(asked)})
+
+
+def test_a_collapsed_encoder_is_told_of_in_one_line(dataset, capsys):
+    found = evaluate(Equal(), many(dataset), "dev", ["en"])
+    assert found.table()["passage"]["en"]["questions"] == 8
+    [line] = capsys.readouterr().err.splitlines()
+    assert line.startswith("WARNING: toy has collapsed: ") and "1.0000" in line
+
+
+def test_of_a_healthy_encoder_nothing_is_said(dataset, capsys, monkeypatch):
+    known = {"x?" * (1 + number): row for number, row in enumerate([*np.eye(3), *-np.eye(3), *np.eye(2, 3)])}
+    for text, row in known.items():
+        monkeypatch.setitem(VECTORS, text, tuple(row))
+    evaluate(Toy(), many(dataset), "dev", ["en"])
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("role", ["question", "document"])
+def test_vectors_that_are_no_numbers_are_no_ranks(role, toy, dataset):
+    class Broken(Toy):
+        def encode(self, texts, asked="question", progress=None):
+            return super().encode(texts, asked) * (np.nan if asked == role else 1)
+
+    with pytest.raises(EncoderError, match="toy: .* vectors are not finite numbers"):
+        evaluate(Broken(), dataset, "dev", ["en"])

@@ -59,7 +59,7 @@ class Rounded:
         for branch in copy.branches:
             for layer in (branch.projection, branch.first.dense, branch.second.dense):
                 layer.set_weights([self.grid(np.asarray(layer.kernel)), layer.bias])
-        return keras.Model(copy.inputs, copy.get_layer("norm").output)
+        return keras.Model(copy.input, copy.get_layer("norm").output)
 
     def __call__(self, ids):
         count = ids.size

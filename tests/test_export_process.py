@@ -26,7 +26,7 @@ def alive(spec):
         ("sys.stderr.write('first\\nboom\\n\\n'); sys.stderr.flush(); os._exit(3)", ExportError, "ended with 3: boom"),
         ("os._exit(4)", ExportError, "ended with 4: it said nothing"),
         ("raise ValueError('not this\\nsecond')", EncoderError, "ValueError: not this"),
-        ("raise KeyError", EncoderError, "KeyError: "),
+        ("raise KeyError", EncoderError, "KeyError:"),
         ("raise BundleError('the bundle is torn')", EncoderError, "the bundle is torn"),
     ],
 )

@@ -1,4 +1,6 @@
+import hashlib
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -8,6 +10,7 @@ import pytest
 
 from distill.export import worker as module
 from distill.export.process import WORKER, Spec, Worker
+from distill.export.runtime import load_artefact
 
 LOG = "self.log(role, *texts)"
 
@@ -98,6 +101,20 @@ def test_a_bundle_needs_no_tensorflow_and_is_left_as_it_is(tiny_bundle, start):
     assert sorted(path.name for path in tiny_bundle.rglob("*")) == before
 
 
+def test_code_in_a_bundle_is_never_run(tiny_bundle, start, tmp_path):
+    folder = Path(shutil.copytree(tiny_bundle, tmp_path / "bundle"))
+    mine = f"open({str(tmp_path / 'ran')!r}, 'w').close()"
+    for name in ("encode.py", "sitecustomize.py", "numpy.py"):
+        (folder / name).write_text(mine, encoding="utf-8")
+    card = json.loads((folder / "card.json").read_text(encoding="utf-8"))
+    card["files"]["encode.py"] = {"bytes": len(mine), "sha256": hashlib.sha256(mine.encode()).hexdigest()}
+    (folder / "card.json").write_text(json.dumps(card), encoding="utf-8")
+    worker = start(Spec("bundle", str(folder)))
+    assert len(worker.ask("encode", texts=["Where does the Danube end?"])["ms"]) == 1
+    assert load_artefact(folder).encode(["Where does the Danube end?"]).shape == (1, 16)
+    assert not (tmp_path / "ran").exists()
+
+
 def test_modules_beside_the_worker_do_not_stand_in_for_others(scripted, start):
     spec = scripted(load="self.log(*[path for path in sys.path])")
     start(spec)
@@ -117,7 +134,8 @@ def test_an_interrupt_is_left_to_the_parent(scripted, start):
 
 
 def test_a_worker_ends_with_its_requests(scripted):
-    told = json.dumps({"kind": "bundle", "path": scripted().path, "threads": 1})
+    spec = scripted()
+    told = json.dumps({"kind": "bundle", "path": spec.path, "threads": 1, **spec.values})
     done = subprocess.run([sys.executable, WORKER, told], input="", capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stdout, done.stderr) == (0, "{}\n", "")
 

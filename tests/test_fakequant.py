@@ -16,7 +16,7 @@ from distill.export.rewrite import balanced
 from distill.fakequant import fake_encode, fake_kernel, fake_kernels, fake_rows, quantised
 from distill.students.ngram import NGramEncoder
 from distill.students.static import StaticEncoder
-from distill.training import Trainer
+from distill.trainer import Trainer
 
 TABLE = "embedding/embeddings"
 TEXTS = [[1, 5, 2, 2], [1, 7, 8, 2], [1, 2]]

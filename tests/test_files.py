@@ -1,9 +1,11 @@
 """Files are whole or absent, and what cannot be read says where."""
 
+import tracemalloc
+
 import pytest
 
 from distill.errors import DataError, InputError
-from distill.files import read_json, read_jsonl, read_text, write_aside, write_json, write_text
+from distill.files import iter_jsonl, read_json, read_jsonl, read_text, write_aside, write_json, write_text
 
 
 class Stop(Exception):
@@ -180,6 +182,21 @@ def test_invalid_json_gives_line_and_column(tmp_path, text, line, column):
         read_json(tmp_path / "a.json")
 
 
+@pytest.mark.parametrize("text", ["[" * 100_000, "9" * 5000])
+def test_json_that_python_does_not_take_is_refused(tmp_path, text):
+    (tmp_path / "a.json").write_text(text)
+    with pytest.raises(DataError, match=r"a\.json: invalid JSON: \w"):
+        read_json(tmp_path / "a.json")
+    (tmp_path / "a.jsonl").write_text(f'{{"a": {text}}}')
+    with pytest.raises(DataError, match=r"a\.jsonl, line 1: invalid JSON: \w"):
+        read_jsonl(tmp_path / "a.jsonl")
+
+
+def test_a_lone_surrogate_of_an_escape_is_replaced(tmp_path):
+    (tmp_path / "a.json").write_text(r'{"a\udc80": ["\ud800 b", "\ud83d\ude00"]}')
+    assert read_json(tmp_path / "a.json") == {"a\ufffd": ["\ufffd b", "\U0001f600"]}
+
+
 def test_json_lines_come_with_their_numbers(tmp_path):
     (tmp_path / "a.jsonl").write_text('{"a": 1}\n{"a": 2}\n')
     assert read_jsonl(tmp_path / "a.jsonl") == [(1, {"a": 1}), (2, {"a": 2})]
@@ -217,3 +234,45 @@ def test_a_row_that_is_no_object_gives_its_line(tmp_path, value, kind):
     (tmp_path / "a.jsonl").write_text(f'{{"a": 1}}\n{value}\n')
     with pytest.raises(DataError, match=rf"a\.jsonl, line 2: expected a JSON object, got {kind}"):
         read_jsonl(tmp_path / "a.jsonl")
+
+
+# JSON line by line
+
+
+def test_lines_come_one_at_a_time_before_the_rest_is_read(tmp_path):
+    (tmp_path / "a.jsonl").write_text('{"a": 1}\n\n{"a": }\n')
+    rows = iter_jsonl(tmp_path / "a.jsonl")
+    assert next(rows) == (1, {"a": 1})
+    with pytest.raises(DataError, match=r"a\.jsonl, line 3: invalid JSON, column 7: \w"):
+        next(rows)
+
+
+def test_a_row_may_begin_with_a_byte_order_mark(tmp_path):
+    (tmp_path / "a.jsonl").write_bytes(b'\xef\xbb\xbf{"a": 1}\n')
+    assert list(iter_jsonl(tmp_path / "a.jsonl")) == [(1, {"a": 1})]
+
+
+@pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
+@pytest.mark.parametrize("tail", [b"\xff\n", b"\xe6\xb2"])
+def test_a_byte_that_is_no_utf8_is_counted_from_the_start_of_the_file(tmp_path, mark, tail):
+    # Farther on than one read of the file goes.
+    head = mark + '{"a": "河"}\n'.encode() * 20_000
+    (tmp_path / "a.jsonl").write_bytes(head + tail)
+    with pytest.raises(DataError, match=rf"a\.jsonl: not UTF-8 at byte {len(head)}; save the file as UTF-8"):
+        list(iter_jsonl(tmp_path / "a.jsonl"))
+
+
+@pytest.mark.parametrize(("name", "reason"), [("a.jsonl", "No such file or directory"), (".", "Is a directory")])
+def test_lines_of_what_is_no_file_are_refused(tmp_path, name, reason):
+    with pytest.raises(DataError, match=f"cannot be read: {reason}"):
+        list(iter_jsonl(tmp_path / name))
+
+
+def test_reading_by_lines_holds_no_more_than_a_line(tmp_path):
+    line = '{"a": "' + "x" * 1000 + '"}\n'
+    (tmp_path / "a.jsonl").write_text(line * 5000)
+    tracemalloc.start()
+    assert sum(len(row["a"]) for _, row in iter_jsonl(tmp_path / "a.jsonl")) == 5_000_000
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 200_000

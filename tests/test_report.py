@@ -128,6 +128,13 @@ def test_a_run_without_a_test_split_has_a_page_that_says_so(metrics, written):
     assert page.tags.count("svg") == 3 + 1 + 1
 
 
+def test_warnings_stand_before_the_verdicts(metrics, written, page):
+    said = written({**metrics, "warnings": ["teacher: collapsed at <2> of 3 evaluations"]})
+    assert "✗ Warning teacher: collapsed at <2> of 3 evaluations" in said.words
+    assert said.words.index("✗ Warning") < said.words.index("Does the student")
+    assert "Warning" not in page.words
+
+
 def test_the_summary_gives_its_verdicts_with_their_marks(full):
     head = full.words.split("P@1 on dev")[0]
     assert "≈ No clear gain of the student over its base, and the bundle is as good as the student." in head

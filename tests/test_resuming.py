@@ -2,18 +2,22 @@
 
 import json
 import shutil
+from types import SimpleNamespace
 
 import keras
 import numpy as np
 import pytest
 
 from distill import pipeline
+from distill.checkpoints import Checkpoint
 from distill.config import Settings, changed, save_settings
 from distill.encoder import KerasEncoder
-from distill.errors import InputError
+from distill.errors import DataError, InputError
 from distill.files import read_json
-from distill.pipeline import inputs, stage_one
-from distill.resuming import clear, require_resumable, require_same_data, resumed_log, settings_file
+from distill.measured import save_measured
+from distill.pipeline import stage_one
+from distill.preparing import inputs
+from distill.resuming import clear, require_resumable, require_same_data, resumed_log, settings_file, sources_of
 from distill.students.ngram import NGramEncoder
 
 FLAGS = {
@@ -71,12 +75,76 @@ def test_settings_that_differ_are_named(stopped):
 
 
 def test_data_that_has_changed_is_refused(stopped, sample):
-    _, folder = stopped()
+    settings, folder = stopped()
     log(folder, {"event": "data", "seconds": 0.0, "files": dict(sample.files)})
-    require_same_data(sample, folder)
+    require_same_data(sample, settings, folder)
     log(folder, {"event": "data", "seconds": 0.0, "files": {**sample.files, "questions.jsonl": "0" * 64}})
     with pytest.raises(InputError, match=r"begun on other data \(questions.jsonl\); restore it"):
-        require_same_data(sample, folder)
+        require_same_data(sample, settings, folder)
+
+
+def sources(tmp_path):
+    """Settings that name a file or folder of every kind."""
+    (tmp_path / "lines.tsv").write_text("en\tde\none\teins\n", encoding="utf-8")
+    (tmp_path / "pairs.tsv").write_text("question\tpassage\none\ttwo\n", encoding="utf-8")
+    (tmp_path / "text").mkdir()
+    (tmp_path / "text" / "de.txt").write_text("eins\n", encoding="utf-8")
+    (tmp_path / "encoder").mkdir()
+    (tmp_path / "encoder" / "encoder.keras").write_bytes(b"weights")
+    values = {
+        "student.parallel": (f"{tmp_path / 'lines.tsv'}=2",),
+        "teacher.triplets": (str(tmp_path / "pairs.tsv"),),
+        "vocabulary.text": (f"de={tmp_path / 'text' / 'de.txt'}",),
+        "teacher.base": str(tmp_path / "encoder"),
+    }
+    return changed(Settings(), values)
+
+
+def test_data_that_has_changed_is_refused_after_a_second_stop_too(stopped, sample):
+    settings, folder = stopped()
+    log(folder, {"event": "data", "seconds": 0.0, "files": {**sample.files, "questions.jsonl": "0" * 64}})
+    resumed_log(folder).close()
+    with pytest.raises(InputError, match="begun on other data"):
+        require_same_data(sample, settings, folder)
+
+
+def test_what_lies_beside_a_saved_encoder_is_not_compared(sample, tmp_path):
+    settings = sources(tmp_path)
+    before = sources_of(settings)
+    (tmp_path / "encoder" / "lir.npz").write_bytes(b"learned of it")
+    assert sources_of(settings) == before
+
+
+def test_a_fixed_teacher_is_compared_wherever_it_comes_from():
+    settings = changed(Settings(), {"teacher.model": "st:some/model"})
+    one, other = (sources_of(settings, SimpleNamespace(fingerprint=name)) for name in ("a" * 32, "b" * 32))
+    assert one == {"teacher.model st:some/model": "a" * 32} and one != other
+
+
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [
+        ("lines.tsv", "student.parallel"),
+        ("pairs.tsv", "teacher.triplets"),
+        ("text/de.txt", "vocabulary.text"),
+        ("encoder/encoder.keras", "teacher.base"),
+    ],
+)
+def test_whatever_a_run_is_made_from_is_compared(sample, tmp_path, path, name):
+    settings = sources(tmp_path)
+    row = {"event": "data", "seconds": 0.0, "files": dict(sample.files), "sources": sources_of(settings)}
+    log(tmp_path, row)
+    require_same_data(sample, settings, tmp_path)
+    with open(tmp_path / path, "ab") as file:
+        file.write(b"more")
+    with pytest.raises(InputError, match=rf"begun on other data \({name} .*\); restore it"):
+        require_same_data(sample, settings, tmp_path)
+
+
+def test_what_may_change_when_a_run_goes_on(stopped):
+    settings, folder = stopped()
+    settings.teacher.allow_weak = True
+    require_resumable(settings, folder)
 
 
 def test_a_finished_run_is_refused(stopped):
@@ -84,6 +152,46 @@ def test_a_finished_run_is_refused(stopped):
     (folder / "metrics.json").write_text("{}", encoding="utf-8")
     with pytest.raises(InputError, match="this run is finished; repeat it with --config .*config.toml"):
         require_resumable(settings, folder)
+
+
+def test_with_a_budget_a_run_is_finished_when_its_search_is(stopped):
+    settings, folder = stopped()
+    settings.budget.max_size = "1MB"
+    save_settings(settings, folder / "config.toml")
+    (folder / "metrics.json").write_text("{}", encoding="utf-8")
+    require_resumable(settings, folder)
+    (folder / "small").mkdir()
+    (folder / "small" / "search.json").write_text("{}", encoding="utf-8")
+    with pytest.raises(InputError, match="this run is finished"):
+        require_resumable(settings, folder)
+    # Its checkpoints are still to be removed.
+    (folder / "checkpoint").mkdir()
+    require_resumable(settings, folder)
+
+
+def test_a_log_that_was_cut_off_within_a_letter_is_read(stopped):
+    _, folder = stopped()
+    rows = '{"event": "resumed", "seconds": 1.0}\n{"event": "data", "files": {"Ä'.encode()
+    (folder / "log.jsonl").write_bytes(rows[:-1])
+    found = resumed_log(folder)
+    found.close()
+    assert [row["event"] for row in found.rows] == ["resumed", "resumed"]
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("{nonsense", "line 1: invalid JSON"),
+        ("[1]", "line 1: expected a JSON object, got list"),
+        ('{"seconds": 1.0}', "line 1: 'event' is missing"),
+        ('{"event": "data", "seconds": "1"}', "line 1: 'seconds' is of another type than expected: str"),
+    ],
+)
+def test_a_log_that_is_none_is_named(stopped, line, said):
+    _, folder = stopped()
+    (folder / "log.jsonl").write_text(f"{line}\n", encoding="utf-8")
+    with pytest.raises(DataError, match=said):
+        resumed_log(folder)
 
 
 @pytest.mark.parametrize("name", ["", "nowhere"])
@@ -96,14 +204,16 @@ def test_a_folder_of_something_else_is_refused(tmp_path, name):
 
 
 @pytest.mark.parametrize("fixed", [False, True])
-def test_what_comes_after_the_teacher_is_removed(stopped, fixed):
+def test_what_is_whole_is_kept(stopped, fixed):
     _, folder = stopped()
-    for name in ("teacher", "student", "bundle", ".student.0123abcd", "self-training", "mine"):
-        (folder / name).mkdir()
+    for name in ("teacher", "student", "bundle", ".student.0123abcd", "checkpoint/teacher", "mine"):
+        (folder / name).mkdir(parents=True)
         (folder / name / "file").write_text("", encoding="utf-8")
+    (folder / "checkpoint" / "teacher" / ".state.npz.0123abcd").write_bytes(b"half")
     clear(folder, fixed)
-    kept = ["config.toml", "mine", "self-training", *([] if fixed else ["teacher"])]
+    kept = ["bundle", "checkpoint", "config.toml", "mine", "student", *([] if fixed else ["teacher"])]
     assert sorted(path.name for path in folder.iterdir()) == kept
+    assert [path.name for path in (folder / "checkpoint" / "teacher").iterdir()] == ["file"]
 
 
 def test_the_log_keeps_the_rows_of_what_is_kept(stopped):
@@ -138,6 +248,26 @@ def test_a_finished_teachers_rows_are_kept(stopped):
     assert [row["event"] for row in found.rows] == ["teacher", "resumed"]
 
 
+def test_of_a_stage_in_the_middle_the_checkpoints_rows_are_kept(stopped):
+    _, folder = stopped()
+    rows = [{"event": "student", "seconds": float(number), "step": number} for number in range(4)]
+    log(folder, *rows)
+    Checkpoint(folder / "checkpoint" / "student").save({"rows": 3}, {})
+    found = resumed_log(folder)
+    found.close()
+    assert found.rows[:-1] == rows[:3]
+
+
+def test_rows_of_what_was_measured_are_kept(stopped):
+    _, folder = stopped()
+    rows = [{"event": "evaluation", "seconds": 1.0, "encoder": name, "split": "dev"} for name in ("base", "teacher")]
+    log(folder, *rows)
+    save_measured(Checkpoint(folder / "checkpoint" / "measured-base"), {}, None)
+    found = resumed_log(folder)
+    found.close()
+    assert found.rows[:-1] == rows[:1]
+
+
 def test_a_run_that_was_stopped_before_its_log_has_none(stopped):
     found = resumed_log(stopped()[1])
     found.close()
@@ -166,7 +296,6 @@ class Resumed:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(pipeline, "study", stop)
             self.first = distill(*self.command)
-        (self.folder / "student").mkdir()
         self.before = self.written()
         self.second = distill(*self.command, "--resume", self.folder)
         self.after = self.written()

@@ -105,6 +105,48 @@ def test_ranks_do_not_depend_on_the_block(unit, block):
     own = gold if unit == "passage" else gold // 3
     expected = [1 + int(np.sum(row > row[column])) for row, column in zip(scores, own, strict=True)]
     assert unit_ranks(questions, vectors, gold, document_of, unit, block).tolist() == expected
+    # In blocks of the corpus too, from one vector to more than there are.
+    for columns in (1, 4, 7, 100):
+        assert unit_ranks(questions, vectors, gold, document_of, unit, block, 0, columns).tolist() == expected
+
+
+@pytest.mark.parametrize("unit", ["document", "passage", "maxp"])
+def test_ties_and_what_is_no_number_count_against_in_blocks_too(unit):
+    random = np.random.default_rng(0)
+    document_of = np.repeat(np.arange(12), [1, 2, 9] * 4)
+    # Halves: many are equal, and no order of summation rounds them.
+    questions = random.integers(-1, 2, (20, 2)).astype(np.float32) / 2
+    vectors = random.integers(-1, 2, (12 if unit == "document" else 48, 2)).astype(np.float32) / 2
+    vectors[5] = np.nan
+    gold = random.integers(0, 48, 20)
+    scores = questions @ vectors.T
+    if unit == "maxp":
+        scores = np.stack([scores[:, document_of == document].max(axis=1) for document in range(12)], axis=1)
+    own = gold if unit == "passage" else document_of[gold]
+    expected = [sum(not one < row[column] for one in row) for row, column in zip(scores, own, strict=True)]
+    assert unit_ranks(questions, vectors, gold, document_of, unit, 6, 0, 5).tolist() == expected
+
+
+def test_ranks_in_blocks_hold_no_score_of_every_vector():
+    questions, vectors = unit_rows(1000, 4, seed=1), unit_rows(20_000, 4, seed=2)
+    tracemalloc.start()
+    unit_ranks(questions, vectors, np.arange(1000), None, "passage", 500, 0, 400)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 500 * 20_000 * 4 / 8  # an eighth of the scores of one block of questions
+
+
+def test_vectors_may_be_memory_mapped(tmp_path):
+    questions, passages, document_of = unit_rows(40, 8, seed=1), unit_rows(300, 8, seed=2), np.arange(300) // 4
+    for name, rows in (("q", questions), ("p", passages)):
+        np.save(tmp_path / f"{name}.npy", rows)
+    mapped = [np.load(tmp_path / f"{name}.npy", mmap_mode="r") for name in "qp"]
+    for found, expected in zip(top_k(*mapped, 5, block=(7, 90)), top_k(questions, passages, 5), strict=True):
+        assert type(found) is np.ndarray
+        np.testing.assert_allclose(found, expected, atol=1e-6)
+    for whole in (0, 2**20):
+        found = unit_ranks(*mapped, np.arange(40), document_of, "maxp", 16, whole, 50)
+        assert found.tolist() == unit_ranks(questions, passages, np.arange(40), document_of, "maxp").tolist()
 
 
 @pytest.mark.parametrize("block", BLOCKS)
@@ -114,6 +156,29 @@ def test_top_k_is_the_head_of_a_full_sort(block):
     indices, similarities = top_k(queries, corpus, 8, block=block)
     np.testing.assert_array_equal(indices, expected)
     np.testing.assert_allclose(similarities, np.take_along_axis(scores, expected, axis=1), atol=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_top_k_is_a_stable_sort_whatever_is_asked(seed):
+    random = np.random.default_rng(seed)
+    n, rows, k = random.integers(1, [12, 200, 30])
+    # Whole numbers: many are equal, and none is rounded.
+    queries = random.integers(-2, 3, (n, 3)).astype(np.float32)
+    corpus = random.integers(-2, 3, (rows, 3)).astype(np.float32)
+    corpus[random.random(rows) < 0.1] = np.nan
+    pairs = np.argwhere(random.random((n, rows)) < random.choice([0, 0.1, 0.95]))
+    indices, similarities = top_k(queries, corpus, k, tuple(pairs.T), tuple(random.integers(1, [13, 220])))
+    scores = queries @ corpus.T
+    scores[tuple(pairs.T)] = -np.inf
+    for row, found, values in zip(scores, indices, similarities, strict=True):
+        order = np.argsort(-row, kind="stable")
+        order = order[np.isfinite(row[order])][:k]
+        np.testing.assert_array_equal(found, np.append(order, [-1] * (k - len(order))))
+        np.testing.assert_array_equal(values, np.append(row[order], [-np.inf] * (k - len(order))))
+
+
+def test_of_no_result_asked_there_is_none():
+    assert top_k(unit_rows(3, 4), unit_rows(5, 4), 0)[0].shape == (3, 0)
 
 
 @pytest.mark.parametrize("block", BLOCKS)

@@ -3,6 +3,8 @@
 import json
 import time
 
+import pytest
+
 from distill.runlog import RunLog
 
 
@@ -14,6 +16,13 @@ def without_time(rows):
     return [{key: value for key, value in row.items() if key != "seconds"} for row in rows]
 
 
+@pytest.fixture
+def log(tmp_path):
+    found = RunLog(tmp_path / "log.jsonl")
+    yield found
+    found.close()
+
+
 def test_an_event_is_one_line_with_its_fields(tmp_path):
     log = RunLog(tmp_path / "log.jsonl")
     log.write("epoch", loss=0.5, number=1)
@@ -23,15 +32,13 @@ def test_an_event_is_one_line_with_its_fields(tmp_path):
     assert without_time(rows) == [{"event": "epoch", "loss": 0.5, "number": 1}, {"event": "done"}]
 
 
-def test_the_file_holds_what_is_remembered(tmp_path):
-    log = RunLog(tmp_path / "log.jsonl")
+def test_the_file_holds_what_is_remembered(log, tmp_path):
     log.write("epoch", loss=0.5)
     log.write("dev", score=[1, 2])
     assert lines(tmp_path / "log.jsonl") == log.rows
 
 
-def test_a_line_is_on_disk_before_the_log_is_closed(tmp_path):
-    log = RunLog(tmp_path / "log.jsonl")
+def test_a_line_is_on_disk_before_the_log_is_closed(log, tmp_path):
     log.write("epoch")
     assert without_time(lines(tmp_path / "log.jsonl")) == [{"event": "epoch"}]
 
@@ -58,14 +65,12 @@ def test_seconds_count_from_the_start():
     assert first + 0.05 <= second <= passed + 0.005
 
 
-def test_other_scripts_stay_readable(tmp_path):
-    log = RunLog(tmp_path / "log.jsonl")
+def test_other_scripts_stay_readable(log, tmp_path):
     log.write("search", query="Где Нил?")
     assert "Где Нил?" in (tmp_path / "log.jsonl").read_text(encoding="utf-8")
 
 
-def test_line_ends_in_a_field_stay_in_its_line(tmp_path):
-    log = RunLog(tmp_path / "log.jsonl")
+def test_line_ends_in_a_field_stay_in_its_line(log, tmp_path):
     log.write("note", text="a\nb")
     assert (tmp_path / "log.jsonl").read_text().count("\n") == 1
     assert lines(tmp_path / "log.jsonl")[0]["text"] == "a\nb"

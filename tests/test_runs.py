@@ -54,7 +54,10 @@ def having(value, *path):
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (without("languages"), "metrics.json: 'languages' is missing"),
+        (
+            without("languages"),
+            "metrics.json: 'languages' is missing; was it written by a `distill run` that came",
+        ),
         (without("settings", "teacher", "base"), "metrics.json, settings, teacher: 'base' is missing"),
         (having([], "splits"), "metrics.json: 'splits' is of another type than expected: list"),
         (having({}, "splits"), "no split or no language was measured"),

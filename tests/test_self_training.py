@@ -15,7 +15,7 @@ from distill.encoder import KerasEncoder
 from distill.errors import ConfigError, DataError, InputError
 from distill.files import read_json, read_jsonl
 from distill.first_stage import first_stage
-from distill.pipeline import inputs
+from distill.preparing import inputs
 from distill.self_training import Stage
 from distill.students.ngram import NGramEncoder
 

@@ -8,7 +8,7 @@ from keras import ops
 from distill.batching import pack, pad
 from distill.students.ngram import NGramEncoder
 from distill.students.rows import UsedRows, with_table
-from distill.training import Trainer
+from distill.trainer import Trainer
 
 VOCABULARY = 40
 # Pieces 0, 3, 5, 8, 20, 39; out of order, repeated, the last one in one text only.

@@ -66,7 +66,7 @@ def test_one_that_is_not_centred_has_none(tmp_path):
     assert (card["name"], card["centred"], means) == ("lengths", False, None)
 
 
-@pytest.mark.parametrize("damage", ["card", "keys", "absent", "shape", "bytes", "nan", "role"])
+@pytest.mark.parametrize("damage", ["card", "keys", "absent", "shape", "bytes", "nan", "text", "role"])
 def test_a_broken_folder_is_refused(encoder, tmp_path, damage):
     folder = tmp_path / "teacher"
     save_teacher(folder, encoder, "e5", "abc")
@@ -78,10 +78,19 @@ def test_a_broken_folder_is_refused(encoder, tmp_path, damage):
     elif damage == "bytes":
         (folder / "means.npz").write_bytes(b"PK no archive")
     else:
-        wrong = {"shape": {"question": np.zeros(4)}, "nan": {"document": np.full(3, np.nan)}, "role": {}}[damage]
+        wrong = {
+            "shape": {"question": np.zeros(4)},
+            "nan": {"document": np.full(3, np.nan)},
+            "text": {"document": np.array(["a", "b", "c"])},
+            "role": {},
+        }[damage]
         kept = {"question": means["question"]} if damage == "role" else means
         np.savez(folder / "means.npz", **{**kept, **wrong})
-    with pytest.raises(EncoderError, match="teacher.json: expected source" if damage in ("card", "keys") else "means"):
+    card = "teacher.json: expected source, dimension, fingerprint, centred; repeat the run that wrote it"
+    means = r"means\.npz: expected means of 3 numbers; repeat the run that wrote them"
+    file = r"means\.npz: no means of a teacher: .*; repeat the run"
+    said = card if damage in ("card", "keys") else file if damage in ("absent", "bytes", "role") else means
+    with pytest.raises(EncoderError, match=said):
         read_teacher(folder)
 
 

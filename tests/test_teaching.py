@@ -353,6 +353,19 @@ def test_more_questions_are_asked_among_the_data_sets_own(larger, base, sample, 
     assert len({question for _, question in found}) == 6 and len({number for number, _ in found}) > 1
 
 
+def test_a_batch_can_name_its_questions_and_pairs(larger, base, sample):
+    texts = {f"en {q.id}": q.text for q in sample.select("en", "train")}
+    texts |= {f"en pairs {row} ({text[:30]!r})": text for row, (text, _) in enumerate(PAIRS, start=1)}
+    found = []
+    for make in larger.batches(ONLINE_EPOCH):
+        x = make()
+        asked = [unpacked(larger, x)[i] for i in x["anchor"]]
+        assert asked == base.tokenizer.encode([texts[name] for name in make.ids()])
+        assert make.loss == "triplet loss"
+        found += make.ids()
+    assert sum(name.startswith("en pairs ") for name in found) == 6
+
+
 def test_more_questions_are_learned_from(base, learnable):
     settings = replace(SETTINGS, bm25_epochs=1, online_epochs=0)
     data = replace(learnable, splits={**learnable.splits, "train": learnable.splits["train"][:16]})

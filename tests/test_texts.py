@@ -1,4 +1,4 @@
-"""Texts to encode come in order or not at all; so do vectors."""
+"""Vectors, and texts of a corpus, come in order or not at all."""
 
 import json
 
@@ -6,80 +6,7 @@ import numpy as np
 import pytest
 
 from distill.errors import DataError, InputError
-from distill.texts import read_corpus, read_texts, read_vectors, write_vectors
-
-
-def write(folder, *rows):
-    lines = [row if isinstance(row, str) else json.dumps(row, ensure_ascii=False) for row in rows]
-    (folder / "texts.jsonl").write_text("\n".join(lines), encoding="utf-8")
-    return folder / "texts.jsonl"
-
-
-def test_texts_keep_their_order(tmp_path):
-    path = write(tmp_path, {"id": "b", "text": "zwei"}, {"id": "a", "text": "один"}, {"id": "c", "text": "ein"})
-    assert read_texts(path) == ["zwei", "один", "ein"]
-
-
-def test_a_text_may_occur_twice_under_two_ids(tmp_path):
-    assert read_texts(write(tmp_path, {"id": "a", "text": "x"}, {"id": "b", "text": "x"})) == ["x", "x"]
-
-
-def test_a_text_is_taken_as_it_is(tmp_path):
-    assert read_texts(write(tmp_path, {"id": "a", "text": "  x\n\u2028y "})) == ["  x\n\u2028y "]
-
-
-def test_numbers_are_ids_too(tmp_path):
-    assert read_texts(write(tmp_path, {"id": 0, "text": "x"}, {"id": 1, "text": "y"})) == ["x", "y"]
-
-
-def test_other_keys_are_ignored(tmp_path):
-    assert read_texts(write(tmp_path, {"id": "a", "text": "x", "language": "de"})) == ["x"]
-
-
-@pytest.mark.parametrize("text", ["", " \n", None, 5, ["x"]])
-def test_an_empty_text_gives_its_line(tmp_path, text):
-    path = write(tmp_path, {"id": "a", "text": "x"}, "", {"id": "b", "text": text})
-    with pytest.raises(DataError, match=r"texts\.jsonl, line 3: expected a non-empty string under 'text', got "):
-        read_texts(path)
-
-
-def test_a_row_without_a_text_gives_its_line(tmp_path):
-    with pytest.raises(DataError, match=r"texts\.jsonl, line 1: expected a non-empty string under 'text', got None"):
-        read_texts(write(tmp_path, {"id": "a"}))
-
-
-@pytest.mark.parametrize("row", [{"text": "y"}, {"id": None, "text": "y"}])
-def test_a_row_without_an_id_gives_its_line(tmp_path, row):
-    with pytest.raises(DataError, match=r"texts\.jsonl, line 2: missing id"):
-        read_texts(write(tmp_path, {"id": "a", "text": "x"}, row))
-
-
-def test_a_duplicate_id_gives_its_line(tmp_path):
-    path = write(tmp_path, {"id": "a", "text": "x"}, {"id": "b", "text": "y"}, {"id": "a", "text": "z"})
-    with pytest.raises(DataError, match=r"texts\.jsonl, line 3: duplicate id 'a'"):
-        read_texts(path)
-
-
-@pytest.mark.parametrize("id", [["a"], {"a": 1}])
-def test_an_id_that_is_no_string_or_number_gives_its_line(tmp_path, id):
-    with pytest.raises(DataError, match=r"texts\.jsonl, line 1: "):
-        read_texts(write(tmp_path, {"id": id, "text": "x"}))
-
-
-@pytest.mark.parametrize("rows", [(), ("", "  ")])
-def test_a_file_without_texts_is_told_what_belongs_in_it(tmp_path, rows):
-    with pytest.raises(DataError, match=r'texts\.jsonl: no texts in it; write one object a line, such as \{"id"'):
-        read_texts(write(tmp_path, *rows))
-
-
-def test_invalid_json_gives_line_and_column(tmp_path):
-    with pytest.raises(DataError, match=r"texts\.jsonl, line 2: invalid JSON, column 8: "):
-        read_texts(write(tmp_path, {"id": "a", "text": "x"}, '{"id": }'))
-
-
-def test_an_absent_file_is_named(tmp_path):
-    with pytest.raises(DataError, match=r"absent\.jsonl: cannot be read: No such file"):
-        read_texts(tmp_path / "absent.jsonl")
+from distill.texts import read_corpus, read_vectors, write_vectors
 
 
 def test_vectors_come_back_as_float32(tmp_path):
@@ -193,7 +120,7 @@ def test_what_is_no_array_of_numbers_is_refused(tmp_path):
         with pytest.raises(DataError, match=r"vectors\.npy: no \.npy file of numbers"):
             read_vectors(path)
     np.savez(tmp_path / "many.npz", np.eye(2))
-    with pytest.raises(DataError, match=r"many\.npz: several arrays"):
+    with pytest.raises(DataError, match=r"many\.npz: several arrays, expected one, an \.npy file"):
         read_vectors(tmp_path / "many.npz")
     with pytest.raises(DataError, match=r"absent\.npy: cannot be read"):
         read_vectors(tmp_path / "absent.npy")

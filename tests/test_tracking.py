@@ -3,6 +3,7 @@ import pytest
 
 from distill.data import Dataset, Passage, Question
 from distill.encoder import KerasEncoder
+from distill.errors import TrainingError
 from distill.students.rows import UsedRows
 from distill.tracking import DevScore
 
@@ -141,4 +142,59 @@ def test_the_score_follows_the_small_models_weights(encoder):
     # All vectors alike: ties count against the encoder.
     used.small.set_weights([np.zeros_like(w) for w in used.small.get_weights()])
     assert before["p@1"] == 1.0
+    # Five questions are too few to speak of a collapse.
     assert dev.score(used) == pytest.approx({"p@1": 0.0, "mrr@10": 1 / 5})
+
+
+@pytest.fixture(scope="module")
+def rows(encoder, sample):
+    return UsedRows(encoder.model, DevScore(encoder.tokenizer, sample, ["en", "th"], "passage").tokens)
+
+
+@pytest.fixture
+def small(rows, encoder, sample):
+    """A dev score of 20 questions in two languages, and a small model whose weights a test may change."""
+    healthy = rows.small.get_weights()
+    yield DevScore(encoder.tokenizer, sample, ["en", "th"], "passage"), rows
+    rows.small.set_weights(healthy)
+
+
+def test_a_healthy_encoder_has_the_two_figures_alone(small, capsys):
+    dev, used = small
+    assert dev.score(used).keys() == {"p@1", "mrr@10"}
+    assert capsys.readouterr().err == ""
+
+
+def test_a_collapsed_encoder_is_told_of_once_and_each_score_says_so(small, capsys):
+    dev, used = small
+    healthy = used.small.get_weights()
+    # Every piece has the same row, so that texts differ by their lengths alone.
+    table = used.small.get_layer("embedding")
+    table.set_weights([np.ones_like(table.get_weights()[0])])
+    scores = [dev.score(used) for _ in range(2)]
+    assert scores[0] == scores[1] and scores[0]["collapsed"] > 0.99
+    err = capsys.readouterr().err
+    assert err.count("WARNING: the encoder has collapsed: ") == 1 and "try a lower learning rate" in err
+    used.small.set_weights(healthy)
+    assert "collapsed" not in dev.score(used)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_weights_that_are_no_numbers_end_the_training_and_not_in_a_score(small, value):
+    dev, used = small
+    used.small.set_weights([np.full_like(weight, value) for weight in used.small.get_weights()])
+    with pytest.raises(TrainingError, match=r"dev: 144 of 144 vectors of documents are not finite numbers.*learning"):
+        dev.score(used)
+
+
+def test_one_piece_of_a_question_that_is_no_number_is_seen(small):
+    dev, used = small
+    others = {id for ids in dev.documents + dev.questions["en"] for id in ids}
+    known = next(id for ids in dev.questions["th"] for id in ids if id not in others)
+    table = used.small.get_layer("embedding")
+    [rows] = table.get_weights()
+    rows[used.index[known]] = np.nan
+    table.set_weights([rows])
+    many = sum(known in ids for ids in dev.questions["th"])
+    with pytest.raises(TrainingError, match=rf"dev: {many} of 20 vectors of questions in th are not finite"):
+        dev.score(used)

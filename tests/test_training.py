@@ -10,9 +10,11 @@ from distill.batching import pack
 from distill.errors import TrainingError
 from distill.export.codecs import decoded, encoded
 from distill.export.form import Precision
+from distill.makers import Maker
 from distill.runlog import RunLog
 from distill.students.ngram import NGramEncoder
-from distill.training import Trainer, fit, shuffled
+from distill.trainer import Trainer
+from distill.training import fit, shuffled
 
 TABLE = "embedding/embeddings"
 TEXTS = [[1, 5, 2], [1, 7, 8, 2], [1, 2]]
@@ -253,8 +255,15 @@ def test_patience_stops_inside_an_epoch_too(trainer):
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])
 def test_a_loss_that_is_not_a_number_stops_training(trainer, value):
-    with pytest.raises(TrainingError, match=rf"teacher: the loss is {value} at step 2; try a lower learning rate"):
+    expected = rf"teacher: the loss is {value} at step 2 of epoch 1, learning rate 0.01; try a lower learning rate"
+    with pytest.raises(TrainingError, match=expected):
         fit(trainer, lambda epoch: [batch, lambda: batch(value)], scores(0.1, 0.2), 1, stage="teacher")
+
+
+def test_a_batch_that_knows_its_questions_names_them(trainer):
+    make = Maker(lambda: batch(float("nan")), lambda: ["en a", "de b"], "triplet loss")
+    with pytest.raises(TrainingError, match=r"the triplet loss is nan at step 1 of epoch 1, .*: en a, de b; try"):
+        fit(trainer, lambda epoch: [make], scores(0.1, 0.2), 1, stage="teacher")
 
 
 @pytest.mark.skipif(keras.backend.backend() != "tensorflow", reason="other backends compile each shape")

@@ -13,7 +13,8 @@ from distill.encoder import KerasEncoder
 from distill.errors import InputError
 from distill.files import read_json
 from distill.loading import load_keras_encoder
-from distill.pipeline import inputs, study
+from distill.pipeline import study
+from distill.preparing import inputs
 from distill.runlog import RunLog
 from distill.students.ngram import NGramEncoder
 from distill.students.shape import Shape

@@ -90,7 +90,7 @@ def write(options, found):
 def figures(name, options):
     """P@1 by unit and language on dev, and bitext accuracy XX -> en, of the student of one row."""
     from distill.evaluation import evaluate
-    from distill.pipeline import prepare
+    from distill.preparing import prepare
     from distill.transfer import learn
 
     settings = flags.main(shlex.split(f"{SHORT} {ROWS[name]}"), standalone_mode=False)

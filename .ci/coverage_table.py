@@ -1,0 +1,42 @@
+"""Lines that the tests ran, by folder; fails where the total is under `fail_under` of setup.cfg."""
+
+import sys
+from pathlib import Path
+
+from coverage import Coverage
+
+ROOT = Path(__file__).resolve().parent.parent
+WIDTH = 10
+
+
+def counted(coverage):
+    """`{folder: (lines, run)}` of every file below the source folders, those never imported too."""
+    found = {name: (0, 0) for name in coverage.get_option("run:source")}
+    for name in coverage.get_data().measured_files():
+        path = Path(name)
+        if not path.is_file():
+            continue
+        _, lines, _, missing, _ = coverage.analysis2(name)
+        folder = path.relative_to(ROOT).parts[0]
+        before, ran = found[folder]
+        found[folder] = before + len(lines), ran + len(lines) - len(missing)
+    return found
+
+
+def table(found):
+    """A row a folder and one of all, and the share of all, per cent."""
+    lines, ran = (sum(numbers) for numbers in zip(*found.values(), strict=True))
+    rows = {**found, "total": (lines, ran)}
+    head = f"{'coverage':<{WIDTH}}{'lines':>{WIDTH}}{'run':>{WIDTH}}{'%':>{WIDTH}}"
+    text = [f"{n:<{WIDTH}}{a:>{WIDTH}}{b:>{WIDTH}}{100 * b / max(1, a):>{WIDTH}.1f}" for n, (a, b) in rows.items()]
+    return "\n".join([head, *text]), 100 * ran / max(1, lines)
+
+
+if __name__ == "__main__":
+    coverage = Coverage(config_file=ROOT / "setup.cfg")
+    coverage.load()
+    text, share = table(counted(coverage))
+    print(text)
+    least = coverage.get_option("report:fail_under")
+    if share < least:
+        sys.exit(f"{share:.1f} % of the lines are run by the tests, expected at least {least:g} %")

@@ -1,0 +1,32 @@
+"""Compiling for TensorFlow, which Keras leaves no other way to, what takes any length."""
+
+import keras
+
+
+class AnyLength:
+    """`step`, of one argument of nested arrays, compiled by TensorFlow once for all lengths of their axes.
+
+    Left to itself TensorFlow compiles for each of the first shapes that come, until it has seen which axes differ.
+    Behind the first axis floats are features, whose number is fixed.
+    """
+
+    def __init__(self, step):
+        import tensorflow as tf
+
+        self.compiled, self.ready = tf.function(step, autograph=False, reduce_retracing=True), False
+
+    def __call__(self, data):
+        import tensorflow as tf
+
+        data = keras.tree.map_structure(tf.convert_to_tensor, data)
+        if not self.ready:
+            self.compiled.get_concrete_function(keras.tree.map_structure(_of_any_length, data))
+            self.ready = True
+        return self.compiled(data)
+
+
+def _of_any_length(array):
+    import tensorflow as tf
+
+    sizes = [None, *array.shape[1:]] if array.dtype.is_floating else [None] * array.shape.rank
+    return tf.TensorSpec(sizes[: array.shape.rank], array.dtype)

@@ -1,0 +1,37 @@
+"""Mixed precision: within a training step the layers over tokens compute in bfloat16, all else in float32.
+
+Weights, the sums over a text's tokens, what comes after them and the losses stay float32, and so does the encoder
+outside of the step: on dev it is what will be saved. bfloat16 has float32's range, so that no loss is scaled.
+Micikevicius et al. (2018), Mixed precision training; Kalamkar et al. (2019), A study of BFLOAT16 for deep learning
+training.
+"""
+
+from contextlib import contextmanager
+from functools import partial
+
+from keras import ops
+
+DTYPE = "bfloat16"
+POLICY = f"mixed_{DTYPE}"
+
+
+def mixed_encode(encoder, ids, segments, counts):
+    """`Student.encode_packed` with bfloat16 between the table's rows and the sums over tokens: float32 `(n, d)`.
+
+    The rows are cast when they are gathered: a table that was cast itself would get a dense gradient.
+    """
+    with policy_of(encoder.token_layers, POLICY):
+        return encoder.encode_packed(ids, segments, counts, rows=partial(ops.cast, dtype=DTYPE))
+
+
+@contextmanager
+def policy_of(layers, policy):
+    """Within it the layers, and those inside them, compute by the dtype policy of that name; after it by their own."""
+    own = [(layer, layer.dtype_policy) for outer in layers for layer in outer._flatten_layers()]
+    try:
+        for layer, _ in own:
+            layer.dtype_policy = policy
+        yield
+    finally:
+        for layer, before in own:
+            layer.dtype_policy = before

@@ -1,0 +1,91 @@
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import distill as package
+
+ROOT = Path(package.__file__).resolve().parent.parent
+SIZES = "40x400,80x801"
+FEW = ["--sizes", SIZES, "--dimension", "64", "--only", "ranks, passages", "JSON lines"]
+PAGE = "# Scale\n\n<!-- scale -->\nold\n<!-- /scale -->\n\nThe end.\n"
+
+
+def scale(*arguments, cwd):
+    command = [sys.executable, ROOT / "benchmarks" / "scale.py", *arguments]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    return subprocess.run(command, env=environment, cwd=cwd, capture_output=True, text=True, timeout=180)
+
+
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("scale")
+    (folder / "scale.md").write_text(PAGE, encoding="utf-8")
+    done = scale(*FEW, "--docs", "scale.md", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    return folder, done
+
+
+def lines(folder):
+    return [json.loads(line) for line in (folder / "scale.jsonl").read_text(encoding="utf-8").splitlines()]
+
+
+def test_each_measurement_is_a_line(measured):
+    found = lines(measured[0])
+    assert [(row["what"], row["questions"], row["passages"]) for row in found] == [
+        (what, *size) for size in ((40, 400), (80, 801)) for what in ("ranks, passages", "JSON lines")
+    ]
+    assert all(0 < row["own"] <= row["peak"] < 4 * 2**30 and row["seconds"] > 0 for row in found)
+    assert [row["letters"] for row in found if "letters" in row] == [400_000, 801_000]
+
+
+def test_the_vectors_are_near_their_passages_and_topics(measured):
+    folder = measured[0] / "scale" / "80x801x64-0"
+    questions, passages, gold = (np.load(folder / f"{name}.npy") for name in ("questions", "passages", "gold"))
+    np.testing.assert_allclose(np.linalg.norm(passages, axis=1), 1, atol=1e-6)
+    scores = questions @ passages.T
+    right = scores[np.arange(80), gold]
+    rank_1 = next(row["p@1"] for row in lines(measured[0]) if "p@1" in row and row["passages"] == 801)
+    assert rank_1 == pytest.approx(np.mean(right == scores.max(axis=1)), abs=0.02)
+    assert 0.2 < rank_1 < 1
+
+
+def test_the_table_and_the_slopes_stand_between_the_marks(measured):
+    folder, done = measured
+    page = (folder / "scale.md").read_text(encoding="utf-8")
+    head, table, tail = re.split("<!-- /?scale -->", page)
+    assert (head, tail) == ("# Scale\n\n", "\n\nThe end.\n")
+    table, picture = table.strip().rsplit("\n\n", 1)
+    assert table in done.stdout
+    assert picture.endswith("](scale.svg)")
+    assert "old" not in table and "| ranks, passages | 80 x 801 | " in table
+    first, second = (row["seconds"] for row in lines(folder) if row["what"] == "JSON lines")
+    assert f"JSON lines {np.log(second / first) / np.log(80 * 801 / 40 / 400):.2f}." in table
+    assert (folder / "scale.svg").read_text(encoding="utf-8").startswith("<?xml")
+    assert "above 4 GiB: none" in done.stdout
+
+
+def test_what_is_there_is_not_measured_again(measured):
+    folder, done = measured
+    before = (folder / "scale.jsonl").read_bytes()
+    again = scale(*FEW, cwd=folder)
+    assert (folder / "scale.jsonl").read_bytes() == before
+    assert again.stdout == done.stdout
+
+
+def test_more_than_the_ceiling_fails(measured, tmp_path):
+    row = lines(measured[0])[0]
+    row["peak"] = 4 * 2**30 + 1
+    (tmp_path / "scale.jsonl").write_text(json.dumps(row) + "\n", encoding="utf-8")
+    done = scale("--sizes", "40x400", "--dimension", "64", "--only", "ranks, passages", cwd=tmp_path)
+    assert done.returncode == 1 and done.stdout.endswith("above 4 GiB: ranks, passages, 40 x 400\n")
+
+
+def test_wrong_sizes_are_refused(tmp_path):
+    done = scale("--sizes", "100", cwd=tmp_path)
+    assert done.returncode == 2 and "expected sizes such as 1000x10000,2000x20000, got 100" in done.stderr
