@@ -64,7 +64,7 @@ def test_the_table_and_the_slopes_stand_between_the_marks(measured):
     assert table in done.stdout
     assert picture.endswith("](scale.svg)")
     assert "old" not in table and "| ranks, passages | 80 x 801 | " in table
-    first, second = (row["seconds"] for row in lines(folder) if row["what"] == "JSON lines")
+    first, second = (row["cpu"] for row in lines(folder) if row["what"] == "JSON lines")
     assert f"JSON lines {np.log(second / first) / np.log(80 * 801 / 40 / 400):.2f}." in table
     assert (folder / "scale.svg").read_text(encoding="utf-8").startswith("<?xml")
     assert "above 4 GiB: none" in done.stdout
