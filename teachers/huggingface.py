@@ -16,15 +16,15 @@ import numpy as np
 from ..cache import fingerprint_of
 from ..encoder import unit_rows
 from ..errors import EncoderError, first_line
-from ..files import read_json
 from ..tokenizer import well_formed
+from .modules import MODULES, require_no_code
 
 # Texts a call, of like length: those of a batch are padded to the longest.
 BATCH = 32
 # Tokens of a text, for models that name no limit, such as T5's.
 LONGEST = 512
 PACKAGES = {"st": "sentence_transformers", "hf": "transformers"}
-MODULES, CONFIG = "modules.json", "config.json"
+CONFIG = "config.json"
 TOKENIZERS = ("tokenizer.json", "tokenizer_config.json", "vocab.txt", "sentencepiece.bpe.model", "spiece.model")
 # What E5 models were trained with (Wang et al., 2022, section 3.2); those that take instructions were not.
 E5 = re.compile(r"(?<![a-z0-9])e5(?![a-z0-9])(?!.*instruct)", re.IGNORECASE)
@@ -51,23 +51,6 @@ def at_revision(model):
     """(name, revision) of `NAME@REVISION`, a model of the hub; revision None without, and of a folder."""
     name, _, revision = model.partition("@")
     return (model, None) if Path(model).exists() else (name, revision or None)
-
-
-def require_no_code(model):
-    """Raise `EncoderError` for a folder whose modules are not all of Sentence-Transformers.
-
-    Its versions 3.4 to 5 import such modules from the folder, whatever they are told of trust.
-    """
-    path = Path(model) / MODULES
-    modules = read_json(path) if path.is_file() else []
-    if not isinstance(modules, list):
-        raise EncoderError(f"{path}: expected a list of modules, got {type(modules).__name__}")
-    types = [one.get("type") if isinstance(one, dict) else one for one in modules]
-    if foreign := [kind for kind in types if not str(kind).startswith("sentence_transformers.")]:
-        raise EncoderError(
-            f"{path}: the module {foreign[0]} is code of its own, which distill never runs; expected modules of "
-            "sentence_transformers alone"
-        )
 
 
 class TransformerEncoder:
@@ -131,6 +114,8 @@ class _Sentences:
     def __init__(self, source, revision=None):
         from sentence_transformers import SentenceTransformer
 
+        if not Path(source).is_dir():
+            source, revision = _settings_of(source, revision)
         self.model = SentenceTransformer(source, revision=revision, trust_remote_code=False).eval()
         named = self.model.prompts
         found = {"question": named.get("query"), "document": named.get("document") or named.get("passage")}
@@ -142,6 +127,16 @@ class _Sentences:
         # These also choose the tower, where a model has two.
         encode = self.model.encode_query if role == "question" else self.model.encode_document
         return encode(texts, prompt=prompt or None, batch_size=BATCH, convert_to_tensor=True, show_progress_bar=False)
+
+
+def _settings_of(name, revision=None):
+    """The name and the commit of a model of the hub, its settings looked through: what is loaded is what was seen."""
+    from huggingface_hub import snapshot_download
+
+    name = name if "/" in name else f"sentence-transformers/{name}"
+    folder = Path(snapshot_download(name, revision=revision, allow_patterns=["*.json"]))
+    require_no_code(folder)
+    return name, folder.name
 
 
 class _Hidden:

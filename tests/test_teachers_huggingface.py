@@ -10,6 +10,9 @@ from distill.sources import files_of
 from distill.teachers import huggingface
 from distill.teachers.huggingface import BATCH, kind_of
 
+# Where the library had its modules until version 5.
+pytestmark = pytest.mark.filterwarnings("ignore:Importing from 'sentence_transformers:DeprecationWarning")
+
 TEXTS = ["Where does the Danube end?", "Nile", "The Nile ends in the sea. " * 3, "Danube the Danube", "Which sea?"]
 LONGEST = 24
 
@@ -299,39 +302,6 @@ def test_they_cannot_be_trained(folders):
 def test_a_folder_weighs_what_it_holds_and_a_name_nothing(folders):
     assert files_of(f"hf:{folders / 'hf'}") == files_of(str(folders / "hf")) == [str(folders / "hf")]
     assert files_of("hf:some/model") == []
-
-
-@pytest.mark.parametrize(
-    "modules",
-    [
-        [{"idx": 0, "type": "sentence_transformers.models.Transformer"}, {"idx": 1, "type": "planted.Evil"}],
-        [{"idx": 0, "type": "sentence_transformers_evil.Evil"}],
-        [{"idx": 0}],
-        ["os.system"],
-    ],
-)
-def test_a_folder_with_modules_of_its_own_is_refused_and_they_do_not_run(modules, tmp_path):
-    folder = tmp_path / "model"
-    folder.mkdir()
-    (folder / "modules.json").write_text(json.dumps(modules), encoding="utf-8")
-    for name in ("planted", "sentence_transformers_evil"):
-        (folder / f"{name}.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')", encoding="utf-8")
-    with pytest.raises(EncoderError, match=r"modules.json: the module .* is code of its own, which distill never runs"):
-        load_encoder(folder)
-    assert not (tmp_path / "ran").exists()
-
-
-def test_modules_that_are_no_list_are_refused(tmp_path):
-    (tmp_path / "modules.json").write_text("{}", encoding="utf-8")
-    with pytest.raises(EncoderError, match=r"modules.json: expected a list of modules, got dict"):
-        load_encoder(tmp_path)
-
-
-def test_modules_of_the_library_are_not_refused(tmp_path):
-    modules = [{"type": "sentence_transformers.models.Transformer"}, {"type": "sentence_transformers.models.Pooling"}]
-    (tmp_path / "modules.json").write_text(json.dumps(modules), encoding="utf-8")
-    huggingface.require_no_code(tmp_path)
-    huggingface.require_no_code("intfloat/multilingual-e5-small")
 
 
 def test_code_that_a_configuration_names_is_refused_and_does_not_run(made, tmp_path):
