@@ -6,7 +6,7 @@ import numpy as np
 
 from .blocks import CELLS, COLUMNS, ROWS, spans
 from .errors import InputError
-from .retrieval import by_query, top_k
+from .retrieval import by_query, require_alike, top_k
 
 # Lists that are looked through for a query, of `lists_of` the corpus.
 PROBED = 64
@@ -34,8 +34,11 @@ def nearest(queries, corpus, k, forbidden=None, seed=0):
     """As `retrieval.top_k`, with an index made for this one call: most of the `k` most similar rows, not all.
 
     Which rows are found is approximate, their similarities and their order are not. The same of the same vectors.
-    Raises `InputError` where FAISS is not installed.
+    Raises `InputError` where FAISS is not installed, or for vectors of two spaces.
     """
+    require_alike(queries, corpus)
+    if not len(corpus):
+        return top_k(queries, corpus, k, forbidden)
     return search(build(corpus, seed), queries, corpus, k, forbidden)
 
 
@@ -66,7 +69,9 @@ def lists_of(n):
 
 
 def _float32(rows):
-    return np.ascontiguousarray(rows, dtype=np.float32)
+    """As FAISS takes them, which a NaN would stop: what is no number is near nothing by its exact scores."""
+    rows = np.ascontiguousarray(rows, dtype=np.float32)
+    return rows if np.isfinite(rows).all() else np.nan_to_num(rows, nan=0.0, posinf=0.0, neginf=0.0)
 
 
 def search(index, queries, corpus, k, forbidden=None):
@@ -92,7 +97,7 @@ def _scored(queries, corpus, found, banned):
     """The rows `(q, m)` that were found with their similarities, most similar first, and behind them what is none."""
     found = np.sort(found, axis=1)
     scores = np.matmul(corpus[found], queries[:, :, None])[:, :, 0].astype(np.float32)
-    none = found < 0
+    none = (found < 0) | np.isnan(scores)
     for row, columns in enumerate(banned):
         none[row] |= np.isin(found[row], columns)
     scores[none] = -np.inf

@@ -9,7 +9,7 @@ from .combinations import require_one_device
 from .config import as_dict
 from .data import dataset_of
 from .errors import ConfigError, InputError
-from .files import read_json, read_jsonl, write_aside, write_json
+from .files import read_json, read_jsonl, require_writable, write_aside, write_json
 from .loading import RUN_FILE, find_artefact, load_keras_encoder, load_teacher, provenance
 from .locking import locked
 from .parallel import joined, pivots, texts_by_language
@@ -25,7 +25,8 @@ FOLDER, TRIALS, RESULT, CHOSEN, SETTINGS = "small", "trials", "search.json", "bu
 FREE = {
     "data": ("dataset",),
     "budget": ("max_size", "max_ms", "shapes", "corpus"),
-    "export": ("max_drop", "table"),
+    "export": ("min_cosine", "max_drop", "table"),
+    "teacher": ("allow_weak",),
 }
 
 
@@ -53,7 +54,8 @@ def compress(folder, settings, output=None):
 
     `output`, by default `folder/small`, then holds `trials/`, `search.json` and `bundle/`, the chosen one. The run's
     `report.html` shows the search; one elsewhere has a report of its own.
-    Raises `InputError` for a folder that is no finished run, or where the search was begun with other settings.
+    Raises `InputError` for a folder that is no finished run, where the search was begun with other settings, or where
+    `output` holds what no search left there.
     """
     require_one_device(settings, "distill compress")
     folder, budget = Path(folder), budget_of(settings)
@@ -67,6 +69,7 @@ def compress(folder, settings, output=None):
     require_known("the search", settings.budget.new_languages, languages)
     if others := sorted(set(corpus) - set(languages)):
         say(f"no questions in {', '.join(others)}: that text of the corpus counts for pieces, and is learned from")
+    require_own(output)
     require_same(output / TRIALS, fingerprint(settings, dataset, corpus))
     with locked(output):
         clear(output)
@@ -147,10 +150,19 @@ def require_known(what, names, known):
 
 def fingerprint(settings, dataset, corpus):
     """What the trials depend on, as plain values: settings, and hashes of the texts whatever their files are called."""
-    values = as_dict(settings)
-    for section, names in FREE.items():
-        values[section] = {key: value for key, value in values[section].items() if key not in names}
-    return {**values, "texts": texts_digest(dataset), "corpus": digest(corpus)}
+    return {**_bound(as_dict(settings)), "texts": texts_digest(dataset), "corpus": digest(corpus)}
+
+
+def _bound(values):
+    """Those of the settings that no trial may have otherwise than another."""
+    kept = {section: set(values[section]) - set(names) for section, names in FREE.items()}
+    return values | {section: {key: values[section][key] for key in sorted(names)} for section, names in kept.items()}
+
+
+def require_own(folder):
+    """Raise `InputError` where a folder holds what no search left there: `bundle` in it is replaced."""
+    if (folder / RUN_FILE).is_file() or not (folder / TRIALS).is_dir():
+        require_writable(folder)
 
 
 def require_same(folder, values):
@@ -160,7 +172,9 @@ def require_same(folder, values):
         folder.mkdir(parents=True, exist_ok=True)
         write_json(path, values)
         return
-    other = [key for key, value in values.items() if read_json(path).get(key) != value]
+    # What was begun by an earlier version has more of them.
+    made = _bound(read_json(path))
+    other = [key for key, value in values.items() if made.get(key) != value]
     if other:
         raise InputError(f"{folder} was made with other settings ({', '.join(other)}); remove it or repeat its command")
 

@@ -1,7 +1,10 @@
 """A file of texts to a file of vectors, of any size: block by block, each an encoder's call of its own."""
 
-from .errors import EncoderError
-from .loading import fingerprint, load_encoder
+import os
+
+from .encoder import require_finite
+from .errors import EncoderError, InputError
+from .loading import fingerprint, folder_of, load_encoder, own_files
 from .progress import task
 from .vector_file import vector_file
 
@@ -13,6 +16,7 @@ def encode_file(texts, output, source, role, engine=None, restart=False):
     encodes them. The vectors are the same, since the blocks are. Raises `EncoderError`, and what `VectorFile` raises.
     """
     encoder = load_encoder(source)
+    require_other(output, [texts.path, *(own_files(folder) if (folder := folder_of(source)) else ())])
     shape = (len(texts), encoder.dimension)
     made_of = {
         "input": texts.sha256,
@@ -23,21 +27,33 @@ def encode_file(texts, output, source, role, engine=None, restart=False):
         "block": texts.block,
     }
     names = {"input": str(texts.path), "model": str(source)}
-    with vector_file(output, shape, texts.block, made_of, names, restart) as file:
-        with task("encode", shape[0]) as advance:
-            advance(file.written)
-            _encode(file, texts, role, encoder, engine, advance)
-        texts.require_unchanged()
+    whole = vector_file(output, shape, texts.block, made_of, names, restart)
+    with whole as file, task("encode", shape[0]) as advance:
+        advance(file.written)
+        _encode(file, texts, role, encoder, engine, advance)
     return shape
 
 
+def require_other(output, read):
+    """Raise `InputError` where the vectors would be written in the place of one of the files that are read."""
+    if os.path.exists(output) and any(os.path.samefile(output, path) for path in read if os.path.exists(path)):
+        raise InputError(f"{output} is read to make the vectors, and would be replaced; choose another name for them")
+
+
 def _encode(file, texts, role, encoder, engine, advance):
-    if not engine:
-        for number in file.missing:
-            file.write(number, encode_block(encoder, texts, number, role, advance))
-        return
-    for number, vectors in engine(texts, file.missing, role):
+    for number, vectors in _blocks(texts, file.missing, role, encoder, engine, advance):
+        # What is written counts as done: never a block of texts that have changed since they were hashed.
+        texts.require_unchanged()
         file.write(number, vectors)
+
+
+def _blocks(texts, numbers, role, encoder, engine, advance):
+    if not engine:
+        for number in numbers:
+            yield number, encode_block(encoder, texts, number, role, advance)
+        return
+    for number, vectors in engine(texts, numbers, role):
+        yield number, vectors
         advance(len(vectors))
 
 
@@ -45,7 +61,7 @@ def encode_block(encoder, texts, number, role, progress=None):
     """float32 `(rows, d)` of a block of a `TextFile`. Raises `EncoderError`."""
     block = texts.read(number)
     try:
-        return encoder.encode(block, role, progress)
+        return require_finite(encoder.encode(block, role, progress), encoder)
     except EncoderError as error:
         if texts.blocks == 1:
             raise

@@ -11,6 +11,8 @@ from pathlib import Path
 from .errors import DataError, InputError, first_line
 from .tokenizer import well_formed
 
+# What is being written beside its place, `.name.0a1b2c3d.aside`.
+ASIDE = re.compile(r"\..+\.[0-9a-f]{8}\.aside", re.DOTALL)
 SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
@@ -18,18 +20,29 @@ SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 def write_aside(path):
     """Yield a temporary path beside `path`; rename it there on success, remove it on any failure.
 
-    Works for a file and for a folder (the caller makes either at the yielded path); a file that is there is replaced.
-    Raises `InputError` when the parent folder cannot be made, or `path` is a folder that holds something.
+    Works for a file and for a folder (the caller makes either at the yielded path); a file that is there is replaced,
+    and of a symbolic link what it leads to.
+    Raises `InputError` when the parent folder cannot be made, or `path` is a folder that holds something, or no file.
     """
-    path = Path(path)
     require_writable(path)
+    path = target(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    aside = path.parent / f".{path.name}.{uuid.uuid4().hex[:8]}"
+    aside = path.parent / f".{path.name}.{uuid.uuid4().hex[:8]}.aside"
     try:
         yield aside
         _move(aside, path)
     finally:
         _remove(aside)
+
+
+def leftovers(folder):
+    """What `write_aside` left in a folder when its process was killed."""
+    return [path for path in Path(folder).rglob(".*.aside") if ASIDE.fullmatch(path.name)]
+
+
+def target(path):
+    """The `Path` that is written where this one is named: of a symbolic link what it leads to."""
+    return Path(os.path.realpath(path)) if os.path.islink(path) else Path(path)
 
 
 def named(name):
@@ -54,7 +67,9 @@ def require_inside(folder, *patterns):
 
 def require_writable(path):
     """Raise `InputError` where `path` cannot be written: before the work, not after it."""
-    path = named(path)
+    path = target(named(path))
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        raise InputError(f"cannot write {path}: it is a device or a pipe, which would be replaced; name a file")
     if path.is_dir() and any(path.iterdir()):
         raise InputError(f"{path} is a folder that is not empty; choose another name or remove it")
     parent = next(folder for folder in path.absolute().parents if folder.exists())
@@ -78,14 +93,32 @@ def _remove(path):
         path.unlink(missing_ok=True)
 
 
-def write_text(path, text):
-    """Write a text as UTF-8; what has no form in it, as a path may, is a question mark."""
+def write_text(path, text, synced=False):
+    """Write a text as UTF-8; what has no form in it, as a path may, is a question mark.
+
+    It is there after a power cut where it was `synced`, which takes some milliseconds.
+    """
     with write_aside(path) as aside:
         aside.write_text(text, encoding="utf-8", errors="replace")
+        if synced:
+            sync(aside)
+    if synced:
+        sync(target(path).parent)
 
 
-def write_json(path, value):
-    write_text(path, json.dumps(value, ensure_ascii=False, indent=1) + "\n")
+def write_json(path, value, synced=False):
+    write_text(path, json.dumps(value, ensure_ascii=False, indent=1) + "\n", synced)
+
+
+def sync(path):
+    """Have the system put a file, or a folder's names, on the disk."""
+    if os.path.isdir(path) and os.name == "nt":
+        return  # Folders are no files there.
+    place = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(place)
+    finally:
+        os.close(place)
 
 
 def read_text(path):

@@ -10,13 +10,13 @@ from .dual import is_dual, load_dual
 from .encoder import CARD_FILE as ENCODER_FILE
 from .encoder import MODEL_FILE, TOKENIZER_FILE, KerasEncoder
 from .errors import ConfigError, EncoderError
-from .files import named, require_inside
+from .files import named, read_json, require_inside
 from .parallel import weighted
 
 # What has a name: encoders that can be trained, others, and the bundle that distill comes with.
 MUSE, RELEASED = "muse", "released"
 NAMES, FIXED_NAMES = (MUSE,), ("e5",)
-RUN_FILE, CARD_FILE = "config.toml", "card.json"
+RUN_FILE, CARD_FILE, READ_ME = "config.toml", "card.json", "README.md"
 ENCODER_FILES = (MODEL_FILE, TOKENIZER_FILE, ENCODER_FILE)
 
 
@@ -131,11 +131,24 @@ def fingerprint(source, encoder):
 
         return fingerprint_of(source, version(DISTRIBUTION))
     folder = folder_of(source)
-    # Other files may come to lie beside a saved encoder's, such as what `distill lir fit` learned of it.
-    files = sorted(path for path in folder.rglob("*") if path.is_file()) if folder else []
-    if folder and (folder / MODEL_FILE).is_file():
-        files = [path for path in files if path.name in ENCODER_FILES]
-    return fingerprint_of(*files) if folder else fingerprint_of(source)
+    return fingerprint_of(*(own_files(folder) if folder else [source]))
+
+
+def own_files(folder):
+    """The files of an encoder's folder in the order of their names.
+
+    Of a saved encoder and of a bundle their own: others may come to lie there, such as vectors, or what `distill lir
+    fit` learned.
+    """
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    if (folder / MODEL_FILE).is_file():
+        return [path for path in files if path.name in ENCODER_FILES]
+    if not is_artefact(folder):
+        return files
+    card = read_json(folder / CARD_FILE)
+    said = card.get("files") if isinstance(card, dict) else None
+    names = {CARD_FILE, READ_ME, *(said if isinstance(said, dict) else ())}
+    return [path for path in files if path.relative_to(folder).as_posix() in names]
 
 
 def folder_of(source):

@@ -17,7 +17,7 @@ from .preparing import require_empty, unseen_languages
 from .progress import say, task
 from .provenance import versions
 from .report import write_report
-from .resuming import DATA, LOG, METRICS, clear, resumed_log, sources_of
+from .resuming import DATA, LOG, METRICS, clear, require_resumable, resumed_log, sources_of
 from .runlog import RunLog
 from .significance import compare
 from .weakness import require_gain
@@ -60,10 +60,12 @@ def seeded(run):
 
 def begin(run):
     """Write what says which run this is, and take over what one that was stopped had counted."""
+    # Again: another command of that name may have come and gone since `prepare`.
     if run.resumed:
-        clear(run.folder, fixed=run.teacher is not None)
+        require_resumable(run.settings, run.folder)
     else:
-        require_empty(run.folder)  # Another command of that name may have come and gone since `prepare`.
+        require_empty(run.folder)
+    clear(run.folder, fixed=run.teacher is not None)
     # First: without it a run cannot be gone on with.
     save_settings(run.settings, run.folder / RUN_FILE)
     run.log = resumed_log(run.folder) if run.resumed else RunLog(run.folder / LOG)
@@ -220,14 +222,16 @@ def finish(run, student):
     from .export.artefact import export_artefact
     from .export.benchmark import bench, select_questions, steps
     from .export.form import Form, Precision
-    from .export.gate import size
+    from .export.gate import require_passed, size
     from .export.machine import machine
     from .export.process import Spec
     from .export.runtime import load_artefact, size_of
 
     settings, folder = run.settings, run.folder / "bundle"
     form = Form(precision=Precision(settings.export.precision, settings.export.table))
-    if not is_artefact(folder):
+    if is_artefact(folder):
+        require_passed(read_json(folder / CARD_FILE)["dev"], settings.export, form.precision.table)
+    else:
         with run.timed("export"), task("export", size(run.dataset, run.languages)) as advance:
             notes = {**provenance(settings), "source": run.folder.resolve().name, "languages": list(run.languages)}
             export_artefact(student, folder, run.dataset, run.languages, settings.export, form, notes, progress=advance)

@@ -6,7 +6,7 @@ from .approximate import search_of
 from .config import load_settings
 from .data import dataset_of
 from .errors import DataError, InputError
-from .files import require_writable
+from .files import ASIDE, require_writable
 from .fixed import fixed_teacher
 from .loading import RUN_FILE, require_keras
 from .locking import LOCK, require_free
@@ -50,9 +50,9 @@ def require_new(folder):
 
 
 def require_empty(folder):
-    """Raise `InputError` where a run's folder holds something, but for the lock of one that came to nothing."""
+    """Raise `InputError` where a run's folder holds something, but for what one that came to nothing left."""
     there = list(folder.iterdir()) if folder.is_dir() else [folder] * folder.exists()
-    if [path for path in there if path.name != LOCK]:
+    if [path for path in there if path.name != LOCK and not ASIDE.fullmatch(path.name)]:
         stopped = (folder / RUN_FILE).is_file() and not is_finished(load_settings(folder / RUN_FILE), folder)
         hint = f"; or go on with it: --resume {folder}" if stopped else ""
         raise InputError(f"{folder} is there already; choose another --name or remove it{hint}")

@@ -10,8 +10,8 @@ from .cache import fingerprint_of
 from .checkpoints import CHECKPOINT, STATE, Checkpoint
 from .config import load_settings, walk
 from .errors import InputError
-from .files import decoded, parse_line, write_text
-from .loading import ENCODER_FILES, MODEL_FILE, RUN_FILE, fingerprint, folder_of
+from .files import decoded, leftovers, parse_line, write_text
+from .loading import RUN_FILE, fingerprint, folder_of, own_files
 from .parallel import weighted
 from .runlog import RunLog
 from .runs import NUMBER, SEARCH, require
@@ -20,7 +20,7 @@ from .texts import named_file
 TEACHER, STUDENT, LOG, METRICS, DATA = "teacher", "student", "log.jsonl", "metrics.json", "data"
 STAGES, STAGE = "self-training", "stage.json"
 # What of a run's settings may be another when it goes on.
-FREE = ("teacher.allow_weak", "export.min_cosine", "export.max_drop", "export.threads")
+FREE = ("teacher.allow_weak", "export.min_cosine", "export.max_drop")
 
 
 def settings_file(folder):
@@ -78,10 +78,8 @@ def sources_of(settings, teacher=None):
 
 
 def _content(path):
-    """The files of a path, those of a folder in the order of their names; of a saved encoder its own."""
-    files = sorted(file for file in path.rglob("*") if file.is_file()) if path.is_dir() else [path]
-    # `distill lir fit` writes beside an encoder.
-    return [file for file in files if file.name in ENCODER_FILES] if (path / MODEL_FILE).is_file() else files
+    """The files of a path; of an encoder its own."""
+    return own_files(path) if path.is_dir() else [path]
 
 
 def changed_files(one, other):
@@ -108,14 +106,14 @@ def _by_name(settings):
 
 def clear(folder, fixed=False):
     """Remove what was being written; a `fixed` teacher is noted anew, and what is whole stays."""
-    for path in [path for path in folder.rglob(".*.????????") if path.exists()]:
+    for path in leftovers(folder):
         _remove(path)
     if fixed:
         _remove(folder / TEACHER)
 
 
 def _remove(path):
-    if path.is_dir():
+    if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path)
     else:
         path.unlink(missing_ok=True)

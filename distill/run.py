@@ -1,7 +1,7 @@
 """One run of `distill run`: its settings, data and folder, and what was measured so far."""
 
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -96,8 +96,10 @@ class Run:
             yield
         finally:
             self.timings[name] = round(before + time.perf_counter() - began, 2)
-            if self.log.rows and (self.folder / CHECKPOINT).is_dir():
-                write_json(self.folder / CHECKPOINT / TIMINGS, self.timings)
+            # A full disk is not to stand in the place of what ended this.
+            with suppress(OSError):
+                if self.log.rows and (self.folder / CHECKPOINT).is_dir():
+                    write_json(self.folder / CHECKPOINT / TIMINGS, self.timings)
 
 
 def read_timings(folder):

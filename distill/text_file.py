@@ -42,10 +42,10 @@ class TextFile:
 
     def __init__(self, path, block=BLOCK):
         self.path, self.block = Path(path).absolute(), block
-        with task("check texts", None) if _size(path) > LARGE else nullcontext() as advance:
+        self._stamp = _stamp(path)
+        with task("check texts", None) if self._stamp[0] > LARGE else nullcontext() as advance:
             lines, self.count = _check(path, block, advance)
             self.sha256, self._starts = _places(path, lines)
-        self._stamp = _stamp(path)
 
     def __len__(self):
         return self.count
@@ -83,16 +83,13 @@ class TextFile:
         return DataError(f"{self.path}: changed while it was being encoded; encode it again")
 
 
-def _size(path):
+def _stamp(path):
+    """The size and the time of a file, and which one it is: another for one that was written since."""
     try:
-        return Path(path).stat().st_size
+        said = Path(path).stat()
     except OSError as error:
         raise DataError(f"{path}: cannot be read: {error.strerror}") from error
-
-
-def _stamp(path):
-    said = Path(path).stat()
-    return said.st_size, said.st_mtime_ns
+    return said.st_size, said.st_mtime_ns, said.st_ino
 
 
 def _check(path, block, advance=None):

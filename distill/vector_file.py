@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from .errors import DataError, DistillError, EncoderError, InputError
-from .files import read_json, require_writable, write_json
+from .files import read_json, require_writable, sync, target, write_json
 from .locking import held
 from .progress import say
 
@@ -23,8 +23,9 @@ def vector_file(path, shape, block, made_of, names, restart=False):
     One at a time: raises `InputError` where another process has it.
     """
     require_writable(path)
-    Path(path).parent.mkdir(parents=True, exist_ok=True)
-    lock = _beside(Path(path), LOCK)
+    path = target(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    lock = _beside(path, LOCK)
     with held(lock, f"{path}: another process is writing it; wait for its end, or choose another name"):
         file = VectorFile(path, shape, block, made_of, names, restart)
         try:
@@ -53,7 +54,7 @@ class VectorFile:
         self.made_of, self.names = made_of, names
         # Blocks come in any order from several workers: there are all below `done`, and those in `ahead`.
         self.done, self.ahead = 0, set()
-        if restart or not self._take_up():
+        if not self._take_up(restart):
             self._begin()
 
     @property
@@ -87,6 +88,7 @@ class VectorFile:
     def finish(self):
         """Give the file, which is whole, its name."""
         os.replace(self.part, self.path)
+        sync(self.path.parent)
         self.state.unlink()
 
     def leave(self):
@@ -100,12 +102,12 @@ class VectorFile:
     def _rows(self, number):
         return min(self.block, self.shape[0] - number * self.block)
 
-    def _take_up(self):
-        """Whether there is something to go on with."""
-        if not self.part.is_file():
+    def _take_up(self, restart):
+        """Whether there is something to go on with. With `restart` it is only seen to be of this making."""
+        if not self.part.exists():
             return False
         begun = self._begun()
-        if not (begun["done"] or begun["ahead"]):
+        if restart or not (begun["done"] or begun["ahead"]):
             return False
         if other := [name for name in self.made_of if begun["made_of"].get(name) != self.made_of[name]]:
             told = "; ".join(f"{name} is {_called(begun, name)}, not {_called(vars(self), name)}" for name in other)
@@ -154,6 +156,7 @@ class VectorFile:
         write_json(
             self.state,
             {"made_of": self.made_of, "names": self.names, "done": self.done, "ahead": sorted(self.ahead)},
+            synced=True,
         )
 
 

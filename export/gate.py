@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from ..errors import ExportError
 from ..evaluation import encode_questions, encode_units, evaluation_size, rank
 from ..significance import compare
 from .encode import shortened
@@ -79,6 +80,12 @@ def _whole(student, artefact, dataset, languages):
 def verdict(measured, settings, table):
     """Why an artefact is refused, a list of sentences: empty when it passes. `table` is the table's format."""
     return [reason for reason in _reasons(measured, settings, table) if reason]
+
+
+def require_passed(measured, settings, table):
+    """Raise `ExportError` where the artefact that was `measured` is refused."""
+    if reasons := verdict(measured, settings, table):
+        raise ExportError(f"the exported encoder is not the student: {'; '.join(reasons)}")
 
 
 def _reasons(measured, settings, table):

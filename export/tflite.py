@@ -1,7 +1,10 @@
 """A Keras student as a TFLite flatbuffer."""
 
 import contextlib
+import errno
 import io
+import os
+import shutil
 import tempfile
 
 import keras
@@ -12,6 +15,9 @@ from .codecs import BITS
 from .edge import edge_model, edge_models
 from .flatbuffer import require_operators
 from .form import Precision
+
+# Free bytes of the temporary folder under which a conversion that failed has failed for want of them.
+ROOM = 1 << 20
 
 
 def convert(model, precision=None, length=None, lengths=(), sliced=None):
@@ -70,7 +76,15 @@ def _convert(make, precision, custom=False):
         with hushed(), contextlib.redirect_stdout(io.StringIO()):
             return _configured(tf.lite, make(tf.lite), precision, custom).convert()
     except (ConverterError, tf.errors.OpError, RuntimeError, ValueError, TypeError) as error:
+        _require_room(error)
         raise ExportError(f"TFLite conversion failed: {first_line(error)}") from error
+
+
+def _require_room(error):
+    """Raise `OSError` where the converter had no room for its temporary files, of which it says nothing."""
+    folder = tempfile.gettempdir()
+    if shutil.disk_usage(folder).free < ROOM:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), folder) from error
 
 
 def _configured(lite, converter, precision, custom):

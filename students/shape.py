@@ -101,7 +101,8 @@ def shaped(encoder, shape, texts, vectors, seed=0, whole=None):
         return encoder
     rows = encoder.tokenizer.encode(list(texts))
     if shape.static:
-        order, sizes = max(shape.orders or encoder.model.orders), (shape.rank or 256, shape.hidden or 256)
+        order, most = max(shape.orders or encoder.model.orders), limits(encoder.model, static=True)["rank"]
+        sizes = shape.rank or min(256, most), shape.hidden or 256
         model = static_from(whole or encoder, encoder.tokenizer, rows, *sizes, shape.channels, order, seed)
     else:
         model = cut(encoder.model, shape, rows)

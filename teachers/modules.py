@@ -1,7 +1,7 @@
 """What the folder of a Sentence-Transformers model may name: modules of the library alone, and nothing beside it.
 
-`modules.json` names classes, which the library imports. Its versions 3.4 to 5 import them from the folder, whatever they
-are told of trust, and a router, a dense layer or a table of words names further classes in settings of its own.
+`modules.json` names classes, which the library imports. Its versions 3.4 to 5 import them from the folder, whatever
+they are told of trust, and a router, a dense layer or a table of words names further classes in settings of its own.
 """
 
 import re

@@ -81,6 +81,30 @@ def test_a_small_corpus_is_looked_through_whole():
     assert indices[0, 28:].tolist() == [-1] * 12 and np.isneginf(values[0, 28:]).all()
 
 
+def test_vectors_that_are_no_numbers_are_near_nothing():
+    corpus, queries = unit_rows(30, 6, 1), unit_rows(4, 6, 2)
+    corpus[[3, 7]], queries[1], corpus[9, 0] = np.nan, np.nan, np.inf
+    with np.errstate(invalid="ignore"):
+        indices, values = nearest(queries, corpus, 40)
+    finite = [row for row in range(30) if row not in (3, 7, 9)]
+    assert (indices[1] == -1).all() and np.isneginf(values[1]).all()
+    for row in (0, 2, 3):
+        found = [index for index in indices[row] if index in finite]
+        assert sorted(found) == finite
+        assert found == sorted(finite, key=lambda index: -(corpus[index] @ queries[row]))
+    assert not np.isin([3, 7], indices).any()
+
+
+def test_an_empty_corpus_has_nothing_near():
+    indices, values = nearest(unit_rows(2, 6), np.zeros((0, 6), np.float32), 3)
+    assert indices.tolist() == [[-1] * 3] * 2 and np.isneginf(values).all()
+
+
+def test_vectors_of_two_spaces_are_refused():
+    with pytest.raises(InputError, match="queries of 6 dimensions, a corpus of 5"):
+        nearest(unit_rows(2, 6), unit_rows(9, 5), 3)
+
+
 def test_equal_rows_go_to_the_lower_index():
     corpus = np.repeat(np.eye(3, dtype=np.float32), 3, axis=0)
     assert nearest(corpus[[4]], corpus, 3)[0].tolist() == [[3, 4, 5]]

@@ -5,8 +5,9 @@ import numpy as np
 import pytest
 
 from distill import candidates, search, trials
-from distill.compress import budget_of, seconds_an_epoch, summary
-from distill.config import Settings
+from distill.compress import budget_of, fingerprint, require_same, seconds_an_epoch, summary
+from distill.config import Settings, load_settings
+from distill.data import load_dataset
 from distill.errors import ConfigError
 from distill.export.runtime import load_artefact, size_of
 from distill.students.shape import Shape
@@ -131,6 +132,35 @@ def test_a_budget_that_none_keeps_says_how_near_it_came(distill, folder, capsys)
 def test_other_settings_are_refused(distill, folder, capsys):
     assert distill("compress", folder, "--max-size", "1MB", "--epochs", "3") == 2
     assert "made with other settings (student)" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("place", ["run", "project"])
+def test_a_folder_with_other_things_in_it_is_left_as_it_is(distill, folder, tmp_path, place, capsys):
+    output = folder if place == "run" else tmp_path / place
+    for name in ("bundle/mine", "code/.env.template"):
+        if place == "project":
+            (output / name).parent.mkdir(parents=True)
+            (output / name).write_text("", encoding="utf-8")
+    before = sorted(output.rglob("*"))
+    assert distill("compress", folder, "--max-size", "1MB", "--output", output) == 2
+    assert "is a folder that is not empty; choose another name" in capsys.readouterr().err
+    assert sorted(output.rglob("*")) == before
+
+
+def test_what_no_trial_depends_on_may_change(folder):
+    made = json.loads((folder / "small" / "trials" / "settings.json").read_text(encoding="utf-8"))
+    # As an earlier version wrote it.
+    made["teacher"]["allow_weak"], made["export"]["min_cosine"] = False, None
+    path = folder / "small" / "trials" / "settings.json"
+    before = path.read_bytes()
+    path.write_text(json.dumps(made), encoding="utf-8")
+    try:
+        settings = load_settings(folder / "config.toml")
+        settings.teacher.allow_weak, settings.export.min_cosine = True, 0.25
+        values = {**made, **fingerprint(settings, load_dataset("sample"), {})}
+        require_same(folder / "small" / "trials", {**values, "texts": made["texts"], "corpus": made["corpus"]})
+    finally:
+        path.write_bytes(before)
 
 
 def test_a_folder_that_is_no_run_is_refused(distill, tmp_path, slim_folder, capsys):

@@ -1,6 +1,7 @@
 """A file of texts becomes a file of vectors, the same ones whatever happened on the way."""
 
 import json
+import shutil
 import signal
 import subprocess
 import sys
@@ -10,7 +11,7 @@ import pytest
 
 from distill.encoding import encode_file
 from distill.errors import DataError, EncoderError, InputError
-from distill.loading import load_encoder
+from distill.loading import load_encoder, located
 from distill.text_file import TextFile
 
 # The encoder that comes with distill runs without Keras.
@@ -109,14 +110,60 @@ def test_another_input_or_role_does_not_go_on(path, encoder):
     assert encode(path, restart=True).shape == (14, encoder.dimension)
 
 
-def test_a_file_that_changes_meanwhile_does_not_become_vectors(path, encoder):
+def test_no_block_of_a_file_that_changes_meanwhile_is_kept(path, encoder):
+    """Else the command that goes on, with the first file again, would take them for that one's."""
+    whole = path.read_bytes()
+
     def engine(texts, numbers, role):
-        yield from ((number, encoder.encode(texts.read(number), role)) for number in numbers)
-        path.write_text("{}", encoding="utf-8")
+        for number in numbers:
+            if number == 2:
+                path.write_bytes(whole.replace(b"Wo", b"Wer"))
+            yield number, encoder.encode(texts.read(number), role)
 
     with pytest.raises(DataError, match="changed while it was being encoded"):
         encode(path, engine=engine)
     assert not (path.parent / "vectors.npy").exists()
+    path.write_bytes(whole)
+    np.testing.assert_array_equal(encode(path), by_blocks(encoder))
+
+
+@pytest.mark.parametrize("link", [False, True])
+def test_what_is_read_is_not_written_over(link, path, encoder, tmp_path):
+    before, output = path.read_bytes(), path
+    if link:
+        output = tmp_path / "vectors.npy"
+        output.symlink_to(path)
+    with pytest.raises(InputError, match="is read to make the vectors, and would be replaced; choose another name"):
+        encode_file(TextFile(path), output, MODEL, "document")
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("name", ["card.json", "encoder.tflite", "tokenizer.model"])
+def test_the_encoders_files_are_not_written_over(name, path, tmp_path):
+    folder = shutil.copytree(located(MODEL), tmp_path / "own")
+    before = (folder / name).read_bytes()
+    with pytest.raises(InputError, match="is read to make the vectors"):
+        encode_file(TextFile(path), folder / name, str(folder), "document")
+    assert (folder / name).read_bytes() == before
+
+
+def test_vectors_may_lie_beside_the_encoder_and_go_on_there(path, encoder, tmp_path):
+    folder = shutil.copytree(located(MODEL), tmp_path / "own")
+    for _ in range(2):
+        with pytest.raises(KeyboardInterrupt):
+            encode_file(
+                TextFile(path, BLOCK), folder / "v.npy", str(folder), "document", engine=interrupting(encoder, 1)
+            )
+    encode_file(TextFile(path, BLOCK), folder / "v.npy", str(folder), "document")
+    np.testing.assert_array_equal(np.load(folder / "v.npy"), by_blocks(encoder))
+
+
+def test_vectors_that_are_no_numbers_are_an_error(path, monkeypatch):
+    own = type(load_encoder(MODEL))
+    whole = own.encode
+    monkeypatch.setattr(own, "encode", lambda *given: np.where(np.arange(4)[:, None] == 2, np.nan, whole(*given)))
+    with pytest.raises(EncoderError, match="^of texts 0 to 3: .*1 of 4 vectors are not finite numbers"):
+        encode(path)
 
 
 def test_an_encoders_error_says_of_which_texts(path, monkeypatch):

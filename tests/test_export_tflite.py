@@ -1,9 +1,12 @@
+import tempfile
+from types import SimpleNamespace
+
 import keras
 import numpy as np
 import pytest
 
 from distill.errors import ExportError
-from distill.export import flatbuffer
+from distill.export import flatbuffer, tflite
 from distill.export.codecs import decoded, encoded
 from distill.export.form import Precision
 from distill.export.layers import Table
@@ -159,6 +162,18 @@ def test_dense_kernels_are_the_whole_numbers(content, model):
     expected = {whole_numbers(kernel).tobytes() for kernel in [*branch_kernels(model), fourth_kernel(model)]}
     assert len(expected) == 7 and expected < set(stored)
     assert {abs(np.frombuffer(kernel, np.int8).astype(int)).max() for kernel in stored} == {127}
+
+
+def test_a_temporary_folder_without_room_is_said(monkeypatch):
+    def fails(lite):
+        raise TypeError("'NoneType' object is not callable")
+
+    with pytest.raises(ExportError, match="TFLite conversion failed: 'NoneType'"):
+        tflite._convert(fails, Precision())
+    monkeypatch.setattr(tflite.shutil, "disk_usage", lambda folder: SimpleNamespace(free=1000))
+    with pytest.raises(OSError, match="No space left on device: ") as error:
+        tflite._convert(fails, Precision())
+    assert error.value.filename == tempfile.gettempdir()
 
 
 def fourth_kernel(model):

@@ -1,11 +1,23 @@
 """Files are whole or absent, and what cannot be read says where."""
 
+import os
+import stat
 import tracemalloc
 
 import pytest
 
 from distill.errors import DataError, InputError
-from distill.files import iter_jsonl, read_json, read_jsonl, read_text, write_aside, write_json, write_text
+from distill.files import (
+    iter_jsonl,
+    leftovers,
+    read_json,
+    read_jsonl,
+    read_text,
+    require_writable,
+    write_aside,
+    write_json,
+    write_text,
+)
 
 
 class Stop(Exception):
@@ -102,6 +114,42 @@ def test_a_file_is_not_written_over_a_folder(tmp_path):
     with pytest.raises(InputError, match="out is a folder, a file is to be written"):
         write_text(tmp_path / "out", "text")
     assert names(tmp_path) == ["out"]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes have names here")
+def test_a_pipe_or_a_device_is_not_replaced(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "link").symlink_to(tmp_path / "pipe")
+    for name in ("pipe", "link"):
+        with pytest.raises(InputError, match=r"cannot write \S*pipe: it is a device or a pipe, .*; name a file"):
+            write_json(tmp_path / name, {})
+    assert stat.S_ISFIFO((tmp_path / "pipe").stat().st_mode)
+    with pytest.raises(InputError, match="a device or a pipe"):
+        require_writable(os.devnull)
+
+
+def test_of_a_link_what_it_leads_to_is_written(tmp_path):
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "file").write_text("old")
+    (tmp_path / "link").symlink_to(tmp_path / "other" / "file")
+    (tmp_path / "new").symlink_to("other/absent")
+    write_text(tmp_path / "link", "new")
+    write_text(tmp_path / "new", "newer")
+    assert (tmp_path / "link").is_symlink() and (tmp_path / "other" / "file").read_text() == "new"
+    assert (tmp_path / "new").is_symlink() and (tmp_path / "other" / "absent").read_text() == "newer"
+    assert names(tmp_path / "other") == ["absent", "file"]
+
+
+def test_what_a_killed_process_left_is_known_by_its_name(tmp_path):
+    left = []
+    for name in ("file", ".hidden", "two\nlines"):
+        with pytest.raises(Stop), write_aside(tmp_path / "a" / name) as aside:
+            left.append(aside.name)
+            raise Stop
+    others = [".env.template", ".a.aside", ".a.0123abcX.aside", "a.0123abcd.aside"]
+    for name in left + others:
+        (tmp_path / "a" / name).write_text("", encoding="utf-8")
+    assert {path.name for path in leftovers(tmp_path)} == set(left)
 
 
 def test_parent_folders_are_made(tmp_path):

@@ -111,6 +111,6 @@ def test_a_run_that_is_terminated_says_how_to_go_on(command, tmp_path):
         said = [line for line in process.stderr.read().splitlines() if line]
     assert process.wait() == 143
     assert said[-2:] == [f"stopped; go on with: distill run --resume {tmp_path / 'run'}", "error: terminated"]
-    assert not list((tmp_path / "run").rglob(".*.????????"))
+    assert not list((tmp_path / "run").rglob(".*.aside"))
     # It was stopped as soon as it had begun, and even then can be gone on with.
     assert (tmp_path / "run" / "config.toml").is_file()

@@ -1,5 +1,7 @@
+import errno
 import hashlib
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,10 +10,11 @@ import pytest
 
 from distill import pipeline
 from distill.cli import main
-from distill.config import Settings
+from distill.config import Settings, load_settings
 from distill.data import Dataset, Passage, Question
 from distill.encoder import KerasEncoder
 from distill.errors import ConfigError, DataError, InputError
+from distill.pipeline import begin
 from distill.preparing import chosen_languages, prepare, unseen_languages
 from distill.readers import SAMPLE
 from distill.run import Run
@@ -206,6 +209,51 @@ def test_a_bundle_may_be_exported_again_from_its_run(folder, tmp_path):
     assert again["languages"] == ["de", "ru"] and again["source"] == "first"
     same = ("files", "dev", "dataset", "teacher", "seed", "precision", "dimension")
     assert {key: again[key] for key in same} == {key: first[key] for key in same}
+
+
+def test_a_bundle_that_is_there_is_judged_by_the_gate_that_is_asked_for_now(folder, tmp_path, capsys):
+    again = shutil.copytree(folder, tmp_path / "run")
+    (again / "metrics.json").unlink()
+    command = ["run", "--resume", again, "--min-cosine", "0.9999999"]
+    with pytest.raises(SystemExit) as left:
+        main([str(word) for word in command])
+    assert left.value.code == 1
+    assert "the exported encoder is not the student: least cosine to the student" in capsys.readouterr().err
+    assert not (again / "metrics.json").exists()
+
+
+def test_a_run_that_another_process_finished_meanwhile_is_left_as_it_is(folder, tmp_path):
+    again = shutil.copytree(folder, tmp_path / "run")
+    (again / "metrics.json").unlink()
+    run = prepare(load_settings(again / "config.toml"), again, resume=True)
+    shutil.copyfile(folder / "metrics.json", again / "metrics.json")
+    before = {path: path.read_bytes() for path in again.rglob("*") if path.is_file()}
+    with pytest.raises(InputError, match="this run is finished"):
+        begin(run)
+    assert {path: path.read_bytes() for path in again.rglob("*") if path.is_file()} == before
+
+
+def test_what_a_run_left_that_was_killed_at_once_is_no_run(folder, tmp_path):
+    for name in (".lock", ".config.toml.0123abcd.aside"):
+        (tmp_path / name).write_text("", encoding="utf-8")
+    run = prepare(load_settings(folder / "config.toml"), tmp_path)
+    begin(run)
+    run.log.close()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["checkpoint", "config.toml", "log.jsonl"]
+
+
+def test_a_full_disk_does_not_hide_what_ended_a_stage(folder, tmp_path, monkeypatch):
+    run = prepare(load_settings(folder / "config.toml"), tmp_path)
+    begin(run)
+
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("distill.run.write_json", full)
+    with pytest.raises(KeyboardInterrupt), run.timed("teacher"):
+        raise KeyboardInterrupt
+    run.log.close()
+    assert run.timings["teacher"] >= 0
 
 
 def settings_for(teacher="en", languages=(), dataset="sample"):

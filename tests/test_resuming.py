@@ -206,13 +206,16 @@ def test_a_folder_of_something_else_is_refused(tmp_path, name):
 @pytest.mark.parametrize("fixed", [False, True])
 def test_what_is_whole_is_kept(stopped, fixed):
     _, folder = stopped()
-    for name in ("teacher", "student", "bundle", ".student.0123abcd", "checkpoint/teacher", "mine"):
+    for name in ("teacher", "student", "bundle", ".student.0123abcd.aside", "checkpoint/teacher", "mine"):
         (folder / name).mkdir(parents=True)
         (folder / name / "file").write_text("", encoding="utf-8")
-    (folder / "checkpoint" / "teacher" / ".state.npz.0123abcd").write_bytes(b"half")
+    (folder / "checkpoint" / "teacher" / ".state.npz.0123abcd.aside").write_bytes(b"half")
+    own = [".env.template", ".gitignore.aside", ".name.x0123abcd.aside"]
+    for name in own:
+        (folder / name).write_text("a user's", encoding="utf-8")
     clear(folder, fixed)
     kept = ["bundle", "checkpoint", "config.toml", "mine", "student", *([] if fixed else ["teacher"])]
-    assert sorted(path.name for path in folder.iterdir()) == kept
+    assert sorted(path.name for path in folder.iterdir()) == sorted([*kept, *own])
     assert [path.name for path in (folder / "checkpoint" / "teacher").iterdir()] == ["file"]
 
 

@@ -106,6 +106,11 @@ def test_what_is_no_cut_is_refused(encoder, vectors, shape, message):
         shaped(encoder, shape, TEXTS, vectors)
 
 
+def test_a_static_student_has_no_more_columns_than_its_start_has_dimensions(encoder, vectors):
+    static = shaped(encoder, Shape(static=True), TEXTS, vectors)
+    assert (static.model.width, static.dimension) == (encoder.dimension, encoder.dimension)
+
+
 def test_a_static_student_is_cut_no_further(encoder, vectors):
     static = shaped(encoder, Shape(static=True, rank=4), TEXTS, vectors)
     with pytest.raises(ConfigError, match="only an n-gram encoder can be cut"):

@@ -3,6 +3,7 @@
 import errno
 import json
 import os
+import re
 
 import numpy as np
 import pytest
@@ -83,14 +84,15 @@ def test_what_was_made_of_something_else_is_refused_with_the_difference(tmp_path
     np.testing.assert_array_equal(np.load(path), VECTORS)
 
 
-def test_a_part_without_its_state_is_somebody_elses(tmp_path):
+@pytest.mark.parametrize("restart", [False, True])
+def test_a_part_without_its_state_is_somebody_elses(restart, tmp_path):
     (tmp_path / "vectors.npy.part").write_text("mine")
     for state in (None, "{", "[]", '{"done": 1}'):
         if state:
             (tmp_path / "vectors.npy.part.json").write_text(state)
         with (
             pytest.raises(InputError, match=r"vectors\.npy\.part is there, and .*, is not; remove it"),
-            opened(tmp_path / "vectors.npy"),
+            opened(tmp_path / "vectors.npy", restart),
         ):
             pass
     assert (tmp_path / "vectors.npy.part").read_text() == "mine"
@@ -112,6 +114,33 @@ def test_a_state_whose_part_has_its_name_already_begins_anew(tmp_path):
     with opened(tmp_path / "vectors.npy") as file:
         write(file, *file.missing)
     np.testing.assert_array_equal(np.load(tmp_path / "vectors.npy"), VECTORS)
+
+
+def test_of_a_link_the_file_that_it_leads_to_is_written(tmp_path):
+    (tmp_path / "other").mkdir()
+    np.save(tmp_path / "other" / "old.npy", VECTORS[:1])
+    (tmp_path / "vectors.npy").symlink_to(tmp_path / "other" / "old.npy")
+    with opened(tmp_path / "vectors.npy") as file:
+        write(file, *file.missing)
+    assert (tmp_path / "vectors.npy").is_symlink() and names(tmp_path / "other") == ["old.npy"]
+    np.testing.assert_array_equal(np.load(tmp_path / "other" / "old.npy"), VECTORS)
+
+
+def test_what_is_there_is_on_the_disk_and_not_only_said_to_be(tmp_path, monkeypatch):
+    """The rows first, then the note of them, then its name: no power cut leaves a note without its rows."""
+    synced, fsync = [], os.fsync
+
+    def noted(place):
+        synced.append(os.path.basename(os.readlink(f"/proc/self/fd/{place}")))
+        fsync(place)
+
+    monkeypatch.setattr(os, "fsync", noted)
+    with opened(tmp_path / "vectors.npy") as file:
+        synced.clear()
+        write(file, 0)
+    assert [re.sub(r"\.\w{8}\.aside$", "", name) for name in synced] == [
+        "vectors.npy.part", ".vectors.npy.part.json", tmp_path.name, tmp_path.name
+    ]  # fmt: skip
 
 
 def test_one_at_a_time(tmp_path):
