@@ -19,9 +19,6 @@ from distill.students.ngram import NGramEncoder
 from distill.trainer import Trainer
 from distill.training import fit
 
-# Other tests see these lines too, and counting them takes time.
-pytestmark = pytest.mark.no_cover
-
 STEPS, EPOCHS = 3, 4
 FACTS = {"epoch": 3, "losses": [0.1, 1e-30, 12345.6789], "scores": [{"p@1": 1 / 3}]}
 

@@ -13,9 +13,6 @@ from distill.config import Settings, TrainingSettings
 from distill.devices import require_devices, shared_by
 from distill.errors import ConfigError
 
-# Other tests see these lines too, and counting them takes time.
-pytestmark = pytest.mark.no_cover
-
 TWO_DEVICES = """
 import sys
 from functools import partial

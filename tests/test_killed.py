@@ -15,9 +15,6 @@ from distill.encoder import KerasEncoder
 from distill.files import read_json
 from distill.students.static import StaticEncoder
 
-# Other tests see these lines too, and counting them takes time.
-pytestmark = pytest.mark.no_cover
-
 FLAGS = [
     *("--languages", "de", "--negatives", "1"),
     *("--bm25-epochs", "1", "--online-epochs", "2", "--epochs", "3", "--averaged-epochs", "2"),

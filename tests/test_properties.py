@@ -26,9 +26,6 @@ from hypothesis.extra import numpy as arrays  # noqa: E402
 from distill.config import Settings, load_settings, walk  # noqa: E402
 from distill.errors import BEGIN, END, UNSEEN, ConfigError, DataError, DistillError, InputError  # noqa: E402
 
-# Other tests see these lines too, and counting them takes time.
-pytestmark = pytest.mark.no_cover
-
 REPEATABLE = settings(derandomize=True, database=None, deadline=None, suppress_health_check=list(HealthCheck))
 # Asked for and run, by test.
 ASKED, RAN = {}, Counter()

@@ -12,9 +12,6 @@ from distill.runlog import RunLog
 from distill.students.static import StaticEncoder
 from distill.teaching import teach
 
-# Other tests see these lines too, and counting them takes time.
-pytestmark = pytest.mark.no_cover
-
 SETTINGS = TeacherSettings(learning_rate=2e-3, bm25_epochs=4, online_epochs=0, unit="document")
 OPTIONS = {
     "float32": None,
