@@ -353,7 +353,8 @@ def line(row):
 
 
 def where(rows):
-    of = {f"{row['dimension']} dimensions, {row['threads']} threads, {row['machine']}" for row in rows}
+    told = "{dimension} dimensions, seed {seed}, threads: {threads}, {machine}"
+    of = {told.format(**row) for row in rows}
     return "; ".join(sorted(of))
 
 
