@@ -395,7 +395,8 @@ def draw(measures):
         axes.set_xlabel("questions x passages")
         axes.set_ylabel(what)
         axes.grid(alpha=0.3)
-    left.legend(frameon=False)
+    left.legend(frameon=False, loc="upper left")
+    right.set_ylim(top=2 * CEILING / 2**20)
     return figure
 
 
