@@ -381,7 +381,7 @@ def draw(measures):
     """Seconds, and the peak of memory, against questions x passages; both axes are logarithmic."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(10, 4), layout="constrained")
+    figure = Figure(figsize=(10, 4.6), layout="constrained")
     left, right = figure.subplots(1, 2)
     for (name, rows), colour in zip(measures.items(), COLOURS, strict=False):
         sizes, value = [cells(row) for row in rows], slope(rows)
@@ -395,7 +395,7 @@ def draw(measures):
         axes.set_xlabel("questions x passages")
         axes.set_ylabel(what)
         axes.grid(alpha=0.3)
-    left.legend(frameon=False, loc="upper left")
+    figure.legend(frameon=False, loc="outside lower center", ncols=3)
     right.set_ylim(top=2 * CEILING / 2**20)
     return figure
 
