@@ -6,6 +6,9 @@ BIN = $(VENV)/bin
 # A process of the tests a core: more threads would wait for each other.
 ONE_THREAD = OMP_NUM_THREADS=1 TF_NUM_INTRAOP_THREADS=1 TF_NUM_INTEROP_THREADS=1
 
+# What is imported is compiled once, not in every process, whatever the shell says.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: run test docs lock clean
 
 run: $(VENV)/.installed

@@ -67,12 +67,12 @@ def require_inside(folder, *patterns):
 
 def require_writable(path):
     """Raise `InputError` where `path` cannot be written: before the work, not after it."""
-    path = target(named(path))
+    path = named(path)
     if path.exists() and not (path.is_file() or path.is_dir()):
         raise InputError(f"cannot write {path}: it is a device or a pipe, which would be replaced; name a file")
     if path.is_dir() and any(path.iterdir()):
         raise InputError(f"{path} is a folder that is not empty; choose another name or remove it")
-    parent = next(folder for folder in path.absolute().parents if folder.exists())
+    parent = next(folder for folder in target(path).absolute().parents if folder.exists())
     if not parent.is_dir() or not os.access(parent, os.W_OK):
         reason = "no permission" if parent.is_dir() else f"{parent} is not a folder"
         raise InputError(f"cannot write {path}: {reason}; choose a folder you may write to")

@@ -121,7 +121,7 @@ def test_a_pipe_or_a_device_is_not_replaced(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "link").symlink_to(tmp_path / "pipe")
     for name in ("pipe", "link"):
-        with pytest.raises(InputError, match=r"cannot write \S*pipe: it is a device or a pipe, .*; name a file"):
+        with pytest.raises(InputError, match=rf"cannot write \S*{name}: it is a device or a pipe, .*; name a file"):
             write_json(tmp_path / name, {})
     assert stat.S_ISFIFO((tmp_path / "pipe").stat().st_mode)
     with pytest.raises(InputError, match="a device or a pipe"):
