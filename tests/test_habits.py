@@ -50,6 +50,13 @@ def test_types_are_checked_under_the_installed_names(tmp_path):
     assert {path.name for path in (tmp_path / "distill").glob("*.py")} == modules
 
 
+def test_lines_are_counted_of_python_that_is_still_there(tmp_path):
+    measured = pytest.importorskip("coverage").Coverage(data_file=tmp_path / "data", config_file=ROOT / "setup.cfg")
+    names = ("__main__.py", "templates/report.html.j2", "gone.py")
+    measured.get_data().add_lines({str(ROOT / "distill" / name): [3] for name in names})
+    assert TABLE["counted"](measured) == {"distill": (2, 1), "teachers": (0, 0), "students": (0, 0), "export": (0, 0)}
+
+
 def test_coverage_is_of_all_lines_together():
     text, share = TABLE["table"]({"distill": (300, 270), "export": (100, 50), "empty": (0, 0)})
     rows = [line.split() for line in text.splitlines()]
