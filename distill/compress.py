@@ -155,8 +155,11 @@ def fingerprint(settings, dataset, corpus):
 
 def _bound(values):
     """Those of the settings that no trial may have otherwise than another."""
-    kept = {section: set(values[section]) - set(names) for section, names in FREE.items()}
-    return values | {section: {key: values[section][key] for key in sorted(names)} for section, names in kept.items()}
+    return {name: _without(part, FREE.get(name, ())) for name, part in values.items()}
+
+
+def _without(part, names):
+    return {key: value for key, value in part.items() if key not in names} if isinstance(part, dict) else part
 
 
 def require_own(folder):
@@ -173,7 +176,8 @@ def require_same(folder, values):
         write_json(path, values)
         return
     # What was begun by an earlier version has more of them.
-    made = _bound(read_json(path))
+    found = read_json(path)
+    made = _bound(found) if isinstance(found, dict) else {}
     other = [key for key, value in values.items() if made.get(key) != value]
     if other:
         raise InputError(f"{folder} was made with other settings ({', '.join(other)}); remove it or repeat its command")

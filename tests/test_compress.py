@@ -8,7 +8,7 @@ from distill import candidates, search, trials
 from distill.compress import budget_of, fingerprint, require_same, seconds_an_epoch, summary
 from distill.config import Settings, load_settings
 from distill.data import load_dataset
-from distill.errors import ConfigError
+from distill.errors import ConfigError, InputError
 from distill.export.runtime import load_artefact, size_of
 from distill.students.shape import Shape
 
@@ -145,6 +145,13 @@ def test_a_folder_with_other_things_in_it_is_left_as_it_is(distill, folder, tmp_
     assert distill("compress", folder, "--max-size", "1MB", "--output", output) == 2
     assert "is a folder that is not empty; choose another name" in capsys.readouterr().err
     assert sorted(output.rglob("*")) == before
+
+
+@pytest.mark.parametrize("content", ["[]", '{"student": 3}'])
+def test_settings_that_are_none_are_others(content, tmp_path):
+    (tmp_path / "settings.json").write_text(content, encoding="utf-8")
+    with pytest.raises(InputError, match=r"was made with other settings \(student, seed\); remove it"):
+        require_same(tmp_path, {"student": {"epochs": 1}, "seed": 0})
 
 
 def test_what_no_trial_depends_on_may_change(folder):
