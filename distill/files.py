@@ -32,7 +32,7 @@ def write_aside(path):
         yield aside
         _move(aside, path)
     finally:
-        _remove(aside)
+        remove(aside)
 
 
 def leftovers(folder):
@@ -86,8 +86,9 @@ def _move(aside, path):
     os.replace(aside, path)
 
 
-def _remove(path):
-    if path.is_dir():
+def remove(path):
+    """Remove a file, a folder with all in it, or a link itself, where there is one."""
+    if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path, ignore_errors=True)
     else:
         path.unlink(missing_ok=True)

@@ -26,6 +26,7 @@ def require_own(path):
             members, config = archive.namelist(), json.loads(archive.read("config.json"))
         # Keras does not read how it was compiled.
         first, *others = _named({key: value for key, value in dict(config).items() if key != "compile_config"}) or [{}]
+    # NotImplementedError: a compression, or an encryption, that ZipFile does not know.
     except (OSError, ValueError, TypeError, KeyError, BadZipFile, RecursionError, NotImplementedError, error) as broken:
         raise EncoderError(f"{path}: not a saved encoder: {first_line(broken)}") from broken
     if more := sorted(set(members) - MEMBERS):

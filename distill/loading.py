@@ -10,7 +10,7 @@ from .dual import is_dual, load_dual
 from .encoder import CARD_FILE as ENCODER_FILE
 from .encoder import MODEL_FILE, TOKENIZER_FILE, KerasEncoder
 from .errors import ConfigError, EncoderError
-from .files import named, read_json, require_inside
+from .files import named, require_inside
 from .parallel import weighted
 
 # What has a name: encoders that can be trained, others, and the bundle that distill comes with.
@@ -138,16 +138,16 @@ def own_files(folder):
     """The files of an encoder's folder in the order of their names.
 
     Of a saved encoder and of a bundle their own: others may come to lie there, such as vectors, or what `distill lir
-    fit` learned.
+    fit` learned. Raises `EncoderError` for a bundle's card that is none.
     """
     files = sorted(path for path in folder.rglob("*") if path.is_file())
     if (folder / MODEL_FILE).is_file():
         return [path for path in files if path.name in ENCODER_FILES]
     if not is_artefact(folder):
         return files
-    card = read_json(folder / CARD_FILE)
-    said = card.get("files") if isinstance(card, dict) else None
-    names = {CARD_FILE, READ_ME, *(said if isinstance(said, dict) else ())}
+    from .export.runtime import read_card
+
+    names = {CARD_FILE, READ_ME, *read_card(folder)["files"]}
     return [path for path in files if path.relative_to(folder).as_posix() in names]
 
 

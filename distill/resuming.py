@@ -2,7 +2,6 @@
 
 import json
 import math
-import shutil
 from collections import Counter
 from pathlib import Path
 
@@ -10,7 +9,7 @@ from .cache import fingerprint_of
 from .checkpoints import CHECKPOINT, STATE, Checkpoint
 from .config import load_settings, walk
 from .errors import InputError
-from .files import decoded, leftovers, parse_line, write_text
+from .files import decoded, leftovers, parse_line, remove, write_text
 from .loading import RUN_FILE, fingerprint, folder_of, own_files
 from .parallel import weighted
 from .runlog import RunLog
@@ -107,16 +106,9 @@ def _by_name(settings):
 def clear(folder, fixed=False):
     """Remove what was being written; a `fixed` teacher is noted anew, and what is whole stays."""
     for path in leftovers(folder):
-        _remove(path)
+        remove(path)
     if fixed:
-        _remove(folder / TEACHER)
-
-
-def _remove(path):
-    if path.is_dir() and not path.is_symlink():
-        shutil.rmtree(path)
-    else:
-        path.unlink(missing_ok=True)
+        remove(folder / TEACHER)
 
 
 def resumed_log(folder):

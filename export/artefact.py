@@ -8,7 +8,7 @@ from ..files import write_aside
 from . import encode
 from .card import card_of, write_card
 from .form import Form
-from .gate import measure, require_passed, verdict
+from .gate import measure, require_passed
 from .removal import write_removal
 from .runtime import load_artefact
 
@@ -29,9 +29,8 @@ def export_artefact(
     with write_aside(folder) as aside:
         card = write_artefact(student, aside, form, Path(folder).resolve().name, notes, removal)
         measured = _measured(student, aside, settings.threads, dataset, languages, progress)
-        if not force:
-            require_passed(measured, settings, form.precision.table)
-        card |= {"dev": measured, "refused": verdict(measured, settings, form.precision.table)}
+        reasons = require_passed(measured, settings, form.precision.table, force)
+        card |= {"dev": measured, "refused": reasons}
         write_card(aside, card)
     return card
 
