@@ -252,7 +252,10 @@ class TransferStage:
     def batch(self, rows, lines=()):
         """Each distinct document once, and of these as many as `document_tokens` allow, in the seeded order.
 
-        The second objective is a mean over the samples whose document is encoded, so it stays unbiased.
+        The second objective is a mean over the samples whose document is encoded, the first that fit: not an unbiased
+        part of all. On XQuAD in 12 languages, with 2048 tokens and 32 questions, 8 % of the samples count, documents
+        have 62 : 38 of its weight against passages in place of 50 : 50, and longer texts count more. Without a limit
+        (0) it is the paper's.
         """
         texts = [self.questions[row] for row in rows] + [self.lines[line] for line in lines]
         labels = self.question_labels[self.label[rows]]
