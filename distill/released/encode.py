@@ -23,7 +23,7 @@ MODELS = {"bundle": "encoder.tflite", "onnx": "encoder.onnx"}
 LONG = ("truncate", "refuse")
 PADDING, WIDTH = -1, 64
 # What a card has to have, and of which type.
-FIELDS = {
+FIELDS: dict = {
     "name": str,
     "format": str,
     "dimension": int,
@@ -63,6 +63,9 @@ class Encoder:
             raise BundleError(f"{folder}: encode.py runs {' and '.join(MODELS)}, not {self.card['format']!r}")
         # The sizes always: older runtimes map a truncated file and die of it.
         check_files(folder, self.card, verify)
+        needed = (MODELS[self.card["format"]], TOKENIZER, *((REMOVAL,) if self.card.get("removal") else ()))
+        if unsaid := [name for name in needed if name not in self.card["files"]]:
+            raise BundleError(f"{folder}: {CARD} says nothing of {', '.join(unsaid)}; {AGAIN}")
         self.name, self.dimension = self.card["name"], self.card["dimension"]
         limits = [limit for limit in (max_length, self.card["max_length"]) if limit]
         self.max_length, self.long = min(limits, default=None), long
@@ -113,8 +116,17 @@ class _PerThread:
         if not hasattr(self._own, "model"):
             path, card, threads = self._arguments
             kind = Onnx if card["format"] == "onnx" else Signatures if card["signatures"] else TFLite
-            self._own.model = kind(path, card, threads)
+            self._own.model = _made(kind, path, card, threads)
         return self._own.model
+
+
+def _made(kind, path, card, threads):
+    try:
+        return kind(path, card, threads)
+    except BundleError:
+        raise
+    except Exception as error:  # a model of other inputs or outputs
+        raise BundleError(f"{path}: not an encoder's model: {first_line(error)}; {AGAIN}") from error
 
 
 class TFLite:
@@ -208,6 +220,7 @@ def well_formed(text):
 def read_card(folder):
     """The artefact's card, a dict. Raises `BundleError`."""
     path = folder / CARD
+    require_inside(folder, CARD)
     try:
         card = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -227,14 +240,22 @@ def read_card(folder):
 
 def check_files(folder, card, hashes=True):
     """Raise `BundleError` for a file of the card that is missing, or has another size or, with `hashes`, sha256."""
+    there = os.listdir(folder)
     for name, said in card["files"].items():
         path = folder / name
-        if not path.is_file():
+        if name not in there or not path.is_file():
             raise BundleError(f"{folder}: {name} is missing; {AGAIN}")
+        require_inside(folder, name)
         if path.stat().st_size != said["bytes"]:
             raise BundleError(f"{path}: {path.stat().st_size} bytes, {CARD} says {said['bytes']}; {AGAIN}")
         if hashes and sha256(path) != said["sha256"]:
             raise BundleError(f"{path}: its sha256 is not the one in {CARD}; {AGAIN}")
+
+
+def require_inside(folder, name):
+    """Raise `BundleError` for a symbolic link that leads out of the folder."""
+    if os.path.dirname(os.path.realpath(folder / name)) != os.path.realpath(folder):
+        raise BundleError(f"{folder}: {name} is a symbolic link that leads out of it; put the file itself there")
 
 
 def sha256(path):
