@@ -13,14 +13,14 @@ import time
 
 import numpy as np
 
-from distill.bias import RANKS, by_language, removal_table
-from distill.encoder import unit_rows
-from distill.export.machine import machine
-from distill.files import require_writable, write_json
-from distill.lareqa import rank_pool
-from distill.paired import compare_scores
-from distill.pool import pool_of
-from distill.space import identify, project
+from distill.data.pool import pool_of
+from distill.encoders.encoder import unit_rows
+from distill.evaluation.bias.analyses import RANKS, by_language, removal_table
+from distill.evaluation.bias.lareqa import rank_pool
+from distill.evaluation.bias.space import identify, project
+from distill.evaluation.paired import compare_scores
+from distill.system.files import require_writable, write_json
+from distill.system.versions import machine
 
 SENTENCES = {
     "ar": 1222, "de": 1276, "el": 1234, "en": 1180, "es": 1215, "hi": 1244,

@@ -14,15 +14,15 @@ from pathlib import Path
 
 import keras
 
-from distill.compression import Material
-from distill.config import load_settings
-from distill.data import load_dataset
-from distill.encoder import KerasEncoder
-from distill.evaluation import evaluate
-from distill.export.form import Precision
-from distill.loading import load_keras_encoder
+from distill.catalog.loading import load_keras_encoder
+from distill.compression.material import Material
+from distill.data.corpus import read_corpus
+from distill.data.loading import load_dataset
+from distill.encoders.encoder import KerasEncoder
+from distill.evaluation.evaluate import evaluate
+from distill.export.weights.precision import Precision
+from distill.settings.store import load_settings
 from distill.students.shape import Shape
-from distill.texts import read_corpus
 
 SHAPES = {
     "rank 128": Shape(rank=128),

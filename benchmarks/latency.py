@@ -8,15 +8,15 @@ The layout is Table 5's of the CL-ReLKT paper. Peers that are not there are skip
 import argparse
 import sys
 
-from distill.data import load_dataset
+from distill.bench.peers import available, peer_names
+from distill.bench.process import started
+from distill.bench.rounds import latency, select_questions
+from distill.bench.specs import specs_of
+from distill.data.loading import load_dataset
 from distill.errors import DistillError
-from distill.export.benchmark import latency, select_questions
-from distill.export.machine import machine
-from distill.export.peers import available, peer_names
-from distill.export.process import started
-from distill.files import require_writable, write_json
-from distill.progress import task
-from distill.sources import specs_of
+from distill.system.files import require_writable, write_json
+from distill.system.progress import task
+from distill.system.versions import machine
 
 
 def main():

@@ -11,13 +11,13 @@ from pathlib import Path
 
 import numpy as np
 
-from distill.bitext import load_bitext
-from distill.encoder import unit_rows
-from distill.files import require_writable, write_json
-from distill.lir import LanguageRemoval
-from distill.loading import load_encoder
-from distill.progress import task
-from distill.texts import read_corpus, sampled
+from distill.catalog.loading import load_encoder
+from distill.data.bitext import load_bitext
+from distill.data.corpus import read_corpus, sampled
+from distill.encoders.encoder import unit_rows
+from distill.evaluation.bias.removal import LanguageRemoval
+from distill.system.files import require_writable, write_json
+from distill.system.progress import task
 
 RANKS = (1, 2, 3, 4)
 

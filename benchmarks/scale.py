@@ -21,9 +21,10 @@ from pathlib import Path
 import numpy as np
 
 from distill.errors import DistillError, InputError
-from distill.export.machine import machine
-from distill.files import iter_jsonl, read_jsonl, read_text, require_writable, write_aside, write_text
-from distill.progress import say, task
+from distill.system.files import require_writable, write_aside, write_text
+from distill.system.progress import say, task
+from distill.system.reading import iter_jsonl, read_jsonl, read_text
+from distill.system.versions import machine
 
 SIZES = "10000x100000,31600x316000,100000x1000000"
 CEILING = 4 * 2**30
@@ -139,15 +140,15 @@ class Data:
 
 
 def mine(data):
-    from distill.mining import online_negatives
+    from distill.stages.negatives import online_negatives
 
     negatives = online_negatives(data.questions, data.passages, data.gold, data.forbidden, NEGATIVES, MARGIN)
     return {"mined": share(negatives)}
 
 
 def mine_near(data):
-    from distill.approximate import build, search
-    from distill.mining import POOL, online_negatives
+    from distill.retrieval.approximate import build, search
+    from distill.stages.negatives import POOL, online_negatives
 
     began, index = time.perf_counter(), build(data.passages)
     built, spent, found = time.perf_counter(), time.process_time(), []
@@ -165,8 +166,8 @@ def mine_near(data):
 
 def recall(data, found, k):
     """The share of the `k` hardest that the index found, of some questions."""
-    from distill.mining import pairs_of
-    from distill.retrieval import top_k
+    from distill.retrieval.exact import top_k
+    from distill.stages.negatives import pairs_of
 
     rows = np.linspace(0, len(data.questions) - 1, min(COMPARED, len(data.questions))).astype(int)
     exact, _ = top_k(data.questions[rows], data.passages, k, pairs_of(data.forbidden, rows))
@@ -175,7 +176,7 @@ def recall(data, found, k):
 
 
 def mine_documents(data):
-    from distill.mining import maxp_triplets
+    from distill.stages.negatives import maxp_triplets
 
     of = data.questions, data.passages, data.document_of, data.gold, data.forbidden
     return {"mined": share(maxp_triplets(*of, NEGATIVES, MARGIN)[1])}
@@ -190,7 +191,7 @@ def rank_documents(data):
 
 
 def ranked(data, of):
-    from distill.retrieval import unit_ranks
+    from distill.retrieval.exact import unit_ranks
 
     return float(np.mean(unit_ranks(data.questions, data.passages, data.gold, data.document_of, of) == 1))
 

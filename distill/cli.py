@@ -8,15 +8,15 @@ from contextlib import contextmanager
 import click
 
 from . import __version__
-from .commands_answers import answers
-from .commands_export import bench, export
-from .commands_lir import lir
-from .commands_measure import compare, evaluate
-from .commands_report import report
-from .commands_shape import compress, extend, prune, reduce
-from .commands_train import run, teach, transfer
-from .commands_tune import tune
-from .commands_use import encode, search
+from .commands.answers import answers
+from .commands.export import bench, export
+from .commands.lir import lir
+from .commands.measure import compare, evaluate
+from .commands.report import report
+from .commands.shape import compress, extend, prune, reduce
+from .commands.train import run, teach, transfer
+from .commands.tune import tune
+from .commands.use import encode, search
 from .errors import DistillError, one_line
 
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 110}

@@ -7,9 +7,9 @@ import json
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from distill.data import load_dataset
-from distill.evaluation import evaluate
-from distill.loading import load_encoder
+from distill.catalog.loading import load_encoder
+from distill.data.loading import load_dataset
+from distill.evaluation.evaluate import evaluate
 
 DOCUMENTS = [
     {"id": "nile", "title": "The Nile", "passages": ["The Nile flows north into the Mediterranean Sea."]},

@@ -5,12 +5,13 @@ python examples/export.py student bundle
 
 import sys
 
-from distill.config import ExportSettings
-from distill.data import load_dataset
+from distill.catalog.loading import load_keras_encoder
+from distill.data.loading import load_dataset
 from distill.errors import ExportError
 from distill.export.artefact import export_artefact
-from distill.export.form import Form, Precision
-from distill.loading import load_keras_encoder
+from distill.export.form import Form
+from distill.export.weights.precision import Precision
+from distill.settings.sections import ExportSettings
 
 source, folder = sys.argv[1:] or ("student", "bundle")
 form = Form("bundle", Precision(dense="int8", table="uint8"))

@@ -5,9 +5,9 @@ python examples/search.py "¿Dónde desemboca el Danubio?"
 
 import sys
 
-from distill.data import load_dataset
-from distill.loading import load_encoder
-from distill.retrieval import top_k
+from distill.catalog.loading import load_encoder
+from distill.data.loading import load_dataset
+from distill.retrieval.exact import top_k
 
 question = sys.argv[1] if len(sys.argv) > 1 else "Wer hat das Drucken mit beweglichen Lettern erfunden?"
 

@@ -9,17 +9,18 @@ import sys
 
 import numpy as np
 
-from distill.config import StudentSettings
-from distill.data import load_dataset
-from distill.encoder import KerasEncoder
-from distill.evaluation import evaluate
-from distill.loading import load_encoder, released_folder
+from distill.catalog.kinds import released_folder
+from distill.catalog.loading import load_encoder
+from distill.data.loading import load_dataset
+from distill.encoders.encoder import KerasEncoder
+from distill.encoders.tokenizer import Tokenizer, model_proto
+from distill.evaluation.evaluate import evaluate
+from distill.settings.sections import StudentSettings
+from distill.stages.transfer_stage import transfer
 from distill.students.factor import leading_axes
 from distill.students.static import StaticEncoder
-from distill.students.statics import weights
-from distill.students.vocabulary import model_proto, pruned
-from distill.tokenizer import Tokenizer
-from distill.transfer import transfer
+from distill.students.static_from import weights
+from distill.students.vocabulary.pieces import pruned
 
 folder = sys.argv[1] if len(sys.argv) > 1 else "student"
 languages, columns = ("de", "en", "es"), 128

@@ -4,7 +4,7 @@ import shutil
 from pathlib import Path
 
 from ..errors import EncoderError, ExportError, first_line
-from ..files import write_aside
+from ..system.files import write_aside
 from . import encode
 from .card import card_of, write_card
 from .form import Form
@@ -54,7 +54,7 @@ def _measured(student, folder, threads, *arguments):
 
 
 def _write_bundle(student, folder, form):
-    from .tflite import convert
+    from .tflite.convert import convert
 
     content = convert(student.model, form.precision, form.max_length, form.signatures)
     (folder / encode.MODELS["bundle"]).write_bytes(content)
@@ -62,7 +62,7 @@ def _write_bundle(student, folder, form):
 
 
 def _write_onnx(student, folder, form):
-    from .onnx_graph import onnx_model
+    from .onnx.ngram import onnx_model
 
     content = onnx_model(student.model, form.precision.dense, form.precision.table)
     (folder / encode.MODELS["onnx"]).write_bytes(content)
@@ -75,22 +75,22 @@ def _write_tokenizer(student, folder):
 
 
 def _write_string(student, folder, form):
-    from .strings import convert_string
+    from .tflite.strings import convert_string
 
     (folder / "encoder.tflite").write_bytes(convert_string(student.model, student.tokenizer, form.precision))
 
 
 def _write_mediapipe(student, folder, form):
-    from .mediapipe import for_mediapipe
-    from .strings import convert_string
+    from .tflite.mediapipe import for_mediapipe
+    from .tflite.strings import convert_string
 
     content = convert_string(student.model, student.tokenizer, form.precision)
     (folder / "encoder.tflite").write_bytes(for_mediapipe(content))
 
 
 def _write_mediapipe_zip(student, folder, form):
-    from .mediapipe import write_zip
-    from .tflite import convert
+    from .tflite.convert import convert
+    from .tflite.mediapipe import write_zip
 
     content = convert(student.model, form.precision, form.longest, sliced=True)
     write_zip(folder / "encoder.task", content, student.tokenizer.proto)

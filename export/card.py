@@ -1,7 +1,7 @@
 """An artefact's card: what is in the folder, where it comes from and what it was measured to be."""
 
 from .. import __version__
-from ..files import write_json, write_text
+from ..system.files import write_json, write_text
 from .encode import CARD, sha256
 
 README = "README.md"
@@ -98,7 +98,6 @@ P@1 on dev in per cent, one vector a document, and McNemar's p (Holm-corrected) 
 `card.json` says the same with the files' sha256. The weights derive from Google's multilingual Universal Sentence
 Encoder, {licence}.
 """
-
 PYTHON = """```
 pip install numpy sentencepiece {runtime}
 ```
@@ -107,7 +106,6 @@ pip install numpy sentencepiece {runtime}
 from encode import Encoder
 vectors = Encoder().encode(["Where does the Danube end?"])  # float32 (1, {{dimension}})
 ```"""
-
 HOW = {
     "bundle": PYTHON.format(runtime="ai-edge-litert"),
     "onnx": PYTHON.format(runtime="onnxruntime"),

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from importlib.util import find_spec
 
 from ..errors import InputError
+from .weights.precision import Precision
 
 SHORTEST, ZIP_LENGTH = 4, 512
 # What a format needs beyond the installation, and the extra that brings it.
@@ -12,14 +13,6 @@ NEEDS = {
     "mediapipe": (("mediapipe",), "mediapipe"),
     "mediapipe-zip": (("mediapipe",), "mediapipe"),
 }
-
-
-@dataclass(frozen=True)
-class Precision:
-    """How an artefact stores its weights: `dense` is int8 or float32; `table` one of `codecs.CODECS`."""
-
-    dense: str = "int8"
-    table: str = "uint8"
 
 
 @dataclass(frozen=True)

@@ -3,8 +3,8 @@
 import numpy as np
 
 from ..errors import ExportError
-from ..evaluation import encode_questions, encode_units, evaluation_size, rank
-from ..significance import compare
+from ..evaluation.evaluate import encode_questions, encode_units, evaluation_size, rank
+from ..evaluation.mcnemar import compare
 from .encode import shortened
 
 UNIT, SPLIT = "document", "dev"

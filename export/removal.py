@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..errors import InputError
-from ..lir import LanguageRemoval
+from ..evaluation.bias.removal import LanguageRemoval
 from .encode import MODELS, REMOVAL
 
 

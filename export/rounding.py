@@ -1,8 +1,8 @@
 """An encoder with the table that its artefact will have, so that the rest can be trained to it."""
 
-from ..encoder import KerasEncoder
+from ..encoders.encoder import KerasEncoder
 from ..students.rows import TABLE, with_table
-from .codecs import kept
+from .weights.codecs import kept
 
 
 def rounded(encoder, table):

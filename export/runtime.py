@@ -3,8 +3,8 @@
 from contextlib import contextmanager
 from pathlib import Path
 
-from ..backend import hushed
 from ..errors import EncoderError
+from ..system.backend import hushed
 from . import encode
 
 # The one file of a format that `encode.py` does not run.
@@ -50,10 +50,10 @@ def _other(folder, card):
         raise EncoderError(f"{folder}: no artefact of a known format, {encode.CARD} says {card['format']!r}")
     path = folder / OTHERS[card["format"]]
     if card["format"] == "string":
-        from .strings import StringEncoder
+        from .tflite.strings import StringEncoder
 
         return StringEncoder(path, card)
-    from .mediapipe import MediaPipeEncoder
+    from .tflite.mediapipe import MediaPipeEncoder
 
     return MediaPipeEncoder(path, card)
 

@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from .rebuild import named, rebuilt
 from .rows import TABLE
 
 
@@ -27,3 +26,16 @@ def leading_axes(table, rank, counts=None):
     weighted = table if counts is None else table * np.asarray(counts, dtype=np.float64)[:, None]
     _, vectors = np.linalg.eigh(table.T @ weighted)
     return vectors[:, ::-1][:, :rank]
+
+
+def named(model):
+    """`{path: array}` of all weights, such as `order_2/projection/kernel`."""
+    return {weight.path: np.asarray(weight) for weight in model.weights}
+
+
+def rebuilt(model, changes, weights):
+    """A model of the same class with `changes` of its config, `weights` by path, and the rest of its own."""
+    smaller = type(model).from_config({**model.get_config(), **changes})
+    own = named(model)
+    smaller.set_weights([weights.get(weight.path, own.get(weight.path)) for weight in smaller.weights])
+    return smaller

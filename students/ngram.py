@@ -8,8 +8,7 @@ Padding is any negative id, so that every id of the vocabulary stays usable.
 import keras
 from keras import ops
 
-from ..lengths import AnyLength
-from ..losses import EPSILON, unit
+from .student import EPSILON, Projection, Student, _masked, unit, windows
 
 
 @keras.saving.register_keras_serializable("distill")
@@ -124,70 +123,6 @@ class Head(keras.layers.Layer):
 
 
 @keras.saving.register_keras_serializable("distill")
-class Projection(keras.layers.Layer):
-    """A product behind the head, at unit length: `(b, space)` -> `(b, d)`.
-
-    Axes of the teacher's space do not train: the teacher's vectors on the same axes are the labels, so that these stay
-    what they were. A `learned` map into another encoder's space trains towards that encoder's vectors as they are.
-    """
-
-    def __init__(self, dimension, learned=False, **kwargs):
-        super().__init__(**kwargs)
-        self.dimension, self.learned = dimension, learned
-
-    def build(self, shape):
-        self.kernel = self.add_weight(
-            shape=(shape[-1], self.dimension), initializer="orthogonal", trainable=self.learned, name="kernel"
-        )
-
-    def call(self, x):
-        return unit(ops.matmul(x, self.kernel))
-
-    def get_config(self):
-        return {**super().get_config(), "dimension": self.dimension, "learned": self.learned}
-
-
-class Student(keras.Model):
-    """What every kind of student can do beside its functional model.
-
-    A kind has a layer `embedding`; `features(x, keep)`, rows of the table `(b, t, w)` and mask `(b, t, 1)` to masked
-    features, by the `token_layers`; `pooled(summed, counts)`, their sums and numbers to vectors; `gap`; and with
-    `space` a layer `projection`.
-    """
-
-    @property
-    def label_dimension(self):
-        """Of the teacher's vectors that it learns: on axes of its teacher's space these are longer than its own."""
-        return self.dimension if self.foreign else self.space or self.dimension
-
-    def encode_packed(self, ids, segments, counts, rows=None):
-        """Texts laid one after another, so that nothing is spent on padding: the same vectors, `(n, dimension)`.
-
-        `ids` int32 `(t,)`, at least `gap` negative ids between two texts; `segments` int32 `(t,)`, the text of
-        each id; `counts` float32 `(n, 1)`, its number of ids. See `distill.batching.pack`. `rows` is applied to
-        the rows of the table as they come from it, `(1, t, w)`.
-        """
-        x = self.get_layer("embedding")(ops.maximum(ids, 0)[None])  # (1, t, w)
-        x = rows(x) if rows else x
-        keep = ops.cast(ops.greater_equal(ids, 0), x.dtype)[None, :, None]  # (1, t, 1)
-        features = ops.cast(self.features(x, keep)[0], "float32")
-        vectors = self.pooled(ops.segment_sum(features, segments, num_segments=ops.shape(counts)[0]), counts)
-        return self.get_layer("projection")(vectors) if self.space else vectors
-
-    def make_predict_function(self, force=False):
-        """Keras's own; on TensorFlow one that is compiled once for texts of all lengths."""
-        if keras.backend.backend() != "tensorflow" or self.run_eagerly:
-            super().make_predict_function(force)
-        elif force or self.predict_function is None:  # type: ignore[has-type]
-            step = AnyLength(self.predict_step)
-            self.predict_function = lambda batches: step(batches[0])
-
-    @classmethod
-    def from_config(cls, config, custom_objects=None):
-        return cls(**config)
-
-
-@keras.saving.register_keras_serializable("distill")
 class NGramEncoder(Student):
     """Token ids `(b, t)` int32, negative where padded -> float32 `(b, dimension)`, rows of unit length.
 
@@ -280,14 +215,3 @@ def token_features(x, keep, branches, norm):
     """Embeddings `(b, t, w)` and mask `(b, t, 1)` or None -> joined, normalised features `(b, t, w + branches * c)`."""
     joined = ops.concatenate([x, *(branch(x, keep) for branch in branches)], axis=-1)
     return _masked(norm(joined), keep)
-
-
-def windows(x, order):
-    """Each token with its neighbours side by side, zeros beyond the ends: `(b, t, c)` -> `(b, t, order * c)`."""
-    reach = order - 1
-    padded = ops.pad(x, [[0, 0], [reach // 2, reach - reach // 2], [0, 0]])
-    return ops.concatenate([padded[:, i : i - reach or None] for i in range(order)], axis=-1)
-
-
-def _masked(x, keep):
-    return x if keep is None else x * keep

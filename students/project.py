@@ -3,8 +3,10 @@
 On leading axes each prefix of a vector is the best of its length.
 """
 
-from .factor import leading_axes
-from .rebuild import rebuilt
+import numpy as np
+
+from ..encoders.encoder import unit_rows
+from .factor import leading_axes, rebuilt
 from .refit import linear_map
 
 # Of the mean variance of the vectors: hundreds of texts have to do for a map of hundreds of dimensions.
@@ -55,3 +57,16 @@ def folded(model, matrix):
         kernel = model.get_layer("projection").get_weights()[0] @ matrix
         return rebuilt(model, {}, {"projection/kernel": kernel})
     return rebuilt(model, {"space": model.dimension}, {"projection/kernel": matrix})
+
+
+def axes_of(model):
+    """The axes of its teacher's space that a student's vectors are on, `(space, d)`; None where they are on all.
+
+    They are on all where its projection is a map into that space, which the projection's shape does not tell.
+    """
+    return np.asarray(model.get_layer("projection").kernel) if model.space and not model.foreign else None
+
+
+def on_axes(vectors, axes):
+    """`(n, space)` unit rows -> `(n, d)` unit rows; None for the axes they are on."""
+    return vectors if axes is None else unit_rows(vectors @ axes)

@@ -6,7 +6,7 @@ Least squares on a sample of texts, as He, Zhang and Sun (2017), Channel pruning
 import keras
 import numpy as np
 
-from ..batching import by_length, pad
+from ..encoders.batching import by_length, pad
 
 RIDGE = 1e-4
 

@@ -2,13 +2,13 @@
 
 from dataclasses import dataclass, fields
 
-from ..encoder import KerasEncoder
+from ..encoders.encoder import KerasEncoder
 from ..errors import ConfigError
 from .factor import factorised
 from .ngram import NGramEncoder
 from .project import projected
 from .refit import refitted
-from .statics import static_from
+from .static_from import static_from
 from .thin import shallow, thinned, with_head, with_orders
 
 # Texts that are refitted on, at most about so many.

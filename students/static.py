@@ -6,8 +6,7 @@ The weights of the pieces (Arora et al., 2017) are multiplied into the rows of t
 import keras
 from keras import ops
 
-from ..losses import unit
-from .ngram import Projection, Student, windows
+from .student import Projection, Student, unit, windows
 
 
 @keras.saving.register_keras_serializable("distill")

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .rebuild import named, rebuilt
+from .factor import named, rebuilt
 
 
 def thinned(model, channels):

@@ -10,9 +10,10 @@ from pathlib import Path
 import numpy as np
 
 from .. import __version__
-from ..encoder import unit_rows
+from ..encoders.encoder import unit_rows
 from ..errors import EncoderError, first_line
-from ..files import read_json, write_aside, write_json
+from ..system.files import write_aside, write_json
+from ..system.reading import read_json
 
 CARD, MEANS = "teacher.json", "means.npz"
 ROLES = ("question", "document")

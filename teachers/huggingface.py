@@ -13,11 +13,11 @@ from pathlib import Path
 
 import numpy as np
 
-from ..cache import fingerprint_of
-from ..encoder import unit_rows
+from ..encoders.encoder import unit_rows
 from ..errors import EncoderError, first_line
-from ..tokenizer import well_formed
-from .modules import MODULES, require_no_code
+from ..system.hashes import fingerprint_of
+from ..system.text import well_formed
+from .st_modules import MODULES, require_no_code
 
 # Texts a call, of like length: those of a batch are padded to the longest.
 BATCH = 32

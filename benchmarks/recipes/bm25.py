@@ -14,14 +14,15 @@ from pathlib import Path
 
 import numpy as np
 
-from distill.answers import NORMALISATIONS, scores
-from distill.detection import AnswerFinder
-from distill.files import read_jsonl, require_writable, write_json
-from distill.lexical import bm25_ranks
-from distill.metrics import summary
-from distill.morphology import WORD
-from distill.progress import say
-from distill.significance import disagreements, holm, mcnemar_p
+from distill.evaluation.answers import NORMALISATIONS, scores
+from distill.evaluation.mcnemar import disagreements, holm, mcnemar_p
+from distill.retrieval.bm25 import bm25_ranks
+from distill.retrieval.metrics import summary
+from distill.system.files import require_writable, write_json
+from distill.system.progress import say
+from distill.system.reading import read_jsonl
+from distill.words.answer_finder import AnswerFinder
+from distill.words.morphology import WORD
 
 SETS = (
     ("tydiqa-goldp", "dev", "ar"), ("arcd", "test", "ar"), ("tydiqa-goldp", "dev", "en"),

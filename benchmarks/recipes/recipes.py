@@ -102,9 +102,9 @@ class Judge:
     """What the runs do not measure: mAP of sentences of all languages, and which questions are right, `{recipe: …}`."""
 
     def __init__(self):
-        from distill.backend import start
-        from distill.data import load_dataset
-        from distill.sentences import load_pool
+        from distill.data.loading import load_dataset
+        from distill.data.pool_readers import load_pool
+        from distill.system.backend import start
 
         start()
         self.data, self.right = load_dataset("data/xquad-r"), {}
@@ -112,9 +112,9 @@ class Judge:
 
     def __call__(self, options, name):
         """mAP in per cent: over the pool, without a random target, and without that of the question's language."""
-        from distill.evaluation import evaluate
-        from distill.lareqa import encode_pool, rank_pool
-        from distill.loading import load_encoder
+        from distill.catalog.loading import load_encoder
+        from distill.evaluation.bias.lareqa import encode_pool, rank_pool
+        from distill.evaluation.evaluate import evaluate
 
         encoder = load_encoder(str(Path(options.runs) / name / trained(name)))
         ranks = evaluate(encoder, self.data, "dev", self.data.languages, ("maxp",)).ranks["maxp"]
@@ -128,7 +128,7 @@ class Judge:
 
 
 def tested(a, b):
-    from distill.paired import compare_scores
+    from distill.evaluation.paired import compare_scores
 
     pairs = {language: (a[language][0], a[language][1], b[language][1]) for language in a}
     return compare_scores({"dev": pairs}, "p@1")["dev"]

@@ -16,10 +16,11 @@ from pathlib import Path
 import click
 import numpy as np
 
-from distill.backend import start
-from distill.bitext import accuracies, load_bitext, retrieve
-from distill.config import load_settings
-from distill.options import settings_from, settings_options
+from distill.commands.options import settings_from, settings_options
+from distill.data.bitext import load_bitext
+from distill.evaluation.tasks import accuracies, retrieve
+from distill.settings.store import load_settings
+from distill.system.backend import start
 
 CONFIG = Path(__file__).with_name("released.toml")
 SUPPORTED, UNSEEN = ("ar", "de", "es", "ru", "th", "tr", "zh"), ("el", "hi", "ro", "vi")
@@ -89,9 +90,9 @@ def write(options, found):
 
 def figures(name, options):
     """P@1 by unit and language on dev, and bitext accuracy XX -> en, of the student of one row."""
-    from distill.evaluation import evaluate
-    from distill.preparing import prepare
-    from distill.transfer import learn
+    from distill.evaluation.evaluate import evaluate
+    from distill.pipeline.preparing import prepare
+    from distill.stages.transfer_stage import learn
 
     settings = flags.main(shlex.split(f"{SHORT} {ROWS[name]}"), standalone_mode=False)
     run = prepare(with_teacher(settings, Path(options.output)), Path(options.output) / "none")
@@ -114,8 +115,8 @@ MADE = {}
 
 def material(run):
     """What `learn` takes: the teacher's vectors, the untrained student, which rows share, and the parallel text's."""
-    from distill.pipeline import parallel_lines, student_of
-    from distill.transfer import Targets
+    from distill.pipeline.second_stage import parallel_lines, student_of
+    from distill.stages.transfer_stage import Targets
 
     settings = run.settings
     key = repr((settings.teacher, settings.vocabulary, settings.shape, settings.student.parallel))
@@ -139,9 +140,9 @@ def with_teacher(settings, output):
 
 
 def train(settings, folder):
-    from distill.data import dataset_of
-    from distill.loading import load_keras_encoder
-    from distill.teaching import teach
+    from distill.catalog.loading import load_keras_encoder
+    from distill.data.loading import dataset_of
+    from distill.stages.triplet_stage import teach
 
     base, language = load_keras_encoder(settings.teacher.base), settings.teacher.language
     teach(base, dataset_of(settings), language, settings.teacher, settings.seed).save(folder)
@@ -151,8 +152,8 @@ def parts(run):
     """What `study` takes: the teacher, the student's start and shape, and if their spaces differ."""
     import keras
 
-    from distill.fixed import centre, is_foreign
-    from distill.loading import load_keras_encoder
+    from distill.catalog.loading import load_keras_encoder
+    from distill.pipeline.fixed_teacher import centre, is_foreign
     from distill.students.shape import Shape
 
     settings = run.settings.teacher

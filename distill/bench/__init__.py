@@ -1,0 +1,1 @@
+"""Milliseconds a query, each encoder in a process of its own."""

@@ -1,0 +1,98 @@
+"""A BERT encoder with random weights as an ONNX file: its shape decides its latency, its weights do not."""
+
+import numpy as np
+
+from ..export.onnx.nodes import Graph, checked
+
+EPSILON = 1e-12
+STEP = 0.02
+
+
+def write_transformer(path, shape, rows, seed=0):
+    """Write the encoder with a table of `rows` rows: `ids`, `mask` int64 `(n, t)` -> `vectors` float32 `(n, width)`."""
+    graph = RandomGraph(np.random.default_rng(seed))
+    output = pooled(graph, encoded(graph, shape, rows), shape.pooling)
+    inputs = [(name, "int64", ("n", "t")) for name in ("ids", "mask")]
+    model = graph.model("transformer", inputs, [(output, "float32", ("n", shape.width))], "Random weights")
+    path.write_bytes(checked(model))
+
+
+class RandomGraph(Graph):
+    """A `Graph` whose weights are drawn."""
+
+    def __init__(self, random):
+        super().__init__()
+        self.random = random
+
+    def new(self, value):
+        """A stored array of its own."""
+        return self.constant(f"constant_{len(self.constants)}", value)
+
+    def weight(self, *shape):
+        return self.new(STEP * self.random.standard_normal(shape, dtype=np.float32))
+
+    def dense(self, x, inputs, outputs):
+        return self.add("Add", self.add("MatMul", x, self.weight(inputs, outputs)), self.weight(outputs))
+
+    def norm(self, x, width):
+        scale, shift = self.new(np.ones(width, np.float32)), self.new(np.zeros(width, np.float32))
+        return self.add("LayerNormalization", x, scale, shift, axis=-1, epsilon=EPSILON)
+
+
+def encoded(graph, shape, rows):
+    """Token vectors `(n, t, width)`."""
+    x, bias = embedded(graph, shape, rows), attention_bias(graph)
+    for _ in range(shape.layers):
+        x = graph.norm(graph.add("Add", x, attention(graph, x, bias, shape)), shape.width)
+        x = graph.norm(graph.add("Add", x, feed_forward(graph, x, shape)), shape.width)
+    return x
+
+
+def embedded(graph, shape, rows):
+    """Pieces + positions + the one token type that a single text has."""
+    length = graph.add("Slice", graph.add("Shape", "ids"), *(graph.numbers(value) for value in (1, 2)))
+    first, axis = graph.numbers(0), graph.numbers(0)
+    positions = graph.add("Slice", graph.weight(shape.positions, shape.width), first, length, axis)
+    pieces = graph.add("Gather", graph.weight(rows, shape.width), "ids")
+    return graph.norm(graph.add("Add", graph.add("Add", pieces, positions), graph.weight(shape.width)), shape.width)
+
+
+def attention_bias(graph):
+    """0 where a token is, a large negative number where padding is: `(n, 1, 1, t)`."""
+    mask = graph.cast(graph.add("Unsqueeze", "mask", graph.numbers(1, 2)), "float32")
+    return graph.add("Mul", graph.add("Sub", graph.number(1), mask), graph.number(-10000))
+
+
+def attention(graph, x, bias, shape):
+    size = shape.width // shape.heads
+    query, key, value = (
+        graph.add("Transpose", split(graph, graph.dense(x, shape.width, shape.width), shape, size), perm=order)
+        for order in ([0, 2, 1, 3], [0, 2, 3, 1], [0, 2, 1, 3])
+    )
+    scores = graph.add("Div", graph.add("MatMul", query, key), graph.number(np.sqrt(size)))
+    weights = graph.add("Softmax", graph.add("Add", scores, bias), axis=-1)
+    mixed = graph.add("Transpose", graph.add("MatMul", weights, value), perm=[0, 2, 1, 3])
+    joined = graph.add("Reshape", mixed, graph.numbers(0, 0, shape.width))
+    return graph.dense(joined, shape.width, shape.width)
+
+
+def split(graph, x, shape, size):
+    """`(n, t, width)` -> `(n, t, heads, size)`."""
+    return graph.add("Reshape", x, graph.numbers(0, 0, shape.heads, size))
+
+
+def feed_forward(graph, x, shape):
+    """Two dense layers with a GELU between, in the form that runtimes fuse."""
+    x = graph.dense(x, shape.width, shape.hidden)
+    erf = graph.add("Erf", graph.add("Div", x, graph.number(np.sqrt(2))))
+    x = graph.add("Mul", graph.add("Mul", x, graph.add("Add", erf, graph.number(1))), graph.number(0.5))
+    return graph.dense(x, shape.hidden, shape.width)
+
+
+def pooled(graph, x, pooling):
+    """One vector a text: of the first token, or the mean over the tokens that are no padding."""
+    if pooling == "cls":
+        return graph.add("Gather", x, graph.number(0, "int64"), axis=1)
+    mask = graph.cast(graph.add("Unsqueeze", "mask", graph.numbers(2)), "float32")
+    total = graph.add("ReduceSum", graph.add("Mul", x, mask), graph.numbers(1), keepdims=0)
+    return graph.add("Div", total, graph.add("ReduceSum", mask, graph.numbers(1), keepdims=0))

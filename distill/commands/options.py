@@ -1,0 +1,90 @@
+"""Command-line options: the settings', so that a flag, `config.toml` and its meaning are said once, and shared ones."""
+
+import click
+
+from ..settings.sections import Settings
+from ..settings.store import check, load_settings, walk
+
+ENCODER_HELP = (
+    "a run folder, a bundle, a saved encoder, a SavedModel, a TF-Hub handle, st:NAME, hf:NAME, e5, muse or released"
+)
+
+
+def settings_options(*sections):
+    """A decorator that adds the flags of the named sections, "" is the top, or of single settings by their names."""
+
+    def decorate(command):
+        for name, _, item in reversed(list(walk(Settings()))):
+            if name in sections or name.rpartition(".")[0] in sections:
+                command = _option(name, item)(command)
+        return command
+
+    return decorate
+
+
+def _option(name, item):
+    default, meta = item.default, item.metadata
+    shown = ",".join(default) if isinstance(default, tuple) else default
+    text = meta["help"] + (f" [default: {shown}]" if shown not in ("", None) and not isinstance(default, bool) else "")
+    kind = click.Choice(meta["options"]) if meta["options"] else (str if item.type is tuple else item.type)
+    return click.option(meta["flag"], _parameter(name), type=kind, default=None, multiple=item.type is tuple, help=text)
+
+
+def _parameter(name):
+    return name.replace(".", "__")
+
+
+def given(values):
+    """Names, as `walk` has them, of the settings whose flags a command's `values` hold."""
+    names = [name for name, _, _ in walk(Settings())]
+    return [name for name in names if values.get(_parameter(name)) not in (None, ())]
+
+
+def settings_from(values, config=None):
+    """Take the settings' flags out of a command's `values` (those left unset keep the config file's or the default)."""
+    settings = load_settings(config) if config else Settings()
+    for name, section, item in walk(settings):
+        value = values.pop(_parameter(name), None)
+        if item.type is tuple and value is not None:
+            value = split_names(",".join(value)) if value else None
+        if value is not None:
+            setattr(section, item.name, value)
+    return check(settings)
+
+
+def split_names(value):
+    return tuple(part.strip() for part in value.split(",") if part.strip())
+
+
+def writable(context, parameter, path):
+    """A path that is to be written, refused before the work when it cannot be."""
+    from ..system.files import require_writable
+
+    if path:
+        require_writable(path)
+    return path
+
+
+def folder_option(meaning):
+    return click.option("--output", required=True, type=click.Path(file_okay=False), callback=writable, help=meaning)
+
+
+def corpus_option(meaning, required=False):
+    meaning += "; a file not named after its language as language=FILE"
+    return click.option("--corpus", multiple=True, required=required, type=click.Path(dir_okay=False), help=meaning)
+
+
+def translator_option(meaning):
+    meaning += " translated by a model that CTranslate2 runs, of all languages or, as LANGUAGE=FOLDER, of one"
+    return click.option("--translator", "translators", multiple=True, metavar="[LANGUAGE=]FOLDER", help=meaning)
+
+
+document_option = click.option(
+    "--document-model", help="the encoder of the documents, of the same space, such as the teacher [default: the same]"
+)
+beam_option = click.option(
+    "--beam", type=click.IntRange(1, 64), help="hypotheses of --translator, 1 is greedy [default: 4]"
+)
+json_option = click.option(
+    "--json", "json_path", type=click.Path(dir_okay=False), callback=writable, help="also write the figures here"
+)

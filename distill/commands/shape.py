@@ -1,0 +1,131 @@
+"""The commands that make an encoder smaller, or larger: `compress`, `prune`, `reduce`, `extend`."""
+
+from pathlib import Path
+
+import click
+
+from ..errors import InputError
+from .options import corpus_option, folder_option, json_option, settings_from, settings_options, split_names
+
+
+@click.command()
+@click.argument("folder", metavar="RUN", type=click.Path(file_okay=False))
+@settings_options(
+    "data", "student", "export.precision", "export.min_cosine", "export.max_drop", "export.threads", "budget"
+)
+@click.option("--output", type=click.Path(file_okay=False), help="folder of the search [default: RUN/small]")
+def compress(folder, output, **values):
+    """A smaller bundle out of RUN's student, within a budget, its loss measured on dev.
+
+    Vocabularies and table formats are tried first, without training; then students of other shapes are trained with
+    stage 2. RUN/small keeps every trial, and the same command goes on where it was broken off; RUN/small/bundle is the
+    one that was chosen, and RUN/report.html shows all.
+    """
+    from ..compression.compress import compress as search
+    from ..compression.compress import places, settings_of
+    from ..report.run_tables import print_search
+
+    found = search(folder, settings_from(values, settings_of(folder)), output)
+    print_search(found, *places(Path(folder), output))
+
+
+@click.command()
+@click.argument("model")
+@settings_options("", "data")
+@corpus_option('more text to keep, a text a line or .jsonl with {"text", "language"}; may be given again')
+@click.option("--scripts", default="", help="keep all pieces of these Unicode scripts too, such as Latin,Thai")
+@click.option("--least", type=click.IntRange(1), default=1, show_default=True, help="uses that a piece needs to stay")
+@json_option
+@folder_option("folder for the pruned encoder")
+def prune(model, corpus, scripts, least, json_path, output, **values):
+    """A copy of MODEL with only the pieces that a data set's languages use, single characters and what is asked for.
+
+    Counted are the train questions of --languages, all documents, and --corpus; neither dev nor test questions.
+    """
+    from ..catalog.loading import load_keras_encoder
+    from ..data.corpus import read_corpus
+    from ..data.loading import chosen_data
+    from ..report.vocabulary_tables import print_pruning
+    from ..students.vocabulary.pruning import Rule, lines_of, not_kept
+    from ..students.vocabulary.pruning import prune as cut
+    from ..system.files import write_json
+    from ..system.progress import say
+
+    settings, rule = settings_from(values), Rule(least, split_names(scripts)).check()
+    dataset, languages = chosen_data(settings)
+    lines, others = lines_of(dataset, languages, read_corpus(corpus))
+    smaller, report = cut(load_keras_encoder(model), lines, others, rule, settings.seed)
+    for language in report["left"]:
+        row = report["unseen"][language]
+        changed = f"{100 * row['changed']:.0f} % of its questions are cut otherwise"
+        say(f"{not_kept(language, row['unk'])}, {changed}")
+    smaller.save(output)
+    print_pruning(report)
+    if json_path:
+        write_json(json_path, report)
+    say(f"encoder: {output}, {report['rows'][1]} of {report['rows'][0]} pieces")
+
+
+@click.command()
+@click.argument("model")
+@settings_options("", "data", "shape")
+@folder_option("folder for the reduced encoder")
+def reduce(model, output, **values):
+    """A copy of MODEL in another shape: sliced, factorised and refitted on the data set, not yet trained.
+
+    Train it with distill transfer --start.
+    """
+    from ..catalog.loading import load_keras_encoder
+    from ..data.loading import chosen_data
+    from ..system.backend import start
+    from ..system.progress import say
+
+    settings = settings_from(values)
+    start()
+    from ..compression.material import reshaped
+    from ..students.shape import Shape
+
+    shape = Shape.of(settings.shape)
+    if shape.whole:
+        raise InputError("nothing to reduce; give a size, such as --channels 128 or --static")
+    dataset, languages = chosen_data(settings)
+    encoder = load_keras_encoder(model)
+    smaller = reshaped(encoder, shape, dataset, languages, settings.seed)
+    smaller.save(output)
+    say(f"encoder: {output}, {shape}, {smaller.model.count_params()} of {encoder.model.count_params()} weights")
+
+
+@click.command()
+@click.argument("model")
+@settings_options("")
+@corpus_option('text of the new languages, a text a line or .jsonl with {"text", "language"}; may be given again', True)
+@click.option(
+    "--keep", multiple=True, type=click.Path(dir_okay=False), help="such text of languages that are to be cut as before"
+)
+@click.option("--pieces", type=click.IntRange(1), default=8000, show_default=True, help="how many are learned")
+@click.option(
+    "--aligner", help="make the new rows with e5 or another encoder of the new languages [default: from old pieces]"
+)
+@json_option
+@folder_option("folder for the extended encoder")
+def extend(model, corpus, keep, pieces, aligner, json_path, output, **values):
+    """A copy of MODEL with further pieces, for languages that it never saw.
+
+    Of the pieces that are learned from --corpus those that MODEL has, or that text of --keep holds, are left out.
+    """
+    from ..catalog.loading import load_aligner, load_keras_encoder
+    from ..data.corpus import read_corpus
+    from ..report.vocabulary_tables import print_extension
+    from ..students.vocabulary.extending import extend as enlarge
+    from ..system.files import write_json
+    from ..system.progress import say
+
+    settings, texts, kept = settings_from(values), read_corpus(corpus), read_corpus(keep)
+    found = load_aligner(aligner)
+    larger, report = enlarge(load_keras_encoder(model), texts, kept, pieces, found, settings.seed)
+    larger.save(output)
+    print_extension(report)
+    if json_path:
+        write_json(json_path, report)
+    before, after = report["rows"]
+    say(f"encoder: {output}, {after - before} of {report['learned']} learned pieces added to {before}")

@@ -1,0 +1,166 @@
+"""The commands that train: `run`, the whole job, and its stages alone, `teach` and `transfer`."""
+
+import shlex
+from contextlib import contextmanager
+from pathlib import Path
+
+import click
+
+from ..errors import InputError
+from ..settings.choices import CHECKPOINT_SECONDS
+from ..settings.rules import require_no_stages, require_one_device
+from .options import ENCODER_HELP, corpus_option, folder_option, settings_from, settings_options
+
+
+@click.command()
+@settings_options(
+    "", "data", "teacher", "pairs", "student", "vocabulary", "shape", "training", "export", "evaluation", "budget"
+)
+@click.option("--config", type=click.Path(dir_okay=False), help="repeat a run's config.toml; flags given here win")
+@click.option("--name", help="of the run's folder [default: data set and teacher's language]")
+@click.option("--runs", type=click.Path(file_okay=False), default="runs", show_default=True, help="where runs are kept")
+@click.option(
+    "--resume",
+    type=click.Path(file_okay=False),
+    help="go on with a run that was stopped, its folder",
+)
+@click.option(
+    "--checkpoint-seconds",
+    type=click.FloatRange(0),
+    default=CHECKPOINT_SECONDS,
+    show_default=True,
+    help="between what is kept within an epoch; the end of each is kept too",
+)
+def run(config, name, runs, resume, checkpoint_seconds, **values):
+    """The whole job: teacher, student, evaluation, bundle, benchmark, report; with a budget a smaller bundle too."""
+    from ..compression.compress import asked, compress, places
+    from ..data.corpus import read_corpus
+    from ..pipeline.execute import execute
+    from ..pipeline.preparing import prepare
+    from ..pipeline.resuming import settings_file
+    from ..system.files import named
+
+    if resume and name and (Path(runs) / name).resolve() != Path(resume).resolve():
+        raise InputError(f"--resume {resume} is another folder than --name {name} in {runs}; leave --name out")
+    settings = settings_from(values, config or (settings_file(resume) if resume is not None else None))
+    require_one_device(settings, "distill run")
+    searched = asked(settings)
+    read_corpus(settings.budget.corpus)
+    folder = resume if resume is not None else (named(Path(runs) / name) if name else _free_folder(runs, settings))
+    prepared = prepare(settings, folder, resume=resume is not None)
+    prepared.seconds = checkpoint_seconds
+    with told_how_to_go_on(prepared.folder):
+        metrics = execute(prepared)
+    from ..report.run_tables import print_run, print_search
+
+    print_run(metrics, prepared.folder)
+    if searched:
+        with told_how_to_go_on(prepared.folder):
+            found = compress(prepared.folder, settings)
+        print_search(found, *places(prepared.folder))
+
+
+@contextmanager
+def told_how_to_go_on(folder):
+    """Say the command that goes on with a run when it is broken off."""
+    try:
+        yield
+    except (KeyboardInterrupt, OSError, MemoryError):
+        from ..catalog.kinds import RUN_FILE
+
+        if (Path(folder) / RUN_FILE).is_file():
+            # Not by the progress's console, which may hold a line that was broken off and would say it again.
+            click.echo(f"stopped; go on with: distill run --resume {shlex.quote(str(folder))}", err=True)
+        raise
+
+
+def _free_folder(runs, settings):
+    stem = f"{Path(settings.data.dataset).resolve().name}-{settings.teacher.language}"
+    names = (stem if number == 1 else f"{stem}-{number}" for number in range(1, 10**6))
+    return next(Path(runs) / name for name in names if not (Path(runs) / name).exists())
+
+
+@click.command()
+@settings_options("", "data", "teacher", "pairs", "student.parallel", "student.parallel_temperature", "training")
+@folder_option("folder for the teacher")
+def teach(output, **values):
+    """Stage 1 alone: train a teacher, in one language or with --loss softmax on pairs of many, and save it."""
+    from ..catalog.loading import load_keras_encoder
+    from ..pipeline.preparing import inputs
+    from ..system.progress import say
+
+    settings = settings_from(values)
+    require_no_stages(settings, "distill teach")
+    if settings.teacher.model:
+        raise InputError("--teacher-model is not trained; give it to distill run, or to distill transfer as --teacher")
+    taught = inputs(settings, output)
+    base = load_keras_encoder(settings.teacher.base)
+    from ..pipeline.first_stage import first_stage
+    from ..pipeline.gain import say_if_weak
+
+    first_stage(taught, base).save(output)
+    say_if_weak(taught.log.of("teacher"))
+    say(f"teacher: {output}")
+
+
+@click.command()
+@settings_options("", "data", "student", "training", "export.precision", "export.table")
+@click.option("--teacher", "teacher_path", required=True, help=ENCODER_HELP)
+@click.option("--teacher-language", default="en", show_default=True, help="the language the teacher is asked in")
+@click.option("--centre/--no-centre", default=False, help="take off its vectors' mean, of questions and of documents")
+@click.option("--start", "start_path", help="the encoder the student starts from [default: the teacher]")
+@corpus_option("more text, learned from as --labels gives it; a text a line or .jsonl")
+@click.option("--labels", help="the encoder, of the teacher's space, whose vectors of --corpus are learned")
+@folder_option("folder for the student")
+def transfer(teacher_path, teacher_language, centre, start_path, corpus, labels, output, **values):
+    """Stage 2 alone: train a student towards a fixed teacher and save it.
+
+    Where the start is of another space it gets a map into the teacher's. The student is saved in float32; --precision
+    and --table say what its quantised epochs round weights to.
+    """
+    from ..catalog.loading import load_keras_encoder, load_teacher
+    from ..data.corpus import read_corpus
+    from ..data.loading import chosen_data
+    from ..data.parallel import read_parallel
+    from ..export.weights.precision import Precision
+    from ..pipeline.fixed_teacher import centre as centred
+    from ..pipeline.fixed_teacher import fixed_teacher, into_space, is_foreign
+    from ..system.progress import say
+
+    if centre and labels not in (None, teacher_path):
+        raise InputError(
+            "--centre is of the teacher's vectors; give --labels the teacher too, or leave one of them out"
+        )
+    if bool(corpus) != bool(labels):
+        raise InputError("--corpus and --labels belong together; give both or none")
+    settings, texts = settings_from(values), read_corpus(corpus)
+    if labels and settings.student.parallel:
+        raise InputError("--labels and --parallel are two sources of labels; give one of them")
+    precision = Precision(settings.export.precision, settings.export.table)
+    dataset, languages = chosen_data(settings, [teacher_language])
+    sources = read_parallel(settings.student.parallel, teacher_language, languages)
+    first, teacher = load_keras_encoder(start_path or teacher_path), fixed_teacher(teacher_path)
+    foreign = is_foreign(teacher, first, dataset, teacher_language)
+    teacher = centred(teacher, dataset, teacher_language) if centre else teacher
+    if foreign:
+        first = into_space(first, teacher, dataset, teacher_language, sources, settings.seed)
+    from ..stages.lines import labelled, translations
+    from ..stages.transfer_stage import transfer as train
+
+    lines = labelled(texts, teacher if labels == teacher_path else load_teacher(labels)) if labels else None
+    if sources:
+        lines = translations(sources, teacher, settings.student.parallel_temperature)
+    student = train(
+        teacher,
+        first,
+        dataset,
+        teacher_language,
+        languages,
+        settings.student,
+        settings.seed,
+        precision=precision,
+        lines=lines,
+        training=settings.training,
+    )
+    student.save(output)
+    say(f"student: {output}")

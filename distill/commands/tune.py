@@ -1,0 +1,53 @@
+"""The command `tune`: settings searched on dev."""
+
+from pathlib import Path
+
+import click
+
+from ..settings.choices import STAGES
+from .options import given, settings_from, settings_options, writable
+
+
+@click.command()
+@settings_options("", "data", "teacher", "student", "vocabulary", "shape", "training", "export", "evaluation", "budget")
+@click.option("--config", type=click.Path(dir_okay=False), help="a config.toml to start from; flags given here win")
+@click.option("--stage", type=click.Choice(STAGES), default="student", show_default=True, help="what a trial trains")
+@click.option(
+    "--space",
+    "space_path",
+    type=click.Path(dir_okay=False),
+    help="a .toml of settings with lists of values, or low, high, and log or step [default: CL-ReLKT's and more]",
+)
+@click.option("--trials", type=click.IntRange(1), default=20, show_default=True, help="in all, pruned ones among them")
+@click.option("--teacher-path", help="the teacher of all trials, a saved encoder [default: trained once]")
+@click.option(
+    "--study",
+    required=True,
+    type=click.Path(dir_okay=False),
+    callback=writable,
+    help="the SQLite file of the trials; the same command goes on with it",
+)
+@click.option(
+    "--output",
+    required=True,
+    type=click.Path(dir_okay=False),
+    callback=writable,
+    help="the best settings, a .toml for distill run --config; all trials lie beside it",
+)
+def tune(config, stage, space_path, trials, teacher_path, study, output, **values):
+    """Search settings by their P@1 on dev, with Optuna; the other flags are what all trials share.
+
+    A student's trials share one teacher, and cost only the student's epochs. Trials that are worse than the median at
+    an evaluation are pruned. The settings that were found were chosen on dev: expect less on unseen questions.
+    """
+    from ..compression.compress import asked
+    from ..report.run_tables import print_tuning
+    from ..tuning.tune import space_of, trials_path
+    from ..tuning.tune import tune as search
+
+    flags = given(values)
+    settings = settings_from(values, config)
+    # A size that is none would be refused by distill run, after all this work.
+    asked(settings)
+    space = space_of(settings, stage, space_path, flags)
+    print_tuning(search(settings, space, stage, trials, study, output, teacher_path), output, trials_path(Path(output)))

@@ -1,0 +1,66 @@
+"""The commands that use an encoder: `encode` and `search`."""
+
+import click
+
+from ..errors import InputError
+from .options import ENCODER_HELP, document_option, writable
+
+
+@click.command()
+@click.option("--model", required=True, help=ENCODER_HELP)
+@click.option("--role", required=True, type=click.Choice(["question", "document"]))
+@click.option("--input", "input_path", required=True, type=click.Path(dir_okay=False), help='{"id", "text"} lines')
+@click.option(
+    "--output",
+    required=True,
+    type=click.Path(dir_okay=False),
+    callback=writable,
+    help=".npy, float32 (n, d), unit rows in order",
+)
+@click.option("--restart", is_flag=True, help="leave what a stopped command wrote, and begin anew")
+@click.option("--engine", type=click.Choice(["local", "ray"]), default="local", show_default=True, help="who encodes")
+@click.option("--workers", type=click.IntRange(1, 10_000), help="processes of --engine ray [default: 2]")
+@click.option("--ray-address", help="of a Ray cluster [default: $RAY_ADDRESS, else processes of this machine]")
+def encode(model, role, input_path, output, restart, engine, workers, ray_address):
+    """Vectors of the texts in a JSON Lines file, of any size.
+
+    Texts are read, and vectors written, block by block; the same command goes on with what a stopped one wrote.
+    """
+    from ..encoding.encode_file import encode_file
+    from ..encoding.on_ray import ray_engine
+    from ..encoding.text_file import TextFile, rereadable
+    from ..system.progress import say
+
+    if engine != "ray" and (workers or ray_address):
+        raise InputError("--workers and --ray-address are of --engine ray, which is not given")
+    by = ray_engine(model, workers or 2, ray_address) if engine == "ray" else None
+    with rereadable(input_path) as path:
+        count, dimension = encode_file(TextFile(path), output, model, role, by, restart)
+    say(f"{output}: {count} vectors of {dimension}")
+
+
+@click.command()
+@click.argument("question")
+@click.option("--model", required=True, help=ENCODER_HELP)
+@click.option("--dataset", default="sample", show_default=True, help="whose passages are searched")
+@click.option("--document-language", default="en", show_default=True)
+@click.option("-k", "--top", type=click.IntRange(1), default=5, show_default=True, help="how many passages")
+@document_option
+def search(question, model, dataset, document_language, top, document_model):
+    """Print the passages that are nearest to QUESTION."""
+    from ..catalog.loading import load_teacher, with_documents
+    from ..data.loading import load_dataset
+    from ..encoders.health import require_finite
+    from ..report.score_tables import print_hits
+    from ..retrieval.exact import top_k
+    from ..system.progress import task
+
+    if not question.strip():
+        raise InputError("the question is empty; give a text")
+    data = load_dataset(dataset, document_language)
+    encoder = with_documents(load_teacher(model), document_model)
+    with task("encode passages", len(data.passages)) as advance:
+        passages = encoder.encode(data.passage_texts, "document", advance)
+    asked = require_finite(encoder.encode([question], "question"), encoder)
+    rows, scores = top_k(asked, require_finite(passages, encoder), min(top, len(passages)))
+    print_hits(data, rows[0], scores[0])

@@ -1,0 +1,1 @@
+"""`distill compress`: a smaller bundle within a budget."""

@@ -1,0 +1,205 @@
+"""`distill compress RUN`: the search over a run's student, what it leaves there, and the page that shows it."""
+
+import shutil
+from pathlib import Path
+
+from ..catalog.identity import provenance
+from ..catalog.kinds import RUN_FILE, find_artefact
+from ..catalog.loading import load_keras_encoder, load_teacher
+from ..data.corpus import read_corpus
+from ..data.loading import dataset_of
+from ..data.parallel import joined, pivots, texts_by_language
+from ..errors import ConfigError, InputError
+from ..pipeline.preparing import chosen_languages, read_sources, unseen_languages
+from ..pipeline.resuming import clear
+from ..report.run_page import write_report
+from ..settings.rules import require_one_device
+from ..settings.store import as_dict
+from ..system.backend import start
+from ..system.files import require_writable, write_aside, write_json
+from ..system.hashes import digest, texts_digest
+from ..system.locking import locked
+from ..system.progress import say, task
+from ..system.reading import read_json, read_jsonl
+from .budget import Budget, bytes_of
+
+FOLDER, TRIALS, RESULT, CHOSEN, SETTINGS = "small", "trials", "search.json", "bundle", "settings.json"
+# What may change from one command to the next: the trials stay what they are.
+FREE = {
+    "data": ("dataset",),
+    "budget": ("max_size", "max_ms", "shapes", "corpus"),
+    "export": ("min_cosine", "max_drop", "table"),
+    "teacher": ("allow_weak",),
+}
+
+
+def budget_of(settings):
+    """The `Budget` that the settings ask for. Raises `ConfigError` for a size that is none."""
+    budget = settings.budget
+    size = bytes_of(budget.max_size) if budget.max_size else None
+    return Budget(size, budget.max_ms or None, settings.export.max_drop)
+
+
+def asked(settings):
+    """Whether the settings limit size or time. Raises `ConfigError` for a size that is none."""
+    budget = budget_of(settings)
+    return budget.bytes is not None or budget.ms is not None
+
+
+def settings_of(folder):
+    """The path of a run's settings. Raises `InputError` where it is no finished run."""
+    finished(Path(folder))
+    return Path(folder) / RUN_FILE
+
+
+def compress(folder, settings, output=None):
+    """Search, or go on with a search, and return its result: `Search.run`'s with what was asked for.
+
+    `output`, by default `folder/small`, then holds `trials/`, `search.json` and `bundle/`, the chosen one. The run's
+    `report.html` shows the search; one elsewhere has a report of its own.
+    Raises `InputError` for a folder that is no finished run, where the search was begun with other settings, or where
+    `output` holds what no search left there.
+    """
+    require_one_device(settings, "distill compress")
+    folder, budget = Path(folder), budget_of(settings)
+    page, output = Path(output or folder) / "report.html", Path(output or folder / FOLDER)
+    metrics, rows = finished(folder), [row for _, row in read_jsonl(folder / "log.jsonl")]
+    dataset = dataset_of(settings)
+    languages, corpus = chosen_languages(dataset, settings), read_corpus(settings.budget.corpus)
+    sources = read_sources(settings, languages)
+    corpus = joined(corpus, texts_by_language(sources)) if sources else corpus
+    require_known("the run", languages, metrics["languages"])
+    require_known("the search", settings.budget.new_languages, languages)
+    if others := sorted(set(corpus) - set(languages)):
+        say(f"no questions in {', '.join(others)}: that text of the corpus counts for pieces, and is learned from")
+    require_own(output)
+    require_same(output / TRIALS, fingerprint(settings, dataset, corpus))
+    with locked(output):
+        clear(output)
+        material = _material(folder, dataset, languages, corpus, sources, settings)
+        found = _search(folder, output / TRIALS, material, settings, budget, seconds_an_epoch(rows))
+        limits = {"bytes": budget.bytes, "ms": budget.ms, "drop": budget.drop}
+        found |= {"languages": list(languages), "budget": limits}
+        shutil.rmtree(output / CHOSEN, ignore_errors=True)
+        if found["chosen"]:
+            _ship(output / TRIALS, found["chosen"], output / CHOSEN)
+        write_report(page, metrics, rows, found)
+        # The last thing: a search that has its result is finished.
+        write_json(output / RESULT, found)
+    return found
+
+
+def places(folder, output=None):
+    """Where the page and the chosen bundle of a search lie."""
+    return Path(output or folder) / "report.html", Path(output or folder / FOLDER) / CHOSEN
+
+
+def _material(folder, dataset, languages, corpus, sources, settings):
+    start()
+    import keras
+
+    from .material import Material
+
+    keras.utils.set_random_seed(settings.seed)
+    student, teacher = load_keras_encoder(folder), load_teacher(folder / "teacher")
+    questions = sum(len(dataset.select(language, "train")) for language in languages)
+    documents = sum(len(dataset.texts(unit)) for unit in settings.student.units)
+    labels = len(dataset.select(settings.teacher.language, "train"))
+    texts = questions + labels + documents + sum(map(len, corpus.values()))
+    with task("encode the corpus and the documents", texts) as advance:
+        budget, language, units = settings.budget, settings.teacher.language, settings.student.units
+        unseen = unseen_languages(settings.teacher.base, languages)
+        new = budget.new_languages or [name for name in unseen if name not in settings.vocabulary.add_languages]
+        pieces = budget.new_pieces
+        found = Material(student, teacher, dataset, language, languages, corpus, units, new, pieces, advance)
+    if sources:
+        with task("teacher's vectors of the parallel text", pivots(sources)) as advance:
+            found.add_parallel(sources, teacher, settings.student.parallel_temperature, advance)
+    return found
+
+
+def _search(folder, output, material, settings, budget, seconds):
+    from .budget_search import Search
+    from .trials import Trials
+
+    notes = {**provenance(settings), "source": folder.resolve().name, "languages": list(material.languages)}
+    trials, epochs = Trials(material, settings, notes), settings.student.epochs
+    shapes = possible(settings.budget.shapes, material.student.model)
+    return Search(output, trials, budget, find_artefact(folder), shapes, epochs, seconds).run()
+
+
+def possible(names, model):
+    """Those of the shapes that the student can be cut to; the others are said."""
+    from .candidates import SHAPES
+
+    found = []
+    for name in names:
+        try:
+            SHAPES[name].check(model)
+            found.append(name)
+        except ConfigError as error:
+            say(f"{name}: left out: {error}")
+    return found
+
+
+def finished(folder):
+    """The metrics of a run that came to its end. Raises `InputError`."""
+    path = folder / "metrics.json"
+    if not path.is_file():
+        raise InputError(f"{folder}: no metrics.json in it; give the folder of a finished `distill run`")
+    return read_json(path)
+
+
+def require_known(what, names, known):
+    """Raise `InputError` for languages that are not among those known."""
+    if other := [name for name in names if name not in known]:
+        raise InputError(f"{what} has no {', '.join(other)}; it has {', '.join(known)}")
+
+
+def fingerprint(settings, dataset, corpus):
+    """What the trials depend on, as plain values: settings, and hashes of the texts whatever their files are called."""
+    return {**_bound(as_dict(settings)), "texts": texts_digest(dataset), "corpus": digest(corpus)}
+
+
+def _bound(values):
+    """Those of the settings that no trial may have otherwise than another."""
+    return {name: _without(part, FREE.get(name, ())) for name, part in values.items()}
+
+
+def _without(part, names):
+    return {key: value for key, value in part.items() if key not in names} if isinstance(part, dict) else part
+
+
+def require_own(folder):
+    """Raise `InputError` where a folder holds what no search left there: `bundle` in it is replaced."""
+    if (folder / RUN_FILE).is_file() or not (folder / TRIALS).is_dir():
+        require_writable(folder)
+
+
+def require_same(folder, values):
+    """Write what the trials in `folder` depend on; where it is there and another, raise `InputError`."""
+    path = folder / SETTINGS
+    if not path.is_file():
+        folder.mkdir(parents=True, exist_ok=True)
+        write_json(path, values)
+        return
+    # What was begun by an earlier version has more of them.
+    found = read_json(path)
+    made = _bound(found) if isinstance(found, dict) else {}
+    other = [key for key, value in values.items() if made.get(key) != value]
+    if other:
+        raise InputError(f"{folder} was made with other settings ({', '.join(other)}); remove it or repeat its command")
+
+
+def seconds_an_epoch(rows):
+    """Of the student's training, from the run's log; None where no epoch is in it."""
+    steps = [row for row in rows if row["event"] == "student"]
+    epochs = steps[-1]["epoch"] if steps else 0
+    return (steps[-1]["seconds"] - steps[0]["seconds"]) / epochs if epochs else None
+
+
+def _ship(trials, name, folder):
+    from .budget_search import bundle_of
+
+    with write_aside(folder) as aside:
+        shutil.copytree(bundle_of(trials, name), aside)

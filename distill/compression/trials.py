@@ -1,0 +1,149 @@
+"""The trials of a search: each makes one row, and what is to be kept of it in a folder."""
+
+import shutil
+from dataclasses import replace
+from functools import cache
+
+from ..bench.process import Spec
+from ..bench.rounds import bench, select_questions, steps
+from ..encoders.encoder import KerasEncoder
+from ..evaluation.evaluate import evaluate, evaluation_size
+from ..evaluation.mcnemar import compare
+from ..export.artefact import export_artefact, write_artefact
+from ..export.form import Form
+from ..export.gate import size as gate_size
+from ..export.rounding import rounded
+from ..export.runtime import load_artefact, size_of
+from ..export.weights.codecs import stored_bytes
+from ..export.weights.precision import Precision
+from ..settings.choices import CODEBOOKS
+from ..students.rows import TABLE
+from ..system.progress import task
+from ..training.checkpoints import CHECKPOINT, Checkpoint
+from ..training.log import RunLog
+from .candidates import SHAPES
+
+UNIT, SPLIT = "maxp", "dev"
+BUNDLE, STUDENT = "bundle", "student"
+# The smallest of everything, so that what is left is the shape's own.
+SMALLEST = ("twice", "pq8")
+
+
+class Trials:
+    """`material`: a `compression.Material`; `settings`: the run's; `notes` go into the bundles' cards."""
+
+    def __init__(self, material, settings, notes=None):
+        self.material, self.settings, self.notes = material, settings, notes
+        self.vocabulary = cache(material.vocabulary)
+        self.student = self._evaluated("student", material.student)
+
+    def untrained(self, candidate):
+        """A vocabulary and a table format, on the student as it is."""
+        encoder = rounded(self.vocabulary(candidate.vocabulary), candidate.table)
+        return {**_described(candidate, encoder), **self._scores(self._evaluated(candidate.name, encoder))}
+
+    def probe(self, shape, folder):
+        """What a shape needs beside table and tokenizer, in bytes and dense weights, and its ms; it is not trained."""
+        vocabulary, table = SMALLEST
+        start = self.material.start(self.vocabulary(vocabulary), SHAPES[shape], self.settings.seed)
+        shutil.rmtree(folder / BUNDLE, ignore_errors=True)  # of a trial that was broken off
+        write_artefact(start, folder / BUNDLE, _form(self.settings, table), shape)
+        width = start.model.get_layer(TABLE).output_dim
+        other = size_of(folder / BUNDLE) - table_bytes(start.tokenizer, width, table)
+        ms = self.timed({shape: folder / BUNDLE})[shape]
+        return {"other_bytes": other, "width": width, "dense": dense(start.model), "ms": ms}
+
+    def size(self, candidate, probe):
+        """Bytes of a candidate's bundle, foretold from the row of its shape."""
+        tokenizer = self.vocabulary(candidate.vocabulary).tokenizer
+        return probe["other_bytes"] + table_bytes(tokenizer, probe["width"], candidate.table)
+
+    def bundle(self, candidate, folder):
+        """The candidate trained, if it is to be, exported to `folder`, and the bundle measured."""
+        shutil.rmtree(folder / BUNDLE, ignore_errors=True)  # of a trial that was broken off
+        encoder = self._encoder(candidate, folder)
+        form = _form(self.settings, candidate.table)
+        data, languages = self.material.dataset, self.material.languages
+        # How much P@1 is lost is measured against the uncompressed student.
+        settings = replace(self.settings.export, max_drop=100.0)
+        with task(f"export {candidate.name}", gate_size(data, languages)) as advance:
+            card = export_artefact(
+                encoder, folder / BUNDLE, data, languages, settings, form, self.notes, force=True, progress=advance
+            )
+        found = self._evaluated(candidate.name, load_artefact(folder / BUNDLE, self.settings.export.threads))
+        row = {**_described(candidate, encoder), **self._scores(found), "bytes": size_of(folder / BUNDLE)}
+        return {**row, "mcnemar": compare(self.student.ranks[UNIT], found.ranks[UNIT]), "refused": card["refused"]}
+
+    def left(self, vocabulary):
+        """`{language: [before, after]}`, the `<unk>` share of the languages that a vocabulary leaves out."""
+        return self.material.left(self.vocabulary(vocabulary).tokenizer)
+
+    def timed(self, folders):
+        """`{name: median ms a query}` of bundles in one run, in turns."""
+        questions = select_questions(self.material.dataset, self.material.languages)
+        with task("benchmark", steps(len(folders))) as advance:
+            specs = {name: Spec("bundle", str(folder)) for name, folder in folders.items()}
+            found = bench(specs, questions, threads=self.settings.export.threads, progress=advance)
+        return {name: row["median_ms"] for name, row in found.items()}
+
+    def _encoder(self, candidate, folder):
+        if (folder / STUDENT).is_dir():
+            Checkpoint(folder / CHECKPOINT).remove()
+            return KerasEncoder.load(folder / STUDENT)
+        start = self.vocabulary(candidate.vocabulary)
+        if not candidate.trained:
+            return rounded(start, candidate.table)
+        start = self.material.start(start, SHAPES[candidate.shape], self.settings.seed)
+        settings = replace(self.settings.student, dev_unit=UNIT)
+        if candidate.table in CODEBOOKS:
+            start, settings = rounded(start, candidate.table), replace(settings, train_table=False)
+        log = RunLog(folder / "log.jsonl")
+        precision = _form(self.settings, candidate.table).precision
+        checkpoint, seed, training = Checkpoint(folder / CHECKPOINT), self.settings.seed, self.settings.training
+        try:
+            encoder = self.material.train(start, settings, precision, seed, log, checkpoint, training)
+        finally:
+            log.close()
+        encoder.save(folder / STUDENT)
+        checkpoint.remove()
+        return encoder
+
+    def _evaluated(self, name, encoder):
+        data, languages = self.material.dataset, self.material.languages
+        with task(f"evaluate {name}", evaluation_size(data, [SPLIT], languages, (UNIT,))) as advance:
+            return evaluate(encoder, data, SPLIT, languages, (UNIT,), advance)
+
+    def _scores(self, found):
+        """Mean P@1 and the points that it is below the student's, and P@1 by language."""
+        languages = self.material.languages
+        mean = found.mean(UNIT, languages)
+        by_language = {language: found.table()[UNIT][language]["p@1"] for language in languages}
+        # Rounded, so that a loss of just what is allowed is not more than that.
+        drop = round(100 * (self.student.mean(UNIT, languages) - mean), 6)
+        return {"p@1": mean, "drop": drop, "languages": by_language}
+
+
+def _form(settings, table):
+    return Form(precision=Precision(settings.export.precision, table))
+
+
+def _described(candidate, encoder):
+    return {
+        "name": candidate.name,
+        "vocabulary": candidate.vocabulary,
+        "table": candidate.table,
+        "shape": candidate.shape,
+        "trained": candidate.trained,
+        "pieces": len(encoder.tokenizer),
+        "table_bytes": table_bytes(encoder.tokenizer, encoder.model.get_layer(TABLE).output_dim, candidate.table),
+    }
+
+
+def table_bytes(tokenizer, width, table):
+    """Bytes of a table in a format of `codecs.CODECS`, and of its tokenizer."""
+    return stored_bytes(table, len(tokenizer), width) + len(tokenizer.proto)
+
+
+def dense(model):
+    """Weights of a student outside its table."""
+    return model.count_params() - model.get_layer(TABLE).count_params()

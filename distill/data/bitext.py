@@ -1,0 +1,63 @@
+"""Bitext retrieval: the translation of a sentence is to be its nearest neighbour, in both directions."""
+
+from dataclasses import dataclass
+
+from ..errors import DataError
+from ..system.files import named
+from .tsv import columns_of
+
+
+@dataclass(frozen=True)
+class Bitext:
+    """`sentences[language]` `(n,)`, line-aligned, and the language on one side of every pair."""
+
+    name: str
+    pivot: str
+    sentences: dict
+
+    @property
+    def languages(self):
+        """All but the pivot."""
+        return tuple(language for language in self.sentences if language != self.pivot)
+
+    @property
+    def size(self):
+        return len(self.sentences[self.pivot])
+
+
+def load_bitext(source, languages=(), pivot="en"):
+    """A `Bitext` of a folder of `{lang}.txt`, a sentence a line, or of a `.tsv` with a header of languages.
+
+    Without `languages` all files, or all columns that are headed by a language's code (en, pt-BR, zho_Hans).
+    Raises `DataError` naming file, line and language where the sentences do not align.
+    """
+    path = named(source)
+    if not path.exists():
+        raise DataError(f"{path}: no such file or folder; expected a folder of {{lang}}.txt or a .tsv")
+    columns = columns_of(path, (pivot, *languages))
+    chosen = sorted({pivot, *languages}) if languages else sorted(columns)
+    missing = [language for language in (pivot, *chosen) if language not in columns]
+    if missing or len(chosen) < 2:
+        raise DataError(
+            f"{path}: no sentences in {missing[0] if missing else f'a language besides {pivot}'}; "
+            f"found {', '.join(sorted(columns)) or 'none'}. Use --languages and --document-language"
+        )
+    return Bitext(_name(path.resolve()), pivot, _aligned(path, {language: columns[language] for language in chosen}))
+
+
+def _name(path):
+    return path.name if path.is_dir() else f"{path.parent.name}/{path.stem}"
+
+
+def _aligned(path, sentences):
+    lengths = {language: len(lines) for language, lines in sentences.items()}
+    if len(set(lengths.values())) > 1:
+        counted = ", ".join(f"{length} lines in {language}" for language, length in lengths.items())
+        raise DataError(f"{path}: not line-aligned: {counted}")
+    for language, lines in sentences.items():
+        blank = next((number for number, line in enumerate(lines, start=1) if not line.strip()), None)
+        if blank:
+            raise DataError(f"{path}: sentence {blank} in {language} is blank; each line needs one")
+    if not all(lengths.values()):
+        raise DataError(f"{path}: no sentences in it")
+    return sentences

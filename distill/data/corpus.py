@@ -1,0 +1,59 @@
+"""Vectors, to a file and from one, and texts of a corpus."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+
+from ..errors import DataError, InputError
+from ..system.files import named
+from ..system.reading import read_jsonl, read_text
+
+
+def read_corpus(paths):
+    """`{language: [text]}` of plain text, one a line, or of `.jsonl` files with `{"text"}` or `{"text", "language"}`.
+
+    Where no language is said it is that of `language=path`, or else the file's name without its ending.
+    Raises `DataError` for a file without text.
+    """
+    texts = {}
+    for default, path in map(named_file, paths):
+        found = _tagged(path, default) if path.suffix == ".jsonl" else [(default, line) for line in _lines(path)]
+        if not found:
+            raise DataError(f"{path}: no texts in it; write one a line")
+        for language, text in found:
+            texts.setdefault(language, []).append(text)
+    return texts
+
+
+def named_file(source):
+    """The language and the path of `language=path`, or of a path alone; a file of just that name is a path."""
+    language, equals, path = str(source).partition("=")
+    if not equals or "/" in language or os.sep in language or named(source).is_file():
+        return named(source).stem, Path(source)
+    if not language.strip() or not path:
+        raise InputError(f"{source}: expected a file, or language=FILE such as de=news.deu.txt")
+    return language.strip(), Path(path)
+
+
+def _lines(path):
+    return [line.strip() for line in read_text(path).split("\n") if line.strip()]
+
+
+def _tagged(path, default):
+    found = []
+    for number, row in read_jsonl(path):
+        text, language = row.get("text"), row.get("language", default)
+        for key, value in (("text", text), ("language", language)):
+            if not isinstance(value, str) or not value.strip():
+                raise DataError(f"{path}, line {number}: expected a non-empty string under {key!r}, got {value!r}")
+        found.append((language, text))
+    return found
+
+
+def sampled(texts, most, seed):
+    """At most so many of the texts, drawn by chance, in their order."""
+    if len(texts) <= most:
+        return texts
+    kept = np.random.default_rng(seed).choice(len(texts), most, replace=False)
+    return [texts[place] for place in np.sort(kept)]

@@ -1,0 +1,41 @@
+"""Seeded draws that go on where they were left."""
+
+import numpy as np
+
+
+def drawn(groups, chances, count, first, seed):
+    """int `(count,)`: rows drawn by their groups' `chances`; the same `first` and `seed` give the same ones.
+
+    The rows of a group come in a shuffled order, all before one comes again; `first` is how many were drawn before.
+    """
+    order = np.random.default_rng((seed, 1)).permutation(len(groups))
+    order = order[np.argsort(groups[order], kind="stable")]
+    starts = np.searchsorted(groups[order], np.arange(len(chances) + 1))
+    picked = np.random.default_rng((seed, 2)).choice(len(chances), first + count, p=chances)
+    places = occurrence(picked)[first:]
+    picked = picked[first:]
+    return order[starts[picked] + places % np.diff(starts)[picked]]
+
+
+def occurrence(values):
+    """How often each value has come before, `(n,)`."""
+    order = np.argsort(values, kind="stable")
+    ranked = values[order]
+    begins = np.concatenate([[0], np.flatnonzero(np.diff(ranked)) + 1])
+    found = np.empty(len(values), dtype=np.int64)
+    found[order] = np.arange(len(values)) - np.repeat(begins, np.diff(np.concatenate([begins, [len(values)]])))
+    return found
+
+
+def cycled(n, count, first, seed):
+    """int `(count,)`: 0…n-1 in a seeded order, all before one comes again in another; `first` have come before."""
+    rounds = range(first // n, -(-(first + count) // n))
+    seed = seed if isinstance(seed, tuple) else (seed,)
+    order = np.concatenate([np.random.default_rng((*seed, 4, turn)).permutation(n) for turn in rounds])
+    return order[first - rounds.start * n :][:count]
+
+
+def shuffled(n, size, seed):
+    """Index batches of 0…n-1 in a seeded order."""
+    order = np.random.default_rng(seed).permutation(n)
+    return [order[start : start + size] for start in range(0, n, size)]

@@ -1,0 +1,158 @@
+"""From SQuAD-format files with sentence boundaries (XQuAD-R, MLQA-R) to a `Pool`."""
+
+import re
+from bisect import bisect_right
+
+from ..errors import DataError
+from ..settings.choices import EVERY
+from .pool import pool_of
+from .readers import articles_of, find, list_of, text_of
+from .splits import divided, stored_splits
+
+BREAKS = "sentence_breaks"
+MLQA_NAME = re.compile(r".*context-(?P<context>[\w-]+)-question-(?P<question>[\w-]+)$")
+
+
+def load_pool(source, languages=(), split="dev", document_language="en", split_by="question", seed=0):
+    """A `Pool` of a folder of `{lang}.json`, or MLQA's `…-context-xx-question-xx.json`, with `sentence_breaks`.
+
+    Every sentence is a candidate, whatever the split; the questions are those of `split`, by the folder's
+    `splits.json` or, without one, by the same seeded split as `load_dataset`'s; `all` takes every question.
+    Raises `DataError` naming file and place.
+    """
+    folder = find(source)
+    files = language_files(folder)
+    chosen = languages or sorted(files)
+    missing = [language for language in chosen if language not in files]
+    if missing or not files:
+        raise DataError(
+            f"{source}: no file of {', '.join(missing) or 'any language'}; expected {{lang}}.json with {BREAKS!r}, "
+            f"found {', '.join(sorted(files)) or 'none'}. Give a data set that has them, such as XQuAD-R"
+        )
+    pool = pool_of(folder.resolve().name, {language: read_language(files[language]) for language in chosen})
+    if split == EVERY:
+        return pool
+    # A seeded split is one of all languages' questions, whichever are chosen.
+    splits = stored_splits(folder, set(pool.ids)) or divided(_documents(files, document_language), split_by, seed)
+    if split not in splits:
+        raise DataError(f"the data set {pool.name} has no split {split}; it has {', '.join(splits)}, and all")
+    return pool.select(splits[split])
+
+
+def _documents(files, document_language):
+    """`{question id: its article}`, in the documents' language where that has it."""
+    documents = {}
+    for place, language in enumerate(sorted(files, key=lambda language: language != document_language)):
+        for article, paragraph, _ in _paragraphs(files[language]):
+            for qa in list_of(files[language], paragraph, "qas"):
+                documents.setdefault(str(qa.get("id")), (place, article))
+    return documents
+
+
+def language_files(folder):
+    """`{language: path}`; of MLQA's files those whose question is in the language of its context."""
+    files = {}
+    for path in sorted(folder.glob("*.json")):
+        match = MLQA_NAME.match(path.stem)
+        if path.stem == "splits" or (match and match["context"] != match["question"]):
+            continue
+        language = match["question"] if match else path.stem
+        if language in files:
+            raise DataError(f"{folder}: two files of {language}: {files[language].name} and {path.name}; keep one")
+        files[language] = path
+    return files
+
+
+def has_sentences(folder, languages):
+    """Whether a folder's files of these languages give sentence boundaries: the first paragraph of each says so."""
+    files = language_files(folder)
+    return all(language in files and BREAKS in _first(files[language]) for language in languages)
+
+
+def _first(path):
+    return next((paragraph for _, paragraph, _ in _paragraphs(path)), {})
+
+
+def read_language(path):
+    """(sentences, their paragraphs, [(id, question, the numbers of the sentences that answer it)]) of one file."""
+    sentences, contexts, questions, seen = [], [], [], set()
+    for _, paragraph, place in _paragraphs(path):
+        context, breaks = text_of(path, paragraph, "context", place), _breaks(path, paragraph, place)
+        first = len(sentences)
+        sentences += [context[start:end] for start, end in breaks]
+        contexts += [context] * len(breaks)
+        for qa in list_of(path, paragraph, "qas"):
+            id = text_of(path, qa, "id", place)
+            if id in seen:
+                raise DataError(f"{path}: question {id}: duplicate id")
+            seen.add(id)
+            numbers = [first + number for number in _answering(f"{path}: question {id}", qa, context, breaks)]
+            questions.append((id, text_of(path, qa, "question", f"question {id}"), numbers))
+    return sentences, contexts, questions
+
+
+def _paragraphs(path):
+    for number, article in enumerate(articles_of(path)):
+        for index, paragraph in enumerate(list_of(path, article, "paragraphs")):
+            yield number, paragraph, f"article {number}, paragraph {index}"
+
+
+def _breaks(path, paragraph, place):
+    """The paragraph's `[(start, end)]`, checked to be ascending, within it and not blank."""
+    found, context = paragraph.get(BREAKS), paragraph["context"]
+    if found is None:
+        raise DataError(
+            f"{path}, {place}: no {BREAKS!r}; LAReQA needs each paragraph's sentence boundaries "
+            "as [[start, end], …] in characters, such as XQuAD-R has"
+        )
+    if not isinstance(found, list) or not found:
+        raise DataError(f"{path}, {place}: expected [[start, end], …] under {BREAKS!r}, got {found!r}")
+    last = 0
+    for pair in found:
+        if not (isinstance(pair, list) and len(pair) == 2 and all(type(number) is int for number in pair)):
+            raise DataError(f"{path}, {place}: expected [[start, end], …] under {BREAKS!r}, got {pair!r}")
+        start, end = pair
+        if not last <= start < end <= len(context):
+            raise DataError(
+                f"{path}, {place}: the sentence {pair} is empty, before the end of the one before it, "
+                f"or beyond its paragraph of {len(context)} characters"
+            )
+        if not context[start:end].strip():
+            raise DataError(f"{path}, {place}: the sentence {pair} is blank")
+        last = end
+    return [tuple(pair) for pair in found]
+
+
+def _answering(place, qa, context, breaks):
+    """The numbers of the sentences in which the answers begin: where a span crosses a boundary its first counts."""
+    answers = qa.get("answers")
+    if not isinstance(answers, list) or not answers:
+        raise DataError(f"{place}: expected a non-empty list under 'answers'")
+    return sorted({_sentence(place, answer, context, breaks) for answer in answers})
+
+
+def _sentence(place, answer, context, breaks):
+    answer = answer if isinstance(answer, dict) else {}
+    text, start = answer.get("text"), answer.get("answer_start")
+    if not isinstance(text, str) or not text or type(start) is not int:
+        raise DataError(f"{place}: expected an answer with 'text' and 'answer_start', got {answer!r}")
+    if not 0 <= start < start + len(text) <= len(context):
+        raise DataError(
+            f"{place}: its answer span [{start}, {start + len(text)}] lies outside its paragraph "
+            f"of {len(context)} characters"
+        )
+    start = _mended(place, text, start, context)
+    number = bisect_right(breaks, start, key=lambda pair: pair[0]) - 1
+    if number < 0 or start >= breaks[number][1]:
+        raise DataError(f"{place}: its answer at character {start} lies in none of the paragraph's sentences")
+    return number
+
+
+def _mended(place, text, start, context):
+    """Where the answer begins: as it is said, or, where its text is not there, at the text's nearest occurrence."""
+    if context.startswith(text, start):
+        return start
+    found = [match.start() for match in re.finditer(re.escape(text), context)]
+    if not found:
+        raise DataError(f"{place}: its answer {text!r} is nowhere in its paragraph")
+    return min(found, key=lambda begin: abs(begin - start))

@@ -1,0 +1,179 @@
+"""From files to a `Dataset`: SQuAD v1.1-format folders, our own JSON Lines, and the sample."""
+
+from pathlib import Path
+
+from ..errors import DataError
+from ..system.files import named, require_inside
+from ..system.reading import iter_jsonl, read_json
+from .dataset import Dataset, Passage, Question
+
+SAMPLE = Path(__file__).parent / "sample"
+
+
+def find(source):
+    """The folder of a data set's name or path. Raises `DataError` when there is none."""
+    folder = SAMPLE if str(source) == "sample" else named(source)
+    if not folder.is_dir():
+        raise DataError(f"no such data set folder: {folder}; give a folder, or 'sample' for the one that ships")
+    require_inside(folder, "*.json", "*.jsonl")
+    return folder
+
+
+def read_squad_folder(folder, document_language):
+    """`{lang}.json` files in SQuAD v1.1 format that share question ids; documents come from one language's file."""
+    files = {path.stem: path for path in sorted(folder.glob("*.json")) if path.stem != "splits"}
+    if document_language not in files:
+        found = ", ".join(files) or "no language file at all"
+        raise DataError(
+            f"{folder}: no {document_language}.json with the documents; found {found}. "
+            "Use --document-language, or documents.jsonl and questions.jsonl"
+        )
+    main = files[document_language]
+    articles = {language: articles_of(path) for language, path in files.items()}
+    titles, passages = [], []
+    for document, article in enumerate(articles[document_language]):
+        titles.append(str(article.get("title", f"document {document}")))
+        paragraphs = list_of(main, article, "paragraphs")
+        if not paragraphs:
+            raise DataError(f"{main}, article {document}: expected a non-empty list under 'paragraphs'")
+        for number, paragraph in enumerate(paragraphs):
+            text = text_of(main, paragraph, "context", f"article {document}, paragraph {number}")
+            passages.append(Passage(f"{document}-{number}", text, document))
+    places = _squad_places(main, articles[document_language])
+    questions = {
+        language: _squad_questions(path, articles[language], language, places, main) for language, path in files.items()
+    }
+    return Dataset(_name(folder), document_language, tuple(titles), tuple(passages), questions)
+
+
+def _squad_places(path, articles):
+    """`{question id: (passage index, answers)}` of the file that holds the documents."""
+    return {
+        str(qa.get("id")): (index, squad_answers(qa))
+        for index, paragraph in enumerate(paragraphs_of(path, articles))
+        for qa in list_of(path, paragraph, "qas")
+    }
+
+
+def squad_answers(qa):
+    """The distinct texts of a question's answers, as many as it has: they are not needed for training."""
+    answers = qa.get("answers")
+    texts = [answer.get("text") for answer in answers if isinstance(answer, dict)] if isinstance(answers, list) else []
+    return tuple(dict.fromkeys(text for text in texts if isinstance(text, str) and text.strip()))
+
+
+def _squad_questions(path, articles, language, places, main):
+    questions = {}
+    for article in articles:
+        for paragraph in list_of(path, article, "paragraphs"):
+            for qa in list_of(path, paragraph, "qas"):
+                id = text_of(path, qa, "id", f"article {article.get('title')!r}")
+                text = text_of(path, qa, "question", f"question {id}")
+                if id not in places:
+                    raise DataError(f"{path}: question {id} has no passage: the id is not in {main.name}")
+                _add(questions, Question(id, language, text, *places[id]), f"{path}: question {id}")
+    return questions
+
+
+def articles_of(path):
+    value = read_json(path)
+    if not isinstance(value, dict):
+        raise DataError(f"{path}: expected a SQuAD v1.1 object with 'data', got {type(value).__name__}")
+    return list_of(path, value, "data")
+
+
+def paragraphs_of(path, articles):
+    """The paragraphs of all articles, in order."""
+    return [paragraph for article in articles for paragraph in list_of(path, article, "paragraphs")]
+
+
+def list_of(path, value, key):
+    found = value.get(key) if isinstance(value, dict) else None
+    if not isinstance(found, list) or not all(isinstance(item, dict) for item in found):
+        raise DataError(f"{path}: expected SQuAD v1.1 format, a list of objects under {key!r}")
+    return found
+
+
+def read_jsonl_folder(folder, document_language):
+    """`documents.jsonl` {id, title, passages: [text or {id, text}]}; `questions.jsonl` {id, language, text, passage}
+
+    A question may have "answers" too, or one "answer", spans of its passage.
+    """
+    path = folder / "documents.jsonl"
+    titles, passages, index = [], [], {}
+    seen = set()
+    for number, row in iter_jsonl(path):
+        place = f"{path}, line {number}"
+        document = text_of(path, row, "id", f"line {number}")
+        if document in seen:
+            raise DataError(f"{place}: duplicate document id {document}")
+        seen.add(document)
+        for passage in _passages(place, row, document, len(titles)):
+            if passage.id in index:
+                raise DataError(f"{place}: duplicate passage id {passage.id}")
+            index[passage.id] = len(passages)
+            passages.append(passage)
+        titles.append(str(row.get("title", document)))
+    questions = _jsonl_questions(folder / "questions.jsonl", index)
+    if document_language not in questions:
+        raise DataError(
+            f"{folder}: no questions in the documents' language {document_language}; "
+            f"found {', '.join(questions) or 'none'}"
+        )
+    return Dataset(_name(folder), document_language, tuple(titles), tuple(passages), questions)
+
+
+def _passages(place, row, document, number):
+    parts = row.get("passages")
+    if not isinstance(parts, list) or not parts:
+        raise DataError(f"{place}: expected a non-empty list under 'passages'")
+    for i, part in enumerate(parts):
+        part = part if isinstance(part, dict) else {"text": part}
+        text = part.get("text")
+        if not isinstance(text, str) or not text.strip():
+            raise DataError(f"{place}: passage {i} has an empty text")
+        yield Passage(str(part.get("id", f"{document}/{i}")), text, number)
+
+
+def _jsonl_questions(path, index):
+    questions = {}
+    for number, row in iter_jsonl(path):
+        place = f"line {number}"
+        id, language = text_of(path, row, "id", place), text_of(path, row, "language", place)
+        text, passage = text_of(path, row, "text", place), text_of(path, row, "passage", place)
+        if passage not in index:
+            raise DataError(f"{path}, {place}: question {id} names passage {passage}, which documents.jsonl lacks")
+        question = Question(id, language, text, index[passage], _answers(path, row, place))
+        _add(questions.setdefault(language, {}), question, f"{path}, {place}: question {id}")
+    passages = {}
+    for language, known in questions.items():
+        for question in known.values():
+            if passages.setdefault(question.id, question.passage) != question.passage:
+                raise DataError(
+                    f"{path}: question {question.id} has another passage in {language} than in an earlier language"
+                )
+    return questions
+
+
+def _answers(path, row, place):
+    found = row.get("answers", [row["answer"]] if row.get("answer") else [])
+    if not isinstance(found, list) or not all(isinstance(answer, str) and answer.strip() for answer in found):
+        raise DataError(f"{path}, {place}: expected a list of non-empty strings under 'answers', got {found!r}")
+    return tuple(found)
+
+
+def _add(questions, question, place):
+    if question.id in questions:
+        raise DataError(f"{place}: duplicate id in language {question.language}")
+    questions[question.id] = question
+
+
+def text_of(path, row, key, place):
+    value = row.get(key)
+    if not isinstance(value, str) or not value.strip():
+        raise DataError(f"{path}, {place}: expected a non-empty string under {key!r}, got {value!r}")
+    return value
+
+
+def _name(folder):
+    return "sample" if folder == SAMPLE else folder.resolve().name

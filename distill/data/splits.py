@@ -1,0 +1,71 @@
+"""Which questions are for training, for tuning and for the proof."""
+
+import numpy as np
+
+from ..errors import DataError
+from ..settings.choices import SPLITS
+from ..system.reading import read_json
+
+SHARES = (0.7, 0.1, 0.2)
+
+
+def read_splits(folder, dataset):
+    """`{split: (question id, …)}` from `splits.json`, or None where there is none.
+
+    A split may be absent (sealed elsewhere); one that is named must hold questions of this data set.
+    """
+    return stored_splits(folder, set().union(*dataset.questions.values()))
+
+
+def stored_splits(folder, known):
+    """`read_splits` of the question ids `known`, a set."""
+    path = folder / "splits.json"
+    if not path.is_file():
+        return None
+    stored = read_json(path)
+    _check_form(path, stored)
+    return {split: tuple(id for id in stored[split] if id in known) for split in SPLITS if split in stored}
+
+
+def _check_form(path, stored):
+    if not isinstance(stored, dict) or not all(isinstance(ids, list) for ids in stored.values()):
+        raise DataError(f'{path}: expected an object of id lists, such as {{"train": [], "dev": [], "test": []}}')
+    for split in ("train", "dev"):
+        if split not in stored:
+            raise DataError(f"{path}: the split {split} is missing; a run needs train and dev")
+    seen = {}
+    for split, ids in stored.items():
+        for id in ids:
+            if not isinstance(id, str):
+                raise DataError(f"{path}: expected question ids as strings under {split!r}, got {id!r}")
+            if id in seen:
+                place = f"twice in {split}" if seen[id] == split else f"in both {seen[id]} and {split}"
+                raise DataError(f"{path}: question {id} is {place}")
+            seen[id] = split
+
+
+def seeded_splits(dataset, by="question", seed=0):
+    """0.7/0.1/0.2 of the question ids, shuffled with `seed`; `by="document"` keeps a document's questions together."""
+    questions = (question for known in dataset.questions.values() for question in known.values())
+    return divided({question.id: dataset.passages[question.passage].document for question in questions}, by, seed)
+
+
+def divided(documents, by="question", seed=0):
+    """`seeded_splits` of `{question id: document}`."""
+    groups = _groups(documents, by)
+    order = np.random.default_rng(seed).permutation(len(groups))
+    ends = np.round(np.cumsum(SHARES) * len(groups)).astype(int)
+    starts = (0, *ends[:-1])
+    return {
+        split: tuple(id for i in order[start:end] for id in groups[i])
+        for split, start, end in zip(SPLITS, starts, ends, strict=True)
+    }
+
+
+def _groups(documents, by):
+    if by == "question":
+        return [[id] for id in sorted(documents)]
+    grouped = {}
+    for id in sorted(documents):
+        grouped.setdefault(documents[id], []).append(id)
+    return [grouped[document] for document in sorted(grouped)]

@@ -1,0 +1,39 @@
+"""Tables headed by languages or names."""
+
+import re
+
+from ..errors import DataError
+from ..system.files import require_inside
+from ..system.reading import read_text
+
+# A column of numbers and hardly ever Indonesian: a language only where it is named.
+NUMBER = "id"
+# Columns of a table that are languages where none are named: codes as FLORES and NTREX write them.
+CODE = re.compile(r"[a-z]{2}([-_][A-Za-z]{2,4})?|[a-z]{3}[-_][A-Z][a-z]{3}")
+
+
+def columns_of(path, named=()):
+    """`{language: [line]}` of a folder of `{lang}.txt`, or of a .tsv: the columns `named` or headed by a code."""
+    return _from_files(path) if path.is_dir() else read_table(path, named)
+
+
+def _from_files(folder):
+    require_inside(folder, "*.txt")
+    return {path.stem: _lines(path) for path in sorted(folder.glob("*.txt"))}
+
+
+def read_table(path, named):
+    """`{column: [cell]}` of a .tsv: the columns `named` or headed by a code. Raises `DataError` with the line."""
+    head, *rows = [line.split("\t") for line in _lines(path)] or [[]]
+    if twice := [name for name in dict.fromkeys(head) if head.count(name) > 1]:
+        raise DataError(f"{path}: the column {twice[0]} is there twice; name each once")
+    for number, row in enumerate(rows, start=2):
+        if len(row) != len(head):
+            raise DataError(f"{path}, line {number}: expected {len(head)} columns as in the first line, got {len(row)}")
+    kept = [place for place, name in enumerate(head) if name in named or (CODE.fullmatch(name) and name != NUMBER)]
+    return {head[place]: [row[place] for row in rows] for place in kept}
+
+
+def _lines(path):
+    lines = read_text(path).split("\n")
+    return lines[:-1] if lines[-1] == "" else lines

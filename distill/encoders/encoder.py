@@ -1,0 +1,88 @@
+"""The one thing that everything here is: text in, unit vectors out."""
+
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+
+from .. import __version__
+from ..errors import EncoderError, first_line
+from ..system.files import write_aside, write_json
+from ..system.reading import read_json
+from .batching import by_length, pad
+from .keras_file import require_own
+from .tokenizer import Tokenizer
+
+MODEL_FILE, TOKENIZER_FILE, CARD_FILE = "encoder.keras", "tokenizer.model", "encoder.json"
+
+
+class Encoder(Protocol):
+    """`encode` maps n texts to float32 `(n, dimension)`, rows of unit length.
+
+    `role` is "question" or "document": the same to an encoder that has one tower.
+    """
+
+    name: str
+    dimension: int
+
+    def encode(self, texts, role="question", progress=None): ...
+
+
+class KerasEncoder:
+    """A Keras model `(b, t) int32 -> (b, d)` with its tokenizer."""
+
+    def __init__(self, model, tokenizer, name="encoder"):
+        self.model, self.tokenizer, self.name = model, tokenizer, name
+
+    @property
+    def dimension(self):
+        return int(self.model.output_shape[-1])
+
+    def encode(self, texts, role="question", progress=None):
+        texts = texts if isinstance(texts, str) else list(texts)
+        return encode_ids(self.model, self.tokenizer.encode(texts), progress)
+
+    def save(self, folder):
+        """Write the folder that `load` reads; whole or not at all."""
+        with write_aside(folder) as aside:
+            aside.mkdir()
+            self.model.save(aside / MODEL_FILE)
+            (aside / TOKENIZER_FILE).write_bytes(self.tokenizer.proto)
+            write_json(aside / CARD_FILE, {"name": self.name, "dimension": self.dimension, "distill": __version__})
+
+    @classmethod
+    def load(cls, folder):
+        """Raises `EncoderError` when the folder is no saved encoder. Its model's classes have to be imported before."""
+        import keras
+
+        folder = Path(folder)
+        require_own(folder / MODEL_FILE)
+        try:
+            model = keras.saving.load_model(folder / MODEL_FILE, compile=False, safe_mode=True)
+        except Exception as error:  # the zip, the JSON and the weights in it each raise their own
+            raise EncoderError(f"{folder / MODEL_FILE}: not a saved encoder: {first_line(error)}") from error
+        name = name_of(folder) if (folder / CARD_FILE).is_file() else folder.name
+        return cls(model, Tokenizer.load(folder / TOKENIZER_FILE), name)
+
+
+def name_of(folder):
+    """The name in a saved encoder's card. Raises `EncoderError`."""
+    card = read_json(Path(folder) / CARD_FILE)
+    if not isinstance(card, dict) or not isinstance(card.get("name"), str):
+        raise EncoderError(f"{Path(folder) / CARD_FILE}: expected an object with the encoder's 'name'; save it again")
+    return card["name"]
+
+
+def unit_rows(vectors):
+    """`(n, d)` at unit length; a row of zeros stays. NumPy alone."""
+    return vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
+
+
+def encode_ids(model, rows, progress=None):
+    """Token id lists -> float32 `(n, d)` in their order, computed in groups of like length."""
+    vectors = np.zeros((len(rows), int(model.output_shape[-1])), dtype=np.float32)
+    for group in by_length([len(row) for row in rows]):
+        vectors[group] = np.asarray(model.predict_on_batch(pad([rows[i] for i in group])))
+        if progress:
+            progress(len(group))
+    return vectors

@@ -1,0 +1,63 @@
+"""What an `encoder.keras` may hold: a model of distill's own, by its name and plain settings, and weights. No code.
+
+A `.keras` file names the classes and functions that it is made of, and Keras looks them up; some versions import
+whatever module the file names. So what it names is read first.
+"""
+
+import json
+from zipfile import BadZipFile, ZipFile
+from zlib import error
+
+from ..errors import EncoderError, first_line
+
+MEMBERS = {"metadata.json", "config.json", "model.weights.h5"}
+PACKAGE, NAMES = "distill>", {"class_name", "registered_name", "module"}
+# What else a model's settings may name.
+HARMLESS = {("keras", "DTypePolicy")}
+
+
+def require_own(path):
+    """Raise `EncoderError` for a file that is none, or names or holds anything but a model that distill has registered.
+
+    The modules of its classes have to be imported before.
+    """
+    try:
+        with ZipFile(path) as archive:
+            members, config = archive.namelist(), json.loads(archive.read("config.json"))
+        # Keras does not read how it was compiled.
+        first, *others = _named({key: value for key, value in dict(config).items() if key != "compile_config"}) or [{}]
+    # NotImplementedError: a compression, or an encryption, that ZipFile does not know.
+    except (OSError, ValueError, TypeError, KeyError, BadZipFile, RecursionError, NotImplementedError, error) as broken:
+        raise EncoderError(f"{path}: not a saved encoder: {first_line(broken)}") from broken
+    if more := sorted(set(members) - MEMBERS):
+        _refuse(path, f"it holds {more[0]}, expected {', '.join(sorted(MEMBERS))}")
+    if not _is_own(first):
+        _refuse(path, f"{_said(first)}, expected a model of distill")
+    for one in others:
+        if not _is_own(one) and (one.get("module"), one.get("class_name")) not in HARMLESS:
+            _refuse(path, f"{_said(one)} in it, which distill has not")
+
+
+def _refuse(path, reason):
+    raise EncoderError(f"{path}: not a saved encoder: {reason}; it is not loaded")
+
+
+def _named(value):
+    """Every part of a configuration that names a class or a function, outermost first."""
+    if not isinstance(value, dict | list):
+        return []
+    parts = value if isinstance(value, list) else value.values()
+    own = [value] if isinstance(value, dict) and NAMES & set(value) else []
+    return own + [found for one in parts for found in _named(one)]
+
+
+def _is_own(one):
+    from keras.saving import get_registered_object
+
+    name = one.get("registered_name")
+    known = get_registered_object(name) if isinstance(name, str) and name.startswith(PACKAGE) else None
+    return known is not None and known.__name__ == one.get("class_name")
+
+
+def _said(one):
+    return f"{one.get('module')}.{one.get('class_name')}" if one else "no class"

@@ -1,0 +1,1 @@
+"""Texts of any number to vectors."""

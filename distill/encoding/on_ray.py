@@ -1,0 +1,182 @@
+"""Blocks of texts encoded by workers of Ray Data, on this machine or on a cluster. Moritz et al. (2018)."""
+
+import logging
+import os
+import warnings
+from contextlib import contextmanager
+from importlib.util import find_spec
+
+import numpy as np
+
+from .. import errors
+from ..catalog.identity import place
+from ..catalog.loading import load_encoder
+from ..errors import DistillError, InputError, first_line
+from .encode_file import encode_block
+
+# How often a block is tried again whose worker died; a worker is started again as often as it takes.
+RETRIES = 3
+# Bytes of shared memory of a local Ray: Ray's least is 75 MiB.
+SHARED = 1 << 28
+# A local Ray gives its parts 30 seconds; a busy machine may need longer.
+STARTS = 3
+ADDRESS = "RAY_ADDRESS"
+
+
+def ray_engine(source, workers, address=None):
+    """An engine for `encoding.encode_file`; `address` is a cluster's, without it `$RAY_ADDRESS`, or a Ray of its own.
+
+    A worker reads its texts and loads the encoder itself: on a cluster both have to be there under the same path.
+    Raises `InputError` where ray is not installed or no cluster answers, `DistillError` where the workers fail.
+    """
+    require_ray()
+
+    def encode(texts, numbers, role):
+        if numbers:
+            with _cluster(address or os.environ.get(ADDRESS), workers):
+                yield from _blocks(texts, numbers, {"source": place(source), "role": role, "texts": texts}, workers)
+
+    return encode
+
+
+def require_ray():
+    """Raise `InputError` where ray, or what its data library needs, is not installed."""
+    missing = [package for package in ("ray", "pyarrow", "pandas") if find_spec(package) is None]
+    if missing:
+        raise InputError(f"--engine ray needs {' and '.join(missing)}; run: pip install 'distill[ray]'")
+
+
+class Worker:
+    """Encodes blocks in a process of its own; its encoder is loaded once, with the first.
+
+    An error of it comes back as data: raised, it would come as Ray's, with two tracebacks.
+    """
+
+    def __init__(self, source, role, texts):
+        self.source, self.role, self.texts, self.encoder = source, role, texts, None
+
+    def __call__(self, table):
+        import pyarrow
+
+        rows = [self._row(number) for number in table["number"].to_pylist()]
+        fields = {"number": pyarrow.int64(), "vectors": pyarrow.large_binary()}
+        fields |= {"error": pyarrow.string(), "message": pyarrow.string()}
+        return pyarrow.Table.from_pylist(rows, pyarrow.schema(fields))
+
+    def _row(self, number):
+        try:
+            return {"number": number, "vectors": self.encode(number).tobytes()}
+        except Exception as error:
+            known = isinstance(error, DistillError)
+            message = str(error) if known else f"{type(error).__name__}: {first_line(error)}"
+            return {"number": number, "error": type(error).__name__ if known else "", "message": message}
+
+    def encode(self, number):
+        """float32 `(rows, d)` of a block."""
+        self.encoder = self.encoder or load_encoder(self.source)
+        return np.asarray(encode_block(self.encoder, self.texts, number, self.role), np.float32)
+
+
+def _blocks(texts, numbers, arguments, workers):
+    """Yield (number, float32 (rows, d)), in the order in which they are done."""
+    try:
+        for row in _rows(numbers, arguments, workers):
+            if row["message"] is not None:
+                raise getattr(errors, row["error"], DistillError)(f"a worker: {row['message']}")
+            vectors = np.frombuffer(row["vectors"], np.float32)
+            yield row["number"], vectors.reshape(texts.rows(row["number"]), -1)
+    except DistillError:
+        raise
+    except Exception as error:
+        raise DistillError(f"Ray could not go on: {type(error).__name__}: {first_line(error)}") from error
+
+
+def _rows(numbers, arguments, workers):
+    import ray.data
+
+    # A block is a task of its own: it is retried, and comes back, alone.
+    blocks = ray.data.from_items([{"number": number} for number in numbers], override_num_blocks=len(numbers))
+    with warnings.catch_warnings():
+        # Ray's defaults try a block again for ever, and there is no other way yet to say how often.
+        warnings.filterwarnings("ignore", "`ray_remote_args_fn` is deprecated")
+        done = blocks.map_batches(
+            Worker,
+            fn_constructor_kwargs=arguments,
+            batch_size=1,
+            batch_format="pyarrow",
+            concurrency=workers,
+            num_cpus=1,
+            ray_remote_args_fn=lambda: {"max_restarts": -1, "max_task_retries": RETRIES},
+        )
+    for table in done.iter_batches(batch_size=None, batch_format="pyarrow", prefetch_batches=0):
+        yield from table.to_pylist()  # type: ignore[union-attr]
+
+
+@contextmanager
+def _cluster(address, workers):
+    """A Ray that is there already, or the one at `address`, or a new one on this machine; what was begun is ended."""
+    import ray
+
+    with _quiet():
+        own = not ray.is_initialized()
+        if own:
+            _connect(address, workers)
+        try:
+            yield
+        finally:
+            if own:
+                ray.shutdown()
+
+
+def _connect(address, workers):
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    # What its C++ parts say goes to standard error.
+    os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")
+    if address:
+        _start(InputError, f"no Ray cluster at {address}", 1, address=address)
+    else:
+        local = {"num_cpus": workers + 1, "object_store_memory": SHARED, "include_dashboard": False}
+        _start(DistillError, "Ray does not start on this machine", STARTS, address="local", **local)
+
+
+def _start(kind, problem, times, **options):
+    import ray
+
+    for left in reversed(range(times)):
+        try:
+            with _unheard():
+                return ray.init(log_to_driver=False, logging_level=logging.CRITICAL, **options)
+        # Ray raises the plainest one where its parts take too long to start.
+        except Exception as error:
+            ray.shutdown()
+            if not left:
+                raise kind(f"{problem}: {first_line(error)}") from error
+
+
+@contextmanager
+def _unheard():
+    """Standard error goes nowhere: what C++ writes to it passes Python by."""
+    kept, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 2)
+    try:
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+        os.close(nowhere)
+
+
+@contextmanager
+def _quiet():
+    """Ray's own words are in its logs; here only what went wrong is said, in one line."""
+    import ray.data
+
+    context, logger = ray.data.DataContext.get_current(), logging.getLogger("ray.data")
+    before = context.enable_progress_bars, context.print_on_execution_start, logger.level
+    context.enable_progress_bars = context.print_on_execution_start = False
+    logger.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        context.enable_progress_bars, context.print_on_execution_start = before[:2]
+        logger.setLevel(before[2])

@@ -1,0 +1,179 @@
+"""An `.npy` file that is written block by block, and gone on with after it was stopped."""
+
+import errno
+import os
+import shutil
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+
+from ..errors import DataError, DistillError, EncoderError, InputError
+from ..system.files import require_writable, sync, target, write_json
+from ..system.locking import held
+from ..system.progress import say
+from ..system.reading import read_json
+
+PART, STATE, LOCK = ".part", ".part.json", ".part.lock"
+
+
+@contextmanager
+def vector_file(path, shape, block, made_of, names, restart=False):
+    """Yield a `VectorFile`; its file is at `path` when all went well, else what was written stays to go on with.
+
+    One at a time: raises `InputError` where another process has it.
+    """
+    require_writable(path)
+    path = target(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    lock = _beside(path, LOCK)
+    with held(lock, f"{path}: another process is writing it; wait for its end, or choose another name"):
+        file = VectorFile(path, shape, block, made_of, names, restart)
+        try:
+            yield file
+            file.finish()
+        except BaseException:
+            file.leave()
+            raise
+
+
+def _beside(path, ending):
+    return path.with_name(path.name + ending)
+
+
+class VectorFile:
+    """float32 `shape` in blocks of `block` rows, written to `path.part`; `path.part.json` says which are there.
+
+    `made_of`, `{name: plain value}`, is all that the vectors depend on: what was begun with the same goes on, what was
+    begun with other is refused, unless `restart`. `names` is what a user calls them, `{name: text}`.
+    Raises `InputError`, or `DistillError` where the disk has no room for it.
+    """
+
+    def __init__(self, path, shape, block, made_of, names, restart=False):
+        self.path, self.shape, self.block = Path(path), shape, block
+        self.part, self.state = _beside(self.path, PART), _beside(self.path, STATE)
+        self.made_of, self.names = made_of, names
+        # Blocks come in any order from several workers: there are all below `done`, and those in `ahead`.
+        self.done, self.ahead = 0, set()
+        if not self._take_up(restart):
+            self._begin()
+
+    @property
+    def missing(self):
+        """The numbers of the blocks that are not written yet."""
+        blocks = -(-self.shape[0] // self.block)
+        return [number for number in range(self.done, blocks) if number not in self.ahead]
+
+    @property
+    def written(self):
+        """How many rows are written."""
+        return self.shape[0] - sum(self._rows(number) for number in self.missing)
+
+    def write(self, number, vectors):
+        """Put the block's rows, `(rows, d)`, on the disk. Raises `EncoderError` where they have another shape."""
+        expected = (self._rows(number), self.shape[1])
+        if vectors.shape != expected:
+            raise EncoderError(f"block {number}: expected vectors of shape {expected}, got {vectors.shape}")
+        # Written, not mapped: a full disk is an error then, not a signal, and no page of it stays in memory.
+        with open(self.part, "r+b") as file:
+            file.seek(-4 * self.shape[1] * (self.shape[0] - number * self.block), os.SEEK_END)
+            file.write(np.ascontiguousarray(vectors, np.float32).data)
+            file.flush()
+            os.fsync(file.fileno())
+        self.ahead.add(number)
+        while self.done in self.ahead:
+            self.ahead.remove(self.done)
+            self.done += 1
+        self._note()
+
+    def finish(self):
+        """Give the file, which is whole, its name."""
+        os.replace(self.part, self.path)
+        sync(self.path.parent)
+        self.state.unlink()
+
+    def leave(self):
+        """What was written stays, if anything was."""
+        if self.done or self.ahead:
+            say(f"{self.part}: {self.written} of {self.shape[0]} vectors; the same command goes on with them")
+        else:
+            self.part.unlink(missing_ok=True)
+            self.state.unlink(missing_ok=True)
+
+    def _rows(self, number):
+        return min(self.block, self.shape[0] - number * self.block)
+
+    def _take_up(self, restart):
+        """Whether there is something to go on with. With `restart` it is only seen to be of this making."""
+        if not self.part.exists():
+            return False
+        begun = self._begun()
+        if restart or not (begun["done"] or begun["ahead"]):
+            return False
+        if other := [name for name in self.made_of if begun["made_of"].get(name) != self.made_of[name]]:
+            told = "; ".join(f"{name} is {_called(begun, name)}, not {_called(vars(self), name)}" for name in other)
+            raise InputError(f"{self.part} was begun with another {', '.join(other)}: {told}; {self._way_out()}")
+        if not self._is_whole():
+            raise InputError(f"{self.part} is not what {self.state.name} says of it; {self._way_out()}")
+        self.done, self.ahead = begun["done"], set(begun["ahead"])
+        say(f"{self.part}: going on after {self.written} of {self.shape[0]} vectors")
+        return True
+
+    def _begun(self):
+        try:
+            begun = read_json(self.state)
+            if isinstance(begun["done"], int) and isinstance(begun["ahead"], list):
+                return {**begun, "made_of": dict(begun["made_of"]), "names": dict(begun["names"])}
+        except (DataError, LookupError, TypeError, ValueError):
+            pass
+        raise InputError(f"{self.part} is there, and {self.state.name}, which says what it is, is not; remove it")
+
+    def _way_out(self):
+        return f"give these to go on with it, or --restart to begin anew, or write to another name than {self.path}"
+
+    def _is_whole(self):
+        try:
+            found = np.lib.format.open_memmap(self.part, "r")
+        except (OSError, ValueError, EOFError):
+            return False
+        return found.shape == self.shape and found.dtype == np.float32
+
+    def _begin(self):
+        # The state first: a part without it is somebody else's.
+        self._note()
+        try:
+            np.lib.format.open_memmap(self.part, "w+", np.float32, self.shape)
+            _reserve(self.part)
+        except OSError as error:
+            self.leave()
+            if error.errno != errno.ENOSPC:
+                raise
+            needed, free = 4 * self.shape[0] * self.shape[1], shutil.disk_usage(self.part.parent).free
+            raise DistillError(
+                f"{self.path}: {needed / 1e9:.3g} GB of vectors, {free / 1e9:.3g} GB are free; choose another disk"
+            ) from error
+
+    def _note(self):
+        write_json(
+            self.state,
+            {"made_of": self.made_of, "names": self.names, "done": self.done, "ahead": sorted(self.ahead)},
+            synced=True,
+        )
+
+
+def _called(begun, name):
+    """A value as a user knows it, with a hash's begin."""
+    value = str(begun["made_of"].get(name))[:12]
+    return f"{begun['names'][name]} ({value})" if name in begun["names"] else value
+
+
+def _reserve(path):
+    """Take the disk space of a sparse file, where the system can: not to find out hours later that there is none."""
+    if not hasattr(os, "posix_fallocate"):
+        return
+    with open(path, "r+b") as file:
+        try:
+            os.posix_fallocate(file.fileno(), 0, path.stat().st_size)
+        except OSError as error:
+            if error.errno == errno.ENOSPC:
+                raise

@@ -1,0 +1,1 @@
+"""How good an encoder is, and whether another is better."""

@@ -1,0 +1,103 @@
+"""Exact match and F1 of predicted answers, as SQuAD counts them, and with inflection left out.
+
+Rajpurkar et al. (2016), SQuAD, section 6.1; Sorokin et al. (2022), Sentri, appendix C.
+"""
+
+import re
+import string
+from collections import Counter
+
+import numpy as np
+
+from ..errors import DataError, InputError
+from ..system.reading import read_jsonl
+from ..words.morphology import say_unstemmed, words
+
+ARTICLES = ("a", "an", "the")
+PUNCTUATION = str.maketrans("", "", string.punctuation)
+
+
+def plain_words(text, language=None):
+    """`[str]` as SQuAD's own script has them: lower case, no ASCII punctuation, no English articles, cut at blanks."""
+    return re.sub(rf"\b({'|'.join(ARTICLES)})\b", " ", text.lower().translate(PUNCTUATION)).split()
+
+
+def stemmed_words(text, language):
+    """`[str]`: `morphology.words`, of English without articles; of a text that has none, what stands between blanks."""
+    found = [word for word in words(text, language) if language != "en" or word not in ARTICLES]
+    return found or plain_words(text)
+
+
+NORMALISATIONS = {"plain": plain_words, "morphology": stemmed_words}
+
+
+def f1(predicted, gold):
+    """Harmonic mean of precision and recall of the words in common, in [0, 1]; lists of words. Two empty ones: 1."""
+    if not predicted or not gold:
+        return float(predicted == gold)
+    common = sum((Counter(predicted) & Counter(gold)).values())
+    return 2 * common / (len(predicted) + len(gold))
+
+
+def scores(prediction, golds, language, normalisation="plain"):
+    """(exact match 0 or 1, F1) of a text, each the best over the texts `golds`. Raises `InputError` without any."""
+    if not golds:
+        raise InputError("an answer is compared with at least one gold answer, got none")
+    cut = NORMALISATIONS[normalisation]
+    predicted, known = cut(prediction, language), [cut(gold, language) for gold in golds]
+    return max(float(predicted == gold) for gold in known), max(f1(predicted, gold) for gold in known)
+
+
+def measure(predictions, golds, language):
+    """`{"questions", "missing", normalisation: {"em", "f1"}}`; a question without a prediction scores 0.
+
+    `predictions`: `{id: text}`; `golds`: `{id: texts}`, in `language`. Raises `DataError` for ids that `golds` lacks.
+    """
+    unknown = [id for id in predictions if id not in golds]
+    if unknown:
+        raise DataError(
+            f"{len(unknown)} predictions are of no question that has an answer, such as {unknown[0]}; "
+            "check the ids, --dataset and --split"
+        )
+    say_unstemmed(language, f"the answers of {len(golds)} questions")
+    found: dict = {"questions": len(golds), "missing": len(golds) - len(predictions)}
+    for name in NORMALISATIONS:
+        rows = [scores(text, golds[id], language, name) for id, text in predictions.items()]
+        em, overlap = np.sum(rows, axis=0) / len(golds) if rows else (0.0, 0.0)
+        found[name] = {"em": float(em), "f1": float(overlap)}
+    return found
+
+
+def read_predictions(path, default):
+    """`{language: {id: (prediction, golds or None)}}` of lines {"id", "prediction" or "answer"}.
+
+    A line may have "language", else it is `default`, and its gold "answers". Raises `DataError` naming the line.
+    """
+    found = {}
+    for number, row in read_jsonl(path):
+        place, id, text = f"{path}, line {number}", row.get("id"), row.get("prediction", row.get("answer"))
+        language, golds = row.get("language", default), row.get("answers")
+        if not isinstance(id, (str, int)) or not isinstance(text, str):
+            raise DataError(f'{place}: expected {{"id": …, "prediction": "…"}}, got id {id!r}, prediction {text!r}')
+        if not isinstance(language, str) or not language:
+            raise DataError(f"{place}: expected a language code under 'language', got {language!r}")
+        if golds is not None and not _texts(golds):
+            raise DataError(f"{place}: expected a list of texts under 'answers', got {golds!r}")
+        if str(id) in found.setdefault(language, {}):
+            raise DataError(f"{place}: duplicate id {id} in language {language}")
+        found[language][str(id)] = (text, golds)
+    if not found:
+        raise DataError(f"{path}: no predictions in it; write one object a line")
+    return found
+
+
+def _texts(value):
+    return isinstance(value, list) and value and all(isinstance(text, str) for text in value)
+
+
+def own_golds(path, found):
+    """Whether the lines of `read_predictions` have their gold answers. Raises `DataError` where only some do."""
+    have = {golds is not None for rows in found.values() for _, golds in rows.values()}
+    if len(have) > 1:
+        raise DataError(f"{path}: some lines have 'answers' and some have not; give them to all, or take --dataset")
+    return have == {True}

@@ -1,0 +1,1 @@
+"""Language bias: LAReQA and language information removal."""

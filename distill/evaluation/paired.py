@@ -1,0 +1,118 @@
+"""Two encoders' scores on the same questions: the difference, how sure it is, how large, and what would have shown."""
+
+import math
+
+import numpy as np
+
+from ..errors import InputError
+from .mcnemar import holm, mcnemar_p
+from .resampling import bootstrap, detectable, effect_size, sign_flip_p
+
+# The row that pools a task's languages.
+ALL = "all"
+
+
+def compare_scores(tasks, metric, level=0.05, draws=10_000, seed=0, progress=None):
+    """`{task: {language: row, ..., "all": row}}` from `{task: {language: (ids, a, b)}}`.
+
+    `ids`: `(q,)` str; `a`, `b`: float `(q,)`, each question's score under the two encoders. "all" pools the languages
+    of a task that has more than one, its questions grouped by id. A row holds plain values:
+
+    - `a`, `b`, `difference`: the means and a - b; `low`, `high`: its 95 % interval (`resampling.bootstrap`)
+    - `effect`, `effect_low`, `effect_high`: d_z (`resampling.effect_size`), None where it is infinite
+    - `questions`, `clusters` (ids), `only_a`, `only_b`: on how many questions a, or b, has the higher score
+    - `test`: "mcnemar" for the metric p@1 of one language, whose ids occur once each; else "sign-flip"
+    - `p`, `p_holm`, `significant` (p_holm < level): Holm (1979) over the language rows of all tasks together; the
+      rows "all" are a family of their own
+    - `detectable`: the smallest true difference that shows in 80 % of such test sets at level / (tests in the
+      family); None where no deviation was seen (`resampling.detectable`)
+
+    Every row takes the same seed, so that none depends on which others there are but in `p_holm` and `detectable`.
+    Raises `InputError` for empty lists, lengths that differ, scores that are no numbers (for p@1, other than 0 and 1),
+    a language called "all", and too few draws for so many tests.
+    """
+    pairs = {(task, name): _checked(task, name, pair, metric) for task in tasks for name, pair in tasks[task].items()}
+    pooled = {(task, ALL): _pooled(tasks[task]) for task in tasks if len(tasks[task]) > 1}
+    found = {task: {} for task in tasks}
+    for family in (pairs, pooled):
+        require_draws(draws, len(family), level)
+        rows = {}
+        for key, pair in family.items():
+            ids, a, b = map(np.asarray, pair)
+            rows[key] = _row(ids, a, b, _test(key[1], pair, metric), level / len(family), draws, seed)
+            if progress:
+                progress()
+        holm(rows, level)
+        for (task, name), row in rows.items():
+            found[task][name] = row
+    return found
+
+
+def comparisons(tasks):
+    """How many rows `compare_scores` makes, for a progress bar."""
+    return sum(len(languages) + (len(languages) > 1) for languages in tasks.values())
+
+
+def _checked(task, language, pair, metric):
+    ids, a, b = pair
+    where, lengths = f"{metric}, {task}, {language}", [len(ids), len(a), len(b)]
+    if language == ALL:
+        raise InputError(f'{where}: no language may be called "{ALL}", which is the row of all; rename it')
+    if len(set(lengths)) > 1:
+        raise InputError(f"{where}: expected one score a question, got {_counts(lengths)}; score the same questions")
+    if not lengths[0]:
+        raise InputError(f"{where}: there is no question to compare on; leave the language out")
+    scores = np.concatenate([a, b])
+    if not np.isfinite(scores).all():
+        raise InputError(f"{where}: {np.sum(~np.isfinite(scores))} scores are no numbers; check both encoders' vectors")
+    if metric == "p@1" and not np.isin(scores, (0, 1)).all():
+        raise InputError(f"{where}: expected scores 1, right, and 0, wrong, got others; name the metric by what it is")
+    return pair
+
+
+def _counts(lengths):
+    return "{} ids, {} scores of A and {} of B".format(*lengths)
+
+
+def _pooled(by_language):
+    return tuple(np.concatenate(parts) for parts in zip(*by_language.values(), strict=True))
+
+
+def require_draws(draws, tests, level=0.05):
+    """Raise `InputError` for too few.
+
+    The least p of drawn signs is 1 / (draws + 1); times the tests it has to be able to fall below the level."""
+    needed = math.ceil(tests / level)
+    if draws < needed:
+        raise InputError(f"{draws} draws are too few for {tests} tests at level {level:g}; take {needed} or more")
+
+
+def _test(language, pair, metric):
+    independent = language != ALL and len(set(pair[0])) == len(pair[0])
+    return "mcnemar" if metric == "p@1" and independent else "sign-flip"
+
+
+def _row(ids, a, b, test, level, draws, seed):
+    differences = a - b
+    (low, high), (effect_low, effect_high) = bootstrap(differences, ids, draws, seed)
+    return {
+        "a": float(np.mean(a)),
+        "b": float(np.mean(b)),
+        "difference": float(np.mean(differences)),
+        "low": low,
+        "high": high,
+        "effect": _finite(effect_size(differences, ids)),
+        "effect_low": _finite(effect_low),
+        "effect_high": _finite(effect_high),
+        "questions": len(ids),
+        "clusters": len(set(ids.tolist())),
+        "only_a": int(np.sum(a > b)),
+        "only_b": int(np.sum(a < b)),
+        "test": test,
+        "p": mcnemar_p(a == 1, b == 1) if test == "mcnemar" else sign_flip_p(differences, ids, draws, seed),
+        "detectable": detectable(differences, ids, level),
+    }
+
+
+def _finite(value):
+    return value if math.isfinite(value) else None

@@ -1,0 +1,164 @@
+"""Translators into the documents' language, by name: Marian models (OPUS-MT) that CTranslate2 runs."""
+
+import os
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+
+from ..errors import InputError, TranslatorError, first_line
+from ..system.files import named
+from ..system.reading import read_json
+from ..system.text import well_formed
+
+MODEL, SOURCE, TARGET, CONFIG = "model.bin", "source.spm", "target.spm", "config.json"
+# Texts a call, of like length.
+BATCH = 32
+# Pieces of a text, as many as Marian models have positions for, and of its translation.
+LONGEST, LONGEST_TRANSLATION = 512, 256
+BEAM = 4
+
+
+class Translator(Protocol):
+    """`translate` gives n texts of one language in the language that it translates into."""
+
+    name: str
+
+    def translate(self, texts, language, progress=None): ...
+
+
+class MarianTranslator:
+    """A folder with CTranslate2's `model.bin` and the SentencePiece models `source.spm` and `target.spm`.
+
+    `ct2-transformers-converter --copy_files source.spm target.spm` makes one of an OPUS-MT model. The same texts give
+    the same translations: the best of `beam` hypotheses, 1 is greedy, nothing is drawn. A text of more than 511 pieces
+    is cut. Raises `TranslatorError` where ctranslate2 is not installed, a file is missing, or none of these.
+    """
+
+    def __init__(self, folder, beam=BEAM, threads=0):
+        folder = require_folder(folder)
+        import ctranslate2
+        import sentencepiece
+
+        self.name, self.beam = folder.resolve().name, beam
+        config = read_json(folder / CONFIG) if (folder / CONFIG).is_file() else {}
+        if not isinstance(config, dict) or not isinstance(config.get("eos_token", ""), str):
+            raise TranslatorError(f"{folder / CONFIG}: expected an object, with 'eos_token' a string where it is there")
+        # Of what was converted from Transformers the caller ends each text; Marian's own says that it does it itself.
+        self._end = [] if config.get("add_source_eos") else [config.get("eos_token", "</s>")]
+        try:
+            self._source, self._target = (
+                sentencepiece.SentencePieceProcessor(model_file=str(folder / name)) for name in (SOURCE, TARGET)
+            )
+            self._model = ctranslate2.Translator(str(folder), device="cpu", intra_threads=threads)
+        except (RuntimeError, ValueError, OSError) as error:
+            raise TranslatorError(f"{folder}: not a translator: {first_line(error)}") from error
+
+    def translate(self, texts, language=None, progress=None):
+        """`[text]` in the order of `texts`; the model has to know their `language`. `progress(n)` a batch."""
+        rows = [pieces[: LONGEST - 1] + self._end for pieces in self._source.encode(_known(texts), out_type=str)]
+        order, found = np.argsort([len(row) for row in rows], kind="stable"), [""] * len(rows)
+        for start in range(0, len(rows), BATCH):
+            places = order[start : start + BATCH]
+            for place, text in zip(places, self._translated([rows[place] for place in places]), strict=True):
+                found[place] = text
+            if progress:
+                progress(len(places))
+        return found
+
+    def _translated(self, rows):
+        try:
+            results = self._model.translate_batch(
+                rows, beam_size=self.beam, max_input_length=LONGEST, max_decoding_length=LONGEST_TRANSLATION
+            )
+        except (RuntimeError, ValueError) as error:
+            raise TranslatorError(f"{self.name}: cannot translate: {first_line(error)}") from error
+        return [self._target.decode(result.hypotheses[0]) for result in results]
+
+
+def _known(texts):
+    return [well_formed(text) for text in texts]
+
+
+class Translators:
+    """Translators by language, `None` is of all others: itself a `Translator`."""
+
+    def __init__(self, by_language):
+        self._by_language = by_language
+        self.name = ", ".join(dict.fromkeys(translator.name for translator in by_language.values()))
+
+    def serves(self, language):
+        return is_served(language, self._by_language)
+
+    def translate(self, texts, language, progress=None):
+        """Raises `TranslatorError` for a language that none is of."""
+        if not self.serves(language):
+            raise TranslatorError(
+                f"no translator of {language}; give one as {language}=FOLDER, or one of all as FOLDER"
+            )
+        known = self._by_language
+        return known[language if language in known else None].translate(texts, language, progress)
+
+    def of_each(self, texts, languages):
+        """The texts, those that `languages` has, `{text: its language}`, translated. A language without one stays."""
+        found = list(texts)
+        for language in dict.fromkeys(languages.get(text) for text in texts):
+            places = [place for place, text in enumerate(texts) if languages.get(text) == language]
+            if language is not None and self.serves(language):
+                for place, text in zip(
+                    places, self.translate([texts[place] for place in places], language), strict=True
+                ):
+                    found[place] = text
+        return found
+
+
+def is_served(language, by_language):
+    """Whether one of the translators `by_language`, `None` is of all others, is of a language."""
+    return language in by_language or None in by_language
+
+
+def load_translators(asked, beam=BEAM, threads=0):
+    """`Translators` of `FOLDER` or `LANGUAGE=FOLDER`. Raises `TranslatorError` as `MarianTranslator` does."""
+    folders = folders_of(asked)
+    loaded = {folder: MarianTranslator(folder, beam, threads) for folder in dict.fromkeys(folders.values())}
+    return Translators({language: loaded[folder] for language, folder in folders.items()})
+
+
+def folders_of(asked):
+    """`{language or None: folder}`, each with a translator's files. Raises `TranslatorError`."""
+    named = [_named(str(one)) for one in asked]
+    folders = dict(named)
+    if len(folders) < len(named):
+        raise TranslatorError(f"{', '.join(map(str, asked))}: two translators of one language; give each language one")
+    return {language: require_folder(folder) for language, folder in folders.items()}
+
+
+def _named(one):
+    """The language, None where none is said, and the folder; a folder of just that name is a folder."""
+    language, equals, folder = one.partition("=")
+    if not equals or "/" in language or os.sep in language or named(one).is_dir():
+        return None, named(one)
+    if not language.strip() or not folder:
+        raise TranslatorError(f"{one}: expected a folder, or LANGUAGE=FOLDER such as de=opus-mt-de-en")
+    return language.strip(), Path(folder)
+
+
+def require_beam(translators, beam):
+    """Raise `InputError` for a beam that no translator takes."""
+    if beam is not None and not translators:
+        raise InputError("--beam is of --translator, which is not given; leave it out")
+
+
+def require_folder(folder):
+    """The path, if CTranslate2 is there and the folder has a translator's files; else `TranslatorError`."""
+    folder = Path(folder)
+    missing = [name for name in (MODEL, SOURCE, TARGET) if not (folder / name).is_file()]
+    if missing:
+        what = f"no {', no '.join(missing)} in it" if folder.is_dir() else "no such folder"
+        raise TranslatorError(
+            f"{folder}: {what}; expected a translator that CTranslate2 runs, with {MODEL}, {SOURCE} and {TARGET}"
+        )
+    if find_spec("ctranslate2") is None:
+        raise TranslatorError("ctranslate2 is not installed; run: pip install ctranslate2 (or 'distill[translate]')")
+    return folder

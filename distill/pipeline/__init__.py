@@ -1,0 +1,1 @@
+"""`distill run`: its stages in order, its folder, going on after a stop."""

@@ -1,0 +1,145 @@
+"""`distill run`: every stage in its order, and what it leaves in the run's folder."""
+
+import gc
+import shutil
+
+from ..catalog.kinds import RUN_FILE
+from ..catalog.loading import load_encoder, load_keras_encoder
+from ..settings.store import save_settings
+from ..system.backend import start
+from ..system.locking import locked
+from ..system.progress import say
+from ..system.reading import read_json
+from ..training.checkpoints import CHECKPOINT
+from ..training.log import RunLog
+from .fixed_teacher import is_foreign, require_no_dimension, settled
+from .gain import require_gain
+from .preparing import require_empty, unseen_languages
+from .resuming import DATA, LOG, METRICS, clear, require_resumable, resumed_log, sources_of
+from .second_stage import study
+from .shipping import close, finish
+
+
+def execute(run):
+    """All stages, in a folder that no other process works in meanwhile; returns the metrics that it leaves there.
+
+    Of a run that was stopped what is finished is not made again; `prepare` says which run that may be.
+    """
+    if run.resumed and (run.folder / METRICS).is_file():
+        shutil.rmtree(run.folder / CHECKPOINT, ignore_errors=True)
+        return read_json(run.folder / METRICS)
+    start()
+    from ..students.shape import Shape
+
+    settings = run.settings
+    seeded(run)
+    with run.timed("load base"):
+        base = load_keras_encoder(settings.teacher.base)
+    shape = Shape.of(settings.shape).check(base.model)
+    foreign = run.teacher is not None and is_foreign(run.teacher, base, run.dataset, settings.teacher.language)
+    if foreign:
+        require_no_dimension(shape, run.teacher)
+    run.folder.mkdir(parents=True, exist_ok=True)
+    with locked(run.folder):
+        try:
+            begin(run)
+            return stages(run, base, shape, foreign)
+        finally:
+            run.log.close()
+
+
+def seeded(run):
+    """Every stage begins with the seed, so that it is the same whether those before it were made now or earlier."""
+    import keras
+
+    keras.utils.set_random_seed(run.settings.seed)
+
+
+def begin(run):
+    """Write what says which run this is, and take over what one that was stopped had counted."""
+    # Again: another command of that name may have come and gone since `prepare`.
+    if run.resumed:
+        require_resumable(run.settings, run.folder)
+    else:
+        require_empty(run.folder)
+    clear(run.folder, fixed=run.teacher is not None)
+    # First: without it a run cannot be gone on with.
+    save_settings(run.settings, run.folder / RUN_FILE)
+    run.log = resumed_log(run.folder) if run.resumed else RunLog(run.folder / LOG)
+    if not run.log.of(DATA):
+        run.log.write(DATA, files=dict(run.dataset.files), sources=sources_of(run.settings, run.teacher))
+    (run.folder / CHECKPOINT).mkdir(exist_ok=True)
+    say(
+        f"{run.dataset.name}: {len(run.dataset.titles)} documents, {len(run.dataset.passages)} passages, "
+        f"questions in {', '.join(run.languages)}"
+    )
+    unseen = unseen_languages(run.settings.teacher.base, run.languages)
+    if unseen:
+        say(f"{run.settings.teacher.base} never saw {', '.join(unseen)}: expect little there")
+
+
+def stages(run, base, shape, foreign):
+    run.measure("base", base)
+    seeded(run)
+    with run.timed("teacher"):
+        teacher, first = taught(run, base)
+    del base
+    gc.collect()
+    run.measure("teacher", teacher)
+    require_gain(run)
+    seeded(run)
+    with run.timed("student"):
+        student = stage_two(run, teacher, first, shape, foreign)
+    del teacher, first
+    run.teacher = None
+    gc.collect()
+    run.measure("student", student)
+    seeded(run)
+    finish(run, student)
+    return close(run)
+
+
+def taught(run, base):
+    """The teacher, saved, and the encoder that the student starts from.
+
+    Stage 1's is both, of a dual one that of questions; with a fixed one it is the base.
+    """
+    from ..encoders.by_role import parameters
+
+    settings, folder = run.settings, run.folder / "teacher"
+    if run.teacher is None:
+        teacher = stage_one(run, base, folder)
+        size = parameters(teacher)
+        run.extra["size"] = {"teacher": size}
+        say(f"teacher: {size['parameters'] / 1e6:.1f} M parameters, {size['bytes'] / 1e6:.0f} MB in float32")
+        return teacher, getattr(teacher, "question", teacher)
+    teacher, run.extra["teacher"] = settled(run.teacher, settings.teacher, run.dataset, folder)
+    say(f"teacher: {teacher.name}, fixed: {teacher.dimension} dimensions")
+    return teacher, base
+
+
+def stage_one(run, base, folder):
+    """Stage 1's encoder, saved to `folder`, or what a run that was stopped has there."""
+    from .first_stage import first_stage
+
+    there = folder.is_dir()
+    # Of self-training there are stages to report; they are not trained again either.
+    if there and not run.settings.pairs.self_train:
+        return load_encoder(folder)
+    checkpoint = run.checkpoint(folder.name)
+    teacher = first_stage(run, base, checkpoint=checkpoint)
+    if not there:
+        teacher.save(folder)
+    checkpoint.remove()
+    return teacher
+
+
+def stage_two(run, teacher, first, shape, foreign):
+    """The student, saved, or what a run that was stopped has there."""
+    folder = run.folder / "student"
+    if folder.is_dir():
+        return load_encoder(folder)
+    student = study(run, teacher, first, shape, foreign)
+    student.save(folder)
+    run.checkpoint(folder.name).remove()
+    return student

@@ -1,0 +1,92 @@
+"""Finished runs as they lie on disk: what a page needs of them, checked, also of runs of an earlier version."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..errors import DataError, InputError
+from ..report.charts import ENCODERS
+from ..settings.choices import UNITS
+from ..system.forms import NUMBER, require
+from ..system.reading import read_json, read_jsonl
+
+METRICS, LOG, SEARCH = "metrics.json", "log.jsonl", "small/search.json"
+# What every version has written, and of which type; what is newer may be absent and is shown as a dash.
+FORM = {
+    "settings": {"seed": int, "data": {"document_language": str}, "teacher": {"base": str, "language": str}},
+    "dataset": {"name": str, "documents": int, "passages": int, "splits": dict},
+    "languages": list,
+    "mean_over": list,
+    "splits": dict,
+    "timings": dict,
+}
+# What a run may have besides; of this form where it is there.
+OPTIONAL = {
+    "gate": {"texts": int, "cosine_mean": NUMBER, "cosine_min": NUMBER, "drop": NUMBER, "p@1": dict},
+    "bundle_bytes": int,
+    "versions": dict,
+    "lareqa": {"name": str, "split": str, "languages": list, "top": int, "encoders": dict},
+}
+QUERY = dict.fromkeys(("median_ms", "p95_ms", "p99_ms"), NUMBER)
+COSTS = {"bytes": int, "ms": NUMBER}
+SEARCH_FORM = {"whole": COSTS, "front": list, "excess": dict, "languages": list, "budget": {"drop": NUMBER}}
+BUNDLE = {**COSTS, "name": str, "pieces": int, "p@1": NUMBER, "drop": NUMBER, "languages": dict, "mcnemar": dict}
+
+
+@dataclass(frozen=True)
+class FinishedRun:
+    """A run's folder and the content of its `metrics.json`; what else it has is read when asked for."""
+
+    folder: Path
+    metrics: dict
+
+    @property
+    def rows(self):
+        """Those of `log.jsonl`. Raises `DataError`."""
+        path = self.folder / LOG
+        rows = read_jsonl(path)
+        for number, row in rows:
+            place = f"{path}, line {number}"
+            require(place, row, {"event": str})
+            if row["event"] in ("teacher", "student"):
+                require(place, row, {"step": int, "p@1": NUMBER})
+        return [row for _, row in rows]
+
+    @property
+    def search(self):
+        """The content of `search.json`, None where nothing was compressed. Raises `DataError`."""
+        path = self.folder / SEARCH
+        if not path.is_file():
+            return None
+        found = read_json(path)
+        require(path, found, {**SEARCH_FORM, "bundles": list, "chosen": (str, type(None))})
+        for number, row in enumerate(found["bundles"], start=1):
+            require(f"{path}, bundle {number}", row, BUNDLE)
+        return found
+
+
+def read_run(folder):
+    """The `FinishedRun` in a folder. Raises `InputError` where there is none, `DataError` for one of another form."""
+    path = Path(folder) / METRICS
+    if not path.is_file():
+        raise InputError(f"{folder}: no {METRICS} in it; give the folder of a finished `distill run`")
+    metrics = read_json(path)
+    require(path, metrics, FORM)
+    require(path, metrics, {name: form for name, form in OPTIONAL.items() if metrics.get(name) is not None})
+    if metrics["timings"].get("query") is not None:
+        require(f"{path}, timings.query", metrics["timings"]["query"], QUERY)
+    for name, part in metrics["splits"].items():
+        _require_split(f"{path}, splits.{name}", part, metrics["languages"])
+    if not all(metrics[name] for name in ("splits", "languages", "mean_over")):
+        raise DataError(f"{path}: no split or no language was measured; repeat the run")
+    return FinishedRun(Path(folder), metrics)
+
+
+def _require_split(place, part, languages):
+    figures = dict.fromkeys(languages, dict.fromkeys(("p@1", "p@5", "p@10", "mrr@10", "questions"), NUMBER))
+    tested = dict.fromkeys(languages, {"a": NUMBER, "b": NUMBER, "p_holm": NUMBER, "significant": bool})
+    form = {
+        "encoders": dict.fromkeys(ENCODERS, dict.fromkeys(UNITS, figures)),
+        "mean_p@1": dict.fromkeys(ENCODERS, dict.fromkeys(UNITS, NUMBER)),
+        "mcnemar": {"student against base": dict.fromkeys(UNITS, tested)},
+    }
+    require(place, part, form)

@@ -1,0 +1,96 @@
+"""A fixed teacher, any encoder as it is, and a student that starts in its space."""
+
+import numpy as np
+
+from ..catalog.cached import CachedEncoder
+from ..catalog.identity import fingerprint, origin, place
+from ..catalog.loading import load_teacher
+from ..data.corpus import sampled
+from ..data.parallel import pivots_of
+from ..encoders.encoder import KerasEncoder, unit_rows
+from ..encoders.health import require_finite
+from ..errors import ConfigError, EncoderError
+from ..system.progress import task
+from ..teachers.centred import ROLES, centred, save_teacher
+
+# The least mean cosine of an encoder's centred vectors to another's in one space. Of two spaces it is near 0.
+SAME = 0.2
+# Train questions that tell whether a space is another.
+PROBES = 64
+# Pivots of parallel text that a map is fitted on, at most.
+PIVOTS = 8192
+
+
+def fixed_teacher(name):
+    """The encoder that `name` loads, looked at; what it has computed is kept on disk.
+
+    A run asks it for the same texts to centre it, to map into its space, for labels and to be measured; another run
+    asks again. Raises `EncoderError` for one that cannot teach.
+    """
+    encoder = load_teacher(name)
+    for role in ROLES:
+        vectors = np.asarray(encoder.encode(["Where does the Danube end?"], role))
+        if vectors.shape != (1, encoder.dimension) or encoder.dimension < 2:
+            expected = f"(1, {max(2, encoder.dimension)})"
+            raise EncoderError(f"{name}: a text's vector has the shape {vectors.shape}, expected {expected}")
+        require_finite(vectors, encoder)
+    return encoder if isinstance(encoder, CachedEncoder) else CachedEncoder(encoder, fingerprint(name, encoder))
+
+
+def centre(teacher, dataset, language):
+    """The teacher centred by role: on the train questions of `language` and on the passages."""
+    questions = [question.text for question in dataset.select(language, "train")]
+    with task("means of the teacher's vectors", len(questions) + len(dataset.passages)) as advance:
+        return centred(teacher, questions, dataset.passage_texts, advance)
+
+
+def settled(teacher, settings, dataset, folder):
+    """The teacher as `config.TeacherSettings` want it, saved to `folder`, and a note on it of plain values."""
+    name, known, dimension = settings.model, fingerprint(settings.model, teacher), teacher.dimension
+    made = centre(teacher, dataset, settings.language) if settings.centre else teacher
+    save_teacher(folder, made, place(name), known)
+    note = {"source": origin(name)["source"], "dimension": dimension, "centred": settings.centre, "fingerprint": known}
+    return made, note
+
+
+def is_foreign(teacher, start, dataset, language):
+    """Whether the teacher's vectors are in another space than those that `start`, a `KerasEncoder`, learns from.
+
+    They are where dimensions differ, and also where they do not but vectors of train questions have nothing in common.
+    """
+    from ..students.project import axes_of, on_axes
+
+    if teacher.dimension != start.model.label_dimension:
+        return True
+    texts = [question.text for question in dataset.select(language, "train")[:PROBES]]
+    labels = on_axes(teacher.encode(texts, "question"), axes_of(start.model))
+    # What all have in common says nothing of a space: two narrow cones may lie anywhere.
+    own, other = (unit_rows(vectors - vectors.mean(axis=0)) for vectors in (start.encode(texts), labels))
+    return float(np.sum(own * other, axis=1).mean()) < SAME
+
+
+def require_no_dimension(shape, teacher):
+    """Raise `ConfigError` for a `Shape` with a `dimension`: axes are of the student's own space."""
+    if shape.dimension:
+        raise ConfigError(
+            f"shape.dimension: the teacher, {teacher.name}, has a space of its own of {teacher.dimension} dimensions, "
+            "which the student takes over; leave --dimension out"
+        )
+
+
+def into_space(start, teacher, dataset, language, sources=(), seed=0):
+    """`start` with a map into the teacher's space, fitted where both know the text: `students.project.mapped`.
+
+    That is on the train questions of `language`, the passages, and the pivots of parallel text, `[parallel.Parallel]`.
+    """
+    from ..students.project import mapped
+
+    questions = [question.text for question in dataset.select(language, "train")]
+    questions += sampled(pivots_of(sources), PIVOTS, seed)
+    texts = dict(zip(ROLES, (questions, dataset.passage_texts), strict=True))
+    with task("map into the teacher's space", 2 * sum(map(len, texts.values()))) as advance:
+        own, labels = (
+            np.concatenate([encoder.encode(texts[role], role, advance) for role in ROLES])
+            for encoder in (start, teacher)
+        )
+    return KerasEncoder(mapped(start.model, own, labels), start.tokenizer, start.name)

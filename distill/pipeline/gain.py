@@ -1,0 +1,46 @@
+"""Whether stage 1 was worth it: a teacher that is no better than its base teaches nothing."""
+
+from ..errors import TrainingError
+from ..system.progress import say
+from .first_stage import asked_in
+
+METRICS = ("p@1", "mrr@10")
+
+
+def require_gain(run):
+    """Say it where the teacher of a `run.Run` does not beat its base on dev, and raise `TrainingError`.
+
+    Compared is what steered it: P@1, then MRR@10, of its unit, the mean over the languages it was trained in. With
+    `teacher.allow_weak` it is said alone. A fixed teacher, one that no epoch was asked of, and a base that makes no
+    mistake have nothing to beat.
+    """
+    settings = run.settings.teacher
+    if run.teacher is not None or not settings.bm25_epochs + settings.online_epochs:
+        return
+    base, teacher = (dev_scores(run, name) for name in ("base", "teacher"))
+    if teacher > base or min(base) == 1.0:
+        return
+    told = f"the teacher does not beat its base on dev: {_told(teacher)} against {_told(base)} ({settings.unit})"
+    if not settings.allow_weak:
+        raise TrainingError(
+            f"{told}; train it otherwise (--teacher-learning-rate, --online-epochs, --negatives, more questions), or "
+            f"go on with it: distill run --resume {run.folder} --allow-weak-teacher"
+        )
+    say(f"WEAK TEACHER: {told}; the run goes on with it, as --allow-weak-teacher asks")
+
+
+def say_if_weak(rows):
+    """Say it where of a training's `rows`, the log's, none is better than the first, the start's."""
+    scores = [tuple(row[name] for name in METRICS) for row in rows]
+    if len(scores) > 1 and max(scores) == scores[0] and min(scores[0]) < 1.0:
+        say(f"WEAK TEACHER: it does not beat its base on dev, {_told(scores[0])}: no epoch was better than the start")
+
+
+def dev_scores(run, name):
+    """(P@1, MRR@10) of an encoder that was measured."""
+    found, languages = run.evaluations["dev"][name], asked_in(run.settings, run.languages)
+    return tuple(found.mean(run.settings.teacher.unit, languages, metric) for metric in METRICS)
+
+
+def _told(scores):
+    return ", ".join(f"{name.upper()} {score:.3f}" for name, score in zip(METRICS, scores, strict=True))

@@ -1,0 +1,118 @@
+"""What a run is made from, read and checked before anything is written."""
+
+from pathlib import Path
+
+from ..catalog.kinds import RUN_FILE, require_keras
+from ..data.corpus import read_corpus
+from ..data.loading import dataset_of
+from ..data.more_questions import load_triplets
+from ..data.parallel import read_parallel, texts_by_language
+from ..data.pool_readers import has_sentences, load_pool
+from ..data.readers import find
+from ..errors import DataError, InputError
+from ..retrieval.approximate import search_of
+from ..settings.store import check, load_settings
+from ..system.files import ASIDE, require_writable
+from ..system.locking import LOCK, require_free
+from ..training.log import RunLog
+from .fixed_teacher import fixed_teacher
+from .resuming import is_finished, require_resumable, require_same_data
+from .run import Run, measured_splits, read_timings
+
+
+def prepare(settings, folder, resume=False):
+    """Read and check everything that can be wrong before anything is written; returns a `Run`.
+
+    With `resume` the folder is that of a run of the same settings that was stopped.
+    """
+    folder = Path(folder)
+    if resume:
+        require_resumable(settings, folder)
+        require_free(folder)
+    run = inputs(settings, folder)
+    run.resumed = resume
+    if resume:
+        require_same_data(run.dataset, settings, folder, run.teacher)
+        run.timings = read_timings(folder)
+    else:
+        require_new(folder)
+    run.pool = lareqa_pool(settings, run.dataset, run.languages)
+    return run
+
+
+def require_new(folder):
+    """Raise `InputError` where a run's folder holds something, is in use, or cannot be written."""
+    require_empty(folder)
+    if (folder / LOCK).is_file():
+        require_free(folder)
+    else:
+        require_writable(folder)
+
+
+def require_empty(folder):
+    """Raise `InputError` where a run's folder holds something, but for what one that came to nothing left."""
+    there = list(folder.iterdir()) if folder.is_dir() else [folder] * folder.exists()
+    if [path for path in there if path.name != LOCK and not ASIDE.fullmatch(path.name)]:
+        stopped = (folder / RUN_FILE).is_file() and not is_finished(load_settings(folder / RUN_FILE), folder)
+        hint = f"; or go on with it: --resume {folder}" if stopped else ""
+        raise InputError(f"{folder} is there already; choose another --name or remove it{hint}")
+
+
+def inputs(settings, folder):
+    """A `Run` of what a teacher and a student learn from, read and checked. Raises `InputError`."""
+    from .first_stage import answered_of, pairs_of, require_lines
+
+    check(settings)
+    dataset = dataset_of(settings)
+    languages = chosen_languages(dataset, settings)
+    require_keras(settings.teacher.base)
+    search_of(settings.teacher.mining)
+    text, sources = read_corpus(settings.vocabulary.text), read_sources(settings, languages)
+    require_text(settings.vocabulary.add_languages, languages, {*text, *texts_by_language(sources)})
+    triplets = load_triplets(settings.teacher.triplets, dataset, settings.teacher.language)
+    teacher = fixed_teacher(settings.teacher.model) if settings.teacher.model else None
+    require_lines(settings, sources)
+    pairs = pairs_of(settings, dataset, languages)
+    more = {"teacher": teacher, "text": text, "sources": sources, "triplets": triplets, "pairs": pairs}
+    more["answered"] = answered_of(settings, dataset, languages, pairs)
+    return Run(settings, dataset, languages, Path(folder), RunLog(), **more)
+
+
+def read_sources(settings, languages):
+    """The parallel text that the settings name, in the run's languages. Raises `InputError`."""
+    return read_parallel(settings.student.parallel, settings.teacher.language, languages)
+
+
+def require_text(added, languages, written):
+    """Raise `InputError` for a language that gets pieces and that is not asked in, or has no text."""
+    for language in added:
+        if language not in languages:
+            raise InputError(f"--add-languages: no questions in {language}; the run has {', '.join(languages)}")
+        if language not in written:
+            raise InputError(f"--add-languages: no text in {language}; give some with --text or --parallel")
+
+
+def lareqa_pool(settings, dataset, languages):
+    """The `Pool` of a run whose data gives sentence boundaries, unless --no-lareqa; else None. Raises `DataError`."""
+    folder = find(settings.data.dataset)
+    if not settings.evaluation.lareqa or (folder / "documents.jsonl").is_file() or not has_sentences(folder, languages):
+        return None
+    data, split = settings.data, measured_splits(dataset)[-1]
+    try:
+        return load_pool(folder, languages, split, data.document_language, data.split_by, settings.seed)
+    except DataError as error:
+        raise DataError(f"{error}; mend it, or leave language bias out with --no-lareqa") from error
+
+
+def chosen_languages(dataset, settings):
+    """The teacher's language first, then those asked for, or all. Raises `DataError` for one that the data lacks."""
+    asked = settings.data.languages or dataset.languages
+    dataset.require([settings.teacher.language, *asked])
+    return tuple(dict.fromkeys([settings.teacher.language, *sorted(asked)]))
+
+
+def unseen_languages(base, languages):
+    """Which of `languages` the base of that name was not trained on; none is known of a saved encoder."""
+    from ..teachers.muse import LANGUAGES
+
+    return [language for language in languages if language not in LANGUAGES] if base == "muse" else []

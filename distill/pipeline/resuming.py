@@ -1,0 +1,147 @@
+"""Going on with a run that was stopped: what of it is taken as it is."""
+
+import json
+import math
+from collections import Counter
+from pathlib import Path
+
+from ..catalog.identity import fingerprint, own_files
+from ..catalog.kinds import RUN_FILE, folder_of
+from ..data.corpus import named_file
+from ..data.parallel import weighted
+from ..errors import InputError
+from ..settings.store import load_settings, walk
+from ..system.files import leftovers, remove, write_text
+from ..system.forms import NUMBER, require
+from ..system.hashes import changed_files, fingerprint_of
+from ..system.reading import decoded, parse_line
+from ..training.checkpoints import CHECKPOINT, STATE, Checkpoint
+from ..training.log import RunLog
+from .finished import SEARCH
+from .self_training import STAGE, STAGES
+
+TEACHER, STUDENT, LOG, METRICS, DATA = "teacher", "student", "log.jsonl", "metrics.json", "data"
+# What of a run's settings may be another when it goes on.
+FREE = ("teacher.allow_weak", "export.min_cosine", "export.max_drop")
+
+
+def settings_file(folder):
+    """The path of a run's settings. Raises `InputError` where there is none."""
+    folder = Path(folder)
+    if not (folder / RUN_FILE).is_file():
+        raise InputError(f"{folder}: no {RUN_FILE} in it; give --resume the folder of a run that was stopped")
+    return folder / RUN_FILE
+
+
+def require_resumable(settings, folder):
+    """Raise `InputError` where `folder` is no stopped run, or one of other settings, which are named."""
+    begun, asked = (_by_name(one) for one in (load_settings(settings_file(folder)), settings))
+    if other := [name for name in begun if begun[name] != asked[name] and name not in FREE]:
+        told = "; ".join(f"{name} is {begun[name]!r}, not {asked[name]!r}" for name in other)
+        raise InputError(f"{folder} was begun with other settings: {told}; leave these out, or start another run")
+    if is_finished(settings, folder):
+        raise InputError(f"{folder}: this run is finished; repeat it with --config {folder / RUN_FILE}")
+
+
+def is_finished(settings, folder):
+    """Whether a run has all that was asked for: its metrics, and with a budget the search."""
+    searched = settings.budget.max_size or settings.budget.max_ms
+    whole = (folder / METRICS).is_file() and not (folder / CHECKPOINT).is_dir()
+    return whole and (not searched or (folder / SEARCH).is_file())
+
+
+def require_same_data(dataset, settings, folder, teacher=None):
+    """Raise `InputError` where the run in `folder` was begun on other files, or with another fixed `teacher`."""
+    row = next((row for row in _rows(folder) if row["event"] == DATA), {})
+    other = changed_files(row.get("files", dataset.files), dataset.files)
+    if known := row.get("sources"):
+        other += changed_files(known, sources_of(settings, teacher))
+    if other:
+        raise InputError(f"{folder} was begun on other data ({', '.join(other)}); restore it, or start another run")
+
+
+def sources_of(settings, teacher=None):
+    """`{setting: sha256}` of what a run is made from beside its data set: text, pairs, encoders in folders.
+
+    Of a fixed `teacher`, which is loaded, it is what `loading.fingerprint` tells it by, wherever it comes from.
+    """
+    files = [("student.parallel", weighted(one)[0]) for one in settings.student.parallel]
+    files += [("teacher.triplets", weighted(one)[0]) for one in settings.teacher.triplets]
+    files += [("vocabulary.text", named_file(one)[1]) for one in settings.vocabulary.text]
+    files += [("budget.corpus", named_file(one)[1]) for one in settings.budget.corpus]
+    encoders = {
+        "teacher.base": settings.teacher.base,
+        "vocabulary.aligner": settings.vocabulary.aligner,
+    }
+    files += [(name, folder_of(source)) for name, source in encoders.items() if source and folder_of(source)]
+    found = {f"{name} {path}": fingerprint_of(*_content(path)) for name, path in files}
+    model = settings.teacher.model
+    return {**found, **({f"teacher.model {model}": fingerprint(model, teacher)} if teacher is not None else {})}
+
+
+def _content(path):
+    """The files of a path; of an encoder its own."""
+    return own_files(path) if path.is_dir() else [path]
+
+
+def _rows(folder):
+    """The rows of a stopped run's log; the last line may have been cut off. Raises `DataError` for another."""
+    path = Path(folder) / LOG
+    if not path.is_file():
+        return []
+    # The last line may have been cut off within a letter.
+    whole = decoded(path, path.read_bytes().rpartition(b"\n")[0]).split("\n")
+    rows = [parse_line(path, number, line) for number, line in enumerate(whole, start=1) if line]
+    for number, row in enumerate(rows, start=1):
+        require(f"{path}, line {number}", row, {"event": str, "seconds": NUMBER})
+    return rows
+
+
+def _by_name(settings):
+    return {name: getattr(section, item.name) for name, section, item in walk(settings)}
+
+
+def clear(folder, fixed=False):
+    """Remove what was being written; a `fixed` teacher is noted anew, and what is whole stays."""
+    for path in leftovers(folder):
+        remove(path)
+    if fixed:
+        remove(folder / TEACHER)
+
+
+def resumed_log(folder):
+    """The run's `RunLog`, with the rows of what is kept; those of the rest come again."""
+    path, rows = folder / LOG, _kept(_rows(folder), folder)
+    write_text(path, "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows))
+    log = RunLog(path, "a")
+    log.rows = rows
+    log.start -= rows[-1]["seconds"] if rows else 0.0
+    log.write("resumed")
+    return log
+
+
+def _kept(rows, folder):
+    """Of each event the first rows, as many as what is there accounts for."""
+    counted, many, kept = Counter(), {}, []
+    for row in rows:
+        key = row["event"], row.get("encoder"), row.get("stage")
+        counted[key] += 1
+        if key not in many:
+            many[key] = _many(row, folder)
+        if counted[key] <= many[key]:
+            kept.append(row)
+    return kept
+
+
+def _many(row, folder):
+    """How many rows such as this one are kept: all of what is finished, else those of the checkpoint."""
+    event, stages = row["event"], folder / STAGES
+    if event in ("evaluation", "lareqa"):
+        done = (folder / CHECKPOINT / f"measured-{row.get('encoder')}" / STATE).is_file()
+    elif event == STAGES:
+        done = (stages / f"stage-{row.get('stage')}" / STAGE).is_file()
+    elif event.startswith(f"{STAGES} stage "):
+        done = (stages / f"stage-{event.split()[-1]}" / STAGE).is_file()
+    else:
+        done = event in ("resumed", DATA) or (event in (TEACHER, STUDENT) and (folder / event).is_dir())
+    return math.inf if done else Checkpoint(folder / CHECKPOINT / event.replace(" ", "-")).facts().get("rows", 0)

@@ -1,0 +1,113 @@
+"""Self-training: an encoder finds the pairs that the next one learns from. Sorokin et al. (2022), Sentri, 3.3."""
+
+import shutil
+from functools import cached_property
+
+from ..catalog.loading import load_encoder
+from ..errors import InputError
+from ..stages.mined_pairs import mine_pairs, write_mined
+from ..stages.pair_stage import teach_pairs
+from ..stages.rankings import bm25_ranking, encoder_ranking
+from ..system.files import write_json
+from ..system.hashes import changed_files
+from ..system.progress import say
+from ..system.reading import read_json
+
+ENCODER = "encoder"
+
+
+def self_train(run, base, languages):
+    """The encoder of the best stage on dev, of a `run.Run`; `languages` are dev's.
+
+    Stage 0 learns from what BM25 finds, each later one from what the last one's encoder finds; every stage trains
+    `base` anew. They end with `pairs.self_train`, or as soon as a stage is no better on dev, by P@1, then MRR@10.
+    Each leaves a folder in the run's, and one that is complete there is taken as it is. Raises `InputError` where it
+    was made from other data. Adds `self_training` to `run.extra`.
+    """
+    import keras
+
+    done = []
+    for number in range(run.settings.pairs.self_train + 1):
+        stage = Stage(run, number)
+        if not stage.complete:
+            # So that a stage is the same whether those before it were trained now or earlier.
+            keras.utils.set_random_seed(run.settings.seed)
+            stage.train(base, done[-1].encoder() if done else None, languages)
+        done.append(stage)
+        if number and stage.score <= done[-2].score:
+            say(f"{stage.name} is no better on dev than the one before, whose encoder is kept")
+            break
+    keras.utils.set_random_seed(run.settings.seed)
+    best = max(done, key=lambda stage: stage.score)
+    run.extra["self_training"] = {
+        "kept": best.number,
+        "stages": [{**stage.result, "kept": stage is best} for stage in done],
+    }
+    kept = best.encoder()
+    kept.name = "teacher"
+    return kept
+
+
+class Stage:
+    """One stage and its folder: `mined.jsonl`, `statistics.json`, `encoder`, and in the end `stage.json`."""
+
+    def __init__(self, run, number):
+        self.run, self.number, self.name = run, number, f"{STAGES} stage {number}"
+        self.folder = run.folder / STAGES / f"stage-{number}"
+
+    @property
+    def complete(self):
+        """Whether it was trained already. Raises `InputError` where that was on other data."""
+        if not (self.folder / STAGE).is_file():
+            return False
+        if other := changed_files(read_json(self.folder / STAGE)["files"], self.run.dataset.files):
+            raise InputError(f"{self.folder} was made from other data ({', '.join(other)}); restore it, or run anew")
+        return True
+
+    @cached_property
+    def result(self):
+        """Number, dev score and statistics of what was mined."""
+        found = read_json(self.folder / STAGE)
+        return {name: found[name] for name in ("stage", "dev", "mined")}
+
+    @property
+    def score(self):
+        return self.result["dev"]["p@1"], self.result["dev"]["mrr@10"]
+
+    def encoder(self):
+        return load_encoder(self.folder / ENCODER)
+
+    def train(self, base, last, languages):
+        """Mine with the encoder `last`, without one by BM25, and train `base`; `stage.json` says that all is there."""
+        run, log, checkpoint = self.run, self.run.log, self.run.checkpoint(self.name)
+        shutil.rmtree(self.folder, ignore_errors=True)  # of a stage that was broken off
+        mined = self.mine(last, checkpoint)
+        del last
+        more = {"log": log, "stage": self.name, "sources": run.sources, "checkpoint": checkpoint}
+        encoder = teach_pairs(base, run.dataset, mined.pairs, run.settings, languages, **more)
+        encoder.save(self.folder / ENCODER)
+        best = max(log.of(self.name), key=lambda row: (row["p@1"], row["mrr@10"]))
+        dev = {name: best[name] for name in ("epoch", "p@1", "mrr@10")}
+        result = {"stage": self.number, "dev": dev, "mined": mined.statistics, "files": dict(run.dataset.files)}
+        # Before the file that makes the stage complete: of one that is not the row is left out.
+        log.write(STAGES, **{name: result[name] for name in ("stage", "dev", "mined")})
+        write_json(self.folder / STAGE, result)
+        checkpoint.remove()
+        say(f"{self.name}: dev P@1 {dev['p@1']:.3f}, MRR@10 {dev['mrr@10']:.3f}")
+
+    def mine(self, last, checkpoint):
+        run, options = self.run, self.run.settings.pairs
+        (ranking,) = checkpoint.kept("ranking", self.number, lambda: [self.ranking(last, options.self_train_top)])
+        mined = mine_pairs(run.pairs, ranking, run.answered, options.self_train_negatives)
+        write_mined(self.folder, mined, run.dataset)
+        found = mined.statistics.values()
+        more, of = (sum(row[name] for row in found) for name in ("mined", "questions"))
+        say(f"{self.name}: passages beyond their own for {more} of {of} questions, in {self.folder}")
+        return mined
+
+    def ranking(self, last, k):
+        pairs, words = self.run.pairs, self.run.settings.teacher.bm25_words
+        return encoder_ranking(last, pairs, k) if last else bm25_ranking(pairs, self.run.dataset, k, words)
+
+
+STAGES, STAGE = "self-training", "stage.json"

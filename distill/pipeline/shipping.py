@@ -1,0 +1,105 @@
+"""The end of a run: its bundle, figures and page."""
+
+import shutil
+
+from ..catalog.identity import provenance
+from ..catalog.kinds import CARD_FILE, is_artefact
+from ..encoders.health import KEY, TRY
+from ..evaluation.bias.analyses import described
+from ..evaluation.mcnemar import compare
+from ..report.run_page import write_report
+from ..settings.choices import UNITS
+from ..settings.store import as_dict
+from ..system.files import write_json
+from ..system.progress import task
+from ..system.reading import read_json
+from ..system.versions import versions
+from ..training.checkpoints import CHECKPOINT
+from .resuming import METRICS
+
+
+def warnings_of(rows):
+    """`[str]`, one a stage whose evaluations on dev, rows of `log.jsonl`, saw a collapsed encoder."""
+    stages = dict.fromkeys(row["event"] for row in rows if KEY in row)
+    return [_warning(stage, [row for row in rows if row["event"] == stage and "p@1" in row]) for stage in stages]
+
+
+def _warning(stage, rows):
+    seen = [row for row in rows if KEY in row]
+    return (
+        f"{stage}: collapsed at {len(seen)} of {len(rows)} evaluations on dev, first at step {seen[0]['step']}: the "
+        f"vectors of two questions had a mean cosine of up to {max(row[KEY] for row in seen):.4f}; {TRY}"
+    )
+
+
+def finish(run, student):
+    """Export, evaluate the artefact itself, and time it."""
+    from ..bench.process import Spec
+    from ..bench.rounds import bench, select_questions, steps
+    from ..export.artefact import export_artefact
+    from ..export.form import Form
+    from ..export.gate import require_passed, size
+    from ..export.runtime import load_artefact, size_of
+    from ..export.weights.precision import Precision
+    from ..system.versions import machine
+
+    settings, folder = run.settings, run.folder / "bundle"
+    form = Form(precision=Precision(settings.export.precision, settings.export.table))
+    if is_artefact(folder):
+        require_passed(read_json(folder / CARD_FILE)["dev"], settings.export, form.precision.table)
+    else:
+        with run.timed("export"), task("export", size(run.dataset, run.languages)) as advance:
+            notes = {**provenance(settings), "source": run.folder.resolve().name, "languages": list(run.languages)}
+            export_artefact(student, folder, run.dataset, run.languages, settings.export, form, notes, progress=advance)
+    run.extra["gate"] = read_json(folder / CARD_FILE)["dev"]
+    run.measure("bundle", load_artefact(folder, settings.export.threads))
+    run.extra["bundle_bytes"] = size_of(folder)
+    questions, threads = select_questions(run.dataset, run.languages), settings.export.threads
+    with task("benchmark", steps(1)) as advance:
+        found = bench({"bundle": Spec("bundle", folder)}, questions, threads=threads, progress=advance)
+    run.timings["query"] = {**found["bundle"], "threads": threads, "queries": len(questions), "machine": machine()}
+
+
+def close(run):
+    """Write `report.html` and `metrics.json`; returns the metrics."""
+    metrics = {
+        "settings": as_dict(run.settings),
+        "dataset": {
+            "name": run.dataset.name,
+            "documents": len(run.dataset.titles),
+            "passages": len(run.dataset.passages),
+            "splits": {split: len(ids) for split, ids in run.dataset.splits.items()},
+            "files": dict(run.dataset.files),
+        },
+        "versions": versions(),
+        "languages": list(run.languages),
+        "mean_over": list(run.other_languages),
+        "splits": {split: split_metrics(run, found) for split, found in run.evaluations.items()},
+        **({"lareqa": described(run.pool, run.splits[-1], run.bias)} if run.bias else {}),
+        **({"warnings": found} if (found := warnings_of(run.log.rows)) else {}),
+        **run.extra,
+        "timings": run.timings,
+    }
+    write_report(run.folder / "report.html", metrics, run.log.rows)
+    run.log.write("done")
+    run.log.close()
+    # The last thing: a run that has its metrics is finished.
+    write_json(run.folder / METRICS, metrics)
+    shutil.rmtree(run.folder / CHECKPOINT, ignore_errors=True)
+    return metrics
+
+
+def split_metrics(run, found):
+    """What one split showed: figures by encoder, means, and McNemar's tests of the student."""
+    student = found["student"].ranks
+    return {
+        "encoders": {name: evaluation.table() for name, evaluation in found.items()},
+        "mean_p@1": {
+            name: {unit: evaluation.mean(unit, run.other_languages) for unit in UNITS}
+            for name, evaluation in found.items()
+        },
+        "mcnemar": {
+            f"student against {name}": {unit: compare(student[unit], found[name].ranks[unit]) for unit in UNITS}
+            for name in ("base", "teacher")
+        },
+    }

@@ -1,0 +1,48 @@
+"""Tables of the benchmark."""
+
+from rich.text import Text
+
+from .layout import _megabytes, _short, new_console, new_table
+
+LATENCY = ("median", "interval\n(95 %)", "p90", "p95", "p99")
+
+
+def print_bench(found, note):
+    """All figures in one table, medians by language in a second, with search in a third where it was timed."""
+    console, first = new_console(), next(iter(found.values()))["median_ms"]
+    title = (
+        f"ms a query (tokenize + encode, batch 1), {note['queries']} questions x {note['rounds']}, "
+        f"{note['threads']} thread(s), {note['machine']}"
+    )
+    heads = ("times\nfirst", f"texts/s,\nbatch {note['batch']}", "cold\nstart s", "memory\nMB", "disk\nMB")
+    table = new_table(title, "encoder", *LATENCY, *heads)
+    for name, row in found.items():
+        rest = (_short(row["median_ms"] / first), f"{row['texts_per_s']:.0f}", f"{row['cold_start_s']:.2f}")
+        table.add_row(Text(name), *_latency(row), *rest, _megabytes(row["memory_bytes"]), _megabytes(row["bytes"]))
+    console.print(table)
+    _print_bench_languages(console, found)
+    if note["documents"]:
+        table = new_table(f"ms a query with the search of {note['documents']} documents", "encoder", *LATENCY)
+        for name, row in found.items():
+            table.add_row(Text(name), *_latency(row["search"]))
+        console.print(table)
+    for name, why in [*((name, row["note"]) for name, row in found.items() if row["note"]), *_skipped(note)]:
+        console.print(f"{name}: {why}", markup=False, soft_wrap=True)
+
+
+def _print_bench_languages(console, found):
+    languages = next(iter(found.values()))["languages"]
+    table = new_table("median ms by language of the question", "encoder", *languages)
+    for name, row in found.items():
+        table.add_row(Text(name), *(_short(figures["median_ms"]) for figures in row["languages"].values()))
+    console.print(table)
+
+
+def _skipped(note):
+    return [(name, f"skipped: {reason}") for name, reason in note["skipped"].items()]
+
+
+def _latency(row):
+    low, high = row["intervals"]["median_ms"]
+    tail = (_short(row[key]) for key in ("p90_ms", "p95_ms", "p99_ms"))
+    return _short(row["median_ms"]), f"{_short(low)}–{_short(high)}", *tail

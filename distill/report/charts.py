@@ -1,0 +1,243 @@
+"""The charts of a page, as SVG text that takes its colours from the page: light or dark, on screen or on paper.
+
+Encoders differ by hatching or marker too, so that a chart can be read without its colours.
+"""
+
+import io
+import re
+from html import escape
+
+import numpy as np
+
+ENCODERS = ("base", "teacher", "student", "bundle")
+# What matplotlib draws with, and the page's variables that take its place.
+INK, SOFT, PAPER = "#010203", "#040506", "#070809"
+COLOURS = {"base": "#9aa5b1", "teacher": "#e0a030", "student": "#2f7fd0", "bundle": "#184e86"}
+VARIABLES = {INK: "--ink", SOFT: "--soft", PAPER: "--paper"} | {value: f"--{name}" for name, value in COLOURS.items()}
+HATCHES = {"base": "", "teacher": "/////", "student": "", "bundle": "----"}
+MARKERS = {"base": "s", "teacher": "^", "student": "D", "bundle": "o"}
+STYLE = {
+    "svg.fonttype": "none",
+    "svg.hashsalt": "distill",
+    "font.size": 9,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.axisbelow": True,
+    "grid.alpha": 0.25,
+    "hatch.linewidth": 0.8,
+    **{f"{name}.facecolor": "none" for name in ("figure", "axes", "savefig")},
+    **dict.fromkeys(
+        ["text.color", "axes.labelcolor", "axes.edgecolor", "axes.titlecolor", "xtick.color", "ytick.color"], INK
+    ),
+    "grid.color": SOFT,
+}
+
+
+def bar_chart(metrics, split, unit):
+    """P@1 by language, one bar an encoder."""
+    figures, languages = metrics["splits"][split]["encoders"], metrics["languages"]
+    with _style():
+        figure, axes = _figure(max(4.5, 1.1 + 0.75 * len(languages)), 3)
+        for place, name in enumerate(ENCODERS):
+            heights = [100 * figures[name][unit][language]["p@1"] for language in languages]
+            positions = [number + 0.2 * (place - 1.5) for number in range(len(languages))]
+            axes.bar(positions, heights, 0.19, label=name, **_fill(name))
+        axes.set_xticks(range(len(languages)), languages, parse_math=False)
+        axes.grid(axis="y")
+        axes.set_ylim(0, 100)
+        axes.set_ylabel("P@1, %")
+        _legend_above(axes)
+        return _svg(figure, f"p1-{split}-{unit}", f"P@1 by language and encoder, {split}, unit {unit}")
+
+
+def curves(rows):
+    """Dev P@1 and loss over the steps of the stages that there were."""
+    from matplotlib.ticker import MaxNLocator
+
+    with _style():
+        # A fixed teacher has no first stage.
+        stages = ["teacher", "student"] if any(row["event"] == "teacher" for row in rows) else ["student"]
+        figure, all_axes = _figure(4.5 * len(stages), 2.8, len(stages))
+        for axes, stage in zip(np.atleast_1d(all_axes), stages, strict=True):
+            points = [row for row in rows if row["event"] == stage]
+            scores = [100 * row["p@1"] for row in points]
+            axes.plot([row["step"] for row in points], scores, "o-", color=COLOURS[stage], ms=3)
+            axes.set_title(stage, fontsize=9)
+            axes.set_xlabel("step")
+            axes.set_ylabel("dev P@1, %")
+            axes.xaxis.set_major_locator(MaxNLocator(6, integer=True))
+            trained = [row for row in points if "loss" in row]
+            other = axes.twinx()
+            other.plot([row["step"] for row in trained], [row["loss"] for row in trained], "--", color=SOFT, lw=1)
+            other.set_ylabel("mean loss (dashed)", color=SOFT)
+        return _svg(figure, "curves", "dev P@1 and loss over the steps of both stages")
+
+
+# Of encoders by any name, in turn: (colour, hatch or marker).
+SERIES = (("#2f7fd0", "", "o"), ("#e0a030", "/////", "^"), ("#9aa5b1", "", "s"), ("#184e86", "----", "D"))
+
+
+def bars(rows, label, name, level=None):
+    """`{encoder: {category: share or None}}` as bars in per cent, an encoder a shade; `level`, a share, as a line."""
+    groups = list(dict.fromkeys(key for row in rows.values() for key in row))
+    width = 0.8 / len(rows)
+    with _style():
+        figure, axes = _figure(max(4.5, 1.1 + 0.5 * len(groups) + 0.16 * len(groups) * len(rows)), 2.6)
+        for place, (encoder, row) in enumerate(rows.items()):
+            colour, hatch, _ = SERIES[place % len(SERIES)]
+            heights = [100 * (row.get(group) or 0) for group in groups]
+            positions = np.arange(len(groups)) + width * (place - (len(rows) - 1) / 2)
+            look = {"color": colour, "hatch": hatch, "edgecolor": PAPER, "linewidth": 0.4}
+            axes.bar(positions, heights, 0.95 * width, label=shortened(encoder), **look)
+        if level is not None:
+            axes.axhline(100 * level, color=SOFT, linestyle="--", linewidth=1)
+        axes.set_xticks(range(len(groups)), groups, parse_math=False)
+        axes.grid(axis="y")
+        axes.set_ylabel(label)
+        _legend_above(axes, min(4, len(rows)))
+        return _svg(figure, name, label)
+
+
+def lines(rows, label, name, across):
+    """`{encoder: {whole number: share}}` as lines in per cent."""
+    with _style():
+        figure, axes = _figure(5.5, 2.8)
+        for place, (encoder, row) in enumerate(rows.items()):
+            colour, _, marker = SERIES[place % len(SERIES)]
+            heights = [100 * value for value in row.values()]
+            axes.plot(list(map(int, row)), heights, marker=marker, color=colour, ms=5, label=shortened(encoder))
+        axes.set_xticks(sorted({int(number) for row in rows.values() for number in row}))
+        axes.margins(y=0.2)
+        axes.grid(axis="y")
+        axes.set_xlabel(across)
+        axes.set_ylabel(label)
+        _legend_above(axes, min(4, len(rows)))
+        return _svg(figure, name, label)
+
+
+def latency_chart(query):
+    """Milliseconds a query at three percentiles."""
+    names = {"median_ms": "median", "p95_ms": "95 %", "p99_ms": "99 %"}
+    with _style():
+        figure, axes = _figure(5, 1.3)
+        axes.barh(list(names.values()), [query[key] for key in names], color=COLOURS["bundle"])
+        axes.invert_yaxis()
+        axes.set_xlabel("ms a query, tokenize + encode")
+        return _svg(figure, "latency", "milliseconds a query: median, 95 and 99 %")
+
+
+def front_chart(metrics, search):
+    """P@1 against size and time: every bundle, the front joined; base, teacher and student at the whole bundle's."""
+    means = {name: search_mean(metrics, name, search["languages"]) for name in ("base", "teacher", "student")}
+    costs = (("bytes", 1e-6, "MB on disk"), ("ms", 1, "ms a query"))
+    with _style():
+        figure, all_axes = _figure(9, 3.6, 2)
+        for axes, (cost, scale, label) in zip(all_axes, costs, strict=True):
+            for name, mean in means.items():
+                axes.plot(scale * search["whole"][cost], 100 * mean, MARKERS[name], color=COLOURS[name], label=name)
+            _front(axes, search, cost, scale)
+            logarithmic(axes)
+            axes.set_xlabel(label)
+            axes.set_ylabel("dev P@1 (maxp), %")
+            axes.margins(x=0.14)
+        _legend_above(all_axes[0], 3)
+        return _svg(figure, "front", "P@1 of each bundle against its size and its time")
+
+
+def _front(axes, search, cost, scale):
+    """Each bundle under its number, as the page's table has it: names would lie one over another."""
+    for number, row in enumerate(search["bundles"], start=1):
+        chosen, place = row["name"] == search["chosen"], (scale * row[cost], 100 * row["p@1"])
+        size, style = (9, "none") if chosen else (4, "full")
+        axes.plot(*place, MARKERS["bundle"], color=COLOURS["bundle"], ms=size, fillstyle=style)
+        axes.annotate(str(number), place, (7, 4), textcoords="offset points", fontsize=8)
+    rows = sorted(search["bundles"], key=lambda row: row[cost])
+    best = np.maximum.accumulate([row["p@1"] for row in rows])
+    axes.step([scale * row[cost] for row in rows], 100 * best, where="post", color=COLOURS["bundle"], lw=0.8)
+
+
+def search_mean(metrics, name, languages):
+    """Mean dev P@1 of an encoder over languages, unit maxp: what the search compares."""
+    table = metrics["splits"]["dev"]["encoders"][name]["maxp"]
+    return float(np.mean([table[language]["p@1"] for language in languages]))
+
+
+def runs_chart(means, title):
+    """Mean P@1 of several runs, `{run: {encoder: mean}}`, a bar an encoder."""
+    with _style():
+        figure, axes = _figure(8, 0.9 + 0.62 * len(means))
+        for place, name in enumerate(ENCODERS):
+            positions = [number + 0.2 * (place - 1.5) for number in range(len(means))]
+            widths = [100 * of[name] for of in means.values()]
+            bars = axes.barh(positions, widths, 0.19, label=name, **_fill(name))
+            axes.bar_label(bars, fmt="%.1f", padding=3, fontsize=7)
+        axes.set_yticks(range(len(means)), [shortened(name) for name in means], parse_math=False)
+        axes.invert_yaxis()
+        axes.grid(axis="x")
+        axes.set_xlim(0, 100)
+        axes.set_xlabel("mean P@1, %")
+        _legend_above(axes)
+        return _svg(figure, "runs", title)
+
+
+def _fill(name):
+    """Of a bar: grey, white stripes, dark, and an outline with stripes when printed without colour."""
+    if name == "bundle":
+        return {"facecolor": "none", "hatch": HATCHES[name], "edgecolor": COLOURS[name], "linewidth": 0.8}
+    return {"color": COLOURS[name], "hatch": HATCHES[name], "edgecolor": PAPER, "linewidth": 0.4}
+
+
+def _legend_above(axes, columns=4):
+    axes.legend(ncols=columns, frameon=False, fontsize=8, loc="lower center", bbox_to_anchor=(0.5, 1.0))
+
+
+def _style():
+    import matplotlib
+
+    return matplotlib.rc_context(STYLE)
+
+
+def _figure(width, height, columns=1):
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height), layout="constrained")
+    return figure, figure.subplots(1, columns)
+
+
+def _svg(figure, name, label):
+    text = io.StringIO()
+    figure.savefig(text, format="svg", metadata={"Date": None, "Creator": None, "Type": None, "Format": None})
+    return themed(text.getvalue()[text.getvalue().index("<svg") :], name, label)
+
+
+def themed(svg, name, label):
+    """The SVG with the page's variables for colours, its ids made its own by `name`, and `label` for who cannot see it.
+
+    Several figures stand in one page, where an id may be there once.
+    """
+    for colour, variable in VARIABLES.items():
+        svg = re.sub(rf'\b(fill|stroke)="{colour}"', rf'style="\1: var({variable})"', svg)
+        svg = re.sub(rf"\b(fill|stroke): {colour}\b", rf"\1: var({variable})", svg)
+    # A style sheet inside a figure would hold for the whole page.
+    svg = re.sub(r"<style.*?</style>", "", svg, flags=re.DOTALL)
+    svg = re.sub(r'( id="|url\(#|href="#)', rf"\g<1>{re.sub(r'[^a-z0-9]+', '-', name)}-", svg)
+    return svg.replace("<svg ", f'<svg role="img" aria-label="{escape(label)}" ', 1)
+
+
+LONGEST = 32
+
+
+def shortened(name):
+    """A long path by its end, so that the plot keeps its width."""
+    return name if len(name) <= LONGEST else f"…{name[1 - LONGEST :]}"
+
+
+def logarithmic(axes):
+    """A logarithmic axis with plain numbers, of which some are in view even for one encoder."""
+    from matplotlib.ticker import LogLocator, NullFormatter
+
+    axes.set_xscale("log")
+    axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axes.xaxis.set_major_formatter("{x:g}")
+    axes.xaxis.set_minor_formatter(NullFormatter())
+    axes.grid(axis="x", alpha=0.3)

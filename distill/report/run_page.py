@@ -1,0 +1,53 @@
+"""`report.html`: what a run came to, in one file that opens without a network."""
+
+from ..settings.choices import UNITS
+from ..system.versions import versions
+from . import verdicts
+from .bias_sections import sections
+from .charts import ENCODERS, bar_chart, curves, front_chart, latency_chart
+from .page import write_page
+
+
+def write_report(path, metrics, rows, search=None):
+    """Write the page from the content of `metrics.json` and `search.json` and the rows of `log.jsonl`."""
+    gain, kept = verdicts.gain(metrics), verdicts.kept(metrics)
+    query = metrics["timings"].get("query")
+    write_page(
+        path,
+        "report.html.j2",
+        metrics=metrics,
+        split=verdicts.shown_split(metrics),
+        unit=verdicts.shown_unit(metrics),
+        headline=verdicts.headline(gain, kept),
+        verdicts=[found for found in (gain, kept, verdicts.smaller(search)) if found],
+        contents=contents(metrics, search),
+        units=UNITS,
+        encoders=ENCODERS,
+        bars={(split, unit): bar_chart(metrics, split, unit) for split in metrics["splits"] for unit in UNITS},
+        curves=curves(rows),
+        latency=latency_chart(query) if query else "",
+        search=search,
+        fronts=front_chart(metrics, search) if search and search["bundles"] else "",
+        **sections(metrics.get("lareqa"), None),
+    )
+
+
+def write_evaluation(path, lareqa=None, bitext=None):
+    """Write a page of what `measures.measure_all` found of the tasks lareqa, bitext or both, without a run."""
+    files = {name: sha for part in (lareqa, bitext) if part for name, sha in part.get("files", {}).items()}
+    write_page(path, "evaluation.html.j2", versions=versions(), files=files, **sections(lareqa, bitext))
+
+
+def contents(metrics, search):
+    """[(id, name)] of the page's sections."""
+    optional = {
+        "compressed": ("Compressed bundles", search),
+        "lareqa": ("LAReQA", metrics.get("lareqa")),
+    }
+    return [
+        *((f"p1-{split}", f"P@1 on {split}") for split in metrics["splits"]),
+        ("training", "Training"),
+        ("bundle", "Bundle"),
+        *((id, name) for id, (name, there) in optional.items() if there),
+        ("settings", "Settings, versions, data"),
+    ]

@@ -1,0 +1,168 @@
+"""Several runs beside each other: their figures, what they differ in, and whether they may be compared at all."""
+
+import os
+
+from ..settings.choices import UNITS
+from .charts import ENCODERS, runs_chart
+from .page import flat, write_page
+from .verdicts import BAD, EVEN, GOOD, Verdict
+
+
+def write_comparison(path, runs):
+    """Write one page that compares `FinishedRun`s."""
+    named = dict(zip(names_of(runs), (run.metrics for run in runs), strict=True))
+    split, common = shared_split(named), shared_languages(named)
+    units = UNITS if split else ()
+    means = {unit: mean_table(named, split, unit, common) for unit in units}
+    data = data_verdicts(named)
+    write_page(
+        path,
+        "comparison.html.j2",
+        runs=named,
+        split=split,
+        languages=union(named),
+        common=common,
+        charts={unit: runs_chart(means[unit], f"mean P@1, {split}, unit {unit}") for unit in units if common},
+        rows={unit: rows(named, split, unit, means[unit]) for unit in units},
+        data=data,
+        settings=differing({name: flat(metrics["settings"]) for name, metrics in named.items()}),
+        versions=differing({name: metrics.get("versions") or {} for name, metrics in named.items()}),
+        files=table(files_of(named)),
+        lareqa=any(metrics.get("lareqa") for metrics in named.values()),
+    )
+
+
+def names_of(runs):
+    """The folders' names, or their paths where two are alike."""
+    names = [run.folder.resolve().name for run in runs]
+    return names if len(set(names)) == len(names) else [os.fspath(run.folder) for run in runs]
+
+
+def shared_split(named):
+    """The split that all runs have measured, test before dev; None where there is none."""
+    both = set.intersection(*(set(metrics["splits"]) for metrics in named.values()))
+    return next((split for split in ("test", "dev") if split in both), None)
+
+
+def union(named):
+    """The languages of all runs, each once."""
+    return list(dict.fromkeys(language for metrics in named.values() for language in metrics["languages"]))
+
+
+def shared_languages(named):
+    """The languages that every run's mean is over: a mean over them is the same thing for all."""
+    first, *others = (metrics["mean_over"] for metrics in named.values())
+    return [language for language in first if all(language in other for other in others)]
+
+
+def mean_table(named, split, unit, languages):
+    """`{run: {encoder: mean P@1 over languages}}`; None without a language."""
+    return {
+        name: {encoder: _mean(metrics["splits"][split]["encoders"][encoder][unit], languages) for encoder in ENCODERS}
+        for name, metrics in named.items()
+    }
+
+
+def _mean(table, languages):
+    return sum(table[language]["p@1"] for language in languages) / len(languages) if languages else None
+
+
+def rows(named, split, unit, means):
+    """A row a run and encoder; size and time are the bundle's."""
+    lareqa = lareqa_means(named, split)
+    return [
+        {
+            "run": name,
+            "encoder": encoder,
+            "p@1": {lang: of["p@1"] for lang, of in metrics["splits"][split]["encoders"][encoder][unit].items()},
+            "mean": means[name][encoder],
+            "bytes": metrics.get("bundle_bytes") if encoder == "bundle" else None,
+            "ms": (metrics["timings"].get("query") or {}).get("median_ms") if encoder == "bundle" else None,
+            "lareqa": lareqa[name].get(encoder),
+        }
+        for name, metrics in named.items()
+        for encoder in ENCODERS
+    ]
+
+
+def lareqa_means(named, split):
+    """`{run: {encoder: LAReQA's mAP}}` of runs that measured it on this split and on the same pool as the first did."""
+    found = {name: metrics.get("lareqa") or {} for name, metrics in named.items()}
+    pools = [(of["languages"], of.get("candidates")) for of in found.values() if of.get("split") == split]
+    return {
+        name: {encoder: row.get("map") for encoder, row in of["encoders"].items()}
+        if of.get("split") == split and (of["languages"], of.get("candidates")) == pools[0]
+        else {}
+        for name, of in found.items()
+    }
+
+
+def table(values):
+    """`{key: {run: value or None}}` of `{run: {key: value}}`, the keys in the order in which they come."""
+    keys = dict.fromkeys(key for of in values.values() for key in of)
+    return {key: {name: of.get(key) for name, of in values.items()} for key in keys}
+
+
+def differing(values):
+    """`table` of what is not the same in all runs."""
+    return {key: row for key, row in table(values).items() if not alike(row.values())}
+
+
+def alike(values):
+    first, *others = values
+    return all(value == first for value in others)
+
+
+def files_of(named):
+    """`{run: {file: sha256}}`; none of a run that has not recorded them."""
+    return {name: metrics["dataset"].get("files") or {} for name, metrics in named.items()}
+
+
+def data_verdicts(named):
+    """Whether the runs are on the same data, in plain words: a `Verdict` a finding."""
+    other = [Verdict("", BAD, "not the same data", said) for said in differences(named)]
+    unknown = [name for name, files in files_of(named).items() if not files]
+    if unknown:
+        said = f"No hashes of the data files are recorded in {', '.join(unknown)}"
+        return [
+            *other,
+            Verdict("", EVEN, "not proven the same", f"{said}: all may or may not have read the same files."),
+        ]
+    same = Verdict("", GOOD, "the same data", "The data set's name, its files' hashes and its splits agree.")
+    return other or [same]
+
+
+def differences(named):
+    """What makes the runs' figures those of other questions or documents, a sentence each."""
+    data = {name: metrics["dataset"] for name, metrics in named.items()}
+    if not alike(of["name"] for of in data.values()):
+        yield f"The data sets are {_listed({name: of['name'] for name, of in data.items()})}."
+    recorded = {name: files for name, files in files_of(named).items() if files}
+    if recorded and (changed := list(differing(recorded))):
+        yield f"The data files' hashes differ: {', '.join(changed)}."
+    counts = {name: _counted(of) for name, of in data.items()}
+    if not alike(counts.values()):
+        yield f"Their sizes differ: {_listed(counts)}."
+    languages = {name: metrics["settings"]["data"]["document_language"] for name, metrics in named.items()}
+    if not alike(languages.values()):
+        yield f"The documents are in {_listed(languages)}."
+    # Without a list of files it is not known whether the seed decided.
+    divided = {name: _division(named[name]) for name in recorded}
+    if divided and not alike(divided.values()):
+        yield f"Questions are divided into splits by {_listed(divided)}."
+
+
+def _listed(said):
+    return "; ".join(f"{what} ({name})" for name, what in said.items())
+
+
+def _counted(of):
+    splits = ", ".join(f"{split} {number}" for split, number in of["splits"].items())
+    return f"{of['documents']} documents, {of['passages']} passages, {splits}"
+
+
+def _division(metrics):
+    """What decided which questions a split has."""
+    if "splits.json" in metrics["dataset"]["files"]:
+        return "splits.json"
+    return f"{metrics['settings']['data'].get('split_by', 'question')} with seed {metrics['settings']['seed']}"

@@ -1,0 +1,49 @@
+"""Tables of vocabularies before and after."""
+
+from rich.text import Text
+
+from .layout import new_console, new_table
+
+
+def print_pruning(report):
+    """Size, then how texts are cut before and after, on what was kept and on what was not seen."""
+    console = new_console()
+    _print_vocabulary(console, report)
+    _print_segmentation(console, "the texts that were kept", report["kept"])
+    title = f"unseen text: a tenth of it (seed {report['seed']}), under a vocabulary made of the other nine tenths"
+    if report["left"]:
+        title += f"; all train and dev questions of what was not kept ({', '.join(report['left'])})"
+    _print_segmentation(console, title, report["unseen"])
+
+
+def print_extension(report):
+    """Size, the anchors of some new pieces, then how texts are cut before and after: new, kept and unseen ones."""
+    console = new_console()
+    _print_vocabulary(console, report)
+    if report["nearest"]:
+        table = new_table(f"some new pieces and what {report['aligner']} finds near them", "piece", "weight: old piece")
+        for piece, anchors in report["nearest"].items():
+            table.add_row(Text(piece), Text(", ".join(f"{weight:.2f}: {anchor}" for anchor, weight in anchors)))
+        console.print(table)
+    _print_segmentation(console, "the texts of the new languages", report["new"])
+    if report["kept"]:
+        _print_segmentation(console, "the texts that were kept", report["kept"])
+    title = f"unseen text: a tenth of all (seed {report['seed']}), under a vocabulary made of the other nine tenths"
+    _print_segmentation(console, title, report["unseen"])
+
+
+def _print_vocabulary(console, report):
+    table = new_table("vocabulary", "", "before", "after")
+    table.add_row("pieces", *map(str, report["rows"]))
+    table.add_row("MB (float32)", *(f"{count / 1e6:.1f}" for count in report["bytes"]))
+    console.print(table)
+
+
+def _print_segmentation(console, title, found):
+    heads = ("texts", "pieces", "before", "after", "<unk> %\nbefore", "<unk> %\nafter", "cut otherwise\n% of texts")
+    table = new_table(title, "language", *heads)
+    for language, row in found.items():
+        fertility = (f"{value:.3f}" for value in row["fertility"])
+        shares = (f"{100 * value:.2f}" for value in (*row["unk"], row["changed"]))
+        table.add_row(Text(language), str(row["texts"]), f"a {row['unit']}", *fertility, *shares)
+    console.print(table)

@@ -1,0 +1,1 @@
+"""A run's settings: what they may be, which go together, and their file."""

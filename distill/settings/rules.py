@@ -1,0 +1,111 @@
+"""Settings that go together and settings that do not; what each may be by itself is in `config`."""
+
+from dataclasses import fields
+
+from ..errors import ConfigError
+from .choices import CODEBOOKS
+
+
+def check_together(settings):
+    """Raise `ConfigError` on the first two of the `Settings` that do not go together."""
+    teacher, pairs, student = settings.teacher, settings.pairs, settings.student
+    _check_quantised(student, settings.export)
+    _check_averaged(student)
+    _check_triplets(teacher)
+    _check_mining(teacher)
+    _check_self_training(teacher, pairs)
+    _check_pairs(teacher, pairs)
+    _check_share(pairs, student, teacher.batch_size)
+    if teacher.centre and not teacher.model:
+        raise ConfigError("teacher.centre: --centre is of a fixed teacher; name one with --teacher-model")
+
+
+def _check_triplets(teacher):
+    if teacher.triplets and teacher.model:
+        raise ConfigError("teacher.triplets: a fixed teacher is not trained; leave --triplets or --teacher-model out")
+    if teacher.triplets and teacher.loss == "softmax":
+        raise ConfigError("teacher.triplets: --loss softmax learns from pairs; leave --triplets or the loss out")
+
+
+def _check_mining(teacher):
+    if teacher.mining == "faiss" and teacher.positives == "maxp":
+        raise ConfigError("teacher.mining: --positives maxp looks at all passages; leave it or --mining faiss out")
+
+
+def _check_quantised(student, export):
+    name, quantised, epochs = "student.quantised_epochs", student.quantised_epochs, student.epochs
+    if quantised > epochs:
+        raise ConfigError(f"{name}: expected at most student.epochs, which is {epochs}, got {quantised}")
+    if quantised and export.precision == "float32" and export.table in ("float32", *CODEBOOKS):
+        raise ConfigError(
+            f"{name}: nothing is rounded in {export.precision} with a table in {export.table}; "
+            "give 0, or another export.precision or export.table"
+        )
+
+
+def _check_pairs(teacher, pairs):
+    if teacher.model and teacher.loss == "softmax":
+        raise ConfigError("teacher.loss: a fixed teacher is not trained; leave --loss or --teacher-model out")
+    if teacher.loss == "softmax":
+        return
+    for item in fields(pairs):
+        if getattr(pairs, item.name) != item.default:
+            flag = item.metadata["flag"]
+            raise ConfigError(f"pairs.{item.name}: {flag} is of --loss softmax, which is not asked for; leave it out")
+
+
+def _check_share(pairs, student, size):
+    if not pairs.parallel_share:
+        return
+    if not student.parallel:
+        raise ConfigError("pairs.parallel_share: there is no parallel text; name some with --parallel")
+    if pairs.batches not in ("x-en", "x-y"):
+        raise ConfigError(f"pairs.parallel_share: batches of {pairs.batches} hold no translations; take x-en or x-y")
+    if not 0 < round(size * pairs.parallel_share) < size:
+        raise ConfigError(
+            f"pairs.parallel_share: {pairs.parallel_share} of a batch of {size} leaves no room for pairs or for lines; "
+            "take another share, or a larger teacher.batch_size"
+        )
+
+
+def _check_averaged(student):
+    if student.averaged_epochs > student.epochs:
+        name, got = "student.averaged_epochs", student.averaged_epochs
+        raise ConfigError(f"{name}: expected at most student.epochs, which is {student.epochs}, got {got}")
+
+
+def _check_self_training(teacher, pairs):
+    if pairs.self_train and teacher.loss != "softmax":
+        raise ConfigError("pairs.self_train: --self-train learns from pairs; give --loss softmax too, or leave it out")
+    if pairs.self_train and teacher.model:
+        raise ConfigError("pairs.self_train: a fixed teacher is not trained; leave --self-train or --teacher-model out")
+
+
+def require_triplets(settings, command):
+    """Raise `ConfigError` where stage 1 learns from pairs."""
+    if settings.teacher.loss == "softmax":
+        raise ConfigError(f"teacher.loss: {command} trains no teachers by softmax; train one with distill teach")
+
+
+def require_one_device(settings, command):
+    """Raise `ConfigError` where the settings ask for several devices and the command exports too."""
+    if settings.training.devices != 1:
+        raise ConfigError(
+            f"training.devices: {command} exports with TensorFlow, on which Keras trains on one device; give 1, or "
+            "take distill teach and distill transfer with KERAS_BACKEND=jax, and distill export without it"
+        )
+
+
+def require_no_stages(settings, command):
+    """Raise `ConfigError` where the settings ask for self-training, whose stages a run's folder keeps."""
+    if settings.pairs.self_train:
+        raise ConfigError(
+            f"pairs.self_train: {command} keeps no stages of self-training; give it to distill run, or leave it out"
+        )
+
+
+def numbers_of(names, setting):
+    """Distinct whole numbers above zero, as a tuple, of their texts. Raises `ConfigError`."""
+    if not all(name.isdecimal() and len(name) < 10 and int(name) > 0 for name in names) or len(set(names)) < len(names):
+        raise ConfigError(f"{setting}: expected different whole numbers such as 64,128,256, got {','.join(names)}")
+    return tuple(int(name) for name in names)

@@ -1,0 +1,121 @@
+"""Settings from a file and to one, checked."""
+
+import difflib
+from copy import deepcopy
+from dataclasses import MISSING, asdict, fields, is_dataclass
+from pathlib import Path
+
+import tomlkit
+from tomlkit.exceptions import TOMLKitError
+
+from ..errors import ConfigError, first_line
+from ..system.files import write_text
+from ..system.reading import read_text
+from ..system.text import well_formed
+from .choices import MAY_BE_EMPTY, MOST, NOUNS, PARTS
+from .rules import check_together, numbers_of
+from .sections import Settings
+
+
+def walk(settings, prefix=""):
+    """(dotted name as in `config.toml`, the section that holds it, its field) of every setting."""
+    for item in fields(settings):
+        name = f"{prefix}{item.name.rstrip('_')}"
+        if item.default is MISSING:
+            yield from walk(getattr(settings, item.name), f"{name}.")
+        else:
+            yield name, settings, item
+
+
+def check(settings):
+    """Raise `ConfigError` on the first value that is not allowed; returns the settings."""
+    for path, section, item in walk(settings):
+        _check_value(path, getattr(section, item.name), item)
+    numbers_of(settings.student.nested, "student.nested")
+    numbers_of(settings.shape.orders, "shape.orders")
+    check_together(settings)
+    return settings
+
+
+def _check_value(name, value, item):
+    if not isinstance(value, item.type) or (isinstance(value, bool) and item.type is not bool):
+        raise ConfigError(f"{name}: expected {NOUNS[item.type]}, got {value!r}")
+    texts = [part for part in (value if item.type is tuple else [value]) if isinstance(part, str)]
+    if any(text != well_formed(text) for text in texts):
+        raise ConfigError(f"{name}: expected a name in UTF-8, got {value!r}; rename it")
+    options, low, high = (item.metadata[key] for key in ("options", "low", "high"))
+    if options and value not in options:
+        raise ConfigError(f"{name}: expected one of {', '.join(options)}, got {value!r}")
+    if low is not None and not (low <= value <= high and abs(value) <= MOST):
+        most = MOST if value > MOST else high
+        raise ConfigError(f"{name}: expected a number from {low} to {most}, got {value}")
+    if item.type is tuple and not all(isinstance(part, str) and part for part in value):
+        raise ConfigError(f"{name}: expected a list of names, got {list(value)!r}")
+    allowed, empty = PARTS.get(item.name), item.name in MAY_BE_EMPTY
+    if allowed and (not (value or empty) or set(value) - set(allowed) or len(set(value)) < len(value)):
+        asked = f"expected some of {', '.join(allowed)}, each once{', or none' * empty}"
+        raise ConfigError(f"{name}: {asked}, got {', '.join(value) or 'none'}")
+
+
+def load_settings(path):
+    """Settings from a TOML file; what is absent keeps its default. Raises `ConfigError` on an unknown key or value."""
+    try:
+        stored = tomlkit.parse(read_text(path)).unwrap()
+    except (TOMLKitError, ValueError, TypeError, RecursionError) as error:
+        raise ConfigError(f"{path}: invalid TOML: {first_line(error)}") from error
+    settings = Settings()
+    _update(settings, stored, str(path))
+    return check(settings)
+
+
+def changed(settings, values, place="settings"):
+    """A checked copy with other `values`, by names as `walk` has them. Raises `ConfigError`, as `load_settings`."""
+    found = deepcopy(settings)
+    for name, value in values.items():
+        _update(found, _nested(name.split("."), value), place)
+    return check(found)
+
+
+def _nested(names, value):
+    return {names[0]: _nested(names[1:], value)} if names else value
+
+
+def _update(settings, values, place):
+    known = {item.name.rstrip("_"): item for item in fields(settings)}
+    for key, value in values.items():
+        if key not in known:
+            near = difflib.get_close_matches(key, known, n=1)
+            hint = f"did you mean {near[0]}?" if near else f"known: {', '.join(known)}"
+            raise ConfigError(f"{place}: unknown setting {key!r}; {hint}")
+        current = getattr(settings, known[key].name)
+        if is_dataclass(current) and isinstance(value, dict):
+            _update(current, value, f"{place}, [{key}]")
+        elif is_dataclass(current):
+            raise ConfigError(f"{place}: expected a table [{key}], got {value!r}")
+        else:
+            setattr(settings, known[key].name, _cast(value, current))
+
+
+def _cast(value, like):
+    if isinstance(like, tuple) and isinstance(value, list):
+        return tuple(value)
+    if isinstance(like, float) and isinstance(value, int) and not isinstance(value, bool) and abs(value) <= MOST:
+        return float(value)
+    return value
+
+
+def as_dict(settings):
+    """Nested plain values under the names that `config.toml` uses."""
+    return plain(asdict(settings))
+
+
+def plain(value):
+    """A setting's value as TOML and JSON have it."""
+    if isinstance(value, dict):
+        return {key.rstrip("_"): plain(item) for key, item in value.items()}
+    return list(value) if isinstance(value, tuple) else value
+
+
+def save_settings(settings, path, notes=()):
+    """Write `config.toml`, with `notes`, a line each, as comments above."""
+    write_text(Path(path), "".join(f"# {note}\n" for note in notes) + tomlkit.dumps(as_dict(settings)))

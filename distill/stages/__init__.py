@@ -1,0 +1,1 @@
+"""Stage 1 and stage 2: what a batch is made of."""

@@ -1,0 +1,102 @@
+"""Which passages of a pool hold the answer of a question, looked for in each passage's own language."""
+
+from functools import cached_property
+
+import numpy as np
+
+from ..data.contexts import read_answers
+from ..errors import DataError
+from ..system.progress import say
+from ..words.answer_finder import AnswerFinder, spans
+
+HELD, NOT, UNKNOWN = 1, 0, -1
+
+
+class Answered:
+    """The passages of `pairs` that hold answers. Sentri, section 2.1.
+
+    `answers`: `{language: {question id: answers}}`. A passage is searched for the answers in its own language; where
+    there are none nothing is known of it. Questions of one id have the same answers, whatever language asks.
+    """
+
+    def __init__(self, pairs, answers):
+        self.pairs, self.answers, self.known = pairs, answers, {}
+        self.rows = {str(one): np.flatnonzero(pairs.languages == one) for one in np.unique(pairs.languages)}
+        texts = {language: [pairs.passages[row] for row in rows] for language, rows in self.rows.items()}
+        self.finders = {language: AnswerFinder(found, language) for language, found in texts.items()}
+
+    @cached_property
+    def translations(self):
+        """`{content: rows of the passages}`."""
+        order = np.argsort(self.pairs.content, kind="stable")
+        contents, starts = np.unique(self.pairs.content[order], return_index=True)
+        return dict(zip(contents.tolist(), np.split(order, starts[1:]), strict=True))
+
+    def of(self, id, rows):
+        """int `(k,)` of the passages `rows`: `HELD`, `NOT`, or `UNKNOWN` where there is no answer in the language."""
+        known, rows = self.known.setdefault(id, {}), np.asarray(rows, dtype=np.int64)
+        new = np.array([row for row in dict.fromkeys(rows.tolist()) if row not in known], dtype=np.int64)
+        known.update(zip(new.tolist(), self._look(id, new).tolist(), strict=True))
+        return np.array([known[row] for row in rows.tolist()], dtype=np.int64)
+
+    def anywhere(self, id, content):
+        """Whether a passage, or one of its translations, holds the answer."""
+        return bool((self.of(id, self.translations[int(content)]) == HELD).any())
+
+    @cached_property
+    def nowhere(self):
+        """Ids of the questions whose answer no passage of the pool holds, those without an answer among them."""
+        own = {question.id: rows for question, rows in zip(self.pairs.questions, self.pairs.positives, strict=True)}
+        every = np.arange(len(self.pairs.passages))
+        # The own passages first: they hold most answers, and the pool need not be searched.
+        return {
+            id
+            for id, gold in own.items()
+            if not (self.of(id, gold) == HELD).any() and not (self._look(id, every) == HELD).any()
+        }
+
+    def without(self):
+        """`{language: (how many questions have an answer nowhere, how many there are)}`, both above zero."""
+        asked = self.pairs.asked_in
+        lost = np.array([question.id in self.nowhere for question in self.pairs.questions], dtype=bool)
+        languages = dict.fromkeys(asked[lost].tolist())
+        return {one: (int(lost[asked == one].sum()), int((asked == one).sum())) for one in languages}
+
+    def _look(self, id, rows):
+        found = np.full(len(rows), UNKNOWN, dtype=np.int64)
+        spoken = self.pairs.languages[rows]
+        for language in np.unique(spoken):
+            answers = spans(self.answers.get(str(language), {}).get(id, ()))
+            if answers:
+                here = spoken == language
+                places = np.searchsorted(self.rows[str(language)], rows[here])
+                found[here] = self.finders[str(language)].holds(answers, places)
+        return found
+
+
+def answered_in(dataset, source, languages, pairs):
+    """`Answered` of the data set's own answers; says which questions have theirs nowhere.
+
+    Raises `DataError` where no question has an answer that a passage holds.
+    """
+    answered = Answered(pairs, answers_of(dataset, source, languages))
+    lost = answered.without()
+    if sum(many for many, _ in lost.values()) == len(pairs.questions):
+        raise DataError(
+            f"{dataset.name}: no passage holds the answer of a train question, which --self-train needs; give answers, "
+            "as SQuAD files have them or under 'answers' in questions.jsonl"
+        )
+    if lost:
+        counts = ", ".join(f"{many} of {all_} in {language}" for language, (many, all_) in lost.items())
+        say(f"questions whose answer no passage holds, nothing is mined for them: {counts}")
+    return answered
+
+
+def answers_of(dataset, source, languages):
+    """`contexts.read_answers`, and in the documents' language also the answers of what is asked in others alone."""
+    found = read_answers(dataset, source, languages)
+    own = found[dataset.document_language]
+    for language in languages:
+        for question in dataset.questions[language].values():
+            own[question.id] = own.get(question.id) or question.answers
+    return found

@@ -1,0 +1,69 @@
+"""Passages in a batch that answer a question though they are another's: false negatives, found and counted."""
+
+from collections import Counter
+
+import numpy as np
+
+from ..data.dataset import normalise
+
+
+class FalseNegatives:
+    """Which of a batch's passages are no negatives of which of its questions. Sentri, section 3.2.
+
+    `kinds`: "passage", one of the question's own positives, in whatever language; "answer", the positive of a question
+    with the same answer string, by `mining.normalise`; "parallel", the positive of the same question in another
+    language. `margin`, above 0, adds what is nearer to the question than its positive by more than this.
+    """
+
+    def __init__(self, pairs, kinds, margin=0.0):
+        self.pairs, self.kinds, self.margin, self.counts = pairs, kinds, margin, {}
+        ids = {question.id for question in pairs.questions}
+        self.number = {id: number for number, id in enumerate(sorted(ids))}
+        self.answers = [frozenset(map(normalise, question.answers)) for question in pairs.questions]
+        self.own = [frozenset(pairs.content[rows].tolist()) for rows in pairs.positives]
+
+    def mask(self, questions, passages, negatives, scores=None):
+        """bool `(b, b + m)`: true where the column is no negative of the row; a row's own column is not counted.
+
+        `questions`, `passages` int `(b,)`, rows of the pairs, and `negatives` int `(m,)`, rows of passages, -1 for
+        filling, which is nobody's negative. `scores` float `(b, b + m)`, cosines, for the margin. Adds to `counts`.
+        """
+        columns = np.concatenate([passages, negatives])
+        filling, own = columns < 0, np.eye(len(questions), len(columns), dtype=bool)
+        found = np.broadcast_to(filling, own.shape) | own
+        for kind in self.kinds:
+            found = self._add(kind, found, getattr(self, f"_{kind}")(questions, columns), questions)
+        if self.margin and scores is not None:
+            nearer = scores > np.diagonal(scores)[:, None] + self.margin
+            found = self._add("margin", found, nearer, questions)
+        return found & ~own
+
+    def taken(self):
+        """`{kind: {language: how many}}` since it was last asked."""
+        found, self.counts = {kind: dict(sorted(count.items())) for kind, count in self.counts.items()}, {}
+        return found
+
+    def _add(self, kind, found, more, questions):
+        new = more & ~found
+        count = self.counts.setdefault(kind, Counter())
+        for language, many in zip(self.pairs.asked_in[questions], new.sum(axis=1), strict=True):
+            count[str(language)] += int(many)
+        return found | more
+
+    def _passage(self, questions, columns):
+        content = self.pairs.content[columns]
+        return np.array([[of in self.own[row] for of in content] for row in questions])
+
+    def _answer(self, questions, columns):
+        same = [[bool(self.answers[row] & self.answers[other]) for other in questions] for row in questions]
+        return _wide(same, len(columns))
+
+    def _parallel(self, questions, columns):
+        ids = np.array([self.number[self.pairs.questions[row].id] for row in questions])
+        return _wide(ids[:, None] == ids[None], len(columns))
+
+
+def _wide(square, columns):
+    """bool `(b, b)` -> `(b, columns)`, false in what is beyond."""
+    square = np.asarray(square, dtype=bool)
+    return np.pad(square, ((0, 0), (0, columns - len(square))))

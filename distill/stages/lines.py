@@ -1,0 +1,64 @@
+"""Texts with labels that stage 2 learns beside the questions."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..data.parallel import groups_of, shares
+from ..errors import EncoderError
+from ..students.project import axes_of, on_axes
+
+
+@dataclass(frozen=True)
+class Lines:
+    """Texts `(n,)` with the vectors that the student shall give them.
+
+    Those of an encoder that it replaces, or the teacher's of their translations: `vectors` `(m, space)`, of which each
+    text has that of its `row`, by default its own. With `groups`, int `(n,)`, texts are drawn by the groups' `chances`.
+    """
+
+    texts: list
+    vectors: np.ndarray
+    rows: np.ndarray | None = None
+    groups: np.ndarray | None = None
+    chances: np.ndarray | None = None
+
+
+def labelled(corpus, encoder, progress=None):
+    """`Lines` of a corpus `{language: [text]}`, with an encoder's vectors."""
+    texts = [text for language in corpus for text in corpus[language]]
+    return Lines(texts, encoder.encode(texts, "question", progress))
+
+
+def translations(sources, teacher, temperature, progress=None):
+    """`Lines` of parallel text, `[parallel.Parallel]`, with the teacher's vectors of their pivots, each once."""
+    pivots = [pivot for source in sources for pivot in source.pivots]
+    place = {pivot: row for row, pivot in enumerate(dict.fromkeys(pivots))}
+    vectors = teacher.encode(list(place), "question", progress)
+    groups, _ = groups_of(sources)
+    texts = [text for source in sources for text in source.texts]
+    return Lines(texts, vectors, np.array([place[pivot] for pivot in pivots]), groups, shares(sources, temperature))
+
+
+def mixed(*parts):
+    """`Lines` of several, all of one dimension, of which each is drawn as often as the others."""
+    first = np.cumsum([0, *(len(part.vectors) for part in parts)])
+    rows = [np.arange(len(part.texts)) if part.rows is None else part.rows for part in parts]
+    groups = [np.zeros(len(part.texts), dtype=np.int64) if part.groups is None else part.groups for part in parts]
+    chances = [np.ones(1) if part.chances is None else part.chances for part in parts]
+    below = np.cumsum([0, *map(len, chances)])
+    return Lines(
+        [text for part in parts for text in part.texts],
+        np.concatenate([part.vectors for part in parts]),
+        np.concatenate([found + start for found, start in zip(rows, first, strict=False)]),
+        np.concatenate([found + start for found, start in zip(groups, below, strict=False)]),
+        np.concatenate(chances) / len(parts),
+    )
+
+
+def line_targets(lines, start):
+    """The vectors of `Lines` on the student's axes, where they are not on these already. Raises `EncoderError`."""
+    size, space = lines.vectors.shape[1], start.model.label_dimension
+    if size not in (space, start.dimension):
+        raise EncoderError(f"the labels have {size} dimensions, expected {space}; take them from the teacher's space")
+    return on_axes(lines.vectors, axes_of(start.model)) if size == space else lines.vectors

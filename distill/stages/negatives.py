@@ -1,0 +1,150 @@
+"""Negatives for the triplet loss: lexical ones first (BM25), then those that the encoder itself confuses."""
+
+import numpy as np
+
+from ..data.dataset import normalise
+from ..errors import DataError
+from ..retrieval.blocks import CELLS, ROWS, Highest, Product, document_spans, head, rows_beside, spans
+from ..retrieval.bm25 import Lexical
+from ..retrieval.exact import max_passage, top_k
+
+# A negative is drawn from this many times the wanted number of the hardest candidates.
+POOL = 4
+# Questions at a time below which a product is slow: the passages are cut into blocks then.
+FEW = 64
+
+
+def false_negatives(questions, document_of):
+    """Pairs (question, passage) that may not be negatives, as two int arrays.
+
+    For each question: every passage of its own document, and of the document of any question with the same text.
+    `document_of`, int `(passages,)`, is ascending.
+    """
+    keys, documents = [normalise(question.text) for question in questions], {}
+    for key, question in zip(keys, questions, strict=True):
+        documents.setdefault(key, set()).add(int(document_of[question.passage]))
+    pairs = [
+        (row, passage)
+        for row, key in enumerate(keys)
+        for document in sorted(documents[key])
+        for passage in range(*np.searchsorted(document_of, [document, document + 1]))
+    ]
+    rows, passages = zip(*pairs, strict=True)
+    return np.array(rows), np.array(passages)
+
+
+def bm25_candidates(queries, passages, forbidden, n, language="en", words="plain"):
+    """int `(queries, POOL * n)`: passages that share most words with the query but do not answer it, best first.
+
+    -1 where none is left. They do not depend on the encoder: computed once, `draw` takes `n` of them each epoch.
+    `language` is that of the passages; `words` says what is compared, a key of `lexical.TERMS`. Karpukhin et al.
+    (2020), section 3.2; CL-ReLKT, section 3.1. Raises `DataError` for passages without words.
+    """
+    try:
+        index = Lexical(passages, language, words)
+    except DataError as error:
+        raise DataError(f"{error}, or train without BM25's negatives: use --bm25-epochs 0") from error
+    candidates = np.full((len(queries), POOL * n), -1, dtype=np.int64)
+    blocked = _sets(forbidden, len(queries))
+    for row, scores in enumerate(index.scores(queries)):
+        order = head(scores, POOL * n + len(blocked[row]))
+        allowed = [passage for passage in order if passage not in blocked[row]][: POOL * n]
+        candidates[row, : len(allowed)] = allowed
+    return candidates
+
+
+def _sets(forbidden, n):
+    sets = [set() for _ in range(n)]
+    for row, passage in zip(*forbidden, strict=True):
+        sets[row].add(int(passage))
+    return sets
+
+
+def online_negatives(questions, passages, gold, forbidden, n, margin, seed=0, search=top_k):
+    """int `(q, n)`: hard and semi-hard negatives under the current encoder, -1 where there are fewer.
+
+    Hard: nearer than the positive. Semi-hard: farther, but within the margin, d(a, p) <= d(a, n) < d(a, p) + margin.
+    `questions` `(q, d)`, `passages` `(p, d)` unit rows, memory-mapped or not; `gold` int `(q,)`. Drawn with `seed` from
+    the `POOL * n` hardest, which `search` finds, `top_k` or one called as it is; memory is bounded as there. CL-ReLKT,
+    section 3.1; Kaya and Bilge (2019), section 3.
+    """
+    candidates, similarity = search(questions, passages, POOL * n, forbidden)
+    for rows in spans(len(questions), ROWS):
+        positive = np.sum(questions[rows] * passages[gold[rows]], axis=1, keepdims=True)
+        candidates[rows][similarity[rows] <= positive - margin] = -1
+    return draw(candidates, n, seed)
+
+
+def pairs_of(forbidden, rows):
+    """`forbidden`, whose first array is ascending, of the questions `rows` alone, numbered as these are."""
+    first, last = (np.searchsorted(forbidden[0], rows, side) for side in ("left", "right"))
+    places = [np.arange(*ends) for ends in zip(first, last, strict=True)]
+    return np.repeat(np.arange(len(rows)), last - first), forbidden[1][np.concatenate(places)]
+
+
+def maxp_triplets(questions, passages, document_of, gold, forbidden, n, margin, seed=0, cells=CELLS):
+    """Positives int `(q,)` and negatives int `(q, n)`, -1 where there are fewer, for documents as their best passage.
+
+    MaxP scores a document by its best passage, so the triplet loss of a question a about document D against D' is
+
+        max(min_{p in D} d(a, p) - min_{p' in D'} d(a, p') + margin, 0).
+
+    The positive is therefore the passage of the gold passage's document that is nearest under the current encoder, and
+    each other document has one candidate, its nearest passage. Hard and semi-hard documents are those with
+    d(a, p') < d(a, p) + margin; `n` are drawn with `seed` from the `POOL * n` hardest. No passage of a document with a
+    `forbidden` one is a negative. Equal ones go to the lower index. Shapes as in `online_negatives`; `document_of` is
+    ascending. The choice is of the vectors given, as that of the positive of a bag in MI-SVM (Andrews et al., 2003);
+    MaxP: Dai and Callan (2019).
+    """
+    columns = len(passages) if cells // len(passages) >= FEW else max(1, cells // ROWS)
+    blocks, product = document_spans(document_of, columns), Product()
+    positives = np.empty(len(questions), dtype=np.int64)
+    candidates = np.empty((len(questions), POOL * n), dtype=np.int64)
+    for rows in spans(len(questions), rows_beside(blocks, cells)):
+        highest, own = Highest(rows.stop - rows.start, POOL * n), document_of[gold[rows]]
+        inside = (forbidden[0] >= rows.start) & (forbidden[0] < rows.stop)
+        closed = forbidden[0][inside] - rows.start, document_of[forbidden[1][inside]]
+        positive = np.empty((len(own), 1), dtype=np.result_type(questions, passages))
+        for block in blocks:
+            documents = Documents(product(questions[rows], passages[block]), document_of, block)
+            at, columns = documents.find(own)
+            positive[at, 0], positives[rows][at] = documents.best[at, columns], documents.passages(at, columns)
+            documents.close(*closed)
+            highest.add(documents.best, documents.passages)
+        candidates[rows] = np.where(highest.values > positive - margin, highest.indices, -1)
+    return positives, draw(candidates, n, seed)
+
+
+class Documents:
+    """Scores `(q, passages)` of a `block`, a slice, of passages, and `best`, `(q, documents)`, of each its best."""
+
+    def __init__(self, scores, document_of, block):
+        own = document_of[block]
+        self.scores, self.start, self.first, self.best = scores, block.start, own[0], max_passage(scores, own)
+        self.edges = np.append(np.flatnonzero(np.diff(own, prepend=-1)), len(own))
+
+    def find(self, documents):
+        """The places of those documents that the block has, and their columns."""
+        columns = documents - self.first
+        at = np.flatnonzero((columns >= 0) & (columns < self.best.shape[1]))
+        return at, columns[at]
+
+    def close(self, rows, documents):
+        """Leave these pairs no score."""
+        at, columns = self.find(documents)
+        self.best[rows[at], columns] = -np.inf
+
+    def passages(self, rows, columns):
+        """The first passage that has the best score of each row's document."""
+        many = self.edges[columns + 1] - self.edges[columns]
+        starts = np.cumsum(many) - many
+        places = np.arange(many.sum()) + np.repeat(self.edges[columns] - starts, many)
+        own = self.scores[np.repeat(rows, many), places] == np.repeat(self.best[rows, columns], many)
+        return self.start + np.minimum.reduceat(np.where(own, places, self.scores.shape[1]), starts)
+
+
+def draw(candidates, n, seed):
+    """`n` of each row's candidates (those >= 0) without repetition, in random order; -1 fills what is missing."""
+    keys = np.random.default_rng(seed).random(candidates.shape)
+    keys[candidates < 0] = 2.0
+    return np.take_along_axis(candidates, np.argsort(keys, axis=1, kind="stable")[:, :n], axis=1)

@@ -1,0 +1,101 @@
+"""Which pairs come together in a batch: in what languages questions are asked and passages answer."""
+
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from ..data.draws import cycled, drawn, occurrence
+from ..errors import ConfigError
+
+
+class Sampler:
+    """Batches of (question, passage that answers it), rows of `Pairs`, of the languages that `kind` allows.
+
+    `pivot` is the teacher's language, "en" in the names:
+
+    - `en-en`: questions and passages in the pivot;
+    - `x-en`: questions in any language, passages in the pivot;
+    - `x-x`: passages in the question's language, batches of all languages;
+    - `x-x-mono`: the same pairs, but each batch in one language;
+    - `x-y`: questions in any language, passages in any, drawn independently.
+
+    Roy et al. (2020), section 4 and Figure 3; `x-en` is how Sentri asks English passages. A question comes again only
+    when all have come; each time its passage is drawn anew among those allowed. Questions from `lines.first` on are
+    parallel text, of which a batch has the share that `lines` says. Raises `ConfigError` where no pair is.
+    """
+
+    def __init__(self, pairs, kind, pivot, size, seed, lines=None):
+        self.seed, self.lines = seed, lines
+        self.translated = round(size * lines.share) if lines else 0
+        size -= self.translated
+        many = lines.first if lines else len(pairs.questions)
+        self.allowed = [allowed(pairs, row, kind, pivot) for row in range(many)]
+        self.rows = np.flatnonzero([len(passages) > 0 for passages in self.allowed])
+        if not len(self.rows):
+            spoken = ", ".join(dict.fromkeys(pairs.languages.tolist()))
+            raise ConfigError(f"pairs.batches: {kind} finds no pair; the data has passages in {spoken}")
+        self.size = min(size, len(self.rows))
+        self.total = self.size + self.translated
+        self.groups = np.unique(pairs.asked_in[self.rows], return_inverse=True)[1] if kind == "x-x-mono" else None
+
+    def batches(self, many, epoch):
+        """`[(questions (b,), passages (b,))]` of an epoch, from 1, of `many` pairs, whole batches alone; 0 for all.
+
+        Lines of parallel text come beside these.
+        """
+        steps = max(1, (many or len(self.rows)) // self.size)
+        chosen = self._mixed if self.groups is None else self._alone
+        rng = np.random.default_rng((self.seed, 3, epoch))
+        found = [(rows, np.array([rng.choice(self.allowed[row]) for row in rows])) for rows in chosen(steps, epoch)]
+        if not self.translated:
+            return found
+        more = self.lines.drawn(steps, self.translated, epoch, self.seed)
+        return [tuple(map(np.concatenate, zip(*both, strict=True))) for both in zip(found, more, strict=True)]
+
+    def _mixed(self, steps, epoch):
+        first = (epoch - 1) * steps * self.size
+        return self.rows[cycled(len(self.rows), steps * self.size, first, self.seed)].reshape(steps, self.size)
+
+    def _alone(self, steps, epoch):
+        """A batch's language comes as often as it has batches; within a language as in `_mixed`."""
+        members = [np.flatnonzero(self.groups == group) for group in range(self.groups.max() + 1)]  # type: ignore[union-attr]
+        turns = np.repeat(np.arange(len(members)), [-(-len(rows) // self.size) for rows in members])
+        of = partial(cycled, len(turns), seed=self.seed)
+        picked = turns[of(epoch * steps, 0)]
+        found = []
+        for group, number in list(zip(picked, occurrence(picked), strict=True))[(epoch - 1) * steps :]:
+            size = min(self.size, len(members[group]))
+            places = cycled(len(members[group]), size, number * size, (self.seed, int(group)))
+            found.append(self.rows[members[group][places]])
+        return found
+
+
+@dataclass(frozen=True)
+class Lines:
+    """Parallel text among the questions of `Pairs`: those from `first` on, `passages` `(n,)` their translations.
+
+    In `groups`, int `(n,)`, that are drawn by `chances`; `share` of a batch.
+    """
+
+    first: int
+    passages: np.ndarray
+    groups: np.ndarray
+    chances: np.ndarray
+    share: float
+
+    def drawn(self, steps, size, epoch, seed):
+        """`[(questions (size,), passages (size,))]` of each step."""
+        rows = drawn(self.groups, self.chances, steps * size, (epoch - 1) * steps * size, seed)
+        return [(self.first + part, self.passages[part]) for part in rows.reshape(steps, size)]
+
+
+def allowed(pairs, row, kind, pivot):
+    """Rows of the passages that question `row` may be paired with, `(k,)`."""
+    asked, passages = pairs.asked_in[row], pairs.positives[row]
+    answered = pairs.languages[passages]
+    if kind == "en-en" and asked != pivot:
+        return passages[:0]
+    if kind in ("en-en", "x-en"):
+        return passages[answered == pivot]
+    return passages if kind == "x-y" else passages[answered == asked]

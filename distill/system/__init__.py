@@ -1,0 +1,1 @@
+"""The machine beneath: files, locks, hashes, versions, the terminal."""

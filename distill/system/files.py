@@ -1,0 +1,120 @@
+"""Files that are either whole or absent, and JSON that says where it is wrong."""
+
+import json
+import os
+import re
+import shutil
+import uuid
+from contextlib import contextmanager
+from pathlib import Path
+
+from ..errors import InputError, first_line
+
+# What is being written beside its place, `.name.0a1b2c3d.aside`.
+ASIDE = re.compile(r"\..+\.[0-9a-f]{8}\.aside", re.DOTALL)
+
+
+@contextmanager
+def write_aside(path):
+    """Yield a temporary path beside `path`; rename it there on success, remove it on any failure.
+
+    Works for a file and for a folder (the caller makes either at the yielded path); a file that is there is replaced,
+    and of a symbolic link what it leads to.
+    Raises `InputError` when the parent folder cannot be made, or `path` is a folder that holds something, or no file.
+    """
+    require_writable(path)
+    path = target(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    aside = path.parent / f".{path.name}.{uuid.uuid4().hex[:8]}.aside"
+    try:
+        yield aside
+        _move(aside, path)
+    finally:
+        remove(aside)
+
+
+def leftovers(folder):
+    """What `write_aside` left in a folder when its process was killed."""
+    return [path for path in Path(folder).rglob(".*.aside") if ASIDE.fullmatch(path.name)]
+
+
+def target(path):
+    """The `Path` that is written where this one is named: of a symbolic link what it leads to."""
+    return Path(os.path.realpath(path)) if os.path.islink(path) else Path(path)
+
+
+def named(name):
+    """The `Path` that a user names. Raises `InputError` where no file can be called so."""
+    try:
+        os.stat(name)
+    except (FileNotFoundError, NotADirectoryError, PermissionError):
+        pass
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or first_line(error)
+        raise InputError(f"{name}: no file can be called so: {reason}; give another name") from error
+    return Path(name)
+
+
+def require_inside(folder, *patterns):
+    """Raise `InputError` for a symbolic link among a folder's files that leads out of it."""
+    root = os.path.realpath(folder)
+    for path in (path for pattern in patterns for path in sorted(Path(root).glob(pattern))):
+        if path.is_symlink() and not Path(os.path.realpath(path)).is_relative_to(root):
+            raise InputError(f"{path}: a symbolic link that leads out of its folder; put the file itself there")
+
+
+def require_writable(path):
+    """Raise `InputError` where `path` cannot be written: before the work, not after it."""
+    path = named(path)
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        raise InputError(f"cannot write {path}: it is a device or a pipe, which would be replaced; name a file")
+    if path.is_dir() and any(path.iterdir()):
+        raise InputError(f"{path} is a folder that is not empty; choose another name or remove it")
+    parent = next(folder for folder in target(path).absolute().parents if folder.exists())
+    if not parent.is_dir() or not os.access(parent, os.W_OK):
+        reason = "no permission" if parent.is_dir() else f"{parent} is not a folder"
+        raise InputError(f"cannot write {path}: {reason}; choose a folder you may write to")
+
+
+def _move(aside, path):
+    if path.is_dir() and not aside.is_dir():
+        raise InputError(f"{path} is a folder, a file is to be written; choose another name")
+    if path.is_dir():
+        path.rmdir()
+    os.replace(aside, path)
+
+
+def remove(path):
+    """Remove a file, a folder with all in it, or a link itself, where there is one."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def write_text(path, text, synced=False):
+    """Write a text as UTF-8; what has no form in it, as a path may, is a question mark.
+
+    It is there after a power cut where it was `synced`, which takes some milliseconds.
+    """
+    with write_aside(path) as aside:
+        aside.write_text(text, encoding="utf-8", errors="replace")
+        if synced:
+            sync(aside)
+    if synced:
+        sync(target(path).parent)
+
+
+def write_json(path, value, synced=False):
+    write_text(path, json.dumps(value, ensure_ascii=False, indent=1) + "\n", synced)
+
+
+def sync(path):
+    """Have the system put a file, or a folder's names, on the disk."""
+    if os.path.isdir(path) and os.name == "nt":
+        return  # Folders are no files there.
+    place = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(place)
+    finally:
+        os.close(place)

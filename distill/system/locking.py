@@ -1,0 +1,46 @@
+"""What one process at a time may write: a run's folder, a file of vectors."""
+
+from contextlib import contextmanager
+from pathlib import Path
+
+from ..errors import InputError
+
+LOCK = ".lock"
+
+
+@contextmanager
+def locked(folder):
+    """Hold a run's folder, or that of a search. Raises `InputError`."""
+    with held(Path(folder) / LOCK, _in_use(folder)):
+        yield
+
+
+def require_free(folder):
+    """Raise `InputError` where another process holds the folder."""
+    with locked(folder):
+        pass
+
+
+def _in_use(folder):
+    return f"{folder}: another process is at work on this run; wait for its end or stop it, or take another --name"
+
+
+@contextmanager
+def held(path, in_use):
+    """Hold the lock at `path`, which is free as soon as the process ends, however it ends; the file goes with it.
+
+    Only a process that is killed leaves the file. Raises `InputError`, with the text `in_use`, where another process
+    holds it.
+    """
+    from filelock import FileLock, Timeout
+
+    lock = FileLock(path, timeout=0)
+    try:
+        lock.acquire()
+    except Timeout as error:
+        raise InputError(in_use) from error
+    try:
+        yield
+    finally:
+        Path(path).unlink(missing_ok=True)
+        lock.release()

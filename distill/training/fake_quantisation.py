@@ -1,0 +1,166 @@
+"""Fake quantisation: weights rounded as in an artefact, in float32, so that training sees what will be shipped.
+
+Forward the rounded values, backward the gradient as if nothing were rounded, the straight-through estimator. Sources:
+Bengio et al. (2013), Estimating or propagating gradients through stochastic neurons; Jacob et al. (2018), Quantization
+and training of neural networks for efficient integer-arithmetic-only inference. The scales are those of
+`export/codecs.py` and `export/quantize.py`, whose constants are here too.
+"""
+
+from contextlib import contextmanager
+from functools import partial
+
+import keras
+import numpy as np
+from keras import ops
+
+from ..export.weights.codecs import FRACTION_BITS, GROUP, INT4_HIGHEST, INT4_LOWEST, STEPS, ZERO, kept
+from ..export.weights.kernels import LEVELS
+from ..export.weights.rewrite import FARTHEST
+
+ONE = 2.0**FRACTION_BITS
+# int32 holds sums of a number below this and a divisor.
+EXACT = 2.0**30
+
+
+def fake_rows(x, codec):
+    """Rows of a float32 table `(..., width)`, or gathered from one -> what `codecs.decoded` makes of them.
+
+    `codec` is a key of `codecs.CODECS`. Straight through. Rounding a gathered row is rounding the table, as a row's
+    scales are its own. A number that lies halfway between two steps, to float32's precision, may go to the other one;
+    and where a compiler multiplies by 1 / 127 instead of dividing, some rows' scales are one unit of 2^-24 larger.
+    """
+    return straight_through(x, ROUNDED[codec](ops.stop_gradient(x)))
+
+
+def fake_kernel(kernel):
+    """A float32 kernel `(in, out)` -> the same in int8, one scale an output channel. Straight through."""
+    fixed = ops.stop_gradient(kernel)
+    scale = ops.maximum(ops.max(ops.abs(fixed), axis=0), 1e-12) / LEVELS
+    return straight_through(kernel, ops.round(fixed / scale) * scale)
+
+
+def straight_through(x, value):
+    """`value`, with the gradient of `x`."""
+    return x + ops.stop_gradient(value - x)
+
+
+def fake_encode(encoder, precision, ids, segments, counts):
+    """`Student.encode_packed` with the weights that an artefact of this `form.Precision` has.
+
+    Gradients reach the encoder's own variables. The dense layers are those of the bundle, see `fake_kernels`.
+    """
+    # Inside the scope a variable that is not mapped is, on JAX, a constant without a gradient; so all are.
+    own = [(weight, weight.value) for weight in encoder.weights]
+    with keras.StatelessScope([*own, *fake_kernels(encoder, precision.dense)]):
+        return encoder.encode_packed(ids, segments, counts, rows=partial(fake_rows, codec=precision.table))
+
+
+@contextmanager
+def quantised(encoder, precision):
+    """Within it the encoder's own weights are those rounded ones; after it, whatever happens, what they were."""
+    before, table = encoder.get_weights(), encoder.get_layer("embedding").embeddings
+    try:
+        for variable, value in fake_kernels(encoder, precision.dense):
+            variable.assign(value)
+        if ROUNDED[precision.table] is not float32:
+            table.assign(kept(precision.table, np.asarray(table)))
+        yield encoder
+    finally:
+        encoder.set_weights(before)
+
+
+def fake_kernels(encoder, dense):
+    """What a bundle makes of the encoder's dense kernels: `[(variable, value)]`, none when `dense` is float32.
+
+    Nearly so where the head begins: a bundle multiplies pooling's kernel by the two that follow (`rewrite.merged`) and
+    rounds the product. Here these two are rounded and pooling's is not, so that the product is rounded once too.
+    With a factorised table it multiplies the factor into the projections, with a projection of a static student that
+    into the last product; here each is rounded by itself. Left out is also that runtimes round a layer's input, that an
+    ONNX file keeps the head in float16, and that it gives some channels a larger scale. A projection on all dimensions,
+    nearly the identity, stays as it is: a bundle has it in a finer form (`rewrite.complement`). One into another
+    encoder's space is a dense layer as any.
+    """
+    if dense == "float32":
+        return []
+    rounded = encoder.foreign or encoder.space not in (None, encoder.dimension)
+    found = _of_ngrams(encoder) if hasattr(encoder, "branches") else _of_static(encoder)
+    return found + ([_rounded(encoder.get_layer("projection"))] if rounded else [])
+
+
+def _rounded(layer):
+    return layer.kernel, fake_kernel(layer.kernel)
+
+
+def _of_static(encoder):
+    parts = [encoder.get_layer("residual"), *([encoder.get_layer("context")] if encoder.channels else [])]
+    return [_rounded(layer) for part in parts for layer in (part.first, part.second)] + [_rounded(parts[0].lift)]
+
+
+def _of_ngrams(encoder):
+    head = encoder.get_layer("head")
+    layers = [
+        layer
+        for branch in encoder.branches
+        for layer in (branch.projection, *(convolution.dense for convolution in branch.convolutions))
+    ]
+    layers += [head.first, head.second_skip, head.second, head.fourth]
+    layers += [encoder.get_layer("factor")] if encoder.rank else []
+    scale = hidden_scale(ops.stop_gradient(head.fourth_skip.kernel))
+    rescaled = [(layer.kernel, fake_kernel(layer.kernel / scale) * scale) for layer in (head.third, head.fourth_skip)]
+    return [_rounded(layer) for layer in layers] + rescaled
+
+
+def hidden_scale(kernel):
+    """By how much `rewrite.balanced` multiplies each hidden unit that `fourth_skip`'s kernel reads: `(hidden, 1)`.
+
+    It divides the kernels that read the units by it. That it multiplies columns of those before changes no rounding.
+    """
+    scale = ops.sqrt(ops.max(ops.abs(kernel), axis=1, keepdims=True))
+    return ops.clip(scale / ops.maximum(ops.median(scale), 1e-12), 1 / FARTHEST, FARTHEST)
+
+
+def float32(rows):
+    return rows
+
+
+def eight_bits(rows):
+    """What `uint8_rows` and `int8_rows` keep."""
+    scale = ops.maximum(ops.max(ops.abs(rows), axis=-1, keepdims=True) / LEVELS, 1 / ONE)
+    scale = ops.ceil(scale * ONE) / ONE
+    return ops.clip(ops.round(rows / scale), -ZERO, ZERO - 1) * scale
+
+
+def four_bits(rows):
+    """What `int4_rows` keeps."""
+    width = rows.shape[-1]
+    padded = ops.pad(rows, [[0, 0]] * (len(rows.shape) - 1) + [[0, -width % GROUP]])
+    groups = ops.reshape(padded, (*ops.shape(padded)[:-1], -1, GROUP))
+    step = ops.expand_dims(group_step(groups), -1)
+    codes = ops.clip(ops.round(groups / step), INT4_LOWEST, INT4_HIGHEST)
+    return ops.reshape(codes * step, ops.shape(padded))[..., :width]
+
+
+def group_step(groups):
+    """`codecs.group_steps`, multiplied out: float32 `(..., groups, GROUP)` -> `(..., groups)`."""
+    wanted = ops.maximum(ops.max(groups, axis=-1) / INT4_HIGHEST, ops.min(groups, axis=-1) / INT4_LOWEST)
+    wanted = ops.ceil(wanted * ONE)
+    scale = ops.maximum(quotient_up(ops.max(wanted, axis=-1, keepdims=True), STEPS), 1)
+    return ops.clip(quotient_up(wanted, scale), 1, STEPS) * (scale / ONE)
+
+
+def quotient_up(whole, divisor):
+    """ceil(whole / divisor) of whole numbers in float32.
+
+    Exact below `EXACT`: in float32 the quotient may cross a whole number, and the next step is several per cent away.
+    """
+    whole, divisor = ops.convert_to_tensor(whole), ops.cast(divisor, "float32")
+    small = ops.maximum(whole, divisor) < EXACT
+    bounded = [ops.cast(ops.where(small, part, 1.0), "int32") for part in (whole, divisor)]
+    exact = ops.floor_divide(bounded[0] + bounded[1] - 1, bounded[1])
+    return ops.where(small, ops.cast(exact, "float32"), ops.ceil(whole / divisor))
+
+
+# How a table's rows are rounded, under the names of `codecs.CODECS`.
+# A table of codewords is made before its student is trained, and stays.
+ROUNDED = {"float32": float32, "uint8": eight_bits, "int8-row": eight_bits, "int4": four_bits}
+ROUNDED |= {"pq4": float32, "pq8": float32}

@@ -1,0 +1,82 @@
+"""An encoder under training, as Keras trains it.
+
+`keras.Model.fit` fixes a batch's shape from the first two it sees; packed texts differ in length from step to
+step, so `training.fit` calls `train_on_batch`, which compiles once for all lengths.
+"""
+
+from contextlib import nullcontext
+
+import keras
+from keras import ops
+
+from ..encoders.compiled import AnyLength
+from ..export.weights.precision import Precision
+from ..settings.sections import TrainingSettings
+from .buckets import few_shapes
+from .devices import require_devices
+from .fake_quantisation import fake_encode, quantised
+from .mixed_precision import mixed_encode
+
+
+class Trainer(keras.Model):
+    """An encoder under training; a batch's `loss(vectors, x)` sees the vectors of all its packed texts.
+
+    `precision`, by default `Precision()`, is what `quantise` rounds weights to. With `parts` above 1 that many batches
+    make one step, of the mean of their gradients. A `loss` that is a Keras layer trains its own weights too. `options`,
+    a `TrainingSettings`, say how steps are computed; one of several devices is made within `devices.shared_by` them.
+    """
+
+    def __init__(self, encoder, loss, learning_rate, train_table=True, precision=None, parts=1, options=None):
+        super().__init__()
+        self.options = options or TrainingSettings()
+        self.encoder, self.batch_loss, self.parts = encoder, loss, parts
+        self.precision, self.quantised = precision or Precision(), False
+        for student in getattr(encoder, "towers", [encoder]):
+            student.get_layer("embedding").trainable = train_table
+        together = {"gradient_accumulation_steps": parts} if parts > 1 else {}
+        self.compile(optimizer=keras.optimizers.Adam(learning_rate, **together), jit_compile=self.jits)
+
+    def call(self, x):
+        packed = x["ids"], x["segments"], x["counts"]
+        if self.quantised:
+            return fake_encode(self.encoder, self.precision, *packed)
+        return self.encoded(self.encoder, *packed)
+
+    def encoded(self, student, ids, segments, counts):
+        """`(n, d)`, in the precision that the options ask for. Rounded weights are finer than bfloat16."""
+        if self.options.precision == "float32":
+            return student.encode_packed(ids, segments, counts)
+        return mixed_encode(student, ids, segments, counts)
+
+    @property
+    def jits(self):
+        """Whether XLA compiles the step. On several devices always: an operation alone is not worth sharing."""
+        return self.options.jit or self.options.devices != 1
+
+    def train_on_batch(self, x, **options):
+        batch = few_shapes(x, require_devices(self.options)) if self.jits else x
+        return super().train_on_batch(batch, **options)
+
+    def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None, training=True):
+        # PyTorch's trainer hands the batch over as NumPy arrays.
+        return self.batch_loss(y_pred, {name: ops.convert_to_tensor(value) for name, value in x.items()})
+
+    def make_train_function(self, force=False):
+        """Keras's own; on TensorFlow one that is compiled once, which takes seconds, and not for every first shape."""
+        if keras.backend.backend() != "tensorflow" or self.run_eagerly or self.jits:
+            super().make_train_function(force)
+        elif force or self.train_function is None:  # type: ignore[has-type]
+            self.optimizer.build(self.trainable_variables)
+            step = AnyLength(lambda x: self.train_step((x,)))
+            self.train_function = lambda batches: step(next(batches)[0])
+
+    def quantise(self, on=True):
+        """Compute with rounded weights from the next step on, or again with the weights as they are."""
+        if on != self.quantised:
+            self.quantised = on
+            # Keras has traced the step with the other weights.
+            self.make_train_function(force=True)
+
+    def as_shipped(self):
+        """A context in which `encoder` has the weights that steps compute with: rounded ones when `quantised`."""
+        return quantised(self.encoder, self.precision) if self.quantised else nullcontext()

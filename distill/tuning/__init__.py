@@ -1,0 +1,1 @@
+"""`distill tune`: settings searched on dev."""

@@ -1,0 +1,205 @@
+"""A search for settings by Optuna: its trials are kept in a file, and the same search goes on where it was left."""
+
+import gc
+import warnings
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+
+from ..errors import ConfigError, InputError, TrainingError, first_line
+from ..report.run_tables import shown_value
+from ..system.progress import say
+from ..training.log import RunLog
+from .space import applied, start_of
+
+NAME, MADE_OF, REASON = "distill tune", "made of", "reason"
+# None is pruned before so many trials came to their end, nor at an evaluation before this one; 0 is the start's.
+STARTUP, WARMUP = 5, 1
+COMPLETE, PRUNED, FAILED = "complete", "pruned", "failed"
+
+
+def require_optuna():
+    """The module. Raises `InputError` where it is not installed."""
+    try:
+        import optuna
+    except ImportError as error:
+        raise InputError("distill tune needs optuna; run: pip install 'distill[tune]'") from error
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    return optuna
+
+
+class Tuning:
+    """A search in the SQLite file `path`, which is made; one at a time may use it.
+
+    `made_of`, `{name: plain value}`, is all that its trials depend on: a search that is there and made of something
+    else is refused. Trials that were broken off are marked as failed; they do not count.
+    Raises `InputError`.
+    """
+
+    def __init__(self, path, made_of, space, settings, log=None):
+        self.space, self.settings, self.log, self.path = space, settings, log or RunLog(), Path(path)
+        with self._storage():
+            self.study = _study(self.path)
+            _require_same(self.study, made_of, path)
+            for trial in self._trials("RUNNING"):
+                self._end(trial.number, "FAIL")
+
+    def run(self, train, trials):
+        """Go on until `trials` came to an end or were pruned; returns `rows`.
+
+        `train(settings, watch)` trains and calls `watch(step, scores)` at each evaluation on dev, the start's first;
+        `reached` of these is what is maximised. The first trial has the settings' own values, as far as the space
+        holds them. One whose loss is no number, or whose values do not go together, is pruned too.
+        """
+        with self._storage():
+            while self.done < trials:
+                self._trial(train, self.done, trials)
+                gc.collect()
+            return self.rows()
+
+    @property
+    def done(self):
+        """How many trials count: those that came to their end, and those that were pruned."""
+        return len(self._trials("COMPLETE", "PRUNED"))
+
+    def rows(self):
+        """`[{"number", "state", "values", "p@1", "scores": P@1 by evaluation, "reason"}]`, in order."""
+        return [self._row(trial) for trial in self.study.get_trials(deepcopy=False)]
+
+    def _trial(self, train, done, trials):
+        import optuna
+
+        self.study.sampler = _sampler(self.settings.seed, done, start_of(self.space, self.settings))
+        trial, scores = self.study.ask(), []
+        try:
+            values = {name: part.suggest(trial, name) for name, part in self.space.items()}
+            say(f"trial {trial.number}, {done + 1} of {trials}: {shown(values)}")
+            self.log.write("trial", number=trial.number, values=values)
+            train(self._settings(values), self._watch(trial, scores))
+            self._end(trial, "COMPLETE", reached(scores))
+        except (optuna.TrialPruned, TrainingError) as error:
+            if str(error):
+                trial.set_user_attr(REASON, first_line(error))
+            self._end(trial, "PRUNED")
+        except BaseException:
+            self._end(trial, "FAIL")
+            raise
+
+    def _settings(self, values):
+        try:
+            return applied(self.settings, values)
+        except ConfigError as error:
+            raise TrainingError(str(error)) from error
+
+    def _watch(self, trial, scores):
+        import optuna
+
+        def watch(step, found):
+            scores.append(found)
+            # The number of the evaluation: with other batches an epoch has other steps.
+            trial.report(found["p@1"], len(scores) - 1)
+            if trial.should_prune():
+                raise optuna.TrialPruned
+
+        return watch
+
+    def _end(self, trial, state, value=None):
+        import optuna
+
+        self.study.tell(trial, value, optuna.trial.TrialState[state], skip_if_finished=True)
+        row = self._row(self.study.trials[trial if isinstance(trial, int) else trial.number])
+        p = "none" if row["p@1"] is None else f"{row['p@1']:.3f}"
+        say(f"trial {row['number']}: {row['state']}, dev P@1 {p}" + (f" ({row['reason']})" if "reason" in row else ""))
+        self.log.write("trial end", **{name: row[name] for name in ("number", "state", "p@1")})
+
+    def _row(self, trial):
+        scores = [trial.intermediate_values[step] for step in sorted(trial.intermediate_values)]
+        states = {"COMPLETE": COMPLETE, "PRUNED": PRUNED}
+        values = {name: self.space[name].value(found) for name, found in trial.params.items()}
+        return {
+            "number": trial.number,
+            "state": states.get(trial.state.name, FAILED),
+            "values": values,
+            "p@1": trial.value if trial.state.name == "COMPLETE" else max(scores, default=None),
+            "scores": scores,
+            **({"reason": trial.user_attrs[REASON]} if REASON in trial.user_attrs else {}),
+        }
+
+    def _trials(self, *states):
+        return [trial for trial in self.study.get_trials(deepcopy=False) if trial.state.name in states]
+
+    @contextmanager
+    def _storage(self):
+        """Errors of the file as ours."""
+        from optuna.exceptions import OptunaError
+        from sqlalchemy.exc import SQLAlchemyError
+
+        try:
+            yield
+        except (OptunaError, SQLAlchemyError) as error:
+            raise InputError(f"{self.path}: not a study that can be used: {first_line(error)}") from error
+
+
+def best_of(rows):
+    """The row of the highest P@1 that came to its end, the first of several. Raises `TrainingError` without one."""
+    ended = [row for row in rows if row["state"] == COMPLETE]
+    if not ended:
+        raise TrainingError("no trial came to its end; give more --trials, or another --space")
+    return max(ended, key=lambda row: row["p@1"])
+
+
+def reached(scores):
+    """The P@1 of the weights that `training.fit` leaves: a mean's, or the best of the last phase, quantised or not."""
+    last = scores[-1].get("quantised")
+    if scores[-1].get("averaged"):
+        return scores[-1]["p@1"]
+    return max(found["p@1"] for found in scores if found.get("quantised") == last)
+
+
+def shown(values):
+    """`name value` of all, in one line."""
+    return ", ".join(f"{name} {shown_value(value)}" for name, value in values.items())
+
+
+def _study(path):
+    import optuna
+
+    if "?" in str(path):
+        raise InputError(f"{path}: a study's file cannot have a ? in its name; choose another")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    storage = optuna.storages.RDBStorage(f"sqlite:///{path}")
+    pruner = optuna.pruners.MedianPruner(STARTUP, WARMUP)
+    return optuna.create_study(
+        storage=storage, pruner=pruner, study_name=NAME, direction="maximize", load_if_exists=True
+    )
+
+
+def _sampler(seed, done, first):
+    """Seeded by how many trials count, so that a search that goes on is the one that was not broken off."""
+    import optuna
+
+    seeded = int(np.random.SeedSequence((seed, done)).generate_state(1)[0])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
+        sampler = optuna.samplers.TPESampler(seed=seeded)
+        return sampler if done else optuna.samplers.PartialFixedSampler(first, sampler)
+
+
+def _require_same(study, made_of, path):
+    known = study.user_attrs.get(MADE_OF)
+    if known is None:
+        study.set_user_attr(MADE_OF, made_of)
+        return
+    names = dict.fromkeys([*known, *made_of])
+    other = [_difference(name, known, made_of) for name in names if known.get(name) != made_of.get(name)]
+    if other:
+        raise InputError(
+            f"{path} was made with other settings: {'; '.join(other)}; repeat its command or choose another --study"
+        )
+
+
+def _difference(name, known, made_of):
+    before, now = known.get(name, "nothing"), made_of.get(name, "nothing")
+    # Hashes of texts say nothing to a reader.
+    return name if max(len(str(before)), len(str(now))) > 60 else f"{name} was {before}, now {now}"

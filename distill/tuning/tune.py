@@ -1,0 +1,116 @@
+"""`distill tune`: settings searched on dev, the best of them as a config, and all trials."""
+
+from pathlib import Path
+
+from ..catalog.kinds import require_keras
+from ..encoders.encoder import MODEL_FILE
+from ..errors import InputError
+from ..pipeline.preparing import inputs
+from ..report.run_tables import NOTE, measure
+from ..settings.rules import require_triplets
+from ..settings.store import as_dict, plain, save_settings, walk
+from ..system.files import require_writable, write_json
+from ..system.hashes import digest, sha256, texts_digest
+from ..training.log import RunLog
+from .space import applied, checked_space, default_space, read_space
+from .stages import first_encoder, stage_of
+from .study import Tuning, best_of, require_optuna
+
+# What no trial depends on: names for which texts, languages and the base itself stand, and what comes after training.
+FREE = ("data.dataset", "data.languages", "teacher.base", "export.min_cosine", "export.max_drop", "export.threads")
+AFTER = ("evaluation", "budget")
+
+
+def space_of(settings, stage, path=None, given=()):
+    """`tune_space.checked_space` of a file, or the default; `given` are the settings that were given as flags.
+
+    They are not searched by default. Raises `InputError` where the file asks for that.
+    """
+    if not path:
+        return checked_space(default_space(settings, stage, given), settings, stage)
+    asked = read_space(path)
+    if both := [name for name in given if name in asked]:
+        raise InputError(f"{', '.join(both)}: given as a flag, and searched by {path}; leave one of them out")
+    return checked_space(asked, settings, stage, str(path))
+
+
+def tune(settings, space, stage, trials, study, output, teacher_path=None):
+    """Search, or go on with a search, until `trials` came to an end; returns what `trials_path(output)` then holds.
+
+    What is maximised is P@1 on dev as training tracks it (`tracking.DevScore`): for a student the mean over all of the
+    run's languages, the teacher's among them, unit `student.dev_unit`; for a teacher in its language alone, unit
+    `teacher.unit`. `output` becomes the settings of the best trial, for `distill run --config`. Beside the file
+    `study` lie its log and, with the stage student, the teacher.
+    Raises `InputError` for what cannot be read or trained, or where the study is one of other data or settings.
+    """
+    require_optuna()
+    if teacher_path and stage != "student":
+        raise InputError("--teacher-path is of --stage student, which alone has one teacher for all trials")
+    require_triplets(settings, "distill tune")
+    study, output = Path(study), Path(output)
+    run = inputs(settings, study.with_name(f"{study.stem}-teacher"))
+    made_of = depends_on(run, space, stage, teacher_path)
+    if not study.exists():
+        require_writable(run.folder)
+    made = run.folder if stage == "student" and run.folder.is_dir() else None
+    teacher = teacher_path or made
+    encoder = first_encoder(run, teacher)
+    search = Tuning(study, made_of, space, settings)
+    run.log = search.log = RunLog(study.with_name(f"{study.stem}-log.jsonl"), "a")
+    try:
+        train = stage_of(stage, run, encoder, bool(teacher)).train if search.done < trials else None
+        rows = search.run(train, trials)
+    finally:
+        run.log.close()
+    return _left(run, rows, space, stage, output, teacher_path)
+
+
+def depends_on(run, space, stage, teacher_path=None):
+    """`{name: plain value}` of all that a trial's figures depend on, its own values apart."""
+    settings = run.settings
+    fixed = {name: plain(getattr(section, item.name)) for name, section, item in walk(settings)}
+    free = {name for name in fixed if name in (*FREE, *space) or name.split(".")[0] in AFTER}
+    first = {"teacher file": _identity(teacher_path)} if teacher_path else {"base": _identity(settings.teacher.base)}
+    return {
+        **{name: value for name, value in fixed.items() if name not in free},
+        **{f"space of {name}": part.plain() for name, part in space.items()},
+        **first,
+        "stage": stage,
+        "languages": list(run.languages),
+        "texts": texts_digest(run.dataset),
+        "parallel text": digest([[source.texts, source.languages, source.pivots] for source in run.sources]),
+        "vocabulary text": digest(run.text),
+        "triplets": digest([[one.questions, one.passages] for one in run.triplets]),
+    }
+
+
+def _identity(source):
+    folder = require_keras(source)
+    return sha256(folder / MODEL_FILE) if folder else source
+
+
+def trials_path(output):
+    return output.with_name(f"{output.stem}.trials.json")
+
+
+def _left(run, rows, space, stage, output, teacher_path):
+    best, settings = best_of(rows), run.settings
+    unit, languages = settings.student.dev_unit, list(run.languages)
+    if stage == "teacher":
+        unit, languages = settings.teacher.unit, [settings.teacher.language]
+    found = {
+        "stage": stage,
+        "split": "dev",
+        "unit": unit,
+        "languages": languages,
+        "settings": as_dict(settings),
+        "space": {name: part.plain() for name, part in space.items()},
+        "best": best["number"],
+        "trials": rows,
+    }
+    write_json(trials_path(output), found)
+    notes = [f"distill tune, trial {best['number']}: {measure(found)}: {100 * best['p@1']:.1f}, {NOTE}."]
+    if teacher_path:
+        notes.append(f"Its teacher was {teacher_path}; distill run trains one with the settings of [teacher].")
+    save_settings(applied(settings, best["values"]), output, notes)
+    return found

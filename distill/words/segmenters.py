@@ -1,0 +1,80 @@
+"""Words of languages that libraries of the extra `morphology` cut: Thai, Chinese, Japanese, Korean.
+
+Each function takes folded text and gives its words; the libraries bring their dictionaries and load nothing.
+"""
+
+import os
+from functools import lru_cache
+from importlib import import_module
+
+import regex
+
+from ..errors import InputError
+
+# Sudachi refuses 49,150 bytes or more.
+LONGEST = 8000
+PARTS = regex.compile(rf"(?s).{{1,{LONGEST}}}(?:(?<=[。！？.!?\s])|$)|.{{1,{LONGEST}}}")
+# What follows a Korean stem and says its part in the sentence: particles (J), endings (E), suffixes of verbs.
+KOREAN_DROPPED = ("J", "E", "XSV", "XSA", "VCP")
+JAPANESE_DROPPED = ("助詞", "助動詞")
+
+
+def thai(text):
+    """PyThaiNLP's newmm: maximal matching with its dictionary, whole character clusters."""
+    # Else it makes a folder in the home directory.
+    os.environ.setdefault("PYTHAINLP_READ_ONLY", "1")
+    cut = needed("pythainlp.tokenize", "Thai").word_tokenize
+    return [word for part in PARTS.findall(text) for word in cut(part, engine="newmm", keep_whitespace=False)]
+
+
+def chinese(text):
+    """jieba's words, by jieba-rs."""
+    return [word for part in PARTS.findall(text) for word in needed("rjieba", "Chinese").cut(part)]
+
+
+def japanese(text):
+    """Sudachi's shortest units in their normalised dictionary form (食べた: 食べる), no particles, no auxiliaries."""
+    found = [token for part in PARTS.findall(text) for token in _sudachi().tokenize(part)]
+    kept = [token for token in found if token.part_of_speech()[0] not in JAPANESE_DROPPED]
+    return [token.normalized_form().casefold() for token in kept or found]
+
+
+@lru_cache(maxsize=1)
+def _sudachi():
+    needed("sudachidict_small", "Japanese")
+    sudachi = needed("sudachipy", "Japanese")
+    return sudachi.Dictionary(dict="small").tokenizer(mode=sudachi.SplitMode.A)
+
+
+def korean(text):
+    """MeCab-ko's morphemes without particles and endings (서울에서: 서울); of inflected ones the stem (도왔다: 돕)."""
+    found = [morpheme for part in PARTS.findall(text) for morpheme in _mecab().parse(part)]
+    kept = [stem for stem in map(_korean_stem, found) if stem]
+    return kept or [morpheme.surface for morpheme in found]
+
+
+def _korean_stem(morpheme):
+    feature = morpheme.feature
+    if feature.pos.startswith(KOREAN_DROPPED):
+        return ""
+    # 도왔 is written 돕/VV/*+았/EP/*.
+    return feature.expression.split("/")[0] if feature.type == "Inflect" else morpheme.surface
+
+
+@lru_cache(maxsize=1)
+def _mecab():
+    return needed("mecab", "Korean").MeCab()
+
+
+def needed(module, language):
+    """A module of the extra. Raises `InputError` that says how to install it."""
+    try:
+        return import_module(module)
+    except ImportError as error:
+        raise InputError(
+            f"{language} words need {module.partition('.')[0]}, which is not installed; "
+            "run: pip install 'distill[morphology]'"
+        ) from error
+
+
+SEGMENTERS = {"ja": japanese, "ko": korean, "th": thai, "zh": chinese}

@@ -1,0 +1,1 @@
+"""A student as an ONNX file."""

@@ -1,0 +1,128 @@
+"""Parts of an ONNX graph: products in whole numbers, lookups in a table of few bits, unit length."""
+
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+
+from ..weights.codecs import FRACTION_BITS, GROUP, INT4_ZERO, SHARED, ZERO, encoded
+from ..weights.kernels import LEVELS, quantize_channels
+from ..weights.products import CODEWORDS
+
+EPSILON = 1e-12
+# The end of a slice that goes to the end.
+ALL = np.iinfo(np.int64).max
+
+
+def float_product(g, x, name, kernel):
+    """`(..., in)` times a float32 kernel `(in, out)`."""
+    return g.add("MatMul", x, g.constant(f"{name}/kernel", kernel))
+
+
+def half_product(g, x, name, kernel):
+    """The same with the kernel stored as float16, which a runtime makes float32 once, when it loads the file."""
+    return g.add("MatMul", x, g.cast(g.constant(f"{name}/kernel", kernel.astype(np.float16)), "float32"))
+
+
+def int8_product(g, x, name, kernel):
+    """The same in whole numbers: a scale an output channel, and a step a row of `x`, whose largest number is 127.
+
+    Rows are uint8 about 128: onnxruntime multiplies uint8 by int8 several times faster than int8 by int8.
+    """
+    codes, scales = unsaturated_channels(kernel)
+    largest = g.add("ReduceMax", g.add("Abs", x), axes=[-1], keepdims=1)
+    step = g.add("Mul", g.add("Max", largest, g.number(EPSILON)), g.number(1 / LEVELS))
+    whole = g.cast(g.add("Add", g.add("Round", g.add("Div", x, step)), g.number(float(ZERO))), "uint8")
+    y = g.add("MatMulInteger", whole, g.constant(f"{name}/kernel", codes), g.number(ZERO, "uint8"))
+    return g.add("Mul", g.add("Mul", g.cast(y, "float32"), step), g.constant(f"{name}/scales", scales))
+
+
+def unsaturated_channels(kernel):
+    """float32 `(in, out)` -> int8 codes and a float32 scale an output channel, `(out,)`.
+
+    `quantize_channels`, with one restriction. Processors with AVX2 alone add two neighbouring products in 16 bits
+    and cut off what is larger. So no two neighbours of a channel sum to more than 128: 128 * 255 fits. The scale of
+    a channel grows where they would.
+    """
+    codes, scales = quantize_channels(kernel)
+    pairs = [np.maximum(sign * codes, 0) for sign in (1, -1)]
+    largest = np.max([part[:-1] + part[1:] for part in pairs], axis=(0, 1), initial=LEVELS)
+    scales = (scales * (largest / LEVELS)).astype(np.float32)
+    return np.round(kernel / scales).astype(np.int8), scales
+
+
+# What multiplies tokens, and what multiplies the one row of a text. A text's row stays float: it is a small part
+# of the work, and rounding it would make a difference of 1e-7 between two batches one of 1e-3.
+PRODUCTS = {"int8": (int8_product, half_product), "float32": (float_product, float_product)}
+
+
+def lookup_of(g, model, name):
+    """Ids `(b, t)` -> rows `(b, t, w)`, as a function that adds the nodes; the stored arrays are `encoded`'s."""
+    table = model.get_layer("embedding").get_weights()[0]
+    stored = [g.constant(f"table/{number}", array) for number, array in enumerate(encoded(name, table))]
+    rows = len(stored) - SHARED.get(name, 0)
+    return lambda ids: LOOKUPS[name](
+        g, *(g.add("Gather", array, ids) for array in stored[:rows]), *stored[rows:], width=table.shape[1]
+    )
+
+
+def float32_lookup(g, rows, width):
+    return rows
+
+
+def uint8_lookup(g, codes, scales, width):
+    return g.add("Mul", g.add("Sub", g.cast(codes, "float32"), g.number(ZERO)), real(g, scales))
+
+
+def int8_lookup(g, codes, scales, width):
+    return g.add("Mul", g.cast(codes, "float32"), real(g, scales))
+
+
+def int4_lookup(g, packed, steps, scales, width):
+    """The two halves of a byte are two halves of a row; each group of numbers has its step."""
+    four = g.number(4, "uint8")
+    low = g.add("BitShift", g.add("BitShift", packed, four, direction="LEFT"), four, direction="RIGHT")
+    halves = g.add("Concat", low, g.add("BitShift", packed, four, direction="RIGHT"), axis=-1)
+    codes = g.add("Sub", g.cast(halves, "float32"), g.number(INT4_ZERO))
+    steps = g.add("Unsqueeze", g.add("Mul", g.cast(steps, "float32"), real(g, scales)), g.numbers(-1))
+    rows = g.add("Mul", g.add("Reshape", codes, g.numbers(0, 0, -1, GROUP)), steps)
+    rows = g.add("Reshape", rows, g.numbers(0, 0, -1))
+    return rows if width % GROUP == 0 else g.add("Slice", rows, g.numbers(0), g.numbers(width), g.numbers(-1))
+
+
+def product_lookup(g, codes, words, scales, width, size):
+    """A codeword at each place of a row, laid end to end."""
+    starts = np.arange(0, -(-width // size) * CODEWORDS, CODEWORDS, dtype=np.int32)
+    where = g.add("Add", g.cast(codes, "int32"), g.constant("table/starts", starts))  # (b, t, places)
+    rows = uint8_lookup(g, g.add("Gather", words, where), g.add("Gather", scales, where), width)
+    rows = g.add("Reshape", rows, g.numbers(0, 0, -1))
+    return rows if width % size == 0 else g.add("Slice", rows, g.numbers(0), g.numbers(width), g.numbers(-1))
+
+
+def real(g, scales):
+    return g.add("Mul", g.cast(scales, "float32"), g.number(2.0**-FRACTION_BITS))
+
+
+LOOKUPS: dict[str, Callable] = {
+    "float32": float32_lookup,
+    "uint8": uint8_lookup,
+    "int8-row": int8_lookup,
+    "int4": int4_lookup,
+    "pq4": partial(product_lookup, size=4),
+    "pq8": partial(product_lookup, size=8),
+}
+
+
+def unit(g, x, name):
+    """Rows of unit length, `(b, d)` -> the value `name`."""
+    square = g.add("ReduceSum", g.add("Mul", x, x), g.numbers(-1), keepdims=1)
+    return g.add("Div", x, g.add("Sqrt", g.add("Max", square, g.number(EPSILON))), name=name)
+
+
+def windows(g, x, order):
+    """`(b, t, c)` -> `(b, t, order * c)`: each token's window laid side by side, zeros beyond the ends."""
+    reach = order - 1
+    padded = g.add("Pad", x, g.numbers(0, reach // 2, 0, 0, reach - reach // 2, 0))
+    ends = [place - reach or ALL for place in range(order)]
+    shifts = [g.add("Slice", padded, g.numbers(place), g.numbers(end), g.numbers(1)) for place, end in enumerate(ends)]
+    return g.add("Concat", *shifts, axis=-1)

@@ -1,0 +1,119 @@
+"""The encoder as an ONNX file, for servers: batches of padded texts, int8 products, the table in few bits.
+
+Written operator by operator after `students/ngram.py`; only dense layers of one input are one product here.
+
+Activations are quantised token by token, because one range for a whole batch would let a text's vector depend on
+its neighbours. Rows of the table are gathered first and decoded then: a runtime that folds constants never makes
+a float table.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from ...errors import ConfigError
+from ..weights.rewrite import projection_of
+from .layers import LOOKUPS, PRODUCTS, lookup_of, unit, windows
+from .nodes import Graph, checked
+from .static import Static
+
+
+def onnx_model(model, dense="int8", table="uint8"):
+    """An ONNX file, bytes, of a student: `ids` int32 `(b, t)` -> `vectors` float32 `(b, d)` of unit length.
+
+    Any negative id is padding; a text is one id at least. `dense` is "int8" or "float32", `table` a key of
+    `codecs.CODECS`. The same model gives the same bytes. Raises `ConfigError` for another `dense` or `table`, and
+    `ExportError` when the package onnx is missing or the graph is not valid.
+    """
+    if dense not in PRODUCTS or table not in LOOKUPS:
+        raise ConfigError(
+            f"no ONNX export with dense={dense!r}, table={table!r}; "
+            f"dense is one of {', '.join(PRODUCTS)}, table one of {', '.join(LOOKUPS)}"
+        )
+    graph = Graph()
+    ENCODERS[type(model).__name__](graph, model, PRODUCTS[dense]).vectors(lookup_of(graph, model, table))
+    # Without the model's name: an automatic one counts up in a process.
+    text = f"Token ids, negative where padded, to vectors of unit length; dense {dense}, table {table}"
+    return checked(
+        graph.model("encoder", [("ids", "int32", ("b", "t"))], [("vectors", "float32", ("b", model.dimension))], text)
+    )
+
+
+class Encoder:
+    """Adds the nodes of `model` to `graph`; `products` multiply tokens and texts by a kernel."""
+
+    def __init__(self, graph, model, products):
+        self.graph, self.model = graph, model
+        self.token_product, self.text_product = products
+
+    def vectors(self, lookup):
+        """From the input `ids` to the output `vectors`; `lookup(ids)` gives the rows of the table."""
+        g = self.graph
+        keep = g.cast(g.add("GreaterOrEqual", "ids", g.number(0, "int32")), "float32")
+        keep = g.add("Unsqueeze", keep, g.numbers(-1))  # (b, t, 1)
+        features = self.features(lookup(g.add("Max", "ids", g.number(0, "int32"))), keep)
+        summed, count = (g.add("ReduceSum", x, g.numbers(1), keepdims=0) for x in (features, keep))
+        return self.head(self.pooling(summed, count))
+
+    def features(self, x, keep):
+        """Embeddings `(b, t, w)` -> joined, normalised features `(b, t, w + branches * c)`."""
+        g, branches = self.graph, self.model.branches
+        if self.model.rank:
+            (x,) = self.dense(self.token_product, x, "factor", [self.model.get_layer("factor")])
+        projected = self.dense(self.token_product, x, "projections", [branch.projection for branch in branches])
+        joined = [x, *(self.branch(*pair, keep) for pair in zip(branches, projected, strict=True))]
+        joined = g.add("Concat", *joined, axis=-1)
+        return g.add("Mul", self.norm(joined, "norm", self.model.get_layer("norm")), keep)
+
+    def branch(self, branch, x, keep):
+        """`(b, t, c)` -> `(b, t, c)`: what comes after the projection."""
+        g = self.graph
+        x = self.norm(x, f"{branch.name}/norm", branch.norm)
+        for convolution in branch.convolutions:
+            x = self.convolution(g.add("Mul", x, keep), f"{branch.name}/{convolution.name}", convolution)
+        return x
+
+    def convolution(self, x, name, layer):
+        """ReLU convolution with residual, `(b, t, c)` -> `(b, t, c)`; `x` is zero where padded."""
+        g, dense = self.graph, layer.dense
+        y = self.token_product(g, windows(g, x, layer.order), name, np.asarray(dense.kernel))
+        biased = g.add("Add", y, g.constant(f"{name}/bias", np.asarray(dense.bias)))
+        return g.add("Add", x, g.add("Relu", biased))
+
+    def pooling(self, summed, count):
+        """Sums `(b, w)` and counts `(b, 1)` -> `(b, d)`."""
+        g, pooling = self.graph, self.model.get_layer("pooling")
+        projected = self.text_product(g, summed, "pooling", np.asarray(pooling.dense.kernel))
+        bias = g.add("Mul", count, g.constant("pooling/bias", np.asarray(pooling.bias)))
+        return g.add("Div", g.add("Add", projected, bias), g.add("Sqrt", count))
+
+    def head(self, x):
+        """The residual feed-forward network, tanh and unit length: `(b, d)` -> `vectors` `(b, d)`."""
+        g, head = self.graph, self.model.get_layer("head")
+        first, skip = self.dense(self.text_product, x, "head/hidden", [head.first, head.second_skip])
+        (second,) = self.dense(self.text_product, g.add("Relu", first), "head/second", [head.second])
+        hidden = g.add("Relu", g.add("Add", skip, second))
+        third, skip = self.dense(self.text_product, hidden, "head/output", [head.third, head.fourth_skip])
+        (fourth,) = self.dense(self.text_product, g.add("Relu", third), "head/fourth", [head.fourth])
+        x = g.add("Tanh", g.add("Add", skip, fourth))
+        projection = projection_of(self.model)
+        return unit(g, x if projection is None else self.text_product(g, x, "projection", projection), "vectors")
+
+    def dense(self, product, x, name, layers):
+        """Dense layers of one input as one product: `(..., in)` -> a list of `(..., out)`, one a layer."""
+        g = self.graph
+        y = product(g, x, name, np.concatenate([np.asarray(layer.kernel) for layer in layers], axis=1))
+        if layers[0].use_bias:
+            y = g.add("Add", y, g.constant(f"{name}/bias", np.concatenate([np.asarray(la.bias) for la in layers])))
+        if len(layers) == 1:
+            return [y]
+        return g.add("Split", y, g.numbers(*(layer.units for layer in layers)), outputs=len(layers), axis=-1)
+
+    def norm(self, x, name, layer):
+        g = self.graph
+        gamma, beta = (g.constant(f"{name}/{part}", np.asarray(getattr(layer, part))) for part in ("gamma", "beta"))
+        return g.add("LayerNormalization", x, gamma, beta, axis=-1, epsilon=layer.epsilon)
+
+
+# By name, as writing ONNX needs no Keras.
+ENCODERS: dict[str, Callable] = {"NGramEncoder": Encoder, "StaticEncoder": Static}

@@ -1,0 +1,1 @@
+"""A student as a TFLite flatbuffer."""

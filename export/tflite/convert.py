@@ -1,0 +1,108 @@
+"""A Keras student as a TFLite flatbuffer."""
+
+import contextlib
+import errno
+import io
+import os
+import shutil
+import tempfile
+
+import keras
+
+from ...errors import ExportError, first_line
+from ...system.backend import hushed
+from ..weights.codecs import BITS
+from ..weights.precision import Precision
+from .edge import edge_model, edge_models
+from .flatbuffer import require_operators
+
+# Free bytes of the temporary folder under which a conversion that failed has failed for want of them.
+ROOM = 1 << 20
+
+
+def convert(model, precision=None, length=None, lengths=(), sliced=None):
+    """The flatbuffer, bytes, of a student; int32 ids `(1, t)` in, float32 `(1, d)` out.
+
+    `length` and `sliced` are `edge.edge_model`'s, sliced by default where t is not fixed; `lengths` makes a
+    signature `encode_<t>` of each, sharing the weights.
+    Raises `ExportError` when Keras does not run on TensorFlow, or the file lacks the weights, or an operator in it
+    is not builtin or newer than the oldest supported runtime.
+    """
+    require_tensorflow()
+    precision = precision or Precision()
+    if lengths:
+        content = converted_signatures(model, precision, lengths)
+    else:
+        sliced = length is None if sliced is None else sliced
+        content = converted(edge_model(model, precision, length, sliced), precision)
+    return checked(content, model, precision)
+
+
+def require_tensorflow():
+    """Raise `ExportError` when Keras does not run on TensorFlow: another backend fails while the graph is built."""
+    if keras.backend.backend() != "tensorflow":
+        raise ExportError(
+            f"export needs KERAS_BACKEND=tensorflow, not {keras.backend.backend()}; set it and export the saved encoder"
+        )
+
+
+def converted(keras_model, precision, custom=False):
+    """The flatbuffer of a functional Keras model."""
+    return _convert(lambda lite: lite.TFLiteConverter.from_keras_model(keras_model), precision, custom)
+
+
+def converted_signatures(model, precision, lengths):
+    """One flatbuffer with a signature a length."""
+    archive, names = keras.export.ExportArchive(), [f"encode_{length}" for length in lengths]
+    with tempfile.TemporaryDirectory() as folder:
+        with hushed(), contextlib.redirect_stdout(io.StringIO()):
+            for name, edge in zip(names, edge_models(model, precision, lengths).values(), strict=True):
+                archive.track(edge)
+                spec = keras.InputSpec(shape=edge.input_shape, dtype="int32", name="ids")
+                archive.add_endpoint(name, _endpoint(edge), [spec])
+            archive.write_out(folder, verbose=False)
+        return _convert(lambda lite: lite.TFLiteConverter.from_saved_model(folder, signature_keys=names), precision)
+
+
+def _endpoint(edge):
+    return lambda ids: {"vectors": edge(ids)}
+
+
+def _convert(make, precision, custom=False):
+    import tensorflow as tf
+    from tensorflow.lite.python.convert_phase import ConverterError
+
+    try:
+        with hushed(), contextlib.redirect_stdout(io.StringIO()):
+            return _configured(tf.lite, make(tf.lite), precision, custom).convert()
+    except (ConverterError, tf.errors.OpError, RuntimeError, ValueError, TypeError) as error:
+        _require_room(error)
+        raise ExportError(f"TFLite conversion failed: {first_line(error)}") from error
+
+
+def _require_room(error):
+    """Raise `OSError` where the converter had no room for its temporary files, of which it says nothing."""
+    folder = tempfile.gettempdir()
+    if shutil.disk_usage(folder).free < ROOM:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), folder) from error
+
+
+def _configured(lite, converter, precision, custom):
+    converter.target_spec.supported_ops = [lite.OpsSet.TFLITE_BUILTINS]
+    converter.allow_custom_ops = custom
+    if precision.dense == "int8":
+        converter.optimizations = [lite.Optimize.DEFAULT]
+        # One scale a kernel loads in older runtimes; `layers.py` makes it lossless.
+        converter._experimental_disable_per_channel_quantization_for_dense_layers = True
+    return converter
+
+
+def checked(content, model, precision, custom=()):
+    """The flatbuffer, if its weights are in it and its operators run where they should; else `ExportError`."""
+    least = model.get_layer("embedding").count_params() * BITS[precision.table] // 8
+    if len(content) < least:
+        raise ExportError(
+            f"the converted file has {len(content)} bytes, its table alone needs {least}: the weights are missing"
+        )
+    require_operators(content, custom)
+    return content

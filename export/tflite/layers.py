@@ -1,0 +1,145 @@
+"""Layers whose weights are already on the artefact's grid, so that the converter stores them without loss.
+
+The converter's dynamic-range quantisation stores a dense kernel as int8 with one scale, max|kernel| / 127, and a
+kernel of whole numbers up to 127 therefore exactly. One scale for a whole trained kernel is too coarse (mean
+cosine .96 to the student), and one an output channel needs an operator version that older runtimes lack; hence
+each channel's scale stands after the product, in float32.
+"""
+
+from collections.abc import Callable
+
+import keras
+import numpy as np
+from keras import ops
+
+from ..weights.codecs import FRACTION_BITS, GROUP, INT4_ZERO, SHARED, ZERO, encoded
+from ..weights.kernels import quantize_channels
+from ..weights.products import CODEWORDS
+
+# Below every activation, above float32's least.
+FLOOR = -3.0e38
+
+
+def apart(x):
+    """x, in a form that keeps the converter from multiplying what stands before and after into one kernel."""
+    return ops.maximum(x, FLOOR)
+
+
+def constant(layer, value):
+    """A weight of `layer` that holds `value` and does not train."""
+    value = np.asarray(value)
+    return layer.add_weight(
+        shape=value.shape, dtype=value.dtype.name, initializer=lambda shape, dtype: value, trainable=False
+    )
+
+
+def unpadded(ids):
+    """ids `(t,)` up to the padding."""
+    return ids[: ops.sum(ops.cast(ops.greater_equal(ids, 0), "int32"))]
+
+
+def windows(x, order):
+    """Each row with its neighbours side by side, zeros beyond the ends: `(t, c)` -> `(t, order * c)`."""
+    reach = order - 1
+    before = reach // 2
+    padded = ops.pad(x, [[before, reach - before], [0, 0]])
+    return ops.concatenate([x if i == before else padded[i : i - reach or None] for i in range(order)], axis=-1)
+
+
+def kept(x, keep):
+    return x if keep is None else x * keep
+
+
+class FloatDense(keras.layers.Layer):
+    """act(x W + b): `(n, in)` -> `(n, out)`; act is ReLU with `relu`, else the identity."""
+
+    def __init__(self, kernel, bias=None, relu=False, **kwargs):
+        super().__init__(**kwargs)
+        self.kernel, self.relu = constant(self, kernel), relu
+        self.bias = None if bias is None else constant(self, bias)
+
+    def call(self, x):
+        x = ops.matmul(x, self.kernel)
+        x = x if self.bias is None else x + self.bias
+        return ops.relu(x) if self.relu else x
+
+
+class WholeDense(keras.layers.Layer):
+    """The same with a kernel of whole numbers: act(x V + b / s) s for W = V s; no scale s is negative."""
+
+    def __init__(self, kernel, bias=None, relu=False, **kwargs):
+        super().__init__(**kwargs)
+        whole, scale = quantize_channels(np.asarray(kernel))
+        self.dense = FloatDense(whole, None if bias is None else np.asarray(bias) / scale, relu, name="whole")
+        self.scale = constant(self, scale)
+
+    def call(self, x):
+        x = self.dense(x)
+        return (x if self.dense.relu else apart(x)) * self.scale
+
+
+DENSE: dict[str, Callable] = {"int8": WholeDense, "float32": FloatDense}
+
+
+class Table(keras.layers.Layer):
+    """Looks up rows in the format that `codecs.encoded` stores and decodes only these: ids `(t,)` -> `(t, width)`."""
+
+    def __init__(self, table, codec, **kwargs):
+        super().__init__(**kwargs)
+        self.width, self.decode = table.shape[1], DECODE[codec]
+        stored = [constant(self, _opaque(array)) for array in encoded(codec, table)]
+        rows = len(stored) - SHARED.get(codec, 0)
+        self.stored, self.shared = stored[:rows], stored[rows:]
+
+    def call(self, ids):
+        return self.decode(*(_rows(array, ids) for array in self.stored), *self.shared)[:, : self.width]
+
+
+def _opaque(array):
+    """float32 as its bits: a float constant would be quantised by the converter."""
+    return array.view(np.int32) if array.dtype == np.float32 else array
+
+
+def _rows(array, ids):
+    import tensorflow as tf
+
+    # `ops.take` spends three operators on negative ids.
+    return tf.gather(ops.convert_to_tensor(array), ids)
+
+
+def _real(scales):
+    return ops.cast(scales, "float32") * 2.0**-FRACTION_BITS
+
+
+def _float32(bits):
+    import tensorflow as tf
+
+    return tf.bitcast(bits, tf.float32)
+
+
+def _int4(packed, steps, scales):
+    packed = ops.cast(packed, "float32")
+    high = ops.floor(packed * (1 / 16))
+    codes = ops.concatenate([packed - 16 * high, high], axis=-1) - INT4_ZERO  # (t, stored)
+    step = ops.repeat(ops.cast(steps, "float32") * _real(scales), GROUP, axis=-1)
+    return codes * step
+
+
+def _uint8(codes, scales):
+    return (ops.cast(codes, "float32") - ZERO) * _real(scales)
+
+
+def _product(codes, words, scales):
+    places = codes.shape[-1]
+    where = ops.cast(codes, "int32") + np.arange(0, CODEWORDS * places, CODEWORDS, dtype=np.int32)  # (t, places)
+    return ops.reshape(_uint8(_rows(words, where), _rows(scales, where)), (-1, places * words.shape[-1]))
+
+
+DECODE: dict[str, Callable] = {
+    "uint8": _uint8,
+    "int8-row": lambda codes, scales: ops.cast(codes, "float32") * _real(scales),
+    "int4": _int4,
+    "float32": _float32,
+    "pq4": _product,
+    "pq8": _product,
+}

@@ -1,0 +1,131 @@
+"""The encoder as an artefact computes it: one text, tokens by channels, weights in the artefact's precision.
+
+Two dimensions keep every operator in one delegate of the runtime, which is most of its speed.
+"""
+
+import keras
+import numpy as np
+from keras import ops
+
+from ...students.student import EPSILON, unit
+from ..weights.rewrite import balanced, complement, factor_of, merged, projection_of
+from .layers import DENSE, FloatDense, Table, apart, constant, kept, unpadded, windows
+
+
+class EdgeEncoder(keras.layers.Layer):
+    """ids `(t,)` -> `(1, d)`: what `NGramEncoder` computes, for one text; `padding` is None, masked or sliced."""
+
+    def __init__(self, model, precision, padding=None, **kwargs):
+        super().__init__(**kwargs)
+        self.padding = padding
+        self.table = Table(model.get_layer("embedding").get_weights()[0], precision.table, name="table")
+        factor = factor_of(model)
+        self.factor = None if factor is None else DENSE[precision.dense](factor, name="factor")
+        self.branches = [EdgeBranch(branch, factor, precision, name=branch.name) for branch in model.branches]
+        self.norm = EdgeNorm(model.get_layer("norm"), name="norm")
+        head, pooling = model.get_layer("head"), model.get_layer("pooling")
+        kernels = balanced({name: np.asarray(getattr(head, name).kernel) for name in head.sizes})
+        kernel, bias = merged(np.asarray(pooling.dense.kernel), np.asarray(pooling.bias), kernels)
+        self.pooling = EdgePooling(kernel, bias, precision, name="pooling")
+        self.head = EdgeHead(kernels, projection_of(model), precision, name="head")
+
+    def call(self, ids):
+        ids = unpadded(ids) if self.padding == "sliced" else ids
+        here = ops.cast(ops.greater_equal(ids, 0), "float32")
+        masked = self.padding == "masked"
+        keep = here[:, None] if masked else None  # (t, 1)
+        x = self.table(ops.maximum(ids, 0) if masked else ids)  # (t, w)
+        branches = [branch(x, keep) for branch in self.branches]
+        joined = ops.concatenate([self.factor(x) if self.factor else x, *branches], axis=-1)
+        # A count from the ids stays dynamic; one from the shape would be folded to the traced length.
+        count = ops.sum(here, axis=0, keepdims=True)[:, None]  # (1, 1)
+        return self.head(self.pooling(kept(self.norm(joined), keep), count))
+
+
+class EdgeBranch(keras.layers.Layer):
+    """`Branch` of one text: `(t, w)` -> `(t, c)`; of a factorised table its rows, with the `factor` multiplied in."""
+
+    def __init__(self, branch, factor, precision, **kwargs):
+        super().__init__(**kwargs)
+        dense = DENSE[precision.dense]
+        self.order, self.norm = branch.order, EdgeNorm(branch.norm, name="norm")
+        kernel = np.asarray(branch.projection.kernel)
+        kernel = kernel if factor is None else factor @ kernel
+        self.projection = dense(kernel, branch.projection.bias, name="projection")
+        self.convolutions = [
+            dense(part.dense.kernel, part.dense.bias, relu=True, name=part.name) for part in branch.convolutions
+        ]
+
+    def call(self, x, keep):
+        x = self.norm(self.projection(x))
+        for convolution in self.convolutions:
+            x = kept(x, keep)
+            x = x + convolution(windows(x, self.order))
+        return x
+
+
+class EdgeNorm(keras.layers.Layer):
+    """`LayerNormalization` of rows."""
+
+    def __init__(self, norm, **kwargs):
+        super().__init__(**kwargs)
+        self.gamma, self.beta = constant(self, norm.gamma), constant(self, norm.beta)
+
+    def call(self, x):
+        centred = x - ops.mean(x, axis=-1, keepdims=True)
+        variance = ops.mean(ops.square(centred), axis=-1, keepdims=True)
+        return centred * ops.rsqrt(variance + EPSILON) * self.gamma + self.beta
+
+
+class EdgePooling(keras.layers.Layer):
+    """`Pooling` and the head's first products: features `(t, w)` and their number `(1, 1)` -> `(1, 2 h)`."""
+
+    def __init__(self, kernel, bias, precision, **kwargs):
+        super().__init__(**kwargs)
+        self.dense, self.bias = DENSE[precision.dense](kernel, name="dense"), constant(self, bias)
+
+    def call(self, features, count):
+        return (self._summed(features) + count * self.bias) / ops.sqrt(count)
+
+    def _summed(self, features):
+        # The sum first is cheaper, but int8 needs each token's own range.
+        if isinstance(self.dense, FloatDense):
+            return self.dense(ops.sum(features, axis=0, keepdims=True))
+        return ops.sum(self.dense(features), axis=0, keepdims=True)
+
+
+class EdgeHead(keras.layers.Layer):
+    """`Head` of one text after its first products, `(1, 2 h)` -> `(1, d)`, of `balanced` kernels; `Projection` too."""
+
+    def __init__(self, kernels, projection, precision, **kwargs):
+        super().__init__(**kwargs)
+        dense, self.hidden = DENSE[precision.dense], kernels["first"].shape[1]
+        self.second, self.fourth = (dense(kernels[name], name=name) for name in ("second", "fourth"))
+        self.third = dense(kernels["third"], relu=True, name="third")
+        self.fourth_skip = dense(kernels["fourth_skip"], name="fourth_skip")
+        self.projection = None if projection is None else _projection(projection, dense)
+
+    def call(self, x):
+        first, skip = x[:, : self.hidden], x[:, self.hidden :]
+        hidden = apart(ops.relu(skip + self.second(ops.relu(first))))
+        x = ops.tanh(self.fourth_skip(hidden) + self.fourth(apart(self.third(hidden))))
+        return unit(self.projection(x) if self.projection else x)
+
+
+class EdgeComplement(keras.layers.Layer):
+    """x - x D U, for a projection that takes few directions off: `(1, d)` -> `(1, d)`."""
+
+    def __init__(self, down, up, dense, **kwargs):
+        super().__init__(**kwargs)
+        self.down, self.up = dense(down, name="down"), dense(up, name="up")
+
+    def call(self, x):
+        return x - self.up(apart(self.down(x)))
+
+
+def _projection(kernel, dense):
+    parts = complement(kernel)
+    if parts is None:
+        return dense(kernel, name="projection")
+    down, up = parts
+    return EdgeComplement(down, up, dense, name="projection")

@@ -1,0 +1,68 @@
+"""A static student out of an encoder: each piece's own vector, weighted by how rare it is, on fewer axes.
+
+The vectors of single pieces as in Model2Vec (Tulkens and van Dongen, 2024); the weights a / (a + p) and the common
+direction taken off from Arora, Liang and Ma (2017), A simple but tough-to-beat baseline for sentence embeddings.
+"""
+
+import keras
+import numpy as np
+
+from ..encoders.encoder import encode_ids
+from ..encoders.tokenizer import SPACE, model_proto
+from .factor import leading_axes
+from .static import StaticEncoder
+
+SMOOTHING = 1e-3
+
+
+def static_from(encoder, tokenizer, rows, width=256, hidden=256, channels=0, order=3, seed=0):
+    """A `StaticEncoder` with `width` columns and a row for each piece of `tokenizer`, out of a `KerasEncoder`.
+
+    `rows`, `tokenizer`'s id lists of texts, say how often each piece occurs. Its networks add nothing at first: a text
+    is its pieces' weighted sum.
+    """
+    first, last = tokenizer.encode([""])[0]
+    counts = np.bincount(np.concatenate(rows), minlength=len(tokenizer)).astype(np.float64)
+    counts[[first, last]] = 0
+    whole = keras.Model(encoder.model.input, encoder.model.get_layer("head").output)  # without a projection
+    vectors = encode_ids(whole, alone(encoder.tokenizer, tokenizer))
+    weighted = weights(counts)[:, None] * (vectors - np.average(vectors, axis=0, weights=counts))
+    weighted[[first, last]] = 0
+    axes = leading_axes(weighted, width, counts + 1)
+    config = {"vocabulary": len(tokenizer), "width": width, "hidden": hidden, "space": encoder.model.space}
+    config |= {"channels": channels, "order": order, "foreign": encoder.model.foreign}
+    static = StaticEncoder(**config, dimension=encoder.dimension, name=encoder.model.name)
+    _fill(static, encoder.model, weighted @ axes, axes, np.random.default_rng(seed))
+    return static
+
+
+def alone(own, tokenizer):
+    """Each piece of `tokenizer` as a text, in id lists of the tokenizer `own`: its own piece where it has that."""
+    first, last = own.encode([""])[0]
+    known = {piece.piece: id for id, piece in enumerate(model_proto(own).pieces)}
+    pieces = [piece.piece for piece in model_proto(tokenizer).pieces]
+    missing = [piece for piece in pieces if piece not in known]
+    cut = dict(zip(missing, own.encode([piece.replace(SPACE, " ") for piece in missing]), strict=True))
+    return [cut.get(piece) or [first, known[piece], last] for piece in pieces]
+
+
+def weights(counts, smoothing=SMOOTHING):
+    """a / (a + p) of each piece, p its share of all: near 1 where it is rare. Arora et al. (2017), Equation 1."""
+    return smoothing / (smoothing + counts / counts.sum())
+
+
+def _fill(static, model, table, axes, random):
+    static.get_layer("embedding").set_weights([table])
+    static.get_layer("residual").lift.set_weights([axes.T])
+    for layer in static.layers:
+        if hasattr(layer, "second"):
+            _silent(layer, random)
+    if model.space:
+        static.get_layer("projection").set_weights(model.get_layer("projection").get_weights())
+
+
+def _silent(layer, random):
+    """Random weights in front of zeros: the layer adds nothing, and all of it can learn."""
+    kernel = layer.first.kernel.shape
+    layer.first.set_weights([random.normal(0, kernel[0] ** -0.5, kernel), np.zeros(kernel[1])])
+    layer.second.set_weights([np.zeros(layer.second.kernel.shape)])

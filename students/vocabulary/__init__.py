@@ -1,0 +1,1 @@
+"""Pieces: fewer, more, and how they cut texts."""

@@ -1,0 +1,101 @@
+"""A smaller vocabulary: which pieces of a SentencePiece model stay, and the model and the encoder with only these.
+
+Pieces keep their order, so the new id of a piece is its place among the kept ones.
+"""
+
+from collections import Counter
+
+import numpy as np
+
+from ...encoders.encoder import KerasEncoder
+from ...encoders.tokenizer import SPACE, Tokenizer, model_proto
+from ...errors import EncoderError
+from ..rows import TABLE, with_table
+
+
+def used_pieces(tokenizer, texts, least=1):
+    """The set of ids that occur `least` times or more in the texts, bos and eos left out."""
+    counts = Counter(id for ids in tokenizer.encode(list(texts)) for id in ids[1:-1])
+    return {id for id, count in counts.items() if count >= least}
+
+
+def pruned(tokenizer, kept_ids):
+    """`(tokenizer, old_ids)`: a `Tokenizer` of the kept pieces, and int64 `(pieces,)`, the old id of each of them.
+
+    What `always_kept` names stays too, and in a BPE model whatever the kept pieces are merged from. A text whose pieces
+    are all in `kept_ids` is cut into the same pieces as before. Raises `EncoderError` for an id that there is not.
+    """
+    proto = model_proto(tokenizer)
+    kept = {int(id) for id in kept_ids}
+    if kept and not 0 <= min(kept) <= max(kept) < len(proto.pieces):
+        raise EncoderError(f"{tokenizer.source}: it has {len(proto.pieces)} pieces, no id {min(kept)} or {max(kept)}")
+    kept |= always_kept(proto)
+    if proto.trainer_spec.model_type == proto.trainer_spec.BPE:
+        kept |= merged_from(proto, kept)
+    old_ids = np.array(sorted(kept), dtype=np.int64)
+    return Tokenizer(_with_pieces(proto, old_ids).SerializeToString(), tokenizer.source), old_ids
+
+
+def pruned_encoder(encoder, kept_ids):
+    """A `KerasEncoder` with only the kept pieces and their rows; the vectors of texts of these stay what they were."""
+    return with_pieces(encoder, *pruned(encoder.tokenizer, kept_ids))
+
+
+def with_pieces(encoder, tokenizer, old_ids):
+    """The `KerasEncoder` of what `pruned` gave."""
+    table = encoder.model.get_layer(TABLE).get_weights()[0]
+    return KerasEncoder(with_table(encoder.model, table[old_ids]), tokenizer, encoder.name)
+
+
+def always_kept(proto):
+    """The ids that always stay: all but the normal pieces, single characters, and the piece of the lowest score.
+
+    A character that loses its piece is `<unk>`, however common: without them Japanese goes from 0.1 % to 27 % unknown.
+    """
+    single = {id for id, piece in enumerate(proto.pieces) if len(piece.piece.strip(SPACE)) <= 1}
+    special = {id for id, piece in enumerate(proto.pieces) if piece.type != piece.NORMAL}
+    return single | special | _lowest(proto)
+
+
+def _lowest(proto):
+    # A unigram model takes the best sum of scores at every place. Fewer pieces are fewer rivals, and never a better
+    # one: where the winner stays it wins, ties included, as the first of equals won and still comes first. But the
+    # score of <unk> is counted from the lowest of all, so the piece that has it stays.
+    normal = [id for id, piece in enumerate(proto.pieces) if piece.type == piece.NORMAL]
+    return {min(normal, key=lambda id: proto.pieces[id].score)} if normal else set()
+
+
+def merged_from(proto, kept_ids):
+    """The ids of all pieces that BPE passes through on its way to the kept ones.
+
+    Merges never cross the border of a piece that stands in the end, so its own characters alone tell how it was made,
+    whatever text it stands in.
+    """
+    ids = {piece.piece: id for id, piece in enumerate(proto.pieces) if piece.type in (piece.NORMAL, piece.UNUSED)}
+    scores = {text: proto.pieces[id].score for text, id in ids.items()}
+    return {ids[text] for id in kept_ids for text in merges(proto.pieces[id].piece, scores)}
+
+
+def merges(text, scores):
+    """What BPE makes of a text's characters on the way, in order: each time the best pair, the leftmost of equals."""
+    parts, made = list(text), []
+    while pairs := [i for i in range(len(parts) - 1) if parts[i] + parts[i + 1] in scores]:
+        best = max(pairs, key=lambda i: scores[parts[i] + parts[i + 1]])
+        parts[best : best + 2] = [parts[best] + parts[best + 1]]
+        made.append(parts[best])
+    return made
+
+
+def _with_pieces(proto, old_ids):
+    """The same model with only these pieces, and its trainer's figures to match."""
+    pieces = [proto.pieces[id] for id in old_ids]
+    places = {int(old): new for new, old in enumerate(old_ids)}
+    smaller = type(proto)()
+    smaller.CopyFrom(proto)
+    del smaller.pieces[:]
+    smaller.pieces.extend(pieces)
+    smaller.trainer_spec.vocab_size = len(pieces)
+    for name in ("unk_id", "bos_id", "eos_id", "pad_id"):
+        if (old := getattr(proto.trainer_spec, name)) in places:
+            setattr(smaller.trainer_spec, name, places[old])
+    return smaller

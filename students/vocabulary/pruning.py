@@ -1,0 +1,135 @@
+"""From texts by language to an encoder that knows what these use, and what that costs on texts it never saw."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...errors import InputError
+from .fertility import compare
+from .pieces import pruned, used_pieces, with_pieces
+from .scripts import script_codes, script_pieces
+
+# Dev has to stay unseen, or its figures would not show what pruning costs.
+KEPT, LOOKED_AT = ("train",), ("train", "dev")
+TENTH = 10
+
+
+@dataclass(frozen=True)
+class Line:
+    """A text with its language; translations of each other share `kind` and `key`."""
+
+    language: str
+    text: str
+    kind: str
+    key: object
+
+
+@dataclass(frozen=True)
+class Rule:
+    """Pieces used `least` times or more, and all pieces of `scripts`."""
+
+    least: int = 1
+    scripts: tuple = ()
+
+    def pieces(self, tokenizer, lines):
+        """The set of ids to keep."""
+        used = used_pieces(tokenizer, [line.text for line in lines], self.least)
+        return used | (script_pieces(tokenizer, self.scripts) if self.scripts else set())
+
+    def check(self):
+        """The rule itself. Raises `ConfigError` for a script that there is not."""
+        script_codes(self.scripts)
+        return self
+
+
+def lines_of(dataset, languages, corpus=None):
+    """`(lines, others)`: what is kept, train questions in these languages, every passage, and a corpus.
+
+    `others` are the train and dev questions of the data set's other languages. `corpus` is `{language: texts}`; what
+    stands at one place in several languages is taken for translations.
+    """
+    left = [language for language in dataset.languages if language not in languages]
+    kept = [*_questions(dataset, languages, KEPT), *_passages(dataset), *corpus_lines(corpus or {})]
+    return kept, _questions(dataset, left, LOOKED_AT)
+
+
+def _questions(dataset, languages, splits):
+    questions = [q for language in languages for split in splits for q in dataset.select(language, split)]
+    return [Line(q.language, q.text, "question", q.id) for q in questions]
+
+
+def _passages(dataset):
+    language = dataset.document_language
+    return [Line(language, text, "passage", number) for number, text in enumerate(dataset.passage_texts)]
+
+
+def corpus_lines(corpus):
+    """`[Line]` of `{language: texts}`; what stands at one place in several languages is taken for translations."""
+    return [Line(name, text, "corpus", place) for name, texts in corpus.items() for place, text in enumerate(texts)]
+
+
+def prune(encoder, lines, others, rule, seed=0):
+    """`(encoder, report)`: a `KerasEncoder` with the pieces that the `lines` need under `rule`, and figures of it.
+
+    `others` are lines of languages that are not kept, named in the report's `left`. `rows` and `bytes` (float32 weights
+    and tokenizer): `[before, after]`; `kept` and `unseen`: `{language: figures of segmentation.compare}` of the `lines`
+    and of unseen text; and the rule's `least` and `scripts`, and the `seed`.
+    Unseen is a tenth of the lines, drawn with `seed`, under a vocabulary made of the other nine tenths, as the one
+    that is returned saw them all; and the `others`, under the one that is returned.
+    Raises `InputError` when the rule leaves no pieces.
+    """
+    before, kept = encoder.tokenizer, rule.pieces(encoder.tokenizer, lines)
+    if not kept:
+        raise InputError(f"no pieces left: none is used {rule.least} times or more; lower --least")
+    after, old_ids = pruned(before, kept)
+    smaller = with_pieces(encoder, after, old_ids)
+    rest, tenth = split_off(lines, seed)
+    tried, tried_ids = pruned(before, rule.pieces(before, rest))
+    unseen = by_language(before, tried, tried_ids, tenth) | by_language(before, after, old_ids, others)
+    return smaller, {
+        "rows": [len(before), len(after)],
+        "bytes": [size(encoder), size(smaller)],
+        "least": rule.least,
+        "scripts": list(rule.scripts),
+        "seed": seed,
+        "left": sorted({line.language for line in others}),
+        "kept": by_language(before, after, old_ids, lines),
+        "unseen": dict(sorted(unseen.items())),
+    }
+
+
+def not_kept(language, unknown):
+    """What is said of a language that is left out; `unknown`: its `<unk>` share `[before, after]`."""
+    before, after = (f"{100 * share:.2f} %" for share in unknown)
+    return f"{language} is not kept: <unk> {after} (before {before})"
+
+
+def split_off(lines, seed):
+    """`(rest, tenth)`: a tenth of the keys of each kind, so that translations stay together."""
+    random, chosen = np.random.default_rng(seed), set()
+    for kind in sorted({line.kind for line in lines}):
+        keys = sorted({line.key for line in lines if line.kind == kind})
+        places = random.permutation(len(keys))[: max(1, len(keys) // TENTH)]
+        chosen |= {(kind, keys[place]) for place in places}
+    parts = {True: [], False: []}
+    for line in lines:
+        parts[(line.kind, line.key) in chosen].append(line)
+    return parts[False], parts[True]
+
+
+def texts_of(lines):
+    """`{language: texts}` of lines, in their order."""
+    found = {}
+    for line in lines:
+        found.setdefault(line.language, []).append(line.text)
+    return found
+
+
+def by_language(before, after, old_ids, lines):
+    """`{language: figures of segmentation.compare}` of lines."""
+    return {name: compare(before, after, old_ids, texts) for name, texts in sorted(texts_of(lines).items())}
+
+
+def size(encoder):
+    """Bytes of an encoder: float32 weights and the SentencePiece model."""
+    return 4 * encoder.model.count_params() + len(encoder.tokenizer.proto)

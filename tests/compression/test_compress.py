@@ -1,0 +1,206 @@
+import json
+import re
+
+import numpy as np
+import pytest
+
+from distill.compression import budget_search as search
+from distill.compression import candidates, trials
+from distill.compression.compress import budget_of, fingerprint, require_same, seconds_an_epoch
+from distill.data.loading import load_dataset
+from distill.errors import ConfigError, InputError
+from distill.export.runtime import load_artefact, size_of
+from distill.report.run_tables import summary
+from distill.settings.sections import Settings
+from distill.settings.store import load_settings
+from distill.students.shape import Shape
+
+RUN = [
+    *("--bm25-epochs", "1", "--online-epochs", "0", "--epochs", "1", "--allow-weak-teacher"),
+    *("--min-cosine", "0.5", "--max-drop", "100"),
+]
+SHAPES = {"full": Shape(), "static": Shape(static=True, rank=8, hidden=8)}
+TABLES, VOCABULARIES = ("uint8", "pq8"), {"all": None, "twice": 2}
+
+
+@pytest.fixture(scope="module")
+def fewer():
+    """A grid of two by two, and two shapes."""
+    with pytest.MonkeyPatch.context() as patch:
+        for module in (candidates, search, trials):
+            for name, value in (("SHAPES", SHAPES), ("TABLES", TABLES), ("VOCABULARIES", VOCABULARIES)):
+                if hasattr(module, name):
+                    patch.setattr(module, name, value)
+        yield
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory, sample):
+    path = tmp_path_factory.mktemp("corpus") / "de.txt"
+    path.write_text("\n".join(q.text for q in sample.select("de", "train")[:20]), encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="module")
+def folder(distill, slim_folder, tmp_path_factory, fewer, corpus):
+    """A run with a budget: what it leaves."""
+    runs = tmp_path_factory.mktemp("runs")
+    budget = ["--max-size", "1MB", "--corpus", corpus, "--shapes", "full,static"]
+    assert distill("run", "--base", slim_folder, "--languages", "de", *RUN, *budget, "--runs", runs, "--name", "r") == 0
+    return runs / "r"
+
+
+@pytest.fixture(scope="module")
+def found(folder):
+    return json.loads((folder / "small" / "search.json").read_text(encoding="utf-8"))
+
+
+def test_every_cheap_candidate_was_tried_and_every_shape_measured(found):
+    assert [row["name"] for row in found["tried"]] == [
+        f"full-{vocabulary}-{table}" for vocabulary in VOCABULARIES for table in TABLES
+    ]
+    assert list(found["shapes"]) == list(SHAPES)
+    assert all(row["ms"] > 0 and row["dense"] > 0 for row in found["shapes"].values())
+
+
+def test_a_student_of_each_shape_was_trained(found, folder):
+    trained = [row for row in found["bundles"] if row["trained"]]
+    assert [row["shape"] for row in trained] == list(SHAPES)
+    for row in trained:
+        assert (folder / "small" / "trials" / f"{row['name']}-bundle" / "student" / "encoder.keras").is_file()
+
+
+def test_bytes_are_those_on_disk_and_foretold_to_a_few_kilobytes(found, folder):
+    for row in found["bundles"]:
+        bundle = folder / "small" / "trials" / f"{row['name']}-bundle" / "bundle"
+        assert row["bytes"] == size_of(bundle)
+        foretold = row["table_bytes"] + found["shapes"][row["shape"]]["other_bytes"]
+        assert abs(foretold - row["bytes"]) < 6000
+
+
+def test_the_p1_of_a_bundle_is_that_of_its_files(found, folder, sample):
+    row = found["bundles"][-1]
+    encoder = load_artefact(folder / "small" / "trials" / f"{row['name']}-bundle" / "bundle")
+    passages = encoder.encode(sample.passage_texts)
+    document_of = np.array([passage.document for passage in sample.passages])
+    for language, p1 in row["languages"].items():
+        asked = sample.select(language, "dev")
+        best = (encoder.encode([q.text for q in asked]) @ passages.T).argmax(axis=1)
+        right = document_of[best] == [document_of[q.passage] for q in asked]
+        # A tie counts against the encoder.
+        assert p1 <= np.mean(right) + 1e-9
+    assert row["p@1"] == pytest.approx(np.mean(list(row["languages"].values())))
+
+
+def test_the_loss_is_in_points_of_the_students_mean(found, folder):
+    metrics = json.loads((folder / "metrics.json").read_text(encoding="utf-8"))
+    table = metrics["splits"]["dev"]["encoders"]["student"]["maxp"]
+    mean = np.mean([table[language]["p@1"] for language in metrics["languages"]])
+    for row in found["tried"] + found["bundles"]:
+        assert row["drop"] == pytest.approx(100 * (mean - row["p@1"]), abs=1e-5)
+
+
+def test_the_chosen_bundle_lies_in_the_run(found, folder):
+    chosen = folder / "small" / "trials" / f"{found['chosen']}-bundle" / "bundle"
+    assert {p.name: p.read_bytes() for p in (folder / "small" / "bundle").iterdir()} == {
+        p.name: p.read_bytes() for p in chosen.iterdir()
+    }
+
+
+def test_the_report_shows_the_front(folder, found):
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    assert "Compressed bundles" in page
+    assert all(row["name"] in page for row in found["bundles"])
+
+
+def test_the_same_command_goes_on_and_makes_nothing_twice(distill, found, folder, capfd):
+    trials = {path: path.stat().st_mtime_ns for path in (folder / "small" / "trials").rglob("trial.json")}
+    removed = folder / "small" / "trials" / "full-all-uint8" / "trial.json"
+    removed.unlink()
+    assert distill("compress", folder, "--max-size", "0.9MB") == 0
+    again = {path: path.stat().st_mtime_ns for path in (folder / "small" / "trials").rglob("trial.json")}
+    assert {path for path in trials if again[path] != trials[path]} == {removed}
+    assert json.loads((folder / "small" / "search.json").read_text(encoding="utf-8"))["budget"]["bytes"] == 900_000
+    # The sample has Russian questions, and the run German ones.
+    assert re.search(
+        r"^ru is not kept: <unk> \d+\.\d\d % \(before \d+\.\d\d %\) with the", capfd.readouterr().err, re.M
+    )
+
+
+def test_a_budget_that_none_keeps_says_how_near_it_came(distill, folder, capsys):
+    assert distill("compress", folder, "--max-size", "0.9MB", "--max-drop", "0", "--max-ms", "0.0001") == 0
+    assert "no bundle keeps the budget" in capsys.readouterr().out
+
+
+def test_other_settings_are_refused(distill, folder, capsys):
+    assert distill("compress", folder, "--max-size", "1MB", "--epochs", "3") == 2
+    assert "made with other settings (student)" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("place", ["run", "project"])
+def test_a_folder_with_other_things_in_it_is_left_as_it_is(distill, folder, tmp_path, place, capsys):
+    output = folder if place == "run" else tmp_path / place
+    for name in ("bundle/mine", "code/.env.template"):
+        if place == "project":
+            (output / name).parent.mkdir(parents=True)
+            (output / name).write_text("", encoding="utf-8")
+    before = sorted(output.rglob("*"))
+    assert distill("compress", folder, "--max-size", "1MB", "--output", output) == 2
+    assert "is a folder that is not empty; choose another name" in capsys.readouterr().err
+    assert sorted(output.rglob("*")) == before
+
+
+@pytest.mark.parametrize("content", ["[]", '{"student": 3}'])
+def test_settings_that_are_none_are_others(content, tmp_path):
+    (tmp_path / "settings.json").write_text(content, encoding="utf-8")
+    with pytest.raises(InputError, match=r"was made with other settings \(student, seed\); remove it"):
+        require_same(tmp_path, {"student": {"epochs": 1}, "seed": 0})
+
+
+def test_what_no_trial_depends_on_may_change(folder):
+    made = json.loads((folder / "small" / "trials" / "settings.json").read_text(encoding="utf-8"))
+    # As an earlier version wrote it.
+    made["teacher"]["allow_weak"], made["export"]["min_cosine"] = False, None
+    path = folder / "small" / "trials" / "settings.json"
+    before = path.read_bytes()
+    path.write_text(json.dumps(made), encoding="utf-8")
+    try:
+        settings = load_settings(folder / "config.toml")
+        settings.teacher.allow_weak, settings.export.min_cosine = True, 0.25
+        values = {**made, **fingerprint(settings, load_dataset("sample"), {})}
+        require_same(folder / "small" / "trials", {**values, "texts": made["texts"], "corpus": made["corpus"]})
+    finally:
+        path.write_bytes(before)
+
+
+def test_a_folder_that_is_no_run_is_refused(distill, tmp_path, slim_folder, capsys):
+    assert distill("compress", tmp_path, "--max-size", "1MB") == 2
+    assert "give the folder of a finished `distill run`" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("size", ["ten", "0MB"])
+def test_a_size_that_is_none_is_refused_before_anything_is_written(distill, size, tmp_path, slim_folder, capsys):
+    assert distill("run", "--base", slim_folder, "--max-size", size, "--runs", tmp_path / "runs") == 2
+    assert "expected a size such as 10MB" in capsys.readouterr().err
+    assert not (tmp_path / "runs").exists()
+
+
+def test_settings_name_a_budget():
+    settings = Settings()
+    assert (budget_of(settings).bytes, budget_of(settings).ms, budget_of(settings).drop) == (None, None, 1.0)
+    settings.budget.max_size, settings.budget.max_ms, settings.export.max_drop = "2MB", 0.1, 3.0
+    assert (budget_of(settings).bytes, budget_of(settings).ms, budget_of(settings).drop) == (2_000_000, 0.1, 3.0)
+    settings.budget.max_size = "much"
+    with pytest.raises(ConfigError):
+        budget_of(settings)
+
+
+def test_seconds_an_epoch_by_hand():
+    rows = [{"event": "teacher", "seconds": 9, "epoch": 1}]
+    assert seconds_an_epoch(rows) is None
+    rows += [{"event": "student", "seconds": 10 + 20 * epoch, "epoch": epoch} for epoch in range(4)]
+    assert seconds_an_epoch(rows) == 20
+
+
+def test_a_summary_without_any_bundle():
+    assert summary({"chosen": None}).startswith("no bundle")

@@ -1,0 +1,127 @@
+"""Vectors, and texts of a corpus, come in order or not at all."""
+
+import json
+
+import numpy as np
+import pytest
+
+from distill.data.corpus import read_corpus
+from distill.errors import DataError, InputError
+from distill.system.arrays import read_vectors, write_vectors
+
+
+def test_vectors_come_back_as_float32(tmp_path):
+    vectors = np.array([[0.6, 0.8], [1.0, 0.0], [0.0, -1.0]])
+    write_vectors(tmp_path / "vectors.npy", vectors)
+    got = np.load(tmp_path / "vectors.npy", allow_pickle=False)
+    assert got.dtype == np.float32
+    np.testing.assert_array_equal(got, np.array([[0.6, 0.8], [1, 0], [0, -1]], dtype=np.float32))
+
+
+def test_vectors_are_written_under_the_name_given(tmp_path):
+    # NumPy adds .npy to a path that lacks it.
+    write_vectors(tmp_path / "vectors", np.zeros((1, 2)))
+    assert [path.name for path in tmp_path.iterdir()] == ["vectors"]
+
+
+def test_vectors_that_cannot_be_written_leave_the_old_file(tmp_path):
+    write_vectors(tmp_path / "vectors.npy", np.ones((1, 2)))
+    with pytest.raises(ValueError):
+        write_vectors(tmp_path / "vectors.npy", np.array([["no number"]]))
+    assert [path.name for path in tmp_path.iterdir()] == ["vectors.npy"]
+    assert np.load(tmp_path / "vectors.npy").tolist() == [[1.0, 1.0]]
+
+
+def test_a_place_that_cannot_be_written_is_named(tmp_path):
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(InputError, match=r"cannot write .*vectors\.npy: .*; choose a folder you may write to"):
+        write_vectors(tmp_path / "file" / "vectors.npy", np.zeros((1, 2)))
+
+
+def corpus(folder, name, text):
+    path = folder / name
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_a_plain_corpus_is_a_text_a_line_under_the_files_name(tmp_path):
+    path = corpus(tmp_path, "ntrex.de.txt", "\ufeffDer Nil \n\n  {fließt}\r\n")
+    assert read_corpus([path]) == {"ntrex.de": ["Der Nil", "{fließt}"]}
+
+
+def test_a_corpus_of_json_lines_may_say_its_languages(tmp_path):
+    rows = [{"text": "Der Nil", "language": "de"}, {"text": "Niili"}, {"text": "Die Elbe", "language": "de"}]
+    path = corpus(tmp_path, "fi.jsonl", "\n".join(json.dumps(row) for row in rows))
+    assert read_corpus([str(path)]) == {"de": ["Der Nil", "Die Elbe"], "fi": ["Niili"]}
+
+
+def test_files_of_one_language_are_one_corpus(tmp_path):
+    (tmp_path / "more").mkdir()
+    paths = [corpus(tmp_path, "de.txt", "eins"), corpus(tmp_path / "more", "de.txt", "zwei")]
+    assert read_corpus(paths) == {"de": ["eins", "zwei"]}
+
+
+def test_no_files_are_no_corpus():
+    assert read_corpus([]) == {}
+
+
+@pytest.mark.parametrize("name", ["de.txt", "de.jsonl"])
+def test_an_empty_corpus_is_named(tmp_path, name):
+    with pytest.raises(DataError, match=rf"{name}: no texts in it; write one a line"):
+        read_corpus([corpus(tmp_path, name, " \n\n")])
+
+
+@pytest.mark.parametrize(
+    "row, key", [({"text": " "}, "text"), ({"texts": "a"}, "text"), ({"text": "a", "language": 3}, "language")]
+)
+def test_a_line_of_a_corpus_that_cannot_be_used_is_named(tmp_path, row, key):
+    path = corpus(tmp_path, "de.jsonl", f'{{"text": "eins"}}\n{json.dumps(row)}')
+    with pytest.raises(DataError, match=rf"de\.jsonl, line 2: expected a non-empty string under '{key}'"):
+        read_corpus([path])
+
+
+def test_a_corpus_file_may_be_given_its_language(tmp_path):
+    plain = corpus(tmp_path, "news.deu.txt", "eins")
+    tagged = corpus(tmp_path, "a=b.jsonl", '{"text": "zwei"}\n{"text": "dva", "language": "cs"}')
+    assert read_corpus([f"de={plain}", f"de={tagged}"]) == {"de": ["eins", "zwei"], "cs": ["dva"]}
+
+
+def test_an_equals_sign_in_a_path_names_no_language(tmp_path, monkeypatch):
+    (tmp_path / "x=y").mkdir()
+    path = corpus(tmp_path / "x=y", "de.txt", "eins")
+    monkeypatch.chdir(corpus(tmp_path, "a=b.txt", "zwei").parent)
+    assert read_corpus([path, "a=b.txt"]) == {"de": ["eins"], "a=b": ["zwei"]}
+    with pytest.raises(DataError, match=r"/x=y/absent\.txt: cannot be read"):
+        read_corpus([tmp_path / "x=y" / "absent.txt"])
+
+
+@pytest.mark.parametrize("source", ["=de.txt", "de="])
+def test_half_of_a_language_and_a_path_is_refused(source):
+    with pytest.raises(InputError, match=f"{source}: expected a file, or language=FILE"):
+        read_corpus([source])
+
+
+def test_an_absent_file_with_a_language_is_named(tmp_path):
+    with pytest.raises(DataError, match=r"absent\.txt: cannot be read"):
+        read_corpus([f"de={tmp_path / 'absent.txt'}"])
+
+
+def test_vectors_are_read_as_they_are(tmp_path):
+    np.save(tmp_path / "vectors.npy", np.eye(2, dtype=np.float16))
+    assert np.array_equal(read_vectors(tmp_path / "vectors.npy"), np.eye(2))
+
+
+def test_what_is_no_array_of_numbers_is_refused(tmp_path):
+    path = tmp_path / "vectors.npy"
+    np.save(path, np.array([{"a": 1}], dtype=object), allow_pickle=True)
+    with pytest.raises(DataError, match=r"vectors\.npy: no \.npy file of numbers"):
+        read_vectors(path)
+    for content in (b"", b"text"):
+        path.write_bytes(content)
+        with pytest.raises(DataError, match=r"vectors\.npy: no \.npy file of numbers"):
+            read_vectors(path)
+    np.savez(tmp_path / "many.npz", np.eye(2))
+    with pytest.raises(DataError, match=r"many\.npz: several arrays, expected one, an \.npy file"):
+        read_vectors(tmp_path / "many.npz")
+    with pytest.raises(DataError, match=r"absent\.npy: cannot be read"):
+        read_vectors(tmp_path / "absent.npy")

@@ -1,0 +1,111 @@
+import json
+from dataclasses import replace
+
+import pytest
+
+from distill.data.more_questions import load_triplets, read_triplets
+from distill.errors import DataError, InputError
+
+ROWS = [("question", "sentence"), ("who ?", "it was her ."), ("where ?", "it was here .")]
+
+
+def write(path, rows):
+    path.write_text("".join("\t".join(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def table(tmp_path):
+    return write(tmp_path / "pairs.tsv", ROWS)
+
+
+def pairs(source):
+    return list(zip(source.questions, source.passages, strict=True))
+
+
+def test_a_table_gives_a_pair_a_line(table):
+    (found,) = read_triplets([table])
+    assert (found.name, found.weight, pairs(found)) == ("pairs.tsv", 1, ROWS[1:])
+
+
+def test_the_columns_are_found_by_name(tmp_path):
+    path = write(tmp_path / "a.tsv", [("id", "passage", "question"), ("7", "her", "who"), ("8", "here", "where")])
+    assert pairs(read_triplets([path])[0]) == [("who", "her"), ("where", "here")]
+
+
+def test_objects_are_read_and_files_weighed(table, tmp_path):
+    rows = [{"question": "wann?", "passage": " heute ", "n": 1}, {"question": "wie?", "sentence": "so"}]
+    (tmp_path / "b.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    first, second = read_triplets([tmp_path / "b.jsonl", f"{table}=2.5"])
+    assert (first.weight, pairs(first)) == (1, [("wann?", "heute"), ("wie?", "so")])
+    assert (second.weight, len(second.questions)) == (2.5, 2)
+
+
+def test_a_pair_that_is_there_twice_counts_once(tmp_path):
+    path = write(tmp_path / "a.tsv", [*ROWS, ("Who  ?", "It was her ."), ("who ?", "it was him .")])
+    assert len(read_triplets([path])[0].questions) == 3
+
+
+@pytest.mark.parametrize(
+    "rows, said",
+    [
+        ([], "line 1: expected question and one of passage, sentence, got neither"),
+        ([("question", "reply"), ("a", "b")], "line 1: expected question and one of passage, sentence, got neither"),
+        ([("question", "passage", "sentence"), ("a", "b", "c")], "line 1: .*, got passage and sentence"),
+        ([("ask", "sentence"), ("a", "b")], "line 1: expected a .tsv headed by question and passage or sentence"),
+        ([("question", "question", "sentence")], "the column question is there twice"),
+        (ROWS[:1], "no pairs in it; write a question and its passage a line"),
+        ([*ROWS, ("when ?",)], "line 4: expected 2 columns as in the first line, got 1"),
+        ([*ROWS, ("when ?", " ")], "line 4: expected a non-empty string under 'sentence', got ' '"),
+        ([*ROWS, ("", "now .")], "line 4: expected a non-empty string under 'question', got ''"),
+    ],
+)
+def test_a_table_that_is_wrong_is_refused_with_its_line(tmp_path, rows, said):
+    with pytest.raises(DataError, match=f"pairs.tsv(, |: ){said}"):
+        read_triplets([write(tmp_path / "pairs.tsv", rows)])
+
+
+@pytest.mark.parametrize(
+    "line, said",
+    [
+        ("{", "invalid JSON, column 2"),
+        ('{"question": "a"}', "expected question and one of passage, sentence, got neither"),
+        ('{"passage": "a"}', "expected a non-empty string under 'question', got None"),
+        ('{"question": "a", "passage": 3}', "expected a non-empty string under 'passage', got 3"),
+    ],
+)
+def test_an_object_that_is_wrong_is_refused_with_its_line(tmp_path, line, said):
+    path = tmp_path / "pairs.jsonl"
+    path.write_text('{"question": "a", "passage": "b"}\n\n' + line, encoding="utf-8")
+    with pytest.raises(DataError, match=f"pairs.jsonl, line 3: {said}"):
+        read_triplets([path])
+
+
+def test_what_cannot_be_read_or_weighed_is_refused(table, tmp_path):
+    for source in (tmp_path / "nowhere.tsv", tmp_path):
+        with pytest.raises(DataError, match=f"{source.name}: cannot be read"):
+            read_triplets([source])
+    with pytest.raises(InputError, match="expected a weight above 0, got 0"):
+        read_triplets([f"{table}=0"])
+
+
+# What may not be learned from
+
+
+@pytest.mark.parametrize("split", ["dev", "test"])
+def test_questions_of_dev_and_test_are_left_out(sample, tmp_path, capsys, split):
+    held = sample.select("en", split)[0].text.lower().replace("?", " ?")
+    path = write(tmp_path / "pairs.tsv", [*ROWS, (held, "the answer .")])
+    (found,) = load_triplets([path], sample, "en")
+    assert pairs(found) == ROWS[1:]
+    assert "pairs.tsv: 1 of 3 pairs ask questions of dev or test, left out" in capsys.readouterr().err
+    with pytest.raises(DataError, match="pairs.tsv: all its questions are of the data set's dev or test"):
+        load_triplets([write(path, [ROWS[0], (held, "the answer .")])], sample, "en")
+
+
+def test_train_questions_stay_and_test_may_be_absent(sample, tmp_path):
+    known = sample.select("en", "train")[0].text
+    data = replace(sample, splits={split: sample.splits[split] for split in ("train", "dev")})
+    path = write(tmp_path / "pairs.tsv", [ROWS[0], (known, "the answer .")])
+    assert load_triplets([path], data, "en")[0].questions == (known,)
+    assert load_triplets([], data, "en") == []

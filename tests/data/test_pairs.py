@@ -1,0 +1,80 @@
+import json
+
+import numpy as np
+import pytest
+
+from distill.data.contexts import read_answers, read_contexts
+from distill.data.loading import load_dataset
+from distill.data.pairs import gold_pairs, with_lines
+from distill.data.parallel import Parallel
+from distill.errors import DataError
+
+
+@pytest.fixture(scope="module")
+def data(sentence_data):
+    return load_dataset(sentence_data)
+
+
+@pytest.fixture(scope="module")
+def pairs(data, sentence_data):
+    """Eight train questions in two languages, twelve passages in both, English first."""
+    return gold_pairs(data, read_contexts(data, sentence_data, ("de", "en")), ("en", "de"))
+
+
+def test_a_question_has_its_passage_in_every_language(pairs):
+    assert (len(pairs.questions), len(pairs.passages)) == (16, 24)
+    assert [question.id for question in pairs.questions[7:9]] == ["garden-1", "river-0"]
+    assert pairs.questions[8].text == "Wie alt ist river 0?"
+    # Bridge 1, the fourth train question, is passage 3; in German 12 further.
+    assert [pairs.positives[row].tolist() for row in (3, 11)] == [[3, 15], [3, 15]]
+    assert pairs.passages[15] == "Teil 1: bridge ist alt. Es ist ein bridge. bridge 1 ist 101 Jahre alt."
+    assert (pairs.languages[[3, 15]].tolist(), pairs.content[[3, 15]].tolist()) == (["en", "de"], [3, 3])
+    assert pairs.asked_in.tolist() == ["en"] * 8 + ["de"] * 8
+    assert not any(len(rows) for rows in pairs.negatives)
+
+
+def test_a_passage_is_found_in_another_language(pairs):
+    assert [pairs.in_language(3, "de"), pairs.in_language(15, "en"), pairs.in_language(15, "fr")] == [15, 3, 15]
+
+
+def test_parallel_text_asks_for_its_pivot(pairs):
+    one = Parallel("a", 1.0, ("Hallo", "Salut", "Tag"), ("de", "fr", "de"), ("Hello", "Hello", "Day"))
+    both = with_lines(pairs, [one, Parallel("b", 1.0, ("Welt",), ("de",), ("World",))], "en")
+    assert both.questions[:16] == pairs.questions and both.passages[24:] == ("Hello", "Day", "World")
+    assert [(question.text, question.language) for question in both.questions[16:]] == [
+        ("Hallo", "de"), ("Salut", "fr"), ("Tag", "de"), ("Welt", "de")
+    ]  # fmt: skip
+    assert [rows.tolist() for rows in both.positives[16:]] == [[24], [24], [25], [26]]
+    # Two lines of one pivot are the same question; none of them is one of the data set's.
+    assert [question.id for question in both.questions[16:]] == ["line 0", "line 0", "line 1", "line 2"]
+    assert (both.content[24:].tolist(), both.languages[24:].tolist()) == ([12, 13, 14], ["en"] * 3)
+
+
+# Contexts
+
+
+def test_contexts_of_the_sample_are_in_one_language(sample):
+    found = read_contexts(sample, "sample", sample.languages)
+    assert found == {"en": tuple(sample.passage_texts)}
+
+
+def test_answers_are_spans_of_the_passages_in_that_language(data, sentence_data):
+    found = read_answers(data, sentence_data, ("en", "de", "fr"))
+    assert sorted(found) == ["de", "en"] and found["de"]["castle-1"] == ("101",)
+
+
+def test_a_file_with_other_paragraphs_is_refused(data, sentence_data, tmp_path):
+    text = (sentence_data / "de.json").read_text(encoding="utf-8")
+    (tmp_path / "de.json").write_text(text, encoding="utf-8")
+    articles = json.loads(text)["data"]
+    swapped = {"data": [articles[1], articles[0], *articles[2:]]}
+    (tmp_path / "de.json").write_text(json.dumps(swapped), encoding="utf-8")
+    with pytest.raises(DataError, match=r"de\.json, paragraph 0: question bridge-0 is of another paragraph"):
+        read_contexts(data, tmp_path, ("de",))
+    (tmp_path / "de.json").write_text(json.dumps({"data": articles[:5]}), encoding="utf-8")
+    with pytest.raises(DataError, match=r"de\.json: 10 paragraphs, but 12 in en\.json"):
+        read_contexts(data, tmp_path, ("de",))
+
+
+def test_every_array_is_of_whole_numbers(pairs):
+    assert all(np.issubdtype(rows.dtype, np.integer) for rows in (*pairs.positives, *pairs.negatives, pairs.content))

@@ -1,0 +1,104 @@
+import json
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from distill.data.draws import drawn
+from distill.data.parallel import Parallel, groups_of, read_parallel, shares
+from distill.errors import DataError, InputError
+
+
+@pytest.fixture
+def table(tmp_path):
+    path = tmp_path / "questions.tsv"
+    rows = [("id", "en", "de", "hi"), ("0", "one", "eins", ""), ("1", "two", "zwei", "दो"), ("2", "", "drei", "तीन")]
+    path.write_text("\n".join("\t".join(row) for row in rows) + "\n", encoding="utf-8")
+    return path
+
+
+def test_a_table_gives_a_pair_for_each_cell_beside_the_pivots(table):
+    (found,) = read_parallel([table], "en")
+    assert (found.name, found.weight) == ("questions.tsv", 1)
+    assert list(zip(found.languages, found.texts, found.pivots, strict=True)) == [
+        ("en", "one", "one"),
+        ("de", "eins", "one"),
+        ("en", "two", "two"),
+        ("de", "zwei", "two"),
+        ("hi", "दो", "two"),
+    ]
+
+
+def test_languages_are_chosen_and_weights_given(table):
+    (found,) = read_parallel([f"{table}=2.5"], "en", ("hi",))
+    assert (found.texts, found.weight) == (("दो",), 2.5)
+
+
+def test_objects_and_aligned_files_are_read(tmp_path):
+    (tmp_path / "a.jsonl").write_text(json.dumps({"en": "one", "th": "หนึ่ง", "n": 1}) + "\n", encoding="utf-8")
+    (tmp_path / "b").mkdir()
+    for language, text in (("en", "two\nthree\n"), ("el", "δύο\nτρία\n")):
+        (tmp_path / "b" / f"{language}.txt").write_text(text, encoding="utf-8")
+    first, second = read_parallel([tmp_path / "a.jsonl", tmp_path / "b"], "en", ("th", "el"))
+    assert (first.texts, first.pivots) == (("หนึ่ง",), ("one",))
+    assert (second.texts, second.pivots) == (("δύο", "τρία"), ("two", "three"))
+
+
+def test_a_name_with_an_equals_sign_is_a_file(tmp_path):
+    (tmp_path / "a=2").mkdir()
+    (tmp_path / "a=2" / "en.txt").write_text("one\n")
+    assert read_parallel([tmp_path / "a=2"], "en")[0].weight == 1
+
+
+@pytest.mark.parametrize("weight", ["0", "-1", "nan", "inf"])
+def test_a_weight_is_above_zero(table, weight):
+    with pytest.raises(InputError, match="expected a weight above 0, got"):
+        read_parallel([f"{table}={weight}"], "en")
+
+
+@pytest.mark.parametrize("pivot, languages", [("ru", ()), ("en", ("th",))])
+def test_a_source_without_a_pair_is_refused(table, pivot, languages):
+    with pytest.raises(DataError, match=f"questions.tsv: no pair of {pivot}, the teacher's language, and"):
+        read_parallel([table], pivot, languages)
+
+
+def test_files_that_do_not_align_are_refused(tmp_path):
+    (tmp_path / "en.txt").write_text("a\nb\n")
+    (tmp_path / "de.txt").write_text("c\n")
+    with pytest.raises(DataError, match="not line-aligned: 1 lines in de, 2 lines in en"):
+        read_parallel([tmp_path], "en")
+
+
+def source(weight, **counts):
+    languages = tuple(language for language, count in counts.items() for _ in range(count))
+    return Parallel("x", weight, languages, languages, languages)
+
+
+def test_small_languages_are_not_drowned():
+    sources = [source(3, de=16, th=4), source(1, de=5)]
+    assert groups_of(sources)[1] == 3
+    assert groups_of(sources)[0].tolist() == [0] * 16 + [1] * 4 + [2] * 5
+    np.testing.assert_allclose(shares(sources, 1), [0.75 * 16 / 20, 0.75 * 4 / 20, 0.25])
+    np.testing.assert_allclose(shares(sources, 2), [0.75 * 4 / 6, 0.75 * 2 / 6, 0.25])  # square roots
+
+
+def test_rows_are_drawn_by_share_and_each_before_one_comes_again():
+    groups = np.array([0] * 30 + [1] * 3)
+    rows = drawn(groups, np.array([0.5, 0.5]), 6000, 0, seed=1)
+    assert np.mean(groups[rows] == 0) == pytest.approx(0.5, abs=0.03)
+    counts = Counter(rows.tolist())
+    for group in (0, 1):
+        own = [counts[row] for row in np.flatnonzero(groups == group)]
+        assert max(own) - min(own) <= 1
+    first = rows[groups[rows] == 0][:30]
+    assert sorted(first) == list(range(30)) and first.tolist() != list(range(30))
+
+
+def test_draws_go_on_where_they_ended():
+    groups = np.array([0] * 7 + [1] * 5)
+    chances = np.array([0.3, 0.7])
+    whole = drawn(groups, chances, 20, 0, seed=3)
+    np.testing.assert_array_equal(
+        np.concatenate([drawn(groups, chances, 12, 0, 3), drawn(groups, chances, 8, 12, 3)]), whole
+    )
+    assert drawn(groups, chances, 20, 0, seed=4).tolist() != whole.tolist()

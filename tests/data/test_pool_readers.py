@@ -1,0 +1,189 @@
+import json
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from distill.data.loading import load_dataset
+from distill.data.pool_readers import has_sentences, load_pool
+from distill.errors import DataError
+
+DATA = Path(os.environ.get("DISTILL_DATA", Path(__file__).parents[3] / "shared" / "data"))
+XQUAD_R = DATA / "xquad-r"
+CONTEXT = "It rains. Dr. Who came late. The end."
+BREAKS = [[0, 9], [10, 28], [29, 37]]
+
+
+def paragraph(answers=(("x", "Who", 14),), context=CONTEXT, breaks=BREAKS):
+    qas = [
+        {"id": id, "question": f"{id}?", "answers": [{"text": text, "answer_start": start}]}
+        for id, text, start in answers
+    ]
+    return {"context": context, "qas": qas, "sentence_breaks": breaks}
+
+
+def write(folder, name, *articles):
+    data = [{"title": str(number), "paragraphs": list(article)} for number, article in enumerate(articles)]
+    (folder / f"{name}.json").write_text(json.dumps({"data": data}), encoding="utf-8")
+    return folder
+
+
+def test_every_sentence_is_a_candidate_with_its_paragraph(tmp_path):
+    write(tmp_path, "en", [paragraph()], [paragraph([("y", "b", 3)], "A. b.", [[0, 2], [3, 5]])])
+    pool = load_pool(tmp_path, split="all")
+    assert pool.sentences == ("It rains.", "Dr. Who came late.", "The end.", "A.", "b.")
+    assert pool.contexts == (CONTEXT, CONTEXT, CONTEXT, "A. b.", "A. b.")
+    np.testing.assert_array_equal(pool.targets, [[1], [4]])
+    assert pool.questions == ("x?", "y?")
+
+
+def test_the_sentence_where_a_span_begins_is_right(tmp_path):
+    """A few spans cross a boundary that a sentence breaker set after an abbreviation."""
+    write(tmp_path, "en", [paragraph([("x", "Dr. Who", 10)], breaks=[[0, 9], [10, 13], [14, 37]])])
+    np.testing.assert_array_equal(load_pool(tmp_path, split="all").targets, [[1]])
+
+
+def test_answers_in_two_sentences_are_two_targets(tmp_path):
+    both = paragraph()
+    both["qas"][0]["answers"].append({"text": "end", "answer_start": 33})
+    write(tmp_path, "en", [both])
+    np.testing.assert_array_equal(load_pool(tmp_path, split="all").targets, [[1, 2]])
+
+
+def test_mlqa_names_and_questions_of_some_languages(tmp_path):
+    write(tmp_path, "dev-context-en-question-en", [paragraph([("x", "It", 0), ("y", "late", 23)])])
+    write(tmp_path, "dev-context-de-question-de", [paragraph([("y", "It", 0)])])
+    write(tmp_path, "dev-context-de-question-en", [paragraph([("y", "nothing", 9999)])])
+    pool = load_pool(tmp_path, split="all")
+    assert pool.languages == ("de", "en")
+    assert pool.ids == ("y", "x", "y")
+    np.testing.assert_array_equal(pool.targets, [[0, 4], [3, -1], [0, 4]])
+
+
+def test_two_files_of_a_language_are_refused(tmp_path):
+    for name in ("dev-context-en-question-en", "test-context-en-question-en"):
+        write(tmp_path, name, [paragraph()])
+    with pytest.raises(DataError, match="two files of en: dev-context-en-question-en.json and test-"):
+        load_pool(tmp_path)
+
+
+def test_splits_json_decides(tmp_path):
+    answers = [(f"q{number}", "It", 0) for number in range(5)]
+    write(tmp_path, "en", [paragraph(answers)])
+    (tmp_path / "splits.json").write_text(json.dumps({"train": ["q0", "q4"], "dev": ["q3", "q1"]}))
+    assert load_pool(tmp_path, split="dev").ids == ("q1", "q3")
+    assert load_pool(tmp_path, split="all").ids == ("q0", "q1", "q2", "q3", "q4")
+    with pytest.raises(DataError, match="has no split test; it has train, dev, and all"):
+        load_pool(tmp_path, split="test")
+
+
+@pytest.mark.parametrize("split_by", ["question", "document"])
+@pytest.mark.parametrize("split", ["train", "dev", "test"])
+def test_a_seeded_split_is_the_one_that_training_uses(tmp_path, split, split_by):
+    articles = [[paragraph([(f"q{number * 3 + k}", "It", 0) for k in range(3)])] for number in range(10)]
+    for language in ("de", "en"):
+        write(tmp_path, language, *articles)
+    trained = load_dataset(tmp_path, split_by=split_by, seed=4)
+    pool = load_pool(tmp_path, split=split, split_by=split_by, seed=4)
+    assert set(pool.ids) == set(trained.splits[split])
+
+
+@pytest.mark.parametrize("split_by", ["question", "document"])
+def test_a_seeded_split_is_of_all_languages_questions(tmp_path, split_by):
+    """German lacks some questions: the others must not fall into another split for it."""
+    for language, step in (("en", 1), ("de", 2)):
+        ids = [[f"q{number}-{k}" for k in range(0, 4, step)] for number in range(10)]
+        write(tmp_path, language, *([paragraph([(id, "It", 0) for id in of])] for of in ids))
+    trained = load_dataset(tmp_path, split_by=split_by, seed=1)
+    for split in ("train", "dev", "test"):
+        expected = {question.id for question in trained.select("de", split)}
+        assert set(load_pool(tmp_path, ["de"], split, split_by=split_by, seed=1).ids) == expected
+
+
+def test_an_offset_that_is_off_is_mended_by_the_nearest_occurrence(tmp_path):
+    """The second "e" that stands alone is nearer to character 21 than the first."""
+    context, breaks = "An e here. More text. An e there.", [[0, 10], [11, 21], [22, 33]]
+    write(tmp_path, "en", [paragraph([("x", "An e", 20), ("y", "An e", 2)], context, breaks)])
+    np.testing.assert_array_equal(load_pool(tmp_path, split="all").targets, [[2], [0]])
+
+
+def test_languages_restrict_the_pool(tmp_path):
+    for language in ("de", "en", "th"):
+        write(tmp_path, language, [paragraph()])
+    assert load_pool(tmp_path, ["en", "de"], "all").languages == ("de", "en")
+
+
+def test_a_language_without_a_file_is_named(tmp_path):
+    write(tmp_path, "en", [paragraph()])
+    with pytest.raises(DataError, match=r"no file of el; expected \{lang\}.json with 'sentence_breaks', found en"):
+        load_pool(tmp_path, ["en", "el"])
+
+
+def test_has_sentences(tmp_path):
+    write(tmp_path, "en", [paragraph()])
+    assert has_sentences(tmp_path, ["en"])
+    write(tmp_path, "de", [{"context": "a", "qas": []}])
+    assert has_sentences(tmp_path, ["en"])
+    assert not has_sentences(tmp_path, ["de", "en"])
+    assert not has_sentences(tmp_path, ["en", "th"])
+
+
+def without_breaks():
+    made = paragraph()
+    del made["sentence_breaks"]
+    return made
+
+
+BAD = {
+    "no boundaries": (without_breaks(), "en.json, article 0, paragraph 0: no 'sentence_breaks'; LAReQA needs"),
+    "no list": (paragraph(breaks="0-9"), r"expected \[\[start, end\], …\] under 'sentence_breaks', got '0-9'"),
+    "no sentence": (paragraph(breaks=[]), r"expected \[\[start, end\], …\]"),
+    "no pair": (paragraph(breaks=[[0, 9, 10]]), r"got \[0, 9, 10\]"),
+    "no number": (paragraph(breaks=[[0, "9"]]), r"got \[0, '9'\]"),
+    "beyond": (paragraph(breaks=[[0, 99]]), r"the sentence \[0, 99\] is .* beyond its paragraph of 37 characters"),
+    "overlap": (paragraph(breaks=[[0, 9], [8, 37]]), r"the sentence \[8, 37\] is empty, before the end"),
+    "empty": (paragraph(breaks=[[0, 0]]), r"the sentence \[0, 0\] is empty"),
+    "blank": (paragraph(breaks=[[0, 9], [9, 10]]), r"the sentence \[9, 10\] is blank"),
+    "elsewhere": (paragraph([("x", "Whom", 14)]), "question x: its answer 'Whom' is nowhere in its paragraph"),
+    "outside": (paragraph([("x", "late", 35)]), r"question x: its answer span \[35, 39\] lies outside its paragraph"),
+    "before": (paragraph([("x", "It", -1)]), r"question x: its answer span \[-1, 1\] lies outside"),
+    "between": (paragraph([("x", " ", 9)]), "question x: its answer at character 9 lies in none of the"),
+    "no text": (paragraph([("x", "", 3)]), "question x: expected an answer with 'text' and 'answer_start'"),
+    "no start": (paragraph([("x", "It", None)]), "question x: expected an answer with 'text' and 'answer_start'"),
+    "twice": (paragraph([("x", "It", 0), ("x", "It", 0)]), "question x: duplicate id"),
+    "no question": (paragraph([]), "language en has no questions"),
+}
+
+
+@pytest.mark.parametrize("kind", BAD)
+def test_bad_files_are_refused_with_their_place(tmp_path, kind):
+    content, said = BAD[kind]
+    write(tmp_path, "en", [content])
+    with pytest.raises(DataError, match=said):
+        load_pool(tmp_path, split="all")
+
+
+def test_answers_are_needed(tmp_path):
+    made = paragraph()
+    made["qas"][0]["answers"] = []
+    write(tmp_path, "en", [made])
+    with pytest.raises(DataError, match="question x: expected a non-empty list under 'answers'"):
+        load_pool(tmp_path, split="all")
+
+
+def test_a_language_without_candidates_is_refused(tmp_path):
+    write(tmp_path, "en", [paragraph()])
+    write(tmp_path, "el", [])
+    with pytest.raises(DataError, match="language el has no candidate sentences; leave it out with --languages"):
+        load_pool(tmp_path, split="all")
+
+
+@pytest.mark.skipif(not XQUAD_R.is_dir(), reason=f"needs XQuAD-R in {XQUAD_R}; set DISTILL_DATA")
+def test_the_candidate_counts_of_lareqas_table_1():
+    pool = load_pool(XQUAD_R, split="all")
+    assert pool.count(pool.language_of) == {
+        "ar": 1222, "de": 1276, "el": 1234, "en": 1180, "es": 1215, "hi": 1244,
+        "ru": 1219, "th": 852, "tr": 1167, "vi": 1209, "zh": 1196,
+    }  # fmt: skip
+    assert (pool.targets >= 0).all() and pool.targets.shape[1] == 11

@@ -1,0 +1,221 @@
+"""Seeded splits and those that `splits.json` decides."""
+
+import json
+import re
+
+import pytest
+
+from distill.data.dataset import Dataset, Passage, Question
+from distill.data.loading import load_dataset
+from distill.data.splits import read_splits, seeded_splits
+from distill.errors import DataError
+
+
+def dataset(questions=10, documents=None, languages=("en", "de")):
+    """`questions` q000, q001, …, dealt to the documents in turn (each its own, unless said); a passage a document."""
+    documents = documents or questions
+    passages = tuple(Passage(f"p{i}", f"Passage {i}.", i) for i in range(documents))
+    ids = [f"q{i:03d}" for i in range(questions)]
+    asked = {
+        language: {id: Question(id, language, f"{language} {id}?", i % documents) for i, id in enumerate(ids)}
+        for language in languages
+    }
+    return Dataset("made", "en", tuple(f"Title {i}" for i in range(documents)), passages, asked)
+
+
+def lengths(splits):
+    return {split: len(ids) for split, ids in splits.items()}
+
+
+def write_data(folder, questions, german=(), documents=None):
+    """The questions q0, q1, … in English and those of `german` in German too; a document each, unless said."""
+    count = documents or questions
+    documents = [{"id": f"d{i}", "passages": [f"Passage {i}."]} for i in range(count)]
+    asked = [("en", "What is", i) for i in range(questions)] + [("de", "Was ist", i) for i in german]
+    rows = [
+        {"id": f"q{i}", "language": language, "text": f"{words} {i}?", "passage": f"d{i % count}/0"}
+        for language, words, i in asked
+    ]
+    for name, values in (("documents", documents), ("questions", rows)):
+        (folder / f"{name}.jsonl").write_text("\n".join(map(json.dumps, values)), encoding="utf-8")
+    return folder
+
+
+def write_splits(folder, stored):
+    (folder / "splits.json").write_text(stored if isinstance(stored, str) else json.dumps(stored))
+    return folder
+
+
+# seeded
+
+
+def test_a_hundred_questions_are_split_seventy_ten_twenty():
+    assert lengths(seeded_splits(dataset(100))) == {"train": 70, "dev": 10, "test": 20}
+
+
+@pytest.mark.parametrize("by", ["question", "document"])
+def test_every_question_is_in_one_split(by):
+    splits = seeded_splits(dataset(37, documents=11), by)
+    ids = [id for split in splits.values() for id in split]
+    assert sorted(ids) == [f"q{i:03d}" for i in range(37)]
+
+
+def test_a_seed_gives_the_same_split_again():
+    assert seeded_splits(dataset(50), seed=7) == seeded_splits(dataset(50), seed=7)
+
+
+def test_another_seed_gives_another_split():
+    assert seeded_splits(dataset(50), seed=7) != seeded_splits(dataset(50), seed=8)
+
+
+def test_the_questions_are_shuffled():
+    assert set(seeded_splits(dataset(100))["train"]) != {f"q{i:03d}" for i in range(70)}
+
+
+@pytest.mark.parametrize("by", ["question", "document"])
+def test_the_order_of_the_files_does_not_change_the_split(by):
+    data, turned = dataset(40, documents=10), dataset(40, documents=10)
+    for language, known in reversed(list(data.questions.items())):
+        del turned.questions[language]
+        turned.questions[language] = dict(reversed(known.items()))
+    assert list(turned.questions["en"]) != list(data.questions["en"])
+    assert seeded_splits(turned, by, 3) == seeded_splits(data, by, 3)
+
+
+def test_a_question_of_one_language_only_is_split_too():
+    data = dataset(10)
+    data.questions["de"]["extra"] = Question("extra", "de", "Noch eine?", 0)
+    splits = seeded_splits(data)
+    assert sum("extra" in ids for ids in splits.values()) == 1
+
+
+def test_by_document_keeps_the_questions_of_a_document_together():
+    data = dataset(40, documents=10)
+    splits = seeded_splits(data, "document", seed=5)
+    documents = {split: {data.questions["en"][id].passage for id in ids} for split, ids in splits.items()}
+    assert lengths(documents) == {"train": 7, "dev": 1, "test": 2}
+    assert lengths(splits) == {"train": 28, "dev": 4, "test": 8}
+
+
+def test_by_document_means_the_document_and_not_the_passage():
+    passages = tuple(Passage(f"p{i}", f"Passage {i}.", i // 4) for i in range(40))
+    asked = {"en": {f"q{i}": Question(f"q{i}", "en", f"{i}?", i) for i in range(40)}}
+    data = Dataset("made", "en", tuple("0123456789"), passages, asked)
+    splits = seeded_splits(data, "document")
+    assert lengths(splits) == {"train": 28, "dev": 4, "test": 8}
+    for ids in splits.values():
+        assert all(f"q{int(id[1:]) // 4 * 4 + k}" in ids for id in ids for k in range(4))
+
+
+def test_by_question_may_part_a_document():
+    data = dataset(40, documents=2)
+    train = {data.questions["en"][id].passage for id in seeded_splits(data)["train"]}
+    dev = {data.questions["en"][id].passage for id in seeded_splits(data)["dev"]}
+    assert train & dev
+
+
+@pytest.mark.parametrize(("questions", "empty"), [(1, "dev"), (2, "test"), (3, "dev")])
+def test_too_few_questions_for_a_seeded_split(tmp_path, questions, empty):
+    # 0.7, 0.8 and 1.0 of one question end at 1, 1, 1; of two at 1, 2, 2; of three at 2, 2, 3.
+    with pytest.raises(DataError, match=f"the split leaves {empty} empty; use more questions or another split"):
+        load_dataset(write_data(tmp_path, questions))
+
+
+def test_too_few_documents_for_a_seeded_split_by_document(tmp_path):
+    write_data(tmp_path, 20, documents=3)
+    assert lengths(load_dataset(tmp_path).splits) == {"train": 14, "dev": 2, "test": 4}
+    with pytest.raises(DataError, match="the split leaves dev empty; use more questions or another split"):
+        load_dataset(tmp_path, split_by="document")
+
+
+@pytest.mark.parametrize(("split", "empty"), [("train", "dev"), ("dev", "train"), ("test", "train")])
+def test_a_seeded_split_that_is_empty_in_one_language(tmp_path, split, empty):
+    number = int(load_dataset(write_data(tmp_path, 20), seed=4).splits[split][0][1:])
+    write_data(tmp_path, 20, german=[number])
+    with pytest.raises(DataError, match=f"the split leaves {empty} empty in language de"):
+        load_dataset(tmp_path, seed=4)
+
+
+# splits.json
+
+
+def test_without_splits_json_there_is_nothing_to_read(tmp_path):
+    assert read_splits(tmp_path, dataset()) is None
+
+
+def test_splits_json_keeps_the_order_of_its_ids(tmp_path):
+    write_splits(tmp_path, {"train": ["q003", "q001"], "dev": ["q009"], "test": ["q000", "q004"]})
+    assert read_splits(tmp_path, dataset()) == {"train": ("q003", "q001"), "dev": ("q009",), "test": ("q000", "q004")}
+
+
+def test_the_test_split_may_be_kept_elsewhere(tmp_path):
+    write_splits(tmp_path, {"train": ["q003"], "dev": ["q009"]})
+    assert read_splits(tmp_path, dataset()) == {"train": ("q003",), "dev": ("q009",)}
+
+
+def test_ids_that_the_data_lacks_are_left_out(tmp_path):
+    write_splits(tmp_path, {"train": ["q003", "sealed"], "dev": ["q009"]})
+    assert read_splits(tmp_path, dataset())["train"] == ("q003",)
+
+
+def test_ids_that_one_language_has_are_kept(tmp_path):
+    data = dataset()
+    del data.questions["en"]["q003"]
+    write_splits(tmp_path, {"train": ["q003"], "dev": ["q009"]})
+    assert read_splits(tmp_path, data)["train"] == ("q003",)
+
+
+@pytest.mark.parametrize("absent", ["train", "dev"])
+def test_splits_json_without_train_or_dev(tmp_path, absent):
+    stored = {"train": ["q001"], "dev": ["q002"], "test": ["q003"]}
+    del stored[absent]
+    write_splits(tmp_path, stored)
+    with pytest.raises(DataError, match=rf"splits\.json: the split {absent} is missing; a run needs train and dev"):
+        read_splits(tmp_path, dataset())
+
+
+@pytest.mark.parametrize("pair", [("train", "dev"), ("train", "test"), ("dev", "test")])
+def test_an_id_in_two_splits(tmp_path, pair):
+    stored = {"train": ["q001"], "dev": ["q002"], "test": ["q003"]}
+    for split in pair:
+        stored[split].append("q007")
+    write_splits(tmp_path, stored)
+    message = rf"splits\.json: question q007 is in both {pair[0]} and {pair[1]}"
+    with pytest.raises(DataError, match=message):
+        read_splits(tmp_path, dataset())
+
+
+@pytest.mark.parametrize("stored", [["q001"], "train", {"train": "q001", "dev": ["q002"]}, {"train": {}, "dev": []}])
+def test_splits_json_that_is_no_object_of_lists(tmp_path, stored):
+    write_splits(tmp_path, json.dumps(stored))
+    message = re.escape('splits.json: expected an object of id lists, such as {"train": []')
+    with pytest.raises(DataError, match=message):
+        read_splits(tmp_path, dataset())
+
+
+@pytest.mark.parametrize("id", [["q001"], {"id": "q001"}])
+def test_splits_json_whose_ids_are_no_strings(tmp_path, id):
+    write_splits(tmp_path, {"train": [id], "dev": ["q002"]})
+    with pytest.raises(DataError, match=r"splits\.json: "):
+        read_splits(tmp_path, dataset())
+
+
+def test_invalid_json_in_splits_json_gives_line_and_column(tmp_path):
+    write_splits(tmp_path, '{"train": [],\n "dev" []}')
+    with pytest.raises(DataError, match=r"splits\.json: invalid JSON at line 2, column 8: "):
+        read_splits(tmp_path, dataset())
+
+
+@pytest.mark.parametrize("ids", [[], ["unknown"]], ids=["no ids", "no known ids"])
+@pytest.mark.parametrize("empty", ["train", "dev", "test"])
+def test_splits_json_that_leaves_a_split_empty(tmp_path, empty, ids):
+    write_splits(write_data(tmp_path, 3), {"train": ["q0"], "dev": ["q1"], "test": ["q2"], empty: ids})
+    with pytest.raises(DataError, match=f"the split leaves {empty} empty; use more questions or another split"):
+        load_dataset(tmp_path)
+
+
+@pytest.mark.parametrize(("empty", "german"), [("train", [1, 2]), ("dev", [0, 2]), ("test", [0, 1])])
+def test_splits_json_that_leaves_a_split_empty_in_one_language(tmp_path, empty, german):
+    write_splits(write_data(tmp_path, 3, german), {"train": ["q0"], "dev": ["q1"], "test": ["q2"]})
+    with pytest.raises(DataError, match=f"the split leaves {empty} empty in language de"):
+        load_dataset(tmp_path)

@@ -1,0 +1,179 @@
+import json
+import shutil
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from distill import __version__
+from distill.encoders.encoder import CARD_FILE, MODEL_FILE, TOKENIZER_FILE, KerasEncoder, encode_ids
+from distill.errors import EncoderError, InputError
+
+TEXTS = [
+    "Where does the Danube end?",
+    "Nile",
+    "",
+    "Wo endet die Donau, und welche Länder durchfließt sie?",
+    "河",
+    "a b",
+]
+
+
+@pytest.fixture(scope="module")
+def encoder(tiny_folder):
+    return KerasEncoder.load(tiny_folder)
+
+
+@pytest.fixture
+def copy(tiny_folder, tmp_path):
+    """A saved encoder to damage."""
+    return Path(shutil.copytree(tiny_folder, tmp_path / "encoder"))
+
+
+def test_rows_are_float32_of_unit_length(encoder):
+    vectors = encoder.encode(TEXTS)
+    assert vectors.dtype == np.float32
+    assert vectors.shape == (len(TEXTS), encoder.dimension) == (6, 16)
+    np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1.0, atol=1e-6)
+
+
+def test_each_text_has_the_vector_it_has_alone(encoder):
+    alone = np.concatenate([encoder.encode([text]) for text in TEXTS])
+    np.testing.assert_allclose(encoder.encode(TEXTS), alone, atol=1e-6)
+
+
+def test_different_texts_have_different_vectors(encoder):
+    vectors = encoder.encode(TEXTS)
+    assert np.abs(vectors[:, None] - vectors[None])[~np.eye(len(TEXTS), dtype=bool)].max(axis=1).min() > 1e-3
+
+
+def test_vectors_come_in_the_order_of_the_texts(encoder):
+    np.testing.assert_allclose(encoder.encode(TEXTS[::-1]), encoder.encode(TEXTS)[::-1], atol=1e-6)
+
+
+def test_no_texts_give_no_rows(encoder):
+    assert encoder.encode([]).shape == (0, 16)
+
+
+def test_texts_may_be_any_iterable(encoder):
+    np.testing.assert_array_equal(encoder.encode(iter(TEXTS)), encoder.encode(TEXTS))
+
+
+def test_questions_and_documents_share_one_tower(encoder):
+    np.testing.assert_array_equal(encoder.encode(TEXTS, role="document"), encoder.encode(TEXTS, role="question"))
+
+
+def test_a_lone_surrogate_is_encoded_as_the_replacement_character(encoder):
+    np.testing.assert_array_equal(encoder.encode(["a\ud800b"]), encoder.encode(["a\ufffdb"]))
+
+
+def test_many_texts_of_many_lengths_keep_their_order(encoder):
+    # More than one group by count, 256 a group, and by tokens.
+    rows = [[1] + [3 + i % 50] * (1 + i % 40) + [2] for i in range(600)]
+    vectors = encode_ids(encoder.model, rows)
+    for i in (0, 39, 255, 256, 599):
+        np.testing.assert_allclose(vectors[i], encode_ids(encoder.model, [rows[i]])[0], atol=1e-6)
+
+
+def test_progress_adds_up_to_the_number_of_texts(encoder):
+    steps = []
+    encoder.encode(TEXTS * 100, progress=steps.append)
+    assert len(steps) > 1
+    assert sum(steps) == 600
+
+
+def test_a_saved_encoder_gives_bit_identical_vectors(tiny, tmp_path):
+    tiny.save(tmp_path / "encoder")
+    np.testing.assert_array_equal(KerasEncoder.load(tmp_path / "encoder").encode(TEXTS), tiny.encode(TEXTS))
+
+
+def test_a_saved_encoder_keeps_weights_tokenizer_and_name(tiny, tmp_path):
+    tiny.save(tmp_path / "encoder")
+    loaded = KerasEncoder.load(tmp_path / "encoder")
+    assert (loaded.name, loaded.dimension, loaded.tokenizer.proto) == ("tiny", 16, tiny.tokenizer.proto)
+    for one, other in zip(loaded.model.weights, tiny.model.weights, strict=True):
+        np.testing.assert_array_equal(np.asarray(one), np.asarray(other))
+
+
+def test_the_card_says_name_dimension_and_version(tiny_folder):
+    card = json.loads((tiny_folder / CARD_FILE).read_text(encoding="utf-8"))
+    assert card == {"name": "tiny", "dimension": 16, "distill": __version__}
+
+
+def test_saving_leaves_nothing_beside_the_folder(tiny, tmp_path):
+    tiny.save(tmp_path / "encoder")
+    assert [path.name for path in tmp_path.iterdir()] == ["encoder"]
+    assert {path.name for path in (tmp_path / "encoder").iterdir()} == {MODEL_FILE, TOKENIZER_FILE, CARD_FILE}
+
+
+def test_a_save_that_fails_leaves_nothing(tiny, tmp_path):
+    tiny.tokenizer = None
+    with pytest.raises(AttributeError):
+        tiny.save(tmp_path / "encoder")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_saving_over_a_folder_that_holds_something_is_refused(tiny, tmp_path):
+    tiny.save(tmp_path / "encoder")
+    tiny.name = "second"
+    with pytest.raises(InputError, match="encoder is a folder that is not empty; choose another name"):
+        tiny.save(tmp_path / "encoder")
+    assert KerasEncoder.load(tmp_path / "encoder").name == "tiny"
+
+
+def test_without_a_card_the_folder_gives_the_name(copy):
+    (copy / CARD_FILE).unlink()
+    renamed = copy.rename(copy.with_name("danube"))
+    assert KerasEncoder.load(renamed).name == "danube"
+
+
+def test_a_folder_that_is_not_there_is_refused(tmp_path):
+    with pytest.raises(EncoderError, match=f"absent.{MODEL_FILE}: not a saved encoder"):
+        KerasEncoder.load(tmp_path / "absent")
+
+
+def without(path, member):
+    """Rewrite a zip file without one member."""
+    with zipfile.ZipFile(path) as old:
+        kept = {name: old.read(name) for name in old.namelist() if name != member}
+    with zipfile.ZipFile(path, "w") as new:
+        for name, content in kept.items():
+            new.writestr(name, content)
+
+
+def flip(path):
+    """Damage the middle of a file, where the zip's directory is not."""
+    content = bytearray(path.read_bytes())
+    middle = len(content) // 2
+    content[middle : middle + 64] = bytes(255 - byte for byte in content[middle : middle + 64])
+    path.write_bytes(content)
+
+
+DAMAGE = {
+    "text": lambda path: path.write_text("not a model"),
+    "empty": lambda path: path.write_bytes(b""),
+    "truncated": lambda path: path.write_bytes(path.read_bytes()[:5000]),
+    "damaged": flip,
+    "no config": lambda path: without(path, "config.json"),
+    "no weights": lambda path: without(path, "model.weights.h5"),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_a_damaged_model_file_is_refused(damage, copy):
+    DAMAGE[damage](copy / MODEL_FILE)
+    with pytest.raises(EncoderError, match=f"{MODEL_FILE}: not a saved encoder: ."):
+        KerasEncoder.load(copy)
+
+
+def test_a_missing_tokenizer_is_refused(copy):
+    (copy / TOKENIZER_FILE).unlink()
+    with pytest.raises(EncoderError, match=f"{TOKENIZER_FILE}: cannot be read"):
+        KerasEncoder.load(copy)
+
+
+def test_a_damaged_tokenizer_is_refused(copy):
+    (copy / TOKENIZER_FILE).write_bytes(b"not a model")
+    with pytest.raises(EncoderError, match=f"{TOKENIZER_FILE}: not a SentencePiece model"):
+        KerasEncoder.load(copy)

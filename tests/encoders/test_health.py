@@ -1,0 +1,86 @@
+import numpy as np
+import pytest
+
+from distill.encoders.health import LEAST, LIMIT, collapsed, mean_cosine, told
+from distill.pipeline.shipping import warnings_of
+
+
+def rows(n, d, seed=0, common=0.0):
+    """Unit rows, around a common direction."""
+    found = np.random.default_rng(seed).normal(size=(n, d))
+    found[:, 0] += common
+    return (found / np.linalg.norm(found, axis=1, keepdims=True)).astype(np.float32)
+
+
+def in_loops(vectors, ids):
+    cosines = [
+        float(np.dot(a.astype(np.float64), b))
+        for i, a in enumerate(vectors)
+        for j, b in enumerate(vectors)
+        if ids[i] != ids[j]
+    ]
+    return np.mean(cosines)
+
+
+@pytest.mark.parametrize("common", [0.0, 3.0, 300.0])
+def test_the_mean_is_that_of_all_pairs_of_other_questions_in_plain_loops(common):
+    vectors, ids = rows(30, 5, common=common), [f"q{number % 12}" for number in range(30)]
+    assert mean_cosine(vectors, ids) == pytest.approx(in_loops(vectors, ids), abs=1e-6)
+
+
+def test_translations_of_one_question_do_not_count():
+    # Eight questions at right angles, each in three languages alike.
+    vectors = np.repeat(np.eye(8), 3, axis=0)
+    assert mean_cosine(vectors, np.repeat(np.arange(8), 3)) == pytest.approx(0.0, abs=1e-12)
+    assert mean_cosine(vectors, np.arange(24)) == pytest.approx(24 * 2 / (24 * 23))
+
+
+@pytest.mark.parametrize("value", [0.0, 0.5])
+def test_equal_vectors_are_collapsed_and_so_are_zeros(value):
+    vectors = np.full((9, 4), value, dtype=np.float32)
+    assert mean_cosine(vectors, range(9)) == pytest.approx(1.0)
+    assert collapsed(vectors, range(9)) == 1.0
+
+
+def test_the_limit_is_between_a_narrow_cone_and_a_collapse():
+    # Of the mean m and noise of d - 1 dimensions the cosine is about m² / (m² + d - 1).
+    cone, point = rows(50, 65, common=16.0), rows(50, 65, common=160.0)
+    assert mean_cosine(cone, range(50)) == pytest.approx(0.8, abs=0.03) and collapsed(cone, range(50)) is None
+    assert collapsed(point, range(50)) > LIMIT
+
+
+def test_of_few_questions_nothing_is_said():
+    vectors = np.ones((LEAST, 1))
+    assert collapsed(vectors, range(LEAST)) == 1.0
+    assert collapsed(vectors[1:], range(LEAST - 1)) is None
+    assert collapsed(vectors, [0] * LEAST) is None
+
+
+def test_a_wide_matrix_of_pairs_is_not_made():
+    # All pairs would take 80 GB.
+    assert mean_cosine(rows(100_000, 2), np.arange(100_000)) == pytest.approx(0.0, abs=0.01)
+
+
+def test_what_is_said_names_the_encoder():
+    assert told("muse", 0.99912).startswith("WARNING: muse has collapsed") and "0.9991" in told("muse", 0.99912)
+
+
+def test_the_encoders_here_are_far_from_it(tiny, sample):
+    asked = sample.select("en", "dev")
+    found = mean_cosine(tiny.encode([question.text for question in asked]), [question.id for question in asked])
+    assert 0.5 < found < 0.96
+
+
+def test_a_warning_a_stage_says_when_and_how_much():
+    scores = {"p@1": 0.1, "mrr@10": 0.2}
+    log = [
+        {"event": "data", "files": {}},
+        {"event": "teacher", "step": 0, **scores},
+        {"event": "teacher", "step": 4, **scores, "collapsed": 0.9912},
+        {"event": "teacher", "step": 8, **scores, "collapsed": 0.99951},
+        {"event": "student", "step": 0, **scores},
+    ]
+    [warning] = warnings_of(log)
+    assert warning.startswith("teacher: collapsed at 2 of 3 evaluations on dev, first at step 4: ")
+    assert "of up to 0.9995; try a lower learning rate" in warning
+    assert warnings_of([row for row in log if "collapsed" not in row]) == []

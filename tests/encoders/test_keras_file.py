@@ -1,0 +1,116 @@
+"""Real `.keras` files that hold more than a model of distill's own: none is loaded, nothing in them runs."""
+
+import json
+import shutil
+import zipfile
+from pathlib import Path
+
+import keras
+import pytest
+
+from distill.encoders.encoder import MODEL_FILE, KerasEncoder
+from distill.encoders.keras_file import require_own
+from distill.errors import EncoderError
+from distill.students import ngram, static
+
+
+@pytest.fixture
+def copy(tiny_folder, tmp_path):
+    return Path(shutil.copytree(tiny_folder, tmp_path / "encoder"))
+
+
+def edited(path, edit, **more):
+    """Rewrite a `.keras` file with its configuration edited by hand, and more members."""
+    with zipfile.ZipFile(path) as old:
+        members = {name: old.read(name) for name in old.namelist()}
+    config = json.loads(members["config.json"])
+    members["config.json"] = json.dumps(edit(config) or config).encode()
+    with zipfile.ZipFile(path, "w") as new:
+        for name, content in {**members, **more}.items():
+            new.writestr(name, content)
+
+
+def refused(folder, match):
+    with pytest.raises(EncoderError, match=rf"{MODEL_FILE}: not a saved encoder: {match}") as raised:
+        KerasEncoder.load(folder)
+    assert raised.value.exit_code == 2
+
+
+def command(module, name, ran):
+    """A configuration that calls `module.name` with a shell's command."""
+    call = {"args": [f"touch {ran}"], "command": f"touch {ran}"}
+    return {"module": module, "class_name": name, "config": call, "registered_name": None}
+
+
+@pytest.mark.parametrize("name", ["NGramEncoder", "StaticEncoder"])
+def test_models_of_distill_are_taken(name, tmp_path):
+    model = {"NGramEncoder": ngram.NGramEncoder, "StaticEncoder": static.StaticEncoder}[name]
+    model(vocabulary=9, dimension=4).save(tmp_path / "model.keras")
+    require_own(tmp_path / "model.keras")
+
+
+def test_a_model_with_a_lambda_layer_is_refused(copy, tmp_path):
+    inputs, ran = keras.Input((4,)), str(tmp_path / "ran")
+    layer = keras.layers.Lambda(lambda x: Path(ran).touch() or x, output_shape=(4,))
+    keras.Model(inputs, layer(inputs)).save(copy / MODEL_FILE)
+    Path(ran).unlink(missing_ok=True)
+    refused(copy, r"keras\S*\.Functional, expected a model of distill")
+    assert not Path(ran).exists()
+
+
+@pytest.mark.parametrize(("module", "name"), [("os", "system"), ("subprocess", "Popen"), ("builtins", "eval")])
+def test_a_file_that_names_any_python_object_is_refused(module, name, copy, tmp_path):
+    ran = tmp_path / "ran"
+    edited(copy / MODEL_FILE, lambda config: command(module, name, ran))
+    refused(copy, rf"{module}\.{name}, expected a model of distill; it is not loaded")
+    assert not ran.exists()
+
+
+@pytest.mark.parametrize(
+    ("module", "name"), [("os", "system"), ("keras.layers", "Lambda"), ("keras.utils", "get_file"), ("builtins", "run")]
+)
+@pytest.mark.parametrize("place", ["vocabulary", "layers"])
+def test_nor_may_one_stand_inside_a_model(module, name, place, copy, tmp_path):
+    found = command(module, name, tmp_path / "ran")
+    edited(copy / MODEL_FILE, lambda config: config["config"].update({place: [{"deep": found}]}))
+    refused(copy, rf"{module}\.{name} in it, which distill has not; it is not loaded")
+    assert not (tmp_path / "ran").exists()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"registered_name": "distill>Nothing"},
+        {"registered_name": "other>NGramEncoder"},
+        {"registered_name": None},
+        {"registered_name": ["distill>NGramEncoder"]},
+        {"class_name": "system"},
+    ],
+)
+def test_a_class_is_known_by_its_registered_name_and_not_by_its_module(change, copy):
+    edited(copy / MODEL_FILE, lambda config: config.update({"module": "os", **change}))
+    refused(copy, r"os\.\w+, expected a model of distill")
+
+
+def test_a_registered_class_is_that_one_whatever_module_the_file_names(copy, tmp_path, monkeypatch):
+    module = tmp_path / "planted.py"
+    module.write_text("raise SystemExit('it ran')", encoding="utf-8")
+    edited(copy / MODEL_FILE, lambda config: config.update(module="planted"))
+    monkeypatch.syspath_prepend(str(tmp_path))
+    assert KerasEncoder.load(copy).dimension == 16
+
+
+@pytest.mark.parametrize("config", ["[]", "3", "null", '"text"', "{}", "[" * 100_000])
+def test_a_configuration_of_another_type_is_refused(config, copy):
+    with zipfile.ZipFile(copy / MODEL_FILE) as old:
+        members = {name: old.read(name) for name in old.namelist()}
+    with zipfile.ZipFile(copy / MODEL_FILE, "w") as new:
+        for name, content in {**members, "config.json": config}.items():
+            new.writestr(name, content)
+    refused(copy, ".")
+
+
+@pytest.mark.parametrize("name", ["assets/run.py", "../out.txt", "/tmp/out.txt"])
+def test_a_file_that_holds_anything_else_is_refused(name, copy):
+    edited(copy / MODEL_FILE, lambda config: None, **{name: b"x"})
+    refused(copy, "it holds ")

@@ -1,0 +1,140 @@
+"""Workers of Ray give what one process gives, also when one of them dies."""
+
+import json
+import os
+import signal
+import time
+from contextlib import ExitStack
+
+import pytest
+
+from distill.encoding import on_ray as ray_encoding
+from distill.encoding.encode_file import encode_file
+from distill.encoding.text_file import TextFile
+from distill.errors import DataError, DistillError, InputError
+
+MODEL = "released"
+
+
+@pytest.fixture(scope="module")
+def ray():
+    """A Ray of this machine for two workers, as the command starts it."""
+    pytest.importorskip("ray.data", reason="ray[data] is not installed")
+    import ray
+
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(ray_encoding._cluster(None, 2))
+        except DistillError as error:
+            pytest.skip(f"its start has a time limit of its own, which a busy machine may not keep: {error}")
+        yield ray
+    assert not ray.is_initialized()
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory):
+    path = tmp_path_factory.mktemp("texts") / "texts.jsonl"
+    # The first blocks take the longest.
+    rows = [{"id": n, "text": f"Wo liegt {'die Stadt ' * (60 - n)}{n}?"} for n in range(58)]
+    path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="module")
+def expected(path):
+    """The bytes of the file that one process writes."""
+    output = path.with_name("expected.npy")
+    encode_file(TextFile(path, block=8), output, MODEL, "document")
+    return output.read_bytes()
+
+
+def encode(path, output):
+    encode_file(TextFile(path, block=8), output, MODEL, "document", ray_encoding.ray_engine(MODEL, 2))
+    return output.read_bytes()
+
+
+# Before the fixture's Ray is there, which a start that fails would end.
+def test_an_address_without_a_cluster_is_refused(path):
+    pytest.importorskip("ray.data", reason="ray[data] is not installed")
+    with pytest.raises(InputError, match="^no Ray cluster at nonsense: "):
+        list(ray_encoding.ray_engine(MODEL, 1, "nonsense")(TextFile(path, block=8), [0], "document"))
+
+
+def test_a_ray_without_a_folder_to_work_in_is_a_failure(path, monkeypatch):
+    pytest.importorskip("ray.data", reason="ray[data] is not installed")
+    monkeypatch.delenv("RAY_ADDRESS", raising=False)
+    monkeypatch.setenv("RAY_TMPDIR", os.devnull + "/none")
+    with pytest.raises(DistillError, match=r"^Ray does not start on this machine: .*Not a directory"):
+        list(ray_encoding.ray_engine(MODEL, 1)(TextFile(path, block=8), [0], "document"))
+
+
+def test_two_workers_give_the_vectors_of_one_process(ray, path, expected, tmp_path, monkeypatch, capfd):
+    seen = tmp_path / "seen"
+    seen.mkdir()
+
+    class Known(ray_encoding.Worker):
+        def encode(self, number):
+            # The first waits for the other: it could be done before that has started.
+            (seen / str(os.getpid())).touch()
+            end = time.monotonic() + 60
+            while len(list(seen.iterdir())) < 2 and time.monotonic() < end:
+                time.sleep(0.05)
+            return super().encode(number)
+
+    monkeypatch.setattr(ray_encoding, "Worker", Known)
+    assert encode(path, tmp_path / "vectors.npy") == expected
+    processes = {left.name for left in seen.iterdir()}
+    assert len(processes) == 2 and str(os.getpid()) not in processes
+    said = capfd.readouterr()
+    assert (said.out, said.err.count("\n")) == ("", 1) and said.err.startswith("encode: ")
+
+
+def test_a_worker_that_is_killed_is_started_again(ray, path, expected, tmp_path, monkeypatch):
+    marker = tmp_path / "killed"
+
+    class Killed(ray_encoding.Worker):
+        def encode(self, number):
+            if not marker.exists():
+                marker.touch()
+                os.kill(os.getpid(), signal.SIGKILL)
+            return super().encode(number)
+
+    monkeypatch.setattr(ray_encoding, "Worker", Killed)
+    assert encode(path, tmp_path / "vectors.npy") == expected
+    assert marker.exists()
+
+
+def test_a_workers_error_is_a_line_of_its_kind(ray, path, tmp_path, monkeypatch):
+    class Broken(ray_encoding.Worker):
+        def encode(self, number):
+            raise {0: DataError("texts.jsonl: gone"), 1: ZeroDivisionError("by\nzero")}[number]
+
+    monkeypatch.setattr(ray_encoding, "Worker", Broken)
+    engine, texts = ray_encoding.ray_engine(MODEL, 1), TextFile(path, block=8)
+    with pytest.raises(DataError, match=r"^a worker: texts\.jsonl: gone$"):
+        list(engine(texts, [0], "document"))
+    with pytest.raises(DistillError, match=r"^a worker: ZeroDivisionError: by$"):
+        list(engine(texts, [1], "document"))
+
+
+def test_a_block_that_kills_each_worker_is_an_error_and_what_is_written_stays(
+    ray, path, expected, tmp_path, monkeypatch
+):
+    class Dies(ray_encoding.Worker):
+        def encode(self, number):
+            if number == 7:
+                os._exit(1)
+            return super().encode(number)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(ray_encoding, "Worker", Dies)
+        with pytest.raises(DistillError, match=r"^Ray could not go on: \w+: "):
+            encode(path, tmp_path / "vectors.npy")
+    encode_file(TextFile(path, block=8), tmp_path / "vectors.npy", MODEL, "document")
+    assert (tmp_path / "vectors.npy").read_bytes() == expected
+
+
+def test_without_ray_the_command_says_what_to_install(monkeypatch):
+    monkeypatch.setattr(ray_encoding, "find_spec", lambda package: None)
+    with pytest.raises(InputError, match=r"needs ray and pyarrow and pandas; run: pip install 'distill\[ray\]'"):
+        ray_encoding.ray_engine(MODEL, 2)

@@ -1,0 +1,159 @@
+"""Texts to encode come in order or not at all, however many they are."""
+
+import hashlib
+import json
+import os
+import threading
+import tracemalloc
+
+import pytest
+
+from distill.encoding.text_file import TextFile, rereadable
+from distill.errors import DataError
+
+
+def texts_of(path):
+    return list(TextFile(path, block=2))
+
+
+def write(folder, *rows):
+    lines = [row if isinstance(row, str) else json.dumps(row, ensure_ascii=False) for row in rows]
+    (folder / "texts.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    return folder / "texts.jsonl"
+
+
+def test_texts_keep_their_order(tmp_path):
+    path = write(tmp_path, {"id": "b", "text": "zwei"}, {"id": "a", "text": "один"}, {"id": "c", "text": "ein"})
+    assert texts_of(path) == ["zwei", "один", "ein"]
+
+
+def test_a_text_may_occur_twice_under_two_ids(tmp_path):
+    assert texts_of(write(tmp_path, {"id": "a", "text": "x"}, {"id": "b", "text": "x"})) == ["x", "x"]
+
+
+def test_a_text_is_taken_as_it_is(tmp_path):
+    assert texts_of(write(tmp_path, {"id": "a", "text": "  x\n\u2028y "})) == ["  x\n\u2028y "]
+
+
+def test_numbers_are_ids_too(tmp_path):
+    assert texts_of(write(tmp_path, {"id": 0, "text": "x"}, {"id": 1, "text": "y"})) == ["x", "y"]
+
+
+def test_other_keys_are_ignored(tmp_path):
+    assert texts_of(write(tmp_path, {"id": "a", "text": "x", "language": "de"})) == ["x"]
+
+
+@pytest.mark.parametrize("text", ["", " \n", None, 5, ["x"]])
+def test_an_empty_text_gives_its_line(tmp_path, text):
+    path = write(tmp_path, {"id": "a", "text": "x"}, "", {"id": "b", "text": text})
+    with pytest.raises(DataError, match=r"texts\.jsonl, line 3: expected a non-empty string under 'text', got "):
+        texts_of(path)
+
+
+def test_a_row_without_a_text_gives_its_line(tmp_path):
+    with pytest.raises(DataError, match=r"texts\.jsonl, line 1: expected a non-empty string under 'text', got None"):
+        texts_of(write(tmp_path, {"id": "a"}))
+
+
+@pytest.mark.parametrize("row", [{"text": "y"}, {"id": None, "text": "y"}])
+def test_a_row_without_an_id_gives_its_line(tmp_path, row):
+    with pytest.raises(
+        DataError, match=r"texts\.jsonl, line 2: expected a string or a whole number under 'id', got None"
+    ):
+        texts_of(write(tmp_path, {"id": "a", "text": "x"}, row))
+
+
+def test_a_duplicate_id_gives_its_line(tmp_path):
+    path = write(tmp_path, {"id": "a", "text": "x"}, {"id": "b", "text": "y"}, {"id": "a", "text": "z"})
+    with pytest.raises(DataError, match=r"texts\.jsonl, line 3: duplicate id 'a'"):
+        texts_of(path)
+
+
+@pytest.mark.parametrize("id", [["a"], {"a": 1}, 1.5])
+def test_an_id_that_is_no_string_or_number_gives_its_line(tmp_path, id):
+    with pytest.raises(DataError, match=r"texts\.jsonl, line 1: expected a string or a whole number under 'id', got"):
+        texts_of(write(tmp_path, {"id": id, "text": "x"}))
+
+
+@pytest.mark.parametrize("rows", [(), ("", "  ")])
+def test_a_file_without_texts_is_told_what_belongs_in_it(tmp_path, rows):
+    with pytest.raises(DataError, match=r'texts\.jsonl: no texts in it; write one object a line, such as \{"id"'):
+        texts_of(write(tmp_path, *rows))
+
+
+def test_invalid_json_gives_line_and_column(tmp_path):
+    with pytest.raises(DataError, match=r"texts\.jsonl, line 2: invalid JSON, column 8: "):
+        texts_of(write(tmp_path, {"id": "a", "text": "x"}, '{"id": }'))
+
+
+def test_an_absent_file_is_named(tmp_path):
+    with pytest.raises(DataError, match=r"absent\.jsonl: cannot be read: No such file"):
+        texts_of(tmp_path / "absent.jsonl")
+
+
+# Block by block
+
+
+def test_a_block_is_read_alone_and_the_last_is_what_is_left(tmp_path):
+    file = TextFile(write(tmp_path, *({"id": n, "text": f"ä{n}"} for n in range(7))), block=3)
+    assert (len(file), file.blocks, [file.rows(n) for n in range(3)]) == (7, 3, [3, 3, 1])
+    assert [file.read(n) for n in (2, 0, 1)] == [["ä6"], ["ä0", "ä1", "ä2"], ["ä3", "ä4", "ä5"]]
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_lines_end_and_files_begin_as_in_any_text_file(tmp_path, end):
+    lines = ["", json.dumps({"id": 0, "text": "河"}, ensure_ascii=False), " ", "\xa0"]
+    lines += [json.dumps({"id": n, "text": f"河 {n}\u2028"}, ensure_ascii=False) for n in range(1, 5)]
+    path = tmp_path / "texts.jsonl"
+    path.write_bytes(b"\xef\xbb\xbf" + end.join(lines).encode())
+    expected = ["河", *(f"河 {n}\u2028" for n in range(1, 5))]
+    assert [list(TextFile(path, block)) for block in (1, 2, 3, 9)] == [expected] * 4
+
+
+def test_its_sha256_is_the_files(tmp_path):
+    path = write(tmp_path, {"id": 1, "text": "x"}, "", {"id": 2, "text": "y"})
+    assert TextFile(path).sha256 == hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def test_ids_of_one_hash_are_two_ids(tmp_path):
+    assert hash(-1) == hash(-2)
+    assert texts_of(write(tmp_path, {"id": -1, "text": "x"}, {"id": -2, "text": "y"})) == ["x", "y"]
+    path = write(
+        tmp_path, {"id": -1, "text": "x"}, {"id": -2, "text": "y"}, {"id": "b", "text": "z"}, {"id": -2, "text": "x"}
+    )
+    with pytest.raises(DataError, match=r"line 4: duplicate id -2"):
+        TextFile(path)
+
+
+def test_a_file_that_changes_after_its_check_is_refused(tmp_path):
+    path = write(tmp_path, *({"id": n, "text": "x" * 9} for n in range(9)))
+    file = TextFile(path, block=3)
+    file.require_unchanged()
+    path.write_text(path.read_text(encoding="utf-8")[:-40], encoding="utf-8")
+    for read in (file.require_unchanged, lambda: file.read(2)):
+        with pytest.raises(DataError, match=r"texts\.jsonl: changed while it was being encoded"):
+            read()
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="makes a pipe")
+def test_a_pipe_is_read_once_and_copied(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=pipe.write_text, args=('{"id": 1, "text": "x"}',))
+    writer.start()
+    with rereadable(pipe) as path:
+        assert (texts_of(path), path.name) == (["x"], "pipe")
+    writer.join()
+    assert not path.exists()
+
+
+def test_what_is_held_of_a_text_is_its_ids_hash(tmp_path):
+    rows = 50_000
+    path = tmp_path / "texts.jsonl"
+    path.write_text("".join(f'{{"id": "{n}", "text": "{"x" * 200}"}}\n' for n in range(rows)), encoding="utf-8")
+    tracemalloc.start()
+    assert sum(1 for _ in TextFile(path, block=1000)) == rows
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    # The file has 11.7 MB: 9 bytes a text, what an array grows by, and a block of texts.
+    assert peak < 1_500_000

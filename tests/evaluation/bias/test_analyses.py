@@ -1,0 +1,128 @@
+from contextlib import contextmanager
+
+import numpy as np
+import pytest
+
+from distill.data.pool import pool_of
+from distill.evaluation.bias.analyses import described, fitted, measure_bias
+
+LANGUAGES = ("de", "en")
+# Six meanings on axes of their own; a language adds its own axis, longer than any meaning.
+MEANINGS, OFFSET = 6, 2.0
+
+
+@pytest.fixture(scope="module")
+def pool():
+    found = {}
+    for language in LANGUAGES:
+        texts = [f"{language} {number}" for number in range(MEANINGS)]
+        asked = [(f"q{number}", f"{language} {number}?", [number]) for number in range(MEANINGS)]
+        found[language] = (texts, texts, asked)
+    return pool_of("toys", found)
+
+
+class Weak:
+    """A weakly aligned encoder: the language is most of a vector, so that any sentence of it is nearer."""
+
+    name, dimension = "weak", MEANINGS + len(LANGUAGES)
+
+    def encode(self, texts, role="question", progress=None):
+        vectors = np.zeros((len(texts), self.dimension), dtype=np.float32)
+        for row, text in zip(vectors, texts, strict=True):
+            language, number = text.rstrip("?").split()
+            row[int(number)], row[MEANINGS + LANGUAGES.index(language)] = 1, OFFSET
+        if progress:
+            progress(len(texts))
+        return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+
+
+@pytest.fixture(scope="module")
+def found(pool):
+    return measure_bias(Weak(), pool, "en")
+
+
+def test_a_weakly_aligned_encoder_prefers_its_own_language(found):
+    # The own sentence is first, the five others of the language tie before the translation: (1 + 2 / 7) / 2.
+    assert found["map"] == pytest.approx((1 + 2 / 7) / 2)
+    assert found["monolingual"] == pytest.approx({"de": 1, "en": 1})
+    assert found["removed"]["same"] == pytest.approx(1 / 6)  # the other language's, behind five wrong ones
+    assert found["language_id"]["accuracy"] == 1
+
+
+def test_removing_the_language_aligns_it(found):
+    """The first direction of a language is its offset and the mean of its meanings; the rest is the meaning."""
+    ranks = found["lir"]["ranks"]
+    assert list(ranks) == ["0", "1", "2", "3", "4"]
+    assert ranks["0"] == {"map": found["map"], "languages": found["languages"]}
+    assert ranks["1"] == {"map": pytest.approx(1), "languages": pytest.approx({"de": 1, "en": 1})}
+
+
+def test_the_sample_is_the_pools_sentences_or_what_is_given(pool, found):
+    """Samples of the wrong language take the wrong direction off: nothing is aligned."""
+    assert found["lir"]["corpus"] == "the pool's own sentences"
+    wrong = {
+        language: [f"{other} {number}" for number in range(6)]
+        for language, other in zip(LANGUAGES, LANGUAGES[::-1], strict=True)
+    }
+    given = measure_bias(Weak(), pool, "en", ("wrong", wrong))["lir"]
+    assert given["corpus"] == "wrong"
+    assert given["ranks"]["1"]["map"] < 0.7
+
+
+def test_progress_is_told(pool, monkeypatch):
+    told = []
+
+    @contextmanager
+    def task(name, total):
+        told.append([name, total, 0])
+
+        def advance(steps=1):
+            told[-1][2] += steps
+
+        yield advance
+
+    monkeypatch.setattr("distill.system.progress.task", task)
+    texts = {language: [f"{language} {number}" for number in range(5)] for language in LANGUAGES}
+    measure_bias(Weak(), pool, corpus=("news", texts), name="mine")
+    assert told == [["lareqa: encode for mine", 24 + 10, 24 + 10], ["lareqa: analyse mine", 7, 7]]
+
+
+def test_samples_that_span_less_than_four_directions_are_fitted_as_far_as_they_go():
+    random = np.random.default_rng(0)
+    wide, narrow = random.normal(size=(9, 6)), random.normal(size=(2, 6))
+    assert fitted({"de": wide, "en": wide}).rank == 4
+    assert fitted({"de": wide, "en": narrow}).rank == 2
+    assert fitted({"de": wide, "en": np.zeros((3, 6))}) is None
+
+
+def test_a_pool_of_few_sentences_has_fewer_ranks():
+    found = {
+        language: ([f"{language} {number}" for number in range(2)], ["", ""], [("q0", f"{language} 0?", [0])])
+        for language in LANGUAGES
+    }
+    table = measure_bias(Weak(), pool_of("few", found), "en")
+    assert list(table["lir"]["ranks"]) == ["0", "1", "2"]
+    assert table["language_id"]["accuracy"] is not None
+
+
+def test_a_pool_too_small_to_tell_languages_in():
+    """Two vectors a language: a third of six is less than one of each of three."""
+    found = {name: ([f"de {n}"], [""], [("q0", f"de {n}?", [0])]) for n, name in enumerate(("de", "en", "th"))}
+    table = measure_bias(Weak(), pool_of("few", found), "en")
+    assert table["language_id"]["accuracy"] is None and list(table["lir"]["ranks"]) == ["0", "1"]
+
+
+def test_the_same_figures_twice(pool, found):
+    assert measure_bias(Weak(), pool, "en") == found
+
+
+def test_what_metrics_json_says_of_the_pool(pool, found):
+    assert described(pool, "dev", {"weak": found}) == {
+        "name": "toys",
+        "split": "dev",
+        "languages": ["de", "en"],
+        "questions": {"de": 6, "en": 6},
+        "candidates": {"de": 6, "en": 6},
+        "top": 12,
+        "encoders": {"weak": found},
+    }

@@ -1,0 +1,369 @@
+"""LIR against hand-made cases and NumPy's own SVD; what Equation 1 of the paper says, of unit vectors and of others."""
+
+import math
+import zipfile
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from distill.errors import DataError, InputError
+from distill.evaluation.bias.removal import LanguageRemoval
+
+RIGHT = math.sqrt(0.5)
+
+
+def unit_rows(n, d, seed=0):
+    rows = np.random.default_rng(seed).normal(size=(n, d))
+    return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+
+
+@pytest.fixture(scope="module")
+def samples():
+    """Two languages of 40 texts in 6 dimensions, each with an offset of its own."""
+    return {"de": unit_rows(40, 6, 1) + [2, 0, 0, 0, 0, 1], "th": unit_rows(40, 6, 2) - [0, 3, 0, 1, 0, 0]}
+
+
+@pytest.fixture(scope="module")
+def removal(samples):
+    return LanguageRemoval.fit(samples, rank=3, encoder="toy")
+
+
+def equation_1(vectors, components):
+    """As the paper has it, a row at a time: e - c (c^T e / ||e||), c `(d, r)`."""
+    c = components.T
+    return np.array([e - c @ (c.T @ e / np.linalg.norm(e)) for e in vectors])
+
+
+# Components
+
+
+def test_by_hand_the_axis_with_the_longest_samples_comes_first():
+    sample = np.array([[0.0, 3.0, 0.0], [0.0, 0.0, 1.0], [0.0, -3.0, 0.0], [0.0, 0.0, -2.0]])
+    found = LanguageRemoval.fit({"de": sample}, rank=2).components["de"]
+    np.testing.assert_allclose(found, [[0, 1, 0], [0, 0, 1]], atol=1e-7)
+    assert found.dtype == np.float32
+
+
+def test_a_sample_is_not_centred():
+    # Centred, the direction would be the second axis, the only one along which the two texts differ.
+    found = LanguageRemoval.fit({"de": np.array([[1.0, 0.1], [1.0, -0.1]])}, rank=1).components["de"]
+    np.testing.assert_allclose(found, [[1, 0]], atol=1e-7)
+
+
+def test_components_are_numpys_right_singular_vectors(samples, removal):
+    for language, sample in samples.items():
+        _, _, right = np.linalg.svd(sample)
+        found = removal.components[language]
+        np.testing.assert_allclose(np.abs(found @ right[:3].T), np.eye(3), atol=1e-5)
+        np.testing.assert_allclose(found @ found.T, np.eye(3), atol=1e-6)
+
+
+def test_the_sign_does_not_hang_on_the_order_of_the_texts(samples, removal):
+    again = LanguageRemoval.fit({"de": -samples["de"][::-1]}, rank=3)
+    np.testing.assert_allclose(again.components["de"], removal.components["de"], atol=1e-6)
+    assert all(row[np.abs(row).argmax()] > 0 for row in again.components["de"])
+
+
+def test_a_laeuchli_matrix_keeps_its_small_direction():
+    # Products of the sample with itself are [[1, 1], [1, 1]] in float64: the second direction is lost there.
+    sample = np.array([[1, 1], [1e-9, 0], [0, 1e-9]])
+    assert np.linalg.eigvalsh(sample.T @ sample)[0] == pytest.approx(0, abs=1e-17)
+    found = LanguageRemoval.fit({"de": sample}, rank=2).components["de"]
+    np.testing.assert_allclose(np.abs(found), [[RIGHT, RIGHT], [RIGHT, RIGHT]], atol=1e-6)
+    assert found[0] @ found[1] == pytest.approx(0, abs=1e-6)
+
+
+def test_fewer_texts_than_dimensions_are_enough():
+    found = LanguageRemoval.fit({"de": unit_rows(2, 6)}, rank=2).components["de"]
+    # They span the two texts themselves.
+    np.testing.assert_allclose(unit_rows(2, 6) @ found.T @ found, unit_rows(2, 6), atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "given, rank, said",
+    [
+        ({}, 1, "no language to learn from"),
+        ({"de": np.eye(3), "th": np.eye(3)[:1]}, 2, "sample of th: 1 texts, expected at least 2"),
+        ({"de": np.eye(3), "th": np.ones((5, 3))}, 2, "sample of th: its texts span 1 directions, expected at least 2"),
+        ({"de": np.eye(3), "th": np.zeros((5, 3))}, 1, "sample of th: its texts span 0 directions"),
+        (
+            {"de": np.eye(3), "th": np.eye(4)},
+            1,
+            "th has 4 dimensions, that of de 3; encode all with one encoder",
+        ),
+        ({"de": np.eye(3), "th": np.full((3, 3), np.nan)}, 1, "sample of th: 3 of 3 rows hold NaN"),
+        ({"de": np.eye(3), "th": np.ones(3)}, 1, r"sample of th: expected floating point numbers \(n, d\)"),
+        ({"de": np.eye(3, dtype=int)}, 1, "sample of de: expected floating point numbers"),
+        ({"de": np.empty((4, 0))}, 1, "sample of de: expected floating point numbers"),
+        ({"de": np.eye(3)}, 0, "rank: expected at least 1, got 0"),
+        ({"de": np.eye(3)}, 4, "sample of de: 3 texts, expected at least 4"),
+    ],
+)
+def test_samples_that_cannot_be_used_name_their_language(given, rank, said):
+    with pytest.raises(InputError, match=said):
+        LanguageRemoval.fit(given, rank)
+
+
+# Removing
+
+
+def test_by_hand_what_lies_along_a_component_is_gone():
+    # c = (1, 0): of (.6, .8) the second axis is left, of (0, -1) all; (1, 0) has nothing else.
+    removal = LanguageRemoval({"de": np.array([[1, 0]], np.float32)})
+    got = removal.remove(np.array([[0.6, 0.8], [0, -1], [1, 0]]), "de")
+    np.testing.assert_allclose(got, [[0, 1], [0, -1], [0, 0]], atol=1e-7)
+    assert got.dtype == np.float32
+
+
+def test_what_is_left_is_orthogonal_to_the_components_and_of_unit_length(removal):
+    vectors = unit_rows(30, 6, 5)
+    for rank in (1, 2, 3, None):
+        got = removal.remove(vectors, "de", rank)
+        np.testing.assert_allclose(got @ removal.components["de"][:rank].T, 0, atol=1e-6)
+        np.testing.assert_allclose(np.linalg.norm(got, axis=1), 1, atol=1e-6)
+
+
+def test_directions_beyond_the_rank_stay(removal):
+    vectors = unit_rows(30, 6, 5)
+    kept = removal.remove(vectors, "de", 1) @ removal.components["de"][1]
+    length = np.sqrt(1 - (vectors @ removal.components["de"][0]) ** 2)
+    np.testing.assert_allclose(kept, vectors @ removal.components["de"][1] / length, atol=1e-5)
+
+
+def test_removing_twice_is_removing_once(removal):
+    once = removal.remove(unit_rows(30, 6, 5), "th")
+    np.testing.assert_allclose(removal.remove(once, "th"), once, atol=1e-6)
+
+
+def test_rank_0_removes_nothing(removal):
+    vectors = unit_rows(4, 6, 5)
+    np.testing.assert_allclose(removal.remove(3 * vectors, "de", 0), vectors, atol=1e-6)
+
+
+def test_a_row_within_the_directions_becomes_zeros_not_rounding(removal):
+    """Rounding scaled to unit length would be a direction like any other."""
+    inside = unit_rows(5, 3, 1) @ removal.components["de"]
+    assert np.array_equal(removal.remove(inside.astype(np.float32), "de"), np.zeros((5, 6)))
+
+
+class Own:
+    name, dimension = "own", 6
+
+    def __init__(self, vector):
+        self.vector = vector
+
+    def encode(self, texts, role="question", progress=None):
+        return np.array([self.vector] * len(texts), dtype=np.float32)
+
+
+def test_components_are_of_one_encoder(removal, tmp_path):
+    own, other = np.eye(6)[0], np.eye(6)[1]
+    removal.require_own(Own(own))  # nothing is known
+    replace(removal, probe=own.astype(np.float32)).save(tmp_path / "lir.npz")
+    known = LanguageRemoval.load(tmp_path / "lir.npz")
+    known.require_own(Own(own))
+    with pytest.raises(InputError, match="of another encoder, 'toy': a sentence's vectors have a cosine of 0.00"):
+        known.require_own(Own(other))
+    with pytest.raises(InputError, match="own: 4 dimensions, the components have 6"):
+        short = Own(own)
+        short.dimension = 4
+        known.require_own(short)
+
+
+def test_of_unit_vectors_equation_1_is_ours_before_scaling(removal):
+    vectors = unit_rows(30, 6, 5)
+    papers = equation_1(vectors, removal.components["de"])
+    expected = papers / np.linalg.norm(papers, axis=1, keepdims=True)
+    np.testing.assert_allclose(removal.remove(vectors, "de"), expected, atol=1e-5)
+
+
+def test_of_other_vectors_equation_1_is_no_projection_and_ours_is(removal):
+    components, vectors = removal.components["de"], 2 * unit_rows(30, 6, 5)
+    once = equation_1(vectors, components)
+    # (1 - 1 / 2) of what lies along the components stays, so a second time takes more.
+    np.testing.assert_allclose(once @ components.T, 0.5 * vectors @ components.T, atol=1e-5)
+    assert np.abs(equation_1(once, components) - once).max() > 0.1
+    ours = removal.remove(vectors, "de")
+    np.testing.assert_allclose(ours @ components.T, 0, atol=1e-6)
+    np.testing.assert_allclose(ours, removal.remove(vectors / 2, "de"), atol=1e-6)
+
+
+def test_no_vectors_are_no_vectors(removal):
+    assert removal.remove(np.zeros((0, 6)), "de").shape == (0, 6)
+
+
+@pytest.mark.parametrize(
+    "vectors, language, rank, said",
+    [
+        (np.eye(6), "fr", 1, "the language fr; there are de, th"),
+        (np.eye(6), "de", 4, "rank: expected 0 to 3, of which there are components, got 4"),
+        (np.eye(6), "de", -1, "rank: expected 0 to 3, of which there are components, got -1"),
+        (np.eye(5), "de", 1, "the vectors: 5 dimensions, the components have 6"),
+        (np.ones(6), "de", 1, "the vectors: expected floating point numbers"),
+        (np.full((2, 6), np.inf), "de", 1, "the vectors: 2 of 2 rows hold NaN or infinity"),
+    ],
+)
+def test_what_cannot_be_removed_is_refused(removal, vectors, language, rank, said):
+    with pytest.raises(InputError, match=said):
+        removal.remove(vectors, language, rank)
+
+
+def weakly_aligned():
+    """Five meanings in two languages: meanings lie in the first two axes, languages far apart along the other two."""
+    turns = np.arange(5) * 2 * np.pi / 5
+    meanings = np.stack([np.cos(turns), np.sin(turns), 0 * turns, 0 * turns], axis=1)
+    spaced = {"en": meanings + [0, 0, 3, 0], "ru": meanings + [0, 0, 0, 3]}
+    return {language: rows / np.linalg.norm(rows, axis=1, keepdims=True) for language, rows in spaced.items()}
+
+
+def nearest_of_all(found):
+    """For each text the meaning and the language of the nearest other text, whatever its language."""
+    rows, n = np.concatenate(list(found.values())), len(found["en"])
+    scores = rows @ rows.T - 9 * np.eye(2 * n)
+    best = scores.argmax(axis=1)
+    return best % n, best // n
+
+
+@pytest.mark.parametrize("how", ["by language", "shared"])
+def test_with_one_direction_removed_the_nearest_text_is_the_translation(how):
+    vectors = weakly_aligned()
+    _, language = nearest_of_all(vectors)
+    assert np.array_equal(language, np.repeat([0, 1], 5))  # self language bias
+    removal = LanguageRemoval.fit(vectors, rank=1)
+    if how == "shared":
+        after = {name: rows @ removal.shared() for name, rows in vectors.items()}
+    else:
+        after = {name: removal.remove(rows, name) for name, rows in vectors.items()}
+    meaning, language = nearest_of_all(after)
+    assert np.array_equal(meaning, np.tile(np.arange(5), 2)) and np.array_equal(language, np.repeat([1, 0], 5))
+
+
+# Shared
+
+
+def test_by_hand_the_shared_matrix_removes_what_all_languages_span():
+    removal = LanguageRemoval(
+        {"de": np.array([[1, 0, 0], [0, 0, 1]], np.float32), "th": np.array([[RIGHT, RIGHT, 0], [0, 0, 1]], np.float32)}
+    )
+    # (1, 0, 0) and (1, 1, 0) span the first two axes.
+    np.testing.assert_allclose(removal.shared(1), np.diag([0, 0, 1]), atol=1e-6)
+    np.testing.assert_allclose(removal.shared(0), np.eye(3), atol=0)
+    assert removal.shared(1).dtype == np.float32
+    with pytest.raises(InputError, match="2 languages span all 3 dimensions"):
+        removal.shared()
+
+
+def test_the_shared_matrix_is_an_orthogonal_projection(removal):
+    matrix = removal.shared(2)
+    np.testing.assert_allclose(matrix, matrix.T, atol=1e-7)
+    np.testing.assert_allclose(matrix @ matrix, matrix, atol=1e-6)
+    assert np.trace(matrix) == pytest.approx(6 - 4, abs=1e-5)
+    for language in removal.languages:
+        np.testing.assert_allclose(removal.components[language][:2] @ matrix, 0, atol=1e-6)
+
+
+def test_a_direction_that_two_languages_share_counts_once():
+    one = np.array([[0, 1, 0, 0]], np.float32)
+    assert np.trace(LanguageRemoval({"de": one, "nl": one}).shared()) == pytest.approx(3)
+
+
+# The file
+
+
+def test_it_comes_back_as_it_was(removal, tmp_path):
+    removal.save(tmp_path / "lir.npz")
+    again = LanguageRemoval.load(tmp_path / "lir.npz")
+    assert (again.languages, again.rank, again.dimension) == (("de", "th"), 3, 6)
+    assert (again.sentences, again.encoder) == ({"de": 40, "th": 40}, "toy")
+    for language in removal.languages:
+        assert np.array_equal(again.components[language], removal.components[language])
+
+
+def test_the_same_again_is_the_same_file(removal, tmp_path):
+    removal.save(tmp_path / "a.npz")
+    removal.save(tmp_path / "b")  # NumPy would add an ending
+    assert (tmp_path / "a.npz").read_bytes() == (tmp_path / "b").read_bytes()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.npz", "b"]
+
+
+def test_of_fewer_directions_the_first_are_left(removal):
+    less = removal.at(1)
+    assert (less.rank, less.sentences, less.encoder) == (1, removal.sentences, "toy")
+    assert np.array_equal(less.components["th"], removal.components["th"][:1])
+
+
+def values(**changed):
+    found = {
+        "kind": np.array("distill language removal 1"),
+        "components": np.eye(3, dtype=np.float32)[None, :2],
+        "languages": np.array(["de"]),
+        "sentences": np.array([4]),
+        "encoder": np.array("toy"),
+        "probe": np.zeros(0, np.float32),
+    }
+    return {key: value for key, value in {**found, **changed}.items() if value is not None}
+
+
+def test_a_file_of_such_values_is_one(tmp_path):
+    np.savez(tmp_path / "lir.npz", **values())
+    assert LanguageRemoval.load(tmp_path / "lir.npz").languages == ("de",)
+
+
+BROKEN = "no file of language components, or a broken one"
+APART = "do not belong together"
+NOT_ORTHONORMAL = "its components are not orthonormal rows"
+
+
+@pytest.mark.parametrize(
+    "changed, said",
+    [
+        ({"kind": None}, BROKEN),
+        ({"encoder": None}, BROKEN),
+        ({"kind": np.array("another 1")}, "of another kind, 'another 1'"),
+        ({"languages": np.array([{"a": 1}], dtype=object)}, BROKEN),
+        ({"languages": np.array(["de", "th"])}, APART),
+        ({"sentences": np.array(["many"])}, APART),
+        ({"components": np.eye(3)}, APART),
+        ({"components": np.zeros((1, 0, 3))}, NOT_ORTHONORMAL),
+        ({"components": np.ones((1, 2, 3))}, NOT_ORTHONORMAL),
+        ({"components": np.full((1, 2, 3), np.nan)}, NOT_ORTHONORMAL),
+        ({"components": np.array([[["a"]]])}, NOT_ORTHONORMAL),
+    ],
+)
+def test_a_foreign_file_is_named(tmp_path, changed, said):
+    np.savez(tmp_path / "lir.npz", **values(**changed))
+    with pytest.raises(DataError, match=rf"lir\.npz: .*{said}.*; write one with distill lir fit"):
+        LanguageRemoval.load(tmp_path / "lir.npz")
+
+
+def test_two_languages_of_one_name_are_refused(tmp_path):
+    twice = np.stack(2 * [np.eye(3)[:1]])
+    np.savez(tmp_path / "lir.npz", **values(components=twice, languages=["de", "de"], sentences=[1, 1]))
+    with pytest.raises(DataError, match=APART):
+        LanguageRemoval.load(tmp_path / "lir.npz")
+
+
+def test_a_damaged_file_is_named(removal, tmp_path):
+    path = tmp_path / "lir.npz"
+    removal.save(path)
+    whole = path.read_bytes()
+    with zipfile.ZipFile(path) as archive:
+        start = archive.getinfo("components.npy").header_offset
+    turned = bytearray(whole)
+    turned[start + 250] ^= 1
+    for content in (b"", whole[: len(whole) // 2], bytes(turned), b"no zip at all"):
+        path.write_bytes(content)
+        with pytest.raises(DataError, match=BROKEN):
+            LanguageRemoval.load(path)
+
+
+def test_a_plain_array_is_no_such_file(tmp_path):
+    np.save(tmp_path / "vectors.npy", np.eye(3))
+    with pytest.raises(DataError, match=BROKEN):
+        LanguageRemoval.load(tmp_path / "vectors.npy")
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path):
+    with pytest.raises(DataError, match=r"lir\.npz: cannot be read: No such file"):
+        LanguageRemoval.load(tmp_path / "lir.npz")

@@ -1,0 +1,109 @@
+import json
+
+import pytest
+
+from distill.errors import DataError, InputError
+from distill.evaluation.answers import f1, measure, plain_words, read_predictions, scores, stemmed_words
+from distill.words import morphology
+
+
+def test_plain_words_are_squads():
+    assert plain_words("The U.S. of  an Apple-pie, a-b?") == ["us", "of", "applepie", "ab"]
+
+
+def test_stemmed_words():
+    assert stemmed_words("The Houses", "en") == ["hous"]
+    assert stemmed_words("die Häuser", "de") == ["die", "haus"]
+    assert stemmed_words("+ +", "de") == [] and stemmed_words("€ ₽", "de") == ["€", "₽"]
+
+
+@pytest.mark.parametrize(
+    "predicted, gold, expected",
+    [
+        ("a b c", "b c d e", 2 * (2 / 3) * (2 / 4) / (2 / 3 + 2 / 4)),
+        ("x x", "x", 2 * (1 / 2) * 1 / (1 / 2 + 1)),
+        ("x", "y", 0.0),
+        ("", "y", 0.0),
+        ("", "", 1.0),
+    ],
+)
+def test_f1(predicted, gold, expected):
+    assert f1(predicted.split(), gold.split()) == pytest.approx(expected)
+
+
+def test_the_best_gold_answer_counts():
+    assert scores("the red car", ["blue", "red car", "car"], "en") == (1.0, 1.0)
+    assert scores("red", ["red car", "green"], "en") == (0.0, pytest.approx(2 / 3))
+
+
+@pytest.mark.parametrize(
+    "language, prediction, gold",
+    [
+        ("ru", "в Москве", "в Москва"),
+        ("ko", "서울에서", "서울"),
+        ("ja", "東京へ行った", "東京に行く"),
+        ("ar", "المدرسة", "مدرسة"),
+    ],
+)
+def test_inflection_costs_nothing_with_morphology(language, prediction, gold):
+    assert scores(prediction, [gold], language)[0] == 0.0
+    assert scores(prediction, [gold], language, "morphology") == (1.0, 1.0)
+
+
+def test_no_gold_answer_is_refused():
+    with pytest.raises(InputError, match="at least one gold answer"):
+        scores("a", [], "en")
+
+
+def test_a_missing_prediction_counts_as_wrong():
+    golds = {"1": ["Häuser"], "2": ["Baum"], "3": ["x y"], "4": ["z"]}
+    assert measure({"1": "Haus", "2": "Baum", "3": "y"}, golds, "de") == {
+        "questions": 4,
+        "missing": 1,
+        "plain": {"em": 1 / 4, "f1": pytest.approx((0 + 1 + 2 / 3) / 4)},
+        "morphology": {"em": 2 / 4, "f1": pytest.approx((1 + 1 + 2 / 3) / 4)},
+    }
+    assert measure({}, golds, "de")["plain"] == {"em": 0.0, "f1": 0.0}
+
+
+def test_answers_without_a_stemmer_are_counted(capsys):
+    morphology._warn.cache_clear()
+    measure({"1": "x"}, {"1": ["x"], "2": ["y"]}, "he")
+    said = "warning: he: no stemmer; the words of the answers of 2 questions are compared whole\n"
+    assert capsys.readouterr().err == said
+
+
+def test_unknown_ids_are_refused():
+    with pytest.raises(DataError, match="1 predictions are of no question that has an answer, such as 9"):
+        measure({"9": "x"}, {"1": ["x"]}, "en")
+
+
+def written(tmp_path, *rows):
+    path = tmp_path / "predictions.jsonl"
+    path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    return path
+
+
+def test_predictions_are_read(tmp_path):
+    rows = {"id": 1, "prediction": "x"}, {"id": "1", "answer": "y", "language": "de", "answers": ["z"]}
+    assert read_predictions(written(tmp_path, *rows), "en") == {"en": {"1": ("x", None)}, "de": {"1": ("y", ["z"])}}
+
+
+@pytest.mark.parametrize(
+    "row, said",
+    [
+        ({"prediction": "x"}, "got id None"),
+        ({"id": "2"}, "prediction None"),
+        ({"id": "2", "prediction": "x", "answers": []}, "a list of texts under 'answers'"),
+        ({"id": "2", "prediction": "x", "language": 3}, "a language code"),
+        ({"id": "1", "prediction": "x"}, "duplicate id 1 in language en"),
+    ],
+)
+def test_a_bad_line_is_named(tmp_path, row, said):
+    with pytest.raises(DataError, match=f"line 2: .*{said}"):
+        read_predictions(written(tmp_path, {"id": "1", "prediction": "x"}, row), "en")
+
+
+def test_an_empty_file_is_refused(tmp_path):
+    with pytest.raises(DataError, match="no predictions in it"):
+        read_predictions(written(tmp_path), "en")

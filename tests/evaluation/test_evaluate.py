@@ -1,0 +1,234 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from distill.data.dataset import Dataset, Passage, Question
+from distill.errors import EncoderError, InputError
+from distill.evaluation.evaluate import Evaluation, encode_units, evaluate, evaluation_size, needed_units
+
+# Document A has two passages that point elsewhere than their joined text.
+VECTORS = {
+    "a0": (1, 0, 0),
+    "a1": (0, 1, 0),
+    "b0": (0, 0, 1),
+    "c0": (0.6, 0.8, 0),
+    "a0 a1": (0, 0.6, 0.8),
+    "x?": (1, 0, 0),
+    "y?": (0, 1, 0),
+    "z?": (0, 0, 1),
+    "sealed?": (0, -1, 0),
+}
+
+
+class Toy:
+    """A fixed vector for each text; remembers what it was asked."""
+
+    name, dimension = "toy", 3
+
+    def __init__(self):
+        self.asked = []
+
+    def encode(self, texts, role="question", progress=None):
+        self.asked.append((role, list(texts)))
+        if progress:
+            progress(len(texts))
+        return np.array([VECTORS[text] for text in texts], dtype=np.float32)
+
+
+@pytest.fixture
+def toy():
+    return Toy()
+
+
+@pytest.fixture
+def dataset():
+    """Three questions in English, the first of them in German too, and one of another split."""
+    english = [("1", "x?", 0), ("2", "y?", 0), ("3", "z?", 2), ("4", "sealed?", 3)]
+    return Dataset(
+        name="toys",
+        document_language="en",
+        titles=("A", "B", "C"),
+        passages=(Passage("0", "a0", 0), Passage("1", "a1", 0), Passage("2", "b0", 1), Passage("3", "c0", 2)),
+        questions={
+            "en": {id: Question(id, "en", text, passage) for id, text, passage in english},
+            "de": {"1": Question("1", "de", "z?", 0)},
+        },
+        splits={"dev": ["3", "1", "2"], "test": ["4"]},
+    )
+
+
+def test_passage_ranks_are_in_the_splits_order(toy, dataset):
+    found = evaluate(toy, dataset, "dev", ["en"])
+    # z? finds b0; x? finds a0; y? gives a0 0, as b0, behind a1 and c0.
+    assert found.ranks["passage"]["en"].tolist() == [1, 1, 4]
+
+
+def test_precision_by_unit(toy, dataset):
+    table = evaluate(toy, dataset, "dev", ["en"]).table()
+    assert table["passage"]["en"]["p@1"] == pytest.approx(2 / 3)
+    assert table["maxp"]["en"]["p@1"] == 1.0  # y? finds document A by its other passage
+    assert table["document"]["en"]["p@1"] == pytest.approx(1 / 3)  # ranks 1, 3, 2
+
+
+def test_reciprocal_ranks_by_unit(toy, dataset):
+    table = evaluate(toy, dataset, "dev", ["en"]).table()
+    assert table["passage"]["en"]["mrr@10"] == pytest.approx((1 + 1 + 1 / 4) / 3)
+    assert table["document"]["en"]["mrr@10"] == pytest.approx((1 + 1 / 3 + 1 / 2) / 3)
+
+
+def test_each_language_has_its_own_questions(toy, dataset):
+    found = evaluate(toy, dataset, "dev", ["de", "en"])
+    # z? for a0: passage b0 is nearer and all others equal; document A is second after B; by MaxP it ties with C.
+    assert {unit: ranks["de"].tolist() for unit, ranks in found.ranks.items()} == {
+        "document": [2],
+        "passage": [4],
+        "maxp": [3],
+    }
+    assert found.table()["passage"]["de"]["questions"] == 1
+    assert found.table()["passage"]["en"]["questions"] == 3
+
+
+def test_only_the_splits_questions_are_asked(toy, dataset):
+    evaluate(toy, dataset, "test", ["en"])
+    assert [texts for role, texts in toy.asked if role == "question"] == [["sealed?"]]
+
+
+def test_questions_and_documents_are_encoded_in_their_roles(toy, dataset):
+    evaluate(toy, dataset, "dev", ["en", "de"])
+    assert toy.asked == [
+        ("document", ["a0 a1", "b0", "c0"]),
+        ("document", ["a0", "a1", "b0", "c0"]),
+        ("question", ["z?", "x?", "y?"]),
+        ("question", ["z?"]),
+    ]
+
+
+def test_what_no_unit_needs_is_not_encoded(toy, dataset):
+    assert list(encode_units(toy, dataset, ["maxp"])) == ["passage", "maxp"]
+    assert toy.asked == [("document", ["a0", "a1", "b0", "c0"])]
+
+
+def test_a_unit_alone_gives_what_it_gives_among_others(toy, dataset):
+    every = evaluate(toy, dataset, "dev", ["en"])
+    for unit in ("document", "passage", "maxp"):
+        alone = evaluate(toy, dataset, "dev", ["en"], [unit])
+        assert list(alone.ranks) == [unit]
+        assert alone.ranks[unit]["en"].tolist() == every.ranks[unit]["en"].tolist()
+
+
+def test_the_mean_gives_each_language_the_same_weight(toy, dataset):
+    found = evaluate(toy, dataset, "dev", ["en", "de"])
+    # English 3 of 3, German 0 of 1: by question it would be 0.75.
+    assert found.mean("maxp", ["en", "de"]) == 0.5
+    assert found.mean("maxp", ["en"]) == 1.0
+
+
+def test_the_mean_is_of_the_metric_that_is_asked():
+    found = Evaluation("toy", "dev", {"maxp": {"en": np.array([2]), "de": np.array([4])}})
+    assert found.mean("maxp", ["en", "de"], "mrr@10") == pytest.approx((1 / 2 + 1 / 4) / 2)
+
+
+def test_an_evaluation_says_whose_and_of_which_split_it_is(toy, dataset):
+    found = evaluate(toy, dataset, "dev", ["en"])
+    assert (found.encoder, found.split) == ("toy", "dev")
+
+
+@pytest.mark.parametrize("units", [("document", "passage", "maxp"), ("document",), ("passage",), ("maxp", "passage")])
+def test_the_size_is_the_number_of_texts_that_are_encoded(toy, dataset, units):
+    steps = []
+    evaluate(toy, dataset, "dev", ["en", "de"], units, lambda n: steps.append(n))
+    assert evaluation_size(dataset, ["dev"], ["en", "de"], units) == sum(steps)
+
+
+def test_several_splits_count_the_documents_once(toy, dataset):
+    dev, test = (evaluation_size(dataset, [split], ["en"]) for split in ("dev", "test"))
+    documents = len(dataset.titles) + len(dataset.passages)
+    assert evaluation_size(dataset, ["dev", "test"], ["en"]) == dev + test - documents
+
+
+ANSWERS = {"1": ("a1",), "2": ("yes",), "3": ("b0", "nothing"), "4": ("c0",)}
+
+
+def with_answers(dataset):
+    """Passages as words, so that a thousand words are all of them, and answers in English alone."""
+    questions = {
+        language: {id: replace(question, answers=ANSWERS[id]) for id, question in known.items()}
+        for language, known in dataset.questions.items()
+    }
+    return replace(dataset, questions=questions)
+
+
+def test_recall_by_tokens_is_of_passages_and_of_questions_with_answers(toy, dataset):
+    found = evaluate(toy, with_answers(dataset), "dev", ["en"], ("document",), recalls=("r@1kt", "r@2kt"))
+    assert list(found.ranks) == ["document"]
+    # The split's order is 3, 1, 2; of 2 there is nothing to look for.
+    ids, values = found.recall["r@2kt"]["en"]
+    assert (ids, values.tolist()) == (["3", "1"], [1, 1])
+    assert found.recalls()["r@1kt"] == {"en": {"recall": 1, "questions": 2}}
+
+
+def test_recall_by_tokens_needs_answers(toy, dataset):
+    with pytest.raises(
+        InputError, match="toys: no question in en .split dev. has an answer to look for; r@2kt needs answers"
+    ):
+        evaluate(toy, dataset, "dev", ["en"], recalls=("r@2kt",))
+
+
+def test_recall_by_tokens_counts_its_passages_as_texts(toy, dataset):
+    steps = []
+    evaluate(toy, with_answers(dataset), "dev", ["en"], ("document",), steps.append, ("r@1kt",))
+    assert sum(steps) == evaluation_size(dataset, ["dev"], ["en"], needed_units(("document",), ("r@1kt",)))
+    assert sum(steps) > evaluation_size(dataset, ["dev"], ["en"], ("document",))
+
+
+def test_other_metrics_by_name(dataset):
+    found = Evaluation("a", "dev", {"maxp": {"en": np.array([1, 2, 20])}}).table(("p@2", "mrr@1", "map", "ndcg@5"))
+    assert found == {
+        "maxp": {
+            "en": {
+                "p@2": pytest.approx(2 / 3),
+                "mrr@1": pytest.approx(1 / 3),
+                "map": pytest.approx((1 + 1 / 2 + 1 / 20) / 3),
+                "ndcg@5": pytest.approx((1 + 1 / np.log2(3)) / 3),
+                "questions": 3,
+            }
+        }
+    }
+
+
+class Equal(Toy):
+    """Nearly the same vector for each text."""
+
+    def encode(self, texts, role="question", progress=None):
+        return np.array([[1, 0, 0.001 * (len(text) % 3)] for text in texts], dtype=np.float32)
+
+
+def many(dataset):
+    asked = {str(number): Question(str(number), "en", "x?" * (1 + number), 0) for number in range(8)}
+    return replace(dataset, questions={"en": asked}, splits={"dev": list(asked)})
+
+
+def test_a_collapsed_encoder_is_told_of_in_one_line(dataset, capsys):
+    found = evaluate(Equal(), many(dataset), "dev", ["en"])
+    assert found.table()["passage"]["en"]["questions"] == 8
+    [line] = capsys.readouterr().err.splitlines()
+    assert line.startswith("WARNING: toy has collapsed: ") and "1.0000" in line
+
+
+def test_of_a_healthy_encoder_nothing_is_said(dataset, capsys, monkeypatch):
+    known = {"x?" * (1 + number): row for number, row in enumerate([*np.eye(3), *-np.eye(3), *np.eye(2, 3)])}
+    for text, row in known.items():
+        monkeypatch.setitem(VECTORS, text, tuple(row))
+    evaluate(Toy(), many(dataset), "dev", ["en"])
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("role", ["question", "document"])
+def test_vectors_that_are_no_numbers_are_no_ranks(role, toy, dataset):
+    class Broken(Toy):
+        def encode(self, texts, asked="question", progress=None):
+            return super().encode(texts, asked) * (np.nan if asked == role else 1)
+
+    with pytest.raises(EncoderError, match="toy: .* vectors are not finite numbers"):
+        evaluate(Broken(), dataset, "dev", ["en"])

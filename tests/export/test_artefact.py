@@ -1,0 +1,387 @@
+import hashlib
+import io
+import json
+
+import numpy as np
+import pytest
+import sentencepiece
+
+from distill.encoders.encoder import KerasEncoder
+from distill.errors import ExportError, InputError
+from distill.export import artefact as module
+from distill.export import encode
+from distill.export import form as form_module
+from distill.export.artefact import export_artefact
+from distill.export.form import Form
+from distill.export.runtime import load_artefact
+from distill.export.tflite import convert as tflite
+from distill.export.tflite import layers, strings
+from distill.export.weights import codecs
+from distill.export.weights.precision import Precision
+from distill.settings.sections import ExportSettings
+
+LANGUAGES = ("de", "en")
+NOTES = {"source": "tiny", "dataset": "sample", "languages": ["de", "en"], "teacher": "en", "seed": 7}
+PYTHON_FILES = ["README.md", "card.json", "encode.py", "encoder.tflite", "tokenizer.model"]
+FORMS = {
+    "bundle": Form(),
+    "bundle int8-row": Form(precision=Precision("int8", "int8-row")),
+    "bundle int4": Form(precision=Precision("int8", "int4")),
+    "bundle float32": Form(precision=Precision("float32", "float32")),
+    "bundle fixed": Form(max_length=64),
+    "bundle signatures": Form(signatures=(8, 32, 128)),
+    "string": Form("string"),
+    "mediapipe": Form("mediapipe"),
+    "mediapipe-zip": Form("mediapipe-zip"),
+    "onnx": Form("onnx"),
+    "onnx int4": Form("onnx", Precision("int8", "int4")),
+    "onnx float32": Form("onnx", Precision("float32", "float32")),
+}
+RUN_BY = {"mediapipe": ("mediapipe",), "mediapipe-zip": ("mediapipe",), "onnx": ("onnx", "onnxruntime")}
+
+
+@pytest.fixture(scope="module")
+def student(tiny_folder):
+    return KerasEncoder.load(tiny_folder)
+
+
+@pytest.fixture(scope="module")
+def worded(tiny_folder):
+    """A student whose vectors depend on its table, as a trained one's; untrained tables are too small to matter."""
+    student = KerasEncoder.load(tiny_folder)
+    table = student.model.get_layer("embedding")
+    table.set_weights([30 * weight for weight in table.get_weights()])
+    return student
+
+
+@pytest.fixture(scope="module")
+def exported(student, sample, tmp_path_factory):
+    """The bundle's folder, alone in its parent, and the card that `export_artefact` returned."""
+    folder = tmp_path_factory.mktemp("exported") / "small"
+    return folder, export_artefact(student, folder, sample, LANGUAGES, ExportSettings(), notes=NOTES)
+
+
+@pytest.fixture
+def unconverted(artefacts, monkeypatch):
+    """Bundles get the tiny encoder's flatbuffer as it was converted before, where the conversion is not the matter."""
+    content = (artefacts(Form()) / "encoder.tflite").read_bytes()
+    monkeypatch.setattr(tflite, "convert", lambda *arguments: content)
+
+
+def names(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+def card_in(folder):
+    return json.loads((folder / "card.json").read_text(encoding="utf-8"))
+
+
+# What is written
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_every_form_passes_the_gate_on_the_sample(artefacts, name):
+    for package in RUN_BY.get(FORMS[name].format, ()):
+        pytest.importorskip(package)
+    form = FORMS[name]
+    folder = artefacts(form)
+    card = card_in(folder)
+    files = {"string": ["encoder.tflite"], "mediapipe": ["encoder.tflite"], "mediapipe-zip": ["encoder.task"]}.get(
+        form.format, ["encode.py", "encoder.onnx" if form.format == "onnx" else "encoder.tflite", "tokenizer.model"]
+    )
+    assert names(folder) == sorted(["README.md", "card.json", *files]) and names(folder.parent) == ["small"]
+    assert card["refused"] == [] and card["dev"]["other_ids"] == 0
+    assert card["dev"]["cosine_min"] >= (0.9 if form.precision.table == "int4" else 0.995)
+    assert (card["format"], card["precision"]) == (form.format, vars(form.precision))
+
+
+def test_the_folder_holds_all_it_needs_and_nothing_is_beside_it(exported):
+    assert names(exported[0]) == PYTHON_FILES and names(exported[0].parent) == ["small"]
+
+
+def test_the_tokenizer_is_the_students(exported, student):
+    assert (exported[0] / "tokenizer.model").read_bytes() == student.tokenizer.proto
+
+
+def test_it_ships_the_code_that_was_checked(exported):
+    with open(encode.__file__, "rb") as source:
+        assert (exported[0] / "encode.py").read_bytes() == source.read()
+
+
+def test_the_card_that_is_returned_is_the_one_in_the_folder(exported):
+    assert card_in(exported[0]) == exported[1]
+    assert {key: exported[1][key] for key in NOTES} == NOTES and exported[1]["name"] == "small"
+
+
+def test_the_card_knows_its_files(exported):
+    folder, card = exported
+    assert card["files"] == {
+        name: {
+            "bytes": (folder / name).stat().st_size,
+            "sha256": hashlib.sha256((folder / name).read_bytes()).hexdigest(),
+        }
+        for name in ("encode.py", "encoder.tflite", "tokenizer.model")
+    }
+
+
+def test_the_gate_saw_every_dev_question(exported, sample):
+    dev = exported[1]["dev"]
+    assert dev["texts"] == len(LANGUAGES) * len(sample.splits["dev"]) and list(dev["p@1"]) == list(LANGUAGES)
+    assert 0.995 <= dev["cosine_min"] <= dev["cosine_mean"] <= 1.00001
+
+
+def test_cosines_and_scores_are_what_numpy_finds(exported, student, sample):
+    dev, loaded = exported[1]["dev"], load_artefact(exported[0])
+    asked = {lang: [sample.questions[lang][id] for id in sample.splits["dev"]] for lang in LANGUAGES}
+    cosines = []
+    for language, questions in asked.items():
+        texts = [question.text for question in questions]
+        mine, theirs = loaded.encode(texts), student.encode(texts)
+        cosines.append(np.sum(mine * theirs, axis=1))
+        gold = np.array([sample.passages[question.passage].document for question in questions])
+        for name, encoder, vectors in (("artefact", loaded, mine), ("student", student, theirs)):
+            scores = vectors @ encoder.encode(sample.document_texts, "document").T
+            expected = np.mean(scores.argmax(axis=1) == gold)
+            assert dev["p@1"][language][name] == pytest.approx(expected), (language, name)
+    assert dev["cosine_min"] == pytest.approx(np.min(cosines), abs=1e-5)
+    assert dev["cosine_mean"] == pytest.approx(np.mean(cosines), abs=1e-5)
+
+
+def test_an_empty_folder_is_taken(student, sample, tmp_path, unconverted):
+    (tmp_path / "here").mkdir()
+    export_artefact(student, tmp_path / "here", sample, ("en",), ExportSettings())
+    assert names(tmp_path / "here") == PYTHON_FILES and names(tmp_path) == ["here"]
+
+
+def test_the_same_student_gives_the_same_files(exported, student, sample, tmp_path):
+    card = export_artefact(student, tmp_path / "small", sample, LANGUAGES, ExportSettings(), notes=NOTES)
+    assert card == exported[1]
+
+
+def test_without_notes_the_card_has_none(artefacts):
+    assert not set(NOTES) & set(card_in(artefacts(Form())))
+
+
+# What is broken is refused, and nothing is left
+
+
+@pytest.fixture
+def refused(sample, tmp_path):
+    """Export what has to be refused; returns the reason. Nothing is left, not even the folder that it was made in."""
+
+    def call(student, form, settings=None):
+        with pytest.raises(ExportError) as raised:
+            export_artefact(student, tmp_path / "out", sample, LANGUAGES, settings or ExportSettings(), form)
+        assert names(tmp_path) == []
+        return str(raised.value)
+
+    return call
+
+
+def doubled(codes, scales):
+    scales[::2] *= 2
+    return codes, scales
+
+
+def zeroed(codes, scales):
+    codes[len(codes) // 2 :] = 128
+    return codes, scales
+
+
+def cut(codes, scales):
+    return codes[: len(codes) // 2], scales[: len(scales) // 2]
+
+
+def break_table(monkeypatch, change):
+    whole, values = codecs.CODECS["uint8"]
+    monkeypatch.setitem(codecs.CODECS, "uint8", (lambda table: change(*whole(table)), values))
+
+
+@pytest.fixture(params=["bundle", "onnx"])
+def form(request):
+    for package in RUN_BY.get(request.param, ()):
+        pytest.importorskip(package)
+    return Form(request.param)
+
+
+def test_a_table_of_large_numbers_passes_when_it_is_whole(worded, sample, tmp_path, form):
+    card = export_artefact(worded, tmp_path / "out", sample, LANGUAGES, ExportSettings(), form)
+    assert card["dev"]["cosine_min"] >= 0.999
+
+
+@pytest.mark.parametrize("change", [doubled, zeroed])
+def test_a_table_that_is_wrong_in_half_of_its_rows_is_refused(refused, worded, monkeypatch, form, change):
+    break_table(monkeypatch, change)
+    assert "the exported encoder is not the student: least cosine to the student 0." in refused(worded, form)
+
+
+def test_a_table_that_is_cut_is_refused(refused, worded, monkeypatch, form):
+    break_table(monkeypatch, cut)
+    said = refused(worded, form)
+    assert "cannot be run: " in said and "out of" in said and "bounds" in said
+
+
+def test_an_int4_table_without_its_first_half_is_refused_by_its_own_limit(refused, worded, monkeypatch):
+    whole, values = codecs.CODECS["int4"]
+
+    def change(table):
+        packed, steps, scales = whole(table)
+        scales[: len(scales) // 2] = 1
+        return packed, steps, scales
+
+    monkeypatch.setitem(codecs.CODECS, "int4", (change, values))
+    assert "expected at least 0.9" in refused(worded, Form(precision=Precision("int8", "int4")))
+
+
+@pytest.mark.parametrize("form", [Form(), Form(signatures=(32, 128))], ids=["any length", "signatures"])
+def test_wrong_scales_of_dense_layers_are_refused(refused, student, monkeypatch, form):
+    whole = layers.quantize_channels
+
+    def change(kernel):
+        codes, scales = whole(kernel)
+        return codes, np.where(np.arange(len(scales)) % 2, scales, 2 * scales)
+
+    monkeypatch.setattr(layers, "quantize_channels", change)
+    assert "least cosine to the student 0." in refused(student, form)
+
+
+def test_a_missing_bos_is_refused_even_where_no_vector_may_tell(refused, student, monkeypatch, unconverted, form):
+    whole = encode.Encoder.tokenize
+    monkeypatch.setattr(encode.Encoder, "tokenize", lambda self, text: whole(self, text)[1:])
+    said = refused(student, form, ExportSettings(min_cosine=-1.0, max_drop=100.0))
+    assert "the tokens of 40 of 40 dev questions are not the student's, the first '" in said
+
+
+def test_a_missing_bos_in_a_string_model_is_refused(refused, student, monkeypatch):
+    import tensorflow_text
+
+    def init(self, proto, **kwargs):
+        super(strings.Pieces, self).__init__(**kwargs)
+        self.tokenizer = tensorflow_text.FastSentencepieceTokenizer(proto, add_bos=False, add_eos=True)
+
+    monkeypatch.setattr(strings.Pieces, "__init__", init)
+    said = refused(student, Form("string"), ExportSettings(min_cosine=-1.0, max_drop=100.0))
+    assert "the tokens of 40 of 40 dev questions are not the student's" in said
+
+
+def test_another_tokenizer_of_the_same_size_is_refused(refused, student, monkeypatch, sample, unconverted):
+    texts = sample.passage_texts + [question.text for asked in sample.questions.values() for question in asked.values()]
+    model, write = io.BytesIO(), module._write_tokenizer
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(texts), model_writer=model, vocab_size=2000, model_type="bpe", minloglevel=2
+    )
+
+    def change(student, folder):
+        write(student, folder)
+        (folder / "tokenizer.model").write_bytes(model.getvalue())
+
+    monkeypatch.setattr(module, "_write_tokenizer", change)
+    said = refused(student, Form(), ExportSettings(min_cosine=-1.0, max_drop=100.0))
+    assert "of 40 dev questions are not the student's" in said
+
+
+def test_another_encoders_weights_are_refused(refused, student, monkeypatch):
+    other = type(student.model).from_config(student.model.get_config())
+    random = np.random.default_rng(9)
+    other.set_weights([random.normal(size=weight.shape) for weight in other.get_weights()])
+    write = module.WRITERS["bundle"]
+    stranger = KerasEncoder(other, student.tokenizer)
+    monkeypatch.setitem(module.WRITERS, "bundle", lambda student, folder, form: write(stranger, folder, form))
+    assert "least cosine to the student" in refused(student, Form())
+
+
+def test_a_loss_in_retrieval_is_refused(refused, student, sample, unconverted):
+    # Vectors may point anywhere here, so that only P@1 can tell: of a student that answers all.
+    said = refused(Knowing(student, sample), Form(), ExportSettings(min_cosine=-1.0))
+    assert "least cosine" not in said
+    assert "points of mean dev P@1 are lost, allowed are 1.0" in said
+    assert "dev P@1 is significantly worse in de, en (McNemar, Holm)" in said
+
+
+def test_a_language_that_is_worse_is_refused_however_much_the_mean_may_lose(refused, student, sample, unconverted):
+    said = refused(Knowing(student, sample, ("en",)), Form(), ExportSettings(min_cosine=-1.0, max_drop=100.0))
+    assert said == ("the exported encoder is not the student: dev P@1 is significantly worse in en (McNemar, Holm)")
+
+
+class Knowing(KerasEncoder):
+    """A student that gives a question of some languages its document's vector."""
+
+    def __init__(self, student, dataset, languages=LANGUAGES):
+        super().__init__(student.model, student.tokenizer)
+        self.answers = {
+            question.text: dataset.document_texts[dataset.passages[question.passage].document]
+            for language in languages
+            for question in dataset.questions[language].values()
+        }
+
+    def encode(self, texts, role="question", progress=None):
+        return super().encode([self.answers.get(text, text) for text in texts], role, progress)
+
+
+def test_an_artefact_that_its_runtime_cannot_load_is_refused(refused, student, monkeypatch):
+    def write(student, folder, form):
+        (folder / "encoder.tflite").write_bytes(b"no model" * 1000)
+        module._write_tokenizer(student, folder)
+
+    monkeypatch.setitem(module.WRITERS, "bundle", write)
+    assert "cannot be run: " in refused(student, Form())
+
+
+# By force
+
+
+def test_force_keeps_what_is_refused_and_marks_the_card(student, sample, tmp_path, unconverted):
+    knowing, settings = Knowing(student, sample), ExportSettings(min_cosine=-1.0)
+    card = export_artefact(knowing, tmp_path / "out", sample, LANGUAGES, settings, notes=NOTES, force=True)
+    assert names(tmp_path / "out") == PYTHON_FILES and names(tmp_path) == ["out"]
+    assert card_in(tmp_path / "out") == card
+    assert card["refused"] == [
+        f"{card['dev']['drop']:.2f} points of mean dev P@1 are lost, allowed are 1.0",
+        "dev P@1 is significantly worse in de, en (McNemar, Holm)",
+    ]
+    readme = (tmp_path / "out" / "README.md").read_text(encoding="utf-8")
+    for reason in card["refused"]:
+        assert f"- **refused by the gate and kept by force**: {reason}\n" in readme
+    assert load_artefact(tmp_path / "out").encode(["Where?"]).shape == (1, 16)
+
+
+def test_force_marks_nothing_that_passes(student, sample, tmp_path, unconverted):
+    card = export_artefact(student, tmp_path / "out", sample, LANGUAGES, ExportSettings(), force=True)
+    assert card["refused"] == []
+    assert "force" not in (tmp_path / "out" / "README.md").read_text(encoding="utf-8")
+
+
+def test_force_does_not_keep_what_cannot_be_run(worded, sample, tmp_path, monkeypatch):
+    break_table(monkeypatch, cut)
+    with pytest.raises(ExportError, match="cannot be run: "):
+        export_artefact(worded, tmp_path / "out", sample, LANGUAGES, ExportSettings(), force=True)
+    assert names(tmp_path) == []
+
+
+# What is refused before
+
+
+def test_a_folder_that_holds_something_is_not_replaced(student, sample, tmp_path):
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "letter.txt").write_text("Dear", encoding="utf-8")
+    with pytest.raises(InputError, match="mine is a folder that is not empty; choose another name or remove it"):
+        export_artefact(student, tmp_path / "mine", sample, LANGUAGES, ExportSettings())
+    assert (names(tmp_path), names(tmp_path / "mine")) == (["mine"], ["letter.txt"])
+
+
+def test_a_missing_package_is_refused_before_anything_is_written(student, sample, tmp_path, monkeypatch):
+    # As where it is not installed.
+    monkeypatch.setattr(form_module, "find_spec", lambda name: None)
+    with pytest.raises(InputError, match="the format onnx needs onnx and onnxruntime; run: pip install 'distill"):
+        export_artefact(student, tmp_path / "out", sample, LANGUAGES, ExportSettings(), Form("onnx"))
+    assert names(tmp_path) == []
+
+
+def test_an_interrupted_export_leaves_nothing(student, sample, tmp_path, monkeypatch, unconverted):
+    def interrupt(*arguments):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(module, "measure", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        export_artefact(student, tmp_path / "out", sample, LANGUAGES, ExportSettings())
+    assert names(tmp_path) == []

@@ -1,0 +1,178 @@
+import hashlib
+import json
+from types import SimpleNamespace
+
+import pytest
+
+import distill
+from distill.export.card import card_of, lengths, p1_table, readme, write_card
+from distill.export.form import Form
+from distill.export.weights.precision import Precision
+
+STUDENT = SimpleNamespace(dimension=512, tokenizer=[None] * 2000)
+NOTES = {"source": "sample-en", "dataset": "sample", "languages": ["de", "en"], "teacher": "en", "seed": 7}
+ROW = {"student": 0.915, "artefact": 0.9, "p": 0.5, "p_holm": 0.777, "significant": False}
+DEV = {
+    "dataset": "sample",
+    "texts": 40,
+    "cut": 6,
+    "cosine_mean": 0.99987,
+    "cosine_min": 0.99912,
+    "p@1": {"de": ROW, "en": {**ROW, "student": 0.8, "artefact": 0.85, "p_holm": 1.0}},
+}
+FORMATS = {
+    "bundle": Form(),
+    "onnx": Form("onnx"),
+    "string": Form("string"),
+    "mediapipe": Form("mediapipe"),
+    "mediapipe-zip": Form("mediapipe-zip", max_length=64),
+}
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Two files of known size and content."""
+    (tmp_path / "encoder.tflite").write_bytes(b"abc" * 1_000_000)
+    (tmp_path / "a.model").write_bytes(b"12345")
+    return tmp_path
+
+
+@pytest.fixture
+def card(folder):
+    return {**card_of("small", STUDENT, Form(), folder, NOTES), "dev": DEV, "refused": []}
+
+
+def test_the_page_names_a_fixed_teacher(card):
+    assert "- teacher: en\n- teacher_model: e5, centred\n- seed: 7" in readme({**card, "teacher_model": "e5, centred"})
+
+
+def test_the_card_says_what_it_is(folder):
+    form = Form("bundle", Precision("float32", "int4"), signatures=(8, 32))
+    card = card_of("small", STUDENT, form, folder, NOTES)
+    files = card.pop("files")
+    assert card == {
+        "name": "small",
+        "format": "bundle",
+        "precision": {"dense": "float32", "table": "int4"},
+        "dimension": 512,
+        "vocabulary": 2000,
+        "max_length": 32,
+        "signatures": [8, 32],
+        "distill": distill.__version__,
+        "licence": "Apache-2.0",
+        **NOTES,
+        "bytes": 3_000_005,
+    }
+    assert list(files) == ["a.model", "encoder.tflite"]
+    assert files["a.model"] == {"bytes": 5, "sha256": hashlib.sha256(b"12345").hexdigest()}
+    assert files["encoder.tflite"]["sha256"] == hashlib.sha256(b"abc" * 1_000_000).hexdigest()
+
+
+def test_the_sha256_is_that_of_the_standard(tmp_path):
+    # FIPS 180-2, appendix B.1.
+    (tmp_path / "file").write_bytes(b"abc")
+    (found,) = card_of("x", STUDENT, Form(), tmp_path)["files"].values()
+    assert found["sha256"] == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+
+
+def test_without_notes_there_are_none(folder):
+    assert not set(NOTES) & set(card_of("small", STUDENT, Form(), folder))
+
+
+def test_the_card_is_json_and_the_page_comes_with_the_gates_figures(folder, card):
+    first = {key: value for key, value in card.items() if key not in ("dev", "refused")}
+    write_card(folder, first)
+    assert json.loads((folder / "card.json").read_text(encoding="utf-8")) == first
+    assert not (folder / "README.md").exists()
+    write_card(folder, card)
+    assert json.loads((folder / "card.json").read_text(encoding="utf-8")) == card
+    assert (folder / "README.md").read_text(encoding="utf-8") == readme(card)
+
+
+def test_a_name_in_any_script_stays_readable(folder):
+    write_card(folder, card_of("многоязычный", STUDENT, Form(), folder))
+    assert '"name": "многоязычный"' in (folder / "card.json").read_text(encoding="utf-8")
+
+
+# The page
+
+
+def test_the_page_has_size_origin_and_figures(card):
+    page = readme(card)
+    assert page.startswith("# small\n") and "text in, 512 numbers of unit length out" in page
+    for line in (
+        "- format: bundle, dense layers int8, table uint8",
+        "- texts: of any length",
+        "- size: 3.0 MB",
+        "- cosine to the student: 0.99987, least 0.99912 (34 dev questions of sample)",
+        "- source: sample-en",
+        "- dataset: sample",
+        "- languages: de, en",
+        "- teacher: en",
+        "- seed: 7",
+    ):
+        assert f"{line}\n" in page
+    assert "force" not in page and "Apache-2.0." in page and "{" not in page
+
+
+def test_the_page_has_scores_by_language(card):
+    assert p1_table(DEV["p@1"]) == (
+        "| language | student | artefact | p |\n|---|---|---|---|\n"
+        "| de | 91.5 | 90.0 | 0.777 |\n| en | 80.0 | 85.0 | 1.000 |"
+    )
+    assert f"\n{p1_table(DEV['p@1'])}\n" in readme(card)
+
+
+def test_the_page_of_a_refused_artefact_says_so(card):
+    page = readme({**card, "refused": ["too far", "2.00 points {lost}"]})
+    assert "- **refused by the gate and kept by force**: too far\n" in page
+    assert "- **refused by the gate and kept by force**: 2.00 points {lost}\n" in page
+
+
+def test_what_is_not_known_is_not_on_the_page(card):
+    page = readme({key: value for key, value in card.items() if key not in NOTES})
+    assert "source" not in page and "seed" not in page and "teacher" not in page
+
+
+def test_a_name_with_braces_is_only_a_name(card):
+    assert readme({**card, "name": "{seed} {0}"}).startswith("# {seed} {0}\n")
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_the_page_says_how_to_use_it(folder, name):
+    card = {**card_of("small", STUDENT, FORMATS[name], folder), "dev": DEV, "refused": []}
+    said = {
+        "bundle": "pip install numpy sentencepiece ai-edge-litert",
+        "onnx": "pip install numpy sentencepiece onnxruntime",
+        "string": "SELECT_TFTEXT_OPS",
+        "mediapipe": "`encoder.tflite` is for MediaPipe's TextEmbedder",
+        "mediapipe-zip": "A text may have 64 pieces",
+    }
+    assert [other for other in said if said[other] in readme(card)] == [name]
+    if name in ("bundle", "onnx"):
+        assert 'vectors = Encoder().encode(["Where does the Danube end?"])  # float32 (1, 512)' in readme(card)
+
+
+@pytest.mark.parametrize(
+    ("form", "words"),
+    [
+        (Form(), "of any length"),
+        (Form(max_length=64), "up to 64 tokens"),
+        (Form(signatures=(8, 32)), "up to 32 tokens, signatures of 8, 32"),
+        (Form("mediapipe-zip"), "up to 512 tokens"),
+    ],
+)
+def test_lengths_in_words(folder, form, words):
+    card = {**card_of("small", STUDENT, form, folder), "dev": DEV, "refused": []}
+    assert lengths(card) == words and f"- texts: {words}\n" in readme(card)
+
+
+def test_the_page_of_a_real_bundle_can_be_followed(tiny_bundle):
+    """The Python on the page runs as it stands, in the bundle's folder."""
+    import subprocess
+    import sys
+
+    page = (tiny_bundle / "README.md").read_text(encoding="utf-8")
+    code = page.split("```python\n")[1].split("```")[0] + "print(vectors.shape, vectors.dtype)"
+    done = subprocess.run([sys.executable, "-c", code], cwd=tiny_bundle, capture_output=True, text=True, timeout=120)
+    assert done.stdout == "(1, 16) float32\n", done.stderr

@@ -1,0 +1,272 @@
+import zlib
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from distill.errors import EncoderError
+from distill.export.gate import compare_ids, compare_vectors, measure, size, verdict
+from distill.settings.sections import ExportSettings
+
+LANGUAGES = ("de", "en")
+
+
+class Oracle:
+    """Every document has a vector of its own and every question its document's, but for `wrong` ones, a turned one.
+
+    Its ids are a text's characters; `max_length` cuts them, the last one kept.
+    """
+
+    name, dimension = "oracle", 64
+
+    def __init__(self, dataset, wrong=(), turn=None, max_length=None):
+        self.dataset, self.wrong, self.turn, self.max_length = dataset, set(wrong), turn, max_length
+        self.tokenizer = SimpleNamespace(encode=lambda texts: [[ord(sign) for sign in text] for text in texts])
+        self.asked = []
+        self.document = {text: number for number, text in enumerate(dataset.document_texts)}
+        for questions in dataset.questions.values():
+            for question in questions.values():
+                self.document[question.text] = dataset.passages[question.passage].document
+
+    def tokenize(self, text):
+        ids = [ord(sign) for sign in text]
+        return ids if not self.max_length or len(ids) <= self.max_length else ids[: self.max_length - 1] + ids[-1:]
+
+    def encode(self, texts, role="question", progress=None):
+        self.asked += [(role, len(texts))]
+        vectors = np.zeros((len(texts), self.dimension), dtype=np.float32)
+        for row, text in enumerate(texts):
+            vectors[row] = self.turned(text) if text in self.wrong else np.eye(self.dimension)[self.document[text]]
+            if progress:
+                progress(1)
+        return vectors
+
+    def turned(self, text):
+        if self.turn is None:
+            # The next document's.
+            return np.eye(self.dimension)[(self.document[text] + 1) % len(self.dataset.titles)]
+        own, other = self.document[text], self.dimension - 1
+        return np.cos(self.turn) * np.eye(self.dimension)[own] + np.sin(self.turn) * np.eye(self.dimension)[other]
+
+
+class Noise(Oracle):
+    """A vector of its own for each text, and nothing of its meaning."""
+
+    def encode(self, texts, role="question", progress=None):
+        rows = np.array([np.random.default_rng(zlib.crc32(text.encode())).normal(size=64) for text in texts])
+        return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
+
+
+@pytest.fixture
+def asked(sample):
+    """The texts of dev, by language."""
+    return {lang: [sample.questions[lang][id].text for id in sample.splits["dev"]] for lang in LANGUAGES}
+
+
+@pytest.fixture
+def judged(sample):
+    """Measure an artefact against a student that answers all, and judge: why it is refused."""
+
+    def call(artefact, min_cosine=0.0, max_drop=1.0, table="uint8", student=None):
+        found = measure(student or Oracle(sample), artefact, sample, LANGUAGES)
+        return verdict(found, ExportSettings(min_cosine=min_cosine, max_drop=max_drop), table)
+
+    return call
+
+
+def test_the_same_encoder_passes(sample, judged):
+    found = measure(Oracle(sample), Oracle(sample), sample, LANGUAGES)
+    assert (found["dataset"], found["texts"], found["other_ids"], found["other_ids_example"]) == ("sample", 40, 0, None)
+    assert (found["cosine_mean"], found["cosine_min"], found["cut"], found["drop"]) == (1.0, 1.0, 0, 0.0)
+    row = {"student": 1.0, "artefact": 1.0, "p": 1.0, "p_holm": 1.0, "significant": False}
+    assert found["p@1"] == {"de": row, "en": row}
+    assert judged(Oracle(sample), 1.0, 0.0) == []
+
+
+# Tokens
+
+
+def test_ids_are_compared_on_every_dev_question(sample, asked):
+    other = Oracle(sample)
+    other.tokenize = lambda text: [ord(sign) for sign in text][1:] if text in asked["en"][2:5] else [*map(ord, text)]
+    found = measure(Oracle(sample), other, sample, LANGUAGES)
+    assert (found["texts"], found["other_ids"], found["other_ids_example"]) == (40, 3, asked["en"][2])
+
+
+def test_other_ids_are_refused_whatever_the_vectors(sample, asked, judged):
+    other = Oracle(sample)
+    other.tokenize = lambda text: [ord(sign) for sign in text] + [0] * (text == asked["de"][0])
+    (reason,) = judged(other, -1.0, 100.0)
+    assert reason.startswith("the tokens of 1 of 40 dev questions are not the student's, the first ")
+    assert repr(asked["de"][0]) in reason
+
+
+def test_ids_that_are_cut_where_the_artefact_ends_are_the_students(sample, asked):
+    # By hand: of a text of more than 10 characters the first nine and the last.
+    short = Oracle(sample, max_length=10)
+    assert compare_ids(Oracle(sample), short, sample, LANGUAGES)["other_ids"] == 0
+    short.tokenize = lambda text: [*map(ord, text)][:10]
+    assert compare_ids(Oracle(sample), short, sample, LANGUAGES)["other_ids"] == sum(
+        len(text) > 10 and text[9] != text[-1] for texts in asked.values() for text in texts
+    )
+
+
+# Vectors
+
+
+def test_cosines_are_over_the_dev_questions_of_the_languages(sample, asked):
+    # 4 of 40 are turned by 60 degrees, whose cosine is 1/2.
+    found = measure(Oracle(sample), Oracle(sample, asked["de"][:4], np.pi / 3), sample, LANGUAGES)
+    assert found["texts"] == len(asked["de"]) + len(asked["en"]) == 40
+    assert found["cosine_mean"] == pytest.approx((36 + 4 * 0.5) / 40)
+    assert found["cosine_min"] == pytest.approx(0.5)
+
+
+def test_cosines_leave_out_what_was_cut():
+    # Rows of cosine 1, .6 and 0; the second and third by themselves.
+    student = {"de": np.array([[1.0, 0.0], [1.0, 0.0]]), "en": np.array([[0.0, 1.0]])}
+    artefact = {"de": np.array([[1.0, 0.0], [0.6, 0.8]]), "en": np.array([[1.0, 0.0]])}
+    found = compare_vectors(artefact, student, np.array([True, True, False]))
+    assert found == {"cut": 1, "cosine_mean": pytest.approx(0.8), "cosine_min": pytest.approx(0.6)}
+    assert compare_vectors(artefact, student, np.array([False, False, True]))["cosine_mean"] == 0.0
+
+
+def test_an_artefact_with_nothing_but_cut_questions_is_refused(sample, judged):
+    (reason,) = judged(Oracle(sample, max_length=4), max_drop=100.0)
+    assert "on 0 dev questions" in reason
+
+
+def test_other_splits_are_not_looked_at(sample):
+    sealed = [sample.questions["de"][id].text for split in ("train", "test") for id in sample.splits[split]]
+    assert measure(Oracle(sample), Oracle(sample, sealed), sample, ("de",))["cosine_min"] == 1.0
+
+
+def test_one_text_too_far_is_refused(sample, asked, judged):
+    (reason,) = judged(Oracle(sample, asked["de"][:1], np.pi / 3))
+    assert reason == ("least cosine to the student 0.5000 (mean 0.9875) on 40 dev questions, expected at least 0.995")
+
+
+def test_the_least_cosine_allowed_passes(sample, asked, judged):
+    assert judged(Oracle(sample, asked["de"][:1], np.pi / 3), min_cosine=0.4999) == []
+    assert judged(Oracle(sample, asked["de"][:1], np.pi / 3), min_cosine=0.5001)
+
+
+def test_an_int4_table_may_turn_a_vector_further(sample, asked, judged):
+    # Cosines of .91 and .89, between which its limit lies.
+    near, far = (Oracle(sample, asked["en"][:1], np.arccos(cosine)) for cosine in (0.91, 0.89))
+    assert judged(near) and judged(near, table="float32") and judged(far, table="int4")
+    assert judged(near, table="int4") == []
+    assert judged(near, table="int4", min_cosine=0.99)
+
+
+def test_vectors_that_are_not_numbers_are_refused(sample, judged):
+    class Broken(Oracle):
+        def encode(self, texts, role="question", progress=None):
+            return super().encode(texts) * np.float32("nan")
+
+    with pytest.raises(EncoderError, match="vectors are not finite numbers"):
+        judged(Broken(sample), -1.0, 100.0)
+
+
+# P@1
+
+
+def test_scores_are_of_each_encoder_and_language(sample, asked):
+    found = measure(Oracle(sample), Oracle(sample, asked["en"][:5]), sample, LANGUAGES)
+    # Five disagreements, all one way: p = 2 / 2^5 exactly, and twice that by Holm, as there are two languages.
+    assert found["p@1"]["en"] == {
+        "student": 1.0,
+        "artefact": 0.75,
+        "p": pytest.approx(0.0625),
+        "p_holm": pytest.approx(0.125),
+        "significant": False,
+    }
+    assert (found["p@1"]["de"]["student"], found["p@1"]["de"]["artefact"]) == (1.0, 1.0)
+    assert found["drop"] == pytest.approx(12.5)
+
+
+def test_the_drop_is_a_mean_over_languages(sample, asked, judged):
+    # 3 of 20 wrong in one of two languages: 15 points and 0, so 7.5.
+    artefact = Oracle(sample, asked["en"][:3])
+    assert judged(artefact, -1.0, 7.6) == []
+    assert judged(artefact, -1.0, 7.4) == ["7.50 points of mean dev P@1 are lost, allowed are 7.4"]
+
+
+def test_a_loss_of_just_what_is_allowed_passes(sample, asked, judged):
+    # Of 20 + 20, one of each is wrong: 5 points, which floating point makes 5.000000000000004.
+    artefact = Oracle(sample, [asked["en"][0], asked["de"][0]])
+    assert 100 * (1 - 0.95) > 5
+    assert judged(artefact, -1.0, 5.0) == []
+    assert judged(artefact, -1.0, 4.999)
+
+
+def test_a_gain_makes_up_for_a_loss(sample, asked, judged):
+    student, artefact = Oracle(sample, asked["de"][:3]), Oracle(sample, asked["en"][:3])
+    assert judged(artefact, -1.0, 0.0, student=student) == []
+
+
+def test_a_gain_is_no_drop(sample, asked, judged):
+    assert judged(Oracle(sample), -1.0, 0.0, student=Oracle(sample, asked["en"][:12])) == []
+
+
+def test_a_language_that_is_significantly_worse_is_refused_whatever_the_mean(sample, asked, judged):
+    # Of 20 questions 6 are lost: p = 2 / 2^6 = .031, but .063 after Holm; of 7, p = .031 after it.
+    assert judged(Oracle(sample, asked["en"][:6]), -1.0, 100.0) == []
+    (reason,) = judged(Oracle(sample, asked["en"][:7]), -1.0, 100.0)
+    assert reason == "dev P@1 is significantly worse in en (McNemar, Holm)"
+    (reason,) = judged(Oracle(sample, [*asked["en"][:7], *asked["de"][:9]]), -1.0, 100.0)
+    assert "worse in de, en (" in reason
+
+
+def test_a_language_that_is_significantly_better_is_no_reason(sample, asked, judged):
+    assert judged(Oracle(sample), -1.0, 0.0, student=Oracle(sample, asked["en"])) == []
+
+
+def test_another_encoder_is_refused_for_all_reasons_at_once(sample, judged):
+    reasons = judged(Noise(sample))
+    assert [
+        next(part for part in ("least cosine", "points of mean", "significantly worse") if part in reason)
+        for reason in reasons
+    ] == ["least cosine", "points of mean", "significantly worse"]
+
+
+# What is encoded by which
+
+
+def test_an_artefact_for_any_length_encodes_the_documents_too(sample):
+    wrong_documents = Oracle(sample, sample.document_texts)
+    found = measure(Oracle(sample), wrong_documents, sample, LANGUAGES)
+    assert found["documents_by"] == "artefact"
+    assert found["p@1"]["en"]["artefact"] == 0.0 and found["cosine_min"] == 1.0
+
+
+def test_an_artefact_for_questions_alone_is_searched_with_the_students_documents(sample):
+    artefact = Oracle(sample, sample.document_texts, max_length=1000)
+    found = measure(Oracle(sample), artefact, sample, LANGUAGES)
+    assert found["documents_by"] == "student" and found["p@1"]["en"]["artefact"] == 1.0
+    assert {role for role, _ in artefact.asked} == {"question"}
+
+
+def test_questions_that_were_cut_are_counted_and_still_ask(sample, asked):
+    lengths = np.array([len(text) for texts in asked.values() for text in texts])
+    limit = int(np.median(lengths))
+    wrong = [text for text in asked["en"] if len(text) > limit]
+    found = measure(Oracle(sample), Oracle(sample, wrong, max_length=limit), sample, LANGUAGES)
+    assert found["cut"] == np.sum(lengths > limit) > 0
+    assert found["cosine_min"] == 1.0
+    assert found["p@1"]["en"]["artefact"] == pytest.approx(1 - len(wrong) / 20)
+
+
+@pytest.mark.parametrize("max_length", [None, 1000])
+def test_progress_is_told_as_many_texts_as_there_are(sample, max_length):
+    told = []
+    measure(Oracle(sample), Oracle(sample, max_length=max_length), sample, LANGUAGES, told.append)
+    # 40 questions and 48 documents, each by both, but that one of the two encodes no document.
+    assert sum(told) == size(sample, LANGUAGES, max_length) == 2 * (40 + 48) - (48 if max_length else 0)
+
+
+def test_figures_are_plain_values(sample):
+    found = measure(Oracle(sample), Oracle(sample), sample, ("de",))
+    assert {type(found[key]) for key in ("cosine_mean", "cosine_min", "drop")} == {float}
+    assert {type(found[key]) for key in ("texts", "other_ids", "cut")} == {int}
+    assert [type(value) for value in found["p@1"]["de"].values()] == [float, float, float, float, bool]

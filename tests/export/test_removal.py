@@ -1,0 +1,123 @@
+"""Language components in an artefact: its own `encode.py` removes what `LanguageRemoval.remove` removes."""
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+
+from distill.encoders.encoder import KerasEncoder
+from distill.errors import InputError
+from distill.evaluation.bias.removal import LanguageRemoval
+from distill.export import encode
+from distill.export.artefact import export_artefact
+from distill.export.encode import BundleError, Encoder, TextError
+from distill.export.form import Form
+from distill.export.removal import read_removal
+from distill.export.weights.precision import Precision
+from distill.settings.sections import ExportSettings
+
+TEXTS = ["Wo mündet die Donau?", "Where does the Danube end?", "a"]
+FORMS = {"bundle": Form(precision=Precision("float32", "float32")), "onnx": Form("onnx")}
+
+
+@pytest.fixture(scope="module")
+def removal():
+    random = np.random.default_rng(0)
+    return LanguageRemoval.fit({name: random.normal(size=(9, 16)) for name in ("de", "th")}, rank=3, encoder="toy")
+
+
+@pytest.fixture(scope="module")
+def path(removal, tmp_path_factory):
+    path = tmp_path_factory.mktemp("removal") / "lir.npz"
+    removal.save(path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def make(tiny_folder, sample, path, tmp_path_factory):
+    """Artefacts with the first two directions of each language, each format made once."""
+    made = {}
+
+    def exported(name):
+        if name == "onnx":
+            pytest.importorskip("onnxruntime")
+        if name not in made:
+            made[name] = tmp_path_factory.mktemp("made") / "small"
+            settings, form = ExportSettings(max_drop=100), FORMS[name]
+            export_artefact(
+                KerasEncoder.load(tiny_folder),
+                made[name],
+                sample,
+                ("en",),
+                settings,
+                form,
+                removal=read_removal(path, 2, form),
+            )
+        return made[name]
+
+    return exported
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_a_language_that_is_said_is_removed_and_without_one_nothing_is(make, removal, tiny_folder, name):
+    encoder, student = Encoder(make(name)), KerasEncoder.load(tiny_folder)
+    plain = encoder.encode(TEXTS)
+    np.testing.assert_allclose(np.sum(plain * student.encode(TEXTS), axis=1), 1, atol=1e-3)
+    for language in ("de", "th"):
+        got = encoder.encode(TEXTS, "question", language=language)
+        np.testing.assert_allclose(got, removal.remove(plain, language, 2), atol=1e-5)
+        assert got.dtype == np.float32 and np.abs(got - plain).max() > 0.01
+
+
+def test_the_card_names_languages_rank_and_the_file(make):
+    folder = make("bundle")
+    card = json.loads((folder / "card.json").read_text(encoding="utf-8"))
+    assert card["removal"] == {"languages": ["de", "th"], "rank": 2, "encoder": "toy"}
+    assert card["files"]["lir.npy"]["sha256"] == encode.sha256(folder / "lir.npy")
+    assert "de, th" in (folder / "README.md").read_text(encoding="utf-8")
+
+
+def test_an_unknown_language_names_those_known(make):
+    with pytest.raises(TextError, match="no components of the language 'fr' to remove; there are de, th"):
+        Encoder(make("bundle")).encode(TEXTS, language="fr")
+
+
+def test_an_artefact_without_components_says_so(tiny_bundle):
+    with pytest.raises(TextError, match="language 'de' to remove; there are none; export with --removal"):
+        Encoder(tiny_bundle).encode(TEXTS, language="de")
+
+
+def test_components_that_are_not_the_cards_are_refused(make, tmp_path):
+    folder = shutil.copytree(make("bundle"), tmp_path / "copy")
+    path = folder / "lir.npy"
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
+    with pytest.raises(BundleError, match="its sha256 is not the one"):
+        Encoder(folder)
+    path.write_bytes(b"x" * len(whole))
+    with pytest.raises(BundleError, match=r"lir\.npy: not the components that card\.json says"):
+        Encoder(folder, verify=False)
+    path.write_bytes(whole)
+    card = json.loads((folder / "card.json").read_text(encoding="utf-8"))
+    (folder / "card.json").write_text(json.dumps({**card, "removal": {"languages": ["de"]}}), encoding="utf-8")
+    with pytest.raises(BundleError, match=r"lir\.npy: not the components that card\.json says"):
+        Encoder(folder)
+
+
+@pytest.mark.parametrize("format_", ["string", "mediapipe", "mediapipe-zip"])
+def test_a_format_without_encode_py_is_refused(path, format_):
+    with pytest.raises(InputError, match=f"the format {format_} has none; take bundle or onnx, or fold it in"):
+        read_removal(path, 1, Form(format_))
+
+
+def test_a_rank_that_is_not_held_is_refused(path):
+    with pytest.raises(InputError, match="rank: expected 0 to 3"):
+        read_removal(path, 4, Form())
+
+
+def test_components_of_another_space_leave_nothing(tiny_folder, sample, tmp_path):
+    student, other = KerasEncoder.load(tiny_folder), LanguageRemoval.fit({"de": np.eye(5)}, rank=1)
+    with pytest.raises(InputError, match="16 dimensions, the components have 5"):
+        export_artefact(student, tmp_path / "out", sample, ("en",), ExportSettings(), removal=other)
+    assert list(tmp_path.iterdir()) == []

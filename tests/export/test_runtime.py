@@ -1,0 +1,142 @@
+import json
+import shutil
+
+import numpy as np
+import pytest
+
+from distill.encoders.encoder import KerasEncoder
+from distill.errors import EncoderError
+from distill.export.encode import sha256
+from distill.export.form import Form
+from distill.export.runtime import load_artefact, read_card, size_of
+
+TEXTS = ["", "?", "Where does the Danube end?", "多瑙河在哪里结束？", "broken \ud800 text", "river " * 300]
+FORMATS = {
+    "bundle": Form(),
+    "fixed": Form(max_length=64),
+    "signatures": Form(signatures=(8, 32, 128)),
+    "onnx": Form("onnx"),
+    "string": Form("string"),
+    "mediapipe": Form("mediapipe"),
+}
+
+
+@pytest.fixture(scope="module")
+def student(tiny_folder):
+    return KerasEncoder.load(tiny_folder)
+
+
+@pytest.fixture
+def copy(tiny_bundle, tmp_path):
+    """A bundle to break."""
+    return shutil.copytree(tiny_bundle, tmp_path / "copy")
+
+
+def change_card(folder, **values):
+    card = json.loads((folder / "card.json").read_text(encoding="utf-8"))
+    (folder / "card.json").write_text(json.dumps({**card, **values}), encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_every_format_is_an_encoder_with_the_students_ids_and_vectors(artefacts, student, name):
+    if name in ("mediapipe", "onnx"):
+        pytest.importorskip({"onnx": "onnxruntime"}.get(name, name))
+    loaded = load_artefact(artefacts(FORMATS[name]))
+    assert (loaded.name, loaded.dimension, loaded.max_length) == ("small", 16, FORMATS[name].longest)
+    texts = [text for text, ids in zip(TEXTS, student.tokenizer.encode(TEXTS), strict=True) if len(ids) <= 64]
+    texts += [] if loaded.max_length else TEXTS[-1:]
+    got, expected = loaded.encode(texts), student.encode(texts)
+    assert (got.shape, got.dtype) == ((len(texts), 16), np.float32)
+    assert np.linalg.norm(got, axis=1) == pytest.approx(np.ones(len(texts)), abs=1e-4)
+    assert np.sum(got * expected, axis=1) == pytest.approx(np.ones(len(texts)), abs=2e-3)
+    assert [list(loaded.tokenize(text)) for text in texts] == student.tokenizer.encode(texts)
+
+
+def test_threads_change_no_vector(tiny_bundle):
+    one, two = (load_artefact(tiny_bundle, threads) for threads in (1, 2))
+    assert two.encode(TEXTS[:3]) == pytest.approx(one.encode(TEXTS[:3]), abs=1e-6)
+
+
+def test_the_card_is_read(tiny_bundle):
+    assert read_card(str(tiny_bundle)) == json.loads((tiny_bundle / "card.json").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("name", ["encoder.tflite", "tokenizer.model", "encode.py", "card.json"])
+def test_a_missing_file_is_named(copy, name):
+    (copy / name).unlink()
+    with pytest.raises(EncoderError, match=f"copy: {name} is missing; export the bundle again"):
+        load_artefact(copy)
+
+
+def test_a_folder_that_is_not_there_is_no_artefact(tmp_path):
+    for read in (load_artefact, read_card):
+        with pytest.raises(EncoderError, match="nowhere: card.json is missing"):
+            read(tmp_path / "nowhere")
+
+
+@pytest.mark.parametrize("kept", [0.0, 0.5, 0.999])
+def test_a_truncated_model_is_refused(copy, kept):
+    path = copy / "encoder.tflite"
+    path.write_bytes(path.read_bytes()[: int(kept * path.stat().st_size)])
+    with pytest.raises(EncoderError, match="encoder.tflite: [0-9]+ bytes, card.json says "):
+        load_artefact(copy)
+
+
+@pytest.mark.parametrize("name", ["encoder.tflite", "tokenizer.model", "encode.py"])
+def test_other_content_of_the_same_size_is_refused(copy, name):
+    content = (copy / name).read_bytes()
+    (copy / name).write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
+    with pytest.raises(EncoderError, match=f"{name}: its sha256 is not the one in card.json"):
+        load_artefact(copy)
+
+
+def test_a_model_that_its_card_fits_and_no_runtime_takes_is_refused(copy):
+    (copy / "encoder.tflite").write_bytes(b"no model" * 1000)
+    files = read_card(copy)["files"]
+    files["encoder.tflite"] = {"bytes": 8000, "sha256": sha256(copy / "encoder.tflite")}
+    change_card(copy, files=files)
+    with pytest.raises(EncoderError, match="encoder.tflite: the runtime cannot load it: "):
+        load_artefact(copy)
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"[]", b"{}", b'{"name": "x", "dimension": 16}', b"\xff\xfe{}"])
+def test_a_card_that_is_none_is_refused(copy, content):
+    (copy / "card.json").write_bytes(content)
+    for read in (load_artefact, read_card):
+        with pytest.raises(EncoderError, match="card.json: not an artefact's card: .*; export the bundle again"):
+            read(copy)
+
+
+def test_a_card_of_another_dimension_is_refused(copy):
+    change_card(copy, dimension=17)
+    with pytest.raises(EncoderError, match="card.json says 17 dimensions, the model has 16"):
+        load_artefact(copy)
+
+
+@pytest.mark.parametrize("name", ["", "coreml", "BUNDLE"])
+def test_a_format_that_there_is_not_is_refused(copy, name):
+    change_card(copy, format=name)
+    with pytest.raises(EncoderError, match=f"copy: no artefact of a known format, card.json says '{name}'"):
+        load_artefact(copy)
+
+
+def test_a_string_model_without_its_file_or_with_others_is_refused(artefacts, copy, tmp_path):
+    # What a bundle holds is no string model, whatever its card says.
+    change_card(copy, format="string")
+    with pytest.raises(EncoderError, match="no artefact of a known format, card.json says 'string'"):
+        load_artefact(copy)
+    string = shutil.copytree(artefacts(Form("string")), tmp_path / "string")
+    content = (string / "encoder.tflite").read_bytes()
+    (string / "encoder.tflite").write_bytes(content[: len(content) // 2])
+    with pytest.raises(EncoderError, match="encoder.tflite: [0-9]+ bytes, card.json says "):
+        load_artefact(string)
+    (string / "encoder.tflite").unlink()
+    with pytest.raises(EncoderError, match="string: encoder.tflite is missing"):
+        load_artefact(string)
+
+
+def test_sizes_by_hand(tmp_path):
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "x").write_bytes(b"12345")
+    (tmp_path / "y").write_bytes(b"123")
+    assert (size_of(tmp_path), size_of(tmp_path / "y"), size_of(str(tmp_path / "a"))) == (8, 3, 5)

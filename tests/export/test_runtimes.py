@@ -1,0 +1,183 @@
+"""A bundle's own `encode.py` in fresh environments: each has one runtime, numpy and sentencepiece, nothing else."""
+
+import json
+import shutil
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from distill.encoders.encoder import KerasEncoder
+from distill.export.encode import Encoder
+from distill.export.form import Form
+from distill.export.weights.precision import Precision
+
+# What is installed, and the Pythons that there are wheels for, the best first; none: any.
+RUNTIMES = {
+    "ai-edge-litert": (["ai-edge-litert", "numpy"], []),
+    "ai-edge-litert 1.0.1": (["ai-edge-litert==1.0.1", "numpy<2"], ["3.11", "3.10", "3.9"]),
+    "tflite-runtime 2.14": (["tflite-runtime==2.14.0", "numpy<2"], ["3.11"]),
+}
+NONE = (["numpy"], [])
+FORMS = {
+    "any length": Form(),
+    "int4": Form(precision=Precision("int8", "int4")),
+    "int8-row": Form(precision=Precision("int8", "int8-row")),
+    "float32": Form(precision=Precision("float32", "float32")),
+    "fixed": Form(max_length=64),
+    "signatures": Form(signatures=(8, 32, 128)),
+}
+SECONDS = 240
+# The interpreter is resized for each length: from 2 tokens to hundreds and back, small and great steps.
+WORDS = ["where", "does", "the", "river", "end", "Какая", "столица", "नील", "नदी", "多瑙河", "Donau"]
+LENGTHS = (1, 200, 3, 150, 2, 90, 7, 40, 5, 17, 120, 1, 60, 33, 199, 4, 8, 16, 32, 64, 128, 31, 30, 29, 0)
+TEXTS = [" ".join(WORDS[(7 * row + word) % len(WORDS)] for word in range(n)) for row, n in enumerate(LENGTHS)]
+
+
+def python_of(versions):
+    """The interpreter of one of the versions, this one if it is. A command of that name may be there and not run."""
+    if not versions or f"{sys.version_info[0]}.{sys.version_info[1]}" in versions:
+        return sys.executable
+    for version in versions:
+        found = shutil.which(f"python{version}")
+        code = "import sys; print(*sys.version_info[:2], sep='.')"
+        done = found and subprocess.run([found, "-c", code], capture_output=True, text=True)
+        if done and done.returncode == 0 and done.stdout.strip() == version:
+            return found
+    pytest.skip(f"no Python {' or '.join(versions)} here, this one is {sys.version.split()[0]}")
+
+
+def called(command, what):
+    """Run one step of a set-up; skips with its last line where it fails."""
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS)
+    except subprocess.TimeoutExpired:
+        pytest.skip(f"{what} took more than {SECONDS} s")
+    if done.returncode:
+        lines = (done.stdout + done.stderr).strip().splitlines()
+        pytest.skip(f"{what} failed: {lines[-1] if lines else done.returncode}")
+
+
+@pytest.fixture(scope="module")
+def environments(tmp_path_factory):
+    """A maker of environments, each made once: `environments(packages, versions)` -> the path of its Python."""
+    made = {}
+
+    def make(packages, versions):
+        key = tuple(packages)
+        if key not in made:
+            place = tmp_path_factory.mktemp("environment") / "venv"
+            # This environment's pip installs into it, as a pip of its own takes longer than all the rest.
+            called([python_of(versions), "-m", "venv", "--without-pip", str(place)], "a virtual environment")
+            python = place / ("Scripts" if sys.platform == "win32" else "bin") / "python"
+            install = [sys.executable, "-m", "pip", "--python", str(python), "install", "--quiet", "--no-compile"]
+            flags = ["--only-binary", ":all:", "--retries", "1"]
+            called([*install, *flags, *packages, "sentencepiece"], f"pip install {' '.join(packages)}")
+            made[key] = python
+        return made[key]
+
+    return make
+
+
+@pytest.fixture(scope="module", params=RUNTIMES)
+def python(request, environments):
+    return environments(*RUNTIMES[request.param])
+
+
+@pytest.fixture(scope="module")
+def expected(artefacts):
+    """The vectors of a form by the runtime that is installed here."""
+    return lambda form: Encoder(artefacts(form)).encode(TEXTS)
+
+
+@pytest.fixture
+def lines(tmp_path):
+    path = tmp_path / "texts.jsonl"
+    rows = [json.dumps({"id": str(number), "text": text}) for number, text in enumerate(TEXTS)]
+    path.write_text("\n".join(rows) + "\n", encoding="utf-8")
+    return path
+
+
+def script(python, folder, *arguments):
+    command = [str(python), "-I", str(folder / "encode.py"), *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120)
+
+
+def test_the_texts_have_lengths_that_grow_and_shrink(artefacts):
+    tokens = [len(Encoder(artefacts(Form())).tokenize(text)) for text in TEXTS]
+    assert min(tokens) == 2 and max(tokens) > 200 and len(set(tokens)) >= 20
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_the_bundles_script_gives_the_same_vectors(python, artefacts, expected, lines, tmp_path, name):
+    done = script(python, artefacts(FORMS[name]), lines, tmp_path / "vectors.npy")
+    assert (done.returncode, done.stdout) == (0, ""), done.stderr
+    there, here = np.load(tmp_path / "vectors.npy"), expected(FORMS[name])
+    assert (there.dtype, there.shape) == (np.float32, here.shape)
+    cosines = np.sum(there * here, axis=1)
+    assert cosines.min() >= 0.999, (TEXTS[cosines.argmin()], cosines)
+
+
+ONE_BY_ONE = """
+import json, sys, threading
+sys.path.insert(0, sys.argv[1])
+import numpy as np
+from encode import Encoder, BundleError
+texts = [json.loads(line)["text"] for line in open(sys.argv[2], encoding="utf-8")]
+encoder = Encoder()
+alone = np.concatenate([encoder.encode([text]) for text in texts])
+found = [None] * 4
+def work(number):
+    found[number] = encoder.encode(texts)
+threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+[thread.start() for thread in threads]
+[thread.join() for thread in threads]
+two = Encoder(threads=2).encode(texts)
+np.save(sys.argv[3], np.stack([alone, two, *found]))
+print(*sorted({name.split(".")[0] for name in sys.modules}))
+"""
+
+
+@pytest.mark.parametrize("name", ["any length", "signatures"])
+def test_the_library_serves_in_any_order_and_in_threads(python, artefacts, expected, lines, tmp_path, name):
+    arguments = [artefacts(FORMS[name]), lines, tmp_path / "vectors.npy"]
+    command = [str(python), "-I", "-c", ONE_BY_ONE, *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert not {"tensorflow", "keras", "distill"} & set(done.stdout.split())
+    # Text by text in their order, with two threads an inference, and from four threads at once.
+    for vectors in np.load(tmp_path / "vectors.npy"):
+        assert np.sum(vectors * expected(FORMS[name]), axis=1).min() >= 0.999
+
+
+def test_what_runs_there_is_the_student(python, artefacts, tiny_folder, lines, tmp_path):
+    done = script(python, artefacts(Form()), lines, tmp_path / "vectors.npy")
+    assert done.returncode == 0, done.stderr
+    cosines = np.sum(np.load(tmp_path / "vectors.npy") * KerasEncoder.load(tiny_folder).encode(TEXTS), axis=1)
+    assert cosines.min() >= 0.995
+
+
+@pytest.mark.parametrize("kept", [0.0, 0.5, 0.999])
+def test_a_truncated_model_is_an_error_and_not_a_crash(python, artefacts, lines, tmp_path, kept):
+    broken = shutil.copytree(artefacts(Form()), tmp_path / "broken")
+    content = (broken / "encoder.tflite").read_bytes()
+    (broken / "encoder.tflite").write_bytes(content[: int(kept * len(content))])
+    done = script(python, broken, lines, tmp_path / "vectors.npy")
+    assert done.returncode == 1 and not (tmp_path / "vectors.npy").exists()
+    assert done.stderr.splitlines()[-1].startswith("error: ") and "card.json says" in done.stderr
+
+
+def test_without_a_runtime_it_says_what_to_install(environments, artefacts, lines, tmp_path):
+    done = script(environments(*NONE), artefacts(Form()), lines, tmp_path / "vectors.npy")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == "error: no TFLite runtime found; run: pip install ai-edge-litert\n"
+    assert not (tmp_path / "vectors.npy").exists()
+
+
+def test_without_onnxruntime_it_says_what_to_install(environments, artefacts, lines, tmp_path):
+    pytest.importorskip("onnx")
+    pytest.importorskip("onnxruntime")
+    done = script(environments(*NONE), artefacts(Form("onnx")), lines, tmp_path / "vectors.npy")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == "error: onnxruntime is not installed; run: pip install onnxruntime\n"

@@ -1,0 +1,352 @@
+import tempfile
+from types import SimpleNamespace
+
+import keras
+import numpy as np
+import pytest
+
+from distill.errors import ExportError
+from distill.export.tflite import convert as tflite
+from distill.export.tflite import flatbuffer
+from distill.export.tflite.convert import checked, convert, converted
+from distill.export.tflite.layers import Table
+from distill.export.tflite.strings import Pieces
+from distill.export.weights.codecs import decoded, encoded
+from distill.export.weights.precision import Precision
+
+# A single id, the shortest real text (bos, a piece, eos), both sides of every n-gram order, and several hundred.
+LENGTHS = (1, 3, 2, 300, 5, 17, 4, 700, 64, 3)
+FIXED, SIGNATURES = 24, (16, 64)
+TABLES = {"float32": np.int32, "uint8": np.uint8, "int8-row": np.int8, "int4": np.uint8}
+FORMS = [Precision("int8", table) for table in TABLES] + [Precision("float32", "float32")]
+
+
+@pytest.fixture(scope="module")
+def model(wide):
+    return wide.model
+
+
+@pytest.fixture(scope="module")
+def contents(model):
+    """`{Precision: flatbuffer}` of `FORMS`."""
+    return {precision: convert(model, precision) for precision in FORMS}
+
+
+@pytest.fixture(scope="module")
+def content(contents):
+    return contents[Precision()]
+
+
+@pytest.fixture(scope="module")
+def signatures(model):
+    return convert(model, lengths=SIGNATURES)
+
+
+def every_form():
+    return pytest.mark.parametrize("precision", FORMS, ids=lambda p: f"{p.dense}-{p.table}")
+
+
+def interpreter_of(content):
+    from ai_edge_litert.interpreter import Interpreter
+
+    interpreter = Interpreter(model_content=content)
+    interpreter.allocate_tensors()
+    return interpreter
+
+
+def run(interpreter, ids):
+    """The vector of `ids`, of a model of any length."""
+    interpreter.resize_tensor_input(interpreter.get_input_details()[0]["index"], (1, len(ids)))
+    interpreter.allocate_tensors()
+    return run_fixed(interpreter, ids)
+
+
+def run_fixed(interpreter, ids):
+    interpreter.set_tensor(interpreter.get_input_details()[0]["index"], np.array([ids], dtype=np.int32))
+    interpreter.invoke()
+    return interpreter.get_tensor(interpreter.get_output_details()[0]["index"])[0]
+
+
+def token_ids(length, seed=0):
+    return np.random.default_rng(seed + length).integers(0, 2000, size=length)
+
+
+def padded(ids, length):
+    return np.pad(ids, (0, length - len(ids)), constant_values=-1)
+
+
+def dense_kernels(interpreter):
+    """The details of the weights of every dense operator."""
+    details = {tensor["index"]: tensor for tensor in interpreter.get_tensor_details()}
+    dense = [op["inputs"][1] for op in interpreter._get_ops_details() if op["op_name"] == "FULLY_CONNECTED"]
+    return [details[index] for index in dense]
+
+
+def branch_kernels(model):
+    layers = [
+        part for branch in model.branches for part in (branch.projection, branch.first.dense, branch.second.dense)
+    ]
+    return [np.asarray(layer.kernel) for layer in layers]
+
+
+def whole_numbers(kernel):
+    """A kernel in steps of each channel's 1/127, transposed as a flatbuffer holds it."""
+    return np.round(kernel / (np.abs(kernel).max(axis=0) / 127)).T.astype(np.int8)
+
+
+def constants(interpreter, rows, dtype):
+    """The stored tensors of that many rows."""
+    return [
+        interpreter.get_tensor(tensor["index"])
+        for tensor in interpreter.get_tensor_details()
+        if len(tensor["shape"]) == 2 and tensor["shape"][0] == rows and tensor["dtype"] == dtype
+    ]
+
+
+@every_form()
+def test_all_operators_are_builtin(contents, precision):
+    found = flatbuffer.operators(contents[precision])
+    assert {"FULLY_CONNECTED", "GATHER"} <= {name for name, _, _ in found}
+    assert not any(custom for _, _, custom in found)
+
+
+@every_form()
+def test_texts_of_many_lengths_are_near_the_student(contents, model, precision):
+    interpreter = interpreter_of(contents[precision])
+    # A text of random pieces is harder than a real one: its int8 products cancel.
+    allowed = 1e-5 if precision.dense == "float32" else 0.06 if precision.table == "int4" else 5e-3
+    for length in LENGTHS:
+        ids = token_ids(length)
+        got, expected = run(interpreter, ids), np.asarray(model(ids[None]))[0]
+        assert (length, np.linalg.norm(got)) == (length, pytest.approx(1, abs=1e-5))
+        assert (length, float(got @ expected)) == (length, pytest.approx(1, abs=allowed))
+
+
+@pytest.mark.parametrize("table", ["float32", "uint8", "int8-row", "int4"])
+def test_questions_are_nearer_still(contents, wide, sample, table):
+    texts = [question.text for questions in sample.questions.values() for question in list(questions.values())[:10]]
+    interpreter = interpreter_of(contents[Precision("int8", table)])
+    got = np.array([run(interpreter, ids) for ids in wide.tokenizer.encode(texts)])
+    assert len(texts) == 100
+    assert np.sum(got * wide.encode(texts), axis=1).mean() >= (0.975 if table == "int4" else 0.995)
+
+
+def test_in_float32_every_number_is_the_students(contents, model):
+    interpreter = interpreter_of(contents[Precision("float32", "float32")])
+    for length in (2, 17, 300):
+        ids = token_ids(length)
+        assert run(interpreter, ids) == pytest.approx(np.asarray(model(ids[None]))[0], abs=1e-5)
+
+
+@every_form()
+def test_dense_kernels_are_of_the_precision(contents, precision):
+    kernels = dense_kernels(interpreter_of(contents[precision]))
+    # Three of each branch, one of the pooling with the head's first two, four of the head.
+    assert len(kernels) == 11
+    assert {details["dtype"] for details in kernels} == {np.int8 if precision.dense == "int8" else np.float32}
+
+
+def test_every_dense_kernel_has_the_one_scale_1(content):
+    # Whatever is folded into a kernel, a scale or a norm's gamma, makes it another and costs its channels' precision.
+    # As stored: an interpreter that has its tensors allocated repeats the scale for every channel.
+    from ai_edge_litert.interpreter import Interpreter
+
+    kernels = [details["quantization_parameters"] for details in dense_kernels(Interpreter(model_content=content))]
+    assert [kernel["scales"].tolist() for kernel in kernels] == [[1.0]] * 11
+    assert [kernel["zero_points"].tolist() for kernel in kernels] == [[0]] * 11
+
+
+def test_dense_kernels_are_the_whole_numbers(content, model):
+    interpreter = interpreter_of(content)
+    stored = [interpreter.get_tensor(kernel["index"]).tobytes() for kernel in dense_kernels(interpreter)]
+    # Those of the head are rescaled before, which `graph` is tested for.
+    expected = {whole_numbers(kernel).tobytes() for kernel in [*branch_kernels(model), fourth_kernel(model)]}
+    assert len(expected) == 7 and expected < set(stored)
+    assert {abs(np.frombuffer(kernel, np.int8).astype(int)).max() for kernel in stored} == {127}
+
+
+def test_a_temporary_folder_without_room_is_said(monkeypatch):
+    def fails(lite):
+        raise TypeError("'NoneType' object is not callable")
+
+    with pytest.raises(ExportError, match="TFLite conversion failed: 'NoneType'"):
+        tflite._convert(fails, Precision())
+    monkeypatch.setattr(tflite.shutil, "disk_usage", lambda folder: SimpleNamespace(free=1000))
+    with pytest.raises(OSError, match="No space left on device: ") as error:
+        tflite._convert(fails, Precision())
+    assert error.value.filename == tempfile.gettempdir()
+
+
+def fourth_kernel(model):
+    return np.asarray(model.get_layer("head").fourth.kernel)
+
+
+@every_form()
+def test_the_table_is_stored_in_its_format_and_once(contents, model, precision):
+    content, kind = contents[precision], TABLES[precision.table]
+    table = model.get_layer("embedding").get_weights()[0]
+    stored = [array for array in constants(interpreter_of(content), 2000, kind) if array.shape[1] > 2]
+    # 40 columns are two groups of 32, two codes a byte.
+    assert [array.shape for array in stored] == [(2000, 32 if precision.table == "int4" else 40)]
+    if precision.table == "float32":
+        assert np.array_equal(stored[0].view(np.float32), table)
+    if precision.table in ("uint8", "int8-row"):
+        step = np.abs(table).max(axis=1, keepdims=True) / 127
+        codes = stored[0].astype(np.int16) - (128 if precision.table == "uint8" else 0)
+        # Rounding the scale up to 2^-24 moves a code by less than a hundredth.
+        assert np.all(np.abs(codes - table / step) <= 0.51)
+
+
+def test_a_float32_table_gives_its_own_rows_bit_by_bit(model):
+    table = model.get_layer("embedding").get_weights()[0]
+    ids = keras.Input(batch_shape=(1, None), dtype="int32", name="ids")
+    rows = Table(table, "float32")(keras.ops.reshape(ids, (-1,)))
+    interpreter = interpreter_of(converted(keras.Model(ids, keras.ops.expand_dims(rows, 0)), Precision()))
+    for wanted in (token_ids(30), np.array([0, 1999])):
+        assert np.array_equal(run(interpreter, wanted), table[wanted])
+
+
+@pytest.mark.parametrize("codec", ["pq4", "pq8"])
+def test_a_table_of_codewords_gives_its_rows(model, codec):
+    table = model.get_layer("embedding").get_weights()[0][:, :37]  # no whole number of codewords
+    ids = keras.Input(batch_shape=(1, None), dtype="int32", name="ids")
+    rows = Table(table, codec)(keras.ops.reshape(ids, (-1,)))
+    interpreter = interpreter_of(converted(keras.Model(ids, keras.ops.expand_dims(rows, 0)), Precision()))
+    expected = decoded(codec, encoded(codec, table), 37)
+    for wanted in (token_ids(30), np.array([0, 1999])):
+        np.testing.assert_allclose(run(interpreter, wanted), expected[wanted], atol=1e-6)
+
+
+def test_fewer_bits_are_a_smaller_file(contents):
+    sizes = {precision.table: len(content) for precision, content in contents.items() if precision.dense == "int8"}
+    # 2,000 rows: 32 bytes of codes and 2 of steps, 40, and 160, and but for float32 4 of the scale.
+    assert sizes["uint8"] - sizes["int4"] == pytest.approx(2000 * (40 - 34), abs=4000)
+    assert sizes["float32"] - sizes["uint8"] == pytest.approx(2000 * (160 - 44), abs=4000)
+    assert abs(sizes["uint8"] - sizes["int8-row"]) < 1000
+
+
+def test_int8_kernels_are_smaller_than_float32_ones(contents, model):
+    # Of the branches, of 104 features by 2 * 36, and of the head.
+    kernels = sum(kernel.size for kernel in branch_kernels(model)) + 104 * 72 + 36 * 36 + 36 * 40 * 2 + 40 * 40
+    small, large = (len(contents[Precision(dense, "float32")]) for dense in ("int8", "float32"))
+    assert large - small == pytest.approx(3 * kernels, rel=0.15)
+
+
+def test_one_int32_input_of_any_length_and_one_float32_output(content):
+    interpreter = interpreter_of(content)
+    (ids,), (vector,) = interpreter.get_input_details(), interpreter.get_output_details()
+    assert (ids["dtype"], ids["shape_signature"].tolist()) == (np.int32, [1, -1])
+    assert (vector["dtype"], vector["shape"].tolist()) == (np.float32, [1, 40])
+
+
+def test_any_length_takes_padding_too(content):
+    interpreter = interpreter_of(content)
+    for length in (1, 2, 7, 64):
+        ids = token_ids(length)
+        assert run(interpreter, padded(ids, 64)) == pytest.approx(run(interpreter, ids), abs=1e-5)
+
+
+def test_a_text_does_not_feel_the_text_before(content):
+    interpreter, ids = interpreter_of(content), token_ids(9)
+    first = run(interpreter, ids)
+    run(interpreter, token_ids(200))
+    assert np.array_equal(run(interpreter, ids), first)
+
+
+def test_the_first_and_the_last_piece_are_in_the_table(content, model):
+    ids = np.array([0, 1999, 1999, 0])
+    assert run(interpreter_of(content), ids) @ np.asarray(model(ids[None]))[0] == pytest.approx(1, abs=5e-3)
+
+
+@pytest.mark.parametrize("sliced", [False, True], ids=["masked", "sliced"])
+def test_a_fixed_length_gives_the_vectors_of_any_length(model, content, sliced):
+    fixed, free = interpreter_of(convert(model, length=FIXED, sliced=sliced)), interpreter_of(content)
+    assert fixed.get_input_details()[0]["shape_signature"].tolist() == [1, FIXED]
+    for length in (FIXED, 1, 2, 7, FIXED - 1, FIXED):
+        ids = token_ids(length)
+        assert run_fixed(fixed, padded(ids, FIXED)) == pytest.approx(run(free, ids), abs=1e-5)
+
+
+def test_signatures_have_names_inputs_and_outputs(signatures):
+    interpreter = interpreter_of(signatures)
+    assert interpreter.get_signature_list() == {
+        f"encode_{length}": {"inputs": ["ids"], "outputs": ["vectors"]} for length in SIGNATURES
+    }
+    for length in SIGNATURES:
+        runner = interpreter.get_signature_runner(f"encode_{length}")
+        assert runner.get_input_details()["ids"]["shape"].tolist() == [1, length]
+        assert runner.get_input_details()["ids"]["dtype"] == np.int32
+        assert runner.get_output_details()["vectors"]["shape"].tolist() == [1, 40]
+
+
+def test_signatures_give_the_vectors_of_any_length(signatures, content):
+    several, free = interpreter_of(signatures), interpreter_of(content)
+    for length in SIGNATURES:
+        runner = several.get_signature_runner(f"encode_{length}")
+        for used in (1, 5, length - 1, length):
+            ids = token_ids(used)
+            got = runner(ids=padded(ids, length)[None].astype(np.int32))["vectors"][0]
+            assert got == pytest.approx(run(free, ids), abs=1e-5)
+
+
+def test_signatures_share_the_weights(signatures, content):
+    # Another length costs its operators; another table alone would cost 80,000 bytes, other kernels 26,000.
+    assert len(signatures) - len(content) < 30_000
+    assert len(constants(interpreter_of(signatures), 2000, np.uint8)) == 1
+
+
+def test_a_model_too_small_to_quantise_is_converted_without_a_word(tiny, capfd):
+    content = convert(tiny.model)
+    assert capfd.readouterr() == ("", "")
+    ids = token_ids(12)
+    assert run(interpreter_of(content), ids) @ np.asarray(tiny.model(ids[None]))[0] == pytest.approx(1, abs=2e-4)
+
+
+def test_the_same_model_gives_the_same_bytes(model, contents, signatures):
+    # Whatever the process made before: a run that is repeated from its config has the same artefact.
+    assert convert(model) == contents[Precision()]
+    assert convert(model, lengths=SIGNATURES) == signatures
+
+
+@every_form()
+def test_whole_content_passes_and_truncated_is_refused(contents, model, precision):
+    content = contents[precision]
+    assert checked(content, model, precision) is content
+    least = 2000 * 40 * {"float32": 4, "int4": 0.5}.get(precision.table, 1)
+    for kept in (0, int(least) - 1):
+        with pytest.raises(ExportError, match=f"has {kept} bytes, its table alone needs {least:.0f}: the weights are"):
+            checked(content[:kept], model, precision)
+
+
+def test_a_conversion_without_the_weights_is_refused(tiny, monkeypatch):
+    # The model says that it has more than was converted.
+    monkeypatch.setattr(tiny.model.get_layer("embedding"), "count_params", lambda: 1_600_000)
+    with pytest.raises(ExportError, match="its table alone needs 1600000: the weights are missing"):
+        convert(tiny.model)
+
+
+def test_an_operator_newer_than_the_oldest_runtime_is_refused(tiny, monkeypatch):
+    monkeypatch.setitem(flatbuffer.NEWEST, "GATHER", 0)
+    with pytest.raises(ExportError, match="the operator GATHER, version 1; .*tflite-runtime 2.14, version 0 is the"):
+        convert(tiny.model)
+
+
+def test_a_custom_operator_is_refused_where_it_is_not_asked_for(wide_string, model):
+    assert checked(wide_string, model, Precision(), custom=("TFText>FastSentencepieceTokenize",)) is wide_string
+    with pytest.raises(ExportError, match="TFText>FastSentencepieceTokenize, which is not builtin"):
+        checked(wide_string, model, Precision())
+
+
+def test_a_failed_conversion_is_one_line(tokenizer, capfd):
+    text = keras.Input(batch_shape=(1,), dtype="string", name="text")
+    with pytest.raises(ExportError, match="^TFLite conversion failed: .+") as failed:
+        converted(keras.Model(text, Pieces(tokenizer.proto)(text)), Precision())
+    assert len(str(failed.value).splitlines()) == 1
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("lengths", [(), (16,)], ids=["any-length", "signatures"])
+def test_another_keras_backend_is_refused_before_the_graph_is_built(lengths, monkeypatch):
+    monkeypatch.setattr(keras.backend, "backend", lambda: "jax")
+    with pytest.raises(ExportError, match="KERAS_BACKEND=tensorflow, not jax"):
+        convert(None, lengths=lengths)

@@ -1,0 +1,143 @@
+import numpy as np
+import pytest
+
+from distill.errors import ExportError
+from distill.export.tflite.convert import flatbuffer
+from distill.export.tflite.flatbuffer import operators, renamed, require_operators
+
+STRING_OPERATOR = "TFText>FastSentencepieceTokenize"
+
+
+def made(function, *operator_sets):
+    """A flatbuffer of a function of three float32."""
+    import tensorflow as tf
+
+    from distill.system.backend import hushed
+
+    concrete = tf.function(function).get_concrete_function(tf.TensorSpec((3,), tf.float32))
+    converter = tf.lite.TFLiteConverter.from_concrete_functions([concrete], tf.Module())
+    converter.target_spec.supported_ops = [getattr(tf.lite.OpsSet, name) for name in operator_sets]
+    with hushed():
+        return converter.convert()
+
+
+@pytest.fixture(scope="module")
+def builtin():
+    import tensorflow as tf
+
+    return made(lambda x: tf.cos(x) + x, "TFLITE_BUILTINS")
+
+
+@pytest.fixture(scope="module")
+def custom():
+    """Two operators that are TensorFlow's own."""
+    import tensorflow as tf
+
+    return made(lambda x: tf.strings.length(tf.strings.as_string(x)), "TFLITE_BUILTINS", "SELECT_TF_OPS")
+
+
+def changed_bytes(before, after):
+    assert len(before) == len(after)
+    return np.flatnonzero(np.frombuffer(before, np.uint8) != np.frombuffer(after, np.uint8))
+
+
+def test_builtin_operators_by_name_and_version(builtin):
+    assert sorted(operators(builtin)) == [("ADD", 1, False), ("COS", 1, False)]
+
+
+def test_custom_operators_by_their_own_name(custom):
+    assert operators(custom) == [("FlexAsString", 1, True), ("FlexStringLength", 1, True)]
+
+
+def test_the_names_are_the_interpreters(wide_string):
+    from ai_edge_litert.interpreter import Interpreter
+
+    listed = {op["op_name"] for op in Interpreter(model_content=wide_string)._get_ops_details()}
+    assert {name for name, _, _ in operators(wide_string)} == listed
+
+
+def test_newer_versions_are_read():
+    import tensorflow as tf
+
+    # Of int8 rows: TensorFlow Lite's op_version.cc gives GATHER 2 and CAST 3 for them.
+    rows = tf.constant([1, 2, 3], tf.int8)
+    content = made(lambda x: tf.cast(tf.gather(rows, tf.cast(x, tf.int32)), tf.float32), "TFLITE_BUILTINS")
+    assert operators(content) == [("CAST", 3, False), ("GATHER", 2, False)]
+
+
+def test_operators_that_were_tried_pass(builtin, monkeypatch):
+    monkeypatch.setitem(flatbuffer.NEWEST, "COS", 1)
+    require_operators(builtin)
+
+
+def test_an_operator_that_was_never_tried_is_refused(builtin):
+    with pytest.raises(ExportError, match="the operator COS, version 1; .*tflite-runtime 2.14, none was tried$"):
+        require_operators(builtin)
+
+
+def test_a_version_that_was_never_tried_is_refused(builtin, monkeypatch):
+    monkeypatch.setitem(flatbuffer.NEWEST, "COS", 2)
+    monkeypatch.setitem(flatbuffer.NEWEST, "ADD", 0)
+    with pytest.raises(ExportError, match="the operator ADD, version 1; .* 2.14, version 0 is the newest tried$"):
+        require_operators(builtin)
+
+
+def test_a_custom_operator_is_refused_unless_it_is_asked_for(custom):
+    with pytest.raises(ExportError, match="needs the operator FlexAsString, which is not builtin"):
+        require_operators(custom)
+    with pytest.raises(ExportError, match="needs the operator FlexStringLength, which is not builtin"):
+        require_operators(custom, ["FlexAsString"])
+    require_operators(custom, ["FlexAsString", "FlexStringLength"])
+
+
+def test_a_name_of_the_same_length_is_all_that_changes(custom):
+    after = renamed(custom, "FlexAsString", "OwnToStrings")
+    assert operators(after) == [("OwnToStrings", 1, True), ("FlexStringLength", 1, True)]
+    start = custom.index(b"FlexAsString\0")
+    assert start == after.index(b"OwnToStrings\0")
+    assert set(changed_bytes(custom, after)) <= set(range(start, start + 12))
+
+
+def test_a_shorter_name_changes_its_length_too(custom):
+    after = renamed(custom, "FlexStringLength", "Own")
+    assert operators(after) == [("FlexAsString", 1, True), ("Own", 1, True)]
+    start = custom.index(b"FlexStringLength\0")
+    assert after[start - 4 : start + 17] == b"\x03\0\0\0Own" + bytes(14)
+    assert set(changed_bytes(custom, after)) <= set(range(start - 4, start + 16))
+
+
+@pytest.mark.parametrize("name", ["FlexAsString", "FlexStringLength"])
+def test_a_name_can_be_given_back(custom, name):
+    # The one stands at the file's end, the other before something.
+    assert renamed(renamed(custom, name, "Own"), "Own", name) == custom
+
+
+@pytest.mark.parametrize("name", ["FlexAsString", "FlexStringLength"])
+def test_a_name_that_is_too_long_is_refused(custom, name):
+    with pytest.raises(ExportError, match=rf"name has room for \d+ bytes, {name * 2} needs {2 * len(name)}$"):
+        renamed(custom, name, name * 2)
+
+
+def test_a_name_that_is_not_there_changes_nothing(custom, builtin):
+    assert renamed(custom, "Flex", "Own") == custom
+    assert renamed(builtin, "COS", "SIN") == builtin
+
+
+def test_a_renamed_file_loads(custom):
+    from ai_edge_litert.interpreter import Interpreter
+
+    interpreter = Interpreter(model_content=renamed(custom, "FlexAsString", "Own"))
+    assert [op["op_name"] for op in interpreter._get_ops_details()] == ["Own", "FlexStringLength"]
+    # It is run by nothing that knows the new name only.
+    with pytest.raises(RuntimeError, match="Own"):
+        interpreter.allocate_tensors()
+
+
+def test_a_tokenizer_that_was_renamed_there_and_back_runs(wide_string):
+    from distill.export.tflite.strings import StringRuntime
+
+    there = renamed(wide_string, STRING_OPERATOR, "TFSentencepieceTokenizeOp")
+    assert ("TFSentencepieceTokenizeOp", 1, True) in operators(there)
+    back = renamed(there, "TFSentencepieceTokenizeOp", STRING_OPERATOR)
+    assert back == wide_string
+    assert np.array_equal(StringRuntime(back).vector("a river"), StringRuntime(wide_string).vector("a river"))

@@ -1,0 +1,127 @@
+import keras
+import numpy as np
+import pytest
+
+from distill.export.tflite.layers import FLOOR, FloatDense, Table, WholeDense, apart, constant
+from distill.export.weights.codecs import CODECS, decoded, encoded
+
+
+def normal(*shape, seed=0):
+    return np.random.default_rng(seed).normal(size=shape).astype(np.float32)
+
+
+@pytest.fixture
+def kernel():
+    """`(24, 10)`, channels that differ in scale, as trained ones do."""
+    return normal(24, 10, seed=1) * np.logspace(-3, 1, 10, dtype=np.float32)
+
+
+def on_grid(kernel):
+    """The kernel rounded to 1/127 of each channel's largest, in double precision."""
+    step = np.abs(kernel.astype(np.float64)).max(axis=0) / 127
+    return np.round(kernel / step) * step
+
+
+def test_a_whole_dense_layer_by_hand():
+    # Steps of 0.01 and 0.02: 0.634 is 63.4 of the one, rounded to 63, and 0.05 is 2.5 of the other, to the even 2.
+    layer = WholeDense(np.float32([[1.27, -2.54], [0.634, 0.05]]), np.float32([1, -1]), relu=True)
+    assert np.array_equal(layer.dense.kernel, [[127, -127], [63, 2]])
+    assert np.asarray(layer.scale) == pytest.approx([0.01, 0.02])
+    assert np.asarray(layer(np.float32([[1, 2], [-2, 10]]))) == pytest.approx(
+        np.array([[1.27 + 1.26 + 1, 0], [-2.54 + 6.3 + 1, 5.08 + 0.4 - 1]]), abs=1e-5
+    )
+
+
+def test_a_whole_dense_layer_without_bias_or_relu_by_hand():
+    layer = WholeDense(np.float32([[1.27, 0.0, 1.0], [0.0, 1.27, -1.0]]))
+    assert np.asarray(layer(np.float32([[2, 3], [-4, 0]]))) == pytest.approx(
+        np.array([[2.54, 3.81, -1], [-5.08, 0, -4]]), abs=1e-5
+    )
+
+
+def every_dense_layer():
+    """With and without bias and ReLU."""
+    biases = pytest.mark.parametrize("bias", [None, normal(10, seed=2)], ids=["no-bias", "bias"])
+    relus = pytest.mark.parametrize("relu", [False, True], ids=["linear", "relu"])
+    return lambda test: biases(relus(test))
+
+
+def dense(x, kernel, bias, relu):
+    x = x.astype(np.float64) @ kernel + (0 if bias is None else bias)
+    return np.maximum(x, 0) if relu else x
+
+
+@every_dense_layer()
+def test_a_whole_dense_layer_is_the_trained_one_on_the_grid(kernel, bias, relu):
+    x = normal(50, 24)
+    got = np.asarray(WholeDense(kernel, bias, relu)(x))
+    # float32 sums of 24 products of the channel's size.
+    assert np.all(np.abs(got - dense(x, on_grid(kernel), bias, relu)) <= 1e-5 * (1 + np.abs(kernel).max(axis=0)))
+    assert (got < 0).any() == (not relu)
+
+
+def test_a_whole_dense_layer_holds_whole_numbers_up_to_127(kernel):
+    whole = np.asarray(WholeDense(kernel).dense.kernel)
+    assert np.array_equal(whole, np.round(kernel / (np.abs(kernel).max(axis=0) / 127)))
+    assert np.abs(whole).max() == 127
+
+
+def test_a_channel_of_zeros_keeps_its_bias():
+    layer = WholeDense(np.float32([[0.0, 1.0], [0.0, 1.0]]), np.float32([0.25, -3.0]))
+    assert np.asarray(layer(np.float32([[5, 6]]))) == pytest.approx(np.array([[0.25, 8]]), abs=1e-5)
+
+
+@every_dense_layer()
+def test_a_float_dense_layer_is_the_trained_one(kernel, bias, relu):
+    x = normal(50, 24)
+    got = np.asarray(FloatDense(kernel, bias, relu)(x))
+    assert np.all(np.abs(got - dense(x, kernel, bias, relu)) <= 1e-5 * (1 + np.abs(kernel).max(axis=0)))
+
+
+@pytest.mark.parametrize("width", [32, 40, 64])
+@pytest.mark.parametrize("codec", CODECS)
+def test_a_table_decodes_what_the_codec_stores(codec, width):
+    table, ids = normal(9, width), np.array([8, 0, 3, 3], dtype=np.int32)
+    found = np.asarray(Table(table, codec)(ids))
+    assert (found.shape, found.dtype) == ((4, width), np.float32)
+    assert np.array_equal(found, decoded(codec, encoded(codec, table), width)[ids])
+
+
+# Half a step: of the row's largest / 127, and of the group's largest / 7 with what rounding its step up adds.
+@pytest.mark.parametrize(
+    ("codec", "error"), [("float32", 0), ("uint8", 0.5 / 127), ("int8-row", 0.5 / 127), ("int4", 0.074)]
+)
+def test_a_table_is_as_near_as_its_bits_allow(codec, error):
+    table = normal(9, 40)
+    found = np.asarray(Table(table, codec)(np.arange(9, dtype=np.int32)))
+    assert np.all(np.abs(found - table) <= 1.01 * error * np.abs(table).max(axis=1, keepdims=True))
+
+
+@pytest.mark.parametrize("codec", CODECS)
+def test_a_table_is_stored_as_whole_numbers(codec):
+    # The converter would quantise a float constant, whatever it holds.
+    layer = Table(normal(9, 40), codec)
+    stored = [*layer.stored, *layer.shared]
+    kinds = {keras.backend.standardize_dtype(array.dtype) for array in stored}
+    assert kinds <= {"uint8", "int8", "int32"}
+
+
+def test_apart_changes_nothing():
+    x = np.array([[-1e30, -2.5, 0.0, 1e-30, 7.0]], dtype=np.float32)
+    assert np.array_equal(apart(x), x)
+    assert np.finfo(np.float32).min < FLOOR
+
+
+def test_a_constant_keeps_its_type_and_does_not_train():
+    layer = keras.layers.Layer()
+    for value in (np.arange(3, dtype=np.uint8), np.array([[2**31 - 1]], dtype=np.int32), normal(2, 3)):
+        weight = constant(layer, value)
+        assert keras.backend.standardize_dtype(weight.dtype) == value.dtype.name
+        assert np.array_equal(weight, value)
+    assert layer.trainable_weights == []
+
+
+def test_no_weight_trains(kernel):
+    layers = [WholeDense(kernel, kernel[0]), FloatDense(kernel), Table(normal(3, 2), "int4")]
+    assert [len(layer.weights) for layer in layers] == [3, 1, 3]
+    assert [len(layer.trainable_weights) for layer in layers] == [0, 0, 0]

@@ -1,0 +1,263 @@
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from zipfile import ZIP_STORED, ZipFile
+
+import numpy as np
+import pytest
+
+from distill.errors import EncoderError, ExportError
+from distill.export.tflite.convert import convert
+from distill.export.tflite.flatbuffer import operators
+from distill.export.tflite.mediapipe import MediaPipeEncoder, for_mediapipe, without_network, write_zip
+from distill.export.tflite.strings import StringRuntime
+
+pytest.importorskip("mediapipe", reason="needs mediapipe: pip install 'distill[mediapipe]'")
+
+LENGTH = 128
+JAPANESE = """
+ナイル川はどこで海に注ぎますか。
+日本で一番高い山は何ですか。
+蒸気機関を改良したのは誰ですか。
+米はどこで最初に栽培されましたか。
+月は地球から何キロ離れていますか。
+アマゾン川の長さはどれくらいですか。
+心臓は一分間に何回打ちますか。
+ペニシリンを発見した人は誰ですか。
+万里の長城はいつ建てられましたか。
+ゾウは何を食べますか。
+コーヒーの原産地はどこですか。
+電話を発明したのは誰ですか。
+火星にはいくつの衛星がありますか。
+ドナウ川はいくつの国を流れますか。
+皮膚の一番外側の層は何と呼ばれますか。
+クジラはどうやって眠りますか。
+印刷機はどこで発明されましたか。
+ジャガイモはどこから来ましたか。
+エッフェル塔の高さは？
+相対性理論を発表したのは誰ですか。
+"""
+KOREAN = """
+나일강은 어디에서 바다로 흘러 들어갑니까?
+한국에서 가장 높은 산은 무엇입니까?
+증기 기관을 개량한 사람은 누구입니까?
+쌀은 어디에서 처음 재배되었습니까?
+달은 지구에서 얼마나 떨어져 있습니까?
+아마존강의 길이는 얼마입니까?
+심장은 일 분에 몇 번 뜁니까?
+페니실린을 발견한 사람은 누구입니까?
+만리장성은 언제 지어졌습니까?
+코끼리는 무엇을 먹습니까?
+커피의 원산지는 어디입니까?
+전화를 발명한 사람은 누구입니까?
+화성에는 위성이 몇 개 있습니까?
+다뉴브강은 몇 나라를 지나갑니까?
+피부의 가장 바깥층은 무엇이라고 합니까?
+고래는 어떻게 잠을 잡니까?
+인쇄기는 어디에서 발명되었습니까?
+감자는 어디에서 왔습니까?
+에펠탑의 높이는?
+상대성 이론을 발표한 사람은 누구입니까?
+"""
+ODD = ["", " ", "   \u3000\t\n", "broken \ud800 text", "a 🌊 b", "Ｗｈｅｒｅ ﬁnally", "a", '"quoted" \\ and {braces}']
+LONG = "river " * 10_000
+
+
+@pytest.fixture(scope="module")
+def texts(sample):
+    """Twenty questions in each of twelve languages, and odd texts."""
+    asked = [[q.text for q in questions.values()][:20] for questions in sample.questions.values()]
+    asked += [further.strip().split("\n") for further in (JAPANESE, KOREAN)]
+    assert [len(questions) for questions in asked] == [20] * 12
+    return [text for questions in asked for text in questions] + ODD
+
+
+@pytest.fixture(scope="module")
+def full(tokenizer):
+    """A text that fills the zip's model to the last piece, one that leaves one free, and one that is too long."""
+    made = {len(tokenizer.encode(["a " * words])[0]): "a " * words for words in range(LENGTH + 2)}
+    return made[LENGTH], made[LENGTH - 1], made[LENGTH + 1]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("mediapipe")
+
+
+@pytest.fixture(scope="module")
+def whole(folder, wide_string):
+    """The `mediapipe` artefact."""
+    path = folder / "encoder.tflite"
+    path.write_bytes(for_mediapipe(wide_string))
+    return MediaPipeEncoder(path, card("mediapipe", None))
+
+
+@pytest.fixture(scope="module")
+def fixed(wide):
+    return convert(wide.model, length=LENGTH, sliced=True)
+
+
+@pytest.fixture(scope="module")
+def zipped(folder, wide, fixed):
+    """The `mediapipe-zip` artefact."""
+    path = folder / "encoder.task"
+    write_zip(path, fixed, wide.tokenizer.proto)
+    return MediaPipeEncoder(path, card("mediapipe-zip", LENGTH))
+
+
+def card(kind, max_length):
+    return {"name": "wide", "dimension": 40, "format": kind, "max_length": max_length}
+
+
+def require_near(got, expected):
+    """An untrained encoder is harder to round than a trained one; the vectors of different texts are at .6."""
+    cosines = np.sum(got * expected, axis=1)
+    assert cosines.mean() >= 0.99 and cosines.min() >= 0.94
+
+
+def test_the_whole_model_gives_the_reference_vectors(whole, wide, wide_string, texts):
+    told, texts = [], [*texts, LONG]
+    vectors = whole.encode(texts, progress=told.append)
+    assert (vectors.shape, vectors.dtype, sum(told)) == ((249, 40), np.float32, 249)
+    runtime = StringRuntime(wide_string)
+    assert vectors == pytest.approx(np.array([runtime.vector(text) for text in texts]), abs=1e-6)
+    require_near(vectors, wide.encode(texts))
+
+
+def test_the_zip_gives_the_reference_vectors(zipped, wide, wide_string, texts, full):
+    told, texts = [], [*texts, *full[:2]]
+    vectors = zipped.encode(texts, progress=told.append)
+    assert (vectors.shape, vectors.dtype, sum(told)) == ((250, 40), np.float32, 250)
+    # Of another length, so that sums are in another order.
+    runtime = StringRuntime(wide_string)
+    assert vectors == pytest.approx(np.array([runtime.vector(text) for text in texts]), abs=1e-5)
+    require_near(vectors, wide.encode(texts))
+
+
+def test_their_ids_are_the_students(whole, zipped, wide, texts):
+    expected = wide.tokenizer.encode(texts)
+    assert [zipped.tokenize(text) for text in texts] == expected
+    assert [whole.tokenize(text) for text in texts] == expected
+
+
+def test_they_are_encoders(whole, zipped):
+    assert (whole.name, whole.dimension, whole.max_length) == ("wide", 40, None)
+    assert (zipped.name, zipped.dimension, zipped.max_length) == ("wide", 40, LENGTH)
+
+
+def test_no_texts_give_no_rows(zipped):
+    assert zipped.encode([]).shape == (0, 40)
+
+
+def test_a_text_that_is_too_long_for_the_zip_is_refused_before_mediapipe_starts(zipped, full, monkeypatch):
+    monkeypatch.setattr(sys, "executable", "/nowhere/python")
+    said = f"encoder.task takes texts of {LENGTH} pieces at most, .*; text 2 of 3 has {LENGTH + 1}: 'a a a "
+    with pytest.raises(EncoderError, match=said):
+        zipped.encode(["short", full[2], "short"])
+
+
+def test_the_only_custom_operator_is_mediapipes(wide_string):
+    content = for_mediapipe(wide_string)
+    assert [name for name, _, custom in operators(content) if custom] == ["TFSentencepieceTokenizeOp"]
+    assert len(content) == len(wide_string)
+
+
+def member_places(path):
+    """`{name: (where its content starts, its content)}` by the headers in the file itself."""
+    content, places = path.read_bytes(), {}
+    with ZipFile(path) as archive:
+        for info in archive.infolist():
+            header = content[info.header_offset : info.header_offset + 30]
+            assert header[:4] == b"PK\x03\x04"
+            name, extra = (int.from_bytes(header[at : at + 2], "little") for at in (26, 28))
+            start = info.header_offset + 30 + name + extra
+            places[info.filename] = (start, content[start : start + info.file_size])
+    return places
+
+
+def test_the_zip_holds_its_members_stored_at_the_root(zipped, wide, fixed):
+    with ZipFile(zipped.path) as archive:
+        assert archive.testzip() is None
+        assert [info.filename for info in archive.infolist()] == ["sentencepiece.model", "encoder.tflite"]
+        assert [info.compress_type for info in archive.infolist()] == [ZIP_STORED] * 2
+        assert archive.read("sentencepiece.model") == wide.tokenizer.proto
+        assert archive.read("encoder.tflite") == fixed
+
+
+# Every remainder that the first member can leave, those that need a filler of less than its own header among them.
+@pytest.mark.parametrize("size", range(16))
+def test_members_are_aligned_for_mapping(tmp_path, size):
+    write_zip(tmp_path / "a.task", b"model" * 9, b"p" * (100 + size))
+    places = member_places(tmp_path / "a.task")
+    assert {name: start % 16 for name, (start, _) in places.items()} == {"sentencepiece.model": 0, "encoder.tflite": 0}
+    assert places["encoder.tflite"][1] == b"model" * 9
+    assert places["sentencepiece.model"][1] == b"p" * (100 + size)
+    with ZipFile(tmp_path / "a.task") as archive:
+        assert all(len(info.extra) < 20 for info in archive.infolist())
+
+
+def test_the_same_members_give_the_same_zip(tmp_path):
+    for name in ("a.task", "b.task"):
+        write_zip(tmp_path / name, b"model", b"pieces")
+    assert (tmp_path / "a.task").read_bytes() == (tmp_path / "b.task").read_bytes()
+
+
+def test_the_zips_model_is_one_graph_of_one_fixed_int32_input(zipped):
+    from ai_edge_litert import schema_py_generated as schema
+
+    model = schema.Model.GetRootAsModel(member_places(zipped.path)["encoder.tflite"][1], 0)
+    graph = model.Subgraphs(0)
+    assert (model.SubgraphsLength(), graph.InputsLength(), graph.OutputsLength()) == (1, 1, 1)
+    ids, vectors = graph.Tensors(graph.Inputs(0)), graph.Tensors(graph.Outputs(0))
+    assert (ids.Type(), ids.ShapeAsNumpy().tolist()) == (schema.TensorType.INT32, [1, LENGTH])
+    assert (vectors.Type(), vectors.ShapeAsNumpy().tolist()) == (schema.TensorType.FLOAT32, [1, 40])
+
+
+def test_a_model_that_mediapipe_cannot_read_is_an_export_error(tmp_path, wide):
+    write_zip(tmp_path / "broken.task", b"no flatbuffer", wide.tokenizer.proto)
+    encoder = MediaPipeEncoder(tmp_path / "broken.task", card("mediapipe-zip", LENGTH))
+    with pytest.raises(ExportError, match="^MediaPipe cannot run broken.task: .+"):
+        encoder.encode(["one"])
+
+
+def test_without_mediapipe_it_says_what_to_install(zipped, tmp_path, monkeypatch):
+    # An interpreter that finds numpy alone.
+    site = Path(np.__file__).parents[1]
+    for name in ("numpy", "numpy.libs"):
+        if (site / name).exists():
+            (tmp_path / name).symlink_to(site / name)
+    python = tmp_path / "python"
+    python.write_text(f'#!/bin/sh\nexec {sys.executable} -S "$@"\n')
+    python.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(python))
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    with pytest.raises(ExportError, match=r"it is not installed; run: pip install 'distill\[mediapipe\]'"):
+        zipped.encode(["one"])
+
+
+def test_a_tokenizer_that_cannot_be_read_is_refused(tmp_path):
+    write_zip(tmp_path / "broken.task", b"", b"no pieces")
+    with pytest.raises(EncoderError, match="broken.task: not a SentencePiece model"):
+        MediaPipeEncoder(tmp_path / "broken.task", card("mediapipe-zip", LENGTH))
+
+
+def test_where_unshare_is_missing_a_command_runs_as_it_is(monkeypatch, tmp_path):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert without_network() == []
+
+
+def test_where_unshare_is_not_allowed_a_command_runs_as_it_is(monkeypatch, tmp_path):
+    (tmp_path / "unshare").write_text("#!/bin/sh\nexit 1\n")
+    (tmp_path / "unshare").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert shutil.which("unshare") and without_network() == []
+
+
+def test_the_process_sees_no_network():
+    words = without_network()
+    if not words:
+        pytest.skip("needs unshare and the right to use it")
+    code = "import socket; print([name for _, name in socket.if_nameindex()])"
+    done = subprocess.run([*words, sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert done.stdout.strip() == "['lo']"

@@ -1,0 +1,94 @@
+import numpy as np
+import pytest
+
+from distill.export.weights import codecs
+from distill.export.weights.codecs import CODECS, SHARED, decoded, encoded, int4_rows, pack, uint8_rows, unpack
+
+
+@pytest.fixture(scope="module")
+def table():
+    """More rows than one block, a width that is not whole groups, rows of very different size, one of zeros."""
+    random = np.random.default_rng(5)
+    rows = random.normal(size=(codecs.BLOCK + 5, 40)) * random.lognormal(sigma=2, size=(codecs.BLOCK + 5, 1))
+    rows[7] = 0
+    return rows.astype(np.float32)
+
+
+def test_uint8_by_hand():
+    codes, scales = uint8_rows(np.array([[1.27, -1.27, 0.01, 0.0], [0.0, 0.0, 0.0, 0.0]], dtype=np.float32))
+    assert codes.tolist() == [[255, 1, 129, 128], [128] * 4]
+    # 0.01 * 2^24 = 167772.16, and the least scale there is.
+    assert scales.tolist() == [[167773], [1]]
+
+
+def test_int8_by_hand():
+    codes, scales = encoded("int8-row", np.array([[1.27, -1.27, 0.01, 0.0]], dtype=np.float32))
+    assert (codes.dtype, codes.tolist(), scales.tolist()) == (np.int8, [[127, -127, 1, 0]], [[167773]])
+
+
+def test_int4_by_hand():
+    first, second = np.zeros(32, dtype=np.float32), np.zeros(32, dtype=np.float32)
+    first[:4] = 7, -8, 1, -3
+    second[:4] = 0.7, -0.8, 0.1, -0.31
+    packed, steps, scales = int4_rows(np.concatenate([first, second])[None])
+    # The first group's step is 1: 2^24 / 255 is 65793.004, rounded up, and 2^24 / 65794 is 254.997, rounded up.
+    # The second's is 0.1: 25.4997, rounded up to 26, which is 0.10196.
+    assert (scales.tolist(), steps.tolist()) == ([[65794]], [[255, 26]])
+    low, high = [15, 0, 9, 5] + [8] * 28, [15, 0, 9, 5] + [8] * 28
+    assert packed.tolist() == [[a + 16 * b for a, b in zip(low, high, strict=True)]]
+    values = decoded("int4", (packed, steps, scales), 64)[0]
+    assert values[:5] == pytest.approx([7, -8, 1, -3, 0], rel=1e-4)
+    assert values[32:37] == pytest.approx(np.array([7, -8, 1, -3, 0]) * 26 * 65794 / 2**24)
+
+
+def test_the_low_half_of_the_bytes_is_the_first_half_of_the_row():
+    codes = np.array([[1, 2, 3, 15, 0, 4]], dtype=np.uint8)
+    assert pack(codes).tolist() == [[1 + 16 * 15, 2 + 16 * 0, 3 + 16 * 4]]
+    assert unpack(pack(codes)).tolist() == codes.tolist()
+
+
+def test_int4_of_a_width_that_is_not_whole_groups():
+    packed, steps, scales = int4_rows(np.ones((3, 40), dtype=np.float32))
+    assert (packed.shape, steps.shape, scales.shape) == ((3, 32), (3, 2), (3, 1))
+    assert decoded("int4", (packed, steps, scales), 40) == pytest.approx(np.ones((3, 40)), rel=1e-3)
+
+
+def test_int4_is_within_half_a_step_of_its_group(table):
+    packed, steps, scales = int4_rows(table)
+    step = np.repeat(steps * (scales / 2**24), codecs.GROUP, axis=1)[:, :40]
+    error = np.abs(decoded("int4", (packed, steps, scales), 40) - table)
+    assert np.all(error <= 0.501 * step)
+    # A step is as fine as it can be: 15 steps span the group, up to the rounding of steps to 1/255 of the largest.
+    spanned = np.maximum(table[:, :32].max(axis=1) / 7, table[:, :32].min(axis=1) / -8)
+    assert np.all(step[:, 0] <= spanned + 1.01 * scales[:, 0] / 2**24)
+
+
+@pytest.mark.parametrize("name", ["uint8", "int8-row"])
+def test_eight_bits_are_within_half_a_step_of_the_row(table, name):
+    step = np.maximum(np.abs(table).max(axis=1, keepdims=True) / 127, 2.0**-24)
+    error = np.abs(decoded(name, encoded(name, table), 40) - table)
+    assert np.all(error <= 0.501 * step + 2.0**-18 * np.abs(table))
+
+
+@pytest.mark.parametrize("name", CODECS)
+def test_every_format_decodes_gathered_rows_as_the_whole(table, name):
+    arrays = encoded(name, table)
+    ids = np.array([[0, 7, codecs.BLOCK - 1], [codecs.BLOCK, codecs.BLOCK + 4, 3]])
+    own = len(arrays) - SHARED.get(name, 0)
+    rows = decoded(name, [*(array[ids] for array in arrays[:own]), *arrays[own:]], 40)
+    assert (rows.shape, rows.dtype) == ((2, 3, 40), np.float32)
+    assert np.array_equal(rows, decoded(name, arrays, 40)[ids])
+    assert name in SHARED or not rows[0, 1].any()
+
+
+# Codewords are those of the whole table.
+@pytest.mark.parametrize("name", [name for name in CODECS if name not in SHARED])
+def test_a_row_is_encoded_alike_in_every_block(table, name):
+    ids = [3, codecs.BLOCK - 1, codecs.BLOCK, codecs.BLOCK + 4]
+    for whole, alone in zip(encoded(name, table), encoded(name, table[ids]), strict=True):
+        assert np.array_equal(whole[ids], alone)
+
+
+def test_float32_is_the_table_itself(table):
+    (rows,) = encoded("float32", table)
+    assert np.array_equal(rows, table) and np.array_equal(decoded("float32", [rows], 40), table)

@@ -1,0 +1,462 @@
+import errno
+import hashlib
+import json
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from distill.cli import main
+from distill.data.dataset import Dataset, Passage, Question
+from distill.data.readers import SAMPLE
+from distill.encoders.encoder import KerasEncoder
+from distill.encoders.tokenizer import model_proto
+from distill.errors import ConfigError, DataError, InputError
+from distill.pipeline import execute as pipeline
+from distill.pipeline.execute import begin
+from distill.pipeline.preparing import chosen_languages, prepare, unseen_languages
+from distill.pipeline.run import Run
+from distill.settings.sections import Settings
+from distill.settings.store import load_settings
+from distill.training.log import RunLog
+
+SMALL = [
+    *("--bm25-epochs", "1", "--online-epochs", "1", "--epochs", "1", "--allow-weak-teacher"),
+    *("--min-cosine", "0.9", "--max-drop", "100"),
+]
+
+
+def distill(*arguments):
+    with pytest.raises(SystemExit) as left:
+        main([str(argument) for argument in arguments])
+    assert left.value.code == 0
+
+
+def read(path):
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    return tmp_path_factory.mktemp("runs")
+
+
+@pytest.fixture(scope="module")
+def folder(tiny_folder, runs):
+    """What the whole job leaves."""
+    distill("run", "--languages", "de,ru", "--base", tiny_folder, *SMALL, "--runs", runs, "--name", "first")
+    return runs / "first"
+
+
+@pytest.fixture(scope="module")
+def metrics(folder):
+    return read(folder / "metrics.json")
+
+
+def p_at_1(encoder, dataset, language, split):
+    """Of one vector a document, by NumPy alone."""
+    asked = [dataset.questions[language][id] for id in dataset.splits[split]]
+    texts = [" ".join(p.text for p in dataset.passages if p.document == d) for d in range(len(dataset.titles))]
+    scores = encoder.encode([q.text for q in asked]) @ encoder.encode(texts, "document").T
+    return np.mean(scores.argmax(axis=1) == [dataset.passages[q.passage].document for q in asked])
+
+
+def test_a_run_leaves_all_it_made(folder):
+    assert sorted(path.name for path in folder.iterdir()) == [
+        "bundle",
+        "config.toml",
+        "log.jsonl",
+        "metrics.json",
+        "report.html",
+        "student",
+        "teacher",
+    ]
+
+
+def test_nothing_is_left_beside_a_run(folder, runs):
+    assert [path.name for path in runs.iterdir()] == ["first"]
+
+
+def test_four_encoders_are_measured_on_dev_and_test(metrics):
+    assert list(metrics["splits"]) == ["dev", "test"]
+    for split in metrics["splits"].values():
+        assert list(split["encoders"]) == list(split["mean_p@1"]) == ["base", "teacher", "student", "bundle"]
+        for units in split["encoders"].values():
+            assert list(units) == ["document", "passage", "maxp"]
+            assert all(list(by_language) == ["en", "de", "ru"] for by_language in units.values())
+
+
+def test_what_the_log_warns_of_stands_in_the_metrics(metrics, sample, tmp_path, monkeypatch):
+    run = Run(Settings(), sample, ("en",), tmp_path, RunLog())
+    run.log.write("teacher", step=3, **{"p@1": 0.1, "mrr@10": 0.2, "collapsed": 0.995})
+    monkeypatch.setattr(pipeline, "write_report", lambda *arguments: None)
+    pipeline.close(run)
+    [warning] = read(tmp_path / "metrics.json")["warnings"]
+    assert warning.startswith("teacher: collapsed at 1 of 1 evaluations on dev, first at step 3: ")
+    assert "warnings" not in metrics
+
+
+def test_the_mean_is_over_the_other_languages(metrics):
+    assert metrics["mean_over"] == ["de", "ru"]
+    for split in metrics["splits"].values():
+        for name, units in split["encoders"].items():
+            for unit, figures in units.items():
+                expected = (figures["de"]["p@1"] + figures["ru"]["p@1"]) / 2
+                assert split["mean_p@1"][name][unit] == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("name", ["base", "teacher", "student", "bundle"])
+def test_a_figure_is_of_the_encoder_that_is_named(name, metrics, folder, tiny_folder, sample):
+    from distill.catalog.loading import load_encoder
+
+    encoder = load_encoder(tiny_folder if name == "base" else folder / name)
+    figures = metrics["splits"]["test"]["encoders"][name]["document"]
+    for language in ("en", "de", "ru"):
+        assert figures[language]["p@1"] == pytest.approx(p_at_1(encoder, sample, language, "test"))
+
+
+def test_both_stages_trained(folder, tiny_folder):
+    from distill.catalog.loading import load_encoder
+
+    texts = ["Where does the Danube end?"]
+    base, teacher, student = (load_encoder(path).encode(texts) for path in (tiny_folder, folder / "teacher", folder))
+    assert np.abs(base - teacher).max() > 1e-4 and np.abs(teacher - student).max() > 1e-4
+
+
+def test_the_student_is_tested_against_base_and_teacher(metrics):
+    for split in metrics["splits"].values():
+        assert list(split["mcnemar"]) == ["student against base", "student against teacher"]
+        rows = split["mcnemar"]["student against base"]["maxp"]
+        assert rows["de"]["a"] == split["encoders"]["student"]["maxp"]["de"]["p@1"]
+        assert rows["de"]["b"] == split["encoders"]["base"]["maxp"]["de"]["p@1"]
+
+
+def test_the_bundle_is_weighed_checked_and_timed(metrics, folder, sample):
+    assert metrics["bundle_bytes"] == sum(path.stat().st_size for path in (folder / "bundle").iterdir())
+    assert metrics["gate"] == read(folder / "bundle" / "card.json")["dev"]
+    assert metrics["gate"]["texts"] == 3 * len(sample.splits["dev"]) and metrics["gate"]["other_ids"] == 0
+    assert metrics["gate"]["cosine_min"] >= 0.9
+    dev = metrics["splits"]["dev"]["encoders"]
+    for language in ("en", "de", "ru"):
+        row = metrics["gate"]["p@1"][language]
+        assert row["student"] == dev["student"]["document"][language]["p@1"]
+        assert row["artefact"] == dev["bundle"]["document"][language]["p@1"]
+    query = metrics["timings"]["query"]
+    assert query["queries"] == 3 * len(sample.splits["dev"]) and query["threads"] == 1
+    assert 0 < query["median_ms"] <= query["p95_ms"] <= query["p99_ms"]
+    assert query["mean_ms"] > 0 and query["std_ms"] > 0 and query["cold_start_s"] > 0
+    assert list(query["languages"]) == ["en", "de", "ru"] and "tensorflow" not in query["versions"]
+
+
+def test_the_data_is_described(metrics, sample):
+    assert metrics["dataset"] == {
+        "name": "sample",
+        "documents": 48,
+        "passages": len(sample.passages),
+        "splits": {split: len(ids) for split, ids in sample.splits.items()},
+        "files": {
+            name: hashlib.sha256((SAMPLE / name).read_bytes()).hexdigest()
+            for name in ("documents.jsonl", "questions.jsonl")
+        },
+    }
+
+
+def test_the_versions_are_recorded(metrics):
+    import keras
+
+    assert metrics["versions"]["keras"] == keras.__version__
+    assert metrics["versions"]["keras backend"] == keras.backend.backend()
+
+
+def test_every_stage_is_timed(metrics):
+    named = {"load base", "teacher", "student", "export", "query"}
+    assert named | {f"evaluate {name}" for name in ("base", "teacher", "student", "bundle")} == set(metrics["timings"])
+
+
+def test_the_log_tells_what_happened_in_order(folder):
+    rows = [json.loads(line) for line in (folder / "log.jsonl").read_text(encoding="utf-8").splitlines()]
+    events = [(row["event"], row.get("encoder", row.get("step"))) for row in rows]
+    stages = [name for number, (name, _) in enumerate(events) if number == 0 or events[number - 1][0] != name]
+    assert stages == ["data", "evaluation", "teacher", "evaluation", "student", "evaluation", "done"]
+    assert [row["seconds"] for row in rows] == sorted(row["seconds"] for row in rows)
+    # Before the first step, and after each epoch: two of the teacher's and one of the student's.
+    assert sum(row["event"] == "teacher" for row in rows) == 3 and sum(row["event"] == "student" for row in rows) == 2
+
+
+def test_the_bundle_says_where_it_comes_from(folder):
+    card = read(folder / "bundle" / "card.json")
+    assert {key: card[key] for key in ("name", "source", "dataset", "languages", "teacher", "seed")} == {
+        "name": "bundle",
+        "source": "first",
+        "dataset": "sample",
+        "languages": ["en", "de", "ru"],
+        "teacher": "en",
+        "seed": 0,
+    }
+
+
+def test_the_report_shows_the_run(folder):
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    assert "<svg" in page and "student" in page
+
+
+def test_a_bundle_may_be_exported_again_from_its_run(folder, tmp_path):
+    lenient = ["--languages", "en,de,ru", "--max-drop", "100", "--min-cosine", "0.9"]
+    distill("export", folder, *lenient, "--output", tmp_path / "again")
+    first, again = read(folder / "bundle" / "card.json"), read(tmp_path / "again" / "card.json")
+    # As asked for, of German and Russian; the run's card has the teacher's language with them.
+    assert again["languages"] == ["de", "ru"] and again["source"] == "first"
+    same = ("files", "dev", "dataset", "teacher", "seed", "precision", "dimension")
+    assert {key: again[key] for key in same} == {key: first[key] for key in same}
+
+
+def test_a_bundle_that_is_there_is_judged_by_the_gate_that_is_asked_for_now(folder, tmp_path, capsys):
+    again = shutil.copytree(folder, tmp_path / "run")
+    (again / "metrics.json").unlink()
+    command = ["run", "--resume", again, "--min-cosine", "0.9999999"]
+    with pytest.raises(SystemExit) as left:
+        main([str(word) for word in command])
+    assert left.value.code == 1
+    assert "the exported encoder is not the student: least cosine to the student" in capsys.readouterr().err
+    assert not (again / "metrics.json").exists()
+
+
+def test_a_run_that_another_process_finished_meanwhile_is_left_as_it_is(folder, tmp_path):
+    again = shutil.copytree(folder, tmp_path / "run")
+    (again / "metrics.json").unlink()
+    run = prepare(load_settings(again / "config.toml"), again, resume=True)
+    shutil.copyfile(folder / "metrics.json", again / "metrics.json")
+    before = {path: path.read_bytes() for path in again.rglob("*") if path.is_file()}
+    with pytest.raises(InputError, match="this run is finished"):
+        begin(run)
+    assert {path: path.read_bytes() for path in again.rglob("*") if path.is_file()} == before
+
+
+def test_what_a_run_left_that_was_killed_at_once_is_no_run(folder, tmp_path):
+    for name in (".lock", ".config.toml.0123abcd.aside"):
+        (tmp_path / name).write_text("", encoding="utf-8")
+    run = prepare(load_settings(folder / "config.toml"), tmp_path)
+    begin(run)
+    run.log.close()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["checkpoint", "config.toml", "log.jsonl"]
+
+
+def test_a_full_disk_does_not_hide_what_ended_a_stage(folder, tmp_path, monkeypatch):
+    run = prepare(load_settings(folder / "config.toml"), tmp_path)
+    begin(run)
+
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("distill.system.files.write_json", full)
+    with pytest.raises(KeyboardInterrupt), run.timed("teacher"):
+        raise KeyboardInterrupt
+    run.log.close()
+    assert run.timings["teacher"] >= 0
+
+
+def settings_for(teacher="en", languages=(), dataset="sample"):
+    settings = Settings()
+    settings.teacher.language, settings.data.languages, settings.data.dataset = teacher, languages, str(dataset)
+    return settings
+
+
+def test_preparing_writes_nothing(tmp_path):
+    run = prepare(settings_for(languages=("de",)), tmp_path / "runs" / "new")
+    assert (run.languages, run.folder) == (("en", "de"), tmp_path / "runs" / "new")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_earlier_run_is_not_overwritten(tmp_path):
+    (tmp_path / "old").mkdir()
+    (tmp_path / "old" / "metrics.json").write_text("{}", encoding="utf-8")
+    with pytest.raises(InputError, match="old is there already; choose another --name or remove it"):
+        prepare(settings_for(), tmp_path / "old")
+
+
+def test_a_file_in_the_runs_place_is_not_overwritten(tmp_path):
+    (tmp_path / "old").write_text("mine", encoding="utf-8")
+    with pytest.raises(InputError, match="old is there already"):
+        prepare(settings_for(), tmp_path / "old")
+
+
+def test_an_empty_folder_is_taken(tmp_path):
+    assert prepare(settings_for(), tmp_path).folder == tmp_path
+
+
+def test_data_that_is_not_there_is_refused_first(tmp_path):
+    with pytest.raises(DataError, match="no such data set folder"):
+        prepare(settings_for(dataset=tmp_path / "nowhere"), tmp_path / "run")
+
+
+def test_a_setting_out_of_range_is_refused_first(tmp_path):
+    settings = settings_for()
+    settings.student.beta = -1.0
+    with pytest.raises(ConfigError, match="student.beta"):
+        prepare(settings, tmp_path / "run")
+
+
+def test_the_teachers_language_comes_first_and_once(sample):
+    assert chosen_languages(sample, settings_for("ru", ("ru", "en", "de"))) == ("ru", "de", "en")
+    assert chosen_languages(sample, settings_for("ru", ("de",))) == ("ru", "de")
+
+
+def test_all_languages_by_default(sample):
+    assert chosen_languages(sample, settings_for("hi")) == ("hi", "ar", "de", "el", "en", "es", "ru", "th", "vi", "zh")
+
+
+@pytest.mark.parametrize("settings", [settings_for("xx"), settings_for("en", ("de", "xx"))])
+def test_a_language_that_the_data_lacks_is_named(sample, settings):
+    with pytest.raises(DataError, match="no questions in xx: the data set sample has ar, de, "):
+        chosen_languages(sample, settings)
+
+
+def test_the_mean_is_over_the_teachers_language_when_it_is_alone(sample):
+    assert Run(settings_for("en"), sample, ("en",), Path("x"), RunLog()).other_languages == ("en",)
+    assert Run(settings_for("en"), sample, ("en", "de"), Path("x"), RunLog()).other_languages == ("de",)
+
+
+@pytest.fixture
+def asked():
+    """Two languages, two dev questions each and one for training; no test split."""
+    questions = {lang: {id: Question(id, lang, f"{lang} {id}", 0) for id in "abc"} for lang in ("de", "en")}
+    return Dataset("asked", "en", ("t",), (Passage("p", "text", 0),), questions, {"train": ("c",), "dev": ("b", "a")})
+
+
+def test_a_sealed_split_is_not_measured(asked):
+    assert Run(settings_for(), asked, ("en",), Path("x"), RunLog()).splits == ["dev"]
+
+
+def test_languages_that_the_base_never_saw_are_known():
+    assert unseen_languages("muse", ("en", "el", "de", "hi")) == ["el", "hi"]
+    assert unseen_languages("path/to/encoder", ("en", "el")) == []
+
+
+@pytest.fixture(scope="module")
+def answered(slim_folder, sentence_data, tmp_path_factory):
+    """The metrics of a run on data with sentence boundaries, which are measured whatever is trained: nothing is."""
+    runs = tmp_path_factory.mktemp("answered")
+    flags = ["--dataset", sentence_data, "--base", slim_folder, "--negatives", "1"]
+    untrained = ["--bm25-epochs", "0", "--online-epochs", "0", "--epochs", "0"]
+    distill("run", *flags, *SMALL, *untrained, "--runs", runs, "--name", "run")
+    return read(runs / "run" / "metrics.json")["lareqa"]
+
+
+def test_data_with_sentences_is_measured_for_language_bias(answered):
+    assert {key: answered[key] for key in ("split", "languages", "questions", "candidates")} == {
+        "split": "dev",
+        "languages": ["de", "en"],
+        "questions": {"de": 4, "en": 4},
+        "candidates": {"de": 36, "en": 36},
+    }
+    assert list(answered["encoders"]) == ["base", "teacher", "student", "bundle"]
+
+
+def test_the_figures_of_a_run_are_lareqas(answered, slim_folder, sentence_data):
+    """mAP by NumPy alone, of the base."""
+    encoder, found = KerasEncoder.load(slim_folder), {}
+    paragraphs, asked = {}, {}
+    for language in ("de", "en"):
+        articles = read(sentence_data / f"{language}.json")["data"]
+        paragraphs[language] = [paragraph for article in articles for paragraph in article["paragraphs"]]
+        asked[language] = [paragraph["qas"][0]["question"] for paragraph in paragraphs[language][8:]]
+    cut = [
+        (p["context"][start:end], number)
+        for ps in paragraphs.values()
+        for number, p in enumerate(ps)
+        for start, end in p["sentence_breaks"]
+    ]
+    given = encoder.encode([text for text, _ in cut], "document")
+    right = np.array([(number, "years" in text or "Jahre" in text) for text, number in cut])
+    for language, questions in asked.items():
+        scores = encoder.encode(questions) @ given.T
+        values = []
+        for number, row in enumerate(scores, start=8):
+            ordered = right[np.argsort(-row, kind="stable")]
+            places = 1 + np.flatnonzero((ordered[:, 0] == number) & (ordered[:, 1] == 1))
+            values.append(np.mean([1 / places[0], 2 / places[1]]))
+        found[language] = np.mean(values)
+    assert answered["encoders"]["base"]["languages"] == pytest.approx(found, abs=1e-6)
+
+
+def test_language_bias_can_be_left_out(tiny_folder, sentence_data, tmp_path):
+    settings = settings_for(dataset=sentence_data)
+    assert prepare(settings, tmp_path / "run").pool.languages == ("de", "en")
+    settings.evaluation.lareqa = False
+    assert prepare(settings, tmp_path / "run").pool is None
+
+
+def test_data_without_sentences_has_no_pool(tmp_path):
+    assert prepare(settings_for(), tmp_path / "run").pool is None
+
+
+@pytest.fixture(scope="module")
+def grown(slim_folder, tmp_path_factory):
+    """A run with pairs for its teacher, whose student is static, has pieces for Greek, and saw parallel text too."""
+    runs = tmp_path_factory.mktemp("grown")
+    rows = [("en", "el", "de")] + [(f"The river {n}", f"Το ποτάμι {n}", f"Der Fluss {n}") for n in range(40)]
+    (runs / "lines.tsv").write_text("\n".join("\t".join(row) for row in rows), encoding="utf-8")
+    pairs = [("question", "passage")] + [(f"Which river is {n}?", f"River {n} is one.") for n in range(60)]
+    (runs / "pairs.tsv").write_text("\n".join("\t".join(row) for row in pairs), encoding="utf-8")
+    flags = ["--base", slim_folder, "--languages", "de,el", "--parallel", f"{runs / 'lines.tsv'}=2"]
+    flags += ["--triplets", f"{runs / 'pairs.tsv'}=3", "--triplets-an-epoch", "40", "--positives", "maxp"]
+    shape = ["--static", "--rank", "6", "--hidden", "5", "--keep-pieces", "used", "--add-languages", "el"]
+    learned = ["--objectives", "qq,dd,dq,list", "--lines-a-step", "8", "--min-cosine", "0.5"]
+    distill("run", *flags, *shape, "--add-pieces", "200", *SMALL, *learned, "--runs", runs, "--name", "run")
+    return runs / "run"
+
+
+def test_a_student_has_the_pieces_and_the_shape_that_were_asked_for(grown, slim_folder):
+    student, base = KerasEncoder.load(grown / "student"), KerasEncoder.load(slim_folder)
+    assert type(student.model).__name__ == "StaticEncoder" and student.model.width == 6
+    own, before = model_proto(student.tokenizer), model_proto(base.tokenizer)
+    pieces = {piece.piece for piece in own.pieces}
+    assert "▁ποτάμι" in pieces and "▁ποτάμι" not in {piece.piece for piece in before.pieces}
+    assert len(pieces & {piece.piece for piece in before.pieces}) < len(before.pieces)
+
+
+def test_a_teacher_is_asked_the_pairs_too(grown):
+    rows = [json.loads(line) for line in (grown / "log.jsonl").read_text(encoding="utf-8").splitlines()]
+    steps = [row["step"] for row in rows if row["event"] == "teacher"]
+    # 134 questions of the sample and 40 pairs in batches of 16; of the second epoch some may lack a negative.
+    assert steps[:2] == [0, 11] and len(steps) == 3
+
+
+def test_a_run_repeats_from_its_config(grown, tmp_path):
+    distill("run", "--config", grown / "config.toml", "--runs", tmp_path, "--name", "run")
+    first, second = (read(folder / "metrics.json") for folder in (grown, tmp_path / "run"))
+    assert {**first, "timings": None} == {**second, "timings": None}
+    assert (tmp_path / "run" / "config.toml").read_bytes() == (grown / "config.toml").read_bytes()
+    # The artefact too, to the byte.
+    assert read(tmp_path / "run" / "bundle" / "card.json") == read(grown / "bundle" / "card.json")
+
+
+@pytest.mark.parametrize(
+    "asked, said",
+    [
+        ({"add_languages": ("xx",)}, "--add-languages: no questions in xx; the run has en, "),
+        ({"add_languages": ("el",)}, "--add-languages: no text in el; give some with --text or --parallel"),
+        ({"text": ("nowhere.txt",)}, "nowhere.txt: cannot be read"),
+    ],
+)
+def test_pieces_that_cannot_be_are_refused_before_the_work(tmp_path, asked, said):
+    settings = settings_for()
+    settings.vocabulary = replace(settings.vocabulary, **asked)
+    with pytest.raises(InputError, match=said):
+        prepare(settings, tmp_path / "run")
+
+
+def test_parallel_text_that_is_not_there_is_refused_before_the_work(tmp_path):
+    settings = settings_for()
+    settings.student.parallel = (str(tmp_path / "nowhere.tsv"),)
+    with pytest.raises(InputError, match="nowhere.tsv: cannot be read"):
+        prepare(settings, tmp_path / "run")
+
+
+def test_triplets_that_are_not_there_are_refused_before_the_work(tmp_path):
+    settings = settings_for()
+    settings.teacher.triplets = (str(tmp_path / "nowhere.jsonl"),)
+    with pytest.raises(DataError, match="nowhere.jsonl: cannot be read"):
+        prepare(settings, tmp_path / "run")

@@ -1,0 +1,102 @@
+import numpy as np
+import pytest
+
+from distill.catalog.loading import load_encoder
+from distill.data.loading import load_dataset
+from distill.data.parallel import Parallel
+from distill.encoders.by_role import DualEncoder, is_dual
+from distill.encoders.encoder import KerasEncoder
+from distill.errors import ConfigError
+from distill.pipeline.execute import taught
+from distill.pipeline.first_stage import asked_in, pairs_of, require_lines
+from distill.pipeline.preparing import inputs
+from distill.pipeline.second_stage import study
+from distill.settings.sections import Settings
+from distill.settings.store import changed
+from distill.students.ngram import NGramEncoder
+from distill.students.shape import Shape
+
+SMALL = ["--teacher-batch-size", "4", "--bm25-epochs", "1", "--online-epochs", "1", "--teacher-learning-rate", "0.01"]
+
+
+def settings(folder, batches="x-y"):
+    values = {"teacher.loss": "softmax", "data.dataset": str(folder), "pairs.batches": batches}
+    return changed(Settings(), values)
+
+
+def test_en_en_asks_in_the_teachers_language_alone(sentence_data):
+    assert asked_in(settings(sentence_data, "en-en"), ("en", "de")) == ("en",)
+    assert asked_in(settings(sentence_data), ("en", "de")) == ("en", "de")
+
+
+def test_batches_that_answer_in_one_language_have_no_passages_in_others(sentence_data):
+    data = load_dataset(sentence_data)
+    for batches, languages in (("x-en", ["en"]), ("en-en", ["en"]), ("x-y", ["de", "en"])):
+        found = pairs_of(settings(sentence_data, batches), data, ("en", "de"))
+        assert sorted(set(found.languages.tolist())) == languages
+
+
+def test_a_teachers_language_without_passages_is_refused(sample):
+    asked = changed(settings("sample", "x-en"), {"teacher.language": "de"})
+    with pytest.raises(ConfigError, match="x-en takes passages in de, the teacher's language; sample has en"):
+        pairs_of(asked, sample, ("de", "en"))
+
+
+def test_parallel_text_of_the_teachers_language_alone_asks_for_nothing(sentence_data):
+    values = {"pairs.parallel_share": 0.5, "student.parallel": ["x.tsv"]}
+    asked = changed(settings(sentence_data), values)
+    with pytest.raises(ConfigError, match="has lines in en alone"):
+        require_lines(asked, [Parallel("x", 1.0, ("One",), ("en",), ("One",))])
+    require_lines(asked, [Parallel("x", 1.0, ("Eins",), ("de",), ("One",))])
+
+
+def test_triplets_have_no_pairs(sample):
+    assert pairs_of(Settings(), sample, sample.languages) is None
+
+
+@pytest.fixture(scope="module")
+def base(tokenizer):
+    """One branch only, which compiles faster."""
+    model = NGramEncoder(vocabulary=len(tokenizer), width=16, channels=8, orders=(2,), hidden=12, dimension=16)
+    return KerasEncoder(model, tokenizer, "base")
+
+
+@pytest.fixture(scope="module")
+def made(base, tiny_folder, sentence_data, tmp_path_factory):
+    """Both stages of a run with two encoders: the run and its student."""
+    values = {"teacher.base": str(tiny_folder), "teacher.batch_size": 4, "teacher.learning_rate": 0.01}
+    values |= {"teacher.bm25_epochs": 1, "teacher.online_epochs": 0, "student.epochs": 0}
+    asked = changed(settings(sentence_data), {**values, "pairs.encoders": "dual", "pairs.chunk_size": 2})
+    run = inputs(asked, tmp_path_factory.mktemp("run"))
+    teacher, first = taught(run, base)
+    return run, teacher, study(run, teacher, first, Shape())
+
+
+def test_a_run_has_both_encoders_counted_and_a_student_of_one(made, base):
+    run, teacher, student = made
+    one = sum(weight.size for weight in base.model.get_weights())
+    assert run.extra["size"] == {"teacher": {"parameters": 2 * one, "bytes": 8 * one}}
+    assert is_dual(run.folder / "teacher") and isinstance(teacher, DualEncoder) and isinstance(student, KerasEncoder)
+    # Not trained, it is what it started from.
+    np.testing.assert_allclose(student.encode(["Old?"]), teacher.encode(["Old?"], "question"), atol=1e-6)
+
+
+def test_the_log_counts_what_was_filtered_by_language(made):
+    rows = made[0].log.of("teacher")
+    assert [set(row["filtered"]) for row in rows] == [set(), {"passage", "answer", "parallel"}]
+    assert set(rows[1]["filtered"]["answer"]) <= {"en", "de"}
+
+
+def test_stage_one_alone_takes_pairs_too(distill, tiny_folder, sentence_data, tmp_path):
+    asked = ["--base", tiny_folder, "--dataset", sentence_data, "--loss", "softmax", "--batches", "x-x-mono"]
+    assert (
+        distill("teach", *asked, *SMALL, "--online-epochs", "0", "--filters", "", "--output", tmp_path / "teacher") == 0
+    )
+    assert load_encoder(str(tmp_path / "teacher")).dimension == 16
+
+
+def test_batches_that_the_data_lacks_are_refused_before_training(distill, tiny_folder, tmp_path, capsys):
+    flags = ["--loss", "softmax", "--batches", "x-x"]
+    assert distill("run", "--base", tiny_folder, *flags, *SMALL, "--runs", tmp_path / "runs") == 2
+    assert "sample has them in en; take en-en or x-en" in capsys.readouterr().err
+    assert not (tmp_path / "runs").exists()

@@ -1,0 +1,283 @@
+import json
+import re
+import zlib
+
+import numpy as np
+import pytest
+
+from distill.catalog.loading import load_encoder
+from distill.compression import budget_search as search
+from distill.compression import candidates, trials
+from distill.data.parallel import Parallel
+from distill.encoders.encoder import KerasEncoder
+from distill.errors import ConfigError, EncoderError
+from distill.export.runtime import load_artefact
+from distill.pipeline.fixed_teacher import centre, fixed_teacher, into_space, is_foreign, require_no_dimension, settled
+from distill.settings.sections import TeacherSettings
+from distill.students.ngram import NGramEncoder
+from distill.students.project import STRENGTH, projected
+from distill.students.refit import linear_map
+from distill.students.shape import Shape
+from distill.students.vocabulary.pieces import vocabularies
+from distill.system.reading import read_json
+
+SMALL = ["--epochs", "1", "--no-lareqa", "--min-cosine", "0.5", "--max-drop", "100"]
+TEXTS = ["How old is river 0?", "Where does the Danube end?"]
+
+
+def unit(rows):
+    return rows / np.linalg.norm(rows, axis=-1, keepdims=True)
+
+
+class Words:
+    """In the place of a package that tests do without: the mean of random vectors of words, in a narrow cone."""
+
+    name, dimension, fingerprint = "e5", 24, "words 1"
+    computed = []
+
+    def encode(self, texts, role="question", progress=None):
+        self.computed.extend((role, text) for text in texts)
+        rows = [sum(map(self.word, re.findall(r"\w+", f"{text.lower()}"))) for text in texts]
+        return unit(np.array(rows) + (30 if role == "document" else 20)).astype(np.float32)
+
+    def word(self, word):
+        return np.random.default_rng(zlib.crc32(word.encode())).normal(size=self.dimension)
+
+
+@pytest.fixture(scope="module")
+def data(sentence_data):
+    from distill.data.loading import load_dataset
+
+    return load_dataset(sentence_data)
+
+
+@pytest.fixture
+def questions(data):
+    return [question.text for question in data.select("en", "train")]
+
+
+# What a fixed teacher is
+
+
+class Turned:
+    """Vectors of an encoder times a matrix."""
+
+    name = "turned"
+
+    def __init__(self, encoder, matrix):
+        self.encoder, self.matrix, self.dimension = encoder, matrix, matrix.shape[1]
+
+    def encode(self, texts, role="question", progress=None):
+        return self.encoder.encode(texts, role) @ self.matrix
+
+
+# x at a right angle to itself: each pair of numbers (a, b) becomes (-b, a).
+QUARTER = np.kron(np.eye(8), [[0, 1], [-1, 0]])
+
+
+@pytest.mark.parametrize(
+    "matrix, foreign",
+    [(np.eye(16), False), (QUARTER, True), (0.5 * np.eye(16) + 0.75**0.5 * QUARTER, False), (np.eye(16)[:, :8], True)],
+    ids=["the same", "at a right angle", "at 60 degrees", "shorter"],
+)
+def test_a_space_is_foreign_where_vectors_are_not_alike(tiny, data, matrix, foreign):
+    assert is_foreign(Turned(tiny, matrix), tiny, data, "en") is foreign
+
+
+def test_the_space_of_a_student_on_axes_is_its_teachers(tiny, data):
+    smaller = KerasEncoder(projected(tiny.model, tiny.encode(data.passage_texts), 6), tiny.tokenizer)
+    assert not is_foreign(tiny, smaller, data, "en")
+    assert is_foreign(Turned(tiny, QUARTER), smaller, data, "en") and is_foreign(Words(), smaller, data, "en")
+
+
+def test_a_map_is_fitted_on_questions_passages_and_pivots(tiny, data, questions):
+    teacher, sources = Words(), [Parallel("a", 1.0, ("eins", "zwei"), ("de", "de"), ("one", "one"))]
+    made = into_space(tiny, teacher, data, "en", sources)
+    asked = [*questions, "one"]
+    own = np.concatenate([tiny.encode(asked), tiny.encode(data.passage_texts)])
+    labels = np.concatenate([teacher.encode(asked), teacher.encode(data.passage_texts, "document")])
+    expected = unit(tiny.encode(TEXTS) @ linear_map(own, labels, STRENGTH))
+    np.testing.assert_allclose(made.encode(TEXTS), expected, atol=1e-5)
+    assert made.model.foreign and made.tokenizer is tiny.tokenizer
+
+
+def test_a_shorter_vector_of_another_space_is_refused(tiny):
+    require_no_dimension(Shape(static=True), Words())
+    with pytest.raises(ConfigError, match="shape.dimension: the teacher, e5, has a space of its own of 24 dimensions"):
+        require_no_dimension(Shape(dimension=8), Words())
+
+
+@pytest.mark.parametrize("asked", [False, True])
+def test_a_teacher_is_saved_and_loads_with_the_same_vectors(asked, slim_folder, data, questions, tmp_path):
+    settings = TeacherSettings(model=str(slim_folder), centre=asked)
+    own = fixed_teacher(str(slim_folder))
+    made, note = settled(own, settings, data, tmp_path / "teacher")
+    expected = own.encode(TEXTS), own.encode(TEXTS, "document")
+    if asked:
+        means = own.encode(questions).mean(axis=0), own.encode(data.passage_texts, "document").mean(axis=0)
+        expected = [unit(vectors - mean) for vectors, mean in zip(expected, means, strict=True)]
+    for encoder in (made, load_encoder(tmp_path / "teacher")):
+        np.testing.assert_allclose(encoder.encode(TEXTS), expected[0], atol=1e-5)
+        np.testing.assert_allclose(encoder.encode(TEXTS, "document"), expected[1], atol=1e-5)
+    assert {**note, "fingerprint": ""} == {"source": "encoder", "dimension": 16, "centred": asked, "fingerprint": ""}
+
+
+def test_centred_questions_and_documents_have_no_mean(data, questions):
+    teacher = centre(Words(), data, "en")
+    assert np.linalg.norm(Words().encode(questions).mean(axis=0)) > 0.9
+    assert np.linalg.norm(teacher.encode(questions).mean(axis=0)) < 0.3
+    assert np.linalg.norm(teacher.encode(data.passage_texts, "document").mean(axis=0)) < 0.3
+
+
+@pytest.mark.parametrize("broken", ["one number", "not a number"])
+def test_an_encoder_whose_vectors_cannot_be_is_refused(broken, tmp_path):
+    import tensorflow as tf
+
+    def call(texts):
+        lengths = tf.cast(tf.strings.length(texts), tf.float32)[:, None]
+        return lengths if broken == "one number" else tf.concat([lengths, lengths * float("nan")], axis=1)
+
+    module = tf.Module()
+    module.__call__ = tf.function(call, input_signature=[tf.TensorSpec([None], tf.string)])
+    tf.saved_model.save(module, str(tmp_path / "hub"))
+    said = {"one number": r"vector has the shape \(1, 1\), expected \(1, 2\)", "not a number": "not finite numbers"}
+    with pytest.raises(EncoderError, match=said[broken]):
+        fixed_teacher(str(tmp_path / "hub"))
+
+
+def test_what_a_teacher_has_computed_is_kept(teacher_folder, monkeypatch, tmp_path):
+    monkeypatch.setenv("DISTILL_CACHE", str(tmp_path))
+    expected = KerasEncoder.load(teacher_folder).encode(TEXTS)
+    np.testing.assert_array_equal(fixed_teacher(str(teacher_folder)).encode(TEXTS), expected)
+    again, asked = fixed_teacher(str(teacher_folder)), []
+    monkeypatch.setattr(KerasEncoder, "encode", lambda self, texts, *more: asked.extend(texts) or expected[:1])
+    np.testing.assert_array_equal(again.encode(TEXTS), expected)
+    assert asked == []
+    again.encode(["Which sea?"])
+    assert asked == ["Which sea?"]
+
+
+# The whole job
+
+
+@pytest.fixture(scope="module")
+def teacher_folder(tokenizer, randomised, tmp_path_factory):
+    """An encoder with as many dimensions as the base and a space of its own."""
+    model = NGramEncoder(vocabulary=len(tokenizer), width=16, channels=8, orders=(2,), hidden=12, dimension=16)
+    folder = tmp_path_factory.mktemp("teacher") / "large"
+    KerasEncoder(randomised(model), tokenizer, "large").save(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def folder(distill, slim_folder, teacher_folder, sentence_data, tmp_path_factory):
+    """A run with a fixed teacher and a budget of two shapes: what it leaves."""
+    runs, shapes = tmp_path_factory.mktemp("runs"), {"full": Shape(), "static": Shape(static=True, rank=8, hidden=8)}
+    fixed = ["--base", slim_folder, "--teacher-model", teacher_folder, "--centre", "--dataset", sentence_data]
+    fewer = {"SHAPES": shapes, "TABLES": ("uint8",), "VOCABULARIES": {"all": None}, "SMALLEST": ("all", "uint8")}
+    with pytest.MonkeyPatch.context() as patch:
+        for module in (candidates, search, trials, vocabularies):
+            for name in set(fewer) & set(vars(module)):
+                patch.setattr(module, name, fewer[name])
+        budget = ["--max-size", "1MB", "--shapes", "static"]
+        assert distill("run", *fixed, *SMALL, *budget, "--runs", runs, "--name", "r") == 0
+    return runs / "r"
+
+
+@pytest.fixture(scope="module")
+def metrics(folder):
+    return read_json(folder / "metrics.json")
+
+
+def test_a_fixed_teacher_is_measured_as_it_is_and_tested_against(folder, metrics, data):
+    teacher, figures = load_encoder(folder / "teacher"), metrics["splits"]["dev"]
+    asked = data.select("de", "dev")
+    scores = teacher.encode([q.text for q in asked]) @ teacher.encode(data.passage_texts, "document").T
+    expected = np.mean(scores.argmax(axis=1) == [q.passage for q in asked])
+    assert figures["encoders"]["teacher"]["passage"]["de"]["p@1"] == pytest.approx(expected)
+    assert list(figures["mcnemar"]) == ["student against base", "student against teacher"]
+
+
+def test_stage_one_is_skipped(folder):
+    rows = [json.loads(line) for line in (folder / "log.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert {row["event"] for row in rows} == {"data", "evaluation", "student", "done"}
+    assert sorted(path.name for path in (folder / "teacher").iterdir()) == ["means.npz", "teacher.json"]
+
+
+def test_the_teacher_is_named_in_metrics_card_and_report(folder, metrics, teacher_folder):
+    assert {**metrics["teacher"], "fingerprint": ""} == {
+        "source": "large", "dimension": 16, "centred": True, "fingerprint": ""
+    }  # fmt: skip
+    assert read_json(folder / "bundle" / "card.json")["teacher_model"] == "large, centred"
+    assert "taught by large" in (folder / "report.html").read_text(encoding="utf-8")
+
+
+def test_the_student_has_a_map_into_the_teachers_space_and_so_has_the_bundle(folder, data):
+    student, teacher = KerasEncoder.load(folder / "student"), load_encoder(folder / "teacher")
+    assert (student.model.foreign, student.model.space, student.dimension) == (True, 16, 16)
+    texts = [question.text for question in data.select("en", "train")]
+    cosines = np.sum(student.encode(texts) * teacher.encode(texts), axis=1)
+    # Four in ten of the way with eight questions and twelve passages; the base's vectors are at a right angle.
+    assert cosines.mean() > 0.3
+    bundle = load_artefact(folder / "bundle")
+    assert np.sum(bundle.encode(texts) * student.encode(texts), axis=1).min() > 0.9
+
+
+def test_a_bundle_of_another_shape_is_found_for_it(folder):
+    found = read_json(folder / "small" / "search.json")
+    [row] = [row for row in found["bundles"] if row["trained"]]
+    static = KerasEncoder.load(folder / "small" / "trials" / f"{row['name']}-bundle" / "student")
+    assert (type(static.model).__name__, static.model.foreign, static.dimension) == ("StaticEncoder", True, 16)
+    assert load_artefact(folder / "small" / "trials" / f"{row['name']}-bundle" / "bundle").dimension == 16
+
+
+def test_documents_by_the_teacher_are_found_by_the_students_questions(distill, folder, sentence_data, tmp_path):
+    asked = ["evaluate", folder, "--document-model", folder / "teacher", "--dataset", sentence_data]
+    assert distill(*asked, "--unit", "passage", "--json", tmp_path / "found.json") == 0
+    assert read_json(tmp_path / "found.json")["retrieval"]["encoders"]
+
+
+@pytest.fixture
+def kept(monkeypatch, tmp_path):
+    """`e5` is `Words`; what it has computed is kept in a folder of its own."""
+    monkeypatch.setattr("distill.teachers.e5.E5Encoder", Words)
+    monkeypatch.setattr(Words, "computed", [])
+    monkeypatch.setenv("DISTILL_CACHE", str(tmp_path / "cache"))
+    return Words
+
+
+def test_the_same_run_again_computes_none_of_the_teachers_vectors(distill, kept, slim_folder, sentence_data, tmp_path):
+    fixed = ["--base", slim_folder, "--teacher-model", "e5", "--centre", "--dataset", sentence_data]
+    shape = ["--static", "--rank", "6", "--hidden", "5", "--epochs", "0", "--runs", tmp_path]
+    assert distill("run", *fixed, *SMALL, *shape, "--name", "first") == 0
+    assert len(set(kept.computed)) == len(kept.computed) > 0
+    kept.computed.clear()
+    assert distill("run", "--config", tmp_path / "first" / "config.toml", "--runs", tmp_path, "--name", "again") == 0
+    assert kept.computed == []
+    first, again = (read_json(tmp_path / name / "metrics.json") for name in ("first", "again"))
+    assert first["splits"] == again["splits"] and first["teacher"] == again["teacher"]
+    student = KerasEncoder.load(tmp_path / "again" / "student")
+    assert (type(student.model).__name__, student.model.foreign, student.dimension) == ("StaticEncoder", True, 24)
+
+
+def test_stage_two_alone_takes_any_teacher(distill, kept, slim_folder, sentence_data, tmp_path, capsys):
+    flags = ["--teacher", "e5", "--centre", "--start", slim_folder, "--dataset", sentence_data, "--epochs", "0"]
+    assert distill("transfer", *flags, "--output", tmp_path / "student") == 0
+    student = KerasEncoder.load(tmp_path / "student")
+    assert (student.model.foreign, student.dimension) == (True, 24)
+
+
+@pytest.mark.parametrize(
+    "flags, said",
+    [
+        (["--teacher-model", "nowhere"], "no such encoder: nowhere"),
+        (["--teacher-model", "e5", "--dimension", "8"], "e5, has a space of its own of 24 dimensions"),
+    ],
+)
+def test_what_cannot_teach_is_refused_before_anything_is_written(
+    distill, kept, slim_folder, tmp_path, capsys, flags, said
+):
+    assert distill("run", "--base", slim_folder, *flags, "--runs", tmp_path / "runs") == 2
+    written = capsys.readouterr().err.strip().splitlines()
+    assert said in written[-1] and written[-1].startswith("error: ")
+    assert not (tmp_path / "runs").exists()

@@ -1,0 +1,81 @@
+"""A teacher that is no better than its base."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from distill.errors import TrainingError
+from distill.evaluation.evaluate import Evaluation
+from distill.pipeline.gain import require_gain, say_if_weak
+from distill.pipeline.run import Run
+from distill.settings.sections import Settings
+from distill.training.log import RunLog
+
+
+def run(base, teacher, fixed=None, **changed):
+    """A run whose encoders have these ranks of English MaxP on dev; of all else the teacher is the worse."""
+    settings = Settings()
+    for name, value in changed.items():
+        setattr(settings.teacher, name, value)
+    made = Run(settings, None, ("en", "de"), Path("runs/x"), RunLog(), teacher=fixed)
+    for name, own, other in (("base", base, 1), ("teacher", teacher, 9)):
+        ranks = {"maxp": {"en": np.array(own), "de": np.array([other])}, "document": {"en": np.array([other])}}
+        made.evaluations.setdefault("dev", {})[name] = Evaluation(name, "dev", ranks)
+    return made
+
+
+# P@1 0.5, MRR@10 0.75
+BASE = [1, 2]
+
+
+@pytest.mark.parametrize("teacher", [[1, 2], [1, 3], [2, 2]], ids=["equal", "lower mrr", "lower p"])
+def test_a_teacher_that_is_no_better_stops_the_run(teacher):
+    with pytest.raises(TrainingError, match="does not beat its base on dev: P@1 .*resume runs/x --allow-weak-teacher"):
+        require_gain(run(BASE, teacher))
+
+
+@pytest.mark.parametrize("teacher", [[1, 1], [2, 1]])
+def test_a_better_one_goes_on(teacher, capsys):
+    require_gain(run([1, 3], teacher))
+    assert capsys.readouterr().err == ""
+
+
+def test_both_figures_are_told():
+    with pytest.raises(TrainingError, match=r"P@1 0.000, MRR@10 0.500 against P@1 0.500, MRR@10 0.750 \(maxp\)"):
+        require_gain(run(BASE, [2, 2]))
+
+
+def test_with_leave_it_is_said_aloud(capsys):
+    require_gain(run(BASE, BASE, allow_weak=True))
+    assert "WEAK TEACHER: the teacher does not beat its base on dev" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        run(BASE, [2, 2], fixed=object()),
+        run(BASE, BASE, bm25_epochs=0, online_epochs=0),
+        run([1, 1], [1, 1]),
+    ],
+    ids=["fixed", "no epoch", "no mistake"],
+)
+def test_where_there_is_nothing_to_beat(made, capsys):
+    require_gain(made)
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    ("scores", "weak"),
+    [
+        ([(0.5, 0.6), (0.4, 0.9), (0.5, 0.6)], True),
+        ([(0.5, 0.6), (0.5, 0.7)], False),
+        ([(0.5, 0.6), (0.6, 0.1)], False),
+        ([(0.5, 0.6)], False),
+        ([(1.0, 1.0), (1.0, 1.0)], False),
+        ([], False),
+    ],
+)
+def test_a_training_that_never_beat_its_start_is_told(scores, weak, capsys):
+    say_if_weak([{"event": "teacher", "p@1": p, "mrr@10": mrr} for p, mrr in scores])
+    assert ("WEAK TEACHER: it does not beat its base on dev, P@1 0.500" in capsys.readouterr().err) == weak

@@ -1,0 +1,386 @@
+"""A run that was stopped and goes on: what is refused, what is kept, and that it ends as if it had not stopped."""
+
+import json
+import shutil
+from types import SimpleNamespace
+
+import keras
+import numpy as np
+import pytest
+
+from distill.encoders.encoder import KerasEncoder
+from distill.errors import DataError, InputError
+from distill.pipeline import execute as pipeline
+from distill.pipeline.execute import stage_one
+from distill.pipeline.preparing import inputs
+from distill.pipeline.resuming import (
+    clear,
+    require_resumable,
+    require_same_data,
+    resumed_log,
+    settings_file,
+    sources_of,
+)
+from distill.pipeline.run import save_measured
+from distill.settings.sections import Settings
+from distill.settings.store import changed, save_settings
+from distill.students.ngram import NGramEncoder
+from distill.system.reading import read_json
+from distill.training.checkpoints import Checkpoint
+
+FLAGS = {
+    "--loss": "softmax",
+    "--batches": "x-y",
+    "--teacher-batch-size": 4,
+    "--bm25-epochs": 0,
+    "--online-epochs": 0,
+    "--self-train": 1,
+    "--self-train-top": 6,
+    "--epochs": 0,
+    "--min-cosine": 0.5,
+    "--max-drop": 100,
+}
+
+
+def flags():
+    return [part for pair in FLAGS.items() for part in pair]
+
+
+@pytest.fixture
+def stopped(tmp_path):
+    """A maker of a stopped run's folder."""
+
+    def make(**changed):
+        settings = Settings(**changed)
+        folder = tmp_path / "run"
+        folder.mkdir()
+        save_settings(settings, folder / "config.toml")
+        return settings, folder
+
+    return make
+
+
+def log(folder, *rows):
+    (folder / "log.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
+
+
+# --- what can be gone on with ---
+
+
+def test_a_stopped_run_of_the_same_settings_is_one(stopped):
+    settings, folder = stopped(seed=7)
+    require_resumable(settings, folder)
+    assert settings_file(folder) == folder / "config.toml"
+
+
+def test_settings_that_differ_are_named(stopped):
+    settings, folder = stopped()
+    settings.teacher.margin, settings.pairs.filters = 0.5, ("answer",)
+    with pytest.raises(InputError) as error:
+        require_resumable(settings, folder)
+    said = str(error.value)
+    assert "teacher.margin is 0.3, not 0.5" in said and "pairs.filters is (" in said and "seed" not in said
+
+
+def test_data_that_has_changed_is_refused(stopped, sample):
+    settings, folder = stopped()
+    log(folder, {"event": "data", "seconds": 0.0, "files": dict(sample.files)})
+    require_same_data(sample, settings, folder)
+    log(folder, {"event": "data", "seconds": 0.0, "files": {**sample.files, "questions.jsonl": "0" * 64}})
+    with pytest.raises(InputError, match=r"begun on other data \(questions.jsonl\); restore it"):
+        require_same_data(sample, settings, folder)
+
+
+def sources(tmp_path):
+    """Settings that name a file or folder of every kind."""
+    (tmp_path / "lines.tsv").write_text("en\tde\none\teins\n", encoding="utf-8")
+    (tmp_path / "pairs.tsv").write_text("question\tpassage\none\ttwo\n", encoding="utf-8")
+    (tmp_path / "text").mkdir()
+    (tmp_path / "text" / "de.txt").write_text("eins\n", encoding="utf-8")
+    (tmp_path / "encoder").mkdir()
+    (tmp_path / "encoder" / "encoder.keras").write_bytes(b"weights")
+    values = {
+        "student.parallel": (f"{tmp_path / 'lines.tsv'}=2",),
+        "teacher.triplets": (str(tmp_path / "pairs.tsv"),),
+        "vocabulary.text": (f"de={tmp_path / 'text' / 'de.txt'}",),
+        "teacher.base": str(tmp_path / "encoder"),
+    }
+    return changed(Settings(), values)
+
+
+def test_data_that_has_changed_is_refused_after_a_second_stop_too(stopped, sample):
+    settings, folder = stopped()
+    log(folder, {"event": "data", "seconds": 0.0, "files": {**sample.files, "questions.jsonl": "0" * 64}})
+    resumed_log(folder).close()
+    with pytest.raises(InputError, match="begun on other data"):
+        require_same_data(sample, settings, folder)
+
+
+def test_what_lies_beside_a_saved_encoder_is_not_compared(sample, tmp_path):
+    settings = sources(tmp_path)
+    before = sources_of(settings)
+    (tmp_path / "encoder" / "lir.npz").write_bytes(b"learned of it")
+    assert sources_of(settings) == before
+
+
+def test_a_fixed_teacher_is_compared_wherever_it_comes_from():
+    settings = changed(Settings(), {"teacher.model": "st:some/model"})
+    one, other = (sources_of(settings, SimpleNamespace(fingerprint=name)) for name in ("a" * 32, "b" * 32))
+    assert one == {"teacher.model st:some/model": "a" * 32} and one != other
+
+
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [
+        ("lines.tsv", "student.parallel"),
+        ("pairs.tsv", "teacher.triplets"),
+        ("text/de.txt", "vocabulary.text"),
+        ("encoder/encoder.keras", "teacher.base"),
+    ],
+)
+def test_whatever_a_run_is_made_from_is_compared(sample, tmp_path, path, name):
+    settings = sources(tmp_path)
+    row = {"event": "data", "seconds": 0.0, "files": dict(sample.files), "sources": sources_of(settings)}
+    log(tmp_path, row)
+    require_same_data(sample, settings, tmp_path)
+    with open(tmp_path / path, "ab") as file:
+        file.write(b"more")
+    with pytest.raises(InputError, match=rf"begun on other data \({name} .*\); restore it"):
+        require_same_data(sample, settings, tmp_path)
+
+
+def test_what_may_change_when_a_run_goes_on(stopped):
+    settings, folder = stopped()
+    settings.teacher.allow_weak = True
+    require_resumable(settings, folder)
+
+
+def test_a_finished_run_is_refused(stopped):
+    settings, folder = stopped()
+    (folder / "metrics.json").write_text("{}", encoding="utf-8")
+    with pytest.raises(InputError, match="this run is finished; repeat it with --config .*config.toml"):
+        require_resumable(settings, folder)
+
+
+def test_with_a_budget_a_run_is_finished_when_its_search_is(stopped):
+    settings, folder = stopped()
+    settings.budget.max_size = "1MB"
+    save_settings(settings, folder / "config.toml")
+    (folder / "metrics.json").write_text("{}", encoding="utf-8")
+    require_resumable(settings, folder)
+    (folder / "small").mkdir()
+    (folder / "small" / "search.json").write_text("{}", encoding="utf-8")
+    with pytest.raises(InputError, match="this run is finished"):
+        require_resumable(settings, folder)
+    # Its checkpoints are still to be removed.
+    (folder / "checkpoint").mkdir()
+    require_resumable(settings, folder)
+
+
+def test_a_log_that_was_cut_off_within_a_letter_is_read(stopped):
+    _, folder = stopped()
+    rows = '{"event": "resumed", "seconds": 1.0}\n{"event": "data", "files": {"Ä'.encode()
+    (folder / "log.jsonl").write_bytes(rows[:-1])
+    found = resumed_log(folder)
+    found.close()
+    assert [row["event"] for row in found.rows] == ["resumed", "resumed"]
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("{nonsense", "line 1: invalid JSON"),
+        ("[1]", "line 1: expected a JSON object, got list"),
+        ('{"seconds": 1.0}', "line 1: 'event' is missing"),
+        ('{"event": "data", "seconds": "1"}', "line 1: 'seconds' is of another type than expected: str"),
+    ],
+)
+def test_a_log_that_is_none_is_named(stopped, line, said):
+    _, folder = stopped()
+    (folder / "log.jsonl").write_text(f"{line}\n", encoding="utf-8")
+    with pytest.raises(DataError, match=said):
+        resumed_log(folder)
+
+
+@pytest.mark.parametrize("name", ["", "nowhere"])
+def test_a_folder_of_something_else_is_refused(tmp_path, name):
+    with pytest.raises(InputError, match="no config.toml in it; give --resume the folder of a run that was stopped"):
+        settings_file(tmp_path / name)
+
+
+# --- what is kept ---
+
+
+@pytest.mark.parametrize("fixed", [False, True])
+def test_what_is_whole_is_kept(stopped, fixed):
+    _, folder = stopped()
+    for name in ("teacher", "student", "bundle", ".student.0123abcd.aside", "checkpoint/teacher", "mine"):
+        (folder / name).mkdir(parents=True)
+        (folder / name / "file").write_text("", encoding="utf-8")
+    (folder / "checkpoint" / "teacher" / ".state.npz.0123abcd.aside").write_bytes(b"half")
+    own = [".env.template", ".gitignore.aside", ".name.x0123abcd.aside"]
+    for name in own:
+        (folder / name).write_text("a user's", encoding="utf-8")
+    clear(folder, fixed)
+    kept = ["bundle", "checkpoint", "config.toml", "mine", "student", *([] if fixed else ["teacher"])]
+    assert sorted(path.name for path in folder.iterdir()) == sorted([*kept, *own])
+    assert [path.name for path in (folder / "checkpoint" / "teacher").iterdir()] == ["file"]
+
+
+def test_the_log_keeps_the_rows_of_what_is_kept(stopped):
+    _, folder = stopped()
+    for number in (0, 1):
+        (folder / "self-training" / f"stage-{number}").mkdir(parents=True)
+    (folder / "self-training" / "stage-0" / "stage.json").write_text("{}", encoding="utf-8")
+    rows = [
+        {"event": "evaluation", "seconds": 1.0, "encoder": "base"},
+        {"event": "self-training stage 0", "seconds": 2.0, "step": 0},
+        {"event": "self-training", "seconds": 3.0, "stage": 0},
+        {"event": "self-training stage 1", "seconds": 4.0, "step": 0},
+        {"event": "teacher", "seconds": 5.0, "step": 0},
+    ]
+    log(folder, *rows)
+    with open(folder / "log.jsonl", "a", encoding="utf-8") as file:
+        file.write('{"event": "self-tr')
+    found = resumed_log(folder)
+    found.close()
+    assert found.rows[:2] == rows[1:3] and [row["event"] for row in found.rows[2:]] == ["resumed"]
+    assert found.rows[2]["seconds"] >= 3.0
+    lines = (folder / "log.jsonl").read_text(encoding="utf-8").splitlines()
+    assert list(map(json.loads, lines)) == found.rows
+
+
+def test_a_finished_teachers_rows_are_kept(stopped):
+    _, folder = stopped()
+    log(folder, {"event": "teacher", "seconds": 1.0}, {"event": "student", "seconds": 2.0})
+    (folder / "teacher").mkdir()
+    found = resumed_log(folder)
+    found.close()
+    assert [row["event"] for row in found.rows] == ["teacher", "resumed"]
+
+
+def test_of_a_stage_in_the_middle_the_checkpoints_rows_are_kept(stopped):
+    _, folder = stopped()
+    rows = [{"event": "student", "seconds": float(number), "step": number} for number in range(4)]
+    log(folder, *rows)
+    Checkpoint(folder / "checkpoint" / "student").save({"rows": 3}, {})
+    found = resumed_log(folder)
+    found.close()
+    assert found.rows[:-1] == rows[:3]
+
+
+def test_rows_of_what_was_measured_are_kept(stopped):
+    _, folder = stopped()
+    rows = [{"event": "evaluation", "seconds": 1.0, "encoder": name, "split": "dev"} for name in ("base", "teacher")]
+    log(folder, *rows)
+    save_measured(Checkpoint(folder / "checkpoint" / "measured-base"), {}, None)
+    found = resumed_log(folder)
+    found.close()
+    assert found.rows[:-1] == rows[:1]
+
+
+def test_a_run_that_was_stopped_before_its_log_has_none(stopped):
+    found = resumed_log(stopped()[1])
+    found.close()
+    assert [row["event"] for row in found.rows] == ["resumed"]
+
+
+def test_a_finished_teacher_is_not_trained_again(base, sentence_data, tmp_path):
+    settings = changed(Settings(), {"data.dataset": str(sentence_data), "teacher.base": str(base)})
+    shutil.copytree(base, tmp_path / "teacher")
+    run = inputs(settings, tmp_path)
+    run.resumed = True
+    # Whatever it was trained with: there is nothing to train here.
+    found = stage_one(run, None, tmp_path / "teacher")
+    saved = KerasEncoder.load(base)
+    assert all(np.array_equal(*pair) for pair in zip(found.model.get_weights(), saved.model.get_weights(), strict=True))
+
+
+# --- the whole job ---
+
+
+class Resumed:
+    """A run that was stopped when its teacher was saved, and that went on; what lay there in between."""
+
+    def __init__(self, distill, command, folder):
+        self.folder, self.command = folder / "run", [*command, "--runs", folder, "--name", "run"]
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(pipeline, "study", stop)
+            self.first = distill(*self.command)
+        self.before = self.written()
+        self.second = distill(*self.command, "--resume", self.folder)
+        self.after = self.written()
+
+    def written(self):
+        paths = [path for name in ("teacher", "self-training") for path in (self.folder / name).rglob("*")]
+        return {path: path.stat().st_mtime_ns for path in paths}
+
+
+def stop(*_):
+    raise KeyboardInterrupt
+
+
+@pytest.fixture(scope="module")
+def base(tokenizer, tmp_path_factory):
+    """One branch only, which compiles faster; untrained."""
+    keras.utils.set_random_seed(2)
+    model = NGramEncoder(vocabulary=len(tokenizer), width=16, channels=8, orders=(2,), hidden=12, dimension=16)
+    folder = tmp_path_factory.mktemp("base") / "encoder"
+    KerasEncoder(model, tokenizer, "base").save(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def resumed(distill, base, sentence_data, tmp_path_factory):
+    command = ["run", "--base", base, "--dataset", sentence_data, "--languages", "de", "--no-lareqa", *flags()]
+    return Resumed(distill, command, tmp_path_factory.mktemp("runs"))
+
+
+def test_a_run_goes_on_with_its_stages_and_its_teacher_as_they_are(resumed):
+    assert (resumed.first, resumed.second) == (130, 0)
+    assert resumed.before == resumed.after and len(resumed.before) > 10
+
+
+def test_a_run_that_went_on_has_all_its_figures(resumed):
+    metrics = read_json(resumed.folder / "metrics.json")
+    # No epoch: stage 1 is as good as stage 0.
+    assert [(row["stage"], row["kept"]) for row in metrics["self_training"]["stages"]] == [(0, True), (1, False)]
+    assert list(metrics["splits"]["dev"]["encoders"]) == ["base", "teacher", "student", "bundle"]
+    assert (resumed.folder / "student" / "encoder.keras").is_file()
+
+
+def test_a_log_tells_that_a_run_went_on(resumed):
+    events = [
+        json.loads(line)["event"] for line in (resumed.folder / "log.jsonl").read_text(encoding="utf-8").splitlines()
+    ]
+    assert events.count("resumed") == 1 and events.count("self-training") == 2 and events[-1] == "done"
+    assert events.count("self-training stage 0") == events.count("self-training stage 1") == 1
+
+
+def test_stages_can_be_compared(distill, resumed, sentence_data, tmp_path):
+    stages = [resumed.folder / "self-training" / f"stage-{number}" / "encoder" for number in (0, 1)]
+    asked = ["--dataset", sentence_data, "--split", "dev", "--json", tmp_path / "found.json"]
+    assert distill("compare", *stages, *asked) == 0
+
+
+def test_a_finished_run_is_not_gone_on_with(distill, resumed, capsys):
+    assert distill("run", "--resume", resumed.folder) == 2
+    assert "this run is finished" in capsys.readouterr().err
+
+
+def test_flags_that_change_a_setting_are_refused(distill, stopped, capsys):
+    _, folder = stopped()
+    assert distill("run", "--resume", folder, "--margin", "0.5") == 2
+    assert "was begun with other settings: teacher.margin is 0.3, not 0.5" in capsys.readouterr().err
+
+
+def test_another_name_is_refused(distill, stopped, capsys):
+    _, folder = stopped()
+    assert distill("run", "--resume", folder, "--name", "other") == 2
+    assert "is another folder than --name other" in capsys.readouterr().err
+
+
+def test_a_stopped_runs_folder_says_how_to_go_on(distill, stopped, capsys):
+    _, folder = stopped()
+    assert distill("run", "--runs", folder.parent, "--name", "run") == 2
+    assert f"or go on with it: --resume {folder}" in capsys.readouterr().err

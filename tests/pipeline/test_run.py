@@ -1,0 +1,28 @@
+"""Figures that are kept until a run is finished."""
+
+import numpy as np
+
+from distill.evaluation.evaluate import Evaluation
+from distill.pipeline.run import load_measured, save_measured
+from distill.training.checkpoints import Checkpoint
+
+
+def evaluation(split, first):
+    languages = {"en": np.arange(first, first + 3), "de": np.array([1, 5, 2])}
+    return Evaluation("teacher", split, {unit: dict(languages) for unit in ("document", "maxp")})
+
+
+def test_figures_come_back_as_they_were(tmp_path):
+    found = {"dev": evaluation("dev", 1), "test": evaluation("test", 7)}
+    bias = {"map": 0.1 + 0.2, "languages": {"en": 1 / 3}}
+    save_measured(Checkpoint(tmp_path), found, bias)
+    again, said = load_measured(Checkpoint(tmp_path), "teacher")
+    assert said == bias and list(again) == ["dev", "test"]
+    for split, one in found.items():
+        assert (again[split].encoder, again[split].split) == ("teacher", split)
+        assert again[split].table() == one.table()
+        assert list(again[split].ranks["maxp"]) == ["en", "de"]
+
+
+def test_what_was_not_measured_is_not_there(tmp_path):
+    assert load_measured(Checkpoint(tmp_path), "base") is None

@@ -1,0 +1,230 @@
+"""Self-training as a run does it, on six articles in two languages and an encoder of one branch."""
+
+import json
+import shutil
+from contextlib import contextmanager
+from pathlib import Path
+
+import keras
+import numpy as np
+import pytest
+
+from distill.encoders.encoder import KerasEncoder
+from distill.errors import ConfigError, DataError, InputError
+from distill.pipeline.execute import self_training
+from distill.pipeline.first_stage import first_stage
+from distill.pipeline.preparing import inputs
+from distill.pipeline.self_training import Stage
+from distill.settings.sections import Settings
+from distill.settings.store import changed
+from distill.students.ngram import NGramEncoder
+from distill.system.reading import read_json, read_jsonl
+
+FILES = ["encoder", "mined.jsonl", "stage.json", "statistics.json"]
+VALUES = {
+    "data.languages": ["de"],
+    "teacher.loss": "softmax",
+    "teacher.batch_size": 4,
+    "teacher.bm25_epochs": 0,
+    "teacher.online_epochs": 1,
+    "teacher.learning_rate": 1e-2,
+    "pairs.batches": "x-y",
+    "pairs.self_train": 1,
+    "pairs.self_train_top": 6,
+    "pairs.self_train_negatives": 4,
+}
+
+
+@pytest.fixture(scope="module")
+def base(tokenizer):
+    keras.utils.set_random_seed(2)
+    model = NGramEncoder(vocabulary=len(tokenizer), width=16, channels=8, orders=(2,), hidden=12, dimension=16)
+    return KerasEncoder(model, tokenizer, "base")
+
+
+@pytest.fixture(scope="module")
+def settings(sentence_data):
+    return changed(Settings(), {"data.dataset": str(sentence_data), **VALUES})
+
+
+class Left:
+    """A folder in which self-training came to its end, what it gave, and what it wrote."""
+
+    def __init__(self, settings, base, folder):
+        self.run = inputs(settings, folder)
+        self.encoder = first_stage(self.run, base)
+        self.stages = folder / "self-training"
+        self.told = self.run.extra["self_training"]
+
+
+@pytest.fixture(scope="module")
+def left(settings, base, tmp_path_factory):
+    return Left(settings, base, tmp_path_factory.mktemp("run"))
+
+
+@pytest.fixture
+def improving(monkeypatch):
+    """Dev scores that are given, one a stage, in place of the real ones, so that it is known which is best."""
+
+    def make(*scores):
+        monkeypatch.setattr(Stage, "score", property(lambda stage: (scores[stage.number], 0.0)))
+
+    return make
+
+
+@pytest.fixture
+def interrupted(monkeypatch):
+    """Make the training of a stage stop, as Ctrl-C does it, when its pairs are mined; as a context for a while."""
+    teach_pairs = self_training.teach_pairs
+
+    @contextmanager
+    def make(number):
+        def stop(*arguments, stage, **more):
+            if stage.endswith(str(number)):
+                raise KeyboardInterrupt
+            return teach_pairs(*arguments, stage=stage, **more)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(self_training, "teach_pairs", stop)
+            yield
+
+    return make
+
+
+def weights(encoder):
+    return encoder.model.get_weights()
+
+
+def same(first, second):
+    return all(np.array_equal(a, b) for a, b in zip(weights(first), weights(second), strict=True))
+
+
+def test_the_first_stage_mines_by_bm25(left):
+    lines = {(row["id"], row["language"]): row for _, row in read_jsonl(left.stages / "stage-0" / "mined.jsonl")}
+    # Eight train questions in two languages.
+    assert len(lines) == 16
+    german = lines["river-1", "de"]
+    # "Wie alt ist river 1?": BM25 finds the other rivers' passage, whose answer is 100, and those that say "ist", of
+    # which the ones of part 1 hold "101".
+    assert [row for row in german["positives"] if row["gold"]] == [
+        {"passage": "0-1", "language": "en", "gold": True},
+        {"passage": "0-1", "language": "de", "gold": True},
+    ]
+    assert {row["passage"][-1] for row in german["positives"]} == {"1"}
+    assert {row["language"] for row in german["positives"] if not row["gold"]} <= {"de"}
+    assert {"passage": "0-0", "language": "de"} in german["negatives"]
+    assert all(row["passage"].endswith("-0") and row["language"] == "de" for row in german["negatives"])
+
+
+def test_later_stages_mine_by_the_last_encoder(left):
+    encoder, run = KerasEncoder.load(left.stages / "stage-0" / "encoder"), left.run
+    scores = encoder.encode([q.text for q in run.pairs.questions]) @ encoder.encode(list(run.pairs.passages)).T
+    for row, (_, line) in enumerate(read_jsonl(left.stages / "stage-1" / "mined.jsonl")):
+        top = np.argsort(-scores[row], kind="stable")[:6]
+        named = {(f"{run.pairs.content[p] // 2}-{run.pairs.content[p] % 2}", str(run.pairs.languages[p])) for p in top}
+        part = line["id"][-1]
+        positives = {(p["passage"], p["language"]) for p in line["positives"] if not p["gold"]}
+        own = {(p["passage"], p["language"]) for p in line["positives"] if p["gold"]}
+        assert positives == {name for name in named if name[0].endswith(part)} - own
+
+
+def test_each_stage_is_told_in_files_log_and_metrics(left):
+    for number, told in enumerate(left.told["stages"]):
+        folder = left.stages / f"stage-{number}"
+        assert sorted(path.name for path in folder.iterdir()) == FILES
+        assert told["stage"] == number and told["mined"] == read_json(folder / "statistics.json")
+        rows = left.run.log.of(f"self-training stage {number}")
+        assert len(rows) == 2
+        best = max((row["p@1"], row["mrr@10"]) for row in rows)
+        assert (told["dev"]["p@1"], told["dev"]["mrr@10"]) == best
+        assert left.run.log.of("self-training")[number]["dev"] == told["dev"]
+    json.dumps(left.told)
+
+
+def test_the_best_stage_is_kept(left):
+    scores = [(row["dev"]["p@1"], row["dev"]["mrr@10"]) for row in left.told["stages"]]
+    kept = left.told["kept"]
+    # The first of equals.
+    assert kept == scores.index(max(scores)) and [row["kept"] for row in left.told["stages"]] == [kept == 0, kept == 1]
+    assert same(left.encoder, KerasEncoder.load(left.stages / f"stage-{kept}" / "encoder"))
+    assert left.encoder.name == "teacher"
+
+
+@pytest.mark.parametrize("second, kept", [(0.4, 1), (0.3, 0), (0.2, 0)])
+def test_only_a_stage_that_is_better_is_followed_by_another(
+    settings, base, left, tmp_path, improving, interrupted, second, kept
+):
+    improving(0.3, second)
+    shutil.copytree(left.stages, tmp_path / "self-training")
+    run = inputs(changed(settings, {"pairs.self_train": 2}), tmp_path)
+    if kept == 1:
+        with interrupted(2), pytest.raises(KeyboardInterrupt):
+            first_stage(run, base)
+        return
+    found = first_stage(run, base)
+    assert [(row["stage"], row["kept"]) for row in run.extra["self_training"]["stages"]] == [(0, True), (1, False)]
+    assert same(found, KerasEncoder.load(left.stages / "stage-0" / "encoder"))
+
+
+def test_a_run_that_was_stopped_goes_on_to_the_same_encoder(settings, base, left, tmp_path, interrupted):
+    stages = tmp_path / "self-training"
+    shutil.copytree(left.stages / "stage-0", stages / "stage-0")
+    with interrupted(1), pytest.raises(KeyboardInterrupt):
+        first_stage(inputs(settings, tmp_path), base)
+    assert (stages / "stage-1" / "mined.jsonl").is_file() and not (stages / "stage-1" / "stage.json").exists()
+    (stages / "stage-1" / ".encoder.12345678").mkdir()
+    before = {path: path.stat().st_mtime_ns for path in stages.glob("stage-0/**/*")}
+    run = inputs(settings, tmp_path)
+    # As after another command: other draws were made.
+    keras.utils.set_random_seed(99)
+    assert same(first_stage(run, base), left.encoder)
+    assert before == {path: path.stat().st_mtime_ns for path in stages.glob("stage-0/**/*")}
+    assert [row["stage"] for row in run.log.of("self-training")] == [1]
+    assert run.extra["self_training"] == left.told
+    first, second = (KerasEncoder.load(folder / "stage-1" / "encoder") for folder in (left.stages, stages))
+    assert same(first, second)
+    assert not same(first, KerasEncoder.load(stages / "stage-0" / "encoder"))
+    assert sorted(path.name for path in (stages / "stage-1").iterdir()) == FILES
+    for name in ("mined.jsonl", "stage.json"):
+        assert (stages / "stage-1" / name).read_bytes() == (left.stages / "stage-1" / name).read_bytes()
+
+
+def test_stages_of_other_data_are_refused(settings, base, left, tmp_path):
+    folder = tmp_path / "self-training" / "stage-0"
+    folder.mkdir(parents=True)
+    result = read_json(left.stages / "stage-0" / "stage.json")
+    result["files"]["de.json"] = "0" * 64
+    (folder / "stage.json").write_text(json.dumps(result), encoding="utf-8")
+    with pytest.raises(InputError, match=r"stage-0 was made from other data \(de.json\)"):
+        first_stage(inputs(settings, tmp_path), base)
+
+
+@pytest.mark.parametrize(
+    "values, said",
+    [
+        ({"teacher.loss": "triplet"}, "--self-train learns from pairs; give --loss softmax too"),
+        ({"teacher.model": "e5"}, "a fixed teacher is not trained"),
+    ],
+)
+def test_it_needs_pairs_and_a_teacher_that_is_trained(settings, values, said):
+    with pytest.raises(ConfigError, match=f"pairs.self_train: .*{said}"):
+        changed(settings, values)
+
+
+def test_data_without_answers_is_refused_before_anything_is_written(settings, unanswered, tmp_path):
+    with pytest.raises(DataError, match="no passage holds the answer"):
+        inputs(changed(settings, {"data.dataset": str(unanswered), "pairs.batches": "x-en"}), tmp_path / "run")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_teacher_alone_keeps_no_stages(distill, tmp_path, capsys):
+    asked = ["--loss", "softmax", "--self-train", "1"]
+    assert distill("teach", *asked, "--output", tmp_path / "teacher") == 2
+    assert "distill teach keeps no stages of self-training; give it to distill run" in capsys.readouterr().err
+    assert list(Path(tmp_path).iterdir()) == []
+
+
+def test_the_dev_score_is_of_the_epoch_that_is_kept(left):
+    for number, stage in enumerate(left.told["stages"]):
+        row = left.run.log.of(f"self-training stage {number}")[stage["dev"]["epoch"]]
+        assert stage["dev"] == {name: row[name] for name in ("epoch", "p@1", "mrr@10")}

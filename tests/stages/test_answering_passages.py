@@ -1,0 +1,106 @@
+import json
+
+import numpy as np
+import pytest
+
+from distill.data.contexts import read_contexts
+from distill.data.dataset import Question
+from distill.data.loading import load_dataset
+from distill.data.pairs import Pairs, gold_pairs
+from distill.errors import DataError
+from distill.stages.answering_passages import HELD, NOT, UNKNOWN, Answered, answered_in, answers_of
+
+EN = ("The Danube ends in the Black Sea.", "The BLACK  sea is salty.", "The Rhine ends in the North Sea.")
+DE = ("Die Donau endet im Schwarzen Meer.", "Es ist salzig.", "Der Rhein endet in der Nordsee.")
+ANSWERS = {"en": {"danube": ("Black Sea",), "rhine": ("yes",), "both": ("Holland", "North Sea")}}
+
+
+def pool(*ids):
+    """Rows 0 to 2 are English, 3 to 5 their translations; the first passage is each question's own."""
+    return Pairs(
+        tuple(Question(id, language, f"{id}?", 0) for id in ids for language in ("en", "de")),
+        EN + DE,
+        np.repeat(np.array(["en", "de"]), 3),
+        np.tile(np.arange(3), 2),
+        tuple(np.array([0, 3]) for _ in range(2 * len(ids))),
+        tuple(np.zeros(0, dtype=int) for _ in range(2 * len(ids))),
+    )
+
+
+@pytest.fixture
+def answered():
+    return Answered(pool("danube", "rhine", "both"), {**ANSWERS, "de": {"danube": ("Schwarzen Meer",)}})
+
+
+def test_a_passage_is_searched_for_the_answers_in_its_own_language(answered):
+    assert answered.of("danube", range(6)).tolist() == [HELD, HELD, NOT, HELD, NOT, NOT]
+
+
+def test_nothing_is_known_where_there_is_no_answer_in_the_language(answered):
+    assert answered.of("both", [2, 1, 5]).tolist() == [HELD, NOT, UNKNOWN]
+
+
+def test_rows_may_come_again_and_in_any_order(answered):
+    assert answered.of("danube", [5, 0, 5]).tolist() == [NOT, HELD, NOT]
+    assert answered.of("danube", [3, 5, 0]).tolist() == [HELD, NOT, HELD]
+    assert answered.of("danube", []).tolist() == []
+
+
+def test_yes_is_not_looked_for(answered):
+    assert answered.of("rhine", [0, 2]).tolist() == [UNKNOWN, UNKNOWN]
+
+
+def test_a_translation_may_hold_the_answer(answered):
+    assert [answered.anywhere("danube", content) for content in range(3)] == [True, True, False]
+
+
+def test_an_answer_outside_the_own_passage_is_somewhere(answered):
+    assert answered.nowhere == {"rhine"}
+    assert answered.without() == {"en": (1, 3), "de": (1, 3)}
+
+
+def squad(folder, answers):
+    """Two questions about two paragraphs; `answers`: `{language: [texts, texts]}`."""
+    for language, texts in {"en": EN[:2], "de": DE[:2]}.items():
+        paragraphs = [
+            {
+                "context": context,
+                "qas": [{"id": f"q{i}", "question": f"{i}?", "answers": [{"text": a} for a in answers[language][i]]}],
+            }
+            for i, context in enumerate(texts)
+        ]
+        paragraphs[0]["qas"].append({"id": "later", "question": "?", "answers": []})
+        article = {"title": "seas", "paragraphs": paragraphs}
+        (folder / f"{language}.json").write_text(json.dumps({"data": [article]}), encoding="utf-8")
+    (folder / "splits.json").write_text(json.dumps({"train": ["q0", "q1"], "dev": ["later"]}), encoding="utf-8")
+    dataset = load_dataset(folder)
+    return dataset, gold_pairs(dataset, read_contexts(dataset, folder, ["de"]), ["en", "de"])
+
+
+def test_questions_that_nothing_answers_are_counted_by_language(tmp_path, capsys):
+    dataset, pairs = squad(tmp_path, {"en": [["Black Sea"], ["Volga"]], "de": [["Schwarzen Meer"], []]})
+    answered = answered_in(dataset, tmp_path, ["en", "de"], pairs)
+    assert answered.of("q0", range(4)).tolist() == [HELD, HELD, HELD, NOT]
+    said = " ".join(capsys.readouterr().err.split())
+    assert "whose answer no passage holds, nothing is mined for them: 1 of 2 in en, 1 of 2 in de" in said
+
+
+def test_no_answer_anywhere_is_refused(tmp_path):
+    dataset, pairs = squad(tmp_path, {"en": [["Volga"], []], "de": [[], []]})
+    with pytest.raises(DataError, match="no passage holds the answer of a train question.*give answers"):
+        answered_in(dataset, tmp_path, ["en", "de"], pairs)
+
+
+def test_a_question_of_another_language_alone_has_the_documents_answers(tmp_path):
+    rows = [
+        {"id": "a", "language": "en", "text": "a?", "passage": "one", "answers": ["salty"]},
+        {"id": "a", "language": "ru", "text": "а?", "passage": "one"},
+        {"id": "b", "language": "ru", "text": "б?", "passage": "one", "answers": ["Black Sea"]},
+        *({"id": "c", "language": language, "text": "?", "passage": "one"} for language in ("en", "ru")),
+    ]
+    document = {"id": "d", "title": "seas", "passages": [{"id": "one", "text": EN[1]}]}
+    (tmp_path / "documents.jsonl").write_text(json.dumps(document), encoding="utf-8")
+    (tmp_path / "questions.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    (tmp_path / "splits.json").write_text(json.dumps({"train": ["a", "b"], "dev": ["c"]}), encoding="utf-8")
+    found = answers_of(load_dataset(tmp_path), tmp_path, ["en", "ru"])
+    assert found == {"en": {"a": ("salty",), "b": ("Black Sea",), "c": ()}}

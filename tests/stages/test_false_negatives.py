@@ -1,0 +1,83 @@
+import numpy as np
+import pytest
+
+from distill.data.dataset import Question
+from distill.data.pairs import Pairs
+from distill.stages.false_negatives import FalseNegatives
+
+NONE = np.zeros(0, dtype=np.int64)
+# Passages: two contents in English and German, then two more in English.
+CONTENT, IN = np.array([0, 1, 0, 1, 2, 3]), np.array(["en", "en", "de", "de", "en", "en"])
+
+
+@pytest.fixture
+def pairs():
+    asked = [
+        Question("a", "en", "When?", 0, ("July 16",)),
+        Question("b", "en", "On which day?", 0, ("16th of July",)),
+        Question("a", "de", "Wann?", 0, ("July 16",)),
+        Question("c", "de", "Wie viele?", 1, ("seven",)),
+        Question("d", "en", "How many?", 2, (" SEVEN",)),
+        Question("e", "en", "Who?", 3, ()),
+    ]
+    positives = [np.array([0, 2]), np.array([0, 2]), np.array([0, 2]), np.array([1, 3]), np.array([4]), np.array([5])]
+    passages = tuple("abcdef")
+    return Pairs(tuple(asked), passages, IN, CONTENT, tuple(positives), (NONE,) * 6)
+
+
+def masked(mask):
+    return sorted(map(tuple, np.argwhere(mask).tolist()))
+
+
+# A batch of all six questions; the first two are answered in English and in German.
+ROWS, PASSAGES = np.arange(6), np.array([0, 2, 0, 1, 4, 5])
+
+
+def test_the_same_passage_in_whatever_language_is_no_negative(pairs):
+    found = FalseNegatives(pairs, ("passage",)).mask(ROWS, PASSAGES, NONE)
+    assert masked(found) == [(0, 1), (0, 2), (1, 0), (1, 2), (2, 0), (2, 1)]
+
+
+def test_the_same_answer_string_is_no_negative(pairs):
+    found = FalseNegatives(pairs, ("answer",)).mask(ROWS, PASSAGES, NONE)
+    # "seven" and " SEVEN"; questions without an answer share none.
+    assert masked(found) == [(0, 2), (2, 0), (3, 4), (4, 3)]
+
+
+def test_the_same_question_in_another_language_is_no_negative(pairs):
+    found = FalseNegatives(pairs, ("parallel",)).mask(ROWS, PASSAGES, NONE)
+    assert masked(found) == [(0, 2), (2, 0)]
+
+
+def test_each_is_counted_once_by_the_questions_language(pairs):
+    filters = FalseNegatives(pairs, ("passage", "answer", "parallel"))
+    filters.mask(ROWS, PASSAGES, NONE)
+    filters.mask(ROWS[3:5], PASSAGES[3:5], NONE)
+    # What a passage has shown already no answer shows again.
+    assert filters.taken() == {
+        "passage": {"de": 2, "en": 4},
+        "answer": {"de": 2, "en": 2},
+        "parallel": {"de": 0, "en": 0},
+    }
+    assert filters.taken() == {}
+
+
+def test_hard_negatives_that_answer_and_fillings_are_left_out(pairs):
+    filters = FalseNegatives(pairs, ("passage",))
+    # Beside two own columns: content 0 in German, which answers the first; content 1; and nothing.
+    found = filters.mask(np.array([0, 4]), np.array([0, 4]), np.array([2, 3, -1]))
+    assert masked(found) == [(0, 2), (0, 4), (1, 4)]
+    assert filters.taken() == {"passage": {"en": 1}}
+
+
+def test_what_is_nearer_than_the_positive_by_the_margin_is_left_out(pairs):
+    scores = np.array([[0.5, 0.64, 0.9], [0.2, 0.7, 0.86]])
+    filters = FalseNegatives(pairs, (), margin=0.15)
+    found = filters.mask(np.array([3, 5]), np.array([1, 5]), np.array([4]), scores)
+    assert masked(found) == [(0, 2), (1, 2)]
+    assert filters.taken() == {"margin": {"de": 1, "en": 1}}
+
+
+def test_without_filters_every_other_passage_is_a_negative(pairs):
+    filters = FalseNegatives(pairs, ())
+    assert not filters.mask(ROWS, PASSAGES, NONE).any() and filters.taken() == {}

@@ -1,0 +1,388 @@
+import tracemalloc
+from functools import partial
+from itertools import product
+
+import numpy as np
+import pytest
+
+from distill.data.dataset import Question, normalise
+from distill.errors import DataError
+from distill.retrieval.exact import top_k
+from distill.stages.negatives import bm25_candidates, draw, false_negatives, maxp_triplets, online_negatives, pairs_of
+
+NONE = np.zeros(0, dtype=int), np.zeros(0, dtype=int)
+
+
+def unit_rows(n, d, seed=0):
+    rows = np.random.default_rng(seed).normal(size=(n, d)).astype(np.float32)
+    return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+
+
+def ask(text, passage):
+    return Question(f"{text} {passage}", "en", text, passage)
+
+
+def pairs(forbidden):
+    return sorted((int(query), int(passage)) for query, passage in zip(*forbidden, strict=True))
+
+
+# --- what may not be a negative ---
+
+
+def bm25_negatives(queries, passages, forbidden, n, seed=0, stopwords="en"):
+    """As an epoch takes them."""
+    return draw(bm25_candidates(queries, passages, forbidden, n, stopwords), n, seed)
+
+
+def test_width_case_and_spaces_do_not_make_another_question():
+    assert normalise("Ｗho  won\tthe CUP ?\n") == normalise("who won the cup ?")
+
+
+def test_another_word_makes_another_question():
+    assert normalise("who won the cup?") != normalise("who lost the cup?")
+
+
+def test_every_passage_of_the_answers_own_document_is_forbidden():
+    document_of = np.array([0, 0, 1, 2, 2, 2])
+    found = false_negatives([ask("first", 1), ask("second", 3)], document_of)
+    assert pairs(found) == [(0, 0), (0, 1), (1, 3), (1, 4), (1, 5)]
+
+
+def test_the_document_of_an_identical_question_is_forbidden_both_ways():
+    document_of = np.array([0, 1, 1, 2])
+    found = false_negatives([ask("Who won?", 0), ask("who  WON?", 1), ask("Where?", 3)], document_of)
+    assert pairs(found) == [(0, 0), (0, 1), (0, 2), (1, 0), (1, 1), (1, 2), (2, 3)]
+
+
+# --- BM25 ---
+
+WORDS = ["ant", "bee", "cat", "dog", "elk", "fox", "gnu", "hen", "ibis", "jay"]
+
+
+def bm25_scores(query, texts, k1=1.5, b=0.75):
+    """Robertson's BM25 with Lucene's never-negative idf, over words that are split at spaces."""
+    split = [text.split() for text in texts]
+    mean_length = np.mean([len(words) for words in split])
+    scores = np.zeros(len(texts))
+    for word in query.split():
+        within = sum(word in words for words in split)
+        idf = np.log(1 + (len(texts) - within + 0.5) / (within + 0.5))
+        for row, words in enumerate(split):
+            tf = words.count(word)
+            scores[row] += idf * tf / (tf + k1 * (1 - b + b * len(words) / mean_length))
+    return scores
+
+
+def test_bm25_negatives_are_drawn_from_the_four_times_n_best():
+    random = np.random.default_rng(3)
+    texts = [" ".join(random.choice(WORDS, size=random.integers(5, 15))) for _ in range(30)]
+    query = "ant fox jay"
+    scores = bm25_scores(query, texts)
+    order = np.argsort(-scores)
+    assert scores[order[4]] > scores[order[5]]  # no tie at the border
+    # With the best of all forbidden, the four candidates are the next four.
+    drawn = {
+        int(bm25_negatives([query], texts, (np.array([0]), order[:1]), 1, seed, stopwords=None)[0, 0])
+        for seed in range(60)
+    }
+    assert drawn == {int(row) for row in order[1:5]}
+
+
+def test_bm25_negatives_share_the_querys_words():
+    texts = ["red tomato", "green apple", "red cherry", "blue berry", "red wine", "old cheese", "red brick"]
+    for seed in range(20):
+        assert bm25_negatives(["red"], texts, NONE, 1, seed)[0, 0] in {0, 2, 4, 6}
+
+
+def test_common_english_words_do_not_count_as_shared():
+    texts = ["king kong", "king crab", "king prawn", "king size", "of the in the is", "it is of the and", "the of is"]
+    drawn = [
+        {int(bm25_negatives(["is the king of it"], texts, NONE, 1, seed, words)[0, 0]) for seed in range(40)}
+        for words in ("en", None)
+    ]
+    assert drawn[0] == {0, 1, 2, 3}
+    assert drawn[1] >= {4, 5, 6}
+
+
+def test_bm25_negatives_are_never_from_the_answers_document_nor_an_identical_questions(sample):
+    questions = sample.select("en", "train")
+    # The same question asked of another document, as where two articles answer it.
+    twin = questions[0]
+    elsewhere = next(q for q in questions if sample.document_of[q.passage] != sample.document_of[twin.passage])
+    questions = [*questions, ask(twin.text.upper(), elsewhere.passage)]
+    forbidden = false_negatives(questions, sample.document_of)
+    found = bm25_negatives([q.text for q in questions], sample.passage_texts, forbidden, 5)
+    for row, question in enumerate(questions):
+        own = {
+            int(sample.document_of[other.passage])
+            for other in questions
+            if other.text.casefold() == question.text.casefold()
+        }
+        assert (found[row] >= 0).all()
+        assert own.isdisjoint(sample.document_of[found[row]].tolist())
+
+
+def test_bm25_gives_minus_1_where_none_is_left():
+    texts = ["red tomato", "green apple", "red cherry"]
+    found = bm25_negatives(["red", "green"], texts, (np.array([0, 0, 1, 1, 1]), np.array([0, 2, 0, 1, 2])), 2)
+    assert found.tolist() == [[1, -1], [-1, -1]]
+
+
+def test_bm25_finds_something_for_a_query_whose_words_no_passage_has():
+    texts = ["red tomato", "green apple", "red cherry"]
+    found = bm25_negatives(["zeppelin"], texts, (np.array([0]), np.array([1])), 1)
+    assert found[0, 0] in {0, 2}
+
+
+def test_bm25_finds_something_for_a_query_of_nothing_but_common_words():
+    texts = ["red tomato", "green apple", "red cherry"]
+    found = bm25_negatives(["is the of"], texts, (np.array([0]), np.array([1])), 1)
+    assert found[0, 0] in {0, 2}
+
+
+def test_bm25_negatives_depend_on_the_seed_and_on_nothing_else(sample):
+    questions = sample.select("en", "train")
+    texts = [question.text for question in questions]
+    forbidden = false_negatives(questions, sample.document_of)
+    first = bm25_negatives(texts, sample.passage_texts, forbidden, 3, seed=7)
+    np.testing.assert_array_equal(first, bm25_negatives(texts, sample.passage_texts, forbidden, 3, seed=7))
+    assert (first != bm25_negatives(texts, sample.passage_texts, forbidden, 3, seed=8)).any()
+
+
+# --- online ---
+
+N, MARGIN = 2, 0.2
+
+
+@pytest.fixture(scope="module")
+def space():
+    """Twenty questions, ever farther from their passages among sixty, and forbidden pairs that hold the gold ones."""
+    random = np.random.default_rng(0)
+    passages = unit_rows(60, 5, seed=1)
+    gold = random.permutation(60)[:20]
+    questions = passages[gold] + np.linspace(0.2, 0.9, 20, dtype=np.float32)[:, None] * unit_rows(20, 5, seed=2)
+    questions /= np.linalg.norm(questions, axis=1, keepdims=True)
+    others = random.integers(0, 60, (20, 2))
+    rows = np.repeat(np.arange(20), 3)
+    return questions, passages, gold, (rows, np.column_stack([gold, others]).ravel())
+
+
+def hard_and_semi_hard(questions, passages, gold, forbidden, margin):
+    """By definition, each question's passages with d(a, n) < d(a, p) + margin, nearest first."""
+    banned, found = set(pairs(forbidden)), []
+    for query in range(len(questions)):
+        distance = [1 - float(questions[query].astype(np.float64) @ passage) for passage in passages]
+        limit = distance[gold[query]] + margin
+        allowed = [row for row in range(len(passages)) if distance[row] < limit and (query, row) not in banned]
+        found.append(sorted(allowed, key=lambda row: distance[row]))
+    return found
+
+
+def test_the_example_has_hard_semi_hard_and_too_few_negatives(space):
+    hard = [len(rows) for rows in hard_and_semi_hard(*space, 0.0)]
+    both = [len(rows) for rows in hard_and_semi_hard(*space, MARGIN)]
+    assert max(hard) > 0 and max(both) > 4 * N and min(both) < N
+
+
+def test_online_negatives_are_drawn_from_the_hardest_four_times_n(space):
+    allowed = hard_and_semi_hard(*space, MARGIN)
+    drawn = np.concatenate([online_negatives(*space, N, MARGIN, seed) for seed in range(80)], axis=1)
+    for query in range(20):
+        assert set(drawn[query].tolist()) - {-1} == set(allowed[query][: 4 * N])
+
+
+def test_online_negatives_are_distinct_and_as_many_as_there_are(space):
+    allowed = hard_and_semi_hard(*space, MARGIN)
+    for query, row in enumerate(online_negatives(*space, N, MARGIN)):
+        kept = row[row >= 0]
+        assert len(kept) == len(set(kept.tolist())) == min(N, len(allowed[query]))
+
+
+def test_online_negatives_are_never_forbidden(space):
+    banned = set(pairs(space[3]))
+    # A margin beyond every distance lets everything in but what is forbidden.
+    found = online_negatives(*space, 15, 3.0)
+    assert (found >= 0).all()
+    assert not [pair for pair in ((q, int(p)) for q in range(20) for p in found[q]) if pair in banned]
+
+
+def test_a_passage_just_beyond_the_margin_is_too_easy():
+    # Distances 0.25 (gold), 0.5, 0.75, in numbers that float32 holds exactly.
+    question = np.array([[1.0, 0.0]], dtype=np.float32)
+    passages = np.array([[0.75, 0.6614378], [0.5, 0.8660254], [0.25, 0.9682458]], dtype=np.float32)
+    gold, forbidden = np.array([0]), (np.array([0]), np.array([0]))
+    assert online_negatives(question, passages, gold, forbidden, 2, 0.25).tolist() == [[-1, -1]]
+    assert online_negatives(question, passages, gold, forbidden, 2, 0.2501).tolist() == [[1, -1]]
+    assert sorted(online_negatives(question, passages, gold, forbidden, 2, 0.51)[0].tolist()) == [1, 2]
+
+
+def test_a_passage_nearer_than_the_positive_is_a_negative_without_any_margin():
+    question = np.array([[1.0, 0.0]], dtype=np.float32)
+    passages = np.array([[0.6, 0.8], [0.8, 0.6], [0.0, 1.0]], dtype=np.float32)
+    found = online_negatives(question, passages, np.array([0]), (np.array([0]), np.array([0])), 2, 0.0)
+    assert found.tolist() == [[1, -1]]
+
+
+@pytest.mark.parametrize("block", [(1, 1), (3, 7), (20, 60), (1024, 16384)])
+def test_online_negatives_do_not_depend_on_the_block(space, block):
+    expected = online_negatives(*space, N, MARGIN, 5, partial(top_k, block=(7, 13)))
+    np.testing.assert_array_equal(online_negatives(*space, N, MARGIN, 5, partial(top_k, block=block)), expected)
+
+
+def test_online_negatives_depend_on_the_seed_and_on_nothing_else(space):
+    first = online_negatives(*space, N, MARGIN, seed=1)
+    np.testing.assert_array_equal(first, online_negatives(*space, N, MARGIN, seed=1))
+    assert (first != online_negatives(*space, N, MARGIN, seed=2)).any()
+
+
+def test_online_mining_never_holds_the_whole_matrix():
+    questions, passages = unit_rows(2000, 4, seed=1), unit_rows(4000, 4, seed=2)
+    gold = np.arange(2000)
+    tracemalloc.start()
+    online_negatives(questions, passages, gold, (np.arange(2000), gold), 1, 0.3, 0, partial(top_k, block=(200, 400)))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 2000 * 4000 * 4 / 8  # an eighth of the whole float32 score matrix
+
+
+# --- documents as their best passage ---
+
+# Cosines to the question (1, 0) are the first numbers. Documents: {0, 1}, {2, 3, 4}, {5}, {6, 7}.
+COSINES = [0.5, 0.75, 0.875, 0.25, 0.75, 0.625, 0.125, 0.25]
+DOCUMENT_OF = np.array([0, 0, 1, 1, 1, 2, 3, 3])
+QUESTION = np.array([[1, 0]], dtype=np.float32)
+
+
+def on_circle(cosines):
+    """Unit vectors of two dimensions with these first numbers."""
+    first = np.array(cosines, dtype=np.float32)
+    return np.stack([first, np.sqrt(1 - first**2)], axis=1)
+
+
+def own_document(gold):
+    return np.zeros(np.sum(DOCUMENT_OF[gold] == DOCUMENT_OF), dtype=int), np.flatnonzero(
+        DOCUMENT_OF[gold] == DOCUMENT_OF
+    )
+
+
+def by_best_passage(gold, n, margin, seed=0, passages=COSINES):
+    positive, negatives = maxp_triplets(
+        QUESTION, on_circle(passages), DOCUMENT_OF, np.array([gold]), own_document(gold), n, margin, seed
+    )
+    return int(positive[0]), sorted(set(negatives[0].tolist()) - {-1})
+
+
+def test_the_positive_is_its_documents_best_passage():
+    # Gold 0 has .5, its neighbour 1 has .75.
+    assert by_best_passage(0, 3, 0.0)[0] == by_best_passage(1, 3, 0.0)[0] == 1
+    assert by_best_passage(3, 3, 0.0)[0] == 2
+
+
+def test_a_document_gives_one_negative_its_best_passage():
+    # Nearer than .75 is document 1 alone, by its passage 2; passage 4, with .75, would be semi-hard.
+    assert by_best_passage(0, 3, 0.0) == (1, [2])
+    # Down to .625, which is document 2, at a margin above .125, and .25, passage 7, above .5.
+    assert by_best_passage(0, 3, 0.126) == (1, [2, 5])
+    assert by_best_passage(0, 3, 0.501) == (1, [2, 5, 7])
+
+
+def test_the_margin_counts_from_the_best_passage_not_from_the_gold_one():
+    # From gold's .5, document 3 with .25 would be within .3; from the best passage's .75 it is not.
+    assert by_best_passage(0, 3, 0.3) == (1, [2, 5])
+    gold = online_negatives(QUESTION, on_circle(COSINES), np.array([0]), own_document(0), 5, 0.3)
+    assert set(gold[0].tolist()) == {2, 3, 4, 5, 7}
+
+
+def test_negatives_are_drawn_from_the_four_times_n_hardest_documents():
+    cosines = np.linspace(0.9, 0.1, 12, dtype=np.float32)
+    drawn = set()
+    for seed in range(60):
+        _, negatives = maxp_triplets(
+            QUESTION, on_circle(cosines), np.arange(12), np.array([7]), (np.array([0]), np.array([7])), 1, 2.0, seed
+        )
+        drawn.add(int(negatives[0, 0]))
+    assert drawn == {0, 1, 2, 3}
+
+
+def test_equal_passages_of_a_document_go_to_the_first():
+    cosines = [0.5, 0.5, 0.75, 0.25, 0.75, 0.5, 0.125, 0.125]
+    assert by_best_passage(1, 3, 2.0, passages=cosines) == (0, [2, 5, 6])
+
+
+def test_a_forbidden_passage_closes_its_document():
+    forbidden = np.array([0, 0, 0]), np.array([0, 1, 3])
+    positive, negatives = maxp_triplets(QUESTION, on_circle(COSINES), DOCUMENT_OF, np.array([0]), forbidden, 3, 2.0)
+    assert positive.tolist() == [1] and set(negatives[0].tolist()) == {5, 7, -1}
+
+
+@pytest.mark.parametrize("cells", [60, 130, 2**24])
+def test_documents_of_many_questions_are_scored_as_by_loops(cells):
+    random = np.random.default_rng(4)
+    document_of = np.sort(np.concatenate([np.arange(15), random.integers(0, 15, 45)]))
+    questions, passages, gold = unit_rows(30, 4, 5), unit_rows(60, 4, 6), random.integers(0, 60, 30)
+    asked = [ask(str(number % 25), passage) for number, passage in enumerate(gold)]
+    forbidden = false_negatives(asked, document_of)
+    drawn = [
+        maxp_triplets(questions, passages, document_of, gold, forbidden, N, MARGIN, seed, cells) for seed in range(60)
+    ]
+    for row, scores in enumerate(questions @ passages.T):
+        best = [max(np.flatnonzero(document_of == d), key=lambda p: scores[p]) for d in range(15)]
+        own = best[document_of[gold[row]]]
+        closed = {document_of[p] for r, p in zip(*forbidden, strict=True) if r == row}
+        near = [best[d] for d in range(15) if d not in closed and scores[best[d]] > scores[own] - MARGIN]
+        hardest = sorted(near, key=lambda p: -scores[p])[: 4 * N]
+        assert {int(positive[row]) for positive, _ in drawn} == {own}
+        assert set(np.concatenate([negatives[row] for _, negatives in drawn]).tolist()) - {-1} == set(hardest)
+        assert all((negatives[row] >= 0).sum() == min(N, len(near)) for _, negatives in drawn)
+
+
+def test_documents_in_blocks_hold_no_score_of_every_passage():
+    document_of = np.arange(20_000) // 5
+    questions, passages, gold = unit_rows(600, 4, 1), unit_rows(20_000, 4, 2), np.arange(600)
+    tracemalloc.start()
+    maxp_triplets(questions, passages, document_of, gold, (gold, gold), 1, 0.3, cells=2**18)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 600 * 20_000 * 4 / 8  # an eighth of the whole float32 score matrix
+
+
+def test_documents_of_one_passage_are_mined_as_passages(space):
+    questions, passages, gold, forbidden = space
+    order = np.argsort(forbidden[0], kind="stable")
+    forbidden = forbidden[0][order], forbidden[1][order]
+    positive, negatives = maxp_triplets(questions, passages, np.arange(60), gold, forbidden, N, MARGIN, 3)
+    np.testing.assert_array_equal(positive, gold)
+    np.testing.assert_array_equal(negatives, online_negatives(questions, passages, gold, forbidden, N, MARGIN, 3))
+
+
+# --- a part of the questions ---
+
+
+def test_forbidden_pairs_of_chosen_questions_are_numbered_anew():
+    forbidden = np.array([0, 0, 1, 3, 3]), np.array([5, 6, 7, 8, 9])
+    assert pairs(pairs_of(forbidden, np.array([3, 1, 3, 2]))) == [(0, 8), (0, 9), (1, 7), (2, 8), (2, 9)]
+    for got, whole in zip(pairs_of(forbidden, np.arange(4)), forbidden, strict=True):
+        np.testing.assert_array_equal(got, whole)
+
+
+# --- drawing ---
+
+
+def test_minus_1_is_drawn_only_where_candidates_are_missing():
+    candidates = np.array([[-1, 4, -1, 6, 8], [-1, -1, -1, -1, 3], [-1] * 5])
+    for seed in range(20):
+        found = draw(candidates, 2, seed)
+        assert set(found[0].tolist()) < {4, 6, 8}
+        assert found[1].tolist() == [3, -1]
+        assert found[2].tolist() == [-1, -1]
+
+
+def test_every_pair_of_candidates_can_be_drawn_and_none_twice():
+    drawn = {tuple(draw(np.array([[5, 6, 7]]), 2, seed)[0].tolist()) for seed in range(60)}
+    assert drawn == {pair for pair in product([5, 6, 7], repeat=2) if pair[0] != pair[1]}
+
+
+def test_passages_without_a_word_are_refused():
+    nothing = (np.array([], dtype=int), np.array([], dtype=int))
+    with pytest.raises(DataError, match="no words in the passages; .*use --bm25-epochs 0$"):
+        bm25_negatives(["who"], ["the of", "a"], nothing, 1)

@@ -1,0 +1,258 @@
+from dataclasses import replace
+
+import keras
+import numpy as np
+import pytest
+
+from distill.data.contexts import read_contexts
+from distill.data.loading import load_dataset
+from distill.data.pairs import gold_pairs
+from distill.data.parallel import Parallel
+from distill.encoders.by_role import DualEncoder, load_dual
+from distill.encoders.encoder import KerasEncoder
+from distill.errors import ConfigError
+from distill.settings.sections import Settings
+from distill.settings.store import changed
+from distill.stages.pair_stage import Batch, PairStage, hard_negatives, mined_in, teach_pairs
+from distill.students.ngram import NGramEncoder
+from distill.training.log import RunLog
+from distill.training.sampled_softmax import SampledSoftmax
+
+FILE = {"student.parallel": ["x.tsv"]}
+BASE = {"teacher.loss": "softmax", "teacher.batch_size": 6, "teacher.bm25_epochs": 1, "teacher.online_epochs": 1}
+
+
+@pytest.fixture(scope="module")
+def data(sentence_data):
+    return load_dataset(sentence_data)
+
+
+@pytest.fixture(scope="module")
+def pairs(data, sentence_data):
+    return gold_pairs(data, read_contexts(data, sentence_data, ("de", "en")), ("en", "de"))
+
+
+@pytest.fixture(scope="module")
+def base(tokenizer):
+    """One branch only, which compiles faster; untrained."""
+    keras.utils.set_random_seed(0)
+    model = NGramEncoder(vocabulary=len(tokenizer), width=16, channels=8, orders=(2,), hidden=32, dimension=32)
+    return KerasEncoder(model, tokenizer, "base")
+
+
+@pytest.fixture(scope="module")
+def random(base, randomised):
+    """The same with random weights, so that no two texts and no two gradients are alike."""
+    return KerasEncoder(randomised(type(base.model).from_config(base.model.get_config())), base.tokenizer, "random")
+
+
+def settings(others=(), **more):
+    return changed(Settings(), {**BASE, **{f"pairs.{name}": value for name, value in more.items()}, **dict(others)})
+
+
+def stage(base, data, pairs, **more):
+    return PairStage(base, data, pairs, settings(**{"batches": "x-y", **more}), ("en", "de"))
+
+
+def stepped(base, data, pairs, **more):
+    """The change of every weight after one step of gradient descent at rate 1: minus the gradient."""
+    made = stage(base, data, pairs, **more)
+    together = {"gradient_accumulation_steps": made.parts} if made.parts > 1 else {}
+    made.trainer.compile(optimizer=keras.optimizers.SGD(1.0, **together), jit_compile=False)
+    questions, passages = np.array([0, 9, 3, 12, 7]), np.array([0, 1, 15, 4, 19])
+    negatives = np.array([[5], [2], [-1], [14], [6]])
+    before = [weight.numpy().copy() for weight in made.trainer.trainable_variables]
+    batches = [make() for make in Batch(made, questions, passages, negatives).makers()]
+    losses = [float(made.trainer.train_on_batch(batch)) for batch in batches]
+    after = [weight.numpy() for weight in made.trainer.trainable_variables]
+    return losses, [new - old for new, old in zip(after, before, strict=True)], batches
+
+
+@pytest.mark.parametrize("encoders", ["single", "dual"])
+def test_the_gradient_of_the_parts_is_that_of_the_batch(random, data, pairs, encoders):
+    # Rounding is multiplied by the scale.
+    [loss], whole, _ = stepped(random, data, pairs, encoders=encoders, scale=4.0)
+    losses, parts, batches = stepped(random, data, pairs, encoders=encoders, scale=4.0, chunk_size=2)
+    # Batches of six pairs in three parts.
+    assert len(batches) == 3 and losses == pytest.approx([loss] * 3, rel=1e-5)
+    assert all(np.abs(change).max() > 1e-4 for change in whole)
+    for one, other in zip(whole, parts, strict=True):
+        np.testing.assert_allclose(other, one, atol=1e-5 * max(1.0, np.abs(one).max()))
+
+
+def test_a_part_encodes_but_its_own_texts(base, data, pairs):
+    _, _, [whole] = stepped(base, data, pairs)
+    _, _, parts = stepped(base, data, pairs, chunk_size=2)
+    assert [len(part["live"]) for part in parts] == [5, 5, 4] and len(whole["counts"]) == 14
+    assert sorted(np.concatenate([part["live"] for part in parts])) == list(range(14))
+    assert sum(part["counts"].sum() for part in parts) == whole["counts"].sum()
+
+
+def test_a_batch_says_which_text_is_whose(base, data, pairs):
+    made = stage(base, data, pairs)
+    batch = Batch(made, np.array([1, 9]), np.array([1, 13]), np.array([[13], [-1]]))
+    # Question 1 and its translation, both about passage 1; the negative is its translation; the last is filling.
+    assert batch.texts.tolist() == [1, 9, 16 + 1, 16 + 13]
+    assert (batch.question.tolist(), batch.passage.tolist()) == ([0, 1], [2, 3, 3, 2])
+    assert batch.whole()["same"].tolist() == [[False, True, True, True], [True, False, True, True]]
+
+
+def test_the_margin_filters_by_the_encoders_own_vectors(random, data, pairs):
+    made = stage(random, data, pairs, filters=[], filter_margin=0.001)
+    questions, passages = np.array([0, 3, 6]), np.array([0, 3, 6])
+    [make] = Batch(made, questions, passages, np.zeros((3, 0), dtype=np.int64)).makers()
+    asked = random.encode([pairs.questions[row].text for row in questions])
+    scores = asked @ random.encode([pairs.passages[row] for row in passages]).T
+    expected = scores > np.diagonal(scores)[:, None] + 0.001
+    assert expected.any()
+    np.testing.assert_array_equal(make()["same"], expected)
+    assert made.filter.taken()["margin"] == {"en": int(expected.sum())}
+
+
+@pytest.mark.parametrize("encoders", ["single", "dual"])
+def test_parts_of_fewer_texts_than_parts_train_none_twice(random, data, pairs, encoders):
+    """One passage and two questions in six parts: most parts hold a text that does not count."""
+    made = stage(random, data, pairs, encoders=encoders, chunk_size=1, filters=[], hard_negatives=0)
+    batch = Batch(made, np.array([0, 8]), np.array([0, 0]), np.zeros((2, 0), dtype=np.int64))
+    parts = [make() for make in batch.makers()]
+    assert len(parts) == 6
+    counted = np.concatenate([part["live"][part["counted"][:, 0] == 1] for part in parts])
+    assert sorted(counted) == [0, 1, 2] and all(len(part["live"]) for part in parts)
+    assert not hasattr(batch, "shared")
+
+
+def test_a_text_that_does_not_count_gets_no_gradient():
+    vectors = keras.Variable(np.eye(4, dtype=np.float32)[:2])
+    loss = SampledSoftmax(3.0, parts=2)
+    x = {"question": [0, 1], "passage": [2, 3], "same": np.zeros((2, 2), bool), "cached": np.eye(4, dtype=np.float32)}
+    x.update(live=np.array([0, 2], dtype=np.int32), counted=np.float32([[0.0], [1.0]]), first=np.float32(1))
+    trained = Trained(vectors, loss, x)
+    trained.train_on_batch(np.zeros((1, 1)), np.zeros((1, 1)))
+    change = np.abs(keras.ops.convert_to_numpy(vectors) - np.eye(4)[:2]).max(axis=1)
+    assert change[0] == 0 and change[1] > 0.01
+
+
+class Trained(keras.Model):
+    def __init__(self, vectors, loss, x):
+        super().__init__()
+        self.vectors, self.own = vectors, loss
+        self.x = {name: keras.ops.convert_to_tensor(value) for name, value in x.items()}
+        self.compile(optimizer=keras.optimizers.SGD(1.0), jit_compile=False)
+
+    def call(self, x):
+        return self.vectors + 0
+
+    def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None, training=True):
+        return self.own(y_pred, self.x)
+
+
+# Negatives
+
+
+def test_hard_negatives_are_in_the_language_of_the_passage(pairs):
+    known = pairs.with_negatives([np.array([4, 7, 9])] * 16)
+    rng = np.random.default_rng(0)
+    found = hard_negatives(known, np.array([0, 1]), np.array([0, 13]), 4, rng)
+    assert sorted(found[0]) == [-1, 4, 7, 9] and sorted(found[1]) == [-1, 16, 19, 21]
+    assert hard_negatives(known, np.array([0]), np.array([0]), 2, rng).shape == (1, 2)
+
+
+def test_negatives_are_mined_in_the_teachers_language(base, data, pairs):
+    asked = settings(hard_negatives=2)
+    mine = mined_in(data, asked, pairs)
+    for epoch in (1, 2):
+        made = stage(base, data, pairs, hard_negatives=2)
+        found = mine(epoch, made.vectors)
+        assert len(found) == 16 and any(len(rows) for rows in found)
+        for row, question in enumerate(pairs.questions):
+            # Never a passage of its own document, always one of the data set's own, in English.
+            assert all(negative // 2 != question.passage // 2 and negative < 12 for negative in found[row])
+        # A question has what its translation has.
+        assert all(np.array_equal(found[row], found[row + 8]) for row in range(8))
+
+
+def test_online_negatives_are_nearer_than_the_margin(base, data, pairs):
+    made = stage(base, data, pairs, hard_negatives=3)
+    found = mined_in(data, settings(hard_negatives=3), pairs)(2, made.vectors)
+    asked, passages = base.encode([q.text for q in pairs.questions[:8]]), base.encode(list(pairs.passages[:12]))
+    scores = asked @ passages.T
+    for row in range(8):
+        own = scores[row, pairs.questions[row].passage]
+        assert all(scores[row, negative] > own - 0.3 for negative in found[row])
+
+
+# The whole stage
+
+
+@pytest.fixture(scope="module")
+def easy(data):
+    return replace(data, splits={name: data.splits["train"] for name in ("train", "dev")})
+
+
+@pytest.mark.parametrize("encoders", ["single", "dual"])
+def test_it_learns_and_says_how_far(base, easy, pairs, encoders, tmp_path):
+    # All answers are one of two numbers here, so that by them most would be filtered.
+    asked = {"teacher.learning_rate": 0.002, "teacher.bm25_epochs": 5, "pairs.filters": ["passage", "parallel"]}
+    asked, log = settings(asked, batches="x-y", encoders=encoders, pairs_an_epoch=96), RunLog()
+    taught = teach_pairs(base, easy, pairs, asked, ("en", "de"), mined_in(easy, asked, pairs), log)
+    rows = log.of("teacher")
+    assert [row["epoch"] for row in rows] == list(range(7))
+    assert max(row["mrr@10"] for row in rows) > rows[0]["mrr@10"] + 0.1
+    assert rows[0]["scale"] == 20.0 and rows[-1]["scale"] != 20.0
+    assert set(rows[1]["filtered"]) == {"passage", "parallel"} and rows[0]["filtered"] == {}
+    assert isinstance(taught, DualEncoder if encoders == "dual" else KerasEncoder)
+    same = np.abs(taught.encode(["Old?"], "question") - taught.encode(["Old?"], "document")).max() < 1e-6
+    assert same == (encoders == "single")
+    taught.save(tmp_path / "encoder")
+    load = load_dual if encoders == "dual" else KerasEncoder.load
+    again = load(tmp_path / "encoder")
+    for role in ("question", "document"):
+        np.testing.assert_array_equal(again.encode(["How old?"], role), taught.encode(["How old?"], role))
+
+
+def test_the_same_seed_gives_the_same_encoder(base, easy, pairs):
+    asked = settings({"teacher.online_epochs": 0}, batches="x-x-mono")
+    one, other = (teach_pairs(base, easy, pairs, asked, ("en",), mined_in(easy, asked, pairs)) for _ in range(2))
+    for a, b in zip(one.model.get_weights(), other.model.get_weights(), strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_lines_of_parallel_text_are_asked_in_each_batch(base, data, pairs):
+    lines = ("Der Turm", "The tower", "Das Haus"), ("de", "en", "de"), ("The tower", "The tower", "The house")
+    asked = settings({"student.parallel": ["x.tsv"]}, batches="x-en", parallel_share=0.5)
+    made = PairStage(base, data, pairs, asked, ("en",), mined_in(data, asked, pairs), [Parallel("x", 1.0, *lines)])
+    batches = [make() for make in made.batches(1)]
+    # Three questions of the data and three lines, of which English is not one.
+    assert [len(batch["question"]) for batch in batches] == [6] * 5
+    assert [question.text for question in made.pairs.questions[16:]] == ["Der Turm", "Das Haus"]
+    # The two lines come in turn, so that in each batch one comes twice, which is no negative of itself.
+    assert all(batch["same"][3:, 3:6].sum() == 2 for batch in batches)
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ({**BASE, "pairs.parallel_share": 0.5}, "there is no parallel text"),
+        ({**BASE, "pairs.parallel_share": 0.5, **FILE}, "batches of en-en hold no translations"),
+        ({**BASE, "pairs.parallel_share": 0.05, "pairs.batches": "x-y", **FILE}, "0.05 of a batch of 6 leaves no room"),
+        ({"pairs.encoders": "dual"}, "pairs.encoders: --encoders is of --loss softmax, which is not asked for"),
+        ({"teacher.loss": "softmax", "teacher.model": "e5"}, "teacher.loss: a fixed teacher is not trained"),
+        ({"teacher.loss": "softmax", "teacher.triplets": ["x.tsv"]}, "--loss softmax learns from pairs"),
+        ({"pairs.filters": ["passage", "passage"]}, "each once, or none"),
+        ({"pairs.batches": "y-x"}, "expected one of en-en, x-en, x-x, x-x-mono, x-y"),
+    ],
+)
+def test_settings_that_cannot_be_are_refused(values, said):
+    with pytest.raises(ConfigError, match=said):
+        changed(Settings(), values)
+
+
+@pytest.mark.parametrize("more", [{}, {"chunk_size": 4}])
+def test_a_batch_can_name_its_questions(random, data, pairs, more):
+    made = stage(random, data, pairs, **more)
+    questions, passages = np.array([0, 9, 3]), np.array([0, 1, 15])
+    makers = Batch(made, questions, passages, np.zeros((3, 0), dtype=np.int64)).makers()
+    assert len(makers) == made.parts
+    asked = [pairs.questions[row] for row in questions]
+    for make in makers:
+        assert make.ids() == [f"{question.language} {question.id}" for question in asked]

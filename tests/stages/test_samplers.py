@@ -1,0 +1,126 @@
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from distill.data.dataset import Question
+from distill.data.draws import cycled
+from distill.data.pairs import Pairs
+from distill.errors import ConfigError
+from distill.stages.samplers import Lines, Sampler
+
+LANGUAGES = ("en", "de", "th")
+
+
+def toy(asked=LANGUAGES, answered=LANGUAGES, size=10, missing=()):
+    """`size` questions in each language of `asked`, but `missing` pairs, a passage each in every one of `answered`."""
+    asks = [(number, language) for language in asked for number in range(size) if (number, language) not in missing]
+    return Pairs(
+        tuple(Question(str(number), language, f"{number}?", number) for number, language in asks),
+        tuple(f"{number} in {language}" for language in answered for number in range(size)),
+        np.repeat(np.array(answered), size),
+        np.tile(np.arange(size), len(answered)),
+        tuple(number + size * np.arange(len(answered)) for number, _ in asks),
+        tuple(np.zeros(0, dtype=np.int64) for _ in asks),
+    )
+
+
+def drawn(kind, pairs=None, size=4, many=0, epochs=1, **more):
+    """`[[(question's language, passage's language, id)]]` of the batches of so many epochs."""
+    pairs = pairs or toy()
+    sampler = Sampler(pairs, kind, "en", size, 0, **more)
+    found = [batch for epoch in range(1, epochs + 1) for batch in sampler.batches(many, epoch)]
+    for questions, passages in found:
+        assert all(pairs.content[p] == int(pairs.questions[q].id) for q, p in zip(questions, passages, strict=True))
+    return [
+        [(str(pairs.asked_in[q]), str(pairs.languages[p]), pairs.questions[q].id) for q, p in zip(*batch, strict=True)]
+        for batch in found
+    ]
+
+
+def kinds(batches):
+    return {(asked, answered) for batch in batches for asked, answered, _ in batch}
+
+
+def test_en_en_holds_the_pivot_alone():
+    assert kinds(drawn("en-en")) == {("en", "en")}
+
+
+def test_x_en_asks_in_all_languages_and_answers_in_the_pivot():
+    assert kinds(drawn("x-en")) == {(language, "en") for language in LANGUAGES}
+
+
+def test_x_x_answers_in_the_questions_language_and_mixes_them_in_a_batch():
+    found = drawn("x-x")
+    assert kinds(found) == {(language, language) for language in LANGUAGES}
+    assert any(len(kinds([batch])) > 1 for batch in found)
+
+
+def test_x_x_mono_holds_the_same_pairs_but_each_batch_one_language():
+    found = drawn("x-x-mono", size=5)
+    assert kinds(found) == {(language, language) for language in LANGUAGES}
+    assert all(len(kinds([batch])) == 1 for batch in found)
+
+
+def test_x_y_asks_and_answers_in_any_two_languages():
+    found = drawn("x-y", epochs=20)
+    assert kinds(found) == {(one, other) for one in LANGUAGES for other in LANGUAGES}
+    # 560 pairs of nine kinds, all alike: 62 each, with a deviation of 7.4.
+    counts = Counter((asked, answered) for batch in found for asked, answered, _ in batch)
+    assert all(abs(count - 560 / 9) < 4 * 7.4 for count in counts.values())
+
+
+@pytest.mark.parametrize("kind", ["x-en", "x-x", "x-x-mono", "x-y"])
+def test_a_question_comes_again_when_all_have_come(kind):
+    # 30 questions in batches of 5: six batches, one of them of each language twice.
+    found = drawn(kind, size=5, epochs=2)
+    for batches in (found[:6], found[6:]):
+        assert len({(asked, id) for batch in batches for asked, _, id in batch}) == 30
+    assert found[:6] != found[6:]
+
+
+def test_whole_batches_alone_and_as_many_as_asked_for():
+    assert [len(batch) for batch in drawn("x-en", size=4, many=30)] == [4] * 7
+    assert [len(batch) for batch in drawn("en-en", size=4, many=30)] == [4] * 7
+    # Fewer questions than a batch takes: they are one.
+    assert [len(batch) for batch in drawn("en-en", size=64)] == [10]
+
+
+def test_a_language_with_few_questions_has_small_batches_and_few():
+    few = toy(missing=[(number, "th") for number in range(3, 10)])
+    found = drawn("x-x-mono", few, size=5, many=25)
+    assert sorted((batch[0][0], len(batch)) for batch in found) == [("de", 5)] * 2 + [("en", 5)] * 2 + [("th", 3)]
+
+
+def test_the_same_seed_draws_the_same():
+    one, other = (Sampler(toy(), "x-y", "en", 4, seed).batches(0, 1) for seed in (0, 0))
+    assert all(
+        np.array_equal(a, b) for left, right in zip(one, other, strict=True) for a, b in zip(left, right, strict=True)
+    )
+    assert any(
+        not np.array_equal(a, b)
+        for (a, _), (b, _) in zip(one, Sampler(toy(), "x-y", "en", 4, 1).batches(0, 1), strict=True)
+    )
+
+
+def test_without_a_pair_of_the_kind_it_says_what_there_is():
+    with pytest.raises(ConfigError, match=r"pairs.batches: x-x finds no pair; the data has passages in en"):
+        Sampler(toy(asked=("de",), answered=("en",)), "x-x", "en", 4, 0)
+
+
+def test_a_share_of_a_batch_is_parallel_text():
+    pairs = toy()
+    lines = Lines(18, np.arange(12) % 7, np.array([0] * 4 + [1] * 8), np.array([0.5, 0.5]), 0.25)
+    found = Sampler(pairs, "x-y", "en", 8, 0, lines).batches(0, 1)
+    # 18 questions of the data in batches of six, and two lines with each.
+    assert len(found) == 3
+    for questions, passages in found:
+        assert (questions[:6] < 18).all() and (questions[6:] >= 18).all()
+        assert passages[6:].tolist() == [(row - 18) % 7 for row in questions[6:]]
+
+
+def test_orders_follow_each_other_without_a_gap():
+    whole = cycled(7, 21, 0, 3)
+    assert sorted(whole[:7]) == sorted(whole[7:14]) == sorted(whole[14:]) == list(range(7))
+    assert whole[:7].tolist() != whole[7:14].tolist()
+    np.testing.assert_array_equal(np.concatenate([cycled(7, 4, 0, 3), cycled(7, 11, 4, 3), cycled(7, 6, 15, 3)]), whole)

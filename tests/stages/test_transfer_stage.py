@@ -1,0 +1,615 @@
+import re
+import zlib
+from dataclasses import replace
+from types import SimpleNamespace
+
+import keras
+import numpy as np
+import pytest
+from scipy.special import log_softmax
+
+from distill.data.parallel import Parallel
+from distill.encoders.encoder import KerasEncoder
+from distill.errors import EncoderError
+from distill.export.weights.codecs import decoded, encoded
+from distill.export.weights.precision import Precision
+from distill.settings.sections import StudentSettings
+from distill.stages.lines import Lines, labelled, mixed, translations
+from distill.stages.transfer_stage import Targets, TransferStage, answers, batch_loss, transfer
+from distill.students.ngram import NGramEncoder
+from distill.students.project import axes_of, mapped, on_axes, projected
+from distill.students.rows import UsedRows, with_table
+from distill.training.dev_score import DevScore
+from distill.training.log import RunLog
+
+DIMENSION = 32
+SETTINGS = StudentSettings(learning_rate=1e-3, epochs=3, batch_size=16, document_tokens=1200)
+LANGUAGES = ["en", "de"]
+
+
+class Words:
+    """A teacher without Keras: the mean of random vectors of a text's words; it remembers what it was asked."""
+
+    name = "words"
+
+    def __init__(self, dimension=DIMENSION):
+        self.dimension, self.calls = dimension, []
+
+    def encode(self, texts, role="question", progress=None):
+        self.calls.append((role, list(texts)))
+        rows = np.stack([self.sum(re.findall(r"\w+", text.lower())) for text in texts])
+        return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
+
+    def sum(self, words):
+        return np.sum(
+            [np.random.default_rng(zlib.crc32(w.encode())).normal(size=self.dimension) for w in words], axis=0
+        )
+
+
+@pytest.fixture(scope="module")
+def start(tokenizer):
+    """One branch only, which compiles faster; untrained."""
+    keras.utils.set_random_seed(0)
+    model = NGramEncoder(vocabulary=len(tokenizer), width=48, channels=16, orders=(2,), hidden=96, dimension=DIMENSION)
+    return KerasEncoder(model, tokenizer, "start")
+
+
+@pytest.fixture(scope="module")
+def few(sample, start):
+    """Train questions, in dev too, whose documents `start` finds in neither language: its dev scores are 0."""
+    documents = start.encode(sample.document_texts)
+    missed = set(sample.splits["train"])
+    for language in LANGUAGES:
+        asked = sample.select(language, "train")
+        scores = start.encode([question.text for question in asked]) @ documents.T
+        for question, row in zip(asked, scores, strict=True):
+            if np.sum(row >= row[sample.document_of[question.passage]]) <= 10:
+                missed.discard(question.id)
+    ids = [id for id in sample.splits["train"] if id in missed]
+    assert len(ids) >= 48
+    return replace(sample, splits={split: ids[:48] for split in ("train", "dev", "test")})
+
+
+@pytest.fixture(scope="module")
+def stage(start, sample):
+    return make_stage(start, sample, SETTINGS)
+
+
+def make_stage(start, data, settings, seed=0):
+    targets = Targets(Words(), data, "en", settings.units)
+    return TransferStage(start, targets, data, LANGUAGES, settings, seed)
+
+
+@pytest.fixture(scope="module")
+def transferred(start, few):
+    before = [w.copy() for w in start.model.get_weights()]
+    teacher, log = Words(), RunLog()
+    student = transfer(teacher, start, few, "en", LANGUAGES, SETTINGS, seed=0, log=log)
+    return SimpleNamespace(teacher=teacher, student=student, rows=log.of("student"), before=before)
+
+
+def same(one, other):
+    return all(np.array_equal(a, b) for a, b in zip(one, other, strict=True))
+
+
+def distance_to_teacher(encoder, data, language):
+    """Mean squared distance of S(q) in a language to T(q) in English over the train questions."""
+    english, asked = ([q.text for q in data.select(code, "train")] for code in ("en", language))
+    return np.mean(np.sum((encoder.encode(asked) - Words().encode(english)) ** 2, axis=1))
+
+
+# Training
+
+
+def test_the_teacher_is_asked_once_for_its_questions_and_once_for_the_documents(transferred, few):
+    asked = [q.text for q in few.select("en", "train")]
+    assert transferred.teacher.calls == [("question", asked), ("document", few.document_texts + few.passage_texts)]
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_learning_brings_questions_nearer_to_the_teachers(transferred, start, few, language):
+    before = distance_to_teacher(start, few, language)
+    assert distance_to_teacher(transferred.student, few, language) < 0.95 * before
+
+
+def test_learning_brings_passages_nearer_to_the_teachers(transferred, start, few):
+    labels = Words().encode(few.passage_texts)
+    before, after = (
+        np.mean(np.sum((encoder.encode(few.passage_texts) - labels) ** 2, axis=1))
+        for encoder in (start, transferred.student)
+    )
+    assert after < 0.95 * before
+
+
+def test_the_loss_falls(transferred):
+    assert transferred.rows[-1]["loss"] < 0.95 * transferred.rows[1]["loss"]
+
+
+def test_the_student_is_that_of_the_best_epoch(transferred, few):
+    # Measured with the full table, by the vectors that a user gets.
+    dev = DevScore(transferred.student.tokenizer, few, LANGUAGES, SETTINGS.dev_unit)
+    found = dev.score(UsedRows(transferred.student.model, dev.tokens))
+    scores = [(row["p@1"], row["mrr@10"]) for row in transferred.rows]
+    assert (found["p@1"], found["mrr@10"]) == pytest.approx(max(scores))
+    assert max(scores) > scores[0] == (0.0, 0.0)
+
+
+def test_the_start_stays_as_it_was(transferred, start):
+    assert same(start.model.get_weights(), transferred.before)
+
+
+def test_the_student_has_the_starts_tokenizer_and_shape(transferred, start):
+    assert transferred.student.tokenizer is start.tokenizer
+    assert (transferred.student.name, transferred.student.dimension) == ("student", DIMENSION)
+    assert [w.shape for w in transferred.student.model.weights] == [w.shape for w in start.model.weights]
+
+
+def test_the_same_seed_gives_the_same_weights_and_no_lines_change_none(transferred, start, few):
+    again = transfer(Words(), start, few, "en", LANGUAGES, SETTINGS, seed=0, lines=Lines([], np.zeros((0, DIMENSION))))
+    assert same(again.model.get_weights(), transferred.student.model.get_weights())
+
+
+def test_a_teacher_of_another_dimension_is_refused_before_it_is_asked(start, sample):
+    teacher = Words(dimension=8)
+    with pytest.raises(
+        EncoderError, match="teacher's vectors have 8 dimensions and the student's 32; start the student"
+    ):
+        transfer(teacher, start, sample, "en", LANGUAGES, SETTINGS)
+    assert teacher.calls == []
+
+
+def test_no_epochs_give_the_start(start, few):
+    student = transfer(Words(), start, few, "en", LANGUAGES, replace(SETTINGS, epochs=0))
+    assert same(student.model.get_weights(), start.model.get_weights())
+
+
+# Quantised epochs
+
+
+@pytest.fixture(scope="module")
+def quantised(start, few):
+    """A float epoch and two with a table of four bits; the student and the log's rows."""
+    log, settings = RunLog(), replace(SETTINGS, quantised_epochs=2)
+    precision = Precision("float32", "int4")
+    student = transfer(Words(), start, few, "en", LANGUAGES, settings, log=log, precision=precision)
+    return SimpleNamespace(student=student, rows=log.of("student"))
+
+
+def test_the_students_rounding_is_the_best_of_the_quantised_epochs(quantised, few):
+    model = quantised.student.model
+    table = model.get_layer("embedding").get_weights()[0]
+    smaller = with_table(model, decoded("int4", encoded("int4", table), table.shape[1]))
+    dev = DevScore(quantised.student.tokenizer, few, LANGUAGES, SETTINGS.dev_unit)
+    found = dev.score(UsedRows(smaller, dev.tokens))
+    scores = [(row["p@1"], row["mrr@10"]) for row in quantised.rows if "quantised" in row]
+    assert len(scores) == 3 and max(scores) > scores[0]
+    assert (found["p@1"], found["mrr@10"]) == pytest.approx(max(scores))
+
+
+def test_a_student_of_quantised_epochs_is_not_rounded_itself(quantised):
+    table = quantised.student.model.get_layer("embedding").get_weights()[0]
+    assert np.abs(decoded("int4", encoded("int4", table), table.shape[1]) - table).max() > 1e-3
+
+
+def test_float_epochs_before_quantised_ones_are_what_they_are_without(quantised, transferred):
+    for row, other in zip(quantised.rows[:2], transferred.rows[:2], strict=True):
+        assert {**row, "seconds": 0} == {**other, "seconds": 0}
+
+
+# Targets
+
+
+def test_targets_are_the_teachers_vectors_documents_before_passages(sample):
+    targets = Targets(Words(), sample, "en", ("document", "passage"))
+    asked = sample.select("en", "train")
+    np.testing.assert_array_equal(targets.questions, Words().encode([q.text for q in asked]))
+    assert targets.row == {question.id: row for row, question in enumerate(asked)}
+    assert targets.texts == sample.document_texts + sample.passage_texts
+    np.testing.assert_array_equal(targets.documents, Words().encode(targets.texts))
+
+
+def test_progress_reaches_the_teacher(few):
+    seen = []
+
+    class Watched(Words):
+        def encode(self, texts, role="question", progress=None):
+            progress(len(texts))
+            return super().encode(texts, role)
+
+    Targets(Watched(), few, "en", ("passage",), seen.append)
+    assert seen == [48, len(few.passages)]
+
+
+def test_answers_are_the_document_then_the_passage(sample):
+    # Passages 0 and 7 by hand: of the documents first, then of the passages, which follow the 48 documents.
+    passages = np.array([0, 7])
+    documents = [sample.passages[0].document, sample.passages[7].document]
+    assert answers(sample, passages, ("document", "passage")).tolist() == [[documents[0], 48], [documents[1], 55]]
+    assert answers(sample, passages, ("passage", "document")).tolist() == [
+        [0, 144 + documents[0]],
+        [7, 144 + documents[1]],
+    ]
+    assert answers(sample, passages, ("passage",)).tolist() == [[0], [7]]
+
+
+# Batches
+
+
+def asked_of(data):
+    """The samples in the order of the stage's rows."""
+    return [question for language in LANGUAGES for question in data.select(language, "train")]
+
+
+def unpacked(stage, x):
+    """The texts of a batch as tuples of the full model's ids."""
+    rows = [x["ids"][(x["segments"] == number) & (x["ids"] >= 0)] for number in range(len(x["counts"]))]
+    assert [len(row) for row in rows] == x["counts"][:, 0].tolist()
+    return [tuple(stage.used.rows[row].tolist()) for row in rows]
+
+
+# The second and the fourth are the same question in English and German.
+ROWS = np.array([200, 3, 7, 3 + 134, 60, 150])
+
+
+def documents_of(stage):
+    return unpacked(stage, stage.batch(ROWS))[len(ROWS) :]
+
+
+def test_a_batch_has_its_questions_then_distinct_documents(stage, start, sample):
+    texts = unpacked(stage, stage.batch(ROWS))
+    questions = start.tokenizer.encode([asked_of(sample)[row].text for row in ROWS])
+    assert texts[: len(ROWS)] == [tuple(ids) for ids in questions]
+    documents = documents_of(stage)
+    assert len(set(documents)) == len(documents) > 1
+
+
+def test_documents_are_the_answers_of_the_batch_in_its_order(stage, start, sample):
+    expected = [text for text, _ in within(sample, start.tokenizer, SETTINGS)]
+    assert documents_of(stage) == [tuple(ids) for ids in start.tokenizer.encode(expected)]
+
+
+def within(data, tokenizer, settings):
+    """(text, tokens) of the distinct answers of `ROWS` in their order while the tokens last, at least one."""
+    texts = []
+    for row in ROWS:
+        passage = asked_of(data)[row].passage
+        own = {"document": data.document_texts[data.passages[passage].document], "passage": data.passage_texts[passage]}
+        texts += [own[unit] for unit in settings.units]
+    kept, spent = [], 0
+    for text in dict.fromkeys(texts):
+        tokens = len(tokenizer.encode([text])[0])
+        spent += tokens
+        if kept and settings.document_tokens and spent > settings.document_tokens:
+            break
+        kept.append((text, tokens))
+    return kept
+
+
+@pytest.mark.parametrize("budget", [1000, 2500, 4000])
+def test_documents_stay_within_the_budget(start, stage, sample, budget):
+    documents = documents_of(with_settings(stage, document_tokens=budget))
+    assert sum(map(len, documents)) <= budget
+    expected = within(sample, start.tokenizer, replace(SETTINGS, document_tokens=budget))
+    assert [len(ids) for ids in documents] == [tokens for _, tokens in expected]
+
+
+def test_one_document_is_encoded_though_it_is_longer_than_the_budget(stage, start, sample):
+    documents = documents_of(with_settings(stage, document_tokens=1))
+    text = sample.document_texts[sample.passages[asked_of(sample)[ROWS[0]].passage].document]
+    assert documents == [tuple(start.tokenizer.encode([text])[0])]
+
+
+def test_without_a_budget_all_answers_are_encoded(stage, start, sample):
+    documents = documents_of(with_settings(stage, document_tokens=0))
+    expected = within(sample, start.tokenizer, replace(SETTINGS, document_tokens=0))
+    assert len(documents) == len(expected) > len(within(sample, start.tokenizer, SETTINGS))
+
+
+def test_without_dd_no_document_is_encoded(stage):
+    x = with_settings(stage, objectives=("qq", "dq")).batch(ROWS)
+    assert len(x["counts"]) == len(ROWS)
+
+
+def with_settings(stage, **changes):
+    stage.settings = replace(SETTINGS, **changes)
+    return stage
+
+
+@pytest.fixture(autouse=True)
+def settings_again(request):
+    yield
+    if "stage" in request.fixturenames:
+        request.getfixturevalue("stage").settings = SETTINGS
+
+
+def test_an_epoch_has_each_sample_once(stage, start, sample):
+    found = []
+    for make in stage.batches(1):
+        x = make()
+        found += unpacked(stage, x)[: len(x["teacher_question"])]
+    expected = start.tokenizer.encode([question.text for question in asked_of(sample)])
+    assert sorted(found) == sorted(tuple(ids) for ids in expected)
+
+
+def test_batches_come_in_another_order_each_epoch(stage):
+    one, other, again = (stage.batches(epoch)[0]()["ids"].tolist() for epoch in (1, 2, 1))
+    assert one != other
+    assert one == again
+
+
+def test_batches_come_in_another_order_for_another_seed(stage, start, sample):
+    other = make_stage(start, sample, SETTINGS, seed=50)
+    assert stage.batches(1)[0]()["ids"].tolist() != other.batches(1)[0]()["ids"].tolist()
+
+
+def test_a_question_that_the_teacher_was_not_asked_is_left_out(start, sample):
+    gone = sample.splits["train"][0]
+    english = {id: question for id, question in sample.questions["en"].items() if id != gone}
+    data = replace(sample, questions={**sample.questions, "en": english})
+    stage = make_stage(start, data, SETTINGS)
+    # 133 in English and the same 133 in German
+    assert len(stage.label) == 266
+    np.testing.assert_array_equal(stage.label[:133], stage.label[133:])
+
+
+# The loss of a batch
+
+
+def by_hand(start, data, settings):
+    """Equation 2 on `ROWS` in plain loops, every vector from its own text."""
+    measure = {"squared_l2": lambda a, b: np.sum((a - b) ** 2), "cosine": lambda a, b: 1 - a @ b}[settings.distance]
+    encoded = [text for text, _ in within(data, start.tokenizer, settings)]
+    english = data.questions["en"]
+    found = {"qq": [], "dd": [], "dq": []}
+    for row in ROWS:
+        question = asked_of(data)[row]
+        own = {
+            "document": data.document_texts[data.passages[question.passage].document],
+            "passage": data.passage_texts[question.passage],
+        }
+        student, teacher = vector(start, question.text), vector(Words(), english[question.id].text)
+        found["qq"].append(measure(teacher, student))
+        for unit in settings.units:
+            found["dq"].append(measure(vector(Words(), own[unit]), student))
+            if own[unit] in encoded:
+                found["dd"].append(measure(vector(Words(), own[unit]), vector(start, own[unit])))
+    weights = {"qq": settings.beta, "dd": settings.lambda_, "dq": settings.omega}
+    return settings.gamma * sum(weights[name] * np.mean(found[name]) for name in settings.objectives)
+
+
+def vector(encoder, text):
+    return encoder.encode([text])[0].astype(np.float64)
+
+
+WEIGHTS = {"beta": 2.0, "lambda_": 0.5, "omega": 0.1, "gamma": 10.0}
+
+
+@pytest.mark.parametrize("distance", ["squared_l2", "cosine"])
+@pytest.mark.parametrize("objectives", [("qq",), ("dd",), ("dq",), ("qq", "dd", "dq")], ids="+".join)
+def test_the_loss_of_a_batch_is_equation_2_by_hand(stage, start, sample, objectives, distance):
+    # Enough tokens that the fourth row's documents, the second's again, count and the later ones' do not.
+    settings = replace(SETTINGS, objectives=objectives, distance=distance, document_tokens=4000, **WEIGHTS)
+    stage.settings = settings
+    got = value_of(stage, settings)
+    assert got == pytest.approx(by_hand(start, sample, settings), rel=1e-4)
+    assert got > 0.01
+
+
+@pytest.mark.parametrize("units", [("passage",), ("document",), ("passage", "document")], ids="+".join)
+def test_equation_2_by_hand_for_other_units(start, sample, units):
+    settings = replace(SETTINGS, units=units, document_tokens=500, **WEIGHTS)
+    stage = make_stage(start, sample, settings)
+    got = value_of(stage, settings)
+    assert got == pytest.approx(by_hand(start, sample, settings), rel=1e-4)
+
+
+def value_of(stage, settings):
+    """`batch_loss` on the vectors of the small model, which is not trained."""
+    x = stage.batch(ROWS)
+    return float(batch_loss(stage.used.small.encode_packed(x["ids"], x["segments"], x["counts"]), x, settings))
+
+
+# Lines
+
+
+@pytest.fixture(scope="module")
+def lines():
+    texts = [f"line {number} of a corpus" for number in range(10)]
+    return labelled({"en": texts[:4], "de": texts[4:]}, Words())
+
+
+@pytest.fixture(scope="module")
+def with_lines(start, few, lines):
+    settings = replace(SETTINGS, lines_a_step=3)
+    targets = Targets(Words(), few, "en", settings.units)
+    return TransferStage(start, targets, few, LANGUAGES, settings, 0, lines=lines)
+
+
+def test_lines_have_the_vectors_of_the_encoder_that_labels_them(lines):
+    assert lines.texts == [f"line {number} of a corpus" for number in range(10)]
+    np.testing.assert_array_equal(lines.vectors, Words().encode(lines.texts))
+
+
+def test_every_line_is_drawn_before_one_is_drawn_again(with_lines):
+    # Two epochs of three steps with three lines: ten different ones, then the first eight again.
+    drawn = np.concatenate([with_lines.drawn(3, epoch).ravel() for epoch in (1, 2)])
+    assert sorted(drawn[:10]) == list(range(10))
+    assert drawn[10:].tolist() == drawn[:8].tolist()
+
+
+def test_a_step_has_no_more_lines_than_there_are(start, few, lines):
+    targets = Targets(Words(), few, "en", SETTINGS.units)
+    stage = TransferStage(start, targets, few, LANGUAGES, replace(SETTINGS, lines_a_step=99), 0, lines=lines)
+    assert stage.drawn(2, 1).shape == (2, 10)
+
+
+def test_lines_come_after_the_questions_and_before_the_documents(with_lines, start, lines):
+    batch = with_lines.batch(np.arange(4), np.array([7, 2]))
+    np.testing.assert_array_equal(batch["teacher_question"][4:], lines.vectors[[7, 2]])
+    ids = [batch["ids"][(batch["segments"] == place) & (batch["ids"] >= 0)] for place in (4, 5)]
+    expected = with_lines.used.ids(start.tokenizer.encode([lines.texts[7], lines.texts[2]]))
+    assert [part.tolist() for part in ids] == [part.tolist() for part in expected]
+    assert batch["document"].min() == 6
+    assert len(batch["teacher_answers"]) == 4
+
+
+def test_a_batch_can_name_its_questions_and_lines(with_lines, start, few, lines):
+    texts = {f"{q.language} {q.id}": q.text for language in LANGUAGES for q in few.select(language, "train")}
+    texts |= {f"line {row} ({text!r})": text for row, text in enumerate(lines.texts, start=1)}
+    for make in with_lines.batches(1):
+        asked = [tuple(ids) for ids in start.tokenizer.encode([texts[name] for name in make.ids()])]
+        assert unpacked(with_lines, make())[: len(asked)] == asked
+        assert sum(name.startswith("line ") for name in make.ids()) == 3
+        assert make.loss == "loss of " + ", ".join(SETTINGS.objectives)
+
+
+def test_the_loss_counts_lines_as_questions_without_documents():
+    random = np.random.default_rng(0)
+    vectors, labels, answered = (random.normal(size=size).astype(np.float32) for size in ((5, 4), (3, 4), (2, 1, 4)))
+    x = {"teacher_question": labels, "teacher_answers": answered}
+    settings = StudentSettings(objectives=("qq", "dq"), gamma=1.0)
+    qq = np.mean(((labels - vectors[:3]) ** 2).sum(axis=1))
+    dq = np.mean(((answered[:, 0] - vectors[:2]) ** 2).sum(axis=1))
+    assert float(batch_loss(vectors, x, settings)) == pytest.approx(qq + dq, rel=1e-5)
+
+
+def test_learning_brings_lines_nearer_to_their_labels(start, few, lines):
+    settings = replace(SETTINGS, lines_a_step=10, epochs=2)
+    student = transfer(Words(), start, few, "en", LANGUAGES, settings, lines=lines)
+    before, after = (np.sum(one.encode(lines.texts) * lines.vectors, axis=1).mean() for one in (start, student))
+    assert after > before + 0.1
+
+
+# Axes
+
+
+def test_the_labels_of_a_projected_student_are_on_its_axes(start, few):
+    smaller = KerasEncoder(projected(start.model, Words().encode(few.passage_texts), 5), start.tokenizer)
+    targets = Targets(Words(), few, "en", SETTINGS.units)
+    stage = TransferStage(smaller, targets, few, LANGUAGES, SETTINGS, 0)
+    expected = Words().encode(few.passage_texts) @ np.asarray(smaller.model.get_layer("projection").kernel)
+    expected /= np.linalg.norm(expected, axis=1, keepdims=True)
+    first = len(few.document_texts)
+    np.testing.assert_allclose(stage.document_labels[first:], expected, atol=1e-6)
+    asked = Words().encode([q.text for q in few.select("en", "train")])
+    np.testing.assert_allclose(stage.question_labels, on_axes(asked, axes_of(smaller.model)), atol=1e-6)
+
+
+def test_a_projected_student_learns_towards_the_whole_teacher_and_keeps_its_axes(start, few):
+    smaller = KerasEncoder(projected(start.model, Words().encode(few.passage_texts), 5), start.tokenizer)
+    student = transfer(Words(), smaller, few, "en", LANGUAGES, replace(SETTINGS, nested=("2",)))
+    axes = np.asarray(smaller.model.get_layer("projection").kernel)
+    np.testing.assert_array_equal(np.asarray(student.model.get_layer("projection").kernel), axes)
+    labels = on_axes(Words().encode(few.passage_texts), axes)
+    before, after = (np.sum(one.encode(few.passage_texts) * labels, axis=1).mean() for one in (smaller, student))
+    assert after > before
+
+
+# Another encoder's space
+
+
+@pytest.fixture(scope="module", params=[DIMENSION - 8, DIMENSION], ids=["shorter", "as long"])
+def abroad(request, start, few):
+    """A student with a map into the space of a teacher that its head does not share, and that teacher."""
+    teacher = Words(request.param)
+    model = mapped(start.model, start.encode(few.passage_texts), teacher.encode(few.passage_texts))
+    return SimpleNamespace(student=KerasEncoder(model, start.tokenizer), teacher=teacher)
+
+
+def test_labels_in_another_encoders_space_are_as_they_are_whatever_their_length(abroad, few):
+    lines = labelled({"de": ["eins", "zwei"]}, abroad.teacher)
+    targets = Targets(abroad.teacher, few, "en", SETTINGS.units)
+    stage = TransferStage(abroad.student, targets, few, LANGUAGES, SETTINGS, 0, lines=lines)
+    asked = [q.text for q in few.select("en", "train")]
+    np.testing.assert_array_equal(stage.question_labels, abroad.teacher.encode(asked))
+    np.testing.assert_array_equal(stage.document_labels, abroad.teacher.encode(targets.texts))
+    np.testing.assert_array_equal(stage.line_targets, abroad.teacher.encode(["eins", "zwei"]))
+
+
+def test_a_student_learns_in_another_encoders_space_and_its_map_does_too(abroad, few):
+    # Quantised epochs too for one of the two: the others are compiled faster.
+    settings = replace(SETTINGS, quantised_epochs=int(abroad.teacher.dimension < DIMENSION))
+    student = transfer(abroad.teacher, abroad.student, few, "en", LANGUAGES, settings)
+    kernels = [np.asarray(one.model.get_layer("projection").kernel) for one in (abroad.student, student)]
+    assert np.abs(kernels[0] - kernels[1]).max() > 1e-3
+    asked = [[q.text for q in few.select(code, "train")] for code in LANGUAGES]
+    labels = abroad.teacher.encode(asked[0])
+    for texts in asked:
+        before, after = (np.sum(one.encode(texts) * labels, axis=1).mean() for one in (abroad.student, student))
+        assert after > before + 0.005
+
+
+def test_lines_of_the_space_behind_the_map_are_refused(abroad, few):
+    targets = Targets(abroad.teacher, few, "en", SETTINGS.units)
+    lines = labelled({"de": ["eins"]}, Words(DIMENSION + 1))
+    with pytest.raises(EncoderError, match=f"labels have 33 dimensions, expected {abroad.teacher.dimension}"):
+        TransferStage(abroad.student, targets, few, LANGUAGES, SETTINGS, 0, lines=lines)
+
+
+# Translations, and what stands beside Equation 2
+
+
+SOURCES = [
+    Parallel("a", 3.0, ("eins", "zwei", "one"), ("de", "de", "en"), ("one", "two", "one")),
+    Parallel("b", 1.0, ("drei",), ("de",), ("three",)),
+]
+
+
+def test_translations_have_the_teachers_vectors_of_their_pivots_each_once():
+    asked = []
+
+    class Recording(Words):
+        def encode(self, texts, role="question", progress=None):
+            asked.extend(texts)
+            return super().encode(texts, role, progress)
+
+    found = translations(SOURCES, Recording(), 1.0)
+    assert asked == ["one", "two", "three"]
+    assert (found.texts, found.rows.tolist()) == (["eins", "zwei", "one", "drei"], [0, 1, 0, 2])
+    np.testing.assert_allclose(found.chances, [0.75 * 2 / 3, 0.75 / 3, 0.25])
+    assert found.groups.tolist() == [0, 0, 1, 2]
+
+
+def test_mixed_lines_are_drawn_alike_and_keep_their_vectors():
+    plain = labelled({"en": ["a", "b", "c"]}, Words())
+    found = mixed(plain, translations(SOURCES, Words(), 1.0))
+    assert found.texts == ["a", "b", "c", "eins", "zwei", "one", "drei"]
+    expected = Words().encode(["a", "b", "c", "one", "two", "one", "three"])
+    np.testing.assert_array_equal(found.vectors[found.rows], expected)
+    assert found.groups.tolist() == [0, 0, 0, 1, 1, 2, 3]
+    np.testing.assert_allclose(found.chances, [0.5, 0.25, 0.125, 0.125])
+
+
+def test_a_step_has_translations_with_their_own_labels(start, few):
+    lines = translations(SOURCES, Words(), 1.0)
+    settings = replace(SETTINGS, lines_a_step=2)
+    stage = TransferStage(start, Targets(Words(), few, "en", settings.units), few, LANGUAGES, settings, 0, lines=lines)
+    batch = stage.batch(np.arange(2), np.array([2, 1]))
+    np.testing.assert_array_equal(batch["teacher_question"][2:], Words().encode(["one", "two"]))
+    rows = np.concatenate([stage.drawn(500, epoch).ravel() for epoch in (1, 2)])
+    assert np.mean(rows == 3) == pytest.approx(0.25, abs=0.03)
+
+
+@pytest.mark.parametrize("units", [("passage",), ("document", "passage")], ids="+".join)
+def test_list_and_softmax_by_hand(start, sample, units):
+    """The ranking over each unit's documents, softmax over the first's; what answers two questions is no negative."""
+    settings = replace(
+        SETTINGS, objectives=("list", "softmax"), units=units, list_temperature=0.2, softmax_temperature=0.5,
+        list_weight=0.7, softmax_weight=0.3, gamma=2.0,
+    )  # fmt: skip
+    stage = make_stage(start, sample, settings)
+    x = stage.batch(ROWS)
+    vectors = np.asarray(stage.used.small.encode_packed(x["ids"], x["segments"], x["counts"]))
+    labels, found = stage.question_labels[stage.label[ROWS]], []
+    for unit in units:
+        ranked = Words().encode(sample.texts(unit), "document")
+        p, q = (np.exp(log_softmax(rows @ ranked.T / 0.2, axis=1)) for rows in (labels, vectors))
+        found.append((p * np.log(p / q)).sum(axis=1).mean())
+    listwise, documents = np.mean(found), Words().encode(sample.texts(units[0]), "document")
+    own, losses = stage.answers[ROWS, 0], []
+    for row, answer in enumerate(own):
+        others = [place for place in range(len(own)) if place == row or own[place] != answer]
+        scores = vectors[row] @ documents[own[others]].T / 0.5
+        losses.append(np.log(np.exp(scores).sum()) - vectors[row] @ documents[answer] / 0.5)
+    expected = 2 * (0.7 * listwise + 0.3 * np.mean(losses))
+    assert float(stage.trainer.batch_loss(vectors, x)) == pytest.approx(expected, rel=1e-3)

@@ -1,0 +1,447 @@
+from dataclasses import replace
+from types import SimpleNamespace
+
+import keras
+import numpy as np
+import pytest
+
+from distill.data.dataset import Dataset, Passage, Question
+from distill.data.more_questions import Triplets
+from distill.encoders.encoder import KerasEncoder
+from distill.settings.sections import TeacherSettings
+from distill.stages.triplet_stage import TripletStage, batch_loss, teach
+from distill.students.ngram import NGramEncoder
+from distill.students.rows import UsedRows
+from distill.training.dev_score import DevScore
+from distill.training.log import RunLog
+
+SETTINGS = TeacherSettings(bm25_epochs=4, online_epochs=2, learning_rate=1e-3)
+BM25_EPOCH, ONLINE_EPOCH = 1, 5
+
+
+@pytest.fixture(scope="module")
+def base(tokenizer):
+    """One branch only, which compiles faster; untrained."""
+    keras.utils.set_random_seed(0)
+    model = NGramEncoder(vocabulary=len(tokenizer), width=16, channels=8, orders=(2,), hidden=32, dimension=32)
+    return KerasEncoder(model, tokenizer, "base")
+
+
+@pytest.fixture(scope="module")
+def stage(base, sample):
+    return TripletStage(base, sample, "en", SETTINGS, seed=0)
+
+
+@pytest.fixture(scope="module")
+def learnable(sample):
+    """Few questions, the same in train and dev, so that a small encoder shows within seconds that it learns."""
+    ids = sample.splits["train"][:48]
+    return replace(sample, splits={"train": ids, "dev": ids, "test": ids})
+
+
+@pytest.fixture(scope="module")
+def taught(base, learnable):
+    before = [w.copy() for w in base.model.get_weights()]
+    log = RunLog()
+    teacher = teach(base, learnable, "en", SETTINGS, seed=0, log=log)
+    return SimpleNamespace(teacher=teacher, rows=log.of("teacher"), before=before)
+
+
+def small_dataset(documents, questions):
+    """`documents`: texts of each document's passages; `questions`: (text, passage); all are train, dev and test."""
+    passages = [Passage(str(d), text, d) for d, texts in enumerate(documents) for text in texts]
+    asked = {str(i): Question(str(i), "en", text, passage) for i, (text, passage) in enumerate(questions)}
+    titles = tuple(f"document {d}" for d in range(len(documents)))
+    splits = {split: list(asked) for split in ("train", "dev", "test")}
+    return Dataset("small", "en", titles, tuple(passages), {"en": asked}, splits)
+
+
+def negatives_of(stage, epoch):
+    """Of the data set's own questions, as its passages, -1 for none."""
+    negatives = stage.triplets(epoch)[2]
+    return np.where(negatives >= 0, negatives - len(stage.anchors[0].questions), -1)
+
+
+def batch_of(stage, sample, rows, negatives):
+    """Of the sample's own questions and passages, whatever the epoch."""
+    first = len(sample.splits["train"])
+    gold = np.array([question.passage for question in sample.select("en", "train")])
+    return stage.batch(rows, first + gold[rows], np.where(negatives >= 0, first + negatives, -1))
+
+
+def same(one, other):
+    return all(np.array_equal(a, b) for a, b in zip(one, other, strict=True))
+
+
+# Training
+
+
+def test_epochs_of_bm25_are_followed_by_online_epochs(taught):
+    assert [row["epoch"] for row in taught.rows] == [0, 1, 2, 3, 4, 5, 6]
+
+
+def test_the_loss_falls_on_bm25_negatives(taught):
+    assert taught.rows[4]["loss"] < 0.9 * taught.rows[1]["loss"]
+
+
+def test_dev_gets_better_than_the_start(taught):
+    scores = [(row["p@1"], row["mrr@10"]) for row in taught.rows]
+    assert max(scores) > scores[0]
+
+
+def test_the_teacher_is_that_of_the_best_epoch(taught, learnable):
+    # Measured with the full table, by the vectors that a user gets.
+    dev = DevScore(taught.teacher.tokenizer, learnable, ["en"], SETTINGS.unit)
+    found = dev.score(UsedRows(taught.teacher.model, dev.tokens))
+    best = max((row["p@1"], row["mrr@10"]) for row in taught.rows)
+    assert (found["p@1"], found["mrr@10"]) == pytest.approx(best)
+
+
+def test_the_base_stays_as_it_was(taught, base):
+    assert same(base.model.get_weights(), taught.before)
+
+
+def test_the_teacher_has_the_bases_tokenizer_and_shape(taught, base):
+    assert taught.teacher.tokenizer is base.tokenizer
+    assert taught.teacher.dimension == base.dimension
+    assert taught.teacher.name == "teacher"
+    assert [w.shape for w in taught.teacher.model.weights] == [w.shape for w in base.model.weights]
+
+
+def test_pieces_that_no_text_has_are_not_trained(taught, base, learnable):
+    texts = learnable.passage_texts + [q.text for q in learnable.select("en", "train")]
+    used = {id for ids in base.tokenizer.encode(texts) for id in ids}
+    unused = [id for id in range(len(base.tokenizer)) if id not in used]
+    tables = [encoder.model.get_layer("embedding").get_weights()[0] for encoder in (taught.teacher, base)]
+    assert len(unused) > 100
+    np.testing.assert_array_equal(tables[0][unused], tables[1][unused])
+
+
+def test_the_same_seed_gives_the_same_weights(taught, base, learnable):
+    again = teach(base, learnable, "en", SETTINGS, seed=0)
+    assert same(again.model.get_weights(), taught.teacher.model.get_weights())
+
+
+def test_another_seed_gives_other_weights(taught, base, learnable):
+    other = teach(base, learnable, "en", SETTINGS, seed=1)
+    assert not same(other.model.get_weights(), taught.teacher.model.get_weights())
+
+
+def test_the_contrastive_loss_trains_too(base, learnable):
+    log = RunLog()
+    settings = replace(SETTINGS, loss="contrastive", temperature=0.5, bm25_epochs=4, online_epochs=0)
+    teacher = teach(base, learnable, "en", settings, log=log)
+    rows = log.of("teacher")
+    # Four equal candidates, the positive and three negatives, are ln 4; chance is where it starts.
+    assert rows[1]["loss"] == pytest.approx(np.log(4), rel=0.2)
+    assert rows[4]["loss"] < rows[1]["loss"]
+    assert max((row["p@1"], row["mrr@10"]) for row in rows) > (rows[0]["p@1"], rows[0]["mrr@10"])
+    assert not same(teacher.model.get_weights(), base.model.get_weights())
+
+
+def test_no_epochs_give_the_base(base, learnable):
+    teacher = teach(base, learnable, "en", replace(SETTINGS, bm25_epochs=0, online_epochs=0))
+    assert same(teacher.model.get_weights(), base.model.get_weights())
+
+
+def test_without_any_negative_nothing_is_trained(base):
+    data = small_dataset([["The Danube ends in the Black Sea."]], [("Where does the Danube end?", 0)])
+    teacher = teach(base, data, "en", SETTINGS)
+    assert same(teacher.model.get_weights(), base.model.get_weights())
+
+
+def test_questions_without_negatives_are_left_out_of_the_batches(base):
+    # The first three are one text that any document answers.
+    data = small_dataset(
+        [["The Danube ends in the Black Sea."], ["The Nile ends in the Mediterranean."], ["The moon has no air."]],
+        [("Is it so?", 0), ("Is it so?", 1), ("Is it so?", 2), ("Where does the Nile end?", 1)],
+    )
+    stage = TripletStage(base, data, "en", SETTINGS, seed=0)
+    for epoch in (BM25_EPOCH, ONLINE_EPOCH):
+        asked = [unpacked(stage, x)[i] for x in (make() for make in stage.batches(epoch)) for i in x["anchor"]]
+        assert asked == base.tokenizer.encode(["Where does the Nile end?"])
+
+
+def test_the_table_can_be_left_out_of_training(base, sample):
+    fixed = TripletStage(base, sample, "en", replace(SETTINGS, train_table=False), seed=0)
+    assert fixed.used.small.get_layer("embedding").trainable_weights == []
+
+
+# Negatives
+
+
+@pytest.mark.parametrize("epoch", [BM25_EPOCH, ONLINE_EPOCH])
+def test_negatives_are_never_of_the_questions_own_document(stage, sample, epoch):
+    negatives = negatives_of(stage, epoch)
+    assert negatives.shape == (134, 3)
+    for question, row in zip(sample.select("en", "train"), negatives, strict=True):
+        own = sample.passages[question.passage].document
+        assert own not in [sample.passages[passage].document for passage in row if passage >= 0]
+
+
+@pytest.mark.parametrize("epoch", [BM25_EPOCH, ONLINE_EPOCH])
+def test_a_questions_negatives_are_distinct(stage, epoch):
+    for row in negatives_of(stage, epoch):
+        given = row[row >= 0].tolist()
+        assert len(set(given)) == len(given)
+
+
+def test_the_document_of_a_question_with_the_same_text_gives_no_negatives(base):
+    data = small_dataset(
+        [["The Danube ends in the Black Sea."], ["The Nile ends in the Mediterranean."], ["The moon has no air."]],
+        [("Where does it end?", 0), ("where does it  END?", 1)],
+    )
+    stage = TripletStage(base, data, "en", SETTINGS, seed=0)
+    for epoch in (BM25_EPOCH, ONLINE_EPOCH):
+        given = negatives_of(stage, epoch)
+        assert set(given[given >= 0]) <= {2}
+
+
+def test_bm25_negatives_share_words_with_the_question(base):
+    data = small_dataset(
+        [
+            ["The Danube ends in the Black Sea."],
+            *[[f"Number {i} is a number."] for i in range(20)],
+            ["Black is a sea."],
+        ],
+        [("Which black sea does the Danube reach?", 0)],
+    )
+    stage = TripletStage(base, data, "en", replace(SETTINGS, negatives=1, bm25_epochs=30), seed=0)
+    # One is drawn each epoch from the 4 best, of which the only other passage with words of the question is one.
+    drawn = {int(negatives_of(stage, epoch)[0, 0]) for epoch in range(1, 31)}
+    assert 21 in drawn
+    assert len(drawn) <= 4
+
+
+def test_negatives_follow_the_encoder_in_online_epochs_only(base, sample):
+    stage = TripletStage(base, sample, "en", SETTINGS, seed=0)
+    lexical, online = (
+        negatives_of(stage, SETTINGS.bm25_epochs),
+        negatives_of(stage, SETTINGS.bm25_epochs + 1),
+    )
+    rng = np.random.default_rng(0)
+    stage.used.small.set_weights([rng.normal(scale=0.3, size=w.shape) for w in stage.used.small.get_weights()])
+    np.testing.assert_array_equal(negatives_of(stage, SETTINGS.bm25_epochs), lexical)
+    assert np.any(negatives_of(stage, SETTINGS.bm25_epochs + 1) != online)
+
+
+def test_online_negatives_are_the_hardest_within_the_margin(stage, base, sample):
+    questions = sample.select("en", "train")
+    similarity = base.encode([q.text for q in questions]) @ base.encode(sample.passage_texts).T
+    for number, (question, row) in enumerate(zip(questions, negatives_of(stage, ONLINE_EPOCH), strict=True)):
+        other = sample.document_of != sample.document_of[question.passage]
+        least = similarity[number, question.passage] - SETTINGS.margin
+        allowed = similarity[number][other & (similarity[number] > least)]
+        hardest = np.sort(allowed)[::-1][: 4 * SETTINGS.negatives]
+        given = row[row >= 0]
+        assert len(given) == min(SETTINGS.negatives, len(allowed))
+        assert np.all(similarity[number, given] >= hardest.min(initial=2.0) - 1e-6)
+
+
+@pytest.mark.parametrize("epoch", [BM25_EPOCH, ONLINE_EPOCH])
+def test_each_epoch_draws_anew(stage, epoch):
+    assert np.any(negatives_of(stage, epoch) != negatives_of(stage, epoch + 1))
+    np.testing.assert_array_equal(negatives_of(stage, epoch), negatives_of(stage, epoch))
+
+
+def test_bm25_asks_the_parallel_question_in_the_documents_language(stage, base, sample):
+    german = TripletStage(base, sample, "de", SETTINGS, seed=0)
+    np.testing.assert_array_equal(negatives_of(german, BM25_EPOCH), negatives_of(stage, BM25_EPOCH))
+
+
+# Batches
+
+
+def unpacked(stage, x):
+    """The texts of a batch as lists of the full model's ids."""
+    rows = [x["ids"][(x["segments"] == number) & (x["ids"] >= 0)] for number in range(len(x["counts"]))]
+    assert [len(row) for row in rows] == x["counts"][:, 0].tolist()
+    return [stage.used.rows[row].tolist() for row in rows]
+
+
+@pytest.mark.parametrize("epoch", [BM25_EPOCH, ONLINE_EPOCH])
+def test_an_epoch_asks_each_question_once(stage, base, sample, epoch):
+    asked = []
+    for make in stage.batches(epoch):
+        x = make()
+        texts = unpacked(stage, x)
+        assert len(x["anchor"]) <= SETTINGS.batch_size
+        asked += [texts[i] for i in x["anchor"]]
+    expected = base.tokenizer.encode([q.text for q in sample.select("en", "train")])
+    assert sorted(asked) == sorted(expected)
+
+
+@pytest.mark.parametrize("epoch", [BM25_EPOCH, ONLINE_EPOCH])
+def test_a_batch_has_each_distinct_text_once(stage, epoch):
+    x = stage.batches(epoch)[0]()
+    texts = [tuple(ids) for ids in unpacked(stage, x)]
+    assert len(set(texts)) == len(texts)
+    assert set(x["anchor"]) | set(x["positive"]) | set(x["negatives"].ravel()) == set(range(len(texts)))
+
+
+def test_a_batch_names_anchor_positive_and_negatives(stage, base, sample):
+    rows = np.array([5, 0, 77])
+    negatives = np.array([[3, 9, 100], [9, -1, -1], [100, 2, -1]])
+    x = batch_of(stage, sample, rows, negatives)
+    texts = unpacked(stage, x)
+    questions = [sample.select("en", "train")[row] for row in rows]
+    passages = base.tokenizer.encode(sample.passage_texts)
+    assert [texts[i] for i in x["anchor"]] == base.tokenizer.encode([q.text for q in questions])
+    assert [texts[i] for i in x["positive"]] == [passages[q.passage] for q in questions]
+    assert x["weights"].tolist() == [[1, 1, 1], [1, 0, 0], [1, 1, 0]]
+    for own, given, weights in zip(x["negatives"], negatives, x["weights"], strict=True):
+        assert [texts[i] for i in own[weights > 0]] == [passages[i] for i in given[given >= 0]]
+
+
+def test_batches_come_in_another_order_each_epoch(stage):
+    one, other = (stage.batches(epoch)[0]()["ids"].tolist() for epoch in (1, 2))
+    assert one != other
+
+
+def test_the_seed_decides_order_and_negatives(stage, base, sample):
+    def first_questions(of):
+        x = of.batches(BM25_EPOCH)[0]()
+        return [unpacked(of, x)[i] for i in x["anchor"]]
+
+    again, other = (TripletStage(base, sample, "en", SETTINGS, seed=seed) for seed in (0, 50))
+    assert first_questions(stage) == first_questions(again) != first_questions(other)
+    for epoch in (BM25_EPOCH, ONLINE_EPOCH):
+        np.testing.assert_array_equal(negatives_of(stage, epoch), negatives_of(again, epoch))
+        assert np.any(negatives_of(stage, epoch) != negatives_of(other, epoch))
+
+
+# More questions than the data set's
+
+# In another language, so that they have pieces that the sample's English texts have not.
+PAIRS = [(f"welches ist das Ding {n} ?", f"das Ding {n} ist wohl {word} .") for n, word in enumerate("abcdefghijklmno")]
+MORE = [Triplets("pairs", 1.0, *zip(*PAIRS, strict=True))]
+
+
+@pytest.fixture(scope="module")
+def larger(base, sample):
+    settings = replace(SETTINGS, triplets_an_epoch=6, margin=2.0)
+    return TripletStage(base, sample, "en", settings, seed=0, triplets=MORE)
+
+
+@pytest.mark.parametrize("epoch", [BM25_EPOCH, ONLINE_EPOCH])
+def test_more_questions_leave_the_data_sets_own_triplets_as_they_are(larger, base, sample, epoch):
+    stage = TripletStage(base, sample, "en", replace(SETTINGS, margin=2.0), seed=0)
+    own = len(sample.select("en", "train"))
+    for alone, joined in zip(stage.triplets(epoch), larger.triplets(epoch), strict=True):
+        assert (len(alone), len(joined)) == (own, own + 6)
+        np.testing.assert_array_equal(joined[:own], alone)
+
+
+@pytest.mark.parametrize("epoch", [BM25_EPOCH, ONLINE_EPOCH])
+def test_more_questions_are_asked_among_the_data_sets_own(larger, base, sample, epoch):
+    known = {
+        tuple(ids): text for pair in PAIRS for text, ids in zip(pair, base.tokenizer.encode(list(pair)), strict=True)
+    }
+    answers, found, batches = dict(PAIRS), [], larger.batches(epoch)
+    assert len(batches) == -(-(134 + 6) // SETTINGS.batch_size)
+    for number, make in enumerate(batches):
+        x = make()
+        texts = [known.get(tuple(ids)) for ids in unpacked(larger, x)]
+        for anchor, positive, negatives in zip(x["anchor"], x["positive"], x["negatives"], strict=True):
+            if texts[anchor]:
+                given = {texts[place] for place in negatives}
+                assert texts[positive] == answers[texts[anchor]]
+                assert len(given) == 3 and given <= set(answers.values()) - {texts[positive]}
+                found.append((number, texts[anchor]))
+            else:
+                assert not texts[positive] and not any(texts[place] for place in negatives)
+    assert len({question for _, question in found}) == 6 and len({number for number, _ in found}) > 1
+
+
+def test_a_batch_can_name_its_questions_and_pairs(larger, base, sample):
+    texts = {f"en {q.id}": q.text for q in sample.select("en", "train")}
+    texts |= {f"en pairs {row} ({text[:30]!r})": text for row, (text, _) in enumerate(PAIRS, start=1)}
+    found = []
+    for make in larger.batches(ONLINE_EPOCH):
+        x = make()
+        asked = [unpacked(larger, x)[i] for i in x["anchor"]]
+        assert asked == base.tokenizer.encode([texts[name] for name in make.ids()])
+        assert make.loss == "triplet loss"
+        found += make.ids()
+    assert sum(name.startswith("en pairs ") for name in found) == 6
+
+
+def test_more_questions_are_learned_from(base, learnable):
+    settings = replace(SETTINGS, bm25_epochs=1, online_epochs=0)
+    data = replace(learnable, splits={**learnable.splits, "train": learnable.splits["train"][:16]})
+    stage = TripletStage(base, data, "en", settings, seed=0, triplets=MORE)
+    for make in stage.batches(BM25_EPOCH):
+        stage.trainer.train_on_batch(make())
+    trained, before = (model.get_layer("embedding").get_weights()[0] for model in (stage.used.small, base.model))
+    own = {id for ids in base.tokenizer.encode(stage.anchors[0].texts) for id in ids}
+    more = {id for ids in base.tokenizer.encode(stage.anchors[1].texts) for id in ids} - own
+    moved = np.abs(trained - before[stage.used.rows]).max(axis=1) > 0
+    assert more and all(moved[stage.used.index[id]] for id in more)
+
+
+# Documents as their best passage
+
+
+def test_maxp_moves_the_best_passages_together(base):
+    data = small_dataset(
+        [
+            ["The Danube ends in the Black Sea.", "It is a river."],
+            ["The Nile ends in Egypt."],
+            ["The moon has no air."],
+        ],
+        [("Where does the Danube end?", 1), ("Where does the Nile end?", 2), ("Has the moon air?", 3)],
+    )
+    stage = TripletStage(base, data, "en", replace(SETTINGS, positives="maxp", margin=2.0), seed=0)
+    similarity = base.encode(stage.anchors[0].questions) @ base.encode(data.passage_texts).T
+    _, positive, negatives = stage.triplets(ONLINE_EPOCH)
+    best = int(similarity[0, :2].argmax())
+    assert positive.tolist() == [3 + best, 5, 6]
+    assert set(negatives[0].tolist()) == {5, 6, -1}
+    # Of the first document the others see its best passage alone.
+    for row in (1, 2):
+        assert set(negatives[row].tolist()) == {3 + int(similarity[row, :2].argmax()), {1: 6, 2: 5}[row], -1}
+    assert stage.triplets(BM25_EPOCH)[1].tolist() == [4, 5, 6]
+
+
+# The loss of a batch
+
+
+def by_hand(vectors, x, settings):
+    """Plain loops over a batch's triplets, or anchors."""
+    losses = []
+    for anchor, positive, negatives, weights in zip(
+        x["anchor"], x["positive"], x["negatives"], x["weights"], strict=True
+    ):
+        near = vectors[anchor] @ vectors[positive]
+        far = [vectors[anchor] @ vectors[n] for n, weight in zip(negatives, weights, strict=True) if weight]
+        if settings.loss == "triplet":
+            losses += [max((1 - near) - (1 - other) + settings.margin, 0) for other in far]
+        else:
+            scores = np.exp(np.array([near, *far]) / settings.temperature)
+            losses.append(-np.log(scores[0] / scores.sum()))
+    return np.mean(losses)
+
+
+@pytest.mark.parametrize("loss", ["triplet", "contrastive"])
+def test_the_loss_of_a_batch_is_that_by_hand(stage, base, sample, loss):
+    # Where negatives are missing the places are filled, and may not count.
+    negatives = np.array([[3, 9, 100], [9, -1, -1], [100, 2, -1], [50, 51, 52]])
+    x = batch_of(stage, sample, np.array([5, 0, 77, 40]), negatives)
+    vectors = base.model.predict_on_batch(padded(unpacked(stage, x)))
+    settings = replace(SETTINGS, loss=loss, temperature=0.2)
+    got = float(batch_loss(vectors, x, settings))
+    assert got == pytest.approx(by_hand(vectors.astype(np.float64), x, settings), rel=1e-4)
+    assert got > 0
+
+
+def padded(rows):
+    ids = np.full((len(rows), max(map(len, rows))), -1, dtype=np.int32)
+    for row, own in zip(ids, rows, strict=True):
+        row[: len(own)] = own
+    return ids
+
+
+def test_the_trainer_minimises_the_loss_of_its_batch(stage):
+    x = stage.batches(BM25_EPOCH)[0]()
+    expected = by_hand(np.asarray(stage.trainer(x), dtype=np.float64), x, SETTINGS)
+    assert float(stage.trainer.compute_loss(x, None, stage.trainer(x))) == pytest.approx(expected, rel=1e-4)

@@ -1,0 +1,219 @@
+"""What every student has to be, whatever its kind: unit rows, deaf to padding, itself when saved and when exported."""
+
+import keras
+import numpy as np
+import pytest
+
+from distill.encoders.batching import pack, pad
+from distill.export.onnx.ngram import onnx_model
+from distill.export.tflite.convert import convert
+from distill.export.tflite.edge import edge_model
+from distill.export.weights.precision import Precision
+from distill.students.ngram import NGramEncoder
+from distill.students.rows import UsedRows, with_table
+from distill.students.static import StaticEncoder
+
+SIZES = {"vocabulary": 30, "width": 6, "channels": 4, "orders": (2, 3), "hidden": 12, "dimension": 16}
+STATIC = {"vocabulary": 30, "width": 6, "hidden": 8, "dimension": 16}
+FAMILY = {
+    "n-gram": (NGramEncoder, SIZES),
+    "one convolution": (NGramEncoder, {**SIZES, "convolutions": 1}),
+    "small inner layer": (NGramEncoder, {**SIZES, "inner": 5}),
+    "factorised table": (NGramEncoder, {**SIZES, "rank": 3}),
+    "projected": (NGramEncoder, {**SIZES, "space": 16, "dimension": 5}),
+    "in another's space": (NGramEncoder, {**SIZES, "space": 16, "dimension": 24, "foreign": True}),
+    "all at once": (
+        NGramEncoder,
+        {**SIZES, "orders": (3,), "convolutions": 1, "inner": 5, "rank": 3, "space": 16, "dimension": 5},
+    ),
+    "static": (StaticEncoder, STATIC),
+    "static with a look at neighbours": (StaticEncoder, {**STATIC, "channels": 5, "order": 3}),
+    "the same in pairs": (StaticEncoder, {**STATIC, "channels": 5, "order": 2}),
+    "static, projected": (StaticEncoder, {**STATIC, "space": 16, "dimension": 5}),
+    "static, in another's space": (StaticEncoder, {**STATIC, "space": 16, "foreign": True}),
+}
+# Lengths 1 to 9: single tokens, shorter than a window, longer than one.
+LENGTHS = (1, 4, 1, 9, 2, 6, 3)
+EXACT = Precision("float32", "float32")
+
+
+@pytest.fixture(scope="module", params=FAMILY)
+def model(request, randomised):
+    kind, sizes = FAMILY[request.param]
+    return randomised(kind(**sizes), 0.25)
+
+
+@pytest.fixture(scope="module")
+def texts():
+    random = np.random.default_rng(1)
+    return [random.integers(0, 30, size=length).tolist() for length in LENGTHS]
+
+
+@pytest.fixture(scope="module")
+def expected(model, texts):
+    return np.stack([reference(model, ids) for ids in texts])
+
+
+def reference(model, ids):
+    """One text in float64 NumPy, token by token, after the papers' formulas."""
+    w = {weight.path: np.asarray(weight, dtype=np.float64) for weight in model.weights}
+    x = w["embedding/embeddings"][ids]
+    vector = static(w, x, model.order) if isinstance(model, StaticEncoder) else ngram(w, x, model.orders)
+    if "projection/kernel" in w:
+        vector = unit(vector) @ w["projection/kernel"]
+    return unit(vector)
+
+
+def static(w, x, order):
+    if "context/first/kernel" in w:
+        hidden = convolved(x, w["context/first/kernel"], w["context/first/bias"], order)
+        x = x + hidden @ w["context/second/kernel"]
+    x = unit(x.sum(axis=0))
+    hidden = np.maximum(x @ w["residual/first/kernel"] + w["residual/first/bias"], 0)
+    return (x + hidden @ w["residual/second/kernel"]) @ w["residual/lift/kernel"]
+
+
+def ngram(w, x, orders):
+    x = x @ w["factor/kernel"] if "factor/kernel" in w else x
+    joined = [x]
+    for order in orders:
+        name = f"order_{order}"
+        h = x @ w[f"{name}/projection/kernel"] + w[f"{name}/projection/bias"]
+        h = normalised(h, w[f"{name}/norm/gamma"], w[f"{name}/norm/beta"])
+        for part in ("first", "second"):
+            if f"{name}/{part}/dense/kernel" in w:
+                h = h + convolved(h, w[f"{name}/{part}/dense/kernel"], w[f"{name}/{part}/dense/bias"], order)
+        joined.append(h)
+    features = normalised(np.concatenate(joined, axis=1), w["norm/gamma"], w["norm/beta"])
+    x = (features @ w["pooling/dense/kernel"] + w["pooling/bias"]).sum(axis=0) / np.sqrt(len(x))
+    k = {path.split("/")[1]: kernel for path, kernel in w.items() if path.startswith("head/")}
+    hidden = np.maximum(x @ k["second_skip"] + np.maximum(x @ k["first"], 0) @ k["second"], 0)
+    return np.tanh(hidden @ k["fourth_skip"] + np.maximum(hidden @ k["third"], 0) @ k["fourth"])
+
+
+def unit(x):
+    return x / np.linalg.norm(x)
+
+
+def normalised(x, gain, shift):
+    centred = x - x.mean(axis=1, keepdims=True)
+    return centred / np.sqrt((centred**2).mean(axis=1, keepdims=True)) * gain + shift
+
+
+def convolved(x, kernel, bias, order):
+    """ReLU of a "same" convolution, which for an even order has its extra tap on the right."""
+    taps, out = kernel.reshape(order, x.shape[1], -1), np.tile(bias, (len(x), 1))
+    for token in range(len(x)):
+        for tap in range(order):
+            source = token + tap - (order - 1) // 2
+            if 0 <= source < len(x):
+                out[token] += x[source] @ taps[tap]
+    return np.maximum(out, 0)
+
+
+def test_vectors_are_those_of_numpy(model, texts, expected):
+    np.testing.assert_allclose(np.asarray(model(pad(texts))), expected, atol=1e-6)
+
+
+def test_packed_texts_have_the_vectors_that_each_has_alone(model, texts, expected):
+    np.testing.assert_allclose(np.asarray(model.encode_packed(**pack(texts, model.gap))), expected, atol=1e-6)
+
+
+def test_rows_are_float32_of_unit_length(model, texts):
+    vectors = np.asarray(model(pad(texts)))
+    assert vectors.dtype == np.float32
+    assert vectors.shape == (len(texts), model.dimension)
+    np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-6)
+
+
+def test_padding_of_any_length_and_number_changes_nothing(model):
+    rows = np.array([[3, 7, 11] + [-1] * 9, [3, 7, 11] + [-5] * 9], dtype="int32")
+    np.testing.assert_allclose(np.asarray(model(rows)), [reference(model, [3, 7, 11])] * 2, atol=1e-6)
+
+
+def test_a_saved_model_gives_bit_identical_vectors(model, texts, tmp_path):
+    model.save(tmp_path / "model.keras")
+    loaded = keras.saving.load_model(tmp_path / "model.keras", compile=False)
+    np.testing.assert_array_equal(np.asarray(loaded(pad(texts))), np.asarray(model(pad(texts))))
+
+
+def test_config_round_trip_gives_the_same_architecture(model):
+    copy = type(model).from_config(model.get_config())
+    assert copy.get_config() == model.get_config()
+    assert [weight.shape for weight in copy.weights] == [weight.shape for weight in model.weights]
+
+
+def test_the_used_rows_alone_give_the_same_vectors(model, texts, expected):
+    used = UsedRows(model, texts)
+    np.testing.assert_allclose(np.asarray(used.small(pad(used.ids(texts)))), expected, atol=1e-6)
+
+
+def test_another_table_leaves_all_other_weights(model):
+    copy = with_table(model, model.get_layer("embedding").get_weights()[0][:7])
+    assert copy.vocabulary == 7
+    for one, other in zip(copy.weights[1:], model.weights[1:], strict=True):
+        np.testing.assert_array_equal(np.asarray(one), np.asarray(other), err_msg=one.path)
+
+
+@pytest.mark.parametrize("sliced", [True, False])
+def test_the_graph_of_an_artefact_gives_the_same_vectors_padded_or_not(model, texts, expected, sliced):
+    edge = edge_model(model, EXACT, 12, sliced)
+    for ids, vector in zip(texts, expected, strict=True):
+        rows = np.pad(np.array([ids], "int32"), [(0, 0), (0, 12 - len(ids))], constant_values=-1)
+        np.testing.assert_allclose(np.asarray(edge(rows))[0], vector, atol=1e-5)
+
+
+def test_the_tflite_file_gives_the_same_vectors(model, texts, expected):
+    from ai_edge_litert.interpreter import Interpreter
+
+    interpreter = Interpreter(model_content=convert(model, EXACT))
+    for ids, vector in zip(texts, expected, strict=True):
+        interpreter.resize_tensor_input(interpreter.get_input_details()[0]["index"], (1, len(ids)))
+        interpreter.allocate_tensors()
+        interpreter.set_tensor(interpreter.get_input_details()[0]["index"], np.array([ids], "int32"))
+        interpreter.invoke()
+        found = interpreter.get_tensor(interpreter.get_output_details()[0]["index"])[0]
+        np.testing.assert_allclose(found, vector, atol=1e-5)
+
+
+def test_the_onnx_file_gives_the_same_vectors(model, texts, expected):
+    import onnxruntime
+
+    content = onnx_model(model, "float32", "float32")
+    (found,) = onnxruntime.InferenceSession(content).run(None, {"ids": pad(texts)})
+    np.testing.assert_allclose(found, expected, atol=1e-5)
+
+
+# From 1,024 elements on the TFLite converter quantises a kernel.
+LARGE = {"vocabulary": 300, "width": 40, "hidden": 40, "dimension": 40}
+LARGER = {
+    "static": (StaticEncoder, LARGE),
+    "static with a look at neighbours": (StaticEncoder, {**LARGE, "channels": 36, "order": 3}),
+    "static, projected": (StaticEncoder, {**LARGE, "space": 40, "dimension": 30}),
+    "cut": (
+        NGramEncoder,
+        {**LARGE, "channels": 32, "orders": (2, 3), "convolutions": 1, "inner": 36, "rank": 32, "space": 40},
+    ),
+}
+
+
+@pytest.mark.parametrize("kind, sizes", LARGER.values(), ids=LARGER)
+def test_in_int8_both_files_are_near_the_student(kind, sizes):
+    import onnxruntime
+    from ai_edge_litert.interpreter import Interpreter
+
+    made, random = kind(**sizes), np.random.default_rng(0)
+    made.set_weights([weight + random.normal(size=weight.shape) * 0.05 for weight in made.get_weights()])
+    content = convert(made, Precision("int8", "uint8"))
+    # In float32 the weights alone take four bytes each.
+    assert len(content) < 0.7 * 4 * made.count_params()
+    interpreter, session = Interpreter(model_content=content), onnxruntime.InferenceSession(onnx_model(made))
+    for length in (3, 17, 40):
+        ids = random.integers(0, 300, size=(1, length)).astype("int32")
+        expected = np.asarray(made(ids))[0]
+        interpreter.resize_tensor_input(interpreter.get_input_details()[0]["index"], ids.shape)
+        interpreter.allocate_tensors()
+        interpreter.set_tensor(interpreter.get_input_details()[0]["index"], ids)
+        interpreter.invoke()
+        assert interpreter.get_tensor(interpreter.get_output_details()[0]["index"])[0] @ expected > 0.995
+        assert session.run(None, {"ids": ids})[0][0] @ expected > 0.995

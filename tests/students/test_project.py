@@ -1,0 +1,133 @@
+import numpy as np
+import pytest
+
+from distill.encoders.batching import pack
+from distill.students.ngram import NGramEncoder
+from distill.students.project import STRENGTH, folded, mapped, projected
+from distill.students.static import StaticEncoder
+
+IDS = np.array([[3, 7, 11, 2, -1], [19, 0, 4, 4, 5], [1, 2, 3, -1, -1]], dtype="int32")
+
+
+@pytest.fixture(scope="module")
+def model(randomised):
+    return randomised(NGramEncoder(vocabulary=20, width=6, channels=5, orders=(2,), hidden=9, dimension=8))
+
+
+@pytest.fixture(scope="module")
+def vectors():
+    """The teacher's, unit rows."""
+    made = np.random.default_rng(2).normal(size=(40, 8)) * np.arange(1, 9)
+    return made / np.linalg.norm(made, axis=1, keepdims=True)
+
+
+def test_vectors_are_the_models_on_the_leading_right_singular_vectors(model, vectors):
+    _, _, right = np.linalg.svd(vectors, full_matrices=False)
+    expected = np.asarray(model(IDS)) @ right[:3].T
+    expected /= np.linalg.norm(expected, axis=1, keepdims=True)
+    found = np.asarray(projected(model, vectors, 3)(IDS))
+    # The sign of an axis is free.
+    np.testing.assert_allclose(found @ found.T, expected @ expected.T, atol=1e-5)
+    np.testing.assert_allclose(np.abs(found), np.abs(expected), atol=1e-5)
+
+
+def test_on_all_axes_no_similarity_changes(model, vectors):
+    before, after = np.asarray(model(IDS)), np.asarray(projected(model, vectors, 8)(IDS))
+    np.testing.assert_allclose(after @ after.T, before @ before.T, atol=1e-5)
+
+
+def test_a_prefix_at_unit_length_is_the_student_of_fewer_dimensions(model, vectors):
+    whole, small = projected(model, vectors, 6), projected(model, vectors, 2)
+    prefix = np.asarray(whole(IDS))[:, :2]
+    np.testing.assert_allclose(
+        prefix / np.linalg.norm(prefix, axis=1, keepdims=True), np.asarray(small(IDS)), atol=1e-5
+    )
+
+
+def test_projected_again_it_keeps_its_axes(model, vectors):
+    whole = projected(model, vectors, 6)
+    again = projected(whole, np.eye(6), 2)
+    assert (again.space, again.dimension) == (8, 2)
+    np.testing.assert_allclose(np.asarray(again(IDS)), np.asarray(projected(model, vectors, 2)(IDS)), atol=1e-6)
+
+
+def test_the_projection_does_not_train(model, vectors):
+    assert not projected(model, vectors, 3).get_layer("projection").trainable_weights
+
+
+def ridge_by_hand(x, y):
+    """Hoerl and Kennard (1970): (X'X + k I)^-1 X'Y, k in parts of the mean square of a column's length."""
+    square = x.T.astype(np.float64) @ x
+    return np.linalg.solve(square + STRENGTH * np.trace(square) / len(square) * np.eye(len(square)), x.T @ y)
+
+
+def random_unit(n, d, seed=7):
+    made = np.random.default_rng(seed).normal(size=(n, d))
+    return made / np.linalg.norm(made, axis=1, keepdims=True)
+
+
+@pytest.mark.parametrize("dimension", [5, 8, 12])
+def test_a_map_into_another_space_is_ridge_regression_and_learns(kind, dimension):
+    own, labels = random_unit(30, 8), random_unit(30, dimension, 8)
+    made = mapped(kind, own, labels)
+    expected = np.asarray(kind(IDS)) @ ridge_by_hand(own, labels)
+    expected /= np.linalg.norm(expected, axis=1, keepdims=True)
+    np.testing.assert_allclose(np.asarray(made(IDS)), expected, atol=1e-5)
+    assert (type(made), made.space, made.dimension, made.foreign) == (type(kind), 8, dimension, True)
+    assert made.label_dimension == dimension
+    assert [weight.path for weight in made.get_layer("projection").trainable_weights] == ["projection/kernel"]
+
+
+def test_a_map_goes_through_the_projection_that_is_there(model, vectors):
+    small, labels = projected(model, vectors, 3), random_unit(30, 5)
+    own = random_unit(30, 3, 9)
+    made = mapped(small, own, labels)
+    expected = np.asarray(small(IDS)) @ ridge_by_hand(own, labels)
+    expected /= np.linalg.norm(expected, axis=1, keepdims=True)
+    np.testing.assert_allclose(np.asarray(made(IDS)), expected, atol=1e-5)
+    assert (small.label_dimension, made.label_dimension, made.space, made.dimension) == (8, 5, 8, 5)
+
+
+def without(vectors, directions):
+    """Unit rows without what lies along orthonormal `directions` `(r, d)`, unit rows again."""
+    left = vectors - (vectors @ directions.T) @ directions
+    return left / np.linalg.norm(left, axis=1, keepdims=True)
+
+
+@pytest.fixture(scope="module")
+def directions():
+    return np.linalg.qr(np.random.default_rng(4).normal(size=(8, 3)))[0].T
+
+
+@pytest.fixture(scope="module", params=["ngram", "static", "static, channels"])
+def kind(request, model, randomised):
+    if request.param == "ngram":
+        return model
+    channels = 4 if "channels" in request.param else 0
+    return randomised(StaticEncoder(vocabulary=20, width=6, hidden=5, dimension=8, channels=channels))
+
+
+def test_a_folded_matrix_is_a_product_behind_the_encoder(kind, directions):
+    made = folded(kind, np.eye(8) - directions.T @ directions)
+    expected = without(np.asarray(kind(IDS)), directions)
+    np.testing.assert_allclose(np.asarray(made(IDS)), expected, atol=1e-5)
+    rows = [[id for id in row if id >= 0] for row in IDS.tolist()]
+    np.testing.assert_allclose(np.asarray(made.encode_packed(**pack(rows, made.gap))), expected, atol=1e-5)
+    assert (type(made), made.space, made.dimension) == (type(kind), 8, 8)
+    assert not made.get_layer("projection").trainable_weights
+
+
+def test_a_matrix_is_folded_into_the_projection_that_is_there(model, vectors):
+    small = projected(model, vectors, 3)
+    made = folded(small, np.diag([1, 0, 1]))
+    np.testing.assert_allclose(np.asarray(made(IDS)), without(np.asarray(small(IDS)), np.eye(3)[1:2]), atol=1e-5)
+    assert (made.space, made.dimension, len(made.layers)) == (8, 3, len(small.layers))
+
+
+def test_a_folded_encoder_is_cut_to_its_own_leading_axes(model, vectors, directions):
+    matrix = np.eye(8) - directions.T @ directions
+    found = np.asarray(projected(folded(model, matrix), vectors, 3)(IDS))
+    _, _, right = np.linalg.svd(vectors @ matrix, full_matrices=False)
+    expected = np.asarray(model(IDS)) @ matrix @ right[:3].T
+    expected /= np.linalg.norm(expected, axis=1, keepdims=True)
+    np.testing.assert_allclose(found @ found.T, expected @ expected.T, atol=1e-5)

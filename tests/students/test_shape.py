@@ -1,0 +1,128 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from distill.encoders.encoder import KerasEncoder
+from distill.errors import ConfigError
+from distill.settings.sections import ShapeSettings
+from distill.students.ngram import NGramEncoder
+from distill.students.project import mapped
+from distill.students.shape import Shape, limits, shaped
+from distill.students.static import StaticEncoder
+
+TEXTS = ["Wo liegt Berlin?", "Where is the river?", "a b c d e"]
+
+
+@pytest.fixture(scope="module")
+def encoder(tokenizer, randomised):
+    model = NGramEncoder(vocabulary=len(tokenizer), width=8, channels=6, orders=(2, 3), hidden=7, dimension=10)
+    return KerasEncoder(randomised(model), tokenizer, "whole")
+
+
+@pytest.fixture(scope="module")
+def vectors(encoder):
+    return encoder.encode(TEXTS * 4)
+
+
+def test_the_encoder_itself_comes_back_where_nothing_is_cut(encoder, vectors):
+    assert shaped(encoder, Shape(), TEXTS, vectors) is encoder
+
+
+@pytest.mark.parametrize(
+    "shape, sizes",
+    [
+        (Shape(rank=4), {"rank": 4}),
+        (Shape(channels=3), {"channels": 3}),
+        (Shape(orders=(3,)), {"orders": (3,)}),
+        (Shape(convolutions=1), {"convolutions": 1}),
+        (Shape(hidden=5), {"hidden": 5, "inner": 10}),
+        (Shape(inner=4), {"hidden": 7, "inner": 4}),
+        (Shape(dimension=3), {"dimension": 3, "space": 10}),
+        (
+            Shape(rank=4, channels=3, orders=(2,), convolutions=1, hidden=5, inner=4, dimension=3),
+            {"rank": 4, "channels": 3, "orders": (2,), "convolutions": 1, "hidden": 5, "inner": 4, "dimension": 3}
+            | {"space": 10},
+        ),
+    ],
+    ids=str,
+)
+def test_only_what_is_asked_for_is_cut(encoder, vectors, shape, sizes):
+    smaller = shaped(encoder, shape, TEXTS, vectors)
+    changed = {**encoder.model.get_config(), "name": None, **sizes}
+    found = {**smaller.model.get_config(), "name": None}
+    assert {**found, "orders": tuple(found["orders"])} == {**changed, "orders": tuple(changed["orders"])}
+    assert smaller.encode(TEXTS).shape == (3, sizes.get("dimension", 10))
+    assert smaller.tokenizer is encoder.tokenizer
+
+
+@pytest.mark.parametrize("shape", [Shape(channels=3, hidden=5), Shape(static=True, rank=10, hidden=3)], ids=str)
+def test_a_student_in_anothers_space_is_cut_and_stays_there(encoder, vectors, shape):
+    labels = np.random.default_rng(5).normal(size=(12, 14))
+    model = mapped(encoder.model, vectors, labels)
+    smaller = shaped(KerasEncoder(model, encoder.tokenizer), shape, TEXTS, None)
+    assert (smaller.model.space, smaller.dimension, smaller.model.foreign) == (10, 14, True)
+    np.testing.assert_array_equal(
+        smaller.model.get_layer("projection").get_weights()[0], model.get_layer("projection").get_weights()[0]
+    )
+    with pytest.raises(ConfigError, match="dimension: the encoder's vectors are in another encoder's space, .* 14"):
+        shaped(KerasEncoder(model, encoder.tokenizer), replace(shape, dimension=5), TEXTS, vectors)
+
+
+def test_a_static_student_has_its_sizes_from_the_shape(encoder, vectors):
+    smaller = shaped(encoder, Shape(static=True, rank=4, hidden=3, dimension=5), TEXTS, vectors)
+    assert isinstance(smaller.model, StaticEncoder)
+    assert (smaller.model.width, smaller.model.hidden, smaller.model.dimension) == (4, 3, 5)
+
+
+def test_cut_features_are_refitted(encoder, vectors):
+    """Against plain slicing, whose pooling layer is a part of the encoder's."""
+    smaller = shaped(encoder, Shape(orders=(2,)), TEXTS, vectors)
+    sliced = np.asarray(encoder.model.get_layer("pooling").dense.kernel)[: 8 + 6]
+    assert not np.allclose(np.asarray(smaller.model.get_layer("pooling").dense.kernel), sliced)
+
+
+def test_limits_are_the_models_sizes(encoder):
+    assert limits(encoder.model) == {
+        "rank": 8,
+        "channels": 6,
+        "convolutions": 2,
+        "hidden": 7,
+        "inner": 10,
+        "dimension": 10,
+    }
+
+
+@pytest.mark.parametrize(
+    "shape, message",
+    [
+        (Shape(channels=7), "channels: the encoder has 6, expected no more, got 7"),
+        (Shape(dimension=11), "dimension: the encoder has 10, expected no more, got 11"),
+        (Shape(orders=(2, 5)), "orders: the encoder has 2,3, not 5"),
+    ],
+)
+def test_what_is_no_cut_is_refused(encoder, vectors, shape, message):
+    with pytest.raises(ConfigError, match=message):
+        shaped(encoder, shape, TEXTS, vectors)
+
+
+def test_a_static_student_has_no_more_columns_than_its_start_has_dimensions(encoder, vectors):
+    static = shaped(encoder, Shape(static=True), TEXTS, vectors)
+    assert (static.model.width, static.dimension) == (encoder.dimension, encoder.dimension)
+
+
+def test_a_static_student_is_cut_no_further(encoder, vectors):
+    static = shaped(encoder, Shape(static=True, rank=4), TEXTS, vectors)
+    with pytest.raises(ConfigError, match="only an n-gram encoder can be cut"):
+        shaped(static, Shape(rank=2), TEXTS, vectors)
+
+
+def test_a_shape_of_settings_has_whole_numbers_as_orders():
+    assert Shape.of(ShapeSettings(orders=("2", "3"), channels=4)) == Shape(orders=(2, 3), channels=4)
+    assert Shape.of(ShapeSettings()).whole
+
+
+def test_its_text_names_what_is_cut():
+    assert str(Shape()) == "full"
+    assert str(Shape(static=True, rank=64)) == "static-rank64"
+    assert str(Shape(channels=8, orders=(2, 3))) == "channels8-orders2,3"

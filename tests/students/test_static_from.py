@@ -1,0 +1,119 @@
+import numpy as np
+import pytest
+from sentencepiece import sentencepiece_model_pb2
+
+from distill.encoders.encoder import KerasEncoder
+from distill.encoders.tokenizer import Tokenizer
+from distill.students.ngram import NGramEncoder
+from distill.students.project import projected
+from distill.students.static_from import alone, static_from, weights
+
+BOS, EOS = 1, 2
+PIECES = ["<unk>", "<s>", "</s>", "▁", "a", "b", "c", "▁a", "▁b", "▁ab", "ab", "bc", "▁abc", "d", "e"]
+ROWS = [[BOS, 5, 5, 9, EOS], [BOS, 5, 12, EOS]]
+
+
+def tokenizer_of(pieces):
+    """A unigram model by hand; a longer piece has the higher score."""
+    proto = sentencepiece_model_pb2.ModelProto()
+    kinds = {0: proto.SentencePiece.UNKNOWN, 1: proto.SentencePiece.CONTROL, 2: proto.SentencePiece.CONTROL}
+    for number, piece in enumerate(pieces):
+        proto.pieces.add(piece=piece, score=len(piece) - 10, type=kinds.get(number, proto.SentencePiece.NORMAL))
+    proto.normalizer_spec.add_dummy_prefix = True
+    return Tokenizer(proto.SerializeToString())
+
+
+@pytest.fixture(scope="module")
+def encoder(model):
+    return KerasEncoder(model, tokenizer_of(PIECES))
+
+
+@pytest.fixture(scope="module")
+def model(randomised):
+    return randomised(NGramEncoder(vocabulary=15, width=6, channels=4, orders=(2,), hidden=9, dimension=8))
+
+
+def unit(x):
+    return x / np.linalg.norm(x, axis=-1, keepdims=True)
+
+
+def expected(model, texts):
+    """Arora et al. (2017) by hand: a / (a + p) times what a piece alone is, without the mean of all."""
+    counts = np.zeros(15)
+    counts[[5, 9, 12]] = 3, 1, 1
+    alone = np.asarray(model(np.array([[BOS, piece, EOS] for piece in range(15)], dtype="int32")))
+    rows = (1e-3 / (1e-3 + counts / 5))[:, None] * (alone - counts @ alone / 5)
+    rows[[BOS, EOS]] = 0
+    return unit(np.array([rows[ids].sum(axis=0) for ids in texts]))
+
+
+def test_weights_by_hand():
+    np.testing.assert_allclose(weights(np.array([0, 1, 3])), [1, 0.001 / 0.251, 0.001 / 0.751])
+
+
+def test_on_all_axes_a_text_is_its_pieces_weighted_sum(encoder, model):
+    static = static_from(encoder, encoder.tokenizer, ROWS, width=8, hidden=5)
+    texts = [[BOS, 5, 9, EOS], [BOS, 12, 3, 3, EOS]]
+    found = np.concatenate([np.asarray(static(np.array([ids], dtype="int32"))) for ids in texts])
+    np.testing.assert_allclose(found, expected(model, texts), atol=1e-5)
+
+
+def test_on_fewer_axes_it_is_near(encoder, model):
+    static = static_from(encoder, encoder.tokenizer, ROWS, width=6, hidden=5)
+    assert static.width == 6
+    ids = [BOS, 12, 3, 7, EOS]
+    assert np.asarray(static(np.array([ids], dtype="int32")))[0] @ expected(model, [ids])[0] > 0.9
+
+
+def test_all_of_it_can_learn(encoder, model):
+    """The second layer adds nothing at first, but the first is no zero, or nothing would ever reach it."""
+    static = static_from(encoder, encoder.tokenizer, ROWS, width=6, hidden=5)
+    residual = static.get_layer("residual")
+    assert not np.asarray(residual.second.kernel).any()
+    assert np.abs(np.asarray(residual.first.kernel)).min() > 0
+
+
+def test_channels_add_nothing_at_first_either_and_can_learn(encoder, model):
+    static = static_from(encoder, encoder.tokenizer, ROWS, width=8, hidden=5, channels=7, order=2)
+    assert (static.channels, static.order) == (7, 2)
+    ids = [BOS, 12, 3, 7, EOS]
+    np.testing.assert_allclose(np.asarray(static(np.array([ids], dtype="int32"))), expected(model, [ids]), atol=1e-5)
+    assert np.abs(np.asarray(static.get_layer("context").first.kernel)).min() > 0
+
+
+def test_the_same_seed_gives_the_same_student(encoder, model):
+    one, two, other = (
+        static_from(encoder, encoder.tokenizer, ROWS, 6, 5, seed=seed).get_weights() for seed in (0, 0, 1)
+    )
+    assert all(np.array_equal(a, b) for a, b in zip(one, two, strict=True))
+    assert not all(np.array_equal(a, b) for a, b in zip(one, other, strict=True))
+
+
+def test_a_projected_model_hands_its_axes_on(encoder, model):
+    vectors = unit(np.random.default_rng(3).normal(size=(30, 8)))
+    static = static_from(
+        KerasEncoder(projected(model, vectors, 3), encoder.tokenizer), encoder.tokenizer, ROWS, width=8, hidden=5
+    )
+    assert (static.space, static.dimension) == (8, 3)
+    whole = static_from(encoder, encoder.tokenizer, ROWS, width=8, hidden=5)
+    ids = np.array([[BOS, 12, 3, 7, EOS]], dtype="int32")
+    np.testing.assert_allclose(np.asarray(static(ids)), np.asarray(projected(whole, vectors, 3)(ids)), atol=1e-5)
+
+
+def test_a_piece_alone_is_itself_or_what_its_text_is_cut_into(encoder):
+    larger = tokenizer_of([*PIECES, "▁abcd", "bcd"])
+    found = alone(encoder.tokenizer, larger)
+    assert found[:15] == [[BOS, piece, EOS] for piece in range(15)]
+    assert found[15:] == encoder.tokenizer.encode([" abcd", "bcd"])
+
+
+def test_a_tokenizer_with_more_pieces_has_the_vectors_of_their_texts(encoder, model):
+    larger = tokenizer_of([*PIECES, "▁abcd"])
+    static = static_from(encoder, larger, [[BOS, 5, 9, 15, EOS]], width=8, hidden=5)
+    (ids,) = encoder.tokenizer.encode(["abcd"])
+    counts = np.zeros(16)
+    counts[[5, 9, 15]] = 1
+    alone = [[BOS, piece, EOS] for piece in range(15)] + [ids]
+    vectors = np.stack([np.asarray(model(np.array([row], dtype="int32")))[0] for row in alone])
+    found = np.asarray(static(np.array([[BOS, 15, EOS]], dtype="int32")))[0]
+    np.testing.assert_allclose(found, unit(vectors[15] - counts @ vectors / 3), atol=1e-5)

@@ -1,0 +1,71 @@
+"""Figures by hand, on hand-made SentencePiece models."""
+
+import pytest
+from sentencepiece import sentencepiece_model_pb2 as pb2
+
+from distill.encoders.tokenizer import Tokenizer
+from distill.students.vocabulary.fertility import compare, fertility, unit_of, unknown_share
+from distill.students.vocabulary.pieces import pruned
+
+
+@pytest.fixture
+def letters():
+    """a, b, ab, c and the space's mark; everything else is unknown. No mark is put before a text."""
+    proto = pb2.ModelProto()
+    pieces = [("<unk>", 0, 2), ("<s>", 0, 3), ("</s>", 0, 3), ("a", -2, 1), ("b", -2, 1), ("ab", -1.5, 1), ("c", -9, 1)]
+    for piece, score, kind in [*pieces, ("\u2581", -1, 1)]:
+        proto.pieces.add(piece=piece, score=score, type=kind)
+    proto.normalizer_spec.add_dummy_prefix = False
+    return Tokenizer(proto.SerializeToString())
+
+
+def test_fertility_is_pieces_a_word():
+    rows = [[1, 5, 5, 4, 2], [1, 5, 2]]
+    assert fertility(rows, ["ab abb", "ab"], "word") == 4 / 3
+
+
+def test_fertility_without_spaces_is_pieces_a_character():
+    assert fertility([[1, 5, 5, 4, 2]], ["ไน  ล์"], "character") == 3 / 4
+
+
+def test_no_words_are_no_division_by_zero():
+    assert fertility([[1, 2]], [" "], "word") == 0.0
+
+
+def test_unknown_share_is_of_pieces_without_bos_and_eos(letters):
+    assert unknown_share([[1, 5, 0, 4, 2], [1, 0, 2]], letters) == 2 / 4
+
+
+@pytest.mark.parametrize(
+    "texts, unit",
+    [
+        (["Where is the Nile?"], "word"),
+        (["แม่น้ำไนล์อยู่ที่ไหน"], "character"),
+        (["尼罗河在哪里", "Nile"], "character"),
+        (["ナイル川はどこ"], "character"),
+        (["나일강은 어디에"], "word"),
+        (["Где Нил 尼罗"], "word"),
+        (["12 + 5"], "word"),
+    ],
+)
+def test_the_unit_is_what_most_letters_are_written_in(texts, unit):
+    assert unit_of(texts) == unit
+
+
+def test_figures_before_and_after(letters):
+    after, old_ids = pruned(letters, [])
+    assert old_ids.tolist() == [0, 1, 2, 3, 4, 6, 7]  # "ab" goes
+    found = compare(letters, after, old_ids, ["ab c", "ab ab", "c!"])
+    assert found == {
+        "texts": 3,
+        "unit": "word",
+        "fertility": [(3 + 3 + 2) / 5, (4 + 5 + 2) / 5],
+        "unk": [1 / 8, 1 / 11],
+        "changed": 2 / 3,
+    }
+
+
+def test_texts_of_kept_pieces_do_not_change(letters):
+    found = compare(letters, *pruned(letters, {5}), ["ab c", "ab ab"])
+    assert found["changed"] == 0
+    assert found["fertility"] == [6 / 4, 6 / 4]

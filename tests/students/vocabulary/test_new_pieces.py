@@ -1,0 +1,285 @@
+"""New pieces in an old SentencePiece model, against SentencePiece itself."""
+
+import io
+import math
+
+import numpy as np
+import pytest
+import sentencepiece
+from sentencepiece import sentencepiece_model_pb2 as pb2
+
+from distill.encoders.encoder import KerasEncoder
+from distill.encoders.tokenizer import Tokenizer, model_proto
+from distill.errors import EncoderError, InputError
+from distill.students.vocabulary.new_pieces import cut_otherwise, extended, mean_rows, trained_pieces, with_rows
+
+NORMAL, UNKNOWN, CONTROL, USER = 1, 2, 3, 4
+OLD, NEW = ("de", "en", "es", "ru"), ("el", "hi", "vi")
+
+
+def train(texts, **options):
+    model = io.BytesIO()
+    options = {"vocab_size": 1500, "hard_vocab_limit": False, **options}
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(texts), model_writer=model, minloglevel=2, num_threads=1, **options
+    )
+    return Tokenizer(model.getvalue())
+
+
+def made(*pieces, prefix=False):
+    """A unigram model with these pieces, `(text, score)` or `(text, score, type)`, after <unk>, <s> and </s>."""
+    proto = pb2.ModelProto()
+    for text, score, *rest in [("<unk>", 0, UNKNOWN), ("<s>", 0, CONTROL), ("</s>", 0, CONTROL), *pieces]:
+        proto.pieces.add(piece=text, score=score, type=rest[0] if rest else NORMAL)
+    proto.trainer_spec.model_type = pb2.TrainerSpec.UNIGRAM
+    proto.trainer_spec.vocab_size = len(proto.pieces)
+    proto.normalizer_spec.add_dummy_prefix = prefix
+    return Tokenizer(proto.SerializeToString())
+
+
+def cut(tokenizer, texts):
+    return sentencepiece.SentencePieceProcessor(model_proto=tokenizer.proto).encode(texts, out_type=str)
+
+
+def added(before, after):
+    return {piece.piece: piece.score for piece in model_proto(after).pieces[len(before) :]}
+
+
+@pytest.fixture(scope="module")
+def questions(sample):
+    return {language: [q.text for q in known.values()] for language, known in sample.questions.items()}
+
+
+@pytest.fixture(scope="module")
+def base(sample, questions):
+    """A model that never saw Greek, Hindi or Vietnamese."""
+    return train([*sample.passage_texts, *(text for language in OLD for text in questions[language])])
+
+
+@pytest.fixture(scope="module")
+def unseen(questions):
+    return [text for language in NEW for text in questions[language]]
+
+
+@pytest.fixture(scope="module")
+def learned(base, unseen):
+    return trained_pieces(unseen, 900, base)
+
+
+@pytest.fixture(scope="module")
+def larger(base, learned, questions):
+    return extended(base, learned, [text for language in OLD for text in questions[language][::2]])
+
+
+# What is learned
+
+
+def test_so_many_pieces_are_learned_as_asked_for(learned):
+    assert len(learned) == len(dict(learned)) == 900
+
+
+def test_the_same_texts_give_the_same_pieces(base, unseen, learned):
+    assert trained_pieces(unseen, 900, base) == learned
+
+
+def test_pieces_are_of_the_text_as_the_base_normalises_it():
+    base = train(["the river begins in the hills"] * 5, vocab_size=25, normalization_rule_name="nmt_nfkc_cf")
+    pieces = trained_pieces(["ΝΕΡΟ\tＮΕΡΟ", "ΕΡΟΣ"] * 3, 30, base)
+    assert {character for piece, _ in pieces for character in piece} == set("▁νεροσn")
+    assert 0 not in extended(base, pieces)[0].encode(["ΝΕΡΟ ΕΡΟΣ"])[0]
+
+
+MIXED = ["νερόwater 1800", "το νερόwater", "1800"] * 5
+
+
+@pytest.mark.parametrize(
+    "options, holds",
+    [
+        ({"max_sentencepiece_length": 4}, lambda pieces: max(map(len, pieces)) <= 4),
+        ({"treat_whitespace_as_suffix": True}, lambda pieces: "1800▁" in pieces),
+        ({"split_by_unicode_script": False}, lambda pieces: "▁νερόwater" in pieces),
+        ({"split_digits": True}, lambda pieces: "▁1800" not in pieces),
+    ],
+)
+def test_pieces_end_where_the_base_lets_them_end(options, holds):
+    texts = ["the river begins in the hills"] * 5
+    bases = train(texts, **options), train(texts)
+    assert [holds(dict(trained_pieces(MIXED, 60, base))) for base in bases] == [True, False]
+
+
+def test_a_long_text_is_not_left_out(base):
+    # SentencePiece drops lines of more than 4,192 bytes.
+    assert "▁νερό" in dict(trained_pieces(["νερό " * 1000], 40, base))
+
+
+@pytest.mark.parametrize("texts", [[], ["", " \n"]])
+def test_no_text_is_refused(base, texts):
+    with pytest.raises(InputError, match="no text to learn pieces from"):
+        trained_pieces(texts, 50, base)
+
+
+def test_fewer_pieces_than_characters_are_refused(base, unseen):
+    with pytest.raises(InputError, match="20 pieces are fewer than the texts' characters; ask for more"):
+        trained_pieces(unseen, 20, base)
+
+
+@pytest.mark.parametrize("kind", ["bpe", "char", "word"])
+def test_another_model_than_a_unigram_one_is_refused(kind):
+    base = train(["the river begins in the hills"] * 5, model_type=kind, vocab_size=30)
+    for call in (lambda: trained_pieces(["νερό"], 20, base), lambda: extended(base, [("νερό", -1)])):
+        with pytest.raises(EncoderError, match=f"a {kind.upper()} model cannot be extended"):
+            call()
+
+
+# What is let in
+
+
+def test_old_pieces_keep_id_score_and_type(base, larger):
+    after, old_ids = larger
+    assert list(model_proto(after).pieces[: len(base)]) == list(model_proto(base).pieces)
+    count = len(after) - len(base)
+    assert count > 500 and old_ids.tolist() == [*range(len(base)), *[-1] * count]
+
+
+def test_new_pieces_are_normal_learned_and_not_twice(base, learned, larger):
+    pieces = model_proto(larger[0]).pieces
+    assert {piece.type for piece in pieces[len(base) :]} == {NORMAL}
+    assert set(added(base, larger[0])) <= set(dict(learned))
+    assert len({piece.piece for piece in pieces}) == len(pieces)
+
+
+def test_everything_else_in_the_model_stays(base, larger):
+    before, after = model_proto(base), model_proto(larger[0])
+    assert after.trainer_spec.vocab_size == len(after.pieces)
+    for proto in (before, after):
+        del proto.pieces[:]
+        proto.trainer_spec.ClearField("vocab_size")
+    assert after == before
+
+
+def test_the_new_languages_are_cut_about_as_well_as_by_a_model_of_their_own(base, unseen, learned, larger):
+    before, after, own = (one.encode(unseen) for one in (base, larger[0], made(*learned, prefix=True)))
+    unknown = [sum(row.count(0) for row in rows) for rows in (before, after)]
+    assert unknown[0] > 1000 and unknown[1] < 0.02 * unknown[0]
+    assert sum(map(len, after)) < 1.05 * sum(map(len, own))
+
+
+def test_kept_texts_are_cut_as_before(base, questions, larger):
+    kept = [text for language in OLD for text in questions[language][::2]]
+    assert cut(larger[0], kept) == cut(base, kept)
+
+
+def test_without_a_text_to_keep_the_piece_wins_in_it():
+    base, pieces = made(*((sign, -9) for sign in "abcd▁")), [("▁ab", -2), ("dd", -3)]
+    assert cut(extended(base, pieces)[0], ["c ab"]) == [["c", "▁ab"]]
+    after, _ = extended(base, pieces, ["c abcd"])
+    assert cut(after, ["c abcd", "cdd"]) == [["c", "▁", "a", "b", "c", "d"], ["c", "dd"]]
+    assert list(added(base, after)) == ["dd"]
+
+
+def test_kept_text_is_read_as_the_base_normalises_it():
+    base = train(["the river begins in the hills"] * 5, vocab_size=25, normalization_rule_name="nmt_nfkc_cf")
+    assert list(added(base, extended(base, [("νερ", -2), ("ξη", -3)], ["ΝΕΡΟ"])[0])) == ["ξη"]
+
+
+def test_a_piece_with_a_space_inside_is_found_in_kept_text():
+    base = made(*((sign, -9) for sign in "abcd▁"))
+    after, _ = extended(base, [("a▁b", -2), ("b▁a", -2), ("▁c▁", -2)], ["d ca bd", "d c d"])
+    assert list(added(base, after)) == ["b▁a"]
+
+
+def test_what_stands_within_an_old_piece_is_left_out():
+    base = made(("▁river", -5), ("bank", -6), ("<ask>", 0, USER))
+    after, _ = extended(base, [("rive", -2), ("rivers", -2), ("bank", -2), ("ask", -2), ("<s>", -1), ("kb", -2)])
+    assert list(added(base, after)) == ["rivers", "kb"]
+
+
+def test_new_scores_are_of_a_model_with_the_pieces_share():
+    base = made(("a", -1), ("b", -4), ("c", -9), ("<ask>", 0, USER))
+    after, _ = extended(base, [("dd", -3), ("ee", -0.25)])
+    share = math.log(2 / 5)
+    assert added(base, after) == pytest.approx({"dd": -3 + share, "ee": -0.25 + share})
+
+
+def test_unknown_characters_keep_their_cost():
+    # "b" alone is unknown: "xa" + <unk> costs 1 + 10 + the lowest score, 12, against 30 for "x" + "ab"; -40 would do.
+    base = made(("x", -15), ("a", -12), ("xa", -1), ("ab", -15))
+    assert cut(base, ["xab"]) == [["xa", "b"]]
+    after, _ = extended(base, [("ζζ", -40)])
+    assert cut(after, ["xab"]) == [["xa", "b"]]
+    assert added(base, after) == {"ζζ": -15}
+
+
+def test_a_piece_given_twice_is_added_once():
+    base = made(("a", -1), ("b", -20))
+    assert list(added(base, extended(base, [("ζ", -2), ("ζ", -3)])[0])) == ["ζ"]
+
+
+@pytest.mark.parametrize("pieces, keep", [([], []), ([("a", -1)], []), ([("ζ", -1)], ["bζb"])])
+def test_an_extension_by_nothing_is_refused(pieces, keep):
+    with pytest.raises(InputError, match=f"none of the {len(pieces)} pieces is new"):
+        extended(made(("a", -1), ("b", -2)), pieces, keep)
+
+
+def test_texts_that_are_cut_otherwise_are_named():
+    base = made(*((sign, -9) for sign in "abc"), ("bc", -8))
+    after, _ = extended(base, [("ab", -2)])
+    assert cut(base, ["abc"]) == [["a", "bc"]] and cut(after, ["abc"]) == [["ab", "c"]]
+    assert cut_otherwise(base, after, ["ba", "cab", "", "abc", "acb"]) == [1, 3]
+
+
+def test_extending_twice_keeps_the_first_ones(base, questions):
+    one, _ = extended(base, trained_pieces(questions["el"], 300, base))
+    two, old_ids = extended(one, trained_pieces(questions["hi"], 300, one))
+    assert list(model_proto(two).pieces[: len(one)]) == list(model_proto(one).pieces)
+    assert (old_ids >= 0).sum() == len(one)
+    assert not cut_otherwise(one, two, questions["el"])
+
+
+# Rows
+
+
+def encoder_of(tokenizer):
+    import keras
+
+    from distill.students.ngram import NGramEncoder
+
+    keras.utils.set_random_seed(0)
+    model = NGramEncoder(vocabulary=len(tokenizer), width=16, channels=8, orders=(2, 3), hidden=12, dimension=16)
+    return KerasEncoder(model, tokenizer, "tiny"), model.get_layer("embedding").get_weights()[0]
+
+
+def test_a_new_row_is_the_mean_of_those_it_replaces():
+    encoder, table = encoder_of(made(("▁", -2), ("a", -3), ("b", -4), ("ab", -5), ("c", -9), prefix=True))
+    after, _ = extended(encoder.tokenizer, [("▁abc", -1), ("abζ", -1), ("cζζb", -1), ("ζ", -1), ("a▁b", -1)])
+    expected = [
+        (table[3] + table[6] + table[7]) / 3,  # ▁ ab c
+        table[6],  # ab <unk>, and no space before it
+        (table[7] + table[5]) / 2,  # c <unk> b
+        table.sum(axis=0) / 8,
+        (table[4] + table[3] + table[5]) / 3,  # a ▁ b
+    ]
+    rows = mean_rows(encoder, after)
+    assert rows.dtype == np.float32
+    np.testing.assert_allclose(rows, expected, rtol=1e-5, atol=1e-7)
+
+
+def test_rows_stand_behind_the_old_ones_and_all_else_stays(base, larger):
+    encoder, table = encoder_of(base)
+    rows = np.arange((len(larger[0]) - len(base)) * 16, dtype=np.float32).reshape(-1, 16)
+    big = with_rows(encoder, larger[0], rows)
+    found = big.model.get_layer("embedding").get_weights()[0]
+    np.testing.assert_array_equal(found, np.concatenate([table, rows]))
+    assert (big.model.vocabulary, big.name, big.tokenizer) == (len(found), encoder.name, larger[0])
+    for one, other in zip(big.model.weights[1:], encoder.model.weights[1:], strict=True):
+        np.testing.assert_array_equal(np.asarray(one), np.asarray(other), err_msg=one.path)
+
+
+def test_kept_texts_keep_their_vectors_and_new_ones_get_others(base, larger, questions, tmp_path):
+    encoder, _ = encoder_of(base)
+    big = with_rows(encoder, larger[0], mean_rows(encoder, larger[0]) + 0.5)
+    kept, new = questions["ru"][:16:2], questions["hi"][:8]
+    np.testing.assert_array_equal(big.encode(kept), encoder.encode(kept))
+    assert np.abs(big.encode(new) - encoder.encode(new)).max(axis=1).min() > 1e-3
+    big.save(tmp_path / "big")
+    np.testing.assert_array_equal(KerasEncoder.load(tmp_path / "big").encode(new), big.encode(new))

@@ -1,0 +1,155 @@
+import numpy as np
+import pytest
+
+from distill.data.dataset import Dataset, Passage, Question
+from distill.errors import ConfigError, InputError
+from distill.students.vocabulary.pieces import pruned, used_pieces
+from distill.students.vocabulary.pruning import Line, Rule, lines_of, prune, split_off
+from distill.students.vocabulary.scripts import script_pieces
+
+
+@pytest.fixture
+def small():
+    """Two passages, three questions in two languages, one a split."""
+    questions = {
+        name: {f"q{n}": Question(f"q{n}", name, f"{name} question {n}", 0) for n in range(3)} for name in ("de", "en")
+    }
+    passages = (Passage("p0", "the first", 0), Passage("p1", "the second", 0))
+    return Dataset("small", "en", ("T",), passages, questions, {"train": ("q0",), "dev": ("q2",), "test": ("q1",)})
+
+
+def texts(lines):
+    return [(line.language, line.text) for line in lines]
+
+
+PASSAGES = [("en", "the first"), ("en", "the second")]
+
+
+def test_lines_are_train_questions_and_all_passages(small):
+    # Dev stays unseen, so that it shows the cost.
+    kept, others = lines_of(small, ["de", "en"])
+    asked = [("de", "de question 0"), ("en", "en question 0")]
+    assert texts(kept) == [*asked, *PASSAGES]
+    assert others == []
+
+
+def test_no_test_question_is_seen(small):
+    kept, others = lines_of(small, ["de"])
+    assert not [line for line in (*kept, *others) if "question 1" in line.text]
+
+
+def test_languages_that_are_not_kept_are_apart(small):
+    kept, others = lines_of(small, ["de"])
+    assert texts(kept) == [("de", "de question 0"), *PASSAGES]
+    assert texts(others) == [("en", "en question 0"), ("en", "en question 2")]
+
+
+def test_a_data_set_without_test_questions_will_do(small):
+    del small.splits["test"]
+    assert len(lines_of(small, ["de"])[0]) == 3
+
+
+def test_a_corpus_comes_behind(small):
+    kept, _ = lines_of(small, ["de"], {"fi": ["yksi", "kaksi"], "de": ["eins"]})
+    assert texts(kept)[3:] == [("fi", "yksi"), ("fi", "kaksi"), ("de", "eins")]
+
+
+def lines(kind, language, count):
+    return [Line(language, f"{language} {kind} {n}", kind, n) for n in range(count)]
+
+
+def test_a_tenth_of_each_kind_is_split_off():
+    given = [*lines("question", "de", 40), *lines("passage", "en", 25), *lines("corpus", "fi", 3)]
+    rest, tenth = split_off(given, 0)
+    assert sorted(line.kind for line in tenth) == ["corpus", "passage", "passage", *["question"] * 4]
+    assert sorted(map(str, (*rest, *tenth))) == sorted(map(str, given))
+
+
+def test_translations_stay_together():
+    rest, tenth = split_off([*lines("question", "de", 40), *lines("question", "en", 40)], 0)
+    keys = {name: {line.key for line in tenth if line.language == name} for name in ("de", "en")}
+    assert keys["de"] == keys["en"] and len(keys["de"]) == 4
+
+
+def test_the_tenth_is_drawn_by_seed():
+    given = lines("question", "de", 40)
+    assert split_off(given, 1) == split_off(given, 1)
+    assert split_off(given, 1) != split_off(given, 2)
+
+
+def test_a_rule_is_a_union(tokenizer):
+    given = lines("question", "de", 3)
+    used = used_pieces(tokenizer, [line.text for line in given], 2)
+    assert Rule(2, ("Thai",)).pieces(tokenizer, given) == used | script_pieces(tokenizer, ["Thai"])
+    assert Rule(2).pieces(tokenizer, given) == used
+
+
+def test_a_rule_with_an_unknown_script_is_refused():
+    with pytest.raises(ConfigError, match="no such Unicode script: Thay; did you mean Thai"):
+        Rule(1, ("Thay",)).check()
+
+
+def test_a_rule_that_leaves_nothing_is_refused(tiny):
+    with pytest.raises(InputError, match="no pieces left: none is used 1000 times or more; lower --least"):
+        prune(tiny, lines("question", "de", 20), [], Rule(1000))
+
+
+@pytest.fixture(scope="module")
+def done(sample, tokenizer):
+    """The sample's German and English questions kept."""
+    import keras
+
+    from distill.encoders.encoder import KerasEncoder
+    from distill.students.ngram import NGramEncoder
+
+    keras.utils.set_random_seed(0)
+    model = NGramEncoder(vocabulary=len(tokenizer), width=8, channels=4, orders=(2,), hidden=4, dimension=8)
+    encoder = KerasEncoder(model, tokenizer, "small")
+    kept, others = lines_of(sample, ["de", "en"])
+    return encoder, kept, others, *prune(encoder, kept, others, Rule(), 3)
+
+
+def test_kept_texts_are_cut_as_before_and_have_their_vectors(done):
+    encoder, kept, _, smaller, report = done
+    assert {row["changed"] for row in report["kept"].values()} == {0.0}
+    known = [line.text for line in kept][::20]
+    np.testing.assert_array_equal(smaller.encode(known), encoder.encode(known))
+
+
+def test_rows_and_bytes(done):
+    encoder, kept, _, smaller, report = done
+    after, _ = pruned(encoder.tokenizer, used_pieces(encoder.tokenizer, [line.text for line in kept]))
+    assert report["rows"] == [2000, len(after)]
+    protos = len(encoder.tokenizer.proto) - len(smaller.tokenizer.proto)
+    assert report["bytes"][0] - report["bytes"][1] == (2000 - len(after)) * 8 * 4 + protos
+    assert report["bytes"][1] == 4 * sum(w.size for w in smaller.model.get_weights()) + len(smaller.tokenizer.proto)
+
+
+def test_what_was_not_kept_is_named_and_measured_in_full(done, sample):
+    _, _, others, smaller, report = done
+    assert report["left"] == [name for name in sample.languages if name not in ("de", "en")]
+    for name in report["left"]:
+        asked = [line.text for line in others if line.language == name]
+        row = report["unseen"][name]
+        pieces = [id for ids in smaller.tokenizer.encode(asked) for id in ids[1:-1]]
+        assert row["texts"] == len(asked)
+        assert row["unk"][1] == pieces.count(0) / len(pieces)
+    assert report["unseen"]["ru"]["changed"] > 0.5
+
+
+def test_unseen_text_is_measured_under_a_vocabulary_that_did_not_see_it(done):
+    encoder, kept, _, _, _ = done
+    rule = Rule(9)  # the vocabulary is so small that each piece is used in other texts too
+    _, report = prune(encoder, kept, [], rule, 3)
+    rest, tenth = split_off(kept, 3)
+    trial, old_ids = pruned(encoder.tokenizer, rule.pieces(encoder.tokenizer, rest))
+    asked = [line.text for line in tenth if line.language == "en"]
+    before, after = encoder.tokenizer.encode(asked), trial.encode(asked)
+    changed = sum([old_ids[id] for id in ids] != was for ids, was in zip(after, before, strict=True))
+    assert report["unseen"]["en"]["texts"] == len(asked) > 0
+    assert report["unseen"]["en"]["changed"] == changed / len(asked) > 0
+
+
+def test_the_report_says_how_it_was_made(done):
+    report = done[-1]
+    assert (report["least"], report["scripts"], report["seed"]) == (1, [], 3)

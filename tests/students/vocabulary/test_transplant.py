@@ -1,0 +1,179 @@
+"""Rows by nearest neighbours that are known beforehand, weighed by hand."""
+
+import numpy as np
+import pytest
+from sentencepiece import sentencepiece_model_pb2 as pb2
+
+from distill.encoders.encoder import KerasEncoder
+from distill.encoders.tokenizer import Tokenizer
+from distill.errors import EncoderError
+from distill.students.vocabulary.new_pieces import extended, mean_rows
+from distill.students.vocabulary.transplant import FEW, NEAREST, TEMPERATURE, anchor_pieces, centred, shown, transplant
+
+NORMAL, UNKNOWN, CONTROL, USER = 1, 2, 3, 4
+ANIMALS = ["cat", "dog", "fox", "hen", "owl", "pig", "rat", "yak", "ant", "bee"]
+
+
+def encoder_of(*pieces):
+    """An encoder whose unigram model has these pieces, `(text, score)`, after <unk>, <s> and </s>; and its table."""
+    import keras
+
+    from distill.students.ngram import NGramEncoder
+
+    proto = pb2.ModelProto()
+    for text, score, *rest in [("<unk>", 0, UNKNOWN), ("<s>", 0, CONTROL), ("</s>", 0, CONTROL), *pieces]:
+        proto.pieces.add(piece=text, score=score, type=rest[0] if rest else NORMAL)
+    proto.trainer_spec.model_type = pb2.TrainerSpec.UNIGRAM
+    proto.trainer_spec.vocab_size = len(proto.pieces)
+    tokenizer = Tokenizer(proto.SerializeToString())
+    keras.utils.set_random_seed(0)
+    model = NGramEncoder(vocabulary=len(tokenizer), width=6, channels=4, orders=(2,), hidden=4, dimension=6)
+    return KerasEncoder(model, tokenizer, "small"), model.get_layer("embedding").get_weights()[0]
+
+
+class Aligner:
+    """The vectors that it is given; it keeps what it was asked."""
+
+    name, dimension = "by hand", 4
+
+    def __init__(self, vectors):
+        self.vectors, self.asked = vectors, []
+
+    def encode(self, texts, role="question", progress=None):
+        self.asked.append((list(texts), role))
+        return np.array([self.vectors[text] for text in texts], dtype=np.float32)
+
+
+def turned(degrees):
+    return np.cos(np.radians(degrees)), np.sin(np.radians(degrees)), 0, 0
+
+
+@pytest.fixture
+def zoo():
+    """Ten words on a circle, 36 degrees apart, so that their mean is zero; ids 3 to 12."""
+    encoder, table = encoder_of(*((f"▁{name}", -number - 1) for number, name in enumerate(ANIMALS)), ("ζ", -20))
+    return encoder, table, {name: turned(36 * number) for number, name in enumerate(ANIMALS)}
+
+
+def by_hand(cosines):
+    powers = np.exp(np.array(cosines) / TEMPERATURE)
+    return powers / powers.sum()
+
+
+def test_a_row_is_the_weighted_mean_of_the_eight_nearest(zoo):
+    encoder, table, vectors = zoo
+    larger, _ = extended(encoder.tokenizer, [("▁γάτα", -1)])
+    moved = transplant(encoder, larger, Aligner({**vectors, "γάτα": turned(10)}))
+    angles = [10, -26, 46, -62, 82, -98, 118, -134]  # of cat, dog, bee, fox, ant, hen, yak, owl; not rat and pig
+    weights = by_hand(np.cos(np.radians(angles)))
+    assert moved.nearest.tolist() == [[3, 4, 12, 5, 11, 6, 10, 7]]
+    np.testing.assert_allclose(moved.weights, [weights], rtol=1e-4)
+    np.testing.assert_allclose(moved.rows, [weights @ table[[3, 4, 12, 5, 11, 6, 10, 7]]], rtol=1e-4, atol=1e-6)
+    assert NEAREST == 8 and moved.rows.dtype == np.float32
+
+
+def test_every_piece_gets_its_own(zoo):
+    encoder, table, vectors = zoo
+    larger, _ = extended(encoder.tokenizer, [("▁άλογο", -1), ("▁सूअर", -2), ("γάτα", -3)])
+    known = {**vectors, "άλογο": turned(72), "सूअर": turned(180), "γάτα": turned(1)}
+    moved = transplant(encoder, larger, Aligner(known))
+    assert moved.nearest[:, 0].tolist() == [5, 8, 3]
+    assert moved.rows.shape == (3, 6)
+
+
+def test_of_fewer_words_all_count(zoo):
+    encoder, table, vectors = zoo
+    larger, _ = extended(encoder.tokenizer, [("▁γάτα", -1)])
+    moved = transplant(encoder, larger, Aligner({**vectors, "γάτα": (5, 1, 0, 0)}), most=2)
+    # Less the mean of cat and dog these two are opposite each other.
+    mean = (np.array(turned(0)) + np.array(turned(36))) / 2
+    point, cat = np.array([5, 1, 0, 0]) - mean, np.array(turned(0)) - mean
+    cosine = point @ cat / np.linalg.norm(point) / np.linalg.norm(cat)
+    first, weights = (3, by_hand([cosine, -cosine])) if cosine > 0 else (4, by_hand([-cosine, cosine]))
+    assert moved.nearest.tolist() == [[first, 7 - first]]
+    np.testing.assert_allclose(moved.rows, [weights @ table[[first, 7 - first]]], rtol=1e-3, atol=1e-6)
+
+
+def test_a_piece_without_letters_has_the_mean_of_what_it_replaces(zoo):
+    encoder, table, vectors = zoo
+    larger, _ = extended(encoder.tokenizer, [("▁«7»", -1), ("▁γάτα", -2)])
+    moved = transplant(encoder, larger, Aligner({**vectors, "«7»": turned(0), "γάτα": turned(0)}))
+    np.testing.assert_array_equal(moved.rows[0], mean_rows(encoder, larger)[0])
+    assert not moved.weights[0].any() and moved.weights[1].any()
+
+
+def test_the_aligner_is_asked_for_questions_without_space_marks(zoo):
+    encoder, _, vectors = zoo
+    larger, _ = extended(encoder.tokenizer, [("▁γάτα", -1), ("▁η▁γάτα", -2)])
+    aligner = Aligner({**vectors, "γάτα": turned(0), "η γάτα": turned(0)})
+    transplant(encoder, larger, aligner)
+    assert aligner.asked == [(ANIMALS, "question"), (["γάτα", "η γάτα"], "question")]
+
+
+# Centring
+
+
+def test_what_a_script_has_in_common_is_taken_off():
+    random = np.random.default_rng(0)
+    known, offset = random.normal(size=(40, 8)), 50 * random.normal(size=8)
+    vectors = known[:FEW] + offset
+    moved, still = centred(known, vectors, ["Grek"] * FEW)
+    np.testing.assert_allclose(np.linalg.norm(moved, axis=1), 1, rtol=1e-6)
+    expected = known - known.mean(axis=0)
+    np.testing.assert_allclose(still, expected / np.linalg.norm(expected, axis=1)[:, None], rtol=1e-6)
+    expected = known[:FEW] - known[:FEW].mean(axis=0)
+    np.testing.assert_allclose(moved, expected / np.linalg.norm(expected, axis=1)[:, None], rtol=1e-6)
+
+
+def test_each_script_has_its_own_mean():
+    random = np.random.default_rng(1)
+    known, alike = random.normal(size=(5, 4)), random.normal(size=(FEW, 4))
+    vectors = np.stack([alike + 9, alike - 7], axis=1).reshape(-1, 4)  # in turns
+    moved, _ = centred(known, vectors, iter(["Grek", "Deva"] * FEW))
+    np.testing.assert_allclose(moved[0::2], moved[1::2], rtol=1e-6)
+
+
+def test_few_vectors_have_no_mean_of_their_own():
+    known = np.array([[3.0, 0], [1, 0], [2, 3]])  # mean (2, 1)
+    moved, _ = centred(known, np.array([[2.0, 5], [5, 5]] + [[0, 0]] * (FEW - 3)), ["Grek"] * (FEW - 1))
+    np.testing.assert_allclose(moved[:2], [[0, 1], [0.6, 0.8]])
+
+
+# Anchors
+
+
+def test_anchors_are_the_likeliest_words_in_plain_letters():
+    pieces = [("▁the", -9), ("cat", -1), ("▁dog", -3), ("▁of", -2), ("▁été", -1), ("▁Нил", -1), ("▁Nile", -4)]
+    encoder, _ = encoder_of(*pieces, ("▁a-b", -1), ("▁two", -3), ("▁ask", 0, USER), ("▁a▁b", -1), ("▁4th", -1))
+    assert anchor_pieces(encoder.tokenizer).tolist() == [5, 11, 9, 3]
+    assert anchor_pieces(encoder.tokenizer, 2).tolist() == [5, 11]
+
+
+def test_a_base_without_such_words_is_refused():
+    encoder, _ = encoder_of(("▁Нил", -1))
+    with pytest.raises(EncoderError, match="no words in Latin letters that new pieces could be aligned with"):
+        anchor_pieces(encoder.tokenizer)
+
+
+# What a person sees
+
+
+def test_some_pieces_are_shown_with_their_best_anchors(zoo):
+    encoder, _, vectors = zoo
+    new = [(f"▁{sign}", -1 - place / 10) for place, sign in enumerate("αβγδε")]
+    larger, _ = extended(encoder.tokenizer, [*new, ("θ", -2), ("▁7", -2)])
+    known = dict.fromkeys("αβγδεθ7", turned(0)) | {"ε": turned(35), "β": turned(180)}
+    moved = transplant(encoder, larger, Aligner({**vectors, **known}))
+    found = shown(encoder.tokenizer, larger, moved, 3)
+    assert list(found) == ["▁α", "▁γ", "▁ε"]
+    assert [anchor for anchor, _ in found["▁ε"]] == ["▁dog", "▁cat", "▁fox"]
+    weights = by_hand(np.cos(np.radians([1, 35, 37, 71, 73, 107, 109, 143])))
+    assert [weight for _, weight in found["▁ε"]] == pytest.approx(weights[:3], rel=1e-4)
+    assert list(shown(encoder.tokenizer, larger, moved, 99)) == ["▁α", "▁β", "▁γ", "▁δ", "▁ε"]
+
+
+def test_without_words_nothing_is_shown(zoo):
+    encoder, _, vectors = zoo
+    larger, _ = extended(encoder.tokenizer, [("θ", -2), ("▁7", -2)])
+    moved = transplant(encoder, larger, Aligner({**vectors, "θ": turned(0), "7": turned(0)}))
+    assert shown(encoder.tokenizer, larger, moved) == {}

@@ -1,0 +1,55 @@
+"""A folder that another process works in, with a real one."""
+
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from distill.errors import InputError
+from distill.system.locking import LOCK, locked, require_free
+
+HOLD = """
+import sys, time
+from distill.system.locking import locked
+with locked(sys.argv[1]):
+    print("held", flush=True)
+    time.sleep(60)
+"""
+
+
+@pytest.fixture
+def holder(tmp_path):
+    process = subprocess.Popen([sys.executable, "-c", HOLD, tmp_path], stdout=subprocess.PIPE, text=True)
+    assert process.stdout.readline() == "held\n"
+    yield process
+    process.kill()
+    process.wait()
+    process.stdout.close()
+
+
+def test_a_folder_in_use_is_refused(holder, tmp_path):
+    for use in (require_free, lambda folder: locked(folder).__enter__()):
+        with pytest.raises(InputError, match="another process is at work on this run; wait for its end or stop it"):
+            use(tmp_path)
+
+
+def test_a_process_that_is_killed_holds_nothing(holder, tmp_path):
+    holder.send_signal(signal.SIGKILL)
+    holder.wait()
+    require_free(tmp_path)
+    with locked(tmp_path):
+        pass
+
+
+def test_nothing_is_left_when_it_ends_well(tmp_path):
+    with locked(tmp_path):
+        assert [path.name for path in tmp_path.iterdir()] == [LOCK]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_it_is_free_after_an_error(tmp_path):
+    with pytest.raises(ZeroDivisionError), locked(tmp_path):
+        1 / 0  # noqa: B018
+    assert list(tmp_path.iterdir()) == []
+    require_free(tmp_path)

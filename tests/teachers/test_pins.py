@@ -1,0 +1,47 @@
+import hashlib
+from importlib.metadata import version
+
+import pytest
+
+from distill.errors import EncoderError
+from distill.teachers.pins import pinned
+
+CONTENT = {"a.bin": b"first", "b.bin": b"second" * 1_000_000}
+KNOWN = {name: hashlib.sha256(content).hexdigest() for name, content in CONTENT.items()}
+
+
+@pytest.fixture
+def folder(tmp_path):
+    for name, content in CONTENT.items():
+        (tmp_path / name).write_bytes(content)
+    return tmp_path
+
+
+def test_the_known_files_are_taken_and_others_beside_them_do_not_count(folder):
+    (folder / "c.bin").touch()
+    assert pinned(folder, KNOWN, "numpy", "1.0") == folder
+
+
+def test_one_changed_byte_is_refused_with_both_hashes_and_the_way_out(folder):
+    changed = CONTENT["b.bin"][:-1] + b"D"
+    (folder / "b.bin").write_bytes(changed)
+    with pytest.raises(EncoderError) as raised:
+        pinned(folder, KNOWN, "numpy", "1.0")
+    said = str(raised.value)
+    assert said.startswith(f"{folder / 'b.bin'}: not the weights that distill knows: ")
+    assert f"sha256 {hashlib.sha256(changed).hexdigest()}, expected {KNOWN['b.bin']}" in said
+    assert f"numpy {version('numpy')} was altered or is one that was never checked" in said
+    assert said.endswith("run: pip install --force-reinstall --no-deps numpy==1.0")
+    assert raised.value.exit_code == 2
+
+
+def test_a_missing_file_is_refused(folder):
+    (folder / "a.bin").unlink()
+    with pytest.raises(EncoderError, match=r"a.bin: no such file; run: pip install .*no_such_thing==1.0"):
+        pinned(folder, KNOWN, "no_such_thing", "1.0")
+
+
+def test_a_package_without_a_version_is_refused_too(folder):
+    (folder / "a.bin").write_bytes(b"")
+    with pytest.raises(EncoderError, match="no_such_thing of no known version was altered"):
+        pinned(folder, KNOWN, "no_such_thing", "1.0")

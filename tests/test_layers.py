@@ -1,0 +1,92 @@
+"""The rooms of the house: a room imports from lower floors alone, without circles, and no room is a hall."""
+
+import ast
+from collections import Counter
+from graphlib import TopologicalSorter
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+FOLDERS = ("distill", "teachers", "students", "export")
+MOST_MODULES = 15
+# From the ground up. Rooms of one floor do not import from each other.
+FLOORS = (
+    ("errors",),
+    ("system",),
+    ("settings", "words", "encoders", "export.weights"),
+    ("retrieval", "data", "students"),
+    ("students.vocabulary", "report", "teachers", "training", "evaluation.bias", "export.tflite", "export.onnx"),
+    ("evaluation",),
+    ("export",),
+    ("catalog",),
+    ("bench", "stages", "encoding"),
+    ("pipeline",),
+    ("compression", "tuning"),
+    ("commands",),
+    # cli.py, __main__.py and the package's own face.
+    ("",),
+)
+FLOOR = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
+
+
+def files():
+    """`{module as installed: its file}`; what is shipped as data is none."""
+    paths = [path for folder in FOLDERS for path in (ROOT / folder).rglob("*.py") if "released" not in path.parts]
+    return {installed(path): path for path in paths}
+
+
+def installed(path):
+    """`package_dir` puts the folders beside `distill/` inside it."""
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    parts = parts if parts[0] == "distill" else ("distill", *parts)
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def room(module, path):
+    if module == "distill.errors":
+        return "errors"
+    package = module if path.name == "__init__.py" else module.rpartition(".")[0]
+    return package.removeprefix("distill").removeprefix(".")
+
+
+def imported(module, path, modules):
+    """Modules that a file imports from, at its head or inside its functions."""
+    package = module.split(".") if path.name == "__init__.py" else module.split(".")[:-1]
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and (node.level or (node.module or "").split(".")[0] == "distill"):
+            above = package[: len(package) - node.level + 1] if node.level else []
+            base = ".".join([*above, *filter(None, [node.module])])
+            for name in (f"{base}.{alias.name}" for alias in node.names):
+                yield name if name in modules else base
+
+
+def arrows():
+    """`(module, module that it imports)`; the package itself, from where the version comes, is left out."""
+    modules = files()
+    for module, path in modules.items():
+        yield from ((module, other) for other in imported(module, path, modules) if other not in (module, "distill"))
+
+
+def test_every_room_has_a_floor():
+    assert {room(module, path) for module, path in files().items()} == set(FLOOR)
+
+
+def test_a_room_imports_from_lower_floors_alone():
+    modules = files()
+    found = list(arrows())
+    assert len(found) > 200
+    pairs = ((room(a, modules[a]), room(b, modules[b]), a, b) for a, b in found)
+    assert [f"{a} imports {b}" for above, below, a, b in pairs if above != below and FLOOR[below] >= FLOOR[above]] == []
+
+
+def test_no_modules_import_in_a_circle():
+    graph = {}
+    for module, other in arrows():
+        graph.setdefault(module, set()).add(other)
+    # Raises CycleError, which names them.
+    TopologicalSorter(graph).prepare()
+
+
+def test_no_room_is_a_hall():
+    for folder in (*FOLDERS, "tests"):
+        count = Counter(path.parent for path in (ROOT / folder).rglob("*.py") if path.name != "__init__.py")
+        assert {str(path): number for path, number in count.items() if number > MOST_MODULES} == {}

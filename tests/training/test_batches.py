@@ -1,0 +1,26 @@
+from distill.data.dataset import Question
+from distill.training.batches import Maker, diverged, line_name, listed, named
+
+
+def test_a_maker_makes_when_it_is_called_and_not_before():
+    made = []
+    maker = Maker(lambda: made.append(1) or {"x": 2}, lambda: ["en a"], "loss")
+    assert made == [] and maker.ids() == ["en a"]
+    assert maker() == {"x": 2} and made == [1]
+
+
+def test_questions_are_named_with_their_language_and_lines_by_number_and_start():
+    assert named([Question("a", "en", "Where?", 0), Question("a", "de", "Wo?", 0)]) == ["en a", "de a"]
+    assert line_name("news.tsv", 0, "x" * 50) == f"news.tsv 1 ('{'x' * 30}')"
+
+
+def test_a_message_names_eight_and_counts_the_rest():
+    assert listed(list("abcdefgh")) == "a, b, c, d, e, f, g, h"
+    assert listed(list("abcdefghij")) == "a, b, c, d, e, f, g, h and 2 more"
+
+
+def test_what_is_said_of_a_loss_has_all_that_one_looks_for():
+    maker = Maker(dict, lambda: [f"en {number}" for number in range(64)], "softmax loss")
+    said = diverged("teacher", maker, float("inf"), "step 17 of epoch 2", 1e-3)
+    assert said.startswith("teacher: the softmax loss is inf at step 17 of epoch 2, learning rate 0.001; ")
+    assert "en 0, en 1, " in said and "en 7 and 56 more" in said and "float32" in said

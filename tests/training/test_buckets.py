@@ -1,0 +1,145 @@
+"""Rounded shapes: few of them, and the same loss and gradients, which are computed of the batch as it was."""
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from distill.encoders.batching import pack
+from distill.settings.sections import StudentSettings, TeacherSettings
+from distill.stages.towers import Towers, TowersTrainer
+from distill.stages.transfer_stage import batch_loss as transfer_loss
+from distill.stages.triplet_stage import batch_loss as triplet_loss
+from distill.students.ngram import NGramEncoder
+from distill.training.buckets import bucket, few_shapes, power
+from distill.training.sampled_softmax import SampledSoftmax
+from distill.training.trainer import Trainer
+
+QUESTIONS = [[1, 5, 2], [1, 7, 8, 2], [1, 9, 2]]
+PASSAGES = [[1, 4, 5, 6, 2], [1, 7, 11, 2], [1, 12, 9, 13, 2]]
+SAME = np.array([[0, 1, 0], [0, 0, 0], [0, 0, 0]], dtype=bool)
+PAIRS = {"question": np.array([0, 1, 2], np.int32), "passage": np.array([3, 5, 4], np.int32), "same": SAME}
+
+
+def unit(*shape):
+    rows = np.random.default_rng(1).normal(size=shape).astype(np.float32)
+    return rows / np.linalg.norm(rows, axis=-1, keepdims=True)
+
+
+def encoder(seed):
+    keras.utils.set_random_seed(seed)
+    model = NGramEncoder(vocabulary=20, width=6, channels=4, orders=(3,), convolutions=1, hidden=8, dimension=6)
+    # Biases too, which a text without tokens would show.
+    model.set_weights([weight + 0.1 for weight in model.get_weights()])
+    return model
+
+
+def apart(asked, answered):
+    """What two encoders take."""
+    passages = {f"passage_{name}": value for name, value in pack(answered, 1).items()}
+    return {**pack(asked, 1), **passages}
+
+
+def triplets():
+    index = {"anchor": np.array([0, 1], np.int32), "positive": np.array([3, 4], np.int32)}
+    negatives, weights = np.array([[4, 5], [5, 4]], np.int32), np.array([[1, 1], [1, 0]], np.float32)
+    return {**pack(QUESTIONS + PASSAGES, 1), **index, "negatives": negatives, "weights": weights}
+
+
+def samples():
+    """Two questions and a line of parallel text, then the documents of which one is the answer of both."""
+    labels = {"teacher_question": unit(3, 6), "teacher_answers": unit(2, 1, 6), "teacher_document": unit(3, 6)[::-1]}
+    index = {"document": np.array([3, 4, 3], np.int32), "same": np.eye(2, dtype=bool)}
+    return {**pack(QUESTIONS + PASSAGES, 1), **labels, **index}
+
+
+def part(packed, live, counted):
+    more = {"live": np.array(live, np.int32), "counted": np.array(counted, np.float32)[:, None]}
+    return {**packed, **PAIRS, **more, "cached": unit(6, 6), "first": np.float32(1)}
+
+
+def single(loss, parts=1):
+    return Trainer(encoder(0), loss, 0.1, parts=parts)
+
+
+def double(parts=1):
+    return TowersTrainer(Towers(encoder(0), encoder(1)), SampledSoftmax(5.0, parts), 0.1, parts=parts)
+
+
+def of_triplets(name):
+    settings = TeacherSettings(loss=name)
+    return single(lambda vectors, x: triplet_loss(vectors, x, settings)), triplets()
+
+
+def of_samples():
+    settings = StudentSettings(objectives=("qq", "dd", "dq", "softmax"))
+    return single(lambda vectors, x: transfer_loss(vectors, x, settings)), samples()
+
+
+CASES = {
+    "triplets": lambda: of_triplets("triplet"),
+    "contrastive": lambda: of_triplets("contrastive"),
+    "transfer": of_samples,
+    "pairs": lambda: (single(SampledSoftmax(5.0)), {**pack(QUESTIONS + PASSAGES, 1), **PAIRS}),
+    "two encoders": lambda: (double(), {**apart(QUESTIONS, PASSAGES), **PAIRS}),
+    "a part": lambda: (
+        single(SampledSoftmax(5.0, 2), 2),
+        part(pack([QUESTIONS[0], PASSAGES[0], PASSAGES[2]], 1), [0, 3, 5], [1, 1, 0]),
+    ),
+    "a part of two encoders": lambda: (
+        double(2),
+        part(apart(QUESTIONS, [PASSAGES[0], PASSAGES[1], PASSAGES[2]]), [0, 1, 2, 3, 4, 5], [1, 1, 1, 1, 1, 0]),
+    ),
+}
+
+
+def computed(trainer, batch):
+    """The loss, and the gradients of all that trains."""
+    with tf.GradientTape() as tape:
+        loss = trainer.compute_loss(batch, y_pred=trainer.call(batch))
+    return float(loss), [np.array(tf.convert_to_tensor(g)) for g in tape.gradient(loss, trainer.trainable_weights)]
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_loss_and_gradients_are_those_of_the_batch_as_it_was(case):
+    trainer, batch = CASES[case]()
+    rounded = few_shapes(batch)
+    assert any(rounded[name].shape != batch[name].shape for name in batch)
+    loss, gradients = computed(trainer, batch)
+    assert max(np.abs(gradient).max() for gradient in gradients) > 1e-3
+    found, others = computed(trainer, rounded)
+    assert found == pytest.approx(loss, rel=1e-5)
+    for gradient, other in zip(gradients, others, strict=True):
+        np.testing.assert_allclose(other, gradient, rtol=1e-4, atol=1e-5)
+
+
+def test_what_was_given_stays_as_it_is():
+    batch = samples()
+    few_shapes(batch)
+    assert all(np.array_equal(batch[name], value) for name, value in samples().items())
+
+
+def test_texts_and_documents_come_in_powers_of_two():
+    found = few_shapes(samples())
+    assert (found["counts"].shape, found["document"].shape, found["teacher_document"].shape) == ((8, 1), (4,), (4, 6))
+    np.testing.assert_allclose(found["document_weights"], [4 / 3, 4 / 3, 4 / 3, 0])
+
+
+@pytest.mark.parametrize(("size", "expected"), [(1, 1), (2, 2), (3, 4), (8, 8), (9, 16), (1000, 1024)])
+def test_powers_of_two(size, expected):
+    assert power(size) == expected
+
+
+@pytest.mark.parametrize(
+    ("size", "multiple", "expected"),
+    # Steps are a sixteenth of the next power of two: 512 up to 8192, 1024 up to 16384.
+    [(256, 256, 256), (1280, 256, 1280), (4352, 256, 4608), (7424, 256, 7680), (8192, 256, 8192), (8448, 256, 9216)]
+    + [(1280, 768, 1536), (256, 768, 768), (7424, 768, 7680)],
+)
+def test_tokens_come_in_eight_sizes_an_octave(size, multiple, expected):
+    assert bucket(size, multiple) == expected
+
+
+def test_devices_divide_the_tokens():
+    batch = {**pack(QUESTIONS, 1)}
+    assert [len(few_shapes(batch, devices)["ids"]) for devices in (1, 2, 3, 4)] == [256, 256, 768, 256]

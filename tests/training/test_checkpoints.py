@@ -1,0 +1,264 @@
+"""What a training keeps on disk, and that a training that is stopped anywhere ends as if it had not been."""
+
+import io
+import resource
+import signal
+from types import SimpleNamespace
+
+import keras
+import numpy as np
+import pytest
+from keras import ops
+
+from distill.encoders.batching import pack
+from distill.errors import InputError
+from distill.export.weights.precision import Precision
+from distill.students.ngram import NGramEncoder
+from distill.training.checkpoints import Checkpoint
+from distill.training.log import RunLog
+from distill.training.loop import fit
+from distill.training.trainer import Trainer
+
+STEPS, EPOCHS = 3, 4
+FACTS = {"epoch": 3, "losses": [0.1, 1e-30, 12345.6789], "scores": [{"p@1": 1 / 3}]}
+
+
+def groups(seed=0):
+    rng = np.random.default_rng(seed)
+    weights = [rng.normal(size=(3, 4)).astype(np.float32), np.array(7, dtype=np.int64)]
+    return {"weights": weights, "best": [rng.normal(size=5).astype(np.float32)]}
+
+
+def alike(one, other):
+    return all(np.array_equal(a, b) and a.dtype == b.dtype for a, b in zip(one, other, strict=True))
+
+
+# --- on disk ---
+
+
+def test_what_is_saved_comes_back_bit_by_bit(tmp_path):
+    saved = groups()
+    Checkpoint(tmp_path / "new").save(FACTS, saved)
+    facts, found = Checkpoint(tmp_path / "new").load()
+    assert facts == FACTS == Checkpoint(tmp_path / "new").facts()
+    assert all(alike(found[name], saved[name]) for name in saved) and set(found) == set(saved)
+
+
+def test_nothing_is_there_at_first(tmp_path):
+    assert Checkpoint(tmp_path / "new").load() is None and Checkpoint(tmp_path / "new").facts() == {}
+
+
+def test_the_last_state_is_the_one(tmp_path):
+    checkpoint = Checkpoint(tmp_path)
+    checkpoint.save(FACTS, groups(0))
+    checkpoint.save({"epoch": 4}, groups(1))
+    facts, found = checkpoint.load()
+    assert facts == {"epoch": 4} and alike(found["best"], groups(1)["best"])
+    assert [path.name for path in tmp_path.iterdir()] == ["state.npz"]
+
+
+def test_a_full_disk_leaves_the_state_before(tmp_path):
+    checkpoint = Checkpoint(tmp_path)
+    checkpoint.save(FACTS, groups())
+    # As a disk that has no more room, for files beyond a size.
+    before, ignored = resource.getrlimit(resource.RLIMIT_FSIZE), signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, before[1]))
+    try:
+        with pytest.raises(OSError):
+            checkpoint.save({"epoch": 4}, {"weights": [np.zeros(1_000_000, np.float32)]})
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        signal.signal(signal.SIGXFSZ, ignored)
+    assert checkpoint.load()[0] == FACTS and [path.name for path in tmp_path.iterdir()] == ["state.npz"]
+
+
+def zipped(**arrays):
+    file = io.BytesIO()
+    np.savez(file, **arrays)
+    return file.getvalue()
+
+
+@pytest.mark.parametrize("read", [Checkpoint.load, Checkpoint.facts])
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"PK\x03\x04",
+        b"not one",
+        zipped(other=np.zeros(3)),
+        zipped(facts=np.array("{")),
+        zipped(facts=np.array("1"))[:-30],
+    ],
+)
+def test_a_file_that_is_none_is_named(tmp_path, content, read):
+    (tmp_path / "state.npz").write_bytes(content)
+    with pytest.raises(InputError, match="state.npz: not a checkpoint; remove it, and the stage begins anew"):
+        read(Checkpoint(tmp_path))
+
+
+def test_one_array_is_no_checkpoint(tmp_path):
+    with open(tmp_path / "state.npz", "wb") as file:
+        np.save(file, np.zeros(3))
+    with pytest.raises(InputError, match="not a checkpoint"):
+        Checkpoint(tmp_path).facts()
+
+
+def test_pickled_objects_are_not_read(tmp_path):
+    np.savez(tmp_path / "state.npz", facts=np.array([{}], dtype=object))
+    with pytest.raises(InputError, match="not a checkpoint"):
+        Checkpoint(tmp_path).load()
+
+
+def test_arrays_of_an_epoch_are_made_once(tmp_path):
+    made = []
+
+    def make():
+        made.append(1)
+        return [np.arange(12).reshape(3, 4), np.array([], dtype=np.int64)]
+
+    first = Checkpoint(tmp_path).kept("triplets", 2, make)
+    again = Checkpoint(tmp_path).kept("triplets", 2, make)
+    assert len(made) == 1 and alike(first, again) and again[0].tolist() == np.arange(12).reshape(3, 4).tolist()
+    Checkpoint(tmp_path).kept("triplets", 3, make)
+    Checkpoint(tmp_path).kept("triplets", 2, make)
+    assert len(made) == 3
+
+
+def test_many_arrays_keep_their_order(tmp_path):
+    for _ in range(2):
+        found = Checkpoint(tmp_path).kept("many", 1, lambda: [np.array(number) for number in range(120)])
+        assert [int(array) for array in found] == list(range(120))
+
+
+def test_it_is_due_after_so_many_seconds(tmp_path):
+    assert not Checkpoint(tmp_path, seconds=1000).due and Checkpoint(tmp_path, seconds=0).due
+
+
+def test_it_can_be_removed(tmp_path):
+    checkpoint = Checkpoint(tmp_path / "stage")
+    checkpoint.save(FACTS, groups())
+    checkpoint.remove()
+    assert list(tmp_path.iterdir()) == []
+
+
+# --- a training that goes on ---
+
+
+def to_target(vectors, x):
+    return ops.mean(ops.sum(ops.square(vectors - x["target"]), axis=-1))
+
+
+def batch(number):
+    target = np.ones((3, 6), dtype=np.float32) / np.float32(np.sqrt(6))
+    return {**pack([[1, 5 + number % 7, 2], [1, 7, 8, 2], [1, 2 + number % 5]], 1), "target": target}
+
+
+@pytest.fixture(scope="module")
+def trainer():
+    """Compiled once; with two parts a step, whose gradients add up in the optimizer."""
+    keras.utils.set_random_seed(5)
+    model = NGramEncoder(vocabulary=20, width=6, channels=4, orders=(2,), hidden=8, dimension=6)
+    made = Trainer(model, to_target, 1e-2, parts=2, precision=Precision(table="int4"))
+    made.train_on_batch(batch(0))
+    made.start = [np.array(variable) for variable in (*model.variables, *made.optimizer.variables)]
+    return made
+
+
+def renewed(trainer):
+    variables = (*trainer.encoder.variables, *trainer.optimizer.variables)
+    for variable, value in zip(variables, trainer.start, strict=True):
+        variable.assign(value)
+    return trainer
+
+
+def trained(trainer, checkpoint=None, stop=None, rows=None, **options):
+    """One `fit`; `stop` is the number of the batch at whose making it is killed; `rows` are those of a log before."""
+    seen = SimpleNamespace(made=0, log=RunLog(), epochs=[], stopped=False)
+    seen.log.rows = list(rows or [])
+
+    def make(number):
+        if seen.made == stop:
+            raise KeyboardInterrupt
+        seen.made += 1
+        return batch(number)
+
+    def batches(epoch):
+        seen.epochs.append(epoch)
+        return [lambda number=number: make(epoch * 10 + number) for number in range(2 * STEPS)]
+
+    def score():
+        # A number that the weights decide, which rises and falls.
+        value = np.sin(40 * sum(float(np.sum(weight)) for weight in trainer.encoder.get_weights()))
+        return {"p@1": round(float(value), 1), "mrr@10": float(value)}
+
+    try:
+        seen.scores = fit(trainer, batches, score, EPOCHS, log=seen.log, checkpoint=checkpoint, **options)
+    except KeyboardInterrupt:
+        seen.stopped = True
+    trainer.quantise(False)
+    seen.weights = trainer.encoder.get_weights()
+    return seen
+
+
+def without_time(rows):
+    return [{key: value for key, value in row.items() if key != "seconds"} for row in rows]
+
+
+WAYS = {
+    "plain": {},
+    "patient": {"patience": 2, "every": 2},
+    "averaged": {"averaged": 2},
+    "quantised": {"quantised": 2, "every": 4},
+}
+
+
+# At which batch each is stopped; tracing a step with rounded weights is dear.
+STOPS = {way: (14,) if way == "quantised" else (0, 1, 5, 6, 9, 13, 20) for way in WAYS}
+
+
+@pytest.mark.parametrize("seconds", [0, 1000], ids=["each step", "each epoch"])
+@pytest.mark.parametrize("way", WAYS)
+def test_a_training_that_is_stopped_ends_as_if_it_had_not_been(trainer, tmp_path, way, seconds):
+    whole, many = trained(renewed(trainer), **WAYS[way]), 0
+    for stop in STOPS[way]:
+        checkpoint = Checkpoint(tmp_path / str(stop), seconds)
+        first = trained(renewed(trainer), checkpoint, stop, **WAYS[way])
+        many += first.stopped
+        known = checkpoint.facts()
+        kept = first.log.rows[: known.get("rows", 0)]
+        # Nothing but what is on disk is known when it goes on.
+        second = trained(renewed(trainer), Checkpoint(tmp_path / str(stop), seconds), None, kept, **WAYS[way])
+        assert second.scores == whole.scores and alike(second.weights, whole.weights)
+        assert without_time(second.log.rows) == without_time(whole.log.rows)
+        assert second.made == whole.made - known.get("step", 0)
+    assert many >= min(2, len(STOPS[way]))
+
+
+def test_one_that_is_stopped_twice_ends_the_same(trainer, tmp_path):
+    whole, rows = trained(renewed(trainer), **WAYS["averaged"]), []
+    for stop in (5, 4):
+        seen = trained(renewed(trainer), Checkpoint(tmp_path, 0), stop, rows, **WAYS["averaged"])
+        assert seen.stopped
+        rows = seen.log.rows[: Checkpoint(tmp_path).facts()["rows"]]
+    last = trained(renewed(trainer), Checkpoint(tmp_path, 0), None, rows, **WAYS["averaged"])
+    assert last.made < whole.made and last.scores == whole.scores and alike(last.weights, whole.weights)
+
+
+def test_a_step_is_not_broken_in_its_parts(trainer, tmp_path):
+    trained(renewed(trainer), Checkpoint(tmp_path, 0), stop=3)
+    assert Checkpoint(tmp_path).facts()["step"] == 2
+
+
+def test_one_that_is_at_its_end_is_not_trained_again(trainer, tmp_path):
+    whole = trained(renewed(trainer), Checkpoint(tmp_path))
+    again = trained(renewed(trainer), Checkpoint(tmp_path))
+    assert again.made == 0 and again.scores == whole.scores and alike(again.weights, whole.weights)
+
+
+def test_the_checkpoint_of_another_encoder_is_refused(trainer, tmp_path):
+    trained(renewed(trainer), Checkpoint(tmp_path), stop=8)
+    other = Trainer(
+        NGramEncoder(vocabulary=20, width=6, channels=4, orders=(2,), hidden=9, dimension=6), to_target, 1e-2
+    )
+    with pytest.raises(InputError, match="the checkpoint of another training; remove it, and the stage begins anew"):
+        trained(other, Checkpoint(tmp_path))

@@ -1,0 +1,200 @@
+import numpy as np
+import pytest
+
+from distill.data.dataset import Dataset, Passage, Question
+from distill.encoders.encoder import KerasEncoder
+from distill.errors import TrainingError
+from distill.students.rows import UsedRows
+from distill.training.dev_score import DevScore
+
+
+@pytest.fixture(scope="module")
+def encoder(tiny_folder):
+    return KerasEncoder.load(tiny_folder)
+
+
+@pytest.fixture(scope="module")
+def used(encoder, sample):
+    """A small model for all that is scored here."""
+    texts = [*sample.document_texts, *sample.passage_texts, *(text for text, _ in PASSAGES)]
+    texts += [" ".join(text for text, document in PASSAGES if document == d) for d in range(3)]
+    texts += [q.text for language in ("en", "de", "th") for q in sample.questions[language].values()]
+    texts += [text for rows in QUESTIONS.values() for _, text, _ in rows]
+    return UsedRows(encoder.model, encoder.tokenizer.encode(texts))
+
+
+# Document 0 has passages 0 and 1, document 1 has 2, document 2 has 3 and 4.
+PASSAGES = [
+    ("The Danube ends in the Black Sea.", 0),
+    ("The Danube begins in the Black Forest.", 0),
+    ("The Nile ends in the Mediterranean.", 1),
+    ("The moon has no air.", 2),
+    ("The first people on the moon came in 1969.", 2),
+]
+
+
+def dataset(questions):
+    """`questions`: language -> [(id, text, passage)], all of them dev, in the order of the first language."""
+    first = next(iter(questions.values()))
+    return Dataset(
+        name="rivers",
+        document_language="en",
+        titles=("Danube", "Nile", "Moon"),
+        passages=tuple(Passage(str(i), text, document) for i, (text, document) in enumerate(PASSAGES)),
+        questions={
+            language: {id: Question(id, language, text, passage) for id, text, passage in rows}
+            for language, rows in questions.items()
+        },
+        splits={"train": [], "dev": [id for id, _, _ in first], "test": []},
+    )
+
+
+def score(encoder, used, data, languages, unit):
+    return DevScore(encoder.tokenizer, data, languages, unit).score(used)
+
+
+def own_ranks(encoder, data, language, unit):
+    """Ranks by plain loops over the full encoder's vectors."""
+    documents = [" ".join(p.text for p in data.passages if p.document == d) for d in range(len(data.titles))]
+    texts = documents if unit == "document" else [passage.text for passage in data.passages]
+    units = encoder.encode(texts)
+    found = []
+    for question in data.select(language, "dev"):
+        scores = units @ encoder.encode([question.text])[0]
+        gold = question.passage if unit == "passage" else data.passages[question.passage].document
+        if unit == "maxp":
+            of = [[s for s, p in zip(scores, data.passages, strict=True) if p.document == d] for d in range(3)]
+            scores = np.array([max(own) for own in of])
+        found.append(1 + sum(other >= scores[gold] for i, other in enumerate(scores) if i != gold))
+    return found
+
+
+def expected(ranks):
+    return np.mean([rank == 1 for rank in ranks]), np.mean([1 / rank if rank <= 10 else 0 for rank in ranks])
+
+
+QUESTIONS = {
+    "en": [
+        ("a", "Where does the Danube end?", 0),
+        ("b", "Where does the Danube begin?", 1),
+        ("c", "Where does the Nile end?", 2),
+        ("d", "Does the moon have air?", 3),
+        ("e", "When did people come to the moon?", 4),
+    ],
+    "de": [("a", "Wo endet die Donau?", 0), ("d", "Hat der Mond Luft?", 3)],
+}
+
+
+@pytest.mark.parametrize("unit", ["document", "passage", "maxp"])
+def test_scores_are_those_of_the_full_encoder_in_plain_loops(unit, encoder, used):
+    data = dataset(QUESTIONS)
+    found = own_ranks(encoder, data, "en", unit)
+    assert len(set(found)) > 1
+    p, mrr = expected(found)
+    assert score(encoder, used, data, ["en"], unit) == pytest.approx({"p@1": p, "mrr@10": mrr})
+
+
+@pytest.mark.parametrize("unit", ["document", "passage", "maxp"])
+def test_scores_on_the_sample_are_those_of_the_full_encoder(unit, encoder, used, sample):
+    dev = sample.select("de", "dev")
+    vectors = encoder.encode(sample.document_texts if unit == "document" else sample.passage_texts)
+    scores = encoder.encode([question.text for question in dev]) @ vectors.T
+    documents = sample.document_of
+    if unit == "maxp":
+        scores = np.stack([scores[:, documents == d].max(axis=1) for d in range(len(sample.titles))], axis=1)
+    gold = [q.passage if unit == "passage" else documents[q.passage] for q in dev]
+    ranks = [1 + np.sum(np.delete(row, own) >= row[own]) for row, own in zip(scores, gold, strict=True)]
+    p, mrr = expected(ranks)
+    assert score(encoder, used, sample, ["de"], unit) == pytest.approx({"p@1": p, "mrr@10": mrr})
+
+
+def test_the_score_is_the_mean_over_languages_not_over_questions(encoder, used):
+    data = dataset(QUESTIONS)
+    by_language = [expected(own_ranks(encoder, data, language, "passage")) for language in ("en", "de")]
+    p, mrr = np.mean(by_language, axis=0)
+    pooled = expected(own_ranks(encoder, data, "en", "passage") + own_ranks(encoder, data, "de", "passage"))
+    assert (p, mrr) != pytest.approx(pooled)
+    assert score(encoder, used, data, ["en", "de"], "passage") == pytest.approx({"p@1": p, "mrr@10": mrr})
+
+
+def test_a_question_that_is_its_own_passage_is_found(encoder, used):
+    data = dataset({"en": [(str(i), text, i) for i, (text, _) in enumerate(PASSAGES)]})
+    assert score(encoder, used, data, ["en"], "passage") == {"p@1": 1.0, "mrr@10": 1.0}
+
+
+def test_only_dev_questions_are_asked(encoder, sample):
+    dev = DevScore(encoder.tokenizer, sample, ["en", "th"], "maxp")
+    assert {language: len(rows) for language, rows in dev.questions.items()} == {"en": 20, "th": 20}
+    assert dev.questions["th"] == encoder.tokenizer.encode([q.text for q in sample.select("th", "dev")])
+
+
+def test_the_tokens_are_all_that_scoring_needs(encoder, sample):
+    dev = DevScore(encoder.tokenizer, sample, ["en", "th"], "document")
+    asked = [q.text for language in ("en", "th") for q in sample.select(language, "dev")]
+    assert dev.tokens == encoder.tokenizer.encode(sample.document_texts + asked)
+
+
+def test_the_score_follows_the_small_models_weights(encoder):
+    data = dataset({"en": [(str(i), text, i) for i, (text, _) in enumerate(PASSAGES)]})
+    dev = DevScore(encoder.tokenizer, data, ["en"], "passage")
+    used = UsedRows(encoder.model, dev.tokens)
+    before = dev.score(used)
+    # All vectors alike: ties count against the encoder.
+    used.small.set_weights([np.zeros_like(w) for w in used.small.get_weights()])
+    assert before["p@1"] == 1.0
+    # Five questions are too few to speak of a collapse.
+    assert dev.score(used) == pytest.approx({"p@1": 0.0, "mrr@10": 1 / 5})
+
+
+@pytest.fixture(scope="module")
+def rows(encoder, sample):
+    return UsedRows(encoder.model, DevScore(encoder.tokenizer, sample, ["en", "th"], "passage").tokens)
+
+
+@pytest.fixture
+def small(rows, encoder, sample):
+    """A dev score of 20 questions in two languages, and a small model whose weights a test may change."""
+    healthy = rows.small.get_weights()
+    yield DevScore(encoder.tokenizer, sample, ["en", "th"], "passage"), rows
+    rows.small.set_weights(healthy)
+
+
+def test_a_healthy_encoder_has_the_two_figures_alone(small, capsys):
+    dev, used = small
+    assert dev.score(used).keys() == {"p@1", "mrr@10"}
+    assert capsys.readouterr().err == ""
+
+
+def test_a_collapsed_encoder_is_told_of_once_and_each_score_says_so(small, capsys):
+    dev, used = small
+    healthy = used.small.get_weights()
+    # Every piece has the same row, so that texts differ by their lengths alone.
+    table = used.small.get_layer("embedding")
+    table.set_weights([np.ones_like(table.get_weights()[0])])
+    scores = [dev.score(used) for _ in range(2)]
+    assert scores[0] == scores[1] and scores[0]["collapsed"] > 0.99
+    err = capsys.readouterr().err
+    assert err.count("WARNING: the encoder has collapsed: ") == 1 and "try a lower learning rate" in err
+    used.small.set_weights(healthy)
+    assert "collapsed" not in dev.score(used)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_weights_that_are_no_numbers_end_the_training_and_not_in_a_score(small, value):
+    dev, used = small
+    used.small.set_weights([np.full_like(weight, value) for weight in used.small.get_weights()])
+    with pytest.raises(TrainingError, match=r"dev: 144 of 144 vectors of documents are not finite numbers.*learning"):
+        dev.score(used)
+
+
+def test_one_piece_of_a_question_that_is_no_number_is_seen(small):
+    dev, used = small
+    others = {id for ids in dev.documents + dev.questions["en"] for id in ids}
+    known = next(id for ids in dev.questions["th"] for id in ids if id not in others)
+    table = used.small.get_layer("embedding")
+    [rows] = table.get_weights()
+    rows[used.index[known]] = np.nan
+    table.set_weights([rows])
+    many = sum(known in ids for ids in dev.questions["th"])
+    with pytest.raises(TrainingError, match=rf"dev: {many} of 20 vectors of questions in th are not finite"):
+        dev.score(used)

@@ -1,0 +1,331 @@
+import importlib.util
+import os
+import subprocess
+import sys
+
+import keras
+import numpy as np
+import pytest
+from keras import ops
+
+from distill.encoders.batching import pack
+from distill.export.weights.codecs import CODECS, SHARED, decoded, encoded
+from distill.export.weights.kernels import quantize_channels
+from distill.export.weights.precision import Precision
+from distill.export.weights.rewrite import balanced
+from distill.students.ngram import NGramEncoder
+from distill.students.static import StaticEncoder
+from distill.training.fake_quantisation import fake_encode, fake_kernel, fake_kernels, fake_rows, quantised
+from distill.training.trainer import Trainer
+
+TABLE = "embedding/embeddings"
+TEXTS = [[1, 5, 2, 2], [1, 7, 8, 2], [1, 2]]
+WIDTH = 40
+PRECISIONS = [Precision("int8", "int4"), Precision("float32", "int8-row"), Precision("int8", "float32")]
+
+
+# A table of codewords is made before training and stays.
+ROUNDING = [name for name in CODECS if name not in SHARED]
+
+
+def make_table(rows=3000, width=WIDTH, seed=5):
+    """Rows of very different size, up to hundreds, one of zeros, one that has one sign alone, one of ties."""
+    random = np.random.default_rng(seed)
+    table = random.normal(size=(rows, width)) * random.lognormal(mean=-3, sigma=2, size=(rows, 1))
+    table[7], table[8] = 0, np.abs(table[8])
+    table[9] = np.arange(width) / 2
+    table[10, 0] = 6000
+    return table.astype(np.float32)
+
+
+def stored(name, table):
+    return decoded(name, encoded(name, table), table.shape[-1])
+
+
+def values(x, codec):
+    return ops.convert_to_numpy(fake_rows(ops.convert_to_tensor(x), codec))
+
+
+# Rows
+
+
+@pytest.mark.parametrize("width", [32, 40, 8, 96], ids="width {}".format)
+@pytest.mark.parametrize("name", ROUNDING)
+def test_rows_are_what_is_decoded_from_an_artefact(name, width):
+    table = make_table(width=width)
+    # To the rounding of x + (rounded - x).
+    assert np.all(np.abs(values(table, name) - stored(name, table)) <= 1e-6 * np.abs(table).max(axis=1, keepdims=True))
+    assert name == "float32" or np.any(np.abs(values(table, name) - table) > 1e-3 * np.abs(table))
+
+
+def test_rows_by_hand():
+    # A step of 0.01 for the row, and in four bits one of 7 / 7 in the first group and of 0.7 / 7 in the second.
+    row = np.zeros((1, 40), dtype=np.float32)
+    row[0, :4], row[0, 32:36] = [7, -8, 1.4, -2.6], [0.7, -0.8, 0.14, -0.31]
+    assert values(row, "int4")[0, :4] == pytest.approx([7, -8, 1, -3], rel=1e-4)
+    # 0.1 is 25.5 of 255 parts of the largest step, rounded up to 26.
+    assert values(row, "int4")[0, 32:36] == pytest.approx(np.array([7, -8, 1, -3]) * 26 / 255, rel=1e-4)
+    assert values(np.array([[1.27, -1.27, 0.014, 0.0]]), "uint8")[0] == pytest.approx([1.27, -1.27, 0.01, 0], rel=1e-5)
+
+
+@pytest.mark.parametrize("name", ROUNDING)
+def test_gathered_rows_are_rows_of_the_rounded_table(name):
+    table, ids = make_table(), np.array([[0, 7, 2999], [9, 3, 3]])
+    assert np.array_equal(values(table[ids], name), values(table, name)[ids])
+
+
+@pytest.mark.parametrize("name", ROUNDING)
+def test_zeros_stay_zeros(name):
+    assert not values(np.zeros((2, 3, WIDTH), dtype=np.float32), name).any()
+
+
+@pytest.mark.parametrize("size", [1e3, 2e5])
+def test_huge_rows_of_four_bits(size):
+    # An int32 scale has 24 bits after the point and steps are at most 255: 8 * 255 * 2^7 is the largest number.
+    table = np.random.default_rng(1).normal(size=(200, WIDTH)).astype(np.float32)
+    table *= np.float32(size) / np.abs(table).max(axis=1, keepdims=True)
+    assert values(table, "int4") == pytest.approx(stored("int4", table), rel=1e-5, abs=1e-6 * size)
+
+
+def test_huge_rows_of_eight_bits():
+    table = make_table(200)
+    # 127 * 2^7 is the largest number.
+    table *= np.float32(16_000) / np.maximum(np.abs(table).max(axis=1, keepdims=True), 1e-9)
+    assert values(table, "uint8") == pytest.approx(stored("uint8", table), rel=1e-6, abs=0.01)
+
+
+@pytest.mark.parametrize("name", ROUNDING)
+def test_the_gradient_of_rows_is_the_identity(name):
+    import tensorflow as tf
+
+    x, weights = tf.constant(make_table(50)), np.random.default_rng(0).normal(size=(50, WIDTH)).astype(np.float32)
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        loss = ops.sum(fake_rows(x, name) * weights)
+    assert np.array_equal(tape.gradient(loss, x), weights)
+
+
+# Kernels
+
+
+def test_a_kernel_is_that_of_its_channels():
+    kernel = (np.random.default_rng(0).normal(size=(30, 12)) * np.logspace(-6, 3, 12)).astype(np.float32)
+    kernel[:, 3] = 0
+    whole, scale = quantize_channels(kernel)
+    got = ops.convert_to_numpy(fake_kernel(ops.convert_to_tensor(kernel)))
+    assert np.all(np.abs(got - whole * scale) <= 1e-6 * np.abs(kernel).max(axis=0))
+    assert np.any(np.abs(got - kernel) > 1e-3 * np.abs(kernel).max(axis=0))
+
+
+def test_the_gradient_of_a_kernel_is_the_identity():
+    import tensorflow as tf
+
+    random = np.random.default_rng(0)
+    x, weights = (tf.constant(random.normal(size=(30, 12)).astype(np.float32)) for _ in range(2))
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        loss = ops.sum(fake_kernel(x) * weights)
+    assert np.array_equal(tape.gradient(loss, x), weights)
+
+
+# An encoder
+
+
+def make_encoder(orders=(2, 3)):
+    """The same random weights on every backend; one hidden unit is read with an outlier and one hardly at all."""
+    model = NGramEncoder(vocabulary=20, width=WIDTH, channels=8, orders=orders, hidden=12, dimension=10)
+    random = np.random.default_rng(5)
+    model.set_weights([0.3 * random.normal(size=weight.shape) for weight in model.weights])
+    skip = model.get_layer("head").fourth_skip.kernel
+    skip.assign(np.asarray(skip) * np.array([30, 1e-4, *[1] * 10])[:, None])
+    return model
+
+
+def by_numpy(model, precision):
+    """`{path: weight}` as an artefact has them: pooling's kernel as it is, the head's rounded after `balanced`."""
+    weights = {weight.path: np.array(weight) for weight in model.weights}
+    weights[TABLE] = stored(precision.table, weights[TABLE])
+    if precision.dense == "float32":
+        return weights
+    head = {path.split("/")[1]: weight for path, weight in weights.items() if path.startswith("head/")}
+    for path, weight in weights.items():
+        name = path.split("/")[1]
+        if path.endswith("/kernel") and path.startswith("order_"):
+            weights[path] = np.multiply(*quantize_channels(weight))
+        elif path.startswith("head/"):
+            other = balanced(head)[name]
+            # What rescales the kernel, taken off again.
+            weights[path] = np.multiply(*quantize_channels(other)) * (weight / other)
+    return weights
+
+
+def with_weights(model, weights):
+    copy = NGramEncoder.from_config(model.get_config())
+    for weight in copy.weights:
+        weight.assign(weights[weight.path])
+    return copy
+
+
+def biggest_difference(one, other):
+    return max(np.abs(np.asarray(a) - np.asarray(b)).max() for a, b in zip(one, other, strict=True))
+
+
+@pytest.fixture
+def model():
+    return make_encoder()
+
+
+@pytest.mark.parametrize("precision", PRECISIONS, ids=str)
+def test_vectors_are_those_of_the_weights_of_an_artefact(model, precision):
+    x = pack(TEXTS, model.gap)
+    got = np.asarray(fake_encode(model, precision, **x))
+    expected = np.asarray(with_weights(model, by_numpy(model, precision)).encode_packed(**x))
+    assert got == pytest.approx(expected, abs=1e-5)
+    assert np.abs(got - np.asarray(model.encode_packed(**x))).max() > 3e-4
+
+
+def test_in_float32_nothing_is_rounded(model):
+    x = pack(TEXTS, model.gap)
+    assert np.array_equal(fake_encode(model, Precision("float32", "float32"), **x), model.encode_packed(**x))
+
+
+@pytest.mark.parametrize("precision", PRECISIONS, ids=str)
+def test_a_rounded_encoder_has_the_weights_of_an_artefact_until_it_has_its_own(model, precision):
+    before, expected = model.get_weights(), by_numpy(model, precision)
+    with quantised(model, precision):
+        assert biggest_difference(model.weights, [expected[weight.path] for weight in model.weights]) < 1e-6
+    assert biggest_difference(model.weights, before) == 0
+
+
+def test_a_failure_gives_a_rounded_encoder_its_own_weights_back(model):
+    before = model.get_weights()
+    with pytest.raises(RuntimeError), quantised(model, Precision()):
+        raise RuntimeError
+    assert biggest_difference(model.weights, before) == 0
+
+
+# Training
+
+
+def to_target(vectors, x):
+    return ops.mean(ops.sum(ops.square(vectors - x["target"]), axis=-1))
+
+
+def make_batch(model):
+    target = np.random.default_rng(2).normal(size=(len(TEXTS), 10)).astype(np.float32)
+    return {**pack(TEXTS, model.gap), "target": target}
+
+
+def gradients(model, precision, quantised):
+    """`{path: gradient}`, by a step of SGD with a learning rate of one; and the step's loss."""
+    before = {weight.path: np.array(weight) for weight in model.weights}
+    trainer = Trainer(model, to_target, 1.0, precision=precision)
+    trainer.compile(optimizer=keras.optimizers.SGD(1.0), jit_compile=False)
+    trainer.quantise(quantised)
+    loss = float(trainer.train_on_batch(make_batch(model)))
+    return {weight.path: before[weight.path] - np.array(weight) for weight in model.weights}, loss
+
+
+@pytest.fixture(scope="module")
+def expected():
+    """The gradients at the rounded weights, and the loss."""
+    model = make_encoder(orders=(2,))
+    return gradients(with_weights(model, by_numpy(model, PRECISIONS[0])), PRECISIONS[0], quantised=False)
+
+
+def assert_same_gradients(got, expected):
+    assert got.keys() == expected.keys()
+    for path, gradient in expected.items():
+        largest = np.abs(gradient).max()
+        assert largest > 1e-4, path
+        assert np.abs(got[path] - gradient).max() < 1e-4 * largest + 1e-6, path
+
+
+def test_a_weights_gradient_is_that_of_the_rounded_weight(expected):
+    got, loss = gradients(make_encoder(orders=(2,)), PRECISIONS[0], quantised=True)
+    assert loss == pytest.approx(expected[1], rel=1e-5)
+    assert_same_gradients(got, expected[0])
+
+
+def test_a_compiled_step_follows_the_switch():
+    model = make_encoder(orders=(2,))
+    trainer, batch = Trainer(model, to_target, 0.0, precision=PRECISIONS[0]), make_batch(model)
+    encoders = {False: model, True: with_weights(model, by_numpy(model, PRECISIONS[0]))}
+    losses = {on: float(to_target(one.encode_packed(**pack(TEXTS, 1)), batch)) for on, one in encoders.items()}
+    assert losses[True] != pytest.approx(losses[False], rel=1e-3)
+    for on in (False, True, False):
+        trainer.quantise(on)
+        assert float(trainer.train_on_batch(batch)) == pytest.approx(losses[on], rel=1e-5)
+
+
+OTHER_BACKEND = """
+import sys
+import numpy as np
+import keras
+from test_fakequant import PRECISIONS, gradients, make_encoder, make_table, values
+
+np.savez(sys.argv[1], uint8=values(make_table(), "uint8"), int4=values(make_table(), "int4"))
+got, loss = gradients(make_encoder(orders=(2,)), PRECISIONS[0], quantised=True)
+np.savez(sys.argv[2], loss=loss, **got)
+print(keras.backend.backend())
+"""
+
+
+@pytest.mark.parametrize("backend", ["jax", "torch"])
+def test_another_backend_rounds_and_trains_alike(backend, expected, tmp_path):
+    if importlib.util.find_spec(backend) is None:
+        pytest.skip(f"{backend} is not installed: fake quantisation is only tested on TensorFlow here")
+    paths = [os.path.dirname(__file__), *sys.path]
+    done = subprocess.run(
+        [sys.executable, "-c", OTHER_BACKEND, tmp_path / "rows.npz", tmp_path / "gradients.npz"],
+        env={**os.environ, "KERAS_BACKEND": backend, "JAX_PLATFORMS": "cpu", "PYTHONPATH": os.pathsep.join(paths)},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split()[-1] == backend
+    rows, table = np.load(tmp_path / "rows.npz"), make_table()
+    for name in ("uint8", "int4"):
+        off = np.abs(rows[name] - stored(name, table)) > 1e-6 * np.abs(table).max(axis=1, keepdims=True)
+        # A compiler that multiplies by 1 / 127 rounds the scale of a row in some hundreds up by 2^-24.
+        assert np.mean(off.any(axis=1)) < 0.01
+    got = dict(np.load(tmp_path / "gradients.npz"))
+    assert got.pop("loss") == pytest.approx(expected[1], rel=1e-5)
+    assert_same_gradients(got, expected[0])
+
+
+SMALLER = [
+    (
+        NGramEncoder,
+        {"channels": 4, "orders": (2,), "hidden": 9, "dimension": 8, "convolutions": 1, "inner": 5, "rank": 3},
+    ),
+    (StaticEncoder, {"hidden": 7, "dimension": 8}),
+    (StaticEncoder, {"hidden": 7, "dimension": 3, "space": 8, "channels": 5, "order": 3}),
+    (StaticEncoder, {"hidden": 7, "dimension": 8, "space": 8, "foreign": True}),
+]
+KINDS = ["cut", "static", "static with neighbours", "static in another's space"]
+
+
+@pytest.mark.parametrize("kind, sizes", SMALLER, ids=KINDS)
+def test_every_kernel_of_a_smaller_student_is_rounded_and_nothing_else(randomised, kind, sizes):
+    made = randomised(kind(vocabulary=12, width=6, **sizes))
+    found = {variable.path for variable, _ in fake_kernels(made, "int8")}
+    kernels = {weight.path for weight in made.weights if weight.path.endswith("/kernel")}
+    # Pooling's is multiplied into the two after it.
+    assert found == kernels - {"pooling/dense/kernel"}
+
+
+@pytest.mark.parametrize("kind, sizes", SMALLER, ids=KINDS)
+def test_a_smaller_student_computes_with_what_it_is_rounded_to(randomised, kind, sizes):
+    made = randomised(kind(vocabulary=12, width=6, **sizes))
+    batch, precision = pack([[3, 4, 5], [7], [1, 2, 11, 0]], made.gap), Precision("int8", "int4")
+    got = np.asarray(fake_encode(made, precision, **batch))
+    before = np.asarray(made.encode_packed(**batch))
+    with quantised(made, precision):
+        np.testing.assert_allclose(got, np.asarray(made.encode_packed(**batch)), atol=1e-5)
+    assert np.abs(got - before).max() > 1e-4
+
+
+def test_a_projection_on_all_dimensions_is_not_rounded(randomised):
+    found = fake_kernels(randomised(StaticEncoder(vocabulary=20, width=8, hidden=5, dimension=6, space=6)), "int8")
+    assert "projection/kernel" not in {variable.path for variable, _ in found} and found

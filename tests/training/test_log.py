@@ -1,0 +1,102 @@
+"""What a run's log holds, in memory and on disk."""
+
+import json
+import time
+
+import pytest
+
+from distill.training.log import RunLog
+
+
+def lines(path):
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def without_time(rows):
+    return [{key: value for key, value in row.items() if key != "seconds"} for row in rows]
+
+
+@pytest.fixture
+def log(tmp_path):
+    found = RunLog(tmp_path / "log.jsonl")
+    yield found
+    found.close()
+
+
+def test_an_event_is_one_line_with_its_fields(tmp_path):
+    log = RunLog(tmp_path / "log.jsonl")
+    log.write("epoch", loss=0.5, number=1)
+    log.write("done")
+    log.close()
+    rows = lines(tmp_path / "log.jsonl")
+    assert without_time(rows) == [{"event": "epoch", "loss": 0.5, "number": 1}, {"event": "done"}]
+
+
+def test_the_file_holds_what_is_remembered(log, tmp_path):
+    log.write("epoch", loss=0.5)
+    log.write("dev", score=[1, 2])
+    assert lines(tmp_path / "log.jsonl") == log.rows
+
+
+def test_a_line_is_on_disk_before_the_log_is_closed(log, tmp_path):
+    log.write("epoch")
+    assert without_time(lines(tmp_path / "log.jsonl")) == [{"event": "epoch"}]
+
+
+def test_an_earlier_log_is_written_anew_unless_it_is_to_stay(tmp_path):
+    for mode, events in (("w", ["second"]), ("a", ["second", "third"])):
+        log = RunLog(tmp_path / "log.jsonl", mode)
+        log.write(events[-1])
+        log.close()
+        assert [row["event"] for row in lines(tmp_path / "log.jsonl")] == events
+        assert [row["event"] for row in log.rows] == events[-1:]
+
+
+def test_seconds_count_from_the_start():
+    before = time.perf_counter()
+    log = RunLog()
+    log.write("first")
+    time.sleep(0.06)
+    log.write("second")
+    passed = time.perf_counter() - before
+    first, second = (row["seconds"] for row in log.rows)
+    # Seconds are rounded to two places.
+    assert first >= 0
+    assert first + 0.05 <= second <= passed + 0.005
+
+
+def test_other_scripts_stay_readable(log, tmp_path):
+    log.write("search", query="Где Нил?")
+    assert "Где Нил?" in (tmp_path / "log.jsonl").read_text(encoding="utf-8")
+
+
+def test_line_ends_in_a_field_stay_in_its_line(log, tmp_path):
+    log.write("note", text="a\nb")
+    assert (tmp_path / "log.jsonl").read_text().count("\n") == 1
+    assert lines(tmp_path / "log.jsonl")[0]["text"] == "a\nb"
+
+
+def test_of_gives_the_rows_of_one_event_in_order():
+    log = RunLog()
+    for number in range(3):
+        log.write("epoch", number=number)
+        log.write("dev", number=number)
+    assert [row["number"] for row in log.of("epoch")] == [0, 1, 2]
+    assert log.of("absent") == []
+
+
+def test_without_a_path_it_only_remembers(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    log = RunLog()
+    log.write("epoch", loss=1.0)
+    log.close()
+    assert without_time(log.rows) == [{"event": "epoch", "loss": 1.0}]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_another_run_does_not_inherit_the_lines(tmp_path):
+    for number in range(2):
+        log = RunLog(tmp_path / "log.jsonl")
+        log.write("run", number=number)
+        log.close()
+    assert [row["number"] for row in lines(tmp_path / "log.jsonl")] == [1]

@@ -1,0 +1,408 @@
+from functools import partial
+from types import SimpleNamespace
+
+import keras
+import numpy as np
+import pytest
+from keras import ops
+
+from distill.data.draws import shuffled
+from distill.encoders.batching import pack
+from distill.errors import TrainingError
+from distill.export.weights.codecs import decoded, encoded
+from distill.export.weights.precision import Precision
+from distill.students.ngram import NGramEncoder
+from distill.training.batches import Maker
+from distill.training.log import RunLog
+from distill.training.loop import fit
+from distill.training.trainer import Trainer
+
+TABLE = "embedding/embeddings"
+TEXTS = [[1, 5, 2], [1, 7, 8, 2], [1, 2]]
+
+
+def encoder():
+    # One branch only, which compiles faster.
+    keras.utils.set_random_seed(5)
+    return NGramEncoder(vocabulary=20, width=6, channels=4, orders=(2,), hidden=8, dimension=6)
+
+
+def to_target(vectors, x):
+    """Mean squared distance to a fixed direction, times the batch's own scale."""
+    return ops.mean(ops.sum(ops.square(vectors - x["target"]), axis=-1)) * x["scale"][0]
+
+
+def batch(scale=1.0, texts=TEXTS):
+    target = np.ones((len(texts), 6), dtype=np.float32) / np.float32(np.sqrt(6))
+    return {**pack(texts, 1), "target": target, "scale": np.array([scale], dtype=np.float32)}
+
+
+@pytest.fixture(scope="module")
+def shared():
+    """One compiled trainer and its first weights: compiling is what costs."""
+    trainer = Trainer(encoder(), to_target, 1e-2)
+    trainer.train_on_batch(batch(scale=0.0))
+    return trainer, trainer.get_weights()
+
+
+@pytest.fixture
+def trainer(shared):
+    return reset(*shared)
+
+
+def reset(trainer, weights):
+    """As new: weights, Adam's state and learning rate."""
+    trainer.set_weights(weights)
+    for variable in trainer.optimizer.variables:
+        variable.assign(np.zeros(variable.shape))
+    trainer.optimizer.learning_rate = 1e-2
+    return trainer
+
+
+def scores(*values):
+    """An `evaluate` that returns these P@1 in turn; a pair is P@1 and MRR@10."""
+    left = [value if isinstance(value, tuple) else (value, 0.0) for value in values]
+
+    def evaluate():
+        p, mrr = left.pop(0)
+        return {"p@1": p, "mrr@10": mrr}
+
+    return evaluate
+
+
+def run(trainer, values, epochs, steps=1, **options):
+    """`fit` on a schedule of dev scores; what it returned, logged, and did: weights and step at each evaluation."""
+    seen = SimpleNamespace(weights=[], steps=0, log=RunLog(), epochs=[])
+    evaluate = scores(*values)
+
+    def counted():
+        seen.steps += 1
+        return batch()
+
+    def batches(epoch):
+        seen.epochs.append(epoch)
+        return [counted] * steps
+
+    def watched():
+        seen.weights.append(trainer.encoder.get_weights())
+        return evaluate()
+
+    seen.scores = fit(trainer, batches, watched, epochs, stage="stage", log=seen.log, **options)
+    return seen
+
+
+def same(one, other):
+    return all(np.array_equal(a, b) for a, b in zip(one, other, strict=True))
+
+
+def rate(trainer):
+    return float(trainer.optimizer.learning_rate)
+
+
+def test_training_lowers_the_loss(trainer):
+    seen = run(trainer, range(11), epochs=10)
+    losses = [row["loss"] for row in seen.log.of("stage")[1:]]
+    assert losses[-1] < 0.8 * losses[0]
+
+
+def first_step(trainer):
+    """How far each weight moves in a step from Adam's start, by path."""
+    for variable in trainer.optimizer.variables[2:]:
+        variable.assign(np.zeros(variable.shape))
+    trainer.optimizer.iterations.assign(0)
+    before = trainer.encoder.get_weights()
+    trainer.train_on_batch(batch())
+    return {w.path: np.abs(np.array(w) - old) for w, old in zip(trainer.encoder.weights, before, strict=True)}
+
+
+def test_adams_first_step_moves_dense_weights_by_the_learning_rate(trainer):
+    # m / sqrt(v) is the gradient's sign in the first step, whatever its size.
+    for path, moved in first_step(trainer).items():
+        if path != TABLE:
+            np.testing.assert_allclose(moved.max(), 1e-2, rtol=1e-3, err_msg=path)
+
+
+def test_the_loss_of_a_step_is_that_batchs_own(trainer):
+    trainer.optimizer.learning_rate = 0.0
+    vectors = np.asarray(trainer(batch()))
+    expected = np.mean(np.sum((vectors - batch()["target"]) ** 2, axis=1))
+    for scale in (1.0, 100.0, 1.0):
+        np.testing.assert_allclose(float(trainer.train_on_batch(batch(scale))), scale * expected, rtol=1e-5)
+
+
+def test_the_logged_loss_is_the_mean_over_the_epochs_steps(trainer):
+    trainer.optimizer.learning_rate = 0.0
+    log = RunLog()
+    once = float(trainer.train_on_batch(batch()))
+    makers = {1: [lambda: batch(1.0), lambda: batch(3.0)], 2: [lambda: batch(10.0)]}
+    fit(trainer, makers.get, scores(0, 1, 2), 2, stage="stage", log=log)
+    np.testing.assert_allclose([row["loss"] for row in log.of("stage")[1:]], [2 * once, 10 * once], rtol=1e-5)
+
+
+def test_the_log_has_the_start_and_each_epoch_with_its_step_and_learning_rate(trainer):
+    seen = run(trainer, [0.5, 0.4, 0.6], epochs=2, steps=3)
+    rows = seen.log.of("stage")
+    assert [(row["epoch"], row["step"], row["p@1"]) for row in rows] == [(0, 0, 0.5), (1, 3, 0.4), (2, 6, 0.6)]
+    # The rate that the epoch was trained with: it halves after.
+    np.testing.assert_allclose([row["learning_rate"] for row in rows[1:]], [1e-2, 5e-3])
+
+
+def test_the_scores_come_back_start_first(trainer):
+    seen = run(trainer, [0.1, (0.3, 0.4), 0.2], epochs=2)
+    assert [(row["epoch"], row["p@1"], row["mrr@10"]) for row in seen.scores] == [
+        (0, 0.1, 0.0),
+        (1, 0.3, 0.4),
+        (2, 0.2, 0.0),
+    ]
+
+
+def test_each_evaluation_is_watched_with_its_step(trainer):
+    watched = []
+    run(trainer, [0.1, 0.3, 0.2], epochs=2, steps=3, watch=lambda step, found: watched.append((step, found)))
+    assert [(step, found["epoch"], found["p@1"]) for step, found in watched] == [(0, 0, 0.1), (3, 1, 0.3), (6, 2, 0.2)]
+
+
+def test_what_a_watch_raises_ends_the_training(trainer):
+    made, log = [], RunLog()
+
+    def watch(step, found):
+        if found["p@1"] == 0.3:
+            raise LookupError
+
+    def counted():
+        made.append(1)
+        return batch()
+
+    with pytest.raises(LookupError):
+        fit(trainer, lambda epoch: [counted] * 4, scores(0.1, 0.5, 0.3, 0.9), 3, None, "stage", log, 2, watch=watch)
+    # Two steps before each evaluation; what ended it is in the log.
+    assert len(made) == 4 and [row["p@1"] for row in log.of("stage")] == [0.1, 0.5, 0.3]
+
+
+def test_batches_are_asked_for_each_epoch_from_one(trainer):
+    assert run(trainer, range(4), epochs=3).epochs == [1, 2, 3]
+
+
+def test_no_epochs_change_nothing(trainer):
+    before = trainer.encoder.get_weights()
+    seen = run(trainer, [0.5], epochs=0)
+    assert same(trainer.encoder.get_weights(), before)
+    assert len(seen.scores) == 1
+
+
+def test_an_epoch_without_batches_changes_nothing(trainer):
+    before = trainer.encoder.get_weights()
+    run(trainer, [0.5, 0.6, 0.7], epochs=2, steps=0)
+    assert same(trainer.encoder.get_weights(), before)
+
+
+def test_the_learning_rate_stays_while_the_score_rises(trainer):
+    run(trainer, [0.1, 0.2, 0.3], epochs=2)
+    assert rate(trainer) == pytest.approx(1e-2)
+
+
+def test_the_learning_rate_halves_each_time_the_score_does_not_rise(trainer):
+    run(trainer, [0.5, 0.4, 0.6, 0.6], epochs=3)
+    assert rate(trainer) == pytest.approx(1e-2 / 4)
+
+
+def test_a_halved_learning_rate_is_what_the_next_step_moves_by(trainer):
+    run(trainer, [0.5, 0.4], epochs=1)
+    moved = first_step(trainer)["head/first/kernel"]
+    np.testing.assert_allclose(moved.max(), 5e-3, rtol=1e-3)
+
+
+def test_ties_of_p1_are_broken_by_mrr(trainer):
+    seen = run(trainer, [(0.5, 0.6), (0.5, 0.7), (0.5, 0.65)], epochs=2)
+    assert same(trainer.encoder.get_weights(), seen.weights[1])
+
+
+def test_an_equal_score_does_not_count_as_better(trainer):
+    seen = run(trainer, [(0.5, 0.6), (0.5, 0.6)], epochs=1)
+    assert same(trainer.encoder.get_weights(), seen.weights[0])
+
+
+def test_the_best_epochs_weights_are_left_in_the_encoder(trainer):
+    seen = run(trainer, [0.1, 0.3, 0.9, 0.2, 0.4], epochs=4)
+    assert same(trainer.encoder.get_weights(), seen.weights[2])
+    assert not same(seen.weights[2], seen.weights[4])
+
+
+def test_a_start_that_is_never_beaten_is_kept(trainer):
+    seen = run(trainer, [0.9, 0.3, 0.2], epochs=2)
+    assert same(trainer.encoder.get_weights(), seen.weights[0])
+
+
+def test_patience_counts_evaluations_in_a_row(trainer):
+    # Worse, better, worse, worse: the better one starts the count anew.
+    seen = run(trainer, [0.5, 0.4, 0.6, 0.5, 0.5, 0.9], epochs=9, patience=2)
+    assert seen.epochs == [1, 2, 3, 4]
+
+
+def test_without_patience_all_epochs_run(trainer):
+    assert run(trainer, [0.5] * 6, epochs=5).epochs == [1, 2, 3, 4, 5]
+
+
+def test_evaluation_every_so_many_steps_and_at_the_epochs_end(trainer):
+    seen = run(trainer, range(9), epochs=2, steps=5, every=2)
+    # Steps 2, 4 and the end at 5; then 6, 8 and 10, which is both.
+    assert [row["step"] for row in seen.log.of("stage")] == [0, 2, 4, 5, 6, 8, 10]
+
+
+def test_patience_stops_inside_an_epoch_too(trainer):
+    seen = run(trainer, [0.5] * 7, epochs=1, steps=6, every=1, patience=2)
+    assert seen.steps == 2
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_a_loss_that_is_not_a_number_stops_training(trainer, value):
+    expected = rf"teacher: the loss is {value} at step 2 of epoch 1, learning rate 0.01; try a lower learning rate"
+    with pytest.raises(TrainingError, match=expected):
+        fit(trainer, lambda epoch: [batch, lambda: batch(value)], scores(0.1, 0.2), 1, stage="teacher")
+
+
+def test_a_batch_that_knows_its_questions_names_them(trainer):
+    make = Maker(lambda: batch(float("nan")), lambda: ["en a", "de b"], "triplet loss")
+    with pytest.raises(TrainingError, match=r"the triplet loss is nan at step 1 of epoch 1, .*: en a, de b; try"):
+        fit(trainer, lambda epoch: [make], scores(0.1, 0.2), 1, stage="teacher")
+
+
+@pytest.mark.skipif(keras.backend.backend() != "tensorflow", reason="other backends compile each shape")
+def test_batches_of_any_length_are_one_compilation(trainer):
+    traces = []
+    inner = trainer.batch_loss
+    trainer.batch_loss = lambda vectors, x: traces.append(1) or inner(vectors, x)
+    trainer.train_function = None
+    try:
+        for texts in (TEXTS, TEXTS * 2, TEXTS * 40, TEXTS * 3, TEXTS * 90, TEXTS * 5):
+            trainer.train_on_batch(batch(texts=texts))
+    finally:
+        trainer.batch_loss = inner
+    # One for the first shape, one for any other.
+    assert len(traces) <= 3
+
+
+def test_a_fixed_table_stays_bit_identical_and_the_rest_is_trained():
+    model = encoder()
+    before = {w.path: np.array(w) for w in model.weights}
+    trainer = Trainer(model, to_target, 1e-2, train_table=False)
+    trainer.run_eagerly = True
+    trainer.train_on_batch(batch())
+    unchanged = [w.path for w in model.weights if np.array_equal(w, before[w.path])]
+    assert unchanged == [model.get_layer("embedding").weights[0].path]
+
+
+def test_the_same_seed_gives_the_same_weights_and_another_seed_others(shared):
+    def trained(seed):
+        trainer = reset(*shared)
+        batches = [partial(batch, texts=[TEXTS[i % 3] for i in rows]) for rows in shuffled(30, 3, seed)]
+        fit(trainer, lambda epoch: batches, scores(*range(4)), 3)
+        return trainer.encoder.get_weights()
+
+    assert same(trained(0), trained(0))
+    assert not same(trained(0), trained(1))
+
+
+# Quantised epochs
+
+
+def run_quantised(values, **options):
+    """Three epochs of a step each, the last two with a table of four bits."""
+    trainer = Trainer(encoder(), to_target, 1e-2, precision=Precision("float32", "int4"))
+    trainer.run_eagerly = True
+    return trainer, run(trainer, values, epochs=3, quantised=2, **options)
+
+
+def rounded(weights):
+    """The weights with their table, which comes first, as an artefact has it."""
+    return [decoded("int4", encoded("int4", weights[0]), 6), *weights[1:]]
+
+
+@pytest.fixture(scope="module")
+def quantised():
+    """Start, a float epoch that is best, scored anew, a quantised epoch that is better, and one that is not."""
+    return run_quantised([0.5, 0.9, 0.1, 0.3, 0.2])
+
+
+def test_dev_of_quantised_epochs_is_that_of_rounded_weights(quantised):
+    # Of the float epochs: the start, then one evaluation. Scored anew is what the second of these scored.
+    start, floats, again, *others = quantised[1].weights
+    assert not same(start, rounded(start)) and not same(floats, rounded(floats))
+    assert same(again, rounded(floats))
+    for weights in others:
+        # What is rounded stays where it is when it is rounded again.
+        assert weights[0] == pytest.approx(rounded(weights)[0], rel=1e-3)
+
+
+def test_the_weights_left_by_quantised_epochs_are_floats_whose_rounding_was_best(quantised):
+    trainer, seen = quantised
+    left = trainer.encoder.get_weights()
+    assert same(rounded(left), seen.weights[3]) and not same(rounded(left), left)
+
+
+def test_the_log_says_which_scores_are_of_rounded_weights(quantised):
+    rows = quantised[1].log.of("stage")
+    assert [(row["epoch"], row["step"], row["p@1"]) for row in rows] == [
+        (0, 0, 0.5),
+        (1, 1, 0.9),
+        (1, 1, 0.1),
+        (2, 2, 0.3),
+        (3, 3, 0.2),
+    ]
+    assert [row.get("quantised") for row in rows] == [None, None, True, True, True]
+    assert ["loss" in row for row in rows] == [False, True, False, True, True]
+    assert [row["p@1"] for row in quantised[1].scores] == [0.5, 0.9, 0.1, 0.3, 0.2]
+
+
+def test_quantised_epochs_that_are_never_better_leave_the_best_float_weights():
+    trainer, seen = run_quantised([0.5, 0.2, 0.4, 0.3, 0.3])
+    assert same(trainer.encoder.get_weights(), seen.weights[0])
+
+
+def test_patience_that_runs_out_before_ends_the_float_epochs_alone():
+    trainer = Trainer(encoder(), to_target, 1e-2)
+    trainer.run_eagerly = True
+    seen = run(trainer, [0.5, 0.4, 0.3, 0.5, 0.6, 0.5], epochs=9, patience=2, quantised=2)
+    assert seen.epochs == [1, 2, 8, 9]
+    assert rate(trainer) == pytest.approx(1e-2 / 8)
+
+
+def test_float_epochs_after_quantised_ones_are_float():
+    trainer, _ = run_quantised(range(5))
+    seen = run(trainer, [0.5, 0.6], epochs=1)
+    assert not any(same(weights, rounded(weights)) for weights in seen.weights)
+    assert not any("quantised" in row for row in seen.scores)
+
+
+def test_shuffled_holds_each_index_once():
+    batches = shuffled(10, 4, seed=3)
+    assert [len(rows) for rows in batches] == [4, 4, 2]
+    assert sorted(np.concatenate(batches)) == list(range(10))
+
+
+def test_shuffled_is_decided_by_its_seed():
+    once, again, other = (np.concatenate(shuffled(50, 8, seed)) for seed in (1, 1, 2))
+    assert once.tolist() == again.tolist() != other.tolist()
+    assert once.tolist() != list(range(50))
+
+
+def test_nothing_shuffled_is_no_batch():
+    assert shuffled(0, 4, seed=0) == []
+
+
+def test_the_mean_of_the_last_epochs_is_left_whatever_dev_says(trainer):
+    seen = run(trainer, (0.9, 0.5, 0.4, 0.3, 0.7), epochs=3, averaged=2, patience=1)
+    expected = [(a + b) / 2 for a, b in zip(*seen.weights[2:4], strict=True)]
+    assert seen.epochs == [1, 2, 3]
+    for weight, mean in zip(trainer.encoder.get_weights(), expected, strict=True):
+        np.testing.assert_allclose(weight, mean, rtol=1e-6, atol=1e-7)
+    assert same(seen.weights[4], trainer.encoder.get_weights())
+    assert seen.scores[-1] == {"epoch": 3, "p@1": 0.7, "mrr@10": 0.0, "averaged": 2}
+    assert seen.log.of("stage")[-1]["averaged"] == 2
+
+
+def test_the_mean_of_more_epochs_than_there_are_is_of_all(trainer):
+    seen = run(trainer, (0, 0, 0, 0), epochs=2, averaged=9)
+    expected = [(a + b) / 2 for a, b in zip(*seen.weights[1:3], strict=True)]
+    for weight, mean in zip(trainer.encoder.get_weights(), expected, strict=True):
+        np.testing.assert_allclose(weight, mean, rtol=1e-6, atol=1e-7)

@@ -1,0 +1,225 @@
+import numpy as np
+import pytest
+from keras import ops
+from scipy.special import log_softmax
+
+from distill.training.losses import (
+    DISTANCES,
+    contrastive_loss,
+    cosine_distance,
+    in_batch_loss,
+    listwise_loss,
+    nested,
+    squared_l2,
+    transfer_loss,
+    triplet_loss,
+)
+
+
+def unit_rows(*shape, seed=0):
+    rows = np.random.default_rng(seed).normal(size=shape).astype(np.float32)
+    return rows / np.linalg.norm(rows, axis=-1, keepdims=True)
+
+
+def numbers(tensor):
+    return ops.convert_to_numpy(tensor)
+
+
+@pytest.fixture
+def triplets():
+    """Five anchors of dimension 7 with three negatives each."""
+    return unit_rows(5, 7, seed=1), unit_rows(5, 7, seed=2), unit_rows(5, 3, 7, seed=3)
+
+
+# In the plane, cos(a, p) = 0.6; the negatives are nearer than p, at a right angle, and opposite.
+ANCHOR = np.array([[1.0, 0.0]], dtype=np.float32)
+POSITIVE = np.array([[0.6, 0.8]], dtype=np.float32)
+NEGATIVES = np.array([[[0.8, 0.6], [0.0, 1.0], [-1.0, 0.0]]], dtype=np.float32)
+
+
+def test_cosine_distance_is_0_for_the_same_1_at_a_right_angle_2_opposite():
+    a = np.array([[1, 0], [1, 0], [1, 0]], dtype=np.float32)
+    b = np.array([[1, 0], [0, 1], [-1, 0]], dtype=np.float32)
+    assert numbers(cosine_distance(a, b)).tolist() == [0, 1, 2]
+
+
+def test_squared_l2_is_the_sum_of_squares_not_their_root():
+    a, b = np.array([[1.0, 0.0]], dtype=np.float32), np.array([[-1.0, 0.0]], dtype=np.float32)
+    assert numbers(squared_l2(a, b)).tolist() == [4]
+
+
+def test_on_unit_rows_squared_l2_is_twice_the_cosine_distance():
+    a, b = unit_rows(6, 9, seed=1), unit_rows(6, 9, seed=2)
+    np.testing.assert_allclose(numbers(squared_l2(a, b)), 2 * numbers(cosine_distance(a, b)), atol=1e-5)
+
+
+def test_the_names_of_the_distances_mean_what_they_say():
+    a, b = unit_rows(1, 4, seed=1), unit_rows(1, 4, seed=2)
+    assert numbers(DISTANCES["cosine"](a, b))[0] == pytest.approx(1 - np.sum(a * b), abs=1e-6)
+    assert numbers(DISTANCES["squared_l2"](a, b))[0] == pytest.approx(np.sum((a - b) ** 2), abs=1e-6)
+
+
+def test_triplet_loss_by_hand():
+    # d(a, p) = 0.4; d(a, n) = 0.2, 1, 2: 0.4 - 0.2 + 0.3 = 0.5, then 0.4 - 1 + 0.3 < 0, then 0.4 - 2 + 0.3 < 0
+    loss = numbers(triplet_loss(ANCHOR, POSITIVE, NEGATIVES, margin=0.3))
+    np.testing.assert_allclose(loss, [[0.5, 0, 0]], atol=1e-6)
+
+
+def test_a_larger_margin_reaches_farther_negatives():
+    # 0.4 - 0.2 + 0.7 = 0.9; 0.4 - 1 + 0.7 = 0.1; 0.4 - 2 + 0.7 < 0
+    loss = numbers(triplet_loss(ANCHOR, POSITIVE, NEGATIVES, margin=0.7))
+    np.testing.assert_allclose(loss, [[0.9, 0.1, 0]], atol=1e-6)
+
+
+def test_triplet_loss_is_equation_1(triplets):
+    anchor, positive, negatives = triplets
+    expected = np.zeros((5, 3))
+    for i in range(5):
+        for j in range(3):
+            near, far = 1 - anchor[i] @ positive[i], 1 - anchor[i] @ negatives[i, j]
+            expected[i, j] = max(near - far + 0.3, 0)
+    assert (expected == 0).any() and (expected > 0).any()
+    np.testing.assert_allclose(numbers(triplet_loss(anchor, positive, negatives)), expected, atol=1e-6)
+
+
+def test_triplet_loss_takes_another_distance(triplets):
+    anchor, positive, negatives = triplets
+    near = np.sum((anchor - positive) ** 2, axis=1)[:, None]
+    far = np.sum((anchor[:, None] - negatives) ** 2, axis=2)
+    loss = triplet_loss(anchor, positive, negatives, 0.5, squared_l2)
+    np.testing.assert_allclose(numbers(loss), np.maximum(near - far + 0.5, 0), atol=1e-5)
+
+
+def test_contrastive_loss_by_hand():
+    # similarities 0.6 and 0, temperature 0.2: log(e^3 + e^0) - 3
+    loss = numbers(contrastive_loss(ANCHOR, POSITIVE, NEGATIVES[:, 1:2], temperature=0.2))
+    np.testing.assert_allclose(loss, [np.log(np.exp(3) + 1) - 3], rtol=1e-5)
+
+
+def test_contrastive_loss_is_the_log_softmax_of_the_positive(triplets):
+    anchor, positive, negatives = (part.astype(np.float64) for part in triplets)
+    near = np.sum(anchor * positive, axis=1, keepdims=True)
+    far = np.einsum("bd,bnd->bn", anchor, negatives)
+    expected = -log_softmax(np.concatenate([near, far], axis=1) / 0.05, axis=1)[:, 0]
+    np.testing.assert_allclose(numbers(contrastive_loss(*triplets)), expected, rtol=1e-4, atol=1e-5)
+
+
+def test_filling_does_not_count_in_the_contrastive_loss(triplets):
+    anchor, positive, negatives = triplets
+    # The filling that training uses is the positive itself, the one that would count most.
+    filled = np.concatenate([negatives, positive[:, None]], axis=1)
+    weights = np.array([[1, 1, 1, 0]] * 5, dtype=np.float32)
+    without = numbers(contrastive_loss(anchor, positive, negatives))
+    np.testing.assert_allclose(numbers(contrastive_loss(anchor, positive, filled, weights=weights)), without, rtol=1e-5)
+
+
+def test_without_weights_every_negative_counts(triplets):
+    anchor, positive, negatives = triplets
+    filled = np.concatenate([negatives, positive[:, None]], axis=1)
+    fewer, more = contrastive_loss(anchor, positive, negatives), contrastive_loss(anchor, positive, filled)
+    assert (numbers(more) > numbers(fewer)).all()
+
+
+def test_an_anchor_with_nothing_but_filling_loses_nothing():
+    loss = contrastive_loss(ANCHOR, POSITIVE, NEGATIVES, weights=np.zeros((1, 3), dtype=np.float32))
+    assert numbers(loss).tolist() == [0]
+
+
+def test_contrastive_loss_stays_finite_at_a_low_temperature():
+    # The nearest negative leads by 0.2: 0.2 / 0.001, where a softmax of exponentials would overflow.
+    loss = numbers(contrastive_loss(ANCHOR, POSITIVE, NEGATIVES, temperature=0.001))
+    np.testing.assert_allclose(loss, [200], rtol=1e-4)
+
+
+def test_transfer_loss_by_hand():
+    # means 2, 3 and 20: 100 (1 x 2 + 0.5 x 3 + 0.1 x 20)
+    objectives = {"qq": np.array([1.0, 3.0]), "dd": np.array([2.0, 4.0]), "dq": np.array([10.0, 30.0])}
+    assert float(transfer_loss(objectives, beta=1.0, lambda_=0.5, omega=0.1, gamma=100.0)) == pytest.approx(550)
+
+
+@pytest.mark.parametrize(
+    "name, weights",
+    [("qq", {"beta": 3.0}), ("dd", {"lambda_": 3.0}), ("dq", {"omega": 3.0})],
+)
+def test_each_objective_has_its_own_weight_and_an_absent_one_counts_0(name, weights):
+    off = {"beta": 0.0, "lambda_": 0.0, "omega": 0.0, "gamma": 10.0}
+    assert float(transfer_loss({name: np.array([1.0, 2.0])}, **{**off, **weights})) == pytest.approx(45)
+
+
+def test_transfer_loss_is_equation_2():
+    teacher_q, student_q = unit_rows(4, 6, seed=1), unit_rows(4, 6, seed=2)
+    teacher_d, student_d = unit_rows(4, 6, seed=3), unit_rows(4, 6, seed=4)
+    beta, lambda_, omega, gamma = 0.7, 0.2, 0.4, 1000.0
+    expected = 0.0
+    for i in range(4):
+        expected += beta * np.linalg.norm(teacher_q[i] - student_q[i]) ** 2
+        expected += lambda_ * np.linalg.norm(teacher_d[i] - student_d[i]) ** 2
+        expected += omega * np.linalg.norm(teacher_d[i] - student_q[i]) ** 2
+    objectives = {
+        "qq": squared_l2(teacher_q, student_q),
+        "dd": squared_l2(teacher_d, student_d),
+        "dq": squared_l2(teacher_d, student_q),
+    }
+    found = float(transfer_loss(objectives, beta, lambda_, omega, gamma))
+    assert found == pytest.approx(gamma / 4 * expected, rel=1e-5)
+
+
+# Nested prefixes
+
+
+def test_without_prefixes_a_distance_is_itself():
+    assert nested(squared_l2, ()) is squared_l2
+
+
+@pytest.mark.parametrize("distance", DISTANCES.values())
+def test_nested_is_the_mean_over_prefixes_at_unit_length_and_the_whole(distance):
+    a, b = unit_rows(5, 8, seed=1), unit_rows(5, 8, seed=2)
+    parts = [(x[:, :k] / np.linalg.norm(x[:, :k], axis=1, keepdims=True)) for k in (2, 5) for x in (a, b)]
+    expected = (numbers(distance(*parts[:2])) + numbers(distance(*parts[2:])) + numbers(distance(a, b))) / 3
+    np.testing.assert_allclose(numbers(nested(distance, (2, 5))(a, b)), expected, atol=1e-6)
+
+
+def test_nested_of_the_same_vectors_is_zero_even_where_a_prefix_is_zero():
+    a = np.array([[0.0, 0.0, 1.0]], dtype=np.float32)
+    assert numbers(nested(squared_l2, (2,))(a, a)).tolist() == [0]
+
+
+def softmax_of(scores):
+    powers = np.exp(scores - scores.max(axis=1, keepdims=True))
+    return powers / powers.sum(axis=1, keepdims=True)
+
+
+def test_listwise_is_the_divergence_from_the_teachers_ranking():
+    random = np.random.default_rng(0)
+    student, teacher = random.uniform(-1, 1, size=(2, 4, 7))
+    p, q = softmax_of(teacher / 0.3), softmax_of(student / 0.3)
+    expected = (p * np.log(p / q)).sum(axis=1)
+    found = ops.convert_to_numpy(listwise_loss(ops.array(student), ops.array(teacher), 0.3))
+    np.testing.assert_allclose(found, expected, rtol=1e-4)
+
+
+def test_listwise_is_nothing_where_both_rank_alike():
+    scores = np.random.default_rng(0).uniform(-1, 1, size=(3, 5)).astype(np.float32)
+    moved = scores + np.array([[0.5], [0.0], [-2.0]], np.float32)  # a softmax does not see it
+    found = ops.convert_to_numpy(listwise_loss(ops.array(moved), ops.array(scores), 0.05))
+    np.testing.assert_allclose(found, 0, atol=1e-4)
+
+
+def test_in_batch_softmax_by_hand():
+    """Three queries; the first two have the same document, so that neither is a negative of the other."""
+    scores = np.array([[0.9, 0.8, 0.1], [0.7, 0.6, 0.2], [0.3, 0.4, 0.5]], dtype=np.float32)
+    same = np.array([[1, 1, 0], [1, 1, 0], [0, 0, 1]], dtype=bool)
+    e = lambda x: np.exp(x / 0.5)  # noqa: E731
+    expected = [
+        -np.log(e(0.9) / (e(0.9) + e(0.1))),
+        -np.log(e(0.6) / (e(0.6) + e(0.2))),
+        -np.log(e(0.5) / (e(0.3) + e(0.4) + e(0.5))),
+    ]
+    found = in_batch_loss(ops.array(scores), ops.array(same), 0.5)
+    np.testing.assert_allclose(ops.convert_to_numpy(found), expected, rtol=1e-5)
+
+
+def test_the_transfer_loss_weighs_what_stands_beside_equation_2():
+    objectives = {"qq": ops.array([1.0, 3.0]), "list": ops.array([5.0]), "softmax": ops.array([7.0, 9.0])}
+    found = transfer_loss(objectives, beta=0.5, gamma=10.0, listwise=0.2, softmax=0.1)
+    assert float(found) == pytest.approx(10 * (0.5 * 2 + 0.2 * 5 + 0.1 * 8))

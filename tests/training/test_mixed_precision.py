@@ -1,0 +1,111 @@
+"""bfloat16 within a step: near float32 and not the same, and nothing of it outside."""
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from distill.encoders.batching import pack
+from distill.encoders.encoder import encode_ids
+from distill.export.weights.precision import Precision
+from distill.settings.sections import TrainingSettings
+from distill.students.ngram import NGramEncoder
+from distill.students.static import StaticEncoder
+from distill.training.fake_quantisation import fake_encode
+from distill.training.mixed_precision import POLICY, mixed_encode, policy_of
+from distill.training.trainer import Trainer
+
+MIXED = TrainingSettings(precision="mixed_bfloat16")
+TEXTS = [[1, 5, 2], [1, 7, 8, 9, 11, 2], [1, 2], list(range(1, 20)) * 8]
+STUDENTS = {
+    "n-grams": lambda: NGramEncoder(vocabulary=20, width=16, channels=8, orders=(2, 3), hidden=16, dimension=16),
+    "factorised": lambda: NGramEncoder(
+        vocabulary=20, width=16, channels=8, orders=(2,), hidden=16, dimension=8, space=16, rank=4
+    ),
+    "static": lambda: StaticEncoder(vocabulary=20, width=16, hidden=16, dimension=16, channels=8),
+}
+
+
+@pytest.fixture(params=STUDENTS)
+def student(request):
+    return make(request.param)
+
+
+def make(kind="n-grams"):
+    keras.utils.set_random_seed(2)
+    model = STUDENTS[kind]()
+    random = np.random.default_rng(2)
+    model.set_weights([weight + random.normal(scale=0.1, size=weight.shape) for weight in model.get_weights()])
+    return model
+
+
+def packed(student):
+    return tuple(pack(TEXTS, student.gap).values())
+
+
+def dtypes(student):
+    return {layer.name: layer.compute_dtype for layer in student._flatten_layers()}
+
+
+def test_vectors_are_float32_near_those_without(student):
+    plain, mixed = student.encode_packed(*packed(student)), mixed_encode(student, *packed(student))
+    assert keras.backend.standardize_dtype(mixed.dtype) == "float32"
+    plain, mixed = np.array(plain), np.array(mixed)
+    np.testing.assert_allclose(np.linalg.norm(mixed, axis=1), 1.0, rtol=1e-5)
+    # bfloat16 has eight bits: what is rounded differs by up to 2^-9, and by chance not in one direction.
+    difference = np.abs(mixed - plain).max()
+    assert 1e-5 < difference < 0.03
+
+
+def test_the_layers_over_tokens_compute_in_bfloat16():
+    model = make()
+    inside = [model.get_layer("order_2").projection, model.get_layer("order_3").second.dense, model.get_layer("norm")]
+    outside = [model.get_layer("embedding"), model.get_layer("pooling").dense, model.get_layer("head").first]
+    with policy_of(model.token_layers, POLICY):
+        assert {layer.compute_dtype for layer in inside} == {"bfloat16"}
+        assert {layer.compute_dtype for layer in outside} == {"float32"}
+        assert {layer.variable_dtype for layer in inside} == {"float32"}
+
+
+def test_afterwards_all_compute_in_float32(student):
+    mixed_encode(student, *packed(student))
+    with pytest.raises(KeyError), policy_of(student.token_layers, POLICY):
+        raise KeyError
+    assert set(dtypes(student).values()) == {"float32"}
+
+
+def test_gradients_are_float32_and_the_tables_is_of_the_rows_alone():
+    model = make()
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_sum(mixed_encode(model, *packed(model))[:, 0])
+    found = dict(
+        zip((w.path for w in model.trainable_weights), tape.gradient(loss, model.trainable_weights), strict=True)
+    )
+    assert isinstance(found["embedding/embeddings"], tf.IndexedSlices)
+    assert {gradient.dtype for gradient in found.values()} == {tf.float32}
+
+
+def test_a_trained_encoder_is_one_of_float32(tmp_path):
+    model = make("static")
+    trainer = Trainer(model, lambda vectors, x: tf.reduce_sum(vectors[:, 0]), 1e-2, options=MIXED)
+    before = model.get_weights()
+    loss = trainer.train_on_batch(pack(TEXTS, model.gap))
+    assert float(loss) == pytest.approx(
+        float(np.sum(np.array(make("static").encode_packed(*packed(model)))[:, 0])), abs=0.05
+    )
+    assert {keras.backend.standardize_dtype(weight.dtype) for weight in model.weights} == {"float32"}
+    assert all(not np.array_equal(old, new) for old, new in zip(before, model.get_weights(), strict=True))
+    model.save(tmp_path / "model.keras")
+    loaded = keras.saving.load_model(tmp_path / "model.keras")
+    assert set(dtypes(loaded).values()) == {"float32"}
+    np.testing.assert_array_equal(encode_ids(loaded, TEXTS), encode_ids(model, TEXTS))
+
+
+def test_rounded_weights_are_computed_with_in_float32():
+    model = make()
+    trainer = Trainer(model, None, 1e-2, precision=Precision(), options=MIXED)
+    x = pack(TEXTS, model.gap)
+    mixed = np.array(trainer.call(x))
+    trainer.quantise()
+    np.testing.assert_array_equal(trainer.call(x), fake_encode(model, Precision(), *x.values()))
+    assert not np.array_equal(mixed, np.array(trainer.call(x)))

@@ -1,0 +1,293 @@
+"""`distill tune` as a user runs it, on real trainings of a small encoder."""
+
+import json
+import re
+import sys
+
+import keras
+import numpy as np
+import pytest
+
+from distill.catalog.loading import load_keras_encoder
+from distill.encoders.encoder import KerasEncoder
+from distill.errors import InputError
+from distill.pipeline.preparing import inputs
+from distill.pipeline.second_stage import study
+from distill.settings.sections import Settings, StudentSettings
+from distill.settings.store import as_dict, load_settings
+from distill.stages.triplet_stage import teach
+from distill.students.ngram import NGramEncoder
+from distill.students.shape import Shape
+from distill.system.reading import read_json
+from distill.training.log import RunLog
+from distill.tuning.stages import Students
+from distill.tuning.tune import space_of
+
+pytest.importorskip("optuna")
+SPACE = """[student]
+learning_rate = [1e-2, 1e-3, 1e-4]
+objectives = [["qq", "dq"], ["list"]]
+beta = {low = 0.1, high = 1.0}
+"""
+
+
+@pytest.fixture(scope="module")
+def base(tokenizer, tmp_path_factory):
+    """One branch only, which compiles faster; untrained."""
+    keras.utils.set_random_seed(2)
+    model = NGramEncoder(vocabulary=len(tokenizer), width=16, channels=8, orders=(2,), hidden=12, dimension=16)
+    folder = tmp_path_factory.mktemp("base") / "encoder"
+    KerasEncoder(model, tokenizer, "base").save(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def fixed(base, sentence_data):
+    """What all searches here have in common: two languages, a teacher of one epoch, students of one."""
+    epochs = ["--bm25-epochs", "1", "--online-epochs", "0", "--epochs", "1", "--student-batch-size", "4"]
+    return ["tune", "--base", base, "--dataset", sentence_data, "--languages", "de", *epochs]
+
+
+class Left:
+    """What a search of two trials left whose second trial was interrupted, and that went on."""
+
+    def __init__(self, folder, fixed):
+        self.folder, self.calls = folder, []
+        (folder / "space.toml").write_text(SPACE, encoding="utf-8")
+        self.command = [*fixed, "--space", folder / "space.toml", "--study", folder / "x.db", "--trials", "2"]
+        self.command += ["--output", folder / "best.toml"]
+
+
+@pytest.fixture(scope="module")
+def left(distill, fixed, tmp_path_factory):
+    found = Left(tmp_path_factory.mktemp("tune"), fixed)
+    trained = Students.train
+
+    def interrupted(self, settings, watch):
+        found.calls.append("student")
+
+        def watched(step, scores):
+            watch(step, scores)
+            if len(found.calls) == 3:
+                raise KeyboardInterrupt
+
+        trained(self, settings, watched)
+
+    def counted(*arguments, **more):
+        found.calls.append("teacher")
+        return teach(*arguments, **more)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Students, "train", interrupted)
+        patch.setattr("distill.stages.triplet_stage.teach", counted)
+        found.codes = [distill(*found.command)]
+        found.then = sorted(path.name for path in found.folder.iterdir())
+        found.codes.append(distill(*found.command))
+    found.trials = read_json(found.folder / "best.trials.json")
+    return found
+
+
+def test_an_interrupted_search_goes_on(left):
+    assert left.codes == [130, 0]
+    assert left.then == ["space.toml", "x-log.jsonl", "x-teacher", "x.db"]
+    assert [row["state"] for row in left.trials["trials"]] == ["complete", "failed", "complete"]
+
+
+def test_the_teacher_is_trained_once_for_all(left):
+    assert left.calls == ["teacher", "student", "student", "student"]
+
+
+def test_what_was_searched_and_how_is_kept(left):
+    assert left.trials["split"] == "dev" and left.trials["unit"] == "document"
+    assert left.trials["languages"] == ["en", "de"] and left.trials["stage"] == "student"
+    assert left.trials["space"]["student.objectives"] == [["qq", "dq"], ["list"]]
+    assert left.trials["settings"]["student"]["epochs"] == 1
+    for row in left.trials["trials"][::2]:
+        # The start and one epoch; four questions in two languages.
+        assert len(row["scores"]) == 2 and row["p@1"] == max(row["scores"])
+        assert all((8 * score) % 1 == 0 for score in row["scores"])
+
+
+def test_the_best_settings_are_the_fixed_ones_with_the_best_trials_values(left):
+    best = next(row for row in left.trials["trials"] if row["number"] == left.trials["best"])
+    expected = left.trials["settings"]
+    for name, value in best["values"].items():
+        expected["student"][name.removeprefix("student.")] = value
+    assert as_dict(load_settings(left.folder / "best.toml")) == expected
+    text = (left.folder / "best.toml").read_text(encoding="utf-8")
+    assert text.startswith(f"# distill tune, trial {best['number']}: dev P@1, %, unit document, mean over en, de: ")
+    assert "chosen on dev" in text.splitlines()[0]
+
+
+def test_a_run_of_the_best_settings_comes_to_the_same(left):
+    settings = load_settings(left.folder / "best.toml")
+    run = inputs(settings, left.folder / "run")
+    run.log = RunLog()
+    teacher = load_keras_encoder(left.folder / "x-teacher")
+    study(run, teacher, teacher, Shape())
+    best = next(row for row in left.trials["trials"] if row["number"] == left.trials["best"])
+    assert [row["p@1"] for row in run.log.of("student")] == best["scores"]
+
+
+def test_a_teacher_that_is_given_is_the_students_start(distill, left, tmp_path):
+    command = [*left.command, "--study", tmp_path / "y.db", "--output", tmp_path / "best.toml", "--epochs", "0"]
+    assert distill(*command, "--teacher-path", left.folder / "x-teacher") == 0
+    rows, others = read_json(tmp_path / "best.trials.json")["trials"], left.trials["trials"][::2]
+    # The same search but for its epochs: the same values, and the score of the untrained student.
+    assert [row["values"] for row in rows] == [row["values"] for row in others]
+    assert [row["scores"] for row in rows] == [row["scores"][:1] for row in others]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["best.toml", "best.trials.json", "y-log.jsonl", "y.db"]
+    assert "x-teacher; distill run trains one" in (tmp_path / "best.toml").read_text(encoding="utf-8").splitlines()[1]
+
+
+def test_all_trials_are_printed_again_without_training(distill, left, capsys):
+    before = {path: path.read_bytes() for path in left.folder.glob("best.*")}
+    capsys.readouterr()
+    assert distill(*left.command) == 0
+    told = capsys.readouterr()
+    assert {path: path.read_bytes() for path in left.folder.glob("best.*")} == before
+    rows = {cells[0]: cells for cells in (re.findall(r"[^\s│]+", line) for line in told.out.splitlines()) if cells}
+    for row in left.trials["trials"]:
+        cells = rows[str(row["number"])]
+        assert cells[1] == f"{row['values']['student.learning_rate']:g}"
+        assert cells[2] == ",".join(row["values"]["student.objectives"])
+        assert cells[-1] == ("best" if row["number"] == left.trials["best"] else row["state"])
+        assert cells[-2] == f"{100 * row['p@1']:.1f}"
+    assert "dev P@1, %, unit document, mean over en, de" in told.out
+    assert "chosen on dev, so expect less on unseen questions" in told.out
+    assert "epoch" not in told.err
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        (["--epochs", "2"], "student.epochs was 1, now 2"),
+        (["--seed", "1"], "seed was 0, now 1"),
+        (["--document-tokens", "0"], "student.document_tokens was 2048, now 0"),
+        (["--stage", "both"], "stage was student, now both"),
+        (["--dataset", "sample"], "texts;"),
+        (["--base", "muse"], "settings: base; repeat"),
+    ],
+    ids=lambda value: value[0] if isinstance(value, list) else "",
+)
+def test_another_search_is_not_mixed_in(distill, left, changed, said, capsys):
+    before = (left.folder / "best.trials.json").read_bytes()
+    capsys.readouterr()
+    assert distill(*left.command, *changed) == 2
+    told = capsys.readouterr().err
+    assert "x.db was made with other settings: " in told and said in told
+    assert (left.folder / "best.trials.json").read_bytes() == before
+
+
+def test_another_place_of_the_data_and_what_comes_after_training_are_free(distill, left, tmp_path, sentence_data):
+    (tmp_path / "moved").symlink_to(sentence_data)
+    # The teacher's language is always one of them.
+    same = ["--dataset", tmp_path / "moved", "--languages", "en"]
+    assert distill(*left.command, *same, "--max-drop", "7", "--no-lareqa") == 0
+
+
+@pytest.mark.parametrize(
+    ("stage", "names", "measured"),
+    [
+        ("teacher", {"learning_rate", "margin", "negatives"}, "unit maxp, mean over en:"),
+        ("both", {"margin", "gamma"}, "unit document, mean over en, de:"),
+    ],
+)
+def test_a_teacher_or_both_are_tuned(distill, stage, names, measured, fixed, tmp_path):
+    flags = ["--negatives", "2", "--teacher-learning-rate", "0.001", "--student-learning-rate", "0.001"]
+    flags += ["--objectives", "dd", "--epochs", "0"] if stage == "both" else []
+    names = names - ({"learning_rate", "negatives"} if stage == "teacher" else set())
+    command = [*fixed, *flags, "--stage", stage, "--trials", "1", "--study", tmp_path / "x.db"]
+    assert distill(*command, "--output", tmp_path / "best.toml") == 0
+    [row] = read_json(tmp_path / "best.trials.json")["trials"]
+    assert {name.partition(".")[2] for name in row["values"]} == names
+    # Of an untrained student there is one.
+    assert row["state"] == "complete" and len(row["scores"]) == (1 if stage == "both" else 2)
+    text = (tmp_path / "best.toml").read_text(encoding="utf-8")
+    assert measured in text and load_settings(tmp_path / "best.toml").teacher.negatives == 2
+    events = [json.loads(line)["event"] for line in (tmp_path / "x-log.jsonl").read_text().splitlines()]
+    assert events == ["trial", "teacher", "teacher", *(["student"] if stage == "both" else []), "trial end"]
+    assert not (tmp_path / "x-teacher").exists()
+
+
+def test_a_trial_draws_parallel_text_by_its_own_weights_and_temperature(base, sentence_data, tmp_path, monkeypatch):
+    (tmp_path / "a.tsv").write_text("en\tde\n" + "".join(f"one {n}\teins {n}\n" for n in range(4)), encoding="utf-8")
+    (tmp_path / "b.tsv").write_text("en\tde\none\teins\ntwo\t\nthree\t\nfour\t\n", encoding="utf-8")
+    student = StudentSettings(parallel=(f"{tmp_path / 'a.tsv'}=1", f"{tmp_path / 'b.tsv'}=1"))
+    settings = Settings(student=student)
+    settings.data.dataset, settings.data.languages, settings.teacher.base = str(sentence_data), ("de",), str(base)
+    seen = []
+    monkeypatch.setattr("distill.stages.transfer_stage.learn", lambda *given: seen.append(given[8].chances))
+    students = Students(inputs(settings, tmp_path / "none"), load_keras_encoder(base))
+    students.train(settings)
+    weights = (f"{tmp_path / 'a.tsv'}=1", f"{tmp_path / 'b.tsv'}=3")
+    students.train(Settings(student=StudentSettings(parallel=weights, parallel_temperature=1.0)))
+    # Groups: en and de of a, four pairs each; en of b with four and de with one.
+    np.testing.assert_allclose(seen[0], [0.25, 0.25, 2 / 6, 1 / 6], rtol=1e-6)
+    np.testing.assert_allclose(seen[1], [0.125, 0.125, 0.6, 0.15], rtol=1e-6)
+
+
+# What is refused, before anything is written
+
+
+@pytest.fixture
+def refused(distill, fixed, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "space.toml").write_text("student.beta = [1.0, 0.5]\n", encoding="utf-8")
+    (tmp_path / "bad.toml").write_text("student.beta = [1.0, -0.5]\n", encoding="utf-8")
+
+    def call(*arguments):
+        before = sorted(tmp_path.rglob("*"))
+        capsys.readouterr()
+        assert distill(*fixed, "--study", "x.db", "--output", "best.toml", *arguments) == 2
+        told = capsys.readouterr()
+        assert sorted(tmp_path.rglob("*")) == before
+        assert told.out == "" and told.err.startswith("error: ") and told.err.count("\n") == 1
+        return told.err
+
+    return call
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--trials", "0"], "0 is not in the range x>=1"),
+        (["--stage", "twice"], "'twice' is not one of 'student', 'teacher', 'both'"),
+        (["--space", "nowhere.toml"], "nowhere.toml: cannot be read"),
+        (["--space", "bad.toml"], "bad.toml: student.beta: expected a number from 0.0 to inf, got -0.5"),
+        (["--space", "space.toml", "--beta", "0.5"], "student.beta: given as a flag, and searched by space.toml"),
+        (["--space", "space.toml", "--stage", "teacher"], "student.beta is the same for all trials of --stage teacher"),
+        (["--teacher-path", "nowhere"], "no such encoder: nowhere"),
+        (["--teacher-path", "muse", "--stage", "both"], "--teacher-path is of --stage student"),
+        (["--languages", "xx"], "no questions in xx"),
+        (["--channels", "99"], "channels: the encoder has 8, expected no more, got 99"),
+        (["--max-size", "small"], "small"),
+        (["--epochs", "-1"], "student.epochs: expected a number from 0"),
+        (["--study", "space.toml/x.db"], "cannot write space.toml/x.db"),
+    ],
+    ids=lambda value: " ".join(value[:2]) if isinstance(value, list) else "",
+)
+def test_wrong_input_is_refused(refused, arguments, said):
+    assert said in refused(*arguments)
+
+
+def test_without_optuna_nothing_is_begun(refused, monkeypatch):
+    monkeypatch.setitem(sys.modules, "optuna", None)
+    assert "error: distill tune needs optuna; run: pip install 'distill[tune]'" in refused()
+
+
+def test_a_teacher_of_a_study_that_is_gone_is_not_taken(refused, base, tmp_path):
+    (tmp_path / "x-teacher").symlink_to(base)
+    assert "x-teacher is a folder that is not empty" in refused()
+
+
+def test_a_flag_takes_a_setting_out_of_the_default_space():
+    settings = Settings()
+    assert "student.gamma" in space_of(settings, "student")
+    assert "student.gamma" not in space_of(settings, "student", given=["student.gamma"])
+    with pytest.raises(InputError, match="the space: nothing to search"):
+        space_of(
+            Settings(student=StudentSettings(objectives=("dd",))),
+            "student",
+            given=["student.gamma", "student.learning_rate"],
+        )

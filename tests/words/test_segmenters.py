@@ -1,0 +1,44 @@
+import sys
+
+import pytest
+
+from distill.errors import InputError
+from distill.words.segmenters import SEGMENTERS, chinese, japanese, korean, needed, thai
+
+
+def test_thai_words():
+    assert thai("น้ำตกอยู่ที่ประเทศไทย") == ["น้ำตก", "อยู่", "ที่", "ประเทศ", "ไทย"]
+
+
+def test_chinese_words():
+    assert chinese("他是北京大学的学生") == ["他", "是", "北京大学", "的", "学生"]
+
+
+def test_japanese_words_are_in_dictionary_form_without_particles():
+    assert japanese("昨日東京へ行った") == ["昨日", "東京", "行く"]
+    assert japanese("附属") == japanese("付属") == ["付属"]
+
+
+def test_korean_words_are_stems_without_particles():
+    assert korean("서울에서 도왔다") == ["서울", "돕"]
+    assert korean("한글은") == korean("한글을") == ["한글"]
+
+
+def test_a_text_of_particles_alone_keeps_them():
+    assert korean("에서") and japanese("から")
+
+
+@pytest.mark.parametrize("language", SEGMENTERS)
+def test_a_missing_library_says_how_to_install_it(language, monkeypatch):
+    for name in ("pythainlp", "pythainlp.tokenize", "rjieba", "sudachipy", "sudachidict_small", "mecab"):
+        monkeypatch.setitem(sys.modules, name, None)
+    from distill.words import segmenters as segmentation
+
+    segmentation._sudachi.cache_clear(), segmentation._mecab.cache_clear()
+    with pytest.raises(InputError, match=r"is not installed; run: pip install 'distill\[morphology\]'"):
+        SEGMENTERS[language]("北京")
+    segmentation._sudachi.cache_clear(), segmentation._mecab.cache_clear()
+
+
+def test_a_library_that_is_there_is_given():
+    assert needed("json", "no language").loads("1") == 1
