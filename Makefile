@@ -1,5 +1,5 @@
-# `make run` shows the whole job on the sample data; `make test` checks and tests; `make docs` builds site/. Each makes
-# its own environment.
+# `make run` shows the whole job on the sample data; `make test` checks and tests; `make docs` writes docs/errors.md
+# anew and builds site/. Each makes its own environment.
 PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
@@ -23,6 +23,7 @@ test: $(VENV)/.installed-test
 	$(BIN)/python .ci/coverage_table.py
 
 docs: $(VENV)/.installed-test
+	$(BIN)/python .ci/errors_page.py
 	$(BIN)/mkdocs build --strict
 
 # Versions and hashes of what an installation brings, anew; commit the file after the tests have passed with them.
