@@ -26,8 +26,9 @@ def _option(name, item):
     default, meta = item.default, item.metadata
     shown = ",".join(default) if isinstance(default, tuple) else default
     text = meta["help"] + (f" [default: {shown}]" if shown not in ("", None) and not isinstance(default, bool) else "")
-    kind = click.Choice(meta["options"]) if meta["options"] else (str if item.type is tuple else item.type)
-    return click.option(meta["flag"], _parameter(name), type=kind, default=None, multiple=item.type is tuple, help=text)
+    listed = item.type is tuple
+    kind = str if listed else click.Choice(meta["options"]) if meta["options"] else item.type
+    return click.option(meta["flag"], _parameter(name), type=kind, default=None, multiple=listed, help=text)
 
 
 def _parameter(name):

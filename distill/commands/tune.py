@@ -4,14 +4,19 @@ from pathlib import Path
 
 import click
 
-from ..settings.choices import STAGES
 from .options import given, settings_from, settings_options, writable
 
 
 @click.command()
 @settings_options("", "data", "teacher", "student", "vocabulary", "shape", "training", "export", "evaluation", "budget")
 @click.option("--config", type=click.Path(dir_okay=False), help="a config.toml to start from; flags given here win")
-@click.option("--stage", type=click.Choice(STAGES), default="student", show_default=True, help="what a trial trains")
+@click.option(
+    "--stage",
+    type=click.Choice(["student", "teacher", "both"]),
+    default="student",
+    show_default=True,
+    help="what a trial trains",
+)
 @click.option(
     "--space",
     "space_path",

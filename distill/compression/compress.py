@@ -14,7 +14,8 @@ from ..pipeline.preparing import chosen_languages, read_sources, unseen_language
 from ..pipeline.resuming import clear
 from ..report.run_page import write_report
 from ..settings.rules import require_one_device
-from ..settings.store import as_dict
+from ..settings.sections import Work
+from ..settings.store import as_dict, free_of
 from ..system.backend import start
 from ..system.files import require_writable, write_aside, write_json
 from ..system.hashes import digest, texts_digest
@@ -24,13 +25,6 @@ from ..system.reading import read_json, read_jsonl
 from .budget import Budget, bytes_of
 
 FOLDER, TRIALS, RESULT, CHOSEN, SETTINGS = "small", "trials", "search.json", "bundle", "settings.json"
-# What may change from one command to the next: the trials stay what they are.
-FREE = {
-    "data": ("dataset",),
-    "budget": ("max_size", "max_ms", "shapes", "corpus"),
-    "export": ("min_cosine", "max_drop", "table"),
-    "teacher": ("allow_weak",),
-}
 
 
 def budget_of(settings):
@@ -162,12 +156,15 @@ def fingerprint(settings, dataset, corpus):
 
 
 def _bound(values):
-    """Those of the settings that no trial may have otherwise than another."""
-    return {name: _without(part, FREE.get(name, ())) for name, part in values.items()}
+    """The settings that no trial may have otherwise than another."""
+    free = free_of(Work.COMPRESSION)
+    return {name: _without(part, free, name) for name, part in values.items()}
 
 
-def _without(part, names):
-    return {key: value for key, value in part.items() if key not in names} if isinstance(part, dict) else part
+def _without(part, names, section):
+    if not isinstance(part, dict):
+        return part
+    return {key: value for key, value in part.items() if f"{section}.{key}" not in names}
 
 
 def require_own(folder):

@@ -10,7 +10,8 @@ from ..catalog.kinds import RUN_FILE, folder_of
 from ..data.corpus import named_file
 from ..data.parallel import weighted
 from ..errors import InputError
-from ..settings.store import load_settings, walk
+from ..settings.sections import Work
+from ..settings.store import free_of, load_settings, walk
 from ..system.files import leftovers, remove, write_text
 from ..system.forms import NUMBER, require
 from ..system.hashes import changed_files, fingerprint_of
@@ -21,8 +22,6 @@ from .finished import SEARCH
 from .self_training import STAGE, STAGES
 
 TEACHER, STUDENT, LOG, METRICS, DATA = "teacher", "student", "log.jsonl", "metrics.json", "data"
-# What of a run's settings may be another when it goes on.
-FREE = ("teacher.allow_weak", "export.min_cosine", "export.max_drop")
 
 
 def settings_file(folder):
@@ -36,7 +35,7 @@ def settings_file(folder):
 def require_resumable(settings, folder):
     """Raise `InputError` where `folder` is no stopped run, or one of other settings, which are named."""
     begun, asked = (_by_name(one) for one in (load_settings(settings_file(folder)), settings))
-    if other := [name for name in begun if begun[name] != asked[name] and name not in FREE]:
+    if other := [name for name in begun if begun[name] != asked[name] and name not in free_of(Work.RUN)]:
         told = "; ".join(f"{name} is {begun[name]!r}, not {asked[name]!r}" for name in other)
         raise InputError(f"{folder} was begun with other settings: {told}; leave these out, or start another run")
     if is_finished(settings, folder):

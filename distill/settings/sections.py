@@ -1,78 +1,101 @@
-"""Every setting of a run: its default, limits, command-line flag and meaning. `config.toml` holds them all."""
+"""Every setting of a run: its default, limits, flag, meaning and what it bears on. `config.toml` holds them all.
+
+The fields' types are classes, `tuple` one of names: `store` and `options` read them at run time.
+"""
 
 from dataclasses import dataclass, field
+from enum import Flag, auto
+from functools import partial
 
-from .choices import (
-    BATCHES,
-    BM25_WORDS,
-    DENSE,
-    ENCODERS,
-    FILTERS,
-    KEEP,
-    MINING,
-    OBJECTIVES,
-    POSITIVES,
-    SHAPE_NAMES,
-    TABLES,
-    TRAIN_PRECISIONS,
-    UNITS,
-)
+from .choices import SHAPE_NAMES, TABLES, UNITS
+
+OBJECTIVES = ("qq", "dd", "dq")
+FILTERS = ("passage", "answer", "parallel")
 
 
-def _setting(default, flag, help, options=None, low=None, high=float("inf")):
-    return field(default=default, metadata={"flag": flag, "help": help, "options": options, "low": low, "high": high})
+class Work(Flag):
+    """Work that is kept on disk and gone on with; a setting that bears on it may not change meanwhile."""
+
+    RUN = auto()
+    # The trials of `distill compress`.
+    COMPRESSION = auto()
+    # Those of `distill tune`: all of them together, or each, which may have a value of its own.
+    STUDY = auto()
+    TRIAL = auto()
+
+
+def _setting(bears_on, default, flag, help, options=None, may_be_empty=False, low=None, high=float("inf")):
+    """A field. `options`: for a tuple its parts, each at most once; none of them is allowed where it `may_be_empty`."""
+    metadata = {"bears_on": bears_on, "flag": flag, "help": help}
+    limits = {"options": options, "may_be_empty": may_be_empty, "low": low, "high": high}
+    return field(default=default, metadata={**metadata, **limits})
+
+
+# The same for all trials of a search.
+_common = partial(_setting, Work.RUN | Work.COMPRESSION | Work.STUDY)
+# A trial of `distill tune` may have its own.
+_learned = partial(_setting, Work.RUN | Work.COMPRESSION | Work.TRIAL)
+# `distill tune` does without: it notes the content that is named here, or ends before it is measured.
+_untuned = partial(_setting, Work.RUN | Work.COMPRESSION)
+# A verdict on figures that stay.
+_free = partial(_setting, Work(0))
 
 
 @dataclass
 class DataSettings:
     """What is learned from."""
 
-    dataset: str = _setting("sample", "--dataset", "a folder of {lang}.json or documents.jsonl, or 'sample'")
-    document_language: str = _setting("en", "--document-language", "the language of the documents")
-    languages: tuple = _setting((), "--languages", "question languages, comma-separated (default: all)")
-    split_by: str = _setting("question", "--split-by", "what a seeded split divides", ("question", "document"))
+    dataset: str = _setting(Work.RUN, "sample", "--dataset", "a folder of {lang}.json or documents.jsonl, or 'sample'")
+    document_language: str = _common("en", "--document-language", "the language of the documents")
+    languages: tuple = _untuned((), "--languages", "question languages, comma-separated (default: all)")
+    split_by: str = _common("question", "--split-by", "what a seeded split divides", ("question", "document"))
 
 
 @dataclass
 class TeacherSettings:
     """Stage 1. Values that CL-ReLKT searched: Table 1; epochs: section 3.1 and A.5.1."""
 
-    language: str = _setting("en", "--teacher", "the language the teacher learns in, dominant in the base")
-    base: str = _setting("muse", "--base", "the pretrained encoder to start from")
-    model: str = _setting("", "--teacher-model", "a teacher that stays as it is, e5 or any encoder; no stage 1 then")
-    centre: bool = _setting(
+    language: str = _common("en", "--teacher", "the language the teacher learns in, dominant in the base")
+    base: str = _untuned("muse", "--base", "the pretrained encoder to start from")
+    model: str = _common("", "--teacher-model", "a teacher that stays as it is, e5 or any encoder; no stage 1 then")
+    centre: bool = _common(
         False, "--centre/--no-centre", "take off the mean of such a teacher's vectors, of questions and of documents"
     )
-    loss: str = _setting("triplet", "--loss", "the teacher's loss", ("triplet", "contrastive", "softmax"))
-    margin: float = _setting(0.3, "--margin", "alpha of Equation 1, in cosine distance", low=0.0, high=2.0)
-    temperature: float = _setting(0.05, "--temperature", "of the contrastive loss", low=1e-4, high=10.0)
-    negatives: int = _setting(3, "--negatives", "negatives an anchor", low=1, high=1000)
-    learning_rate: float = _setting(
+    loss: str = _learned("triplet", "--loss", "the teacher's loss", ("triplet", "contrastive", "softmax"))
+    margin: float = _learned(0.3, "--margin", "alpha of Equation 1, in cosine distance", low=0.0, high=2.0)
+    temperature: float = _learned(0.05, "--temperature", "of the contrastive loss", low=1e-4, high=10.0)
+    negatives: int = _learned(3, "--negatives", "negatives an anchor", low=1, high=1000)
+    learning_rate: float = _learned(
         1e-4, "--teacher-learning-rate", "Adam's, halved when dev stalls", low=0.0, high=1.0
     )
-    batch_size: int = _setting(16, "--teacher-batch-size", "questions a step", low=1)
-    bm25_epochs: int = _setting(3, "--bm25-epochs", "epochs with BM25 negatives", low=0)
-    bm25_words: str = _setting(
-        "plain", "--bm25-words", "what BM25 compares: words as written, or without inflection", BM25_WORDS
+    batch_size: int = _learned(16, "--teacher-batch-size", "questions a step", low=1)
+    bm25_epochs: int = _learned(3, "--bm25-epochs", "epochs with BM25 negatives", low=0)
+    bm25_words: str = _learned(
+        "plain", "--bm25-words", "what BM25 compares: words as written, or without inflection", ("plain", "morphology")
     )
-    online_epochs: int = _setting(5, "--online-epochs", "epochs with negatives mined from the encoder", low=0)
-    unit: str = _setting("maxp", "--teacher-unit", "what the teacher's dev P@1 counts", UNITS)
-    train_table: bool = _setting(True, "--teacher-table/--no-teacher-table", "train the embedding table too")
-    positives: str = _setting(
-        "gold", "--positives", "in online epochs: the gold passage, or a document as its best passage", POSITIVES
+    online_epochs: int = _learned(5, "--online-epochs", "epochs with negatives mined from the encoder", low=0)
+    unit: str = _common("maxp", "--teacher-unit", "what the teacher's dev P@1 counts", UNITS)
+    train_table: bool = _learned(True, "--teacher-table/--no-teacher-table", "train the embedding table too")
+    positives: str = _learned(
+        "gold", "--positives", "in online epochs: the gold passage, or a document as its best passage", ("gold", "maxp")
     )
-    mining: str = _setting(
-        "exact", "--mining", "in online epochs: of all passages, or of those that an index says are near", MINING
+    mining: str = _learned(
+        "exact",
+        "--mining",
+        "in online epochs: of all passages, or of those that an index says are near",
+        ("exact", "faiss"),
     )
-    triplets: tuple = _setting(
+    triplets: tuple = _common(
         (), "--triplets", "more questions with their passages, FILE or FILE=WEIGHT: .tsv or .jsonl"
     )
     allow_weak: bool = _setting(
+        # No trial's figures depend on it, but studies that were begun have noted it.
+        Work.TRIAL,
         False,
         "--allow-weak-teacher/--no-weak-teacher",
         "go on with a teacher that does not beat its base on dev",
     )
-    triplets_an_epoch: int = _setting(
+    triplets_an_epoch: int = _learned(
         -1, "--triplets-an-epoch", "of these pairs asked an epoch (-1: as many as train questions, 0: all)", low=-1
     )
 
@@ -81,41 +104,50 @@ class TeacherSettings:
 class PairSettings:
     """Stage 1 with `--loss softmax`: pairs of many languages. LAReQA section 4, Sentri section 3."""
 
-    batches: str = _setting(
-        "en-en", "--batches", "languages of a batch's questions and passages, en the teacher's", BATCHES
+    batches: str = _common(
+        "en-en",
+        "--batches",
+        "languages of a batch's questions and passages, en the teacher's",
+        ("en-en", "x-en", "x-x", "x-x-mono", "x-y"),
     )
-    scale: float = _setting(20.0, "--scale", "of similarities in the softmax, at the start", low=1e-2, high=1e4)
-    hard_negatives: int = _setting(1, "--hard-negatives", "a question, beside its batch's passages", low=0, high=1000)
-    pairs_an_epoch: int = _setting(0, "--pairs-an-epoch", "drawn an epoch (0: as many as there are questions)", low=0)
-    chunk_size: int = _setting(
+    scale: float = _common(20.0, "--scale", "of similarities in the softmax, at the start", low=1e-2, high=1e4)
+    hard_negatives: int = _common(1, "--hard-negatives", "a question, beside its batch's passages", low=0, high=1000)
+    pairs_an_epoch: int = _common(0, "--pairs-an-epoch", "drawn an epoch (0: as many as there are questions)", low=0)
+    chunk_size: int = _common(
         0, "--chunk-size", "pairs that gradients are computed of at once, by gradient caching (0: the batch)", low=0
     )
-    filters: tuple = _setting(
-        FILTERS, "--filters", "false negatives left out of a batch: passage, answer, parallel, the same of each"
+    filters: tuple = _common(
+        FILTERS,
+        "--filters",
+        "false negatives left out of a batch: passage, answer, parallel, the same of each",
+        FILTERS,
+        may_be_empty=True,
     )
-    filter_margin: float = _setting(
+    filter_margin: float = _common(
         0.0,
         "--filter-margin",
         "and what is nearer than the positive by more than this (0: none)",
         low=0.0,
         high=2.0,
     )
-    parallel_share: float = _setting(
+    parallel_share: float = _common(
         0.0,
         "--parallel-share",
         "of a batch that is --parallel text, asking for its translation",
         low=0.0,
         high=0.9,
     )
-    encoders: str = _setting("single", "--encoders", "one for both, or one of questions and one of passages", ENCODERS)
-    self_train: int = _setting(
+    encoders: str = _common(
+        "single", "--encoders", "one for both, or one of questions and one of passages", ("single", "dual")
+    )
+    self_train: int = _common(
         0,
         "--self-train",
         "stages that mine pairs with the last stage's encoder, after one of BM25 (0: no mining)",
         low=0,
     )
-    self_train_top: int = _setting(50, "--self-train-top", "passages a question that are looked at for answers", low=1)
-    self_train_negatives: int = _setting(
+    self_train_top: int = _common(50, "--self-train-top", "passages a question that are looked at for answers", low=1)
+    self_train_negatives: int = _common(
         32, "--self-train-negatives", "of these at most kept as hard negatives, the highest that hold no answer", low=0
     )
 
@@ -124,43 +156,53 @@ class PairSettings:
 class StudentSettings:
     """Stage 2, Equation 2 of CL-ReLKT."""
 
-    objectives: tuple = _setting(OBJECTIVES, "--objectives", "of Equation 2: qq, dd, dq; and beside it: list, softmax")
-    beta: float = _setting(1.0, "--beta", "weight of question-question", low=0.0)
-    lambda_: float = _setting(1.0, "--lambda", "weight of document-document", low=0.0)
-    omega: float = _setting(1.0, "--omega", "weight of document-question", low=0.0)
-    list_weight: float = _setting(1.0, "--list-weight", "weight of list, the teacher's ranking", low=0.0)
-    list_temperature: float = _setting(0.05, "--list-temperature", "of both rankings' softmax", low=1e-4, high=10.0)
-    softmax_weight: float = _setting(0.1, "--softmax-weight", "weight of softmax, the batch's own documents", low=0.0)
-    softmax_temperature: float = _setting(0.05, "--softmax-temperature", "of that softmax", low=1e-4, high=10.0)
-    gamma: float = _setting(100.0, "--gamma", "scale of the whole loss", low=0.0)
-    distance: str = _setting("squared_l2", "--distance", "between vectors", ("squared_l2", "cosine"))
-    learning_rate: float = _setting(
+    objectives: tuple = _learned(
+        OBJECTIVES,
+        "--objectives",
+        "of Equation 2: qq, dd, dq; and beside it: list, softmax",
+        (*OBJECTIVES, "list", "softmax"),
+    )
+    beta: float = _learned(1.0, "--beta", "weight of question-question", low=0.0)
+    lambda_: float = _learned(1.0, "--lambda", "weight of document-document", low=0.0)
+    omega: float = _learned(1.0, "--omega", "weight of document-question", low=0.0)
+    list_weight: float = _learned(1.0, "--list-weight", "weight of list, the teacher's ranking", low=0.0)
+    list_temperature: float = _learned(0.05, "--list-temperature", "of both rankings' softmax", low=1e-4, high=10.0)
+    softmax_weight: float = _learned(0.1, "--softmax-weight", "weight of softmax, the batch's own documents", low=0.0)
+    softmax_temperature: float = _learned(0.05, "--softmax-temperature", "of that softmax", low=1e-4, high=10.0)
+    gamma: float = _learned(100.0, "--gamma", "scale of the whole loss", low=0.0)
+    distance: str = _learned("squared_l2", "--distance", "between vectors", ("squared_l2", "cosine"))
+    learning_rate: float = _learned(
         5e-4, "--student-learning-rate", "Adam's, halved when dev stalls", low=0.0, high=1.0
     )
-    batch_size: int = _setting(32, "--student-batch-size", "questions a step", low=1)
-    epochs: int = _setting(10, "--epochs", "at most", low=0)
-    quantised_epochs: int = _setting(
+    batch_size: int = _learned(32, "--student-batch-size", "questions a step", low=1)
+    epochs: int = _learned(10, "--epochs", "at most", low=0)
+    quantised_epochs: int = _learned(
         0, "--quantised-epochs", "of the epochs, the last ones with weights rounded as in the bundle", low=0
     )
-    averaged_epochs: int = _setting(
+    averaged_epochs: int = _learned(
         0, "--averaged-epochs", "the student is the mean of so many epochs at the end (0: the best on dev)", low=0
     )
-    patience: int = _setting(4, "--student-patience", "evaluations without a better dev score before it stops", low=1)
-    evaluate_every: int = _setting(0, "--evaluate-every", "steps between evaluations (0: once an epoch)", low=0)
-    units: tuple = _setting(("document", "passage"), "--student-units", "what Equation 2 calls a document, one or both")
-    dev_unit: str = _setting("document", "--student-dev-unit", "what the student's dev P@1 counts", UNITS)
-    document_tokens: int = _setting(
+    patience: int = _learned(4, "--student-patience", "evaluations without a better dev score before it stops", low=1)
+    evaluate_every: int = _learned(0, "--evaluate-every", "steps between evaluations (0: once an epoch)", low=0)
+    units: tuple = _common(
+        ("document", "passage"),
+        "--student-units",
+        "what Equation 2 calls a document, one or both",
+        ("document", "passage"),
+    )
+    dev_unit: str = _common("document", "--student-dev-unit", "what the student's dev P@1 counts", UNITS)
+    document_tokens: int = _learned(
         2048, "--document-tokens", "tokens of documents that dd encodes a step (0: all)", low=0
     )
-    train_table: bool = _setting(True, "--student-table/--no-student-table", "train the embedding table too")
-    nested: tuple = _setting((), "--nested", "prefixes of the vectors that shall serve too, such as 64,128,256")
-    lines_a_step: int = _setting(
+    train_table: bool = _learned(True, "--student-table/--no-student-table", "train the embedding table too")
+    nested: tuple = _learned((), "--nested", "prefixes of the vectors that shall serve too, such as 64,128,256")
+    lines_a_step: int = _learned(
         64, "--lines-a-step", "lines of parallel text, or of a corpus that is labelled, a step", low=0
     )
-    parallel: tuple = _setting(
+    parallel: tuple = _common(
         (), "--parallel", "parallel text, FILE or FILE=WEIGHT: a .tsv headed by languages, .jsonl, or a folder"
     )
-    parallel_temperature: float = _setting(
+    parallel_temperature: float = _learned(
         2.0,
         "--parallel-temperature",
         "of drawing languages: 1 by their sizes, more is evener",
@@ -173,60 +215,62 @@ class StudentSettings:
 class VocabularySettings:
     """The student's pieces, and text of its languages that says which."""
 
-    keep: str = _setting("all", "--keep-pieces", "all, those that are used in the text, or twice", KEEP)
-    add_languages: tuple = _setting((), "--add-languages", "languages that get pieces of their own, such as hi,el,vi")
-    add_pieces: int = _setting(16_000, "--add-pieces", "to learn for these, at most", low=1)
-    text: tuple = _setting((), "--text", "files of text in the languages, a text a line; de=FILE names the language")
-    aligner: str = _setting("", "--aligner", "makes the new rows by meaning: e5 or an encoder of the new languages")
+    keep: str = _common(
+        "all", "--keep-pieces", "all, those that are used in the text, or twice", ("all", "used", "twice")
+    )
+    add_languages: tuple = _common((), "--add-languages", "languages that get pieces of their own, such as hi,el,vi")
+    add_pieces: int = _common(16_000, "--add-pieces", "to learn for these, at most", low=1)
+    text: tuple = _common((), "--text", "files of text in the languages, a text a line; de=FILE names the language")
+    aligner: str = _common("", "--aligner", "makes the new rows by meaning: e5 or an encoder of the new languages")
 
 
 @dataclass
 class ExportSettings:
     """What the exported encoder has to keep of the student, on dev."""
 
-    precision: str = _setting("int8", "--precision", "of the dense layers", DENSE)
-    table: str = _setting("uint8", "--table", "precision of the embedding table", TABLES)
-    min_cosine: float = _setting(
+    precision: str = _common("int8", "--precision", "of the dense layers", ("int8", "float32"))
+    table: str = _setting(Work.RUN | Work.STUDY, "uint8", "--table", "precision of the embedding table", TABLES)
+    min_cosine: float = _free(
         0.0,
         "--min-cosine",
         "least cosine to the student's vectors (0: .995, int4 .9, pq4 .8, pq8 .5)",
         low=-1.0,
         high=1.0,
     )
-    max_drop: float = _setting(1.0, "--max-drop", "points of mean P@1 it may lose", low=0.0, high=100.0)
-    threads: int = _setting(1, "--threads", "threads of one inference in the gate and the benchmark", low=1, high=1024)
+    max_drop: float = _free(1.0, "--max-drop", "points of mean P@1 it may lose", low=0.0, high=100.0)
+    threads: int = _untuned(1, "--threads", "threads of one inference in the gate and the benchmark", low=1, high=1024)
 
 
 @dataclass
 class ShapeSettings:
     """The student's shape, cut out of the teacher; 0 or empty: as the teacher's."""
 
-    static: bool = _setting(False, "--static/--no-static", "no convolutions: a sum of piece vectors, the fastest")
-    rank: int = _setting(0, "--rank", "numbers a row of the table, with a product back to its width", low=0)
-    channels: int = _setting(0, "--channels", "of each n-gram branch", low=0)
-    orders: tuple = _setting((), "--orders", "n-gram orders, such as 2,3")
-    convolutions: int = _setting(0, "--convolutions", "of each branch, 1 or 2", low=0, high=2)
-    hidden: int = _setting(0, "--hidden", "units of the last network's first layers", low=0)
-    inner: int = _setting(0, "--inner", "units of its third layer", low=0)
-    dimension: int = _setting(0, "--dimension", "of the vectors, on axes of the teacher's space", low=0)
+    static: bool = _common(False, "--static/--no-static", "no convolutions: a sum of piece vectors, the fastest")
+    rank: int = _common(0, "--rank", "numbers a row of the table, with a product back to its width", low=0)
+    channels: int = _common(0, "--channels", "of each n-gram branch", low=0)
+    orders: tuple = _common((), "--orders", "n-gram orders, such as 2,3")
+    convolutions: int = _common(0, "--convolutions", "of each branch, 1 or 2", low=0, high=2)
+    hidden: int = _common(0, "--hidden", "units of the last network's first layers", low=0)
+    inner: int = _common(0, "--inner", "units of its third layer", low=0)
+    dimension: int = _common(0, "--dimension", "of the vectors, on axes of the teacher's space", low=0)
 
 
 @dataclass
 class TrainingSettings:
     """How both stages compute their steps. What is saved, and measured on dev, is float32 whatever the precision."""
 
-    precision: str = _setting(
-        "float32", "--train-precision", "of the layers over tokens in a training step", TRAIN_PRECISIONS
+    precision: str = _common(
+        "float32", "--train-precision", "of the layers over tokens in a training step", ("float32", "mixed_bfloat16")
     )
-    jit: bool = _setting(False, "--jit/--no-jit", "compile training steps with XLA, for few shapes of batches")
-    devices: int = _setting(1, "--devices", "that share a training step, with KERAS_BACKEND=jax (0: all)", low=0)
+    jit: bool = _common(False, "--jit/--no-jit", "compile training steps with XLA, for few shapes of batches")
+    devices: int = _common(1, "--devices", "that share a training step, with KERAS_BACKEND=jax (0: all)", low=0)
 
 
 @dataclass
 class EvaluationSettings:
     """What a run measures beside P@k and MRR."""
 
-    lareqa: bool = _setting(
+    lareqa: bool = _untuned(
         True, "--lareqa/--no-lareqa", "language bias by LAReQA's analyses, where the data gives sentence boundaries"
     )
 
@@ -235,19 +279,21 @@ class EvaluationSettings:
 class BudgetSettings:
     """What a compressed bundle may cost; without a limit on size or time nothing is searched."""
 
-    max_size: str = _setting("", "--max-size", "of the bundle on disk, such as 10MB")
-    max_ms: float = _setting(0.0, "--max-ms", "median ms a query, tokenize + encode (0: no limit)", low=0.0)
-    shapes: tuple = _setting(SHAPE_NAMES, "--shapes", "shapes to train")
-    new_languages: tuple = _setting((), "--new-languages", "that get new pieces [default: those muse never saw]")
-    new_pieces: int = _setting(12_000, "--new-pieces", "to learn for these, at most (0: none)", low=0)
-    corpus: tuple = _setting((), "--corpus", "files of text in the languages: its pieces stay, and it is learned from")
+    max_size: str = _setting(Work.RUN, "", "--max-size", "of the bundle on disk, such as 10MB")
+    max_ms: float = _setting(Work.RUN, 0.0, "--max-ms", "median ms a query, tokenize + encode (0: no limit)", low=0.0)
+    shapes: tuple = _setting(Work.RUN, SHAPE_NAMES, "--shapes", "shapes to train", SHAPE_NAMES)
+    new_languages: tuple = _untuned((), "--new-languages", "that get new pieces [default: those muse never saw]")
+    new_pieces: int = _untuned(12_000, "--new-pieces", "to learn for these, at most (0: none)", low=0)
+    corpus: tuple = _setting(
+        Work.RUN, (), "--corpus", "files of text in the languages: its pieces stay, and it is learned from"
+    )
 
 
 @dataclass
 class Settings:
     """All of a run. `seed` decides splits, shuffling and negatives."""
 
-    seed: int = _setting(0, "--seed", "of splits, shuffling and negatives", low=0, high=2**32 - 1)
+    seed: int = _common(0, "--seed", "of splits, shuffling and negatives", low=0, high=2**32 - 1)
     data: DataSettings = field(default_factory=DataSettings)
     teacher: TeacherSettings = field(default_factory=TeacherSettings)
     pairs: PairSettings = field(default_factory=PairSettings)

@@ -12,9 +12,11 @@ from ..errors import ConfigError, first_line
 from ..system.files import write_text
 from ..system.reading import read_text
 from ..system.text import well_formed
-from .choices import MAY_BE_EMPTY, MOST, NOUNS, PARTS
+from .choices import MOST
 from .rules import check_together, numbers_of
 from .sections import Settings
+
+NOUNS = {str: "a text", int: "a whole number", float: "a number", bool: "true or false", tuple: "a list of names"}
 
 
 def walk(settings, prefix=""):
@@ -25,6 +27,11 @@ def walk(settings, prefix=""):
             yield from walk(getattr(settings, item.name), f"{name}.")
         else:
             yield name, settings, item
+
+
+def free_of(work):
+    """The names, as `walk` has them, of the settings that bear on none of this `Work`: they may change meanwhile."""
+    return frozenset(name for name, _, item in walk(Settings()) if not item.metadata["bears_on"] & work)
 
 
 def check(settings):
@@ -44,17 +51,21 @@ def _check_value(name, value, item):
     if any(text != well_formed(text) for text in texts):
         raise ConfigError(f"{name}: expected a name in UTF-8, got {value!r}; rename it")
     options, low, high = (item.metadata[key] for key in ("options", "low", "high"))
-    if options and value not in options:
+    if item.type is tuple:
+        _check_list(name, value, options, item.metadata["may_be_empty"])
+    elif options and value not in options:
         raise ConfigError(f"{name}: expected one of {', '.join(options)}, got {value!r}")
     if low is not None and not (low <= value <= high and abs(value) <= MOST):
         most = MOST if value > MOST else high
         raise ConfigError(f"{name}: expected a number from {low} to {most}, got {value}")
-    if item.type is tuple and not all(isinstance(part, str) and part for part in value):
+
+
+def _check_list(name, value, options, may_be_empty):
+    if not all(isinstance(part, str) and part for part in value):
         raise ConfigError(f"{name}: expected a list of names, got {list(value)!r}")
-    allowed, empty = PARTS.get(item.name), item.name in MAY_BE_EMPTY
-    if allowed and (not (value or empty) or set(value) - set(allowed) or len(set(value)) < len(value)):
-        asked = f"expected some of {', '.join(allowed)}, each once{', or none' * empty}"
-        raise ConfigError(f"{name}: {asked}, got {', '.join(value) or 'none'}")
+    if options and (not (value or may_be_empty) or set(value) - set(options) or len(set(value)) < len(value)):
+        expected = f"some of {', '.join(options)}, each once{', or none' * may_be_empty}"
+        raise ConfigError(f"{name}: expected {expected}, got {', '.join(value) or 'none'}")
 
 
 def load_settings(path):

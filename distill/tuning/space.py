@@ -11,22 +11,10 @@ from tomlkit.exceptions import TOMLKitError
 from ..data.parallel import weighted
 from ..errors import ConfigError, InputError, first_line
 from ..settings.choices import MOST
-from ..settings.sections import Settings
-from ..settings.store import changed, plain, walk
+from ..settings.sections import Settings, Work
+from ..settings.store import changed, free_of, plain, walk
 from ..system.reading import read_text
 
-# What is one for all trials: what is measured, and what teacher, text and labels are made from.
-FIXED = {
-    "teacher": (
-        "teacher.language",
-        "teacher.base",
-        "teacher.unit",
-        "teacher.model",
-        "teacher.centre",
-        "teacher.triplets",
-    ),
-    "student": ("student.units", "student.dev_unit", "student.parallel"),
-}
 # Followed by a file of --parallel: its weight.
 WEIGHT = "student.parallel."
 # CL-ReLKT, Table 1.
@@ -170,10 +158,10 @@ def checked_space(space, settings, stage, place="the space"):
 def searchable(settings, stage):
     """Names of the settings that a trial of this stage may have of its own."""
     sections = ("teacher", "student") if stage == "both" else (stage,)
-    names = [name for name, _, _ in walk(Settings()) if name.split(".")[0] in sections]
-    own = [name for name in names if not any(name in FIXED[section] for section in sections)]
+    fixed = free_of(Work.TRIAL)
+    names = [name for name, _, _ in walk(settings) if name.split(".")[0] in sections and name not in fixed]
     files = settings.student.parallel if "student" in sections else ()
-    return [*own, *(f"{WEIGHT}{weighted(asked)[0]}" for asked in files)]
+    return [*names, *(f"{WEIGHT}{weighted(asked)[0]}" for asked in files)]
 
 
 def _unknown(name, known, stage):

@@ -8,17 +8,14 @@ from ..errors import InputError
 from ..pipeline.preparing import inputs
 from ..report.run_tables import NOTE, measure
 from ..settings.rules import require_triplets
-from ..settings.store import as_dict, plain, save_settings, walk
+from ..settings.sections import Work
+from ..settings.store import as_dict, free_of, plain, save_settings, walk
 from ..system.files import require_writable, write_json
 from ..system.hashes import digest, sha256, texts_digest
 from ..training.log import RunLog
 from .space import applied, checked_space, default_space, read_space
 from .stages import first_encoder, stage_of
 from .study import Tuning, best_of, require_optuna
-
-# What no trial depends on: names for which texts, languages and the base itself stand, and what comes after training.
-FREE = ("data.dataset", "data.languages", "teacher.base", "export.min_cosine", "export.max_drop", "export.threads")
-AFTER = ("evaluation", "budget")
 
 
 def space_of(settings, stage, path=None, given=()):
@@ -69,7 +66,7 @@ def depends_on(run, space, stage, teacher_path=None):
     """`{name: plain value}` of all that a trial's figures depend on, its own values apart."""
     settings = run.settings
     fixed = {name: plain(getattr(section, item.name)) for name, section, item in walk(settings)}
-    free = {name for name in fixed if name in (*FREE, *space) or name.split(".")[0] in AFTER}
+    free = free_of(Work.STUDY | Work.TRIAL).union(space)
     first = {"teacher file": _identity(teacher_path)} if teacher_path else {"base": _identity(settings.teacher.base)}
     return {
         **{name: value for name, value in fixed.items() if name not in free},

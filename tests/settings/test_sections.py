@@ -7,8 +7,8 @@ import pytest
 import tomlkit
 
 from distill.errors import ConfigError, InputError
-from distill.settings.sections import Settings
-from distill.settings.store import as_dict, check, load_settings, save_settings, walk
+from distill.settings.sections import Settings, Work
+from distill.settings.store import as_dict, check, free_of, load_settings, save_settings, walk
 from distill.settings.store import changed as with_values
 
 
@@ -49,6 +49,54 @@ def test_the_export_asks_for_eight_bits_and_one_point():
         "max_drop": 1.0,
         "threads": 1,
     }
+
+
+EXPORT_LIMITS = {"export.min_cosine", "export.max_drop"}
+MEASURED_LATER = {
+    "evaluation.lareqa", "budget.max_size", "budget.max_ms", "budget.shapes", "budget.new_languages",
+    "budget.new_pieces", "budget.corpus",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("work", "free"),
+    [
+        (Work.RUN, {"teacher.allow_weak"} | EXPORT_LIMITS),
+        (
+            Work.COMPRESSION,
+            {"data.dataset", "teacher.allow_weak", "export.table", "budget.max_size", "budget.max_ms", "budget.shapes"}
+            | {"budget.corpus"}
+            | EXPORT_LIMITS,
+        ),
+        (
+            Work.STUDY | Work.TRIAL,
+            {"data.dataset", "data.languages", "teacher.base", "export.threads"} | EXPORT_LIMITS | MEASURED_LATER,
+        ),
+    ],
+)
+def test_a_setting_is_free_where_kept_work_does_not_depend_on_it(work, free):
+    assert free_of(work) == free
+
+
+def test_a_trial_may_have_its_own_of_what_it_trains_alone():
+    names = {name for name, _, _ in walk(Settings()) if name.split(".")[0] in ("teacher", "student")}
+    common = {"language", "base", "unit", "model", "centre", "triplets"}
+    assert names & free_of(Work.TRIAL) == {f"teacher.{name}" for name in common} | {
+        "student.units",
+        "student.dev_unit",
+        "student.parallel",
+    }
+
+
+def test_lists_of_known_parts():
+    parts = {name: item.metadata["options"] for name, _, item in walk(Settings()) if item.type is tuple}
+    assert {name: known for name, known in parts.items() if known} == {
+        "student.objectives": ("qq", "dd", "dq", "list", "softmax"),
+        "student.units": ("document", "passage"),
+        "budget.shapes": ("full", "small", "static", "tiny"),
+        "pairs.filters": ("passage", "answer", "parallel"),
+    }
+    assert [name for name, _, item in walk(Settings()) if item.metadata["may_be_empty"]] == ["pairs.filters"]
 
 
 def test_walk_names_settings_as_the_file_does():
