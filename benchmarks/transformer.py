@@ -1,11 +1,75 @@
-"""A BERT encoder with random weights as an ONNX file: its shape decides its latency, its weights do not."""
+"""BERT encoders with random weights, for the speed of a shape: its sizes decide its latency, its weights do not.
+
+`random_encoders` writes them for `benchmarks/latency.py`; `transformer_worker.py` runs them.
+"""
+
+import json
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
-from ..export.onnx.nodes import Graph, checked
+from distill.bench.peers import muse_tokenizer, tried
+from distill.bench.process import Spec
+from distill.errors import DistillError
+from distill.export.onnx.nodes import Graph, checked
 
 EPSILON = 1e-12
 STEP = 0.02
+# Rows of a table as it is written: the latency does not depend on them.
+ROWS = 4096
+
+
+@dataclass(frozen=True)
+class Shape:
+    """Sizes of a BERT encoder; `rows` is the full vocabulary's, `pooling` is `cls` or `mean`."""
+
+    name: str
+    layers: int
+    width: int
+    heads: int
+    hidden: int
+    rows: int
+    pooling: str
+    positions: int = 512
+
+    def parameters(self, rows=None):
+        """How many numbers the encoder has, with a table of `rows` (by default the full vocabulary)."""
+        layer = 4 * self.width * (self.width + 1) + self.width * (2 * self.hidden + 1) + self.hidden + 4 * self.width
+        rows = self.rows if rows is None else rows
+        return rows * self.width + (self.positions + 4) * self.width + self.layers * layer
+
+
+SHAPES = {
+    "labse": Shape("LaBSE's and mBERT-base's shape", 12, 768, 12, 3072, rows=501_153, pooling="cls"),
+    "minilm": Shape("multilingual-MiniLM-L12's shape", 12, 384, 12, 1536, rows=250_037, pooling="mean"),
+}
+
+
+def random_encoders(names, folder, python, threads):
+    """`{name: Spec}` of the shapes, written to `folder`, that run in `python`, and `{name: reason}` of the others."""
+    specs, skipped = {}, {}
+    for name in names:
+        try:
+            specs[name] = tried(name, shape_spec(SHAPES[name], Path(folder) / name, python), threads)
+        except DistillError as error:
+            skipped[name] = str(error).removeprefix(f"{name}: ")
+    return specs, skipped
+
+
+def shape_spec(shape, folder, python):
+    """Write the encoder, mUSE's tokenizer and what `transformer_worker.py` needs to know to the new `folder`."""
+    folder.mkdir()
+    write_transformer(folder / "encoder.onnx", shape, ROWS)
+    shutil.copy(muse_tokenizer(), folder / "tokenizer.model")
+    (folder / "sizes.json").write_text(json.dumps({"rows": ROWS, "longest": shape.positions}), encoding="ascii")
+    note = (
+        f"{shape.name}, random weights (latency does not depend on them), mUSE's tokens, a table of {ROWS} rows: "
+        f"MB on disk are computed for {shape.rows:,} rows, memory and cold start are without them"
+    )
+    code = {"code": str(Path(__file__).with_name("transformer_worker.py"))}
+    return Spec("bundle", str(folder), python, code, 4 * shape.parameters(), note)
 
 
 def write_transformer(path, shape, rows, seed=0):

@@ -1,21 +1,27 @@
 import math
+import runpy
+import sys
+from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+import distill
+
 pytest.importorskip("onnx", reason="needs onnx")
 ort = pytest.importorskip("onnxruntime", reason="needs onnxruntime")
-
-from distill.bench.peers import SHAPES, Shape  # noqa: E402
-from distill.bench.transformer import write_transformer  # noqa: E402
-
+FOLDER = Path(distill.__file__).resolve().parents[1] / "benchmarks"
+MODULE, WORKER = (
+    SimpleNamespace(**runpy.run_path(str(FOLDER / name))) for name in ("transformer.py", "transformer_worker.py")
+)
 ROWS = 11
 IDS = np.array([[3, 7, 1, 10], [5, 2, 0, 0]])
 MASK = np.array([[1, 1, 1, 1], [1, 1, 0, 0]])
 
 
 def shape(pooling):
-    return Shape(layers=2, width=8, heads=2, hidden=12, rows=100, pooling=pooling, positions=6)
+    return MODULE.Shape("small", layers=2, width=8, heads=2, hidden=12, rows=100, pooling=pooling, positions=6)
 
 
 def run(path, ids, mask):
@@ -82,7 +88,7 @@ def plain(arrays, ids, heads, pooling):
 @pytest.mark.parametrize("pooling", ["cls", "mean"])
 def test_the_file_computes_a_bert_encoder(tmp_path, pooling):
     path = tmp_path / "encoder.onnx"
-    write_transformer(path, shape(pooling), ROWS)
+    MODULE.write_transformer(path, shape(pooling), ROWS)
     enlarge(path)
     expected = [plain(weights(path), ids[mask > 0], 2, pooling) for ids, mask in zip(IDS, MASK, strict=True)]
     np.testing.assert_allclose(run(path, IDS, MASK), expected, rtol=1e-4, atol=1e-5)
@@ -90,19 +96,48 @@ def test_the_file_computes_a_bert_encoder(tmp_path, pooling):
 
 def test_its_weights_are_seeded(tmp_path):
     for name, seed in (("a", 0), ("b", 0), ("c", 1)):
-        write_transformer(tmp_path / name, shape("cls"), ROWS, seed)
+        MODULE.write_transformer(tmp_path / name, shape("cls"), ROWS, seed)
     a, b, c = ((tmp_path / name).read_bytes() for name in "abc")
     assert a == b != c
 
 
 def test_parameters_are_counted(tmp_path):
     path = tmp_path / "encoder.onnx"
-    write_transformer(path, shape("mean"), ROWS)
+    MODULE.write_transformer(path, shape("mean"), ROWS)
     # One token type is written, BERT has two.
     assert shape("mean").parameters(ROWS) == sum(array.size for array in weights(path)) + 8
 
 
 def test_the_shapes_have_their_models_sizes():
     # LaBSE has 471 million parameters, multilingual-MiniLM-L12 118 million.
-    assert SHAPES["labse"].parameters() == pytest.approx(471e6, rel=0.003)
-    assert SHAPES["minilm"].parameters() == pytest.approx(118e6, rel=0.005)
+    assert MODULE.SHAPES["labse"].parameters() == pytest.approx(471e6, rel=0.003)
+    assert MODULE.SHAPES["minilm"].parameters() == pytest.approx(118e6, rel=0.005)
+
+
+def test_ids_are_padded_cut_and_brought_into_the_vocabulary():
+    ids, mask = WORKER.padded([[1, 12, 3, 4], [25]], rows=10, longest=3)
+    assert ids.tolist() == [[1, 2, 3], [5, 0, 0]]
+    assert mask.tolist() == [[1, 1, 1], [1, 0, 0]]
+    assert ids.dtype == mask.dtype == np.int64
+    assert WORKER.padded([[1]], 10, 3)[0].shape == (1, 1)
+
+
+def test_a_shape_runs_as_a_bundle_does(tmp_path, monkeypatch):
+    from distill.bench.process import Worker
+
+    monkeypatch.setitem(MODULE.SHAPES, "tiny", shape("mean"))
+    specs, skipped = MODULE.random_encoders(["tiny"], tmp_path, sys.executable, 1)
+    assert skipped == {}
+    with Worker("tiny", specs["tiny"], 1) as worker:
+        worker.ready().ask("encode", texts=["short", "a much longer text " * 9], batch=2)
+        report = worker.ask("report")
+    assert report["dimension"] == 8 and "onnxruntime" in report["versions"] and "keras" not in report["versions"]
+    assert specs["tiny"].bytes == 4 * shape("mean").parameters()
+    # A memory that is the shape's and not the package's.
+    assert report["memory_bytes"] < 200e6
+
+
+def test_a_shape_that_does_not_run_is_skipped_with_its_reason(tmp_path, monkeypatch):
+    monkeypatch.setitem(MODULE.SHAPES, "tiny", shape("mean"))
+    specs, skipped = MODULE.random_encoders(["tiny"], tmp_path, "nowhere/python", 1)
+    assert specs == {} and skipped["tiny"].startswith("nowhere/python")
