@@ -19,9 +19,10 @@ from ..system.reading import decoded, parse_line
 from ..training.checkpoints import CHECKPOINT, STATE, Checkpoint
 from ..training.log import RunLog
 from .finished import SEARCH
-from .self_training import STAGE, STAGES
 
 TEACHER, STUDENT, LOG, METRICS, DATA = "teacher", "student", "log.jsonl", "metrics.json", "data"
+# Self-training's stages: their folder and the file of one that is complete.
+STAGES, STAGE = "self-training", "stage.json"
 
 
 def settings_file(folder):

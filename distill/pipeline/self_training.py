@@ -12,6 +12,7 @@ from ..system.files import write_json
 from ..system.hashes import changed_files
 from ..system.progress import say
 from ..system.reading import read_json
+from .resuming import STAGE, STAGES
 
 ENCODER = "encoder"
 
@@ -108,6 +109,3 @@ class Stage:
     def ranking(self, last, k):
         pairs, words = self.run.pairs, self.run.settings.teacher.bm25_words
         return encoder_ranking(last, pairs, k) if last else bm25_ranking(pairs, self.run.dataset, k, words)
-
-
-STAGES, STAGE = "self-training", "stage.json"
