@@ -6,7 +6,7 @@ from ..encoders.by_role import is_dual
 from ..encoders.encoder import CARD_FILE as ENCODER_FILE
 from ..encoders.encoder import MODEL_FILE, TOKENIZER_FILE
 from ..errors import EncoderError
-from ..system.files import named, require_inside
+from ..system.files import require_inside, usable_path
 
 # What has a name: encoders that can be trained, others, and the bundle that distill comes with.
 MUSE, RELEASED = "muse", "released"
@@ -22,7 +22,7 @@ def released_folder():
 def located(source):
     """What a user names, for `released` its folder. Raises `EncoderError` where this copy of distill has none."""
     if source != RELEASED:
-        named(source)
+        usable_path(source)
         return source
     folder = released_folder()
     if not is_artefact(folder):

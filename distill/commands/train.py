@@ -38,7 +38,7 @@ def run(config, name, runs, resume, checkpoint_seconds, **values):
     from ..pipeline.execute import execute
     from ..pipeline.preparing import prepare
     from ..pipeline.resuming import settings_file
-    from ..system.files import named
+    from ..system.files import usable_path
 
     if resume and name and (Path(runs) / name).resolve() != Path(resume).resolve():
         raise InputError(f"--resume {resume} is another folder than --name {name} in {runs}; leave --name out")
@@ -46,7 +46,9 @@ def run(config, name, runs, resume, checkpoint_seconds, **values):
     require_one_device(settings, "distill run")
     searched = asked(settings)
     read_corpus(settings.budget.corpus)
-    folder = resume if resume is not None else (named(Path(runs) / name) if name else _free_folder(runs, settings))
+    folder = resume
+    if folder is None:
+        folder = usable_path(Path(runs) / name) if name else _free_folder(runs, settings)
     prepared = prepare(settings, folder, resume=resume is not None)
     prepared.seconds = checkpoint_seconds
     with told_how_to_go_on(prepared.folder):

@@ -7,6 +7,7 @@ from ..catalog.identity import provenance
 from ..catalog.kinds import RUN_FILE, find_artefact
 from ..catalog.loading import load_keras_encoder, load_teacher
 from ..data.corpus import read_corpus
+from ..data.dataset import texts_digest
 from ..data.loading import dataset_of
 from ..data.parallel import joined, pivots, texts_by_language
 from ..errors import ConfigError, InputError
@@ -18,7 +19,7 @@ from ..settings.sections import Work
 from ..settings.store import as_dict, free_of
 from ..system.backend import start
 from ..system.files import require_writable, write_aside, write_json
-from ..system.hashes import digest, texts_digest
+from ..system.hashes import digest
 from ..system.locking import locked
 from ..system.progress import say, task
 from ..system.reading import read_json, read_jsonl

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from ..errors import DataError
-from ..system.files import named
+from ..system.files import usable_path
 from .tsv import columns_of
 
 
@@ -31,7 +31,7 @@ def load_bitext(source, languages=(), pivot="en"):
     Without `languages` all files, or all columns that are headed by a language's code (en, pt-BR, zho_Hans).
     Raises `DataError` naming file, line and language where the sentences do not align.
     """
-    path = named(source)
+    path = usable_path(source)
     if not path.exists():
         raise DataError(f"{path}: no such file or folder; expected a folder of {{lang}}.txt or a .tsv")
     columns = columns_of(path, (pivot, *languages))

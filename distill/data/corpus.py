@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from ..errors import DataError, InputError
-from ..system.files import named
+from ..system.files import usable_path
 from ..system.reading import read_jsonl, read_text
 
 
@@ -29,8 +29,8 @@ def read_corpus(paths):
 def named_file(source):
     """The language and the path of `language=path`, or of a path alone; a file of just that name is a path."""
     language, equals, path = str(source).partition("=")
-    if not equals or "/" in language or os.sep in language or named(source).is_file():
-        return named(source).stem, Path(source)
+    if not equals or "/" in language or os.sep in language or usable_path(source).is_file():
+        return usable_path(source).stem, Path(source)
     if not language.strip() or not path:
         raise InputError(f"{source}: expected a file, or language=FILE such as de=news.deu.txt")
     return language.strip(), Path(path)

@@ -7,6 +7,7 @@ from functools import cached_property
 import numpy as np
 
 from ..errors import DataError
+from ..system.hashes import digest
 
 
 @dataclass(frozen=True)
@@ -82,6 +83,12 @@ class Dataset:
             raise DataError(
                 f"no questions in {', '.join(missing)}: the data set {self.name} has {', '.join(self.languages)}"
             )
+
+
+def texts_digest(dataset):
+    """Return the sha256 of a data set's passages, questions and splits, wherever its files lie."""
+    texts = {name: {id: q.text for id, q in questions.items()} for name, questions in dataset.questions.items()}
+    return digest([dataset.passage_texts, texts, dataset.splits])
 
 
 def check(dataset):

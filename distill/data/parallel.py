@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from ..errors import DataError, InputError
-from ..system.files import named
+from ..system.files import usable_path
 from ..system.reading import read_jsonl
 from .tsv import columns_of
 
@@ -34,8 +34,8 @@ def read_parallel(asked, pivot, languages=()):
 def weighted(asked):
     """The path and the weight of `FILE=WEIGHT`, 1 without; a file of just that name is a path. Raises `InputError`."""
     path, equals, weight = str(asked).rpartition("=")
-    if not path or named(asked).exists():
-        return named(asked), 1.0
+    if not path or usable_path(asked).exists():
+        return usable_path(asked), 1.0
     try:
         found = float(weight)
     except ValueError:

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from ..errors import DataError
-from ..system.files import named, require_inside
+from ..system.files import require_inside, usable_path
 from ..system.reading import iter_jsonl, read_json
 from .dataset import Dataset, Passage, Question
 
@@ -12,7 +12,7 @@ SAMPLE = Path(__file__).parent / "sample"
 
 def find(source):
     """The folder of a data set's name or path. Raises `DataError` when there is none."""
-    folder = SAMPLE if str(source) == "sample" else named(source)
+    folder = SAMPLE if str(source) == "sample" else usable_path(source)
     if not folder.is_dir():
         raise DataError(f"no such data set folder: {folder}; give a folder, or 'sample' for the one that ships")
     require_inside(folder, "*.json", "*.jsonl")

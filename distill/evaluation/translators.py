@@ -8,7 +8,7 @@ from typing import Protocol
 import numpy as np
 
 from ..errors import InputError, TranslatorError, first_line
-from ..system.files import named
+from ..system.files import usable_path
 from ..system.reading import read_json
 from ..system.text import well_formed
 
@@ -137,8 +137,8 @@ def folders_of(asked):
 def _named(one):
     """The language, None where none is said, and the folder; a folder of just that name is a folder."""
     language, equals, folder = one.partition("=")
-    if not equals or "/" in language or os.sep in language or named(one).is_dir():
-        return None, named(one)
+    if not equals or "/" in language or os.sep in language or usable_path(one).is_dir():
+        return None, usable_path(one)
     if not language.strip() or not folder:
         raise TranslatorError(f"{one}: expected a folder, or LANGUAGE=FOLDER such as de=opus-mt-de-en")
     return language.strip(), Path(folder)

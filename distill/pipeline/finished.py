@@ -6,12 +6,12 @@ from pathlib import Path
 from ..errors import DataError, InputError
 from ..report.charts import ENCODERS
 from ..settings.choices import UNITS
-from ..system.forms import NUMBER, require
+from ..system.forms import NUMBER, Form, require
 from ..system.reading import read_json, read_jsonl
 
 METRICS, LOG, SEARCH = "metrics.json", "log.jsonl", "small/search.json"
 # What every version has written, and of which type; what is newer may be absent and is shown as a dash.
-FORM = {
+FORM: Form = {
     "settings": {"seed": int, "data": {"document_language": str}, "teacher": {"base": str, "language": str}},
     "dataset": {"name": str, "documents": int, "passages": int, "splits": dict},
     "languages": list,
@@ -20,16 +20,16 @@ FORM = {
     "timings": dict,
 }
 # What a run may have besides; of this form where it is there.
-OPTIONAL = {
+OPTIONAL: Form = {
     "gate": {"texts": int, "cosine_mean": NUMBER, "cosine_min": NUMBER, "drop": NUMBER, "p@1": dict},
     "bundle_bytes": int,
     "versions": dict,
     "lareqa": {"name": str, "split": str, "languages": list, "top": int, "encoders": dict},
 }
 QUERY = dict.fromkeys(("median_ms", "p95_ms", "p99_ms"), NUMBER)
-COSTS = {"bytes": int, "ms": NUMBER}
-SEARCH_FORM = {"whole": COSTS, "front": list, "excess": dict, "languages": list, "budget": {"drop": NUMBER}}
-BUNDLE = {**COSTS, "name": str, "pieces": int, "p@1": NUMBER, "drop": NUMBER, "languages": dict, "mcnemar": dict}
+COSTS: Form = {"bytes": int, "ms": NUMBER}
+SEARCH_FORM: Form = {"whole": COSTS, "front": list, "excess": dict, "languages": list, "budget": {"drop": NUMBER}}
+BUNDLE: Form = {**COSTS, "name": str, "pieces": int, "p@1": NUMBER, "drop": NUMBER, "languages": dict, "mcnemar": dict}
 
 
 @dataclass(frozen=True)
@@ -82,9 +82,9 @@ def read_run(folder):
 
 
 def _require_split(place, part, languages):
-    figures = dict.fromkeys(languages, dict.fromkeys(("p@1", "p@5", "p@10", "mrr@10", "questions"), NUMBER))
-    tested = dict.fromkeys(languages, {"a": NUMBER, "b": NUMBER, "p_holm": NUMBER, "significant": bool})
-    form = {
+    figures: Form = dict.fromkeys(languages, dict.fromkeys(("p@1", "p@5", "p@10", "mrr@10", "questions"), NUMBER))
+    tested: Form = dict.fromkeys(languages, {"a": NUMBER, "b": NUMBER, "p_holm": NUMBER, "significant": bool})
+    form: Form = {
         "encoders": dict.fromkeys(ENCODERS, dict.fromkeys(UNITS, figures)),
         "mean_p@1": dict.fromkeys(ENCODERS, dict.fromkeys(UNITS, NUMBER)),
         "mcnemar": {"student against base": dict.fromkeys(UNITS, tested)},

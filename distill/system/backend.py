@@ -1,14 +1,17 @@
 """Starting Keras without what its backends print while they look for accelerators."""
 
+from __future__ import annotations
+
 import contextlib
 import gc
 import os
 import sys
 import tempfile
+from collections.abc import Iterator
 
 
 @contextlib.contextmanager
-def hushed(show_on_failure=False):
+def hushed(show_on_failure: bool = False) -> Iterator[None]:
     """Hold back what C++ libraries write to the process's standard error; on request show it when the block fails."""
     sys.stderr.flush()
     with tempfile.TemporaryFile() as log:
@@ -26,7 +29,7 @@ def hushed(show_on_failure=False):
             os.close(kept)
 
 
-def start():
+def start() -> None:
     """Import Keras and run one operation, so that its backend is up before anything is timed or shown."""
     first = "keras" not in sys.modules
     with hushed(show_on_failure=True):

@@ -1,21 +1,28 @@
 """Files that are either whole or absent, and JSON that says where it is wrong."""
 
+from __future__ import annotations
+
 import json
 import os
 import re
 import shutil
 import uuid
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ..errors import InputError, first_line
 
-# What is being written beside its place, `.name.0a1b2c3d.aside`.
+if TYPE_CHECKING:
+    from .types import File, Json
+
+# A file or folder that is being written beside its place, `.name.0a1b2c3d.aside`.
 ASIDE = re.compile(r"\..+\.[0-9a-f]{8}\.aside", re.DOTALL)
 
 
 @contextmanager
-def write_aside(path):
+def write_aside(path: File) -> Iterator[Path]:
     """Yield a temporary path beside `path`; rename it there on success, remove it on any failure.
 
     Works for a file and for a folder (the caller makes either at the yielded path); a file that is there is replaced,
@@ -33,18 +40,18 @@ def write_aside(path):
         remove(aside)
 
 
-def leftovers(folder):
-    """What `write_aside` left in a folder when its process was killed."""
+def leftovers(folder: File) -> list[Path]:
+    """Return what `write_aside` left in a folder when its process was killed."""
     return [path for path in Path(folder).rglob(".*.aside") if ASIDE.fullmatch(path.name)]
 
 
-def target(path):
-    """The `Path` that is written where this one is named: of a symbolic link what it leads to."""
+def target(path: File) -> Path:
+    """Return the `Path` that is written where this one is named: of a symbolic link what it leads to."""
     return Path(os.path.realpath(path)) if os.path.islink(path) else Path(path)
 
 
-def named(name):
-    """The `Path` that a user names. Raises `InputError` where no file can be called so."""
+def usable_path(name: File) -> Path:
+    """Return the `Path` that a user names. Raises `InputError` where no file can be called so."""
     try:
         os.stat(name)
     except (FileNotFoundError, NotADirectoryError, PermissionError):
@@ -55,7 +62,7 @@ def named(name):
     return Path(name)
 
 
-def require_inside(folder, *patterns):
+def require_inside(folder: File, *patterns: str) -> None:
     """Raise `InputError` for a symbolic link among a folder's files that leads out of it."""
     root = os.path.realpath(folder)
     for path in (path for pattern in patterns for path in sorted(Path(root).glob(pattern))):
@@ -63,9 +70,9 @@ def require_inside(folder, *patterns):
             raise InputError(f"{path}: a symbolic link that leads out of its folder; put the file itself there")
 
 
-def require_writable(path):
+def require_writable(path: File) -> None:
     """Raise `InputError` where `path` cannot be written: before the work, not after it."""
-    path = named(path)
+    path = usable_path(path)
     if path.exists() and not (path.is_file() or path.is_dir()):
         raise InputError(f"cannot write {path}: it is a device or a pipe, which would be replaced; name a file")
     if path.is_dir() and any(path.iterdir()):
@@ -84,7 +91,7 @@ def _move(aside, path):
     os.replace(aside, path)
 
 
-def remove(path):
+def remove(path: Path) -> None:
     """Remove a file, a folder with all in it, or a link itself, where there is one."""
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path, ignore_errors=True)
@@ -92,7 +99,7 @@ def remove(path):
         path.unlink(missing_ok=True)
 
 
-def write_text(path, text, synced=False):
+def write_text(path: File, text: str, synced: bool = False) -> None:
     """Write a text as UTF-8; what has no form in it, as a path may, is a question mark.
 
     It is there after a power cut where it was `synced`, which takes some milliseconds.
@@ -105,11 +112,12 @@ def write_text(path, text, synced=False):
         sync(target(path).parent)
 
 
-def write_json(path, value, synced=False):
+def write_json(path: File, value: Json, synced: bool = False) -> None:
+    """Write a JSON file, indented, as `write_text` does."""
     write_text(path, json.dumps(value, ensure_ascii=False, indent=1) + "\n", synced)
 
 
-def sync(path):
+def sync(path: File) -> None:
     """Have the system put a file, or a folder's names, on the disk."""
     if os.path.isdir(path) and os.name == "nt":
         return  # Folders are no files there.

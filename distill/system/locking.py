@@ -1,21 +1,25 @@
-"""What one process at a time may write: a run's folder, a file of vectors."""
+"""Locks on what one process at a time may write: a run's folder, a file of vectors."""
 
+from __future__ import annotations
+
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from ..errors import InputError
+from .types import File
 
 LOCK = ".lock"
 
 
 @contextmanager
-def locked(folder):
+def locked(folder: File) -> Iterator[None]:
     """Hold a run's folder, or that of a search. Raises `InputError`."""
     with held(Path(folder) / LOCK, _in_use(folder)):
         yield
 
 
-def require_free(folder):
+def require_free(folder: File) -> None:
     """Raise `InputError` where another process holds the folder."""
     with locked(folder):
         pass
@@ -26,7 +30,7 @@ def _in_use(folder):
 
 
 @contextmanager
-def held(path, in_use):
+def held(path: File, in_use: str) -> Iterator[None]:
     """Hold the lock at `path`, which is free as soon as the process ends, however it ends; the file goes with it.
 
     Only a process that is killed leaves the file. Raises `InputError`, with the text `in_use`, where another process

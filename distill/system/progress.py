@@ -1,20 +1,26 @@
 """Progress bars on a terminal, plain lines elsewhere; always on standard error."""
 
+from __future__ import annotations
+
 import time
+from collections.abc import Iterator
 from contextlib import contextmanager
 
+from rich import progress as bars
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from .types import Progress
 
 console = Console(stderr=True, highlight=False, soft_wrap=True, emoji=False)
 
 
-def say(text):
+def say(text: str) -> None:
+    """Write a line to standard error, above the progress bars."""
     console.print(text, markup=False)
 
 
 @contextmanager
-def task(description, total):
+def task(description: str, total: int | None) -> Iterator[Progress]:
     """Yield `advance(steps=1, note="")`. Off a terminal: one line when it ends, with the seconds it took."""
     if console.is_terminal:
         with _bar() as progress:
@@ -29,10 +35,10 @@ def task(description, total):
 
 def _bar():
     columns = (
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-        TextColumn("{task.fields[note]}", markup=False),
+        bars.TextColumn("{task.description}", markup=False),
+        bars.BarColumn(),
+        bars.MofNCompleteColumn(),
+        bars.TimeRemainingColumn(),
+        bars.TextColumn("{task.fields[note]}", markup=False),
     )
-    return Progress(*columns, console=console)
+    return bars.Progress(*columns, console=console)

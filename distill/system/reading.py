@@ -1,17 +1,24 @@
 """Text, JSON and JSON Lines read: what is wrong is said with file, line and column."""
 
+from __future__ import annotations
+
 import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ..errors import DataError, first_line
 from .text import well_formed
 
+if TYPE_CHECKING:
+    from .types import File, Json
+
 SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
-def read_text(path):
-    """The text of a UTF-8 file; `DataError` names the file and what is wrong with it."""
+def read_text(path: File) -> str:
+    """Return the text of a UTF-8 file; `DataError` names the file and what is wrong with it."""
     try:
         return Path(path).read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
@@ -25,16 +32,16 @@ def _not_utf8(path, byte):
     return DataError(f"{path}: not UTF-8 at byte {byte}; save the file as UTF-8")
 
 
-def decoded(path, content):
-    """Bytes of a UTF-8 file as text; `DataError` as `read_text`'s."""
+def decoded(path: File, content: bytes) -> str:
+    """Return the bytes of a UTF-8 file as text; `DataError` as `read_text`'s."""
     try:
         return content.decode("utf-8")
     except UnicodeDecodeError as error:
         raise _not_utf8(path, error.start) from error
 
 
-def read_json(path):
-    """The value in a JSON file; `DataError` gives line and column of what is invalid."""
+def read_json(path: File) -> Json:
+    """Return the value in a JSON file; `DataError` gives line and column of what is invalid."""
     text = read_text(path)
     try:
         return _loads(text)
@@ -44,12 +51,12 @@ def read_json(path):
         raise DataError(f"{path}: invalid JSON: {first_line(error)}") from error
 
 
-def read_jsonl(path):
-    """The objects of a JSON Lines file as `[(line number, dict)]`; blank lines are skipped."""
+def read_jsonl(path: File) -> list[tuple[int, dict[str, Json]]]:
+    """Return the objects of a JSON Lines file with the numbers of their lines; blank lines are skipped."""
     return list(iter_jsonl(path))
 
 
-def iter_jsonl(path):
+def iter_jsonl(path: File) -> Iterator[tuple[int, dict[str, Json]]]:
     """Yield (line number, dict) of a JSON Lines file, holding one line at a time; blank lines are skipped.
 
     Raises `DataError` as it comes to what is wrong: what stands before it has been yielded by then.
@@ -90,7 +97,8 @@ def _mended(value):
     return well_formed(value) if isinstance(value, str) else value
 
 
-def parse_line(path, number, line):
+def parse_line(path: File, number: int, line: str) -> dict[str, Json]:
+    """Return the object in one line of a JSON Lines file. Raises `DataError` with the line's number."""
     try:
         value = _loads(line)
     except json.JSONDecodeError as error:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from os import PathLike
-from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, Union
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, Union
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,8 +19,11 @@ else:
 # To which of two towers a text belongs.
 Role: TypeAlias = Literal["question", "document"]
 File: TypeAlias = Union[str, "PathLike[str]"]
-# What a JSON or TOML file holds.
-Json: TypeAlias = Mapping[str, "Json"] | Sequence["Json"] | str | float | int | bool | None
+# What a JSON or TOML file holds. mypy would have every nested value narrowed, which `forms.require` has checked.
+if TYPE_CHECKING:
+    Json: TypeAlias = Any
+else:
+    Json: TypeAlias = Mapping[str, "Json"] | Sequence["Json"] | str | float | int | bool | None
 # float32: unit vectors `(n, d)`, scores `(q, n)`.
 Floats: TypeAlias = NDArray[np.float32]
 # int64: rows of another array, ranks, counts.
@@ -29,6 +32,6 @@ Booleans: TypeAlias = NDArray[np.bool_]
 
 
 class Progress(Protocol):
-    """What a long computation calls after each part of its work, as `progress.task` gives it."""
+    """The function that a long computation calls after each part of its work, as `progress.task` gives it."""
 
     def __call__(self, steps: int = 1, note: str = "") -> None: ...

@@ -1,4 +1,6 @@
-"""What a run was made with and from: versions of the packages that decide its figures, and hashes of its data."""
+"""Versions of the packages that decide a run's figures, and the machine that it ran on."""
+
+from __future__ import annotations
 
 import platform
 import sys
@@ -28,17 +30,17 @@ PACKAGES = (
 )
 
 
-def versions():
-    """`{name: version}` of Python, distill and the packages that are installed, and the name of Keras' backend.
+def versions() -> dict[str, str]:
+    """Return `{name: version}` of Python, distill and the packages that are installed, and the name of Keras' backend.
 
     Read from the packages' metadata: nothing is imported; the backend is named once Keras was.
     """
-    found = {"python": platform.python_version(), "distill": __version__}
+    names = {"python": platform.python_version(), "distill": __version__}
     backend = sys.modules["keras"].backend.backend() if "keras" in sys.modules else None
     for name in dict.fromkeys([*PACKAGES, *([backend] if backend else [])]):
         if said := _version(name):
-            found[name] = said
-    return {**found, "keras backend": backend} if backend else found
+            names[name] = said
+    return {**names, "keras backend": backend} if backend else names
 
 
 def _version(name):
@@ -48,8 +50,8 @@ def _version(name):
         return None
 
 
-def machine():
-    """The processor's name and the operating system, for the line under a table."""
+def machine() -> str:
+    """Return the processor's name and the operating system, for the line under a table."""
     try:
         with open("/proc/cpuinfo", encoding="utf-8") as file:
             names = [line.split(":", 1)[1].strip() for line in file if line.startswith("model name")]

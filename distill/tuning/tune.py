@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from ..catalog.kinds import require_keras
+from ..data.dataset import texts_digest
 from ..encoders.encoder import MODEL_FILE
 from ..errors import InputError
 from ..pipeline.preparing import inputs
@@ -11,7 +12,7 @@ from ..settings.rules import require_triplets
 from ..settings.sections import Work
 from ..settings.store import as_dict, free_of, plain, save_settings, walk
 from ..system.files import require_writable, write_json
-from ..system.hashes import digest, sha256, texts_digest
+from ..system.hashes import digest, sha256
 from ..training.log import RunLog
 from .space import applied, checked_space, default_space, read_space
 from .stages import first_encoder, stage_of

@@ -10,10 +10,11 @@ from pathlib import Path
 import pytest
 
 import distill
+from distill.data.dataset import texts_digest
 from distill.data.loading import load_dataset
 from distill.data.readers import SAMPLE
 from distill.system import versions as module
-from distill.system.hashes import digest, hashes, texts_digest
+from distill.system.hashes import digest, hashes
 from distill.system.versions import machine, versions
 
 
@@ -41,11 +42,11 @@ ROOT = Path(distill.__file__).resolve().parent.parent
 
 
 def test_versions_are_those_that_are_installed():
-    found = versions()
-    assert found["python"] == ".".join(map(str, sys.version_info[:3])) and found["distill"] == distill.__version__
+    known = versions()
+    assert known["python"] == ".".join(map(str, sys.version_info[:3])) and known["distill"] == distill.__version__
     morphology = ("snowballstemmer", "regex")
     for name in ("keras", "tensorflow", "numpy", "sentencepiece", "ai-edge-litert", *morphology):
-        assert found[name] == version(name)
+        assert known[name] == version(name)
 
 
 @pytest.mark.parametrize(
@@ -66,8 +67,8 @@ def test_packages_of_extras_are_among_them_where_they_are_installed(name, module
 
 def test_versions_import_nothing_and_name_the_backend_once_keras_is_there():
     code = (
-        "import sys; from distill.system.versions import versions; found = versions()\n"
-        "print('keras backend' in found, 'keras' in sys.modules, 'tensorflow' in sys.modules)\n"
+        "import sys; from distill.system.versions import versions; known = versions()\n"
+        "print('keras backend' in known, 'keras' in sys.modules, 'tensorflow' in sys.modules)\n"
         "import keras; print(versions()['keras backend'] == keras.backend.backend())"
     )
     got = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)

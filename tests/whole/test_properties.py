@@ -227,7 +227,7 @@ SPLITS = {"train": IDS[:6], "dev": IDS[6:8], "test": IDS[8:]}
 
 def require_usable(dataset):
     """What every stage takes for granted of a data set."""
-    from distill.system.hashes import texts_digest
+    from distill.data.dataset import texts_digest
 
     assert len(texts_digest(dataset)) == 64
     for questions in dataset.questions.values():
