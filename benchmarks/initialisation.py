@@ -23,6 +23,7 @@ from distill.evaluation.evaluate import evaluate
 from distill.export.weights.precision import Precision
 from distill.settings.store import load_settings
 from distill.students.shape import Shape
+from distill.students.vocabulary.vocabularies import Vocabularies
 
 SHAPES = {
     "rank 128": Shape(rank=128),
@@ -59,12 +60,13 @@ def material_of(options, settings):
     dataset = load_dataset(options.dataset, "en", settings.data.split_by, settings.seed)
     corpus = read_corpus([Path(options.corpus) / f"{language}.txt" for language in languages])
     student, teacher = load_keras_encoder(options.run), load_keras_encoder(Path(options.run) / "teacher")
-    return Material(student, teacher, dataset, "en", languages, corpus, settings.student.units)
+    words = Vocabularies(student, dataset, languages, corpus)
+    return Material.of(words, teacher, "en", settings.student.units)
 
 
 def compared(material, name, settings, seed):
     """Two rows: from the student, and at random."""
-    made = material.start(material.vocabulary("used"), SHAPES[name], seed)
+    made = material.start(material.words.vocabulary("used"), SHAPES[name], seed)
     keras.utils.set_random_seed(seed)
     chance = KerasEncoder(type(made.model).from_config(made.model.get_config()), made.tokenizer, made.name)
     for start, encoder in (("student", made), ("random", chance)):
@@ -74,8 +76,8 @@ def compared(material, name, settings, seed):
 
 
 def p1(material, encoder):
-    found = evaluate(encoder, material.dataset, "dev", material.languages, ("maxp",))
-    return found.mean("maxp", material.languages)
+    found = evaluate(encoder, material.words.dataset, "dev", material.words.languages, ("maxp",))
+    return found.mean("maxp", material.words.languages)
 
 
 if __name__ == "__main__":

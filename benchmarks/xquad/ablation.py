@@ -96,9 +96,9 @@ def figures(name, options):
 
     settings = flags.main(shlex.split(f"{SHORT} {ROWS[name]}"), standalone_mode=False)
     run = prepare(with_teacher(settings, Path(options.output)), Path(options.output) / "none")
-    targets, first, lines = material(run)
+    targets, first = material(run)
     began = time.perf_counter()
-    student = learn(targets, first, run.dataset, run.languages, settings.student, settings.seed, lines=lines)
+    student = learn(targets, first, run.dataset, run.languages, settings.student, settings.seed)
     seconds = round(time.perf_counter() - began)
     table = evaluate(student, run.dataset, "dev", run.languages, ("document", "maxp")).table()
     found = accuracies(retrieve(student, load_bitext(options.flores, run.languages)))
@@ -114,7 +114,7 @@ MADE = {}
 
 
 def material(run):
-    """What `learn` takes: the teacher's vectors, the untrained student, which rows share, and the parallel text's."""
+    """The teacher's vectors, with those of the parallel text, and the untrained student, which rows share."""
     from distill.pipeline.second_stage import parallel_lines, student_of
     from distill.stages.transfer_stage import Targets
 
@@ -125,7 +125,7 @@ def material(run):
         teacher, base, shape, foreign = parts(run)
         MADE[key] = teacher, student_of(run, base, teacher, shape, foreign), parallel_lines(run, teacher)
     teacher, first, lines = MADE[key]
-    return Targets(teacher, run.dataset, settings.teacher.language, settings.student.units), first, lines
+    return Targets.of(teacher, run.dataset, settings.teacher.language, settings.student.units, lines), first
 
 
 def with_teacher(settings, output):

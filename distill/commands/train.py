@@ -147,22 +147,15 @@ def transfer(teacher_path, teacher_language, centre, start_path, corpus, labels,
     if foreign:
         first = into_space(first, teacher, dataset, teacher_language, sources, settings.seed)
     from ..stages.lines import labelled, translations
-    from ..stages.transfer_stage import transfer as train
+    from ..stages.transfer_stage import Targets, learn, require_trainable
+    from ..training.session import Session
 
     lines = labelled(texts, teacher if labels == teacher_path else load_teacher(labels)) if labels else None
     if sources:
         lines = translations(sources, teacher, settings.student.parallel_temperature)
-    student = train(
-        teacher,
-        first,
-        dataset,
-        teacher_language,
-        languages,
-        settings.student,
-        settings.seed,
-        precision=precision,
-        lines=lines,
-        training=settings.training,
-    )
+    require_trainable(teacher, first, settings.training)
+    targets = Targets.of(teacher, dataset, teacher_language, settings.student.units, lines)
+    session = Session(options=settings.training)
+    student = learn(targets, first, dataset, languages, settings.student, settings.seed, session, precision)
     student.save(output)
     say(f"student: {output}")

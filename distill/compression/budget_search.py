@@ -43,7 +43,7 @@ class Search:
 
     def planned(self, tried, shapes):
         """What to train of each shape."""
-        own, new = {name: shapes[name] for name in self.names}, bool(self.trials.material.new)
+        own, new = {name: shapes[name] for name in self.names}, bool(self.trials.material.words.new)
         return to_train(ranked(tried), own, lambda c: self.trials.size(c, shapes[c.shape]), self.budget, new)
 
     def once(self, name, make):

@@ -93,6 +93,7 @@ def _material(folder, dataset, languages, corpus, sources, settings):
     start()
     import keras
 
+    from ..students.vocabulary.vocabularies import Vocabularies
     from .material import Material
 
     keras.utils.set_random_seed(settings.seed)
@@ -105,21 +106,21 @@ def _material(folder, dataset, languages, corpus, sources, settings):
         budget, language, units = settings.budget, settings.teacher.language, settings.student.units
         unseen = unseen_languages(settings.teacher.base, languages)
         new = budget.new_languages or [name for name in unseen if name not in settings.vocabulary.add_languages]
-        pieces = budget.new_pieces
-        found = Material(student, teacher, dataset, language, languages, corpus, units, new, pieces, advance)
-    if sources:
-        with task("teacher's vectors of the parallel text", pivots(sources)) as advance:
-            found.add_parallel(sources, teacher, settings.student.parallel_temperature, advance)
-    return found
+        words = Vocabularies(student, dataset, languages, corpus, new, budget.new_pieces)
+        material = Material.of(words, teacher, language, units, advance)
+    if not sources:
+        return material
+    with task("teacher's vectors of the parallel text", pivots(sources)) as advance:
+        return material.with_parallel(sources, teacher, settings.student.parallel_temperature, advance)
 
 
 def _search(folder, output, material, settings, budget, seconds):
     from .budget_search import Search
     from .trials import Trials
 
-    notes = {**provenance(settings), "source": folder.resolve().name, "languages": list(material.languages)}
+    notes = {**provenance(settings), "source": folder.resolve().name, "languages": list(material.words.languages)}
     trials, epochs = Trials(material, settings, notes), settings.student.epochs
-    shapes = possible(settings.budget.shapes, material.student.model)
+    shapes = possible(settings.budget.shapes, material.words.student.model)
     return Search(output, trials, budget, find_artefact(folder), shapes, epochs, seconds).run()
 
 

@@ -21,6 +21,7 @@ from ..students.rows import TABLE
 from ..system.progress import task
 from ..training.checkpoints import CHECKPOINT, Checkpoint
 from ..training.log import RunLog
+from ..training.session import Session
 from .candidates import SHAPES
 
 UNIT, SPLIT = "maxp", "dev"
@@ -34,8 +35,8 @@ class Trials:
 
     def __init__(self, material, settings, notes=None):
         self.material, self.settings, self.notes = material, settings, notes
-        self.vocabulary = cache(material.vocabulary)
-        self.student = self._evaluated("student", material.student)
+        self.vocabulary = cache(material.words.vocabulary)
+        self.student = self._evaluated("student", material.words.student)
 
     def untrained(self, candidate):
         """A vocabulary and a table format, on the student as it is."""
@@ -63,7 +64,7 @@ class Trials:
         shutil.rmtree(folder / BUNDLE, ignore_errors=True)  # of a trial that was broken off
         encoder = self._encoder(candidate, folder)
         form = _form(self.settings, candidate.table)
-        data, languages = self.material.dataset, self.material.languages
+        data, languages = self.material.words.dataset, self.material.words.languages
         # How much P@1 is lost is measured against the uncompressed student.
         settings = replace(self.settings.export, max_drop=100.0)
         with task(f"export {candidate.name}", gate_size(data, languages)) as advance:
@@ -76,11 +77,11 @@ class Trials:
 
     def left(self, vocabulary):
         """`{language: [before, after]}`, the `<unk>` share of the languages that a vocabulary leaves out."""
-        return self.material.left(self.vocabulary(vocabulary).tokenizer)
+        return self.material.words.left(self.vocabulary(vocabulary).tokenizer)
 
     def timed(self, folders):
         """`{name: median ms a query}` of bundles in one run, in turns."""
-        questions = select_questions(self.material.dataset, self.material.languages)
+        questions = select_questions(self.material.words.dataset, self.material.words.languages)
         with task("benchmark", steps(len(folders))) as advance:
             specs = {name: Spec("bundle", str(folder)) for name, folder in folders.items()}
             found = bench(specs, questions, threads=self.settings.export.threads, progress=advance)
@@ -99,9 +100,10 @@ class Trials:
             start, settings = rounded(start, candidate.table), replace(settings, train_table=False)
         log = RunLog(folder / "log.jsonl")
         precision = _form(self.settings, candidate.table).precision
-        checkpoint, seed, training = Checkpoint(folder / CHECKPOINT), self.settings.seed, self.settings.training
+        checkpoint = Checkpoint(folder / CHECKPOINT)
+        session = Session(log, checkpoint=checkpoint, options=self.settings.training)
         try:
-            encoder = self.material.train(start, settings, precision, seed, log, checkpoint, training)
+            encoder = self.material.train(start, settings, precision, self.settings.seed, session)
         finally:
             log.close()
         encoder.save(folder / STUDENT)
@@ -109,13 +111,13 @@ class Trials:
         return encoder
 
     def _evaluated(self, name, encoder):
-        data, languages = self.material.dataset, self.material.languages
+        data, languages = self.material.words.dataset, self.material.words.languages
         with task(f"evaluate {name}", evaluation_size(data, [SPLIT], languages, (UNIT,))) as advance:
             return evaluate(encoder, data, SPLIT, languages, (UNIT,), advance)
 
     def _scores(self, found):
         """Mean P@1 and the points that it is below the student's, and P@1 by language."""
-        languages = self.material.languages
+        languages = self.material.words.languages
         mean = found.mean(UNIT, languages)
         by_language = {language: found.table()[UNIT][language]["p@1"] for language in languages}
         # Rounded, so that a loss of just what is allowed is not more than that.

@@ -2,6 +2,7 @@
 
 from ..data.pairs import gold_pairs
 from ..errors import ConfigError
+from ..training.session import Session
 
 # Batches that need passages in the teacher's language alone.
 IN_ONE = ("en-en", "x-en")
@@ -13,11 +14,12 @@ def first_stage(run, base, settings=None, watch=None, checkpoint=None):
     `watch` and `checkpoint` are `training.fit`'s; stages of self-training have checkpoints of their own.
     """
     settings = settings or run.settings
+    session = Session(run.log, watch, checkpoint, settings.training)
     if settings.teacher.loss != "softmax":
         from ..stages.triplet_stage import teach
 
-        language, more = settings.teacher.language, {"training": settings.training, "checkpoint": checkpoint}
-        return teach(base, run.dataset, language, settings.teacher, settings.seed, run.log, run.triplets, watch, **more)
+        language = settings.teacher.language
+        return teach(base, run.dataset, language, settings.teacher, settings.seed, session, run.triplets)
     from ..stages.pair_stage import mined_in, teach_pairs
 
     languages = asked_in(settings, run.languages)
@@ -26,8 +28,7 @@ def first_stage(run, base, settings=None, watch=None, checkpoint=None):
 
         return self_train(run, base, languages)
     mine = mined_in(run.dataset, settings, run.pairs) if settings.pairs.hard_negatives else None
-    others = {"log": run.log, "watch": watch, "sources": run.sources, "checkpoint": checkpoint}
-    return teach_pairs(base, run.dataset, run.pairs, settings, languages, mine, **others)
+    return teach_pairs(base, run.dataset, run.pairs, settings, languages, mine, run.sources, session)
 
 
 def asked_in(settings, languages):

@@ -4,29 +4,23 @@ from ..catalog.loading import load_aligner, load_keras_encoder
 from ..data.parallel import joined, pivots, texts_by_language
 from ..system.progress import say, task
 from ..training.checkpoints import CHECKPOINT
+from ..training.session import Session
 from .fixed_teacher import into_space
 
 
 def study(run, teacher, first, shape, foreign=False):
     """Stage 2: `student_of` these, trained towards the teacher."""
     from ..export.weights.precision import Precision
-    from ..stages.transfer_stage import transfer
+    from ..stages.transfer_stage import Targets, learn, require_trainable
 
-    settings, lines = run.settings, parallel_lines(run, teacher)
-    return transfer(
-        teacher,
-        untrained(run, first, teacher, shape, foreign),
-        run.dataset,
-        settings.teacher.language,
-        run.languages,
-        settings.student,
-        settings.seed,
-        run.log,
-        precision=Precision(settings.export.precision, settings.export.table),
-        lines=lines,
-        checkpoint=run.checkpoint("student"),
-        training=settings.training,
-    )
+    settings, data = run.settings, run.dataset
+    lines = parallel_lines(run, teacher)
+    start = untrained(run, first, teacher, shape, foreign)
+    require_trainable(teacher, start, settings.training)
+    targets = Targets.of(teacher, data, settings.teacher.language, settings.student.units, lines)
+    session = Session(run.log, checkpoint=run.checkpoint("student"), options=settings.training)
+    precision = Precision(settings.export.precision, settings.export.table)
+    return learn(targets, start, data, run.languages, settings.student, settings.seed, session, precision)
 
 
 def untrained(run, first, teacher, shape, foreign):

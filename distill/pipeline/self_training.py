@@ -12,6 +12,7 @@ from ..system.files import write_json
 from ..system.hashes import changed_files
 from ..system.progress import say
 from ..system.reading import read_json
+from ..training.session import Session
 from .resuming import STAGE, STAGES
 
 ENCODER = "encoder"
@@ -84,8 +85,10 @@ class Stage:
         shutil.rmtree(self.folder, ignore_errors=True)  # of a stage that was broken off
         mined = self.mine(last, checkpoint)
         del last
-        more = {"log": log, "stage": self.name, "sources": run.sources, "checkpoint": checkpoint}
-        encoder = teach_pairs(base, run.dataset, mined.pairs, run.settings, languages, **more)
+        session = Session(log, checkpoint=checkpoint, options=run.settings.training, stage=self.name)
+        encoder = teach_pairs(
+            base, run.dataset, mined.pairs, run.settings, languages, sources=run.sources, session=session
+        )
         encoder.save(self.folder / ENCODER)
         best = max(log.of(self.name), key=lambda row: (row["p@1"], row["mrr@10"]))
         dev = {name: best[name] for name in ("epoch", "p@1", "mrr@10")}

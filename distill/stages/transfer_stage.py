@@ -1,96 +1,98 @@
 """Stage 2: the student learns the teacher's space in every language. CL-ReLKT, section 3.2."""
 
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 from keras import ops
 
+from ..data.dataset import Dataset
 from ..data.draws import drawn as draws
 from ..data.draws import shuffled
 from ..encoders.batching import pack
-from ..encoders.encoder import KerasEncoder
+from ..encoders.encoder import Encoder, KerasEncoder
 from ..errors import EncoderError
+from ..export.weights.precision import Precision
 from ..settings.rules import numbers_of
+from ..settings.sections import StudentSettings, TrainingSettings
 from ..students.project import axes_of, on_axes
 from ..students.rows import UsedRows
-from ..training.batches import Maker, line_name, named
+from ..system.types import Floats, Integers, Progress, Tensor
+from ..training.batches import Maker, StepInput, line_name, named
 from ..training.dev_score import DevScore
 from ..training.devices import require_devices, shared_by
 from ..training.loop import fit
 from ..training.losses import DISTANCES, in_batch_loss, listwise_loss, nested, transfer_loss
+from ..training.session import Schedule, Session, session_of
 from ..training.trainer import Trainer
-from .lines import line_targets
+from .lines import Lines, line_targets
 
 
 def transfer(
-    teacher,
-    start,
-    dataset,
-    teacher_language,
-    languages,
-    settings,
-    seed=0,
-    log=None,
-    progress=None,
-    precision=None,
-    lines=None,
-    training=None,
-    checkpoint=None,
-):
-    """Train a copy of `start` (a `KerasEncoder`) towards the fixed `teacher` (any `Encoder`); returns the student.
+    teacher: Encoder,
+    start: KerasEncoder,
+    dataset: Dataset,
+    teacher_language: str,
+    languages: Sequence[str],
+    settings: StudentSettings,
+    seed: int = 0,
+    session: Session | None = None,
+) -> KerasEncoder:
+    """Train a copy of `start` towards the fixed `teacher`; returns the student.
 
     The teacher is asked once for the questions in `teacher_language` and the documents; its vectors are the labels, on
-    the student's axes where it has a projection on some (a `foreign` student has a map instead). `lines`, a `Lines`,
-    are more texts for objective 1.
-    The last `settings.quantised_epochs` round weights to `precision`, an `export.form.Precision`. `training`, a
-    `TrainingSettings`, says how steps are computed; `checkpoint` is `training.fit`'s.
+    the student's axes where it has a projection on some (a `foreign` student has a map instead). For more texts, or
+    several students of one teacher, make `Targets` and let students `learn` them.
     Raises `EncoderError` when teacher and student have spaces of different dimension.
     """
-    require_devices(training)
-    require_space(teacher.dimension, start)
-    targets = Targets(teacher, dataset, teacher_language, settings.units, progress)
-    more = {"training": training, "checkpoint": checkpoint}
-    return learn(targets, start, dataset, languages, settings, seed, log, precision, lines, **more)
+    session = session or Session()
+    require_trainable(teacher, start, session.options)
+    targets = Targets.of(teacher, dataset, teacher_language, settings.units)
+    return learn(targets, start, dataset, languages, settings, seed, session)
 
 
 def learn(
-    targets,
-    start,
-    dataset,
-    languages,
-    settings,
-    seed=0,
-    log=None,
-    precision=None,
-    lines=None,
-    watch=None,
-    training=None,
-    checkpoint=None,
-):
-    """`transfer` towards `Targets` that are there already, for several students of one teacher.
+    targets: Targets,
+    start: KerasEncoder,
+    dataset: Dataset,
+    languages: Sequence[str],
+    settings: StudentSettings,
+    seed: int = 0,
+    session: Session | None = None,
+    precision: Precision | None = None,
+) -> KerasEncoder:
+    """Train a copy of `start` towards `Targets`, and on their lines; returns the student.
 
-    `watch` and `checkpoint` are `training.fit`'s.
+    The last `settings.quantised_epochs` round weights to `precision`.
     """
-    with shared_by(training):
-        stage = TransferStage(start, targets, dataset, languages, settings, seed, precision, lines, training)
-        fit(
-            stage.trainer,
-            stage.batches,
-            stage.dev,
-            settings.epochs,
-            settings.patience,
-            "student",
-            log,
-            settings.evaluate_every,
-            settings.quantised_epochs,
-            watch,
-            settings.averaged_epochs,
-            checkpoint,
-        )
+    session = session_of("student", session)
+    with shared_by(session.options):
+        stage = TransferStage(start, targets, dataset, languages, settings, seed, precision, session.options)
+        fit(stage.trainer, stage.batches, stage.dev, schedule_of(settings), session)
     return KerasEncoder(stage.used.restore(start.model), start.tokenizer, "student")
 
 
-def require_space(dimension, start):
+def schedule_of(settings: StudentSettings) -> Schedule:
+    """The epochs that the settings ask for."""
+    return Schedule(
+        epochs=settings.epochs,
+        patience=settings.patience,
+        every=settings.evaluate_every,
+        quantised=settings.quantised_epochs,
+        averaged=settings.averaged_epochs,
+    )
+
+
+def require_trainable(teacher: Encoder, start: KerasEncoder, options: TrainingSettings) -> None:
+    """Raise `EncoderError` or `ConfigError` for what `learn` would refuse, before the teacher is asked."""
+    require_devices(options)
+    require_space(teacher.dimension, start)
+
+
+def require_space(dimension: int, start: KerasEncoder) -> None:
     """Raise `EncoderError` where a teacher's dimension is not that of the student's space."""
     space = start.model.label_dimension
     if dimension != space:
@@ -100,21 +102,39 @@ def require_space(dimension, start):
         )
 
 
+@dataclass(frozen=True)
 class Targets:
     """The teacher's vectors, computed once: of the train questions, `(q, d)`, and of the documents, `(n, d)`.
 
-    `row` maps a question's id to its row. With both units the documents come first and then the passages.
+    `row` maps a question's id to its row. `texts` `(n,)` are the documents; with both units they come first and then
+    the passages. `lines` are more texts for objective 1.
     """
 
-    def __init__(self, teacher, dataset, language, units, progress=None):
+    row: Mapping[str, int]
+    questions: Floats
+    texts: Sequence[str]
+    documents: Floats
+    lines: Lines | None = None
+
+    @classmethod
+    def of(
+        cls,
+        teacher: Encoder,
+        dataset: Dataset,
+        language: str,
+        units: Sequence[str],
+        lines: Lines | None = None,
+        progress: Progress | None = None,
+    ) -> Targets:
+        """Ask the teacher for the train questions in `language` and the documents of these units."""
         questions = dataset.select(language, "train")
-        self.row = {question.id: row for row, question in enumerate(questions)}
-        self.questions = teacher.encode([question.text for question in questions], "question", progress)
-        self.texts = [text for unit in units for text in dataset.texts(unit)]
-        self.documents = teacher.encode(self.texts, "document", progress)
+        row = {question.id: number for number, question in enumerate(questions)}
+        labels = teacher.encode([question.text for question in questions], "question", progress)
+        texts = [text for unit in units for text in dataset.texts(unit)]
+        return cls(row, labels, texts, teacher.encode(texts, "document", progress), lines)
 
 
-def answers(dataset, passages, units):
+def answers(dataset: Dataset, passages: Integers, units: Sequence[str]) -> Integers:
     """int `(n, units)`: rows of `Targets.documents` that answer questions about `passages`, int `(n,)`."""
     columns, first = [], 0
     for unit in units:
@@ -124,40 +144,46 @@ def answers(dataset, passages, units):
 
 
 class TransferStage:
-    """What one run of stage 2 holds: samples of (question in a language, teacher's question, documents)."""
+    """One run of stage 2: samples of (question in a language, teacher's question, documents), and the trainer."""
 
-    def __init__(self, start, targets, dataset, languages, settings, seed, precision=None, lines=None, training=None):
-        self.settings, self.seed = settings, seed
+    def __init__(
+        self,
+        start: KerasEncoder,
+        targets: Targets,
+        dataset: Dataset,
+        languages: Sequence[str],
+        settings: StudentSettings,
+        seed: int,
+        precision: Precision | None = None,
+        options: TrainingSettings | None = None,
+    ):
+        self.settings, self.seed, lines = settings, seed, targets.lines
         axes = axes_of(start.model)
         self.question_labels, self.document_labels = on_axes(targets.questions, axes), on_axes(targets.documents, axes)
-        asked = [q for language in languages for q in dataset.select(language, "train") if q.id in targets.row]
-        self.asked, self.texts = asked, lines.texts if lines else []
-        self.label = np.array([targets.row[question.id] for question in asked])
-        self.answers = answers(dataset, np.array([question.passage for question in asked]), settings.units)
+        self.samples = [q for language in languages for q in dataset.select(language, "train") if q.id in targets.row]
+        self.texts = lines.texts if lines else []
+        self.label = np.array([targets.row[question.id] for question in self.samples])
+        self.answers = answers(dataset, np.array([question.passage for question in self.samples]), settings.units)
         sizes = [len(dataset.texts(unit)) for unit in settings.units]
         ranked = np.split(self.document_labels, np.cumsum(sizes)[:-1])
         dev = DevScore(start.tokenizer, dataset, languages, settings.dev_unit)
-        questions = start.tokenizer.encode([question.text for question in asked])
+        questions = start.tokenizer.encode([question.text for question in self.samples])
         documents = start.tokenizer.encode(targets.texts)
-        more = start.tokenizer.encode(lines.texts) if lines else []
-        self.used = UsedRows(start.model, questions + documents + more + dev.tokens)
+        of_lines = start.tokenizer.encode(lines.texts) if lines else []
+        self.used = UsedRows(start.model, questions + documents + of_lines + dev.tokens)
         self.questions, self.documents = self.used.ids(questions), self.used.ids(documents)
-        self.lines = self.used.ids(more)
+        self.lines = self.used.ids(of_lines)
         self.line_targets = line_targets(lines, start) if lines else None
-        self.line_rows = lines.rows if lines and lines.rows is not None else np.arange(len(more))
+        self.line_rows = lines.rows if lines and lines.rows is not None else np.arange(len(of_lines))
         self.groups, self.chances = (lines.groups, lines.chances) if lines else (None, None)
         self.lengths = np.array([len(ids) for ids in documents])
         self.dev = partial(dev.score, self.used)
-        self.trainer = Trainer(
-            self.used.small,
-            partial(batch_loss, settings=settings, documents=ranked),
-            settings.learning_rate,
-            settings.train_table,
-            precision,
-            options=training,
-        )
+        loss = partial(batch_loss, settings=settings, documents=ranked)
+        rate, table = settings.learning_rate, settings.train_table
+        self.trainer = Trainer(self.used.small, loss, rate, table, precision, options=options)
 
-    def batches(self, epoch):
+    def batches(self, epoch: int) -> list[Maker]:
+        """The batches of an epoch, each with lines beside its samples."""
         order = shuffled(len(self.label), self.settings.batch_size, self.seed + epoch)
         drawn = self.drawn(len(order), epoch)
         loss = f"loss of {', '.join(self.settings.objectives)}"
@@ -165,11 +191,11 @@ class TransferStage:
             Maker(partial(self.batch, *pair), partial(self.ids, *pair), loss) for pair in zip(order, drawn, strict=True)
         ]
 
-    def ids(self, rows, lines=()):
-        """What names the questions and the lines of a batch."""
-        return named(self.asked[row] for row in rows) + [line_name("line", line, self.texts[line]) for line in lines]
+    def ids(self, rows: Sequence[int], lines: Sequence[int] = ()) -> list[str]:
+        """The names of the questions and the lines of a batch."""
+        return named(self.samples[row] for row in rows) + [line_name("line", line, self.texts[line]) for line in lines]
 
-    def drawn(self, steps, epoch):
+    def drawn(self, steps: int, epoch: int) -> Integers:
         """Rows of the lines for each step: another part of them each epoch, each line equally often in the end.
 
         Of a group where they are in groups.
@@ -182,7 +208,7 @@ class TransferStage:
         order = np.random.default_rng(self.seed).permutation(len(self.lines))
         return order[places % max(1, len(order))].reshape(steps, many)
 
-    def batch(self, rows, lines=()):
+    def batch(self, rows: Integers, lines: Sequence[int] = ()) -> StepInput:
         """Each distinct document once, and of these as many as `document_tokens` allow, in the seeded order.
 
         The second objective is a mean over the samples whose document is encoded, the first that fit: not an unbiased
@@ -199,8 +225,8 @@ class TransferStage:
             "teacher_answers": self.document_labels[self.answers[rows]],  # (b, units, d)
         }
         if "softmax" in self.settings.objectives:
-            own = self.answers[rows, 0]
-            x["same"] = own[:, None] == own[None]
+            gold = self.answers[rows, 0]
+            x["same"] = gold[:, None] == gold[None]
         if "dd" in self.settings.objectives:
             documents, encoded = self.within_budget(self.answers[rows].ravel())
             texts += [self.documents[document] for document in documents]
@@ -208,45 +234,47 @@ class TransferStage:
             x["teacher_document"] = self.document_labels[documents[encoded]]
         return {**pack(texts, self.used.small.gap), **x}
 
-    def within_budget(self, own):
-        """The distinct documents to encode, at least one, and for each of `own` that is among them its place there."""
-        _, first = np.unique(own, return_index=True)
-        distinct = own[np.sort(first)]
+    def within_budget(self, gold: Integers) -> tuple[Integers, Integers]:
+        """The distinct documents to encode, at least one, and for each of `gold` that is among them its place there."""
+        _, first = np.unique(gold, return_index=True)
+        distinct = gold[np.sort(first)]
         if self.settings.document_tokens:
             spent = np.cumsum(self.lengths[distinct])
             distinct = distinct[: max(1, int(np.sum(spent <= self.settings.document_tokens)))]
-        matches = own[:, None] == distinct[None]
+        matches = gold[:, None] == distinct[None]
         return distinct, matches.argmax(axis=1)[matches.any(axis=1)]
 
 
-def batch_loss(vectors, x, settings, documents=None):
-    """Equation 2 over a batch and what is asked for beside it; an objective that was not chosen is not computed.
+def batch_loss(
+    vectors: Tensor, x: Mapping[str, Tensor], settings: StudentSettings, documents: Sequence[Floats] = ()
+) -> Tensor:
+    """Equation 2 over a batch and the objectives beside it; one that was not chosen is not computed.
 
-    `documents` `[(n, d)]`: the teacher's vectors of what "list" ranks, the documents of each unit.
+    `documents` `[(n, d)]`: the teacher's vectors of those that "list" ranks, of each unit.
     """
-    distance, found = nested(DISTANCES[settings.distance], numbers_of(settings.nested, "student.nested")), {}
+    distance, losses = nested(DISTANCES[settings.distance], numbers_of(settings.nested, "student.nested")), {}
     questions = vectors[: ops.shape(x["teacher_answers"])[0]]
     if "qq" in settings.objectives:
-        found["qq"] = distance(x["teacher_question"], vectors[: ops.shape(x["teacher_question"])[0]])
+        losses["qq"] = distance(x["teacher_question"], vectors[: ops.shape(x["teacher_question"])[0]])
     if "dd" in settings.objectives:
-        found["dd"] = distance(x["teacher_document"], ops.take(vectors, x["document"], axis=0))
-        found["dd"] = found["dd"] * x["document_weights"] if "document_weights" in x else found["dd"]
+        losses["dd"] = distance(x["teacher_document"], ops.take(vectors, x["document"], axis=0))
+        losses["dd"] = losses["dd"] * x["document_weights"] if "document_weights" in x else losses["dd"]
     if "dq" in settings.objectives:
-        found["dq"] = distance(x["teacher_answers"], questions[:, None])  # (b, units)
+        losses["dq"] = distance(x["teacher_answers"], questions[:, None])  # (b, units)
     if "list" in settings.objectives:
-        asked = vectors[: ops.shape(x["teacher_question"])[0]]
-        found["list"] = ranking_loss(asked, x["teacher_question"], documents, settings.list_temperature)
+        labelled = vectors[: ops.shape(x["teacher_question"])[0]]
+        losses["list"] = ranking_loss(labelled, x["teacher_question"], documents, settings.list_temperature)
     if "softmax" in settings.objectives:
         scores = ops.matmul(questions, ops.transpose(x["teacher_answers"][:, 0]))
-        found["softmax"] = in_batch_loss(scores, x["same"], settings.softmax_temperature)
+        losses["softmax"] = in_batch_loss(scores, x["same"], settings.softmax_temperature)
     weights = settings.beta, settings.lambda_, settings.omega, settings.gamma
-    return transfer_loss(found, *weights, settings.list_weight, settings.softmax_weight)
+    return transfer_loss(losses, *weights, settings.list_weight, settings.softmax_weight)
 
 
-def ranking_loss(questions, labels, documents, temperature):
+def ranking_loss(questions: Tensor, labels: Tensor, documents: Sequence[Floats], temperature: float) -> Tensor:
     """The mean over units of `listwise_loss` on their `documents`, `[(n, d)]`, one value a query: `(b,)`."""
-    found = []
+    losses = []
     for unit in documents:
         fixed = ops.transpose(ops.convert_to_tensor(unit))
-        found.append(listwise_loss(ops.matmul(questions, fixed), ops.matmul(labels, fixed), temperature))
-    return sum(found) / len(found)
+        losses.append(listwise_loss(ops.matmul(questions, fixed), ops.matmul(labels, fixed), temperature))
+    return sum(losses) / len(losses)

@@ -1,7 +1,16 @@
 """What makes a step's batch, and can say what the batch is of."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+# The arrays of a step by name: packed ids, labels, indices.
+StepInput: TypeAlias = dict[str, NDArray[np.generic]]
 
 # Questions that a message names.
 NAMED = 8

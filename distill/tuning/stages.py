@@ -8,6 +8,7 @@ from ..errors import ConfigError
 from ..pipeline.second_stage import parallel_lines, student_of
 from ..system.backend import start
 from ..system.progress import task
+from ..training.session import Session
 
 
 class Teachers:
@@ -31,21 +32,23 @@ class Students:
 
         self.run, self.start = run, student_of(run, teacher, teacher, Shape.of(run.settings.shape))
         require_space(teacher.dimension, self.start)
-        self.lines = parallel_lines(run, teacher)
+        lines = parallel_lines(run, teacher)
         settings, labels = run.settings, len(run.dataset.select(run.settings.teacher.language, "train"))
         documents = sum(len(run.dataset.texts(unit)) for unit in settings.student.units)
         with task("teacher's vectors of questions and documents", labels + documents) as advance:
-            self.targets = Targets(teacher, run.dataset, settings.teacher.language, settings.student.units, advance)
+            language, units = settings.teacher.language, settings.student.units
+            self.targets = Targets.of(teacher, run.dataset, language, units, lines, advance)
 
     def train(self, settings, watch=None):
         from ..export.weights.precision import Precision
         from ..stages.transfer_stage import learn
 
         precision = Precision(settings.export.precision, settings.export.table)
-        run, lines = self.run, self.lines and replace(self.lines, chances=self._chances(settings.student))
-        stage, seed = settings.student, settings.seed
-        more = precision, lines, watch, settings.training
-        learn(self.targets, self.start, run.dataset, run.languages, stage, seed, run.log, *more)
+        run, lines = self.run, self.targets.lines
+        chances = self._chances(settings.student) if lines else None
+        targets = replace(self.targets, lines=lines and replace(lines, chances=chances))
+        session = Session(run.log, watch, options=settings.training)
+        learn(targets, self.start, run.dataset, run.languages, settings.student, settings.seed, session, precision)
 
     def _chances(self, settings):
         weights = [weight for _, weight in map(weighted, settings.parallel)]

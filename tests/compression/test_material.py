@@ -8,6 +8,7 @@ from distill.export.weights.precision import Precision
 from distill.settings.sections import StudentSettings
 from distill.students.ngram import NGramEncoder
 from distill.students.shape import Shape
+from distill.students.vocabulary.vocabularies import Vocabularies
 
 CORPUS = {"de": ["Der Fluss fließt durch die Stadt."] * 3, "el": ["Το ποτάμι κυλά", "Το ποτάμι είναι μεγάλο"] * 20}
 
@@ -20,42 +21,44 @@ def student(tokenizer, randomised):
 
 @pytest.fixture(scope="module")
 def material(student, sample):
-    return Material(student, student, sample, "en", ["en", "de"], CORPUS, ("document", "passage"))
+    return Material.of(Vocabularies(student, sample, ["en", "de"], CORPUS), student, "en", ("document", "passage"))
 
 
 @pytest.fixture(scope="module")
 def with_greek(student, sample):
-    return Material(student, student, sample, "en", ["en", "de", "el"], CORPUS, ("passage",), ["el", "fi"], 400)
+    words = Vocabularies(student, sample, ["en", "de", "el"], CORPUS, ["el", "fi"], 400)
+    return Material.of(words, student, "en", ("passage",))
 
 
 def test_lines_are_the_train_questions_and_the_corpus_with_the_students_vectors(material, student, sample):
     asked = [q.text for language in ("en", "de") for q in sample.select(language, "train")]
-    assert sorted(material.lines.texts) == sorted(asked + CORPUS["de"] + CORPUS["el"])
-    np.testing.assert_allclose(material.lines.vectors, student.encode(material.lines.texts), atol=1e-6)
+    assert sorted(material.targets.lines.texts) == sorted(asked + CORPUS["de"] + CORPUS["el"])
+    np.testing.assert_allclose(material.targets.lines.vectors, student.encode(material.targets.lines.texts), atol=1e-6)
 
 
 def test_of_new_languages_the_student_says_nothing(with_greek):
-    assert with_greek.new == ["el"]
-    assert not set(with_greek.lines.texts) & set(CORPUS["el"])
+    assert with_greek.words.new == ["el"]
+    assert not set(with_greek.targets.lines.texts) & set(CORPUS["el"])
 
 
 @pytest.mark.parametrize("name, least", [("used", 1), ("twice", 2)])
 def test_a_vocabulary_holds_what_is_used_so_often(material, student, name, least):
     counts = np.bincount(
-        [id for ids in student.tokenizer.encode(material.texts) for id in ids[1:-1]], minlength=len(student.tokenizer)
+        [id for ids in student.tokenizer.encode(material.words.texts) for id in ids[1:-1]],
+        minlength=len(student.tokenizer),
     )
-    pieces = {piece.piece for piece in model_proto(material.vocabulary(name).tokenizer).pieces}
+    pieces = {piece.piece for piece in model_proto(material.words.vocabulary(name).tokenizer).pieces}
     own = model_proto(student.tokenizer).pieces
     assert {own[id].piece for id in np.flatnonzero(counts >= least)} <= pieces
     assert len(pieces) < len(own)
 
 
 def test_all_pieces_are_the_student_itself(material, student):
-    assert material.vocabulary("all") is student
+    assert material.words.vocabulary("all") is student
 
 
 def test_new_languages_get_pieces_and_old_texts_stay_as_they_were(with_greek, student, sample):
-    larger = with_greek.vocabulary("all+new")
+    larger = with_greek.words.vocabulary("all+new")
     assert len(larger.tokenizer) > len(student.tokenizer)
     german = [q.text for q in sample.select("de", "train")]
     assert larger.tokenizer.encode(german) == student.tokenizer.encode(german)
@@ -65,15 +68,15 @@ def test_new_languages_get_pieces_and_old_texts_stay_as_they_were(with_greek, st
 
 
 def test_languages_that_are_left_out_are_named_with_their_unknown_share(material, student):
-    left = material.left(student.tokenizer)
+    left = material.words.left(student.tokenizer)
     assert "ru" in left and not {"en", "de"} & set(left)
     assert all(before == after for before, after in left.values())
 
 
 def test_a_start_of_a_shape_is_trained_towards_teacher_and_student(material, student):
-    start = material.start(material.vocabulary("used"), Shape(static=True, rank=6, hidden=5))
+    start = material.start(material.words.vocabulary("used"), Shape(static=True, rank=6, hidden=5))
     settings = StudentSettings(epochs=1, batch_size=64, learning_rate=3e-3, lines_a_step=64)
     made = material.train(start, settings, Precision())
-    texts = material.lines.texts[:200]
+    texts = material.targets.lines.texts[:200]
     before, after = (np.sum(one.encode(texts) * student.encode(texts), axis=1).mean() for one in (start, made))
     assert after > before

@@ -14,7 +14,7 @@ from distill.data.readers import SAMPLE
 from distill.encoders.encoder import KerasEncoder
 from distill.encoders.tokenizer import model_proto
 from distill.errors import ConfigError, DataError, InputError
-from distill.pipeline import execute as pipeline
+from distill.pipeline import shipping
 from distill.pipeline.execute import begin
 from distill.pipeline.preparing import chosen_languages, prepare, unseen_languages
 from distill.pipeline.run import Run
@@ -91,8 +91,8 @@ def test_four_encoders_are_measured_on_dev_and_test(metrics):
 def test_what_the_log_warns_of_stands_in_the_metrics(metrics, sample, tmp_path, monkeypatch):
     run = Run(Settings(), sample, ("en",), tmp_path, RunLog())
     run.log.write("teacher", step=3, **{"p@1": 0.1, "mrr@10": 0.2, "collapsed": 0.995})
-    monkeypatch.setattr(pipeline, "write_report", lambda *arguments: None)
-    pipeline.close(run)
+    monkeypatch.setattr(shipping, "write_report", lambda *arguments: None)
+    shipping.close(run)
     [warning] = read(tmp_path / "metrics.json")["warnings"]
     assert warning.startswith("teacher: collapsed at 1 of 1 evaluations on dev, first at step 3: ")
     assert "warnings" not in metrics

@@ -11,7 +11,7 @@ import pytest
 
 from distill.encoders.encoder import KerasEncoder
 from distill.errors import ConfigError, DataError, InputError
-from distill.pipeline.execute import self_training
+from distill.pipeline import self_training
 from distill.pipeline.first_stage import first_stage
 from distill.pipeline.preparing import inputs
 from distill.pipeline.self_training import Stage
@@ -79,10 +79,10 @@ def interrupted(monkeypatch):
 
     @contextmanager
     def make(number):
-        def stop(*arguments, stage, **more):
-            if stage.endswith(str(number)):
+        def stop(*arguments, session, sources):
+            if session.stage.endswith(str(number)):
                 raise KeyboardInterrupt
-            return teach_pairs(*arguments, stage=stage, **more)
+            return teach_pairs(*arguments, session=session, sources=sources)
 
         with monkeypatch.context() as patch:
             patch.setattr(self_training, "teach_pairs", stop)

@@ -17,6 +17,7 @@ from distill.stages.pair_stage import Batch, PairStage, hard_negatives, mined_in
 from distill.students.ngram import NGramEncoder
 from distill.training.log import RunLog
 from distill.training.sampled_softmax import SampledSoftmax
+from distill.training.session import Session
 
 FILE = {"student.parallel": ["x.tsv"]}
 BASE = {"teacher.loss": "softmax", "teacher.batch_size": 6, "teacher.bm25_epochs": 1, "teacher.online_epochs": 1}
@@ -194,7 +195,7 @@ def test_it_learns_and_says_how_far(base, easy, pairs, encoders, tmp_path):
     # All answers are one of two numbers here, so that by them most would be filtered.
     asked = {"teacher.learning_rate": 0.002, "teacher.bm25_epochs": 5, "pairs.filters": ["passage", "parallel"]}
     asked, log = settings(asked, batches="x-y", encoders=encoders, pairs_an_epoch=96), RunLog()
-    taught = teach_pairs(base, easy, pairs, asked, ("en", "de"), mined_in(easy, asked, pairs), log)
+    taught = teach_pairs(base, easy, pairs, asked, ("en", "de"), mined_in(easy, asked, pairs), session=Session(log))
     rows = log.of("teacher")
     assert [row["epoch"] for row in rows] == list(range(7))
     assert max(row["mrr@10"] for row in rows) > rows[0]["mrr@10"] + 0.1

@@ -15,12 +15,13 @@ from distill.export.weights.codecs import decoded, encoded
 from distill.export.weights.precision import Precision
 from distill.settings.sections import StudentSettings
 from distill.stages.lines import Lines, labelled, mixed, translations
-from distill.stages.transfer_stage import Targets, TransferStage, answers, batch_loss, transfer
+from distill.stages.transfer_stage import Targets, TransferStage, answers, batch_loss, learn, transfer
 from distill.students.ngram import NGramEncoder
 from distill.students.project import axes_of, mapped, on_axes, projected
 from distill.students.rows import UsedRows, with_table
 from distill.training.dev_score import DevScore
 from distill.training.log import RunLog
+from distill.training.session import Session
 
 DIMENSION = 32
 SETTINGS = StudentSettings(learning_rate=1e-3, epochs=3, batch_size=16, document_tokens=1200)
@@ -76,7 +77,7 @@ def stage(start, sample):
 
 
 def make_stage(start, data, settings, seed=0):
-    targets = Targets(Words(), data, "en", settings.units)
+    targets = Targets.of(Words(), data, "en", settings.units)
     return TransferStage(start, targets, data, LANGUAGES, settings, seed)
 
 
@@ -84,7 +85,7 @@ def make_stage(start, data, settings, seed=0):
 def transferred(start, few):
     before = [w.copy() for w in start.model.get_weights()]
     teacher, log = Words(), RunLog()
-    student = transfer(teacher, start, few, "en", LANGUAGES, SETTINGS, seed=0, log=log)
+    student = transfer(teacher, start, few, "en", LANGUAGES, SETTINGS, session=Session(log))
     return SimpleNamespace(teacher=teacher, student=student, rows=log.of("student"), before=before)
 
 
@@ -145,7 +146,8 @@ def test_the_student_has_the_starts_tokenizer_and_shape(transferred, start):
 
 
 def test_the_same_seed_gives_the_same_weights_and_no_lines_change_none(transferred, start, few):
-    again = transfer(Words(), start, few, "en", LANGUAGES, SETTINGS, seed=0, lines=Lines([], np.zeros((0, DIMENSION))))
+    targets = Targets.of(Words(), few, "en", SETTINGS.units, Lines([], np.zeros((0, DIMENSION))))
+    again = learn(targets, start, few, LANGUAGES, SETTINGS)
     assert same(again.model.get_weights(), transferred.student.model.get_weights())
 
 
@@ -171,7 +173,8 @@ def quantised(start, few):
     """A float epoch and two with a table of four bits; the student and the log's rows."""
     log, settings = RunLog(), replace(SETTINGS, quantised_epochs=2)
     precision = Precision("float32", "int4")
-    student = transfer(Words(), start, few, "en", LANGUAGES, settings, log=log, precision=precision)
+    targets = Targets.of(Words(), few, "en", settings.units)
+    student = learn(targets, start, few, LANGUAGES, settings, session=Session(log), precision=precision)
     return SimpleNamespace(student=student, rows=log.of("student"))
 
 
@@ -200,7 +203,7 @@ def test_float_epochs_before_quantised_ones_are_what_they_are_without(quantised,
 
 
 def test_targets_are_the_teachers_vectors_documents_before_passages(sample):
-    targets = Targets(Words(), sample, "en", ("document", "passage"))
+    targets = Targets.of(Words(), sample, "en", ("document", "passage"))
     asked = sample.select("en", "train")
     np.testing.assert_array_equal(targets.questions, Words().encode([q.text for q in asked]))
     assert targets.row == {question.id: row for row, question in enumerate(asked)}
@@ -216,7 +219,7 @@ def test_progress_reaches_the_teacher(few):
             progress(len(texts))
             return super().encode(texts, role)
 
-    Targets(Watched(), few, "en", ("passage",), seen.append)
+    Targets.of(Watched(), few, "en", ("passage",), progress=seen.append)
     assert seen == [48, len(few.passages)]
 
 
@@ -421,8 +424,8 @@ def lines():
 @pytest.fixture(scope="module")
 def with_lines(start, few, lines):
     settings = replace(SETTINGS, lines_a_step=3)
-    targets = Targets(Words(), few, "en", settings.units)
-    return TransferStage(start, targets, few, LANGUAGES, settings, 0, lines=lines)
+    targets = Targets.of(Words(), few, "en", settings.units, lines)
+    return TransferStage(start, targets, few, LANGUAGES, settings, 0)
 
 
 def test_lines_have_the_vectors_of_the_encoder_that_labels_them(lines):
@@ -438,8 +441,8 @@ def test_every_line_is_drawn_before_one_is_drawn_again(with_lines):
 
 
 def test_a_step_has_no_more_lines_than_there_are(start, few, lines):
-    targets = Targets(Words(), few, "en", SETTINGS.units)
-    stage = TransferStage(start, targets, few, LANGUAGES, replace(SETTINGS, lines_a_step=99), 0, lines=lines)
+    targets = Targets.of(Words(), few, "en", SETTINGS.units, lines)
+    stage = TransferStage(start, targets, few, LANGUAGES, replace(SETTINGS, lines_a_step=99), 0)
     assert stage.drawn(2, 1).shape == (2, 10)
 
 
@@ -475,7 +478,7 @@ def test_the_loss_counts_lines_as_questions_without_documents():
 
 def test_learning_brings_lines_nearer_to_their_labels(start, few, lines):
     settings = replace(SETTINGS, lines_a_step=10, epochs=2)
-    student = transfer(Words(), start, few, "en", LANGUAGES, settings, lines=lines)
+    student = learn(Targets.of(Words(), few, "en", settings.units, lines), start, few, LANGUAGES, settings)
     before, after = (np.sum(one.encode(lines.texts) * lines.vectors, axis=1).mean() for one in (start, student))
     assert after > before + 0.1
 
@@ -485,7 +488,7 @@ def test_learning_brings_lines_nearer_to_their_labels(start, few, lines):
 
 def test_the_labels_of_a_projected_student_are_on_its_axes(start, few):
     smaller = KerasEncoder(projected(start.model, Words().encode(few.passage_texts), 5), start.tokenizer)
-    targets = Targets(Words(), few, "en", SETTINGS.units)
+    targets = Targets.of(Words(), few, "en", SETTINGS.units)
     stage = TransferStage(smaller, targets, few, LANGUAGES, SETTINGS, 0)
     expected = Words().encode(few.passage_texts) @ np.asarray(smaller.model.get_layer("projection").kernel)
     expected /= np.linalg.norm(expected, axis=1, keepdims=True)
@@ -518,8 +521,8 @@ def abroad(request, start, few):
 
 def test_labels_in_another_encoders_space_are_as_they_are_whatever_their_length(abroad, few):
     lines = labelled({"de": ["eins", "zwei"]}, abroad.teacher)
-    targets = Targets(abroad.teacher, few, "en", SETTINGS.units)
-    stage = TransferStage(abroad.student, targets, few, LANGUAGES, SETTINGS, 0, lines=lines)
+    targets = Targets.of(abroad.teacher, few, "en", SETTINGS.units, lines)
+    stage = TransferStage(abroad.student, targets, few, LANGUAGES, SETTINGS, 0)
     asked = [q.text for q in few.select("en", "train")]
     np.testing.assert_array_equal(stage.question_labels, abroad.teacher.encode(asked))
     np.testing.assert_array_equal(stage.document_labels, abroad.teacher.encode(targets.texts))
@@ -540,10 +543,10 @@ def test_a_student_learns_in_another_encoders_space_and_its_map_does_too(abroad,
 
 
 def test_lines_of_the_space_behind_the_map_are_refused(abroad, few):
-    targets = Targets(abroad.teacher, few, "en", SETTINGS.units)
     lines = labelled({"de": ["eins"]}, Words(DIMENSION + 1))
+    targets = Targets.of(abroad.teacher, few, "en", SETTINGS.units, lines)
     with pytest.raises(EncoderError, match=f"labels have 33 dimensions, expected {abroad.teacher.dimension}"):
-        TransferStage(abroad.student, targets, few, LANGUAGES, SETTINGS, 0, lines=lines)
+        TransferStage(abroad.student, targets, few, LANGUAGES, SETTINGS, 0)
 
 
 # Translations, and what stands beside Equation 2
@@ -583,7 +586,7 @@ def test_mixed_lines_are_drawn_alike_and_keep_their_vectors():
 def test_a_step_has_translations_with_their_own_labels(start, few):
     lines = translations(SOURCES, Words(), 1.0)
     settings = replace(SETTINGS, lines_a_step=2)
-    stage = TransferStage(start, Targets(Words(), few, "en", settings.units), few, LANGUAGES, settings, 0, lines=lines)
+    stage = TransferStage(start, Targets.of(Words(), few, "en", settings.units, lines), few, LANGUAGES, settings, 0)
     batch = stage.batch(np.arange(2), np.array([2, 1]))
     np.testing.assert_array_equal(batch["teacher_question"][2:], Words().encode(["one", "two"]))
     rows = np.concatenate([stage.drawn(500, epoch).ravel() for epoch in (1, 2)])

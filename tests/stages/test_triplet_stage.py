@@ -14,6 +14,7 @@ from distill.students.ngram import NGramEncoder
 from distill.students.rows import UsedRows
 from distill.training.dev_score import DevScore
 from distill.training.log import RunLog
+from distill.training.session import Session
 
 SETTINGS = TeacherSettings(bm25_epochs=4, online_epochs=2, learning_rate=1e-3)
 BM25_EPOCH, ONLINE_EPOCH = 1, 5
@@ -43,7 +44,7 @@ def learnable(sample):
 def taught(base, learnable):
     before = [w.copy() for w in base.model.get_weights()]
     log = RunLog()
-    teacher = teach(base, learnable, "en", SETTINGS, seed=0, log=log)
+    teacher = teach(base, learnable, "en", SETTINGS, seed=0, session=Session(log))
     return SimpleNamespace(teacher=teacher, rows=log.of("teacher"), before=before)
 
 
@@ -130,7 +131,7 @@ def test_another_seed_gives_other_weights(taught, base, learnable):
 def test_the_contrastive_loss_trains_too(base, learnable):
     log = RunLog()
     settings = replace(SETTINGS, loss="contrastive", temperature=0.5, bm25_epochs=4, online_epochs=0)
-    teacher = teach(base, learnable, "en", settings, log=log)
+    teacher = teach(base, learnable, "en", settings, session=Session(log))
     rows = log.of("teacher")
     # Four equal candidates, the positive and three negatives, are ln 4; chance is where it starts.
     assert rows[1]["loss"] == pytest.approx(np.log(4), rel=0.2)

@@ -17,6 +17,7 @@ from distill.students.ngram import NGramEncoder
 from distill.training.checkpoints import Checkpoint
 from distill.training.log import RunLog
 from distill.training.loop import fit
+from distill.training.session import Schedule, Session
 from distill.training.trainer import Trainer
 
 STEPS, EPOCHS = 3, 4
@@ -192,7 +193,7 @@ def trained(trainer, checkpoint=None, stop=None, rows=None, **options):
         return {"p@1": round(float(value), 1), "mrr@10": float(value)}
 
     try:
-        seen.scores = fit(trainer, batches, score, EPOCHS, log=seen.log, checkpoint=checkpoint, **options)
+        seen.scores = fit(trainer, batches, score, Schedule(EPOCHS, **options), Session(seen.log, None, checkpoint))
     except KeyboardInterrupt:
         seen.stopped = True
     trainer.quantise(False)

@@ -28,6 +28,7 @@ from distill.training.log import RunLog
 from distill.students.ngram import NGramEncoder
 from distill.training.trainer import Trainer
 from distill.training.loop import fit
+from distill.training.session import Schedule, Session
 
 random = np.random.default_rng(0)
 texts = [random.integers(1, 20, size=size).tolist() for size in (7, 30, 12, 5, 40, 3)]
@@ -56,7 +57,7 @@ def trained(devices):
         trainer = Trainer(model, loss, 1e-2, options=options)
         # Of one shape, which compiles once; two devices do not divide three labels.
         makers = [partial(batch, [0, 1, 2]), partial(batch, [4, 5, 3])]
-        fit(trainer, lambda epoch: makers, dev, 3, stage="stage", log=log)
+        fit(trainer, lambda epoch: makers, dev, Schedule(3), Session(log, stage="stage"))
     return log.of("stage"), model.get_weights(), weights[0]
 
 one, two = trained(1), trained(2)

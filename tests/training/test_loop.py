@@ -15,6 +15,7 @@ from distill.students.ngram import NGramEncoder
 from distill.training.batches import Maker
 from distill.training.log import RunLog
 from distill.training.loop import fit
+from distill.training.session import Schedule, Session
 from distill.training.trainer import Trainer
 
 TABLE = "embedding/embeddings"
@@ -70,7 +71,7 @@ def scores(*values):
     return evaluate
 
 
-def run(trainer, values, epochs, steps=1, **options):
+def run(trainer, values, epochs, steps=1, watch=None, **options):
     """`fit` on a schedule of dev scores; what it returned, logged, and did: weights and step at each evaluation."""
     seen = SimpleNamespace(weights=[], steps=0, log=RunLog(), epochs=[])
     evaluate = scores(*values)
@@ -87,7 +88,7 @@ def run(trainer, values, epochs, steps=1, **options):
         seen.weights.append(trainer.encoder.get_weights())
         return evaluate()
 
-    seen.scores = fit(trainer, batches, watched, epochs, stage="stage", log=seen.log, **options)
+    seen.scores = fit(trainer, batches, watched, Schedule(epochs, **options), Session(seen.log, watch, stage="stage"))
     return seen
 
 
@@ -135,7 +136,7 @@ def test_the_logged_loss_is_the_mean_over_the_epochs_steps(trainer):
     log = RunLog()
     once = float(trainer.train_on_batch(batch()))
     makers = {1: [lambda: batch(1.0), lambda: batch(3.0)], 2: [lambda: batch(10.0)]}
-    fit(trainer, makers.get, scores(0, 1, 2), 2, stage="stage", log=log)
+    fit(trainer, makers.get, scores(0, 1, 2), Schedule(2), Session(log, stage="stage"))
     np.testing.assert_allclose([row["loss"] for row in log.of("stage")[1:]], [2 * once, 10 * once], rtol=1e-5)
 
 
@@ -174,7 +175,8 @@ def test_what_a_watch_raises_ends_the_training(trainer):
         return batch()
 
     with pytest.raises(LookupError):
-        fit(trainer, lambda epoch: [counted] * 4, scores(0.1, 0.5, 0.3, 0.9), 3, None, "stage", log, 2, watch=watch)
+        evaluate, session = scores(0.1, 0.5, 0.3, 0.9), Session(log, watch, stage="stage")
+        fit(trainer, lambda epoch: [counted] * 4, evaluate, Schedule(3, every=2), session)
     # Two steps before each evaluation; what ended it is in the log.
     assert len(made) == 4 and [row["p@1"] for row in log.of("stage")] == [0.1, 0.5, 0.3]
 
@@ -258,13 +260,19 @@ def test_patience_stops_inside_an_epoch_too(trainer):
 def test_a_loss_that_is_not_a_number_stops_training(trainer, value):
     expected = rf"teacher: the loss is {value} at step 2 of epoch 1, learning rate 0.01; try a lower learning rate"
     with pytest.raises(TrainingError, match=expected):
-        fit(trainer, lambda epoch: [batch, lambda: batch(value)], scores(0.1, 0.2), 1, stage="teacher")
+        fit(
+            trainer,
+            lambda epoch: [batch, lambda: batch(value)],
+            scores(0.1, 0.2),
+            Schedule(1),
+            Session(stage="teacher"),
+        )
 
 
 def test_a_batch_that_knows_its_questions_names_them(trainer):
     make = Maker(lambda: batch(float("nan")), lambda: ["en a", "de b"], "triplet loss")
     with pytest.raises(TrainingError, match=r"the triplet loss is nan at step 1 of epoch 1, .*: en a, de b; try"):
-        fit(trainer, lambda epoch: [make], scores(0.1, 0.2), 1, stage="teacher")
+        fit(trainer, lambda epoch: [make], scores(0.1, 0.2), Schedule(1), Session(stage="teacher"))
 
 
 @pytest.mark.skipif(keras.backend.backend() != "tensorflow", reason="other backends compile each shape")
@@ -296,7 +304,7 @@ def test_the_same_seed_gives_the_same_weights_and_another_seed_others(shared):
     def trained(seed):
         trainer = reset(*shared)
         batches = [partial(batch, texts=[TEXTS[i % 3] for i in rows]) for rows in shuffled(30, 3, seed)]
-        fit(trainer, lambda epoch: batches, scores(*range(4)), 3)
+        fit(trainer, lambda epoch: batches, scores(*range(4)), Schedule(3))
         return trainer.encoder.get_weights()
 
     assert same(trained(0), trained(0))

@@ -11,10 +11,11 @@ from distill.settings.sections import TeacherSettings, TrainingSettings
 from distill.stages.triplet_stage import teach
 from distill.students.static import StaticEncoder
 from distill.training.log import RunLog
+from distill.training.session import Session
 
 SETTINGS = TeacherSettings(learning_rate=2e-3, bm25_epochs=4, online_epochs=0, unit="document")
 OPTIONS = {
-    "float32": None,
+    "float32": TrainingSettings(),
     "mixed": TrainingSettings(precision="mixed_bfloat16"),
     "jit": TrainingSettings(jit=True),
 }
@@ -30,7 +31,7 @@ def trained(tokenizer, sample):
         keras.utils.set_random_seed(0)
         model = StaticEncoder(vocabulary=len(tokenizer), width=64, hidden=16, dimension=64, channels=8)
         log = RunLog()
-        teacher = teach(KerasEncoder(model, tokenizer), data, "en", SETTINGS, log=log, training=options)
+        teacher = teach(KerasEncoder(model, tokenizer), data, "en", SETTINGS, session=Session(log, options=options))
         found[way] = SimpleNamespace(teacher=teacher, rows=log.of("teacher"))
     return found
 

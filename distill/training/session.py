@@ -1,0 +1,72 @@
+"""The company of a training, and its epochs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TypeAlias, TypedDict
+
+from ..settings.sections import TrainingSettings
+from ..system.types import Integers
+from .checkpoints import Checkpoint
+from .log import RunLog
+
+# An evaluation on dev: of which epoch, P@1 and MRR@10, and what else was counted.
+Scores = TypedDict(
+    "Scores",
+    {
+        "epoch": int,
+        "p@1": float,
+        "mrr@10": float,
+        "collapsed": float,
+        "scale": float,
+        "filtered": dict[str, dict[str, int]],
+        "quantised": bool,
+        "averaged": int,
+    },
+    total=False,
+)
+Watch: TypeAlias = Callable[[int, Scores], None]
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """The epochs of a training, how often it is scored on dev, and which weights it leaves.
+
+    It is scored at the end of each epoch, and each `every` steps. With `patience` it stops after so many evaluations in
+    a row that are no better. The last `quantised` of the epochs train and are scored with rounded weights; with
+    `averaged` the mean of the weights after that many epochs is left in place of the best.
+    """
+
+    epochs: int
+    patience: int | None = None
+    every: int | None = None
+    quantised: int = 0
+    averaged: int = 0
+
+
+@dataclass(frozen=True)
+class Session:
+    """The company of a training: its log, who watches it, where it goes on after a stop, and how steps are computed.
+
+    `watch(step, scores)` is called at each evaluation on dev, also of the start; what it raises ends the training.
+    A `checkpoint` holds the training's state after each epoch, and within one as often as it is due; where it holds one
+    already, training goes on from there and ends as if it had not stopped. `stage` is the name in the log, by default
+    that of the stage which trains.
+    """
+
+    log: RunLog = field(default_factory=RunLog)
+    watch: Watch | None = None
+    checkpoint: Checkpoint | None = None
+    options: TrainingSettings = field(default_factory=TrainingSettings)
+    stage: str = ""
+
+    def kept(self, name: str, epoch: int, make: Callable[[], Sequence[Integers]]) -> list[Integers]:
+        """The rows that `make` gives for an epoch: of one that was broken off those that were made then."""
+        return self.checkpoint.kept(name, epoch, make) if self.checkpoint else list(make())
+
+
+def session_of(stage: str, session: Session | None = None) -> Session:
+    """The session of a stage, by default one without company; it has the stage's name unless it has another."""
+    session = session or Session()
+    return session if session.stage else replace(session, stage=stage)
