@@ -1,8 +1,6 @@
 """What the page's sections on language bias and bitext retrieval show, from the content of `metrics.json`."""
 
-from .charts import bars, lines
-from .heatmap import heat_map, highest_of
-from .scatter import scatter
+from .charts import bars, heat_map, lines, plane
 
 MAPS = {
     "one_target": "mAP by question and answer language, one correct answer in the pool",
@@ -16,7 +14,7 @@ def sections(lareqa, bitext):
     return {
         "lareqa": lareqa,
         "bitext": bitext,
-        "maps": {key: heat_maps(select(encoders, key), label) for key, label in MAPS.items()},
+        "maps": {key: heat_maps(select(encoders, key), label, key) for key, label in MAPS.items()},
         "planes": planes(select(encoders, "pca")),
         "charts": charts(encoders, lareqa["languages"]) if lareqa else {},
         "select": select,
@@ -30,10 +28,14 @@ def select(encoders, key):
     return {name: found[key] for name, found in encoders.items() if found.get(key) is not None}
 
 
-def heat_maps(tables, label):
-    """`{encoder: SVG}`, shaded on one scale."""
-    highest = highest_of(tables.values())
-    return {name: heat_map(rows, f"{name}: {label}", highest) for name, rows in tables.items()}
+def heat_maps(tables, label, key):
+    """`{encoder: SVG}`, shaded on one scale; `key` is the figures' own id."""
+    values = [value for rows in tables.values() for row in rows.values() for value in row.values() if value is not None]
+    highest = max(values, default=0)
+    return {
+        name: heat_map(rows, f"{name}: {label}", f"{key}-{number}", highest)
+        for number, (name, rows) in enumerate(tables.items())
+    }
 
 
 def charts(encoders, languages):
@@ -60,7 +62,7 @@ def planes(found):
     """`{encoder: SVG}` of vectors in the plane."""
     label = "first two principal components of questions and candidates, a panel a language"
     return {
-        name: scatter(of["points"], f"{name}: {label}", f"plane-{number}")
+        name: plane(of["points"], f"{name}: {label}", f"plane-{number}")
         for number, (name, of) in enumerate(found.items())
     }
 

@@ -3,11 +3,15 @@
 Encoders differ by hatching or marker too, so that a chart can be read without its colours.
 """
 
+from __future__ import annotations
+
 import io
 import re
+from collections.abc import Mapping, Sequence
 from html import escape
 
 import numpy as np
+from numpy.typing import NDArray
 
 ENCODERS = ("base", "teacher", "student", "bundle")
 # What matplotlib draws with, and the page's variables that take its place.
@@ -19,6 +23,8 @@ MARKERS = {"base": "s", "teacher": "^", "student": "D", "bundle": "o"}
 STYLE = {
     "svg.fonttype": "none",
     "svg.hashsalt": "distill",
+    # Of which the page takes its own.
+    "font.sans-serif": ["DejaVu Sans"],
     "font.size": 9,
     "axes.spines.top": False,
     "axes.spines.right": False,
@@ -115,6 +121,97 @@ def lines(rows, label, name, across):
         return _svg(figure, name, label)
 
 
+# Opacity of a heat map's cells; the strongest leaves the number over it legible.
+FAINTEST, STRONGEST = 0.03, 0.62
+
+
+def heat_map(rows: Mapping[str, Mapping[str, float | None]], label: str, name: str, highest: float) -> str:
+    """`{question language: {answer language: share or None}}` as a grid of shaded cells with their per cent.
+
+    `highest` is the share of the strongest shade, so that several maps have one scale. A shade is an opacity: dark on
+    paper, bright on a dark screen.
+    """
+    from matplotlib.colors import ListedColormap
+
+    columns = list(dict.fromkeys(key for row in rows.values() for key in row))
+    shares = np.array([[row.get(column) for column in columns] for row in rows.values()], dtype=float)
+    with _style():
+        figure, axes = _figure(max(1.6, 0.55 + 0.36 * len(columns)), 0.55 + 0.26 * len(rows))
+        look = {"cmap": ListedColormap([COLOURS["student"]]), "alpha": opacity(shares, highest), "edgecolors": "none"}
+        axes.pcolormesh(np.zeros(shares.shape), **look)
+        for (y, x), share in np.ndenumerate(shares):
+            number = "–" if np.isnan(share) else f"{100 * share:.0f}"
+            axes.text(x + 0.5, y + 0.5, number, ha="center", va="center", fontsize=8)
+        axes.set_xticks(np.arange(len(columns)) + 0.5, columns, weight="bold", parse_math=False)
+        axes.set_yticks(np.arange(len(rows)) + 0.5, list(rows), weight="bold", parse_math=False)
+        axes.tick_params(length=0, labelsize=8, labeltop=True, labelbottom=False)
+        axes.spines[:].set_visible(False)
+        axes.invert_yaxis()
+        axes.set_title("answer language", color=SOFT, fontsize=8)
+        return _svg(figure, name, label)
+
+
+def opacity(shares: NDArray[np.float64], highest: float) -> NDArray[np.float64]:
+    """The opacity of cells: linear in their shares, between the faintest and the strongest shade; of none 0."""
+    parts = np.clip(shares / highest, 0, 1) if highest > 0 else np.zeros(shares.shape)
+    return np.where(np.isnan(shares), 0, FAINTEST + (STRONGEST - FAINTEST) * parts)
+
+
+# A panel of a plane and what is above and beside it, in inches; the panels of a row.
+SIDE, HEAD, GAP, PANELS = 1.5, 0.22, 0.12, 6
+# Of a panel's side, from its middle to its outermost point.
+REACH = 0.46
+
+
+def plane(points: Mapping[str, Mapping[str, Sequence[Sequence[float]]]], label: str, name: str) -> str:
+    """`{language: {"questions": [[x, y], …], "candidates": [[x, y], …]}}` as a panel a language.
+
+    Behind stand the points of all, faint. Which language a point is of shows by its panel and what it is by its
+    marker, neither by hue. One scale for both axes and all panels.
+    """
+    places = _centred(points)
+    everything = np.concatenate([part for of in places.values() for part in of.values()])
+    width = (SIDE + GAP) * min(PANELS, len(points))
+    height = (SIDE + HEAD) * -(-len(points) // PANELS)
+    with _style():
+        figure = _bare_figure(width, height)
+        for number, (language, of) in enumerate(places.items()):
+            left, low = (SIDE + GAP) * (number % PANELS) + GAP / 2, height - (SIDE + HEAD) * (number // PANELS + 1)
+            axes = figure.add_axes((left / width, low / height, SIDE / width, SIDE / height))
+            axes.set(xlim=(-0.5, 0.5), ylim=(-0.5, 0.5), xticks=[], yticks=[])
+            axes.spines[:].set(visible=True, color=SOFT, linewidth=0.5)
+            axes.set_title(language, loc="left", fontsize=9, weight="bold", pad=3, parse_math=False)
+            _cloud(axes, everything)
+            axes.plot(*of["candidates"].T, "x", color=INK, ms=3, mew=0.8)
+            axes.plot(*of["questions"].T, "o", color=COLOURS["student"], ms=3.2, mew=0)
+        return _svg(figure, name, label)
+
+
+def _centred(points):
+    """The points as arrays `(n, 2)`, the middle of all at 0 and none farther than `REACH` along an axis."""
+    arrays = {
+        name: {kind: np.array(xy, float).reshape(-1, 2) for kind, xy in of.items()} for name, of in points.items()
+    }
+    every = np.concatenate([part for of in arrays.values() for part in of.values()])
+    low, high = (every.min(axis=0), every.max(axis=0)) if len(every) else np.zeros((2, 2))
+    scale = 2 * REACH / (np.max(high - low) or 1)
+    return {name: {kind: scale * (xy - (low + high) / 2) for kind, xy in of.items()} for name, of in arrays.items()}
+
+
+def _cloud(axes, points):
+    """All points as one marker, which stands in the file once for all panels."""
+    from matplotlib.markers import MarkerStyle
+    from matplotlib.path import Path
+
+    if not points.any():
+        return
+    dots = Path(np.repeat(points, 2, axis=0), [Path.MOVETO, Path.LINETO] * len(points))
+    # A marker's largest coordinate lies half its size from its middle.
+    size = 2 * 72 * SIDE * np.abs(points).max()
+    marker = MarkerStyle(dots, fillstyle="none", capstyle="round")
+    axes.plot([0], [0], marker=marker, ms=size, mew=1.6, color=SOFT, alpha=0.35)
+
+
 def latency_chart(query):
     """Milliseconds a query at three percentiles."""
     names = {"median_ms": "median", "p95_ms": "95 %", "p99_ms": "99 %"}
@@ -198,10 +295,14 @@ def _style():
 
 
 def _figure(width, height, columns=1):
+    figure = _bare_figure(width, height, layout="constrained")
+    return figure, figure.subplots(1, columns)
+
+
+def _bare_figure(width, height, layout=None):
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(width, height), layout="constrained")
-    return figure, figure.subplots(1, columns)
+    return Figure(figsize=(width, height), layout=layout)
 
 
 def _svg(figure, name, label):

@@ -224,10 +224,11 @@ def test_every_figure_is_drawn(tab):
     assert drawn == [True] * (2 * 3 + 3 + 4 + 4 + 1)
 
 
-OTHERS_POINT = """(() => { const [one, two] = document.querySelectorAll("svg.scatter > g > g");
-  const box = two.querySelector("rect").getBoundingClientRect(), scale = box.width / 148;
-  const [, x, y] = one.querySelector(".questions").getAttribute("d").match(/M([0-9.]+) ([0-9.]+)/).map(Number);
-  return [box.x + scale * x + scrollX, box.y + scale * y + scrollY]; })()"""
+# The middle of the first question's marker in the first panel, as far into the second.
+OTHERS_POINT = """(() => { const [one, two] = document.querySelectorAll(".plane svg g[id*='-axes_']");
+  const [from, to] = [one, two].map(panel => panel.querySelector("path").getBoundingClientRect());
+  const box = one.querySelector("use[style*='--student']").getBoundingClientRect();
+  return [to.x - from.x + box.x + box.width / 2 + scrollX, to.y - from.y + box.y + box.height / 2 + scrollY]; })()"""
 
 
 def test_a_point_of_one_language_is_faint_in_the_panel_of_another(tab):
@@ -320,7 +321,7 @@ def test_figures_that_are_absent_come_last_either_way(tab, page, tmp_path):
 
 COLOURS = """(() => { const of = (part, name) => getComputedStyle(document.querySelector(part))[name];
   return [of("body", "backgroundColor"), of("body", "color"), of(".chart svg text", "fill"),
-    of("svg.heat text.name", "fill")]; })()"""
+    of(".map svg text", "fill")]; })()"""
 
 
 def test_a_dark_scheme_is_followed_by_text_and_figures(tab):

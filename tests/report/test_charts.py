@@ -4,9 +4,26 @@ import warnings
 import numpy as np
 import pytest
 
-from distill.report.charts import bar_chart, curves, front_chart, latency_chart, runs_chart
+from distill.report.charts import (
+    FAINTEST,
+    STRONGEST,
+    bar_chart,
+    curves,
+    front_chart,
+    heat_map,
+    latency_chart,
+    opacity,
+    plane,
+    runs_chart,
+)
+from distill.report.page import TEMPLATES
 
 ENCODERS = ("base", "teacher", "student", "bundle")
+SHARES = {"en": {"en": 0.8, "de": 0.2}, "<b>": {"en": 0.4, "de": None}}
+POINTS = {
+    "en": {"questions": [[0.0, 0.0], [10.0, 0.0]], "candidates": [[0.0, 5.0]]},
+    "$de$": {"questions": [[5.0, 5.0]], "candidates": []},
+}
 
 
 @pytest.fixture
@@ -33,8 +50,7 @@ def test_a_bars_height_is_its_precision(metrics):
 
 
 def test_a_bar_chart_names_encoders_and_languages(metrics):
-    texts = re.findall(r">([^<>\n]+)</text>", bar_chart(metrics, "dev", "passage"))
-    assert {*ENCODERS, "en", "de", "P@1, %"} <= set(texts)
+    assert {*ENCODERS, "en", "de", "P@1, %"} <= set(texts(bar_chart(metrics, "dev", "passage")))
 
 
 @pytest.mark.parametrize("languages", [1, 2, 12])
@@ -94,7 +110,7 @@ def test_a_language_with_a_markup_name_does_not_break_its_chart(metrics, read_pa
     assert "<x>" in read_page(chart).words and "<x>" not in chart
 
 
-@pytest.mark.parametrize("draw", ["bars", "curves", "latency", "front", "runs"])
+@pytest.mark.parametrize("draw", ["bars", "curves", "latency", "front", "runs", "map", "plane"])
 def test_a_chart_takes_every_colour_from_the_page(draw, metrics, rows, shown):
     chart = {
         "bars": lambda: bar_chart(metrics, "dev", "maxp"),
@@ -102,6 +118,8 @@ def test_a_chart_takes_every_colour_from_the_page(draw, metrics, rows, shown):
         "latency": lambda: latency_chart(metrics["timings"]["query"]),
         "front": lambda: front_chart(metrics, shown["search"]()),
         "runs": lambda: runs_chart({"a": dict.fromkeys(ENCODERS, 0.5)}, "title"),
+        "map": lambda: heat_map(SHARES, "label", "map", 0.8),
+        "plane": lambda: plane(POINTS, "label", "plane"),
     }[draw]()
     assert not re.findall(r"#[0-9a-fA-F]{6}|<style", chart)
     # What has no colour of its own is black, also on a dark page.
@@ -116,7 +134,7 @@ def test_teacher_and_bundle_are_hatched_each_otherwise_so_that_bars_need_no_colo
     lines = [re.search(r' d="([^"]*)"', drawn)[1] for _, drawn in patterns]
     assert lines[0] != lines[1]
     used = [re.findall(rf"fill: url\(#{id}\)", chart) for id, _ in patterns]
-    assert [len(found) for found in used] == [3, 3]  # two bars and the legend
+    assert [len(places) for places in used] == [3, 3]  # two bars and the legend
 
 
 def test_ids_are_a_charts_own(metrics):
@@ -141,3 +159,99 @@ def test_bars_of_runs_are_in_proportion_and_carry_their_figures():
     lengths = [np.ptp(bar[:, 0]) for name in ("base", "student") for bar in corners(chart, name)]
     np.testing.assert_allclose(np.array(lengths) / lengths[1], [2, 1, 4, 8], rtol=1e-3)
     assert {"a", "$b$", "20.0", "80.0"} <= set(texts(chart))
+
+
+def test_a_cell_has_its_number_in_per_cent_and_its_row_and_column_are_languages():
+    chart = heat_map(SHARES, '<i>"', "map", 0.8)
+    assert texts(chart) == ["en", "de", "en", "&lt;b&gt;", "80", "20", "40", "–", "answer language"]
+    assert 'aria-label="&lt;i&gt;&quot;"' in chart
+    places = dict(zip(texts(chart), re.findall(r'<text [^>]*x="([\d.]+)" y="([\d.]+)"', chart), strict=True))
+    (x, y), (right, top), (left, bottom) = (np.array(places[number], float) for number in ("80", "20", "40"))
+    assert (left, top) == (x, y) and right > x and bottom > y
+    assert float(places["de"][0]) == pytest.approx(right)
+
+
+def test_shade_grows_with_the_share_and_there_is_none_of_none():
+    shares = np.array([[0.8, 0.2], [0.4, np.nan]])
+    shades = opacity(shares, 0.8)
+    assert shades[1, 1] == 0 and shades[0, 0] == pytest.approx(STRONGEST)
+    np.testing.assert_allclose((shades.ravel()[:3] - FAINTEST) / (STRONGEST - FAINTEST), [1, 0.25, 0.5])
+    assert opacity(np.zeros((1, 1)), 0) == FAINTEST
+    drawn = re.findall(r"fill: var\(--student\); fill-opacity: ([\d.]+)", heat_map(SHARES, "label", "map", 0.8))
+    np.testing.assert_allclose(np.array(drawn, float), shades.ravel()[: len(drawn)], atol=1e-6)
+    assert len(drawn) >= 3
+
+
+def luminance(colour):
+    """WCAG 2.1 of three numbers in 0-255."""
+    parts = np.array(colour) / 255
+    return np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4) @ [0.2126, 0.7152, 0.0722]
+
+
+@pytest.mark.parametrize("scheme", [0, 1], ids=["light", "dark"])
+def test_numbers_are_legible_on_every_shade_in_light_and_dark(scheme):
+    style = (TEMPLATES / "style.css").read_text(encoding="utf-8")
+    colours = (re.findall(rf"--{name}: #(\w{{6}})", style)[scheme] for name in ("ink", "paper", "student"))
+    ink, back, front = (np.array(list(bytes.fromhex(colour))) for colour in colours)
+    for share in (FAINTEST, STRONGEST):
+        darker, brighter = sorted([luminance(ink), luminance(share * front + (1 - share) * back)])
+        assert (brighter + 0.05) / (darker + 0.05) >= 4.5
+    # In shades of grey the strongest differs clearly from the paper.
+    cell, paper = luminance(STRONGEST * front + (1 - STRONGEST) * back), luminance(back)
+    assert (max(cell, paper) + 0.05) / (min(cell, paper) + 0.05) > 1.6
+
+
+def panels(chart):
+    """`[(the panel's corners (4, 2), {colour: places of its markers (n, 2)})]`."""
+    parts = chart.split('<g id="plane-axes_')[1:]
+    boxes = [np.array(re.findall(r"[ML] ([\d.]+) ([\d.]+)", part)[:4], dtype=float) for part in parts]
+    marks = [
+        re.findall(r'<use [^>]*x="([\d.]+)" y="([\d.]+)" style="[^"]*?(student|ink|soft)\)', part) for part in parts
+    ]
+    by_colour = [
+        {
+            name: np.array([xy[:2] for xy in row if xy[2] == name], dtype=float).reshape(-1, 2)
+            for name in ("student", "ink", "soft")
+        }
+        for row in marks
+    ]
+    return list(zip(boxes, by_colour, strict=True))
+
+
+def cloud(chart):
+    """The points of the marker that stands behind each panel, from the panel's middle, `(n, 2)`."""
+    name = re.search(r'<use xlink:href="#([^"]*)"[^>]*var\(--soft\)', chart)[1]
+    paths = re.findall(rf'<path id="{name}" d="([^"]*)"', chart)
+    assert len(paths) == 1
+    return np.array(re.findall(r"M ([-\d.]+) ([-\d.]+)", paths[0]), dtype=float)
+
+
+def test_a_panel_shows_its_languages_points_and_those_of_all_stand_behind_on_one_scale():
+    chart = plane(POINTS, "label", "plane")
+    assert texts(chart) == ["en", "$de$"]
+    counts = [{name: len(places) for name, places in of.items()} for _, of in panels(chart)]
+    assert counts == [{"student": 2, "ink": 1, "soft": 1}, {"student": 1, "ink": 0, "soft": 1}]
+    (box, english), (other, german) = panels(chart)
+    middle, side = box.mean(axis=0), np.ptp(box, axis=0)
+    # From the middle, in panels: x from -5 to 5 of 10 is the widest, y points up.
+    expected = {"student": [[-0.46, 0.23], [0.46, 0.23]], "ink": [[-0.46, -0.23]], "soft": [[0, 0]]}
+    for name, places in expected.items():
+        np.testing.assert_allclose((english[name] - middle) / side, places, atol=1e-3)
+    np.testing.assert_allclose((german["student"] - other.mean(axis=0)) / side, [[0, -0.23]], atol=1e-3)
+    np.testing.assert_allclose(
+        cloud(chart) / side, [[-0.46, 0.23], [0.46, 0.23], [-0.46, -0.23], [0, -0.23]], atol=1e-3
+    )
+
+
+def test_panels_stand_in_rows():
+    boxes = [box for box, _ in panels(plane({f"l{number}": POINTS["en"] for number in range(7)}, "label", "plane"))]
+    lefts, tops = (np.round([box[:, axis].min() for box in boxes], 2) for axis in (0, 1))
+    assert len(set(lefts)) == 6 and lefts[6] == lefts[0]
+    assert len(set(tops)) == 2 and tops[6] > tops[0] == tops[5]
+
+
+@pytest.mark.parametrize("places", [[], [[3.0, 3.0]]])
+def test_no_points_or_points_that_are_one_are_no_error(places):
+    ((box, of),) = panels(plane({"<b>": {"questions": places, "candidates": places}}, "label", "plane"))
+    assert [len(of[name]) for name in ("student", "ink")] == [len(places)] * 2
+    np.testing.assert_allclose(of["student"], np.array([box.mean(axis=0)] * len(places)).reshape(-1, 2), atol=1e-3)

@@ -1,6 +1,7 @@
 import platform
 import re
 
+import numpy as np
 import pytest
 
 from distill.report.run_page import write_evaluation, write_report
@@ -239,15 +240,20 @@ def test_lareqa_has_its_tables(full):
 
 
 def test_lareqa_has_a_heat_map_an_encoder_and_a_plane_of_vectors(full):
-    kinds = [attrs.get("class") for tag, attrs in full.starts if tag == "svg"]
-    assert (kinds.count("heat"), kinds.count("scatter")) == (2 * 2, 1)
+    labels = [attrs["aria-label"] for tag, attrs in full.starts if tag == "svg"]
+    counts = [
+        sum(words in label for label in labels) for words in ("question and answer language", "a panel a language")
+    ]
+    assert counts == [2 * 2, 1]
     assert "12.3 and 4.5 % of the variance" in full.words
 
 
 def test_maps_of_one_kind_share_their_scale(full):
     """.9 is the largest share of all: the student's .55 is shaded as .55 of .9."""
-    shades = [float(attrs["fill-opacity"]) for tag, attrs in full.starts if "fill-opacity" in attrs]
-    base, student = shades[8:12], shades[12:16]
+    styles = (attrs.get("style", "") for _, attrs in full.starts)
+    shades = re.findall(r"--student\); fill-opacity: ([\d.]+)", " ".join(styles))
+    # The last two maps: four cells each.
+    base, student = np.array(shades[-8:], dtype=float).reshape(2, 4)
     assert (student[0] - 0.03) / (base[0] - 0.03) == pytest.approx(0.55 / 0.9, abs=0.002)
     assert base[0] == pytest.approx(0.62)
 

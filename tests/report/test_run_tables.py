@@ -286,7 +286,7 @@ def test_a_benchmark_fits_into_110_columns(printed, monkeypatch):
         row["languages"] = dict.fromkeys(
             ["ar", "de", "el", "en", "es", "hi", "ro", "ru", "th", "tr", "vi", "zh"], timed(12.3)
         )
-    monkeypatch.setattr("distill.report.layout.new_console", lambda: Console(width=110))
+    monkeypatch.setattr("distill.report.bench_tables.new_console", lambda: Console(width=110))
     print_bench(found, BENCH)
     out = printed()
     assert max(map(len, out.splitlines())) <= 110 and "…" not in out
