@@ -1,8 +1,11 @@
 """The command `distill`: a command parses, calls and prints; the work is elsewhere and imported when needed."""
 
+from __future__ import annotations
+
 import os
 import signal
 import sys
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 import click
@@ -28,7 +31,7 @@ COMMANDS = (
 
 @click.group(context_settings=CONTEXT)
 @click.version_option(__version__)
-def cli():
+def cli() -> None:
     """Small multilingual sentence encoders for retrieval question answering."""
 
 
@@ -36,7 +39,7 @@ for command in COMMANDS:
     cli.add_command(command)
 
 
-def main(arguments=None):
+def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line: exit 0, 2 for wrong usage or input, 1 for a failure, 130 by Ctrl-C, 143 by SIGTERM."""
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     os.environ.setdefault("GLOG_minloglevel", "3")
@@ -51,7 +54,9 @@ class Terminated(KeyboardInterrupt):
 
 
 @contextmanager
-def terminable():
+def terminable() -> Iterator[None]:
+    """Have SIGTERM raise `Terminated` meanwhile."""
+
     def end(number, frame):
         raise Terminated
 

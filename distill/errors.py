@@ -1,8 +1,10 @@
-"""What can go wrong, by kind; the command line turns each into one line and an exit code."""
+"""Errors by kind; the command line turns each into one line and an exit code."""
+
+from __future__ import annotations
 
 import re
 
-# What a terminal would obey, or set the other way round.
+# Characters that a terminal would obey, or set the other way round.
 UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 # Characters of a message: its begin, which names the place, and its end, which names the way out.
 BEGIN, END = 1500, 500
@@ -13,7 +15,7 @@ class DistillError(Exception):
 
     exit_code = 1
 
-    def __str__(self):
+    def __str__(self) -> str:
         return one_line(super().__str__())
 
 
@@ -47,13 +49,13 @@ class ExportError(DistillError):
     """The exported artefact is not what the student is."""
 
 
-def one_line(text):
-    """A text that may quote anything, fit to be shown: in one line, without control characters, not too long."""
+def one_line(text: str | BaseException) -> str:
+    """Return a text that may quote anything, fit to be shown: in one line, without control characters, not too long."""
     line = " ".join(str(text).split()).encode("utf-8", "replace").decode("utf-8")
-    line = UNSEEN.sub(lambda found: f"\\u{ord(found[0]):04x}", line)
+    line = UNSEEN.sub(lambda match: f"\\u{ord(match[0]):04x}", line)
     return line if len(line) <= BEGIN + END else f"{line[:BEGIN]} … {line[-END:]}"
 
 
-def first_line(error):
-    """The first line of an error's text, or its type's name where it has none."""
+def first_line(error: BaseException) -> str:
+    """Return the first line of an error's text, or its type's name where it has none."""
     return next(iter(str(error).strip().splitlines()), type(error).__name__)

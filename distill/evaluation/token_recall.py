@@ -8,7 +8,7 @@ from nltk.tokenize import NLTKWordTokenizer
 
 from ..errors import DataError
 from ..retrieval.exact import top_k
-from ..words.answer_finder import spans
+from ..words.answer_finder import findable
 
 
 class TokenRecall:
@@ -57,7 +57,7 @@ def token_recall(asked, passages, dataset, split, metrics):
     budgets, recall = {metric: 1000 * int(metric[2:-2]) for metric in metrics}, TokenRecall(dataset.passage_texts)
     deep, found = min(recall.enough(max(budgets.values())), len(passages)), {metric: {} for metric in metrics}
     for language, vectors in asked.items():
-        known = [spans(question.answers) for question in dataset.select(language, split)]
+        known = [findable(question.answers) for question in dataset.select(language, split)]
         rows = [row for row, answers in enumerate(known) if answers]
         if not rows:
             raise DataError(

@@ -1,4 +1,4 @@
-"""What a setting may be, by name."""
+"""Names that settings and options may have."""
 
 import re
 

@@ -1,12 +1,16 @@
-"""Settings that go together and settings that do not; what each may be by itself is in `config`."""
+"""Settings that go together and settings that do not; what each may be by itself is in its field of `sections`."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
 from dataclasses import fields
 
 from ..errors import ConfigError
 from .choices import CODEBOOKS
+from .sections import Settings
 
 
-def check_together(settings):
+def check_together(settings: Settings) -> None:
     """Raise `ConfigError` on the first two of the `Settings` that do not go together."""
     teacher, pairs, student = settings.teacher, settings.pairs, settings.student
     _check_quantised(student, settings.export)
@@ -81,13 +85,13 @@ def _check_self_training(teacher, pairs):
         raise ConfigError("pairs.self_train: a fixed teacher is not trained; leave --self-train or --teacher-model out")
 
 
-def require_triplets(settings, command):
+def require_triplets(settings: Settings, command: str) -> None:
     """Raise `ConfigError` where stage 1 learns from pairs."""
     if settings.teacher.loss == "softmax":
         raise ConfigError(f"teacher.loss: {command} trains no teachers by softmax; train one with distill teach")
 
 
-def require_one_device(settings, command):
+def require_one_device(settings: Settings, command: str) -> None:
     """Raise `ConfigError` where the settings ask for several devices and the command exports too."""
     if settings.training.devices != 1:
         raise ConfigError(
@@ -96,7 +100,7 @@ def require_one_device(settings, command):
         )
 
 
-def require_no_stages(settings, command):
+def require_no_stages(settings: Settings, command: str) -> None:
     """Raise `ConfigError` where the settings ask for self-training, whose stages a run's folder keeps."""
     if settings.pairs.self_train:
         raise ConfigError(
@@ -104,8 +108,8 @@ def require_no_stages(settings, command):
         )
 
 
-def numbers_of(names, setting):
-    """Distinct whole numbers above zero, as a tuple, of their texts. Raises `ConfigError`."""
+def numbers_of(names: Sequence[str], setting: str) -> tuple[int, ...]:
+    """Return distinct whole numbers above zero of their texts. Raises `ConfigError`."""
     if not all(name.isdecimal() and len(name) < 10 and int(name) > 0 for name in names) or len(set(names)) < len(names):
         raise ConfigError(f"{setting}: expected different whole numbers such as 64,128,256, got {','.join(names)}")
     return tuple(int(name) for name in names)

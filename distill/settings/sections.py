@@ -6,6 +6,7 @@ The fields' types are classes, `tuple` one of names: `store` and `options` read 
 from dataclasses import dataclass, field
 from enum import Flag, auto
 from functools import partial
+from typing import TypeAlias
 
 from .choices import SHAPE_NAMES, TABLES, UNITS
 
@@ -43,7 +44,7 @@ _free = partial(_setting, Work(0))
 
 @dataclass
 class DataSettings:
-    """What is learned from."""
+    """The data set that is learned from."""
 
     dataset: str = _setting(Work.RUN, "sample", "--dataset", "a folder of {lang}.json or documents.jsonl, or 'sample'")
     document_language: str = _common("en", "--document-language", "the language of the documents")
@@ -226,7 +227,7 @@ class VocabularySettings:
 
 @dataclass
 class ExportSettings:
-    """What the exported encoder has to keep of the student, on dev."""
+    """The exported encoder's precision, and how much of the student it has to keep on dev."""
 
     precision: str = _common("int8", "--precision", "of the dense layers", ("int8", "float32"))
     table: str = _setting(Work.RUN | Work.STUDY, "uint8", "--table", "precision of the embedding table", TABLES)
@@ -268,7 +269,7 @@ class TrainingSettings:
 
 @dataclass
 class EvaluationSettings:
-    """What a run measures beside P@k and MRR."""
+    """Measures of a run beside P@k and MRR."""
 
     lareqa: bool = _untuned(
         True, "--lareqa/--no-lareqa", "language bias by LAReQA's analyses, where the data gives sentence boundaries"
@@ -277,7 +278,7 @@ class EvaluationSettings:
 
 @dataclass
 class BudgetSettings:
-    """What a compressed bundle may cost; without a limit on size or time nothing is searched."""
+    """The limits of a compressed bundle's size and time; without a limit on size or time nothing is searched."""
 
     max_size: str = _setting(Work.RUN, "", "--max-size", "of the bundle on disk, such as 10MB")
     max_ms: float = _setting(Work.RUN, 0.0, "--max-ms", "median ms a query, tokenize + encode (0: no limit)", low=0.0)
@@ -304,3 +305,19 @@ class Settings:
     export: ExportSettings = field(default_factory=ExportSettings)
     evaluation: EvaluationSettings = field(default_factory=EvaluationSettings)
     budget: BudgetSettings = field(default_factory=BudgetSettings)
+
+
+Section: TypeAlias = (
+    Settings
+    | DataSettings
+    | TeacherSettings
+    | PairSettings
+    | StudentSettings
+    | VocabularySettings
+    | ShapeSettings
+    | TrainingSettings
+    | ExportSettings
+    | EvaluationSettings
+    | BudgetSettings
+)
+Value: TypeAlias = str | int | float | bool | tuple[str, ...]

@@ -1,9 +1,13 @@
 """Settings from a file and to one, checked."""
 
+from __future__ import annotations
+
 import difflib
+from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
-from dataclasses import MISSING, asdict, fields, is_dataclass
+from dataclasses import MISSING, Field, asdict, fields, is_dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import tomlkit
 from tomlkit.exceptions import TOMLKitError
@@ -14,13 +18,16 @@ from ..system.reading import read_text
 from ..system.text import well_formed
 from .choices import MOST
 from .rules import check_together, numbers_of
-from .sections import Settings
+from .sections import Section, Settings, Value, Work
+
+if TYPE_CHECKING:
+    from ..system.types import File, Json
 
 NOUNS = {str: "a text", int: "a whole number", float: "a number", bool: "true or false", tuple: "a list of names"}
 
 
-def walk(settings, prefix=""):
-    """(dotted name as in `config.toml`, the section that holds it, its field) of every setting."""
+def walk(settings: Section, prefix: str = "") -> Iterator[tuple[str, Section, Field[Value]]]:
+    """Yield every setting: its dotted name as in `config.toml`, the section that holds it and its field there."""
     for item in fields(settings):
         name = f"{prefix}{item.name.rstrip('_')}"
         if item.default is MISSING:
@@ -29,13 +36,13 @@ def walk(settings, prefix=""):
             yield name, settings, item
 
 
-def free_of(work):
+def free_of(work: Work) -> frozenset[str]:
     """The names, as `walk` has them, of the settings that bear on none of this `Work`: they may change meanwhile."""
     return frozenset(name for name, _, item in walk(Settings()) if not item.metadata["bears_on"] & work)
 
 
-def check(settings):
-    """Raise `ConfigError` on the first value that is not allowed; returns the settings."""
+def check(settings: Settings) -> Settings:
+    """Return the settings. Raises `ConfigError` on the first value that is not allowed."""
     for path, section, item in walk(settings):
         _check_value(path, getattr(section, item.name), item)
     numbers_of(settings.student.nested, "student.nested")
@@ -68,8 +75,8 @@ def _check_list(name, value, options, may_be_empty):
         raise ConfigError(f"{name}: expected {expected}, got {', '.join(value) or 'none'}")
 
 
-def load_settings(path):
-    """Settings from a TOML file; what is absent keeps its default. Raises `ConfigError` on an unknown key or value."""
+def load_settings(path: File) -> Settings:
+    """Settings of a TOML file; what is absent keeps its default. Raises `ConfigError` on an unknown key or value."""
     try:
         stored = tomlkit.parse(read_text(path)).unwrap()
     except (TOMLKitError, ValueError, TypeError, RecursionError) as error:
@@ -79,12 +86,12 @@ def load_settings(path):
     return check(settings)
 
 
-def changed(settings, values, place="settings"):
+def changed(settings: Settings, values: Mapping[str, Json], place: str = "settings") -> Settings:
     """A checked copy with other `values`, by names as `walk` has them. Raises `ConfigError`, as `load_settings`."""
-    found = deepcopy(settings)
+    copy = deepcopy(settings)
     for name, value in values.items():
-        _update(found, _nested(name.split("."), value), place)
-    return check(found)
+        _update(copy, _nested(name.split("."), value), place)
+    return check(copy)
 
 
 def _nested(names, value):
@@ -115,18 +122,18 @@ def _cast(value, like):
     return value
 
 
-def as_dict(settings):
-    """Nested plain values under the names that `config.toml` uses."""
+def as_dict(settings: Settings) -> dict[str, Json]:
+    """Return nested plain values under the names that `config.toml` uses."""
     return plain(asdict(settings))
 
 
-def plain(value):
-    """A setting's value as TOML and JSON have it."""
+def plain(value: Json | Value) -> Json:
+    """Return a setting's value as TOML and JSON have it."""
     if isinstance(value, dict):
         return {key.rstrip("_"): plain(item) for key, item in value.items()}
     return list(value) if isinstance(value, tuple) else value
 
 
-def save_settings(settings, path, notes=()):
+def save_settings(settings: Settings, path: File, notes: Sequence[str] = ()) -> None:
     """Write `config.toml`, with `notes`, a line each, as comments above."""
     write_text(Path(path), "".join(f"# {note}\n" for note in notes) + tomlkit.dumps(as_dict(settings)))

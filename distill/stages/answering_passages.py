@@ -7,7 +7,7 @@ import numpy as np
 from ..data.contexts import read_answers
 from ..errors import DataError
 from ..system.progress import say
-from ..words.answer_finder import AnswerFinder, spans
+from ..words.answer_finder import AnswerFinder, findable
 
 HELD, NOT, UNKNOWN = 1, 0, -1
 
@@ -66,7 +66,7 @@ class Answered:
         found = np.full(len(rows), UNKNOWN, dtype=np.int64)
         spoken = self.pairs.languages[rows]
         for language in np.unique(spoken):
-            answers = spans(self.answers.get(str(language), {}).get(id, ()))
+            answers = findable(self.answers.get(str(language), {}).get(id, ()))
             if answers:
                 here = spoken == language
                 places = np.searchsorted(self.rows[str(language)], rows[here])

@@ -4,8 +4,13 @@ Sorokin et al. (2022), Sentri, section 2.1: a highly ranked passage that holds a
 one that holds none a hard negative.
 """
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+
 import numpy as np
 
+from ..system.types import Booleans, Integers
 from .morphology import analyser, say_unstemmed
 
 # Stands between words and at both ends; no word has a blank.
@@ -18,7 +23,7 @@ class AnswerFinder:
     A passage holds an answer where the answer's words (`morphology.words`) are a contiguous run of its own.
     """
 
-    def __init__(self, passages, language):
+    def __init__(self, passages: Sequence[str], language: str):
         say_unstemmed(language, f"{len(passages)} passages searched for answers")
         self.words = analyser(language).words
         self.passages = [self._joined(passage) for passage in passages]
@@ -26,8 +31,8 @@ class AnswerFinder:
     def _joined(self, text):
         return BETWEEN.join(["", *self.words(text), ""])
 
-    def holds(self, answers, rows=None):
-        """bool `(passages,)`, or of the passages `rows` alone: does it hold one of `answers`?
+    def holds(self, answers: Sequence[str], rows: Integers | Sequence[int] | None = None) -> Booleans:
+        """Return for each passage, or for those of `rows` alone, whether it holds one of `answers`: bool `(passages,)`.
 
         An answer without words, such as "" or "?", is in no passage.
         """
@@ -36,8 +41,8 @@ class AnswerFinder:
         return np.array([any(answer in text for answer in wanted) for text in texts], dtype=bool)
 
 
-def holds(passage, answers, language):
-    """bool: does `passage` hold one of `answers`, as in `AnswerFinder`? For many passages take that class."""
+def holds(passage: str, answers: Sequence[str], language: str) -> bool:
+    """Return whether `passage` holds one of `answers`, as `AnswerFinder` does for many passages."""
     return bool(AnswerFinder([passage], language).holds(answers)[0])
 
 
@@ -45,6 +50,6 @@ def holds(passage, answers, language):
 CLOSED = ("yes", "no")
 
 
-def spans(answers):
-    """A question's answers that can be found in a passage: all but yes and no."""
+def findable(answers: Sequence[str]) -> tuple[str, ...]:
+    """Return a question's answers that a passage can hold: all but yes and no."""
     return tuple(answer for answer in answers if answer not in CLOSED)

@@ -1,5 +1,7 @@
 """Text in one Unicode form by language: without what writing varies and meaning does not."""
 
+from __future__ import annotations
+
 import unicodedata
 
 import regex
@@ -9,7 +11,7 @@ STRESS = r"[\u0300\u0301]"
 ARABIC_MARKS = r"[\u0610-\u061a\u0640\u064b-\u065f\u0670\u06d6-\u06ed]"
 ALEF = (r"[أإآٱ]", "ا")
 PERSIAN = ((ARABIC_MARKS, ""), ALEF, ("[يى]", "ی"), ("ك", "ک"), ("\u200c", " "))
-# What NFKC takes apart though the dictionaries have it whole.
+# Letters that NFKC takes apart though the dictionaries have it whole.
 SARA_AM, LAO_AM = ("\u0e4d\u0e32", "\u0e33"), ("\u0ecd\u0eb2", "\u0eb3")
 # Casefolding knows one i.
 DOTTED_I = (("İ", "i"), ("I", "ı"))
@@ -30,8 +32,8 @@ RULES = {
 STRESSED = ("be", "bg", "ru", "uk")
 
 
-def fold(text, language):
-    """`text` in NFKC without case; digits are ASCII, blanks single; marks that may be left out are left out.
+def fold(text: str, language: str) -> str:
+    """Return `text` in NFKC without case; digits are ASCII, blanks single; marks that may be left out are left out.
 
     These are the vowel signs and tatweel of Arabic, stress marks of Cyrillic, points of Hebrew, characters of the
     category Cf such as soft hyphens. Letters that are written for each other are one: the alefs of Arabic, ё and е of

@@ -17,7 +17,9 @@ turns text of a language into words:
 All text is folded first (`folding.fold`).
 """  # noqa: E501
 
-from collections.abc import Callable
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
@@ -51,21 +53,21 @@ class Analyser:
     """Text to words of one language: `cut` gives the words of folded text, `more` what BM25 takes beside them."""
 
     language: str
-    cut: Callable
-    more: Callable | None = None
+    cut: Callable[[str], list[str]]
+    more: Callable[[Sequence[str]], list[str]] | None = None
 
-    def words(self, text):
-        """The words in order, for answers: detection, F1, exact match."""
+    def words(self, text: str) -> list[str]:
+        """Return the words in order, for answers: detection, F1, exact match."""
         return self.cut(fold(text, self.language))
 
-    def terms(self, text):
-        """What BM25 compares: the words, and where there is no stemmer their parts."""
-        found = self.words(text)
-        return found + self.more(found) if self.more else found
+    def terms(self, text: str) -> list[str]:
+        """Return what BM25 compares: the words, and where there is no stemmer their parts."""
+        words = self.words(text)
+        return words + self.more(words) if self.more else words
 
 
-def words(text, language):
-    """`[str]`: the words of `text`, folded, without inflection where the language's entry has a stemmer.
+def words(text: str, language: str) -> list[str]:
+    """Return the words of `text`, folded, without inflection where the language's entry has a stemmer.
 
     `language`: an ISO 639-1 code; what follows a hyphen is not read (zh-Hant). Never raises for odd text. Raises
     `InputError` where a library of the extra `morphology` is missing.
@@ -73,12 +75,12 @@ def words(text, language):
     return analyser(language).words(text)
 
 
-def normal_form(text, language):
-    """`text` as its `words`, joined by blanks."""
+def normal_form(text: str, language: str) -> str:
+    """Return `text` as its `words`, joined by blanks."""
     return " ".join(words(text, language))
 
 
-def analyser(language):
+def analyser(language: str) -> Analyser:
     """The `Analyser` of a language. Where there is no stemmer `say_unstemmed` says it: who knows the texts calls it."""
     return _analyser(_code(language))
 
@@ -100,7 +102,7 @@ def _analyser(language):
     return Analyser(language, WORD.findall, grams)
 
 
-def say_unstemmed(language, texts, bm25=False):
+def say_unstemmed(language: str, texts: str, bm25: bool = False) -> None:
     """Warn, once in a process, of `texts` such as "240 passages" in a language whose words are not stemmed nor cut."""
     language = _code(language)
     if language in UNSPACED:
@@ -126,17 +128,18 @@ def _stemming(algorithm):
 
 def _segmenting(segment):
     # A dictionary form may hold a blank, which no word may.
-    return lambda text: [word for found in segment(text) for word in found.split() if WORD.search(word)]
+    return lambda text: [word for part in segment(text) for word in part.split() if WORD.search(word)]
 
 
-def pairs(clusters):
+def pairs(clusters: Sequence[str]) -> list[str]:
+    """Return each cluster joined to the next."""
     return [first + second for first, second in zip(clusters, clusters[1:], strict=False)]
 
 
-def grams(found, n=GRAM):
-    """The character n-grams of words longer than n, with a "_" at either end."""
+def grams(words: Sequence[str], n: int = GRAM) -> list[str]:
+    """Return the character n-grams of words longer than n, with a "_" at either end."""
     parts = []
-    for word in found:
+    for word in words:
         marked = f"_{word}_"
         parts += [marked[start : start + n] for start in range(len(marked) - n + 1)] if len(word) > n else []
     return parts

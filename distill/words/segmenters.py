@@ -3,9 +3,12 @@
 Each function takes folded text and gives its words; the libraries bring their dictionaries and load nothing.
 """
 
+from __future__ import annotations
+
 import os
 from functools import lru_cache
 from importlib import import_module
+from types import ModuleType
 
 import regex
 
@@ -14,29 +17,29 @@ from ..errors import InputError
 # Sudachi refuses 49,150 bytes or more.
 LONGEST = 8000
 PARTS = regex.compile(rf"(?s).{{1,{LONGEST}}}(?:(?<=[。！？.!?\s])|$)|.{{1,{LONGEST}}}")
-# What follows a Korean stem and says its part in the sentence: particles (J), endings (E), suffixes of verbs.
+# Parts that follow a Korean stem and say its part in the sentence: particles (J), endings (E), suffixes of verbs.
 KOREAN_DROPPED = ("J", "E", "XSV", "XSA", "VCP")
 JAPANESE_DROPPED = ("助詞", "助動詞")
 
 
-def thai(text):
-    """PyThaiNLP's newmm: maximal matching with its dictionary, whole character clusters."""
+def thai(text: str) -> list[str]:
+    """Return the words of PyThaiNLP's newmm: maximal matching with its dictionary, whole character clusters."""
     # Else it makes a folder in the home directory.
     os.environ.setdefault("PYTHAINLP_READ_ONLY", "1")
     cut = needed("pythainlp.tokenize", "Thai").word_tokenize
     return [word for part in PARTS.findall(text) for word in cut(part, engine="newmm", keep_whitespace=False)]
 
 
-def chinese(text):
-    """jieba's words, by jieba-rs."""
+def chinese(text: str) -> list[str]:
+    """Return jieba's words, by jieba-rs."""
     return [word for part in PARTS.findall(text) for word in needed("rjieba", "Chinese").cut(part)]
 
 
-def japanese(text):
+def japanese(text: str) -> list[str]:
     """Sudachi's shortest units in their normalised dictionary form (食べた: 食べる), no particles, no auxiliaries."""
-    found = [token for part in PARTS.findall(text) for token in _sudachi().tokenize(part)]
-    kept = [token for token in found if token.part_of_speech()[0] not in JAPANESE_DROPPED]
-    return [token.normalized_form().casefold() for token in kept or found]
+    tokens = [token for part in PARTS.findall(text) for token in _sudachi().tokenize(part)]
+    kept = [token for token in tokens if token.part_of_speech()[0] not in JAPANESE_DROPPED]
+    return [token.normalized_form().casefold() for token in kept or tokens]
 
 
 @lru_cache(maxsize=1)
@@ -46,11 +49,11 @@ def _sudachi():
     return sudachi.Dictionary(dict="small").tokenizer(mode=sudachi.SplitMode.A)
 
 
-def korean(text):
+def korean(text: str) -> list[str]:
     """MeCab-ko's morphemes without particles and endings (서울에서: 서울); of inflected ones the stem (도왔다: 돕)."""
-    found = [morpheme for part in PARTS.findall(text) for morpheme in _mecab().parse(part)]
-    kept = [stem for stem in map(_korean_stem, found) if stem]
-    return kept or [morpheme.surface for morpheme in found]
+    morphemes = [morpheme for part in PARTS.findall(text) for morpheme in _mecab().parse(part)]
+    kept = [stem for stem in map(_korean_stem, morphemes) if stem]
+    return kept or [morpheme.surface for morpheme in morphemes]
 
 
 def _korean_stem(morpheme):
@@ -66,8 +69,8 @@ def _mecab():
     return needed("mecab", "Korean").MeCab()
 
 
-def needed(module, language):
-    """A module of the extra. Raises `InputError` that says how to install it."""
+def needed(module: str, language: str) -> ModuleType:
+    """Return a module of the extra. Raises `InputError` that says how to install it."""
     try:
         return import_module(module)
     except ImportError as error:

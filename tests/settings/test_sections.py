@@ -109,9 +109,8 @@ def test_walk_names_settings_as_the_file_does():
 def test_walk_gives_the_section_and_field_of_each_setting():
     settings = Settings()
     settings.student.lambda_ = 2.5
-    found = {name: getattr(section, item.name) for name, section, item in walk(settings)}
-    assert found["student.lambda"] == 2.5
-    assert found["seed"] == 0
+    values = {name: getattr(section, item.name) for name, section, item in walk(settings)}
+    assert (values["student.lambda"], values["seed"]) == (2.5, 0)
 
 
 def test_no_two_settings_share_a_flag():
@@ -127,48 +126,75 @@ def test_every_setting_says_what_it_is():
 # limits
 
 
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("seed", -1),
-        ("seed", 2**32),
-        ("teacher.margin", -0.1),
-        ("teacher.margin", 2.1),
-        ("teacher.temperature", 0.0),
-        ("teacher.negatives", 0),
-        ("teacher.learning_rate", -1e-4),
-        ("teacher.learning_rate", 1.5),
-        ("teacher.batch_size", 0),
-        ("teacher.bm25_epochs", -1),
-        ("teacher.online_epochs", -1),
-        ("student.beta", -1.0),
-        ("student.lambda_", -1.0),
-        ("student.omega", -1.0),
-        ("student.gamma", -1.0),
-        ("student.batch_size", 0),
-        ("student.epochs", -1),
-        ("student.quantised_epochs", -1),
-        ("student.patience", 0),
-        ("student.evaluate_every", -1),
-        ("student.document_tokens", -1),
-        ("export.min_cosine", 1.01),
-        ("export.min_cosine", -1.01),
-        ("export.max_drop", 100.5),
-        ("export.max_drop", -0.5),
-        ("export.threads", 0),
-    ],
-)
-def test_a_number_outside_its_limits_is_named(name, value):
-    message = rf"^{name.rstrip('_')}: expected a number from .* to .*, got {value}$"
-    with pytest.raises(ConfigError, match=message):
-        check(changed(name, value))
-
-
-def changed(name, value):
+def changed(*values):
     settings = Settings()
-    section, _, key = name.rpartition(".")
-    setattr(getattr(settings, section) if section else settings, key, value)
+    for name, value in zip(values[::2], values[1::2], strict=True):
+        section, _, key = name.rpartition(".")
+        setattr(getattr(settings, section) if section else settings, key, value)
     return settings
+
+
+OUTSIDE = [
+    ("seed", -1),
+    ("seed", 2**32),
+    ("teacher.margin", -0.1),
+    ("teacher.margin", 2.1),
+    ("teacher.temperature", 0.0),
+    ("teacher.negatives", 0),
+    ("teacher.learning_rate", -1e-4),
+    ("teacher.learning_rate", 1.5),
+    ("teacher.batch_size", 0),
+    ("teacher.bm25_epochs", -1),
+    ("teacher.online_epochs", -1),
+    ("student.beta", -1.0),
+    ("student.lambda_", -1.0),
+    ("student.omega", -1.0),
+    ("student.gamma", -1.0),
+    ("student.batch_size", 0),
+    ("student.epochs", -1),
+    ("student.quantised_epochs", -1),
+    ("student.patience", 0),
+    ("student.evaluate_every", -1),
+    ("student.document_tokens", -1),
+    ("export.min_cosine", 1.01),
+    ("export.min_cosine", -1.01),
+    ("export.max_drop", 100.5),
+    ("export.max_drop", -0.5),
+    ("export.threads", 0),
+    *((name, number) for name in ("teacher.margin", "student.beta", "export.min_cosine") for number in (math.nan, "1")),
+    *(
+        (name, number)
+        for name in ("student.gamma", "student.epochs", "teacher.margin")
+        for number in (10**400, -(10**400), 1e300)
+    ),
+]
+OTHER_TYPES = [
+    ("seed", 1.0),
+    ("seed", True),
+    ("seed", "1"),
+    ("teacher.margin", True),
+    ("teacher.train_table", 1),
+    ("teacher.base", 1),
+    ("data.languages", "de"),
+    ("data.languages", ("en", 3)),
+    ("data.languages", ("en", "")),
+    ("data.languages", (["en"],)),
+    ("data.dataset", "caf\udce9"),
+    ("student.parallel", ("a", "\udce9=2")),
+]
+UNKNOWN_PARTS = [
+    ("student.objectives", ("qq", "xx")),
+    ("student.objectives", ()),
+    ("student.objectives", ("qq", "qq")),
+    ("student.units", ("maxp",)),
+    ("student.units", ()),
+]
+
+
+@pytest.mark.parametrize(("name", "value"), OUTSIDE + OTHER_TYPES + UNKNOWN_PARTS)
+def test_a_value_that_is_not_allowed_is_refused_by_its_name(name, value):
+    with pytest.raises(ConfigError, match=f"^{name.rstrip('_')}: "):
+        check(changed(name, value))
 
 
 @pytest.mark.parametrize(
@@ -179,75 +205,18 @@ def changed(name, value):
         ("teacher.margin", 2.0),
         ("teacher.negatives", 1),
         ("student.epochs", 0),
+        ("student.averaged_epochs", 10),
+        ("student.quantised_epochs", 10),
         ("export.min_cosine", -1.0),
         ("export.min_cosine", 1.0),
         ("export.max_drop", 100.0),
+        ("data.languages", ()),
+        ("pairs.filters", ()),
     ],
 )
 def test_the_limits_themselves_are_allowed(name, value):
-    check(changed(name, value))
-
-
-def test_only_a_fixed_teacher_is_centred():
-    settings = Settings()
-    settings.teacher.centre = True
-    with pytest.raises(ConfigError, match="teacher.centre: --centre is of a fixed teacher; name one with --teacher-"):
-        check(settings)
-    settings.teacher.model = "e5"
+    settings = changed("teacher.loss", "softmax", name, value)
     assert check(settings) is settings
-
-
-def test_averaged_epochs_are_some_of_the_epochs():
-    assert check(changed("student.averaged_epochs", 10))
-    expected = "^student.averaged_epochs: expected at most student.epochs, which is 10, got 11$"
-    with pytest.raises(ConfigError, match=expected):
-        check(changed("student.averaged_epochs", 11))
-
-
-def test_a_fixed_teacher_learns_no_triplets():
-    settings = changed("teacher.model", "e5")
-    settings.teacher.triplets = ("pairs.tsv",)
-    with pytest.raises(ConfigError, match="^teacher.triplets: a fixed teacher is not trained; leave --triplets or"):
-        check(settings)
-
-
-def test_an_index_of_passages_knows_no_documents():
-    settings = Settings()
-    settings.teacher.mining, settings.teacher.positives = "faiss", "maxp"
-    with pytest.raises(ConfigError, match="^teacher.mining: --positives maxp looks at all passages; leave it or"):
-        check(settings)
-    settings.teacher.positives = "gold"
-    assert check(settings) is settings
-
-
-def test_quantised_epochs_are_some_of_the_epochs():
-    settings = changed("student.quantised_epochs", 10)
-    assert check(settings).student.quantised_epochs == settings.student.epochs
-    with pytest.raises(
-        ConfigError, match="^student.quantised_epochs: expected at most student.epochs, which is 10, got 11$"
-    ):
-        check(changed("student.quantised_epochs", 11))
-
-
-@pytest.mark.parametrize(("precision", "table"), [("int8", "float32"), ("float32", "int4")])
-def test_quantised_epochs_round_something(precision, table):
-    settings = changed("student.quantised_epochs", 1)
-    settings.export = replace(settings.export, precision=precision, table=table)
-    check(settings)
-    settings.export = replace(settings.export, precision="float32", table="float32")
-    with pytest.raises(
-        ConfigError,
-        match="^student.quantised_epochs: nothing is rounded in float32 with a table in float32; give 0, or",
-    ):
-        check(settings)
-    settings.student.quantised_epochs = 0
-    check(settings)
-
-
-@pytest.mark.parametrize("name", ["teacher.margin", "student.beta", "export.min_cosine"])
-def test_not_a_number_is_refused(name):
-    with pytest.raises(ConfigError, match=f"^{name}: expected a number"):
-        check(changed(name, math.nan))
 
 
 @pytest.mark.parametrize(
@@ -260,55 +229,34 @@ def test_not_a_number_is_refused(name):
         ("student.dev_unit", "", "document, passage, maxp"),
         ("export.precision", "int4", "int8, float32"),
         ("export.table", "int8", "uint8, int8-row, int4, pq4, pq8, float32"),
+        ("student.objectives", ("xx",), "qq, dd, dq, list, softmax"),
+        ("student.units", ("maxp",), "document, passage"),
     ],
 )
 def test_a_word_that_is_no_option_is_shown_the_options(name, value, options):
-    with pytest.raises(ConfigError, match=f"^{name}: expected one of {options}, got '{value}'$"):
+    with pytest.raises(ConfigError, match=f"^{name}: .* {options}, "):
         check(changed(name, value))
 
 
+# What does not go together, named by the first, and then what makes it go.
 @pytest.mark.parametrize(
-    ("name", "value", "got"),
+    ("values", "mended"),
     [
-        ("student.objectives", ("qq", "xx"), "qq, xx"),
-        ("student.objectives", (), "none"),
-        ("student.objectives", ("qq", "qq"), "qq, qq"),
-        ("student.units", ("maxp",), "maxp"),
-        ("student.units", (), "none"),
+        (("teacher.centre", True), ("teacher.model", "e5")),
+        (("student.averaged_epochs", 11), ("student.epochs", 11)),
+        (("student.quantised_epochs", 11), ("student.epochs", 11)),
+        (("teacher.triplets", ("pairs.tsv",), "teacher.model", "e5"), ("teacher.model", "")),
+        (("teacher.mining", "faiss", "teacher.positives", "maxp"), ("teacher.positives", "gold")),
+        *(
+            (("student.quantised_epochs", 1, "export.precision", "float32", "export.table", "float32"), rounded)
+            for rounded in (("export.precision", "int8"), ("export.table", "int4"), ("student.quantised_epochs", 0))
+        ),
     ],
 )
-def test_a_list_with_an_unknown_part_is_shown_the_parts(name, value, got):
-    known = {"student.objectives": "qq, dd, dq, list, softmax", "student.units": "document, passage"}[name]
-    with pytest.raises(ConfigError, match=f"^{name}: expected some of {known}, each once, got {got}$"):
-        check(changed(name, value))
-
-
-@pytest.mark.parametrize("value", [("en", 3), ("en", ""), (["en"],)])
-def test_languages_are_names(value):
-    with pytest.raises(ConfigError, match="^data.languages: expected a list of names, got "):
-        check(changed("data.languages", value))
-
-
-def test_no_languages_means_all():
-    assert check(changed("data.languages", ())).data.languages == ()
-
-
-@pytest.mark.parametrize(
-    ("name", "value", "kind"),
-    [
-        ("seed", 1.0, "a whole number"),
-        ("seed", True, "a whole number"),
-        ("seed", "1", "a whole number"),
-        ("teacher.margin", True, "a number"),
-        ("teacher.margin", "0.3", "a number"),
-        ("teacher.train_table", 1, "true or false"),
-        ("teacher.base", 1, "a text"),
-        ("data.languages", "de", "a list of names"),
-    ],
-)
-def test_a_value_of_another_type_is_named(name, value, kind):
-    with pytest.raises(ConfigError, match=f"^{name}: expected {kind}.*, got {value!r}$"):
-        check(changed(name, value))
+def test_settings_that_do_not_go_together(values, mended):
+    with pytest.raises(ConfigError, match=f"^{values[0]}: "):
+        check(changed(*values))
+    check(changed(*values, *mended))
 
 
 # the file
@@ -339,19 +287,19 @@ def test_the_file_holds_every_setting_under_its_plain_name(tmp_path):
 
 
 def test_notes_stand_as_comments_above_the_settings(tmp_path):
-    save_settings(Settings(seed=5), tmp_path / "config.toml", ["Found on dev.", "Trial 3."])
-    assert (tmp_path / "config.toml").read_text().startswith("# Found on dev.\n# Trial 3.\nseed = 5\n")
+    save_settings(Settings(seed=5), tmp_path / "config.toml", ["By dev.", "Trial 3."])
+    assert (tmp_path / "config.toml").read_text().startswith("# By dev.\n# Trial 3.\nseed = 5\n")
     assert load_settings(tmp_path / "config.toml") == Settings(seed=5)
 
 
 def test_other_values_by_their_names_make_a_copy():
     settings = Settings()
-    found = with_values(settings, {"seed": 3, "student.lambda": 2, "student.objectives": ["qq", "list"]})
-    assert (found.seed, found.student.lambda_, found.student.objectives) == (3, 2.0, ("qq", "list"))
-    assert settings == Settings() and found.teacher == settings.teacher
-    with pytest.raises(ConfigError, match="student.beta: expected a number from 0.0"):
+    other = with_values(settings, {"seed": 3, "student.lambda": 2, "student.objectives": ["qq", "list"]})
+    assert (other.seed, other.student.lambda_, other.student.objectives) == (3, 2.0, ("qq", "list"))
+    assert settings == Settings() and other.teacher == settings.teacher
+    with pytest.raises(ConfigError, match="student.beta: "):
         with_values(settings, {"student.beta": -1.0})
-    with pytest.raises(ConfigError, match=r"space, \[student\]: unknown setting 'bta'; did you mean beta\?"):
+    with pytest.raises(ConfigError, match=r"space, \[student\]: .* beta\?$"):
         with_values(settings, {"student.bta": 1.0}, "space")
 
 
@@ -380,14 +328,19 @@ def test_lists_become_tuples(tmp_path):
     assert load(tmp_path, '[data]\nlanguages = ["de", "ru"]\n').data.languages == ("de", "ru")
 
 
-def test_a_fraction_is_not_taken_for_a_whole_number(tmp_path):
-    with pytest.raises(ConfigError, match=r"seed: expected a whole number, got 1\.5"):
-        load(tmp_path, "seed = 1.5\n")
-
-
-def test_a_bad_value_in_the_file_is_named(tmp_path):
-    with pytest.raises(ConfigError, match=r"student\.lambda: expected a number from 0\.0 to inf, got -1\.0"):
-        load(tmp_path, "[student]\nlambda = -1\n")
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("seed = 1.5\n", "^seed: "),
+        ("[student]\nlambda = -1\n", r"^student\.lambda: "),
+        ('teacher = "en"\n', r"config\.toml: .* \[teacher\]"),
+        ("[teacher.margin]\nvalue = 1\n", r"^teacher\.margin: "),
+        *((text, r"config\.toml: .* line \d") for text in ("seed =\n", "[teacher\n", "seed = 1\nseed = 2\n")),
+    ],
+)
+def test_what_is_wrong_in_the_file_is_named(tmp_path, text, place):
+    with pytest.raises(ConfigError, match=place):
+        load(tmp_path, text)
 
 
 @pytest.mark.parametrize(
@@ -400,45 +353,16 @@ def test_a_bad_value_in_the_file_is_named(tmp_path):
     ],
 )
 def test_an_unknown_setting_is_told_the_nearest(tmp_path, text, place, key, near):
-    with pytest.raises(ConfigError, match=rf"{place}: unknown setting '{key}'; did you mean {near}\?$"):
+    with pytest.raises(ConfigError, match=rf"{place}: .*'{key}'; .* {near}\?$"):
         load(tmp_path, text)
 
 
 def test_an_unknown_setting_near_to_none_is_told_all(tmp_path):
     known = "precision, table, min_cosine, max_drop, threads"
-    with pytest.raises(ConfigError, match=rf"\[export\]: unknown setting 'zzz'; known: {known}$"):
+    with pytest.raises(ConfigError, match=rf"\[export\]: .* {known}$"):
         load(tmp_path, "[export]\nzzz = 1\n")
 
 
-def test_a_value_where_a_table_belongs(tmp_path):
-    with pytest.raises(ConfigError, match=r"config\.toml: expected a table \[teacher\], got 'en'"):
-        load(tmp_path, 'teacher = "en"\n')
-
-
-def test_a_table_where_a_value_belongs(tmp_path):
-    with pytest.raises(ConfigError, match="^teacher.margin: expected a number, got "):
-        load(tmp_path, "[teacher.margin]\nvalue = 1\n")
-
-
-@pytest.mark.parametrize("text", ["seed =\n", "[teacher\n", "seed = 1\nseed = 2\n"])
-def test_invalid_toml_names_the_file_and_the_line(tmp_path, text):
-    with pytest.raises(ConfigError, match=r"config\.toml: invalid TOML: .* at line \d"):
-        load(tmp_path, text)
-
-
 def test_an_absent_file_is_named(tmp_path):
-    with pytest.raises(InputError, match=r"absent\.toml: cannot be read: No such file"):
+    with pytest.raises(InputError, match=r"absent\.toml: "):
         load_settings(tmp_path / "absent.toml")
-
-
-@pytest.mark.parametrize(("name", "value"), [("data.dataset", "caf\udce9"), ("student.parallel", ["a", "\udce9=2"])])
-def test_a_path_that_has_no_utf_8_form_is_refused(name, value):
-    with pytest.raises(ConfigError, match=rf"{name}: expected a name in UTF-8, got .*udce9.*; rename it"):
-        with_values(Settings(), {name: value})
-
-
-@pytest.mark.parametrize("name", ["student.gamma", "student.epochs", "teacher.margin"])
-@pytest.mark.parametrize("value", [10**400, -(10**400), 1e300, float("nan")])
-def test_a_number_that_nothing_holds_is_refused(name, value):
-    with pytest.raises(ConfigError, match=f"{name}: expected a"):
-        with_values(Settings(), {name: value})

@@ -111,8 +111,8 @@ ODD = ["", " \n", "?!…", "😀👍🏽", "\ud800 a", "\x00", "\u200b\u200d", "
 def test_any_text_has_words(language):
     every = "".join(map(chr, range(1, 0x3000, 7)))
     for text in [*ODD, every, every[::-1]]:
-        found = words(text, language)
-        assert all(isinstance(word, str) and word and not re.search(r"\s", word) for word in found)
+        result = words(text, language)
+        assert all(isinstance(word, str) and word and not re.search(r"\s", word) for word in result)
     assert words("?! …", language) == []
 
 

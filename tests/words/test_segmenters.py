@@ -35,7 +35,7 @@ def test_a_missing_library_says_how_to_install_it(language, monkeypatch):
     from distill.words import segmenters as segmentation
 
     segmentation._sudachi.cache_clear(), segmentation._mecab.cache_clear()
-    with pytest.raises(InputError, match=r"is not installed; run: pip install 'distill\[morphology\]'"):
+    with pytest.raises(InputError, match=r"distill\[morphology\]"):
         SEGMENTERS[language]("北京")
     segmentation._sudachi.cache_clear(), segmentation._mecab.cache_clear()
 
