@@ -1,1 +1,1 @@
-"""What is learned from and measured on."""
+"""Data that is learned from and measured on."""

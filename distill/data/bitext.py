@@ -1,9 +1,13 @@
 """Bitext retrieval: the translation of a sentence is to be its nearest neighbour, in both directions."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..errors import DataError
 from ..system.files import usable_path
+from ..system.types import File
 from .tsv import columns_of
 
 
@@ -13,19 +17,20 @@ class Bitext:
 
     name: str
     pivot: str
-    sentences: dict
+    sentences: dict[str, list[str]]
 
     @property
-    def languages(self):
+    def languages(self) -> tuple[str, ...]:
         """All but the pivot."""
         return tuple(language for language in self.sentences if language != self.pivot)
 
     @property
-    def size(self):
+    def size(self) -> int:
+        """The number of pairs in each language."""
         return len(self.sentences[self.pivot])
 
 
-def load_bitext(source, languages=(), pivot="en"):
+def load_bitext(source: File, languages: Sequence[str] = (), pivot: str = "en") -> Bitext:
     """A `Bitext` of a folder of `{lang}.txt`, a sentence a line, or of a `.tsv` with a header of languages.
 
     Without `languages` all files, or all columns that are headed by a language's code (en, pt-BR, zho_Hans).

@@ -1,10 +1,16 @@
 """A data set's passages in other languages, as XQuAD-format files have them."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+
 from ..errors import DataError
+from ..system.types import File
+from .dataset import Dataset
 from .readers import articles_of, find, list_of, paragraphs_of, squad_answers, text_of
 
 
-def read_contexts(dataset, source, languages):
+def read_contexts(dataset: Dataset, source: File, languages: Sequence[str]) -> dict[str, tuple[str, ...]]:
     """`{language: texts (p,)}` of the data set's passages, its documents' language first.
 
     A folder of SQuAD-format `{lang}.json` has them in each of `languages` that it has a file of; other data in the
@@ -14,11 +20,11 @@ def read_contexts(dataset, source, languages):
     return {dataset.document_language: tuple(dataset.passage_texts), **others}
 
 
-def read_answers(dataset, source, languages):
+def read_answers(dataset: Dataset, source: File, languages: Sequence[str]) -> dict[str, dict[str, tuple[str, ...]]]:
     """`{language: {question id: answers}}`: spans of the passages in that language, where the data has them."""
-    own = {id: question.answers for id, question in dataset.questions.get(dataset.document_language, {}).items()}
+    answers = {id: question.answers for id, question in dataset.questions.get(dataset.document_language, {}).items()}
     others = {language: _answers(path) for language, path in _files(dataset, source, languages).items()}
-    return {dataset.document_language: own, **others}
+    return {dataset.document_language: answers, **others}
 
 
 def _files(dataset, source, languages):
@@ -39,10 +45,10 @@ def _texts(path, dataset):
             f"{path}: {len(paragraphs)} paragraphs, but {len(dataset.passages)} in {dataset.document_language}.json; "
             "its paragraphs have to be the same in the same order"
         )
-    own = dataset.questions[path.stem]
+    questions = dataset.questions[path.stem]
     for number, paragraph in enumerate(paragraphs):
         for qa in list_of(path, paragraph, "qas"):
-            if own[str(qa.get("id"))].passage != number:
+            if questions[str(qa.get("id"))].passage != number:
                 raise DataError(f"{path}, paragraph {number}: question {qa.get('id')} is of another paragraph")
     return tuple(text_of(path, paragraph, "context", f"paragraph {i}") for i, paragraph in enumerate(paragraphs))
 

@@ -1,6 +1,9 @@
-"""Vectors, to a file and from one, and texts of a corpus."""
+"""Texts of a corpus by language."""
+
+from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
@@ -8,25 +11,26 @@ import numpy as np
 from ..errors import DataError, InputError
 from ..system.files import usable_path
 from ..system.reading import read_jsonl, read_text
+from ..system.types import File
 
 
-def read_corpus(paths):
+def read_corpus(paths: Iterable[File]) -> dict[str, list[str]]:
     """`{language: [text]}` of plain text, one a line, or of `.jsonl` files with `{"text"}` or `{"text", "language"}`.
 
     Where no language is said it is that of `language=path`, or else the file's name without its ending.
     Raises `DataError` for a file without text.
     """
-    texts = {}
+    texts: dict[str, list[str]] = {}
     for default, path in map(named_file, paths):
-        found = _tagged(path, default) if path.suffix == ".jsonl" else [(default, line) for line in _lines(path)]
-        if not found:
+        lines = _tagged(path, default) if path.suffix == ".jsonl" else [(default, line) for line in _lines(path)]
+        if not lines:
             raise DataError(f"{path}: no texts in it; write one a line")
-        for language, text in found:
+        for language, text in lines:
             texts.setdefault(language, []).append(text)
     return texts
 
 
-def named_file(source):
+def named_file(source: File) -> tuple[str, Path]:
     """The language and the path of `language=path`, or of a path alone; a file of just that name is a path."""
     language, equals, path = str(source).partition("=")
     if not equals or "/" in language or os.sep in language or usable_path(source).is_file():
@@ -41,17 +45,17 @@ def _lines(path):
 
 
 def _tagged(path, default):
-    found = []
+    texts = []
     for number, row in read_jsonl(path):
         text, language = row.get("text"), row.get("language", default)
         for key, value in (("text", text), ("language", language)):
             if not isinstance(value, str) or not value.strip():
                 raise DataError(f"{path}, line {number}: expected a non-empty string under {key!r}, got {value!r}")
-        found.append((language, text))
-    return found
+        texts.append((language, text))
+    return texts
 
 
-def sampled(texts, most, seed):
+def sampled(texts: list[str], most: int, seed: int) -> list[str]:
     """At most so many of the texts, drawn by chance, in their order."""
     if len(texts) <= most:
         return texts

@@ -1,6 +1,9 @@
 """A data set: documents of passages in one language, questions about them in many."""
 
+from __future__ import annotations
+
 import unicodedata
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -8,10 +11,13 @@ import numpy as np
 
 from ..errors import DataError
 from ..system.hashes import digest
+from ..system.types import Integers
 
 
 @dataclass(frozen=True)
 class Passage:
+    """A passage and the index of its document."""
+
     id: str
     text: str
     document: int
@@ -28,7 +34,7 @@ class Question:
     language: str
     text: str
     passage: int
-    answers: tuple = ()
+    answers: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -40,43 +46,45 @@ class Dataset:
 
     name: str
     document_language: str
-    titles: tuple
-    passages: tuple
-    questions: dict
-    splits: dict = field(default_factory=dict)
-    files: dict = field(default_factory=dict)
+    titles: tuple[str, ...]
+    passages: tuple[Passage, ...]
+    questions: dict[str, dict[str, Question]]
+    splits: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    files: dict[str, str] = field(default_factory=dict)
 
     @property
-    def languages(self):
+    def languages(self) -> tuple[str, ...]:
+        """The languages of the questions, by name."""
         return tuple(sorted(self.questions))
 
     @cached_property
-    def passage_texts(self):
+    def passage_texts(self) -> list[str]:
+        """The text of each passage."""
         return [passage.text for passage in self.passages]
 
     @cached_property
-    def document_texts(self):
+    def document_texts(self) -> list[str]:
         """Each document's passages joined by a space: what the unit `document` encodes."""
-        parts = [[] for _ in self.titles]
+        parts: list[list[str]] = [[] for _ in self.titles]
         for passage in self.passages:
             parts[passage.document].append(passage.text)
         return [" ".join(texts) for texts in parts]
 
-    def texts(self, unit):
-        """What is encoded for a unit: the documents for `document`, the passages for `passage` and `maxp`."""
+    def texts(self, unit: str) -> list[str]:
+        """The texts encoded for a unit: the documents for `document`, the passages for `passage` and `maxp`."""
         return self.document_texts if unit == "document" else self.passage_texts
 
     @cached_property
-    def document_of(self):
+    def document_of(self) -> Integers:
         """int `(passages,)`: the document of each passage."""
         return np.array([passage.document for passage in self.passages], dtype=np.int64)
 
-    def select(self, language, split):
+    def select(self, language: str, split: str) -> list[Question]:
         """The questions of one language in one split, in the split's order."""
         known = self.questions[language]
         return [known[id] for id in self.splits[split] if id in known]
 
-    def require(self, languages):
+    def require(self, languages: Sequence[str]) -> None:
         """Raise `DataError` naming the languages that the data lacks and those it has."""
         missing = [language for language in languages if language not in self.questions]
         if missing:
@@ -85,14 +93,14 @@ class Dataset:
             )
 
 
-def texts_digest(dataset):
-    """Return the sha256 of a data set's passages, questions and splits, wherever its files lie."""
+def texts_digest(dataset: Dataset) -> str:
+    """The sha256 of a data set's passages, questions and splits, wherever its files lie."""
     texts = {name: {id: q.text for id, q in questions.items()} for name, questions in dataset.questions.items()}
     return digest([dataset.passage_texts, texts, dataset.splits])
 
 
-def check(dataset):
-    """Refuse what cannot be trained on or measured; returns the data set. Raises `DataError`."""
+def checked(dataset: Dataset) -> Dataset:
+    """Return the data set. Raises `DataError` for one that cannot be trained on or measured."""
     for language, questions in dataset.questions.items():
         if not questions:
             raise DataError(f"{dataset.name}: language {language} has no questions; add some or remove its file")
@@ -105,6 +113,6 @@ def check(dataset):
     return dataset
 
 
-def normalise(text):
+def normalise(text: str) -> str:
     """The form in which two questions count as identical."""
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split())

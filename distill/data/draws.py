@@ -1,9 +1,14 @@
 """Seeded draws that go on where they were left."""
 
+from __future__ import annotations
+
 import numpy as np
+from numpy.typing import NDArray
+
+from ..system.types import Integers
 
 
-def drawn(groups, chances, count, first, seed):
+def drawn(groups: Integers, chances: NDArray[np.float64], count: int, first: int, seed: int) -> Integers:
     """int `(count,)`: rows drawn by their groups' `chances`; the same `first` and `seed` give the same ones.
 
     The rows of a group come in a shuffled order, all before one comes again; `first` is how many were drawn before.
@@ -17,17 +22,17 @@ def drawn(groups, chances, count, first, seed):
     return order[starts[picked] + places % np.diff(starts)[picked]]
 
 
-def occurrence(values):
+def occurrence(values: Integers) -> Integers:
     """How often each value has come before, `(n,)`."""
     order = np.argsort(values, kind="stable")
     ranked = values[order]
     begins = np.concatenate([[0], np.flatnonzero(np.diff(ranked)) + 1])
-    found = np.empty(len(values), dtype=np.int64)
-    found[order] = np.arange(len(values)) - np.repeat(begins, np.diff(np.concatenate([begins, [len(values)]])))
-    return found
+    before = np.empty(len(values), dtype=np.int64)
+    before[order] = np.arange(len(values)) - np.repeat(begins, np.diff(np.concatenate([begins, [len(values)]])))
+    return before
 
 
-def cycled(n, count, first, seed):
+def cycled(n: int, count: int, first: int, seed: int | tuple[int, ...]) -> Integers:
     """int `(count,)`: 0…n-1 in a seeded order, all before one comes again in another; `first` have come before."""
     rounds = range(first // n, -(-(first + count) // n))
     seed = seed if isinstance(seed, tuple) else (seed,)
@@ -35,7 +40,7 @@ def cycled(n, count, first, seed):
     return order[first - rounds.start * n :][:count]
 
 
-def shuffled(n, size, seed):
+def shuffled(n: int, size: int, seed: int | tuple[int, ...]) -> list[Integers]:
     """Index batches of 0…n-1 in a seeded order."""
     order = np.random.default_rng(seed).permutation(n)
     return [order[start : start + size] for start in range(0, n, size)]

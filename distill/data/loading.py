@@ -1,23 +1,30 @@
 """A data set, split, from what a user names."""
 
-from .dataset import check
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from ..settings.sections import Settings
+from ..system.types import File
+from .dataset import Dataset, checked
 
 
-def dataset_of(settings):
+def dataset_of(settings: Settings) -> Dataset:
     """The data set that a run's `Settings` name, split as they say."""
     data = settings.data
     return load_dataset(data.dataset, data.document_language, data.split_by, settings.seed)
 
 
-def chosen_data(settings, needed=()):
-    """The data set and the question languages asked for, all there. Raises `DataError` where one is missing."""
+def chosen_data(settings: Settings, needed: Sequence[str] = ()) -> tuple[Dataset, tuple[str, ...]]:
+    """The data set and the question languages of the settings, all there. Raises `DataError` where one is missing."""
     dataset = dataset_of(settings)
     languages = settings.data.languages or dataset.languages
     dataset.require([*needed, *languages])
     return dataset, languages
 
 
-def load_dataset(source, document_language="en", split_by="question", seed=0):
+def load_dataset(source: File, document_language: str = "en", split_by: str = "question", seed: int = 0) -> Dataset:
     """A `Dataset` from `sample`, a folder of SQuAD-format `{lang}.json`, or a folder with `documents.jsonl`.
 
     Where the folder has a `splits.json` it decides; else the split is seeded, 0.7/0.1/0.2, by question or document.
@@ -31,6 +38,4 @@ def load_dataset(source, document_language="en", split_by="question", seed=0):
     read = readers.read_jsonl_folder if (folder / "documents.jsonl").is_file() else readers.read_squad_folder
     dataset = read(folder, document_language)
     splits = read_splits(folder, dataset) or seeded_splits(dataset, split_by, seed)
-    dataset.splits.update(splits)
-    dataset.files.update(hashes(folder))
-    return check(dataset)
+    return checked(replace(dataset, splits=splits, files=hashes(folder)))

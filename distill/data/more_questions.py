@@ -1,13 +1,17 @@
 """More questions for stage 1, each with the passage that answers it, from files beside the data set."""
 
+from __future__ import annotations
+
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from ..errors import DataError
 from ..system.progress import say
 from ..system.reading import read_jsonl
-from .dataset import normalise
+from ..system.types import File
+from .dataset import Dataset, normalise
 from .parallel import weighted
 from .readers import text_of
 from .tsv import read_table
@@ -23,21 +27,21 @@ class Triplets:
 
     name: str
     weight: float
-    questions: tuple
-    passages: tuple
+    questions: tuple[str, ...]
+    passages: tuple[str, ...]
 
 
-def load_triplets(asked, dataset, language):
+def load_triplets(files: Sequence[File], dataset: Dataset, language: str) -> list[Triplets]:
     """`[Triplets]` of `FILE` or `FILE=WEIGHT` in the teacher's `language`, without the data set's dev and test.
 
     A question of dev or test may not be learned from: pairs that ask one, whatever its case and punctuation, are left
     out. Raises `DataError` where nothing is left.
     """
-    held = {_letters(q.text) for split in ("dev", "test") for q in _asked(dataset, language, split)}
-    return [_without(source, held) for source in read_triplets(asked)]
+    held = {_letters(q.text) for split in ("dev", "test") for q in _questions(dataset, language, split)}
+    return [_without(source, held) for source in read_triplets(files)]
 
 
-def _asked(dataset, language, split):
+def _questions(dataset, language, split):
     return dataset.select(language, split) if split in dataset.splits else []
 
 
@@ -56,13 +60,13 @@ def _without(source, held):
     return Triplets(source.name, source.weight, *map(tuple, zip(*kept, strict=True)))
 
 
-def read_triplets(asked):
+def read_triplets(files: Sequence[File]) -> list[Triplets]:
     """`[Triplets]` of `FILE` or `FILE=WEIGHT`: a .tsv headed by question and passage, or .jsonl of such objects.
 
     The passage may be called sentence. A pair that is there twice counts once. Raises `DataError` with the line that
     is wrong.
     """
-    return [_source(*weighted(one)) for one in asked]
+    return [_source(*weighted(one)) for one in files]
 
 
 def _source(path, weight):
@@ -86,12 +90,12 @@ def _from_tsv(path):
     return [_pair(path, number, row, name) for number, row in enumerate(rows, start=2)]
 
 
-def _passage_name(path, number, named):
-    found = [name for name in PASSAGE if name in named]
-    if len(found) != 1:
-        what = " and ".join(found) or "neither"
+def _passage_name(path, number, columns):
+    names = [name for name in PASSAGE if name in columns]
+    if len(names) != 1:
+        what = " and ".join(names) or "neither"
         raise DataError(f"{path}, line {number}: expected {QUESTION} and one of {', '.join(PASSAGE)}, got {what}")
-    return found[0]
+    return names[0]
 
 
 def _pair(path, number, row, passage):

@@ -1,13 +1,18 @@
 """Parallel text: sentences in many languages with their translation in the teacher's, which it labels."""
 
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..errors import DataError, InputError
 from ..system.files import usable_path
 from ..system.reading import read_jsonl
+from ..system.types import File, Integers
 from .tsv import columns_of
 
 
@@ -17,32 +22,32 @@ class Parallel:
 
     name: str
     weight: float
-    texts: tuple
-    languages: tuple
-    pivots: tuple
+    texts: tuple[str, ...]
+    languages: tuple[str, ...]
+    pivots: tuple[str, ...]
 
 
-def read_parallel(asked, pivot, languages=()):
+def read_parallel(files: Sequence[File], pivot: str, languages: Sequence[str] = ()) -> list[Parallel]:
     """`[Parallel]` of `FILE` or `FILE=WEIGHT`: a .tsv headed by languages, .jsonl objects, or a folder of {lang}.txt.
 
     A cell may be empty; a pair needs the `pivot`, the teacher's language, whose own text is a pair with itself.
     `languages`, where given, are those that are taken. Raises `DataError` for a source without a pair.
     """
-    return [_source(path, weight, pivot, languages) for path, weight in map(weighted, asked)]
+    return [_source(path, weight, pivot, languages) for path, weight in map(weighted, files)]
 
 
-def weighted(asked):
+def weighted(source: File) -> tuple[Path, float]:
     """The path and the weight of `FILE=WEIGHT`, 1 without; a file of just that name is a path. Raises `InputError`."""
-    path, equals, weight = str(asked).rpartition("=")
-    if not path or usable_path(asked).exists():
-        return usable_path(asked), 1.0
+    path, equals, weight = str(source).rpartition("=")
+    if not path or usable_path(source).exists():
+        return usable_path(source), 1.0
     try:
-        found = float(weight)
+        number = float(weight)
     except ValueError:
-        return Path(asked), 1.0
-    if not 0 < found < float("inf"):
-        raise InputError(f"{asked}: expected a weight above 0, got {weight}")
-    return Path(path), found
+        return Path(source), 1.0
+    if not 0 < number < float("inf"):
+        raise InputError(f"{source}: expected a weight above 0, got {weight}")
+    return Path(path), number
 
 
 def _source(path, weight, pivot, languages):
@@ -78,33 +83,33 @@ def _rows(path, named):
     return [dict(zip(columns, cells, strict=True)) for cells in zip(*columns.values(), strict=True)]
 
 
-def without_pivots(source, pivot):
+def without_pivots(source: Parallel, pivot: str) -> Parallel:
     """A `Parallel` without the lines that are in the language `pivot` themselves."""
     kept = [row for row, language in enumerate(source.languages) if language != pivot]
     columns = ([column[row] for row in kept] for column in (source.texts, source.languages, source.pivots))
     return Parallel(source.name, source.weight, *map(tuple, columns))
 
 
-def pivots(sources):
+def pivots(sources: Sequence[Parallel]) -> int:
     """How many distinct texts the teacher labels."""
     return len(pivots_of(sources))
 
 
-def pivots_of(sources):
+def pivots_of(sources: Sequence[Parallel]) -> list[str]:
     """The distinct texts that the teacher labels."""
     return list(dict.fromkeys(pivot for source in sources for pivot in source.pivots))
 
 
-def texts_by_language(sources):
+def texts_by_language(sources: Sequence[Parallel]) -> dict[str, list[str]]:
     """`{language: [text]}` of all sources, each text once."""
-    found = {}
+    texts: dict[str, dict[str, None]] = {}
     for source in sources:
         for text, language in zip(source.texts, source.languages, strict=True):
-            found.setdefault(language, {})[text] = None
-    return {language: list(texts) for language, texts in found.items()}
+            texts.setdefault(language, {})[text] = None
+    return {language: list(distinct) for language, distinct in texts.items()}
 
 
-def joined(*corpora):
+def joined(*corpora: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
     """`{language: [text]}` of several, each text once."""
     languages = dict.fromkeys(language for corpus in corpora for language in corpus)
     return {
@@ -113,22 +118,22 @@ def joined(*corpora):
     }
 
 
-def groups_of(sources):
+def groups_of(sources: Sequence[Parallel]) -> tuple[Integers, int]:
     """int `(n,)`: which group a pair of all the sources together is in, one a source and language; and their number."""
     names = [(place, language) for place, source in enumerate(sources) for language in source.languages]
     known = {name: number for number, name in enumerate(dict.fromkeys(names))}
     return np.array([known[name] for name in names], dtype=np.int64), len(known)
 
 
-def shares(sources, temperature=2.0):
+def shares(sources: Sequence[Parallel], temperature: float = 2.0) -> NDArray[np.float64]:
     """float `(groups,)`: how often each group of `groups_of` is drawn.
 
     A source has the share of its weight, and within it a language that of its number of pairs to the power
     1 / temperature: as they are at 1, nearer to all alike above (Devlin et al., 2019; Conneau et al., 2020).
     """
-    total, found = sum(source.weight for source in sources), []
+    total, parts = sum(source.weight for source in sources), []
     for source in sources:
         counts = [source.languages.count(language) for language in dict.fromkeys(source.languages)]
         powers = np.array(counts, dtype=np.float64) ** (1 / temperature)
-        found.append(source.weight / total * powers / powers.sum())
-    return np.concatenate(found)
+        parts.append(source.weight / total * powers / powers.sum())
+    return np.concatenate(parts)

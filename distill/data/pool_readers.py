@@ -1,11 +1,16 @@
 """From SQuAD-format files with sentence boundaries (XQuAD-R, MLQA-R) to a `Pool`."""
 
+from __future__ import annotations
+
 import re
 from bisect import bisect_right
+from collections.abc import Sequence
+from pathlib import Path
 
 from ..errors import DataError
 from ..settings.choices import EVERY
-from .pool import pool_of
+from ..system.types import File
+from .pool import LanguageFile, Pool, pool_of
 from .readers import articles_of, find, list_of, text_of
 from .splits import divided, stored_splits
 
@@ -13,7 +18,14 @@ BREAKS = "sentence_breaks"
 MLQA_NAME = re.compile(r".*context-(?P<context>[\w-]+)-question-(?P<question>[\w-]+)$")
 
 
-def load_pool(source, languages=(), split="dev", document_language="en", split_by="question", seed=0):
+def load_pool(
+    source: File,
+    languages: Sequence[str] = (),
+    split: str = "dev",
+    document_language: str = "en",
+    split_by: str = "question",
+    seed: int = 0,
+) -> Pool:
     """A `Pool` of a folder of `{lang}.json`, or MLQA's `…-context-xx-question-xx.json`, with `sentence_breaks`.
 
     Every sentence is a candidate, whatever the split; the questions are those of `split`, by the folder's
@@ -49,9 +61,9 @@ def _documents(files, document_language):
     return documents
 
 
-def language_files(folder):
+def language_files(folder: Path) -> dict[str, Path]:
     """`{language: path}`; of MLQA's files those whose question is in the language of its context."""
-    files = {}
+    files: dict[str, Path] = {}
     for path in sorted(folder.glob("*.json")):
         match = MLQA_NAME.match(path.stem)
         if path.stem == "splits" or (match and match["context"] != match["question"]):
@@ -63,8 +75,8 @@ def language_files(folder):
     return files
 
 
-def has_sentences(folder, languages):
-    """Whether a folder's files of these languages give sentence boundaries: the first paragraph of each says so."""
+def has_sentences(folder: Path, languages: Sequence[str]) -> bool:
+    """Return whether a folder's files of these languages give sentence boundaries, in the first paragraph of each."""
     files = language_files(folder)
     return all(language in files and BREAKS in _first(files[language]) for language in languages)
 
@@ -73,8 +85,8 @@ def _first(path):
     return next((paragraph for _, paragraph, _ in _paragraphs(path)), {})
 
 
-def read_language(path):
-    """(sentences, their paragraphs, [(id, question, the numbers of the sentences that answer it)]) of one file."""
+def read_language(path: Path) -> LanguageFile:
+    """The sentences and questions of one file. Raises `DataError` with file and place."""
     sentences, contexts, questions, seen = [], [], [], set()
     for _, paragraph, place in _paragraphs(path):
         context, breaks = text_of(path, paragraph, "context", place), _breaks(path, paragraph, place)
@@ -88,7 +100,7 @@ def read_language(path):
             seen.add(id)
             numbers = [first + number for number in _answering(f"{path}: question {id}", qa, context, breaks)]
             questions.append((id, text_of(path, qa, "question", f"question {id}"), numbers))
-    return sentences, contexts, questions
+    return LanguageFile(sentences, contexts, questions)
 
 
 def _paragraphs(path):
@@ -99,16 +111,16 @@ def _paragraphs(path):
 
 def _breaks(path, paragraph, place):
     """The paragraph's `[(start, end)]`, checked to be ascending, within it and not blank."""
-    found, context = paragraph.get(BREAKS), paragraph["context"]
-    if found is None:
+    breaks, context = paragraph.get(BREAKS), paragraph["context"]
+    if breaks is None:
         raise DataError(
             f"{path}, {place}: no {BREAKS!r}; LAReQA needs each paragraph's sentence boundaries "
             "as [[start, end], …] in characters, such as XQuAD-R has"
         )
-    if not isinstance(found, list) or not found:
-        raise DataError(f"{path}, {place}: expected [[start, end], …] under {BREAKS!r}, got {found!r}")
+    if not isinstance(breaks, list) or not breaks:
+        raise DataError(f"{path}, {place}: expected [[start, end], …] under {BREAKS!r}, got {breaks!r}")
     last = 0
-    for pair in found:
+    for pair in breaks:
         if not (isinstance(pair, list) and len(pair) == 2 and all(type(number) is int for number in pair)):
             raise DataError(f"{path}, {place}: expected [[start, end], …] under {BREAKS!r}, got {pair!r}")
         start, end = pair
@@ -120,7 +132,7 @@ def _breaks(path, paragraph, place):
         if not context[start:end].strip():
             raise DataError(f"{path}, {place}: the sentence {pair} is blank")
         last = end
-    return [tuple(pair) for pair in found]
+    return [tuple(pair) for pair in breaks]
 
 
 def _answering(place, qa, context, breaks):
@@ -149,10 +161,10 @@ def _sentence(place, answer, context, breaks):
 
 
 def _mended(place, text, start, context):
-    """Where the answer begins: as it is said, or, where its text is not there, at the text's nearest occurrence."""
+    """The start of the answer: as it is said or, where its text is not there, the text's nearest occurrence."""
     if context.startswith(text, start):
         return start
-    found = [match.start() for match in re.finditer(re.escape(text), context)]
-    if not found:
+    begins = [match.start() for match in re.finditer(re.escape(text), context)]
+    if not begins:
         raise DataError(f"{place}: its answer {text!r} is nowhere in its paragraph")
-    return min(found, key=lambda begin: abs(begin - start))
+    return min(begins, key=lambda begin: abs(begin - start))

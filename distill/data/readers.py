@@ -1,16 +1,20 @@
 """From files to a `Dataset`: SQuAD v1.1-format folders, our own JSON Lines, and the sample."""
 
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from ..errors import DataError
 from ..system.files import require_inside, usable_path
 from ..system.reading import iter_jsonl, read_json
+from ..system.types import File, Json
 from .dataset import Dataset, Passage, Question
 
 SAMPLE = Path(__file__).parent / "sample"
 
 
-def find(source):
+def find(source: File) -> Path:
     """The folder of a data set's name or path. Raises `DataError` when there is none."""
     folder = SAMPLE if str(source) == "sample" else usable_path(source)
     if not folder.is_dir():
@@ -19,13 +23,13 @@ def find(source):
     return folder
 
 
-def read_squad_folder(folder, document_language):
+def read_squad_folder(folder: Path, document_language: str) -> Dataset:
     """`{lang}.json` files in SQuAD v1.1 format that share question ids; documents come from one language's file."""
     files = {path.stem: path for path in sorted(folder.glob("*.json")) if path.stem != "splits"}
     if document_language not in files:
-        found = ", ".join(files) or "no language file at all"
+        names = ", ".join(files) or "no language file at all"
         raise DataError(
-            f"{folder}: no {document_language}.json with the documents; found {found}. "
+            f"{folder}: no {document_language}.json with the documents; found {names}. "
             "Use --document-language, or documents.jsonl and questions.jsonl"
         )
     main = files[document_language]
@@ -55,7 +59,7 @@ def _squad_places(path, articles):
     }
 
 
-def squad_answers(qa):
+def squad_answers(qa: Mapping[str, Json]) -> tuple[str, ...]:
     """The distinct texts of a question's answers, as many as it has: they are not needed for training."""
     answers = qa.get("answers")
     texts = [answer.get("text") for answer in answers if isinstance(answer, dict)] if isinstance(answers, list) else []
@@ -75,26 +79,28 @@ def _squad_questions(path, articles, language, places, main):
     return questions
 
 
-def articles_of(path):
+def articles_of(path: File) -> list[dict[str, Json]]:
+    """The articles of a SQuAD v1.1 file. Raises `DataError`."""
     value = read_json(path)
     if not isinstance(value, dict):
         raise DataError(f"{path}: expected a SQuAD v1.1 object with 'data', got {type(value).__name__}")
     return list_of(path, value, "data")
 
 
-def paragraphs_of(path, articles):
+def paragraphs_of(path: File, articles: Sequence[Mapping[str, Json]]) -> list[dict[str, Json]]:
     """The paragraphs of all articles, in order."""
     return [paragraph for article in articles for paragraph in list_of(path, article, "paragraphs")]
 
 
-def list_of(path, value, key):
-    found = value.get(key) if isinstance(value, dict) else None
-    if not isinstance(found, list) or not all(isinstance(item, dict) for item in found):
+def list_of(path: File, value: Mapping[str, Json], key: str) -> list[dict[str, Json]]:
+    """The list of objects under a key of a SQuAD v1.1 object. Raises `DataError`."""
+    items = value.get(key) if isinstance(value, dict) else None
+    if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
         raise DataError(f"{path}: expected SQuAD v1.1 format, a list of objects under {key!r}")
-    return found
+    return items
 
 
-def read_jsonl_folder(folder, document_language):
+def read_jsonl_folder(folder: Path, document_language: str) -> Dataset:
     """`documents.jsonl` {id, title, passages: [text or {id, text}]}; `questions.jsonl` {id, language, text, passage}
 
     A question may have "answers" too, or one "answer", spans of its passage.
@@ -156,10 +162,10 @@ def _jsonl_questions(path, index):
 
 
 def _answers(path, row, place):
-    found = row.get("answers", [row["answer"]] if row.get("answer") else [])
-    if not isinstance(found, list) or not all(isinstance(answer, str) and answer.strip() for answer in found):
-        raise DataError(f"{path}, {place}: expected a list of non-empty strings under 'answers', got {found!r}")
-    return tuple(found)
+    answers = row.get("answers", [row["answer"]] if row.get("answer") else [])
+    if not isinstance(answers, list) or not all(isinstance(answer, str) and answer.strip() for answer in answers):
+        raise DataError(f"{path}, {place}: expected a list of non-empty strings under 'answers', got {answers!r}")
+    return tuple(answers)
 
 
 def _add(questions, question, place):
@@ -168,7 +174,8 @@ def _add(questions, question, place):
     questions[question.id] = question
 
 
-def text_of(path, row, key, place):
+def text_of(path: File, row: Mapping[str, Json], key: str, place: str) -> str:
+    """The text under a key of an object. Raises `DataError`, with file and place, where it is none or blank."""
     value = row.get(key)
     if not isinstance(value, str) or not value.strip():
         raise DataError(f"{path}, {place}: expected a non-empty string under {key!r}, got {value!r}")

@@ -1,15 +1,21 @@
-"""Which questions are for training, for tuning and for the proof."""
+"""Splits: questions for training, for tuning and for the proof."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Set
+from pathlib import Path
 
 import numpy as np
 
 from ..errors import DataError
 from ..settings.choices import SPLITS
 from ..system.reading import read_json
+from .dataset import Dataset
 
 SHARES = (0.7, 0.1, 0.2)
 
 
-def read_splits(folder, dataset):
+def read_splits(folder: Path, dataset: Dataset) -> dict[str, tuple[str, ...]] | None:
     """`{split: (question id, …)}` from `splits.json`, or None where there is none.
 
     A split may be absent (sealed elsewhere); one that is named must hold questions of this data set.
@@ -17,8 +23,8 @@ def read_splits(folder, dataset):
     return stored_splits(folder, set().union(*dataset.questions.values()))
 
 
-def stored_splits(folder, known):
-    """`read_splits` of the question ids `known`, a set."""
+def stored_splits(folder: Path, known: Set[str]) -> dict[str, tuple[str, ...]] | None:
+    """`read_splits` of the question ids `known`."""
     path = folder / "splits.json"
     if not path.is_file():
         return None
@@ -44,13 +50,15 @@ def _check_form(path, stored):
             seen[id] = split
 
 
-def seeded_splits(dataset, by="question", seed=0):
+def seeded_splits(dataset: Dataset, by: str = "question", seed: int = 0) -> dict[str, tuple[str, ...]]:
     """0.7/0.1/0.2 of the question ids, shuffled with `seed`; `by="document"` keeps a document's questions together."""
     questions = (question for known in dataset.questions.values() for question in known.values())
     return divided({question.id: dataset.passages[question.passage].document for question in questions}, by, seed)
 
 
-def divided(documents, by="question", seed=0):
+def divided(
+    documents: Mapping[str, int | tuple[int, int]], by: str = "question", seed: int = 0
+) -> dict[str, tuple[str, ...]]:
     """`seeded_splits` of `{question id: document}`."""
     groups = _groups(documents, by)
     order = np.random.default_rng(seed).permutation(len(groups))

@@ -1,10 +1,15 @@
 """Tables headed by languages or names."""
 
+from __future__ import annotations
+
 import re
+from collections.abc import Sequence
+from pathlib import Path
 
 from ..errors import DataError
 from ..system.files import require_inside
 from ..system.reading import read_text
+from ..system.types import File
 
 # A column of numbers and hardly ever Indonesian: a language only where it is named.
 NUMBER = "id"
@@ -12,7 +17,7 @@ NUMBER = "id"
 CODE = re.compile(r"[a-z]{2}([-_][A-Za-z]{2,4})?|[a-z]{3}[-_][A-Z][a-z]{3}")
 
 
-def columns_of(path, named=()):
+def columns_of(path: Path, named: Sequence[str] = ()) -> dict[str, list[str]]:
     """`{language: [line]}` of a folder of `{lang}.txt`, or of a .tsv: the columns `named` or headed by a code."""
     return _from_files(path) if path.is_dir() else read_table(path, named)
 
@@ -22,7 +27,7 @@ def _from_files(folder):
     return {path.stem: _lines(path) for path in sorted(folder.glob("*.txt"))}
 
 
-def read_table(path, named):
+def read_table(path: File, named: Sequence[str]) -> dict[str, list[str]]:
     """`{column: [cell]}` of a .tsv: the columns `named` or headed by a code. Raises `DataError` with the line."""
     head, *rows = [line.split("\t") for line in _lines(path)] or [[]]
     if twice := [name for name in dict.fromkeys(head) if head.count(name) > 1]:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import distill
-from distill.data.dataset import Dataset, Passage, Question, check
+from distill.data.dataset import Dataset, Passage, Question, checked
 from distill.data.loading import load_dataset
 from distill.errors import DataError
 from distill.settings.choices import SPLITS
@@ -105,14 +105,14 @@ def test_require_names_what_is_missing_and_what_is_there():
 
 def test_check_returns_a_sound_data_set():
     data = small()
-    assert check(data) is data
+    assert checked(data) is data
 
 
 def test_a_language_with_no_questions_is_refused():
     data = small()
     data.questions["ru"] = {}
     with pytest.raises(DataError, match="language ru has no questions; add some or remove its file"):
-        check(data)
+        checked(data)
 
 
 @pytest.mark.parametrize("split", SPLITS)
@@ -120,7 +120,7 @@ def test_an_empty_split_is_refused(split):
     data = small()
     data.splits[split] = ()
     with pytest.raises(DataError, match=f"small: the split leaves {split} empty; use more questions"):
-        check(data)
+        checked(data)
 
 
 @pytest.mark.parametrize(("split", "id"), [("train", "a"), ("dev", "b"), ("test", "c")])
@@ -128,11 +128,11 @@ def test_a_split_that_is_empty_in_one_language_is_refused(split, id):
     data = small()
     del data.questions["de"][id]
     with pytest.raises(DataError, match=f"small: the split leaves {split} empty in language de"):
-        check(data)
+        checked(data)
 
 
 def test_a_data_set_without_a_test_split_is_sound():
-    assert check(small(splits={"train": ("a",), "dev": ("b",)})).splits.keys() == {"train", "dev"}
+    assert checked(small(splits={"train": ("a",), "dev": ("b",)})).splits.keys() == {"train", "dev"}
 
 
 # loading
