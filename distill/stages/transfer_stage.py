@@ -191,7 +191,7 @@ class TransferStage:
             Maker(partial(self.batch, *pair), partial(self.ids, *pair), loss) for pair in zip(order, drawn, strict=True)
         ]
 
-    def ids(self, rows: Sequence[int], lines: Sequence[int] = ()) -> list[str]:
+    def ids(self, rows: Integers, lines: Integers | Sequence[int] = ()) -> list[str]:
         """The names of the questions and the lines of a batch."""
         return named(self.samples[row] for row in rows) + [line_name("line", line, self.texts[line]) for line in lines]
 
@@ -201,7 +201,7 @@ class TransferStage:
         Of a group where they are in groups.
         """
         many = min(self.settings.lines_a_step, len(self.lines))
-        if self.groups is not None:
+        if self.groups is not None and self.chances is not None:
             first = (epoch - 1) * steps * many
             return draws(self.groups, self.chances, steps * many, first, self.seed).reshape(steps, many)
         places = (epoch - 1) * steps * many + np.arange(steps * many)
