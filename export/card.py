@@ -3,6 +3,7 @@
 from .. import __version__
 from ..system.files import write_json, write_text
 from .encode import CARD, sha256
+from .formats.registry import format_of
 
 README = "README.md"
 LICENCE = "Apache-2.0"
@@ -63,7 +64,7 @@ def readme(card):
         *(f"- **refused by the gate and kept by force**: {reason}" for reason in card["refused"]),
     ]
     return PAGE.format(
-        **card, how=HOW[card["format"]].format(**card), facts="\n".join(lines), table=p1_table(dev["p@1"])
+        **card, how=format_of(card["format"]).how_to.format(**card), facts="\n".join(lines), table=p1_table(dev["p@1"])
     )
 
 
@@ -98,20 +99,3 @@ P@1 on dev in per cent, one vector a document, and McNemar's p (Holm-corrected) 
 `card.json` says the same with the files' sha256. The weights derive from Google's multilingual Universal Sentence
 Encoder, {licence}.
 """
-PYTHON = """```
-pip install numpy sentencepiece {runtime}
-```
-
-```python
-from encode import Encoder
-vectors = Encoder().encode(["Where does the Danube end?"])  # float32 (1, {{dimension}})
-```"""
-HOW = {
-    "bundle": PYTHON.format(runtime="ai-edge-litert"),
-    "onnx": PYTHON.format(runtime="onnxruntime"),
-    "string": """`encoder.tflite` takes one string and has its tokenizer in it; run it with tensorflow-text's operators
-(`tensorflow_text.core.pybinds.tflite_registrar.SELECT_TFTEXT_OPS`).""",
-    "mediapipe": "`encoder.tflite` is for MediaPipe's TextEmbedder: give it as `model_asset_path`.",
-    "mediapipe-zip": """`encoder.task` is for MediaPipe's TextEmbedder: give it as `model_asset_path`.
-A text may have {max_length} pieces, bos and eos among them: count them before, a longer one is an error there.""",
-}

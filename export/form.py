@@ -1,18 +1,16 @@
-"""What an artefact is to be: its format, its weights' precision and the lengths that it takes."""
+"""The form of an artefact: its format, its weights' precision and the lengths that it takes."""
+
+from __future__ import annotations
 
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 
 from ..errors import InputError
+from .formats.format import Lengths
+from .formats.registry import format_of
 from .weights.precision import Precision
 
-SHORTEST, ZIP_LENGTH = 4, 512
-# What a format needs beyond the installation, and the extra that brings it.
-NEEDS = {
-    "onnx": (("onnx", "onnxruntime"), "onnx"),
-    "mediapipe": (("mediapipe",), "mediapipe"),
-    "mediapipe-zip": (("mediapipe",), "mediapipe"),
-}
+SHORTEST = 4
 
 
 @dataclass(frozen=True)
@@ -25,12 +23,13 @@ class Form:
     format: str = "bundle"
     precision: Precision = field(default_factory=Precision)
     max_length: int | None = None
-    signatures: tuple = ()
+    signatures: tuple[int, ...] = ()
 
-    def __post_init__(self):
-        if self.max_length and self.format not in ("bundle", "mediapipe-zip"):
+    def __post_init__(self) -> None:
+        format_ = format_of(self.format)
+        if self.max_length and not format_.fixable:
             raise InputError(f"--max-length: the format {self.format} takes any length; leave it out")
-        if self.signatures and (self.format != "bundle" or self.max_length):
+        if self.signatures and (not format_.signatures or self.max_length):
             raise InputError("--signatures: only for the format bundle, and without --max-length")
         if list(self.signatures) != sorted(set(self.signatures)):
             raise InputError(f"--signatures: expected lengths that grow, got {','.join(map(str, self.signatures))}")
@@ -38,23 +37,26 @@ class Form:
             raise InputError(f"a length is at least {SHORTEST} tokens, bos and eos among them")
 
     @property
-    def longest(self):
-        """Most tokens of a text, None for any number."""
-        if self.format == "mediapipe-zip":
-            return self.max_length or ZIP_LENGTH
-        return max(self.signatures) if self.signatures else self.max_length
+    def lengths(self) -> Lengths:
+        """The numbers of tokens that the artefact takes, with the format's own where one is needed."""
+        return Lengths(self.max_length or format_of(self.format).length, self.signatures)
 
-    def require(self):
+    @property
+    def longest(self) -> int | None:
+        """Most tokens of a text, None for any number."""
+        return self.lengths.longest
+
+    def require(self) -> None:
         """Raise `InputError` when a package is missing that the format is written or checked with."""
-        packages, extra = NEEDS.get(self.format, ((), ""))
-        missing = [package for package in packages if find_spec(package) is None]
+        format_ = format_of(self.format)
+        missing = [package for package in format_.needs if find_spec(package) is None]
         if missing:
             raise InputError(
-                f"the format {self.format} needs {' and '.join(missing)}; run: pip install 'distill[{extra}]'"
+                f"the format {self.format} needs {' and '.join(missing)}; run: pip install 'distill[{format_.extra}]'"
             )
 
 
-def lengths_of(text):
+def lengths_of(text: str | None) -> tuple[int, ...]:
     """`16,32` as `(16, 32)`. Raises `InputError`."""
     try:
         return tuple(int(part) for part in (text or "").split(",") if part.strip())

@@ -2,12 +2,11 @@
 
 from ..catalog.kinds import MUSE, find_artefact, folder_of, is_fixed_name
 from ..errors import EncoderError
-from ..export.runtime import OTHERS, read_card
+from ..export.formats.folder import read_label
+from ..export.formats.registry import format_of
+from ..settings.choices import FORMATS
 from .peers import muse_tokenizer
 from .process import ROOT, Spec
-
-# Artefacts that a worker runs without our package.
-KINDS = {"bundle": "bundle", "onnx": "bundle", "mediapipe": "mediapipe", "mediapipe-zip": "mediapipe"}
 
 
 def specs_of(sources):
@@ -23,10 +22,10 @@ def spec_of(source):
         folder = find_artefact(source)
     except EncoderError:
         return _ours(source, files_of(source))
-    format_ = read_card(folder)["format"]
-    if format_ not in KINDS:
+    name = read_label(folder).format
+    if name not in FORMATS or not format_of(name).worker:
         return _ours(str(folder), [str(folder)])
-    return Spec(KINDS[format_], str(folder), values={"file": OTHERS[format_]} if format_ in OTHERS else {})
+    return Spec(format_of(name).worker, str(folder), values={"file": format_of(name).file})
 
 
 def _ours(source, files):

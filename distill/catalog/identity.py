@@ -40,9 +40,9 @@ def own_files(folder):
         return [path for path in files if path.name in ENCODER_FILES]
     if not is_artefact(folder):
         return files
-    from ..export.runtime import read_card
+    from ..export.formats.folder import read_label
 
-    names = {CARD_FILE, READ_ME, *read_card(folder)["files"]}
+    names = {CARD_FILE, READ_ME, *read_label(folder).files}
     return [path for path in files if path.relative_to(folder).as_posix() in names]
 
 

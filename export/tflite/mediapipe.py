@@ -1,10 +1,14 @@
 """Artefacts that MediaPipe's TextEmbedder runs as they are."""
 
+from __future__ import annotations
+
 import io
 import json
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from zipfile import ZIP_STORED, ZipFile, ZipInfo
 
 import numpy as np
@@ -12,6 +16,7 @@ import numpy as np
 from ...encoders.tokenizer import Tokenizer
 from ...errors import EncoderError, ExportError, first_line
 from ...system.text import well_formed
+from ...system.types import Floats, Progress, Role
 from . import mediapipe_worker
 from .flatbuffer import renamed
 from .strings import MEDIAPIPE_OPERATOR, OPERATOR, StringRuntime
@@ -22,12 +27,12 @@ MODEL_MEMBER, TOKENIZER_MEMBER, ALIGNMENT = "encoder.tflite", "sentencepiece.mod
 HEADER = 30
 
 
-def for_mediapipe(content):
+def for_mediapipe(content: bytes) -> bytes:
     """A string model's flatbuffer with its tokenizer under the name that MediaPipe registers."""
     return renamed(content, OPERATOR, MEDIAPIPE_OPERATOR)
 
 
-def write_zip(path, content, proto):
+def write_zip(path: Path, content: bytes, proto: bytes) -> None:
     """The model `(1, t)` -> `(1, d)` and its SentencePiece model: stored at the root, aligned."""
     with ZipFile(path, "w", ZIP_STORED) as archive:
         for name, member in ((TOKENIZER_MEMBER, proto), (MODEL_MEMBER, content)):
@@ -37,7 +42,7 @@ def write_zip(path, content, proto):
             archive.writestr(info, member)
 
 
-def read_tokenizer(path):
+def read_tokenizer(path: Path) -> bytes:
     """The SentencePiece model, bytes, in what `write_zip` wrote. Raises `EncoderError` for a zip of anything else."""
     try:
         with ZipFile(path) as archive:
@@ -58,26 +63,37 @@ def _filler(size):
     return (0xD935).to_bytes(2, "little") + (size - 4).to_bytes(2, "little") + bytes(size - 4)
 
 
+def string_ids(path: Path) -> Callable[[str], list[int]]:
+    """The tokenizer in a `mediapipe` artefact, as a function of a text."""
+    return StringRuntime(renamed(path.read_bytes(), MEDIAPIPE_OPERATOR, OPERATOR)).tokenize
+
+
+def zip_ids(path: Path) -> Callable[[str], list[int]]:
+    """The tokenizer in a `mediapipe-zip` artefact, as a function of a text. Raises `EncoderError`."""
+    tokenizer = Tokenizer(read_tokenizer(path), str(path))
+    return lambda text: tokenizer.encode([text])[0]
+
+
 class MediaPipeEncoder:
     """A `mediapipe` or `mediapipe-zip` artefact as an `Encoder`, run by MediaPipe in a process of its own.
 
+    `tokenize` is `string_ids` or `zip_ids` of its file; `max_length` is None for texts of any length.
     MediaPipe aborts its process on a tokenizer that it cannot read and is dead after a text that is too long, so it
     does not share ours; and it looks up a host of its maker, so it gets no network where the system can withhold it.
     """
 
-    def __init__(self, path, card):
-        self.path, self.name, self.dimension = path, card["name"], card["dimension"]
-        self.max_length = card["max_length"]
-        self.tokenize = self._zip_ids() if card["format"] == "mediapipe-zip" else self._string_ids()
+    def __init__(
+        self,
+        path: Path,
+        name: str,
+        dimension: int,
+        tokenize: Callable[[str], list[int]],
+        max_length: int | None = None,
+    ) -> None:
+        self.path, self.name, self.dimension = path, name, dimension
+        self.tokenize, self.max_length = tokenize, max_length
 
-    def _zip_ids(self):
-        tokenizer = Tokenizer(read_tokenizer(self.path), str(self.path))
-        return lambda text: tokenizer.encode([text])[0]
-
-    def _string_ids(self):
-        return StringRuntime(renamed(self.path.read_bytes(), MEDIAPIPE_OPERATOR, OPERATOR)).tokenize
-
-    def encode(self, texts, role="question", progress=None):
+    def encode(self, texts: Sequence[str], role: Role = "question", progress: Progress | None = None) -> Floats:
         """`[str]` -> float32 `(n, dimension)`.
 
         Raises `EncoderError` for a text of more than `max_length` pieces, which MediaPipe would not come back from,
@@ -94,7 +110,9 @@ class MediaPipeEncoder:
         return np.load(io.BytesIO(done.stdout), allow_pickle=False).reshape(len(texts), self.dimension)
 
     def _require_length(self, texts):
-        for number, text in enumerate(texts if self.max_length else (), start=1):
+        if self.max_length is None:
+            return
+        for number, text in enumerate(texts, start=1):
             pieces = len(self.tokenize(text))
             if pieces > self.max_length:
                 raise EncoderError(
@@ -110,7 +128,7 @@ def _reason(done):
     return lines[-1] if lines else f"its process ended with {done.returncode}"
 
 
-def without_network():
+def without_network() -> list[str]:
     """The words before a command that run it without a network, none where the system has no such thing."""
     words = ["unshare", "--map-root-user", "--net"]
     if shutil.which(words[0]) and not subprocess.run([*words, "true"], capture_output=True, check=False).returncode:

@@ -1,11 +1,20 @@
 """Text in, vector out: the tokenizer inside the flatbuffer, for tensorflow-text's runtime and for MediaPipe's."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
 import keras
 import numpy as np
 
+from ...encoders.tokenizer import Tokenizer
 from ...errors import EncoderError, first_line
+from ...students.student import Student
 from ...system.backend import hushed
 from ...system.text import well_formed
+from ...system.types import Floats, Progress, Role, Tensor
+from ..weights.precision import Precision
 from .convert import checked, converted, require_tensorflow
 from .edge import edge_encoder
 
@@ -13,7 +22,7 @@ from .edge import edge_encoder
 OPERATOR, MEDIAPIPE_OPERATOR = "TFText>FastSentencepieceTokenize", "TFSentencepieceTokenizeOp"
 
 
-def convert_string(model, tokenizer, precision):
+def convert_string(model: Student, tokenizer: Tokenizer, precision: Precision) -> bytes:
     """The flatbuffer, bytes: a string `(1,)` in, float32 `(1, d)` out. Raises `ExportError` as `tflite.convert`."""
     require_tensorflow()
     text = keras.Input(batch_shape=(1,), dtype="string", name="text")
@@ -26,23 +35,23 @@ def convert_string(model, tokenizer, precision):
 class Pieces(keras.layers.Layer):
     """One text `(1,)` -> its ids int32 `(t,)`: bos, pieces, eos."""
 
-    def __init__(self, proto, **kwargs):
+    def __init__(self, proto: bytes, **kwargs: str) -> None:
         super().__init__(**kwargs)
         import tensorflow_text
 
         self.tokenizer = tensorflow_text.FastSentencepieceTokenizer(proto, add_bos=True, add_eos=True)
 
-    def call(self, text):
+    def call(self, text: Tensor) -> Tensor:
         return self.tokenizer.tokenize(text).flat_values
 
-    def compute_output_spec(self, text):
+    def compute_output_spec(self, text: Tensor) -> Tensor:
         return keras.KerasTensor((None,), dtype="int32")
 
 
 class StringRuntime:
     """A string model under tensorflow-text's operators."""
 
-    def __init__(self, content):
+    def __init__(self, content: bytes) -> None:
         from tensorflow.lite.python.interpreter import InterpreterWithCustomOps
         from tensorflow_text.core.pybinds.tflite_registrar import SELECT_TFTEXT_OPS
 
@@ -56,12 +65,12 @@ class StringRuntime:
         (tokenizer,) = (op for op in self._interpreter._get_ops_details() if op["op_name"] == OPERATOR)
         self._ids = int(tokenizer["outputs"][0])
 
-    def vector(self, text):
+    def vector(self, text: str) -> Floats:
         """float32 `(d,)`."""
         self._invoke(text)
         return self._interpreter.get_tensor(self._output)[0]
 
-    def tokenize(self, text):
+    def tokenize(self, text: str) -> list[int]:
         """The ids that the tokenizer inside the model makes of a text."""
         self._invoke(text)
         return self._interpreter.get_tensor(self._ids).tolist()
@@ -74,17 +83,17 @@ class StringRuntime:
 class StringEncoder:
     """A `string` artefact as an `Encoder`."""
 
-    max_length = None
+    max_length: int | None = None
 
-    def __init__(self, path, card):
-        self.name, self.dimension = card["name"], card["dimension"]
+    def __init__(self, path: Path, name: str, dimension: int) -> None:
+        self.name, self.dimension = name, dimension
         try:
             self._runtime = StringRuntime(path.read_bytes())
         except (ValueError, RuntimeError) as error:
             raise EncoderError(f"{path}: the runtime cannot load it: {first_line(error)}") from error
         self.tokenize = self._runtime.tokenize
 
-    def encode(self, texts, role="question", progress=None):
+    def encode(self, texts: Sequence[str], role: Role = "question", progress: Progress | None = None) -> Floats:
         """`[str]` -> float32 `(n, dimension)`, rows of unit length, in order."""
         vectors = np.zeros((len(texts), self.dimension), dtype=np.float32)
         for row, text in enumerate(texts):

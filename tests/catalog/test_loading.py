@@ -77,7 +77,7 @@ def test_a_run_is_its_student(load, run, expected):
 
 def test_a_bundle_is_loaded_into_its_runtime(bundle, expected):
     loaded = load_encoder(bundle)
-    assert type(loaded).__module__ == "distill.export.runtime"
+    assert type(loaded).__module__ == "distill.export.formats.bundle"
     cosines = np.sum(loaded.encode(TEXTS) * expected, axis=1)
     assert cosines.min() > 0.9
 

@@ -1,6 +1,8 @@
 import hashlib
 import io
 import json
+from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -13,6 +15,7 @@ from distill.export import encode
 from distill.export import form as form_module
 from distill.export.artefact import export_artefact
 from distill.export.form import Form
+from distill.export.formats import bundle
 from distill.export.runtime import load_artefact
 from distill.export.tflite import convert as tflite
 from distill.export.tflite import layers, strings
@@ -197,6 +200,12 @@ def break_table(monkeypatch, change):
     monkeypatch.setitem(codecs.CODECS, "uint8", (lambda table: change(*whole(table)), values))
 
 
+def write_instead(monkeypatch, change):
+    """`change(write, student, folder, …)` in place of how bundles are written."""
+    (format_,) = bundle.FORMATS
+    monkeypatch.setattr(bundle, "FORMATS", (replace(format_, write=partial(change, format_.write)),))
+
+
 @pytest.fixture(params=["bundle", "onnx"])
 def form(request):
     for package in RUN_BY.get(request.param, ()):
@@ -266,7 +275,7 @@ def test_a_missing_bos_in_a_string_model_is_refused(refused, student, monkeypatc
 
 def test_another_tokenizer_of_the_same_size_is_refused(refused, student, monkeypatch, sample, unconverted):
     texts = sample.passage_texts + [question.text for asked in sample.questions.values() for question in asked.values()]
-    model, write = io.BytesIO(), module._write_tokenizer
+    model, write = io.BytesIO(), bundle.write_tokenizer
     sentencepiece.SentencePieceTrainer.train(
         sentence_iterator=iter(texts), model_writer=model, vocab_size=2000, model_type="bpe", minloglevel=2
     )
@@ -275,7 +284,7 @@ def test_another_tokenizer_of_the_same_size_is_refused(refused, student, monkeyp
         write(student, folder)
         (folder / "tokenizer.model").write_bytes(model.getvalue())
 
-    monkeypatch.setattr(module, "_write_tokenizer", change)
+    monkeypatch.setattr(bundle, "write_tokenizer", change)
     said = refused(student, Form(), ExportSettings(min_cosine=-1.0, max_drop=100.0))
     assert "of 40 dev questions are not the student's" in said
 
@@ -284,9 +293,8 @@ def test_another_encoders_weights_are_refused(refused, student, monkeypatch):
     other = type(student.model).from_config(student.model.get_config())
     random = np.random.default_rng(9)
     other.set_weights([random.normal(size=weight.shape) for weight in other.get_weights()])
-    write = module.WRITERS["bundle"]
     stranger = KerasEncoder(other, student.tokenizer)
-    monkeypatch.setitem(module.WRITERS, "bundle", lambda student, folder, form: write(stranger, folder, form))
+    write_instead(monkeypatch, lambda write, student, *arguments: write(stranger, *arguments))
     assert "least cosine to the student" in refused(student, Form())
 
 
@@ -319,11 +327,11 @@ class Knowing(KerasEncoder):
 
 
 def test_an_artefact_that_its_runtime_cannot_load_is_refused(refused, student, monkeypatch):
-    def write(student, folder, form):
+    def change(write, student, folder, *arguments):
         (folder / "encoder.tflite").write_bytes(b"no model" * 1000)
-        module._write_tokenizer(student, folder)
+        bundle.write_tokenizer(student, folder)
 
-    monkeypatch.setitem(module.WRITERS, "bundle", write)
+    write_instead(monkeypatch, change)
     assert "cannot be run: " in refused(student, Form())
 
 

@@ -6,9 +6,11 @@ import pytest
 
 from distill.encoders.encoder import KerasEncoder
 from distill.errors import EncoderError
+from distill.export import encode
 from distill.export.encode import sha256
 from distill.export.form import Form
-from distill.export.runtime import load_artefact, read_card, size_of
+from distill.export.formats.folder import read_label
+from distill.export.runtime import load_artefact, size_of
 
 TEXTS = ["", "?", "Where does the Danube end?", "多瑙河在哪里结束？", "broken \ud800 text", "river " * 300]
 FORMATS = {
@@ -58,7 +60,10 @@ def test_threads_change_no_vector(tiny_bundle):
 
 
 def test_the_card_is_read(tiny_bundle):
-    assert read_card(str(tiny_bundle)) == json.loads((tiny_bundle / "card.json").read_text(encoding="utf-8"))
+    card = json.loads((tiny_bundle / "card.json").read_text(encoding="utf-8"))
+    label = read_label(str(tiny_bundle))
+    assert (label.name, label.format, label.dimension, label.max_length) == ("small", "bundle", 16, None)
+    assert label.files == tuple(card["files"]) == ("encode.py", "encoder.tflite", "tokenizer.model")
 
 
 @pytest.mark.parametrize("name", ["encoder.tflite", "tokenizer.model", "encode.py", "card.json"])
@@ -69,7 +74,7 @@ def test_a_missing_file_is_named(copy, name):
 
 
 def test_a_folder_that_is_not_there_is_no_artefact(tmp_path):
-    for read in (load_artefact, read_card):
+    for read in (load_artefact, read_label):
         with pytest.raises(EncoderError, match="nowhere: card.json is missing"):
             read(tmp_path / "nowhere")
 
@@ -92,9 +97,8 @@ def test_other_content_of_the_same_size_is_refused(copy, name):
 
 def test_a_model_that_its_card_fits_and_no_runtime_takes_is_refused(copy):
     (copy / "encoder.tflite").write_bytes(b"no model" * 1000)
-    files = read_card(copy)["files"]
-    files["encoder.tflite"] = {"bytes": 8000, "sha256": sha256(copy / "encoder.tflite")}
-    change_card(copy, files=files)
+    said = {"bytes": 8000, "sha256": sha256(copy / "encoder.tflite")}
+    change_card(copy, files={**encode.read_card(copy)["files"], "encoder.tflite": said})
     with pytest.raises(EncoderError, match="encoder.tflite: the runtime cannot load it: "):
         load_artefact(copy)
 
@@ -102,7 +106,7 @@ def test_a_model_that_its_card_fits_and_no_runtime_takes_is_refused(copy):
 @pytest.mark.parametrize("content", [b"", b"{", b"[]", b"{}", b'{"name": "x", "dimension": 16}', b"\xff\xfe{}"])
 def test_a_card_that_is_none_is_refused(copy, content):
     (copy / "card.json").write_bytes(content)
-    for read in (load_artefact, read_card):
+    for read in (load_artefact, read_label):
         with pytest.raises(EncoderError, match="card.json: not an artefact's card: .*; export the bundle again"):
             read(copy)
 

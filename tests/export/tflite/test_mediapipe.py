@@ -10,7 +10,14 @@ import pytest
 from distill.errors import EncoderError, ExportError
 from distill.export.tflite.convert import convert
 from distill.export.tflite.flatbuffer import operators
-from distill.export.tflite.mediapipe import MediaPipeEncoder, for_mediapipe, without_network, write_zip
+from distill.export.tflite.mediapipe import (
+    MediaPipeEncoder,
+    for_mediapipe,
+    string_ids,
+    without_network,
+    write_zip,
+    zip_ids,
+)
 from distill.export.tflite.strings import StringRuntime
 
 pytest.importorskip("mediapipe", reason="needs mediapipe: pip install 'distill[mediapipe]'")
@@ -90,7 +97,7 @@ def whole(folder, wide_string):
     """The `mediapipe` artefact."""
     path = folder / "encoder.tflite"
     path.write_bytes(for_mediapipe(wide_string))
-    return MediaPipeEncoder(path, card("mediapipe", None))
+    return MediaPipeEncoder(path, "wide", 40, string_ids(path))
 
 
 @pytest.fixture(scope="module")
@@ -103,11 +110,7 @@ def zipped(folder, wide, fixed):
     """The `mediapipe-zip` artefact."""
     path = folder / "encoder.task"
     write_zip(path, fixed, wide.tokenizer.proto)
-    return MediaPipeEncoder(path, card("mediapipe-zip", LENGTH))
-
-
-def card(kind, max_length):
-    return {"name": "wide", "dimension": 40, "format": kind, "max_length": max_length}
+    return MediaPipeEncoder(path, "wide", 40, zip_ids(path), LENGTH)
 
 
 def require_near(got, expected):
@@ -215,8 +218,9 @@ def test_the_zips_model_is_one_graph_of_one_fixed_int32_input(zipped):
 
 
 def test_a_model_that_mediapipe_cannot_read_is_an_export_error(tmp_path, wide):
-    write_zip(tmp_path / "broken.task", b"no flatbuffer", wide.tokenizer.proto)
-    encoder = MediaPipeEncoder(tmp_path / "broken.task", card("mediapipe-zip", LENGTH))
+    path = tmp_path / "broken.task"
+    write_zip(path, b"no flatbuffer", wide.tokenizer.proto)
+    encoder = MediaPipeEncoder(path, "wide", 40, zip_ids(path), LENGTH)
     with pytest.raises(ExportError, match="^MediaPipe cannot run broken.task: .+"):
         encoder.encode(["one"])
 
@@ -239,7 +243,7 @@ def test_without_mediapipe_it_says_what_to_install(zipped, tmp_path, monkeypatch
 def test_a_tokenizer_that_cannot_be_read_is_refused(tmp_path):
     write_zip(tmp_path / "broken.task", b"", b"no pieces")
     with pytest.raises(EncoderError, match="broken.task: not a SentencePiece model"):
-        MediaPipeEncoder(tmp_path / "broken.task", card("mediapipe-zip", LENGTH))
+        zip_ids(tmp_path / "broken.task")
 
 
 def test_where_unshare_is_missing_a_command_runs_as_it_is(monkeypatch, tmp_path):

@@ -39,7 +39,7 @@ def texts(sample):
 @pytest.fixture
 def encoder(wide_string, tmp_path):
     (tmp_path / "encoder.tflite").write_bytes(wide_string)
-    return StringEncoder(tmp_path / "encoder.tflite", {"name": "small", "dimension": 40})
+    return StringEncoder(tmp_path / "encoder.tflite", "small", 40)
 
 
 def test_the_ids_are_the_students_in_every_language(runtime, wide, sample, texts):
@@ -126,7 +126,7 @@ def test_a_file_that_is_no_model_is_refused(tmp_path):
     path = tmp_path / "encoder.tflite"
     path.write_bytes(b"no flatbuffer at all")
     with pytest.raises(EncoderError, match="encoder.tflite: the runtime cannot load it: "):
-        StringEncoder(path, {"name": "small", "dimension": 40})
+        StringEncoder(path, "small", 40)
 
 
 def test_another_keras_backend_is_refused(tokenizer, monkeypatch):

@@ -1,0 +1,1 @@
+"""Artefact formats, one file a family: how a format is written, loaded and described."""

@@ -1,0 +1,79 @@
+"""A bundle: a TFLite model, the tokenizer and `encode.py`, which runs them without our package."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ...system.backend import hushed
+from ...system.types import Floats, Progress, Role
+from .. import encode
+from ..weights.precision import Precision
+from .folder import as_encoder_error
+from .format import Format, Label, Lengths
+
+if TYPE_CHECKING:
+    from ...encoders.encoder import KerasEncoder
+
+
+class Bundle(encode.Encoder):
+    """The `Encoder` of `encode.py` with errors of ours."""
+
+    def encode(
+        self,
+        texts: Sequence[str],
+        role: Role = "question",
+        progress: Progress | None = None,
+        language: str | None = None,
+    ) -> Floats:
+        """Encode texts as `encode.Encoder` does. Raises `EncoderError`."""
+        with as_encoder_error():
+            return super().encode(texts, role, progress, language)
+
+
+def load_bundle(folder: Path, label: Label, threads: int) -> Bundle:
+    """The artefact with an `encode.py` in it, as that runs it. Raises `EncoderError` when it is not whole."""
+    with as_encoder_error(), hushed():
+        return Bundle(folder, threads)
+
+
+def write_tokenizer(student: KerasEncoder, folder: Path) -> None:
+    """Write what stands beside a model: the tokenizer and `encode.py`."""
+    (folder / encode.TOKENIZER).write_bytes(student.tokenizer.proto)
+    shutil.copyfile(encode.__file__, folder / "encode.py")
+
+
+def how_to(runtime: str) -> str:
+    """The page's lines on using an artefact with an `encode.py` in it."""
+    return f"""```
+pip install numpy sentencepiece {runtime}
+```
+
+```python
+from encode import Encoder
+vectors = Encoder().encode(["Where does the Danube end?"])  # float32 (1, {{dimension}})
+```"""
+
+
+def _write(student: KerasEncoder, folder: Path, precision: Precision, lengths: Lengths) -> None:
+    from ..tflite.convert import convert
+
+    content = convert(student.model, precision, lengths.fixed, lengths.signatures)
+    (folder / encode.MODELS["bundle"]).write_bytes(content)
+    write_tokenizer(student, folder)
+
+
+FORMATS = (
+    Format(
+        "bundle",
+        encode.MODELS["bundle"],
+        _write,
+        load_bundle,
+        how_to("ai-edge-litert"),
+        worker="bundle",
+        fixable=True,
+        signatures=True,
+    ),
+)

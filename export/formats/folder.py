@@ -1,0 +1,42 @@
+"""The folder of an artefact: its card read, its files checked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from ...errors import EncoderError
+from ...system.types import File
+from .. import encode
+from .format import Label
+
+
+def read_label(folder: File) -> Label:
+    """The `Label` of the artefact in `folder`. Raises `EncoderError`."""
+    with as_encoder_error():
+        card = encode.read_card(Path(folder))
+    return Label(card["name"], card["format"], card["dimension"], card["max_length"], tuple(card["files"]))
+
+
+def one_file(folder: Path, label: Label, name: str) -> Path:
+    """The path of an artefact's only file. Raises `EncoderError` where it is changed, or is not what the card lists."""
+    with as_encoder_error():
+        encode.check_files(folder, encode.read_card(folder))
+    if label.files != (name,):
+        raise unknown_format(folder, label)
+    return folder / name
+
+
+def unknown_format(folder: Path, label: Label) -> EncoderError:
+    """The error for a folder whose files are not those of the format that its card names."""
+    return EncoderError(f"{folder}: no artefact of a known format, {encode.CARD} says {label.format!r}")
+
+
+@contextmanager
+def as_encoder_error() -> Iterator[None]:
+    """Errors of `encode.py`, which has to do without ours, as `EncoderError`."""
+    try:
+        yield
+    except (encode.BundleError, encode.TextError) as error:
+        raise EncoderError(str(error)) from error

@@ -1,0 +1,72 @@
+"""The parts of an artefact format."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from ...encoders.encoder import Encoder
+from ..weights.precision import Precision
+
+if TYPE_CHECKING:
+    from ...encoders.encoder import KerasEncoder
+
+
+@dataclass(frozen=True)
+class Lengths:
+    """Numbers of tokens that an artefact takes: one `fixed`, or some `signatures`, else any; bos and eos count."""
+
+    fixed: int | None = None
+    signatures: tuple[int, ...] = ()
+
+    @property
+    def longest(self) -> int | None:
+        """Most tokens of a text, None for any number."""
+        return max(self.signatures, default=self.fixed)
+
+
+@dataclass(frozen=True)
+class Label:
+    """The lines of a card that loading needs; `files` are names, `max_length` is None for texts of any length."""
+
+    name: str
+    format: str
+    dimension: int
+    max_length: int | None
+    files: tuple[str, ...]
+
+
+class Artefact(Encoder, Protocol):
+    """An exported encoder; `max_length` is the most tokens of a text, None for any number."""
+
+    max_length: int | None
+
+    def tokenize(self, text: str) -> Sequence[int]:
+        """The ids of a text: bos, pieces, eos."""
+
+
+@dataclass(frozen=True)
+class Format:
+    """A way to write a student as an artefact, and to run it again.
+
+    `write(student, folder, precision, lengths)` puts the files into a folder that is there, `file` the model among
+    them; `load(folder, label, threads)` is the encoder back again. `how_to` is for the artefact's page, where
+    `{dimension}` and `{max_length}` are filled in. `needs` are packages beyond the installation, which the `extra`
+    brings; `worker` is the loader of `bench/worker.py` that runs it without our package, if there is one. A format
+    takes texts of any length unless it is `fixable` to one length, or has `signatures` of some; `length` is that of a
+    format which needs a fixed one and was given none.
+    """
+
+    name: str
+    file: str
+    write: Callable[[KerasEncoder, Path, Precision, Lengths], None]
+    load: Callable[[Path, Label, int], Artefact]
+    how_to: str
+    needs: tuple[str, ...] = ()
+    extra: str = ""
+    worker: str = ""
+    fixable: bool = False
+    signatures: bool = False
+    length: int | None = None

@@ -1,0 +1,74 @@
+"""Files that MediaPipe's TextEmbedder takes as they are: a string model, and a zip of model and tokenizer."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..weights.precision import Precision
+from .folder import one_file
+from .format import Artefact, Format, Label, Lengths
+
+if TYPE_CHECKING:
+    from ...encoders.encoder import KerasEncoder
+
+MODEL, ZIP, ZIP_LENGTH = "encoder.tflite", "encoder.task", 512
+HOW_TO = "`{}` is for MediaPipe's TextEmbedder: give it as `model_asset_path`."
+ZIP_HOW_TO = f"""{HOW_TO.format(ZIP)}
+A text may have {{max_length}} pieces, bos and eos among them: count them before, a longer one is an error there."""
+
+
+def _write(student: KerasEncoder, folder: Path, precision: Precision, lengths: Lengths) -> None:
+    from ..tflite.mediapipe import for_mediapipe
+    from ..tflite.strings import convert_string
+
+    content = convert_string(student.model, student.tokenizer, precision)
+    (folder / MODEL).write_bytes(for_mediapipe(content))
+
+
+def _write_zip(student: KerasEncoder, folder: Path, precision: Precision, lengths: Lengths) -> None:
+    from ..tflite.convert import convert
+    from ..tflite.mediapipe import write_zip
+
+    content = convert(student.model, precision, lengths.fixed, sliced=True)
+    write_zip(folder / ZIP, content, student.tokenizer.proto)
+
+
+def _load(folder: Path, label: Label, threads: int) -> Artefact:
+    path = one_file(folder, label, MODEL)
+    from ..tflite.mediapipe import MediaPipeEncoder, string_ids
+
+    return MediaPipeEncoder(path, label.name, label.dimension, string_ids(path))
+
+
+def _load_zip(folder: Path, label: Label, threads: int) -> Artefact:
+    path = one_file(folder, label, ZIP)
+    from ..tflite.mediapipe import MediaPipeEncoder, zip_ids
+
+    return MediaPipeEncoder(path, label.name, label.dimension, zip_ids(path), label.max_length)
+
+
+FORMATS = (
+    Format(
+        "mediapipe",
+        MODEL,
+        _write,
+        _load,
+        HOW_TO.format(MODEL),
+        needs=("mediapipe",),
+        extra="mediapipe",
+        worker="mediapipe",
+    ),
+    Format(
+        "mediapipe-zip",
+        ZIP,
+        _write_zip,
+        _load_zip,
+        ZIP_HOW_TO,
+        needs=("mediapipe",),
+        extra="mediapipe",
+        worker="mediapipe",
+        fixable=True,
+        length=ZIP_LENGTH,
+    ),
+)
