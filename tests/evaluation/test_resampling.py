@@ -6,7 +6,7 @@ import pytest
 from scipy import stats
 from statsmodels.stats.power import NormalIndPower, TTestPower
 
-from distill.evaluation.evaluate import resampling
+from distill.evaluation import resampling
 from distill.evaluation.resampling import bootstrap, clusters, detectable, effect_size, sign_flip_p, standard_error
 
 # Question x differs in both of its translations, y in one of three, z not at all.

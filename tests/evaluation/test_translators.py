@@ -3,7 +3,7 @@ import shutil
 import pytest
 
 from distill.errors import TranslatorError
-from distill.evaluation.evaluate import translators
+from distill.evaluation import translators
 from distill.evaluation.translators import BATCH, MarianTranslator, folders_of, load_translators
 
 WORDS = {"Wie": "How", "alt": "old", "ist": "is", "der": "the", "Fluss": "river", "Burg?": "castle?"}

@@ -18,7 +18,7 @@ from distill.students.ngram import NGramEncoder
 from distill.students.project import STRENGTH, projected
 from distill.students.refit import linear_map
 from distill.students.shape import Shape
-from distill.students.vocabulary.pieces import vocabularies
+from distill.students.vocabulary import vocabularies
 from distill.system.reading import read_json
 
 SMALL = ["--epochs", "1", "--no-lareqa", "--min-cosine", "0.5", "--max-drop", "100"]

@@ -3,8 +3,9 @@ import pytest
 
 from distill.errors import InputError
 from distill.pipeline.preparing import inputs
+from distill.retrieval import approximate
 from distill.retrieval.approximate import build, lists_of, nearest, search, search_of
-from distill.retrieval.exact import approximate, top_k
+from distill.retrieval.exact import top_k
 from distill.settings.sections import Settings, TeacherSettings
 
 pytest.importorskip("faiss")

@@ -262,7 +262,7 @@ OTHER_BACKEND = """
 import sys
 import numpy as np
 import keras
-from test_fakequant import PRECISIONS, gradients, make_encoder, make_table, values
+from test_fake_quantisation import PRECISIONS, gradients, make_encoder, make_table, values
 
 np.savez(sys.argv[1], uint8=values(make_table(), "uint8"), int4=values(make_table(), "int4"))
 got, loss = gradients(make_encoder(orders=(2,)), PRECISIONS[0], quantised=True)

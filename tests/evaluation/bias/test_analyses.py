@@ -81,7 +81,7 @@ def test_progress_is_told(pool, monkeypatch):
 
         yield advance
 
-    monkeypatch.setattr("distill.system.progress.task", task)
+    monkeypatch.setattr("distill.evaluation.bias.analyses.task", task)
     texts = {language: [f"{language} {number}" for number in range(5)] for language in LANGUAGES}
     measure_bias(Weak(), pool, corpus=("news", texts), name="mine")
     assert told == [["lareqa: encode for mine", 24 + 10, 24 + 10], ["lareqa: analyse mine", 7, 7]]

@@ -259,7 +259,7 @@ def test_a_missing_package_is_named(wide, monkeypatch):
 
 
 def test_importing_the_module_imports_neither_onnx_nor_tensorflow():
-    code = "import sys, distill.export.onnx_graph; print({'onnx', 'tensorflow', 'keras'} & set(sys.modules))"
+    code = "import sys, distill.export.onnx.ngram; print({'onnx', 'tensorflow', 'keras'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert (done.stdout, done.returncode) == ("set()\n", 0), done.stderr
 

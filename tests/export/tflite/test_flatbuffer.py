@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from distill.errors import ExportError
-from distill.export.tflite.convert import flatbuffer
+from distill.export.tflite import flatbuffer
 from distill.export.tflite.flatbuffer import operators, renamed, require_operators
 
 STRING_OPERATOR = "TFText>FastSentencepieceTokenize"
