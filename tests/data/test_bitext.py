@@ -48,7 +48,7 @@ def test_a_column_of_numbers_is_no_language(tmp_path):
 
 def test_a_language_that_is_there_twice_is_refused(tmp_path):
     path = table(tmp_path, ["de", "en", "de"], ["a", "b", "c"])
-    with pytest.raises(DataError, match="dev.tsv: the column de is there twice; name each once"):
+    with pytest.raises(DataError, match=r"tsv: .* de "):
         load_bitext(path)
 
 
@@ -59,29 +59,25 @@ def test_a_quotation_mark_is_a_character(tmp_path):
 
 def test_files_that_do_not_align_are_refused(folder):
     (folder / "de.txt").write_text("eins\nzwei\n")
-    with pytest.raises(DataError, match="not line-aligned: 2 lines in de, 3 lines in en, 3 lines in th"):
+    with pytest.raises(DataError, match=" 2 .* de, 3 .*, 3 .* th$"):
         load_bitext(folder)
 
 
 def test_a_blank_line_is_named(folder):
     (folder / "de.txt").write_text("eins\n \ndrei\n")
-    with pytest.raises(DataError, match="sentence 2 in de is blank; each line needs one"):
+    with pytest.raises(DataError, match=r"\b2\b.*\bde\b"):
         load_bitext(folder)
 
 
 def test_a_row_of_other_length_is_named(tmp_path):
     path = table(tmp_path, ["de", "en"], ["a", "b"], ["c"])
-    with pytest.raises(DataError, match="dev.tsv, line 3: expected 2 columns as in the first line, got 1"):
+    with pytest.raises(DataError, match="tsv, line 3: "):
         load_bitext(path)
 
 
 @pytest.mark.parametrize(
     "languages, pivot, said",
-    [
-        ((), "el", "no sentences in el; found de, en, th"),
-        (("el",), "en", "no sentences in el"),
-        (("en",), "en", "besides"),
-    ],
+    [((), "el", r"\bel; .* de, en, th\."), (("el",), "en", r"\bel; "), (("en",), "en", "besides")],
 )
 def test_languages_that_are_not_there_are_refused(folder, languages, pivot, said):
     with pytest.raises(DataError, match=said):
@@ -91,14 +87,12 @@ def test_languages_that_are_not_there_are_refused(folder, languages, pivot, said
 @pytest.mark.parametrize("content", ["", "de\ten\n"])
 def test_a_table_without_sentences_is_refused(tmp_path, content):
     (tmp_path / "a.tsv").write_text(content)
-    with pytest.raises(DataError, match="no sentences in"):
+    with pytest.raises(DataError, match=r"a\.tsv: "):
         load_bitext(tmp_path / "a.tsv")
 
 
 def test_a_path_that_is_not_there_is_refused(tmp_path):
-    with pytest.raises(
-        DataError, match="nowhere.tsv: no such file or folder; expected a folder of {lang}.txt or a .tsv"
-    ):
+    with pytest.raises(DataError, match="nowhere.tsv: "):
         load_bitext(tmp_path / "nowhere.tsv")
 
 
@@ -122,7 +116,7 @@ def test_translations_are_looked_for_in_both_directions(folder):
     # A tie counts against: หนึ่ง is as near to one as to two, and so is สอง.
     vectors |= {"หนึ่ง": [0.5, 0.5, 0], "สอง": [0.5, 0.5, 0], "สาม": [0, 0, 1]}
     ranks = retrieve(Given(vectors), load_bitext(folder))
-    assert {way: {language: list(found) for language, found in of.items()} for way, of in ranks.items()} == {
+    assert {way: {language: list(one) for language, one in of.items()} for way, of in ranks.items()} == {
         "to": {"de": [1, 2, 1], "th": [2, 2, 1]},
         "from": {"de": [1, 1, 1], "th": [2, 2, 1]},
     }
@@ -134,5 +128,5 @@ def test_translations_are_looked_for_in_both_directions(folder):
 
 def test_vectors_that_are_no_numbers_are_refused(folder):
     vectors = {word: [np.inf if word == "zwei" else 1.0] for lines in LINES.values() for word in lines}
-    with pytest.raises(EncoderError, match="given: 1 of 3 vectors are not finite numbers, the first of text 1"):
+    with pytest.raises(EncoderError, match="^given: 1 .* 3 .* 1; "):
         retrieve(Given(vectors), load_bitext(folder))

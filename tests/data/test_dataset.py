@@ -96,7 +96,7 @@ def test_require_accepts_languages_that_are_there():
 
 
 def test_require_names_what_is_missing_and_what_is_there():
-    with pytest.raises(DataError, match=r"^no questions in ru, hi: the data set small has de, en$"):
+    with pytest.raises(DataError, match=r" ru, hi: .* small "):
         small().require(["en", "ru", "hi"])
 
 
@@ -111,7 +111,7 @@ def test_check_returns_a_sound_data_set():
 def test_a_language_with_no_questions_is_refused():
     data = small()
     data.questions["ru"] = {}
-    with pytest.raises(DataError, match="language ru has no questions; add some or remove its file"):
+    with pytest.raises(DataError, match=r"^small: .*\bru\b"):
         checked(data)
 
 
@@ -119,7 +119,7 @@ def test_a_language_with_no_questions_is_refused():
 def test_an_empty_split_is_refused(split):
     data = small()
     data.splits[split] = ()
-    with pytest.raises(DataError, match=f"small: the split leaves {split} empty; use more questions"):
+    with pytest.raises(DataError, match=rf"^small: .*\b{split}\b.*;"):
         checked(data)
 
 
@@ -127,7 +127,7 @@ def test_an_empty_split_is_refused(split):
 def test_a_split_that_is_empty_in_one_language_is_refused(split, id):
     data = small()
     del data.questions["de"][id]
-    with pytest.raises(DataError, match=f"small: the split leaves {split} empty in language de"):
+    with pytest.raises(DataError, match=rf"^small: .*\b{split}\b.*\bde$"):
         checked(data)
 
 
@@ -139,13 +139,13 @@ def test_a_data_set_without_a_test_split_is_sound():
 
 
 def test_no_such_folder(tmp_path):
-    with pytest.raises(DataError, match=r"no such data set folder: .*nowhere; give a folder, or 'sample'"):
+    with pytest.raises(DataError, match="/nowhere; .*'sample'"):
         load_dataset(tmp_path / "nowhere")
 
 
 def test_a_file_is_no_data_set_folder(tmp_path):
     (tmp_path / "en.json").write_text("{}")
-    with pytest.raises(DataError, match=r"no such data set folder: .*en\.json"):
+    with pytest.raises(DataError, match=r"/en\.json"):
         load_dataset(tmp_path / "en.json")
 
 
@@ -212,7 +212,7 @@ def test_splits_json_decides_in_either_form(both_forms):
 
 def test_loading_refuses_a_language_file_with_no_questions(both_forms):
     write_squad(both_forms[0] / "ru.json", [("First", [("Passage 0.", {})])])
-    with pytest.raises(DataError, match="data: language ru has no questions"):
+    with pytest.raises(DataError, match=r"^data: .*\bru\b"):
         load_dataset(both_forms[0])
 
 
@@ -271,8 +271,8 @@ def test_every_answer_of_the_sample_is_in_its_passage(documents, questions):
 
 
 def test_the_questions_of_each_article_use_two_passages_or_more(documents, questions):
-    asked = {row["passage"] for row in questions}
-    few = [row["id"] for row in documents if sum(passage["id"] in asked for passage in row["passages"]) < 2]
+    passages = {row["passage"] for row in questions}
+    few = [row["id"] for row in documents if sum(passage["id"] in passages for passage in row["passages"]) < 2]
     assert few == []
 
 

@@ -54,13 +54,12 @@ def test_parallel_text_asks_for_its_pivot(pairs):
 
 
 def test_contexts_of_the_sample_are_in_one_language(sample):
-    found = read_contexts(sample, "sample", sample.languages)
-    assert found == {"en": tuple(sample.passage_texts)}
+    assert read_contexts(sample, "sample", sample.languages) == {"en": tuple(sample.passage_texts)}
 
 
 def test_answers_are_spans_of_the_passages_in_that_language(data, sentence_data):
-    found = read_answers(data, sentence_data, ("en", "de", "fr"))
-    assert sorted(found) == ["de", "en"] and found["de"]["castle-1"] == ("101",)
+    answers = read_answers(data, sentence_data, ("en", "de", "fr"))
+    assert sorted(answers) == ["de", "en"] and answers["de"]["castle-1"] == ("101",)
 
 
 def test_a_file_with_other_paragraphs_is_refused(data, sentence_data, tmp_path):
@@ -69,10 +68,10 @@ def test_a_file_with_other_paragraphs_is_refused(data, sentence_data, tmp_path):
     articles = json.loads(text)["data"]
     swapped = {"data": [articles[1], articles[0], *articles[2:]]}
     (tmp_path / "de.json").write_text(json.dumps(swapped), encoding="utf-8")
-    with pytest.raises(DataError, match=r"de\.json, paragraph 0: question bridge-0 is of another paragraph"):
+    with pytest.raises(DataError, match=r"de\.json, .* bridge-0\b"):
         read_contexts(data, tmp_path, ("de",))
     (tmp_path / "de.json").write_text(json.dumps({"data": articles[:5]}), encoding="utf-8")
-    with pytest.raises(DataError, match=r"de\.json: 10 paragraphs, but 12 in en\.json"):
+    with pytest.raises(DataError, match=r"de\.json: 10 .* 12 "):
         read_contexts(data, tmp_path, ("de",))
 
 

@@ -18,9 +18,9 @@ def table(tmp_path):
 
 
 def test_a_table_gives_a_pair_for_each_cell_beside_the_pivots(table):
-    (found,) = read_parallel([table], "en")
-    assert (found.name, found.weight) == ("questions.tsv", 1)
-    assert list(zip(found.languages, found.texts, found.pivots, strict=True)) == [
+    (read,) = read_parallel([table], "en")
+    assert (read.name, read.weight) == ("questions.tsv", 1)
+    assert list(zip(read.languages, read.texts, read.pivots, strict=True)) == [
         ("en", "one", "one"),
         ("de", "eins", "one"),
         ("en", "two", "two"),
@@ -30,8 +30,8 @@ def test_a_table_gives_a_pair_for_each_cell_beside_the_pivots(table):
 
 
 def test_languages_are_chosen_and_weights_given(table):
-    (found,) = read_parallel([f"{table}=2.5"], "en", ("hi",))
-    assert (found.texts, found.weight) == (("दो",), 2.5)
+    (read,) = read_parallel([f"{table}=2.5"], "en", ("hi",))
+    assert (read.texts, read.weight) == (("दो",), 2.5)
 
 
 def test_objects_and_aligned_files_are_read(tmp_path):
@@ -52,20 +52,20 @@ def test_a_name_with_an_equals_sign_is_a_file(tmp_path):
 
 @pytest.mark.parametrize("weight", ["0", "-1", "nan", "inf"])
 def test_a_weight_is_above_zero(table, weight):
-    with pytest.raises(InputError, match="expected a weight above 0, got"):
+    with pytest.raises(InputError, match=f"={weight}: "):
         read_parallel([f"{table}={weight}"], "en")
 
 
 @pytest.mark.parametrize("pivot, languages", [("ru", ()), ("en", ("th",))])
 def test_a_source_without_a_pair_is_refused(table, pivot, languages):
-    with pytest.raises(DataError, match=f"questions.tsv: no pair of {pivot}, the teacher's language, and"):
+    with pytest.raises(DataError, match=rf"questions\.tsv: .* {pivot}, "):
         read_parallel([table], pivot, languages)
 
 
 def test_files_that_do_not_align_are_refused(tmp_path):
     (tmp_path / "en.txt").write_text("a\nb\n")
     (tmp_path / "de.txt").write_text("c\n")
-    with pytest.raises(DataError, match="not line-aligned: 1 lines in de, 2 lines in en"):
+    with pytest.raises(DataError, match=r": 1 .* de, 2 .* en$"):
         read_parallel([tmp_path], "en")
 
 
@@ -88,8 +88,8 @@ def test_rows_are_drawn_by_share_and_each_before_one_comes_again():
     assert np.mean(groups[rows] == 0) == pytest.approx(0.5, abs=0.03)
     counts = Counter(rows.tolist())
     for group in (0, 1):
-        own = [counts[row] for row in np.flatnonzero(groups == group)]
-        assert max(own) - min(own) <= 1
+        times = [counts[row] for row in np.flatnonzero(groups == group)]
+        assert max(times) - min(times) <= 1
     first = rows[groups[rows] == 0][:30]
     assert sorted(first) == list(range(30)) and first.tolist() != list(range(30))
 

@@ -45,10 +45,10 @@ def test_counts_by_language(pool):
 
 
 def test_a_language_without_questions_is_named(pool):
-    with pytest.raises(DataError, match="toys: language th has no questions; leave it out with --languages"):
+    with pytest.raises(DataError, match="^toys: .* th "):
         pool.select(["x"])
 
 
 def test_a_language_without_sentences_is_named():
-    with pytest.raises(DataError, match="toys: language th has no candidate sentences"):
+    with pytest.raises(DataError, match="^toys: .* th "):
         pool_of("toys", {"de": (["a"], ["a"], [("x", "?", [0])]), "th": ([], [], [])})

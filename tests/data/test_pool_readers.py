@@ -64,7 +64,7 @@ def test_mlqa_names_and_questions_of_some_languages(tmp_path):
 def test_two_files_of_a_language_are_refused(tmp_path):
     for name in ("dev-context-en-question-en", "test-context-en-question-en"):
         write(tmp_path, name, [paragraph()])
-    with pytest.raises(DataError, match="two files of en: dev-context-en-question-en.json and test-"):
+    with pytest.raises(DataError, match=" en: dev-.*test-"):
         load_pool(tmp_path)
 
 
@@ -74,7 +74,7 @@ def test_splits_json_decides(tmp_path):
     (tmp_path / "splits.json").write_text(json.dumps({"train": ["q0", "q4"], "dev": ["q3", "q1"]}))
     assert load_pool(tmp_path, split="dev").ids == ("q1", "q3")
     assert load_pool(tmp_path, split="all").ids == ("q0", "q1", "q2", "q3", "q4")
-    with pytest.raises(DataError, match="has no split test; it has train, dev, and all"):
+    with pytest.raises(DataError, match="test; .*train, "):
         load_pool(tmp_path, split="test")
 
 
@@ -116,7 +116,7 @@ def test_languages_restrict_the_pool(tmp_path):
 
 def test_a_language_without_a_file_is_named(tmp_path):
     write(tmp_path, "en", [paragraph()])
-    with pytest.raises(DataError, match=r"no file of el; expected \{lang\}.json with 'sentence_breaks', found en"):
+    with pytest.raises(DataError, match=r" el; .* en\."):
         load_pool(tmp_path, ["en", "el"])
 
 
@@ -130,29 +130,36 @@ def test_has_sentences(tmp_path):
 
 
 def without_breaks():
-    made = paragraph()
-    del made["sentence_breaks"]
-    return made
+    part = paragraph()
+    del part["sentence_breaks"]
+    return part
+
+
+def without_answers():
+    part = paragraph()
+    part["qas"][0]["answers"] = []
+    return part
 
 
 BAD = {
-    "no boundaries": (without_breaks(), "en.json, article 0, paragraph 0: no 'sentence_breaks'; LAReQA needs"),
-    "no list": (paragraph(breaks="0-9"), r"expected \[\[start, end\], …\] under 'sentence_breaks', got '0-9'"),
-    "no sentence": (paragraph(breaks=[]), r"expected \[\[start, end\], …\]"),
-    "no pair": (paragraph(breaks=[[0, 9, 10]]), r"got \[0, 9, 10\]"),
-    "no number": (paragraph(breaks=[[0, "9"]]), r"got \[0, '9'\]"),
-    "beyond": (paragraph(breaks=[[0, 99]]), r"the sentence \[0, 99\] is .* beyond its paragraph of 37 characters"),
-    "overlap": (paragraph(breaks=[[0, 9], [8, 37]]), r"the sentence \[8, 37\] is empty, before the end"),
-    "empty": (paragraph(breaks=[[0, 0]]), r"the sentence \[0, 0\] is empty"),
-    "blank": (paragraph(breaks=[[0, 9], [9, 10]]), r"the sentence \[9, 10\] is blank"),
-    "elsewhere": (paragraph([("x", "Whom", 14)]), "question x: its answer 'Whom' is nowhere in its paragraph"),
-    "outside": (paragraph([("x", "late", 35)]), r"question x: its answer span \[35, 39\] lies outside its paragraph"),
-    "before": (paragraph([("x", "It", -1)]), r"question x: its answer span \[-1, 1\] lies outside"),
-    "between": (paragraph([("x", " ", 9)]), "question x: its answer at character 9 lies in none of the"),
-    "no text": (paragraph([("x", "", 3)]), "question x: expected an answer with 'text' and 'answer_start'"),
-    "no start": (paragraph([("x", "It", None)]), "question x: expected an answer with 'text' and 'answer_start'"),
-    "twice": (paragraph([("x", "It", 0), ("x", "It", 0)]), "question x: duplicate id"),
-    "no question": (paragraph([]), "language en has no questions"),
+    "no answers": (without_answers(), "question x: .* 'answers'"),
+    "no boundaries": (without_breaks(), "en.json, article 0, paragraph 0: .* 'sentence_breaks'"),
+    "no list": (paragraph(breaks="0-9"), "'sentence_breaks', .*'0-9'"),
+    "no sentence": (paragraph(breaks=[]), r"'sentence_breaks', .*\[\]$"),
+    "no pair": (paragraph(breaks=[[0, 9, 10]]), r"\[0, 9, 10\]"),
+    "no number": (paragraph(breaks=[[0, "9"]]), r"\[0, '9'\]"),
+    "beyond": (paragraph(breaks=[[0, 99]]), r"\[0, 99\] .* 37 "),
+    "overlap": (paragraph(breaks=[[0, 9], [8, 37]]), r"\[8, 37\]"),
+    "empty": (paragraph(breaks=[[0, 0]]), r"\[0, 0\]"),
+    "blank": (paragraph(breaks=[[0, 9], [9, 10]]), r"\[9, 10\]"),
+    "elsewhere": (paragraph([("x", "Whom", 14)]), "question x: .* 'Whom'"),
+    "outside": (paragraph([("x", "late", 35)]), r"question x: .* \[35, 39\]"),
+    "before": (paragraph([("x", "It", -1)]), r"question x: .* \[-1, 1\]"),
+    "between": (paragraph([("x", " ", 9)]), "question x: .* 9 "),
+    "no text": (paragraph([("x", "", 3)]), "question x: .* 'text'"),
+    "no start": (paragraph([("x", "It", None)]), "question x: .* 'answer_start'"),
+    "twice": (paragraph([("x", "It", 0), ("x", "It", 0)]), "question x: "),
+    "no question": (paragraph([]), " en "),
 }
 
 
@@ -164,18 +171,10 @@ def test_bad_files_are_refused_with_their_place(tmp_path, kind):
         load_pool(tmp_path, split="all")
 
 
-def test_answers_are_needed(tmp_path):
-    made = paragraph()
-    made["qas"][0]["answers"] = []
-    write(tmp_path, "en", [made])
-    with pytest.raises(DataError, match="question x: expected a non-empty list under 'answers'"):
-        load_pool(tmp_path, split="all")
-
-
 def test_a_language_without_candidates_is_refused(tmp_path):
     write(tmp_path, "en", [paragraph()])
     write(tmp_path, "el", [])
-    with pytest.raises(DataError, match="language el has no candidate sentences; leave it out with --languages"):
+    with pytest.raises(DataError, match=" el .* --languages"):
         load_pool(tmp_path, split="all")
 
 

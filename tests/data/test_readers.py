@@ -66,7 +66,7 @@ def test_a_path_is_taken_as_it_is(tmp_path):
 
 
 def test_no_such_folder(tmp_path):
-    with pytest.raises(DataError, match="no such data set folder: .*/absent; give a folder, or 'sample'"):
+    with pytest.raises(DataError, match="/absent; .*'sample'"):
         find(tmp_path / "absent")
 
 
@@ -121,21 +121,19 @@ def test_splits_json_and_other_files_are_no_languages(squad_folder):
     assert set(read_squad_folder(squad_folder, "en").questions) == {"en", "de"}
 
 
-def test_no_file_in_the_document_language(squad_folder):
-    with pytest.raises(DataError, match=r"no ru\.json with the documents; found de, en\. Use --document-language"):
+def test_no_file_in_the_document_language(squad_folder, tmp_path):
+    with pytest.raises(DataError, match=r" ru\.json .* de, "):
         read_squad_folder(squad_folder, "ru")
-
-
-def test_an_empty_folder(tmp_path):
-    with pytest.raises(DataError, match=r"no en\.json with the documents; found no language file at all"):
-        read_squad_folder(tmp_path, "en")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(DataError, match=r" en\.json "):
+        read_squad_folder(tmp_path / "empty", "en")
 
 
 @pytest.mark.parametrize("language", ["en", "de"])
 def test_squad_invalid_json_gives_line_and_column(squad_folder, language):
     # The second line lacks a value: the parser stops at its ninth character.
     (squad_folder / f"{language}.json").write_text('{\n"data": ]}')
-    with pytest.raises(DataError, match=rf"{language}\.json: invalid JSON at line 2, column 9: "):
+    with pytest.raises(DataError, match=rf"{language}\.json: .* 2, .* 9: "):
         read_squad_folder(squad_folder, "en")
 
 
@@ -143,41 +141,46 @@ QAS = [{"id": "b1", "question": "What?"}]
 
 
 @pytest.mark.parametrize(
-    ("value", "message"),
+    ("value", "place"),
     [
-        ([], "expected a SQuAD v1.1 object with 'data', got list"),
-        ({}, "a list of objects under 'data'"),
-        ({"data": {}}, "a list of objects under 'data'"),
-        ({"data": ["Baking"]}, "a list of objects under 'data'"),
-        ({"data": [{"title": "Baking"}]}, "a list of objects under 'paragraphs'"),
-        ({"data": [{"paragraphs": ["Bread."]}]}, "a list of objects under 'paragraphs'"),
-        ({"data": [{"paragraphs": [{"context": "Bread."}]}]}, "a list of objects under 'qas'"),
-        ({"data": [{"paragraphs": [{"context": "Bread.", "qas": "What?"}]}]}, "a list of objects under 'qas'"),
-        ({"data": [{"paragraphs": [{"qas": QAS}]}]}, "article 0, paragraph 0: .* 'context', got None"),
+        ([], ": .*'data'"),
+        ({}, ": .*'data'"),
+        ({"data": {}}, ": .*'data'"),
+        ({"data": ["Baking"]}, ": .*'data'"),
+        ({"data": [{"title": "Baking"}]}, ": .*'paragraphs'"),
+        ({"data": [{"paragraphs": ["Bread."]}]}, ": .*'paragraphs'"),
+        ({"data": [{"paragraphs": [{"context": "Bread."}]}]}, ": .*'qas'"),
+        ({"data": [{"paragraphs": [{"context": "Bread.", "qas": "What?"}]}]}, ": .*'qas'"),
+        ({"data": [{"paragraphs": [{"qas": QAS}]}]}, ", article 0, paragraph 0: .*'context'"),
+        # It would be a document with an empty text, which every question is compared with.
+        (squad([*ENGLISH, ("Nothing", [])]), ", article 2: .*'paragraphs'"),
+        *(
+            (squad([*ENGLISH, ("B", [("Tea.", {}), (text, {})])]), ", article 2, paragraph 1: ")
+            for text in ("", " \n", 7)
+        ),
+        *(
+            ({"data": [{"title": "B", "paragraphs": [{"context": "Tea.", "qas": [qa]}]}]}, ", article 'B': .*'id'")
+            for qa in ({"question": "What?"}, {"id": 5, "question": "What?"}, {"id": "", "question": "What?"})
+        ),
+        (squad([*ENGLISH, ("More", [("Rye.", {"b1": "What?"})])]), ": question b1: "),
     ],
 )
-def test_a_wrong_squad_shape_names_the_file_and_the_key(tmp_path, value, message):
-    with pytest.raises(DataError, match=rf"en\.json.*{message}"):
+def test_a_wrong_squad_file_is_named_with_the_place(tmp_path, value, place):
+    with pytest.raises(DataError, match=rf"en\.json{place}"):
         read_squad_folder(write_squad(tmp_path, en=value), "en")
 
 
-def test_a_wrong_shape_in_another_language_names_its_file(tmp_path):
-    with pytest.raises(DataError, match=r"de\.json: expected SQuAD v1\.1 format, a list of objects under 'data'"):
-        read_squad_folder(write_squad(tmp_path, en=squad(ENGLISH), de={"answers": []}), "en")
-
-
-@pytest.mark.parametrize("context", ["", " \n", 7])
-def test_an_empty_context_gives_article_and_paragraph(tmp_path, context):
-    articles = [("A", [("Bread.", {"a": "What?"})]), ("B", [("Tea.", {"b": "What?"}), (context, {"c": "What?"})])]
-    with pytest.raises(DataError, match=r"en\.json, article 1, paragraph 1: expected a non-empty string"):
-        read_squad_folder(write_squad(tmp_path, en=squad(articles)), "en")
-
-
-def test_an_article_without_paragraphs_is_refused(tmp_path):
-    # It would be a document with an empty text, which every question is compared with.
-    articles = [*ENGLISH, ("Nothing", [])]
-    with pytest.raises(DataError, match=r"en\.json"):
-        read_squad_folder(write_squad(tmp_path, en=squad(articles)), "en")
+@pytest.mark.parametrize(
+    ("value", "place"),
+    [
+        ({"answers": []}, ": .*'data'"),
+        (squad([("Backen", [("Brot.", {"b1": "Was?", "b9": "Wer?"})])]), r": question b9 .* en\.json"),
+        (squad([*GERMAN, ("Mehr", [("Roggen.", {"t1": "Was?"})])]), ": question t1: "),
+    ],
+)
+def test_a_wrong_file_of_another_language_is_named(tmp_path, value, place):
+    with pytest.raises(DataError, match=rf"de\.json{place}"):
+        read_squad_folder(write_squad(tmp_path, en=squad(ENGLISH), de=value), "en")
 
 
 @pytest.mark.parametrize("language", ["en", "de"])
@@ -185,35 +188,8 @@ def test_an_article_without_paragraphs_is_refused(tmp_path):
 def test_an_empty_squad_question_gives_its_id(tmp_path, language, text):
     values = {"en": squad(ENGLISH), "de": squad(GERMAN)}
     values[language]["data"][0]["paragraphs"][0]["qas"][0]["question"] = text
-    id = {"en": "b1", "de": "t1"}[language]
-    with pytest.raises(DataError, match=rf"{language}\.json, question {id}: expected a non-empty string"):
+    with pytest.raises(DataError, match=rf"{language}\.json, question {'b1' if language == 'en' else 't1'}: "):
         read_squad_folder(write_squad(tmp_path, **values), "en")
-
-
-@pytest.mark.parametrize("qa", [{"question": "What?"}, {"id": 5, "question": "What?"}, {"id": "", "question": "What?"}])
-def test_a_squad_question_without_a_usable_id_gives_its_article(tmp_path, qa):
-    value = squad(ENGLISH)
-    value["data"][1]["paragraphs"][0]["qas"].append(qa)
-    with pytest.raises(DataError, match=r"en\.json, article 'Drinks': expected a non-empty string under 'id'"):
-        read_squad_folder(write_squad(tmp_path, en=value), "en")
-
-
-def test_a_squad_question_whose_passage_is_missing(tmp_path):
-    german = [("Backen", [("Brot.", {"b1": "Was?", "b9": "Wer?"})])]
-    with pytest.raises(DataError, match=r"de\.json: question b9 has no passage: the id is not in en\.json"):
-        read_squad_folder(write_squad(tmp_path, en=squad(ENGLISH), de=squad(german)), "en")
-
-
-def test_a_duplicate_squad_question_in_the_documents_language(tmp_path):
-    english = [*ENGLISH, ("More", [("Rye.", {"b1": "What?"})])]
-    with pytest.raises(DataError, match=r"en\.json: question b1: duplicate id in language en"):
-        read_squad_folder(write_squad(tmp_path, en=squad(english)), "en")
-
-
-def test_a_duplicate_squad_question_in_another_language(tmp_path):
-    german = [*GERMAN, ("Mehr", [("Roggen.", {"t1": "Was?"})])]
-    with pytest.raises(DataError, match=r"de\.json: question t1: duplicate id in language de"):
-        read_squad_folder(write_squad(tmp_path, en=squad(ENGLISH), de=squad(german)), "en")
 
 
 # documents.jsonl and questions.jsonl
@@ -238,19 +214,16 @@ def test_jsonl_questions(tmp_path):
 
 
 def test_jsonl_without_questions_in_the_document_language(tmp_path):
-    with pytest.raises(DataError, match="no questions in the documents' language ru; found en, de"):
+    with pytest.raises(DataError, match=" ru; .* en, "):
         read_jsonl_folder(write_lines(tmp_path), "ru")
-
-
-def test_jsonl_without_any_questions(tmp_path):
-    with pytest.raises(DataError, match="no questions in the documents' language en; found none"):
+    with pytest.raises(DataError, match=" en; "):
         read_jsonl_folder(write_lines(tmp_path, questions=[]), "en")
 
 
 def test_jsonl_without_the_file_of_questions(tmp_path):
     write_lines(tmp_path)
     (tmp_path / "questions.jsonl").unlink()
-    with pytest.raises(DataError, match=r"questions\.jsonl: cannot be read: No such file"):
+    with pytest.raises(DataError, match=r"questions\.jsonl: "):
         read_jsonl_folder(tmp_path, "en")
 
 
@@ -259,74 +232,47 @@ def test_jsonl_invalid_json_gives_line_and_column(tmp_path, name):
     path = write_lines(tmp_path) / f"{name}.jsonl"
     first, rest = path.read_text(encoding="utf-8").split("\n", 1)
     path.write_text(f'{first}\n{{"id": ,\n{rest}', encoding="utf-8")
-    with pytest.raises(DataError, match=rf"{name}\.jsonl, line 2: invalid JSON, column 8: "):
+    with pytest.raises(DataError, match=rf"{name}\.jsonl, line 2: .* 8: "):
         read_jsonl_folder(tmp_path, "en")
 
 
-@pytest.mark.parametrize("id", [None, "", 4])
-def test_a_document_without_a_usable_id(tmp_path, id):
-    documents = [DOCUMENTS[0], {"id": id, "passages": ["Tea."]}]
-    with pytest.raises(DataError, match=r"documents\.jsonl, line 2: expected a non-empty string under 'id'"):
-        read_jsonl_folder(write_lines(tmp_path, documents), "en")
-
-
-@pytest.mark.parametrize("row", [{"id": "x"}, {"id": "x", "passages": []}, {"id": "x", "passages": "Tea."}])
-def test_a_document_without_passages(tmp_path, row):
-    with pytest.raises(DataError, match=r"documents\.jsonl, line 3: expected a non-empty list under 'passages'"):
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        *(({"id": id, "passages": ["Rye."]}, "'id'") for id in (None, "", 4)),
+        *(({"id": "x", **passages}, "'passages'") for passages in ({}, {"passages": []}, {"passages": "Tea."})),
+        *(
+            ({"id": "x", "passages": ["Rye.", passage]}, "passage 1 ")
+            for passage in ("", "  ", 7, {"id": "p"}, {"text": ""}, {"text": 7})
+        ),
+        ({"id": "baking", "passages": [{"id": "new", "text": "Rye."}]}, "baking$"),
+        ({"id": "more", "passages": [{"id": "tea", "text": "Rye."}]}, "tea$"),
+        ({"id": "x", "passages": [{"id": "p", "text": "Oats."}, {"id": "p", "text": "Rye."}]}, "p$"),
+    ],
+)
+def test_a_wrong_document_is_named_by_its_line(tmp_path, row, said):
+    with pytest.raises(DataError, match=rf"documents\.jsonl, .*3: .*{said}"):
         read_jsonl_folder(write_lines(tmp_path, [*DOCUMENTS, row]), "en")
 
 
-@pytest.mark.parametrize("passage", ["", "  ", 7, {"id": "p"}, {"text": ""}, {"text": 7}])
-def test_an_empty_passage_gives_line_and_number(tmp_path, passage):
-    documents = [{"id": "x", "passages": ["Tea.", passage]}]
-    with pytest.raises(DataError, match=r"documents\.jsonl, line 1: passage 1 has an empty text"):
-        read_jsonl_folder(write_lines(tmp_path, documents), "en")
-
-
-def test_a_duplicate_document(tmp_path):
-    documents = [*DOCUMENTS, {"id": "baking", "passages": [{"id": "new", "text": "Rye."}]}]
-    with pytest.raises(DataError, match=r"documents\.jsonl, line 3: duplicate document id baking"):
-        read_jsonl_folder(write_lines(tmp_path, documents), "en")
-
-
-def test_a_duplicate_passage_in_another_document(tmp_path):
-    documents = [*DOCUMENTS, {"id": "more", "passages": [{"id": "tea", "text": "Rye."}]}]
-    with pytest.raises(DataError, match=r"documents\.jsonl, line 3: duplicate passage id tea"):
-        read_jsonl_folder(write_lines(tmp_path, documents), "en")
-
-
-def test_a_duplicate_passage_in_one_document(tmp_path):
-    documents = [{"id": "x", "passages": [{"id": "p", "text": "Tea."}, {"id": "p", "text": "Rye."}]}]
-    with pytest.raises(DataError, match=r"documents\.jsonl, line 1: duplicate passage id p"):
-        read_jsonl_folder(write_lines(tmp_path, documents), "en")
-
-
-@pytest.mark.parametrize("key", ["id", "language", "text", "passage"])
-@pytest.mark.parametrize("value", ["", " ", None, 5])
-def test_a_question_without_one_of_its_strings(tmp_path, key, value):
-    questions = [*QUESTIONS, {**QUESTIONS[0], "id": "new", key: value}]
-    message = rf"questions\.jsonl, line 4: expected a non-empty string under '{key}', got {value!r}"
-    with pytest.raises(DataError, match=message):
-        read_jsonl_folder(write_lines(tmp_path, questions=questions), "en")
-
-
-def test_a_question_whose_passage_is_missing(tmp_path):
-    questions = [*QUESTIONS, {"id": "x", "language": "en", "text": "Who?", "passage": "wine"}]
-    message = r"questions\.jsonl, line 4: question x names passage wine, which documents\.jsonl lacks"
-    with pytest.raises(DataError, match=message):
-        read_jsonl_folder(write_lines(tmp_path, questions=questions), "en")
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        *(({"id": "new", key: value}, f"'{key}'") for key in QUESTIONS[0] for value in ("", " ", None, 5)),
+        ({"id": "x", "passage": "wine"}, r"question x .* wine, .*documents\.jsonl"),
+        ({"id": "t1", "language": "de", "passage": "tea"}, "question t1: .* de$"),
+        *(({"id": "x", "answers": answers}, "'answers'") for answers in ("Bread", ["Bread", " "], [3], None)),
+    ],
+)
+def test_a_wrong_question_is_named_by_its_line(tmp_path, row, said):
+    rows = [*QUESTIONS, {**QUESTIONS[0], **row}]
+    with pytest.raises(DataError, match=rf"questions\.jsonl, .*4: .*{said}"):
+        read_jsonl_folder(write_lines(tmp_path, questions=rows), "en")
 
 
 def test_a_question_with_another_passage_in_another_language(tmp_path):
     questions = [*QUESTIONS, {"id": "b1", "language": "de", "text": "Was?", "passage": "baking/1"}]
-    message = r"questions\.jsonl: question b1 has another passage in de than in an earlier language"
-    with pytest.raises(DataError, match=message):
-        read_jsonl_folder(write_lines(tmp_path, questions=questions), "en")
-
-
-def test_a_duplicate_question_in_one_language(tmp_path):
-    questions = [*QUESTIONS, QUESTIONS[2]]
-    with pytest.raises(DataError, match=r"questions\.jsonl, line 4: question t1: duplicate id in language de"):
+    with pytest.raises(DataError, match=r"questions\.jsonl: .* b1 "):
         read_jsonl_folder(write_lines(tmp_path, questions=questions), "en")
 
 
@@ -370,10 +316,3 @@ def test_jsonl_answers(tmp_path):
 def test_a_jsonl_question_may_have_one_answer(tmp_path):
     rows = [{**QUESTIONS[0], "answer": "Bread"}, *QUESTIONS[1:]]
     assert read_jsonl_folder(write_lines(tmp_path, questions=rows), "en").questions["en"]["b1"].answers == ("Bread",)
-
-
-@pytest.mark.parametrize("answers", ["Bread", ["Bread", " "], [3], None])
-def test_jsonl_answers_of_another_form_are_refused(tmp_path, answers):
-    rows = [{**QUESTIONS[0], "answers": answers}]
-    with pytest.raises(DataError, match="line 1: expected a list of non-empty strings under 'answers'"):
-        read_jsonl_folder(write_lines(tmp_path, questions=rows), "en")

@@ -1,7 +1,6 @@
 """Seeded splits and those that `splits.json` decides."""
 
 import json
-import re
 
 import pytest
 
@@ -16,11 +15,11 @@ def dataset(questions=10, documents=None, languages=("en", "de")):
     documents = documents or questions
     passages = tuple(Passage(f"p{i}", f"Passage {i}.", i) for i in range(documents))
     ids = [f"q{i:03d}" for i in range(questions)]
-    asked = {
+    in_language = {
         language: {id: Question(id, language, f"{language} {id}?", i % documents) for i, id in enumerate(ids)}
         for language in languages
     }
-    return Dataset("made", "en", tuple(f"Title {i}" for i in range(documents)), passages, asked)
+    return Dataset("made", "en", tuple(f"Title {i}" for i in range(documents)), passages, in_language)
 
 
 def lengths(splits):
@@ -31,10 +30,10 @@ def write_data(folder, questions, german=(), documents=None):
     """The questions q0, q1, … in English and those of `german` in German too; a document each, unless said."""
     count = documents or questions
     documents = [{"id": f"d{i}", "passages": [f"Passage {i}."]} for i in range(count)]
-    asked = [("en", "What is", i) for i in range(questions)] + [("de", "Was ist", i) for i in german]
+    texts = [("en", "What is", i) for i in range(questions)] + [("de", "Was ist", i) for i in german]
     rows = [
         {"id": f"q{i}", "language": language, "text": f"{words} {i}?", "passage": f"d{i % count}/0"}
-        for language, words, i in asked
+        for language, words, i in texts
     ]
     for name, values in (("documents", documents), ("questions", rows)):
         (folder / f"{name}.jsonl").write_text("\n".join(map(json.dumps, values)), encoding="utf-8")
@@ -99,8 +98,8 @@ def test_by_document_keeps_the_questions_of_a_document_together():
 
 def test_by_document_means_the_document_and_not_the_passage():
     passages = tuple(Passage(f"p{i}", f"Passage {i}.", i // 4) for i in range(40))
-    asked = {"en": {f"q{i}": Question(f"q{i}", "en", f"{i}?", i) for i in range(40)}}
-    data = Dataset("made", "en", tuple("0123456789"), passages, asked)
+    questions = {"en": {f"q{i}": Question(f"q{i}", "en", f"{i}?", i) for i in range(40)}}
+    data = Dataset("made", "en", tuple("0123456789"), passages, questions)
     splits = seeded_splits(data, "document")
     assert lengths(splits) == {"train": 28, "dev": 4, "test": 8}
     for ids in splits.values():
@@ -117,14 +116,14 @@ def test_by_question_may_part_a_document():
 @pytest.mark.parametrize(("questions", "empty"), [(1, "dev"), (2, "test"), (3, "dev")])
 def test_too_few_questions_for_a_seeded_split(tmp_path, questions, empty):
     # 0.7, 0.8 and 1.0 of one question end at 1, 1, 1; of two at 1, 2, 2; of three at 2, 2, 3.
-    with pytest.raises(DataError, match=f"the split leaves {empty} empty; use more questions or another split"):
+    with pytest.raises(DataError, match=rf"\b{empty}\b.*;"):
         load_dataset(write_data(tmp_path, questions))
 
 
 def test_too_few_documents_for_a_seeded_split_by_document(tmp_path):
     write_data(tmp_path, 20, documents=3)
     assert lengths(load_dataset(tmp_path).splits) == {"train": 14, "dev": 2, "test": 4}
-    with pytest.raises(DataError, match="the split leaves dev empty; use more questions or another split"):
+    with pytest.raises(DataError, match=r"\bdev\b"):
         load_dataset(tmp_path, split_by="document")
 
 
@@ -132,7 +131,7 @@ def test_too_few_documents_for_a_seeded_split_by_document(tmp_path):
 def test_a_seeded_split_that_is_empty_in_one_language(tmp_path, split, empty):
     number = int(load_dataset(write_data(tmp_path, 20), seed=4).splits[split][0][1:])
     write_data(tmp_path, 20, german=[number])
-    with pytest.raises(DataError, match=f"the split leaves {empty} empty in language de"):
+    with pytest.raises(DataError, match=rf"\b{empty}\b.*\bde$"):
         load_dataset(tmp_path, seed=4)
 
 
@@ -170,7 +169,7 @@ def test_splits_json_without_train_or_dev(tmp_path, absent):
     stored = {"train": ["q001"], "dev": ["q002"], "test": ["q003"]}
     del stored[absent]
     write_splits(tmp_path, stored)
-    with pytest.raises(DataError, match=rf"splits\.json: the split {absent} is missing; a run needs train and dev"):
+    with pytest.raises(DataError, match=rf"splits\.json: .*\b{absent}\b.*;"):
         read_splits(tmp_path, dataset())
 
 
@@ -180,16 +179,14 @@ def test_an_id_in_two_splits(tmp_path, pair):
     for split in pair:
         stored[split].append("q007")
     write_splits(tmp_path, stored)
-    message = rf"splits\.json: question q007 is in both {pair[0]} and {pair[1]}"
-    with pytest.raises(DataError, match=message):
+    with pytest.raises(DataError, match=rf"splits\.json: .* q007 .*{pair[0]} and {pair[1]}$"):
         read_splits(tmp_path, dataset())
 
 
 @pytest.mark.parametrize("stored", [["q001"], "train", {"train": "q001", "dev": ["q002"]}, {"train": {}, "dev": []}])
 def test_splits_json_that_is_no_object_of_lists(tmp_path, stored):
     write_splits(tmp_path, json.dumps(stored))
-    message = re.escape('splits.json: expected an object of id lists, such as {"train": []')
-    with pytest.raises(DataError, match=message):
+    with pytest.raises(DataError, match=r"splits\.json: "):
         read_splits(tmp_path, dataset())
 
 
@@ -202,7 +199,7 @@ def test_splits_json_whose_ids_are_no_strings(tmp_path, id):
 
 def test_invalid_json_in_splits_json_gives_line_and_column(tmp_path):
     write_splits(tmp_path, '{"train": [],\n "dev" []}')
-    with pytest.raises(DataError, match=r"splits\.json: invalid JSON at line 2, column 8: "):
+    with pytest.raises(DataError, match=r"splits\.json: .* 2, .* 8: "):
         read_splits(tmp_path, dataset())
 
 
@@ -210,12 +207,12 @@ def test_invalid_json_in_splits_json_gives_line_and_column(tmp_path):
 @pytest.mark.parametrize("empty", ["train", "dev", "test"])
 def test_splits_json_that_leaves_a_split_empty(tmp_path, empty, ids):
     write_splits(write_data(tmp_path, 3), {"train": ["q0"], "dev": ["q1"], "test": ["q2"], empty: ids})
-    with pytest.raises(DataError, match=f"the split leaves {empty} empty; use more questions or another split"):
+    with pytest.raises(DataError, match=rf"\b{empty}\b.*;"):
         load_dataset(tmp_path)
 
 
 @pytest.mark.parametrize(("empty", "german"), [("train", [1, 2]), ("dev", [0, 2]), ("test", [0, 1])])
 def test_splits_json_that_leaves_a_split_empty_in_one_language(tmp_path, empty, german):
     write_splits(write_data(tmp_path, 3, german), {"train": ["q0"], "dev": ["q1"], "test": ["q2"]})
-    with pytest.raises(DataError, match=f"the split leaves {empty} empty in language de"):
+    with pytest.raises(DataError, match=rf"\b{empty}\b.*\bde$"):
         load_dataset(tmp_path)
