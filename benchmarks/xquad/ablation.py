@@ -123,7 +123,7 @@ def material(run):
     if key not in MADE:
         MADE.clear()
         teacher, base, shape, foreign = parts(run)
-        MADE[key] = teacher, student_of(run, base, teacher, shape, foreign), parallel_lines(run, teacher)
+        MADE[key] = teacher, student_of(run.inputs, base, teacher, shape, foreign), parallel_lines(run.inputs, teacher)
     teacher, first, lines = MADE[key]
     return Targets.of(teacher, run.dataset, settings.teacher.language, settings.student.units, lines), first
 
@@ -158,7 +158,7 @@ def parts(run):
 
     settings = run.settings.teacher
     keras.utils.set_random_seed(run.settings.seed)
-    base, teacher = load_keras_encoder(settings.base), run.teacher
+    base, teacher = load_keras_encoder(settings.base), run.inputs.teacher
     foreign = is_foreign(teacher, base, run.dataset, settings.language)
     teacher = centre(teacher, run.dataset, settings.language) if settings.centre else teacher
     return teacher, base, Shape.of(run.settings.shape).check(base.model), foreign

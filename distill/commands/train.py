@@ -49,8 +49,7 @@ def run(config, name, runs, resume, checkpoint_seconds, **values):
     folder = resume
     if folder is None:
         folder = usable_path(Path(runs) / name) if name else _free_folder(runs, settings)
-    prepared = prepare(settings, folder, resume=resume is not None)
-    prepared.seconds = checkpoint_seconds
+    prepared = prepare(settings, folder, resume is not None, checkpoint_seconds)
     with told_how_to_go_on(prepared.folder):
         metrics = execute(prepared)
     from ..report.run_tables import print_run, print_search
@@ -88,20 +87,22 @@ def _free_folder(runs, settings):
 def teach(output, **values):
     """Stage 1 alone: train a teacher, in one language or with --loss softmax on pairs of many, and save it."""
     from ..catalog.loading import load_keras_encoder
-    from ..pipeline.preparing import inputs
+    from ..pipeline.preparing import read_inputs
     from ..system.progress import say
 
     settings = settings_from(values)
     require_no_stages(settings, "distill teach")
     if settings.teacher.model:
         raise InputError("--teacher-model is not trained; give it to distill run, or to distill transfer as --teacher")
-    taught = inputs(settings, output)
+    inputs = read_inputs(settings)
     base = load_keras_encoder(settings.teacher.base)
     from ..pipeline.first_stage import first_stage
     from ..pipeline.gain import say_if_weak
+    from ..training.session import Session
 
-    first_stage(taught, base).save(output)
-    say_if_weak(taught.log.of("teacher"))
+    session = Session(options=settings.training)
+    first_stage(inputs, base, session).save(output)
+    say_if_weak(session.log.of("teacher"))
     say(f"teacher: {output}")
 
 

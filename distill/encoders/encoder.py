@@ -22,8 +22,11 @@ class Encoder(Protocol):
     `role` is "question" or "document": the same to an encoder that has one tower.
     """
 
-    name: str
-    dimension: int
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def dimension(self) -> int: ...
 
     def encode(self, texts, role="question", progress=None): ...
 

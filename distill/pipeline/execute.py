@@ -1,26 +1,37 @@
 """`distill run`: every stage in its order, and what it leaves in the run's folder."""
 
+from __future__ import annotations
+
 import gc
 import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ..catalog.kinds import RUN_FILE
 from ..catalog.loading import load_encoder, load_keras_encoder
+from ..encoders.by_role import DualEncoder, parameters
+from ..encoders.encoder import Encoder, KerasEncoder
 from ..settings.store import save_settings
 from ..system.backend import start
 from ..system.locking import locked
 from ..system.progress import say
 from ..system.reading import read_json
+from ..system.types import Json
 from ..training.checkpoints import CHECKPOINT
 from ..training.log import RunLog
 from .fixed_teacher import is_foreign, require_no_dimension, settled
 from .gain import require_gain
 from .preparing import require_empty, unseen_languages
 from .resuming import DATA, LOG, METRICS, clear, require_resumable, resumed_log, sources_of
+from .run import Run
 from .second_stage import study
 from .shipping import close, finish
 
+if TYPE_CHECKING:
+    from ..students.shape import Shape
 
-def execute(run):
+
+def execute(run: Run) -> Json:
     """All stages, in a folder that no other process works in meanwhile; returns the metrics that it leaves there.
 
     Of a run that was stopped what is finished is not made again; `prepare` says which run that may be.
@@ -31,14 +42,15 @@ def execute(run):
     start()
     from ..students.shape import Shape
 
-    settings = run.settings
+    settings, teacher = run.settings, run.inputs.teacher
     seeded(run)
     with run.timed("load base"):
         base = load_keras_encoder(settings.teacher.base)
     shape = Shape.of(settings.shape).check(base.model)
-    foreign = run.teacher is not None and is_foreign(run.teacher, base, run.dataset, settings.teacher.language)
-    if foreign:
-        require_no_dimension(shape, run.teacher)
+    foreign = teacher is not None and is_foreign(teacher, base, run.dataset, settings.teacher.language)
+    if teacher is not None and foreign:
+        require_no_dimension(shape, teacher)
+    del teacher
     run.folder.mkdir(parents=True, exist_ok=True)
     with locked(run.folder):
         try:
@@ -48,26 +60,26 @@ def execute(run):
             run.log.close()
 
 
-def seeded(run):
-    """Every stage begins with the seed, so that it is the same whether those before it were made now or earlier."""
+def seeded(run: Run) -> None:
+    """Begin a stage with the run's seed, so that it is the same whether those before it were made now or earlier."""
     import keras
 
     keras.utils.set_random_seed(run.settings.seed)
 
 
-def begin(run):
+def begin(run: Run) -> None:
     """Write what says which run this is, and take over what one that was stopped had counted."""
     # Again: another command of that name may have come and gone since `prepare`.
     if run.resumed:
         require_resumable(run.settings, run.folder)
     else:
         require_empty(run.folder)
-    clear(run.folder, fixed=run.teacher is not None)
+    clear(run.folder, fixed=run.inputs.teacher is not None)
     # First: without it a run cannot be gone on with.
     save_settings(run.settings, run.folder / RUN_FILE)
     run.log = resumed_log(run.folder) if run.resumed else RunLog(run.folder / LOG)
     if not run.log.of(DATA):
-        run.log.write(DATA, files=dict(run.dataset.files), sources=sources_of(run.settings, run.teacher))
+        run.log.write(DATA, files=dict(run.dataset.files), sources=sources_of(run.settings, run.inputs.teacher))
     (run.folder / CHECKPOINT).mkdir(exist_ok=True)
     say(
         f"{run.dataset.name}: {len(run.dataset.titles)} documents, {len(run.dataset.passages)} passages, "
@@ -78,7 +90,8 @@ def begin(run):
         say(f"{run.settings.teacher.base} never saw {', '.join(unseen)}: expect little there")
 
 
-def stages(run, base, shape, foreign):
+def stages(run: Run, base: KerasEncoder, shape: Shape, foreign: bool) -> Json:
+    """Teacher, student and bundle, each measured; returns the metrics."""
     run.measure("base", base)
     seeded(run)
     with run.timed("teacher"):
@@ -91,50 +104,49 @@ def stages(run, base, shape, foreign):
     with run.timed("student"):
         student = stage_two(run, teacher, first, shape, foreign)
     del teacher, first
-    run.teacher = None
+    run.release_teacher()
     gc.collect()
     run.measure("student", student)
     seeded(run)
-    finish(run, student)
-    return close(run)
+    return close(run, finish(run, student))
 
 
-def taught(run, base):
+def taught(run: Run, base: KerasEncoder) -> tuple[Encoder, KerasEncoder]:
     """The teacher, saved, and the encoder that the student starts from.
 
     Stage 1's is both, of a dual one that of questions; with a fixed one it is the base.
     """
-    from ..encoders.by_role import parameters
-
-    settings, folder = run.settings, run.folder / "teacher"
-    if run.teacher is None:
-        teacher = stage_one(run, base, folder)
-        size = parameters(teacher)
-        run.extra["size"] = {"teacher": size}
+    fixed, folder = run.inputs.teacher, run.folder / "teacher"
+    if fixed is None:
+        trained = stage_one(run, base, folder)
+        size = parameters(trained)
+        run.record("size", {"teacher": size})
         say(f"teacher: {size['parameters'] / 1e6:.1f} M parameters, {size['bytes'] / 1e6:.0f} MB in float32")
-        return teacher, getattr(teacher, "question", teacher)
-    teacher, run.extra["teacher"] = settled(run.teacher, settings.teacher, run.dataset, folder)
+        return trained, trained.question if isinstance(trained, DualEncoder) else trained
+    teacher, note = settled(fixed, run.settings.teacher, run.dataset, folder)
+    run.record("teacher", note)
     say(f"teacher: {teacher.name}, fixed: {teacher.dimension} dimensions")
     return teacher, base
 
 
-def stage_one(run, base, folder):
+def stage_one(run: Run, base: KerasEncoder, folder: Path) -> KerasEncoder | DualEncoder:
     """Stage 1's encoder, saved to `folder`, or what a run that was stopped has there."""
     from .first_stage import first_stage
+    from .self_training import self_train
 
-    there = folder.is_dir()
+    there, self_trained = folder.is_dir(), bool(run.settings.pairs.self_train)
     # Of self-training there are stages to report; they are not trained again either.
-    if there and not run.settings.pairs.self_train:
+    if there and not self_trained:
         return load_encoder(folder)
-    checkpoint = run.checkpoint(folder.name)
-    teacher = first_stage(run, base, checkpoint=checkpoint)
+    session = run.session(folder.name)
+    teacher = self_train(run, base) if self_trained else first_stage(run.inputs, base, session)
     if not there:
         teacher.save(folder)
-    checkpoint.remove()
+    run.checkpoint(folder.name).remove()
     return teacher
 
 
-def stage_two(run, teacher, first, shape, foreign):
+def stage_two(run: Run, teacher: Encoder, first: KerasEncoder, shape: Shape, foreign: bool) -> KerasEncoder:
     """The student, saved, or what a run that was stopped has there."""
     folder = run.folder / "student"
     if folder.is_dir():

@@ -1,42 +1,49 @@
 """Stage 1 of a run: triplets in one language, or pairs in many with `--loss softmax`."""
 
-from ..data.pairs import gold_pairs
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from ..data.dataset import Dataset
+from ..data.pairs import Pairs, gold_pairs
+from ..data.parallel import Parallel
+from ..encoders.by_role import DualEncoder
+from ..encoders.encoder import KerasEncoder
 from ..errors import ConfigError
+from ..settings.sections import Settings
 from ..training.session import Session
+from .inputs import Inputs
+
+if TYPE_CHECKING:
+    from ..stages.answering_passages import Answered
 
 # Batches that need passages in the teacher's language alone.
 IN_ONE = ("en-en", "x-en")
 
 
-def first_stage(run, base, settings=None, watch=None, checkpoint=None):
-    """The teacher that a `run.Run` trains of `base`, with its own settings or others.
-
-    `watch` and `checkpoint` are `training.fit`'s; stages of self-training have checkpoints of their own.
-    """
-    settings = settings or run.settings
-    session = Session(run.log, watch, checkpoint, settings.training)
-    if settings.teacher.loss != "softmax":
+def first_stage(inputs: Inputs, base: KerasEncoder, session: Session | None = None) -> KerasEncoder | DualEncoder:
+    """The teacher that is trained of `base`, by pairs where the inputs have some, else by triplets."""
+    settings, dataset = inputs.settings, inputs.dataset
+    session = session or Session(options=settings.training)
+    if inputs.pairs is None:
         from ..stages.triplet_stage import teach
 
         language = settings.teacher.language
-        return teach(base, run.dataset, language, settings.teacher, settings.seed, session, run.triplets)
+        return teach(base, dataset, language, settings.teacher, settings.seed, session, inputs.triplets)
     from ..stages.pair_stage import mined_in, teach_pairs
 
-    languages = asked_in(settings, run.languages)
-    if settings.pairs.self_train:
-        from .self_training import self_train
-
-        return self_train(run, base, languages)
-    mine = mined_in(run.dataset, settings, run.pairs) if settings.pairs.hard_negatives else None
-    return teach_pairs(base, run.dataset, run.pairs, settings, languages, mine, run.sources, session)
+    languages = asked_in(settings, inputs.languages)
+    mine = mined_in(dataset, settings, inputs.pairs) if settings.pairs.hard_negatives else None
+    return teach_pairs(base, dataset, inputs.pairs, settings, languages, mine, inputs.sources, session)
 
 
-def asked_in(settings, languages):
+def asked_in(settings: Settings, languages: Sequence[str]) -> tuple[str, ...]:
     """The languages of stage 1's questions: the teacher's alone with `en-en`, else all."""
     return (settings.teacher.language,) if settings.pairs.batches == "en-en" else tuple(languages)
 
 
-def pairs_of(settings, dataset, languages):
+def pairs_of(settings: Settings, dataset: Dataset, languages: Sequence[str]) -> Pairs | None:
     """The `Pairs` of the data set that stage 1 learns from with `--loss softmax`, else None.
 
     Of batches that answer in one language they have no passages in others. Raises what `read_contexts` does, and
@@ -61,15 +68,15 @@ def pairs_of(settings, dataset, languages):
     return gold_pairs(dataset, contexts, asked_in(settings, languages))
 
 
-def require_lines(settings, sources):
+def require_lines(settings: Settings, sources: Sequence[Parallel]) -> None:
     """Raise `ConfigError` where batches have a share of parallel text, and all of it is in the teacher's language."""
     pivot = settings.teacher.language
     if settings.pairs.parallel_share and all(language == pivot for one in sources for language in one.languages):
         raise ConfigError(f"pairs.parallel_share: the parallel text has lines in {pivot} alone, which ask for nothing")
 
 
-def answered_of(settings, dataset, languages, pairs):
-    """With self-training the `answered.Answered` that tells which passages answer what, else None; `DataError`."""
+def answered_of(settings: Settings, dataset: Dataset, languages: Sequence[str], pairs: Pairs | None) -> Answered | None:
+    """With self-training the passages of the pairs that answer questions, else None. Raises `DataError`."""
     if not settings.pairs.self_train:
         return None
     from ..stages.answering_passages import answered_in

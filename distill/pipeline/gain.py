@@ -1,21 +1,26 @@
-"""Whether stage 1 was worth it: a teacher that is no better than its base teaches nothing."""
+"""The gain of stage 1: a teacher that is no better than its base teaches nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
 
 from ..errors import TrainingError
 from ..system.progress import say
 from .first_stage import asked_in
+from .run import Run
 
 METRICS = ("p@1", "mrr@10")
 
 
-def require_gain(run):
-    """Say it where the teacher of a `run.Run` does not beat its base on dev, and raise `TrainingError`.
+def require_gain(run: Run) -> None:
+    """Say it where the teacher of a run does not beat its base on dev, and raise `TrainingError`.
 
     Compared is what steered it: P@1, then MRR@10, of its unit, the mean over the languages it was trained in. With
     `teacher.allow_weak` it is said alone. A fixed teacher, one that no epoch was asked of, and a base that makes no
     mistake have nothing to beat.
     """
     settings = run.settings.teacher
-    if run.teacher is not None or not settings.bm25_epochs + settings.online_epochs:
+    if settings.model or not settings.bm25_epochs + settings.online_epochs:
         return
     base, teacher = (dev_scores(run, name) for name in ("base", "teacher"))
     if teacher > base or min(base) == 1.0:
@@ -29,17 +34,17 @@ def require_gain(run):
     say(f"WEAK TEACHER: {told}; the run goes on with it, as --allow-weak-teacher asks")
 
 
-def say_if_weak(rows):
+def say_if_weak(rows: Sequence[Mapping[str, float]]) -> None:
     """Say it where of a training's `rows`, the log's, none is better than the first, the start's."""
     scores = [tuple(row[name] for name in METRICS) for row in rows]
     if len(scores) > 1 and max(scores) == scores[0] and min(scores[0]) < 1.0:
         say(f"WEAK TEACHER: it does not beat its base on dev, {_told(scores[0])}: no epoch was better than the start")
 
 
-def dev_scores(run, name):
+def dev_scores(run: Run, name: str) -> tuple[float, ...]:
     """(P@1, MRR@10) of an encoder that was measured."""
-    found, languages = run.evaluations["dev"][name], asked_in(run.settings, run.languages)
-    return tuple(found.mean(run.settings.teacher.unit, languages, metric) for metric in METRICS)
+    evaluation, languages = run.evaluations["dev"][name], asked_in(run.settings, run.languages)
+    return tuple(evaluation.mean(run.settings.teacher.unit, languages, metric) for metric in METRICS)
 
 
 def _told(scores):

@@ -1,46 +1,55 @@
-"""What a run is made from, read and checked before anything is written."""
+"""The inputs of a run, read and checked before anything is written."""
 
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from ..catalog.kinds import RUN_FILE, require_keras
 from ..data.corpus import read_corpus
+from ..data.dataset import Dataset
 from ..data.loading import dataset_of
 from ..data.more_questions import load_triplets
-from ..data.parallel import read_parallel, texts_by_language
+from ..data.parallel import Parallel, read_parallel, texts_by_language
+from ..data.pool import Pool
 from ..data.pool_readers import has_sentences, load_pool
 from ..data.readers import find
 from ..errors import DataError, InputError
 from ..retrieval.approximate import search_of
+from ..settings.choices import CHECKPOINT_SECONDS
+from ..settings.sections import Settings
 from ..settings.store import check, load_settings
 from ..system.files import ASIDE, require_writable
 from ..system.locking import LOCK, require_free
-from ..training.log import RunLog
+from ..system.types import File
 from .fixed_teacher import fixed_teacher
+from .inputs import Inputs, measured_splits
 from .resuming import is_finished, require_resumable, require_same_data
-from .run import Run, measured_splits, read_timings
+from .run import Run, read_timings
 
 
-def prepare(settings, folder, resume=False):
-    """Read and check everything that can be wrong before anything is written; returns a `Run`.
+def prepare(settings: Settings, folder: File, resume: bool = False, seconds: float = CHECKPOINT_SECONDS) -> Run:
+    """Read and check everything that can be wrong before anything is written; returns the run.
 
-    With `resume` the folder is that of a run of the same settings that was stopped.
+    With `resume` the folder is that of a run of the same settings that was stopped; within an epoch `seconds` lie
+    between checkpoints.
     """
     folder = Path(folder)
     if resume:
         require_resumable(settings, folder)
         require_free(folder)
-    run = inputs(settings, folder)
-    run.resumed = resume
+    inputs = read_inputs(settings)
     if resume:
-        require_same_data(run.dataset, settings, folder, run.teacher)
-        run.timings = read_timings(folder)
+        require_same_data(inputs.dataset, settings, folder, inputs.teacher)
     else:
         require_new(folder)
-    run.pool = lareqa_pool(settings, run.dataset, run.languages)
-    return run
+    inputs = replace(inputs, pool=lareqa_pool(settings, inputs.dataset, inputs.languages))
+    timings = read_timings(folder) if resume else {}
+    return Run(inputs, folder, resumed=resume, seconds=seconds, timings=timings)
 
 
-def require_new(folder):
+def require_new(folder: Path) -> None:
     """Raise `InputError` where a run's folder holds something, is in use, or cannot be written."""
     require_empty(folder)
     if (folder / LOCK).is_file():
@@ -49,7 +58,7 @@ def require_new(folder):
         require_writable(folder)
 
 
-def require_empty(folder):
+def require_empty(folder: Path) -> None:
     """Raise `InputError` where a run's folder holds something, but for what one that came to nothing left."""
     there = list(folder.iterdir()) if folder.is_dir() else [folder] * folder.exists()
     if [path for path in there if path.name != LOCK and not ASIDE.fullmatch(path.name)]:
@@ -58,8 +67,8 @@ def require_empty(folder):
         raise InputError(f"{folder} is there already; choose another --name or remove it{hint}")
 
 
-def inputs(settings, folder):
-    """A `Run` of what a teacher and a student learn from, read and checked. Raises `InputError`."""
+def read_inputs(settings: Settings) -> Inputs:
+    """All that a teacher and a student learn from, read and checked. Raises `InputError`."""
     from .first_stage import answered_of, pairs_of, require_lines
 
     check(settings)
@@ -73,17 +82,16 @@ def inputs(settings, folder):
     teacher = fixed_teacher(settings.teacher.model) if settings.teacher.model else None
     require_lines(settings, sources)
     pairs = pairs_of(settings, dataset, languages)
-    more = {"teacher": teacher, "text": text, "sources": sources, "triplets": triplets, "pairs": pairs}
-    more["answered"] = answered_of(settings, dataset, languages, pairs)
-    return Run(settings, dataset, languages, Path(folder), RunLog(), **more)
+    answered = answered_of(settings, dataset, languages, pairs)
+    return Inputs(settings, dataset, languages, teacher, text, sources, triplets, pairs, answered)
 
 
-def read_sources(settings, languages):
+def read_sources(settings: Settings, languages: Sequence[str]) -> list[Parallel]:
     """The parallel text that the settings name, in the run's languages. Raises `InputError`."""
     return read_parallel(settings.student.parallel, settings.teacher.language, languages)
 
 
-def require_text(added, languages, written):
+def require_text(added: Sequence[str], languages: Sequence[str], written: Collection[str]) -> None:
     """Raise `InputError` for a language that gets pieces and that is not asked in, or has no text."""
     for language in added:
         if language not in languages:
@@ -92,7 +100,7 @@ def require_text(added, languages, written):
             raise InputError(f"--add-languages: no text in {language}; give some with --text or --parallel")
 
 
-def lareqa_pool(settings, dataset, languages):
+def lareqa_pool(settings: Settings, dataset: Dataset, languages: Sequence[str]) -> Pool | None:
     """The `Pool` of a run whose data gives sentence boundaries, unless --no-lareqa; else None. Raises `DataError`."""
     folder = find(settings.data.dataset)
     if not settings.evaluation.lareqa or (folder / "documents.jsonl").is_file() or not has_sentences(folder, languages):
@@ -104,15 +112,15 @@ def lareqa_pool(settings, dataset, languages):
         raise DataError(f"{error}; mend it, or leave language bias out with --no-lareqa") from error
 
 
-def chosen_languages(dataset, settings):
+def chosen_languages(dataset: Dataset, settings: Settings) -> tuple[str, ...]:
     """The teacher's language first, then those asked for, or all. Raises `DataError` for one that the data lacks."""
-    asked = settings.data.languages or dataset.languages
-    dataset.require([settings.teacher.language, *asked])
-    return tuple(dict.fromkeys([settings.teacher.language, *sorted(asked)]))
+    requested = settings.data.languages or dataset.languages
+    dataset.require([settings.teacher.language, *requested])
+    return tuple(dict.fromkeys([settings.teacher.language, *sorted(requested)]))
 
 
-def unseen_languages(base, languages):
-    """Which of `languages` the base of that name was not trained on; none is known of a saved encoder."""
+def unseen_languages(base: str, languages: Sequence[str]) -> list[str]:
+    """Those of `languages` that the base of that name was not trained on; none is known of a saved encoder."""
     from ..teachers.muse import LANGUAGES
 
     return [language for language in languages if language not in LANGUAGES] if base == "muse" else []

@@ -1,11 +1,15 @@
-"""One run of `distill run`: its settings, data and folder, and what was measured so far."""
+"""One run of `distill run`: its inputs and folder, and what was measured so far."""
+
+from __future__ import annotations
 
 import time
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ..data.dataset import Dataset
+from ..encoders.encoder import Encoder
 from ..evaluation.bias.analyses import measure_bias
 from ..evaluation.evaluate import Evaluation, encode_questions, encode_units, evaluation_size, rank
 from ..settings.choices import CHECKPOINT_SECONDS, UNITS
@@ -13,108 +17,131 @@ from ..settings.sections import Settings
 from ..system.files import write_json
 from ..system.progress import task
 from ..system.reading import read_json
+from ..system.types import Integers, Json
 from ..training.checkpoints import CHECKPOINT, Checkpoint
 from ..training.log import RunLog
+from ..training.session import Session
+from .inputs import Inputs
+
+TIMINGS = "timings.json"
 
 
-def save_measured(checkpoint, found, bias):
-    """Write `{split: Evaluation}` and the plain values of `bias`, or None, to a `checkpoints.Checkpoint`."""
-    order = {split: {unit: list(ranks) for unit, ranks in one.ranks.items()} for split, one in found.items()}
+def save_measured(checkpoint: Checkpoint, evaluations: Mapping[str, Evaluation], bias: Json) -> None:
+    """Write the evaluations by split, and the figures of language bias, None without."""
+    order = {
+        split: {unit: list(ranks) for unit, ranks in evaluation.ranks.items()}
+        for split, evaluation in evaluations.items()
+    }
     groups = {
-        f"{split} {unit}": list(ranks.values()) for split, one in found.items() for unit, ranks in one.ranks.items()
+        f"{split} {unit}": list(ranks.values())
+        for split, evaluation in evaluations.items()
+        for unit, ranks in evaluation.ranks.items()
     }
     checkpoint.save({"order": order, "bias": bias}, groups)
 
 
-def load_measured(checkpoint, name):
+def load_measured(checkpoint: Checkpoint, name: str) -> tuple[dict[str, Evaluation], Json] | None:
     """`({split: Evaluation}, bias)` of the encoder of that name; None where it was not measured."""
     stored = checkpoint.load()
     if stored is None:
         return None
     facts, groups = stored
-    found = {split: Evaluation(name, split, _ranks(split, units, groups)) for split, units in facts["order"].items()}
-    return found, facts["bias"]
+    order = facts["order"].items()
+    return {split: Evaluation(name, split, _ranks(split, units, groups)) for split, units in order}, facts["bias"]
 
 
-def _ranks(split, units, groups):
+def _ranks(split, units, groups) -> dict[str, dict[str, Integers]]:
     return {unit: dict(zip(languages, groups[f"{split} {unit}"], strict=True)) for unit, languages in units.items()}
-
-
-TIMINGS = "timings.json"
 
 
 @dataclass
 class Run:
-    """One run: its settings, data, folder and what was measured so far."""
+    """One run: its inputs, folder and log, and what was measured so far.
 
-    settings: Settings
-    dataset: Dataset
-    languages: tuple
+    `resumed` is true of one that was stopped; within an epoch `seconds` lie between checkpoints. `timings` are seconds
+    by name, `evaluations` by split and encoder, and `figures` what the stages add to the metrics beside these.
+    """
+
+    inputs: Inputs
     folder: Path
-    log: RunLog
-    pool: object = None
-    teacher: object = None
-    text: dict = field(default_factory=dict)
-    sources: list = field(default_factory=list)
-    triplets: list = field(default_factory=list)
-    pairs: object = None
-    answered: object = None
+    log: RunLog = field(default_factory=RunLog)
     resumed: bool = False
     seconds: float = CHECKPOINT_SECONDS
-    bias: dict = field(default_factory=dict)
-    evaluations: dict = field(default_factory=dict)
-    timings: dict = field(default_factory=dict)
-    extra: dict = field(default_factory=dict)
+    timings: dict[str, float] = field(default_factory=dict)
+    evaluations: dict[str, dict[str, Evaluation]] = field(default_factory=dict)
+    bias: dict[str, Json] = field(default_factory=dict)
+    figures: dict[str, Json] = field(default_factory=dict)
 
     @property
-    def splits(self):
-        return measured_splits(self.dataset)
+    def settings(self) -> Settings:
+        """Those of the inputs."""
+        return self.inputs.settings
 
     @property
-    def other_languages(self):
-        """The question languages that are not the teacher's: what a mean is over."""
-        others = tuple(language for language in self.languages if language != self.settings.teacher.language)
-        return others or self.languages
+    def dataset(self) -> Dataset:
+        """The data set of the inputs."""
+        return self.inputs.dataset
 
-    def checkpoint(self, stage):
-        """Where a stage of that name goes on."""
+    @property
+    def languages(self) -> tuple[str, ...]:
+        """The questions' languages, the teacher's first."""
+        return self.inputs.languages
+
+    def record(self, name: str, figures: Json) -> None:
+        """Add figures, plain values, to the run's metrics."""
+        self.figures[name] = figures
+
+    def release_teacher(self) -> None:
+        """Let go of the fixed teacher, which may be large, when the student is trained."""
+        self.inputs = replace(self.inputs, teacher=None)
+
+    def checkpoint(self, stage: str) -> Checkpoint:
+        """The place where a stage of that name goes on."""
         return Checkpoint(self.folder / CHECKPOINT / stage.replace(" ", "-"), self.seconds)
 
-    def measure(self, name, encoder):
-        """The figures of an encoder on every split, as they were measured before the run was stopped, or now."""
+    def session(self, stage: str) -> Session:
+        """The company of the training of a stage."""
+        return Session(self.log, checkpoint=self.checkpoint(stage), options=self.settings.training, stage=stage)
+
+    def measure(self, name: str, encoder: Encoder) -> None:
+        """Add the figures of an encoder on every split, as they were measured before the run was stopped, or now."""
         place = self.checkpoint(f"measured {name}")
-        known = load_measured(place, name)
-        found, bias = known or (self.evaluate(name, encoder), self.pool and self.measure_bias(name, encoder))
-        if not known:
-            save_measured(place, found, bias)
-        for split, evaluation in found.items():
+        stored = load_measured(place, name)
+        evaluations, bias = stored or (self.evaluate(name, encoder), self.measure_bias(name, encoder))
+        if not stored:
+            save_measured(place, evaluations, bias)
+        for split, evaluation in evaluations.items():
             self.evaluations.setdefault(split, {})[name] = evaluation
         if bias:
             self.bias[name] = bias
 
-    def evaluate(self, name, encoder):
+    def evaluate(self, name: str, encoder: Encoder) -> dict[str, Evaluation]:
         """`{split: Evaluation}`, timed; the documents are encoded once."""
-        data, languages, results = self.dataset, self.languages, {}
-        size = evaluation_size(data, self.splits, languages)
+        data, languages, splits = self.dataset, self.languages, self.inputs.splits
+        evaluations = {}
+        size = evaluation_size(data, splits, languages)
         with self.timed(f"evaluate {name}"), task(f"evaluate {name}", size) as advance:
             vectors = encode_units(encoder, data, UNITS, advance)
-            for split in self.splits:
-                asked = encode_questions(encoder, data, split, languages, advance)
-                found = results[split] = Evaluation(name, split, rank(asked, vectors, data, split))
-                means = {unit: round(found.mean(unit, self.other_languages), 4) for unit in UNITS}
+            for split in splits:
+                questions = encode_questions(encoder, data, split, languages, advance)
+                evaluation = Evaluation(name, split, rank(questions, vectors, data, split))
+                evaluations[split] = evaluation
+                means = {unit: round(evaluation.mean(unit, self.inputs.other_languages), 4) for unit in UNITS}
                 self.log.write("evaluation", encoder=name, split=split, **means)
-        return results
+        return evaluations
 
-    def measure_bias(self, name, encoder):
-        """LAReQA's analyses on the last split."""
+    def measure_bias(self, name: str, encoder: Encoder) -> Json:
+        """LAReQA's analyses on the last split; None where the data gives no sentences."""
+        if self.inputs.pool is None:
+            return None
         with self.timed(f"language bias {name}"):
-            pivot = self.settings.data.document_language
-            found = measure_bias(encoder, self.pool, pivot, name=name, seed=self.settings.seed)
-        self.log.write("lareqa", encoder=name, split=self.splits[-1], map=round(found["map"], 4))
-        return found
+            pivot, seed = self.settings.data.document_language, self.settings.seed
+            figures = measure_bias(encoder, self.inputs.pool, pivot, name=name, seed=seed)
+        self.log.write("lareqa", encoder=name, split=self.inputs.splits[-1], map=round(figures["map"], 4))
+        return figures
 
     @contextmanager
-    def timed(self, name):
+    def timed(self, name: str) -> Iterator[None]:
         """Add the seconds that it takes to those that it took before the run was stopped."""
         began, before = time.perf_counter(), self.timings.get(name, 0.0)
         try:
@@ -127,12 +154,7 @@ class Run:
                     write_json(self.folder / CHECKPOINT / TIMINGS, self.timings)
 
 
-def read_timings(folder):
+def read_timings(folder: Path) -> dict[str, float]:
     """`{name: seconds}` of what a run that was stopped had timed."""
     path = folder / CHECKPOINT / TIMINGS
     return read_json(path) if path.is_file() else {}
-
-
-def measured_splits(dataset):
-    """What a run is measured on: dev, which steered it, and test where the data has it."""
-    return [split for split in ("dev", "test") if split in dataset.splits]

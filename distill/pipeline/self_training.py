@@ -1,30 +1,37 @@
 """Self-training: an encoder finds the pairs that the next one learns from. Sorokin et al. (2022), Sentri, 3.3."""
 
+from __future__ import annotations
+
 import shutil
 from functools import cached_property
 
 from ..catalog.loading import load_encoder
+from ..encoders.by_role import DualEncoder
+from ..encoders.encoder import Encoder, KerasEncoder
 from ..errors import InputError
-from ..stages.mined_pairs import mine_pairs, write_mined
+from ..stages.mined_pairs import Mined, mine_pairs, write_mined
 from ..stages.pair_stage import teach_pairs
 from ..stages.rankings import bm25_ranking, encoder_ranking
 from ..system.files import write_json
 from ..system.hashes import changed_files
 from ..system.progress import say
 from ..system.reading import read_json
-from ..training.session import Session
+from ..system.types import Integers, Json
+from ..training.checkpoints import Checkpoint
+from .first_stage import asked_in
 from .resuming import STAGE, STAGES
+from .run import Run
 
 ENCODER = "encoder"
 
 
-def self_train(run, base, languages):
-    """The encoder of the best stage on dev, of a `run.Run`; `languages` are dev's.
+def self_train(run: Run, base: KerasEncoder) -> KerasEncoder | DualEncoder:
+    """The encoder of the best stage on dev.
 
     Stage 0 learns from what BM25 finds, each later one from what the last one's encoder finds; every stage trains
     `base` anew. They end with `pairs.self_train`, or as soon as a stage is no better on dev, by P@1, then MRR@10.
     Each leaves a folder in the run's, and one that is complete there is taken as it is. Raises `InputError` where it
-    was made from other data. Adds `self_training` to `run.extra`.
+    was made from other data. Records `self_training` in the run.
     """
     import keras
 
@@ -34,17 +41,15 @@ def self_train(run, base, languages):
         if not stage.complete:
             # So that a stage is the same whether those before it were trained now or earlier.
             keras.utils.set_random_seed(run.settings.seed)
-            stage.train(base, done[-1].encoder() if done else None, languages)
+            stage.train(base, done[-1].encoder() if done else None)
         done.append(stage)
         if number and stage.score <= done[-2].score:
             say(f"{stage.name} is no better on dev than the one before, whose encoder is kept")
             break
     keras.utils.set_random_seed(run.settings.seed)
     best = max(done, key=lambda stage: stage.score)
-    run.extra["self_training"] = {
-        "kept": best.number,
-        "stages": [{**stage.result, "kept": stage is best} for stage in done],
-    }
+    results = [{**stage.result, "kept": stage is best} for stage in done]
+    run.record("self_training", {"kept": best.number, "stages": results})
     kept = best.encoder()
     kept.name = "teacher"
     return kept
@@ -53,13 +58,13 @@ def self_train(run, base, languages):
 class Stage:
     """One stage and its folder: `mined.jsonl`, `statistics.json`, `encoder`, and in the end `stage.json`."""
 
-    def __init__(self, run, number):
+    def __init__(self, run: Run, number: int):
         self.run, self.number, self.name = run, number, f"{STAGES} stage {number}"
         self.folder = run.folder / STAGES / f"stage-{number}"
 
     @property
-    def complete(self):
-        """Whether it was trained already. Raises `InputError` where that was on other data."""
+    def complete(self) -> bool:
+        """True where it was trained already. Raises `InputError` where that was on other data."""
         if not (self.folder / STAGE).is_file():
             return False
         if other := changed_files(read_json(self.folder / STAGE)["files"], self.run.dataset.files):
@@ -67,48 +72,52 @@ class Stage:
         return True
 
     @cached_property
-    def result(self):
+    def result(self) -> dict[str, Json]:
         """Number, dev score and statistics of what was mined."""
-        found = read_json(self.folder / STAGE)
-        return {name: found[name] for name in ("stage", "dev", "mined")}
+        stored = read_json(self.folder / STAGE)
+        return {name: stored[name] for name in ("stage", "dev", "mined")}
 
     @property
-    def score(self):
-        return self.result["dev"]["p@1"], self.result["dev"]["mrr@10"]
+    def score(self) -> tuple[float, float]:
+        """P@1 and MRR@10 on dev."""
+        dev = read_json(self.folder / STAGE)["dev"]
+        return dev["p@1"], dev["mrr@10"]
 
-    def encoder(self):
+    def encoder(self) -> KerasEncoder | DualEncoder:
+        """The encoder that the stage trained."""
         return load_encoder(self.folder / ENCODER)
 
-    def train(self, base, last, languages):
+    def train(self, base: KerasEncoder, last: Encoder | None) -> None:
         """Mine with the encoder `last`, without one by BM25, and train `base`; `stage.json` says that all is there."""
-        run, log, checkpoint = self.run, self.run.log, self.run.checkpoint(self.name)
+        inputs, log, checkpoint = self.run.inputs, self.run.log, self.run.checkpoint(self.name)
+        data, settings = inputs.dataset, inputs.settings
         shutil.rmtree(self.folder, ignore_errors=True)  # of a stage that was broken off
         mined = self.mine(last, checkpoint)
         del last
-        session = Session(log, checkpoint=checkpoint, options=run.settings.training, stage=self.name)
-        encoder = teach_pairs(
-            base, run.dataset, mined.pairs, run.settings, languages, sources=run.sources, session=session
-        )
+        languages, session = asked_in(settings, inputs.languages), self.run.session(self.name)
+        encoder = teach_pairs(base, data, mined.pairs, settings, languages, sources=inputs.sources, session=session)
         encoder.save(self.folder / ENCODER)
         best = max(log.of(self.name), key=lambda row: (row["p@1"], row["mrr@10"]))
         dev = {name: best[name] for name in ("epoch", "p@1", "mrr@10")}
-        result = {"stage": self.number, "dev": dev, "mined": mined.statistics, "files": dict(run.dataset.files)}
+        result = {"stage": self.number, "dev": dev, "mined": mined.statistics, "files": dict(data.files)}
         # Before the file that makes the stage complete: of one that is not the row is left out.
         log.write(STAGES, **{name: result[name] for name in ("stage", "dev", "mined")})
         write_json(self.folder / STAGE, result)
         checkpoint.remove()
         say(f"{self.name}: dev P@1 {dev['p@1']:.3f}, MRR@10 {dev['mrr@10']:.3f}")
 
-    def mine(self, last, checkpoint):
-        run, options = self.run, self.run.settings.pairs
+    def mine(self, last: Encoder | None, checkpoint: Checkpoint) -> Mined:
+        """The pairs that the stage learns from, also written to its folder."""
+        inputs, options = self.run.inputs, self.run.settings.pairs
         (ranking,) = checkpoint.kept("ranking", self.number, lambda: [self.ranking(last, options.self_train_top)])
-        mined = mine_pairs(run.pairs, ranking, run.answered, options.self_train_negatives)
-        write_mined(self.folder, mined, run.dataset)
-        found = mined.statistics.values()
-        more, of = (sum(row[name] for row in found) for name in ("mined", "questions"))
+        mined = mine_pairs(inputs.pairs, ranking, inputs.answered, options.self_train_negatives)
+        write_mined(self.folder, mined, inputs.dataset)
+        statistics = mined.statistics.values()
+        more, of = (sum(row[name] for row in statistics) for name in ("mined", "questions"))
         say(f"{self.name}: passages beyond their own for {more} of {of} questions, in {self.folder}")
         return mined
 
-    def ranking(self, last, k):
-        pairs, words = self.run.pairs, self.run.settings.teacher.bm25_words
+    def ranking(self, last: Encoder | None, k: int) -> Integers:
+        """The `k` nearest passages of each question, `(n, k)`, by the encoder, without one by BM25."""
+        pairs, words = self.run.inputs.pairs, self.run.settings.teacher.bm25_words
         return encoder_ranking(last, pairs, k) if last else bm25_ranking(pairs, self.run.dataset, k, words)

@@ -1,11 +1,16 @@
 """The end of a run: its bundle, figures and page."""
 
+from __future__ import annotations
+
 import shutil
+from collections.abc import Mapping, Sequence
 
 from ..catalog.identity import provenance
 from ..catalog.kinds import CARD_FILE, is_artefact
+from ..encoders.encoder import KerasEncoder
 from ..encoders.health import KEY, TRY
 from ..evaluation.bias.analyses import described
+from ..evaluation.evaluate import Evaluation
 from ..evaluation.mcnemar import compare
 from ..report.run_page import write_report
 from ..settings.choices import UNITS
@@ -13,12 +18,15 @@ from ..settings.store import as_dict
 from ..system.files import write_json
 from ..system.progress import task
 from ..system.reading import read_json
+from ..system.types import Json
 from ..system.versions import versions
 from ..training.checkpoints import CHECKPOINT
+from .inputs import Inputs
 from .resuming import METRICS
+from .run import Run
 
 
-def warnings_of(rows):
+def warnings_of(rows: Sequence[Mapping[str, Json]]) -> list[str]:
     """`[str]`, one a stage whose evaluations on dev, rows of `log.jsonl`, saw a collapsed encoder."""
     stages = dict.fromkeys(row["event"] for row in rows if KEY in row)
     return [_warning(stage, [row for row in rows if row["event"] == stage and "p@1" in row]) for stage in stages]
@@ -32,8 +40,8 @@ def _warning(stage, rows):
     )
 
 
-def finish(run, student):
-    """Export, evaluate the artefact itself, and time it."""
+def finish(run: Run, student: KerasEncoder) -> Json:
+    """Export, evaluate the artefact itself, and time it; returns the times of a query."""
     from ..bench.process import Spec
     from ..bench.rounds import bench, select_questions, steps
     from ..export.artefact import export_artefact
@@ -51,17 +59,18 @@ def finish(run, student):
         with run.timed("export"), task("export", size(run.dataset, run.languages)) as advance:
             notes = {**provenance(settings), "source": run.folder.resolve().name, "languages": list(run.languages)}
             export_artefact(student, folder, run.dataset, run.languages, settings.export, form, notes, progress=advance)
-    run.extra["gate"] = read_json(folder / CARD_FILE)["dev"]
+    run.record("gate", read_json(folder / CARD_FILE)["dev"])
     run.measure("bundle", load_artefact(folder, settings.export.threads))
-    run.extra["bundle_bytes"] = size_of(folder)
+    run.record("bundle_bytes", size_of(folder))
     questions, threads = select_questions(run.dataset, run.languages), settings.export.threads
     with task("benchmark", steps(1)) as advance:
-        found = bench({"bundle": Spec("bundle", folder)}, questions, threads=threads, progress=advance)
-    run.timings["query"] = {**found["bundle"], "threads": threads, "queries": len(questions), "machine": machine()}
+        times = bench({"bundle": Spec("bundle", str(folder))}, questions, threads=threads, progress=advance)
+    return {**times["bundle"], "threads": threads, "queries": len(questions), "machine": machine()}
 
 
-def close(run):
-    """Write `report.html` and `metrics.json`; returns the metrics."""
+def close(run: Run, query: Json) -> Json:
+    """Write `report.html` and `metrics.json`, with the times of a `query`; returns the metrics."""
+    inputs, warnings = run.inputs, warnings_of(run.log.rows)
     metrics = {
         "settings": as_dict(run.settings),
         "dataset": {
@@ -73,12 +82,12 @@ def close(run):
         },
         "versions": versions(),
         "languages": list(run.languages),
-        "mean_over": list(run.other_languages),
-        "splits": {split: split_metrics(run, found) for split, found in run.evaluations.items()},
-        **({"lareqa": described(run.pool, run.splits[-1], run.bias)} if run.bias else {}),
-        **({"warnings": found} if (found := warnings_of(run.log.rows)) else {}),
-        **run.extra,
-        "timings": run.timings,
+        "mean_over": list(inputs.other_languages),
+        "splits": {split: split_metrics(inputs, evaluations) for split, evaluations in run.evaluations.items()},
+        **({"lareqa": described(inputs.pool, inputs.splits[-1], run.bias)} if run.bias else {}),
+        **({"warnings": warnings} if warnings else {}),
+        **run.figures,
+        "timings": {**run.timings, "query": query},
     }
     write_report(run.folder / "report.html", metrics, run.log.rows)
     run.log.write("done")
@@ -89,17 +98,17 @@ def close(run):
     return metrics
 
 
-def split_metrics(run, found):
-    """What one split showed: figures by encoder, means, and McNemar's tests of the student."""
-    student = found["student"].ranks
+def split_metrics(inputs: Inputs, evaluations: Mapping[str, Evaluation]) -> Json:
+    """The figures of one split by encoder, means, and McNemar's tests of the student."""
+    student = evaluations["student"].ranks
     return {
-        "encoders": {name: evaluation.table() for name, evaluation in found.items()},
+        "encoders": {name: evaluation.table() for name, evaluation in evaluations.items()},
         "mean_p@1": {
-            name: {unit: evaluation.mean(unit, run.other_languages) for unit in UNITS}
-            for name, evaluation in found.items()
+            name: {unit: evaluation.mean(unit, inputs.other_languages) for unit in UNITS}
+            for name, evaluation in evaluations.items()
         },
         "mcnemar": {
-            f"student against {name}": {unit: compare(student[unit], found[name].ranks[unit]) for unit in UNITS}
+            f"student against {name}": {unit: compare(student[unit], evaluations[name].ranks[unit]) for unit in UNITS}
             for name in ("base", "teacher")
         },
     }

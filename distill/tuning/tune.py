@@ -6,7 +6,7 @@ from ..catalog.kinds import require_keras
 from ..data.dataset import texts_digest
 from ..encoders.encoder import MODEL_FILE
 from ..errors import InputError
-from ..pipeline.preparing import inputs
+from ..pipeline.preparing import read_inputs
 from ..report.run_tables import NOTE, measure
 from ..settings.rules import require_triplets
 from ..settings.sections import Work
@@ -46,26 +46,27 @@ def tune(settings, space, stage, trials, study, output, teacher_path=None):
         raise InputError("--teacher-path is of --stage student, which alone has one teacher for all trials")
     require_triplets(settings, "distill tune")
     study, output = Path(study), Path(output)
-    run = inputs(settings, study.with_name(f"{study.stem}-teacher"))
-    made_of = depends_on(run, space, stage, teacher_path)
+    inputs, folder = read_inputs(settings), study.with_name(f"{study.stem}-teacher")
+    made_of = depends_on(inputs, space, stage, teacher_path)
     if not study.exists():
-        require_writable(run.folder)
-    made = run.folder if stage == "student" and run.folder.is_dir() else None
-    teacher = teacher_path or made
-    encoder = first_encoder(run, teacher)
+        require_writable(folder)
+    trained = folder if stage == "student" and folder.is_dir() else None
+    teacher = teacher_path or trained
+    encoder = first_encoder(inputs, teacher)
     search = Tuning(study, made_of, space, settings)
-    run.log = search.log = RunLog(study.with_name(f"{study.stem}-log.jsonl"), "a")
+    search.log = log = RunLog(study.with_name(f"{study.stem}-log.jsonl"), "a")
     try:
-        train = stage_of(stage, run, encoder, bool(teacher)).train if search.done < trials else None
+        to_train = None if teacher else folder
+        train = stage_of(stage, inputs, encoder, log, to_train).train if search.done < trials else None
         rows = search.run(train, trials)
     finally:
-        run.log.close()
-    return _left(run, rows, space, stage, output, teacher_path)
+        log.close()
+    return _left(inputs, rows, space, stage, output, teacher_path)
 
 
-def depends_on(run, space, stage, teacher_path=None):
+def depends_on(inputs, space, stage, teacher_path=None):
     """`{name: plain value}` of all that a trial's figures depend on, its own values apart."""
-    settings = run.settings
+    settings = inputs.settings
     fixed = {name: plain(getattr(section, item.name)) for name, section, item in walk(settings)}
     free = free_of(Work.STUDY | Work.TRIAL).union(space)
     first = {"teacher file": _identity(teacher_path)} if teacher_path else {"base": _identity(settings.teacher.base)}
@@ -74,11 +75,11 @@ def depends_on(run, space, stage, teacher_path=None):
         **{f"space of {name}": part.plain() for name, part in space.items()},
         **first,
         "stage": stage,
-        "languages": list(run.languages),
-        "texts": texts_digest(run.dataset),
-        "parallel text": digest([[source.texts, source.languages, source.pivots] for source in run.sources]),
-        "vocabulary text": digest(run.text),
-        "triplets": digest([[one.questions, one.passages] for one in run.triplets]),
+        "languages": list(inputs.languages),
+        "texts": texts_digest(inputs.dataset),
+        "parallel text": digest([[source.texts, source.languages, source.pivots] for source in inputs.sources]),
+        "vocabulary text": digest(inputs.text),
+        "triplets": digest([[one.questions, one.passages] for one in inputs.triplets]),
     }
 
 
@@ -91,9 +92,9 @@ def trials_path(output):
     return output.with_name(f"{output.stem}.trials.json")
 
 
-def _left(run, rows, space, stage, output, teacher_path):
-    best, settings = best_of(rows), run.settings
-    unit, languages = settings.student.dev_unit, list(run.languages)
+def _left(inputs, rows, space, stage, output, teacher_path):
+    best, settings = best_of(rows), inputs.settings
+    unit, languages = settings.student.dev_unit, list(inputs.languages)
     if stage == "teacher":
         unit, languages = settings.teacher.unit, [settings.teacher.language]
     found = {

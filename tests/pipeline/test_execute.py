@@ -3,7 +3,6 @@ import hashlib
 import json
 import shutil
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,11 +15,11 @@ from distill.encoders.tokenizer import model_proto
 from distill.errors import ConfigError, DataError, InputError
 from distill.pipeline import shipping
 from distill.pipeline.execute import begin
+from distill.pipeline.inputs import Inputs
 from distill.pipeline.preparing import chosen_languages, prepare, unseen_languages
 from distill.pipeline.run import Run
 from distill.settings.sections import Settings
 from distill.settings.store import load_settings
-from distill.training.log import RunLog
 
 SMALL = [
     *("--bm25-epochs", "1", "--online-epochs", "1", "--epochs", "1", "--allow-weak-teacher"),
@@ -89,10 +88,10 @@ def test_four_encoders_are_measured_on_dev_and_test(metrics):
 
 
 def test_what_the_log_warns_of_stands_in_the_metrics(metrics, sample, tmp_path, monkeypatch):
-    run = Run(Settings(), sample, ("en",), tmp_path, RunLog())
+    run = Run(Inputs(Settings(), sample, ("en",)), tmp_path)
     run.log.write("teacher", step=3, **{"p@1": 0.1, "mrr@10": 0.2, "collapsed": 0.995})
     monkeypatch.setattr(shipping, "write_report", lambda *arguments: None)
-    shipping.close(run)
+    shipping.close(run, None)
     [warning] = read(tmp_path / "metrics.json")["warnings"]
     assert warning.startswith("teacher: collapsed at 1 of 1 evaluations on dev, first at step 3: ")
     assert "warnings" not in metrics
@@ -314,8 +313,8 @@ def test_a_language_that_the_data_lacks_is_named(sample, settings):
 
 
 def test_the_mean_is_over_the_teachers_language_when_it_is_alone(sample):
-    assert Run(settings_for("en"), sample, ("en",), Path("x"), RunLog()).other_languages == ("en",)
-    assert Run(settings_for("en"), sample, ("en", "de"), Path("x"), RunLog()).other_languages == ("de",)
+    assert Inputs(settings_for("en"), sample, ("en",)).other_languages == ("en",)
+    assert Inputs(settings_for("en"), sample, ("en", "de")).other_languages == ("de",)
 
 
 @pytest.fixture
@@ -326,7 +325,7 @@ def asked():
 
 
 def test_a_sealed_split_is_not_measured(asked):
-    assert Run(settings_for(), asked, ("en",), Path("x"), RunLog()).splits == ["dev"]
+    assert Inputs(settings_for(), asked, ("en",)).splits == ["dev"]
 
 
 def test_languages_that_the_base_never_saw_are_known():
@@ -383,13 +382,13 @@ def test_the_figures_of_a_run_are_lareqas(answered, slim_folder, sentence_data):
 
 def test_language_bias_can_be_left_out(tiny_folder, sentence_data, tmp_path):
     settings = settings_for(dataset=sentence_data)
-    assert prepare(settings, tmp_path / "run").pool.languages == ("de", "en")
+    assert prepare(settings, tmp_path / "run").inputs.pool.languages == ("de", "en")
     settings.evaluation.lareqa = False
-    assert prepare(settings, tmp_path / "run").pool is None
+    assert prepare(settings, tmp_path / "run").inputs.pool is None
 
 
 def test_data_without_sentences_has_no_pool(tmp_path):
-    assert prepare(settings_for(), tmp_path / "run").pool is None
+    assert prepare(settings_for(), tmp_path / "run").inputs.pool is None
 
 
 @pytest.fixture(scope="module")

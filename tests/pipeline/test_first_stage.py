@@ -9,7 +9,8 @@ from distill.encoders.encoder import KerasEncoder
 from distill.errors import ConfigError
 from distill.pipeline.execute import taught
 from distill.pipeline.first_stage import asked_in, pairs_of, require_lines
-from distill.pipeline.preparing import inputs
+from distill.pipeline.preparing import read_inputs
+from distill.pipeline.run import Run
 from distill.pipeline.second_stage import study
 from distill.settings.sections import Settings
 from distill.settings.store import changed
@@ -67,7 +68,7 @@ def made(base, tiny_folder, sentence_data, tmp_path_factory):
     values = {"teacher.base": str(tiny_folder), "teacher.batch_size": 4, "teacher.learning_rate": 0.01}
     values |= {"teacher.bm25_epochs": 1, "teacher.online_epochs": 0, "student.epochs": 0}
     asked = changed(settings(sentence_data), {**values, "pairs.encoders": "dual", "pairs.chunk_size": 2})
-    run = inputs(asked, tmp_path_factory.mktemp("run"))
+    run = Run(read_inputs(asked), tmp_path_factory.mktemp("run"))
     teacher, first = taught(run, base)
     return run, teacher, study(run, teacher, first, Shape())
 
@@ -75,7 +76,7 @@ def made(base, tiny_folder, sentence_data, tmp_path_factory):
 def test_a_run_has_both_encoders_counted_and_a_student_of_one(made, base):
     run, teacher, student = made
     one = sum(weight.size for weight in base.model.get_weights())
-    assert run.extra["size"] == {"teacher": {"parameters": 2 * one, "bytes": 8 * one}}
+    assert run.figures["size"] == {"teacher": {"parameters": 2 * one, "bytes": 8 * one}}
     assert is_dual(run.folder / "teacher") and isinstance(teacher, DualEncoder) and isinstance(student, KerasEncoder)
     # Not trained, it is what it started from.
     np.testing.assert_allclose(student.encode(["Old?"]), teacher.encode(["Old?"], "question"), atol=1e-6)

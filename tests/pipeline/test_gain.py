@@ -8,17 +8,17 @@ import pytest
 from distill.errors import TrainingError
 from distill.evaluation.evaluate import Evaluation
 from distill.pipeline.gain import require_gain, say_if_weak
+from distill.pipeline.inputs import Inputs
 from distill.pipeline.run import Run
 from distill.settings.sections import Settings
-from distill.training.log import RunLog
 
 
-def run(base, teacher, fixed=None, **changed):
+def run(base, teacher, **changed):
     """A run whose encoders have these ranks of English MaxP on dev; of all else the teacher is the worse."""
     settings = Settings()
     for name, value in changed.items():
         setattr(settings.teacher, name, value)
-    made = Run(settings, None, ("en", "de"), Path("runs/x"), RunLog(), teacher=fixed)
+    made = Run(Inputs(settings, None, ("en", "de")), Path("runs/x"))
     for name, own, other in (("base", base, 1), ("teacher", teacher, 9)):
         ranks = {"maxp": {"en": np.array(own), "de": np.array([other])}, "document": {"en": np.array([other])}}
         made.evaluations.setdefault("dev", {})[name] = Evaluation(name, "dev", ranks)
@@ -54,7 +54,7 @@ def test_with_leave_it_is_said_aloud(capsys):
 @pytest.mark.parametrize(
     "made",
     [
-        run(BASE, [2, 2], fixed=object()),
+        run(BASE, [2, 2], model="e5"),
         run(BASE, BASE, bm25_epochs=0, online_epochs=0),
         run([1, 1], [1, 1]),
     ],

@@ -12,7 +12,7 @@ from distill.encoders.encoder import KerasEncoder
 from distill.errors import DataError, InputError
 from distill.pipeline import execute as pipeline
 from distill.pipeline.execute import stage_one
-from distill.pipeline.preparing import inputs
+from distill.pipeline.preparing import read_inputs
 from distill.pipeline.resuming import (
     clear,
     require_resumable,
@@ -21,7 +21,7 @@ from distill.pipeline.resuming import (
     settings_file,
     sources_of,
 )
-from distill.pipeline.run import save_measured
+from distill.pipeline.run import Run, save_measured
 from distill.settings.sections import Settings
 from distill.settings.store import changed, save_settings
 from distill.students.ngram import NGramEncoder
@@ -288,8 +288,7 @@ def test_a_run_that_was_stopped_before_its_log_has_none(stopped):
 def test_a_finished_teacher_is_not_trained_again(base, sentence_data, tmp_path):
     settings = changed(Settings(), {"data.dataset": str(sentence_data), "teacher.base": str(base)})
     shutil.copytree(base, tmp_path / "teacher")
-    run = inputs(settings, tmp_path)
-    run.resumed = True
+    run = Run(read_inputs(settings), tmp_path, resumed=True)
     # Whatever it was trained with: there is nothing to train here.
     found = stage_one(run, None, tmp_path / "teacher")
     saved = KerasEncoder.load(base)

@@ -12,9 +12,9 @@ import pytest
 from distill.encoders.encoder import KerasEncoder
 from distill.errors import ConfigError, DataError, InputError
 from distill.pipeline import self_training
-from distill.pipeline.first_stage import first_stage
-from distill.pipeline.preparing import inputs
-from distill.pipeline.self_training import Stage
+from distill.pipeline.preparing import read_inputs
+from distill.pipeline.run import Run
+from distill.pipeline.self_training import Stage, self_train
 from distill.settings.sections import Settings
 from distill.settings.store import changed
 from distill.students.ngram import NGramEncoder
@@ -51,10 +51,10 @@ class Left:
     """A folder in which self-training came to its end, what it gave, and what it wrote."""
 
     def __init__(self, settings, base, folder):
-        self.run = inputs(settings, folder)
-        self.encoder = first_stage(self.run, base)
+        self.run = Run(read_inputs(settings), folder)
+        self.encoder = self_train(self.run, base)
         self.stages = folder / "self-training"
-        self.told = self.run.extra["self_training"]
+        self.told = self.run.figures["self_training"]
 
 
 @pytest.fixture(scope="module")
@@ -118,10 +118,18 @@ def test_the_first_stage_mines_by_bm25(left):
 
 def test_later_stages_mine_by_the_last_encoder(left):
     encoder, run = KerasEncoder.load(left.stages / "stage-0" / "encoder"), left.run
-    scores = encoder.encode([q.text for q in run.pairs.questions]) @ encoder.encode(list(run.pairs.passages)).T
+    scores = (
+        encoder.encode([q.text for q in run.inputs.pairs.questions]) @ encoder.encode(list(run.inputs.pairs.passages)).T
+    )
     for row, (_, line) in enumerate(read_jsonl(left.stages / "stage-1" / "mined.jsonl")):
         top = np.argsort(-scores[row], kind="stable")[:6]
-        named = {(f"{run.pairs.content[p] // 2}-{run.pairs.content[p] % 2}", str(run.pairs.languages[p])) for p in top}
+        named = {
+            (
+                f"{run.inputs.pairs.content[p] // 2}-{run.inputs.pairs.content[p] % 2}",
+                str(run.inputs.pairs.languages[p]),
+            )
+            for p in top
+        }
         part = line["id"][-1]
         positives = {(p["passage"], p["language"]) for p in line["positives"] if not p["gold"]}
         own = {(p["passage"], p["language"]) for p in line["positives"] if p["gold"]}
@@ -156,13 +164,13 @@ def test_only_a_stage_that_is_better_is_followed_by_another(
 ):
     improving(0.3, second)
     shutil.copytree(left.stages, tmp_path / "self-training")
-    run = inputs(changed(settings, {"pairs.self_train": 2}), tmp_path)
+    run = Run(read_inputs(changed(settings, {"pairs.self_train": 2})), tmp_path)
     if kept == 1:
         with interrupted(2), pytest.raises(KeyboardInterrupt):
-            first_stage(run, base)
+            self_train(run, base)
         return
-    found = first_stage(run, base)
-    assert [(row["stage"], row["kept"]) for row in run.extra["self_training"]["stages"]] == [(0, True), (1, False)]
+    found = self_train(run, base)
+    assert [(row["stage"], row["kept"]) for row in run.figures["self_training"]["stages"]] == [(0, True), (1, False)]
     assert same(found, KerasEncoder.load(left.stages / "stage-0" / "encoder"))
 
 
@@ -170,17 +178,17 @@ def test_a_run_that_was_stopped_goes_on_to_the_same_encoder(settings, base, left
     stages = tmp_path / "self-training"
     shutil.copytree(left.stages / "stage-0", stages / "stage-0")
     with interrupted(1), pytest.raises(KeyboardInterrupt):
-        first_stage(inputs(settings, tmp_path), base)
+        self_train(Run(read_inputs(settings), tmp_path), base)
     assert (stages / "stage-1" / "mined.jsonl").is_file() and not (stages / "stage-1" / "stage.json").exists()
     (stages / "stage-1" / ".encoder.12345678").mkdir()
     before = {path: path.stat().st_mtime_ns for path in stages.glob("stage-0/**/*")}
-    run = inputs(settings, tmp_path)
+    run = Run(read_inputs(settings), tmp_path)
     # As after another command: other draws were made.
     keras.utils.set_random_seed(99)
-    assert same(first_stage(run, base), left.encoder)
+    assert same(self_train(run, base), left.encoder)
     assert before == {path: path.stat().st_mtime_ns for path in stages.glob("stage-0/**/*")}
     assert [row["stage"] for row in run.log.of("self-training")] == [1]
-    assert run.extra["self_training"] == left.told
+    assert run.figures["self_training"] == left.told
     first, second = (KerasEncoder.load(folder / "stage-1" / "encoder") for folder in (left.stages, stages))
     assert same(first, second)
     assert not same(first, KerasEncoder.load(stages / "stage-0" / "encoder"))
@@ -196,7 +204,7 @@ def test_stages_of_other_data_are_refused(settings, base, left, tmp_path):
     result["files"]["de.json"] = "0" * 64
     (folder / "stage.json").write_text(json.dumps(result), encoding="utf-8")
     with pytest.raises(InputError, match=r"stage-0 was made from other data \(de.json\)"):
-        first_stage(inputs(settings, tmp_path), base)
+        self_train(Run(read_inputs(settings), tmp_path), base)
 
 
 @pytest.mark.parametrize(
@@ -213,7 +221,7 @@ def test_it_needs_pairs_and_a_teacher_that_is_trained(settings, values, said):
 
 def test_data_without_answers_is_refused_before_anything_is_written(settings, unanswered, tmp_path):
     with pytest.raises(DataError, match="no passage holds the answer"):
-        inputs(changed(settings, {"data.dataset": str(unanswered), "pairs.batches": "x-en"}), tmp_path / "run")
+        read_inputs(changed(settings, {"data.dataset": str(unanswered), "pairs.batches": "x-en"}))
     assert list(tmp_path.iterdir()) == []
 
 

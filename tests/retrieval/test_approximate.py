@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from distill.errors import InputError
-from distill.pipeline.preparing import inputs
+from distill.pipeline.preparing import read_inputs
 from distill.retrieval import approximate
 from distill.retrieval.approximate import build, lists_of, nearest, search, search_of
 from distill.retrieval.exact import top_k
@@ -126,11 +126,11 @@ def test_the_setting_says_what_searches():
     assert search_of("faiss") is nearest
 
 
-def test_a_run_that_needs_faiss_is_refused_before_it_starts(monkeypatch, tmp_path):
+def test_a_run_that_needs_faiss_is_refused_before_it_starts(monkeypatch):
     monkeypatch.setattr(approximate, "find_spec", lambda name: None)
     with pytest.raises(InputError, match="faiss is not installed"):
-        inputs(Settings(teacher=TeacherSettings(mining="faiss")), tmp_path)
-    assert inputs(Settings(), tmp_path).settings.teacher.mining == "exact"
+        read_inputs(Settings(teacher=TeacherSettings(mining="faiss")))
+    assert read_inputs(Settings()).settings.teacher.mining == "exact"
 
 
 def test_without_faiss_it_is_said_how_to_get_it(monkeypatch):

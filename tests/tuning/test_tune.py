@@ -11,7 +11,8 @@ import pytest
 from distill.catalog.loading import load_keras_encoder
 from distill.encoders.encoder import KerasEncoder
 from distill.errors import InputError
-from distill.pipeline.preparing import inputs
+from distill.pipeline.preparing import read_inputs
+from distill.pipeline.run import Run
 from distill.pipeline.second_stage import study
 from distill.settings.sections import Settings, StudentSettings
 from distill.settings.store import as_dict, load_settings
@@ -121,8 +122,7 @@ def test_the_best_settings_are_the_fixed_ones_with_the_best_trials_values(left):
 
 def test_a_run_of_the_best_settings_comes_to_the_same(left):
     settings = load_settings(left.folder / "best.toml")
-    run = inputs(settings, left.folder / "run")
-    run.log = RunLog()
+    run = Run(read_inputs(settings), left.folder / "run")
     teacher = load_keras_encoder(left.folder / "x-teacher")
     study(run, teacher, teacher, Shape())
     best = next(row for row in left.trials["trials"] if row["number"] == left.trials["best"])
@@ -220,7 +220,7 @@ def test_a_trial_draws_parallel_text_by_its_own_weights_and_temperature(base, se
     monkeypatch.setattr(
         "distill.stages.transfer_stage.learn", lambda targets, *rest: seen.append(targets.lines.chances)
     )
-    students = Students(inputs(settings, tmp_path / "none"), load_keras_encoder(base))
+    students = Students(read_inputs(settings), load_keras_encoder(base), RunLog())
     students.train(settings)
     weights = (f"{tmp_path / 'a.tsv'}=1", f"{tmp_path / 'b.tsv'}=3")
     students.train(Settings(student=StudentSettings(parallel=weights, parallel_temperature=1.0)))

@@ -1,0 +1,55 @@
+"""The inputs of a run: its settings, its data, and all else that the settings name, read and checked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ..data.dataset import Dataset
+    from ..data.more_questions import Triplets
+    from ..data.pairs import Pairs
+    from ..data.parallel import Parallel
+    from ..data.pool import Pool
+    from ..encoders.encoder import Encoder
+    from ..settings.sections import Settings
+    from ..stages.answering_passages import Answered
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """All that a teacher and a student learn from, as the settings name it.
+
+    `languages` are the questions', the teacher's first; `teacher` is a fixed one, None where stage 1 trains it. `text`,
+    by language, is what new pieces are learned from, `sources` are parallel text, `triplets` more questions of the
+    teacher's. `pairs` are what stage 1 by pairs learns from, `answered` tells self-training which passages answer, and
+    `pool` is what language bias is measured on; None where nothing asks for them.
+    """
+
+    settings: Settings
+    dataset: Dataset
+    languages: tuple[str, ...]
+    teacher: Encoder | None = None
+    text: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    sources: Sequence[Parallel] = ()
+    triplets: Sequence[Triplets] = ()
+    pairs: Pairs | None = None
+    answered: Answered | None = None
+    pool: Pool | None = None
+
+    @property
+    def splits(self) -> list[str]:
+        """The splits that are measured."""
+        return measured_splits(self.dataset)
+
+    @property
+    def other_languages(self) -> tuple[str, ...]:
+        """The question languages that are not the teacher's, over which a mean is taken."""
+        others = tuple(language for language in self.languages if language != self.settings.teacher.language)
+        return others or self.languages
+
+
+def measured_splits(dataset: Dataset) -> list[str]:
+    """The splits that are measured: dev, which steers training, and test where the data has it."""
+    return [split for split in ("dev", "test") if split in dataset.splits]
