@@ -6,10 +6,9 @@ from ..errors import ExportError
 from ..evaluation.evaluate import encode_questions, encode_units, evaluation_size, rank
 from ..evaluation.mcnemar import compare
 from .encode import shortened
+from .weights.codecs import CODECS
 
 UNIT, SPLIT = "document", "dev"
-# Of a question, where the settings leave it open: four bits cannot keep what eight do.
-LEAST_COSINE = {"int4": 0.9, "pq4": 0.8, "pq8": 0.5}
 
 
 def measure(student, artefact, dataset, languages, progress=None):
@@ -91,7 +90,7 @@ def require_passed(measured, settings, table, force=False):
 
 
 def _reasons(measured, settings, table):
-    least = settings.min_cosine or LEAST_COSINE.get(table, 0.995)
+    least = settings.min_cosine or CODECS[table].least_cosine
     yield measured["other_ids"] and (
         f"the tokens of {measured['other_ids']} of {measured['texts']} dev questions are not the student's, "
         f"the first {measured['other_ids_example']!r}"

@@ -13,7 +13,8 @@ FLOORS = (
     # The script that goes into each bundle imports nothing of ours.
     ("errors", "export.encode"),
     ("system",),
-    ("settings", "words", "encoders", "export.weights"),
+    ("export.weights",),
+    ("settings", "words", "encoders"),
     ("retrieval", "data", "students"),
     ("students.vocabulary", "report", "teachers", "training", "evaluation.bias", "export.tflite", "export.onnx"),
     ("evaluation", "export.formats"),

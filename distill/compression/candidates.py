@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass
 
-from ..settings.choices import CODEBOOKS
+from ..export.weights.codecs import CODECS
 from ..students.shape import Shape
 from ..students.vocabulary.vocabularies import NEW, VOCABULARIES
 
-TABLES = ("uint8", "int4", "pq4", "pq8")
+TABLES = tuple(codec.name for codec in CODECS.values() if codec.searched)
 SHAPES = {
     "full": Shape(),
     "small": Shape(channels=128, convolutions=1, hidden=192, inner=256),
@@ -56,7 +56,7 @@ def to_train(order, shapes, sizes, budget, new=False):
 
 def _learns(shape, table):
     # Codewords are made before training and stay: a static student, which is its table, could hardly learn.
-    return not (SHAPES[shape].static and table in CODEBOOKS)
+    return CODECS[table].trainable or not SHAPES[shape].static
 
 
 def _too_large(size, budget):

@@ -14,9 +14,8 @@ from ..export.form import Form
 from ..export.gate import size as gate_size
 from ..export.rounding import rounded
 from ..export.runtime import load_artefact, size_of
-from ..export.weights.codecs import stored_bytes
+from ..export.weights.codecs import CODECS, stored_bytes
 from ..export.weights.precision import Precision
-from ..settings.choices import CODEBOOKS
 from ..students.rows import TABLE
 from ..system.progress import task
 from ..training.checkpoints import CHECKPOINT, Checkpoint
@@ -96,7 +95,7 @@ class Trials:
             return rounded(start, candidate.table)
         start = self.material.start(start, SHAPES[candidate.shape], self.settings.seed)
         settings = replace(self.settings.student, dev_unit=UNIT)
-        if candidate.table in CODEBOOKS:
+        if not CODECS[candidate.table].trainable:
             start, settings = rounded(start, candidate.table), replace(settings, train_table=False)
         log = RunLog(folder / "log.jsonl")
         precision = _form(self.settings, candidate.table).precision

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import fields
 
 from ..errors import ConfigError
-from .choices import CODEBOOKS
 from .sections import Settings
 
 
@@ -40,11 +39,17 @@ def _check_quantised(student, export):
     name, quantised, epochs = "student.quantised_epochs", student.quantised_epochs, student.epochs
     if quantised > epochs:
         raise ConfigError(f"{name}: expected at most student.epochs, which is {epochs}, got {quantised}")
-    if quantised and export.precision == "float32" and export.table in ("float32", *CODEBOOKS):
+    if quantised and export.precision == "float32" and not _rounds(export.table):
         raise ConfigError(
             f"{name}: nothing is rounded in {export.precision} with a table in {export.table}; "
             "give 0, or another export.precision or export.table"
         )
+
+
+def _rounds(table):
+    from ..export.weights.codecs import CODECS
+
+    return CODECS[table].rounds
 
 
 def _check_pairs(teacher, pairs):

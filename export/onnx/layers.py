@@ -5,7 +5,7 @@ from functools import partial
 
 import numpy as np
 
-from ..weights.codecs import FRACTION_BITS, GROUP, INT4_ZERO, SHARED, ZERO, encoded
+from ..weights.codecs import CODECS, FRACTION_BITS, GROUP, INT4_ZERO, ZERO, encoded
 from ..weights.kernels import LEVELS, quantize_channels
 from ..weights.products import CODEWORDS
 
@@ -60,10 +60,8 @@ def lookup_of(g, model, name):
     """Ids `(b, t)` -> rows `(b, t, w)`, as a function that adds the nodes; the stored arrays are `encoded`'s."""
     table = model.get_layer("embedding").get_weights()[0]
     stored = [g.constant(f"table/{number}", array) for number, array in enumerate(encoded(name, table))]
-    rows = len(stored) - SHARED.get(name, 0)
-    return lambda ids: LOOKUPS[name](
-        g, *(g.add("Gather", array, ids) for array in stored[:rows]), *stored[rows:], width=table.shape[1]
-    )
+    rows, shared = CODECS[name].split(stored)
+    return lambda ids: LOOKUPS[name](g, *(g.add("Gather", array, ids) for array in rows), *shared, width=table.shape[1])
 
 
 def float32_lookup(g, rows, width):
@@ -103,6 +101,7 @@ def real(g, scales):
     return g.add("Mul", g.cast(scales, "float32"), g.number(2.0**-FRACTION_BITS))
 
 
+# Nodes that look rows up in the arrays of a codec, by the codec's name.
 LOOKUPS: dict[str, Callable] = {
     "float32": float32_lookup,
     "uint8": uint8_lookup,

@@ -11,7 +11,7 @@ import keras
 
 from ...errors import ExportError, first_line
 from ...system.backend import hushed
-from ..weights.codecs import BITS
+from ..weights.codecs import CODECS
 from ..weights.precision import Precision
 from .edge import edge_model, edge_models
 from .flatbuffer import require_operators
@@ -99,7 +99,7 @@ def _configured(lite, converter, precision, custom):
 
 def checked(content, model, precision, custom=()):
     """The flatbuffer, if its weights are in it and its operators run where they should; else `ExportError`."""
-    least = model.get_layer("embedding").count_params() * BITS[precision.table] // 8
+    least = model.get_layer("embedding").count_params() * CODECS[precision.table].bits // 8
     if len(content) < least:
         raise ExportError(
             f"the converted file has {len(content)} bytes, its table alone needs {least}: the weights are missing"

@@ -12,7 +12,7 @@ import keras
 import numpy as np
 from keras import ops
 
-from ..weights.codecs import FRACTION_BITS, GROUP, INT4_ZERO, SHARED, ZERO, encoded
+from ..weights.codecs import CODECS, FRACTION_BITS, GROUP, INT4_ZERO, ZERO, encoded
 from ..weights.kernels import quantize_channels
 from ..weights.products import CODEWORDS
 
@@ -88,8 +88,7 @@ class Table(keras.layers.Layer):
         super().__init__(**kwargs)
         self.width, self.decode = table.shape[1], DECODE[codec]
         stored = [constant(self, _opaque(array)) for array in encoded(codec, table)]
-        rows = len(stored) - SHARED.get(codec, 0)
-        self.stored, self.shared = stored[:rows], stored[rows:]
+        self.stored, self.shared = CODECS[codec].split(stored)
 
     def call(self, ids):
         return self.decode(*(_rows(array, ids) for array in self.stored), *self.shared)[:, : self.width]
@@ -135,6 +134,7 @@ def _product(codes, words, scales):
     return ops.reshape(_uint8(_rows(words, where), _rows(scales, where)), (-1, places * words.shape[-1]))
 
 
+# Rows of a table out of the arrays of its codec, by the codec's name.
 DECODE: dict[str, Callable] = {
     "uint8": _uint8,
     "int8-row": lambda codes, scales: ops.cast(codes, "float32") * _real(scales),

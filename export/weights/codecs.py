@@ -1,9 +1,8 @@
 """The embedding table in few bits: arrays to store in an artefact, and their rows back as float32. NumPy alone.
 
-Each format is a pair of functions: `*_rows(table)` gives the arrays that are stored, `*_values(*arrays)` decodes
-rows gathered from them, whatever the leading shape; the last `SHARED` arrays are not gathered, as all rows share them.
-A scale is one positive int32 a row, fixed point with
-`FRACTION_BITS` fractional bits: value = code * scale / 2^24.
+Each is a `Codec` in `CODECS`: `*_rows(table)` gives the arrays that are stored, `*_values(*arrays)` decodes rows
+gathered from them, whatever the leading shape. A scale is one positive int32 a row, fixed point with `FRACTION_BITS`
+fractional bits: value = code * scale / 2^24.
 
 `int4` is quantised twice. A row has groups of `GROUP` numbers, each with its own step, so that one large number
 costs only its neighbours precision; the steps themselves are a uint8 each, times the scale of the row. A byte
@@ -11,11 +10,17 @@ holds the codes of columns i (low half) and i + half the stored width (high half
 unpacked each by itself and laid end to end.
 """
 
-from collections.abc import Callable
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
+from typing import TypeAlias, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
+from ...system.types import Floats
 from .kernels import LEVELS
 from .products import CODEWORDS, product_codes
 
@@ -30,19 +35,22 @@ GROUP = 32
 # of the mean square to .79%. Cutting off a group's largest number lowers that to .63%, and no vector gets better.
 INT4_ZERO, INT4_LOWEST, INT4_HIGHEST = 8, -8, 7
 STEPS = 255
+Bytes: TypeAlias = NDArray[np.uint8]
+Scales: TypeAlias = NDArray[np.int32]
+Array = TypeVar("Array")
 
 
-def float32_rows(table):
+def float32_rows(table: Floats) -> tuple[Floats]:
     """float32 `(rows, width)` -> itself, as the only array."""
     return (np.ascontiguousarray(table, dtype=np.float32),)
 
 
-def float32_values(rows):
+def float32_values(rows: Floats) -> Floats:
     """float32 rows `(..., width)` -> themselves."""
     return rows
 
 
-def uint8_rows(table):
+def uint8_rows(table: Floats) -> tuple[Bytes, Scales]:
     """float32 `(rows, width)` -> uint8 codes of that shape, 128 for zero, and int32 scales `(rows, 1)`.
 
     Symmetric, one scale a row, error at most half a step.
@@ -57,12 +65,12 @@ def uint8_rows(table):
     return codes, fixed
 
 
-def uint8_values(codes, scales):
+def uint8_values(codes: Bytes, scales: Scales) -> Floats:
     """uint8 codes `(..., width)` and their scales `(..., 1)` -> float32 `(..., width)`."""
     return (codes.astype(np.float32) - ZERO) * _real(scales)
 
 
-def int8_rows(table):
+def int8_rows(table: Floats) -> tuple[NDArray[np.int8], Scales]:
     """float32 `(rows, width)` -> int8 codes in -127..127 of that shape and int32 scales `(rows, 1)`.
 
     The numbers are those of `uint8_rows`, in the type that some runtimes multiply without a shift.
@@ -71,12 +79,12 @@ def int8_rows(table):
     return (codes.astype(np.int16) - ZERO).astype(np.int8), scales
 
 
-def int8_values(codes, scales):
+def int8_values(codes: NDArray[np.int8], scales: Scales) -> Floats:
     """int8 codes `(..., width)` and their scales `(..., 1)` -> float32 `(..., width)`."""
     return codes.astype(np.float32) * _real(scales)
 
 
-def int4_rows(table):
+def int4_rows(table: Floats) -> tuple[Bytes, Bytes, Scales]:
     """float32 `(rows, width)` -> packed codes, steps of the groups and scales of the rows.
 
     uint8 `(rows, stored / 2)`, uint8 `(rows, stored / GROUP)` and int32 `(rows, 1)`, where `stored` is the width
@@ -94,7 +102,7 @@ def int4_rows(table):
     return packed, steps, scales
 
 
-def int4_values(packed, steps, scales):
+def int4_values(packed: Bytes, steps: Bytes, scales: Scales) -> Floats:
     """Packed codes `(..., stored / 2)`, steps `(..., groups)` and scales `(..., 1)` -> float32 `(..., stored)`.
 
     What stands behind the table's width is zero and is cut off by the caller, or by `decoded`.
@@ -104,7 +112,7 @@ def int4_values(packed, steps, scales):
     return (groups * (steps * _real(scales))[..., None]).reshape(codes.shape)
 
 
-def product_rows(table, size):
+def product_rows(table: Floats, size: int) -> tuple[Bytes, Bytes, Scales]:
     """float32 `(rows, width)` -> codes of `size` numbers each, and their codewords.
 
     uint8 `(rows, places)`, and the codebooks of the places one after another as `uint8_rows` stores a table: uint8
@@ -114,13 +122,13 @@ def product_rows(table, size):
     return codes, *uint8_rows(books.reshape(-1, size))
 
 
-def product_values(codes, words, scales):
+def product_values(codes: Bytes, words: Bytes, scales: Scales) -> Floats:
     """Codes `(..., places)` with the codewords and their scales -> float32 `(..., places * size)`."""
     where = codes.astype(np.int32) + CODEWORDS * np.arange(codes.shape[-1], dtype=np.int32)
     return uint8_values(words[where], scales[where]).reshape(*codes.shape[:-1], -1)
 
 
-def group_steps(groups):
+def group_steps(groups: Floats) -> tuple[Bytes, Scales]:
     """float32 `(rows, groups, GROUP)` -> uint8 steps `(rows, groups)` and int32 scales `(rows, 1)`.
 
     Both are rounded up, so that step * scale spans the largest number of a group.
@@ -131,50 +139,77 @@ def group_steps(groups):
     return np.clip(np.ceil(wanted / scales), 1, STEPS).astype(np.uint8), scales.astype(np.int32)
 
 
-def pack(codes):
+def pack(codes: Bytes) -> Bytes:
     """uint8 codes 0..15 `(..., stored)` -> two a byte, `(..., stored / 2)`."""
     low, high = np.split(codes, 2, axis=-1)
-    return low | (high << 4)
+    return low | high * np.uint8(16)
 
 
-def unpack(packed):
+def unpack(packed: Bytes) -> Bytes:
     """The inverse of `pack`."""
     return np.concatenate([packed & 15, packed >> 4], axis=-1)
 
 
-# How a table is stored: its name -> the function that encodes it and the one that decodes rows of it.
-CODECS: dict[str, tuple[Callable, Callable]] = {
-    "float32": (float32_rows, float32_values),
-    "uint8": (uint8_rows, uint8_values),
-    "int8-row": (int8_rows, int8_values),
-    "int4": (int4_rows, int4_values),
-    "pq4": (partial(product_rows, size=4), product_values),
-    "pq8": (partial(product_rows, size=8), product_values),
-}
-# How many of the arrays, the last ones, are codebooks and no rows.
-SHARED = {"pq4": 2, "pq8": 2}
-BITS = {"float32": 32, "uint8": 8, "int8-row": 8, "int4": 4, "pq4": 2, "pq8": 1}
+@dataclass(frozen=True)
+class Codec:
+    """A way to store a table.
+
+    `rows(table)` encodes it and `values(*arrays)` decodes rows of it; of the arrays the last `shared` are codebooks,
+    which all rows share. `bits` a number; `least_cosine` of a question to the student, where the settings leave it
+    open. One that is not `trainable` is made before training and stays; one that is `searched` is tried by
+    `distill compress`.
+    """
+
+    name: str
+    rows: Callable[[Floats], tuple[np.ndarray, ...]]
+    values: Callable[..., Floats]
+    bits: int
+    shared: int = 0
+    least_cosine: float = 0.995
+    trainable: bool = True
+    searched: bool = False
+
+    @property
+    def rounds(self) -> bool:
+        """True where training rounds the table to it."""
+        return self.trainable and self.bits < 32
+
+    def split(self, arrays: Sequence[Array]) -> tuple[Sequence[Array], Sequence[Array]]:
+        """The arrays that are gathered from by row, and the codebooks."""
+        rows = len(arrays) - self.shared
+        return arrays[:rows], arrays[rows:]
 
 
-def encoded(name, table):
+_CODECS = (
+    Codec("uint8", uint8_rows, uint8_values, 8, searched=True),
+    # For runtimes that multiply it without a shift; a search need not try the same numbers twice.
+    Codec("int8-row", int8_rows, int8_values, 8),
+    Codec("int4", int4_rows, int4_values, 4, least_cosine=0.9, searched=True),
+    Codec("pq4", partial(product_rows, size=4), product_values, 2, 2, least_cosine=0.8, trainable=False, searched=True),
+    Codec("pq8", partial(product_rows, size=8), product_values, 1, 2, least_cosine=0.5, trainable=False, searched=True),
+    Codec("float32", float32_rows, float32_values, 32),
+)
+CODECS = {codec.name: codec for codec in _CODECS}
+
+
+def encoded(name: str, table: Floats) -> tuple[np.ndarray, ...]:
     """The arrays of a float32 table `(rows, width)` in the format `name` of `CODECS`, codebooks last."""
-    return CODECS[name][0](table)
+    return CODECS[name].rows(table)
 
 
-def stored_bytes(name, rows, width):
+def stored_bytes(name: str, rows: int, width: int) -> int:
     """Bytes of `encoded` arrays of a table `(rows, width)`."""
-    arrays = encoded(name, np.zeros((1, width), dtype=np.float32))
-    own = len(arrays) - SHARED.get(name, 0)
-    return rows * sum(array.nbytes for array in arrays[:own]) + sum(array.nbytes for array in arrays[own:])
+    gathered, shared = CODECS[name].split(encoded(name, np.zeros((1, width), dtype=np.float32)))
+    return rows * sum(array.nbytes for array in gathered) + sum(array.nbytes for array in shared)
 
 
-def decoded(name, arrays, width):
+def decoded(name: str, arrays: Sequence[np.ndarray], width: int) -> Floats:
     """Rows of `encoded` arrays, whatever their leading shape, with the books -> float32 `(..., width)`."""
-    return CODECS[name][1](*arrays)[..., :width]
+    return CODECS[name].values(*arrays)[..., :width]
 
 
-def kept(name, table):
-    """What the format `name` keeps of a float32 table: it encoded and decoded, `(rows, width)`."""
+def kept(name: str, table: Floats) -> Floats:
+    """A float32 table `(rows, width)` as the format `name` keeps it: encoded and decoded."""
     return decoded(name, encoded(name, table), table.shape[1])
 
 

@@ -196,8 +196,8 @@ def cut(codes, scales):
 
 
 def break_table(monkeypatch, change):
-    whole, values = codecs.CODECS["uint8"]
-    monkeypatch.setitem(codecs.CODECS, "uint8", (lambda table: change(*whole(table)), values))
+    whole = codecs.CODECS["uint8"]
+    monkeypatch.setitem(codecs.CODECS, "uint8", replace(whole, rows=lambda table: change(*whole.rows(table))))
 
 
 def write_instead(monkeypatch, change):
@@ -231,14 +231,14 @@ def test_a_table_that_is_cut_is_refused(refused, worded, monkeypatch, form):
 
 
 def test_an_int4_table_without_its_first_half_is_refused_by_its_own_limit(refused, worded, monkeypatch):
-    whole, values = codecs.CODECS["int4"]
+    whole = codecs.CODECS["int4"]
 
     def change(table):
-        packed, steps, scales = whole(table)
+        packed, steps, scales = whole.rows(table)
         scales[: len(scales) // 2] = 1
         return packed, steps, scales
 
-    monkeypatch.setitem(codecs.CODECS, "int4", (change, values))
+    monkeypatch.setitem(codecs.CODECS, "int4", replace(whole, rows=change))
     assert "expected at least 0.9" in refused(worded, Form(precision=Precision("int8", "int4")))
 
 

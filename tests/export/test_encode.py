@@ -6,6 +6,7 @@ import sys
 import sysconfig
 import threading
 import types
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -491,18 +492,15 @@ def test_a_card_of_another_length_is_refused(artefacts, tmp_path):
         Encoder(copy)
 
 
-def test_a_model_that_fails_at_work_is_a_bundle_error(copy, tiny_folder):
+def test_a_model_that_fails_at_work_is_a_bundle_error(copy, tiny_folder, monkeypatch):
     # A table of half its rows, which loads and fails at the first id that is not there.
     from distill.export.tflite.convert import convert
     from distill.export.weights import codecs
 
     whole = codecs.CODECS["uint8"]
-    codecs.CODECS["uint8"] = (lambda table: tuple(array[:1000] for array in whole[0](table)), whole[1])
-    try:
-        content = convert(KerasEncoder.load(tiny_folder).model)
-    finally:
-        codecs.CODECS["uint8"] = whole
-    disguise(copy, "encoder.tflite", content)
+    cut = replace(whole, rows=lambda table: tuple(array[:1000] for array in whole.rows(table)))
+    monkeypatch.setitem(codecs.CODECS, "uint8", cut)
+    disguise(copy, "encoder.tflite", convert(KerasEncoder.load(tiny_folder).model))
     with pytest.raises(BundleError, match="small: the runtime cannot run it: "):
         Encoder(copy).encode(["多瑙河在哪里结束？"])
 

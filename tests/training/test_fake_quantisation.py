@@ -9,7 +9,7 @@ import pytest
 from keras import ops
 
 from distill.encoders.batching import pack
-from distill.export.weights.codecs import CODECS, SHARED, decoded, encoded
+from distill.export.weights.codecs import CODECS, decoded, encoded
 from distill.export.weights.kernels import quantize_channels
 from distill.export.weights.precision import Precision
 from distill.export.weights.rewrite import balanced
@@ -25,7 +25,7 @@ PRECISIONS = [Precision("int8", "int4"), Precision("float32", "int8-row"), Preci
 
 
 # A table of codewords is made before training and stays.
-ROUNDING = [name for name in CODECS if name not in SHARED]
+ROUNDING = [name for name, codec in CODECS.items() if codec.trainable]
 
 
 def make_table(rows=3000, width=WIDTH, seed=5):

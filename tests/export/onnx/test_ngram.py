@@ -8,7 +8,7 @@ from distill.errors import ConfigError, ExportError
 from distill.export.onnx.layers import LOOKUPS, PRODUCTS, unsaturated_channels
 from distill.export.onnx.ngram import onnx_model
 from distill.export.onnx.nodes import Graph, checked
-from distill.export.weights.codecs import CODECS, decoded, encoded, uint8_rows
+from distill.export.weights.codecs import decoded, encoded, uint8_rows
 
 onnx = pytest.importorskip("onnx", reason="the extra distill[onnx] is not installed")
 runtime = pytest.importorskip("onnxruntime", reason="the extra distill[onnx] is not installed")
@@ -246,10 +246,6 @@ def test_the_same_model_gives_the_same_bytes(wide, contents):
 def test_an_unknown_format_is_refused_with_those_there_are(wide, choice):
     with pytest.raises(ConfigError, match="one of int8, float32, table one of float32, uint8, int8-row, int4"):
         onnx_model(wide, **choice)
-
-
-def test_every_codec_has_a_lookup():
-    assert LOOKUPS.keys() == CODECS.keys()
 
 
 def test_a_missing_package_is_named(wide, monkeypatch):

@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 
 from distill.export.weights import codecs
-from distill.export.weights.codecs import CODECS, SHARED, decoded, encoded, int4_rows, pack, uint8_rows, unpack
+from distill.export.weights.codecs import CODECS, decoded, encoded, int4_rows, pack, uint8_rows, unpack
+from distill.settings.choices import TABLES
 
 
 @pytest.fixture(scope="module")
@@ -74,19 +75,36 @@ def test_eight_bits_are_within_half_a_step_of_the_row(table, name):
 def test_every_format_decodes_gathered_rows_as_the_whole(table, name):
     arrays = encoded(name, table)
     ids = np.array([[0, 7, codecs.BLOCK - 1], [codecs.BLOCK, codecs.BLOCK + 4, 3]])
-    own = len(arrays) - SHARED.get(name, 0)
-    rows = decoded(name, [*(array[ids] for array in arrays[:own]), *arrays[own:]], 40)
+    gathered, shared = CODECS[name].split(arrays)
+    rows = decoded(name, [*(array[ids] for array in gathered), *shared], 40)
     assert (rows.shape, rows.dtype) == ((2, 3, 40), np.float32)
     assert np.array_equal(rows, decoded(name, arrays, 40)[ids])
-    assert name in SHARED or not rows[0, 1].any()
+    assert CODECS[name].shared or not rows[0, 1].any()
 
 
 # Codewords are those of the whole table.
-@pytest.mark.parametrize("name", [name for name in CODECS if name not in SHARED])
+@pytest.mark.parametrize("name", [name for name in CODECS if not CODECS[name].shared])
 def test_a_row_is_encoded_alike_in_every_block(table, name):
     ids = [3, codecs.BLOCK - 1, codecs.BLOCK, codecs.BLOCK + 4]
     for whole, alone in zip(encoded(name, table), encoded(name, table[ids]), strict=True):
         assert np.array_equal(whole[ids], alone)
+
+
+def test_every_codec_has_its_three_decoders_and_is_a_setting():
+    from distill.export.onnx.layers import LOOKUPS
+    from distill.export.tflite.layers import DECODE
+    from distill.training.fake_quantisation import ROUNDED
+
+    assert tuple(CODECS) == TABLES
+    assert CODECS.keys() == DECODE.keys() == LOOKUPS.keys() == ROUNDED.keys()
+
+
+@pytest.mark.parametrize("name", CODECS)
+def test_bits_are_those_of_a_number_in_a_large_table(name):
+    # Scales and steps are what is beyond them: 4 bytes a row, and of int4 a byte a group of 32 numbers.
+    extra = {"uint8": 32 / 512, "int8-row": 32 / 512, "int4": 32 / 512 + 8 / 32}.get(name, 0)
+    rows = 10**9
+    assert 8 * codecs.stored_bytes(name, rows, 512) / (rows * 512) == pytest.approx(CODECS[name].bits + extra, rel=1e-3)
 
 
 def test_float32_is_the_table_itself(table):
