@@ -1,8 +1,11 @@
 """`distill answers`: how good predicted answers are."""
 
+from __future__ import annotations
+
 import click
 
 from ..errors import InputError
+from ..settings.sections import Value
 from .measure import split_option
 from .options import json_option, settings_from, settings_options
 
@@ -13,7 +16,7 @@ from .options import json_option, settings_from, settings_options
 @click.option("--language", help="of lines without one of their own [default: the documents']")
 @split_option
 @json_option
-def answers(predictions, language, split, json_path, **values):
+def answers(predictions: str, language: str | None, split: str, json_path: str | None, **values: Value | None) -> None:
     """Exact match and F1 of PREDICTIONS by language, as SQuAD counts them and without inflection.
 
     PREDICTIONS: a line a question, {"id", "prediction"}, with "language" where they are of many. Gold answers are
@@ -26,17 +29,17 @@ def answers(predictions, language, split, json_path, **values):
 
     settings = settings_from(values)
     document_language = settings.data.document_language
-    rows, found = read_predictions(predictions, language or document_language), {}
-    own = own_golds(predictions, rows)
-    golds = {name: {id: known for id, (_, known) in part.items()} for name, part in rows.items()} if own else None
-    for name, known in (golds or _golds(settings, split, rows)).items():
+    rows, figures = read_predictions(predictions, language or document_language), {}
+    in_lines = own_golds(predictions, rows)
+    golds = {name: {id: gold for id, (_, gold) in part.items()} for name, part in rows.items()} if in_lines else None
+    for name, gold in (golds or _golds(settings, split, rows)).items():
         texts = {id: text for id, (text, _) in rows[name].items()}
-        found[name] = measure(texts, known, name if own else document_language)
-        if found[name]["missing"]:
-            say(f"{name}: {found[name]['missing']} of {len(known)} questions have no prediction; they count as wrong")
-    print_answers(found)
+        figures[name] = measure(texts, gold, name if in_lines else document_language)
+        if figures[name]["missing"]:
+            say(f"{name}: {figures[name]['missing']} of {len(gold)} questions have no prediction; they count as wrong")
+    print_answers(figures)
     if json_path:
-        write_json(json_path, {"predictions": predictions, "split": None if own else split, "languages": found})
+        write_json(json_path, {"predictions": predictions, "split": None if in_lines else split, "languages": figures})
 
 
 def _golds(settings, split, languages):
@@ -45,8 +48,8 @@ def _golds(settings, split, languages):
 
     from ..evaluation.tasks import load_tasks
 
-    asked = replace(settings, data=replace(settings.data, languages=tuple(languages)))
-    task = load_tasks([("retrieval", None)], asked, split)[0]
+    narrowed = replace(settings, data=replace(settings.data, languages=tuple(languages)))
+    task = load_tasks([("retrieval", None)], narrowed, split)[0]
     golds = {
         language: {q.id: q.answers for q in task.dataset.select(language, split) if q.answers}
         for language in task.languages

@@ -1,9 +1,12 @@
 """The commands that make what is shipped and time it: `export` and `bench`."""
 
+from __future__ import annotations
+
 import click
 
 from ..errors import InputError
 from ..settings.choices import FORMATS
+from ..settings.sections import Value
 from .options import (
     beam_option,
     folder_option,
@@ -27,7 +30,18 @@ from .options import (
 @click.option("--force", is_flag=True, help="keep an artefact that the gate refuses, and say so in its card")
 @click.option("--document-model", help="named in the card as the encoder of the documents, of the same space")
 @folder_option("folder for the artefact")
-def export(model, format_, max_length, signatures, removal, removal_rank, force, document_model, output, **values):
+def export(
+    model: str,
+    format_: str,
+    max_length: int | None,
+    signatures: str | None,
+    removal: str | None,
+    removal_rank: int | None,
+    force: bool,
+    document_model: str | None,
+    output: str,
+    **values: Value | None,
+) -> None:
     """Write MODEL for the edge or a server, checked against MODEL on the data set's dev questions.
 
     The artefact is loaded with its own runtime and refused when its tokens are not MODEL's, its vectors are too far,
@@ -39,7 +53,7 @@ def export(model, format_, max_length, signatures, removal, removal_rank, force,
     from ..export.form import Form, lengths_of
     from ..export.removal import read_removal
     from ..export.weights.precision import Precision
-    from ..system.progress import say, task
+    from ..system.progress import task
 
     settings = settings_from(values)
     precision = Precision(settings.export.precision, settings.export.table)
@@ -58,20 +72,17 @@ def export(model, format_, max_length, signatures, removal, removal_rank, force,
 
     with task("export", size(dataset, languages, form.longest)) as advance:
         card = export_artefact(
-            encoder,
-            output,
-            dataset,
-            languages,
-            settings.export,
-            form,
-            notes,
-            force,
-            advance,
-            components,
+            encoder, output, dataset, languages, settings.export, form, notes, force, advance, components
         )
+    _say_exported(card, model, output)
+
+
+def _say_exported(card, model, output):
+    from ..system.progress import say
+
     dev, refused = card["dev"], "REFUSED by the gate, kept by force, " if card["refused"] else ""
     cosine = f"cosine to {model} {dev['cosine_mean']:.5f} (least {dev['cosine_min']:.5f})"
-    say(f"{form.format}: {output}, {refused}{card['bytes'] / 1e6:.1f} MB, {cosine}")
+    say(f"{card['format']}: {output}, {refused}{card['bytes'] / 1e6:.1f} MB, {cosine}")
 
 
 def _plot_path(context, parameter, path):
@@ -95,7 +106,22 @@ def _plot_path(context, parameter, path):
 @beam_option
 @json_option
 @click.option("--plot", "plot_path", type=click.Path(dir_okay=False), callback=_plot_path, help=".png or .svg")
-def bench(models, data, document_language, peer_list, peer_python, translators, beam, json_path, plot_path, **values):
+def bench(
+    models: tuple[str, ...],
+    data: str,
+    document_language: str,
+    languages: str | None,
+    documents: bool,
+    threads: int,
+    rounds: int,
+    questions: int,
+    peer_list: str,
+    peer_python: str | None,
+    translators: tuple[str, ...],
+    beam: int | None,
+    json_path: str | None,
+    plot_path: str | None,
+) -> None:
     """Milliseconds a query, texts a second, cold start, memory and size of MODELS (bundles or any encoder).
 
     Each runs in a process of its own, and they take turns. A cold start is from a new process to its first vector,
@@ -113,14 +139,14 @@ def bench(models, data, document_language, peer_list, peer_python, translators, 
 
     translation = translation_settings(translators, beam)
     specs, peers, dataset = specs_of(models), peer_names(peer_list), load_dataset(data, document_language)
-    values["languages"] = split_names(values["languages"] or "") or dataset.languages
-    found, note = compare_encoders(
-        specs, dataset, peers=peers, peer_python=peer_python, translation=translation, **values
+    names = split_names(languages or "") or dataset.languages
+    rows, note = compare_encoders(
+        specs, dataset, names, documents, threads, rounds, questions, peers, peer_python, translation
     )
-    print_bench(found, note)
+    print_bench(rows, note)
     if json_path:
-        write_json(json_path, {**note, "encoders": found})
+        write_json(json_path, {**note, "encoders": rows})
     if plot_path:
         from ..bench.plot import write_plot
 
-        write_plot(plot_path, found, note)
+        write_plot(plot_path, rows, note)

@@ -1,10 +1,15 @@
 """`distill lir`: the commands of language information removal."""
 
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import click
 
 from ..errors import InputError
+from ..settings.sections import Value
 from .options import corpus_option, folder_option, settings_from, settings_options, writable
 
 FILE = "lir.npz"
@@ -14,7 +19,7 @@ rank_option = click.option(
 
 
 @click.group()
-def lir():
+def lir() -> None:
     """Language information removal: what all texts of a language share, taken off their vectors (Yang et al., 2021)."""
 
 
@@ -25,7 +30,9 @@ def lir():
 @click.option("--rank", type=click.IntRange(1), default=4, show_default=True, help="directions a language to keep")
 @click.option("--sentences", type=click.IntRange(1), default=10_000, show_default=True, help="at most, of a language")
 @click.option("--output", type=click.Path(dir_okay=False), help=f"[default: {FILE} beside MODEL]")
-def fit(model, corpus, rank, sentences, output, **values):
+def fit(
+    model: str, corpus: tuple[str, ...], rank: int, sentences: int, output: str | None, **values: Value | None
+) -> None:
     """The directions that MODEL's vectors of a language share, from sample text of each language.
 
     A file's language is its name without the ending (de.txt), or given before it (de=news.deu.txt). Any text will do;
@@ -40,7 +47,7 @@ def fit(model, corpus, rank, sentences, output, **values):
     settings = settings_from(values)
     path = output or beside(model)
     require_writable(path)
-    texts = {name: sampled(found, sentences, settings.seed) for name, found in read_corpus(corpus).items()}
+    texts = {name: sampled(lines, sentences, settings.seed) for name, lines in read_corpus(corpus).items()}
     require_enough(texts, rank)
     encoder = load_encoder(model)
     with task("encode the sample text", sum(map(len, texts.values()))) as advance:
@@ -64,15 +71,15 @@ def fit(model, corpus, rank, sentences, output, **values):
     callback=writable,
     help=".npy, float32 (n, d)",
 )
-def apply(vectors, removal, language, rank, output):
+def apply(vectors: str, removal: str, language: str, rank: int, output: str) -> None:
     """The VECTORS of distill encode (.npy, unit rows) without a language's directions, at unit length again."""
     from ..evaluation.bias.removal import LanguageRemoval, checked
     from ..system.arrays import read_vectors, write_vectors
     from ..system.progress import say
 
-    found, rows = LanguageRemoval.load(removal), checked(read_vectors(vectors), vectors)
-    found.require_dimension(rows.shape[1], vectors)
-    write_vectors(output, found.remove(rows, language, rank))
+    stored, rows = LanguageRemoval.load(removal), checked(read_vectors(vectors), vectors)
+    stored.require_dimension(rows.shape[1], vectors)
+    write_vectors(output, stored.remove(rows, language, rank))
     say(f"{output}: {rows.shape[0]} vectors of {rows.shape[1]}, without {rank} directions of {language}")
 
 
@@ -81,7 +88,7 @@ def apply(vectors, removal, language, rank, output):
 @click.option("--removal", type=click.Path(dir_okay=False), help=f"of distill lir fit [default: {FILE} beside MODEL]")
 @rank_option
 @folder_option("folder for the encoder")
-def fold(model, removal, rank, output):
+def fold(model: str, removal: str | None, rank: int, output: str) -> None:
     """A copy of MODEL that removes all languages' directions itself, for text whose language is not known.
 
     It is evaluated, trained on, exported and timed as any other encoder.
@@ -93,18 +100,18 @@ def fold(model, removal, rank, output):
     from ..system.progress import say
 
     require_keras(model)
-    found = LanguageRemoval.load(removal or beside(model, "--removal"))
-    matrix = found.shared(rank)
+    stored = LanguageRemoval.load(removal or beside(model, "--removal"))
+    matrix = stored.shared(rank)
     encoder = load_keras_encoder(model)
-    found.require_own(encoder)
+    stored.require_own(encoder)
     from ..students.project import folded
 
     KerasEncoder(folded(encoder.model, matrix), encoder.tokenizer, encoder.name).save(output)
     gone = encoder.dimension - round(float(matrix.trace()))
-    say(f"encoder: {output}, without {gone} of {encoder.dimension} directions, of {', '.join(found.languages)}")
+    say(f"encoder: {output}, without {gone} of {encoder.dimension} directions, of {', '.join(stored.languages)}")
 
 
-def beside(model, flag="--output"):
+def beside(model: str, flag: str = "--output") -> Path:
     """`lir.npz` in the folder of a saved encoder or of a run's student. Raises `InputError` where MODEL is neither."""
     from ..catalog.kinds import NAMES, find_keras, untrainable
 
@@ -113,7 +120,7 @@ def beside(model, flag="--output"):
     return find_keras(model) / FILE
 
 
-def require_enough(texts, rank):
+def require_enough(texts: Mapping[str, Sequence[str]], rank: int) -> None:
     """Raise `InputError` for a language with fewer texts than directions: before they are encoded."""
     for language, lines in texts.items():
         if len(lines) < rank:

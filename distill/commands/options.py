@@ -1,16 +1,25 @@
 """Command-line options: the settings', so that a flag, `config.toml` and its meaning are said once, and shared ones."""
 
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, TypeVar
+
 import click
 
-from ..settings.sections import Settings
+from ..settings.sections import Settings, Value
 from ..settings.store import check, load_settings, walk
 
+if TYPE_CHECKING:
+    from ..system.types import File
+
+Command = TypeVar("Command", bound=Callable[..., None])
 ENCODER_HELP = (
     "a run folder, a bundle, a saved encoder, a SavedModel, a TF-Hub handle, st:NAME, hf:NAME, e5, muse or released"
 )
 
 
-def settings_options(*sections):
+def settings_options(*sections: str) -> Callable[[Command], Command]:
     """A decorator that adds the flags of the named sections, "" is the top, or of single settings by their names."""
 
     def decorate(command):
@@ -35,29 +44,30 @@ def _parameter(name):
     return name.replace(".", "__")
 
 
-def given(values):
+def given(values: Mapping[str, Value | None]) -> list[str]:
     """Names, as `walk` has them, of the settings whose flags a command's `values` hold."""
     names = [name for name, _, _ in walk(Settings())]
     return [name for name in names if values.get(_parameter(name)) not in (None, ())]
 
 
-def settings_from(values, config=None):
+def settings_from(values: dict[str, Value | None], config: File | None = None) -> Settings:
     """Take the settings' flags out of a command's `values` (those left unset keep the config file's or the default)."""
     settings = load_settings(config) if config else Settings()
     for name, section, item in walk(settings):
         value = values.pop(_parameter(name), None)
-        if item.type is tuple and value is not None:
+        if isinstance(value, tuple):
             value = split_names(",".join(value)) if value else None
         if value is not None:
             setattr(section, item.name, value)
     return check(settings)
 
 
-def split_names(value):
+def split_names(value: str) -> tuple[str, ...]:
+    """The names in a comma-separated list."""
     return tuple(part.strip() for part in value.split(",") if part.strip())
 
 
-def writable(context, parameter, path):
+def writable(context: click.Context, parameter: click.Parameter, path: str | None) -> str | None:
     """A path that is to be written, refused before the work when it cannot be."""
     from ..system.files import require_writable
 
@@ -66,16 +76,19 @@ def writable(context, parameter, path):
     return path
 
 
-def folder_option(meaning):
+def folder_option(meaning: str) -> Callable[[Command], Command]:
+    """The option `--output`, a folder."""
     return click.option("--output", required=True, type=click.Path(file_okay=False), callback=writable, help=meaning)
 
 
-def corpus_option(meaning, required=False):
+def corpus_option(meaning: str, required: bool = False) -> Callable[[Command], Command]:
+    """The option `--corpus`, files of text."""
     meaning += "; a file not named after its language as language=FILE"
     return click.option("--corpus", multiple=True, required=required, type=click.Path(dir_okay=False), help=meaning)
 
 
-def translator_option(meaning):
+def translator_option(meaning: str) -> Callable[[Command], Command]:
+    """The option `--translator`, folders of models."""
     meaning += " translated by a model that CTranslate2 runs, of all languages or, as LANGUAGE=FOLDER, of one"
     return click.option("--translator", "translators", multiple=True, metavar="[LANGUAGE=]FOLDER", help=meaning)
 

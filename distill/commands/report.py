@@ -1,5 +1,8 @@
 """The command `report`: pages of runs that have ended."""
 
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -14,7 +17,7 @@ from .options import writable
 @click.option(
     "--output", type=click.Path(dir_okay=False), callback=writable, help="the page [default: RUN/report.html]"
 )
-def report(runs, output):
+def report(runs: tuple[str, ...], output: str | None) -> None:
     """Write a run's report again, or one page that compares several runs.
 
     Made from metrics.json, log.jsonl and small/search.json in each RUN's folder; several need --output.
@@ -47,7 +50,7 @@ def _write(path, runs):
 
 
 @contextmanager
-def explained(runs):
+def explained(runs: Sequence[str]) -> Iterator[None]:
     """Turn what a page stumbles over, deep in files that someone has changed, into a `DataError`."""
     from jinja2 import TemplateError
 

@@ -1,10 +1,13 @@
 """The commands that make an encoder smaller, or larger: `compress`, `prune`, `reduce`, `extend`."""
 
+from __future__ import annotations
+
 from pathlib import Path
 
 import click
 
 from ..errors import InputError
+from ..settings.sections import Value
 from .options import corpus_option, folder_option, json_option, settings_from, settings_options, split_names
 
 
@@ -14,7 +17,7 @@ from .options import corpus_option, folder_option, json_option, settings_from, s
     "data", "student", "export.precision", "export.min_cosine", "export.max_drop", "export.threads", "budget"
 )
 @click.option("--output", type=click.Path(file_okay=False), help="folder of the search [default: RUN/small]")
-def compress(folder, output, **values):
+def compress(folder: str, output: str | None, **values: Value | None) -> None:
     """A smaller bundle out of RUN's student, within a budget, its loss measured on dev.
 
     Vocabularies and table formats are tried first, without training; then students of other shapes are trained with
@@ -25,8 +28,8 @@ def compress(folder, output, **values):
     from ..compression.compress import places, settings_of
     from ..report.run_tables import print_search
 
-    found = search(folder, settings_from(values, settings_of(folder)), output)
-    print_search(found, *places(Path(folder), output))
+    result = search(folder, settings_from(values, settings_of(folder)), output)
+    print_search(result, *places(Path(folder), output))
 
 
 @click.command()
@@ -37,7 +40,15 @@ def compress(folder, output, **values):
 @click.option("--least", type=click.IntRange(1), default=1, show_default=True, help="uses that a piece needs to stay")
 @json_option
 @folder_option("folder for the pruned encoder")
-def prune(model, corpus, scripts, least, json_path, output, **values):
+def prune(
+    model: str,
+    corpus: tuple[str, ...],
+    scripts: str,
+    least: int,
+    json_path: str | None,
+    output: str,
+    **values: Value | None,
+) -> None:
     """A copy of MODEL with only the pieces that a data set's languages use, single characters and what is asked for.
 
     Counted are the train questions of --languages, all documents, and --corpus; neither dev nor test questions.
@@ -70,7 +81,7 @@ def prune(model, corpus, scripts, least, json_path, output, **values):
 @click.argument("model")
 @settings_options("", "data", "shape")
 @folder_option("folder for the reduced encoder")
-def reduce(model, output, **values):
+def reduce(model: str, output: str, **values: Value | None) -> None:
     """A copy of MODEL in another shape: sliced, factorised and refitted on the data set, not yet trained.
 
     Train it with distill transfer --start.
@@ -108,7 +119,16 @@ def reduce(model, output, **values):
 )
 @json_option
 @folder_option("folder for the extended encoder")
-def extend(model, corpus, keep, pieces, aligner, json_path, output, **values):
+def extend(
+    model: str,
+    corpus: tuple[str, ...],
+    keep: tuple[str, ...],
+    pieces: int,
+    aligner: str | None,
+    json_path: str | None,
+    output: str,
+    **values: Value | None,
+) -> None:
     """A copy of MODEL with further pieces, for languages that it never saw.
 
     Of the pieces that are learned from --corpus those that MODEL has, or that text of --keep holds, are left out.
@@ -121,8 +141,8 @@ def extend(model, corpus, keep, pieces, aligner, json_path, output, **values):
     from ..system.progress import say
 
     settings, texts, kept = settings_from(values), read_corpus(corpus), read_corpus(keep)
-    found = load_aligner(aligner)
-    larger, report = enlarge(load_keras_encoder(model), texts, kept, pieces, found, settings.seed)
+    encoder, aligning = load_keras_encoder(model), load_aligner(aligner)
+    larger, report = enlarge(encoder, texts, kept, pieces, aligning, settings.seed)
     larger.save(output)
     print_extension(report)
     if json_path:

@@ -1,15 +1,23 @@
 """The commands that train: `run`, the whole job, and its stages alone, `teach` and `transfer`."""
 
+from __future__ import annotations
+
 import shlex
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from ..errors import InputError
 from ..settings.choices import CHECKPOINT_SECONDS
 from ..settings.rules import require_no_stages, require_one_device
+from ..settings.sections import Value
 from .options import ENCODER_HELP, corpus_option, folder_option, settings_from, settings_options
+
+if TYPE_CHECKING:
+    from ..system.types import File
 
 
 @click.command()
@@ -31,9 +39,16 @@ from .options import ENCODER_HELP, corpus_option, folder_option, settings_from, 
     show_default=True,
     help="between what is kept within an epoch; the end of each is kept too",
 )
-def run(config, name, runs, resume, checkpoint_seconds, **values):
+def run(
+    config: str | None,
+    name: str | None,
+    runs: str,
+    resume: str | None,
+    checkpoint_seconds: float,
+    **values: Value | None,
+) -> None:
     """The whole job: teacher, student, evaluation, bundle, benchmark, report; with a budget a smaller bundle too."""
-    from ..compression.compress import asked, compress, places
+    from ..compression.compress import compress, is_limited, places
     from ..data.corpus import read_corpus
     from ..pipeline.execute import execute
     from ..pipeline.preparing import prepare
@@ -44,9 +59,9 @@ def run(config, name, runs, resume, checkpoint_seconds, **values):
         raise InputError(f"--resume {resume} is another folder than --name {name} in {runs}; leave --name out")
     settings = settings_from(values, config or (settings_file(resume) if resume is not None else None))
     require_one_device(settings, "distill run")
-    searched = asked(settings)
+    searched = is_limited(settings)
     read_corpus(settings.budget.corpus)
-    folder = resume
+    folder: File | None = resume
     if folder is None:
         folder = usable_path(Path(runs) / name) if name else _free_folder(runs, settings)
     prepared = prepare(settings, folder, resume is not None, checkpoint_seconds)
@@ -57,12 +72,12 @@ def run(config, name, runs, resume, checkpoint_seconds, **values):
     print_run(metrics, prepared.folder)
     if searched:
         with told_how_to_go_on(prepared.folder):
-            found = compress(prepared.folder, settings)
-        print_search(found, *places(prepared.folder))
+            result = compress(prepared.folder, settings)
+        print_search(result, *places(prepared.folder))
 
 
 @contextmanager
-def told_how_to_go_on(folder):
+def told_how_to_go_on(folder: File) -> Iterator[None]:
     """Say the command that goes on with a run when it is broken off."""
     try:
         yield
@@ -84,7 +99,7 @@ def _free_folder(runs, settings):
 @click.command()
 @settings_options("", "data", "teacher", "pairs", "student.parallel", "student.parallel_temperature", "training")
 @folder_option("folder for the teacher")
-def teach(output, **values):
+def teach(output: str, **values: Value | None) -> None:
     """Stage 1 alone: train a teacher, in one language or with --loss softmax on pairs of many, and save it."""
     from ..catalog.loading import load_keras_encoder
     from ..pipeline.preparing import read_inputs
@@ -115,7 +130,16 @@ def teach(output, **values):
 @corpus_option("more text, learned from as --labels gives it; a text a line or .jsonl")
 @click.option("--labels", help="the encoder, of the teacher's space, whose vectors of --corpus are learned")
 @folder_option("folder for the student")
-def transfer(teacher_path, teacher_language, centre, start_path, corpus, labels, output, **values):
+def transfer(
+    teacher_path: str,
+    teacher_language: str,
+    centre: bool,
+    start_path: str | None,
+    corpus: tuple[str, ...],
+    labels: str | None,
+    output: str,
+    **values: Value | None,
+) -> None:
     """Stage 2 alone: train a student towards a fixed teacher and save it.
 
     Where the start is of another space it gets a map into the teacher's. The student is saved in float32; --precision
@@ -130,12 +154,7 @@ def transfer(teacher_path, teacher_language, centre, start_path, corpus, labels,
     from ..pipeline.fixed_teacher import fixed_teacher, into_space, is_foreign
     from ..system.progress import say
 
-    if centre and labels not in (None, teacher_path):
-        raise InputError(
-            "--centre is of the teacher's vectors; give --labels the teacher too, or leave one of them out"
-        )
-    if bool(corpus) != bool(labels):
-        raise InputError("--corpus and --labels belong together; give both or none")
+    _require_one_labeller(labels, corpus, teacher_path if centre else None)
     settings, texts = settings_from(values), read_corpus(corpus)
     if labels and settings.student.parallel:
         raise InputError("--labels and --parallel are two sources of labels; give one of them")
@@ -160,3 +179,13 @@ def transfer(teacher_path, teacher_language, centre, start_path, corpus, labels,
     student = learn(targets, first, dataset, languages, settings.student, settings.seed, session, precision)
     student.save(output)
     say(f"student: {output}")
+
+
+def _require_one_labeller(labels, corpus, centred):
+    """Raise `InputError` for labels without a corpus, or of another encoder than the teacher that is `centred`."""
+    if centred and labels not in (None, centred):
+        raise InputError(
+            "--centre is of the teacher's vectors; give --labels the teacher too, or leave one of them out"
+        )
+    if bool(corpus) != bool(labels):
+        raise InputError("--corpus and --labels belong together; give both or none")

@@ -1,9 +1,12 @@
 """The command `tune`: settings searched on dev."""
 
+from __future__ import annotations
+
 from pathlib import Path
 
 import click
 
+from ..settings.sections import Value
 from .options import given, settings_from, settings_options, writable
 
 
@@ -39,13 +42,22 @@ from .options import given, settings_from, settings_options, writable
     callback=writable,
     help="the best settings, a .toml for distill run --config; all trials lie beside it",
 )
-def tune(config, stage, space_path, trials, teacher_path, study, output, **values):
+def tune(
+    config: str | None,
+    stage: str,
+    space_path: str | None,
+    trials: int,
+    teacher_path: str | None,
+    study: str,
+    output: str,
+    **values: Value | None,
+) -> None:
     """Search settings by their P@1 on dev, with Optuna; the other flags are what all trials share.
 
     A student's trials share one teacher, and cost only the student's epochs. Trials that are worse than the median at
     an evaluation are pruned. The settings that were found were chosen on dev: expect less on unseen questions.
     """
-    from ..compression.compress import asked
+    from ..compression.compress import is_limited
     from ..report.run_tables import print_tuning
     from ..tuning.tune import space_of, trials_path
     from ..tuning.tune import tune as search
@@ -53,6 +65,6 @@ def tune(config, stage, space_path, trials, teacher_path, study, output, **value
     flags = given(values)
     settings = settings_from(values, config)
     # A size that is none would be refused by distill run, after all this work.
-    asked(settings)
+    is_limited(settings)
     space = space_of(settings, stage, space_path, flags)
     print_tuning(search(settings, space, stage, trials, study, output, teacher_path), output, trials_path(Path(output)))

@@ -1,9 +1,16 @@
 """The commands that use an encoder: `encode` and `search`."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import click
 
 from ..errors import InputError
 from .options import ENCODER_HELP, document_option, writable
+
+if TYPE_CHECKING:
+    from ..system.types import Role
 
 
 @click.command()
@@ -21,7 +28,16 @@ from .options import ENCODER_HELP, document_option, writable
 @click.option("--engine", type=click.Choice(["local", "ray"]), default="local", show_default=True, help="who encodes")
 @click.option("--workers", type=click.IntRange(1, 10_000), help="processes of --engine ray [default: 2]")
 @click.option("--ray-address", help="of a Ray cluster [default: $RAY_ADDRESS, else processes of this machine]")
-def encode(model, role, input_path, output, restart, engine, workers, ray_address):
+def encode(
+    model: str,
+    role: Role,
+    input_path: str,
+    output: str,
+    restart: bool,
+    engine: str,
+    workers: int | None,
+    ray_address: str | None,
+) -> None:
     """Vectors of the texts in a JSON Lines file, of any size.
 
     Texts are read, and vectors written, block by block; the same command goes on with what a stopped one wrote.
@@ -46,7 +62,9 @@ def encode(model, role, input_path, output, restart, engine, workers, ray_addres
 @click.option("--document-language", default="en", show_default=True)
 @click.option("-k", "--top", type=click.IntRange(1), default=5, show_default=True, help="how many passages")
 @document_option
-def search(question, model, dataset, document_language, top, document_model):
+def search(
+    question: str, model: str, dataset: str, document_language: str, top: int, document_model: str | None
+) -> None:
     """Print the passages that are nearest to QUESTION."""
     from ..catalog.loading import load_teacher, with_documents
     from ..data.loading import load_dataset
@@ -61,6 +79,6 @@ def search(question, model, dataset, document_language, top, document_model):
     encoder = with_documents(load_teacher(model), document_model)
     with task("encode passages", len(data.passages)) as advance:
         passages = encoder.encode(data.passage_texts, "document", advance)
-    asked = require_finite(encoder.encode([question], "question"), encoder)
-    rows, scores = top_k(asked, require_finite(passages, encoder), min(top, len(passages)))
+    query = require_finite(encoder.encode([question], "question"), encoder)
+    rows, scores = top_k(query, require_finite(passages, encoder), min(top, len(passages)))
     print_hits(data, rows[0], scores[0])

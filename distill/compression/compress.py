@@ -35,8 +35,8 @@ def budget_of(settings):
     return Budget(size, budget.max_ms or None, settings.export.max_drop)
 
 
-def asked(settings):
-    """Whether the settings limit size or time. Raises `ConfigError` for a size that is none."""
+def is_limited(settings):
+    """Return whether the settings limit size or time. Raises `ConfigError` for a size that is none."""
     budget = budget_of(settings)
     return budget.bytes is not None or budget.ms is not None
 
