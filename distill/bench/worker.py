@@ -11,6 +11,8 @@ import os
 import signal
 import sys
 import time
+from types import ModuleType
+from typing import cast
 
 # {kind: {module: distribution}} of what is not part of distill itself.
 NEEDS = {
@@ -108,6 +110,8 @@ def load_bundle(spec):
 
 def load_mediapipe(spec):
     """Through MediaPipe's TextEmbedder, which takes no number of threads."""
+    # MediaPipe takes it where it is there, for marks in its documentation alone: ten seconds of a cold start.
+    sys.modules["tensorflow"] = cast(ModuleType, None)
     import numpy as np
     from mediapipe.tasks.python import BaseOptions, text
 

@@ -4,6 +4,8 @@ import io
 import json
 import os
 import sys
+from types import ModuleType
+from typing import cast
 
 
 def main(path):
@@ -11,7 +13,9 @@ def main(path):
     sys.path[:] = [
         folder for folder in sys.path if os.path.abspath(folder) != os.path.dirname(os.path.abspath(__file__))
     ]
-    # MediaPipe prints to both streams.
+    # MediaPipe takes TensorFlow where it is there, for marks in its documentation alone: ten seconds.
+    sys.modules["tensorflow"] = cast(ModuleType, None)
+    # It prints to both streams.
     answer = os.dup(1)
     os.dup2(2, 1)
     import numpy as np

@@ -1,6 +1,7 @@
 """A run on the sample is killed at ten places of its life, each stage at least once, and ends with the same figures."""
 
 import contextlib
+import json
 import os
 import random
 import signal
@@ -46,31 +47,64 @@ def command(tokenizer, tmp_path_factory):
     return ["run", "--base", str(base), *FLAGS]
 
 
+# Imports what a run needs once, which takes most of its time, and makes of itself a process a run.
+STARTER = """
+import json, os, signal, sys
+import keras
+from distill.cli import main
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+for line in sys.stdin:
+    if not (process := os.fork()):
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        main(json.loads(line))
+    print(process, flush=True)
+"""
+
+
 @pytest.fixture(scope="module")
-def whole(command, tmp_path_factory):
+def start(command):
+    """`start(runs)` -> the number of a process that runs the command in that folder."""
+    piped = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL, "text": True}
+    with subprocess.Popen([sys.executable, "-c", STARTER], **piped) as starter:
+
+        def run(runs):
+            starter.stdin.write(json.dumps([*command, "--runs", str(runs), "--name", "run"]) + "\n")
+            starter.stdin.flush()
+            return int(starter.stdout.readline())
+
+        yield run
+
+
+def is_running(process):
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def ended(process):
+    while is_running(process):
+        time.sleep(0.005)
+
+
+@pytest.fixture(scope="module")
+def whole(start, tmp_path_factory):
     """The metrics of the run that is not killed."""
     runs = tmp_path_factory.mktemp("whole")
-    process = started([*command, "--runs", str(runs), "--name", "run"])
-    process.communicate()
-    assert process.returncode == 0
+    ended(start(runs))
     return read_json(runs / "run" / "metrics.json")
 
 
-def started(arguments):
-    return subprocess.Popen(
-        [sys.executable, "-m", "distill", *arguments], stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL
-    )
-
-
-def killed(command, runs, marker, seconds):
-    """Start the run and kill it so many seconds after a file is there; the stage that it truly was in."""
-    process, folder = started([*command, "--runs", str(runs), "--name", "run"]), runs / "run"
+def killed(process, folder, marker, seconds):
+    """Kill the run so many seconds after a file is there; the stage that it truly was in."""
     while not (folder / marker).exists():
-        assert process.poll() is None, "it ended before the stage began"
+        assert is_running(process), "it ended before the stage began"
         time.sleep(0.005)
     time.sleep(seconds)
-    process.send_signal(signal.SIGKILL)
-    process.wait()
+    os.kill(process, signal.SIGKILL)
+    ended(process)
     return [name for name, path in STAGES.items() if (folder / path).exists()][-1]
 
 
@@ -79,12 +113,12 @@ def without_time(metrics):
 
 
 @pytest.mark.parametrize("place", range(len(PLACES)), ids=[f"{stage} {n}" for n, (stage, _) in enumerate(PLACES)])
-def test_a_killed_run_goes_on_and_has_the_same_figures(distill, command, whole, tmp_path, place):
+def test_a_killed_run_goes_on_and_has_the_same_figures(distill, start, whole, tmp_path, place):
     stage, marker = PLACES[place]
     # Well within the stage, so that no load of the machine makes it another.
     seconds = 0.1 * whole["timings"].get(stage, 0.5) * random.Random(place).random()
     within, folder = marker in WITHIN.values(), tmp_path / "run"
-    assert killed(command, tmp_path, marker, 0 if within else seconds) == stage
+    assert killed(start(tmp_path), folder, marker, 0 if within else seconds) == stage
     assert (folder / marker).exists() and not (folder / "metrics.json").exists()
     assert distill("run", "--resume", folder) == 0
     assert without_time(read_json(folder / "metrics.json")) == without_time(whole)
