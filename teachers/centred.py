@@ -11,14 +11,16 @@ import numpy as np
 
 from .. import __version__
 from ..encoders.encoder import unit_rows
-from ..errors import EncoderError, first_line
+from ..errors import DataError, EncoderError
+from ..system.arrays import read_arrays
 from ..system.files import write_aside, write_json
+from ..system.forms import Form, require
 from ..system.reading import read_json
 
 CARD, MEANS = "teacher.json", "means.npz"
 ROLES = ("question", "document")
 # What a card has to say.
-NEEDED = {"source": str, "dimension": int, "fingerprint": str, "centred": bool}
+NEEDED: Form = {"source": str, "dimension": int, "fingerprint": str, "centred": bool}
 
 
 class CentredEncoder:
@@ -66,21 +68,18 @@ def is_teacher(folder):
 def read_teacher(folder):
     """`(card, means)` of what `save_teacher` wrote; means `{role: (d,)}`, None where it is not centred.
 
-    Raises `EncoderError` for a broken one.
+    Raises `DataError` for a broken card, `EncoderError` for broken means.
     """
     card = read_json(Path(folder) / CARD)
-    if not isinstance(card, dict) or not all(type(card.get(key)) is kind for key, kind in NEEDED.items()):
-        raise EncoderError(f"{Path(folder) / CARD}: expected {', '.join(NEEDED)}; repeat the run that wrote it")
+    require(Path(folder) / CARD, card, NEEDED)
     return card, _read_means(Path(folder) / MEANS, card["dimension"]) if card["centred"] else None
 
 
 def _read_means(path, dimension):
     try:
-        # NumPy leaves a file open that it cannot read.
-        with open(path, "rb") as file, np.load(file, allow_pickle=False) as stored:
-            means = {role: stored[role] for role in ROLES}
-    except Exception as error:  # a broken zip or header raises what its reading happens to
-        raise EncoderError(f"{path}: no means of a teacher: {first_line(error)}; repeat the run") from error
+        means = read_arrays(path, ROLES)
+    except DataError as error:
+        raise EncoderError(f"{error}; repeat the run that wrote it") from error
     if not all(mean.shape == (dimension,) and _finite(mean) for mean in means.values()):
         raise EncoderError(f"{path}: expected means of {dimension} numbers; repeat the run that wrote them")
     return means

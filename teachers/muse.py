@@ -8,14 +8,14 @@ and everything else in float32. Only its data files are read: its own forward pa
 
 from importlib.util import find_spec
 from pathlib import Path
-from zipfile import BadZipFile
 
 import numpy as np
 
 from ..encoders.encoder import KerasEncoder
 from ..encoders.tokenizer import Tokenizer
-from ..errors import EncoderError, first_line
+from ..errors import DataError, EncoderError, first_line
 from ..students.ngram import NGramEncoder
+from ..system.arrays import read_arrays
 from .pins import pinned
 
 LANGUAGES = ["ar", "de", "en", "es", "fr", "it", "ja", "ko", "nl", "pl", "pt", "ru", "th", "tr", "zh"]
@@ -65,10 +65,8 @@ def resources():
 
 def _read(path):
     try:
-        # NumPy leaves a file open that it cannot read.
-        with open(path, "rb") as file, np.load(file, allow_pickle=False) as stored:
-            return dict(stored)
-    except (OSError, ValueError, TypeError, EOFError, BadZipFile) as error:
+        return read_arrays(path)
+    except DataError as error:
         raise EncoderError(f"{path}: not readable as mUSE weights; reinstall {DISTRIBUTION}") from error
 
 

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from ..errors import InputError
+from ..errors import DataError, InputError
+from ..system.arrays import read_vectors, write_vectors
 from ..system.files import write_aside
 
 DIGEST = 32
@@ -63,13 +64,10 @@ class CachedEncoder:
 
     def _read(self, path):
         try:
-            vectors = np.load(path.with_suffix(VECTORS), allow_pickle=False)
-            content = path.read_bytes()
-        except Exception:  # a broken header raises what its reading happens to
+            vectors, content = read_vectors(path.with_suffix(VECTORS)), path.read_bytes()
+        except (DataError, OSError):
             return {}
-        if not isinstance(vectors, np.ndarray) or vectors.dtype != np.float32:
-            return {}
-        if vectors.shape != (len(content) // DIGEST, self.dimension):
+        if vectors.dtype != np.float32 or vectors.shape != (len(content) // DIGEST, self.dimension):
             return {}
         return {content[DIGEST * row : DIGEST * (row + 1)]: vector for row, vector in enumerate(vectors)}
 
@@ -82,8 +80,7 @@ class CachedEncoder:
     def _keep(self, keys, vectors):
         name = hashlib.sha256(b"".join(keys)).hexdigest()[:24]
         # The keys last: without them the vectors are not looked at.
-        with write_aside(self.folder / f"{name}{VECTORS}") as aside, open(aside, "wb") as file:
-            np.save(file, vectors.astype(np.float32, copy=False))
+        write_vectors(self.folder / f"{name}{VECTORS}", vectors)
         with write_aside(self.folder / f"{name}{KEYS}") as aside:
             aside.write_bytes(b"".join(keys))
 

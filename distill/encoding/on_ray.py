@@ -12,6 +12,7 @@ from .. import errors
 from ..catalog.identity import place
 from ..catalog.loading import load_encoder
 from ..errors import DistillError, InputError, first_line
+from ..system.backend import hushed
 from .encode_file import encode_block
 
 # How often a block is tried again whose worker died; a worker is started again as often as it takes.
@@ -144,26 +145,13 @@ def _start(kind, problem, times, **options):
 
     for left in reversed(range(times)):
         try:
-            with _unheard():
+            with hushed():
                 return ray.init(log_to_driver=False, logging_level=logging.CRITICAL, **options)
         # Ray raises the plainest one where its parts take too long to start.
         except Exception as error:
             ray.shutdown()
             if not left:
                 raise kind(f"{problem}: {first_line(error)}") from error
-
-
-@contextmanager
-def _unheard():
-    """Standard error goes nowhere: what C++ writes to it passes Python by."""
-    kept, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, 2)
-    try:
-        yield
-    finally:
-        os.dup2(kept, 2)
-        os.close(kept)
-        os.close(nowhere)
 
 
 @contextmanager

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..errors import DataError, DistillError, EncoderError, InputError
 from ..system.files import require_writable, sync, target, write_json
+from ..system.forms import require
 from ..system.locking import held
 from ..system.progress import say
 from ..system.reading import read_json
@@ -122,11 +123,11 @@ class VectorFile:
     def _begun(self):
         try:
             begun = read_json(self.state)
-            if isinstance(begun["done"], int) and isinstance(begun["ahead"], list):
-                return {**begun, "made_of": dict(begun["made_of"]), "names": dict(begun["names"])}
-        except (DataError, LookupError, TypeError, ValueError):
-            pass
-        raise InputError(f"{self.part} is there, and {self.state.name}, which says what it is, is not; remove it")
+            require(self.state, begun, {"done": int, "ahead": list, "made_of": dict, "names": dict})
+        except DataError as error:
+            problem = f"{self.part} is there, and {self.state.name}, which says what it is, is not; remove it"
+            raise InputError(problem) from error
+        return begun
 
     def _way_out(self):
         return f"give these to go on with it, or --restart to begin anew, or write to another name than {self.path}"

@@ -3,6 +3,9 @@
 Everywhere: `differences`, float `(n,)`, of two encoders' scores on n questions; `ids`, `(n,)`, the same for
 translations of one question, which make a cluster. Translations tend to be right or wrong together; n of them are
 not n independent questions, so what is flipped, drawn or counted is the cluster.
+
+`scipy.stats.permutation_test` and `bootstrap` compute the same, but hold all draws at once or take many times as long,
+refuse a single cluster, and have NaN for an interval of effect sizes some of which are infinite.
 """
 
 from statistics import NormalDist

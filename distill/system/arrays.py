@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -12,21 +15,47 @@ from .types import File, Floats
 
 def write_vectors(path: File, vectors: Floats) -> None:
     """Write float32 `(n, d)` as `.npy`, whole or not at all."""
+    _write(path, np.save, vectors.astype(np.float32, copy=False))
+
+
+def write_arrays(path: File, arrays: Mapping[str, NDArray[np.generic]]) -> None:
+    """Write named arrays as `.npz`, whole or not at all."""
+    _write(path, np.savez, **arrays)
+
+
+def _write(path, save, *array, **arrays):
     with write_aside(path) as aside, open(aside, "wb") as file:
-        np.save(file, vectors.astype(np.float32, copy=False))
+        save(file, *array, **arrays)
 
 
 def read_vectors(path: File) -> NDArray[np.generic]:
     """Return the array of an `.npy` file. Raises `DataError` for a file that is none, or is pickled."""
-    try:
-        # NumPy leaves a file open that it cannot read.
-        with open(path, "rb") as file:
-            vectors = np.load(file, allow_pickle=False)
-    except OSError as error:
-        raise DataError(f"{path}: cannot be read: {error.strerror or first_line(error)}") from error
-    except Exception as error:  # a broken header raises what its reading happens to
-        raise DataError(f"{path}: no .npy file of numbers; distill encode writes one") from error
+    with _opened(path, "no .npy file of numbers; distill encode writes one") as file:
+        vectors = np.load(file, allow_pickle=False)
     if not isinstance(vectors, np.ndarray):
         vectors.close()
         raise DataError(f"{path}: several arrays, expected one, an .npy file")
     return vectors
+
+
+def read_arrays(path: File, names: Sequence[str] = ()) -> dict[str, NDArray[np.generic]]:
+    """Return the arrays of an `.npz` file, those of `names` alone where they are given.
+
+    Raises `DataError` for a file that is none, is pickled or lacks one of them.
+    """
+    content = f" with {', '.join(names)}" if names else ""
+    problem = f"no .npz file{content}, or a broken one"
+    with _opened(path, problem) as file, np.load(file, allow_pickle=False) as stored:
+        return {name: stored[name] for name in names or stored.files}
+
+
+@contextmanager
+def _opened(path, problem) -> Iterator:
+    """A file for NumPy, which leaves one open that it cannot read; all that its reading raises is a `DataError`."""
+    try:
+        with open(path, "rb") as file:
+            yield file
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read: {error.strerror or first_line(error)}") from error
+    except Exception as error:  # a broken zip or header raises what its reading happens to
+        raise DataError(f"{path}: {problem}") from error

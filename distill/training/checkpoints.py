@@ -4,13 +4,12 @@ import json
 import shutil
 import time
 from pathlib import Path
-from zipfile import BadZipFile
 
 import numpy as np
 
-from ..errors import InputError
+from ..errors import DataError, InputError
 from ..settings.choices import CHECKPOINT_SECONDS
-from ..system.files import write_aside
+from ..system.arrays import read_arrays, write_arrays
 
 # Where a run or a trial has those of its stages; gone when it is finished.
 CHECKPOINT = "checkpoint"
@@ -30,7 +29,7 @@ class Checkpoint:
     def save(self, facts, groups):
         """Replace the state; the former one stays until the new one is whole."""
         arrays = {f"{name}/{row}": value for name, values in groups.items() for row, value in enumerate(values)}
-        _write(self.folder / STATE, {FACTS: np.array(json.dumps(facts)), **arrays})
+        write_arrays(self.folder / STATE, {FACTS: np.array(json.dumps(facts)), **arrays})
         self.written = time.monotonic()
 
     def load(self):
@@ -57,26 +56,20 @@ class Checkpoint:
         if stored is not None and stored.pop(FACTS) == number:
             return list(stored.values())
         made = list(make())
-        _write(path, {FACTS: np.array(json.dumps(number)), **{f"{row:09}": value for row, value in enumerate(made)}})
+        arrays = {f"{row:09}": value for row, value in enumerate(made)}
+        write_arrays(path, {FACTS: np.array(json.dumps(number)), **arrays})
         return made
 
     def remove(self):
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
-def _write(path, arrays):
-    with write_aside(path) as aside, open(aside, "wb") as file:
-        np.savez(file, **arrays)
-
-
 def _read(path, names=()):
     """The arrays of a file, those of `names` alone where they are given, and its facts; None where there is none."""
-    try:
-        # NumPy leaves a file open that it cannot read.
-        with open(path, "rb") as file, np.load(file, allow_pickle=False) as stored:
-            found = {name: stored[name] for name in names or stored.files}
-        return found | {FACTS: json.loads(str(found[FACTS]))}
-    except FileNotFoundError:
+    if not path.exists():
         return None
-    except (OSError, ValueError, TypeError, KeyError, EOFError, BadZipFile) as error:
+    try:
+        stored = read_arrays(path, names)
+        return stored | {FACTS: json.loads(str(stored[FACTS]))}
+    except (DataError, KeyError, ValueError) as error:
         raise InputError(f"{path}: not a checkpoint; remove it, and the stage begins anew") from error

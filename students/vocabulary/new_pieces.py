@@ -138,13 +138,6 @@ def _rescaled(proto, new):
     return [(piece, max(score + share, lowest)) for piece, score in new]
 
 
-def cut_otherwise(before, after, texts):
-    """The places of the texts that `after`, an extension of `before`, cuts into other pieces."""
-    texts = list(texts)
-    pairs = zip(before.encode(texts), after.encode(texts), strict=True)
-    return [place for place, (old, new) in enumerate(pairs) if old != new]
-
-
 def new_pieces(tokenizer, larger):
     """The pieces that `larger` has behind those of `tokenizer`, in order."""
     return [piece.piece for piece in model_proto(larger).pieces[len(tokenizer) :]]

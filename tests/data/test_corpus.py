@@ -1,41 +1,11 @@
-"""Vectors, and texts of a corpus, come in order or not at all."""
+"""Texts of a corpus come in order or not at all."""
 
 import json
 
-import numpy as np
 import pytest
 
 from distill.data.corpus import read_corpus
 from distill.errors import DataError, InputError
-from distill.system.arrays import read_vectors, write_vectors
-
-
-def test_vectors_come_back_as_float32(tmp_path):
-    vectors = np.array([[0.6, 0.8], [1.0, 0.0], [0.0, -1.0]])
-    write_vectors(tmp_path / "vectors.npy", vectors)
-    got = np.load(tmp_path / "vectors.npy", allow_pickle=False)
-    assert got.dtype == np.float32
-    np.testing.assert_array_equal(got, np.array([[0.6, 0.8], [1, 0], [0, -1]], dtype=np.float32))
-
-
-def test_vectors_are_written_under_the_name_given(tmp_path):
-    # NumPy adds .npy to a path that lacks it.
-    write_vectors(tmp_path / "vectors", np.zeros((1, 2)))
-    assert [path.name for path in tmp_path.iterdir()] == ["vectors"]
-
-
-def test_vectors_that_cannot_be_written_leave_the_old_file(tmp_path):
-    write_vectors(tmp_path / "vectors.npy", np.ones((1, 2)))
-    with pytest.raises(ValueError):
-        write_vectors(tmp_path / "vectors.npy", np.array([["no number"]]))
-    assert [path.name for path in tmp_path.iterdir()] == ["vectors.npy"]
-    assert np.load(tmp_path / "vectors.npy").tolist() == [[1.0, 1.0]]
-
-
-def test_a_place_that_cannot_be_written_is_named(tmp_path):
-    (tmp_path / "file").write_text("in the way")
-    with pytest.raises(InputError, match=r"vectors\.npy: "):
-        write_vectors(tmp_path / "file" / "vectors.npy", np.zeros((1, 2)))
 
 
 def corpus(folder, name, text):
@@ -104,19 +74,3 @@ def test_half_of_a_language_and_a_path_is_refused(source):
 def test_an_absent_file_with_a_language_is_named(tmp_path):
     with pytest.raises(DataError, match=r"/absent\.txt: "):
         read_corpus([f"de={tmp_path / 'absent.txt'}"])
-
-
-def test_vectors_are_read_as_they_are(tmp_path):
-    np.save(tmp_path / "vectors.npy", np.eye(2, dtype=np.float16))
-    assert np.array_equal(read_vectors(tmp_path / "vectors.npy"), np.eye(2))
-
-
-def test_what_is_no_array_of_numbers_is_refused(tmp_path):
-    path = tmp_path / "vectors.npy"
-    np.save(path, np.array([{"a": 1}], dtype=object), allow_pickle=True)
-    np.savez(tmp_path / "many.npz", np.eye(2))
-    (tmp_path / "empty.npy").touch()
-    (tmp_path / "text.npy").write_bytes(b"text")
-    for name in ("vectors.npy", "empty.npy", "text.npy", "many.npz", "absent.npy"):
-        with pytest.raises(DataError, match=f"/{name}: "):
-            read_vectors(tmp_path / name)

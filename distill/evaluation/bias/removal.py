@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from ...encoders.encoder import unit_rows
-from ...errors import DataError, InputError, first_line
-from ...system.files import write_aside
+from ...errors import DataError, InputError
+from ...system.arrays import read_arrays, write_arrays
 
 KIND = "distill language removal 1"
 NAMES = ("kind", "components", "languages", "sentences", "encoder", "probe")
@@ -141,8 +141,7 @@ class LanguageRemoval:
             "encoder": np.array(self.encoder),
             "probe": np.zeros(0, np.float32) if self.probe is None else self.probe,
         }
-        with write_aside(path) as aside, open(aside, "wb") as file:
-            np.savez(file, **values)
+        write_arrays(path, values)
 
     @classmethod
     def load(cls, path):
@@ -209,13 +208,9 @@ def _orthonormal(components):
 
 def _read(path):
     try:
-        # NumPy leaves a file open that it cannot read.
-        with open(path, "rb") as file, np.load(file, allow_pickle=False) as stored:
-            values = {name: stored[name] for name in NAMES}
-    except OSError as error:
-        raise _broken(path, f"cannot be read: {error.strerror or first_line(error)}") from error
-    except Exception as error:  # a broken zip or header raises what its reading happens to
-        raise _broken(path, "no file of language components, or a broken one") from error
+        values = read_arrays(path, NAMES)
+    except DataError as error:
+        raise DataError(f"{error}; write one with distill lir fit") from error
     if str(values["kind"]) != KIND:
         raise _broken(path, f"of another kind, {str(values['kind'])!r}")
     return values

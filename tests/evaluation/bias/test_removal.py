@@ -310,37 +310,32 @@ def test_a_file_of_such_values_is_one(tmp_path):
     assert LanguageRemoval.load(tmp_path / "lir.npz").languages == ("de",)
 
 
-BROKEN = "no file of language components, or a broken one"
-APART = "do not belong together"
-NOT_ORTHONORMAL = "its components are not orthonormal rows"
-
-
 @pytest.mark.parametrize(
-    "changed, said",
+    "changed, place",
     [
-        ({"kind": None}, BROKEN),
-        ({"encoder": None}, BROKEN),
-        ({"kind": np.array("another 1")}, "of another kind, 'another 1'"),
-        ({"languages": np.array([{"a": 1}], dtype=object)}, BROKEN),
-        ({"languages": np.array(["de", "th"])}, APART),
-        ({"sentences": np.array(["many"])}, APART),
-        ({"components": np.eye(3)}, APART),
-        ({"components": np.zeros((1, 0, 3))}, NOT_ORTHONORMAL),
-        ({"components": np.ones((1, 2, 3))}, NOT_ORTHONORMAL),
-        ({"components": np.full((1, 2, 3), np.nan)}, NOT_ORTHONORMAL),
-        ({"components": np.array([[["a"]]])}, NOT_ORTHONORMAL),
+        ({"kind": None}, "kind"),
+        ({"encoder": None}, "encoder"),
+        ({"kind": np.array("another 1")}, "another 1"),
+        ({"languages": np.array([{"a": 1}], dtype=object)}, "languages"),
+        ({"languages": np.array(["de", "th"])}, "languages"),
+        ({"sentences": np.array(["many"])}, "sentences"),
+        ({"components": np.eye(3)}, "components"),
+        ({"components": np.zeros((1, 0, 3))}, "orthonormal"),
+        ({"components": np.ones((1, 2, 3))}, "orthonormal"),
+        ({"components": np.full((1, 2, 3), np.nan)}, "orthonormal"),
+        ({"components": np.array([[["a"]]])}, "orthonormal"),
     ],
 )
-def test_a_foreign_file_is_named(tmp_path, changed, said):
+def test_a_foreign_file_is_named(tmp_path, changed, place):
     np.savez(tmp_path / "lir.npz", **values(**changed))
-    with pytest.raises(DataError, match=rf"lir\.npz: .*{said}.*; write one with distill lir fit"):
+    with pytest.raises(DataError, match=rf"lir\.npz: .*{place}.*distill lir fit"):
         LanguageRemoval.load(tmp_path / "lir.npz")
 
 
 def test_two_languages_of_one_name_are_refused(tmp_path):
     twice = np.stack(2 * [np.eye(3)[:1]])
     np.savez(tmp_path / "lir.npz", **values(components=twice, languages=["de", "de"], sentences=[1, 1]))
-    with pytest.raises(DataError, match=APART):
+    with pytest.raises(DataError, match="languages"):
         LanguageRemoval.load(tmp_path / "lir.npz")
 
 
@@ -354,13 +349,13 @@ def test_a_damaged_file_is_named(removal, tmp_path):
     turned[start + 250] ^= 1
     for content in (b"", whole[: len(whole) // 2], bytes(turned), b"no zip at all"):
         path.write_bytes(content)
-        with pytest.raises(DataError, match=BROKEN):
+        with pytest.raises(DataError, match=r"lir\.npz"):
             LanguageRemoval.load(path)
 
 
 def test_a_plain_array_is_no_such_file(tmp_path):
     np.save(tmp_path / "vectors.npy", np.eye(3))
-    with pytest.raises(DataError, match=BROKEN):
+    with pytest.raises(DataError, match=r"vectors\.npy"):
         LanguageRemoval.load(tmp_path / "vectors.npy")
 
 

@@ -11,7 +11,7 @@ from sentencepiece import sentencepiece_model_pb2 as pb2
 from distill.encoders.encoder import KerasEncoder
 from distill.encoders.tokenizer import Tokenizer, model_proto
 from distill.errors import EncoderError, InputError
-from distill.students.vocabulary.new_pieces import cut_otherwise, extended, mean_rows, trained_pieces, with_rows
+from distill.students.vocabulary.new_pieces import extended, mean_rows, trained_pieces, with_rows
 
 NORMAL, UNKNOWN, CONTROL, USER = 1, 2, 3, 4
 OLD, NEW = ("de", "en", "es", "ru"), ("el", "hi", "vi")
@@ -221,19 +221,12 @@ def test_an_extension_by_nothing_is_refused(pieces, keep):
         extended(made(("a", -1), ("b", -2)), pieces, keep)
 
 
-def test_texts_that_are_cut_otherwise_are_named():
-    base = made(*((sign, -9) for sign in "abc"), ("bc", -8))
-    after, _ = extended(base, [("ab", -2)])
-    assert cut(base, ["abc"]) == [["a", "bc"]] and cut(after, ["abc"]) == [["ab", "c"]]
-    assert cut_otherwise(base, after, ["ba", "cab", "", "abc", "acb"]) == [1, 3]
-
-
 def test_extending_twice_keeps_the_first_ones(base, questions):
     one, _ = extended(base, trained_pieces(questions["el"], 300, base))
     two, old_ids = extended(one, trained_pieces(questions["hi"], 300, one))
     assert list(model_proto(two).pieces[: len(one)]) == list(model_proto(one).pieces)
     assert (old_ids >= 0).sum() == len(one)
-    assert not cut_otherwise(one, two, questions["el"])
+    assert cut(one, questions["el"]) == cut(two, questions["el"])
 
 
 # Rows
