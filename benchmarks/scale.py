@@ -176,10 +176,10 @@ def recall(data, found, k):
 
 
 def mine_documents(data):
-    from distill.stages.negatives import maxp_triplets
+    from distill.stages.negatives import draw, maxp_candidates
 
     of = data.questions, data.passages, data.document_of, data.gold, data.forbidden
-    return {"mined": share(maxp_triplets(*of, NEGATIVES, MARGIN)[1])}
+    return {"mined": share(draw(maxp_candidates(*of, NEGATIVES, MARGIN)[1], NEGATIVES, 0))}
 
 
 def rank_passages(data):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -40,20 +38,16 @@ def fit(
     """
     from ..catalog.loading import load_encoder
     from ..data.corpus import read_corpus, sampled
-    from ..evaluation.bias.removal import PROBE, LanguageRemoval
+    from ..evaluation.bias.fitting import removal_of, require_enough
     from ..system.files import require_writable
-    from ..system.progress import say, task
+    from ..system.progress import say
 
     settings = settings_from(values)
     path = output or beside(model)
     require_writable(path)
     texts = {name: sampled(lines, sentences, settings.seed) for name, lines in read_corpus(corpus).items()}
     require_enough(texts, rank)
-    encoder = load_encoder(model)
-    with task("encode the sample text", sum(map(len, texts.values()))) as advance:
-        samples = {language: encoder.encode(lines, "document", advance) for language, lines in texts.items()}
-    probe = encoder.encode([PROBE], "document")[0]
-    removal = replace(LanguageRemoval.fit(samples, rank, encoder.name), probe=probe)
+    removal = removal_of(load_encoder(model), texts, rank)
     removal.save(path)
     counts = ", ".join(f"{language} {count}" for language, count in removal.sentences.items())
     say(f"{path}: {removal.rank} directions of {removal.dimension} numbers a language, from texts: {counts}")
@@ -118,10 +112,3 @@ def beside(model: str, flag: str = "--output") -> Path:
     if model in NAMES or untrainable(model):
         raise InputError(f"{model}: no folder of a saved encoder that {FILE} could lie in; give {flag}")
     return find_keras(model) / FILE
-
-
-def require_enough(texts: Mapping[str, Sequence[str]], rank: int) -> None:
-    """Raise `InputError` for a language with fewer texts than directions: before they are encoded."""
-    for language, lines in texts.items():
-        if len(lines) < rank:
-            raise InputError(f"{language}: {len(lines)} texts, expected at least {rank}, the rank; give more text")

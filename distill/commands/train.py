@@ -145,38 +145,15 @@ def transfer(
     Where the start is of another space it gets a map into the teacher's. The student is saved in float32; --precision
     and --table say what its quantised epochs round weights to.
     """
-    from ..catalog.loading import load_keras_encoder, load_teacher
     from ..data.corpus import read_corpus
-    from ..data.loading import chosen_data
-    from ..data.parallel import read_parallel
-    from ..export.weights.precision import Precision
-    from ..pipeline.fixed_teacher import centre as centred
-    from ..pipeline.fixed_teacher import fixed_teacher, into_space, is_foreign
+    from ..pipeline.transfer_alone import transfer_alone
     from ..system.progress import say
 
     _require_one_labeller(labels, corpus, teacher_path if centre else None)
     settings, texts = settings_from(values), read_corpus(corpus)
     if labels and settings.student.parallel:
         raise InputError("--labels and --parallel are two sources of labels; give one of them")
-    precision = Precision(settings.export.precision, settings.export.table)
-    dataset, languages = chosen_data(settings, [teacher_language])
-    sources = read_parallel(settings.student.parallel, teacher_language, languages)
-    first, teacher = load_keras_encoder(start_path or teacher_path), fixed_teacher(teacher_path)
-    foreign = is_foreign(teacher, first, dataset, teacher_language)
-    teacher = centred(teacher, dataset, teacher_language) if centre else teacher
-    if foreign:
-        first = into_space(first, teacher, dataset, teacher_language, sources, settings.seed)
-    from ..stages.lines import labelled, translations
-    from ..stages.transfer_stage import Targets, learn, require_trainable
-    from ..training.session import Session
-
-    lines = labelled(texts, teacher if labels == teacher_path else load_teacher(labels)) if labels else None
-    if sources:
-        lines = translations(sources, teacher, settings.student.parallel_temperature)
-    require_trainable(teacher, first, settings.training)
-    targets = Targets.of(teacher, dataset, teacher_language, settings.student.units, lines)
-    session = Session(options=settings.training)
-    student = learn(targets, first, dataset, languages, settings.student, settings.seed, session, precision)
+    student = transfer_alone(settings, teacher_path, teacher_language, start_path, centre, texts, labels)
     student.save(output)
     say(f"student: {output}")
 

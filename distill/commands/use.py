@@ -68,17 +68,11 @@ def search(
     """Print the passages that are nearest to QUESTION."""
     from ..catalog.loading import load_teacher, with_documents
     from ..data.loading import load_dataset
-    from ..encoders.health import require_finite
     from ..report.score_tables import print_hits
-    from ..retrieval.exact import top_k
-    from ..system.progress import task
+    from ..retrieval.search import nearest_texts
 
     if not question.strip():
         raise InputError("the question is empty; give a text")
     data = load_dataset(dataset, document_language)
     encoder = with_documents(load_teacher(model), document_model)
-    with task("encode passages", len(data.passages)) as advance:
-        passages = encoder.encode(data.passage_texts, "document", advance)
-    query = require_finite(encoder.encode([question], "question"), encoder)
-    rows, scores = top_k(query, require_finite(passages, encoder), min(top, len(passages)))
-    print_hits(data, rows[0], scores[0])
+    print_hits(data, *nearest_texts(encoder, question, data.passage_texts, top))

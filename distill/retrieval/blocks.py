@@ -5,7 +5,7 @@ What mining and evaluation hold beside their vectors, whatever the size of the c
 | what | scores at once | of float32 |
 |---|---|---|
 | `retrieval.top_k`, online negatives | `ROWS` x `COLUMNS` | 64 MiB |
-| `mining.maxp_triplets` | `CELLS`; more only of a document with more passages than these | 64 MiB |
+| `negatives.maxp_candidates` | `CELLS`; more only of a document with more passages than these | 64 MiB |
 | `retrieval.unit_ranks` | up to `WHOLE`, beyond that `ROWS` x `COLUMNS` | 512 MiB |
 | `approximate.nearest` | `CELLS` numbers of vectors that are scored again | 64 MiB |
 

@@ -8,7 +8,7 @@ from ..data.dataset import Question, normalise
 from ..data.draws import drawn
 from ..retrieval.approximate import search_of
 from ..training.batches import line_name, named
-from .negatives import bm25_candidates, draw, false_negatives, maxp_triplets, online_negatives, pairs_of
+from .negatives import bm25_candidates, draw, false_negatives, maxp_candidates, online_negatives, pairs_of
 
 
 class Anchors:
@@ -61,11 +61,12 @@ class Anchors:
 
     def _online(self, rows, questions, passages, seed):
         gold, forbidden = self.gold[rows], pairs_of(self.forbidden, rows)
-        options = self.settings.negatives, self.settings.margin, seed
+        n, margin = self.settings.negatives, self.settings.margin
         if self.settings.positives == "maxp":
-            return maxp_triplets(questions, passages, self.document_of, gold, forbidden, *options)
+            positives, hardest = maxp_candidates(questions, passages, self.document_of, gold, forbidden, n, margin)
+            return positives, draw(hardest, n, seed)
         search = search_of(self.settings.mining)
-        return gold, online_negatives(questions, passages, gold, forbidden, *options, search)
+        return gold, online_negatives(questions, passages, gold, forbidden, n, margin, seed, search)
 
 
 def own_anchors(dataset, language, settings, seed):

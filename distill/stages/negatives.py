@@ -1,5 +1,9 @@
 """Negatives for the triplet loss: lexical ones first (BM25), then those that the encoder itself confuses."""
 
+from __future__ import annotations
+
+from typing import TypeAlias
+
 import numpy as np
 
 from ..data.dataset import normalise
@@ -7,7 +11,10 @@ from ..errors import DataError
 from ..retrieval.blocks import CELLS, ROWS, Highest, Product, document_spans, head, rows_beside, spans
 from ..retrieval.bm25 import Lexical
 from ..retrieval.exact import max_passage, top_k
+from ..system.types import Floats, Integers
 
+# Pairs (question, passage) that may not be negatives; the questions ascend.
+Forbidden: TypeAlias = tuple[Integers, Integers]
 # A negative is drawn from this many times the wanted number of the hardest candidates.
 POOL = 4
 # Questions at a time below which a product is slow: the passages are cut into blocks then.
@@ -82,8 +89,17 @@ def pairs_of(forbidden, rows):
     return np.repeat(np.arange(len(rows)), last - first), forbidden[1][np.concatenate(places)]
 
 
-def maxp_triplets(questions, passages, document_of, gold, forbidden, n, margin, seed=0, cells=CELLS):
-    """Positives int `(q,)` and negatives int `(q, n)`, -1 where there are fewer, for documents as their best passage.
+def maxp_candidates(
+    questions: Floats,
+    passages: Floats,
+    document_of: Integers,
+    gold: Integers,
+    forbidden: Forbidden,
+    n: int,
+    margin: float,
+    cells: int = CELLS,
+) -> tuple[Integers, Integers]:
+    """Positives int `(q,)` and the `POOL * n` hardest negatives, -1 for none, for documents as their best passage.
 
     MaxP scores a document by its best passage, so the triplet loss of a question a about document D against D' is
 
@@ -91,7 +107,7 @@ def maxp_triplets(questions, passages, document_of, gold, forbidden, n, margin, 
 
     The positive is therefore the passage of the gold passage's document that is nearest under the current encoder, and
     each other document has one candidate, its nearest passage. Hard and semi-hard documents are those with
-    d(a, p') < d(a, p) + margin; `n` are drawn with `seed` from the `POOL * n` hardest. No passage of a document with a
+    d(a, p') < d(a, p) + margin; `draw` takes `n` of them. No passage of a document with a
     `forbidden` one is a negative. Equal ones go to the lower index. Shapes as in `online_negatives`; `document_of` is
     ascending. The choice is of the vectors given, as that of the positive of a bag in MI-SVM (Andrews et al., 2003);
     MaxP: Dai and Callan (2019).
@@ -112,7 +128,7 @@ def maxp_triplets(questions, passages, document_of, gold, forbidden, n, margin, 
             documents.close(*closed)
             highest.add(documents.best, documents.passages)
         candidates[rows] = np.where(highest.values > positive - margin, highest.indices, -1)
-    return positives, draw(candidates, n, seed)
+    return positives, candidates
 
 
 class Documents:

@@ -956,14 +956,14 @@ def test_quantised_epochs_round_to_what_the_flags_say(distill, tiny_folder, data
     from distill.errors import EncoderError
     from distill.export.weights.precision import Precision
 
-    asked = {}
+    given = {}
 
-    def stop(*arguments, precision, **others):
-        asked.update(precision=precision, settings=arguments[5])
+    def stop(targets, start, dataset, languages, settings, seed, session, precision):
+        given.update(precision=precision, settings=settings)
         raise EncoderError("enough")
 
     # What the precision does is tested in test_transfer.
-    monkeypatch.setattr("distill.stages.transfer_stage.transfer", stop)
+    monkeypatch.setattr("distill.stages.transfer_stage.learn", stop)
     arguments = {
         "transfer": ["--teacher", tiny_folder, "--output", tmp_path / "student"],
         "run": ["--base", tiny_folder, "--runs", tmp_path, "--bm25-epochs", "0", "--online-epochs", "0"],
@@ -971,7 +971,7 @@ def test_quantised_epochs_round_to_what_the_flags_say(distill, tiny_folder, data
     flags = ["--dataset", data, "--quantised-epochs", "2", "--precision", "float32", "--table", "int4"]
     left = distill(command, *arguments[command], *flags)
     assert left.err.splitlines()[-1] == "error: enough"
-    assert (asked["precision"], asked["settings"].quantised_epochs) == (Precision("float32", "int4"), 2)
+    assert (given["precision"], given["settings"].quantised_epochs) == (Precision("float32", "int4"), 2)
 
 
 # In a process of its own

@@ -7,8 +7,9 @@ import pytest
 
 from distill.data.dataset import Question, normalise
 from distill.errors import DataError
+from distill.retrieval.blocks import CELLS
 from distill.retrieval.exact import top_k
-from distill.stages.negatives import bm25_candidates, draw, false_negatives, maxp_triplets, online_negatives, pairs_of
+from distill.stages.negatives import bm25_candidates, draw, false_negatives, maxp_candidates, online_negatives, pairs_of
 
 NONE = np.zeros(0, dtype=int), np.zeros(0, dtype=int)
 
@@ -32,6 +33,12 @@ def pairs(forbidden):
 def bm25_negatives(queries, passages, forbidden, n, seed=0, stopwords="en"):
     """As an epoch takes them."""
     return draw(bm25_candidates(queries, passages, forbidden, n, stopwords), n, seed)
+
+
+def maxp_triplets(*given, seed=0, cells=CELLS):
+    """Positives, and as many negatives as `given[5]`, drawn."""
+    positives, candidates = maxp_candidates(*given, cells)
+    return positives, draw(candidates, given[5], seed)
 
 
 def test_width_case_and_spaces_do_not_make_another_question():
@@ -267,7 +274,7 @@ def own_document(gold):
 
 def by_best_passage(gold, n, margin, seed=0, passages=COSINES):
     positive, negatives = maxp_triplets(
-        QUESTION, on_circle(passages), DOCUMENT_OF, np.array([gold]), own_document(gold), n, margin, seed
+        QUESTION, on_circle(passages), DOCUMENT_OF, np.array([gold]), own_document(gold), n, margin, seed=seed
     )
     return int(positive[0]), sorted(set(negatives[0].tolist()) - {-1})
 
@@ -298,7 +305,14 @@ def test_negatives_are_drawn_from_the_four_times_n_hardest_documents():
     drawn = set()
     for seed in range(60):
         _, negatives = maxp_triplets(
-            QUESTION, on_circle(cosines), np.arange(12), np.array([7]), (np.array([0]), np.array([7])), 1, 2.0, seed
+            QUESTION,
+            on_circle(cosines),
+            np.arange(12),
+            np.array([7]),
+            (np.array([0]), np.array([7])),
+            1,
+            2.0,
+            seed=seed,
         )
         drawn.add(int(negatives[0, 0]))
     assert drawn == {0, 1, 2, 3}
@@ -323,7 +337,8 @@ def test_documents_of_many_questions_are_scored_as_by_loops(cells):
     asked = [ask(str(number % 25), passage) for number, passage in enumerate(gold)]
     forbidden = false_negatives(asked, document_of)
     drawn = [
-        maxp_triplets(questions, passages, document_of, gold, forbidden, N, MARGIN, seed, cells) for seed in range(60)
+        maxp_triplets(questions, passages, document_of, gold, forbidden, N, MARGIN, seed=seed, cells=cells)
+        for seed in range(60)
     ]
     for row, scores in enumerate(questions @ passages.T):
         best = [max(np.flatnonzero(document_of == d), key=lambda p: scores[p]) for d in range(15)]
@@ -350,7 +365,7 @@ def test_documents_of_one_passage_are_mined_as_passages(space):
     questions, passages, gold, forbidden = space
     order = np.argsort(forbidden[0], kind="stable")
     forbidden = forbidden[0][order], forbidden[1][order]
-    positive, negatives = maxp_triplets(questions, passages, np.arange(60), gold, forbidden, N, MARGIN, 3)
+    positive, negatives = maxp_triplets(questions, passages, np.arange(60), gold, forbidden, N, MARGIN, seed=3)
     np.testing.assert_array_equal(positive, gold)
     np.testing.assert_array_equal(negatives, online_negatives(questions, passages, gold, forbidden, N, MARGIN, 3))
 

@@ -1,0 +1,66 @@
+"""Stage 2 alone: a student of any encoder, outside a run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from ..catalog.loading import load_keras_encoder, load_teacher
+from ..data.loading import chosen_data
+from ..data.parallel import Parallel, read_parallel
+from ..encoders.encoder import Encoder, KerasEncoder
+from ..export.weights.precision import Precision
+from ..settings.sections import Settings
+from ..training.session import Session
+from .fixed_teacher import centre, fixed_teacher, into_space, is_foreign
+
+if TYPE_CHECKING:
+    from ..stages.lines import Lines
+
+
+def transfer_alone(
+    settings: Settings,
+    source: str,
+    language: str,
+    start: str | None = None,
+    centred: bool = False,
+    corpus: Mapping[str, Sequence[str]] | None = None,
+    labels: str | None = None,
+) -> KerasEncoder:
+    """The student of the encoder that `source` names, which labels questions in `language` and documents.
+
+    It starts from `start`, by default the teacher itself; one of another space gets a map into the teacher's. With
+    `centred` the teacher's vectors lose their mean. The texts of `corpus`, by language, are learned as the encoder
+    `labels` gives them.
+    """
+    dataset, languages = chosen_data(settings, [language])
+    sources = read_parallel(settings.student.parallel, language, languages)
+    first, teacher = load_keras_encoder(start or source), fixed_teacher(source)
+    foreign = is_foreign(teacher, first, dataset, language)
+    teacher = centre(teacher, dataset, language) if centred else teacher
+    if foreign:
+        first = into_space(first, teacher, dataset, language, sources, settings.seed)
+    from ..stages.transfer_stage import Targets, learn, require_trainable
+
+    labeller = teacher if labels == source else load_teacher(labels) if labels else None
+    lines = _lines(settings, teacher, sources, corpus or {}, labeller)
+    require_trainable(teacher, first, settings.training)
+    targets = Targets.of(teacher, dataset, language, settings.student.units, lines)
+    session = Session(options=settings.training)
+    precision = Precision(settings.export.precision, settings.export.table)
+    return learn(targets, first, dataset, languages, settings.student, settings.seed, session, precision)
+
+
+def _lines(
+    settings: Settings,
+    teacher: Encoder,
+    sources: Sequence[Parallel],
+    texts: Mapping[str, Sequence[str]],
+    labeller: Encoder | None,
+) -> Lines | None:
+    """The texts beside the questions: parallel text, or a corpus with the labels of the encoder `labeller`."""
+    from ..stages.lines import labelled, translations
+
+    if sources:
+        return translations(sources, teacher, settings.student.parallel_temperature)
+    return labelled(texts, labeller) if labeller else None
