@@ -29,7 +29,7 @@ def compress(folder: str, output: str | None, **values: Value | None) -> None:
     from ..report.run_tables import print_search
 
     result = search(folder, settings_from(values, settings_of(folder)), output)
-    print_search(result, *places(Path(folder), output))
+    print_search(result.as_dict(), *places(Path(folder), output))
 
 
 @click.command()

@@ -73,7 +73,7 @@ def run(
     if searched:
         with told_how_to_go_on(prepared.folder):
             result = compress(prepared.folder, settings)
-        print_search(result, *places(prepared.folder))
+        print_search(result.as_dict(), *places(prepared.folder))
 
 
 @contextmanager

@@ -1,6 +1,11 @@
 """`distill compress`: from a budget to the encoder that keeps it, by trials measured on dev."""
 
+from __future__ import annotations
+
 import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from ..export.runtime import size_of
@@ -8,9 +13,11 @@ from ..students.vocabulary.pruning import not_kept
 from ..system.files import write_json
 from ..system.progress import say
 from ..system.reading import read_json
-from .budget import choose, front
-from .candidates import Candidate, cheap, cost, ranked, to_train
-from .trials import BUNDLE
+from ..system.types import File
+from .budget import Budget, choose, front
+from .candidates import Candidate, cheap, cost, to_train
+from .rows import Bundle, Cost, Probe, Result, Row, Tried, ranked
+from .trials import BUNDLE, Trials
 
 TRIAL = "trial.json"
 # The uncompressed bundle among the timed ones.
@@ -20,54 +27,66 @@ WHOLE = "whole"
 class Search:
     """The trials of one run, each kept in a folder of its own and not repeated.
 
-    `trials`: a `trials.Trials`; `whole`: the folder of the student's own bundle, for comparison; `names`: the
-    shapes to train; `seconds`: what an epoch of the student took, None where that is not known.
+    `whole`: the folder of the student's own bundle, for comparison; `names`: the shapes to train; `seconds`: what an
+    epoch of the student took, None where that is not known.
     """
 
-    def __init__(self, folder, trials, budget, whole, names, epochs, seconds=None):
+    def __init__(
+        self,
+        folder: File,
+        trials: Trials,
+        budget: Budget,
+        whole: File,
+        names: Iterable[str],
+        epochs: int,
+        seconds: float | None = None,
+    ):
         self.folder, self.trials, self.budget, self.whole = Path(folder), trials, budget, Path(whole)
-        self.names, self.epochs, self.seconds = names, epochs, seconds
+        self.names, self.epochs, self.seconds = list(names), epochs, seconds
 
-    def run(self):
-        """Cheap trials, the plan, training: `{"tried", "shapes", "bundles", "front", "chosen", "excess"}`."""
+    def run(self) -> Result:
+        """Cheap trials, the plan, training and the choice."""
         say(f"first {len(cheap())} vocabularies and table formats, and the speed of the shapes; nothing is trained")
-        tried = [self.once(c.name, lambda folder, c=c: self.trials.untrained(c)) for c in cheap()]
+        tried = [self._untrained(candidate) for candidate in cheap()]
         names = dict.fromkeys(["full", *self.names])
-        shapes = {s: self.once(f"shape-{s}", lambda folder, s=s: self.trials.probe(s, folder)) for s in names}
+        shapes = {s: self.once(f"shape-{s}", Probe, partial(self.trials.probe, s)) for s in names}
         chosen = self.planned(tried, shapes)
         self.announce(chosen, shapes)
-        kept = [Candidate(row["vocabulary"], row["table"]) for row in self.worth(tried, shapes["full"])]
+        kept = [row.candidate for row in self.worth(tried, shapes["full"])]
         candidates = [*kept, *filter(None, chosen.values())]
-        rows = [self.once(trial_of(c.name), lambda folder, c=c: self.trials.bundle(c, folder)) for c in candidates]
-        return {"tried": tried, "shapes": shapes, **self.verdict(rows)}
+        rows = [self.once(trial_of(c.name), Bundle, partial(self.trials.bundle, c)) for c in candidates]
+        return self.verdict(tried, shapes, rows)
 
-    def planned(self, tried, shapes):
-        """What to train of each shape."""
-        own, new = {name: shapes[name] for name in self.names}, bool(self.trials.material.words.new)
-        return to_train(ranked(tried), own, lambda c: self.trials.size(c, shapes[c.shape]), self.budget, new)
+    def _untrained(self, candidate: Candidate) -> Tried:
+        return self.once(candidate.name, Tried, lambda folder: self.trials.untrained(candidate))
 
-    def once(self, name, make):
+    def planned(self, tried: Sequence[Tried], shapes: Mapping[str, Probe]) -> dict[str, Candidate | None]:
+        """The candidate to train of each shape, None where none keeps the budget."""
+        speeds, new = {name: shapes[name].ms for name in self.names}, bool(self.trials.material.words.new)
+        return to_train(ranked(tried), speeds, lambda c: self.trials.size(c, shapes[c.shape]), self.budget, new)
+
+    def once(self, name: str, kind: type[Row], make: Callable[[Path], Row]) -> Row:
         """The row of a trial: from its file, or made and written."""
         folder = self.folder / name
         if (folder / TRIAL).is_file():
-            return read_json(folder / TRIAL)
+            return kind.of(read_json(folder / TRIAL))
         folder.mkdir(parents=True, exist_ok=True)
         began = time.perf_counter()
-        row = {**make(folder), "seconds": round(time.perf_counter() - began, 1)}
-        write_json(folder / TRIAL, row)
+        row = replace(make(folder), seconds=round(time.perf_counter() - began, 1))
+        write_json(folder / TRIAL, row.as_dict())
         return row
 
-    def worth(self, tried, full):
+    def worth(self, tried: Sequence[Tried], full: Probe) -> list[Tried]:
         """The cheap trials that no other beats in size and P@1, without those that cannot keep the size."""
-        rows = [{**row, "bytes": row["table_bytes"] + full["other_bytes"]} for row in tried]
         limit = self.budget.bytes
-        return [row for row in front(rows, ("bytes",)) if limit is None or row["bytes"] <= limit]
+        rows = front(tried, lambda row: (row.table_bytes,))
+        return [row for row in rows if limit is None or row.table_bytes + full.other_bytes <= limit]
 
-    def announce(self, chosen, shapes):
-        """What will be trained and about how long it takes, before it begins."""
+    def announce(self, chosen: Mapping[str, Candidate | None], shapes: Mapping[str, Probe]) -> None:
+        """Say what will be trained and about how long it takes, before it begins."""
         for shape, candidate in chosen.items():
             if candidate is None:
-                least = f"{shapes[shape]['other_bytes'] / 1e6:.1f} MB without a table, {shapes[shape]['ms']:.3f} ms"
+                least = f"{shapes[shape].other_bytes / 1e6:.1f} MB without a table, {shapes[shape].ms:.3f} ms"
                 say(f"{shape}: not trained, it cannot keep the budget ({least})")
             else:
                 how = f"vocabulary {candidate.vocabulary}, table {candidate.table}"
@@ -76,37 +95,40 @@ class Search:
             for language, shares in self.trials.left(vocabulary).items():
                 say(f"{not_kept(language, shares)} with the vocabulary {vocabulary}")
 
-    def about(self, shapes, shape):
+    def about(self, shapes: Mapping[str, Probe], shape: str) -> str:
         """The time that a shape's training takes at most, in words; empty where nothing is known of it."""
         if self.seconds is None:
             return ""
-        share = cost(shapes[shape]["dense"], shapes["full"]["dense"])
+        share = cost(shapes[shape].dense, shapes["full"].dense)
         return f", about {max(1, round(share * self.seconds * self.epochs / 60))} min at most"
 
-    def verdict(self, rows):
-        """The bundles with their times, which of them no other beats, and the one to ship."""
-        spent = self.trials.timed(
-            {WHOLE: self.whole} | {row["name"]: bundle_of(self.folder, row["name"]) for row in rows}
+    def verdict(self, tried: list[Tried], shapes: dict[str, Probe], rows: Sequence[Bundle]) -> Result:
+        """Time the bundles, leave out those that the gate refused, and choose one."""
+        names = [row.candidate.name for row in rows]
+        spent = self.trials.timed({WHOLE: self.whole} | {name: bundle_of(self.folder, name) for name in names})
+        for name, row in zip(names, rows, strict=True):
+            for reason in row.refused:
+                say(f"{name}: the bundle is not its student and is left out: {reason}")
+        bundles = [replace(row, ms=spent[row.candidate.name]) for row in rows if not row.refused]
+        chosen = choose(bundles, self.budget) if bundles else None
+        return Result(
+            tried=tried,
+            shapes=shapes,
+            whole=Cost(size_of(self.whole), spent[WHOLE]),
+            bundles=bundles,
+            front=[row.candidate.name for row in front(bundles, lambda row: (row.bytes, row.ms))],
+            chosen=chosen.candidate.name if chosen else None,
+            excess=self.budget.excess(chosen) if chosen else {},
+            languages=list(self.trials.material.words.languages),
+            budget=self.budget,
         )
-        for row in rows:
-            for reason in row["refused"]:
-                say(f"{row['name']}: the bundle is not its student and is left out: {reason}")
-        rows = [{**row, "ms": spent[row["name"]]} for row in rows if not row["refused"]]
-        chosen = choose(rows, self.budget) if rows else None
-        return {
-            "whole": {"bytes": size_of(self.whole), "ms": spent[WHOLE]},
-            "bundles": rows,
-            "front": [row["name"] for row in front(rows)],
-            "chosen": chosen and chosen["name"],
-            "excess": self.budget.excess(chosen) if chosen else {},
-        }
 
 
-def trial_of(name):
+def trial_of(name: str) -> str:
     """The folder of the trial in which a candidate's bundle is made, beside that of the candidate untrained."""
     return f"{name}-{BUNDLE}"
 
 
-def bundle_of(folder, name):
+def bundle_of(folder: File, name: str) -> Path:
     """A candidate's bundle among the trials in `folder`."""
     return Path(folder) / trial_of(name) / BUNDLE

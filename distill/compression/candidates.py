@@ -1,12 +1,16 @@
-"""What a search tries: vocabularies and table formats, which need no training, and shapes, which do."""
+"""Candidates of a search: vocabularies and table formats, which need no training, and shapes, which do."""
 
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ..export.weights.codecs import CODECS
 from ..students.shape import Shape
 from ..students.vocabulary.vocabularies import NEW, VOCABULARIES
+from .budget import Budget
 
-TABLES = tuple(codec.name for codec in CODECS.values() if codec.searched)
+SEARCHED_TABLES = tuple(codec.name for codec in CODECS.values() if codec.searched)
 SHAPES = {
     "full": Shape(),
     "small": Shape(channels=128, convolutions=1, hidden=192, inner=256),
@@ -17,7 +21,7 @@ SHAPES = {
 
 @dataclass(frozen=True)
 class Candidate:
-    """One point of the search: keys of `VOCABULARIES`, with or without `NEW`, of `TABLES` and of `SHAPES`."""
+    """One point of the search: keys of `VOCABULARIES`, with or without `NEW`, of `SEARCHED_TABLES` and of `SHAPES`."""
 
     vocabulary: str
     table: str
@@ -25,33 +29,34 @@ class Candidate:
     trained: bool = False
 
     @property
-    def name(self):
+    def name(self) -> str:
+        """Shape, vocabulary and table, and whether it is trained, in one word."""
         return "-".join([self.shape, self.vocabulary, self.table, *(["trained"] if self.trained else [])])
 
 
-def cheap():
-    """All that need no training."""
-    return [Candidate(vocabulary, table) for vocabulary in VOCABULARIES for table in TABLES]
+def cheap() -> list[Candidate]:
+    """All candidates that need no training."""
+    return [Candidate(vocabulary, table) for vocabulary in VOCABULARIES for table in SEARCHED_TABLES]
 
 
-def ranked(tried):
-    """`[(vocabulary, table)]` of the cheap candidates' rows, the one that lost least first, of equals the smaller."""
-    rows = sorted(tried, key=lambda row: (-row["p@1"], row["table_bytes"]))
-    return [(row["vocabulary"], row["table"]) for row in rows]
-
-
-def to_train(order, shapes, sizes, budget, new=False):
+def to_train(
+    order: Sequence[Candidate],
+    speeds: Mapping[str, float],
+    sizes: Callable[[Candidate], int],
+    budget: Budget,
+    new: bool = False,
+) -> dict[str, Candidate | None]:
     """`{shape: Candidate or None}`: the first of `order` that keeps the budget in a shape, None where none does.
 
-    `order`: `ranked`'s; `shapes`: by name the `ms` of each; `sizes(candidate)`: its bytes; `new`: with pieces for new
-    languages.
+    `order`: the cheap candidates, the best first; `speeds`: the ms a query of each shape; `sizes(candidate)`: its
+    bytes; `new`: with pieces for new languages.
     """
-    found = {}
-    for shape, row in shapes.items():
-        made = [Candidate(name + NEW * new, table, shape, True) for name, table in order if _learns(shape, table)]
-        fast = budget.ms is None or row["ms"] <= budget.ms
-        found[shape] = next((one for one in made if fast and not _too_large(sizes(one), budget)), None)
-    return found
+    chosen = {}
+    for shape, ms in speeds.items():
+        options = [Candidate(c.vocabulary + NEW * new, c.table, shape, True) for c in order if _learns(shape, c.table)]
+        fast = budget.ms is None or ms <= budget.ms
+        chosen[shape] = next((one for one in options if fast and not _too_large(sizes(one), budget)), None)
+    return chosen
 
 
 def _learns(shape, table):
@@ -63,8 +68,8 @@ def _too_large(size, budget):
     return budget.bytes is not None and size > budget.bytes
 
 
-def cost(dense, whole):
-    """What an epoch of a shape with so many dense weights takes, next to one with `whole`: a rough share.
+def cost(dense: int, whole: int) -> float:
+    """The time of an epoch of a shape with so many dense weights, next to one with `whole`: a rough share.
 
     Products are most of a step; looking up and training the rows is the rest.
     """

@@ -1,13 +1,17 @@
 """`distill compress RUN`: the search over a run's student, what it leaves there, and the page that shows it."""
 
+from __future__ import annotations
+
 import shutil
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ..catalog.identity import provenance
 from ..catalog.kinds import RUN_FILE, find_artefact
 from ..catalog.loading import load_keras_encoder, load_teacher
 from ..data.corpus import read_corpus
-from ..data.dataset import texts_digest
+from ..data.dataset import Dataset, texts_digest
 from ..data.loading import dataset_of
 from ..data.parallel import joined, pivots, texts_by_language
 from ..errors import ConfigError, InputError
@@ -15,7 +19,7 @@ from ..pipeline.preparing import chosen_languages, read_sources, unseen_language
 from ..pipeline.resuming import clear
 from ..report.run_page import write_report
 from ..settings.rules import require_one_device
-from ..settings.sections import Work
+from ..settings.sections import Settings, Work
 from ..settings.store import as_dict, free_of
 from ..system.backend import start
 from ..system.files import require_writable, write_aside, write_json
@@ -23,32 +27,36 @@ from ..system.hashes import digest
 from ..system.locking import locked
 from ..system.progress import say, task
 from ..system.reading import read_json, read_jsonl
+from ..system.types import File, Json, Model
 from .budget import Budget, bytes_of
+
+if TYPE_CHECKING:
+    from .rows import Result
 
 FOLDER, TRIALS, RESULT, CHOSEN, SETTINGS = "small", "trials", "search.json", "bundle", "settings.json"
 
 
-def budget_of(settings):
-    """The `Budget` that the settings ask for. Raises `ConfigError` for a size that is none."""
+def budget_of(settings: Settings) -> Budget:
+    """The `Budget` of the settings. Raises `ConfigError` for a size that is none."""
     budget = settings.budget
     size = bytes_of(budget.max_size) if budget.max_size else None
     return Budget(size, budget.max_ms or None, settings.export.max_drop)
 
 
-def is_limited(settings):
+def is_limited(settings: Settings) -> bool:
     """Return whether the settings limit size or time. Raises `ConfigError` for a size that is none."""
     budget = budget_of(settings)
     return budget.bytes is not None or budget.ms is not None
 
 
-def settings_of(folder):
+def settings_of(folder: File) -> Path:
     """The path of a run's settings. Raises `InputError` where it is no finished run."""
     finished(Path(folder))
     return Path(folder) / RUN_FILE
 
 
-def compress(folder, settings, output=None):
-    """Search, or go on with a search, and return its result: `Search.run`'s with what was asked for.
+def compress(folder: File, settings: Settings, output: File | None = None) -> Result:
+    """Search, or go on with a search, and return its result.
 
     `output`, by default `folder/small`, then holds `trials/`, `search.json` and `bundle/`, the chosen one. The run's
     `report.html` shows the search; one elsewhere has a report of its own.
@@ -67,26 +75,24 @@ def compress(folder, settings, output=None):
     require_known("the search", settings.budget.new_languages, languages)
     if others := sorted(set(corpus) - set(languages)):
         say(f"no questions in {', '.join(others)}: that text of the corpus counts for pieces, and is learned from")
-    require_own(output)
-    require_same(output / TRIALS, fingerprint(settings, dataset, corpus))
+    require_search_folder(output)
+    require_same(output / TRIALS, depends_on(settings, dataset, corpus))
     with locked(output):
         clear(output)
         material = _material(folder, dataset, languages, corpus, sources, settings)
-        found = _search(folder, output / TRIALS, material, settings, budget, seconds_an_epoch(rows))
-        limits = {"bytes": budget.bytes, "ms": budget.ms, "drop": budget.drop}
-        found |= {"languages": list(languages), "budget": limits}
+        result = _search(folder, output / TRIALS, material, settings, budget, seconds_an_epoch(rows))
         shutil.rmtree(output / CHOSEN, ignore_errors=True)
-        if found["chosen"]:
-            _ship(output / TRIALS, found["chosen"], output / CHOSEN)
-        write_report(page, metrics, rows, found)
+        if result.chosen:
+            _ship(output / TRIALS, result.chosen, output / CHOSEN)
+        write_report(page, metrics, rows, result.as_dict())
         # The last thing: a search that has its result is finished.
-        write_json(output / RESULT, found)
-    return found
+        write_json(output / RESULT, result.as_dict())
+    return result
 
 
-def places(folder, output=None):
-    """Where the page and the chosen bundle of a search lie."""
-    return Path(output or folder) / "report.html", Path(output or folder / FOLDER) / CHOSEN
+def places(folder: File, output: File | None = None) -> tuple[Path, Path]:
+    """The paths of the page and of the chosen bundle of a search."""
+    return Path(output or folder) / "report.html", Path(output or Path(folder, FOLDER)) / CHOSEN
 
 
 def _material(folder, dataset, languages, corpus, sources, settings):
@@ -124,21 +130,21 @@ def _search(folder, output, material, settings, budget, seconds):
     return Search(output, trials, budget, find_artefact(folder), shapes, epochs, seconds).run()
 
 
-def possible(names, model):
+def possible(names: Sequence[str], model: Model) -> list[str]:
     """Those of the shapes that the student can be cut to; the others are said."""
     from .candidates import SHAPES
 
-    found = []
+    shapes = []
     for name in names:
         try:
             SHAPES[name].check(model)
-            found.append(name)
+            shapes.append(name)
         except ConfigError as error:
             say(f"{name}: left out: {error}")
-    return found
+    return shapes
 
 
-def finished(folder):
+def finished(folder: Path) -> dict[str, Json]:
     """The metrics of a run that came to its end. Raises `InputError`."""
     path = folder / "metrics.json"
     if not path.is_file():
@@ -146,14 +152,14 @@ def finished(folder):
     return read_json(path)
 
 
-def require_known(what, names, known):
+def require_known(what: str, names: Sequence[str], known: Sequence[str]) -> None:
     """Raise `InputError` for languages that are not among those known."""
     if other := [name for name in names if name not in known]:
         raise InputError(f"{what} has no {', '.join(other)}; it has {', '.join(known)}")
 
 
-def fingerprint(settings, dataset, corpus):
-    """What the trials depend on, as plain values: settings, and hashes of the texts whatever their files are called."""
+def depends_on(settings: Settings, dataset: Dataset, corpus: Mapping[str, Sequence[str]]) -> dict[str, Json]:
+    """The plain values that the trials depend on: settings, and hashes of the texts whatever their files are called."""
     return {**_bound(as_dict(settings)), "texts": texts_digest(dataset), "corpus": digest(corpus)}
 
 
@@ -169,13 +175,13 @@ def _without(part, names, section):
     return {key: value for key, value in part.items() if f"{section}.{key}" not in names}
 
 
-def require_own(folder):
+def require_search_folder(folder: Path) -> None:
     """Raise `InputError` where a folder holds what no search left there: `bundle` in it is replaced."""
     if (folder / RUN_FILE).is_file() or not (folder / TRIALS).is_dir():
         require_writable(folder)
 
 
-def require_same(folder, values):
+def require_same(folder: Path, values: Mapping[str, Json]) -> None:
     """Write what the trials in `folder` depend on; where it is there and another, raise `InputError`."""
     path = folder / SETTINGS
     if not path.is_file():
@@ -183,15 +189,15 @@ def require_same(folder, values):
         write_json(path, values)
         return
     # What was begun by an earlier version has more of them.
-    found = read_json(path)
-    made = _bound(found) if isinstance(found, dict) else {}
-    other = [key for key, value in values.items() if made.get(key) != value]
+    stored = read_json(path)
+    before = _bound(stored) if isinstance(stored, dict) else {}
+    other = [key for key, value in values.items() if before.get(key) != value]
     if other:
         raise InputError(f"{folder} was made with other settings ({', '.join(other)}); remove it or repeat its command")
 
 
-def seconds_an_epoch(rows):
-    """Of the student's training, from the run's log; None where no epoch is in it."""
+def seconds_an_epoch(rows: Sequence[Mapping[str, Json]]) -> float | None:
+    """The seconds of the student's training, from the run's log; None where no epoch is in it."""
     steps = [row for row in rows if row["event"] == "student"]
     epochs = steps[-1]["epoch"] if steps else 0
     return (steps[-1]["seconds"] - steps[0]["seconds"]) / epochs if epochs else None

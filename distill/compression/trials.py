@@ -1,13 +1,18 @@
 """The trials of a search: each makes one row, and what is to be kept of it in a folder."""
 
+from __future__ import annotations
+
 import shutil
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
+from pathlib import Path
 
 from ..bench.process import Spec
 from ..bench.rounds import bench, select_questions, steps
-from ..encoders.encoder import KerasEncoder
-from ..evaluation.evaluate import evaluate, evaluation_size
+from ..encoders.encoder import Encoder, KerasEncoder
+from ..encoders.tokenizer import Tokenizer
+from ..evaluation.evaluate import Evaluation, evaluate, evaluation_size
 from ..evaluation.mcnemar import compare
 from ..export.artefact import export_artefact, write_artefact
 from ..export.form import Form
@@ -16,12 +21,16 @@ from ..export.rounding import rounded
 from ..export.runtime import load_artefact, size_of
 from ..export.weights.codecs import CODECS, stored_bytes
 from ..export.weights.precision import Precision
+from ..settings.sections import Settings
 from ..students.rows import TABLE
 from ..system.progress import task
+from ..system.types import Json, Model
 from ..training.checkpoints import CHECKPOINT, Checkpoint
 from ..training.log import RunLog
 from ..training.session import Session
-from .candidates import SHAPES
+from .candidates import SHAPES, Candidate
+from .material import Material
+from .rows import Bundle, Probe, Tried
 
 UNIT, SPLIT = "maxp", "dev"
 BUNDLE, STUDENT = "bundle", "student"
@@ -30,20 +39,20 @@ SMALLEST = ("twice", "pq8")
 
 
 class Trials:
-    """`material`: a `compression.Material`; `settings`: the run's; `notes` go into the bundles' cards."""
+    """Trials by the run's `settings`; `notes` go into the bundles' cards."""
 
-    def __init__(self, material, settings, notes=None):
+    def __init__(self, material: Material, settings: Settings, notes: dict[str, Json] | None = None):
         self.material, self.settings, self.notes = material, settings, notes
         self.vocabulary = cache(material.words.vocabulary)
         self.student = self._evaluated("student", material.words.student)
 
-    def untrained(self, candidate):
+    def untrained(self, candidate: Candidate) -> Tried:
         """A vocabulary and a table format, on the student as it is."""
         encoder = rounded(self.vocabulary(candidate.vocabulary), candidate.table)
-        return {**_described(candidate, encoder), **self._scores(self._evaluated(candidate.name, encoder))}
+        return self._tried(candidate, encoder, self._evaluated(candidate.name, encoder))
 
-    def probe(self, shape, folder):
-        """What a shape needs beside table and tokenizer, in bytes and dense weights, and its ms; it is not trained."""
+    def probe(self, shape: str, folder: Path) -> Probe:
+        """The size and the speed of a shape, which is not trained."""
         vocabulary, table = SMALLEST
         start = self.material.start(self.vocabulary(vocabulary), SHAPES[shape], self.settings.seed)
         shutil.rmtree(folder / BUNDLE, ignore_errors=True)  # of a trial that was broken off
@@ -51,14 +60,14 @@ class Trials:
         width = start.model.get_layer(TABLE).output_dim
         other = size_of(folder / BUNDLE) - table_bytes(start.tokenizer, width, table)
         ms = self.timed({shape: folder / BUNDLE})[shape]
-        return {"other_bytes": other, "width": width, "dense": dense(start.model), "ms": ms}
+        return Probe(other, width, dense(start.model), ms)
 
-    def size(self, candidate, probe):
+    def size(self, candidate: Candidate, probe: Probe) -> int:
         """Bytes of a candidate's bundle, foretold from the row of its shape."""
         tokenizer = self.vocabulary(candidate.vocabulary).tokenizer
-        return probe["other_bytes"] + table_bytes(tokenizer, probe["width"], candidate.table)
+        return probe.other_bytes + table_bytes(tokenizer, probe.width, candidate.table)
 
-    def bundle(self, candidate, folder):
+    def bundle(self, candidate: Candidate, folder: Path) -> Bundle:
         """The candidate trained, if it is to be, exported to `folder`, and the bundle measured."""
         shutil.rmtree(folder / BUNDLE, ignore_errors=True)  # of a trial that was broken off
         encoder = self._encoder(candidate, folder)
@@ -70,21 +79,25 @@ class Trials:
             card = export_artefact(
                 encoder, folder / BUNDLE, data, languages, settings, form, self.notes, force=True, progress=advance
             )
-        found = self._evaluated(candidate.name, load_artefact(folder / BUNDLE, self.settings.export.threads))
-        row = {**_described(candidate, encoder), **self._scores(found), "bytes": size_of(folder / BUNDLE)}
-        return {**row, "mcnemar": compare(self.student.ranks[UNIT], found.ranks[UNIT]), "refused": card["refused"]}
+        scores = self._evaluated(candidate.name, load_artefact(folder / BUNDLE, self.settings.export.threads))
+        return Bundle(
+            **vars(self._tried(candidate, encoder, scores)),
+            bytes=size_of(folder / BUNDLE),
+            mcnemar=compare(self.student.ranks[UNIT], scores.ranks[UNIT]),
+            refused=card["refused"],
+        )
 
-    def left(self, vocabulary):
+    def left(self, vocabulary: str) -> dict[str, list[float]]:
         """`{language: [before, after]}`, the `<unk>` share of the languages that a vocabulary leaves out."""
         return self.material.words.left(self.vocabulary(vocabulary).tokenizer)
 
-    def timed(self, folders):
+    def timed(self, folders: Mapping[str, Path]) -> dict[str, float]:
         """`{name: median ms a query}` of bundles in one run, in turns."""
         questions = select_questions(self.material.words.dataset, self.material.words.languages)
         with task("benchmark", steps(len(folders))) as advance:
             specs = {name: Spec("bundle", str(folder)) for name, folder in folders.items()}
-            found = bench(specs, questions, threads=self.settings.export.threads, progress=advance)
-        return {name: row["median_ms"] for name, row in found.items()}
+            rows = bench(specs, questions, threads=self.settings.export.threads, progress=advance)
+        return {name: row["median_ms"] for name, row in rows.items()}
 
     def _encoder(self, candidate, folder):
         if (folder / STUDENT).is_dir():
@@ -109,42 +122,30 @@ class Trials:
         checkpoint.remove()
         return encoder
 
-    def _evaluated(self, name, encoder):
+    def _evaluated(self, name: str, encoder: Encoder) -> Evaluation:
         data, languages = self.material.words.dataset, self.material.words.languages
         with task(f"evaluate {name}", evaluation_size(data, [SPLIT], languages, (UNIT,))) as advance:
             return evaluate(encoder, data, SPLIT, languages, (UNIT,), advance)
 
-    def _scores(self, found):
-        """Mean P@1 and the points that it is below the student's, and P@1 by language."""
-        languages = self.material.words.languages
-        mean = found.mean(UNIT, languages)
-        by_language = {language: found.table()[UNIT][language]["p@1"] for language in languages}
+    def _tried(self, candidate: Candidate, encoder: KerasEncoder, scores: Evaluation) -> Tried:
+        languages, tokenizer = self.material.words.languages, encoder.tokenizer
+        mean, table = scores.mean(UNIT, languages), scores.table()[UNIT]
+        size = table_bytes(tokenizer, encoder.model.get_layer(TABLE).output_dim, candidate.table)
         # Rounded, so that a loss of just what is allowed is not more than that.
         drop = round(100 * (self.student.mean(UNIT, languages) - mean), 6)
-        return {"p@1": mean, "drop": drop, "languages": by_language}
+        by_language = {language: table[language]["p@1"] for language in languages}
+        return Tried(candidate, len(tokenizer), size, mean, drop, by_language)
 
 
 def _form(settings, table):
     return Form(precision=Precision(settings.export.precision, table))
 
 
-def _described(candidate, encoder):
-    return {
-        "name": candidate.name,
-        "vocabulary": candidate.vocabulary,
-        "table": candidate.table,
-        "shape": candidate.shape,
-        "trained": candidate.trained,
-        "pieces": len(encoder.tokenizer),
-        "table_bytes": table_bytes(encoder.tokenizer, encoder.model.get_layer(TABLE).output_dim, candidate.table),
-    }
-
-
-def table_bytes(tokenizer, width, table):
+def table_bytes(tokenizer: Tokenizer, width: int, table: str) -> int:
     """Bytes of a table in a format of `codecs.CODECS`, and of its tokenizer."""
     return stored_bytes(table, len(tokenizer), width) + len(tokenizer.proto)
 
 
-def dense(model):
+def dense(model: Model) -> int:
     """Weights of a student outside its table."""
     return model.count_params() - model.get_layer(TABLE).count_params()

@@ -1,13 +1,12 @@
 from distill.compression.budget import Budget
-from distill.compression.candidates import SHAPES, TABLES, Candidate, cheap, cost, ranked, to_train
-from distill.settings.choices import SHAPE_NAMES
-from distill.settings.choices import TABLES as ALL_TABLES
+from distill.compression.candidates import SEARCHED_TABLES, SHAPES, Candidate, cheap, cost, to_train
+from distill.settings.choices import SHAPE_NAMES, TABLES
 from distill.students.ngram import NGramEncoder
 from distill.students.shape import Shape
 from distill.students.vocabulary.vocabularies import VOCABULARIES
 
-ORDER = [("all", "uint8"), ("used", "int4"), ("used", "pq8")]
-SHAPE_ROWS = {"full": {"ms": 3.0}, "small": {"ms": 1.0}}
+ORDER = [Candidate("all", "uint8"), Candidate("used", "int4"), Candidate("used", "pq8")]
+SPEEDS = {"full": 3.0, "small": 1.0}
 BYTES = {("all", "uint8"): 100, ("used", "int4"): 50, ("used", "pq8"): 20, "full": 30, "small": 10}
 
 
@@ -16,12 +15,12 @@ def size(candidate):
 
 
 def test_the_cheap_ones_are_every_vocabulary_in_every_format():
-    assert len(set(cheap())) == len(VOCABULARIES) * len(TABLES)
+    assert len(set(cheap())) == len(VOCABULARIES) * len(SEARCHED_TABLES)
     assert not any(candidate.trained for candidate in cheap())
 
 
 def test_formats_are_ones_that_an_artefact_can_have():
-    assert set(TABLES) <= set(ALL_TABLES)
+    assert set(SEARCHED_TABLES) <= set(TABLES)
 
 
 def test_every_shape_is_a_cut_of_the_base():
@@ -36,36 +35,30 @@ def test_names_say_what_a_candidate_is():
     assert Candidate("all", "pq8", "static", True).name == "static-all-pq8-trained"
 
 
-def test_the_order_is_by_p1_and_of_equals_the_smaller_first():
-    rows = [("all", "uint8", 0.9, 100), ("used", "pq8", 0.7, 20), ("used", "int4", 0.9, 50)]
-    tried = [{"vocabulary": v, "table": t, "p@1": p, "table_bytes": b} for v, t, p, b in rows]
-    assert ranked(tried) == [("used", "int4"), ("all", "uint8"), ("used", "pq8")]
-
-
 def test_without_limits_each_shape_takes_the_first():
-    found = to_train(ORDER, SHAPE_ROWS, size, Budget())
-    assert found == {s: Candidate("all", "uint8", s, True) for s in SHAPE_ROWS}
+    chosen = to_train(ORDER, SPEEDS, size, Budget())
+    assert chosen == {s: Candidate("all", "uint8", s, True) for s in SPEEDS}
 
 
 def test_each_shape_takes_the_first_that_fits():
-    found = to_train(ORDER, SHAPE_ROWS, size, Budget(bytes=60))
-    assert found == {"full": Candidate("used", "pq8", "full", True), "small": Candidate("used", "int4", "small", True)}
+    chosen = to_train(ORDER, SPEEDS, size, Budget(bytes=60))
+    assert chosen == {"full": Candidate("used", "pq8", "full", True), "small": Candidate("used", "int4", "small", True)}
 
 
 def test_a_shape_that_is_too_slow_or_too_large_is_left_out():
-    assert to_train(ORDER, SHAPE_ROWS, size, Budget(ms=2.0))["full"] is None
-    found = to_train(ORDER, SHAPE_ROWS, size, Budget(bytes=30))
-    assert found == {"full": None, "small": Candidate("used", "pq8", "small", True)}
+    assert to_train(ORDER, SPEEDS, size, Budget(ms=2.0))["full"] is None
+    chosen = to_train(ORDER, SPEEDS, size, Budget(bytes=30))
+    assert chosen == {"full": None, "small": Candidate("used", "pq8", "small", True)}
 
 
 def test_a_static_student_has_a_table_that_learns():
-    found = to_train(ORDER[1:][::-1], {"static": {"ms": 1.0}}, lambda one: 0, Budget())
-    assert found["static"].table == "int4"
+    chosen = to_train(ORDER[1:][::-1], {"static": 1.0}, lambda one: 0, Budget())
+    assert chosen["static"].table == "int4"
 
 
 def test_pieces_for_new_languages_are_in_what_is_trained():
-    found = to_train(ORDER, SHAPE_ROWS, size, Budget(bytes=60), new=True)
-    assert [one.vocabulary for one in found.values()] == ["used+new", "used+new"]
+    chosen = to_train(ORDER, SPEEDS, size, Budget(bytes=60), new=True)
+    assert [one.vocabulary for one in chosen.values()] == ["used+new", "used+new"]
 
 
 def test_the_cost_of_the_whole_shape_is_one():

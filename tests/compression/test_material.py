@@ -31,8 +31,8 @@ def with_greek(student, sample):
 
 
 def test_lines_are_the_train_questions_and_the_corpus_with_the_students_vectors(material, student, sample):
-    asked = [q.text for language in ("en", "de") for q in sample.select(language, "train")]
-    assert sorted(material.targets.lines.texts) == sorted(asked + CORPUS["de"] + CORPUS["el"])
+    questions = [q.text for language in ("en", "de") for q in sample.select(language, "train")]
+    assert sorted(material.targets.lines.texts) == sorted(questions + CORPUS["de"] + CORPUS["el"])
     np.testing.assert_allclose(material.targets.lines.vectors, student.encode(material.targets.lines.texts), atol=1e-6)
 
 
@@ -48,9 +48,9 @@ def test_a_vocabulary_holds_what_is_used_so_often(material, student, name, least
         minlength=len(student.tokenizer),
     )
     pieces = {piece.piece for piece in model_proto(material.words.vocabulary(name).tokenizer).pieces}
-    own = model_proto(student.tokenizer).pieces
-    assert {own[id].piece for id in np.flatnonzero(counts >= least)} <= pieces
-    assert len(pieces) < len(own)
+    all_pieces = model_proto(student.tokenizer).pieces
+    assert {all_pieces[id].piece for id in np.flatnonzero(counts >= least)} <= pieces
+    assert len(pieces) < len(all_pieces)
 
 
 def test_all_pieces_are_the_student_itself(material, student):
@@ -76,7 +76,7 @@ def test_languages_that_are_left_out_are_named_with_their_unknown_share(material
 def test_a_start_of_a_shape_is_trained_towards_teacher_and_student(material, student):
     start = material.start(material.words.vocabulary("used"), Shape(static=True, rank=6, hidden=5))
     settings = StudentSettings(epochs=1, batch_size=64, learning_rate=3e-3, lines_a_step=64)
-    made = material.train(start, settings, Precision())
+    trained = material.train(start, settings, Precision())
     texts = material.targets.lines.texts[:200]
-    before, after = (np.sum(one.encode(texts) * student.encode(texts), axis=1).mean() for one in (start, made))
+    before, after = (np.sum(one.encode(texts) * student.encode(texts), axis=1).mean() for one in (start, trained))
     assert after > before
