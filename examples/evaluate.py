@@ -7,9 +7,7 @@ import json
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from distill.catalog.loading import load_encoder
-from distill.data.loading import load_dataset
-from distill.evaluation.evaluate import evaluate
+import distill
 
 DOCUMENTS = [
     {"id": "nile", "title": "The Nile", "passages": ["The Nile flows north into the Mediterranean Sea."]},
@@ -40,8 +38,8 @@ def write_data(folder):
 
 with TemporaryDirectory() as folder:
     write_data(Path(folder))
-    dataset = load_dataset(folder)
+    dataset = distill.load_dataset(folder)
 
-found = evaluate(load_encoder("released"), dataset, "dev", dataset.languages, units=("document",))
-for language, metrics in found.table()["document"].items():
+evaluation = distill.evaluate(distill.load_encoder("released"), dataset, "dev", dataset.languages, units=("document",))
+for language, metrics in evaluation.table()["document"].items():
     print(f"{language}: P@1 {100 * metrics['p@1']:.1f} %, MRR@10 {metrics['mrr@10']:.3f}")

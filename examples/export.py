@@ -5,25 +5,17 @@ python examples/export.py student bundle
 
 import sys
 
-from distill.catalog.loading import load_keras_encoder
-from distill.data.loading import load_dataset
-from distill.errors import ExportError
-from distill.export.artefact import export_artefact
-from distill.export.form import Form
-from distill.export.weights.precision import Precision
-from distill.settings.sections import ExportSettings
+import distill
 
 source, folder = sys.argv[1:] or ("student", "bundle")
-form = Form("bundle", Precision(dense="int8", table="uint8"))
 
 # The sample asks 60 questions on dev, one of which is 1.7 points: a loss of one or two is chance.
-settings = ExportSettings(max_drop=5.0)
+settings = distill.ExportSettings(max_drop=5.0)
+dataset, languages = distill.load_dataset("sample"), ("de", "en", "es")
 
 try:
-    card = export_artefact(
-        load_keras_encoder(source), folder, load_dataset("sample"), ("de", "en", "es"), settings, form
-    )
-except ExportError as error:  # then nothing is left under `folder`
+    card = distill.export_artefact(distill.load_encoder(source), folder, dataset, languages, settings)
+except distill.DistillError as error:  # then nothing is left under `folder`
     sys.exit(f"refused: {error}")
 
 print(f"{folder}: {sum(file['bytes'] for file in card['files'].values()) / 1e6:.1f} MB")
