@@ -1,1 +1,1 @@
-"""What is shown: tables on a terminal, pages, charts."""
+"""Results shown: tables on a terminal, pages, charts."""

@@ -9,9 +9,15 @@ import io
 import re
 from collections.abc import Mapping, Sequence
 from html import escape
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
+
+from ..system.types import Json
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 ENCODERS = ("base", "teacher", "student", "bundle")
 # What matplotlib draws with, and the page's variables that take its place.
@@ -39,8 +45,8 @@ STYLE = {
 }
 
 
-def bar_chart(metrics, split, unit):
-    """P@1 by language, one bar an encoder."""
+def bar_chart(metrics: Mapping[str, Json], split: str, unit: str) -> str:
+    """Draw P@1 by language, one bar an encoder."""
     figures, languages = metrics["splits"][split]["encoders"], metrics["languages"]
     with _style():
         figure, axes = _figure(max(4.5, 1.1 + 0.75 * len(languages)), 3)
@@ -56,8 +62,8 @@ def bar_chart(metrics, split, unit):
         return _svg(figure, f"p1-{split}-{unit}", f"P@1 by language and encoder, {split}, unit {unit}")
 
 
-def curves(rows):
-    """Dev P@1 and loss over the steps of the stages that there were."""
+def curves(rows: Sequence[Mapping[str, Json]]) -> str:
+    """Draw dev P@1 and loss over the steps of the stages that there were."""
     from matplotlib.ticker import MaxNLocator
 
     with _style():
@@ -83,8 +89,8 @@ def curves(rows):
 SERIES = (("#2f7fd0", "", "o"), ("#e0a030", "/////", "^"), ("#9aa5b1", "", "s"), ("#184e86", "----", "D"))
 
 
-def bars(rows, label, name, level=None):
-    """`{encoder: {category: share or None}}` as bars in per cent, an encoder a shade; `level`, a share, as a line."""
+def bars(rows: Mapping[str, Mapping[str, float | None]], label: str, name: str, level: float | None = None) -> str:
+    """Draw `{encoder: {category: share or None}}` as bars in per cent, with a line at the share `level`."""
     groups = list(dict.fromkeys(key for row in rows.values() for key in row))
     width = 0.8 / len(rows)
     with _style():
@@ -104,8 +110,8 @@ def bars(rows, label, name, level=None):
         return _svg(figure, name, label)
 
 
-def lines(rows, label, name, across):
-    """`{encoder: {whole number: share}}` as lines in per cent."""
+def lines(rows: Mapping[str, Mapping[str, float]], label: str, name: str, across: str) -> str:
+    """Draw `{encoder: {whole number: share}}` as lines in per cent."""
     with _style():
         figure, axes = _figure(5.5, 2.8)
         for place, (encoder, row) in enumerate(rows.items()):
@@ -126,7 +132,7 @@ FAINTEST, STRONGEST = 0.03, 0.62
 
 
 def heat_map(rows: Mapping[str, Mapping[str, float | None]], label: str, name: str, highest: float) -> str:
-    """`{question language: {answer language: share or None}}` as a grid of shaded cells with their per cent.
+    """Draw `{question language: {answer language: share or None}}` as a grid of shaded cells with their per cent.
 
     `highest` is the share of the strongest shade, so that several maps have one scale. A shade is an opacity: dark on
     paper, bright on a dark screen.
@@ -152,7 +158,7 @@ def heat_map(rows: Mapping[str, Mapping[str, float | None]], label: str, name: s
 
 
 def opacity(shares: NDArray[np.float64], highest: float) -> NDArray[np.float64]:
-    """The opacity of cells: linear in their shares, between the faintest and the strongest shade; of none 0."""
+    """Return the opacity of cells: linear in their shares, between the faintest and the strongest shade; of none 0."""
     parts = np.clip(shares / highest, 0, 1) if highest > 0 else np.zeros(shares.shape)
     return np.where(np.isnan(shares), 0, FAINTEST + (STRONGEST - FAINTEST) * parts)
 
@@ -164,7 +170,7 @@ REACH = 0.46
 
 
 def plane(points: Mapping[str, Mapping[str, Sequence[Sequence[float]]]], label: str, name: str) -> str:
-    """`{language: {"questions": [[x, y], …], "candidates": [[x, y], …]}}` as a panel a language.
+    """Draw `{language: {"questions": [[x, y], …], "candidates": [[x, y], …]}}` as a panel a language.
 
     Behind stand the points of all, faint. Which language a point is of shows by its panel and what it is by its
     marker, neither by hue. One scale for both axes and all panels.
@@ -212,8 +218,8 @@ def _cloud(axes, points):
     axes.plot([0], [0], marker=marker, ms=size, mew=1.6, color=SOFT, alpha=0.35)
 
 
-def latency_chart(query):
-    """Milliseconds a query at three percentiles."""
+def latency_chart(query: Mapping[str, float]) -> str:
+    """Draw milliseconds a query at three percentiles."""
     names = {"median_ms": "median", "p95_ms": "95 %", "p99_ms": "99 %"}
     with _style():
         figure, axes = _figure(5, 1.3)
@@ -223,8 +229,8 @@ def latency_chart(query):
         return _svg(figure, "latency", "milliseconds a query: median, 95 and 99 %")
 
 
-def front_chart(metrics, search):
-    """P@1 against size and time: every bundle, the front joined; base, teacher and student at the whole bundle's."""
+def front_chart(metrics: Mapping[str, Json], search: Mapping[str, Json]) -> str:
+    """Draw P@1 against size and time: every bundle, the front joined, and the others at the whole bundle's cost."""
     means = {name: search_mean(metrics, name, search["languages"]) for name in ("base", "teacher", "student")}
     costs = (("bytes", 1e-6, "MB on disk"), ("ms", 1, "ms a query"))
     with _style():
@@ -253,19 +259,19 @@ def _front(axes, search, cost, scale):
     axes.step([scale * row[cost] for row in rows], 100 * best, where="post", color=COLOURS["bundle"], lw=0.8)
 
 
-def search_mean(metrics, name, languages):
-    """Mean dev P@1 of an encoder over languages, unit maxp: what the search compares."""
+def search_mean(metrics: Mapping[str, Json], name: str, languages: Sequence[str]) -> float:
+    """Return the mean dev P@1 of an encoder over languages, unit maxp, which the search compares."""
     table = metrics["splits"]["dev"]["encoders"][name]["maxp"]
     return float(np.mean([table[language]["p@1"] for language in languages]))
 
 
-def runs_chart(means, title):
-    """Mean P@1 of several runs, `{run: {encoder: mean}}`, a bar an encoder."""
+def runs_chart(means: Mapping[str, Mapping[str, float | None]], title: str) -> str:
+    """Draw mean P@1 of several runs, `{run: {encoder: mean}}`, a bar an encoder."""
     with _style():
         figure, axes = _figure(8, 0.9 + 0.62 * len(means))
         for place, name in enumerate(ENCODERS):
             positions = [number + 0.2 * (place - 1.5) for number in range(len(means))]
-            widths = [100 * of[name] for of in means.values()]
+            widths = [100 * (of[name] or 0) for of in means.values()]
             bars = axes.barh(positions, widths, 0.19, label=name, **_fill(name))
             axes.bar_label(bars, fmt="%.1f", padding=3, fontsize=7)
         axes.set_yticks(range(len(means)), [shortened(name) for name in means], parse_math=False)
@@ -311,8 +317,8 @@ def _svg(figure, name, label):
     return themed(text.getvalue()[text.getvalue().index("<svg") :], name, label)
 
 
-def themed(svg, name, label):
-    """The SVG with the page's variables for colours, its ids made its own by `name`, and `label` for who cannot see it.
+def themed(svg: str, name: str, label: str) -> str:
+    """Return the SVG with the page's variables for colours, `name` before its ids and `label` for who cannot see it.
 
     Several figures stand in one page, where an id may be there once.
     """
@@ -328,13 +334,13 @@ def themed(svg, name, label):
 LONGEST = 32
 
 
-def shortened(name):
-    """A long path by its end, so that the plot keeps its width."""
+def shortened(name: str) -> str:
+    """Return a long path by its end, so that the plot keeps its width."""
     return name if len(name) <= LONGEST else f"…{name[1 - LONGEST :]}"
 
 
-def logarithmic(axes):
-    """A logarithmic axis with plain numbers, of which some are in view even for one encoder."""
+def logarithmic(axes: Axes) -> None:
+    """Make the x-axis logarithmic, with plain numbers, of which some are in view even for one encoder."""
     from matplotlib.ticker import LogLocator, NullFormatter
 
     axes.set_xscale("log")

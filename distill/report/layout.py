@@ -1,16 +1,22 @@
 """How tables look on a terminal."""
 
+from __future__ import annotations
+
+from collections.abc import Iterable
+
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 
-def new_console():
+def new_console() -> Console:
+    """Return a console of standard output, 160 columns wide where that is no terminal."""
     console = Console(highlight=False, emoji=False)
     return console if console.is_terminal else Console(highlight=False, emoji=False, width=160)
 
 
-def new_table(title, *columns):
+def new_table(title: str, *columns: str) -> Table:
+    """Return an empty table; its first column is of names, the others of figures."""
     table = Table(title=Text(title), title_justify="left")
     table.add_column(columns[0], overflow="fold")  # names may be long paths; figures are never cut
     for column in columns[1:]:
@@ -18,8 +24,8 @@ def new_table(title, *columns):
     return table
 
 
-def percents(values):
-    """Cells in per cent; None is left empty."""
+def percents(values: Iterable[float | None]) -> list[str]:
+    """Return shares as cells in per cent; None is left empty."""
     return ["" if value is None else f"{100 * value:.1f}" for value in values]
 
 

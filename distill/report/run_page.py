@@ -1,6 +1,11 @@
-"""`report.html`: what a run came to, in one file that opens without a network."""
+"""`report.html`: the outcome of a run, in one file that opens without a network."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
 
 from ..settings.choices import UNITS
+from ..system.types import File, Json
 from ..system.versions import versions
 from . import verdicts
 from .bias_sections import sections
@@ -8,7 +13,12 @@ from .charts import ENCODERS, bar_chart, curves, front_chart, latency_chart
 from .page import write_page
 
 
-def write_report(path, metrics, rows, search=None):
+def write_report(
+    path: File,
+    metrics: Mapping[str, Json],
+    rows: Sequence[Mapping[str, Json]],
+    search: Mapping[str, Json] | None = None,
+) -> None:
     """Write the page from the content of `metrics.json` and `search.json` and the rows of `log.jsonl`."""
     gain, kept = verdicts.gain(metrics), verdicts.kept(metrics)
     query = metrics["timings"].get("query")
@@ -19,7 +29,7 @@ def write_report(path, metrics, rows, search=None):
         split=verdicts.shown_split(metrics),
         unit=verdicts.shown_unit(metrics),
         headline=verdicts.headline(gain, kept),
-        verdicts=[found for found in (gain, kept, verdicts.smaller(search)) if found],
+        verdicts=[verdict for verdict in (gain, kept, verdicts.smaller(search)) if verdict],
         contents=contents(metrics, search),
         units=UNITS,
         encoders=ENCODERS,
@@ -32,14 +42,16 @@ def write_report(path, metrics, rows, search=None):
     )
 
 
-def write_evaluation(path, lareqa=None, bitext=None):
+def write_evaluation(
+    path: File, lareqa: Mapping[str, Json] | None = None, bitext: Mapping[str, Json] | None = None
+) -> None:
     """Write a page of what `measures.measure_all` found of the tasks lareqa, bitext or both, without a run."""
     files = {name: sha for part in (lareqa, bitext) if part for name, sha in part.get("files", {}).items()}
     write_page(path, "evaluation.html.j2", versions=versions(), files=files, **sections(lareqa, bitext))
 
 
-def contents(metrics, search):
-    """[(id, name)] of the page's sections."""
+def contents(metrics: Mapping[str, Json], search: Mapping[str, Json] | None) -> list[tuple[str, str]]:
+    """Return (id, name) of the page's sections."""
     optional = {
         "compressed": ("Compressed bundles", search),
         "lareqa": ("LAReQA", metrics.get("lareqa")),

@@ -1,12 +1,21 @@
-"""What the commands print: tables on standard output."""
+"""Tables that the commands print, on standard output."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rich.text import Text
 
 from .layout import _short, new_console, new_table
 
+if TYPE_CHECKING:
+    from ..system.types import File, Json
 
-def print_run(metrics, folder):
-    """P@1 by language of every encoder, the bundle's size and speed, and where things lie."""
+
+def print_run(metrics: Mapping[str, Json], folder: Path) -> None:
+    """Print P@1 by language of every encoder, the bundle's size and speed, and where things lie."""
     console, languages = new_console(), metrics["languages"]
     for split, part in metrics["splits"].items():
         questions = part["encoders"]["base"]["document"][languages[0]]["questions"]
@@ -26,65 +35,64 @@ def print_run(metrics, folder):
     console.print(f"bundle: {folder / 'bundle'}", soft_wrap=True, markup=False)
 
 
-def print_tuning(found, output, trials):
-    """Every trial of `tune.tune`: its values, dev P@1 and what became of it; and where the best one lies."""
-
-    console, names = new_console(), list(found["space"])
-    columns = names if found["stage"] == "both" else [name.partition(".")[2] for name in names]
-    table = new_table(measure(found), "trial", *columns, "P@1", "state")
-    for row in found["trials"]:
+def print_tuning(search: Mapping[str, Json], output: File, trials: File) -> None:
+    """Print every trial of `tune.tune`, its values, dev P@1 and what became of it, and where the best one lies."""
+    console, names = new_console(), list(search["space"])
+    columns = names if search["stage"] == "both" else [name.partition(".")[2] for name in names]
+    table = new_table(measure(search), "trial", *columns, "P@1", "state")
+    for row in search["trials"]:
         values = [shown_value(row["values"][name]) if name in row["values"] else "" for name in names]
         p = "" if row["p@1"] is None else f"{100 * row['p@1']:.1f}"
-        state = "best" if row["number"] == found["best"] else row["state"]
+        state = "best" if row["number"] == search["best"] else row["state"]
         table.add_row(str(row["number"]), *map(Text, values), p, Text(state))
     console.print(table)
     console.print(f"best: {output}, {NOTE}; all trials: {trials}", soft_wrap=True, markup=False)
 
 
-def print_search(found, page, bundle):
-    """The bundles of a search, those that no other beats marked, and which one was chosen."""
-
+def print_search(search: Mapping[str, Json], page: File, bundle: File) -> None:
+    """Print the bundles of a search, those that no other beats marked, and which one was chosen."""
     console = new_console()
     table = new_table(
         "compressed bundles, dev, unit maxp", "bundle", "pieces", "MB", "ms", "times\nfaster", "P@1, %", "points\nlost",
         "worse in\n(McNemar, Holm)", "front",
     )  # fmt: skip
-    for row in sorted(found["bundles"], key=lambda row: -row["bytes"]):
+    for row in sorted(search["bundles"], key=lambda row: -row["bytes"]):
         worse = [name for name, test in row["mcnemar"].items() if test["significant"] and test["b"] < test["a"]]
-        figures = (f"{row['bytes'] / 1e6:.1f}", _short(row["ms"]), _short(found["whole"]["ms"] / row["ms"]))
+        figures = (f"{row['bytes'] / 1e6:.1f}", _short(row["ms"]), _short(search["whole"]["ms"] / row["ms"]))
         scores = (f"{100 * row['p@1']:.1f}", f"{row['drop']:.1f}", ", ".join(worse))
-        mark = "chosen" if row["name"] == found["chosen"] else "*" if row["name"] in found["front"] else ""
+        mark = "chosen" if row["name"] == search["chosen"] else "*" if row["name"] in search["front"] else ""
         table.add_row(Text(row["name"]), str(row["pieces"]), *figures, *scores, mark)
-    whole = found["whole"]
+    whole = search["whole"]
     table.add_row("the student's own", "", f"{whole['bytes'] / 1e6:.1f}", _short(whole["ms"]), "1.00")
     console.print(table)
-    console.print(summary(found), soft_wrap=True, markup=False)
+    console.print(summary(search), soft_wrap=True, markup=False)
     console.print(f"report: {page}", soft_wrap=True, markup=False)
-    if found["chosen"]:
+    if search["chosen"]:
         console.print(f"bundle: {bundle}", soft_wrap=True, markup=False)
 
 
-def summary(found):
-    """What became of the budget, in words."""
-    if not found["chosen"]:
+def summary(search: Mapping[str, Json]) -> str:
+    """Say in words what became of the budget."""
+    if not search["chosen"]:
         return "no bundle: nothing keeps the size, not even without training"
-    row = next(row for row in found["bundles"] if row["name"] == found["chosen"])
+    row = next(row for row in search["bundles"] if row["name"] == search["chosen"])
     figures = f"{row['bytes'] / 1e6:.1f} MB, {row['ms']:.3f} ms, {row['drop']:.1f} points lost"
-    if not found["excess"]:
+    if not search["excess"]:
         return f"{row['name']} keeps the budget: {figures}"
-    near = ", ".join(f"{name} {value:g} instead of {limit:g}" for name, (value, limit) in found["excess"].items())
+    near = ", ".join(f"{name} {value:g} instead of {limit:g}" for name, (value, limit) in search["excess"].items())
     return f"no bundle keeps the budget; the nearest is {row['name']} ({figures}): {near}"
 
 
 NOTE = "chosen on dev, so expect less on unseen questions"
 
 
-def measure(found):
-    """What was maximised, in words."""
-    return f"dev P@1, %, unit {found['unit']}, mean over {', '.join(found['languages'])}"
+def measure(search: Mapping[str, Json]) -> str:
+    """Say in words what was maximised."""
+    return f"dev P@1, %, unit {search['unit']}, mean over {', '.join(search['languages'])}"
 
 
-def shown_value(value):
+def shown_value(value: Json) -> str:
+    """Return a setting's value as a cell."""
     if isinstance(value, tuple):
         return ",".join(value)
     if isinstance(value, bool):

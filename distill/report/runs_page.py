@@ -1,15 +1,35 @@
 """Several runs beside each other: their figures, what they differ in, and whether they may be compared at all."""
 
+from __future__ import annotations
+
 import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Protocol, TypeAlias, TypeVar
 
 from ..settings.choices import UNITS
+from ..system.types import File, Json
 from .charts import ENCODERS, runs_chart
 from .page import flat, write_page
 from .verdicts import BAD, EVEN, GOOD, Verdict
 
+# The content of each run's `metrics.json`, by the run's name.
+Named: TypeAlias = Mapping[str, Mapping[str, Json]]
+Value = TypeVar("Value")
 
-def write_comparison(path, runs):
-    """Write one page that compares `FinishedRun`s."""
+
+class Measured(Protocol):
+    """A finished run: its folder and the content of its `metrics.json`."""
+
+    @property
+    def folder(self) -> Path: ...
+
+    @property
+    def metrics(self) -> Mapping[str, Json]: ...
+
+
+def write_comparison(path: File, runs: Sequence[Measured]) -> None:
+    """Write one page that compares finished runs."""
     named = dict(zip(names_of(runs), (run.metrics for run in runs), strict=True))
     split, common = shared_split(named), shared_languages(named)
     units = UNITS if split else ()
@@ -32,31 +52,31 @@ def write_comparison(path, runs):
     )
 
 
-def names_of(runs):
-    """The folders' names, or their paths where two are alike."""
+def names_of(runs: Sequence[Measured]) -> list[str]:
+    """Return the folders' names, or their paths where two are alike."""
     names = [run.folder.resolve().name for run in runs]
     return names if len(set(names)) == len(names) else [os.fspath(run.folder) for run in runs]
 
 
-def shared_split(named):
-    """The split that all runs have measured, test before dev; None where there is none."""
+def shared_split(named: Named) -> str:
+    """Return the split that all runs have measured, test before dev; empty where there is none."""
     both = set.intersection(*(set(metrics["splits"]) for metrics in named.values()))
-    return next((split for split in ("test", "dev") if split in both), None)
+    return next((split for split in ("test", "dev") if split in both), "")
 
 
-def union(named):
-    """The languages of all runs, each once."""
+def union(named: Named) -> list[str]:
+    """Return the languages of all runs, each once."""
     return list(dict.fromkeys(language for metrics in named.values() for language in metrics["languages"]))
 
 
-def shared_languages(named):
-    """The languages that every run's mean is over: a mean over them is the same thing for all."""
+def shared_languages(named: Named) -> list[str]:
+    """Return the languages that every run's mean is over: a mean over them is the same thing for all."""
     first, *others = (metrics["mean_over"] for metrics in named.values())
     return [language for language in first if all(language in other for other in others)]
 
 
-def mean_table(named, split, unit, languages):
-    """`{run: {encoder: mean P@1 over languages}}`; None without a language."""
+def mean_table(named: Named, split: str, unit: str, languages: Sequence[str]) -> dict[str, dict[str, float | None]]:
+    """Return `{run: {encoder: mean P@1 over languages}}`; None without a language."""
     return {
         name: {encoder: _mean(metrics["splits"][split]["encoders"][encoder][unit], languages) for encoder in ENCODERS}
         for name, metrics in named.items()
@@ -67,8 +87,8 @@ def _mean(table, languages):
     return sum(table[language]["p@1"] for language in languages) / len(languages) if languages else None
 
 
-def rows(named, split, unit, means):
-    """A row a run and encoder; size and time are the bundle's."""
+def rows(named: Named, split: str, unit: str, means: Mapping[str, Mapping[str, float | None]]) -> list[dict[str, Json]]:
+    """Return a row a run and encoder; size and time are the bundle's."""
     lareqa = lareqa_means(named, split)
     return [
         {
@@ -85,41 +105,42 @@ def rows(named, split, unit, means):
     ]
 
 
-def lareqa_means(named, split):
-    """`{run: {encoder: LAReQA's mAP}}` of runs that measured it on this split and on the same pool as the first did."""
-    found = {name: metrics.get("lareqa") or {} for name, metrics in named.items()}
-    pools = [(of["languages"], of.get("candidates")) for of in found.values() if of.get("split") == split]
+def lareqa_means(named: Named, split: str) -> dict[str, dict[str, float | None]]:
+    """Return `{run: {encoder: LAReQA's mAP}}`; nothing of a run on another split or pool than the first one's."""
+    measured = {name: metrics.get("lareqa") or {} for name, metrics in named.items()}
+    pools = [(of["languages"], of.get("candidates")) for of in measured.values() if of.get("split") == split]
     return {
         name: {encoder: row.get("map") for encoder, row in of["encoders"].items()}
         if of.get("split") == split and (of["languages"], of.get("candidates")) == pools[0]
         else {}
-        for name, of in found.items()
+        for name, of in measured.items()
     }
 
 
-def table(values):
-    """`{key: {run: value or None}}` of `{run: {key: value}}`, the keys in the order in which they come."""
+def table(values: Mapping[str, Mapping[str, Value]]) -> dict[str, dict[str, Value | None]]:
+    """Return `{key: {run: value or None}}` of `{run: {key: value}}`, the keys in the order in which they come."""
     keys = dict.fromkeys(key for of in values.values() for key in of)
     return {key: {name: of.get(key) for name, of in values.items()} for key in keys}
 
 
-def differing(values):
-    """`table` of what is not the same in all runs."""
+def differing(values: Mapping[str, Mapping[str, Value]]) -> dict[str, dict[str, Value | None]]:
+    """Return the `table` of what is not the same in all runs."""
     return {key: row for key, row in table(values).items() if not alike(row.values())}
 
 
-def alike(values):
+def alike(values: Iterable[Json]) -> bool:
+    """Return True where all values, of which there is one at least, are the same."""
     first, *others = values
     return all(value == first for value in others)
 
 
-def files_of(named):
-    """`{run: {file: sha256}}`; none of a run that has not recorded them."""
+def files_of(named: Named) -> dict[str, dict[str, str]]:
+    """Return `{run: {file: sha256}}`; none of a run that has not recorded them."""
     return {name: metrics["dataset"].get("files") or {} for name, metrics in named.items()}
 
 
-def data_verdicts(named):
-    """Whether the runs are on the same data, in plain words: a `Verdict` a finding."""
+def data_verdicts(named: Named) -> list[Verdict]:
+    """Say in plain words if the runs are on the same data: a `Verdict` a finding."""
     other = [Verdict("", BAD, "not the same data", said) for said in differences(named)]
     unknown = [name for name, files in files_of(named).items() if not files]
     if unknown:
@@ -132,8 +153,8 @@ def data_verdicts(named):
     return other or [same]
 
 
-def differences(named):
-    """What makes the runs' figures those of other questions or documents, a sentence each."""
+def differences(named: Named) -> Iterator[str]:
+    """Yield what makes the runs' figures those of other questions or documents, a sentence each."""
     data = {name: metrics["dataset"] for name, metrics in named.items()}
     if not alike(of["name"] for of in data.values()):
         yield f"The data sets are {_listed({name: of['name'] for name, of in data.items()})}."
@@ -162,7 +183,7 @@ def _counted(of):
 
 
 def _division(metrics):
-    """What decided which questions a split has."""
+    """The file, or the rule and the seed, that decided which questions a split has."""
     if "splits.json" in metrics["dataset"]["files"]:
         return "splits.json"
     return f"{metrics['settings']['data'].get('split_by', 'question')} with seed {metrics['settings']['seed']}"

@@ -1,6 +1,13 @@
-"""What a run came to, in words: each verdict with its mark, so that none is said by colour alone."""
+"""The verdicts on a run, in words: each with its mark, so that none is said by colour alone."""
 
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ..system.types import Json
 
 GOOD, BAD, EVEN = "✓", "✗", "≈"
 KINDS = {GOOD: "good", BAD: "bad", EVEN: "even"}
@@ -16,22 +23,23 @@ class Verdict:
     figures: str
 
     @property
-    def kind(self):
+    def kind(self) -> str:
+        """The mark's name: good, bad or even."""
         return KINDS[self.mark]
 
 
-def shown_split(metrics):
-    """The split that the verdicts are about: test where it was measured, as training never saw it."""
+def shown_split(metrics: Mapping[str, Json]) -> str:
+    """Return the split that the verdicts are about: test where it was measured, as training never saw it."""
     return "test" if "test" in metrics["splits"] else next(iter(metrics["splits"]))
 
 
-def shown_unit(metrics):
-    """The unit that the verdicts are about: what the student was steered by."""
+def shown_unit(metrics: Mapping[str, Json]) -> str:
+    """Return the unit that the verdicts are about, by which the student was steered."""
     return metrics["settings"].get("student", {}).get("dev_unit", "document")
 
 
-def headline(gain, kept):
-    """Both verdicts in one; the run failed where either did."""
+def headline(gain: Verdict, kept: Verdict) -> Verdict:
+    """Return both verdicts in one; the run failed where either did."""
     student = {
         GOOD: "the student beats its base",
         BAD: "the student is worse than its base",
@@ -48,8 +56,8 @@ def headline(gain, kept):
     return Verdict("", mark, f"{student[0].upper()}{student[1:]}, {joint} {bundle}.", "")
 
 
-def gain(metrics):
-    """Whether the student beats its base, by McNemar's test in each language and the mean of P@1."""
+def gain(metrics: Mapping[str, Json]) -> Verdict:
+    """Return the verdict on the student against its base, by McNemar's test in each language and the mean of P@1."""
     split, unit = shown_split(metrics), shown_unit(metrics)
     part = metrics["splits"][split]
     means = {name: 100 * part["mean_p@1"][name][unit] for name in ("student", "base")}
@@ -77,21 +85,21 @@ def _significant(rows, sign):
     return [name for name, row in rows.items() if row["significant"] and sign * (row["a"] - row["b"]) > 0]
 
 
-def counted(word, languages, among):
-    """In how many languages, and which."""
+def counted(word: str, languages: Sequence[str], among: int) -> str:
+    """Say in how many of `among` languages, and in which."""
     if not languages:
         return f"Significantly {word} in none"
     return f"Significantly {word} in {len(languages)} of {among} languages ({', '.join(languages)})"
 
 
-def signed(points):
-    """A difference in points with its sign, a minus and not a hyphen; nothing is 0.0."""
+def signed(points: float) -> str:
+    """Return a difference in points with its sign, a minus and not a hyphen; nothing is 0.0."""
     text = f"{points:+.1f}".replace("-", "−")
     return "0.0" if text in ("+0.0", "−0.0") else text
 
 
-def kept(metrics):
-    """Whether the bundle is as good as the student: what the gate measured on dev, one vector a document."""
+def kept(metrics: Mapping[str, Json]) -> Verdict:
+    """Return the verdict on the bundle against the student: the gate's figures on dev, one vector a document."""
     question, gate = "Is the bundle as good as the student?", metrics.get("gate")
     allowed = metrics["settings"].get("export", {}).get("max_drop", 0)
     if not gate:
@@ -107,7 +115,7 @@ def kept(metrics):
 
 
 def _untested(metrics, allowed):
-    """What an older run shows of its bundle: means without a test."""
+    """Mark, word and figures of an older run's bundle: means without a test."""
     means = metrics["splits"][shown_split(metrics)]["mean_p@1"]
     bundle, student = (100 * means[name][shown_unit(metrics)] for name in ("bundle", "student"))
     figures = (
@@ -116,8 +124,8 @@ def _untested(metrics, allowed):
     return (BAD, "worse", figures) if student - bundle > allowed else (EVEN, "about as good", figures)
 
 
-def smaller(search):
-    """Whether the search found a bundle within its budget; None without a search."""
+def smaller(search: Mapping[str, Json] | None) -> Verdict | None:
+    """Return the verdict on a search of bundles by its budget; None without a search."""
     if not search:
         return None
     question = "Does a smaller bundle keep the budget?"

@@ -1,12 +1,20 @@
 """Tables of vocabularies before and after."""
 
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
 from rich.text import Text
 
 from .layout import new_console, new_table
 
+if TYPE_CHECKING:
+    from ..system.types import Json
 
-def print_pruning(report):
-    """Size, then how texts are cut before and after, on what was kept and on what was not seen."""
+
+def print_pruning(report: Mapping[str, Json]) -> None:
+    """Print size, then how texts are cut before and after, on what was kept and on what was not seen."""
     console = new_console()
     _print_vocabulary(console, report)
     _print_segmentation(console, "the texts that were kept", report["kept"])
@@ -16,8 +24,8 @@ def print_pruning(report):
     _print_segmentation(console, title, report["unseen"])
 
 
-def print_extension(report):
-    """Size, the anchors of some new pieces, then how texts are cut before and after: new, kept and unseen ones."""
+def print_extension(report: Mapping[str, Json]) -> None:
+    """Print size, the anchors of some new pieces, then how new, kept and unseen texts are cut before and after."""
     console = new_console()
     _print_vocabulary(console, report)
     if report["nearest"]:
@@ -39,10 +47,10 @@ def _print_vocabulary(console, report):
     console.print(table)
 
 
-def _print_segmentation(console, title, found):
+def _print_segmentation(console, title, rows):
     heads = ("texts", "pieces", "before", "after", "<unk> %\nbefore", "<unk> %\nafter", "cut otherwise\n% of texts")
     table = new_table(title, "language", *heads)
-    for language, row in found.items():
+    for language, row in rows.items():
         fertility = (f"{value:.3f}" for value in row["fertility"])
         shares = (f"{100 * value:.2f}" for value in (*row["unk"], row["changed"]))
         table.add_row(Text(language), str(row["texts"]), f"a {row['unit']}", *fertility, *shares)
