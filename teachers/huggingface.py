@@ -4,8 +4,11 @@
 mask, as Reimers and Gurevych (2019), section 3. Both are scaled to unit length.
 """
 
+from __future__ import annotations
+
 import hashlib
 import re
+from collections.abc import Sequence
 from functools import cached_property
 from importlib.metadata import version
 from importlib.util import find_spec
@@ -13,10 +16,12 @@ from pathlib import Path
 
 import numpy as np
 
-from ..encoders.encoder import unit_rows
+from ..encoders.encoder import Encoder, unit_rows
+from ..encoders.kind import Kind, Load
 from ..errors import EncoderError, first_line
 from ..system.hashes import fingerprint_of
 from ..system.text import well_formed
+from ..system.types import File, Floats, Progress, Role
 from .st_modules import MODULES, require_no_code
 
 # Texts a call, of like length: those of a batch are padded to the longest.
@@ -34,11 +39,11 @@ NO_PROMPTS = {"question": "", "document": ""}
 READING = ("_name_or_path", "transformers_version")
 
 
-def kind_of(source):
-    """("st" or "hf", model) of `st:…`, `hf:…` or a folder that holds such a model; None for anything else."""
-    kind, colon, model = str(source).partition(":")
-    if colon and kind in PACKAGES:
-        return kind, model
+def model_of(source: File) -> tuple[str, str] | None:
+    """Return ("st" or "hf", model) of `st:…`, `hf:…` or a folder that holds such a model; None for anything else."""
+    prefix, colon, model = str(source).partition(":")
+    if colon and prefix in PACKAGES:
+        return prefix, model
     folder = Path(source)
     if (folder / MODULES).is_file():
         return "st", str(source)
@@ -47,14 +52,14 @@ def kind_of(source):
     return None
 
 
-def at_revision(model):
-    """(name, revision) of `NAME@REVISION`, a model of the hub; revision None without, and of a folder."""
+def at_revision(model: str) -> tuple[str, str | None]:
+    """Return (name, revision) of `NAME@REVISION`, a model of the hub; revision None without, and of a folder."""
     name, _, revision = model.partition("@")
     return (model, None) if Path(model).exists() else (name, revision or None)
 
 
 class TransformerEncoder:
-    """Vectors of the model that `kind_of` finds in `source`, on a GPU where PyTorch has one; no code of its own is run.
+    """Vectors of the model that `source` names, on a GPU where PyTorch has one; no code of its own is run.
 
     A name of the hub may have a revision, `NAME@REVISION`.
 
@@ -63,8 +68,8 @@ class TransformerEncoder:
     cut. Raises `EncoderError` when the packages are not installed, or the model cannot be loaded or lacks weights.
     """
 
-    def __init__(self, source):
-        self.kind, self.source = kind_of(source)
+    def __init__(self, source: File) -> None:
+        self.kind, self.source = model_of(source) or ("hf", str(source))
         require_no_code(self.source)
         _require(self.kind, self.source)
         model = at_revision(self.source)
@@ -79,8 +84,8 @@ class TransformerEncoder:
             reason = f"{PACKAGES[self.kind]} cannot use it: {first_line(error)}"
             raise EncoderError(f"{self.source}: {reason}") from error
 
-    def encode(self, texts, role="question", progress=None):
-        """float32 `(n, dimension)`."""
+    def encode(self, texts: Sequence[str], role: Role = "question", progress: Progress | None = None) -> Floats:
+        """Return float32 `(n, dimension)`."""
         texts = [well_formed(text) for text in texts]
         order = np.argsort([len(text) for text in texts], kind="stable")
         vectors = np.zeros((len(texts), self.dimension), dtype=np.float32)
@@ -98,8 +103,8 @@ class TransformerEncoder:
             return unit_rows(self._model.vectors(texts, role, self.prompts[role]).float().cpu().numpy())
 
     @cached_property
-    def fingerprint(self):
-        """Another for each model that gives other vectors: of its weights, settings, vocabulary and prompts."""
+    def fingerprint(self) -> str:
+        """Another text for each model that gives other vectors: of its weights, settings, vocabulary and prompts."""
         weights = hashlib.sha256()
         for name, weight in sorted(self._model.weights.items()):
             weights.update(f"{name} {weight.dtype} {tuple(weight.shape)}".encode())
@@ -118,8 +123,8 @@ class _Sentences:
             source, revision = _settings_of(source, revision)
         self.model = SentenceTransformer(source, revision=revision, trust_remote_code=False).eval()
         named = self.model.prompts
-        found = {"question": named.get("query"), "document": named.get("document") or named.get("passage")}
-        self.prompts = {role: prompt or "" for role, prompt in found.items()} if any(found.values()) else None
+        prompts = {"question": named.get("query"), "document": named.get("document") or named.get("passage")}
+        self.prompts = {role: prompt or "" for role, prompt in prompts.items()} if any(prompts.values()) else None
         self.tokenizer, self.weights = self.model.tokenizer, self.model.state_dict()
         self.described = f"{self.model} {self.model.max_seq_length}"
 
@@ -196,3 +201,27 @@ def _require(kind, model):
     from transformers.utils import logging
 
     logging.disable_progress_bar()
+
+
+class _Transformers(Kind):
+    """`st:NAME`, `hf:NAME`, either of a folder too, or a folder alone."""
+
+    def matches(self, source: File) -> bool:
+        return model_of(source) is not None
+
+    def load(self, source: File, threads: int, load: Load) -> Encoder:
+        return TransformerEncoder(source)
+
+    def folder(self, source: File) -> Path | None:
+        model = self._model(source)
+        return Path(model) if model and Path(model).is_dir() else None
+
+    def place(self, source: File) -> str:
+        folder, model = self.folder(source), self._model(source)
+        return f"{str(source).removesuffix(model)}{folder.resolve()}" if folder else str(source)
+
+    def _model(self, source: File) -> str:
+        return (model_of(source) or ("", ""))[1]
+
+
+KIND = _Transformers("a Transformers model")

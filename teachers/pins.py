@@ -1,14 +1,18 @@
 """Weights that come in packages, by their sha256: what was measured is what is loaded."""
 
+from __future__ import annotations
+
+from collections.abc import Mapping
 from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 
 from ..errors import EncoderError
 from ..system.hashes import sha256
 
 
-def pinned(folder, known, distribution, good):
-    """`folder`, where its files `{name: sha256}` are those that are `known`, whatever version the package says it is.
+def pinned(folder: Path, known: Mapping[str, str], distribution: str, good: str) -> Path:
+    """Return `folder`, where its files have the `known` sha256, `{name: sha256}`, whatever version the package says.
 
     Raises `EncoderError` for a file that is absent or another one; `good` is a version of the `distribution` that has
     the right ones.
@@ -17,10 +21,10 @@ def pinned(folder, known, distribution, good):
         path = folder / name
         if not path.is_file():
             raise EncoderError(f"{path}: no such file; {_again(distribution, good)}")
-        found = sha256(path)
-        if found != expected:
+        digest = sha256(path)
+        if digest != expected:
             raise EncoderError(
-                f"{path}: not the weights that distill knows: sha256 {found}, expected {expected}; "
+                f"{path}: not the weights that distill knows: sha256 {digest}, expected {expected}; "
                 f"{distribution} {_version(distribution)} was altered or is one that was never checked; "
                 f"{_again(distribution, good)}"
             )

@@ -1,8 +1,10 @@
-"""What the folder of a Sentence-Transformers model may name: modules of the library alone, and nothing beside it.
+"""The modules that a Sentence-Transformers model's folder may name: the library's alone, and nothing beside it.
 
 `modules.json` names classes, which the library imports. Its versions 3.4 to 5 import them from the folder, whatever
 they are told of trust, and a router, a dense layer or a table of words names further classes in settings of its own.
 """
+
+from __future__ import annotations
 
 import re
 from pathlib import Path, PurePosixPath, PureWindowsPath
@@ -10,6 +12,7 @@ from pathlib import Path, PurePosixPath, PureWindowsPath
 from ..errors import EncoderError
 from ..system.files import require_inside
 from ..system.reading import read_json
+from ..system.types import File
 
 MODULES = "modules.json"
 # Those that name no classes, and those whose settings are read here.
@@ -20,7 +23,7 @@ SETTINGS = ("config.json", "router_config.json")
 ACTIVATION = re.compile(r"torch\.nn(\.modules\.(activation|linear))?\.[A-Z]\w*")
 
 
-def require_no_code(folder):
+def require_no_code(folder: File) -> None:
     """Raise `EncoderError` where a model's folder names other modules than those, or files outside of it."""
     path = Path(folder) / MODULES
     if not path.is_file():
@@ -32,7 +35,7 @@ def require_no_code(folder):
         _require_known(path, one.get("type") if isinstance(one, dict) else one)
         _require_below(path, one.get("path", ""))
     require_inside(folder, *(f"**/{name}" for name in SETTINGS))
-    for settings in sorted(found for name in SETTINGS for found in Path(folder).rglob(name)):
+    for settings in sorted(path for name in SETTINGS for path in Path(folder).rglob(name)):
         _require_plain(settings, read_json(settings))
 
 

@@ -1,16 +1,21 @@
 """Vectors that were computed before: kept on disk by encoder, role and text, so that no text is encoded twice."""
 
+from __future__ import annotations
+
 import hashlib
 import os
+from collections.abc import Sequence
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 
+from ..encoders.encoder import Encoder, encoded, takes_context
 from ..errors import DataError, InputError
 from ..system.arrays import read_vectors, write_vectors
 from ..system.files import write_aside
+from ..system.types import File, Floats, Progress, Role
 
 DIGEST = 32
 # Texts that are computed at a time: what a run that breaks off had computed stays.
@@ -18,10 +23,10 @@ PART = 1024
 KEYS, VECTORS = ".keys", ".npy"
 
 
-def cache_folder():
-    """Where vectors are kept: `$DISTILL_CACHE`, else `distill` in the user's cache folder."""
-    own = os.environ.get("DISTILL_CACHE")
-    return Path(own) if own else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "distill"
+def cache_folder() -> Path:
+    """Return the folder for vectors: `$DISTILL_CACHE`, else `distill` in the user's cache folder."""
+    chosen = os.environ.get("DISTILL_CACHE")
+    return Path(chosen) if chosen else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "distill"
 
 
 class CachedEncoder:
@@ -31,19 +36,26 @@ class CachedEncoder:
     computed adds two files, keys and vectors; they are read once. What is there of another shape is left out.
     """
 
-    def __init__(self, encoder, fingerprint, folder=None):
+    def __init__(self, encoder: Encoder, fingerprint: str, folder: File | None = None) -> None:
         self.encoder, self.name, self.dimension = encoder, encoder.name, encoder.dimension
         self.fingerprint = fingerprint
         self.folder = Path(folder or cache_folder()) / "vectors" / fingerprint
 
     @property
-    def takes_context(self):
-        return getattr(self.encoder, "takes_context", False)
+    def takes_context(self) -> bool:
+        """True where the encoder takes one."""
+        return takes_context(self.encoder)
 
-    def encode(self, texts, role="question", progress=None, **extra):
-        """As the encoder's; texts that come with more than their role, such as contexts, are not kept."""
-        if extra:
-            return self.encoder.encode(texts, role, progress, **extra)
+    def encode(
+        self,
+        texts: Sequence[str],
+        role: Role = "question",
+        progress: Progress | None = None,
+        contexts: Sequence[str] | None = None,
+    ) -> Floats:
+        """Return the encoder's vectors; those of texts with a context are not kept."""
+        if contexts is not None:
+            return encoded(self.encoder, texts, role, progress, contexts)
         keys = [key_of(text, role) for text in texts]
         new = {key: text for key, text in zip(keys, texts, strict=True) if key not in self.known}
         if progress and len(keys) > len(new):
@@ -55,12 +67,12 @@ class CachedEncoder:
         return np.stack([self.known[key] for key in keys]) if keys else np.zeros((0, self.dimension), np.float32)
 
     @cached_property
-    def known(self):
-        """`{key: float32 (dimension,)}` of what lies in the folder."""
-        found = {}
+    def known(self) -> dict[bytes, Floats]:
+        """Return `{key: float32 (dimension,)}` of what lies in the folder."""
+        vectors: dict[bytes, Floats] = {}
         for path in sorted(self.folder.glob(f"*{KEYS}")):
-            found.update(self._read(path))
-        return found
+            vectors.update(self._read(path))
+        return vectors
 
     def _read(self, path):
         try:
@@ -85,6 +97,6 @@ class CachedEncoder:
             aside.write_bytes(b"".join(keys))
 
 
-def key_of(text, role):
-    """32 bytes that stand for a text in a role."""
+def key_of(text: str, role: Role) -> bytes:
+    """Return 32 bytes that stand for a text in a role."""
     return hashlib.sha256(f"{role}\0{text}".encode("utf-8", "surrogatepass")).digest()

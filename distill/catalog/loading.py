@@ -1,91 +1,49 @@
 """From what a user names to an `Encoder`."""
 
-from pathlib import Path
+from __future__ import annotations
 
-from ..encoders.by_role import AsymmetricEncoder, is_dual, load_dual
-from ..encoders.encoder import KerasEncoder
-from ..errors import EncoderError
-from ..system.backend import start
-from .identity import fingerprint
-from .kinds import is_artefact, is_fixed_name, located, require_keras
+from typing import TYPE_CHECKING, cast
+
+from ..encoders.by_role import AsymmetricEncoder
+from .cached import CachedEncoder
+from .kinds import require_kind, require_trainable
+
+if TYPE_CHECKING:
+    from ..encoders.by_role import DualEncoder
+    from ..encoders.encoder import Encoder, KerasEncoder
+    from ..system.types import File
 
 
-def load_encoder(source, threads=1):
-    """A run folder (its student), a bundle, a saved encoder, a SavedModel, a TF-Hub handle, `muse`, `e5`, `released`.
+def load_encoder(source: File, threads: int = 1) -> Encoder:
+    """Return the encoder that `source` names: a run folder (its student), a bundle, a name or another of `kinds.KINDS`.
 
-    Or a Sentence-Transformers model, `st:NAME`, or a Hugging Face one, `hf:NAME`, or a folder of such, or the folder of
-    a run's fixed teacher. Raises `EncoderError` when it is none of these.
+    `threads` are those of a bundle. Raises `EncoderError` where it names none, or one that cannot be loaded.
     """
-    from ..teachers.centred import is_teacher
-    from ..teachers.hub import HubEncoder, is_hub
-    from ..teachers.huggingface import TransformerEncoder, kind_of
-
-    source = located(source)
-    folder = Path(source)
-    if is_fixed_name(source):
-        from ..teachers.e5 import E5Encoder
-
-        return E5Encoder()
-    if is_hub(source):
-        return HubEncoder(source)
-    if is_teacher(folder):
-        return _saved_teacher(folder, load_encoder)
-    if is_artefact(folder):
-        from ..export.runtime import load_artefact
-
-        return load_artefact(folder, threads)
-    if is_dual(folder):
-        return load_dual(folder, load_keras_encoder)
-    return TransformerEncoder(source) if kind_of(source) else load_keras_encoder(source)
+    return require_kind(source).load(source, threads, load_encoder)
 
 
-def load_keras_encoder(source):
-    """One that can be trained or exported. Raises `EncoderError` for a bundle or a SavedModel."""
-    folder = require_keras(source)
-    start()
-    if folder:
-        from ..students import ngram, static  # noqa: F401  registers the layers
-
-        return KerasEncoder.load(folder)
-    from ..teachers.muse import load_muse
-
-    return load_muse()
+def load_keras_encoder(source: File) -> KerasEncoder:
+    """Return one that can be trained or exported. Raises `EncoderError` for a bundle or a SavedModel."""
+    return cast("KerasEncoder", require_trainable(source).load(source, 1, load_encoder))
 
 
-def load_teacher(source):
-    """As `load_encoder`; of a slow encoder, one with a `fingerprint`, what was computed once is kept on disk."""
-    from ..teachers.centred import is_teacher
-    from .cached import CachedEncoder
+def load_trained(folder: File) -> KerasEncoder | DualEncoder:
+    """Return the encoder that stage 1 saved to a folder, one or two by role. Raises `EncoderError` for a broken one."""
+    return cast("KerasEncoder | DualEncoder", load_encoder(folder))
 
-    if is_teacher(located(source)):
-        return _saved_teacher(source, load_teacher)
-    encoder = load_encoder(source)
+
+def load_teacher(source: File) -> Encoder:
+    """Return an encoder as `load_encoder`; of a slow one, which has a `fingerprint`, vectors are kept on disk."""
+    encoder = require_kind(source).load(source, 1, load_teacher)
     known = getattr(encoder, "fingerprint", None)
-    return CachedEncoder(encoder, known) if known else encoder
+    return CachedEncoder(encoder, known) if known and not isinstance(encoder, CachedEncoder) else encoder
 
 
-def _saved_teacher(folder, load):
-    """What `teachers.centred.save_teacher` wrote, its encoder by `load`. Raises `EncoderError` if that has changed."""
-    from ..teachers.centred import CentredEncoder, read_teacher
-
-    card, means = read_teacher(folder)
-    try:
-        encoder = load(card["source"])
-    except RecursionError as error:
-        raise EncoderError(f"{folder}: its teacher is, in the end, itself; repeat the run that wrote it") from error
-    if fingerprint(card["source"], encoder) != card["fingerprint"] or encoder.dimension != card["dimension"]:
-        raise EncoderError(
-            f"{folder}: its teacher, {card['source']}, is another one now; restore that, or repeat the run"
-        )
-    return encoder if means is None else CentredEncoder(encoder, means)
-
-
-def load_aligner(name):
-    """What new pieces are aligned with, as `load_teacher`; None for None."""
+def load_aligner(name: File | None) -> Encoder | None:
+    """Return what new pieces are aligned with, as `load_teacher`; None for None."""
     return None if name is None else load_teacher(name)
 
 
-def with_documents(encoder, source):
-    """The encoder itself, or with documents by the one that `source` names."""
-
+def with_documents(encoder: Encoder, source: File | None) -> Encoder:
+    """Return the encoder itself, or with documents by the one that `source` names."""
     return AsymmetricEncoder(encoder, load_teacher(source)) if source else encoder

@@ -87,13 +87,13 @@ def fold(model: str, removal: str | None, rank: int, output: str) -> None:
 
     It is evaluated, trained on, exported and timed as any other encoder.
     """
-    from ..catalog.kinds import require_keras
+    from ..catalog.kinds import require_trainable
     from ..catalog.loading import load_keras_encoder
     from ..encoders.encoder import KerasEncoder
     from ..evaluation.bias.removal import LanguageRemoval
     from ..system.progress import say
 
-    require_keras(model)
+    require_trainable(model)
     stored = LanguageRemoval.load(removal or beside(model, "--removal"))
     matrix = stored.shared(rank)
     encoder = load_keras_encoder(model)
@@ -107,8 +107,10 @@ def fold(model: str, removal: str | None, rank: int, output: str) -> None:
 
 def beside(model: str, flag: str = "--output") -> Path:
     """`lir.npz` in the folder of a saved encoder or of a run's student. Raises `InputError` where MODEL is neither."""
-    from ..catalog.kinds import NAMES, find_keras, untrainable
+    from ..catalog.kinds import require_kind
 
-    if model in NAMES or untrainable(model):
+    kind = require_kind(model)
+    folder = kind.folder(model) if kind.trainable else None
+    if folder is None:
         raise InputError(f"{model}: no folder of a saved encoder that {FILE} could lie in; give {flag}")
-    return find_keras(model) / FILE
+    return folder / FILE

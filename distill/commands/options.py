@@ -14,9 +14,6 @@ if TYPE_CHECKING:
     from ..system.types import File
 
 Command = TypeVar("Command", bound=Callable[..., None])
-ENCODER_HELP = (
-    "a run folder, a bundle, a saved encoder, a SavedModel, a TF-Hub handle, st:NAME, hf:NAME, e5, muse or released"
-)
 
 
 def settings_options(*sections: str) -> Callable[[Command], Command]:

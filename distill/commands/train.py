@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ..catalog.kinds import ENCODER_HELP, RUN_FILE
 from ..errors import InputError
 from ..settings.choices import CHECKPOINT_SECONDS
 from ..settings.rules import require_no_stages, require_one_device
 from ..settings.sections import Value
-from .options import ENCODER_HELP, corpus_option, folder_option, settings_from, settings_options
+from .options import corpus_option, folder_option, settings_from, settings_options
 
 if TYPE_CHECKING:
     from ..system.types import File
@@ -82,8 +83,6 @@ def told_how_to_go_on(folder: File) -> Iterator[None]:
     try:
         yield
     except (KeyboardInterrupt, OSError, MemoryError):
-        from ..catalog.kinds import RUN_FILE
-
         if (Path(folder) / RUN_FILE).is_file():
             # Not by the progress's console, which may hold a line that was broken off and would say it again.
             click.echo(f"stopped; go on with: distill run --resume {shlex.quote(str(folder))}", err=True)

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ..catalog.kinds import ENCODER_HELP
 from ..errors import InputError
-from .options import ENCODER_HELP, document_option, writable
+from .options import document_option, writable
 
 if TYPE_CHECKING:
     from ..system.types import Role

@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..catalog.bundle import find_artefact
 from ..catalog.identity import provenance
-from ..catalog.kinds import RUN_FILE, find_artefact
+from ..catalog.kinds import RUN_FILE
 from ..catalog.loading import load_keras_encoder, load_teacher
 from ..data.corpus import read_corpus
 from ..data.dataset import Dataset, texts_digest

@@ -1,14 +1,19 @@
 """Texts of like length together, so that little is spent on padding."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+
 import numpy as np
+from numpy.typing import NDArray
 
 PAD = -1
 # Lengths are rounded up to these, so that few shapes are ever compiled.
 _ROUND = 8
 
 
-def pad(rows):
-    """`[[int]]` -> int32 `(n, t)` padded with -1; t is the longest row's length rounded up to 8."""
+def pad(rows: Sequence[Sequence[int]]) -> NDArray[np.int32]:
+    """Return lists of token ids as int32 `(n, t)` padded with -1; t is the longest row's length rounded up to 8."""
     longest = max((len(row) for row in rows), default=1)
     padded = np.full((len(rows), _rounded(longest)), PAD, dtype=np.int32)
     for row, ids in zip(padded, rows, strict=True):
@@ -20,9 +25,10 @@ def _rounded(length):
     return -(-length // _ROUND) * _ROUND
 
 
-def by_length(lengths, budget=8192, most=256):
-    """Index groups of like length, each at most `most` rows and `budget` padded tokens (or one row)."""
-    groups, group = [], []
+def by_length(lengths: Sequence[int], budget: int = 8192, most: int = 256) -> list[list[int]]:
+    """Return groups of indices of like length, each at most `most` rows and `budget` padded tokens (or one row)."""
+    groups: list[list[int]] = []
+    group: list[int] = []
     for index in np.argsort(lengths, kind="stable")[::-1]:
         longest = _rounded(lengths[group[0]] if group else lengths[index])
         if group and (len(group) == most or (len(group) + 1) * longest > budget):
@@ -32,10 +38,11 @@ def by_length(lengths, budget=8192, most=256):
     return groups + [group] if group else groups
 
 
-def pack(rows, gap, multiple=256):
-    """`[[int]]` -> ids `(t,)`, segments `(t,)` int32 and counts `(n, 1)` float32 for `Student.encode_packed`.
+def pack(rows: Sequence[Sequence[int]], gap: int, multiple: int = 256) -> dict[str, np.ndarray]:
+    """Return lists of token ids as one row, for `Student.encode_packed`.
 
-    Texts follow each other with `gap` paddings between; t is rounded up to `multiple`, so that few shapes occur.
+    That is `ids` `(t,)` and `segments` `(t,)`, int32, and `counts` `(n, 1)`, float32. Texts follow each other with
+    `gap` paddings between; t is rounded up to `multiple`, so that few shapes occur.
     """
     lengths = np.array([len(row) for row in rows])
     ends = np.cumsum(lengths + gap)

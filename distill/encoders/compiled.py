@@ -1,6 +1,18 @@
 """Compiling for TensorFlow, which Keras leaves no other way to, what takes any length."""
 
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, TypeAlias, Union
+
 import keras
+import numpy as np
+
+if TYPE_CHECKING:
+    from ..system.types import Tensor
+
+# Arrays, nested as a step takes them.
+Arrays: TypeAlias = Union[np.ndarray, "Sequence[Arrays]", "Mapping[str, Arrays]"]
 
 
 class AnyLength:
@@ -10,12 +22,13 @@ class AnyLength:
     Behind the first axis floats are features, whose number is fixed.
     """
 
-    def __init__(self, step):
+    def __init__(self, step: Callable[[Arrays], Tensor]) -> None:
         import tensorflow as tf
 
         self.compiled, self.ready = tf.function(step, autograph=False, reduce_retracing=True), False
 
-    def __call__(self, data):
+    def __call__(self, data: Arrays) -> Tensor:
+        """Return what the step gives for the arrays."""
         import tensorflow as tf
 
         data = keras.tree.map_structure(tf.convert_to_tensor, data)

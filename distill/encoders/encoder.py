@@ -1,7 +1,10 @@
 """The one thing that everything here is: text in, unit vectors out."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, cast
 
 import numpy as np
 
@@ -9,6 +12,7 @@ from .. import __version__
 from ..errors import EncoderError, first_line
 from ..system.files import write_aside, write_json
 from ..system.reading import read_json
+from ..system.types import File, Floats, Model, Progress, Role
 from .batching import by_length, pad
 from .keras_file import require_own
 from .tokenizer import Tokenizer
@@ -28,24 +32,41 @@ class Encoder(Protocol):
     @property
     def dimension(self) -> int: ...
 
-    def encode(self, texts, role="question", progress=None): ...
+    def encode(self, texts: Sequence[str], role: Role = "question", progress: Progress | None = None) -> Floats: ...
+
+
+class ContextEncoder(Encoder, Protocol):
+    """One that `takes_context`: a document is its text and the text that it stands in."""
+
+    @property
+    def takes_context(self) -> bool: ...
+
+    def encode(
+        self,
+        texts: Sequence[str],
+        role: Role = "question",
+        progress: Progress | None = None,
+        contexts: Sequence[str] | None = None,
+    ) -> Floats: ...
 
 
 class KerasEncoder:
     """A Keras model `(b, t) int32 -> (b, d)` with its tokenizer."""
 
-    def __init__(self, model, tokenizer, name="encoder"):
+    def __init__(self, model: Model, tokenizer: Tokenizer, name: str = "encoder") -> None:
         self.model, self.tokenizer, self.name = model, tokenizer, name
 
     @property
-    def dimension(self):
+    def dimension(self) -> int:
+        """The vectors' number of components."""
         return int(self.model.output_shape[-1])
 
-    def encode(self, texts, role="question", progress=None):
+    def encode(self, texts: Sequence[str], role: Role = "question", progress: Progress | None = None) -> Floats:
+        """Return float32 `(n, dimension)`, the same of either role. Raises `InputError` for one text alone."""
         texts = texts if isinstance(texts, str) else list(texts)
         return encode_ids(self.model, self.tokenizer.encode(texts), progress)
 
-    def save(self, folder):
+    def save(self, folder: File) -> None:
         """Write the folder that `load` reads; whole or not at all."""
         with write_aside(folder) as aside:
             aside.mkdir()
@@ -54,8 +75,11 @@ class KerasEncoder:
             write_json(aside / CARD_FILE, {"name": self.name, "dimension": self.dimension, "distill": __version__})
 
     @classmethod
-    def load(cls, folder):
-        """Raises `EncoderError` when the folder is no saved encoder. Its model's classes have to be imported before."""
+    def load(cls, folder: File) -> KerasEncoder:
+        """Return the encoder that `save` wrote; its model's classes have to be imported before.
+
+        Raises `EncoderError` where the folder is no saved encoder.
+        """
         import keras
 
         folder = Path(folder)
@@ -68,21 +92,39 @@ class KerasEncoder:
         return cls(model, Tokenizer.load(folder / TOKENIZER_FILE), name)
 
 
-def name_of(folder):
-    """The name in a saved encoder's card. Raises `EncoderError`."""
+def name_of(folder: File) -> str:
+    """Return the name in a saved encoder's card. Raises `EncoderError`."""
     card = read_json(Path(folder) / CARD_FILE)
     if not isinstance(card, dict) or not isinstance(card.get("name"), str):
         raise EncoderError(f"{Path(folder) / CARD_FILE}: expected an object with the encoder's 'name'; save it again")
     return card["name"]
 
 
-def unit_rows(vectors):
-    """`(n, d)` at unit length; a row of zeros stays. NumPy alone."""
+def takes_context(encoder: Encoder) -> bool:
+    """Return True for an encoder whose documents may come with a context."""
+    return getattr(encoder, "takes_context", False)
+
+
+def encoded(
+    encoder: Encoder,
+    texts: Sequence[str],
+    role: Role,
+    progress: Progress | None = None,
+    contexts: Sequence[str] | None = None,
+) -> Floats:
+    """Return an encoder's vectors of texts, with their contexts where there are any."""
+    if contexts is None:
+        return encoder.encode(texts, role, progress)
+    return cast(ContextEncoder, encoder).encode(texts, role, progress, contexts=contexts)
+
+
+def unit_rows(vectors: Floats) -> Floats:
+    """Return `(n, d)` at unit length; a row of zeros stays. NumPy alone."""
     return vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
 
 
-def encode_ids(model, rows, progress=None):
-    """Token id lists -> float32 `(n, d)` in their order, computed in groups of like length."""
+def encode_ids(model: Model, rows: Sequence[Sequence[int]], progress: Progress | None = None) -> Floats:
+    """Return the vectors of lists of token ids, float32 `(n, d)` in their order, computed in groups of like length."""
     vectors = np.zeros((len(rows), int(model.output_shape[-1])), dtype=np.float32)
     for group in by_length([len(row) for row in rows]):
         vectors[group] = np.asarray(model.predict_on_batch(pad([rows[i] for i in group])))

@@ -1,8 +1,17 @@
 """A collapsed encoder, whose vectors are nearly equal whatever the text: seen on questions, and told."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from ..errors import EncoderError, TrainingError
+from ..system.types import Floats, Integers
+
+if TYPE_CHECKING:
+    from .encoder import Encoder
 
 # Above it two questions are less than 8 degrees apart on average: what tells texts apart is then no larger than what 8
 # bits round off. Healthy encoders stay well below: mUSE has 0.2, E5, which lies in a narrow cone, about 0.8, and an
@@ -14,8 +23,8 @@ TRY = "try a lower learning rate, a larger margin or temperature, or other hard 
 KEY = "collapsed"
 
 
-def mean_cosine(vectors, ids):
-    """The mean cosine of two unit vectors `(n, d)` whose `ids` `(n,)` differ; None of fewer than `LEAST` ids.
+def mean_cosine(vectors: Floats, ids: Sequence[str] | Integers) -> float | None:
+    """Return the mean cosine of two unit vectors `(n, d)` whose `ids` `(n,)` differ; None of fewer than `LEAST` ids.
 
     Vectors of one id, a question in several languages, ought to be alike. Equal vectors count as 1, of zeros too. By
     sums of vectors, so in O(n d): the sum over all pairs of a · b is |sum|².
@@ -23,33 +32,33 @@ def mean_cosine(vectors, ids):
     _, group, counts = np.unique(ids, return_inverse=True, return_counts=True)
     if len(counts) < LEAST:
         return None
-    vectors = np.asarray(vectors, dtype=np.float64)
-    sums = np.zeros((len(counts), vectors.shape[1]))
-    np.add.at(sums, group, vectors)
-    size = len(vectors)
+    exact = np.asarray(vectors, dtype=np.float64)
+    sums = np.zeros((len(counts), exact.shape[1]))
+    np.add.at(sums, group, exact)
+    size = len(exact)
     pairs = size**2 - np.sum(counts**2)
     products = np.sum(sums.sum(axis=0) ** 2) - np.sum(sums**2)
-    squares = 2 * np.sum(np.sum(vectors**2, axis=1) * (size - counts[group]))
+    squares = 2 * np.sum(np.sum(exact**2, axis=1) * (size - counts[group]))
     # |a - b|² = 2 - 2 a · b
     return float(1 - (squares - 2 * products) / pairs / 2)
 
 
-def collapsed(vectors, ids):
-    """The `mean_cosine` where it is beyond `LIMIT`, else None."""
-    found = mean_cosine(vectors, ids)
-    return round(found, 6) if found is not None and found > LIMIT else None
+def collapsed(vectors: Floats, ids: Sequence[str] | Integers) -> float | None:
+    """Return the `mean_cosine` where it is beyond `LIMIT`, else None."""
+    cosine = mean_cosine(vectors, ids)
+    return round(cosine, 6) if cosine is not None and cosine > LIMIT else None
 
 
-def told(name, cosine):
-    """What is said of a collapsed encoder."""
+def told(name: str, cosine: float) -> str:
+    """Return the warning of a collapsed encoder."""
     return (
         f"WARNING: {name} has collapsed: its vectors of two questions have a mean cosine of {cosine:.4f}, "
         f"so it hardly tells texts apart"
     )
 
 
-def require_finite(vectors, encoder):
-    """The vectors `(n, d)`; `EncoderError` where one of them is no number."""
+def require_finite(vectors: Floats, encoder: Encoder) -> Floats:
+    """Return the vectors `(n, d)`; `EncoderError` where one of them is no number."""
     broken = np.flatnonzero(~np.isfinite(vectors).all(axis=1))
     if len(broken):
         raise EncoderError(

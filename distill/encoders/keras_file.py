@@ -1,10 +1,13 @@
-"""What an `encoder.keras` may hold: a model of distill's own, by its name and plain settings, and weights. No code.
+"""The contents that an `encoder.keras` may have: a model of distill, plain settings and weights. No code.
 
 A `.keras` file names the classes and functions that it is made of, and Keras looks them up; some versions import
 whatever module the file names. So what it names is read first.
 """
 
+from __future__ import annotations
+
 import json
+from pathlib import Path
 from zipfile import BadZipFile, ZipFile
 from zlib import error
 
@@ -16,7 +19,7 @@ PACKAGE, NAMES = "distill>", {"class_name", "registered_name", "module"}
 HARMLESS = {("keras", "DTypePolicy")}
 
 
-def require_own(path):
+def require_own(path: Path) -> None:
     """Raise `EncoderError` for a file that is none, or names or holds anything but a model that distill has registered.
 
     The modules of its classes have to be imported before.
@@ -47,8 +50,8 @@ def _named(value):
     if not isinstance(value, dict | list):
         return []
     parts = value if isinstance(value, list) else value.values()
-    own = [value] if isinstance(value, dict) and NAMES & set(value) else []
-    return own + [found for one in parts for found in _named(one)]
+    outermost = [value] if isinstance(value, dict) and NAMES & set(value) else []
+    return outermost + [inner for one in parts for inner in _named(one)]
 
 
 def _is_own(one):

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..catalog.kinds import RUN_FILE
-from ..catalog.loading import load_encoder, load_keras_encoder
+from ..catalog.loading import load_keras_encoder, load_trained
 from ..encoders.by_role import DualEncoder, parameters
 from ..encoders.encoder import Encoder, KerasEncoder
 from ..settings.store import save_settings
@@ -137,7 +137,7 @@ def stage_one(run: Run, base: KerasEncoder, folder: Path) -> KerasEncoder | Dual
     there, self_trained = folder.is_dir(), bool(run.settings.pairs.self_train)
     # Of self-training there are stages to report; they are not trained again either.
     if there and not self_trained:
-        return load_encoder(folder)
+        return load_trained(folder)
     session = run.session(folder.name)
     teacher = self_train(run, base) if self_trained else first_stage(run.inputs, base, session)
     if not there:
@@ -150,7 +150,7 @@ def stage_two(run: Run, teacher: Encoder, first: KerasEncoder, shape: Shape, for
     """The student, saved, or what a run that was stopped has there."""
     folder = run.folder / "student"
     if folder.is_dir():
-        return load_encoder(folder)
+        return load_keras_encoder(folder)
     student = study(run, teacher, first, shape, foreign)
     student.save(folder)
     run.checkpoint(folder.name).remove()

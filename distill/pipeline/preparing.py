@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from ..catalog.kinds import RUN_FILE, require_keras
+from ..catalog.kinds import RUN_FILE, require_trainable
 from ..data.corpus import read_corpus
 from ..data.dataset import Dataset
 from ..data.loading import dataset_of
@@ -74,7 +74,7 @@ def read_inputs(settings: Settings) -> Inputs:
     check(settings)
     dataset = dataset_of(settings)
     languages = chosen_languages(dataset, settings)
-    require_keras(settings.teacher.base)
+    require_trainable(settings.teacher.base)
     search_of(settings.teacher.mining)
     text, sources = read_corpus(settings.vocabulary.text), read_sources(settings, languages)
     require_text(settings.vocabulary.add_languages, languages, {*text, *texts_by_language(sources)})

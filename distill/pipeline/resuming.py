@@ -73,7 +73,7 @@ def sources_of(settings, teacher=None):
         "teacher.base": settings.teacher.base,
         "vocabulary.aligner": settings.vocabulary.aligner,
     }
-    files += [(name, folder_of(source)) for name, source in encoders.items() if source and folder_of(source)]
+    files += [(name, folder) for name, source in encoders.items() if source and (folder := folder_of(source))]
     found = {f"{name} {path}": fingerprint_of(*_content(path)) for name, path in files}
     model = settings.teacher.model
     return {**found, **({f"teacher.model {model}": fingerprint(model, teacher)} if teacher is not None else {})}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from functools import cached_property
 
-from ..catalog.loading import load_encoder
+from ..catalog.loading import load_trained
 from ..encoders.by_role import DualEncoder
 from ..encoders.encoder import Encoder, KerasEncoder
 from ..errors import InputError
@@ -85,7 +85,7 @@ class Stage:
 
     def encoder(self) -> KerasEncoder | DualEncoder:
         """The encoder that the stage trained."""
-        return load_encoder(self.folder / ENCODER)
+        return load_trained(self.folder / ENCODER)
 
     def train(self, base: KerasEncoder, last: Encoder | None) -> None:
         """Mine with the encoder `last`, without one by BM25, and train `base`; `stage.json` says that all is there."""

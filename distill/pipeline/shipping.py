@@ -5,8 +5,8 @@ from __future__ import annotations
 import shutil
 from collections.abc import Mapping, Sequence
 
+from ..catalog.bundle import CARD_FILE, is_artefact
 from ..catalog.identity import provenance
-from ..catalog.kinds import CARD_FILE, is_artefact
 from ..encoders.encoder import KerasEncoder
 from ..encoders.health import KEY, TRY
 from ..evaluation.bias.analyses import described

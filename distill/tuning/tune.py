@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from ..catalog.kinds import require_keras
+from ..catalog.kinds import require_trainable
 from ..data.dataset import texts_digest
 from ..encoders.encoder import MODEL_FILE
 from ..errors import InputError
@@ -84,7 +84,7 @@ def depends_on(inputs, space, stage, teacher_path=None):
 
 
 def _identity(source):
-    folder = require_keras(source)
+    folder = require_trainable(source).folder(source)
     return sha256(folder / MODEL_FILE) if folder else source
 
 

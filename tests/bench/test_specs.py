@@ -51,9 +51,9 @@ def test_a_savedmodel_is_taken_and_a_handle_weighs_nothing(one, tmp_path):
 
 
 def test_what_is_released_is_run_by_its_own_code(one, tiny_bundle, tmp_path, monkeypatch):
-    monkeypatch.setattr("distill.catalog.kinds.released_folder", lambda: tiny_bundle)
+    monkeypatch.setattr("distill.catalog.bundle.released_folder", lambda: tiny_bundle)
     assert (one("released").kind, one("released").path) == ("bundle", str(tiny_bundle))
-    monkeypatch.setattr("distill.catalog.kinds.released_folder", lambda: tmp_path)
+    monkeypatch.setattr("distill.catalog.bundle.released_folder", lambda: tmp_path)
     with pytest.raises(EncoderError, match="^released: this copy of distill comes without an encoder"):
         specs_of(["released"])
 

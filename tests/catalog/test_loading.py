@@ -5,8 +5,9 @@ import numpy as np
 import pytest
 
 import distill
+from distill.catalog.bundle import find_artefact, is_artefact, released_folder
 from distill.catalog.identity import fingerprint, origin, place, provenance
-from distill.catalog.kinds import find_artefact, find_keras, is_artefact, released_folder, require_keras
+from distill.catalog.kinds import folder_of, require_trainable
 from distill.catalog.loading import load_aligner, load_encoder, load_keras_encoder, load_teacher
 from distill.encoders.encoder import KerasEncoder
 from distill.errors import EncoderError
@@ -209,11 +210,11 @@ def test_a_bundle_without_its_card_is_none(bundle, tmp_path):
 
 
 def test_the_students_folder_of_a_run_is_found(run):
-    assert find_keras(run) == run / "student"
+    assert folder_of(run) == run / "student"
 
 
 def test_a_saved_encoder_is_its_own_folder(tiny_folder):
-    assert find_keras(tiny_folder) == tiny_folder
+    assert folder_of(tiny_folder) == tiny_folder
 
 
 def test_the_bundle_of_a_run_is_found(run):
@@ -237,7 +238,7 @@ def test_a_run_without_a_bundle_is_refused(run):
 def released(bundle, tmp_path, monkeypatch):
     """A copy of distill that comes with an encoder."""
     shutil.copytree(bundle, tmp_path / "released")
-    monkeypatch.setattr("distill.catalog.kinds.released_folder", lambda: tmp_path / "released")
+    monkeypatch.setattr("distill.catalog.bundle.released_folder", lambda: tmp_path / "released")
     return tmp_path / "released"
 
 
@@ -254,7 +255,7 @@ def test_released_is_a_name_even_where_a_folder_has_it(released, tiny_folder, tm
     assert find_artefact("released") == released
 
 
-@pytest.mark.parametrize("load", [load_keras_encoder, require_keras])
+@pytest.mark.parametrize("load", [load_keras_encoder, require_trainable])
 def test_what_is_released_cannot_be_trained(load, released):
     with pytest.raises(EncoderError, match="^released: an exported encoder can be measured"):
         load("released")
@@ -262,7 +263,7 @@ def test_what_is_released_cannot_be_trained(load, released):
 
 @pytest.mark.parametrize("load", [load_encoder, load_keras_encoder, find_artefact])
 def test_a_copy_without_a_released_encoder_says_what_to_do(load, tmp_path, monkeypatch):
-    monkeypatch.setattr("distill.catalog.kinds.released_folder", lambda: tmp_path / "released")
+    monkeypatch.setattr("distill.catalog.bundle.released_folder", lambda: tmp_path / "released")
     with pytest.raises(
         EncoderError, match="^released: this copy of distill comes without .* install a release"
     ) as left:
@@ -326,7 +327,7 @@ def test_settings_without_languages_stand_for_all():
 
 
 def test_the_released_encoder_keeps_its_name_as_a_teacher(tiny_bundle, monkeypatch):
-    monkeypatch.setattr("distill.catalog.kinds.released_folder", lambda: tiny_bundle)
+    monkeypatch.setattr("distill.catalog.bundle.released_folder", lambda: tiny_bundle)
     assert place("released") == "released"
 
 

@@ -589,18 +589,18 @@ def test_encode_writes_unit_rows_in_order(distill, tiny_folder, tiny_encoder, tm
 
 
 def test_encode_takes_the_encoder_that_is_released(distill, refused, bundle, texts, tmp_path, monkeypatch):
-    monkeypatch.setattr("distill.catalog.kinds.released_folder", lambda: bundle)
+    monkeypatch.setattr("distill.catalog.bundle.released_folder", lambda: bundle)
     for model in (bundle, "released"):
         arguments = ["--role", "question", "--input", texts, "--output", tmp_path / f"{Path(model).name}.npy"]
         assert distill("encode", "--model", model, *arguments).code == 0
     np.testing.assert_array_equal(np.load(tmp_path / "released.npy"), np.load(tmp_path / "bundle.npy"))
-    monkeypatch.setattr("distill.catalog.kinds.released_folder", lambda: tmp_path)
+    monkeypatch.setattr("distill.catalog.bundle.released_folder", lambda: tmp_path)
     said = refused("encode", "--model", "released", *arguments)
     assert "released: this copy of distill comes without an encoder" in said
 
 
 def test_what_is_released_encodes_documents(distill, bundle, data, monkeypatch):
-    monkeypatch.setattr("distill.catalog.kinds.released_folder", lambda: bundle)
+    monkeypatch.setattr("distill.catalog.bundle.released_folder", lambda: bundle)
     asked = ["Where is the castle?", "--dataset", data, "--top", "1"]
     left = distill("search", *asked, "--model", "released", "--document-model", "released")
     assert left.code == 0 and left.out == distill("search", *asked, "--model", bundle).out

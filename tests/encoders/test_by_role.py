@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from distill.catalog.identity import fingerprint, place
-from distill.catalog.kinds import require_keras
+from distill.catalog.kinds import require_trainable
 from distill.catalog.loading import load_encoder, load_teacher, with_documents
 from distill.encoders.by_role import AsymmetricEncoder, DualEncoder, is_dual, parameters
 from distill.encoders.encoder import KerasEncoder
@@ -73,7 +73,7 @@ def test_it_counts_both(parts, folder):
 
 def test_it_cannot_be_trained_and_says_so(folder):
     with pytest.raises(EncoderError, match="a dual encoder can be measured, searched with and teach"):
-        require_keras(str(folder))
+        require_trainable(str(folder))
 
 
 def test_it_is_known_by_its_files(folder, parts, tmp_path):

@@ -9,7 +9,7 @@ import sys
 import numpy as np
 import pytest
 
-from distill.catalog.kinds import located
+from distill.catalog.kinds import folder_of
 from distill.catalog.loading import load_encoder
 from distill.encoding.encode_file import encode_file
 from distill.encoding.text_file import TextFile
@@ -141,7 +141,7 @@ def test_what_is_read_is_not_written_over(link, path, encoder, tmp_path):
 
 @pytest.mark.parametrize("name", ["card.json", "encoder.tflite", "tokenizer.model"])
 def test_the_encoders_files_are_not_written_over(name, path, tmp_path):
-    folder = shutil.copytree(located(MODEL), tmp_path / "own")
+    folder = shutil.copytree(folder_of(MODEL), tmp_path / "own")
     before = (folder / name).read_bytes()
     with pytest.raises(InputError, match="is read to make the vectors"):
         encode_file(TextFile(path), folder / name, str(folder), "document")
@@ -149,7 +149,7 @@ def test_the_encoders_files_are_not_written_over(name, path, tmp_path):
 
 
 def test_vectors_may_lie_beside_the_encoder_and_go_on_there(path, encoder, tmp_path):
-    folder = shutil.copytree(located(MODEL), tmp_path / "own")
+    folder = shutil.copytree(folder_of(MODEL), tmp_path / "own")
     for _ in range(2):
         with pytest.raises(KeyboardInterrupt):
             encode_file(

@@ -4,12 +4,11 @@ import shutil
 import numpy as np
 import pytest
 
-from distill.bench.specs import files_of
-from distill.catalog.kinds import untrainable
+from distill.catalog.kinds import require_kind
 from distill.catalog.loading import load_encoder, load_keras_encoder
 from distill.errors import EncoderError
 from distill.teachers import huggingface
-from distill.teachers.huggingface import BATCH, kind_of
+from distill.teachers.huggingface import BATCH, KIND, model_of
 
 # Where the library had its modules until version 5.
 pytestmark = pytest.mark.filterwarnings("ignore:Importing from 'sentence_transformers:DeprecationWarning")
@@ -262,17 +261,17 @@ def folders(tmp_path):
 
 
 def test_models_are_told_by_prefix_or_by_their_files(folders):
-    assert kind_of("st:some/model") == ("st", "some/model")
-    assert kind_of("hf:/a/folder") == ("hf", "/a/folder")
-    assert kind_of(folders / "st") == ("st", str(folders / "st"))
-    assert kind_of(folders / "hf") == ("hf", str(folders / "hf"))
+    assert model_of("st:some/model") == ("st", "some/model")
+    assert model_of("hf:/a/folder") == ("hf", "/a/folder")
+    assert model_of(folders / "st") == ("st", str(folders / "st"))
+    assert model_of(folders / "hf") == ("hf", str(folders / "hf"))
     (folders / "hf" / "tokenizer.json").unlink()
     for other in ("muse", "https://tfhub.dev/some/encoder", "xx:model", folders, folders / "hf"):
-        assert kind_of(other) is None
+        assert model_of(other) is None
 
 
 def test_our_own_folders_are_not_taken_for_them(tiny_folder, tiny_bundle):
-    assert kind_of(tiny_folder) is None and kind_of(tiny_bundle) is None
+    assert model_of(tiny_folder) is None and model_of(tiny_bundle) is None
 
 
 @pytest.mark.parametrize(
@@ -295,14 +294,14 @@ def test_a_prefix_needs_a_name():
 
 def test_they_cannot_be_trained(folders):
     for source in ("st:some/model", str(folders / "hf")):
-        assert untrainable(source) == "a Transformers model"
+        assert require_kind(source).what == "a Transformers model"
         with pytest.raises(EncoderError, match="a Transformers model can be measured, .* but not be trained or export"):
             load_keras_encoder(source)
 
 
 def test_a_folder_weighs_what_it_holds_and_a_name_nothing(folders):
-    assert files_of(f"hf:{folders / 'hf'}") == files_of(str(folders / "hf")) == [str(folders / "hf")]
-    assert files_of("hf:some/model") == []
+    assert KIND.on_disk(f"hf:{folders / 'hf'}") == KIND.on_disk(str(folders / "hf")) == [str(folders / "hf")]
+    assert KIND.on_disk("hf:some/model") == []
 
 
 def test_code_that_a_configuration_names_is_refused_and_does_not_run(made, tmp_path):

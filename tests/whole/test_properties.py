@@ -343,8 +343,8 @@ NAME = st.one_of(
 
 @cases(400, NAME)
 def test_any_name_is_of_a_file_or_refused(place, name):
+    from distill.catalog.bundle import find_artefact
     from distill.catalog.identity import place as place_of
-    from distill.catalog.kinds import find_artefact
     from distill.catalog.loading import load_teacher
     from distill.data.bitext import load_bitext
     from distill.data.corpus import read_corpus
@@ -655,7 +655,7 @@ def student(tiny_folder):
 
 @pytest.fixture(scope="module")
 def released():
-    from distill.catalog.kinds import is_artefact, released_folder
+    from distill.catalog.bundle import is_artefact, released_folder
 
     if not is_artefact(released_folder()):
         pytest.skip("this copy comes without an encoder")

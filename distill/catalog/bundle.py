@@ -1,0 +1,79 @@
+"""Exported encoders: a bundle, and the one that distill comes with."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..encoders.kind import Kind
+from ..errors import EncoderError
+from ..export.formats.folder import read_label
+from ..export.runtime import load_artefact
+from ..system.files import usable_path
+from .kinds import RUN_FILE
+
+if TYPE_CHECKING:
+    from ..encoders.encoder import Encoder
+    from ..encoders.kind import Load
+    from ..system.types import File
+
+CARD_FILE, READ_ME = "card.json", "README.md"
+
+
+class _Bundle(Kind):
+    """A folder with an artefact and its card."""
+
+    def matches(self, source: File) -> bool:
+        return is_artefact(source)
+
+    def load(self, source: File, threads: int, load: Load) -> Encoder:
+        return load_artefact(self.folder(source), threads)
+
+    def folder(self, source: File) -> Path:
+        return Path(source)
+
+    def files(self, folder: Path) -> list[Path]:
+        names = {CARD_FILE, READ_ME, *read_label(folder).files}
+        return [path for path in super().files(folder) if path.relative_to(folder).as_posix() in names]
+
+
+class _Released(_Bundle):
+    """The bundle in this copy of distill, by its name. Raises `EncoderError` where the copy has none."""
+
+    def matches(self, source: File) -> bool:
+        return source == self.name
+
+    def folder(self, source: File) -> Path:
+        folder = released_folder()
+        if not is_artefact(folder):
+            raise EncoderError(
+                f"{self.name}: this copy of distill comes without an encoder, no {CARD_FILE} in {folder}; install a "
+                "release of distill, or give a run folder, a bundle, a saved encoder or muse"
+            )
+        return folder
+
+
+def released_folder() -> Path:
+    """Return the folder in which a copy of distill that comes with an encoder, a bundle, has it."""
+    return Path(__file__).resolve().parent.parent / "released"
+
+
+def is_artefact(folder: File) -> bool:
+    """Return True for a folder with the card of an exported encoder."""
+    return (Path(folder) / CARD_FILE).is_file()
+
+
+def find_artefact(source: File) -> Path:
+    """Return the folder of the exported encoder that `source` names: itself, a run's `bundle`, or what is `released`.
+
+    Raises `EncoderError` where there is none.
+    """
+    folder = RELEASED.folder(source) if RELEASED.matches(source) else usable_path(source)
+    folder = folder / "bundle" if (folder / RUN_FILE).is_file() else folder
+    if not is_artefact(folder):
+        raise EncoderError(f"{source}: no {CARD_FILE} in it; give a bundle or the run folder that holds one")
+    return folder
+
+
+BUNDLE = _Bundle("an exported encoder")
+RELEASED = _Released("an exported encoder", name="released")
