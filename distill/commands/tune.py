@@ -67,4 +67,5 @@ def tune(
     # A size that is none would be refused by distill run, after all this work.
     is_limited(settings)
     space = space_of(settings, stage, space_path, flags)
-    print_tuning(search(settings, space, stage, trials, study, output, teacher_path), output, trials_path(Path(output)))
+    result = search(settings, space, stage, trials, study, output, teacher_path)
+    print_tuning(result.as_dict(), output, trials_path(Path(output)))

@@ -39,7 +39,7 @@ def print_tuning(search: Mapping[str, Json], output: File, trials: File) -> None
     """Print every trial of `tune.tune`, its values, dev P@1 and what became of it, and where the best one lies."""
     console, names = new_console(), list(search["space"])
     columns = names if search["stage"] == "both" else [name.partition(".")[2] for name in names]
-    table = new_table(measure(search), "trial", *columns, "P@1", "state")
+    table = new_table(maximised(search), "trial", *columns, "P@1", "state")
     for row in search["trials"]:
         values = [shown_value(row["values"][name]) if name in row["values"] else "" for name in names]
         p = "" if row["p@1"] is None else f"{100 * row['p@1']:.1f}"
@@ -86,7 +86,7 @@ def summary(search: Mapping[str, Json]) -> str:
 NOTE = "chosen on dev, so expect less on unseen questions"
 
 
-def measure(search: Mapping[str, Json]) -> str:
+def maximised(search: Mapping[str, Json]) -> str:
     """Say in words what was maximised."""
     return f"dev P@1, %, unit {search['unit']}, mean over {', '.join(search['languages'])}"
 

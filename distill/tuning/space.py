@@ -1,9 +1,13 @@
-"""What a search for settings may change, and to what: a file's or the default, checked before anything starts."""
+"""The space of a search for settings: a file's or the default, checked before anything starts."""
+
+from __future__ import annotations
 
 import difflib
 import math
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
 
 import tomlkit
 from tomlkit.exceptions import TOMLKitError
@@ -11,27 +15,31 @@ from tomlkit.exceptions import TOMLKitError
 from ..data.parallel import weighted
 from ..errors import ConfigError, InputError, first_line
 from ..settings.choices import MOST
-from ..settings.sections import Settings, Work
+from ..settings.sections import Settings, Value, Work
 from ..settings.store import changed, free_of, plain, walk
 from ..system.reading import read_text
+from ..system.types import File, Json
+
+if TYPE_CHECKING:
+    from optuna import Trial
 
 # Followed by a file of --parallel: its weight.
 WEIGHT = "student.parallel."
 # CL-ReLKT, Table 1.
 LEARNING_RATES = [1e-3, 5e-4, 1e-4, 1e-5, 1e-6]
 COEFFICIENTS = [1.0, 1e-1, 1e-2, 1e-3, 1e-4]
-TEACHER = {
+TEACHER_SPACE: dict[str, Json] = {
     "teacher.learning_rate": LEARNING_RATES,
     "teacher.margin": {"low": 0.1, "high": 1.0, "step": 0.01},
     "teacher.negatives": [1, 2, 3, 5, 10],
 }
-STUDENT = {
+STUDENT_SPACE: dict[str, Json] = {
     "student.learning_rate": LEARNING_RATES,
     "student.gamma": [100.0, 1000.0, 10000.0],
 }
 # By the objective that they are of; those of list and softmax are ours.
 TEMPERATURES = {"low": 0.01, "high": 0.2, "log": True}
-BY_OBJECTIVE: dict[str, dict] = {
+BY_OBJECTIVE: dict[str, dict[str, Json]] = {
     "qq": {"student.beta": COEFFICIENTS},
     "dq": {"student.omega": COEFFICIENTS},
     "list": {
@@ -43,7 +51,7 @@ BY_OBJECTIVE: dict[str, dict] = {
         "student.softmax_temperature": TEMPERATURES,
     },
 }
-PARALLEL = {"student.parallel_temperature": [1.0, 2.0, 3.0, 5.0]}
+PARALLEL_SPACE = {"student.parallel_temperature": [1.0, 2.0, 3.0, 5.0]}
 WEIGHTS = [0.25, 0.5, 1.0, 2.0, 4.0]
 
 
@@ -51,23 +59,27 @@ WEIGHTS = [0.25, 0.5, 1.0, 2.0, 4.0]
 class Values:
     """One of some values, which Optuna takes as they are or, where they are lists of names, as a text."""
 
-    values: tuple
+    values: tuple[Value, ...]
 
     @property
-    def ends(self):
+    def ends(self) -> tuple[Value, ...]:
+        """The values that have to be allowed, so that all are."""
         return self.values
 
-    def suggest(self, trial, name):
+    def suggest(self, trial: Trial, name: str) -> Value:
+        """The value that Optuna suggests to a trial."""
         return self.value(trial.suggest_categorical(name, [_name(value) for value in self.values]))
 
-    def value(self, suggested):
+    def value(self, suggested: Value) -> Value:
+        """The value that Optuna knows as `suggested`."""
         return next(value for value in self.values if _same(_name(value), suggested))
 
-    def fixed(self, value):
-        """What Optuna has to suggest for `value`; None where it is not among these."""
-        return next((_name(own) for own in self.values if _same(plain(own), plain(value))), None)
+    def fixed(self, value: Value) -> Value | None:
+        """The suggestion of Optuna that gives `value`; None where it is not among these."""
+        return next((_name(one) for one in self.values if _same(plain(one), plain(value))), None)
 
-    def plain(self):
+    def plain(self) -> list[Json]:
+        """The values as JSON has them."""
         return [plain(value) for value in self.values]
 
 
@@ -81,27 +93,34 @@ class Range:
     step: float | None = None
 
     @property
-    def ends(self):
+    def ends(self) -> tuple[Value, ...]:
+        """The values that have to be allowed, so that all are."""
         return self.low, self.high
 
-    def suggest(self, trial, name):
+    def suggest(self, trial: Trial, name: str) -> Value:
+        """The value that Optuna suggests to a trial."""
         whole = isinstance(self.low, int)
         steps = {} if self.step is None else {"step": self.step}
         return (trial.suggest_int if whole else trial.suggest_float)(name, self.low, self.high, log=self.log, **steps)
 
-    def value(self, suggested):
+    def value(self, suggested: Value) -> Value:
+        """The value that Optuna knows as `suggested`, which is it."""
         return suggested
 
-    def fixed(self, value):
+    def fixed(self, value: Json) -> Value | None:
         """`value`, None where the range does not hold it."""
         steps = 0.0 if self.step is None else (value - self.low) / self.step
         return value if self.low <= value <= self.high and math.isclose(steps, round(steps), abs_tol=1e-9) else None
 
-    def plain(self):
+    def plain(self) -> dict[str, Json]:
+        """The range as a file has it."""
         return {name: value for name, value in vars(self).items() if value is not None and value is not False}
 
 
-def read_space(path):
+Part: TypeAlias = Values | Range
+
+
+def read_space(path: File) -> dict[str, Json]:
     """`{setting: list or table}` of a TOML file, nested tables or dotted names. Raises `ConfigError`."""
     try:
         stored = tomlkit.parse(read_text(path)).unwrap()
@@ -118,50 +137,52 @@ def _flat(values, prefix=""):
             yield prefix + key, value
 
 
-def default_space(settings, stage, given=()):
+def default_space(settings: Settings, stage: str, given: Collection[str] = ()) -> dict[str, Json]:
     """CL-ReLKT's Table 1, and the weights and temperatures of what else is learned, but for the settings `given`."""
-    found: dict = {}
+    space: dict[str, Json] = {}
     if stage != "student":
-        found |= TEACHER
+        space |= TEACHER_SPACE
         if settings.teacher.loss == "contrastive":
-            found["teacher.temperature"] = TEMPERATURES
+            space["teacher.temperature"] = TEMPERATURES
     if stage != "teacher":
-        found |= STUDENT
+        space |= STUDENT_SPACE
         for objective in settings.student.objectives:
-            found |= BY_OBJECTIVE.get(objective, {})
-        found |= PARALLEL if settings.student.parallel else {}
-        found |= _weights(settings.student.parallel)
-    return {name: value for name, value in found.items() if name not in given}
+            space |= BY_OBJECTIVE.get(objective, {})
+        space |= PARALLEL_SPACE if settings.student.parallel else {}
+        space |= _weights(settings.student.parallel)
+    return {name: value for name, value in space.items() if name not in given}
 
 
 def _weights(parallel):
     """Of the sources that were given without one, where there are others beside."""
-    plainly = [Path(asked) for asked in parallel if weighted(asked)[0] == Path(asked)]
+    plainly = [Path(source) for source in parallel if weighted(source)[0] == Path(source)]
     return {f"{WEIGHT}{path}": WEIGHTS for path in plainly} if len(parallel) > 1 else {}
 
 
-def checked_space(space, settings, stage, place="the space"):
-    """`{setting: Values or Range}`. Raises `ConfigError` for a name that is none, or a value that is not allowed."""
+def checked_space(
+    space: Mapping[str, Json], settings: Settings, stage: str, place: str = "the space"
+) -> dict[str, Part]:
+    """The space of a file's values. Raises `ConfigError` for a name that is none, or a value that is not allowed."""
     if not space:
         raise ConfigError(f"{place}: nothing to search; give a setting and its values")
-    found, known = {}, searchable(settings, stage)
-    for name, asked in space.items():
+    parts, known = {}, searchable(settings, stage)
+    for name, value in space.items():
         if name not in known:
             raise ConfigError(f"{place}: {_unknown(name, known, stage)}")
-        if name == "teacher.loss" and isinstance(asked, list) and "softmax" in asked:
+        if name == "teacher.loss" and isinstance(value, list) and "softmax" in value:
             raise ConfigError(f"{place}, {name}: softmax learns from pairs, which no trial does; leave it out")
-        found[name] = _values(asked, name, place) if isinstance(asked, list) else _range(asked, name, place)
-        found[name] = _cast(found[name], name, settings, place)
-    return found
+        part = _values(value, name, place) if isinstance(value, list) else _range(value, name, place)
+        parts[name] = _cast(part, name, settings, place)
+    return parts
 
 
-def searchable(settings, stage):
+def searchable(settings: Settings, stage: str) -> list[str]:
     """Names of the settings that a trial of this stage may have of its own."""
     sections = ("teacher", "student") if stage == "both" else (stage,)
     fixed = free_of(Work.TRIAL)
     names = [name for name, _, _ in walk(settings) if name.split(".")[0] in sections and name not in fixed]
     files = settings.student.parallel if "student" in sections else ()
-    return [*names, *(f"{WEIGHT}{weighted(asked)[0]}" for asked in files)]
+    return [*names, *(f"{WEIGHT}{weighted(source)[0]}" for source in files)]
 
 
 def _unknown(name, known, stage):
@@ -171,79 +192,79 @@ def _unknown(name, known, stage):
     return f"unknown setting {name!r}; " + (f"did you mean {near[0]}?" if near else f"known: {', '.join(known)}")
 
 
-def _values(asked, name, place):
-    values = tuple(tuple(value) if isinstance(value, list) else value for value in asked)
+def _values(stored, name, place):
+    values = tuple(tuple(value) if isinstance(value, list) else value for value in stored)
     if not values or any(_same(value, other) for n, value in enumerate(values) for other in values[:n]):
-        raise ConfigError(f"{place}, {name}: expected a list of different values, got {asked!r}")
+        raise ConfigError(f"{place}, {name}: expected a list of different values, got {stored!r}")
     return Values(values)
 
 
-def _range(asked, name, place):
+def _range(stored, name, place):
     form = "expected a list of values, or low and high, and log or step"
-    numbers = asked if isinstance(asked, dict) else {}
-    own = {key: numbers[key] for key in ("low", "high", "step") if key in numbers}
-    if {"low", "high"} - own.keys() or numbers.keys() - {"low", "high", "step", "log"}:
-        raise ConfigError(f"{place}, {name}: {form}, got {asked!r}")
-    if not all(_is_number(value) for value in own.values()):
-        raise ConfigError(f"{place}, {name}: {form}, all of them numbers, got {asked!r}")
-    found = Range(own["low"], own["high"], numbers.get("log", False), own.get("step"))
-    if found.log not in (True, False) or not found.low < found.high or (found.log and found.low <= 0):
-        raise ConfigError(f"{place}, {name}: {form}, low below high and with log above 0, got {asked!r}")
-    if found.step is not None and (found.log or not found.step > 0):
-        raise ConfigError(f"{place}, {name}: {form}, the step above 0, got {asked!r}")
-    return found
+    numbers = stored if isinstance(stored, dict) else {}
+    limits = {key: numbers[key] for key in ("low", "high", "step") if key in numbers}
+    if {"low", "high"} - limits.keys() or numbers.keys() - {"low", "high", "step", "log"}:
+        raise ConfigError(f"{place}, {name}: {form}, got {stored!r}")
+    if not all(_is_number(value) for value in limits.values()):
+        raise ConfigError(f"{place}, {name}: {form}, all of them numbers, got {stored!r}")
+    part = Range(limits["low"], limits["high"], numbers.get("log", False), limits.get("step"))
+    if part.log not in (True, False) or not part.low < part.high or (part.log and part.low <= 0):
+        raise ConfigError(f"{place}, {name}: {form}, low below high and with log above 0, got {stored!r}")
+    if part.step is not None and (part.log or not part.step > 0):
+        raise ConfigError(f"{place}, {name}: {form}, the step above 0, got {stored!r}")
+    return part
 
 
 def _is_number(value):
     return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) <= MOST
 
 
-def _cast(found, name, settings, place):
-    """With values as the setting has them, each allowed."""
+def _cast(part, name, settings, place):
+    """The part with values as the setting has them, each allowed."""
     try:
-        ends = [value_of(applied(settings, {name: value}), name) for value in found.ends]
+        ends: list[Json] = [value_of(applied(settings, {name: value}), name) for value in part.ends]
     except InputError as error:
         raise ConfigError(f"{place}: {error}") from error
-    if isinstance(found, Values):
+    if isinstance(part, Values):
         return Values(tuple(ends))
-    step = found.step if found.step is None else type(ends[0])(found.step)
-    if step is not None and step != found.step:
-        raise ConfigError(f"{place}, {name}: expected a step that is a whole number, got {found.step}")
+    step = part.step if part.step is None else type(ends[0])(part.step)
+    if step is not None and step != part.step:
+        raise ConfigError(f"{place}, {name}: expected a step that is a whole number, got {part.step}")
     low, high = ends
-    return Range(low, high, found.log, step)
+    return Range(low, high, part.log, step)
 
 
-def applied(settings, values):
+def applied(settings: Settings, values: Mapping[str, Value]) -> Settings:
     """A checked copy of the settings with a trial's values. Raises `ConfigError`."""
     weights = {name.removeprefix(WEIGHT): value for name, value in values.items() if name.startswith(WEIGHT)}
-    own = {name: value for name, value in values.items() if not name.startswith(WEIGHT)}
+    others = {name: value for name, value in values.items() if not name.startswith(WEIGHT)}
     if weights:
-        own["student.parallel"] = tuple(_reweighted(asked, weights) for asked in settings.student.parallel)
-    return changed(settings, own)
+        others["student.parallel"] = tuple(_reweighted(source, weights) for source in settings.student.parallel)
+    return changed(settings, others)
 
 
-def _reweighted(asked, weights):
-    path = str(weighted(asked)[0])
+def _reweighted(source, weights):
+    path = str(weighted(source)[0])
     if path not in weights:
-        return asked
+        return source
     weight = weights[path]
     if isinstance(weight, bool) or not isinstance(weight, (int, float)) or not 0 < weight < math.inf:
         raise ConfigError(f"{WEIGHT}{path}: expected a weight above 0, got {weight!r}")
     return f"{path}={float(weight)}"
 
 
-def value_of(settings, name):
+def value_of(settings: Settings, name: str) -> Value:
     """The value of a setting, or the weight of a file of --parallel, by its name."""
     if name.startswith(WEIGHT):
-        found = dict((str(path), weight) for path, weight in map(weighted, settings.student.parallel))
-        return found[name.removeprefix(WEIGHT)]
+        weights = {str(path): weight for path, weight in map(weighted, settings.student.parallel)}
+        return weights[name.removeprefix(WEIGHT)]
     return next(getattr(section, item.name) for known, section, item in walk(settings) if known == name)
 
 
-def start_of(space, settings):
-    """What Optuna has to suggest for the settings' own values, where the space has them."""
-    found = {name: part.fixed(value_of(settings, name)) for name, part in space.items()}
-    return {name: value for name, value in found.items() if value is not None}
+def start_of(space: Mapping[str, Part], settings: Settings) -> dict[str, Value]:
+    """The suggestions of Optuna that give the settings' own values, where the space has them."""
+    start = {name: part.fixed(value_of(settings, name)) for name, part in space.items()}
+    return {name: value for name, value in start.items() if value is not None}
 
 
 def _name(value):

@@ -1,17 +1,27 @@
 """A search for settings by Optuna: its trials are kept in a file, and the same search goes on where it was left."""
 
+from __future__ import annotations
+
 import gc
 import warnings
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
+from typing import TypeAlias
 
 import numpy as np
 
+from ..encoders.encoder import KerasEncoder
 from ..errors import ConfigError, InputError, TrainingError, first_line
 from ..report.run_tables import shown_value
+from ..settings.sections import Settings, Value
 from ..system.progress import say
+from ..system.types import File, Json
 from ..training.log import RunLog
-from .space import applied, start_of
+from ..training.session import Scores, Watch
+from .space import Part, applied, start_of
 
 NAME, MADE_OF, REASON = "distill tune", "made of", "reason"
 # None is pruned before so many trials came to their end, nor at an evaluation before this one; 0 is the start's.
@@ -19,7 +29,27 @@ STARTUP, WARMUP = 5, 1
 COMPLETE, PRUNED, FAILED = "complete", "pruned", "failed"
 
 
-def require_optuna():
+Train: TypeAlias = Callable[[Settings, Watch], KerasEncoder | None]
+
+
+@dataclass(frozen=True)
+class TrialRow:
+    """A trial: its values, P@1 on dev by evaluation, the one that counts, and the reason where it was pruned."""
+
+    number: int
+    state: str
+    values: dict[str, Value]
+    p1: float | None
+    scores: list[float]
+    reason: str = ""
+
+    def as_dict(self) -> dict[str, Json]:
+        """The row as the file of all trials has it."""
+        row = {"number": self.number, "state": self.state, "values": self.values, "p@1": self.p1, "scores": self.scores}
+        return {**row, "reason": self.reason} if self.reason else row
+
+
+def require_optuna() -> ModuleType:
     """The module. Raises `InputError` where it is not installed."""
     try:
         import optuna
@@ -37,7 +67,14 @@ class Tuning:
     Raises `InputError`.
     """
 
-    def __init__(self, path, made_of, space, settings, log=None):
+    def __init__(
+        self,
+        path: File,
+        made_of: Mapping[str, Json],
+        space: Mapping[str, Part],
+        settings: Settings,
+        log: RunLog | None = None,
+    ):
         self.space, self.settings, self.log, self.path = space, settings, log or RunLog(), Path(path)
         with self._storage():
             self.study = _study(self.path)
@@ -45,12 +82,13 @@ class Tuning:
             for trial in self._trials("RUNNING"):
                 self._end(trial.number, "FAIL")
 
-    def run(self, train, trials):
+    def run(self, train: Train | None, trials: int) -> list[TrialRow]:
         """Go on until `trials` came to an end or were pruned; returns `rows`.
 
-        `train(settings, watch)` trains and calls `watch(step, scores)` at each evaluation on dev, the start's first;
-        `reached` of these is what is maximised. The first trial has the settings' own values, as far as the space
-        holds them. One whose loss is no number, or whose values do not go together, is pruned too.
+        `train(settings, watch)`, None where so many did before, trains and calls `watch(step, scores)` at each
+        evaluation on dev, the start's first; `reached` of these is what is maximised. The first trial has the settings'
+        own values, as far as the space holds them. One whose loss is no number, or whose values do not go together, is
+        pruned too.
         """
         with self._storage():
             while self.done < trials:
@@ -59,12 +97,12 @@ class Tuning:
             return self.rows()
 
     @property
-    def done(self):
-        """How many trials count: those that came to their end, and those that were pruned."""
+    def done(self) -> int:
+        """The number of trials that count: those that came to their end, and those that were pruned."""
         return len(self._trials("COMPLETE", "PRUNED"))
 
-    def rows(self):
-        """`[{"number", "state", "values", "p@1", "scores": P@1 by evaluation, "reason"}]`, in order."""
+    def rows(self) -> list[TrialRow]:
+        """All trials, in order."""
         return [self._row(trial) for trial in self.study.get_trials(deepcopy=False)]
 
     def _trial(self, train, done, trials):
@@ -74,7 +112,7 @@ class Tuning:
         trial, scores = self.study.ask(), []
         try:
             values = {name: part.suggest(trial, name) for name, part in self.space.items()}
-            say(f"trial {trial.number}, {done + 1} of {trials}: {shown(values)}")
+            say(f"trial {trial.number}, {done + 1} of {trials}: {shown_values(values)}")
             self.log.write("trial", number=trial.number, values=values)
             train(self._settings(values), self._watch(trial, scores))
             self._end(trial, "COMPLETE", reached(scores))
@@ -95,10 +133,10 @@ class Tuning:
     def _watch(self, trial, scores):
         import optuna
 
-        def watch(step, found):
-            scores.append(found)
+        def watch(step, figures):
+            scores.append(figures)
             # The number of the evaluation: with other batches an epoch has other steps.
-            trial.report(found["p@1"], len(scores) - 1)
+            trial.report(figures["p@1"], len(scores) - 1)
             if trial.should_prune():
                 raise optuna.TrialPruned
 
@@ -109,22 +147,18 @@ class Tuning:
 
         self.study.tell(trial, value, optuna.trial.TrialState[state], skip_if_finished=True)
         row = self._row(self.study.trials[trial if isinstance(trial, int) else trial.number])
-        p = "none" if row["p@1"] is None else f"{row['p@1']:.3f}"
-        say(f"trial {row['number']}: {row['state']}, dev P@1 {p}" + (f" ({row['reason']})" if "reason" in row else ""))
-        self.log.write("trial end", **{name: row[name] for name in ("number", "state", "p@1")})
+        p = "none" if row.p1 is None else f"{row.p1:.3f}"
+        say(f"trial {row.number}: {row.state}, dev P@1 {p}" + (f" ({row.reason})" if row.reason else ""))
+        self.log.write("trial end", **{"number": row.number, "state": row.state, "p@1": row.p1})
 
     def _row(self, trial):
         scores = [trial.intermediate_values[step] for step in sorted(trial.intermediate_values)]
         states = {"COMPLETE": COMPLETE, "PRUNED": PRUNED}
-        values = {name: self.space[name].value(found) for name, found in trial.params.items()}
-        return {
-            "number": trial.number,
-            "state": states.get(trial.state.name, FAILED),
-            "values": values,
-            "p@1": trial.value if trial.state.name == "COMPLETE" else max(scores, default=None),
-            "scores": scores,
-            **({"reason": trial.user_attrs[REASON]} if REASON in trial.user_attrs else {}),
-        }
+        values = {name: self.space[name].value(suggested) for name, suggested in trial.params.items()}
+        state, p1 = states.get(trial.state.name, FAILED), trial.value
+        if state != COMPLETE:
+            p1 = max(scores, default=None)
+        return TrialRow(trial.number, state, values, p1, scores, trial.user_attrs.get(REASON, ""))
 
     def _trials(self, *states):
         return [trial for trial in self.study.get_trials(deepcopy=False) if trial.state.name in states]
@@ -141,23 +175,23 @@ class Tuning:
             raise InputError(f"{self.path}: not a study that can be used: {first_line(error)}") from error
 
 
-def best_of(rows):
+def best_of(rows: Sequence[TrialRow]) -> TrialRow:
     """The row of the highest P@1 that came to its end, the first of several. Raises `TrainingError` without one."""
-    ended = [row for row in rows if row["state"] == COMPLETE]
+    ended = [row for row in rows if row.state == COMPLETE]
     if not ended:
         raise TrainingError("no trial came to its end; give more --trials, or another --space")
-    return max(ended, key=lambda row: row["p@1"])
+    return max(ended, key=lambda row: row.p1 or 0.0)
 
 
-def reached(scores):
+def reached(scores: Sequence[Scores]) -> float:
     """The P@1 of the weights that `training.fit` leaves: a mean's, or the best of the last phase, quantised or not."""
     last = scores[-1].get("quantised")
     if scores[-1].get("averaged"):
         return scores[-1]["p@1"]
-    return max(found["p@1"] for found in scores if found.get("quantised") == last)
+    return max(one["p@1"] for one in scores if one.get("quantised") == last)
 
 
-def shown(values):
+def shown_values(values: Mapping[str, Value]) -> str:
     """`name value` of all, in one line."""
     return ", ".join(f"{name} {shown_value(value)}" for name, value in values.items())
 

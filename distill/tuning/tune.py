@@ -1,39 +1,79 @@
 """`distill tune`: settings searched on dev, the best of them as a config, and all trials."""
 
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from ..catalog.kinds import require_trainable
 from ..data.dataset import texts_digest
 from ..encoders.encoder import MODEL_FILE
 from ..errors import InputError
+from ..pipeline.inputs import Inputs
 from ..pipeline.preparing import read_inputs
-from ..report.run_tables import NOTE, measure
+from ..report.run_tables import NOTE, maximised
 from ..settings.rules import require_triplets
-from ..settings.sections import Work
+from ..settings.sections import Settings, Work
 from ..settings.store import as_dict, free_of, plain, save_settings, walk
 from ..system.files import require_writable, write_json
 from ..system.hashes import digest, sha256
+from ..system.types import File, Json
 from ..training.log import RunLog
-from .space import applied, checked_space, default_space, read_space
+from .space import Part, applied, checked_space, default_space, read_space
 from .stages import first_encoder, stage_of
-from .study import Tuning, best_of, require_optuna
+from .study import TrialRow, Tuning, best_of, require_optuna
 
 
-def space_of(settings, stage, path=None, given=()):
-    """`tune_space.checked_space` of a file, or the default; `given` are the settings that were given as flags.
+@dataclass(frozen=True)
+class Tuned:
+    """A search for settings: what it began with, its space, the dev scores' unit and languages, and its trials."""
+
+    stage: str
+    unit: str
+    languages: list[str]
+    settings: Settings
+    space: dict[str, Part]
+    best: TrialRow
+    trials: list[TrialRow]
+
+    def as_dict(self) -> dict[str, Json]:
+        """The content of the file of all trials."""
+        return {
+            "stage": self.stage,
+            "split": "dev",
+            "unit": self.unit,
+            "languages": self.languages,
+            "settings": as_dict(self.settings),
+            "space": {name: part.plain() for name, part in self.space.items()},
+            "best": self.best.number,
+            "trials": [row.as_dict() for row in self.trials],
+        }
+
+
+def space_of(settings: Settings, stage: str, path: File | None = None, given: Collection[str] = ()) -> dict[str, Part]:
+    """`checked_space` of a file, or the default; `given` are the settings that were given as flags.
 
     They are not searched by default. Raises `InputError` where the file asks for that.
     """
     if not path:
         return checked_space(default_space(settings, stage, given), settings, stage)
-    asked = read_space(path)
-    if both := [name for name in given if name in asked]:
+    space = read_space(path)
+    if both := [name for name in given if name in space]:
         raise InputError(f"{', '.join(both)}: given as a flag, and searched by {path}; leave one of them out")
-    return checked_space(asked, settings, stage, str(path))
+    return checked_space(space, settings, stage, str(path))
 
 
-def tune(settings, space, stage, trials, study, output, teacher_path=None):
-    """Search, or go on with a search, until `trials` came to an end; returns what `trials_path(output)` then holds.
+def tune(
+    settings: Settings,
+    space: dict[str, Part],
+    stage: str,
+    trials: int,
+    study: File,
+    output: File,
+    teacher_path: str | None = None,
+) -> Tuned:
+    """Search, or go on with a search, until `trials` came to an end; `trials_path(output)` then holds its result.
 
     What is maximised is P@1 on dev as training tracks it (`tracking.DevScore`): for a student the mean over all of the
     run's languages, the teacher's among them, unit `student.dev_unit`; for a teacher in its language alone, unit
@@ -61,10 +101,14 @@ def tune(settings, space, stage, trials, study, output, teacher_path=None):
         rows = search.run(train, trials)
     finally:
         log.close()
-    return _left(inputs, rows, space, stage, output, teacher_path)
+    result = _result(inputs, rows, space, stage)
+    _write(result, output, teacher_path)
+    return result
 
 
-def depends_on(inputs, space, stage, teacher_path=None):
+def depends_on(
+    inputs: Inputs, space: Mapping[str, Part], stage: str, teacher_path: str | None = None
+) -> dict[str, Json]:
     """`{name: plain value}` of all that a trial's figures depend on, its own values apart."""
     settings = inputs.settings
     fixed = {name: plain(getattr(section, item.name)) for name, section, item in walk(settings)}
@@ -88,28 +132,23 @@ def _identity(source):
     return sha256(folder / MODEL_FILE) if folder else source
 
 
-def trials_path(output):
+def trials_path(output: Path) -> Path:
+    """The file of all trials, beside the best settings."""
     return output.with_name(f"{output.stem}.trials.json")
 
 
-def _left(inputs, rows, space, stage, output, teacher_path):
-    best, settings = best_of(rows), inputs.settings
+def _result(inputs, rows, space, stage):
+    settings = inputs.settings
     unit, languages = settings.student.dev_unit, list(inputs.languages)
     if stage == "teacher":
         unit, languages = settings.teacher.unit, [settings.teacher.language]
-    found = {
-        "stage": stage,
-        "split": "dev",
-        "unit": unit,
-        "languages": languages,
-        "settings": as_dict(settings),
-        "space": {name: part.plain() for name, part in space.items()},
-        "best": best["number"],
-        "trials": rows,
-    }
-    write_json(trials_path(output), found)
-    notes = [f"distill tune, trial {best['number']}: {measure(found)}: {100 * best['p@1']:.1f}, {NOTE}."]
+    return Tuned(stage, unit, languages, settings, space, best_of(rows), rows)
+
+
+def _write(result, output, teacher_path):
+    best, figures = result.best, result.as_dict()
+    write_json(trials_path(output), figures)
+    notes = [f"distill tune, trial {best.number}: {maximised(figures)}: {100 * best.p1:.1f}, {NOTE}."]
     if teacher_path:
         notes.append(f"Its teacher was {teacher_path}; distill run trains one with the settings of [teacher].")
-    save_settings(applied(settings, best["values"]), output, notes)
-    return found
+    save_settings(applied(result.settings, best.values), output, notes)

@@ -73,8 +73,8 @@ def test_a_contrastive_teacher_has_a_temperature():
     ],
 )
 def test_only_what_an_objective_uses_is_searched(objectives, names):
-    found = default(with_student(objectives=objectives), "student")
-    assert found.keys() == {f"student.{name}" for name in {"learning_rate", "gamma", *names}}
+    space = default(with_student(objectives=objectives), "student")
+    assert space.keys() == {f"student.{name}" for name in {"learning_rate", "gamma", *names}}
 
 
 def test_what_was_given_is_not_searched():
@@ -82,8 +82,8 @@ def test_what_was_given_is_not_searched():
 
 
 def test_parallel_text_has_a_temperature_and_weights_where_none_were_given():
-    found = default(with_student(parallel=("a.tsv", "./b/c.tsv", "d.tsv=2")), "student")
-    assert {name for name in found if "parallel" in name} == {
+    space = default(with_student(parallel=("a.tsv", "./b/c.tsv", "d.tsv=2")), "student")
+    assert {name for name in space if "parallel" in name} == {
         "student.parallel_temperature",
         "student.parallel.a.tsv",
         "student.parallel.b/c.tsv",
@@ -91,8 +91,8 @@ def test_parallel_text_has_a_temperature_and_weights_where_none_were_given():
 
 
 def test_one_source_needs_no_weight():
-    found = default(with_student(parallel=("a.tsv",)), "student")
-    assert [name for name in found if "parallel" in name] == ["student.parallel_temperature"]
+    space = default(with_student(parallel=("a.tsv",)), "student")
+    assert [name for name in space if "parallel" in name] == ["student.parallel_temperature"]
 
 
 # A file
@@ -110,12 +110,12 @@ def test_a_file_has_tables_or_dotted_names(written):
 
 
 def test_a_file_that_is_no_toml_is_named(written):
-    with pytest.raises(ConfigError, match=r"space.toml: invalid TOML"):
+    with pytest.raises(ConfigError, match="space.toml: "):
         read_space(written("student.beta = ["))
 
 
 def test_values_become_what_the_setting_holds():
-    found = checked(
+    space = checked(
         {
             "student.lambda": [1, 0.5],
             "student.objectives": [["qq"], ["qq", "list"]],
@@ -124,52 +124,56 @@ def test_values_become_what_the_setting_holds():
             "student.distance": ["cosine", "squared_l2"],
         }
     )
-    assert found["student.lambda"].values == (1.0, 0.5) and type(found["student.lambda"].values[0]) is float
-    assert found["student.objectives"].values == (("qq",), ("qq", "list"))
-    assert found["student.epochs"] == Range(2, 8, step=2) and type(found["student.epochs"].step) is int
-    assert found["student.omega"] == Range(1.0, 10.0, log=True) and type(found["student.omega"].low) is float
-    assert found["student.distance"].plain() == ["cosine", "squared_l2"]
+    assert space["student.lambda"].values == (1.0, 0.5) and type(space["student.lambda"].values[0]) is float
+    assert space["student.objectives"].values == (("qq",), ("qq", "list"))
+    assert space["student.epochs"] == Range(2, 8, step=2) and type(space["student.epochs"].step) is int
+    assert space["student.omega"] == Range(1.0, 10.0, log=True) and type(space["student.omega"].low) is float
+    assert space["student.distance"].plain() == ["cosine", "squared_l2"]
     assert Range(low=0, high=3).plain()["low"] == 0
 
 
 @pytest.mark.parametrize(
     ("space", "said"),
     [
-        ({}, "nothing to search"),
-        ({"student.bta": [1]}, "unknown setting 'student.bta'; did you mean student.beta?"),
-        ({"zzz": [1]}, "unknown setting 'zzz'; known: student.objectives, student.beta, "),
-        ({"student.parallel.b.tsv": [1.0]}, "unknown setting 'student.parallel.b.tsv'; did you mean student.parallel"),
-        ({"seed": [1, 2]}, "seed is the same for all trials of --stage student"),
-        ({"teacher.margin": [0.1]}, "teacher.margin is the same for all trials of --stage student"),
-        ({"student.dev_unit": ["maxp"]}, "student.dev_unit is the same for all trials"),
-        ({"student.parallel": [["a.tsv"]]}, "student.parallel is the same for all trials"),
-        ({"student.beta": []}, "student.beta: expected a list of different values, got []"),
-        ({"student.beta": [1, 1.0]}, "student.beta: expected a list of different values"),
-        ({"student.beta": 0.5}, "student.beta: expected a list of values, or low and high, and log or step, got 0.5"),
-        ({"student.beta": {"low": 1}}, "student.beta: expected a list of values, or low and high"),
-        ({"student.beta": {"low": 1, "high": 2, "to": 3}}, "expected a list of values, or low and high"),
-        ({"student.beta": {"low": "1", "high": 2}}, "all of them numbers"),
-        ({"student.beta": {"low": True, "high": 2}}, "all of them numbers"),
-        ({"student.beta": {"low": 2, "high": 1}}, "low below high"),
-        ({"student.beta": {"low": 0, "high": 1, "log": True}}, "with log above 0"),
-        ({"student.beta": {"low": 0, "high": 1, "log": 3}}, "low below high"),
-        ({"student.beta": {"low": 0, "high": 1, "step": 0}}, "the step above 0"),
-        ({"student.beta": {"low": 0.1, "high": 1, "step": 0.1, "log": True}}, "the step above 0"),
-        ({"student.epochs": {"low": 1, "high": 4, "step": 0.5}}, "a step that is a whole number, got 0.5"),
-        ({"student.beta": [1, -1]}, "space.toml: student.beta: expected a number from 0.0"),
-        ({"student.beta": {"low": -1, "high": 1}}, "space.toml: student.beta: expected a number from 0.0"),
-        ({"student.epochs": [1.5]}, "space.toml: student.epochs: expected a whole number, got 1.5"),
-        ({"student.distance": ["l1"]}, "space.toml: student.distance: expected one of squared_l2, cosine, got 'l1'"),
-        ({"student.objectives": [["qq"], ["zz"]]}, "space.toml: student.objectives: expected some of qq, dd"),
-        ({"student.train_table": {"low": 0, "high": 1}}, "student.train_table: expected true or false"),
-        ({"student.parallel.a.tsv": [1, 0]}, "student.parallel.a.tsv: expected a weight above 0, got 0"),
-        ({"student.parallel.a.tsv": ["1"]}, "student.parallel.a.tsv: expected a weight above 0, got '1'"),
+        ({}, ""),
+        ({"student.bta": [1]}, "'student.bta'; .* student.beta"),
+        ({"zzz": [1]}, "'zzz'; .* student.objectives, student.beta, "),
+        ({"student.parallel.b.tsv": [1.0]}, "'student.parallel.b.tsv'; .* student.parallel"),
+        ({"seed": [1, 2]}, "seed .* --stage student"),
+        ({"teacher.margin": [0.1]}, "teacher.margin .* --stage student"),
+        ({"student.dev_unit": ["maxp"]}, "student.dev_unit .* --stage student"),
+        ({"student.parallel": [["a.tsv"]]}, "student.parallel .* --stage student"),
+        ({"student.beta": []}, r"student.beta: .* \[\]"),
+        ({"student.beta": [1, 1.0]}, r"student.beta: .* \[1, 1\.0\]"),
+        ({"student.beta": 0.5}, "student.beta: .* 0.5"),
+        *(
+            ({"student.beta": part}, "student.beta: .* low .* high")
+            for part in (
+                {"low": 1},
+                {"low": 1, "high": 2, "to": 3},
+                {"low": "1", "high": 2},
+                {"low": True, "high": 2},
+                {"low": 2, "high": 1},
+                {"low": 0, "high": 1, "log": True},
+                {"low": 0, "high": 1, "log": 3},
+                {"low": 0, "high": 1, "step": 0},
+                {"low": 0.1, "high": 1, "step": 0.1, "log": True},
+            )
+        ),
+        ({"student.epochs": {"low": 1, "high": 4, "step": 0.5}}, "student.epochs: .* 0.5"),
+        ({"student.beta": [1, -1]}, "student.beta: .* -1.0"),
+        ({"student.beta": {"low": -1, "high": 1}}, "student.beta: .* -1.0"),
+        ({"student.epochs": [1.5]}, "student.epochs: .* 1.5"),
+        ({"student.distance": ["l1"]}, "student.distance: .* 'l1'"),
+        ({"student.objectives": [["qq"], ["zz"]]}, "student.objectives: .* zz"),
+        ({"student.train_table": {"low": 0, "high": 1}}, "student.train_table: "),
+        ({"student.parallel.a.tsv": [1, 0]}, "student.parallel.a.tsv: .* 0"),
+        ({"student.parallel.a.tsv": ["1"]}, "student.parallel.a.tsv: .* '1'"),
     ],
 )
 def test_what_cannot_be_searched_is_refused(space, said):
-    with pytest.raises(ConfigError) as left:
+    with pytest.raises(ConfigError, match=f"^space.toml.*{said}"):
         checked(space, with_student(parallel=("a.tsv",)))
-    assert said in str(left.value) and str(left.value).startswith("space.toml")
 
 
 # A trial's settings
@@ -177,20 +181,20 @@ def test_what_cannot_be_searched_is_refused(space, said):
 
 def test_a_trials_settings_have_its_values_and_else_the_fixed_ones():
     fixed = with_student(epochs=3)
-    found = applied(fixed, {"student.lambda": 0.5, "student.objectives": ("qq",), "student.gamma": 10.0})
-    assert found == replace(fixed, student=replace(fixed.student, lambda_=0.5, objectives=("qq",), gamma=10.0))
+    trial = applied(fixed, {"student.lambda": 0.5, "student.objectives": ("qq",), "student.gamma": 10.0})
+    assert trial == replace(fixed, student=replace(fixed.student, lambda_=0.5, objectives=("qq",), gamma=10.0))
     assert fixed == with_student(epochs=3)
 
 
 def test_a_weight_is_one_of_its_file():
     fixed = with_student(parallel=("x/a.tsv", "b.tsv=2", "c.tsv=3"))
-    found = applied(fixed, {"student.parallel.x/a.tsv": 0.25, "student.parallel.b.tsv": 1})
-    assert found.student.parallel == ("x/a.tsv=0.25", "b.tsv=1.0", "c.tsv=3")
-    assert value_of(found, "student.parallel.x/a.tsv") == 0.25
+    trial = applied(fixed, {"student.parallel.x/a.tsv": 0.25, "student.parallel.b.tsv": 1})
+    assert trial.student.parallel == ("x/a.tsv=0.25", "b.tsv=1.0", "c.tsv=3")
+    assert value_of(trial, "student.parallel.x/a.tsv") == 0.25
 
 
 def test_values_that_do_not_go_together_are_refused():
-    with pytest.raises(ConfigError, match="student.quantised_epochs: expected at most student.epochs, which is 1"):
+    with pytest.raises(ConfigError, match="^student.quantised_epochs: "):
         applied(Settings(), {"student.epochs": 1, "student.quantised_epochs": 2})
 
 
