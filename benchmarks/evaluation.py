@@ -15,7 +15,7 @@ import numpy as np
 
 from distill.data.pool import pool_of
 from distill.encoders.encoder import unit_rows
-from distill.evaluation.bias.analyses import RANKS, by_language, removal_table
+from distill.evaluation.bias.analyses import RANKS, PoolVectors, by_language, removal_table
 from distill.evaluation.bias.lareqa import rank_pool
 from distill.evaluation.bias.space import identify, project
 from distill.evaluation.paired import compare_scores
@@ -47,15 +47,13 @@ def main():
 
     step("rank every question, count by language", lambda: rank_pool(asked, given, pool))
     found = timed["rank every question, count by language"]
-    step("mAP, one removed, one only, monolingual, shares", found.table)
+    step("mAP, one removed, one only, monolingual, shares", found.figures)
     plain = timed["mAP, one removed, one only, monolingual, shares"]
     step("two principal components", lambda: project(asked, given, pool, seed=options.seed))
     step("language identification, 11 classifiers", lambda: identify(asked, given, pool, "en", options.seed))
     samples = by_language(given, pool.language_of, pool.languages)
-    step(
-        f"LIR, r = 1 to {max(RANKS)}",
-        lambda: removal_table(asked, given, pool, "pool", samples, plain, lambda: None),
-    )
+    encoded = PoolVectors(pool, asked, given, samples, "pool")
+    step(f"LIR, r = 1 to {max(RANKS)}", lambda: removal_table(encoded, plain.precision))
     step("rank a second encoder", lambda: rank_pool(other, other_given, pool))
     pairs = {"lareqa": paired(pool, found, timed["rank a second encoder"])}
     step("significance of mAP, 10,000 draws", lambda: compare_scores(pairs, "map", seed=options.seed))
@@ -111,8 +109,9 @@ def show(seconds, plain, options):
     for name, spent in seconds.items():
         print(f"{name:52} {spent:7.2f} s")
     print(f"{'all':52} {sum(seconds.values()):7.2f} s, {memory:.2f} GB at most; {machine()}")
-    print(f"mAP {plain['map']:.4f}, -rand {plain['removed']['rand']:.4f}, -same {plain['removed']['same']:.4f}")
-    note = {"machine": machine(), "seed": options.seed, "gigabytes": memory, "map": plain["map"]}
+    precision, removed = plain.precision.map, plain.removed
+    print(f"mAP {precision:.4f}, -rand {removed.rand:.4f}, -same {removed.same:.4f}")
+    note = {"machine": machine(), "seed": options.seed, "gigabytes": memory, "map": precision}
     write_json(options.json, {**note, "seconds": seconds})
 
 

@@ -31,12 +31,12 @@ def measure(student, artefact, dataset, languages, progress=None):
         "documents_by": "student" if artefact.max_length else "artefact",
         "p@1": {language: _named(row) for language, row in p1.items()},
         # Rounded, so that a loss of just what is allowed is not more than that.
-        "drop": round(100 * float(np.mean([row["a"] - row["b"] for row in p1.values()])), 6),
+        "drop": round(100 * float(np.mean([row.a - row.b for row in p1.values()])), 6),
     }
 
 
 def _named(row):
-    return {"student": row["a"], "artefact": row["b"], **{key: row[key] for key in ("p", "p_holm", "significant")}}
+    return {"student": row.a, "artefact": row.b, "p": row.p, "p_holm": row.p_holm, "significant": row.significant}
 
 
 def size(dataset, languages, max_length=None):

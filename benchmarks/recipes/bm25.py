@@ -16,7 +16,7 @@ import numpy as np
 
 from distill.evaluation.answers import NORMALISATIONS, scores
 from distill.evaluation.mcnemar import disagreements, holm, mcnemar_p
-from distill.retrieval.bm25 import bm25_ranks
+from distill.retrieval.bm25 import TERMS, bm25_ranks
 from distill.retrieval.metrics import summary
 from distill.system.files import require_writable, write_json
 from distill.system.progress import say
@@ -34,6 +34,14 @@ WORDS = ("whitespace", "plain", "morphology", "n-grams")
 NONE = "und"
 
 
+def whitespace_terms(texts, language):
+    """`[[str]]`: what stands between blanks."""
+    return [text.split() for text in texts]
+
+
+TERMS["whitespace"] = whitespace_terms
+
+
 def main():
     options = parse()
     require_writable(options.output)
@@ -48,7 +56,9 @@ def main():
         row |= {"detection": detected(passages, questions, gold, language), "answers": agreement(questions, language)}
         found[f"{name} {language}"] = row
         say(f"{name} {language}: {row}")
-    holm({name: row["bm25"]["mcnemar"] for name, row in found.items()})
+    tests = [row["bm25"]["mcnemar"] for row in found.values()]
+    for test, p_holm in zip(tests, holm([test["p"] for test in tests]), strict=True):
+        test |= {"p_holm": p_holm, "significant": p_holm < 0.05}
     show(found)
     write_json(options.output, found)
 

@@ -11,6 +11,7 @@ import argparse
 import json
 import subprocess
 import sys
+from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
@@ -43,7 +44,9 @@ def main():
     tests = {f"{a} against {b}": tested(judge.right[a], judge.right[b]) for a, b in pairs}
     show_tests(tests)
     if options.json:
-        Path(options.json).write_text(json.dumps({"rows": rows, "mcnemar": tests}, indent=1), encoding="utf-8")
+        Path(options.json).write_text(
+            json.dumps({"rows": rows, "mcnemar": tests}, indent=1, default=asdict), encoding="utf-8"
+        )
 
 
 def parse():
@@ -120,7 +123,7 @@ class Judge:
         ranks = evaluate(encoder, self.data, "dev", self.data.languages, ("maxp",)).ranks["maxp"]
         self.right[name] = {language: (self.ids(language), (of == 1).astype(float)) for language, of in ranks.items()}
         bias = rank_pool(*encode_pool(encoder, self.pool), self.pool)
-        found = {"map": bias.average_precisions.mean(), **bias.removed()}
+        found = {"map": bias.average_precisions.mean(), **asdict(bias.removed())}
         return {key: 100 * float(found[key]) for key in ("map", "rand", "same")}
 
     def ids(self, language):
@@ -140,10 +143,10 @@ def show_tests(tests):
     )
     for names, rows in tests.items():
         row = rows["all"]
-        differ = [language for language, of in rows.items() if of["significant"] and language != "all"]
+        differ = [language for language, of in rows.items() if of.significant and language != "all"]
         print(
-            f"{names:34}{100 * row['difference']:+6.1f} ({100 * row['low']:+.1f} to {100 * row['high']:+.1f})"
-            f"  p {row['p']:.4f}  {', '.join(differ) or 'no language by itself'}"
+            f"{names:34}{100 * row.difference:+6.1f} ({100 * row.low:+.1f} to {100 * row.high:+.1f})"
+            f"  p {row.p:.4f}  {', '.join(differ) or 'no language by itself'}"
         )
 
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from distill.commands.options import settings_from, settings_options
 from distill.data.bitext import load_bitext
-from distill.evaluation.tasks import accuracies, retrieve
+from distill.evaluation.tasks.bitext import accuracies, retrieve
 from distill.settings.store import load_settings
 from distill.system.backend import start
 

@@ -22,34 +22,38 @@ def answers(predictions: str, language: str | None, split: str, json_path: str |
     PREDICTIONS: a line a question, {"id", "prediction"}, with "language" where they are of many. Gold answers are
     those under "answers" in the lines, in the line's language, or else the data set's, in the documents'.
     """
-    from ..evaluation.answers import measure, own_golds, read_predictions
+    from ..evaluation.answers import has_golds, measure, read_predictions
     from ..report.score_tables import print_answers
     from ..system.files import write_json
     from ..system.progress import say
 
     settings = settings_from(values)
     document_language = settings.data.document_language
-    rows, figures = read_predictions(predictions, language or document_language), {}
-    in_lines = own_golds(predictions, rows)
-    golds = {name: {id: gold for id, (_, gold) in part.items()} for name, part in rows.items()} if in_lines else None
-    for name, gold in (golds or _golds(settings, split, rows)).items():
+    rows = read_predictions(predictions, language or document_language)
+    with_golds = has_golds(predictions, rows)
+    of_lines = {name: {id: golds or [] for id, (_, golds) in part.items()} for name, part in rows.items()}
+    figures = {}
+    for name, known in (of_lines if with_golds else _golds(settings, split, rows)).items():
         texts = {id: text for id, (text, _) in rows[name].items()}
-        figures[name] = measure(texts, gold, name if in_lines else document_language)
-        if figures[name]["missing"]:
-            say(f"{name}: {figures[name]['missing']} of {len(gold)} questions have no prediction; they count as wrong")
+        figures[name] = measure(texts, known, name if with_golds else document_language)
+        if figures[name].missing:
+            say(f"{name}: {figures[name].missing} of {len(known)} questions have no prediction; they count as wrong")
     print_answers(figures)
     if json_path:
-        write_json(json_path, {"predictions": predictions, "split": None if in_lines else split, "languages": figures})
+        languages = {name: of.as_dict() for name, of in figures.items()}
+        of_split = None if with_golds else split
+        write_json(json_path, {"predictions": predictions, "split": of_split, "languages": languages})
 
 
 def _golds(settings, split, languages):
     """`{language: {id: answers}}` of the data set's questions that have answers. Raises `InputError` for none."""
     from dataclasses import replace
 
-    from ..evaluation.tasks import load_tasks
+    from ..evaluation.tasks.retrieval import RetrievalTask
+    from ..evaluation.tasks.task import TaskOptions
 
     narrowed = replace(settings, data=replace(settings.data, languages=tuple(languages)))
-    task = load_tasks([("retrieval", None)], narrowed, split)[0]
+    task = RetrievalTask.load(narrowed.data.dataset, TaskOptions(narrowed, split))
     golds = {
         language: {q.id: q.answers for q in task.dataset.select(language, split) if q.answers}
         for language in task.languages

@@ -1,13 +1,17 @@
 """The commands that say how good an encoder is: `evaluate` and `compare`."""
 
+from __future__ import annotations
+
 import re
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 from click.core import ParameterSource
 
 from ..errors import InputError
 from ..settings.choices import EVERY, METRIC_FORM, METRICS, SPLITS, TASKS, UNITS
+from ..settings.sections import Value
 from .options import (
     beam_option,
     corpus_option,
@@ -20,17 +24,11 @@ from .options import (
     writable,
 )
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 # A comma before the name of a task; any other is of a path.
 ANOTHER = re.compile(rf",(?=\s*(?:{'|'.join(TASKS)})\s*(?:[=,]|$))")
-# What only some tasks take.
-NEEDS = {
-    "units": ("retrieval",),
-    "metrics": ("retrieval",),
-    "corpus": ("lareqa",),
-    "split": ("retrieval", "lareqa"),
-    "translations": ("retrieval", "lareqa"),
-    "translators": ("retrieval", "lareqa"),
-}
 units_option = click.option(
     "--unit",
     "units",
@@ -45,13 +43,13 @@ split_option = click.option(
 
 def _tasks(context, parameter, values):
     """`[(name, data or None)]` of `NAME[=DATA]`, comma-separated or repeated."""
-    asked = [part.strip().partition("=") for value in values or TASKS[:1] for part in ANOTHER.split(value)]
-    for name, _, _ in asked:
+    parts = [part.strip().partition("=") for value in values or TASKS[:1] for part in ANOTHER.split(value)]
+    for name, _, _ in parts:
         click.Choice(TASKS).convert(name, parameter, context)
-    names = [name for name, _, _ in asked]
+    names = [name for name, _, _ in parts]
     if len(set(names)) < len(names):
         raise click.BadParameter(f"{', '.join(names)}: a task can be given once; ask for other data in another command")
-    return [(name, source or None) for name, _, source in asked]
+    return [(name, source or None) for name, _, source in parts]
 
 
 def _metrics(default):
@@ -67,7 +65,8 @@ def _metrics(default):
     return chosen
 
 
-def metrics_option(default):
+def metrics_option(default: tuple[str, ...]) -> Callable[[click.decorators.FC], click.decorators.FC]:
+    """The option `--metric`."""
     meaning = f"p@k, mrr@k, ndcg@k, map, r@nkt; comma-separated or repeated [default: {','.join(default)}]"
     return click.option("--metric", "metrics", multiple=True, callback=_metrics(default), help=meaning)
 
@@ -82,14 +81,16 @@ task_option = click.option(
 )
 
 
-def _require_use(tasks, needs=NEEDS):
-    """Raise `InputError` for an option that is given and that none of the tasks takes."""
+def _require_use(tasks, options):
+    """Raise `InputError` for one of the options, which some tasks take, that is given and that none of these takes."""
+    from ..evaluation.tasks.registry import takers
+
     context = click.get_current_context()
-    for name, takers in needs.items():
+    for name in options:
         given = context.get_parameter_source(name) is ParameterSource.COMMANDLINE
-        if given and not set(takers) & dict(tasks).keys():
+        if given and not set(known := takers(name)) & dict(tasks).keys():
             flag = next(option.opts[0] for option in context.command.params if option.name == name)
-            raise InputError(f"{flag} is of the task {' and '.join(takers)}, which is not asked for; leave it out")
+            raise InputError(f"{flag} is of the task {' and '.join(known)}, which is not asked for; leave it out")
 
 
 @click.command()
@@ -111,20 +112,20 @@ def _require_use(tasks, needs=NEEDS):
 @json_option
 @click.option("--report", type=click.Path(dir_okay=False), callback=writable, help="also a page of lareqa and bitext")
 def evaluate(
-    models,
-    tasks,
-    split,
-    units,
-    metrics,
-    corpus,
-    document_model,
-    translations,
-    translators,
-    beam,
-    json_path,
-    report,
-    **values,
-):
+    models: tuple[str, ...],
+    tasks: list[tuple[str, str | None]],
+    split: str,
+    units: tuple[str, ...],
+    metrics: tuple[str, ...],
+    corpus: tuple[str, ...],
+    document_model: str | None,
+    translations: str | None,
+    translators: tuple[str, ...],
+    beam: int | None,
+    json_path: str | None,
+    report: str | None,
+    **values: Value | None,
+) -> None:
     """How good MODELS are, by language, on one or more tasks.
 
     retrieval: documents, passages and documents as their best passage, by --metric. r@2kt, r@5kt: an answer within the
@@ -134,29 +135,38 @@ def evaluate(
     """
     from ..catalog.loading import load_teacher, with_documents
     from ..data.corpus import read_corpus
-    from ..evaluation.measures import measure_all
-    from ..evaluation.tasks import load_tasks
+    from ..evaluation.bias.analyses import Samples
+    from ..evaluation.tasks.measures import measure_all
+    from ..evaluation.tasks.registry import load_tasks
+    from ..evaluation.tasks.task import TaskOptions
     from ..evaluation.translation import translation_of
-    from ..report.bias_tables import print_measures
-    from ..system.files import write_json
 
-    _require_use(tasks, {**NEEDS, "report": ("lareqa", "bitext")})
-    settings, samples = settings_from(values), read_corpus(corpus)
-    loaded = load_tasks(tasks, settings, split, units, metrics)
-    named = (", ".join(Path(path).name for path in corpus), samples) if samples else None
+    _require_use(tasks, ("units", "metrics", "corpus", "split", "translations", "translators", "report"))
+    settings, texts = settings_from(values), read_corpus(corpus)
+    samples = Samples(", ".join(Path(path).name for path in corpus), texts) if texts else None
+    loaded = load_tasks(tasks, TaskOptions(settings, split, units, metrics, samples))
     translation = translation_of(translations, translators, beam)
 
     def load(model):
         return with_documents(load_teacher(model), document_model)
 
-    found = measure_all(models, loaded, settings, metrics, load, named, translation)
-    print_measures(found)
-    if json_path:
-        write_json(json_path, found)
-    if report:
-        from ..report.run_page import write_evaluation
+    measured = measure_all(models, loaded, load, translation, settings.data.document_language)
+    for one in measured:
+        one.print()
+    if json_path or report:
+        _write(json_path, report, measured)
 
-        write_evaluation(report, found.get("lareqa"), found.get("bitext"))
+
+def _write(json_path, report, measured):
+    from ..report.run_page import write_evaluation
+    from ..system.files import write_json
+
+    parts = {one.task.name: one.as_dict() for one in measured}
+    if json_path:
+        write_json(json_path, parts)
+    if report:
+        sections = [one.task.section(parts[one.task.name]) for one in measured]
+        write_evaluation(report, [section for section in sections if section])
 
 
 @click.command()
@@ -177,28 +187,42 @@ def evaluate(
 @click.option("--any-dimension", is_flag=True, help="compare encoders of different dimensions too")
 @document_option
 @json_option
-def compare(a, b, tasks, split, units, metrics, draws, any_dimension, document_model, json_path, **values):
+def compare(
+    a: str,
+    b: str,
+    tasks: list[tuple[str, str | None]],
+    split: str,
+    units: tuple[str, ...],
+    metrics: tuple[str, ...],
+    draws: int,
+    any_dimension: bool,
+    document_model: str | None,
+    json_path: str | None,
+    **values: Value | None,
+) -> None:
     """Encoder A against B, question by question: by language and over all, Holm-corrected over languages and tasks.
 
     McNemar's test for p@1 within a language, else random signs by question; differences and effect sizes with 95 %
     intervals; and the smallest difference that the test set would have shown in 80 of 100 cases.
     """
     from ..catalog.loading import load_teacher, with_documents
-    from ..evaluation.measures import compare_all, require_one_dimension
-    from ..evaluation.paired import require_draws
-    from ..evaluation.tasks import load_tasks
+    from ..evaluation.paired import as_dict, require_draws
+    from ..evaluation.tasks.measures import compare_all, require_one_dimension
+    from ..evaluation.tasks.registry import load_tasks
+    from ..evaluation.tasks.task import TaskOptions
     from ..report.score_tables import print_scores
     from ..system.files import write_json
 
-    _require_use(tasks, {key: NEEDS[key] for key in ("units", "split")})
+    _require_use(tasks, ("units", "split"))
     settings = settings_from(values)
-    loaded = load_tasks(tasks, settings, split, units, metrics)
+    loaded = load_tasks(tasks, TaskOptions(settings, split, units, metrics))
     require_draws(draws, sum(task.tests for task in loaded))
     encoders = {name: with_documents(load_teacher(name), document_model) for name in (a, b)}
     if not any_dimension:
         require_one_dimension(encoders)
-    found = compare_all((a, b), encoders, loaded, metrics, draws, settings.seed)
-    for metric, rows in found.items():
-        print_scores(a, b, split, metric, rows)
+    compared = compare_all((a, b), encoders, loaded, metrics, draws, settings.seed)
+    for metric, comparisons in compared.items():
+        print_scores(a, b, split, metric, comparisons)
     if json_path:
-        write_json(json_path, {"a": a, "b": b, "split": split, "metrics": found})
+        figures = {metric: as_dict(comparisons) for metric, comparisons in compared.items()}
+        write_json(json_path, {"a": a, "b": b, "split": split, "metrics": figures})

@@ -13,7 +13,7 @@ from ..bench.rounds import bench, select_questions, steps
 from ..encoders.encoder import Encoder, KerasEncoder
 from ..encoders.tokenizer import Tokenizer
 from ..evaluation.evaluate import Evaluation, evaluate, evaluation_size
-from ..evaluation.mcnemar import compare
+from ..evaluation.mcnemar import as_dict, compare
 from ..export.artefact import export_artefact, write_artefact
 from ..export.form import Form
 from ..export.gate import size as gate_size
@@ -83,7 +83,7 @@ class Trials:
         return Bundle(
             **vars(self._tried(candidate, encoder, scores)),
             bytes=size_of(folder / BUNDLE),
-            mcnemar=compare(self.student.ranks[UNIT], scores.ranks[UNIT]),
+            mcnemar=as_dict(compare(self.student.ranks[UNIT], scores.ranks[UNIT])),
             refused=card["refused"],
         )
 

@@ -3,35 +3,65 @@
 Rajpurkar et al. (2016), SQuAD, section 6.1; Sorokin et al. (2022), Sentri, appendix C.
 """
 
+from __future__ import annotations
+
 import re
 import string
 from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import TypeAlias
 
 import numpy as np
 
 from ..errors import DataError, InputError
 from ..system.reading import read_jsonl
+from ..system.types import File, Json
 from ..words.morphology import say_unstemmed, words
 
 ARTICLES = ("a", "an", "the")
 PUNCTUATION = str.maketrans("", "", string.punctuation)
+# By language, then by question: the prediction and its gold answers, None where the line has none.
+Predictions: TypeAlias = dict[str, dict[str, tuple[str, list[str] | None]]]
 
 
-def plain_words(text, language=None):
-    """`[str]` as SQuAD's own script has them: lower case, no ASCII punctuation, no English articles, cut at blanks."""
+@dataclass(frozen=True)
+class Match:
+    """Means over the questions, in [0, 1]: exact match and F1."""
+
+    em: float
+    f1: float
+
+
+@dataclass(frozen=True)
+class AnswerFigures:
+    """The figures of one language's predictions, by kind of normalisation; `missing` questions have none."""
+
+    questions: int
+    missing: int
+    matches: dict[str, Match]
+
+    def as_dict(self) -> dict[str, Json]:
+        """Plain values, as `--json` writes them."""
+        matches: dict[str, Json] = {name: asdict(match) for name, match in self.matches.items()}
+        return {"questions": self.questions, "missing": self.missing, **matches}
+
+
+def plain_words(text: str, language: str | None = None) -> list[str]:
+    """Return a text's words as SQuAD's script has them: lower case, no ASCII punctuation, no English articles."""
     return re.sub(rf"\b({'|'.join(ARTICLES)})\b", " ", text.lower().translate(PUNCTUATION)).split()
 
 
-def stemmed_words(text, language):
-    """`[str]`: `morphology.words`, of English without articles; of a text that has none, what stands between blanks."""
-    found = [word for word in words(text, language) if language != "en" or word not in ARTICLES]
-    return found or plain_words(text)
+def stemmed_words(text: str, language: str) -> list[str]:
+    """Return `morphology.words`, of English without articles; of a text that has none, its `plain_words`."""
+    stems = [word for word in words(text, language) if language != "en" or word not in ARTICLES]
+    return stems or plain_words(text)
 
 
 NORMALISATIONS = {"plain": plain_words, "morphology": stemmed_words}
 
 
-def f1(predicted, gold):
+def f1(predicted: list[str], gold: list[str]) -> float:
     """Harmonic mean of precision and recall of the words in common, in [0, 1]; lists of words. Two empty ones: 1."""
     if not predicted or not gold:
         return float(predicted == gold)
@@ -39,17 +69,17 @@ def f1(predicted, gold):
     return 2 * common / (len(predicted) + len(gold))
 
 
-def scores(prediction, golds, language, normalisation="plain"):
+def scores(prediction: str, golds: Sequence[str], language: str, normalisation: str = "plain") -> tuple[float, float]:
     """(exact match 0 or 1, F1) of a text, each the best over the texts `golds`. Raises `InputError` without any."""
     if not golds:
         raise InputError("an answer is compared with at least one gold answer, got none")
     cut = NORMALISATIONS[normalisation]
-    predicted, known = cut(prediction, language), [cut(gold, language) for gold in golds]
-    return max(float(predicted == gold) for gold in known), max(f1(predicted, gold) for gold in known)
+    predicted, expected = cut(prediction, language), [cut(gold, language) for gold in golds]
+    return max(float(predicted == gold) for gold in expected), max(f1(predicted, gold) for gold in expected)
 
 
-def measure(predictions, golds, language):
-    """`{"questions", "missing", normalisation: {"em", "f1"}}`; a question without a prediction scores 0.
+def measure(predictions: Mapping[str, str], golds: Mapping[str, Sequence[str]], language: str) -> AnswerFigures:
+    """Return the `AnswerFigures` of one language; a question without a prediction scores 0.
 
     `predictions`: `{id: text}`; `golds`: `{id: texts}`, in `language`. Raises `DataError` for ids that `golds` lacks.
     """
@@ -60,20 +90,20 @@ def measure(predictions, golds, language):
             "check the ids, --dataset and --split"
         )
     say_unstemmed(language, f"the answers of {len(golds)} questions")
-    found: dict = {"questions": len(golds), "missing": len(golds) - len(predictions)}
+    matches = {}
     for name in NORMALISATIONS:
         rows = [scores(text, golds[id], language, name) for id, text in predictions.items()]
         em, overlap = np.sum(rows, axis=0) / len(golds) if rows else (0.0, 0.0)
-        found[name] = {"em": float(em), "f1": float(overlap)}
-    return found
+        matches[name] = Match(float(em), float(overlap))
+    return AnswerFigures(len(golds), len(golds) - len(predictions), matches)
 
 
-def read_predictions(path, default):
+def read_predictions(path: File, default: str) -> Predictions:
     """`{language: {id: (prediction, golds or None)}}` of lines {"id", "prediction" or "answer"}.
 
     A line may have "language", else it is `default`, and its gold "answers". Raises `DataError` naming the line.
     """
-    found = {}
+    predictions: Predictions = {}
     for number, row in read_jsonl(path):
         place, id, text = f"{path}, line {number}", row.get("id"), row.get("prediction", row.get("answer"))
         language, golds = row.get("language", default), row.get("answers")
@@ -83,21 +113,21 @@ def read_predictions(path, default):
             raise DataError(f"{place}: expected a language code under 'language', got {language!r}")
         if golds is not None and not _texts(golds):
             raise DataError(f"{place}: expected a list of texts under 'answers', got {golds!r}")
-        if str(id) in found.setdefault(language, {}):
+        if str(id) in predictions.setdefault(language, {}):
             raise DataError(f"{place}: duplicate id {id} in language {language}")
-        found[language][str(id)] = (text, golds)
-    if not found:
+        predictions[language][str(id)] = (text, golds)
+    if not predictions:
         raise DataError(f"{path}: no predictions in it; write one object a line")
-    return found
+    return predictions
 
 
 def _texts(value):
     return isinstance(value, list) and value and all(isinstance(text, str) for text in value)
 
 
-def own_golds(path, found):
-    """Whether the lines of `read_predictions` have their gold answers. Raises `DataError` where only some do."""
-    have = {golds is not None for rows in found.values() for _, golds in rows.values()}
+def has_golds(path: File, predictions: Predictions) -> bool:
+    """True where the lines of `read_predictions` have their gold answers. Raises `DataError` where only some do."""
+    have = {golds is not None for rows in predictions.values() for _, golds in rows.values()}
     if len(have) > 1:
         raise DataError(f"{path}: some lines have 'answers' and some have not; give them to all, or take --dataset")
     return have == {True}

@@ -1,80 +1,105 @@
 """One code path from an encoder to its figures, whatever the encoder is."""
 
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
+from ..data.dataset import Dataset
+from ..encoders.encoder import Encoder
 from ..encoders.health import collapsed, require_finite, told
 from ..retrieval.exact import unit_ranks
 from ..retrieval.metrics import SUMMARY, summary
 from ..settings.choices import UNITS
 from ..system.progress import say
+from ..system.types import Floats, Integers, Progress
+
+if TYPE_CHECKING:
+    from .token_recall import Recalls
+
+# The rank, from 1, of each question's answer, int `(q,)`, by unit and by language.
+Ranks: TypeAlias = dict[str, dict[str, Integers]]
 
 
 @dataclass(frozen=True)
 class Evaluation:
-    """`ranks[unit][language]`, int `(q,)`, of one encoder on one split; `recall` is `token_recall`'s, if asked for."""
+    """One encoder on one split: `ranks[unit][language]`, int `(q,)`; `recall` by metric, as `token_recall` has it."""
 
     encoder: str
     split: str
-    ranks: dict
-    recall: dict = field(default_factory=dict)
+    ranks: Ranks
+    recall: dict[str, Recalls] = field(default_factory=dict)
 
-    def table(self, metrics=SUMMARY):
+    def table(self, metrics: Sequence[str] = SUMMARY) -> dict[str, dict[str, dict[str, float]]]:
         """`{unit: {language: metrics}}`."""
         return {
             unit: {language: summary(ranks, metrics) for language, ranks in by_language.items()}
             for unit, by_language in self.ranks.items()
         }
 
-    def recalls(self):
+    def recalls(self) -> dict[str, dict[str, dict[str, float]]]:
         """`{metric: {language: {"recall", "questions"}}}`."""
         return {
             metric: {
-                language: {"recall": float(np.mean(found)), "questions": len(found)}
-                for language, (_, found) in by_language.items()
+                language: {"recall": float(np.mean(hits)), "questions": len(hits)}
+                for language, (_, hits) in by_language.items()
             }
             for metric, by_language in self.recall.items()
         }
 
-    def mean(self, unit, languages, metric="p@1"):
+    def mean(self, unit: str, languages: Sequence[str], metric: str = "p@1") -> float:
         """The mean of a metric over languages, each language with the same weight."""
         return float(np.mean([summary(self.ranks[unit][language])[metric] for language in languages]))
 
 
-def evaluate(encoder, dataset, split, languages, units=UNITS, progress=None, recalls=()):
-    """Encode the documents and every language's questions of a split, and rank. Returns an `Evaluation`.
+def evaluate(
+    encoder: Encoder,
+    dataset: Dataset,
+    split: str,
+    languages: Sequence[str],
+    units: Sequence[str] = UNITS,
+    progress: Progress | None = None,
+    recalls: Sequence[str] = (),
+) -> Evaluation:
+    """Encode the documents and every language's questions of a split, and rank.
 
-    `recalls`: metrics of `recall.token_recall`, which passages are encoded for. A collapsed encoder is told of.
+    `recalls`: metrics of `token_recall`, for which passages are encoded too. A collapsed encoder is warned of.
     """
     vectors = encode_units(encoder, dataset, needed_units(units, recalls), progress)
-    asked = encode_questions(encoder, dataset, split, languages, progress)
+    questions = encode_questions(encoder, dataset, split, languages, progress)
     ids = [question.id for language in languages for question in dataset.select(language, split)]
-    if (found := collapsed(np.concatenate([*asked.values()]), ids)) is not None:
-        say(told(encoder.name, found))
+    if (cosine := collapsed(np.concatenate([*questions.values()]), ids)) is not None:
+        say(told(encoder.name, cosine))
     recall = {}
     if recalls:
         from .token_recall import token_recall
 
-        recall = token_recall(asked, vectors["passage"], dataset, split, recalls)
-    return Evaluation(encoder.name, split, rank(asked, vectors, dataset, split, units), recall)
+        recall = token_recall(questions, vectors["passage"], dataset, split, recalls)
+    return Evaluation(encoder.name, split, rank(questions, vectors, dataset, split, units), recall)
 
 
-def needed_units(units, recalls):
+def needed_units(units: Sequence[str], recalls: Sequence[str]) -> tuple[str, ...]:
     """The units to encode: recall by tokens is of passages."""
-    return (*units, "passage") if recalls else units
+    return (*units, "passage") if recalls else tuple(units)
 
 
-def encode_questions(encoder, dataset, split, languages, progress=None):
+def encode_questions(
+    encoder: Encoder, dataset: Dataset, split: str, languages: Sequence[str], progress: Progress | None = None
+) -> dict[str, Floats]:
     """`{language: float32 (q, d)}` of a split's questions. Raises `EncoderError` for vectors that are no numbers."""
     texts = {language: [question.text for question in dataset.select(language, split)] for language in languages}
     return {
-        language: require_finite(encoder.encode(asked, "question", progress), encoder)
-        for language, asked in texts.items()
+        language: require_finite(encoder.encode(questions, "question", progress), encoder)
+        for language, questions in texts.items()
     }
 
 
-def encode_units(encoder, dataset, units=UNITS, progress=None):
+def encode_units(
+    encoder: Encoder, dataset: Dataset, units: Sequence[str] = UNITS, progress: Progress | None = None
+) -> dict[str, Floats]:
     """`{unit: float32 (n, d)}`; `passage` and `maxp` share one array. Errors as of `encode_questions`."""
 
     def encoded(texts):
@@ -88,18 +113,26 @@ def encode_units(encoder, dataset, units=UNITS, progress=None):
     return vectors
 
 
-def rank(asked, vectors, dataset, split, units=UNITS):
-    """`{unit: {language: int (q,)}}` from what `encode_questions` and `encode_units` gave."""
-    found = {unit: {} for unit in units}
-    for language, encoded in asked.items():
+def rank(
+    questions: Mapping[str, Floats],
+    vectors: Mapping[str, Floats],
+    dataset: Dataset,
+    split: str,
+    units: Sequence[str] = UNITS,
+) -> Ranks:
+    """Return the `Ranks` of vectors as `encode_questions` and `encode_units` give them."""
+    ranks: Ranks = {unit: {} for unit in units}
+    for language, encoded in questions.items():
         gold = np.array([question.passage for question in dataset.select(language, split)])
         for unit in units:
-            found[unit][language] = unit_ranks(encoded, vectors[unit], gold, dataset.document_of, unit)
-    return found
+            ranks[unit][language] = unit_ranks(encoded, vectors[unit], gold, dataset.document_of, unit)
+    return ranks
 
 
-def evaluation_size(dataset, splits, languages, units=UNITS):
-    """How many texts are encoded to evaluate on some splits, for a progress bar."""
+def evaluation_size(
+    dataset: Dataset, splits: Sequence[str], languages: Sequence[str], units: Sequence[str] = UNITS
+) -> int:
+    """The number of texts that are encoded to evaluate on some splits, for a progress bar."""
     documents = len(dataset.titles) * ("document" in units)
     passages = len(dataset.passages) * ("passage" in units or "maxp" in units)
     questions = [len(dataset.select(language, split)) for split in splits for language in languages]

@@ -1,14 +1,43 @@
 """McNemar's test between two encoders on the same questions, corrected over languages."""
 
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+
 import numpy as np
 from statsmodels.stats.contingency_tables import mcnemar
 from statsmodels.stats.multitest import multipletests
+
+from ..system.types import Booleans, Integers, Json
 
 # Below this many disagreements the chi-squared approximation is poor and the exact binomial test is used.
 EXACT_BELOW = 25
 
 
-def mcnemar_p(right_a, right_b):
+@dataclass(frozen=True)
+class Comparison:
+    """Two encoders in one language: P@1 of `a` and `b`, on how many questions one alone is right, and McNemar's p.
+
+    `p_holm` is corrected over the languages compared with it, `significant` where it is below the level.
+    """
+
+    a: float
+    b: float
+    only_a: int
+    only_b: int
+    questions: int
+    p: float
+    p_holm: float
+    significant: bool
+
+
+def as_dict(comparisons: Mapping[str, Comparison]) -> dict[str, Json]:
+    """`{language: a comparison's plain values}`, as they are written to a file."""
+    return {language: asdict(comparison) for language, comparison in comparisons.items()}
+
+
+def mcnemar_p(right_a: Booleans, right_b: Booleans) -> float:
     """p-value that a and b are equally often right; bool `(q,)` each, the same questions in the same order.
 
     McNemar (1947): exact binomial where fewer than 25 questions differ, else chi-squared with continuity correction.
@@ -18,37 +47,29 @@ def mcnemar_p(right_a, right_b):
     return float(mcnemar(table, exact=only_a + only_b < EXACT_BELOW, correction=True).pvalue)
 
 
-def disagreements(right_a, right_b):
+def disagreements(right_a: Booleans, right_b: Booleans) -> tuple[int, int]:
     """(questions that only a gets right, questions that only b gets right)."""
     right_a, right_b = np.asarray(right_a, bool), np.asarray(right_b, bool)
     return int(np.sum(right_a & ~right_b)), int(np.sum(~right_a & right_b))
 
 
-def compare(ranks_a, ranks_b, level=0.05):
-    """By language: P@1 of a and b, who alone was right, p and Holm-corrected p over the languages.
+def compare(
+    ranks_a: Mapping[str, Integers], ranks_b: Mapping[str, Integers], level: float = 0.05
+) -> dict[str, Comparison]:
+    """Return the `Comparison` of each language, p corrected over them.
 
     `ranks_a`, `ranks_b`: `{language: int (q,)}` over the same questions.
     """
-    rows = {language: _row(ranks_a[language] == 1, ranks_b[language] == 1) for language in ranks_a}
-    return holm(rows, level)
-
-
-def holm(rows, level=0.05):
-    """Add `p_holm` and `significant` to rows with `p`, one family of tests; returns them. Holm (1979)."""
-    if rows:
-        corrected = multipletests([row["p"] for row in rows.values()], alpha=level, method="holm")[1]
-        for row, p in zip(rows.values(), corrected, strict=True):
-            row.update(p_holm=float(p), significant=bool(p < level))
-    return rows
-
-
-def _row(right_a, right_b):
-    only_a, only_b = disagreements(right_a, right_b)
+    right = {language: (ranks_a[language] == 1, ranks_b[language] == 1) for language in ranks_a}
+    ps = [mcnemar_p(*pair) for pair in right.values()]
     return {
-        "a": float(np.mean(right_a)),
-        "b": float(np.mean(right_b)),
-        "only_a": only_a,
-        "only_b": only_b,
-        "questions": len(right_a),
-        "p": mcnemar_p(right_a, right_b),
+        language: Comparison(
+            float(np.mean(a)), float(np.mean(b)), *disagreements(a, b), len(a), p, p_holm, bool(p_holm < level)
+        )
+        for (language, (a, b)), p, p_holm in zip(right.items(), ps, holm(ps), strict=True)
     }
+
+
+def holm(ps: Sequence[float]) -> list[float]:
+    """The p-values of one family of tests, corrected. Holm (1979)."""
+    return [float(p) for p in multipletests(ps, method="holm")[1]] if len(ps) else []

@@ -1,22 +1,29 @@
 """Two encoders' scores on the same questions: the difference, how sure it is, how large, and what would have shown."""
 
+from __future__ import annotations
+
 import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..errors import InputError
+from ..system.types import Json
 from .mcnemar import holm, mcnemar_p
 from .resampling import bootstrap, detectable, effect_size, sign_flip_p
 
 # The row that pools a task's languages.
 ALL = "all"
+# A language's (ids `(q,)`, scores of a `(q,)`, scores of b `(q,)`).
+Pair: TypeAlias = tuple[Sequence[str], ArrayLike, ArrayLike]
 
 
-def compare_scores(tasks, metric, level=0.05, draws=10_000, seed=0, progress=None):
-    """`{task: {language: row, ..., "all": row}}` from `{task: {language: (ids, a, b)}}`.
-
-    `ids`: `(q,)` str; `a`, `b`: float `(q,)`, each question's score under the two encoders. "all" pools the languages
-    of a task that has more than one, its questions grouped by id. A row holds plain values:
+@dataclass(frozen=True)
+class PairedComparison:
+    """Two encoders' scores of a metric on the same questions.
 
     - `a`, `b`, `difference`: the means and a - b; `low`, `high`: its 95 % interval (`resampling.bootstrap`)
     - `effect`, `effect_low`, `effect_high`: d_z (`resampling.effect_size`), None where it is infinite
@@ -26,6 +33,48 @@ def compare_scores(tasks, metric, level=0.05, draws=10_000, seed=0, progress=Non
       rows "all" are a family of their own
     - `detectable`: the smallest true difference that shows in 80 % of such test sets at level / (tests in the
       family); None where no deviation was seen (`resampling.detectable`)
+    """
+
+    a: float
+    b: float
+    difference: float
+    low: float
+    high: float
+    effect: float | None
+    effect_low: float | None
+    effect_high: float | None
+    questions: int
+    clusters: int
+    only_a: int
+    only_b: int
+    test: str
+    p: float
+    detectable: float | None
+    p_holm: float
+    significant: bool
+
+
+# By part of the tasks, then by language.
+Comparisons: TypeAlias = dict[str, dict[str, PairedComparison]]
+
+
+def as_dict(comparisons: Comparisons) -> dict[str, Json]:
+    """Plain values, as `--json` writes them."""
+    return {part: {name: asdict(row) for name, row in rows.items()} for part, rows in comparisons.items()}
+
+
+def compare_scores(
+    tasks: Mapping[str, Mapping[str, Pair]],
+    metric: str,
+    level: float = 0.05,
+    draws: int = 10_000,
+    seed: int = 0,
+    progress: Callable[[], None] | None = None,
+) -> Comparisons:
+    """`{task: {language: PairedComparison, ..., "all": …}}` from `{task: {language: (ids, a, b)}}`.
+
+    `ids`: `(q,)` str; `a`, `b`: float `(q,)`, each question's score under the two encoders. "all" pools the languages
+    of a task that has more than one, its questions grouped by id.
 
     Every row takes the same seed, so that none depends on which others there are but in `p_holm` and `detectable`.
     Raises `InputError` for empty lists, lengths that differ, scores that are no numbers (for p@1, other than 0 and 1),
@@ -33,7 +82,7 @@ def compare_scores(tasks, metric, level=0.05, draws=10_000, seed=0, progress=Non
     """
     pairs = {(task, name): _checked(task, name, pair, metric) for task in tasks for name, pair in tasks[task].items()}
     pooled = {(task, ALL): _pooled(tasks[task]) for task in tasks if len(tasks[task]) > 1}
-    found = {task: {} for task in tasks}
+    compared: Comparisons = {task: {} for task in tasks}
     for family in (pairs, pooled):
         require_draws(draws, len(family), level)
         rows = {}
@@ -42,14 +91,14 @@ def compare_scores(tasks, metric, level=0.05, draws=10_000, seed=0, progress=Non
             rows[key] = _row(ids, a, b, _test(key[1], pair, metric), level / len(family), draws, seed)
             if progress:
                 progress()
-        holm(rows, level)
-        for (task, name), row in rows.items():
-            found[task][name] = row
-    return found
+        corrected = holm([row["p"] for row in rows.values()])
+        for ((task, name), row), p_holm in zip(rows.items(), corrected, strict=True):
+            compared[task][name] = PairedComparison(**row, p_holm=p_holm, significant=bool(p_holm < level))
+    return compared
 
 
-def comparisons(tasks):
-    """How many rows `compare_scores` makes, for a progress bar."""
+def comparisons(tasks: Mapping[str, Mapping[str, Pair]]) -> int:
+    """The number of rows that `compare_scores` gives, for a progress bar."""
     return sum(len(languages) + (len(languages) > 1) for languages in tasks.values())
 
 
@@ -78,7 +127,7 @@ def _pooled(by_language):
     return tuple(np.concatenate(parts) for parts in zip(*by_language.values(), strict=True))
 
 
-def require_draws(draws, tests, level=0.05):
+def require_draws(draws: int, tests: int, level: float = 0.05) -> None:
     """Raise `InputError` for too few.
 
     The least p of drawn signs is 1 / (draws + 1); times the tests it has to be able to fall below the level."""

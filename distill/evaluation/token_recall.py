@@ -1,30 +1,40 @@
-"""Recall by tokens: is an answer within the first passages of so many tokens (R@2kt, R@5kt)?
+"""Recall by tokens: whether an answer is within the first passages of so many tokens (R@2kt, R@5kt).
 
 Asai et al. (2021), XOR QA, section 3; Sorokin et al. (2022), Ask Me Anything in Your Native Language (Sentri), 4.1.
 """
 
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TypeAlias
+
 import numpy as np
 from nltk.tokenize import NLTKWordTokenizer
 
+from ..data.dataset import Dataset
 from ..errors import DataError
 from ..retrieval.exact import top_k
+from ..system.types import Doubles, Floats, Integers
 from ..words.answer_finder import findable
+
+# By language: the ids of the questions that have an answer, and 1 or 0 for each, float `(q,)`.
+Recalls: TypeAlias = dict[str, tuple[list[str], Doubles]]
 
 
 class TokenRecall:
-    """Passages cut into words once; `found` looks for answers in the first of them.
+    """Passages cut into words once; `hits` looks for answers in the first of them.
 
     Words are counted as XOR-TyDi's evaluation counts them, by NLTK's tokenizer; the answer is looked for in the text
     up to the last of these words as it is written, so that no answer is lost because the tokenizer splits it.
     """
 
-    def __init__(self, passages):
+    def __init__(self, passages: Sequence[str]) -> None:
         tokenizer = NLTKWordTokenizer()
         self.passages = passages
         self.ends = [[end for _, end in tokenizer.span_tokenize(text)] for text in passages]
         self.lengths = np.array([len(ends) for ends in self.ends])
 
-    def within(self, order, tokens):
+    def within(self, order: Iterable[int], tokens: int) -> str:
         """The text of the first `tokens` words of the passages in `order`, joined by a blank."""
         parts, left = [], tokens
         for row in order:
@@ -37,28 +47,31 @@ class TokenRecall:
     def _cut(self, row, words):
         return self.passages[row][: self.ends[row][words - 1]]
 
-    def enough(self, tokens):
-        """How many passages are never fewer than `tokens` words, or all of them."""
+    def enough(self, tokens: int) -> int:
+        """The number of passages that are never fewer than `tokens` words, or of all."""
         return int(np.searchsorted(np.cumsum(np.sort(self.lengths)), tokens) + 1)
 
-    def found(self, order, answers, tokens):
-        """float `(q,)`: 1 where one of a question's answers is in the text. `order`, int `(q, n)`: best first."""
+    def hits(self, order: Integers, answers: Sequence[Sequence[str]], tokens: int) -> Doubles:
+        """Return 1 where an answer of a question is in the text, float `(q,)`. `order`, int `(q, n)`: best first."""
         texts = (self.within(row, tokens) for row in order)
-        hits = [any(answer in text for answer in known) for text, known in zip(texts, answers, strict=True)]
-        return np.array(hits, dtype=float)
+        right = [any(answer in text for answer in golds) for text, golds in zip(texts, answers, strict=True)]
+        return np.array(right, dtype=float)
 
 
-def token_recall(asked, passages, dataset, split, metrics):
+def token_recall(
+    questions: Mapping[str, Floats], passages: Floats, dataset: Dataset, split: str, metrics: Sequence[str]
+) -> dict[str, Recalls]:
     """`{metric: {language: (ids, float (q,))}}` of metrics r@<n>kt, n thousand words; q questions with an answer.
 
-    `asked`: `{language: (q, d)}` of the split's questions; `passages`: `(n, d)`. Questions whose answers are yes or no
-    alone do not count, as in XOR-TyDi. Raises `DataError` where no question has an answer that can be looked for.
+    `questions`: `{language: (q, d)}` of the split's questions; `passages`: `(n, d)`. Questions whose answers are yes
+    or no alone do not count, as in XOR-TyDi. Raises `DataError` where no question has an answer that can be looked for.
     """
     budgets, recall = {metric: 1000 * int(metric[2:-2]) for metric in metrics}, TokenRecall(dataset.passage_texts)
-    deep, found = min(recall.enough(max(budgets.values())), len(passages)), {metric: {} for metric in metrics}
-    for language, vectors in asked.items():
-        known = [findable(question.answers) for question in dataset.select(language, split)]
-        rows = [row for row, answers in enumerate(known) if answers]
+    deep = min(recall.enough(max(budgets.values())), len(passages))
+    recalls: dict[str, Recalls] = {metric: {} for metric in metrics}
+    for language, vectors in questions.items():
+        golds = [findable(question.answers) for question in dataset.select(language, split)]
+        rows = [row for row, answers in enumerate(golds) if answers]
         if not rows:
             raise DataError(
                 f"{dataset.name}: no question in {language} (split {split}) has an answer to look for; "
@@ -66,5 +79,5 @@ def token_recall(asked, passages, dataset, split, metrics):
             )
         order, ids = top_k(vectors[rows], passages, deep)[0], [dataset.select(language, split)[row].id for row in rows]
         for metric, tokens in budgets.items():
-            found[metric][language] = (ids, recall.found(order, [known[row] for row in rows], tokens))
-    return found
+            recalls[metric][language] = (ids, recall.hits(order, [golds[row] for row in rows], tokens))
+    return recalls

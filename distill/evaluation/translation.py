@@ -3,46 +3,102 @@
 The baseline of LAReQA (Roy et al., 2020, section 4) and, with machine translation, of XOR-TyDi's and Sentri's tables.
 """
 
+from __future__ import annotations
+
 import time
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Protocol
 
+from ..data.dataset import Dataset
+from ..data.pool import Pool
 from ..data.readers import text_of
 from ..data.tsv import read_table
 from ..errors import DataError, InputError
 from ..system.progress import say, task
 from ..system.reading import read_jsonl
+from ..system.types import File, Json, Progress
 from .translators import BEAM, Translators, load_translators, require_beam
 
 # In place of a file: the data's own questions in the documents' language.
 PARALLEL = "parallel"
-# What an encoder is called whose questions are translated.
+# Ends the name of an encoder whose questions are translated.
 SUFFIX = ", translated"
 ID, LANGUAGE, TEXT = "id", "language", "text"
 
 
 @dataclass(frozen=True)
-class Asked:
-    """A question to translate."""
+class Untranslated:
+    """A question to translate, or a candidate sentence, which has no id."""
 
     id: str
     language: str
     text: str
 
 
+class Localised(Protocol):
+    """A text in a language, such as a `Question`."""
+
+    @property
+    def language(self) -> str: ...
+
+
+@dataclass(frozen=True)
+class Translated:
+    """The counts of what `source` translated, questions by language, those left as they are, and candidates.
+
+    `milliseconds` is a translator's time a translated question, in batches.
+    """
+
+    source: str
+    questions: dict[str, int]
+    as_they_are: dict[str, int]
+    candidates: int = 0
+    milliseconds: float | None = None
+
+    def as_dict(self) -> dict[str, Json]:
+        """Plain values, as `--json` writes them."""
+        counts: dict[str, Json] = {"questions": self.questions, "as_they_are": self.as_they_are}
+        part: dict[str, Json] = {"translations": {"source": self.source, **counts, "candidates": self.candidates}}
+        return part if self.milliseconds is None else {**part, "timings": {"translation_ms": self.milliseconds}}
+
+
+class Translation(Protocol):
+    """A source of translations into the documents' language.
+
+    `candidates`: it translates candidates too; `remedy` ends the error where it has no translation at all.
+    """
+
+    candidates: bool
+    remedy: str
+
+    @property
+    def name(self) -> str: ...
+
+    def texts(
+        self, questions: Sequence[Untranslated], pivots: Mapping[str, str | None], progress: Progress | None = None
+    ) -> list[str | None]:
+        """A translation of each of the `questions`, None where there is none.
+
+        `pivots`: `{id: its text in the documents' language or None}` of all questions of the data.
+        """
+        ...
+
+
 class ParallelQuestions:
     """The data's own questions in the documents' language: the ceiling of any translator."""
 
-    name, candidates = "the data's parallel questions", False
+    name: str = "the data's parallel questions"
+    candidates = False
     remedy = "name the documents' language among --languages, too, or give a file"
 
-    def texts(self, asked, pivots, progress=None):
-        """A text of each of the `asked`, None where there is none; `pivots`: `{id: its text in that language or None}`
-
-        of all questions of the data.
-        """
-        return [pivots.get(question.id) for question in asked]
+    def texts(
+        self, questions: Sequence[Untranslated], pivots: Mapping[str, str | None], progress: Progress | None = None
+    ) -> list[str | None]:
+        """As `Translation.texts`."""
+        return [pivots.get(question.id) for question in questions]
 
 
 @dataclass(frozen=True)
@@ -50,46 +106,52 @@ class TranslationFile:
     """`lines[id, language]`, or under `(id, None)` of every language."""
 
     name: str
-    lines: dict
+    lines: dict[tuple[str, str | None], str]
     candidates = False
     remedy = "give the translations of these questions"
 
-    def texts(self, asked, pivots, progress=None):
-        """As `ParallelQuestions.texts`. Raises `DataError` for ids that the data lacks."""
+    def texts(
+        self, questions: Sequence[Untranslated], pivots: Mapping[str, str | None], progress: Progress | None = None
+    ) -> list[str | None]:
+        """As `Translation.texts`. Raises `DataError` for ids that the data lacks."""
         unknown = list(dict.fromkeys(id for id, _ in self.lines if id not in pivots))
         if unknown:
             raise DataError(
                 f"{self.name}: {len(unknown)} ids of no question of the data, the first is {unknown[0]!r}; "
                 "give the translations of this data set"
             )
-        return [self.lines.get((q.id, q.language)) or self.lines.get((q.id, None)) for q in asked]
+        return [self.lines.get((q.id, q.language)) or self.lines.get((q.id, None)) for q in questions]
 
 
 @dataclass(frozen=True)
 class MachineTranslation:
-    """What `translators`, a `translators.Translators`, make of the questions, and of candidates in other languages."""
+    """Translations by `translators`, of the questions and of candidates in other languages."""
 
     translators: Translators
     candidates = True
     remedy = "give a translator of one of these, as LANGUAGE=FOLDER, or of all, as FOLDER"
 
     @property
-    def name(self):
+    def name(self) -> str:
         return self.translators.name
 
-    def texts(self, asked, pivots=None, progress=None):
-        """As `ParallelQuestions.texts`: None for a language that has no translator, or an empty translation."""
-        found = {}
-        for language in dict.fromkeys(question.language for question in asked):
-            places = [place for place, question in enumerate(asked) if question.language == language]
+    def texts(
+        self, questions: Sequence[Untranslated], pivots: Mapping[str, str | None], progress: Progress | None = None
+    ) -> list[str | None]:
+        """As `Translation.texts`: None for a language that has no translator, or an empty translation."""
+        translations: dict[int, str] = {}
+        for language in dict.fromkeys(question.language for question in questions):
+            places = [place for place, question in enumerate(questions) if question.language == language]
             if self.translators.serves(language):
-                made = self.translators.translate([asked[place].text for place in places], language, progress)
-                found.update(zip(places, made, strict=True))
-        return [found.get(place, "").strip() or None for place in range(len(asked))]
+                texts = self.translators.translate([questions[place].text for place in places], language, progress)
+                translations.update(zip(places, texts, strict=True))
+        return [translations.get(place, "").strip() or None for place in range(len(questions))]
 
 
-def translation_of(source=None, translators=(), beam=None):
-    """What `--translations` (a file, or `parallel`) or `--translator` name; None for neither.
+def translation_of(
+    source: str | None = None, translators: Sequence[str] = (), beam: int | None = None
+) -> Translation | None:
+    """The `Translation` that `--translations` (a file, or `parallel`) or `--translator` names; None for neither.
 
     Raises `InputError` for both, `DataError` for a file that cannot be used, `TranslatorError` for a translator.
     """
@@ -103,13 +165,13 @@ def translation_of(source=None, translators=(), beam=None):
     return read_translations(source) if source else None
 
 
-def read_translations(path):
+def read_translations(path: File) -> TranslationFile:
     """A `TranslationFile` of `{"id", "text"}` lines, or a .tsv headed so; with "language", it is of that one alone.
 
     Raises `DataError` naming the line that is wrong, and for a file without any.
     """
     path = Path(path)
-    lines = {}
+    lines: dict[tuple[str, str | None], str] = {}
     for number, row in _from_tsv(path) if path.suffix == ".tsv" else read_jsonl(path):
         place = f"line {number}"
         id, text = text_of(path, row, ID, place), text_of(path, row, TEXT, place)
@@ -131,92 +193,92 @@ def _from_tsv(path):
     return [(number, dict(zip(kept, row, strict=True))) for number, row in enumerate(cells, start=2)]
 
 
-def translated(dataset, translation, split, languages):
-    """The `Dataset` with the questions of `split` in other `languages` than its documents' replaced, and what was done.
+def translated(
+    dataset: Dataset, translation: Translation, split: str, languages: Sequence[str]
+) -> tuple[Dataset, Translated]:
+    """Return the `Dataset` with the questions of `split` in other `languages` than its documents' replaced.
 
-    What was done: `"translations"`, `{"source", "questions": {language: how many}, "as_they_are": {language: how many},
-    "candidates": how many}`, and of a translator `"timings"`, milliseconds a translated question in batches. Questions
-    without a translation stay as they are; a warning counts them. Raises `InputError` where no question is in another
-    language, `DataError` where none has a translation, and what `texts` raises.
+    Questions without a translation stay as they are; a warning counts them. Raises `InputError` where no question is in
+    another language, `DataError` where none has a translation, and what `texts` raises.
     """
     pivot, every = dataset.document_language, dataset.questions
-    asked = [q for language in languages if language != pivot for q in dataset.select(language, split)]
-    pivots = dict.fromkeys(id for known in every.values() for id in known)
+    originals = [q for language in languages if language != pivot for q in dataset.select(language, split)]
+    pivots: dict[str, str | None] = dict.fromkeys(id for of_language in every.values() for id in of_language)
     pivots.update({id: question.text for id, question in every.get(pivot, {}).items()})
-    texts, done = _texts(translation, [Asked(q.id, q.language, q.text) for q in asked], pivots, pivot)
-    questions = {language: dict(known) for language, known in every.items()}
-    for question, text in zip(asked, texts, strict=True):
+    texts, done = _texts(translation, [Untranslated(q.id, q.language, q.text) for q in originals], pivots, pivot)
+    questions = {language: dict(of_language) for language, of_language in every.items()}
+    for question, text in zip(originals, texts, strict=True):
         questions[question.language][question.id] = replace(question, text=text)
     return replace(dataset, questions=questions), done
 
 
-def translated_pool(pool, translation, pivot):
+def translated_pool(pool: Pool, translation: Translation, pivot: str) -> tuple[Pool, Translated]:
     """As `translated`, of a `Pool`; a translator translates its sentences, too, as in the paper, others do not."""
     languages = [pool.languages[number] for number in pool.asked_in]
-    every = [Asked(*row) for row in zip(pool.ids, languages, pool.questions, strict=True)]
-    pivots = dict.fromkeys(pool.known or pool.ids)
+    every = [Untranslated(*row) for row in zip(pool.ids, languages, pool.questions, strict=True)]
+    pivots: dict[str, str | None] = dict.fromkeys(pool.known or pool.ids)
     pivots.update({question.id: question.text for question in every if question.language == pivot})
-    asked = [question for question in every if question.language != pivot]
-    texts, done = _texts(translation, asked, pivots, pivot)
-    made = iter(texts)
-    pool = replace(pool, questions=tuple(q.text if q.language == pivot else next(made) for q in every))
+    others = [question for question in every if question.language != pivot]
+    texts, done = _texts(translation, others, pivots, pivot)
+    remaining = iter(texts)
+    pool = replace(pool, questions=tuple(q.text if q.language == pivot else next(remaining) for q in every))
     if not translation.candidates:
         return pool, done
     sentences = _sentences(pool, translation, pivot)
     changed = sum(new != old for new, old in zip(sentences, pool.sentences, strict=True))
-    contexts = _contexts(pool, sentences)
-    done["translations"]["candidates"] = changed
-    return replace(pool, sentences=sentences, contexts=contexts), done
+    return replace(pool, sentences=sentences, contexts=_contexts(pool, sentences)), replace(done, candidates=changed)
 
 
-def _texts(translation, asked, pivots, pivot):
-    require_others(asked, pivot)
-    with task(f"questions translated by {translation.name}", len(asked)) as advance:
+def _texts(translation, questions, pivots, pivot):
+    require_others(questions, pivot)
+    with task(f"questions translated by {translation.name}", len(questions)) as advance:
         began = time.perf_counter()
-        found = translation.texts(asked, pivots, advance)
+        texts = translation.texts(questions, pivots, advance)
         seconds = time.perf_counter() - began
-    counts, left = require_some(translation.name, asked, found, translation.remedy)
-    done = {"translations": {"source": translation.name, "questions": counts, "as_they_are": left, "candidates": 0}}
-    if isinstance(translation, MachineTranslation):
-        done["timings"] = {"translation_ms": 1000 * seconds / sum(counts.values())}
-    return [text or question.text for question, text in zip(asked, found, strict=True)], done
+    counts, left = require_some(translation.name, questions, texts, translation.remedy)
+    timed = isinstance(translation, MachineTranslation)
+    milliseconds = 1000 * seconds / sum(counts.values()) if timed else None
+    done = Translated(translation.name, counts, left, milliseconds=milliseconds)
+    return [text or question.text for question, text in zip(questions, texts, strict=True)], done
 
 
-def require_others(asked, pivot):
-    """Raise `InputError` where no question is asked in another language than the documents', `pivot`."""
-    if not asked:
+def require_others(questions: Sequence[Localised], pivot: str) -> None:
+    """Raise `InputError` without `questions`, which are those in other languages than the documents', `pivot`."""
+    if not questions:
         raise InputError(f"all questions that are asked are in {pivot}, the documents' language: nothing to translate")
 
 
-def require_some(name, asked, found, remedy):
-    """`{language: how many}` of the questions `asked` that are `found` a translation, and of the others.
+def require_some(
+    name: str, questions: Sequence[Localised], translations: Sequence[str | bool | None], remedy: str
+) -> tuple[dict[str, int], dict[str, int]]:
+    """Return `{language: how many}` of the questions that have a translation, and of the others.
 
-    A warning counts the others; `name` is that of the translation. Raises `DataError`, ending in the `remedy`, where
-    none is found.
+    `translations`: each question's, or whether it has one. A warning counts the others; `name` is that of the
+    translation. Raises `DataError`, ending in the `remedy`, where none has a translation.
     """
-    if not any(found):
-        raise DataError(f"{name}: no translation of a question that is asked, in {_languages(asked)}; {remedy}")
-    left = _counted(asked, [not text for text in found])
+    if not any(translations):
+        raise DataError(f"{name}: no translation of a question that is asked, in {_languages(questions)}; {remedy}")
+    left = _counted(questions, [not text for text in translations])
     if left:
         counts = ", ".join(f"{language} {count}" for language, count in left.items())
         total = sum(left.values())
         say(f"warning: {name}: {total} questions without a translation, asked as they are: {counts}")
-    return _counted(asked, found), left
+    return _counted(questions, translations), left
 
 
-def _counted(asked, kept):
+def _counted(questions, kept):
     """`{language: how many}` of the questions that are kept."""
-    return dict(Counter(question.language for question, keep in zip(asked, kept, strict=True) if keep))
+    return dict(Counter(question.language for question, keep in zip(questions, kept, strict=True) if keep))
 
 
 def _sentences(pool, translation, pivot):
     """The pool's sentences, those of other languages than `pivot` translated."""
     languages = [pool.languages[number] for number in pool.language_of]
-    given = [Asked("", *row) for row in zip(languages, pool.sentences, strict=True)]
-    others = [sentence for sentence in given if sentence.language != pivot]
+    candidates = [Untranslated("", *row) for row in zip(languages, pool.sentences, strict=True)]
+    others = [sentence for sentence in candidates if sentence.language != pivot]
     with task(f"sentences translated by {translation.name}", len(others)) as advance:
-        made = iter(translation.texts(others, progress=advance))
-    return tuple(s.text if s.language == pivot else next(made) or s.text for s in given)
+        remaining = iter(translation.texts(others, {}, advance))
+    return tuple(s.text if s.language == pivot else next(remaining) or s.text for s in candidates)
 
 
 def _contexts(pool, sentences):
@@ -228,5 +290,5 @@ def _contexts(pool, sentences):
     return tuple(" ".join(parts[paragraph]) for paragraph in paragraphs)
 
 
-def _languages(asked):
-    return ", ".join(dict.fromkeys(question.language for question in asked))
+def _languages(questions):
+    return ", ".join(dict.fromkeys(question.language for question in questions))

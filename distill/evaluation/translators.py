@@ -1,6 +1,9 @@
 """Translators into the documents' language, by name: Marian models (OPUS-MT) that CTranslate2 runs."""
 
+from __future__ import annotations
+
 import os
+from collections.abc import Iterable, Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Protocol
@@ -11,6 +14,7 @@ from ..errors import InputError, TranslatorError, first_line
 from ..system.files import usable_path
 from ..system.reading import read_json
 from ..system.text import well_formed
+from ..system.types import File, Progress
 
 MODEL, SOURCE, TARGET, CONFIG = "model.bin", "source.spm", "target.spm", "config.json"
 # Texts a call, of like length.
@@ -25,7 +29,7 @@ class Translator(Protocol):
 
     name: str
 
-    def translate(self, texts, language, progress=None): ...
+    def translate(self, texts: Sequence[str], language: str, progress: Progress | None = None) -> list[str]: ...
 
 
 class MarianTranslator:
@@ -36,7 +40,7 @@ class MarianTranslator:
     is cut. Raises `TranslatorError` where ctranslate2 is not installed, a file is missing, or none of these.
     """
 
-    def __init__(self, folder, beam=BEAM, threads=0):
+    def __init__(self, folder: File, beam: int = BEAM, threads: int = 0) -> None:
         folder = require_folder(folder)
         import ctranslate2
         import sentencepiece
@@ -55,17 +59,19 @@ class MarianTranslator:
         except (RuntimeError, ValueError, OSError) as error:
             raise TranslatorError(f"{folder}: not a translator: {first_line(error)}") from error
 
-    def translate(self, texts, language=None, progress=None):
-        """`[text]` in the order of `texts`; the model has to know their `language`. `progress(n)` a batch."""
+    def translate(
+        self, texts: Sequence[str], language: str | None = None, progress: Progress | None = None
+    ) -> list[str]:
+        """Return the translations of `texts` in order; the model has to know `language`. `progress(n)` a batch."""
         rows = [pieces[: LONGEST - 1] + self._end for pieces in self._source.encode(_known(texts), out_type=str)]
-        order, found = np.argsort([len(row) for row in rows], kind="stable"), [""] * len(rows)
+        order, translations = np.argsort([len(row) for row in rows], kind="stable"), [""] * len(rows)
         for start in range(0, len(rows), BATCH):
             places = order[start : start + BATCH]
             for place, text in zip(places, self._translated([rows[place] for place in places]), strict=True):
-                found[place] = text
+                translations[place] = text
             if progress:
                 progress(len(places))
-        return found
+        return translations
 
     def _translated(self, rows):
         try:
@@ -84,53 +90,54 @@ def _known(texts):
 class Translators:
     """Translators by language, `None` is of all others: itself a `Translator`."""
 
-    def __init__(self, by_language):
+    def __init__(self, by_language: Mapping[str | None, Translator]) -> None:
         self._by_language = by_language
         self.name = ", ".join(dict.fromkeys(translator.name for translator in by_language.values()))
 
-    def serves(self, language):
+    def serves(self, language: str) -> bool:
+        """True of a language that one of the translators is of."""
         return is_served(language, self._by_language)
 
-    def translate(self, texts, language, progress=None):
-        """Raises `TranslatorError` for a language that none is of."""
+    def translate(self, texts: Sequence[str], language: str, progress: Progress | None = None) -> list[str]:
+        """As `Translator.translate`. Raises `TranslatorError` for a language that none is of."""
         if not self.serves(language):
             raise TranslatorError(
                 f"no translator of {language}; give one as {language}=FOLDER, or one of all as FOLDER"
             )
-        known = self._by_language
-        return known[language if language in known else None].translate(texts, language, progress)
+        translators = self._by_language
+        return translators[language if language in translators else None].translate(texts, language, progress)
 
-    def of_each(self, texts, languages):
+    def of_each(self, texts: Sequence[str], languages: Mapping[str, str]) -> list[str]:
         """The texts, those that `languages` has, `{text: its language}`, translated. A language without one stays."""
-        found = list(texts)
+        translations = list(texts)
         for language in dict.fromkeys(languages.get(text) for text in texts):
             places = [place for place, text in enumerate(texts) if languages.get(text) == language]
             if language is not None and self.serves(language):
                 for place, text in zip(
                     places, self.translate([texts[place] for place in places], language), strict=True
                 ):
-                    found[place] = text
-        return found
+                    translations[place] = text
+        return translations
 
 
-def is_served(language, by_language):
-    """Whether one of the translators `by_language`, `None` is of all others, is of a language."""
+def is_served(language: str, by_language: Mapping[str | None, Translator | Path]) -> bool:
+    """True where one of the translators `by_language`, `None` is of all others, is of a language."""
     return language in by_language or None in by_language
 
 
-def load_translators(asked, beam=BEAM, threads=0):
+def load_translators(sources: Iterable[File], beam: int = BEAM, threads: int = 0) -> Translators:
     """`Translators` of `FOLDER` or `LANGUAGE=FOLDER`. Raises `TranslatorError` as `MarianTranslator` does."""
-    folders = folders_of(asked)
+    folders = folders_of(sources)
     loaded = {folder: MarianTranslator(folder, beam, threads) for folder in dict.fromkeys(folders.values())}
     return Translators({language: loaded[folder] for language, folder in folders.items()})
 
 
-def folders_of(asked):
+def folders_of(sources: Iterable[File]) -> dict[str | None, Path]:
     """`{language or None: folder}`, each with a translator's files. Raises `TranslatorError`."""
-    named = [_named(str(one)) for one in asked]
-    folders = dict(named)
-    if len(folders) < len(named):
-        raise TranslatorError(f"{', '.join(map(str, asked))}: two translators of one language; give each language one")
+    names = [str(one) for one in sources]
+    folders = dict(map(_named, names))
+    if len(folders) < len(names):
+        raise TranslatorError(f"{', '.join(names)}: two translators of one language; give each language one")
     return {language: require_folder(folder) for language, folder in folders.items()}
 
 
@@ -144,13 +151,13 @@ def _named(one):
     return language.strip(), Path(folder)
 
 
-def require_beam(translators, beam):
+def require_beam(translators: Sequence[File], beam: int | None) -> None:
     """Raise `InputError` for a beam that no translator takes."""
     if beam is not None and not translators:
         raise InputError("--beam is of --translator, which is not given; leave it out")
 
 
-def require_folder(folder):
+def require_folder(folder: File) -> Path:
     """The path, if CTranslate2 is there and the folder has a translator's files; else `TranslatorError`."""
     folder = Path(folder)
     missing = [name for name in (MODEL, SOURCE, TARGET) if not (folder / name).is_file()]

@@ -136,7 +136,7 @@ class Run:
             return None
         with self.timed(f"language bias {name}"):
             pivot, seed = self.settings.data.document_language, self.settings.seed
-            figures = measure_bias(encoder, self.inputs.pool, pivot, name=name, seed=seed)
+            figures = measure_bias(encoder, self.inputs.pool, pivot, name=name, seed=seed).as_dict()
         self.log.write("lareqa", encoder=name, split=self.inputs.splits[-1], map=round(figures["map"], 4))
         return figures
 

@@ -11,6 +11,7 @@ from ..encoders.encoder import KerasEncoder
 from ..encoders.health import KEY, TRY
 from ..evaluation.bias.analyses import described
 from ..evaluation.evaluate import Evaluation
+from ..evaluation.mcnemar import as_dict as tests_as_dict
 from ..evaluation.mcnemar import compare
 from ..report.run_page import write_report
 from ..settings.choices import UNITS
@@ -84,7 +85,7 @@ def close(run: Run, query: Json) -> Json:
         "languages": list(run.languages),
         "mean_over": list(inputs.other_languages),
         "splits": {split: split_metrics(inputs, evaluations) for split, evaluations in run.evaluations.items()},
-        **({"lareqa": described(inputs.pool, inputs.splits[-1], run.bias)} if run.bias else {}),
+        **({"lareqa": described(inputs.pool, inputs.splits[-1], run.bias)} if inputs.pool and run.bias else {}),
         **({"warnings": warnings} if warnings else {}),
         **run.figures,
         "timings": {**run.timings, "query": query},
@@ -108,7 +109,9 @@ def split_metrics(inputs: Inputs, evaluations: Mapping[str, Evaluation]) -> Json
             for name, evaluation in evaluations.items()
         },
         "mcnemar": {
-            f"student against {name}": {unit: compare(student[unit], evaluations[name].ranks[unit]) for unit in UNITS}
+            f"student against {name}": {
+                unit: tests_as_dict(compare(student[unit], evaluations[name].ranks[unit])) for unit in UNITS
+            }
             for name in ("base", "teacher")
         },
     }

@@ -1,35 +1,58 @@
-"""What the page's sections on language bias and bitext retrieval show, from the content of `metrics.json`."""
+"""The page's sections on language bias and bitext retrieval, from the content of `metrics.json` or of `--json`."""
 
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from ..system.types import Json
 from .charts import bars, heat_map, lines, plane
 
 MAPS = {
     "one_target": "mAP by question and answer language, one correct answer in the pool",
     "share": "share of the first answers by question and answer language",
 }
+# Of a template: figures, drawings by encoder, and functions that it calls.
+Value: TypeAlias = Json | Callable[..., Json]
 
 
-def sections(lareqa, bitext):
-    """What `_lareqa.html.j2` and `_bitext.html.j2` need; None for either leaves its section out."""
-    encoders = lareqa["encoders"] if lareqa else {}
-    return {
-        "lareqa": lareqa,
-        "bitext": bitext,
-        "maps": {key: heat_maps(select(encoders, key), label, key) for key, label in MAPS.items()},
-        "planes": planes(select(encoders, "pca")),
-        "charts": charts(encoders, lareqa["languages"]) if lareqa else {},
-        "select": select,
-        "directed": directed,
-        "columns": columns,
+@dataclass(frozen=True)
+class Section:
+    """A `template` with the `values` that it needs, and the `heading` of its page; `part` is what `--json` writes."""
+
+    template: str
+    heading: str
+    part: Mapping[str, Json]
+    values: dict[str, Value]
+
+
+def lareqa_section(part: Mapping[str, Json]) -> Section:
+    """Return the section on language bias."""
+    encoders = part["encoders"]
+    values: dict[str, Value] = {
+        "lareqa": part,
+        "maps": {key: _heat_maps(_select(encoders, key), label, key) for key, label in MAPS.items()},
+        "planes": _planes(_select(encoders, "pca")),
+        "charts": _charts(encoders, part["languages"]),
+        "select": _select,
     }
+    return Section("_lareqa.html.j2", f"LAReQA on {part['name']}", part, values)
 
 
-def select(encoders, key):
+def bitext_section(part: Mapping[str, Json]) -> Section:
+    """Return the section on bitext retrieval."""
+    values: dict[str, Value] = {"bitext": part, "directed": _directed, "columns": _columns}
+    return Section("_bitext.html.j2", f"Bitext retrieval on {part['name']}", part, values)
+
+
+def _select(encoders, key):
     """`{encoder: its value of key}` of those encoders that have one."""
-    return {name: found[key] for name, found in encoders.items() if found.get(key) is not None}
+    return {name: row[key] for name, row in encoders.items() if row.get(key) is not None}
 
 
-def heat_maps(tables, label, key):
-    """`{encoder: SVG}`, shaded on one scale; `key` is the figures' own id."""
+def _heat_maps(tables, label, key):
+    """`{encoder: SVG}`, shaded on one scale; `key` is the drawings' ids."""
     values = [value for rows in tables.values() for row in rows.values() for value in row.values() if value is not None]
     highest = max(values, default=0)
     return {
@@ -38,17 +61,19 @@ def heat_maps(tables, label, key):
     }
 
 
-def charts(encoders, languages):
+def _charts(encoders, languages):
     """`{analysis: SVG}` of those that are a few numbers an encoder."""
-    removed, told = select(encoders, "removed"), select(encoders, "language_id")
-    ranks = {name: of["ranks"] for name, of in select(encoders, "lir").items()}
+    removed, told = _select(encoders, "removed"), _select(encoders, "language_id")
+    ranks = {name: of["ranks"] for name, of in _select(encoders, "lir").items()}
     kept = {
         name: {"all answers": encoders[name]["map"], "−rand": of["rand"], "−same": of["same"]}
         for name, of in removed.items()
     }
     identified = {name: {"all": of["accuracy"], **of["against"]} for name, of in told.items()}
     means = {name: {rank: row["map"] for rank, row in of.items()} for name, of in ranks.items()}
-    alone = {name: {lang: row.get(lang) for lang in languages} for name, row in select(encoders, "monolingual").items()}
+    alone = {
+        name: {lang: row.get(lang) for lang in languages} for name, row in _select(encoders, "monolingual").items()
+    }
     chance = max((of["chance"] for of in told.values()), default=None)
     return {
         "removed": bars(kept, "mAP, %", "removed") if kept else "",
@@ -58,20 +83,20 @@ def charts(encoders, languages):
     }
 
 
-def planes(found):
+def _planes(projections):
     """`{encoder: SVG}` of vectors in the plane."""
     label = "first two principal components of questions and candidates, a panel a language"
     return {
         name: plane(of["points"], f"{name}: {label}", f"plane-{number}")
-        for number, (name, of) in enumerate(found.items())
+        for number, (name, of) in enumerate(projections.items())
     }
 
 
-def directed(encoders, direction):
+def _directed(encoders, direction):
     """`{encoder: {language: share}}` of one direction, "to" the pivot or "from" it."""
     return {name: {lang: of.get(direction) for lang, of in row.items()} for name, row in encoders.items()}
 
 
-def columns(rows):
+def _columns(rows):
     """The languages of all rows, each once, in the order in which they come."""
     return list(dict.fromkeys(language for row in rows.values() for language in row))

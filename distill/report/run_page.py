@@ -8,7 +8,7 @@ from ..settings.choices import UNITS
 from ..system.types import File, Json
 from ..system.versions import versions
 from . import verdicts
-from .bias_sections import sections
+from .bias_sections import Section, lareqa_section
 from .charts import ENCODERS, bar_chart, curves, front_chart, latency_chart
 from .page import write_page
 
@@ -38,16 +38,15 @@ def write_report(
         latency=latency_chart(query) if query else "",
         search=search,
         fronts=front_chart(metrics, search) if search and search["bundles"] else "",
-        **sections(metrics.get("lareqa"), None),
+        **(lareqa_section(metrics["lareqa"]).values if metrics.get("lareqa") else {"lareqa": None}),
     )
 
 
-def write_evaluation(
-    path: File, lareqa: Mapping[str, Json] | None = None, bitext: Mapping[str, Json] | None = None
-) -> None:
-    """Write a page of what `measures.measure_all` found of the tasks lareqa, bitext or both, without a run."""
-    files = {name: sha for part in (lareqa, bitext) if part for name, sha in part.get("files", {}).items()}
-    write_page(path, "evaluation.html.j2", versions=versions(), files=files, **sections(lareqa, bitext))
+def write_evaluation(path: File, sections: Sequence[Section]) -> None:
+    """Write a page of tasks that were measured without a run, a section each."""
+    files = {name: sha for section in sections for name, sha in section.part.get("files", {}).items()}
+    values = {name: value for section in sections for name, value in section.values.items()}
+    write_page(path, "evaluation.html.j2", versions=versions(), files=files, sections=sections, **values)
 
 
 def contents(metrics: Mapping[str, Json], search: Mapping[str, Json] | None) -> list[tuple[str, str]]:

@@ -1,37 +1,43 @@
 """Tables of encoders on tasks."""
 
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
 import numpy as np
 from rich.text import Text
 
+from ..data.dataset import Dataset
+from ..evaluation.answers import AnswerFigures
+from ..evaluation.evaluate import Evaluation
+from ..evaluation.paired import ALL, Comparisons
+from ..retrieval.metrics import summary
+from ..system.types import Floats, Integers
 from .layout import new_console, new_table, percents
 
 
-def print_evaluations(found):
-    """What `measures.measure_all` found of the task retrieval: a table a unit, then one of recall by tokens."""
-    console, encoders = new_console(), found["encoders"]
-    first = next(iter(encoders.values()))
-    for unit, by_language in first["units"].items():
-        metrics = [metric for metric in next(iter(by_language.values())) if metric != "questions"]
-        table = new_table(f"unit {unit}, {found['split']}, %", "encoder", "metric", *by_language, "mean")
-        for model, figures in encoders.items():
-            rows = {metric: [row[metric] for row in figures["units"][unit].values()] for metric in metrics}
-            _add_metrics(table, model, rows, [row["questions"] for row in by_language.values()])
-        if metrics:
-            console.print(table)
-    if first["recall"]:
-        console.print(_recall_table(found))
+def print_evaluations(evaluations: Mapping[str, Evaluation], split: str, metrics: Sequence[str]) -> None:
+    """Print a table a unit of metrics of ranks, by encoder, then one of recall by tokens."""
+    console, first = new_console(), next(iter(evaluations.values()))
+    for unit, by_language in first.ranks.items() if metrics else ():
+        table = new_table(f"unit {unit}, {split}, %", "encoder", "metric", *by_language, "mean")
+        for name, evaluation in evaluations.items():
+            figures = [summary(ranks, metrics) for ranks in evaluation.ranks[unit].values()]
+            rows = {metric: [row[metric] for row in figures] for metric in metrics}
+            _add_metrics(table, name, rows, map(len, by_language.values()))
+        console.print(table)
+    if first.recall:
+        console.print(_recall_table(evaluations, split))
 
 
-def _recall_table(found):
-    encoders = found["encoders"]
-    counted = {
-        name: row["questions"] for name, row in next(iter(next(iter(encoders.values()))["recall"].values())).items()
-    }
-    title = f"an answer within the first words of the passages, {found['split']}, %"
-    table = new_table(title, "encoder", "metric", *counted, "mean")
-    for model, figures in encoders.items():
-        rows = {metric: [row["recall"] for row in of.values()] for metric, of in figures["recall"].items()}
-        _add_metrics(table, model, rows, counted.values())
+def _recall_table(evaluations, split):
+    first = next(iter(evaluations.values()))
+    counts = {language: len(hits) for language, (_, hits) in next(iter(first.recall.values())).items()}
+    title = f"an answer within the first words of the passages, {split}, %"
+    table = new_table(title, "encoder", "metric", *counts, "mean")
+    for name, evaluation in evaluations.items():
+        rows = {metric: [np.mean(hits) for _, hits in of.values()] for metric, of in evaluation.recall.items()}
+        _add_metrics(table, name, rows, counts.values())
     return table
 
 
@@ -48,31 +54,31 @@ SCORE_HEADS = (
 TESTS = {"mcnemar": "McNemar's test within a language", "sign-flip": "sign flips by question"}
 
 
-def print_scores(a, b, split, metric, found):
-    """A table a task of what `paired.compare_scores` found; scores and differences in per cent."""
+def print_scores(a: str, b: str, split: str, metric: str, comparisons: Comparisons) -> None:
+    """Print a table a task of what `paired.compare_scores` gives; scores and differences in per cent."""
     console = new_console()
-    for task, rows in found.items():
+    for task, rows in comparisons.items():
         of = task if task.startswith("bitext") else f"{task}, {split}"
         table = new_table(f"{a} (A) against {b} (B), {metric}, {of}", "language", *SCORE_HEADS)
         for language, row in rows.items():
-            if language == "all":
+            if language == ALL:
                 table.add_section()
             table.add_row(Text(language), *_score_cells(row))
         console.print(table)
-    console.print(_families(found), soft_wrap=True, markup=False)
+    console.print(_families(comparisons), soft_wrap=True, markup=False)
 
 
 def _score_cells(row):
-    difference = _interval(*(_signed(100 * row[key], 1) for key in ("difference", "low", "high")))
-    effect = _interval(*(_signed(row[key], 2) for key in ("effect", "effect_low", "effect_high")))
-    shares = (f"{100 * row['a']:.1f}", f"{100 * row['b']:.1f}", difference)
-    counts = (str(row[key]) for key in ("only_a", "only_b", "questions"))
-    least = "" if row["detectable"] is None else f"{100 * row['detectable']:.1f}"
-    return *shares, *counts, _p(row["p"]), _p(row["p_holm"]), effect, least, _verdict(row)
+    difference = _interval(*(_signed(100 * value, 1) for value in (row.difference, row.low, row.high)))
+    effect = _interval(*(_signed(value, 2) for value in (row.effect, row.effect_low, row.effect_high)))
+    shares = (f"{100 * row.a:.1f}", f"{100 * row.b:.1f}", difference)
+    counts = map(str, (row.only_a, row.only_b, row.questions))
+    least = "" if row.detectable is None else f"{100 * row.detectable:.1f}"
+    return *shares, *counts, _p(row.p), _p(row.p_holm), effect, least, _verdict(row)
 
 
 def _verdict(row):
-    return "" if not row["significant"] else "A better" if row["difference"] > 0 else "B better"
+    return "" if not row.significant else "A better" if row.difference > 0 else "B better"
 
 
 def _signed(value, decimals):
@@ -88,15 +94,17 @@ def _p(value):
     return f"{value:.4f}" if value >= 0.0001 else "<0.0001"
 
 
-def _families(found):
-    """What the columns p and p (Holm) are."""
-    pooled = sum("all" in rows for rows in found.values())
-    families = f"Holm over {sum(map(len, found.values())) - pooled} tests" + f", over {pooled} of all" * bool(pooled)
-    tests = dict.fromkeys(row["test"] for rows in found.values() for row in rows.values())
+def _families(comparisons):
+    """The tests of the columns p and p (Holm), in words."""
+    pooled = sum(ALL in rows for rows in comparisons.values())
+    single = sum(map(len, comparisons.values())) - pooled
+    families = f"Holm over {single} tests" + f", over {pooled} of all" * bool(pooled)
+    tests = dict.fromkeys(row.test for rows in comparisons.values() for row in rows.values())
     return f"p by {' and '.join(TESTS[test] for test in tests)}; {families}"
 
 
-def print_hits(dataset, rows, scores):
+def print_hits(dataset: Dataset, rows: Integers, scores: Floats) -> None:
+    """Print passages, the rows of a data set's, with their scores, best first."""
     console = new_console()
     for place, (row, score) in enumerate(zip(rows, scores, strict=True), start=1):
         passage = dataset.passages[row]
@@ -104,10 +112,10 @@ def print_hits(dataset, rows, scores):
         console.print(f"   {passage.text}", markup=False, soft_wrap=True)
 
 
-def print_answers(found):
-    """Exact match and F1 by language of `answers.measure`'s figures, plain and without inflection."""
+def print_answers(languages: Mapping[str, AnswerFigures]) -> None:
+    """Print exact match and F1 by language, plain and without inflection."""
     table = new_table("answers, %", "language", "questions", "missing", "EM", "F1", "EM, stemmed", "F1, stemmed")
-    for language, row in found.items():
-        figures = [row[name][key] for name in ("plain", "morphology") for key in ("em", "f1")]
-        table.add_row(Text(language), str(row["questions"]), str(row["missing"]), *percents(figures))
+    for language, figures in languages.items():
+        values = [value for match in figures.matches.values() for value in (match.em, match.f1)]
+        table.add_row(Text(language), str(figures.questions), str(figures.missing), *percents(values))
     new_console().print(table)

@@ -1,1 +1,1 @@
-"""What is nearest to a question, by vectors or by words, and metrics of the ranks."""
+"""Search by vectors or by words, and metrics of the ranks that it gives."""

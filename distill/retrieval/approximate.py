@@ -1,12 +1,19 @@
 """The rows of a corpus that are most like a query, looked for near it alone: FAISS's inverted lists."""
 
+from __future__ import annotations
+
 from importlib.util import find_spec
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
 from ..errors import InputError
+from ..system.types import Floats, Integers
 from .blocks import CELLS, COLUMNS, ROWS, spans
-from .exact import by_query, require_alike, top_k
+from .exact import Forbidden, by_query, require_alike, top_k
+
+if TYPE_CHECKING:
+    from faiss import IndexIVFScalarQuantizer
 
 # Lists that are looked through for a query, of `lists_of` the corpus.
 PROBED = 64
@@ -16,24 +23,37 @@ SAMPLED, ROUNDS = 40, 10
 SCORED = 2
 
 
-def require_faiss():
+class Search(Protocol):
+    """A search for the rows of a corpus that are most similar to each query, as `exact.top_k`."""
+
+    def __call__(
+        self, queries: Floats, corpus: Floats, k: int, forbidden: Forbidden | None = None
+    ) -> tuple[Integers, Floats]: ...
+
+
+def require_faiss() -> None:
     """Raise `InputError` where FAISS is not installed."""
     if find_spec("faiss") is None:
         raise InputError("faiss is not installed; run: pip install faiss-cpu (or 'distill[faiss]')")
 
 
-def search_of(mining):
-    """What finds the hardest passages for a teacher's setting `mining`. Raises `InputError` without FAISS."""
+def search_of(mining: str) -> Search:
+    """Return the search for the hardest passages that a teacher's setting `mining` names.
+
+    Raises `InputError` without FAISS.
+    """
     if mining == "exact":
         return top_k
     require_faiss()
     return nearest
 
 
-def nearest(queries, corpus, k, forbidden=None, seed=0):
-    """As `retrieval.top_k`, with an index made for this one call: most of the `k` most similar rows, not all.
+def nearest(
+    queries: Floats, corpus: Floats, k: int, forbidden: Forbidden | None = None, seed: int = 0
+) -> tuple[Integers, Floats]:
+    """Return most of the `k` most similar rows, not all, as `exact.top_k`, by an index that serves this one call.
 
-    Which rows are found is approximate, their similarities and their order are not. The same of the same vectors.
+    The choice of rows is approximate, their similarities and their order are not. The same of the same vectors.
     Raises `InputError` where FAISS is not installed, or for vectors of two spaces.
     """
     require_alike(queries, corpus)
@@ -42,8 +62,8 @@ def nearest(queries, corpus, k, forbidden=None, seed=0):
     return search(build(corpus, seed), queries, corpus, k, forbidden)
 
 
-def build(corpus, seed=0):
-    """FAISS's index of unit rows `(n, d)`, memory-mapped or not, in inner product; it holds n x d bytes.
+def build(corpus: Floats, seed: int = 0) -> IndexIVFScalarQuantizer:
+    """Return FAISS's index of unit rows `(n, d)`, memory-mapped or not, in inner product; it holds n x d bytes.
 
     Jégou et al. (2011), Product Quantization for Nearest Neighbor Search, section IV, the lists; Douze et al. (2024),
     The Faiss library, the bytes.
@@ -63,8 +83,8 @@ def build(corpus, seed=0):
     return index
 
 
-def lists_of(n):
-    """How many lists `n` vectors are put into: four times the root of n, each with enough to learn from."""
+def lists_of(n: int) -> int:
+    """The number of lists that `n` vectors are put into: four times the root of n, each with enough to learn from."""
     return max(1, min(int(4 * n**0.5), n // SAMPLED))
 
 
@@ -74,33 +94,35 @@ def _float32(rows):
     return rows if np.isfinite(rows).all() else np.nan_to_num(rows, nan=0.0, posinf=0.0, neginf=0.0)
 
 
-def search(index, queries, corpus, k, forbidden=None):
-    """As `retrieval.top_k`, by the `index` that `build` made of `corpus`."""
+def search(
+    index: IndexIVFScalarQuantizer, queries: Floats, corpus: Floats, k: int, forbidden: Forbidden | None = None
+) -> tuple[Integers, Floats]:
+    """Return the most similar rows as `exact.top_k`, by the `index` that `build` gave of `corpus`."""
     bounds, columns = by_query(forbidden, len(queries))
     indices = np.full((len(queries), k), -1, dtype=np.int64)
     values = np.full((len(queries), k), -np.inf, dtype=np.float32)
     for block in spans(len(queries), ROWS):
-        # What may not be returned is found too, and takes places.
+        # The index returns what is forbidden too, which takes places.
         more = int(np.diff(bounds[block.start : block.stop + 1]).max())
         many = min(max(1, SCORED * k + more), len(corpus))
-        _, found = index.search(_float32(queries[block]), many)
-        for part in spans(len(found), max(1, CELLS // (many * corpus.shape[1]))):
+        _, near = index.search(_float32(queries[block]), many)
+        for part in spans(len(near), max(1, CELLS // (many * corpus.shape[1]))):
             rows = slice(block.start + part.start, block.start + part.stop)
             banned = [columns[bounds[row] : bounds[row + 1]] for row in range(rows.start, rows.stop)]
-            best, scores = _scored(queries[rows], corpus, found[part], banned)
+            best, scores = _scored(queries[rows], corpus, near[part], banned)
             kept = min(k, many)
             indices[rows, :kept], values[rows, :kept] = best[:, :kept], scores[:, :kept]
     return indices, values
 
 
-def _scored(queries, corpus, found, banned):
-    """The rows `(q, m)` that were found with their similarities, most similar first, and behind them what is none."""
-    found = np.sort(found, axis=1)
-    scores = np.matmul(corpus[found], queries[:, :, None])[:, :, 0].astype(np.float32)
-    none = (found < 0) | np.isnan(scores)
+def _scored(queries, corpus, near, banned):
+    """The rows `near` `(q, m)` with their similarities, most similar first, and behind them what is none."""
+    near = np.sort(near, axis=1)
+    scores = np.matmul(corpus[near], queries[:, :, None])[:, :, 0].astype(np.float32)
+    none = (near < 0) | np.isnan(scores)
     for row, columns in enumerate(banned):
-        none[row] |= np.isin(found[row], columns)
+        none[row] |= np.isin(near[row], columns)
     scores[none] = -np.inf
     order = np.argsort(-scores, axis=1, kind="stable")
     scores = np.take_along_axis(scores, order, axis=1)
-    return np.where(scores > -np.inf, np.take_along_axis(found, order, axis=1), -1), scores
+    return np.where(scores > -np.inf, np.take_along_axis(near, order, axis=1), -1), scores

@@ -1,39 +1,38 @@
-"""BM25: which words of texts it compares, and how high it ranks the right passage."""
+"""BM25: the words of texts that it compares, and the rank that it gives the right passage."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
 
 import bm25s
 import numpy as np
 
 from ..errors import DataError
+from ..system.types import Floats, Integers
 from .exact import ranks
-from .metrics import SUMMARY, summary
 
 
-def plain_terms(texts, language):
-    """`[[str]]`: runs of two or more letters or digits, in lower case; of English without its commonest words."""
+def plain_terms(texts: Iterable[str], language: str) -> list[list[str]]:
+    """Return each text's runs of two or more letters or digits in lower case, of English without common words."""
     return bm25s.tokenize(list(texts), stopwords=stopwords_of(language), return_ids=False, show_progress=False)
 
 
-def morphology_terms(texts, language):
-    """`[[str]]`: as `morphology.analyser` gives them; of English without its commonest words."""
+def morphology_terms(texts: Iterable[str], language: str) -> list[list[str]]:
+    """Return each text's terms as `morphology.analyser` gives them; of English without its commonest words."""
     from ..words.morphology import analyser, words
 
-    found = [analyser(language).terms(text) for text in texts]
+    terms_of = [analyser(language).terms(text) for text in texts]
     if stopwords_of(language) is None:
-        return found
+        return terms_of
     common = {stem for word in bm25s.stopwords.STOPWORDS_EN for stem in words(word, language)}
-    return [[term for term in terms if term not in common] for terms in found]
+    return [[term for term in terms if term not in common] for terms in terms_of]
 
 
-def whitespace_terms(texts, language):
-    """`[[str]]`: what stands between blanks."""
-    return [text.split() for text in texts]
+TERMS = {"plain": plain_terms, "morphology": morphology_terms}
 
 
-TERMS = {"plain": plain_terms, "morphology": morphology_terms, "whitespace": whitespace_terms}
-
-
-def stopwords_of(language):
-    """BM25's list of words that do not count; there is one of English."""
+def stopwords_of(language: str) -> str | None:
+    """The name of the list of words that do not count; there is one of English."""
     return "en" if language == "en" else None
 
 
@@ -43,7 +42,7 @@ class Lexical:
     Robertson's BM25 with Lucene's idf as `bm25s` has it, k1 1.5, b 0.75. Warns of "morphology" without a stemmer.
     """
 
-    def __init__(self, passages, language, words="plain"):
+    def __init__(self, passages: Sequence[str], language: str, words: str = "plain") -> None:
         self.terms = lambda texts: TERMS[words](texts, language)
         if words == "morphology":
             _warn_unstemmed(passages, language)
@@ -53,10 +52,10 @@ class Lexical:
         self.size, self.retriever = len(passages), bm25s.BM25()
         self.retriever.index(known, show_progress=False)
 
-    def scores(self, queries):
-        """Yield float `(passages,)` of each query; zeros for one without words."""
+    def scores(self, queries: Iterable[str]) -> Iterator[Floats]:
+        """Yield the scores of each query, float `(passages,)`; zeros for one without words."""
         for terms in self.terms(queries):
-            yield self.retriever.get_scores(terms) if terms else np.zeros(self.size)
+            yield self.retriever.get_scores(terms) if terms else np.zeros(self.size, dtype=np.float32)
 
 
 def _warn_unstemmed(passages, language):
@@ -65,17 +64,11 @@ def _warn_unstemmed(passages, language):
     say_unstemmed(language, f"{len(passages)} passages", bm25=True)
 
 
-def bm25_ranks(queries, passages, gold, language, words="plain"):
-    """int `(q,)`: the rank, from 1, of each query's passage `gold`, int `(q,)`; ties count against it."""
-    scores, found = Lexical(passages, language, words).scores(queries), np.empty(len(queries), dtype=np.int64)
+def bm25_ranks(
+    queries: Sequence[str], passages: Sequence[str], gold: Integers, language: str, words: str = "plain"
+) -> Integers:
+    """Return the rank, from 1, of each query's passage `gold`, int `(q,)` both; ties count against it."""
+    scores, places = Lexical(passages, language, words).scores(queries), np.empty(len(queries), dtype=np.int64)
     for row, scored in enumerate(scores):
-        found[row] = ranks(scored[None], gold[row : row + 1])[0]
-    return found
-
-
-def evaluate_bm25(dataset, split, language, words="plain", metrics=SUMMARY):
-    """`metrics.summary` of BM25's passages for a split's questions in `language`, words of the documents' language."""
-    asked = dataset.select(language, split)
-    gold = np.array([question.passage for question in asked])
-    queries = [question.text for question in asked]
-    return summary(bm25_ranks(queries, dataset.passage_texts, gold, dataset.document_language, words), metrics)
+        places[row] = ranks(scored[None], gold[row : row + 1])[0]
+    return places

@@ -1,13 +1,21 @@
-"""Scores and ranks: which unit is nearest to each question."""
+"""Scores and ranks: the units that are nearest to each question."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
 
 import numpy as np
 
 from ..errors import InputError
+from ..system.types import Floats, Integers
 from .blocks import COLUMNS, ROWS, WHOLE, Highest, Product, document_spans, rows_beside, spans
 
+# Pairs (query, row), two arrays of equal length, that may not be returned.
+Forbidden: TypeAlias = tuple[Integers, Integers]
 
-def max_passage(scores, document_of):
-    """MaxP: `(q, passages)` scores -> `(q, documents)`, each document as its best passage.
+
+def max_passage(scores: Floats, document_of: Integers) -> Floats:
+    """Return MaxP scores, `(q, documents)`, each document's best passage, of scores `(q, passages)`.
 
     `document_of`, int `(passages,)`, is ascending.
     """
@@ -15,13 +23,16 @@ def max_passage(scores, document_of):
     return np.maximum.reduceat(scores, starts, axis=1)
 
 
-def ranks(scores, gold):
-    """int `(q,)`: the rank, from 1, of each row's gold column. Ties, and scores that are no number, count against."""
-    own = np.take_along_axis(scores, gold[:, None], axis=1)
-    return (~(scores < own)).sum(axis=1)
+def ranks(scores: Floats, gold: Integers) -> Integers:
+    """Return the rank, from 1, of each row's gold column, int `(q,)`.
+
+    Ties, and scores that are no number, count against it.
+    """
+    right = np.take_along_axis(scores, gold[:, None], axis=1)
+    return (~(scores < right)).sum(axis=1)
 
 
-def require_alike(queries, corpus):
+def require_alike(queries: Floats, corpus: Floats) -> None:
     """Raise `InputError` for vectors of two spaces."""
     if queries.shape[1] != corpus.shape[1]:
         raise InputError(
@@ -29,8 +40,17 @@ def require_alike(queries, corpus):
         )
 
 
-def unit_ranks(questions, vectors, gold, document_of, unit, block=ROWS, whole=WHOLE, columns=COLUMNS):
-    """int `(q,)`: rank of the right unit for each question.
+def unit_ranks(
+    questions: Floats,
+    vectors: Floats,
+    gold: Integers,
+    document_of: Integers,
+    unit: str,
+    block: int = ROWS,
+    whole: int = WHOLE,
+    columns: int = COLUMNS,
+) -> Integers:
+    """Return the rank, from 1, of the right unit for each question, int `(q,)`.
 
     `questions` `(q, d)` and `vectors` (`(documents, d)` for the unit document, else `(passages, d)`) are unit
     rows, memory-mapped or not; `gold` is the answer's passage index. Works on `block` questions at once, and where
@@ -40,79 +60,90 @@ def unit_ranks(questions, vectors, gold, document_of, unit, block=ROWS, whole=WH
     target = gold if unit == "passage" else document_of[gold]
     if min(block, len(questions)) * len(vectors) > whole:
         return _ranks_in_blocks(questions, vectors, target, document_of if unit == "maxp" else None, block, columns)
-    found = np.empty(len(questions), dtype=np.int64)
+    places = np.empty(len(questions), dtype=np.int64)
     for start in range(0, len(questions), block):
         rows = slice(start, start + block)
         scores = questions[rows] @ vectors.T
-        found[rows] = ranks(max_passage(scores, document_of) if unit == "maxp" else scores, target[rows])
-    return found
+        places[rows] = ranks(max_passage(scores, document_of) if unit == "maxp" else scores, target[rows])
+    return places
 
 
 def _ranks_in_blocks(questions, vectors, target, document_of, block, columns):
     """As `unit_ranks`; `target`, int `(q,)`, is of vectors, or of documents where `document_of` is given."""
     scored = Scored(vectors, document_of, columns)
-    found = np.zeros(len(questions), dtype=np.int64)
+    places = np.zeros(len(questions), dtype=np.int64)
     # By their targets, so that those of a block of questions are in few blocks of the corpus.
     order, many = np.argsort(target, kind="stable"), min(block, rows_beside(scored.blocks, block * columns))
     for rows in (order[part] for part in spans(len(order), many)):
-        asked = questions[rows]
-        own = scored.own(asked, target[rows])
+        block_of = questions[rows]
+        right = scored.right(block_of, target[rows])
         for number in range(len(scored.blocks)):
-            scores = scored(asked, number)
-            found[rows] += scores.shape[1] - np.count_nonzero(scores < own, axis=1)
-    return found
+            scores = scored(block_of, number)
+            places[rows] += scores.shape[1] - np.count_nonzero(scores < right, axis=1)
+    return places
 
 
 class Scored:
     """Scores of questions and a block of `vectors`, or of its documents where `document_of` is given."""
 
-    def __init__(self, vectors, document_of, columns):
+    def __init__(self, vectors: Floats, document_of: Integers | None, columns: int) -> None:
         self.vectors, self.document_of, self.product = vectors, document_of, Product()
         self.blocks = spans(len(vectors), columns) if document_of is None else document_spans(document_of, columns)
         first = np.array([block.start for block in self.blocks])
         self.starts = first if document_of is None else document_of[first]
 
-    def __call__(self, questions, number):
+    def __call__(self, questions: Floats, number: int) -> Floats:
+        """Scores `(q, columns)` of the block of that number, held until the next call."""
         block = self.blocks[number]
         scores = self.product(questions, self.vectors[block])
         return scores if self.document_of is None else max_passage(scores, self.document_of[block])
 
-    def own(self, questions, target):
-        """`(q, 1)`: each question's score of its target.
+    def right(self, questions: Floats, target: Integers) -> Floats:
+        """Return each question's score of its target, `(q, 1)`.
 
         Out of whole blocks: the same product in another shape could differ in the last bit from what it is compared to.
         """
         home = np.searchsorted(self.starts, target, "right") - 1
-        found = np.empty((len(target), 1), dtype=np.result_type(questions, self.vectors))
+        scores = np.empty((len(target), 1), dtype=np.result_type(questions, self.vectors))
         for number in np.unique(home):
             at = np.flatnonzero(home == number)
-            found[at, 0] = self(questions, number)[at, target[at] - self.starts[number]]
-        return found
+            scores[at, 0] = self(questions, number)[at, target[at] - self.starts[number]]
+        return scores
 
 
-def top_k(queries, corpus, k, forbidden=None, block=(ROWS, COLUMNS)):
-    """The `k` most similar rows of `corpus` for each query: (indices `(q, k)`, similarities `(q, k)`), best first.
+def top_k(
+    queries: Floats,
+    corpus: Floats,
+    k: int,
+    forbidden: Forbidden | None = None,
+    block: tuple[int, int] = (ROWS, COLUMNS),
+) -> tuple[Integers, Floats]:
+    """Return each query's `k` most similar rows of `corpus`: (indices `(q, k)`, similarities `(q, k)`), best first.
 
     `forbidden` is a pair of int arrays (query, row) that may not be returned. Memory is bounded by `block`
     (queries x corpus rows at once), not by queries x corpus, either of which may be memory-mapped; what is missing
     has similarity -inf and index -1. Equal similarities go to the lower index.
     """
     require_alike(queries, corpus)
-    forbidden, product = by_query(forbidden, len(queries)), Product()
+    bounds, product = by_query(forbidden, len(queries)), Product()
     indices = np.empty((len(queries), k), dtype=np.int64)
     values = np.empty((len(queries), k), dtype=np.float32)
     for rows in spans(len(queries), block[0]):
         best = Highest(rows.stop - rows.start, k)
         for part in spans(len(corpus), block[1]):
             scores = product(queries[rows], corpus[part])
-            _forbid(scores, forbidden, rows, part.start)
-            best.add(scores, lambda _, column, first=part.start: first + column)
+            _forbid(scores, bounds, rows, part.start)
+            best.add(scores, _indices_from(part.start))
         indices[rows], values[rows] = best.indices, best.values
     return indices, values
 
 
-def by_query(forbidden, n):
-    """`forbidden` by queries: those of query i are the second array's from the first's i-th to its next number."""
+def _indices_from(first):
+    return lambda _, column: first + column
+
+
+def by_query(forbidden: Forbidden | None, n: int) -> Forbidden:
+    """Return (bounds `(n + 1,)`, rows): those forbidden for query i stand from `bounds[i]` to `bounds[i + 1]`."""
     if forbidden is None:
         return np.zeros(n + 1, dtype=np.int64), np.zeros(0, dtype=np.int64)
     query, row = (np.asarray(part, dtype=np.int64) for part in forbidden)
@@ -120,8 +151,8 @@ def by_query(forbidden, n):
     return np.searchsorted(query[order], np.arange(n + 1)), row[order]
 
 
-def _forbid(scores, forbidden, rows, first):
-    bounds, columns = forbidden
+def _forbid(scores, by_queries, rows, first):
+    bounds, columns = by_queries
     part = columns[bounds[rows.start] : bounds[rows.stop]] - first
     query = np.repeat(np.arange(rows.stop - rows.start), np.diff(bounds[rows.start : rows.stop + 1]))
     inside = (part >= 0) & (part < scores.shape[1])

@@ -44,7 +44,7 @@ def bm25_candidates(queries, passages, forbidden, n, language="en", words="plain
     """int `(queries, POOL * n)`: passages that share most words with the query but do not answer it, best first.
 
     -1 where none is left. They do not depend on the encoder: computed once, `draw` takes `n` of them each epoch.
-    `language` is that of the passages; `words` says what is compared, a key of `lexical.TERMS`. Karpukhin et al.
+    `language` is that of the passages; `words` says what is compared, a key of `bm25.TERMS`. Karpukhin et al.
     (2020), section 3.2; CL-ReLKT, section 3.1. Raises `DataError` for passages without words.
     """
     try:

@@ -12,7 +12,7 @@ def bm25_ranking(pairs, dataset, k, words="plain"):
     """int `(n, k)`: rows of passages that share most words with each question of `pairs`, best first; -1 for none.
 
     BM25 compares words. So a question searches the passages in its own language; where the pool has none, its parallel
-    question searches those in the documents' language. `words` says what is compared, a key of `lexical.TERMS`.
+    question searches those in the documents' language. `words` says what is compared, a key of `bm25.TERMS`.
     """
     spoken, found = set(pairs.languages.tolist()), np.full((len(pairs.questions), k), NONE, dtype=np.int64)
     searched = np.array([one if one in spoken else dataset.document_language for one in pairs.asked_in])

@@ -26,6 +26,8 @@ else:
     Json: TypeAlias = Mapping[str, "Json"] | Sequence["Json"] | str | float | int | bool | None
 # float32: unit vectors `(n, d)`, scores `(q, n)`.
 Floats: TypeAlias = NDArray[np.float32]
+# float64: one score a question, which means and tests are computed of.
+Doubles: TypeAlias = NDArray[np.float64]
 # int64: rows of another array, ranks, counts.
 Integers: TypeAlias = NDArray[np.int64]
 Booleans: TypeAlias = NDArray[np.bool_]

@@ -1,9 +1,7 @@
-import numpy as np
 import pytest
 
 from distill.data.bitext import load_bitext
-from distill.errors import DataError, EncoderError
-from distill.evaluation.tasks import accuracies, retrieve
+from distill.errors import DataError
 
 LINES = {"en": ["one", "two", "three"], "de": ["eins", "zwei", "drei"], "th": ["หนึ่ง", "สอง", "สาม"]}
 
@@ -94,39 +92,3 @@ def test_a_table_without_sentences_is_refused(tmp_path, content):
 def test_a_path_that_is_not_there_is_refused(tmp_path):
     with pytest.raises(DataError, match="nowhere.tsv: "):
         load_bitext(tmp_path / "nowhere.tsv")
-
-
-class Given:
-    """Vectors by text."""
-
-    name = "given"
-
-    def __init__(self, vectors):
-        self.vectors = vectors
-
-    def encode(self, texts, role="question", progress=None):
-        return np.array([self.vectors[text] for text in texts], dtype=np.float32)
-
-
-def test_translations_are_looked_for_in_both_directions(folder):
-    # en on the axes; eins is right, zwei nearer to three than to two, drei right: two of three found.
-    # From English: one and three find theirs; two scores .2 with zwei and 0 with others.
-    vectors = {"one": [1, 0, 0], "two": [0, 1, 0], "three": [0, 0, 1]}
-    vectors |= {"eins": [1, 0, 0], "zwei": [0, 0.2, 0.9], "drei": [0, 0, 1]}
-    # A tie counts against: หนึ่ง is as near to one as to two, and so is สอง.
-    vectors |= {"หนึ่ง": [0.5, 0.5, 0], "สอง": [0.5, 0.5, 0], "สาม": [0, 0, 1]}
-    ranks = retrieve(Given(vectors), load_bitext(folder))
-    assert {way: {language: list(one) for language, one in of.items()} for way, of in ranks.items()} == {
-        "to": {"de": [1, 2, 1], "th": [2, 2, 1]},
-        "from": {"de": [1, 1, 1], "th": [2, 2, 1]},
-    }
-    assert accuracies(ranks) == {
-        "de": {"to": pytest.approx(2 / 3), "from": 1},
-        "th": {"to": pytest.approx(1 / 3), "from": pytest.approx(1 / 3)},
-    }
-
-
-def test_vectors_that_are_no_numbers_are_refused(folder):
-    vectors = {word: [np.inf if word == "zwei" else 1.0] for lines in LINES.values() for word in lines}
-    with pytest.raises(EncoderError, match="^given: 1 .* 3 .* 1; "):
-        retrieve(Given(vectors), load_bitext(folder))

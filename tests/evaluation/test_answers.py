@@ -3,7 +3,7 @@ import json
 import pytest
 
 from distill.errors import DataError, InputError
-from distill.evaluation.answers import f1, measure, plain_words, read_predictions, scores, stemmed_words
+from distill.evaluation.answers import Match, f1, measure, plain_words, read_predictions, scores, stemmed_words
 from distill.words import morphology
 
 
@@ -51,19 +51,19 @@ def test_inflection_costs_nothing_with_morphology(language, prediction, gold):
 
 
 def test_no_gold_answer_is_refused():
-    with pytest.raises(InputError, match="at least one gold answer"):
+    with pytest.raises(InputError, match="gold"):
         scores("a", [], "en")
 
 
 def test_a_missing_prediction_counts_as_wrong():
     golds = {"1": ["Häuser"], "2": ["Baum"], "3": ["x y"], "4": ["z"]}
-    assert measure({"1": "Haus", "2": "Baum", "3": "y"}, golds, "de") == {
+    assert measure({"1": "Haus", "2": "Baum", "3": "y"}, golds, "de").as_dict() == {
         "questions": 4,
         "missing": 1,
         "plain": {"em": 1 / 4, "f1": pytest.approx((0 + 1 + 2 / 3) / 4)},
         "morphology": {"em": 2 / 4, "f1": pytest.approx((1 + 1 + 2 / 3) / 4)},
     }
-    assert measure({}, golds, "de")["plain"] == {"em": 0.0, "f1": 0.0}
+    assert measure({}, golds, "de").matches["plain"] == Match(0.0, 0.0)
 
 
 def test_answers_without_a_stemmer_are_counted(capsys):
@@ -74,7 +74,7 @@ def test_answers_without_a_stemmer_are_counted(capsys):
 
 
 def test_unknown_ids_are_refused():
-    with pytest.raises(DataError, match="1 predictions are of no question that has an answer, such as 9"):
+    with pytest.raises(DataError, match="1 predictions .* 9;"):
         measure({"9": "x"}, {"1": ["x"]}, "en")
 
 
@@ -94,9 +94,9 @@ def test_predictions_are_read(tmp_path):
     [
         ({"prediction": "x"}, "got id None"),
         ({"id": "2"}, "prediction None"),
-        ({"id": "2", "prediction": "x", "answers": []}, "a list of texts under 'answers'"),
-        ({"id": "2", "prediction": "x", "language": 3}, "a language code"),
-        ({"id": "1", "prediction": "x"}, "duplicate id 1 in language en"),
+        ({"id": "2", "prediction": "x", "answers": []}, "'answers'"),
+        ({"id": "2", "prediction": "x", "language": 3}, "'language'"),
+        ({"id": "1", "prediction": "x"}, "id 1 .* en"),
     ],
 )
 def test_a_bad_line_is_named(tmp_path, row, said):
@@ -105,5 +105,5 @@ def test_a_bad_line_is_named(tmp_path, row, said):
 
 
 def test_an_empty_file_is_refused(tmp_path):
-    with pytest.raises(DataError, match="no predictions in it"):
+    with pytest.raises(DataError, match="predictions.jsonl"):
         read_predictions(written(tmp_path), "en")

@@ -22,15 +22,15 @@ VECTORS = {
 
 
 class Toy:
-    """A fixed vector for each text; remembers what it was asked."""
+    """A fixed vector for each text; remembers its calls."""
 
     name, dimension = "toy", 3
 
     def __init__(self):
-        self.asked = []
+        self.calls = []
 
     def encode(self, texts, role="question", progress=None):
-        self.asked.append((role, list(texts)))
+        self.calls.append((role, list(texts)))
         if progress:
             progress(len(texts))
         return np.array([VECTORS[text] for text in texts], dtype=np.float32)
@@ -59,9 +59,9 @@ def dataset():
 
 
 def test_passage_ranks_are_in_the_splits_order(toy, dataset):
-    found = evaluate(toy, dataset, "dev", ["en"])
+    evaluation = evaluate(toy, dataset, "dev", ["en"])
     # z? finds b0; x? finds a0; y? gives a0 0, as b0, behind a1 and c0.
-    assert found.ranks["passage"]["en"].tolist() == [1, 1, 4]
+    assert evaluation.ranks["passage"]["en"].tolist() == [1, 1, 4]
 
 
 def test_precision_by_unit(toy, dataset):
@@ -78,25 +78,25 @@ def test_reciprocal_ranks_by_unit(toy, dataset):
 
 
 def test_each_language_has_its_own_questions(toy, dataset):
-    found = evaluate(toy, dataset, "dev", ["de", "en"])
+    evaluation = evaluate(toy, dataset, "dev", ["de", "en"])
     # z? for a0: passage b0 is nearer and all others equal; document A is second after B; by MaxP it ties with C.
-    assert {unit: ranks["de"].tolist() for unit, ranks in found.ranks.items()} == {
+    assert {unit: ranks["de"].tolist() for unit, ranks in evaluation.ranks.items()} == {
         "document": [2],
         "passage": [4],
         "maxp": [3],
     }
-    assert found.table()["passage"]["de"]["questions"] == 1
-    assert found.table()["passage"]["en"]["questions"] == 3
+    assert evaluation.table()["passage"]["de"]["questions"] == 1
+    assert evaluation.table()["passage"]["en"]["questions"] == 3
 
 
 def test_only_the_splits_questions_are_asked(toy, dataset):
     evaluate(toy, dataset, "test", ["en"])
-    assert [texts for role, texts in toy.asked if role == "question"] == [["sealed?"]]
+    assert [texts for role, texts in toy.calls if role == "question"] == [["sealed?"]]
 
 
 def test_questions_and_documents_are_encoded_in_their_roles(toy, dataset):
     evaluate(toy, dataset, "dev", ["en", "de"])
-    assert toy.asked == [
+    assert toy.calls == [
         ("document", ["a0 a1", "b0", "c0"]),
         ("document", ["a0", "a1", "b0", "c0"]),
         ("question", ["z?", "x?", "y?"]),
@@ -106,7 +106,7 @@ def test_questions_and_documents_are_encoded_in_their_roles(toy, dataset):
 
 def test_what_no_unit_needs_is_not_encoded(toy, dataset):
     assert list(encode_units(toy, dataset, ["maxp"])) == ["passage", "maxp"]
-    assert toy.asked == [("document", ["a0", "a1", "b0", "c0"])]
+    assert toy.calls == [("document", ["a0", "a1", "b0", "c0"])]
 
 
 def test_a_unit_alone_gives_what_it_gives_among_others(toy, dataset):
@@ -118,20 +118,20 @@ def test_a_unit_alone_gives_what_it_gives_among_others(toy, dataset):
 
 
 def test_the_mean_gives_each_language_the_same_weight(toy, dataset):
-    found = evaluate(toy, dataset, "dev", ["en", "de"])
+    evaluation = evaluate(toy, dataset, "dev", ["en", "de"])
     # English 3 of 3, German 0 of 1: by question it would be 0.75.
-    assert found.mean("maxp", ["en", "de"]) == 0.5
-    assert found.mean("maxp", ["en"]) == 1.0
+    assert evaluation.mean("maxp", ["en", "de"]) == 0.5
+    assert evaluation.mean("maxp", ["en"]) == 1.0
 
 
 def test_the_mean_is_of_the_metric_that_is_asked():
-    found = Evaluation("toy", "dev", {"maxp": {"en": np.array([2]), "de": np.array([4])}})
-    assert found.mean("maxp", ["en", "de"], "mrr@10") == pytest.approx((1 / 2 + 1 / 4) / 2)
+    evaluation = Evaluation("toy", "dev", {"maxp": {"en": np.array([2]), "de": np.array([4])}})
+    assert evaluation.mean("maxp", ["en", "de"], "mrr@10") == pytest.approx((1 / 2 + 1 / 4) / 2)
 
 
 def test_an_evaluation_says_whose_and_of_which_split_it_is(toy, dataset):
-    found = evaluate(toy, dataset, "dev", ["en"])
-    assert (found.encoder, found.split) == ("toy", "dev")
+    evaluation = evaluate(toy, dataset, "dev", ["en"])
+    assert (evaluation.encoder, evaluation.split) == ("toy", "dev")
 
 
 @pytest.mark.parametrize("units", [("document", "passage", "maxp"), ("document",), ("passage",), ("maxp", "passage")])
@@ -160,18 +160,16 @@ def with_answers(dataset):
 
 
 def test_recall_by_tokens_is_of_passages_and_of_questions_with_answers(toy, dataset):
-    found = evaluate(toy, with_answers(dataset), "dev", ["en"], ("document",), recalls=("r@1kt", "r@2kt"))
-    assert list(found.ranks) == ["document"]
+    evaluation = evaluate(toy, with_answers(dataset), "dev", ["en"], ("document",), recalls=("r@1kt", "r@2kt"))
+    assert list(evaluation.ranks) == ["document"]
     # The split's order is 3, 1, 2; of 2 there is nothing to look for.
-    ids, values = found.recall["r@2kt"]["en"]
+    ids, values = evaluation.recall["r@2kt"]["en"]
     assert (ids, values.tolist()) == (["3", "1"], [1, 1])
-    assert found.recalls()["r@1kt"] == {"en": {"recall": 1, "questions": 2}}
+    assert evaluation.recalls()["r@1kt"] == {"en": {"recall": 1, "questions": 2}}
 
 
 def test_recall_by_tokens_needs_answers(toy, dataset):
-    with pytest.raises(
-        InputError, match="toys: no question in en .split dev. has an answer to look for; r@2kt needs answers"
-    ):
+    with pytest.raises(InputError, match="^toys: .*r@2kt"):
         evaluate(toy, dataset, "dev", ["en"], recalls=("r@2kt",))
 
 
@@ -183,8 +181,8 @@ def test_recall_by_tokens_counts_its_passages_as_texts(toy, dataset):
 
 
 def test_other_metrics_by_name(dataset):
-    found = Evaluation("a", "dev", {"maxp": {"en": np.array([1, 2, 20])}}).table(("p@2", "mrr@1", "map", "ndcg@5"))
-    assert found == {
+    table = Evaluation("a", "dev", {"maxp": {"en": np.array([1, 2, 20])}}).table(("p@2", "mrr@1", "map", "ndcg@5"))
+    assert table == {
         "maxp": {
             "en": {
                 "p@2": pytest.approx(2 / 3),
@@ -205,15 +203,15 @@ class Equal(Toy):
 
 
 def many(dataset):
-    asked = {str(number): Question(str(number), "en", "x?" * (1 + number), 0) for number in range(8)}
-    return replace(dataset, questions={"en": asked}, splits={"dev": list(asked)})
+    questions = {str(number): Question(str(number), "en", "x?" * (1 + number), 0) for number in range(8)}
+    return replace(dataset, questions={"en": questions}, splits={"dev": list(questions)})
 
 
 def test_a_collapsed_encoder_is_told_of_in_one_line(dataset, capsys):
-    found = evaluate(Equal(), many(dataset), "dev", ["en"])
-    assert found.table()["passage"]["en"]["questions"] == 8
+    evaluation = evaluate(Equal(), many(dataset), "dev", ["en"])
+    assert evaluation.table()["passage"]["en"]["questions"] == 8
     [line] = capsys.readouterr().err.splitlines()
-    assert line.startswith("WARNING: toy has collapsed: ") and "1.0000" in line
+    assert line.startswith("WARNING: toy ") and "1.0000" in line
 
 
 def test_of_a_healthy_encoder_nothing_is_said(dataset, capsys, monkeypatch):
@@ -227,8 +225,8 @@ def test_of_a_healthy_encoder_nothing_is_said(dataset, capsys, monkeypatch):
 @pytest.mark.parametrize("role", ["question", "document"])
 def test_vectors_that_are_no_numbers_are_no_ranks(role, toy, dataset):
     class Broken(Toy):
-        def encode(self, texts, asked="question", progress=None):
-            return super().encode(texts, asked) * (np.nan if asked == role else 1)
+        def encode(self, texts, as_role="question", progress=None):
+            return super().encode(texts, as_role) * (np.nan if as_role == role else 1)
 
-    with pytest.raises(EncoderError, match="toy: .* vectors are not finite numbers"):
+    with pytest.raises(EncoderError, match="^toy: "):
         evaluate(Broken(), dataset, "dev", ["en"])

@@ -60,13 +60,13 @@ def test_it_does_not_matter_which_encoder_comes_first(only_a, only_b):
 def test_a_row_gives_shares_counts_and_p():
     a, b = rank_pair(only_a=9, only_b=1)  # and 3 that both have right, 4 that neither has
     row = compare({"de": a}, {"de": b})["de"]
-    assert (row["a"], row["b"]) == (pytest.approx(12 / 17), pytest.approx(4 / 17))
-    assert (row["only_a"], row["only_b"], row["questions"]) == (9, 1, 17)
-    assert row["p"] == pytest.approx(22 / 1024)  # 2 (1 + 10) / 2^10
+    assert (row.a, row.b) == (pytest.approx(12 / 17), pytest.approx(4 / 17))
+    assert (row.only_a, row.only_b, row.questions) == (9, 1, 17)
+    assert row.p == pytest.approx(22 / 1024)  # 2 (1 + 10) / 2^10
 
 
 def test_only_the_first_place_is_right():
-    assert compare({"de": np.array([2, 3])}, {"de": np.array([5, 2])})["de"]["only_a"] == 0
+    assert compare({"de": np.array([2, 3])}, {"de": np.array([5, 2])})["de"].only_a == 0
 
 
 def test_holm_by_hand():
@@ -74,32 +74,32 @@ def test_holm_by_hand():
     counts = {"vi": (3, 7), "de": (0, 10), "hi": (9, 1)}
     pairs = {language: rank_pair(*pair) for language, pair in counts.items()}
     rows = compare({name: pair[0] for name, pair in pairs.items()}, {name: pair[1] for name, pair in pairs.items()})
-    assert {name: row["p_holm"] for name, row in rows.items()} == {
+    assert {name: row.p_holm for name, row in rows.items()} == {
         "vi": pytest.approx(352 / 1024),
         "de": pytest.approx(3 * 2 / 1024),
         "hi": pytest.approx(2 * 22 / 1024),
     }
-    assert {name: row["significant"] for name, row in rows.items()} == {"vi": False, "de": True, "hi": True}
+    assert {name: row.significant for name, row in rows.items()} == {"vi": False, "de": True, "hi": True}
 
 
 def test_holm_never_falls_below_the_smaller_p_before_it():
     # Twice 22/1024: the first becomes 44/1024, and the second may not be less.
     pairs = {language: rank_pair(1, 9) for language in ("de", "hi")}
     rows = compare({name: pair[0] for name, pair in pairs.items()}, {name: pair[1] for name, pair in pairs.items()})
-    assert [row["p_holm"] for row in rows.values()] == [pytest.approx(44 / 1024)] * 2
+    assert [row.p_holm for row in rows.values()] == [pytest.approx(44 / 1024)] * 2
 
 
 def test_what_is_significant_alone_need_not_be_among_many_languages():
     pairs = {language: rank_pair(1, 9) for language in ("de", "hi", "vi")}
     alone = compare({"de": pairs["de"][0]}, {"de": pairs["de"][1]})
     many = compare({name: pair[0] for name, pair in pairs.items()}, {name: pair[1] for name, pair in pairs.items()})
-    assert alone["de"]["significant"] is True
-    assert many["de"]["significant"] is False  # 66/1024 > 0.05
+    assert alone["de"].significant is True
+    assert many["de"].significant is False  # 66/1024 > 0.05
 
 
 def test_the_level_decides_what_is_significant():
     a, b = rank_pair(1, 9)
-    assert compare({"de": a}, {"de": b}, level=0.02)["de"]["significant"] is False
+    assert compare({"de": a}, {"de": b}, level=0.02)["de"].significant is False
 
 
 def test_no_language_gives_no_row():

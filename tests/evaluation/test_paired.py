@@ -1,3 +1,4 @@
+from dataclasses import asdict
 from math import comb
 
 import numpy as np
@@ -38,15 +39,15 @@ def binomial(least, n):
 
 def test_a_row_by_hand():
     row = compare_scores({"maxp": p_at_1(de=(9, 1))}, "p@1")["maxp"]["de"]
-    assert (row["a"], row["b"], row["difference"]) == (14 / 40, 6 / 40, pytest.approx(8 / 40))
-    assert (row["only_a"], row["only_b"], row["questions"], row["clusters"]) == (9, 1, 40, 40)
-    assert (row["test"], row["p"]) == ("mcnemar", pytest.approx(22 / 1024))
-    assert row["low"] < 0.2 < row["high"] and row["effect_low"] < row["effect"] < row["effect_high"]
+    assert (row.a, row.b, row.difference) == (14 / 40, 6 / 40, pytest.approx(8 / 40))
+    assert (row.only_a, row.only_b, row.questions, row.clusters) == (9, 1, 40, 40)
+    assert (row.test, row.p) == ("mcnemar", pytest.approx(22 / 1024))
+    assert row.low < 0.2 < row.high and row.effect_low < row.effect < row.effect_high
 
 
 def test_a_row_holds_plain_values():
     row = compare_scores({"maxp": p_at_1(de=(9, 1))}, "p@1")["maxp"]["de"]
-    assert {type(value) for value in row.values()} == {float, int, str, bool}
+    assert {type(value) for value in asdict(row).values()} == {float, int, str, bool}
 
 
 def test_intervals_and_effect_are_scipys():
@@ -54,16 +55,16 @@ def test_intervals_and_effect_are_scipys():
     row = compare_scores({"maxp": {"de": (IDS, a, b)}}, "mrr@10", draws=20_000)["maxp"]["de"]
     options = {"method": "percentile", "n_resamples": 20_000, "rng": np.random.default_rng(0)}
     expected = stats.bootstrap((a - b,), np.mean, **options).confidence_interval
-    assert (row["low"], row["high"]) == pytest.approx(tuple(expected), abs=0.03)
-    assert row["effect"] == pytest.approx(np.mean(a - b) / np.std(a - b, ddof=1))
+    assert (row.low, row.high) == pytest.approx(tuple(expected), abs=0.03)
+    assert row.effect == pytest.approx(np.mean(a - b) / np.std(a - b, ddof=1))
 
 
 def test_other_metrics_take_sign_flips():
     ids, a, b = IDS[:10], *(part[:10] for part in scores(1, 0.5))
     row = compare_scores({"maxp": {"de": (ids, a, b)}}, "mrr@10")["maxp"]["de"]
     expected = stats.permutation_test((a - b,), np.mean, permutation_type="samples", n_resamples=np.inf).pvalue
-    assert (row["test"], row["p"]) == ("sign-flip", pytest.approx(expected))
-    assert (row["only_a"], row["only_b"]) == (np.sum(a > b), np.sum(a < b))
+    assert (row.test, row.p) == ("sign-flip", pytest.approx(expected))
+    assert (row.only_a, row.only_b) == (np.sum(a > b), np.sum(a < b))
 
 
 def test_right_answers_alone_are_tested_as_before():
@@ -71,44 +72,45 @@ def test_right_answers_alone_are_tested_as_before():
     rows = compare_scores({"maxp": p_at_1(**pairs)}, "p@1")["maxp"]
     ranks = [{name: 2 - right(*pair)[n].astype(int) for name, pair in pairs.items()} for n in range(2)]
     for language, old in compare(*ranks).items():
-        assert {key: rows[language][key] for key in old} == old
+        row = asdict(rows[language])
+        assert {key: row[key] for key in asdict(old)} == asdict(old)
 
 
 def test_holm_is_over_languages_and_tasks_by_hand():
     # Ten disagreements: p 2, 22, 112 and 352 of 1024, times 4, 3, 2 and 1.
     tasks = {"document": p_at_1(de=(10, 0), vi=(3, 7)), "maxp": p_at_1(de=(1, 9), vi=(8, 2))}
-    found = compare_scores(tasks, "p@1")
+    compared = compare_scores(tasks, "p@1")
     assert binomial(2, 10) == 112 / 1024
     expected = {("document", "de"): 8, ("maxp", "de"): 66, ("maxp", "vi"): 224, ("document", "vi"): 352}
     for (task, language), hits in expected.items():
-        assert found[task][language]["p_holm"] == pytest.approx(hits / 1024)
-        assert found[task][language]["significant"] is (hits / 1024 < 0.05)
+        assert compared[task][language].p_holm == pytest.approx(hits / 1024)
+        assert compared[task][language].significant is (hits / 1024 < 0.05)
 
 
 def test_the_rows_of_all_languages_are_a_family_of_their_own():
     tasks = {"document": p_at_1(de=(7, 0), vi=(0, 0)), "maxp": p_at_1(de=(0, 0), vi=(0, 0))}
-    found = compare_scores(tasks, "p@1")
+    compared = compare_scores(tasks, "p@1")
     # Seven questions differ, always the same way: 2 of 2^7 signs.
-    assert (found["document"]["all"]["p"], found["document"]["all"]["p_holm"]) == (2 / 128, 4 / 128)
-    assert found["document"]["all"]["significant"] is True
-    assert found["document"]["de"]["p_holm"] == pytest.approx(8 / 128)
+    assert (compared["document"]["all"].p, compared["document"]["all"].p_holm) == (2 / 128, 4 / 128)
+    assert compared["document"]["all"].significant is True
+    assert compared["document"]["de"].p_holm == pytest.approx(8 / 128)
 
 
 def test_all_pools_languages_by_question():
     de, vi = right(6, 0), right(6, 0)
     ids = [*IDS[:39], "another"]
     row = compare_scores({"maxp": {"de": (IDS, *de), "vi": (ids, *vi)}}, "p@1")["maxp"]["all"]
-    assert (row["questions"], row["clusters"], row["test"]) == (80, 41, "sign-flip")
-    assert (row["only_a"], row["difference"]) == (12, pytest.approx(12 / 80))
+    assert (row.questions, row.clusters, row.test) == (80, 41, "sign-flip")
+    assert (row.only_a, row.difference) == (12, pytest.approx(12 / 80))
     # Six questions, not twelve, differ.
-    assert row["p"] == 2 / 2**6
+    assert row.p == 2 / 2**6
 
 
 def test_all_is_tested_by_signs_even_where_no_question_is_translated():
     pair = right(6, 0)
     others = [f"v{number}" for number in range(40)]
     row = compare_scores({"maxp": {"de": (IDS, *pair), "vi": (others, *pair)}}, "p@1")["maxp"]["all"]
-    assert (row["test"], row["clusters"]) == ("sign-flip", 80)
+    assert (row.test, row.clusters) == ("sign-flip", 80)
 
 
 def test_one_language_has_no_row_of_all():
@@ -119,52 +121,52 @@ def test_one_language_has_no_row_of_all():
 def test_questions_that_come_twice_in_a_language_are_not_mcnemars():
     a, b = right(6, 0)
     row = compare_scores({"bitext": {"de": (IDS[:20] * 2, a, b)}}, "p@1")["bitext"]["de"]
-    assert (row["test"], row["clusters"]) == ("sign-flip", 20)
+    assert (row.test, row.clusters) == ("sign-flip", 20)
 
 
 def test_the_detectable_difference_is_at_holms_strictest_level():
     pairs = {language: (IDS, *scores(seed)) for seed, language in enumerate(("de", "hi", "vi"))}
     tasks = {"document": pairs, "maxp": {"de": pairs["de"]}}
-    found = compare_scores(tasks, "mrr@10")
+    compared = compare_scores(tasks, "mrr@10")
     deviation = np.std(pairs["hi"][1] - pairs["hi"][2], ddof=1)
     options = {"nobs1": 40, "ratio": 0, "power": 0.8}
     expected = NormalIndPower().solve_power(alpha=0.05 / 4, **options) * deviation
-    assert found["document"]["hi"]["detectable"] == pytest.approx(expected, rel=1e-3)
+    assert compared["document"]["hi"].detectable == pytest.approx(expected, rel=1e-3)
     sums = np.mean([a - b for _, a, b in pairs.values()], axis=0)
     expected = NormalIndPower().solve_power(alpha=0.05, **options) * np.std(sums, ddof=1)
-    assert found["document"]["all"]["detectable"] == pytest.approx(expected, rel=1e-3)
+    assert compared["document"]["all"].detectable == pytest.approx(expected, rel=1e-3)
 
 
 def test_the_level_decides():
     tasks = {"maxp": p_at_1(de=(1, 9))}
     strict, loose = (compare_scores(tasks, "p@1", level)["maxp"]["de"] for level in (0.02, 0.05))
-    assert (strict["significant"], loose["significant"]) == (False, True)
-    assert strict["detectable"] > loose["detectable"]
+    assert (strict.significant, loose.significant) == (False, True)
+    assert strict.detectable > loose.detectable
 
 
 def test_encoders_that_never_differ():
     row = compare_scores({"maxp": {"de": (IDS, *right(0, 0))}}, "p@1")["maxp"]["de"]
-    assert (row["difference"], row["low"], row["high"], row["effect"], row["p"]) == (0, 0, 0, 0, 1)
-    assert (row["detectable"], row["significant"]) == (None, False)
+    assert (row.difference, row.low, row.high, row.effect, row.p) == (0, 0, 0, 0, 1)
+    assert (row.detectable, row.significant) == (None, False)
 
 
 def test_a_difference_that_is_the_same_everywhere_has_no_finite_effect():
     row = compare_scores({"maxp": {"de": (IDS, np.ones(40), np.zeros(40))}}, "p@1")["maxp"]["de"]
-    assert (row["difference"], row["effect"], row["effect_low"], row["effect_high"]) == (1, None, None, None)
+    assert (row.difference, row.effect, row.effect_low, row.effect_high) == (1, None, None, None)
 
 
 def test_the_same_seed_gives_the_same_rows():
     tasks = {"maxp": {"de": (IDS, *scores(3, 0.2)), "hi": (IDS, *scores(4))}}
     assert compare_scores(tasks, "mrr@10", seed=5) == compare_scores(tasks, "mrr@10", seed=5)
     one, other = (compare_scores(tasks, "mrr@10", seed=seed)["maxp"]["de"] for seed in (5, 6))
-    assert all(one[key] != other[key] for key in ("low", "high", "effect_low", "p"))
+    assert all(getattr(one, key) != getattr(other, key) for key in ("low", "high", "effect_low", "p"))
 
 
 def test_p_and_intervals_take_the_draws_asked_for():
     tasks = {"maxp": {"de": (IDS, np.linspace(1, 2, 40), np.zeros(40))}}
     few, many = (compare_scores(tasks, "mrr@10", draws=draws)["maxp"]["de"] for draws in (100, 2000))
-    assert (few["p"], many["p"]) == (1 / 101, 1 / 2001)
-    assert few["low"] != many["low"]
+    assert (few.p, many.p) == (1 / 101, 1 / 2001)
+    assert few.low != many.low
 
 
 def test_lists_are_scores_too():
@@ -189,12 +191,12 @@ def test_no_task_gives_no_row():
 @pytest.mark.parametrize(
     "language, pair, metric, said",
     [
-        ("de", ([], [], []), "mrr@10", "mrr@10, maxp, de: there is no question to compare on"),
-        ("de", (["x"], [1.0], [1.0, 0.0]), "mrr@10", "got 1 ids, 1 scores of A and 2 of B"),
-        ("de", (["x", "y"], [1.0], [1.0]), "mrr@10", "got 2 ids, 1 scores of A and 1 of B"),
-        ("de", (["x", "y"], [1.0, np.nan], [1.0, np.inf]), "mrr@10", "mrr@10, maxp, de: 2 scores are no numbers"),
-        ("de", (["x"], [0.5], [1.0]), "p@1", "expected scores 1, right, and 0, wrong"),
-        ("all", (["x"], [1.0], [1.0]), "p@1", 'no language may be called "all"'),
+        ("de", ([], [], []), "mrr@10", "mrr@10, maxp, de"),
+        ("de", (["x"], [1.0], [1.0, 0.0]), "mrr@10", "1 ids, 1 scores of A and 2 of B"),
+        ("de", (["x", "y"], [1.0], [1.0]), "mrr@10", "2 ids, 1 scores of A and 1 of B"),
+        ("de", (["x", "y"], [1.0, np.nan], [1.0, np.inf]), "mrr@10", "mrr@10, maxp, de: 2 "),
+        ("de", (["x"], [0.5], [1.0]), "p@1", "p@1, maxp, de"),
+        ("all", (["x"], [1.0], [1.0]), "p@1", '"all"'),
     ],
 )
 def test_what_cannot_be_compared_is_refused(language, pair, metric, said):
@@ -206,6 +208,6 @@ def test_what_cannot_be_compared_is_refused(language, pair, metric, said):
 def test_draws_that_could_show_nothing_are_refused():
     # 1 / (d + 1) is the least p; for three tests it has to be below 0.05 / 3.
     tasks = {"maxp": {language: (IDS, *scores(0)) for language in ("de", "hi", "vi")}}
-    with pytest.raises(InputError, match="59 draws are too few for 3 tests at level 0.05; take 60 or more"):
+    with pytest.raises(InputError, match="59 .* 3 .* 60 "):
         compare_scores(tasks, "mrr@10", draws=59)
     assert compare_scores(tasks, "mrr@10", draws=60)

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from distill.evaluation.token_recall import TokenRecall
-from distill.words.answer_finder import spans
+from distill.words.answer_finder import findable
 
 # 5, 7 and 3 words, commas and full stops being words.
 PASSAGES = ["The Nile is long.", "It rises in Rwanda, perhaps.", "Cairo grew."]
@@ -37,14 +37,14 @@ def test_the_text_of_the_first_words(recall, tokens, expected):
 def test_an_answer_is_found_in_the_first_words_only(recall):
     order = np.array([[0, 1], [1, 0], [0, 1]])
     answers = [("Rwanda",), ("Rwanda",), ("Kenya", "Nile")]
-    np.testing.assert_array_equal(recall.found(order, answers, 8), [False, True, True])
-    np.testing.assert_array_equal(recall.found(order, answers, 9), [True, True, True])
+    np.testing.assert_array_equal(recall.hits(order, answers, 8), [False, True, True])
+    np.testing.assert_array_equal(recall.hits(order, answers, 9), [True, True, True])
 
 
 def test_an_answer_that_the_tokenizer_splits_is_found():
     """XOR-TyDi's script joins words by blanks and would look for it in "It 's 5 %"."""
     recall = TokenRecall(['He said "It\'s 5%" (twice).'])
-    assert recall.found(np.array([[0]]), [("It's 5%",)], 99).all()
+    assert recall.hits(np.array([[0]]), [("It's 5%",)], 99).all()
 
 
 def test_enough_passages_hold_the_words(recall):
@@ -53,8 +53,8 @@ def test_enough_passages_hold_the_words(recall):
 
 
 def test_yes_and_no_are_not_looked_for():
-    assert spans(("yes", "no", "now")) == ("now",)
-    assert spans(("no",)) == ()
+    assert findable(("yes", "no", "now")) == ("now",)
+    assert findable(("no",)) == ()
 
 
 @pytest.mark.parametrize(

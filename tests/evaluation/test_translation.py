@@ -38,9 +38,9 @@ def dataset():
 
 @pytest.fixture
 def pool():
-    asked = {lang: [(id, text, [0]) for id, text in of.items()] for lang, of in ASKED.items()}
-    found = {lang: ([f"{lang} a", f"{lang} b"], [f"{lang} a {lang} b"] * 2, asked[lang]) for lang in ASKED}
-    return pool_of("toys", found)
+    questions = {lang: [(id, text, [0]) for id, text in of.items()] for lang, of in ASKED.items()}
+    rows = {lang: ([f"{lang} a", f"{lang} b"], [f"{lang} a {lang} b"] * 2, questions[lang]) for lang in ASKED}
+    return pool_of("toys", rows)
 
 
 @pytest.fixture
@@ -82,8 +82,9 @@ def test_a_file_of_lines_serves_one_language_or_all(written):
         "",
         {"id": "2", "text": "It?"},
     )
-    found = read_translations(written(*rows))
-    assert found == TranslationFile("some.jsonl", {("1", "de"): "How old?", ("1", None): "Age?", ("2", None): "It?"})
+    assert read_translations(written(*rows)) == TranslationFile(
+        "some.jsonl", {("1", "de"): "How old?", ("1", None): "Age?", ("2", None): "It?"}
+    )
 
 
 @pytest.mark.parametrize(
@@ -100,20 +101,20 @@ def test_a_table_has_its_columns_in_any_order(written, rows, expected):
 @pytest.mark.parametrize(
     "name, rows, said",
     [
-        ("a.jsonl", [], r"a.jsonl: no translations in it; write one a line, such as \{"),
-        ("a.jsonl", ['{"id": "1", "text": "x"}', "{no"], "a.jsonl, line 2: invalid JSON, column 2"),
-        ("a.jsonl", ["[1]"], "a.jsonl, line 1: expected a JSON object, got list"),
-        ("a.jsonl", [{"id": "1"}], "a.jsonl, line 1: expected a non-empty string under 'text', got None"),
-        ("a.jsonl", [{"id": 1, "text": "x"}], "a.jsonl, line 1: expected a non-empty string under 'id', got 1"),
-        ("a.jsonl", [{"id": "1", "text": " "}], "line 1: expected a non-empty string under 'text', got ' '"),
-        ("a.jsonl", [{"id": "1", "text": "x", "language": ""}], "line 1: expected a non-empty string under 'language'"),
-        ("a.jsonl", [{"id": "1", "text": "x"}, {"id": "1", "text": "y"}], "line 2: question 1 is translated twice$"),
-        ("a.jsonl", [{"id": "1", "text": "x", "language": "de"}] * 2, "question 1 is translated twice from de$"),
-        ("a.tsv", [], "a.tsv, line 1: expected a .tsv headed by id, text and, of one language, language"),
-        ("a.tsv", ["id\tquestion", "1\tx"], "a.tsv, line 1: expected a .tsv headed by id, text"),
-        ("a.tsv", ["id\ttext"], "a.tsv: no translations in it"),
-        ("a.tsv", ["id\ttext", "1\tx", "2"], "a.tsv, line 3: expected 2 columns as in the first line, got 1"),
-        ("a.tsv", ["id\ttext", "1\t"], "a.tsv, line 2: expected a non-empty string under 'text', got ''"),
+        ("a.jsonl", [], "a.jsonl: "),
+        ("a.jsonl", ['{"id": "1", "text": "x"}', "{no"], "a.jsonl, line 2: .*column 2"),
+        ("a.jsonl", ["[1]"], "a.jsonl, line 1: .*list"),
+        ("a.jsonl", [{"id": "1"}], "a.jsonl, line 1: .*'text'.* None"),
+        ("a.jsonl", [{"id": 1, "text": "x"}], "a.jsonl, line 1: .*'id'.* 1"),
+        ("a.jsonl", [{"id": "1", "text": " "}], "line 1: .*'text'.* ' '"),
+        ("a.jsonl", [{"id": "1", "text": "x", "language": ""}], "line 1: .*'language'"),
+        ("a.jsonl", [{"id": "1", "text": "x"}, {"id": "1", "text": "y"}], "line 2: question 1 "),
+        ("a.jsonl", [{"id": "1", "text": "x", "language": "de"}] * 2, "question 1 .* de$"),
+        ("a.tsv", [], "a.tsv, line 1: .*id, text"),
+        ("a.tsv", ["id\tquestion", "1\tx"], "a.tsv, line 1: .*id, text"),
+        ("a.tsv", ["id\ttext"], "a.tsv: "),
+        ("a.tsv", ["id\ttext", "1\tx", "2"], "a.tsv, line 3: .*2.*1"),
+        ("a.tsv", ["id\ttext", "1\t"], "a.tsv, line 2: .*'text'"),
     ],
 )
 def test_a_file_that_cannot_be_used_is_refused_with_its_line(written, name, rows, said):
@@ -122,16 +123,16 @@ def test_a_file_that_cannot_be_used_is_refused_with_its_line(written, name, rows
 
 
 def test_a_file_that_is_not_there():
-    with pytest.raises(DataError, match="nowhere.jsonl: cannot be read"):
+    with pytest.raises(DataError, match="nowhere.jsonl"):
         translation_of("nowhere.jsonl")
 
 
 def test_what_is_asked_for_is_one_thing(written):
     assert translation_of() is None and isinstance(translation_of(PARALLEL), ParallelQuestions)
     assert translation_of(written({"id": "1", "text": "x"})).name == "some.jsonl"
-    with pytest.raises(InputError, match="either are the translations; give one"):
+    with pytest.raises(InputError, match="--translator"):
         translation_of(PARALLEL, ("folder",))
-    with pytest.raises(InputError, match="--beam is of --translator, which is not given"):
+    with pytest.raises(InputError, match="--beam"):
         translation_of(PARALLEL, beam=1)
 
 
@@ -139,74 +140,75 @@ def test_what_is_asked_for_is_one_thing(written):
 
 
 def test_parallel_questions_replace_those_of_the_split(dataset):
-    found, done = translated(dataset, ParallelQuestions(), "dev", ("de", "en", "th"))
-    assert texts_of(found) == {
+    changed, done = translated(dataset, ParallelQuestions(), "dev", ("de", "en", "th"))
+    assert texts_of(changed) == {
         "de": {"1": "How old?", "2": "What is it?", "3": "Wo?"},
         "en": ASKED["en"],
         "th": {"1": "How old?"},
     }
-    assert found.questions["de"]["1"] == Question("1", "de", "How old?", 0, ("x",))
+    assert changed.questions["de"]["1"] == Question("1", "de", "How old?", 0, ("x",))
     assert texts_of(dataset) == ASKED
     expected = {"source": "the data's parallel questions", "questions": {"de": 2, "th": 1}, "as_they_are": {}}
-    assert done == {"translations": {**expected, "candidates": 0}}
+    assert done.as_dict() == {"translations": {**expected, "candidates": 0}}
 
 
 def test_a_languages_own_translation_comes_before_that_of_all(dataset):
     lines = {("1", None): "Age?", ("1", "de"): "Years?", ("2", None): "It?", ("2", "en"): "no"}
-    found, _ = translated(dataset, TranslationFile("a", lines), "dev", ("de", "en", "th"))
-    assert texts_of(found) == {"de": {"1": "Years?", "2": "It?", "3": "Wo?"}, "en": ASKED["en"], "th": {"1": "Age?"}}
+    changed, _ = translated(dataset, TranslationFile("a", lines), "dev", ("de", "en", "th"))
+    assert texts_of(changed) == {"de": {"1": "Years?", "2": "It?", "3": "Wo?"}, "en": ASKED["en"], "th": {"1": "Age?"}}
 
 
 def test_what_a_file_misses_is_counted_and_stays(dataset, capsys):
-    found, done = translated(dataset, TranslationFile("a.tsv", {("2", "de"): "It?"}), "dev", ("de", "th"))
-    assert texts_of(found)["de"] == {"1": "Wie alt?", "2": "It?", "3": "Wo?"} and texts_of(found)["th"] == ASKED["th"]
-    assert (done["translations"]["questions"], done["translations"]["as_they_are"]) == ({"de": 1}, {"de": 1, "th": 1})
-    said = "warning: a.tsv: 2 questions without a translation, asked as they are: de 1, th 1"
-    assert said in capsys.readouterr().err
+    changed, done = translated(dataset, TranslationFile("a.tsv", {("2", "de"): "It?"}), "dev", ("de", "th"))
+    assert (
+        texts_of(changed)["de"] == {"1": "Wie alt?", "2": "It?", "3": "Wo?"} and texts_of(changed)["th"] == ASKED["th"]
+    )
+    assert (done.questions, done.as_they_are) == ({"de": 1}, {"de": 1, "th": 1})
+    warning = capsys.readouterr().err
+    assert "a.tsv: 2 " in warning and "de 1, th 1" in warning
 
 
 def test_parallel_questions_that_are_not_there_are_counted_too(dataset, capsys):
     both = replace(dataset, splits={"dev": ("2", "3")})
     _, done = translated(both, ParallelQuestions(), "dev", ("de",))
-    assert done["translations"]["as_they_are"] == {"de": 1} and "de 1" in capsys.readouterr().err
+    assert done.as_they_are == {"de": 1} and "de 1" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("questions", [ASKED["en"], {}])
 def test_parallel_questions_of_which_there_are_none_are_refused(dataset, pool, questions):
-    said = "the data's parallel questions: no translation of a question that is asked, in de; name the documents' lang"
     known = {"de": dataset.questions["de"], "en": {id: Question(id, "en", text, 0) for id, text in questions.items()}}
-    with pytest.raises(DataError, match=said):
+    with pytest.raises(DataError, match=" de;.*--languages"):
         translated(replace(dataset, questions=known), ParallelQuestions(), "test", ("de",))
 
 
 def test_a_pool_without_the_documents_language_has_no_parallel_questions():
-    asked = {lang: [(id, text, [0]) for id, text in ASKED[lang].items()] for lang in ("de", "th")}
-    found = {lang: ([f"{lang} a"], [f"{lang} a"], rows) for lang, rows in asked.items()}
-    with pytest.raises(DataError, match="no translation of a question that is asked, in de, th; name the documents'"):
-        translated_pool(pool_of("toys", found), ParallelQuestions(), "en")
+    questions = {lang: [(id, text, [0]) for id, text in ASKED[lang].items()] for lang in ("de", "th")}
+    data = {lang: ([f"{lang} a"], [f"{lang} a"], rows) for lang, rows in questions.items()}
+    with pytest.raises(DataError, match="de, th;"):
+        translated_pool(pool_of("toys", data), ParallelQuestions(), "en")
 
 
 def test_unknown_ids_are_refused(dataset):
     translation = TranslationFile("a.tsv", {("2", None): "It?", ("9", None): "x", ("8", "de"): "x"})
-    with pytest.raises(DataError, match="a.tsv: 2 ids of no question of the data, the first is '9'; give the transl"):
+    with pytest.raises(DataError, match="a.tsv: 2 ids .*'9'"):
         translated(dataset, translation, "dev", ("de",))
 
 
 def test_a_file_that_serves_none_is_refused(dataset):
-    with pytest.raises(DataError, match="a.tsv: no translation of a question that is asked, in de, th; give the"):
+    with pytest.raises(DataError, match="^a.tsv: .* th;"):
         translated(dataset, TranslationFile("a.tsv", {("3", None): "Where?"}), "dev", ("de", "th"))
 
 
 def test_questions_in_the_documents_language_alone_have_nothing_to_translate(dataset):
-    with pytest.raises(InputError, match="all questions that are asked are in en, the documents' language"):
+    with pytest.raises(InputError, match=r"\ben\b"):
         translated(dataset, ParallelQuestions(), "dev", ("en",))
 
 
 def test_a_translator_leaves_languages_it_does_not_serve(dataset):
-    found, done = translated(dataset, MachineTranslation(Upper()), "dev", ("de", "en", "th"))
-    assert texts_of(found)["de"] == {"1": "WIE ALT? de", "2": "WAS IST DAS? de", "3": "Wo?"}
-    assert (texts_of(found)["en"], texts_of(found)["th"]) == (ASKED["en"], ASKED["th"])
-    assert done["translations"]["as_they_are"] == {"th": 1} and done["timings"]["translation_ms"] > 0
+    changed, done = translated(dataset, MachineTranslation(Upper()), "dev", ("de", "en", "th"))
+    assert texts_of(changed)["de"] == {"1": "WIE ALT? de", "2": "WAS IST DAS? de", "3": "Wo?"}
+    assert (texts_of(changed)["en"], texts_of(changed)["th"]) == (ASKED["en"], ASKED["th"])
+    assert done.as_they_are == {"th": 1} and done.milliseconds > 0
 
 
 def test_the_time_is_that_of_the_questions_that_are_translated(dataset, monkeypatch):
@@ -214,15 +216,14 @@ def test_the_time_is_that_of_the_questions_that_are_translated(dataset, monkeypa
     monkeypatch.setattr("distill.evaluation.translation.time", SimpleNamespace(perf_counter=lambda: next(clock)))
     _, done = translated(dataset, MachineTranslation(Upper()), "dev", ("de", "en", "th"))
     # Two German ones; the Thai one has no translator.
-    assert done["timings"] == {"translation_ms": 500 / 2}
+    assert done.as_dict()["timings"] == {"translation_ms": 500 / 2}
 
 
 @pytest.mark.parametrize("languages", [("th",), ("de", "th")])
 def test_a_translator_of_no_language_that_is_asked_is_refused(dataset, pool, languages):
-    said = f"upper: no translation of a question that is asked, in {', '.join(languages)}; give a translator of one"
-    with pytest.raises(DataError, match=said):
+    with pytest.raises(DataError, match=f"^upper: .* {', '.join(languages)};"):
         translated(dataset, MachineTranslation(Upper(("de", "th"))), "dev", languages)
-    with pytest.raises(DataError, match="in de, th; give a translator of one"):
+    with pytest.raises(DataError, match="de, th;"):
         translated_pool(pool, MachineTranslation(Upper(("de", "th"))), "en")
 
 
@@ -231,33 +232,33 @@ def test_an_empty_translation_is_none(dataset):
         def translate(self, texts, language, progress=None):
             return [" " if text == ASKED["de"]["1"] else "x" for text in texts]
 
-    found, done = translated(dataset, MachineTranslation(Silent()), "dev", ("de",))
-    assert texts_of(found)["de"] == {"1": "Wie alt?", "2": "x", "3": "Wo?"}
-    assert done["translations"]["as_they_are"] == {"de": 1}
+    changed, done = translated(dataset, MachineTranslation(Silent()), "dev", ("de",))
+    assert texts_of(changed)["de"] == {"1": "Wie alt?", "2": "x", "3": "Wo?"}
+    assert done.as_they_are == {"de": 1}
 
 
 # Pools
 
 
 def test_a_pools_questions_are_replaced_and_its_sentences_stay(pool):
-    found, done = translated_pool(pool, ParallelQuestions(), "en")
-    assert found.questions == ("How old?", "What is it?", "Wo?", "How old?", "What is it?", "How old?")
-    assert (found.sentences, found.contexts, found.ids) == (pool.sentences, pool.contexts, pool.ids)
-    assert done["translations"]["questions"] == {"de": 2, "th": 1} and done["translations"]["candidates"] == 0
+    changed, done = translated_pool(pool, ParallelQuestions(), "en")
+    assert changed.questions == ("How old?", "What is it?", "Wo?", "How old?", "What is it?", "How old?")
+    assert (changed.sentences, changed.contexts, changed.ids) == (pool.sentences, pool.contexts, pool.ids)
+    assert done.questions == {"de": 2, "th": 1} and done.candidates == 0
 
 
 def test_a_translator_translates_sentences_too(pool):
-    found, done = translated_pool(pool, MachineTranslation(Upper()), "en")
-    assert found.questions[:4] == ("WIE ALT? de", "WAS IST DAS? de", "WO? de", "How old?")
-    assert found.sentences == ("DE A de", "DE B de", "en a", "en b", "th a", "th b")
-    assert found.contexts[:3] == ("DE A de DE B de", "DE A de DE B de", "en a en b")
-    assert done["translations"]["candidates"] == 2
-    np.testing.assert_array_equal(found.language_of, pool.language_of)
+    changed, done = translated_pool(pool, MachineTranslation(Upper()), "en")
+    assert changed.questions[:4] == ("WIE ALT? de", "WAS IST DAS? de", "WO? de", "How old?")
+    assert changed.sentences == ("DE A de", "DE B de", "en a", "en b", "th a", "th b")
+    assert changed.contexts[:3] == ("DE A de DE B de", "DE A de DE B de", "en a en b")
+    assert done.candidates == 2
+    np.testing.assert_array_equal(changed.language_of, pool.language_of)
 
 
 def test_ids_of_the_pools_other_splits_are_known(pool):
     chosen = pool.select(["1"])
-    found, _ = translated_pool(chosen, TranslationFile("a", {("1", None): "Age?", ("3", None): "Where?"}), "en")
-    assert found.questions == ("Age?", "How old?", "Age?")
-    with pytest.raises(DataError, match="1 ids of no question of the data, the first is '9'"):
+    changed, _ = translated_pool(chosen, TranslationFile("a", {("1", None): "Age?", ("3", None): "Where?"}), "en")
+    assert changed.questions == ("Age?", "How old?", "Age?")
+    with pytest.raises(DataError, match="1 ids .*'9'"):
         translated_pool(chosen, TranslationFile("a", {("1", None): "Age?", ("9", None): "Where?"}), "en")

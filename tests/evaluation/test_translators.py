@@ -31,8 +31,8 @@ def empty(tmp_path):
 
 @pytest.mark.parametrize("beam", [1, 4])
 def test_a_model_translates(folder, beam):
-    found = MarianTranslator(folder, beam).translate(["Wie alt ist der Fluss", "Burg?", "der der"], "de")
-    assert found == ["How old is the river", "castle?", "the the"]
+    translations = MarianTranslator(folder, beam).translate(["Wie alt ist der Fluss", "Burg?", "der der"], "de")
+    assert translations == ["How old is the river", "castle?", "the the"]
 
 
 def test_many_texts_of_any_length_keep_their_order(folder):
@@ -56,60 +56,58 @@ def test_odd_texts(folder):
 
 
 def test_a_text_that_is_too_long_for_a_model_is_said(folder):
-    with pytest.raises(TranslatorError, match="words-en: cannot translate: .*position"):
+    with pytest.raises(TranslatorError, match="^words-en: "):
         MarianTranslator(folder).translate(["alt " * 300])
 
 
 @pytest.mark.parametrize("missing", ["model.bin", "source.spm", "target.spm"])
 def test_a_missing_file_is_named(empty, missing):
     (empty / missing).unlink()
-    with pytest.raises(
-        TranslatorError, match=f"empty: no {missing} in it; expected a translator that CTranslate2 runs"
-    ):
+    with pytest.raises(TranslatorError, match=rf"empty: no {missing}\b"):
         MarianTranslator(empty)
 
 
 def test_a_missing_folder_is_named():
-    with pytest.raises(TranslatorError, match="nowhere: no such folder; expected a translator"):
+    with pytest.raises(TranslatorError, match="^nowhere: "):
         load_translators(["nowhere"])
 
 
 @pytest.mark.parametrize("broken", ["model.bin", "source.spm", "target.spm", "source_vocabulary.json"])
 def test_a_broken_file_is_refused(copied, broken):
     (copied / broken).write_bytes(b"\x00no")
-    with pytest.raises(TranslatorError, match="copy: not a translator: "):
+    with pytest.raises(TranslatorError, match="copy: "):
         MarianTranslator(copied)
 
 
 def test_the_missing_package_is_named(empty, monkeypatch):
     monkeypatch.setattr(translators, "find_spec", lambda name: None)
-    with pytest.raises(TranslatorError, match=r"run: pip install ctranslate2 \(or 'distill\[translate\]'\)"):
+    with pytest.raises(TranslatorError, match="ctranslate2"):
         MarianTranslator(empty)
 
 
 def test_each_language_has_its_own_or_the_one_of_all(folder, word_translator):
     thai = word_translator({"alt": "thai"})
-    found = load_translators([f"th={thai}", folder], beam=1)
-    assert found.name == "words-en"
-    assert [found.translate(["alt"], language) for language in ("th", "de")] == [["thai"], ["old"]]
-    found = load_translators([f"th={thai}"])
-    assert found.serves("th") and not found.serves("de")
-    with pytest.raises(TranslatorError, match="no translator of de; give one as de=FOLDER, or one of all as FOLDER"):
-        found.translate(["alt"], "de")
+    loaded = load_translators([f"th={thai}", folder], beam=1)
+    assert loaded.name == "words-en"
+    assert [loaded.translate(["alt"], language) for language in ("th", "de")] == [["thai"], ["old"]]
+    loaded = load_translators([f"th={thai}"])
+    assert loaded.serves("th") and not loaded.serves("de")
+    with pytest.raises(TranslatorError, match="de=FOLDER"):
+        loaded.translate(["alt"], "de")
 
 
 def test_only_texts_in_another_language_are_translated(folder):
-    found = load_translators([f"de={folder}"])
+    loaded = load_translators([f"de={folder}"])
     texts = ["alt", "is alt?", "der", "ist"]
-    assert found.of_each(texts, {"alt": "de", "der": "th", "ist": "de"}) == ["old", "is alt?", "der", "is"]
+    assert loaded.of_each(texts, {"alt": "de", "der": "th", "ist": "de"}) == ["old", "is alt?", "der", "is"]
 
 
 def test_folders_are_told_from_languages(tmp_path, empty):
     both = tmp_path / "a=b"
     shutil.copytree(empty, both)
     assert folders_of([f"de={empty}", both]) == {"de": empty, None: both}
-    with pytest.raises(TranslatorError, match="two translators of one language"):
+    with pytest.raises(TranslatorError, match="de=.*de="):
         folders_of([f"de={empty}", f"de={both}"])
     for one in ("de=", "=x"):
-        with pytest.raises(TranslatorError, match="expected a folder, or LANGUAGE=FOLDER such as de=opus-mt-de-en"):
+        with pytest.raises(TranslatorError, match=f"^{one}: .*LANGUAGE=FOLDER"):
             folders_of([one])

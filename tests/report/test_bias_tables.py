@@ -1,55 +1,56 @@
-from distill.report.bias_tables import print_bitext, print_lareqa, print_measures
+import re
+
+import numpy as np
+
+from distill.data.bitext import Bitext
+from distill.data.pool import Pool
+from distill.evaluation.bias.analyses import BiasFigures, RemovalFigures
+from distill.evaluation.bias.lareqa import LareqaFigures, MeanPrecision, OneRemoved
+from distill.evaluation.bias.space import Identification, Projection
+from distill.evaluation.translation import Translated
+from distill.report.bias_tables import print_bitext, print_lareqa, print_translated
+
+# Four questions a language, 30 and 10 sentences.
+POOL = Pool(
+    name="toys",
+    languages=("de", "en"),
+    sentences=("",) * 40,
+    contexts=("",) * 40,
+    language_of=np.repeat([0, 1], [30, 10]),
+    questions=("",) * 8,
+    ids=tuple("abcd" * 2),
+    asked_in=np.repeat([0, 1], 4),
+    targets=np.zeros((8, 1), int),
+)
 
 
 def rows(text):
     return [[cell.strip() for cell in line.strip("│").split("│")] for line in text.splitlines() if line[:1] == "│"]
 
 
-def used(de, en):
-    """What `usage.usage` gives."""
-    rows = {
-        "de": {"own": de, "other": "en", "other_share": 1 - de},
-        "en": {"own": en, "other": "de", "other_share": 1 - en},
-    }
-    return {"own": (de + en) / 2, "languages": rows}
-
-
-def analysed(shift=0.0, **changed):
-    """What `bias.measure_bias` gives, two languages."""
+def analysed(shift=0.0, removed=(0.25, 0.2, 0.2), accuracy=0.95):
+    """Figures of two languages; without an accuracy languages were not identified."""
     ranks = {
-        str(rank): {"map": 0.3 + rank / 100 + shift, "languages": {"de": 0.2 + rank / 100, "en": 0.4 + rank / 100}}
+        rank: MeanPrecision(0.3 + rank / 100 + shift, {"de": 0.2 + rank / 100, "en": 0.4 + rank / 100})
         for rank in range(3)
     }
-    return {
-        "map": 0.3 + shift,
-        "languages": {"de": 0.2, "en": 0.4},
-        "removed": {"rand": 0.25, "same": 0.2, "delta": 0.2},
-        "monolingual": {"de": 0.6, "en": 0.8},
-        "share": {"de": {"de": 0.7, "en": 0.3}, "en": {"de": 0.1, "en": 0.9}},
-        "first_share": {"de": {"de": 0.75, "en": 0.25}, "en": {"de": 0.0, "en": 1.0}},
-        "usage": {"share": used(0.7, 0.9), "first_share": used(0.75, 1.0)},
-        "language_id": {"accuracy": 0.95, "chance": 0.5},
-        "lir": {"corpus": "the pool's own sentences", "ranks": ranks},
-        **changed,
-    }
-
-
-def section(**encoders):
-    return {
-        "name": "toys",
-        "split": "dev",
-        "languages": ["de", "en"],
-        "questions": {"de": 4, "en": 4},
-        "candidates": {"de": 30, "en": 10},
-        "top": 100,
-        "encoders": encoders,
-    }
+    lareqa = LareqaFigures(
+        precision=MeanPrecision(0.3 + shift, {"de": 0.2, "en": 0.4}),
+        p1={"de": 0.1, "en": 0.3},
+        removed=OneRemoved(*removed),
+        one_target={},
+        monolingual={"de": 0.6, "en": 0.8},
+        share={"de": {"de": 0.7, "en": 0.3}, "en": {"de": 0.1, "en": 0.9}},
+        first_share={"de": {"de": 0.75, "en": 0.25}, "en": {"de": 0.0, "en": 1.0}},
+    )
+    language_id = None if accuracy is None else Identification(accuracy, 0.5, "en", {})
+    return BiasFigures(lareqa, Projection([], {}), language_id, RemovalFigures("the pool's own sentences", ranks))
 
 
 def test_map_bias_and_removal_have_a_table_each(printed):
-    print_lareqa(section(one=analysed(), two=analysed(0.1)))
+    print_lareqa(POOL, "dev", {"one": analysed(), "two": analysed(0.1)})
     out = printed()
-    assert "LAReQA, mAP, %: toys, dev, 8" in out and "own sentences" in out
+    assert "toys, dev, 8" in out
     assert rows(out) == [
         ["one", "multilingual", "20.0", "40.0", "30.0"],
         ["", "monolingual", "60.0", "80.0", "70.0"],
@@ -64,7 +65,7 @@ def test_map_bias_and_removal_have_a_table_each(printed):
         ["two", "0", "20.0", "40.0", "40.0"],
         ["two", "1", "21.0", "41.0", "41.0"],
         ["two", "2", "22.0", "42.0", "42.0"],
-        # The first 100, then the first.
+        # The first 40, all of them, then the first.
         *[
             [name, *row]
             for name in ("one", "two")
@@ -76,37 +77,26 @@ def test_map_bias_and_removal_have_a_table_each(printed):
             for row in (["de", "75.0", "25.0", "en"], ["en", "0.0", "100.0", "de"])
         ],
     ]
-    assert "languages of the first 100, %" in out and "languages of the first place, %" in out
-    said = "two: the question's own language has 80.0 % of the first 100 (most in en, 90.0, least in de, 70.0)"
-    assert f"{said}; most used other: en, of 1 of 2 languages" in out
+    [line] = [line for line in out.splitlines() if line.startswith("two: ")]
+    assert re.findall(r"\d[\d.]*", line) == ["80.0", "40", "90.0", "70.0", "1", "2"]
 
 
 def test_what_could_not_be_computed_is_empty(printed):
-    nothing = {"rand": None, "same": None, "delta": None}
-    print_lareqa(section(one=analysed(removed=nothing, language_id=None)))
+    print_lareqa(POOL, "dev", {"one": analysed(removed=(None, None, None), accuracy=None)})
     assert ["one", "30.0", "", "", "", "80.0", "50.0", "", ""] in rows(printed())
 
 
-def test_translations_are_said_under_their_task(printed):
-    done = {"source": "a.tsv", "questions": {"de": 3, "th": 2}, "as_they_are": {"th": 1}, "candidates": 0}
-    print_measures({"lareqa": {**section(one=analysed()), "translations": done}})
-    assert printed().endswith("lareqa: questions translated by a.tsv: de 3, th 2; asked as they are: th 1\n")
-    more = {"translations": {**done, "as_they_are": {}, "candidates": 7}, "timings": {"translation_ms": 1.25}}
-    print_measures({"lareqa": {**section(one=analysed()), **more}})
-    assert printed().endswith("by a.tsv: de 3, th 2; and 7 sentences; 1.2 ms a question, in batches\n")
+def test_translations_are_counted_in_a_line(printed):
+    print_translated("lareqa", Translated("a.tsv", {"de": 3, "th": 2}, {"th": 1}))
+    line = printed()
+    assert line.startswith("lareqa: ") and re.search(r"a.tsv: de 3, th 2; .*: th 1\n$", line)
+    print_translated("lareqa", Translated("a.tsv", {"de": 3, "th": 2}, {}, 7, 1.25))
+    assert re.search(r"a.tsv: de 3, th 2; .*\b7 .*\b1.2 ms", printed())
 
 
 def test_bitext_has_a_row_a_direction(printed):
-    encoders = {"one": {"de": {"to": 0.5, "from": 0.25}, "th": {"to": 1.0, "from": 0.75}}}
-    print_bitext({"name": "lines", "pivot": "en", "sentences": 8, "encoders": encoders})
+    bitext = Bitext("lines", "en", {language: ("",) * 8 for language in ("en", "de", "th")})
+    print_bitext(bitext, {"one": {"de": {"to": 0.5, "from": 0.25}, "th": {"to": 1.0, "from": 0.75}}})
     out = printed()
     assert "lines, 8" in out
     assert rows(out) == [["one", "→ en", "50.0", "100.0", "75.0"], ["one", "en →", "25.0", "75.0", "50.0"]]
-
-
-def test_each_task_is_printed_as_its_own(printed):
-    encoders = {"one": {"de": {"to": 0.5, "from": 0.25}}}
-    bitext = {"name": "lines", "pivot": "en", "sentences": 8, "encoders": encoders}
-    print_measures({"bitext": bitext, "lareqa": section(one=analysed())})
-    out = printed()
-    assert out.index("bitext retrieval") < out.index("LAReQA")

@@ -4,6 +4,7 @@ import re
 import numpy as np
 import pytest
 
+from distill.report.bias_sections import bitext_section, lareqa_section
 from distill.report.run_page import write_evaluation, write_report
 
 LOADING = {"link", "img", "image", "iframe", "object", "embed", "base"}
@@ -264,7 +265,7 @@ def test_what_lareqa_was_asked_is_said(full):
 
 
 def test_bitext_retrieval_has_both_directions(shown, read_page, tmp_path):
-    write_evaluation(tmp_path / "page.html", bitext=shown["bitext"]())
+    write_evaluation(tmp_path / "page.html", [bitext_section(shown["bitext"]())])
     page = read_page(tmp_path / "page.html")
     assert "news: 101 sentences a language" in page.words
     assert ["XX → en, %", "de", "mean"] in page.rows and ["student", "72.2", "72.2"] in page.rows
@@ -272,7 +273,7 @@ def test_bitext_retrieval_has_both_directions(shown, read_page, tmp_path):
 
 
 def test_an_evaluation_alone_has_a_page(shown, read_page, tmp_path, full):
-    write_evaluation(tmp_path / "page.html", shown["lareqa"]())
+    write_evaluation(tmp_path / "page.html", [lareqa_section(shown["lareqa"]())])
     page = read_page(tmp_path / "page.html")
     assert "LAReQA on toys-r" in page.words and "Bitext retrieval" not in page.words
     assert "steered" not in page.words
@@ -282,11 +283,12 @@ def test_an_evaluation_alone_has_a_page(shown, read_page, tmp_path, full):
 
 
 def test_an_evaluations_page_names_the_data_by_its_hashes(shown, read_page, tmp_path):
-    parts = {**shown["lareqa"](), "files": {"en.json": "ab12"}}, {**shown["bitext"](), "files": {"dev.tsv": "cd34"}}
-    write_evaluation(tmp_path / "page.html", *parts)
+    lareqa = lareqa_section({**shown["lareqa"](), "files": {"en.json": "ab12"}})
+    bitext = bitext_section({**shown["bitext"](), "files": {"dev.tsv": "cd34"}})
+    write_evaluation(tmp_path / "page.html", [lareqa, bitext])
     rows = read_page(tmp_path / "page.html").rows
     assert rows[rows.index(["file", "sha256"]) + 1 :] == [["en.json", "ab12"], ["dev.tsv", "cd34"]]
-    write_evaluation(tmp_path / "page.html", bitext=shown["bitext"]())
+    write_evaluation(tmp_path / "page.html", [bitext_section(shown["bitext"]())])
     page = read_page(tmp_path / "page.html")
     assert "Bitext retrieval on news" in page.words and ["base", "59.3", "59.3"] in page.rows
     assert "svg" not in page.tags

@@ -1,3 +1,4 @@
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -6,10 +7,12 @@ from rich.console import Console
 
 from distill.data.dataset import Passage
 from distill.evaluation.evaluate import Evaluation
+from distill.evaluation.paired import PairedComparison
 from distill.report.bench_tables import print_bench
 from distill.report.run_tables import print_run
 from distill.report.score_tables import print_evaluations, print_hits, print_scores
 from distill.report.vocabulary_tables import print_extension, print_pruning
+from distill.retrieval.metrics import SUMMARY
 
 
 def rows(text):
@@ -89,16 +92,19 @@ def test_brackets_in_a_folders_name_are_printed_as_they_are(metrics, tmp_path, p
 
 
 def evaluations(**models):
-    """What `distill evaluate` finds of the task retrieval, `model={language: ranks}`."""
-    found = {}
-    for model, ranks in models.items():
-        evaluation = Evaluation("toy", "dev", {"passage": {name: np.array(of) for name, of in ranks.items()}})
-        found[model] = {"units": evaluation.table(), "recall": {}}
-    return {"name": "toys", "split": "dev", "encoders": found}
+    """`model={language: ranks}` of the unit passage."""
+    return {
+        model: Evaluation("toy", "dev", {"passage": {name: np.array(of) for name, of in ranks.items()}})
+        for model, ranks in models.items()
+    }
+
+
+def show(evaluations):
+    print_evaluations(evaluations, "dev", SUMMARY)
 
 
 def test_evaluations_show_every_metric_in_percent_with_its_mean(printed):
-    print_evaluations(evaluations(student={"de": [1, 2, 7, 99], "hi": [1, 1, 1, 1]}))
+    show(evaluations(student={"de": [1, 2, 7, 99], "hi": [1, 1, 1, 1]}))
     assert rows(printed()) == [
         ["student", "p@1", "25.0", "100.0", "62.5"],
         ["student", "p@5", "50.0", "100.0", "75.0"],
@@ -109,7 +115,7 @@ def test_evaluations_show_every_metric_in_percent_with_its_mean(printed):
 
 
 def test_evaluations_of_several_models_stand_in_one_table_a_unit(printed):
-    print_evaluations(evaluations(one={"de": [1]}, two={"de": [2]}))
+    show(evaluations(one={"de": [1]}, two={"de": [2]}))
     out = printed()
     assert [row[:3] for row in rows(out) if row[1] == "p@1"] == [["one", "p@1", "100.0"], ["two", "p@1", "0.0"]]
     assert out.count("unit passage, dev, %") == 1 and len(head(out)) == 1
@@ -118,16 +124,16 @@ def test_evaluations_of_several_models_stand_in_one_table_a_unit(printed):
 def test_figures_are_whole_however_long_a_models_path_is(printed):
     languages = ["ar", "de", "el", "en", "es", "hi", "ro", "ru", "th", "tr", "vi", "zh"]
     long = "/home/someone/" + "folder/" * 15 + "student"
-    print_evaluations(evaluations(**{long: dict.fromkeys(languages, [1, 2])}))
+    show(evaluations(**{long: dict.fromkeys(languages, [1, 2])}))
     out = printed()
     assert out.count("50.0") == 12 + 1  # P@1 of the languages and their mean
 
 
 def test_recall_by_tokens_has_a_table_with_its_own_number_of_questions(printed):
-    found = evaluations(one={"de": [1]}, two={"de": [2]})
-    for model, recall in (("one", 0.25), ("two", 0.5)):
-        found["encoders"][model]["recall"] = {"r@2kt": {"de": {"recall": recall, "questions": 4}}}
-    print_evaluations(found)
+    hits = {"one": [1, 0, 0, 0], "two": [1, 0, 1, 0]}
+    measured = evaluations(one={"de": [1]}, two={"de": [2]})
+    recalls = {name: {"r@2kt": {"de": (list("abcd"), np.array(values))}} for name, values in hits.items()}
+    show({name: replace(evaluation, recall=recalls[name]) for name, evaluation in measured.items()})
     out = printed()
     assert "an answer within the first words" in out
     assert [row for row in rows(out) if "r@2kt" in row] == [
@@ -138,13 +144,13 @@ def test_recall_by_tokens_has_a_table_with_its_own_number_of_questions(printed):
 
 
 def test_brackets_in_a_models_name_are_printed_as_they_are(printed):
-    print_evaluations(evaluations(**{"runs/[x]/student": {"de": [1]}}))
+    show(evaluations(**{"runs/[x]/student": {"de": [1]}}))
     assert rows(printed())[0][0] == "runs/[x]/student"
 
 
 def score_row(a, b, **rest):
-    """What `paired.compare_scores` says of one language."""
-    return {
+    """A row of `paired.compare_scores`."""
+    values = {
         "a": a,
         "b": b,
         "difference": a - b,
@@ -164,6 +170,7 @@ def score_row(a, b, **rest):
         "detectable": 0.1129,
         **rest,
     }
+    return PairedComparison(**values)
 
 
 SCORES = {

@@ -22,53 +22,53 @@ def space():
     random = np.random.default_rng(0)
     corpus = unit_rows(300, 24, 1)[random.integers(0, 300, 10_000)] + 0.8 * unit_rows(10_000, 24, 2)
     corpus /= np.linalg.norm(corpus, axis=1, keepdims=True)
-    own = random.integers(0, 10_000, 200)
-    queries = corpus[own] + 0.4 * unit_rows(200, 24, 3)
-    forbidden = np.repeat(np.arange(200), 2)[::-1], np.column_stack([own, (own + 1) % 10_000]).ravel()[::-1]
+    gold = random.integers(0, 10_000, 200)
+    queries = corpus[gold] + 0.4 * unit_rows(200, 24, 3)
+    forbidden = np.repeat(np.arange(200), 2)[::-1], np.column_stack([gold, (gold + 1) % 10_000]).ravel()[::-1]
     return queries / np.linalg.norm(queries, axis=1, keepdims=True), corpus, forbidden
 
 
 @pytest.fixture(scope="module")
-def found(space):
+def nearest_rows(space):
     return nearest(*space[:2], 10, space[2])
 
 
-def recall(found, expected):
-    return np.mean([len(np.intersect1d(*rows)) / len(rows[1]) for rows in zip(found, expected, strict=True)])
+def recall(indices, expected):
+    return np.mean([len(np.intersect1d(*rows)) / len(rows[1]) for rows in zip(indices, expected, strict=True)])
 
 
-def test_most_of_the_nearest_are_found(space, found):
+def test_most_of_the_nearest_are_found(space, nearest_rows):
     queries, corpus, (rows, columns) = space
     scores = queries @ corpus.T
     scores[rows, columns] = -np.inf
-    assert recall(found[0], np.argsort(-scores, axis=1)[:, :10]) > 0.9
+    assert recall(nearest_rows[0], np.argsort(-scores, axis=1)[:, :10]) > 0.9
     # Lists, not the whole corpus, are looked through.
     assert lists_of(len(corpus)) > 3 * approximate.PROBED
 
 
-def test_similarities_are_exact_and_the_best_first(space, found):
-    indices, values = found
+def test_similarities_are_exact_and_the_best_first(space, nearest_rows):
+    indices, values = nearest_rows
     expected = np.einsum("qd,qkd->qk", space[0], space[1][indices])
     np.testing.assert_allclose(values, expected, atol=1e-6)
     assert (np.diff(values, axis=1) <= 0).all()
 
 
-def test_no_row_comes_twice_or_is_forbidden(space, found):
-    assert all(len(set(row)) == 10 for row in found[0].tolist())
-    assert not any(column in found[0][row] for row, column in zip(*space[2], strict=True))
+def test_no_row_comes_twice_or_is_forbidden(space, nearest_rows):
+    assert all(len(set(row)) == 10 for row in nearest_rows[0].tolist())
+    assert not any(column in nearest_rows[0][row] for row, column in zip(*space[2], strict=True))
 
 
-def test_the_same_vectors_give_the_same_rows(space, found):
-    for again, first in zip(nearest(*space[:2], 10, space[2]), found, strict=True):
+def test_the_same_vectors_give_the_same_rows(space, nearest_rows):
+    for again, first in zip(nearest(*space[:2], 10, space[2]), nearest_rows, strict=True):
         np.testing.assert_array_equal(again, first)
 
 
-def test_queries_do_not_depend_on_each_other(space, found):
+def test_queries_do_not_depend_on_each_other(space, nearest_rows):
     index = build(space[1])
     for row in (0, 150):
         columns = space[2][1][space[2][0] == row]
         one = search(index, space[0][row : row + 1], space[1], 10, (np.zeros(2, int), columns))
-        np.testing.assert_array_equal(one[0][0], found[0][row])
+        np.testing.assert_array_equal(one[0][0], nearest_rows[0][row])
 
 
 def test_a_small_corpus_is_looked_through_whole():
@@ -89,9 +89,9 @@ def test_vectors_that_are_no_numbers_are_near_nothing():
     finite = [row for row in range(30) if row not in (3, 7, 9)]
     assert (indices[1] == -1).all() and np.isneginf(values[1]).all()
     for row in (0, 2, 3):
-        found = [index for index in indices[row] if index in finite]
-        assert sorted(found) == finite
-        assert found == sorted(finite, key=lambda index: -(corpus[index] @ queries[row]))
+        numbers = [index for index in indices[row] if index in finite]
+        assert sorted(numbers) == finite
+        assert numbers == sorted(finite, key=lambda index: -(corpus[index] @ queries[row]))
     assert not np.isin([3, 7], indices).any()
 
 
@@ -101,7 +101,7 @@ def test_an_empty_corpus_has_nothing_near():
 
 
 def test_vectors_of_two_spaces_are_refused():
-    with pytest.raises(InputError, match="queries of 6 dimensions, a corpus of 5"):
+    with pytest.raises(InputError, match="6 .*5"):
         nearest(unit_rows(2, 6), unit_rows(9, 5), 3)
 
 
@@ -110,7 +110,7 @@ def test_equal_rows_go_to_the_lower_index():
     assert nearest(corpus[[4]], corpus, 3)[0].tolist() == [[3, 4, 5]]
 
 
-def test_a_mapped_corpus_in_small_blocks_gives_the_same(space, tmp_path, found, monkeypatch):
+def test_a_mapped_corpus_in_small_blocks_gives_the_same(space, tmp_path, nearest_rows, monkeypatch):
     for name, rows in (("queries", space[0]), ("corpus", space[1])):
         np.save(tmp_path / f"{name}.npy", rows)
     queries, corpus = (np.load(tmp_path / f"{name}.npy", mmap_mode="r") for name in ("queries", "corpus"))
@@ -118,7 +118,7 @@ def test_a_mapped_corpus_in_small_blocks_gives_the_same(space, tmp_path, found, 
         monkeypatch.setattr(approximate, name, size)
     indices, values = nearest(queries, corpus, 10, space[2])
     assert type(indices) is type(values) is np.ndarray
-    np.testing.assert_array_equal(indices, found[0])
+    np.testing.assert_array_equal(indices, nearest_rows[0])
 
 
 def test_the_setting_says_what_searches():
@@ -128,7 +128,7 @@ def test_the_setting_says_what_searches():
 
 def test_a_run_that_needs_faiss_is_refused_before_it_starts(monkeypatch):
     monkeypatch.setattr(approximate, "find_spec", lambda name: None)
-    with pytest.raises(InputError, match="faiss is not installed"):
+    with pytest.raises(InputError, match="faiss"):
         read_inputs(Settings(teacher=TeacherSettings(mining="faiss")))
     assert read_inputs(Settings()).settings.teacher.mining == "exact"
 
@@ -137,5 +137,5 @@ def test_without_faiss_it_is_said_how_to_get_it(monkeypatch):
     monkeypatch.setattr(approximate, "find_spec", lambda name: None)
     assert search_of("exact") is top_k
     for ask in (lambda: search_of("faiss"), lambda: build(unit_rows(3, 2))):
-        with pytest.raises(InputError, match=r"faiss is not installed; run: pip install faiss-cpu \(or 'distill\[fa"):
+        with pytest.raises(InputError, match="faiss-cpu"):
             ask()

@@ -4,8 +4,8 @@ import pytest
 from distill.retrieval.blocks import Highest, Product, document_spans, head, highest, rows_beside, spans
 
 
-def bounds(found):
-    return [(block.start, block.stop) for block in found]
+def bounds(blocks):
+    return [(block.start, block.stop) for block in blocks]
 
 
 def test_spans_cut_all_rows_once():

@@ -21,8 +21,8 @@ def brute_force(queries, corpus, k, forbidden=()):
     order = np.argsort(-scores, axis=1, kind="stable")
     indices = np.full((len(queries), k), -1)
     for query in range(len(queries)):
-        found = [row for row in order[query] if scores[query, row] > -np.inf][:k]
-        indices[query, : len(found)] = found
+        best = [row for row in order[query] if scores[query, row] > -np.inf][:k]
+        indices[query, : len(best)] = best
     return indices, scores
 
 
@@ -102,8 +102,8 @@ def test_ranks_do_not_depend_on_the_block(unit, block):
     scores = questions @ vectors.T
     if unit == "maxp":
         scores = scores.reshape(11, 10, 3).max(axis=2)
-    own = gold if unit == "passage" else gold // 3
-    expected = [1 + int(np.sum(row > row[column])) for row, column in zip(scores, own, strict=True)]
+    target = gold if unit == "passage" else gold // 3
+    expected = [1 + int(np.sum(row > row[column])) for row, column in zip(scores, target, strict=True)]
     assert unit_ranks(questions, vectors, gold, document_of, unit, block).tolist() == expected
     # In blocks of the corpus too, from one vector to more than there are.
     for columns in (1, 4, 7, 100):
@@ -122,8 +122,8 @@ def test_ties_and_what_is_no_number_count_against_in_blocks_too(unit):
     scores = questions @ vectors.T
     if unit == "maxp":
         scores = np.stack([scores[:, document_of == document].max(axis=1) for document in range(12)], axis=1)
-    own = gold if unit == "passage" else document_of[gold]
-    expected = [sum(not one < row[column] for one in row) for row, column in zip(scores, own, strict=True)]
+    target = gold if unit == "passage" else document_of[gold]
+    expected = [sum(not one < row[column] for one in row) for row, column in zip(scores, target, strict=True)]
     assert unit_ranks(questions, vectors, gold, document_of, unit, 6, 0, 5).tolist() == expected
 
 
@@ -141,12 +141,12 @@ def test_vectors_may_be_memory_mapped(tmp_path):
     for name, rows in (("q", questions), ("p", passages)):
         np.save(tmp_path / f"{name}.npy", rows)
     mapped = [np.load(tmp_path / f"{name}.npy", mmap_mode="r") for name in "qp"]
-    for found, expected in zip(top_k(*mapped, 5, block=(7, 90)), top_k(questions, passages, 5), strict=True):
-        assert type(found) is np.ndarray
-        np.testing.assert_allclose(found, expected, atol=1e-6)
+    for rows, expected in zip(top_k(*mapped, 5, block=(7, 90)), top_k(questions, passages, 5), strict=True):
+        assert type(rows) is np.ndarray
+        np.testing.assert_allclose(rows, expected, atol=1e-6)
     for whole in (0, 2**20):
-        found = unit_ranks(*mapped, np.arange(40), document_of, "maxp", 16, whole, 50)
-        assert found.tolist() == unit_ranks(questions, passages, np.arange(40), document_of, "maxp").tolist()
+        places = unit_ranks(*mapped, np.arange(40), document_of, "maxp", 16, whole, 50)
+        assert places.tolist() == unit_ranks(questions, passages, np.arange(40), document_of, "maxp").tolist()
 
 
 @pytest.mark.parametrize("block", BLOCKS)
@@ -170,10 +170,10 @@ def test_top_k_is_a_stable_sort_whatever_is_asked(seed):
     indices, similarities = top_k(queries, corpus, k, tuple(pairs.T), tuple(random.integers(1, [13, 220])))
     scores = queries @ corpus.T
     scores[tuple(pairs.T)] = -np.inf
-    for row, found, values in zip(scores, indices, similarities, strict=True):
+    for row, best, values in zip(scores, indices, similarities, strict=True):
         order = np.argsort(-row, kind="stable")
         order = order[np.isfinite(row[order])][:k]
-        np.testing.assert_array_equal(found, np.append(order, [-1] * (k - len(order))))
+        np.testing.assert_array_equal(best, np.append(order, [-1] * (k - len(order))))
         np.testing.assert_array_equal(values, np.append(row[order], [-np.inf] * (k - len(order))))
 
 

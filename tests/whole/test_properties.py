@@ -190,12 +190,12 @@ def test_a_corpus_is_read_or_refused(place, content, name):
 
 @cases(300, damaged([{"id": "1", "prediction": "old", "language": "de", "answers": ["old"]}, *ROWS]))
 def test_predictions_are_read_or_refused(place, rows):
-    from distill.evaluation.answers import own_golds, read_predictions
+    from distill.evaluation.answers import has_golds, read_predictions
 
     path = written(place / "predictions.jsonl", as_lines(rows))
     found = tried(lambda: read_predictions(path, "en"), path)
     if found:
-        assert tried(lambda: own_golds(path, found), path) in (True, False, None)
+        assert tried(lambda: has_golds(path, found), path) in (True, False, None)
 
 
 # Data sets

@@ -1,11 +1,20 @@
 """Everything that is said of an encoder's language bias on one pool."""
 
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property
+
 from ...data.corpus import sampled
+from ...data.pool import Pool
+from ...encoders.encoder import Encoder
 from ...errors import InputError
 from ...system.progress import task
-from .lareqa import TOP, encode_pool, mean_average_precision, rank_pool
+from ...system.types import Floats, Integers, Json, Progress
+from .lareqa import TOP, Lareqa, LareqaFigures, MeanPrecision, encode_pool, mean_average_precision, rank_pool
 from .removal import LanguageRemoval
-from .space import identify, project
+from .space import Identification, Projection, identify, project
 
 # Components removed in the LIR table (Yang et al., 2021, Tables 1 and 5).
 RANKS = (1, 2, 3, 4)
@@ -13,55 +22,143 @@ RANKS = (1, 2, 3, 4)
 SENTENCES = 10_000
 
 
-def measure_bias(encoder, pool, pivot="en", corpus=None, name=None, seed=0):
-    """All analyses of an encoder on a `Pool`, plain values as `metrics.json` keeps them.
+@dataclass(frozen=True)
+class Samples:
+    """Texts by language that language information removal is fitted on, and their name."""
 
-    `corpus`, `(its name, {language: [text]})`, is what language information removal is fitted on, by default the
-    pool's own sentences. `name` is what progress calls the encoder.
+    name: str
+    texts: Mapping[str, list[str]]
+
+
+@dataclass(frozen=True)
+class RemovalFigures:
+    """LIR's table: mAP with r components removed, by r, learned from the `corpus`."""
+
+    corpus: str
+    ranks: dict[int, MeanPrecision]
+
+    def as_dict(self) -> dict[str, Json]:
+        """Plain values, as `metrics.json` keeps them."""
+        return {"corpus": self.corpus, "ranks": {str(rank): asdict(row) for rank, row in self.ranks.items()}}
+
+
+@dataclass(frozen=True)
+class BiasFigures:
+    """All analyses of an encoder on a `Pool`; `language_id` is None with one language."""
+
+    lareqa: LareqaFigures
+    pca: Projection
+    language_id: Identification | None
+    lir: RemovalFigures
+
+    def as_dict(self) -> dict[str, Json]:
+        """Plain values, as `metrics.json` keeps them."""
+        language_id = asdict(self.language_id) if self.language_id else None
+        spaces: dict[str, Json] = {"pca": asdict(self.pca), "language_id": language_id, "lir": self.lir.as_dict()}
+        return {**self.lareqa.as_dict(), **spaces}
+
+
+@dataclass(frozen=True)
+class PoolVectors:
+    """An encoder's vectors of a `Pool`: `questions` `(q, d)`, `candidates` `(c, d)`, and by language of `corpus`.
+
+    `samples` are those that language information removal is fitted on.
+    """
+
+    pool: Pool
+    questions: Floats
+    candidates: Floats
+    samples: dict[str, Floats]
+    corpus: str
+
+    @cached_property
+    def ranking(self) -> Lareqa:
+        """The questions' ranking of the candidates."""
+        return rank_pool(self.questions, self.candidates, self.pool)
+
+
+def measure_bias(
+    encoder: Encoder,
+    pool: Pool,
+    pivot: str = "en",
+    samples: Samples | None = None,
+    name: str | None = None,
+    seed: int = 0,
+) -> BiasFigures:
+    """Encode a `Pool` and analyse the vectors; `name` is what progress calls the encoder.
+
+    Language information removal is fitted on `samples`, by default the pool's own sentences.
     """
     name = name or encoder.name
-    texts = {language: sampled(corpus[1][language], SENTENCES, seed) for language in pool.languages} if corpus else {}
-    size = len(pool.questions) + len(pool.sentences) + sum(map(len, texts.values()))
-    with task(f"lareqa: encode for {name}", size) as advance:
-        asked, given = encode_pool(encoder, pool, advance)
-        samples = {language: encoder.encode(lines, "document", advance) for language, lines in texts.items()}
-    if not corpus:
-        samples = by_language(given, pool.language_of, pool.languages)
+    samples = drawn(samples, pool, seed)
+    with task(f"lareqa: encode for {name}", pool_size(pool, samples)) as advance:
+        vectors = encode_with_samples(encoder, pool, samples, advance)
+    return analyse(vectors, pivot, name, seed)
+
+
+def drawn(samples: Samples | None, pool: Pool, seed: int) -> Samples | None:
+    """At most `SENTENCES` texts of each of the pool's languages, drawn by the seed."""
+    if samples is None:
+        return None
+    texts = {language: sampled(samples.texts[language], SENTENCES, seed) for language in pool.languages}
+    return Samples(samples.name, texts)
+
+
+def pool_size(pool: Pool, samples: Samples | None = None) -> int:
+    """The number of texts that `encode_with_samples` encodes."""
+    return len(pool.questions) + len(pool.sentences) + sum(map(len, samples.texts.values() if samples else ()))
+
+
+def encode_with_samples(
+    encoder: Encoder, pool: Pool, samples: Samples | None = None, progress: Progress | None = None
+) -> PoolVectors:
+    """Return the vectors of a pool and of the `samples`, without which its own sentences' are the samples."""
+    questions, candidates = encode_pool(encoder, pool, progress)
+    if samples is None:
+        of_sentences = by_language(candidates, pool.language_of, pool.languages)
+        return PoolVectors(pool, questions, candidates, of_sentences, "the pool's own sentences")
+    vectors = {language: encoder.encode(lines, "document", progress) for language, lines in samples.texts.items()}
+    return PoolVectors(pool, questions, candidates, vectors, samples.name)
+
+
+def analyse(vectors: PoolVectors, pivot: str = "en", name: str = "", seed: int = 0) -> BiasFigures:
+    """Return all analyses; language identification is against the language `pivot`."""
+    both = vectors.questions, vectors.candidates
     with task(f"lareqa: analyse {name}", 3 + len(RANKS)) as step:
-        found = rank_pool(asked, given, pool).table()
+        figures = vectors.ranking.figures()
         step()
-        found["pca"] = project(asked, given, pool, seed=seed)
+        pca = project(*both, vectors.pool, seed=seed)
         step()
-        found["language_id"] = identify(asked, given, pool, pivot, seed)
+        language_id = identify(*both, vectors.pool, pivot, seed)
         step()
-        source = corpus[0] if corpus else "the pool's own sentences"
-        found["lir"] = removal_table(asked, given, pool, source, samples, found, step)
-    return found
+        return BiasFigures(figures, pca, language_id, removal_table(vectors, figures.precision, step))
 
 
-def by_language(vectors, numbers, languages):
+def by_language(vectors: Floats, numbers: Integers, languages: Sequence[str]) -> dict[str, Floats]:
     """`{language: its rows}`."""
     return {language: vectors[numbers == number] for number, language in enumerate(languages)}
 
 
-def removal_table(asked, given, pool, source, samples, plain, step=lambda: None):
-    """`{"corpus", "ranks": {r: {"map", "languages"}}}`: LIR by language with r = 0…4 components removed.
+def removal_table(
+    vectors: PoolVectors, plain: MeanPrecision, step: Callable[[], None] = lambda: None
+) -> RemovalFigures:
+    """Return LIR's figures with r = 0…4 components removed; `plain` is mAP with none.
 
     Fewer where a language's sample does not span so many directions.
     """
-    removal = fitted(samples)
-    ranks = {"0": {"map": plain["map"], "languages": plain["languages"]}}
+    removal, pool = fitted(vectors.samples), vectors.pool
+    ranks = {0: plain}
     for rank in RANKS[: removal.rank if removal else 0]:
-        asked_in, given_in = [
-            _removed(removal, vectors, numbers, pool.languages, rank)
-            for vectors, numbers in ((asked, pool.asked_in), (given, pool.language_of))
+        questions, candidates = [
+            _removed(removal, rows, numbers, pool.languages, rank)
+            for rows, numbers in ((vectors.questions, pool.asked_in), (vectors.candidates, pool.language_of))
         ]
-        ranks[str(rank)] = mean_average_precision(asked_in, given_in, pool)
+        ranks[rank] = mean_average_precision(questions, candidates, pool)
         step()
-    return {"corpus": source, "ranks": ranks}
+    return RemovalFigures(vectors.corpus, ranks)
 
 
-def fitted(samples):
+def fitted(samples: Mapping[str, Floats]) -> LanguageRemoval | None:
     """A `LanguageRemoval` of as many directions as each sample has, four at most; None where one has none."""
     for rank in reversed(RANKS):
         try:
@@ -72,20 +169,25 @@ def fitted(samples):
 
 
 def _removed(removal, vectors, numbers, languages, rank):
-    made = vectors.copy()
+    rest = vectors.copy()
     for number, language in enumerate(languages):
-        made[numbers == number] = removal.remove(vectors[numbers == number], language, rank)
-    return made
+        rest[numbers == number] = removal.remove(vectors[numbers == number], language, rank)
+    return rest
 
 
-def described(pool, split, found):
-    """The section `lareqa` of `metrics.json`, of `{encoder: what measure_bias gave}`."""
+def described(pool: Pool, split: str, encoders: Mapping[str, Json]) -> dict[str, Json]:
+    """Return the section `lareqa` of `metrics.json`; `encoders`: `{name: BiasFigures.as_dict()}`."""
     return {
         "name": pool.name,
         "split": split,
         "languages": list(pool.languages),
         "questions": pool.count(pool.asked_in),
         "candidates": pool.count(pool.language_of),
-        "top": min(TOP, len(pool.sentences)),
-        "encoders": found,
+        "top": top_of(pool),
+        "encoders": encoders,
     }
+
+
+def top_of(pool: Pool) -> int:
+    """The number of first places that shares are of."""
+    return min(TOP, len(pool.sentences))

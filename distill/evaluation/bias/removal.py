@@ -1,16 +1,21 @@
-"""Language information removal (LIR): what all texts of a language have in common, taken off their vectors.
+"""Language information removal (LIR): the directions that all texts of a language share, taken off their vectors.
 
 Yang, Yang, Cer and Darve (2021), A simple and effective method to eliminate the self language bias in multilingual
 representations, section 2. NumPy alone.
 """
 
+from __future__ import annotations
+
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from ...encoders.encoder import unit_rows
+from ...encoders.encoder import Encoder, unit_rows
 from ...errors import DataError, InputError
 from ...system.arrays import read_arrays, write_arrays
+from ...system.types import File, Floats
 
 KIND = "distill language removal 1"
 NAMES = ("kind", "components", "languages", "sentences", "encoder", "probe")
@@ -30,13 +35,13 @@ class LanguageRemoval:
     float32 `(d,)`: its vector of `PROBE`, None where that is not known.
     """
 
-    components: dict
-    sentences: dict = field(default_factory=dict)
+    components: dict[str, Floats]
+    sentences: dict[str, int] = field(default_factory=dict)
     encoder: str = ""
-    probe: np.ndarray | None = None
+    probe: Floats | None = None
 
     @classmethod
-    def fit(cls, samples, rank=4, encoder=""):
+    def fit(cls, samples: Mapping[str, Floats], rank: int = 4, encoder: str = "") -> LanguageRemoval:
         """The first `rank` directions of each language's sample; `samples`: `{language: (n, d)}`, not centred.
 
         Raises `InputError` for a rank under 1 or samples that cannot be used, naming the language.
@@ -51,30 +56,30 @@ class LanguageRemoval:
         return cls(components, {language: len(sample) for language, sample in samples.items()}, encoder)
 
     @property
-    def languages(self):
+    def languages(self) -> tuple[str, ...]:
         return tuple(self.components)
 
     @property
-    def rank(self):
-        """How many directions of a language are held."""
+    def rank(self) -> int:
+        """The number of directions of each language."""
         return next(iter(self.components.values())).shape[0]
 
     @property
-    def dimension(self):
+    def dimension(self) -> int:
         return next(iter(self.components.values())).shape[1]
 
-    def of(self, language, rank=None):
+    def of(self, language: str, rank: int | None = None) -> Floats:
         """A language's first `rank` (None: all) directions, `(rank, d)`. Raises `InputError` naming the known ones."""
         if language not in self.components:
             raise InputError(f"no components of the language {language}; there are {', '.join(self.languages)}")
         return self.components[language][: self._rank(rank)]
 
-    def at(self, rank):
-        """The same with only the first `rank` directions of each language."""
+    def at(self, rank: int) -> LanguageRemoval:
+        """The removal of only the first `rank` directions of each language."""
         components = {language: self.of(language, rank) for language in self.languages}
         return replace(self, components=components)
 
-    def remove(self, vectors, language, rank=None):
+    def remove(self, vectors: Floats, language: str, rank: int | None = None) -> Floats:
         """Unit rows `(n, d)` in a language without its first `rank` directions (None: all), float32, unit rows again.
 
         It is the orthogonal projection e - C^T C e, scaled to unit length. Equation 1 of the paper, which divides
@@ -85,12 +90,12 @@ class LanguageRemoval:
         """
         components, vectors = self.of(language, rank), checked(vectors, "the vectors")
         self.require_dimension(vectors.shape[1], "the vectors")
-        left = vectors - (vectors @ components.T) @ components
+        left = (vectors - (vectors @ components.T) @ components).astype(np.float32, copy=False)
         # What is left of a vector within these directions is rounding, which must not become a direction.
         left[np.linalg.norm(left, axis=1) < NOTHING * np.linalg.norm(vectors, axis=1)] = 0
         return unit_rows(left)
 
-    def shared(self, rank=None):
+    def shared(self, rank: int | None = None) -> Floats:
         """For text of an unknown language: I - B B^T, float32 `(d, d)`, symmetric; `unit_rows(vectors @ it)`.
 
         B is an orthonormal basis of all that the languages' first `rank` directions span, so that each language loses
@@ -111,12 +116,12 @@ class LanguageRemoval:
             raise InputError(f"rank: expected 0 to {self.rank}, of which there are components, got {rank}")
         return self.rank if rank is None else rank
 
-    def require_dimension(self, dimension, what):
+    def require_dimension(self, dimension: int, what: str) -> None:
         """Raise `InputError` where `what` is of another space."""
         if dimension != self.dimension:
             raise InputError(f"{what}: {dimension} dimensions, the components have {self.dimension}; fit them anew")
 
-    def require_own(self, encoder):
+    def require_own(self, encoder: Encoder) -> None:
         """Raise `InputError` for an `Encoder` of another space than the one that the components were learned from."""
         self.require_dimension(encoder.dimension, encoder.name)
         if self.probe is not None:
@@ -127,11 +132,11 @@ class LanguageRemoval:
                     f"{cosine:.2f}, expected {OWN} or more; run distill lir fit on this one"
                 )
 
-    def stacked(self):
-        """float32 `(languages, r, d)`, in the order of `languages`."""
+    def stacked(self) -> Floats:
+        """The components, float32 `(languages, r, d)`, in the order of `languages`."""
         return np.stack(list(self.components.values()))
 
-    def save(self, path):
+    def save(self, path: File) -> None:
         """Write the `.npz` that `load` reads; whole or not at all."""
         values = {
             "kind": np.array(KIND),
@@ -144,7 +149,7 @@ class LanguageRemoval:
         write_arrays(path, values)
 
     @classmethod
-    def load(cls, path):
+    def load(cls, path: File) -> LanguageRemoval:
         """Raises `DataError` for a file that is none of `save`'s."""
         values = _read(path)
         components, languages, sentences = (values[name] for name in ("components", "languages", "sentences"))
@@ -160,7 +165,7 @@ class LanguageRemoval:
         return cls(dict(zip(names, components.astype(np.float32), strict=True)), counts, str(values["encoder"]), probe)
 
 
-def leading(sample, rank, language):
+def leading(sample: Floats, rank: int, language: str) -> Floats:
     """The first `rank` right singular vectors of `(n, d)`, float32 `(rank, d)`; each one's largest number is positive.
 
     By way of R of the QR decomposition, which has the same ones, is small, and is no less exact: products of the sample
@@ -169,27 +174,27 @@ def leading(sample, rank, language):
     if len(sample) < rank:
         raise InputError(f"the sample of {language}: {len(sample)} texts, expected at least {rank}, the rank")
     _, lengths, vectors = np.linalg.svd(np.linalg.qr(sample.astype(np.float64), mode="r"), full_matrices=False)
-    found = int(np.sum(lengths > lengths[0] * max(sample.shape) * np.finfo(np.float64).eps))
-    if found < rank:
-        raise InputError(f"the sample of {language}: its texts span {found} directions, expected at least {rank}")
+    span = int(np.sum(lengths > lengths[0] * max(sample.shape) * np.finfo(np.float64).eps))
+    if span < rank:
+        raise InputError(f"the sample of {language}: its texts span {span} directions, expected at least {rank}")
     kept = vectors[:rank]
     largest = np.take_along_axis(kept, np.abs(kept).argmax(axis=1)[:, None], axis=1)
     return (kept * np.sign(largest)).astype(np.float32)
 
 
-def checked(vectors, what):
-    """Vectors as float32 `(n, d)`, all of them numbers. Raises `InputError`."""
-    vectors = np.asarray(vectors)
-    if vectors.ndim != 2 or vectors.dtype.kind != "f" or not vectors.shape[1]:
-        raise InputError(f"{what}: expected floating point numbers (n, d), got {vectors.dtype} {vectors.shape}")
+def checked(vectors: ArrayLike, what: str) -> Floats:
+    """Return vectors as float32 `(n, d)`, all of them numbers. Raises `InputError`."""
+    rows = np.asarray(vectors)
+    if rows.ndim != 2 or rows.dtype.kind != "f" or not rows.shape[1]:
+        raise InputError(f"{what}: expected floating point numbers (n, d), got {rows.dtype} {rows.shape}")
     with np.errstate(over="ignore"):
-        vectors = vectors.astype(np.float32, copy=False)
-    if bad := int(np.sum(~np.isfinite(vectors).all(axis=1))):
-        raise InputError(f"{what}: {bad} of {len(vectors)} rows hold NaN or infinity")
-    return vectors
+        rows = rows.astype(np.float32, copy=False)
+    if bad := int(np.sum(~np.isfinite(rows).all(axis=1))):
+        raise InputError(f"{what}: {bad} of {len(rows)} rows hold NaN or infinity")
+    return rows
 
 
-def require_one_dimension(samples):
+def require_one_dimension(samples: Mapping[str, Floats]) -> None:
     """Raise `InputError` where the languages' vectors are of different spaces."""
     first, *others = samples
     for language in others:
@@ -199,7 +204,7 @@ def require_one_dimension(samples):
 
 
 def _orthonormal(components):
-    """Whether the rows of each `(r, d)` are, as far as float32 tells; NaN is not."""
+    """True where the rows of each `(r, d)` are, as far as float32 tells; NaN is not."""
     if components.dtype.kind != "f":
         return False
     products = components.astype(np.float64) @ components.transpose(0, 2, 1)

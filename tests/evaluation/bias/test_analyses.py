@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from distill.data.pool import pool_of
-from distill.evaluation.bias.analyses import described, fitted, measure_bias
+from distill.evaluation.bias.analyses import Samples, described, fitted, measure_bias
+from distill.evaluation.bias.lareqa import MeanPrecision
 
 LANGUAGES = ("de", "en")
 # Six meanings on axes of their own; a language adds its own axis, longer than any meaning.
@@ -13,12 +14,12 @@ MEANINGS, OFFSET = 6, 2.0
 
 @pytest.fixture(scope="module")
 def pool():
-    found = {}
+    rows = {}
     for language in LANGUAGES:
         texts = [f"{language} {number}" for number in range(MEANINGS)]
-        asked = [(f"q{number}", f"{language} {number}?", [number]) for number in range(MEANINGS)]
-        found[language] = (texts, texts, asked)
-    return pool_of("toys", found)
+        questions = [(f"q{number}", f"{language} {number}?", [number]) for number in range(MEANINGS)]
+        rows[language] = (texts, texts, questions)
+    return pool_of("toys", rows)
 
 
 class Weak:
@@ -37,36 +38,36 @@ class Weak:
 
 
 @pytest.fixture(scope="module")
-def found(pool):
+def figures(pool):
     return measure_bias(Weak(), pool, "en")
 
 
-def test_a_weakly_aligned_encoder_prefers_its_own_language(found):
+def test_a_weakly_aligned_encoder_prefers_its_own_language(figures):
     # The own sentence is first, the five others of the language tie before the translation: (1 + 2 / 7) / 2.
-    assert found["map"] == pytest.approx((1 + 2 / 7) / 2)
-    assert found["monolingual"] == pytest.approx({"de": 1, "en": 1})
-    assert found["removed"]["same"] == pytest.approx(1 / 6)  # the other language's, behind five wrong ones
-    assert found["language_id"]["accuracy"] == 1
+    assert figures.lareqa.precision.map == pytest.approx((1 + 2 / 7) / 2)
+    assert figures.lareqa.monolingual == pytest.approx({"de": 1, "en": 1})
+    assert figures.lareqa.removed.same == pytest.approx(1 / 6)  # the other language's, behind five wrong ones
+    assert figures.language_id.accuracy == 1
 
 
-def test_removing_the_language_aligns_it(found):
+def test_removing_the_language_aligns_it(figures):
     """The first direction of a language is its offset and the mean of its meanings; the rest is the meaning."""
-    ranks = found["lir"]["ranks"]
-    assert list(ranks) == ["0", "1", "2", "3", "4"]
-    assert ranks["0"] == {"map": found["map"], "languages": found["languages"]}
-    assert ranks["1"] == {"map": pytest.approx(1), "languages": pytest.approx({"de": 1, "en": 1})}
+    ranks = figures.lir.ranks
+    assert list(ranks) == [0, 1, 2, 3, 4]
+    assert ranks[0] == figures.lareqa.precision
+    assert ranks[1] == MeanPrecision(pytest.approx(1), pytest.approx({"de": 1, "en": 1}))
 
 
-def test_the_sample_is_the_pools_sentences_or_what_is_given(pool, found):
+def test_the_sample_is_the_pools_sentences_or_what_is_given(pool, figures):
     """Samples of the wrong language take the wrong direction off: nothing is aligned."""
-    assert found["lir"]["corpus"] == "the pool's own sentences"
+    assert figures.lir.corpus == "the pool's own sentences"
     wrong = {
         language: [f"{other} {number}" for number in range(6)]
         for language, other in zip(LANGUAGES, LANGUAGES[::-1], strict=True)
     }
-    given = measure_bias(Weak(), pool, "en", ("wrong", wrong))["lir"]
-    assert given["corpus"] == "wrong"
-    assert given["ranks"]["1"]["map"] < 0.7
+    lir = measure_bias(Weak(), pool, "en", Samples("wrong", wrong)).lir
+    assert lir.corpus == "wrong"
+    assert lir.ranks[1].map < 0.7
 
 
 def test_progress_is_told(pool, monkeypatch):
@@ -83,7 +84,7 @@ def test_progress_is_told(pool, monkeypatch):
 
     monkeypatch.setattr("distill.evaluation.bias.analyses.task", task)
     texts = {language: [f"{language} {number}" for number in range(5)] for language in LANGUAGES}
-    measure_bias(Weak(), pool, corpus=("news", texts), name="mine")
+    measure_bias(Weak(), pool, samples=Samples("news", texts), name="mine")
     assert told == [["lareqa: encode for mine", 24 + 10, 24 + 10], ["lareqa: analyse mine", 7, 7]]
 
 
@@ -96,33 +97,33 @@ def test_samples_that_span_less_than_four_directions_are_fitted_as_far_as_they_g
 
 
 def test_a_pool_of_few_sentences_has_fewer_ranks():
-    found = {
+    rows = {
         language: ([f"{language} {number}" for number in range(2)], ["", ""], [("q0", f"{language} 0?", [0])])
         for language in LANGUAGES
     }
-    table = measure_bias(Weak(), pool_of("few", found), "en")
-    assert list(table["lir"]["ranks"]) == ["0", "1", "2"]
-    assert table["language_id"]["accuracy"] is not None
+    figures = measure_bias(Weak(), pool_of("few", rows), "en")
+    assert list(figures.lir.ranks) == [0, 1, 2]
+    assert figures.language_id.accuracy is not None
 
 
 def test_a_pool_too_small_to_tell_languages_in():
     """Two vectors a language: a third of six is less than one of each of three."""
-    found = {name: ([f"de {n}"], [""], [("q0", f"de {n}?", [0])]) for n, name in enumerate(("de", "en", "th"))}
-    table = measure_bias(Weak(), pool_of("few", found), "en")
-    assert table["language_id"]["accuracy"] is None and list(table["lir"]["ranks"]) == ["0", "1"]
+    rows = {name: ([f"de {n}"], [""], [("q0", f"de {n}?", [0])]) for n, name in enumerate(("de", "en", "th"))}
+    figures = measure_bias(Weak(), pool_of("few", rows), "en")
+    assert figures.language_id.accuracy is None and list(figures.lir.ranks) == [0, 1]
 
 
-def test_the_same_figures_twice(pool, found):
-    assert measure_bias(Weak(), pool, "en") == found
+def test_the_same_figures_twice(pool, figures):
+    assert measure_bias(Weak(), pool, "en") == figures
 
 
-def test_what_metrics_json_says_of_the_pool(pool, found):
-    assert described(pool, "dev", {"weak": found}) == {
+def test_what_metrics_json_says_of_the_pool(pool, figures):
+    assert described(pool, "dev", {"weak": figures.as_dict()}) == {
         "name": "toys",
         "split": "dev",
         "languages": ["de", "en"],
         "questions": {"de": 6, "en": 6},
         "candidates": {"de": 6, "en": 6},
         "top": 12,
-        "encoders": {"weak": found},
+        "encoders": {"weak": figures.as_dict()},
     }

@@ -1,3 +1,5 @@
+from dataclasses import asdict
+
 import ir_measures
 import numpy as np
 import pytest
@@ -5,7 +7,15 @@ import pytest
 from distill.data.pool import pool_of
 from distill.errors import EncoderError
 from distill.evaluation.bias.counting import count, count_all
-from distill.evaluation.bias.lareqa import average_precision, encode_pool, mean_average_precision, rank_pool, usage
+from distill.evaluation.bias.lareqa import (
+    LanguageUsage,
+    OneRemoved,
+    average_precision,
+    encode_pool,
+    mean_average_precision,
+    rank_pool,
+    usage,
+)
 
 # Twelve sentences, four a language: de 0 to 3, en 4 to 7, th 8 to 11. x is answered by 0, 4 and 8, y by 1 and 5.
 LANGUAGES = ("de", "en", "th")
@@ -24,17 +34,17 @@ TIE = (("th", "x"), 8, 9)
 @pytest.fixture(scope="module")
 def pool():
     texts = {language: [f"{language} {number}" for number in range(4)] for language in LANGUAGES}
-    asked = {
+    rows = {
         "de": [("x", "Was?", [0]), ("y", "Wo?", [1])],
         "en": [("x", "What?", [0]), ("y", "Where?", [1])],
         "th": [("x", "อะไร", [0])],
     }
-    return pool_of("toys", {language: (texts[language], texts[language], asked[language]) for language in LANGUAGES})
+    return pool_of("toys", {language: (texts[language], texts[language], rows[language]) for language in LANGUAGES})
 
 
 @pytest.fixture(scope="module")
-def asked():
-    """Question vectors whose dot products with `given` are the wanted scores."""
+def questions():
+    """Question vectors whose dot products with `candidates` are the wanted scores."""
     scores = np.zeros((5, 12), dtype=np.float32)
     for row, (question, ranking) in enumerate(RANKINGS.items()):
         scores[row] = -np.arange(12)
@@ -45,16 +55,16 @@ def asked():
 
 
 @pytest.fixture(scope="module")
-def given():
+def candidates():
     return np.eye(12, dtype=np.float32)
 
 
 @pytest.fixture(scope="module")
-def found(pool, asked, given):
-    return rank_pool(asked, given, pool, top=4)
+def ranking(pool, questions, candidates):
+    return rank_pool(questions, candidates, pool, top=4)
 
 
-def test_average_precision_is_equation_1(found):
+def test_average_precision_is_equation_1(ranking):
     expected = [
         (1 / 1 + 2 / 3 + 3 / 5) / 3,
         (1 / 2 + 2 / 5) / 2,
@@ -62,27 +72,27 @@ def test_average_precision_is_equation_1(found):
         (1 / 5 + 2 / 7) / 2,
         (1 / 2 + 2 / 3 + 3 / 4) / 3,
     ]
-    np.testing.assert_allclose(found.average_precisions, expected, rtol=1e-12)
-    assert found.table()["map"] == pytest.approx(np.mean(expected))
+    np.testing.assert_allclose(ranking.average_precisions, expected, rtol=1e-12)
+    assert ranking.figures().precision.map == pytest.approx(np.mean(expected))
 
 
-def test_map_by_question_language(found):
+def test_map_by_question_language(ranking):
     expected = {"de": (0.755556 + 0.45) / 2, "en": (1 + 0.242857) / 2, "th": 0.638889}
-    assert found.table()["languages"] == pytest.approx(expected, abs=1e-6)
+    assert ranking.figures().precision.languages == pytest.approx(expected, abs=1e-6)
 
 
-def test_a_right_sentence_of_any_language_may_be_first(found):
-    np.testing.assert_array_equal(found.scores("p@1"), [1, 0, 1, 0, 0])
-    np.testing.assert_array_equal(found.scores("p@2"), [1, 1, 1, 0, 1])
-    assert found.table()["p@1"] == {"de": 0.5, "en": 0.5, "th": 0}
+def test_a_right_sentence_of_any_language_may_be_first(ranking):
+    np.testing.assert_array_equal(ranking.scores("p@1"), [1, 0, 1, 0, 0])
+    np.testing.assert_array_equal(ranking.scores("p@2"), [1, 1, 1, 0, 1])
+    assert ranking.figures().p1 == {"de": 0.5, "en": 0.5, "th": 0}
 
 
-def test_reciprocal_rank_of_the_best_right_sentence(found):
-    np.testing.assert_allclose(found.scores("mrr@10"), [1, 1 / 2, 1, 1 / 5, 1 / 2])
-    np.testing.assert_allclose(found.scores("mrr@4"), [1, 1 / 2, 1, 0, 1 / 2])
+def test_reciprocal_rank_of_the_best_right_sentence(ranking):
+    np.testing.assert_allclose(ranking.scores("mrr@10"), [1, 1 / 2, 1, 1 / 5, 1 / 2])
+    np.testing.assert_allclose(ranking.scores("mrr@4"), [1, 1 / 2, 1, 0, 1 / 2])
 
 
-def test_discounted_gains_are_divided_by_the_best_there_can_be(found):
+def test_discounted_gains_are_divided_by_the_best_there_can_be(ranking):
     """Ranks 1, 3, 5; 2, 5; 1, 2, 3; 5, 7; 2, 3, 4; a gain is 1 / log2(1 + rank)."""
     three, two = 1 + 1 / np.log2(3) + 1 / 2, 1 + 1 / np.log2(3)
     expected = [
@@ -92,83 +102,82 @@ def test_discounted_gains_are_divided_by_the_best_there_can_be(found):
         (1 / np.log2(6) + 1 / 3) / two,
         (1 / np.log2(3) + 1 / 2 + 1 / np.log2(5)) / three,
     ]
-    np.testing.assert_allclose(found.scores("ndcg@10"), expected, rtol=1e-12)
+    np.testing.assert_allclose(ranking.scores("ndcg@10"), expected, rtol=1e-12)
     # Of two places one is right at best, so that one is all.
-    np.testing.assert_allclose(found.scores("ndcg@1"), [1, 0, 1, 0, 0])
+    np.testing.assert_allclose(ranking.scores("ndcg@1"), [1, 0, 1, 0, 0])
 
 
-def test_one_target_removed(found):
+def test_one_target_removed(ranking):
     same = [(1 / 2 + 2 / 4) / 2, 1 / 4, 1, 1 / 6, (1 / 2 + 2 / 3) / 2]
     # Of x two other languages' can be removed, of y one.
     rand = [((1 + 2 / 4) / 2 + (1 + 2 / 3) / 2) / 2, 1 / 2, 1, 1 / 5, (1 / 2 + 2 / 3) / 2]
     expected = {"same": np.mean(same), "rand": np.mean(rand), "delta": (0.615 - 0.5) / 0.615}
-    assert found.removed() == pytest.approx(expected, rel=1e-12)
+    assert asdict(ranking.removed()) == pytest.approx(expected, rel=1e-12)
 
 
-def test_one_target_only(found):
-    assert found.one_target() == {
+def test_one_target_only(ranking):
+    assert ranking.one_target() == {
         "de": pytest.approx({"de": (1 + 1 / 2) / 2, "en": (1 / 2 + 1 / 4) / 2, "th": 1 / 3}),
         "en": pytest.approx({"de": (1 + 1 / 6) / 2, "en": (1 + 1 / 5) / 2, "th": 1}),
         "th": pytest.approx({"de": 1 / 2, "en": 1 / 2, "th": 1 / 2}),
     }
 
 
-def test_monolingual_pools(found):
-    assert found.monolingual() == pytest.approx({"de": 1, "en": 1, "th": 1 / 2})
+def test_monolingual_pools(ranking):
+    assert ranking.monolingual() == pytest.approx({"de": 1, "en": 1, "th": 1 / 2})
 
 
-def test_shares_of_the_first_places(found):
-    assert found.share() == {
+def test_shares_of_the_first_places(ranking):
+    assert ranking.share() == {
         "de": pytest.approx({"de": 0.5, "en": 0.25, "th": 0.25}),
         "en": pytest.approx({"de": 0.125, "en": 0.25, "th": 0.625}),
         "th": pytest.approx({"de": 0.25, "en": 0.25, "th": 0.5}),
     }
 
 
-def test_shares_of_the_first_place(found):
+def test_shares_of_the_first_place(ranking):
     """In German 0 and 4 are first, in English 4 and 8, in Thai 9, which ties with 8."""
-    assert found.first_share() == {
+    assert ranking.first_share() == {
         "de": pytest.approx({"de": 0.5, "en": 0.5, "th": 0}),
         "en": pytest.approx({"de": 0, "en": 0.5, "th": 0.5}),
         "th": pytest.approx({"de": 0, "en": 0, "th": 1}),
     }
 
 
-def test_the_table_says_which_languages_are_used(found):
-    used = found.table()["usage"]
+def test_the_table_says_which_languages_are_used(ranking):
+    used = ranking.figures().usage
     # Own: de 2 of 4 places, en 1, th 2; of the first 1/2, 1/2 and 1.
-    assert (used["share"]["own"], used["first_share"]["own"]) == pytest.approx(((0.5 + 0.25 + 0.5) / 3, 2 / 3))
-    assert used["share"]["languages"]["en"] == {"own": 0.25, "other": "th", "other_share": 0.625}
+    assert (used["share"].self_usage, used["first_share"].self_usage) == pytest.approx(((0.5 + 0.25 + 0.5) / 3, 2 / 3))
+    assert used["share"].languages["en"] == LanguageUsage(0.25, "th", 0.625)
 
 
-def test_candidates_that_tie_at_the_last_place_share_it(pool, given):
+def test_candidates_that_tie_at_the_last_place_share_it(pool, candidates):
     scores = np.zeros((5, 12), dtype=np.float32)
     scores[:, 0] = 1  # de first; then eleven that tie for one place: de 3, en 4, th 4
-    shares = count(scores, given, pool, top=2).share
+    shares = count(scores, candidates, pool, top=2).share
     np.testing.assert_allclose(shares, np.tile([(1 + 3 / 11) / 2, 2 / 11, 2 / 11], (5, 1)), rtol=1e-6)
 
 
-def test_more_places_than_sentences_are_all_of_them(pool, asked, given):
-    np.testing.assert_allclose(count(asked, given, pool, top=100).share, 1 / 3, rtol=1e-6)
+def test_more_places_than_sentences_are_all_of_them(pool, questions, candidates):
+    np.testing.assert_allclose(count(questions, candidates, pool, top=100).share, 1 / 3, rtol=1e-6)
 
 
 @pytest.mark.parametrize("block", [1, 2, 3, 100])
-def test_blocks_change_nothing(pool, asked, given, found, block):
-    again = count(asked, given, pool, top=4, block=block)
-    np.testing.assert_array_equal(again.above, found.counts.above)
-    np.testing.assert_array_equal(again.share, found.counts.share)
-    np.testing.assert_array_equal(again.first, found.counts.first)
-    np.testing.assert_array_equal(count_all(asked, given, pool, block), again.above.sum(axis=2))
+def test_blocks_change_nothing(pool, questions, candidates, ranking, block):
+    again = count(questions, candidates, pool, top=4, block=block)
+    np.testing.assert_array_equal(again.above, ranking.counts.above)
+    np.testing.assert_array_equal(again.share, ranking.counts.share)
+    np.testing.assert_array_equal(again.first, ranking.counts.first)
+    np.testing.assert_array_equal(count_all(questions, candidates, pool, block), again.above.sum(axis=2))
 
 
-def test_above_counts_wrong_sentences_by_language(found):
+def test_above_counts_wrong_sentences_by_language(ranking):
     # y in German: 4 above 1; 4, 8 and 9 above 5; and there is no third target.
-    np.testing.assert_array_equal(found.counts.above[1], [[0, 1, 0], [0, 1, 2], [0, 0, 0]])
+    np.testing.assert_array_equal(ranking.counts.above[1], [[0, 1, 0], [0, 1, 2], [0, 0, 0]])
 
 
-def test_map_alone_is_the_map_of_all(pool, asked, given, found):
-    table = found.table()
-    assert mean_average_precision(asked, given, pool) == {"map": table["map"], "languages": table["languages"]}
+def test_map_alone_is_the_map_of_all(pool, questions, candidates, ranking):
+    assert mean_average_precision(questions, candidates, pool) == ranking.figures().precision
 
 
 def test_a_question_without_a_target_left_has_no_precision():
@@ -176,21 +185,21 @@ def test_a_question_without_a_target_left_has_no_precision():
     np.testing.assert_array_equal(average_precision(above, keep), [1 / 4, np.nan])
 
 
-def test_an_analysis_without_any_case_is_none(given):
+def test_an_analysis_without_any_case_is_none(candidates):
     """One language: nothing of another language can be removed."""
     pool = pool_of("one", {"en": (["a", "b"], ["a", "b"], [("x", "?", [0])])})
-    found = rank_pool(np.ones((1, 2), np.float32), given[:2, :2], pool)
-    assert found.removed() == {"rand": None, "same": None, "delta": None}
+    ranking = rank_pool(np.ones((1, 2), np.float32), candidates[:2, :2], pool)
+    assert ranking.removed() == OneRemoved(None, None, None)
 
 
 def random_pool(random, languages=3, sentences=13, questions=9):
-    found = {}
+    data = {}
     for language in range(languages):
         texts = [f"{language} {number}" for number in range(sentences)]
         some = random.permutation(questions)[: questions - 2]
-        asked = [(f"q{id}", "?", [int(random.integers(sentences))]) for id in sorted(some)]
-        found[f"l{language}"] = (texts, texts, asked)
-    return pool_of("random", found)
+        rows = [(f"q{id}", "?", [int(random.integers(sentences))]) for id in sorted(some)]
+        data[f"l{language}"] = (texts, texts, rows)
+    return pool_of("random", data)
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -199,16 +208,16 @@ def test_map_is_that_of_trec_eval_with_ties(seed):
     random = np.random.default_rng(seed)
     pool = random_pool(random)
     scores = random.integers(0, 6, size=(len(pool.questions), len(pool.sentences))).astype(np.float32)
-    found = rank_pool(scores, np.eye(len(pool.sentences), dtype=np.float32), pool)
+    ranking = rank_pool(scores, np.eye(len(pool.sentences), dtype=np.float32), pool)
     qrels, run = {}, {}
     for row, targets in enumerate(pool.targets):
         names = [f"{'right' if column in targets else 'wrong'}{column}" for column in range(len(pool.sentences))]
         qrels[str(row)] = {name: int(name.startswith("right")) for name in names}
         run[str(row)] = dict(zip(names, map(float, scores[row]), strict=True))
     expected = {int(one.query_id): one.value for one in ir_measures.iter_calc([ir_measures.AP], qrels, run)}
-    np.testing.assert_allclose(found.average_precisions, [expected[row] for row in range(len(expected))], rtol=1e-9)
+    np.testing.assert_allclose(ranking.average_precisions, [expected[row] for row in range(len(expected))], rtol=1e-9)
     expected = {int(one.query_id): one.value for one in ir_measures.iter_calc([ir_measures.nDCG @ 10], qrels, run)}
-    np.testing.assert_allclose(found.scores("ndcg@10"), [expected[row] for row in range(len(expected))], rtol=1e-9)
+    np.testing.assert_allclose(ranking.scores("ndcg@10"), [expected[row] for row in range(len(expected))], rtol=1e-9)
 
 
 class Towers:
@@ -239,7 +248,7 @@ def test_a_sentence_comes_with_its_paragraph_where_that_is_taken():
 
 @pytest.mark.parametrize("role", ["question", "document"])
 def test_vectors_that_are_no_numbers_are_refused(pool, role):
-    with pytest.raises(EncoderError, match=r"towers: 1 of \d+ vectors are not finite numbers, the first of text 1"):
+    with pytest.raises(EncoderError, match="^towers: 1 .* text 1;"):
         encode_pool(Towers(context=False, broken=role), pool)
 
 
@@ -249,7 +258,7 @@ def test_own_and_most_used_other_language_of_each_row():
         "en": {"de": 0.05, "en": 0.9, "th": 0.05},
         "th": {"de": 0.6, "en": 0.3, "th": 0.1},
     }
-    assert usage(share) == {
+    assert usage(share).as_dict() == {
         "own": pytest.approx((0.5 + 0.9 + 0.1) / 3),
         "languages": {
             "de": {"own": 0.5, "other": "th", "other_share": 0.3},
@@ -260,4 +269,4 @@ def test_own_and_most_used_other_language_of_each_row():
 
 
 def test_one_language_uses_no_other():
-    assert usage({"en": {"en": 1.0}})["languages"] == {"en": {"own": 1.0, "other": None, "other_share": None}}
+    assert usage({"en": {"en": 1.0}}).languages == {"en": LanguageUsage(1.0, None, None)}

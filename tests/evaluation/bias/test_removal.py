@@ -40,23 +40,23 @@ def equation_1(vectors, components):
 
 def test_by_hand_the_axis_with_the_longest_samples_comes_first():
     sample = np.array([[0.0, 3.0, 0.0], [0.0, 0.0, 1.0], [0.0, -3.0, 0.0], [0.0, 0.0, -2.0]])
-    found = LanguageRemoval.fit({"de": sample}, rank=2).components["de"]
-    np.testing.assert_allclose(found, [[0, 1, 0], [0, 0, 1]], atol=1e-7)
-    assert found.dtype == np.float32
+    components = LanguageRemoval.fit({"de": sample}, rank=2).components["de"]
+    np.testing.assert_allclose(components, [[0, 1, 0], [0, 0, 1]], atol=1e-7)
+    assert components.dtype == np.float32
 
 
 def test_a_sample_is_not_centred():
     # Centred, the direction would be the second axis, the only one along which the two texts differ.
-    found = LanguageRemoval.fit({"de": np.array([[1.0, 0.1], [1.0, -0.1]])}, rank=1).components["de"]
-    np.testing.assert_allclose(found, [[1, 0]], atol=1e-7)
+    components = LanguageRemoval.fit({"de": np.array([[1.0, 0.1], [1.0, -0.1]])}, rank=1).components["de"]
+    np.testing.assert_allclose(components, [[1, 0]], atol=1e-7)
 
 
 def test_components_are_numpys_right_singular_vectors(samples, removal):
     for language, sample in samples.items():
         _, _, right = np.linalg.svd(sample)
-        found = removal.components[language]
-        np.testing.assert_allclose(np.abs(found @ right[:3].T), np.eye(3), atol=1e-5)
-        np.testing.assert_allclose(found @ found.T, np.eye(3), atol=1e-6)
+        components = removal.components[language]
+        np.testing.assert_allclose(np.abs(components @ right[:3].T), np.eye(3), atol=1e-5)
+        np.testing.assert_allclose(components @ components.T, np.eye(3), atol=1e-6)
 
 
 def test_the_sign_does_not_hang_on_the_order_of_the_texts(samples, removal):
@@ -69,15 +69,15 @@ def test_a_laeuchli_matrix_keeps_its_small_direction():
     # Products of the sample with itself are [[1, 1], [1, 1]] in float64: the second direction is lost there.
     sample = np.array([[1, 1], [1e-9, 0], [0, 1e-9]])
     assert np.linalg.eigvalsh(sample.T @ sample)[0] == pytest.approx(0, abs=1e-17)
-    found = LanguageRemoval.fit({"de": sample}, rank=2).components["de"]
-    np.testing.assert_allclose(np.abs(found), [[RIGHT, RIGHT], [RIGHT, RIGHT]], atol=1e-6)
-    assert found[0] @ found[1] == pytest.approx(0, abs=1e-6)
+    components = LanguageRemoval.fit({"de": sample}, rank=2).components["de"]
+    np.testing.assert_allclose(np.abs(components), [[RIGHT, RIGHT], [RIGHT, RIGHT]], atol=1e-6)
+    assert components[0] @ components[1] == pytest.approx(0, abs=1e-6)
 
 
 def test_fewer_texts_than_dimensions_are_enough():
-    found = LanguageRemoval.fit({"de": unit_rows(2, 6)}, rank=2).components["de"]
+    components = LanguageRemoval.fit({"de": unit_rows(2, 6)}, rank=2).components["de"]
     # They span the two texts themselves.
-    np.testing.assert_allclose(unit_rows(2, 6) @ found.T @ found, unit_rows(2, 6), atol=1e-6)
+    np.testing.assert_allclose(unit_rows(2, 6) @ components.T @ components, unit_rows(2, 6), atol=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -158,15 +158,15 @@ class Own:
 
 
 def test_components_are_of_one_encoder(removal, tmp_path):
-    own, other = np.eye(6)[0], np.eye(6)[1]
-    removal.require_own(Own(own))  # nothing is known
-    replace(removal, probe=own.astype(np.float32)).save(tmp_path / "lir.npz")
+    first, other = np.eye(6)[0], np.eye(6)[1]
+    removal.require_own(Own(first))  # nothing is known
+    replace(removal, probe=first.astype(np.float32)).save(tmp_path / "lir.npz")
     known = LanguageRemoval.load(tmp_path / "lir.npz")
-    known.require_own(Own(own))
-    with pytest.raises(InputError, match="of another encoder, 'toy': a sentence's vectors have a cosine of 0.00"):
+    known.require_own(Own(first))
+    with pytest.raises(InputError, match="'toy'.* 0.00"):
         known.require_own(Own(other))
-    with pytest.raises(InputError, match="own: 4 dimensions, the components have 6"):
-        short = Own(own)
+    with pytest.raises(InputError, match="^own: 4 .* 6;"):
+        short = Own(first)
         short.dimension = 4
         known.require_own(short)
 
@@ -217,9 +217,9 @@ def weakly_aligned():
     return {language: rows / np.linalg.norm(rows, axis=1, keepdims=True) for language, rows in spaced.items()}
 
 
-def nearest_of_all(found):
+def nearest_of_all(vectors):
     """For each text the meaning and the language of the nearest other text, whatever its language."""
-    rows, n = np.concatenate(list(found.values())), len(found["en"])
+    rows, n = np.concatenate(list(vectors.values())), len(vectors["en"])
     scores = rows @ rows.T - 9 * np.eye(2 * n)
     best = scores.argmax(axis=1)
     return best % n, best // n
@@ -250,7 +250,7 @@ def test_by_hand_the_shared_matrix_removes_what_all_languages_span():
     np.testing.assert_allclose(removal.shared(1), np.diag([0, 0, 1]), atol=1e-6)
     np.testing.assert_allclose(removal.shared(0), np.eye(3), atol=0)
     assert removal.shared(1).dtype == np.float32
-    with pytest.raises(InputError, match="2 languages span all 3 dimensions"):
+    with pytest.raises(InputError, match="2 .* 3 "):
         removal.shared()
 
 
@@ -294,7 +294,7 @@ def test_of_fewer_directions_the_first_are_left(removal):
 
 
 def values(**changed):
-    found = {
+    arrays = {
         "kind": np.array("distill language removal 1"),
         "components": np.eye(3, dtype=np.float32)[None, :2],
         "languages": np.array(["de"]),
@@ -302,7 +302,7 @@ def values(**changed):
         "encoder": np.array("toy"),
         "probe": np.zeros(0, np.float32),
     }
-    return {key: value for key, value in {**found, **changed}.items() if value is not None}
+    return {key: value for key, value in {**arrays, **changed}.items() if value is not None}
 
 
 def test_a_file_of_such_values_is_one(tmp_path):
@@ -360,5 +360,5 @@ def test_a_plain_array_is_no_such_file(tmp_path):
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path):
-    with pytest.raises(DataError, match=r"lir\.npz: cannot be read: No such file"):
+    with pytest.raises(DataError, match=r"lir\.npz: "):
         LanguageRemoval.load(tmp_path / "lir.npz")

@@ -1,0 +1,108 @@
+"""The task lareqa: answers of many languages in one pool, and language bias (Roy et al., 2020)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ...data.pool import Pool
+from ...data.pool_readers import load_pool
+from ...encoders.encoder import Encoder
+from ...errors import InputError
+from ...report.bias_sections import Section, lareqa_section
+from ...report.bias_tables import print_lareqa
+from ...system.hashes import hashes
+from ...system.types import Json, Progress
+from ..bias.analyses import (
+    BiasFigures,
+    PoolVectors,
+    Samples,
+    analyse,
+    described,
+    drawn,
+    encode_with_samples,
+    pool_size,
+)
+from ..translation import Translated, Translation, translated_pool
+from .task import Scores, Task, TaskOptions
+
+
+@dataclass(frozen=True)
+class LareqaTask(Task[PoolVectors, BiasFigures]):
+    """Sentences of many languages in one `Pool`; languages are told from `pivot`, choices drawn by `seed`."""
+
+    pool: Pool
+    split: str
+    source: str = ""
+    samples: Samples | None = None
+    pivot: str = "en"
+    seed: int = 0
+    name = "lareqa"
+    takes = ("corpus", "split", "translations", "translators", "report")
+
+    @classmethod
+    def load(cls, source: str, options: TaskOptions) -> LareqaTask:
+        """As `Task.load`; raises `InputError` too where a language of the pool has no sample."""
+        data, seed = options.settings.data, options.settings.seed
+        pool = load_pool(source, data.languages, options.split, data.document_language, data.split_by, seed)
+        if options.samples:
+            require_samples(options.samples, pool.languages)
+        samples = drawn(options.samples, pool, seed)
+        return cls(pool, options.split, source, samples, data.document_language, seed)
+
+    @property
+    def size(self) -> int:
+        """As `Task.size`."""
+        return pool_size(self.pool, self.samples)
+
+    @property
+    def tests(self) -> int:
+        """As `Task.tests`."""
+        return len(self.pool.languages)
+
+    def measure(self, encoder: Encoder, progress: Progress | None = None) -> PoolVectors:
+        """The vectors of the pool, which is ranked by them when that is asked for."""
+        return encode_with_samples(encoder, self.pool, self.samples, progress)
+
+    def scores(self, result: PoolVectors, metric: str) -> Scores:
+        """One part, by question language."""
+        values, ids = result.ranking.scores(metric), np.array(self.pool.ids)
+        rows = {language: self.pool.asked_in == number for number, language in enumerate(self.pool.languages)}
+        return {self.name: {language: (ids[of].tolist(), values[of]) for language, of in rows.items()}}
+
+    def figures(self, result: PoolVectors, encoder: str) -> BiasFigures:
+        """All analyses of LAReQA and LIR."""
+        return analyse(result, self.pivot, encoder, self.seed)
+
+    def as_dict(self, encoders: Mapping[str, BiasFigures]) -> dict[str, Json]:
+        """As `Task.as_dict`."""
+        rows = {name: figures.as_dict() for name, figures in encoders.items()}
+        return {**described(self.pool, self.split, rows), "files": hashes(self.source)}
+
+    def print(self, encoders: Mapping[str, BiasFigures]) -> None:
+        """Print mAP by language, bias, removal of language information and use of languages."""
+        print_lareqa(self.pool, self.split, encoders)
+
+    def section(self, part: Mapping[str, Json]) -> Section:
+        """The section that a run's page has, too."""
+        return lareqa_section(part)
+
+    def translated(self, translation: Translation, pivot: str) -> tuple[LareqaTask, Translated]:
+        """As `Task.translated`; raises what `translation.translated_pool` raises."""
+        pool, done = translated_pool(self.pool, translation, pivot)
+        return replace(self, pool=pool), done
+
+
+def require_samples(samples: Samples, languages: Sequence[str]) -> None:
+    """Raise `InputError` where a language has no sample text."""
+    missing = [language for language in languages if language not in samples.texts]
+    if missing:
+        raise InputError(
+            f"--corpus has no text in {', '.join(missing)}: LIR needs some of each language; "
+            f"it has {', '.join(sorted(samples.texts))}"
+        )
+
+
+TASK = LareqaTask

@@ -1,0 +1,107 @@
+"""The task retrieval: documents, passages and MaxP of a data set, by language."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from ...data.dataset import Dataset
+from ...data.loading import chosen_data
+from ...encoders.encoder import Encoder
+from ...errors import InputError
+from ...report.score_tables import print_evaluations
+from ...retrieval.metrics import question_scores
+from ...settings.choices import EVERY, UNITS
+from ...system.types import Json, Progress
+from ..evaluate import Evaluation, evaluate, evaluation_size, needed_units
+from ..translation import Translated, Translation, translated
+from .task import RECALL, Scores, Task, TaskOptions
+
+
+@dataclass(frozen=True)
+class RetrievalTask(Task[Evaluation, Evaluation]):
+    """Documents, passages and MaxP of a `Dataset`, by `metrics` of ranks and of recall by tokens."""
+
+    dataset: Dataset
+    languages: tuple[str, ...]
+    split: str
+    units: tuple[str, ...] = UNITS
+    metrics: tuple[str, ...] = ()
+    name = "retrieval"
+    takes = ("units", "metrics", "split", "translations", "translators")
+
+    @classmethod
+    def load(cls, source: str, options: TaskOptions) -> RetrievalTask:
+        """As `Task.load`; the split `all` has every question."""
+        settings = options.settings
+        dataset, languages = chosen_data(replace(settings, data=replace(settings.data, dataset=source)))
+        every = dict.fromkeys(id for questions in dataset.questions.values() for id in questions)
+        splits = {**dataset.splits, EVERY: tuple(every)}
+        if options.split not in splits:
+            raise InputError(f"the data set {dataset.name} has no split {options.split}; it has {', '.join(splits)}")
+        units = tuple(dict.fromkeys(options.units)) or UNITS
+        return cls(replace(dataset, splits=splits), tuple(languages), options.split, units, options.metrics)
+
+    @classmethod
+    def has(cls, metric: str) -> bool:
+        """True of all metrics."""
+        return True
+
+    @property
+    def recalls(self) -> tuple[str, ...]:
+        """The metrics that count the words of passages."""
+        return tuple(metric for metric in self.metrics if metric.startswith(RECALL))
+
+    @property
+    def ranked(self) -> tuple[str, ...]:
+        """The metrics of ranks."""
+        return tuple(metric for metric in self.metrics if not metric.startswith(RECALL))
+
+    @property
+    def size(self) -> int:
+        """As `Task.size`."""
+        return evaluation_size(self.dataset, [self.split], self.languages, needed_units(self.units, self.recalls))
+
+    @property
+    def tests(self) -> int:
+        """As `Task.tests`."""
+        return len(self.units) * len(self.languages)
+
+    def measure(self, encoder: Encoder, progress: Progress | None = None) -> Evaluation:
+        """The ranks of every unit, and recall by tokens."""
+        return evaluate(encoder, self.dataset, self.split, self.languages, self.units, progress, self.recalls)
+
+    def scores(self, result: Evaluation, metric: str) -> Scores:
+        """By unit; recall by tokens is of the unit passage."""
+        if metric.startswith(RECALL):
+            return {"passage": result.recall[metric]}
+        ids = {language: [q.id for q in self.dataset.select(language, self.split)] for language in self.languages}
+        return {
+            unit: {language: (ids[language], question_scores(ranks, metric)) for language, ranks in by_language.items()}
+            for unit, by_language in result.ranks.items()
+        }
+
+    def figures(self, result: Evaluation, encoder: str) -> Evaluation:
+        """The evaluation, of which each metric is a mean."""
+        return result
+
+    def as_dict(self, encoders: Mapping[str, Evaluation]) -> dict[str, Json]:
+        """As `Task.as_dict`."""
+        rows: dict[str, Json] = {
+            name: {"units": evaluation.table(self.ranked), "recall": evaluation.recalls()}
+            for name, evaluation in encoders.items()
+        }
+        files: dict[str, Json] = dict(self.dataset.files)
+        return {"name": self.dataset.name, "split": self.split, "encoders": rows, "files": files}
+
+    def print(self, encoders: Mapping[str, Evaluation]) -> None:
+        """Print a table a unit."""
+        print_evaluations(encoders, self.split, self.ranked)
+
+    def translated(self, translation: Translation, pivot: str) -> tuple[RetrievalTask, Translated]:
+        """As `Task.translated`; raises what `translation.translated` raises."""
+        dataset, done = translated(self.dataset, translation, self.split, self.languages)
+        return replace(self, dataset=dataset), done
+
+
+TASK = RetrievalTask
