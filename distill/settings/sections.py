@@ -193,7 +193,7 @@ class StudentSettings:
     )
     dev_unit: str = _common("document", "--student-dev-unit", "what the student's dev P@1 counts", UNITS)
     document_tokens: int = _learned(
-        2048, "--document-tokens", "tokens of documents that dd encodes a step (0: all)", low=0
+        2048, "--document-tokens", "tokens of documents that dd encodes a step, on average (0: all)", low=0
     )
     train_table: bool = _learned(True, "--student-table/--no-student-table", "train the embedding table too")
     nested: tuple = _learned((), "--nested", "prefixes of the vectors that shall serve too, such as 64,128,256")

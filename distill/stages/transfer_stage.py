@@ -209,12 +209,10 @@ class TransferStage:
         return order[places % max(1, len(order))].reshape(steps, many)
 
     def batch(self, rows: Integers, lines: Sequence[int] = ()) -> StepInput:
-        """Each distinct document once, and of these as many as `document_tokens` allow, in the seeded order.
+        """Return a step's input: the questions, the lines, and each distinct document once.
 
-        The second objective is a mean over the samples whose document is encoded, the first that fit: not an unbiased
-        part of all. On XQuAD in 12 languages, with 2048 tokens and 32 questions, 8 % of the samples count, documents
-        have 62 : 38 of its weight against passages in place of 50 : 50, and longer texts count more. Without a limit
-        (0) it is the paper's.
+        The second objective is a mean over the samples whose documents are encoded: an unbiased part of the batch's
+        (`documented`), all of it without a budget, as in the paper.
         """
         texts = [self.questions[row] for row in rows] + [self.lines[line] for line in lines]
         labels = self.question_labels[self.label[rows]]
@@ -228,21 +226,29 @@ class TransferStage:
             gold = self.answers[rows, 0]
             x["same"] = gold[:, None] == gold[None]
         if "dd" in self.settings.objectives:
-            documents, encoded = self.within_budget(self.answers[rows].ravel())
+            documents, encoded = self.documents_of(rows)
             texts += [self.documents[document] for document in documents]
             x["document"] = (len(rows) + len(lines) + encoded).astype(np.int32)
             x["teacher_document"] = self.document_labels[documents[encoded]]
         return {**pack(texts, self.used.small.gap), **x}
 
-    def within_budget(self, gold: Integers) -> tuple[Integers, Integers]:
-        """The distinct documents to encode, at least one, and for each of `gold` that is among them its place there."""
+    def documents_of(self, rows: Integers) -> tuple[Integers, Integers]:
+        """The distinct documents of the first samples of a batch, and for each of their answers its place there."""
+        gold = self.answers[rows[: self.documented(len(rows))]].ravel()
         _, first = np.unique(gold, return_index=True)
         distinct = gold[np.sort(first)]
-        if self.settings.document_tokens:
-            spent = np.cumsum(self.lengths[distinct])
-            distinct = distinct[: max(1, int(np.sum(spent <= self.settings.document_tokens)))]
-        matches = gold[:, None] == distinct[None]
-        return distinct, matches.argmax(axis=1)[matches.any(axis=1)]
+        return distinct, (gold[:, None] == distinct[None]).argmax(axis=1)
+
+    def documented(self, batch_size: int) -> int:
+        """The number of a batch's samples whose documents are encoded: as many as the budget holds on average.
+
+        It does not depend on how long these are, and batches are drawn at random: so each sample counts equally often,
+        and each unit as much as the other.
+        """
+        if not self.settings.document_tokens:
+            return batch_size
+        tokens = self.lengths[self.answers].sum(axis=1).mean()
+        return min(batch_size, max(1, round(self.settings.document_tokens / tokens)))
 
 
 def batch_loss(
