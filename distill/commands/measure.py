@@ -10,7 +10,7 @@ import click
 from click.core import ParameterSource
 
 from ..errors import InputError
-from ..settings.choices import EVERY, METRIC_FORM, METRICS, SPLITS, TASKS, UNITS
+from ..settings.choices import COMPARED_METRICS, EVERY, METRIC_FORM, SPLITS, TASKS, UNITS
 from ..settings.sections import Value
 from .options import (
     beam_option,
@@ -176,7 +176,7 @@ def _write(json_path, report, measured):
 @settings_options("", "data")
 @split_option
 @units_option
-@metrics_option(METRICS)
+@metrics_option(COMPARED_METRICS)
 @click.option(
     "--draws",
     type=click.IntRange(1000, 10**6),

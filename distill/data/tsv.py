@@ -12,7 +12,7 @@ from ..system.reading import read_text
 from ..system.types import File
 
 # A column of numbers and hardly ever Indonesian: a language only where it is named.
-NUMBER = "id"
+NUMBERED = "id"
 # Columns of a table that are languages where none are named: codes as FLORES and NTREX write them.
 CODE = re.compile(r"[a-z]{2}([-_][A-Za-z]{2,4})?|[a-z]{3}[-_][A-Z][a-z]{3}")
 
@@ -35,7 +35,7 @@ def read_table(path: File, named: Sequence[str]) -> dict[str, list[str]]:
     for number, row in enumerate(rows, start=2):
         if len(row) != len(head):
             raise DataError(f"{path}, line {number}: expected {len(head)} columns as in the first line, got {len(row)}")
-    kept = [place for place, name in enumerate(head) if name in named or (CODE.fullmatch(name) and name != NUMBER)]
+    kept = [place for place, name in enumerate(head) if name in named or (CODE.fullmatch(name) and name != NUMBERED)]
     return {head[place]: [row[place] for row in rows] for place in kept}
 
 

@@ -8,7 +8,7 @@ EVERY = "all"
 UNITS = ("document", "passage", "maxp")
 TASKS = ("retrieval", "lareqa", "bitext")
 # What `distill compare` compares unless told otherwise, and the form of what it can be told.
-METRICS = ("p@1", "mrr@10", "map", "ndcg@10")
+COMPARED_METRICS = ("p@1", "mrr@10", "map", "ndcg@10")
 METRIC_FORM = re.compile(r"(p|mrr|ndcg)@[1-9]\d{0,5}|map|r@[1-9]\d{0,2}kt")
 # No setting is a greater number.
 MOST = 2**63 - 1

@@ -45,7 +45,7 @@ GRAM = 3
 WORD = regex.compile(r"[\p{L}\p{M}\p{N}]+")
 # A letter with its signs; the signs U+17D2 and U+1039 put the next letter below it.
 CLUSTER = regex.compile(r"[\p{N}\p{Latin}]+|\p{L}\p{M}*(?:(?<=[\u17d2\u1039])\p{L}\p{M}*)*")
-HELD = 2**18
+CACHED_WORDS = 2**18
 
 
 @dataclass(frozen=True)
@@ -122,7 +122,7 @@ def _stemming(algorithm):
     import snowballstemmer
 
     # Texts repeat their words: held, they cost a tenth.
-    stem = lru_cache(HELD)(snowballstemmer.stemmer(algorithm).stemWord)
+    stem = lru_cache(CACHED_WORDS)(snowballstemmer.stemmer(algorithm).stemWord)
     return lambda text: [stem(word) or word for word in WORD.findall(text)]
 
 

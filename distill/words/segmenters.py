@@ -15,8 +15,8 @@ import regex
 from ..errors import InputError
 
 # Sudachi refuses 49,150 bytes or more.
-LONGEST = 8000
-PARTS = regex.compile(rf"(?s).{{1,{LONGEST}}}(?:(?<=[。！？.!?\s])|$)|.{{1,{LONGEST}}}")
+CHUNK_LENGTH = 8000
+CHUNK = regex.compile(rf"(?s).{{1,{CHUNK_LENGTH}}}(?:(?<=[。！？.!?\s])|$)|.{{1,{CHUNK_LENGTH}}}")
 # Parts that follow a Korean stem and say its part in the sentence: particles (J), endings (E), suffixes of verbs.
 KOREAN_DROPPED = ("J", "E", "XSV", "XSA", "VCP")
 JAPANESE_DROPPED = ("助詞", "助動詞")
@@ -27,17 +27,17 @@ def thai(text: str) -> list[str]:
     # Else it makes a folder in the home directory.
     os.environ.setdefault("PYTHAINLP_READ_ONLY", "1")
     cut = needed("pythainlp.tokenize", "Thai").word_tokenize
-    return [word for part in PARTS.findall(text) for word in cut(part, engine="newmm", keep_whitespace=False)]
+    return [word for part in CHUNK.findall(text) for word in cut(part, engine="newmm", keep_whitespace=False)]
 
 
 def chinese(text: str) -> list[str]:
     """Return jieba's words, by jieba-rs."""
-    return [word for part in PARTS.findall(text) for word in needed("rjieba", "Chinese").cut(part)]
+    return [word for part in CHUNK.findall(text) for word in needed("rjieba", "Chinese").cut(part)]
 
 
 def japanese(text: str) -> list[str]:
     """Sudachi's shortest units in their normalised dictionary form (食べた: 食べる), no particles, no auxiliaries."""
-    tokens = [token for part in PARTS.findall(text) for token in _sudachi().tokenize(part)]
+    tokens = [token for part in CHUNK.findall(text) for token in _sudachi().tokenize(part)]
     kept = [token for token in tokens if token.part_of_speech()[0] not in JAPANESE_DROPPED]
     return [token.normalized_form().casefold() for token in kept or tokens]
 
@@ -51,7 +51,7 @@ def _sudachi():
 
 def korean(text: str) -> list[str]:
     """MeCab-ko's morphemes without particles and endings (서울에서: 서울); of inflected ones the stem (도왔다: 돕)."""
-    morphemes = [morpheme for part in PARTS.findall(text) for morpheme in _mecab().parse(part)]
+    morphemes = [morpheme for part in CHUNK.findall(text) for morpheme in _mecab().parse(part)]
     kept = [stem for stem in map(_korean_stem, morphemes) if stem]
     return kept or [morpheme.surface for morpheme in morphemes]
 
