@@ -37,35 +37,21 @@ def run(*arguments, sections=ALL):
     return CliRunner().invoke(command, arguments)
 
 
-def test_without_flags_all_settings_keep_their_defaults():
-    assert parse() == Settings()
-
-
 def test_a_flag_sets_its_setting_and_no_other():
+    assert parse() == Settings()
     expected = Settings()
     expected.teacher.margin = 0.9
     assert parse("--margin", "0.9") == expected
 
 
 def test_flags_of_every_type():
-    settings = parse("--seed", "7", "--dataset", "xquad", "--gamma", "2", "--loss", "contrastive")
+    settings = parse("--seed", "7", "--dataset", "xquad", "--gamma", "2", "--loss", "contrastive", "--lambda", "0.5")
     assert (settings.seed, settings.data.dataset, settings.student.gamma) == (7, "xquad", 2.0)
-    assert settings.teacher.loss == "contrastive"
-
-
-def test_flags_of_the_export():
-    settings = parse("--precision", "float32", "--table", "int4", "--min-cosine", "0.9", "--max-drop", "2.5")
-    assert vars(settings.export) == {
-        "precision": "float32",
-        "table": "int4",
-        "min_cosine": 0.9,
-        "max_drop": 2.5,
-        "threads": 1,
-    }
-
-
-def test_a_setting_named_as_a_keyword_has_a_plain_flag():
-    assert parse("--lambda", "0.5").student.lambda_ == 0.5
+    assert (settings.teacher.loss, settings.student.lambda_) == ("contrastive", 0.5)
+    # Zero is a value, and an empty list is one.
+    assert parse("--epochs", "0", "--beta", "0").student == StudentSettings(epochs=0, beta=0.0)
+    assert parse("--languages", "").data.languages == ()
+    assert [parse(flag).teacher.train_table for flag in ("--teacher-table", "--no-teacher-table")] == [True, False]
 
 
 def test_teacher_and_student_flags_do_not_mix():
@@ -74,37 +60,18 @@ def test_teacher_and_student_flags_do_not_mix():
     assert (settings.teacher.train_table, settings.student.train_table) == (True, False)
 
 
-def test_zero_is_a_value_and_not_unset():
-    assert parse("--epochs", "0", "--beta", "0").student == StudentSettings(epochs=0, beta=0.0)
-
-
 @pytest.mark.parametrize("text", ["de,ru", " de , ru ", "de,,ru,"])
 def test_a_list_is_split_at_commas(text):
     assert parse("--languages", text).data.languages == ("de", "ru")
 
 
-def test_an_empty_list_of_languages_means_all():
-    assert parse("--languages", "").data.languages == ()
-
-
-def test_both_sides_of_a_switch():
-    assert parse("--teacher-table").teacher.train_table is True
-    assert parse("--no-teacher-table").teacher.train_table is False
-
-
-def test_every_setting_has_its_flag_and_its_help():
+def test_every_setting_has_its_flag_its_help_and_its_default():
     text = " ".join(run("--help").output.split())
+    assert all(f"[default: {default}]" in text for default in ("qq,dd,dq", "0.3", "muse"))
     for _, _, item in walk(Settings()):
         for flag in item.metadata["flag"].split("/"):
             assert f"{flag} " in text
         assert item.metadata["help"].split()[0] in text
-
-
-def test_help_shows_the_defaults():
-    text = " ".join(run("--help").output.split())
-    assert "[default: qq,dd,dq]" in text
-    assert "[default: 0.3]" in text
-    assert "[default: muse]" in text
 
 
 def test_help_follows_the_order_of_the_settings():
@@ -120,13 +87,12 @@ def test_a_command_has_the_flags_of_its_sections_only():
     for flag in ("--seed", "--dataset", "--gamma", "--threads"):
         with pytest.raises(click.NoSuchOption):
             parse(flag, "1", sections=("teacher",))
-
-
-def test_a_command_may_have_single_flags_of_a_section():
-    settings = parse("--table", "int4", "--seed", "3", sections=("", "export.precision", "export.table"))
+    # Or single flags of a section.
+    single = ("", "export.precision", "export.table")
+    settings = parse("--table", "int4", "--seed", "3", sections=single)
     assert (settings.export.table, settings.seed) == ("int4", 3)
     with pytest.raises(click.NoSuchOption):
-        parse("--threads", "1", sections=("", "export.precision", "export.table"))
+        parse("--threads", "1", sections=single)
 
 
 # a config file
@@ -149,9 +115,7 @@ def test_a_flag_wins_over_the_config_file(config):
     settings = parse("--margin", "0.9", "--teacher-table", "--languages", "de", config=config)
     assert (settings.seed, settings.data.languages, settings.teacher.margin) == (3, ("de",), 0.9)
     assert settings.teacher.train_table is True
-
-
-def test_a_flag_equal_to_the_default_wins_too(config):
+    # One that is equal to the default too.
     assert parse("--margin", "0.3", config=config).teacher.margin == 0.3
 
 
@@ -183,30 +147,24 @@ def test_wrong_usage_leaves_with_2_and_says_why(arguments, message):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("arguments", "setting"),
     [
-        (("--margin", "3"), r"^teacher\.margin: expected a number from 0\.0 to 2\.0, got 3\.0$"),
-        (("--margin", "nan"), r"^teacher\.margin: expected a number"),
-        (("--seed", "-1"), r"^seed: expected a number from 0 to 4294967295, got -1$"),
-        (("--lambda", "-1"), r"^student\.lambda: expected a number"),
-        (
-            ("--objectives", "qq,xx"),
-            r"^student\.objectives: expected some of qq, dd, dq, list, softmax, each once, got qq, xx$",
-        ),
-        (
-            ("--objectives", ","),
-            r"^student\.objectives: expected some of qq, dd, dq, list, softmax, each once, got none$",
-        ),
-        (("--student-units", "maxp"), r"^student\.units: expected some of document, passage, each once, got maxp$"),
+        (("--margin", "3"), r"^teacher\.margin: .*3\.0$"),
+        (("--margin", "nan"), r"^teacher\.margin: "),
+        (("--seed", "-1"), "^seed: .*-1$"),
+        (("--lambda", "-1"), r"^student\.lambda: "),
+        (("--objectives", "qq,xx"), r"^student\.objectives: .* qq, xx$"),
+        (("--objectives", ","), r"^student\.objectives: "),
+        (("--student-units", "maxp"), r"^student\.units: .* maxp$"),
     ],
 )
-def test_a_value_outside_its_limits_is_a_config_error(arguments, message):
-    with pytest.raises(ConfigError, match=message):
+def test_a_value_outside_its_limits_is_a_config_error(arguments, setting):
+    with pytest.raises(ConfigError, match=setting):
         parse(*arguments)
 
 
 def test_a_config_file_that_is_absent_is_named(tmp_path):
-    with pytest.raises(InputError, match=r"absent\.toml: cannot be read"):
+    with pytest.raises(InputError, match=r"absent\.toml"):
         parse(config=tmp_path / "absent.toml")
 
 
@@ -220,12 +178,6 @@ def test_given_are_the_settings_whose_flags_are_there():
 
     flags = ["--beta", "1.0", "--lambda", "0", "--no-student-table", "--languages", "de", "--seed", "0"]
     command.main(flags, standalone_mode=False)
-    assert taken["given"] == [
-        "seed",
-        "data.languages",
-        "student.beta",
-        "student.lambda",
-        "student.train_table",
-    ]
+    assert taken["given"] == ["seed", "data.languages", "student.beta", "student.lambda", "student.train_table"]
     command.main([], standalone_mode=False)
     assert taken["given"] == []

@@ -4,15 +4,17 @@ import json
 import shutil
 from dataclasses import replace
 
+import keras
 import numpy as np
 import pytest
 
+from distill.catalog.loading import load_encoder
 from distill.cli import main
 from distill.data.dataset import Dataset, Passage, Question
 from distill.data.readers import SAMPLE
 from distill.encoders.encoder import KerasEncoder
 from distill.encoders.tokenizer import model_proto
-from distill.errors import ConfigError, DataError, InputError
+from distill.errors import DataError, InputError
 from distill.pipeline import shipping
 from distill.pipeline.execute import begin
 from distill.pipeline.inputs import Inputs
@@ -56,26 +58,17 @@ def metrics(folder):
 
 def p_at_1(encoder, dataset, language, split):
     """Of one vector a document, by NumPy alone."""
-    asked = [dataset.questions[language][id] for id in dataset.splits[split]]
+    questions = [dataset.questions[language][id] for id in dataset.splits[split]]
     texts = [" ".join(p.text for p in dataset.passages if p.document == d) for d in range(len(dataset.titles))]
-    scores = encoder.encode([q.text for q in asked]) @ encoder.encode(texts, "document").T
-    return np.mean(scores.argmax(axis=1) == [dataset.passages[q.passage].document for q in asked])
+    scores = encoder.encode([q.text for q in questions]) @ encoder.encode(texts, "document").T
+    return np.mean(scores.argmax(axis=1) == [dataset.passages[q.passage].document for q in questions])
 
 
-def test_a_run_leaves_all_it_made(folder):
-    assert sorted(path.name for path in folder.iterdir()) == [
-        "bundle",
-        "config.toml",
-        "log.jsonl",
-        "metrics.json",
-        "report.html",
-        "student",
-        "teacher",
-    ]
-
-
-def test_nothing_is_left_beside_a_run(folder, runs):
+def test_a_run_leaves_all_it_made_and_nothing_beside(folder, runs):
+    files = ["bundle", "config.toml", "log.jsonl", "metrics.json", "report.html", "student", "teacher"]
+    assert sorted(path.name for path in folder.iterdir()) == files
     assert [path.name for path in runs.iterdir()] == ["first"]
+    assert "<svg" in (folder / "report.html").read_text(encoding="utf-8")
 
 
 def test_four_encoders_are_measured_on_dev_and_test(metrics):
@@ -93,7 +86,7 @@ def test_what_the_log_warns_of_stands_in_the_metrics(metrics, sample, tmp_path, 
     monkeypatch.setattr(shipping, "write_report", lambda *arguments: None)
     shipping.close(run, None)
     [warning] = read(tmp_path / "metrics.json")["warnings"]
-    assert warning.startswith("teacher: collapsed at 1 of 1 evaluations on dev, first at step 3: ")
+    assert warning.startswith("teacher: ") and " step 3: " in warning
     assert "warnings" not in metrics
 
 
@@ -108,8 +101,6 @@ def test_the_mean_is_over_the_other_languages(metrics):
 
 @pytest.mark.parametrize("name", ["base", "teacher", "student", "bundle"])
 def test_a_figure_is_of_the_encoder_that_is_named(name, metrics, folder, tiny_folder, sample):
-    from distill.catalog.loading import load_encoder
-
     encoder = load_encoder(tiny_folder if name == "base" else folder / name)
     figures = metrics["splits"]["test"]["encoders"][name]["document"]
     for language in ("en", "de", "ru"):
@@ -117,8 +108,6 @@ def test_a_figure_is_of_the_encoder_that_is_named(name, metrics, folder, tiny_fo
 
 
 def test_both_stages_trained(folder, tiny_folder):
-    from distill.catalog.loading import load_encoder
-
     texts = ["Where does the Danube end?"]
     base, teacher, student = (load_encoder(path).encode(texts) for path in (tiny_folder, folder / "teacher", folder))
     assert np.abs(base - teacher).max() > 1e-4 and np.abs(teacher - student).max() > 1e-4
@@ -149,7 +138,7 @@ def test_the_bundle_is_weighed_checked_and_timed(metrics, folder, sample):
     assert list(query["languages"]) == ["en", "de", "ru"] and "tensorflow" not in query["versions"]
 
 
-def test_the_data_is_described(metrics, sample):
+def test_the_data_and_the_versions_are_recorded(metrics, sample):
     assert metrics["dataset"] == {
         "name": "sample",
         "documents": 48,
@@ -160,11 +149,6 @@ def test_the_data_is_described(metrics, sample):
             for name in ("documents.jsonl", "questions.jsonl")
         },
     }
-
-
-def test_the_versions_are_recorded(metrics):
-    import keras
-
     assert metrics["versions"]["keras"] == keras.__version__
     assert metrics["versions"]["keras backend"] == keras.backend.backend()
 
@@ -196,11 +180,6 @@ def test_the_bundle_says_where_it_comes_from(folder):
     }
 
 
-def test_the_report_shows_the_run(folder):
-    page = (folder / "report.html").read_text(encoding="utf-8")
-    assert "<svg" in page and "student" in page
-
-
 def test_a_bundle_may_be_exported_again_from_its_run(folder, tmp_path):
     lenient = ["--languages", "en,de,ru", "--max-drop", "100", "--min-cosine", "0.9"]
     distill("export", folder, *lenient, "--output", tmp_path / "again")
@@ -218,7 +197,7 @@ def test_a_bundle_that_is_there_is_judged_by_the_gate_that_is_asked_for_now(fold
     with pytest.raises(SystemExit) as left:
         main([str(word) for word in command])
     assert left.value.code == 1
-    assert "the exported encoder is not the student: least cosine to the student" in capsys.readouterr().err
+    assert "cosine" in capsys.readouterr().err
     assert not (again / "metrics.json").exists()
 
 
@@ -228,7 +207,7 @@ def test_a_run_that_another_process_finished_meanwhile_is_left_as_it_is(folder, 
     run = prepare(load_settings(again / "config.toml"), again, resume=True)
     shutil.copyfile(folder / "metrics.json", again / "metrics.json")
     before = {path: path.read_bytes() for path in again.rglob("*") if path.is_file()}
-    with pytest.raises(InputError, match="this run is finished"):
+    with pytest.raises(InputError, match=str(again)):
         begin(run)
     assert {path: path.read_bytes() for path in again.rglob("*") if path.is_file()} == before
 
@@ -268,33 +247,34 @@ def test_preparing_writes_nothing(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_an_earlier_run_is_not_overwritten(tmp_path):
-    (tmp_path / "old").mkdir()
-    (tmp_path / "old" / "metrics.json").write_text("{}", encoding="utf-8")
-    with pytest.raises(InputError, match="old is there already; choose another --name or remove it"):
+@pytest.mark.parametrize("kind", ["run", "file"])
+def test_what_lies_in_a_runs_place_is_not_overwritten(tmp_path, kind):
+    path = tmp_path / "old" / "metrics.json" if kind == "run" else tmp_path / "old"
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("{}", encoding="utf-8")
+    with pytest.raises(InputError, match="old .*--name"):
         prepare(settings_for(), tmp_path / "old")
 
 
-def test_a_file_in_the_runs_place_is_not_overwritten(tmp_path):
-    (tmp_path / "old").write_text("mine", encoding="utf-8")
-    with pytest.raises(InputError, match="old is there already"):
-        prepare(settings_for(), tmp_path / "old")
-
-
-def test_an_empty_folder_is_taken(tmp_path):
-    assert prepare(settings_for(), tmp_path).folder == tmp_path
-
-
-def test_data_that_is_not_there_is_refused_first(tmp_path):
-    with pytest.raises(DataError, match="no such data set folder"):
-        prepare(settings_for(dataset=tmp_path / "nowhere"), tmp_path / "run")
-
-
-def test_a_setting_out_of_range_is_refused_first(tmp_path):
+@pytest.mark.parametrize(
+    ("setting", "value", "place"),
+    [
+        ("data.dataset", "nowhere", "nowhere"),
+        ("student.beta", -1.0, r"student\.beta"),
+        ("student.parallel", ("nowhere.tsv",), "nowhere.tsv"),
+        ("teacher.triplets", ("nowhere.jsonl",), "nowhere.jsonl"),
+        ("vocabulary.text", ("nowhere.txt",), "nowhere.txt"),
+        ("vocabulary.add_languages", ("xx",), "--add-languages: .* xx; "),
+        ("vocabulary.add_languages", ("el",), "--add-languages: .* el; .*--text"),
+    ],
+)
+def test_what_cannot_be_is_refused_before_the_work(tmp_path, setting, value, place):
     settings = settings_for()
-    settings.student.beta = -1.0
-    with pytest.raises(ConfigError, match="student.beta"):
+    section, name = setting.split(".")
+    setattr(settings, section, replace(getattr(settings, section), **{name: value}))
+    with pytest.raises(InputError, match=place):
         prepare(settings, tmp_path / "run")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_the_teachers_language_comes_first_and_once(sample):
@@ -308,7 +288,7 @@ def test_all_languages_by_default(sample):
 
 @pytest.mark.parametrize("settings", [settings_for("xx"), settings_for("en", ("de", "xx"))])
 def test_a_language_that_the_data_lacks_is_named(sample, settings):
-    with pytest.raises(DataError, match="no questions in xx: the data set sample has ar, de, "):
+    with pytest.raises(DataError, match=" xx: "):
         chosen_languages(sample, settings)
 
 
@@ -318,14 +298,16 @@ def test_the_mean_is_over_the_teachers_language_when_it_is_alone(sample):
 
 
 @pytest.fixture
-def asked():
+def requested():
     """Two languages, two dev questions each and one for training; no test split."""
     questions = {lang: {id: Question(id, lang, f"{lang} {id}", 0) for id in "abc"} for lang in ("de", "en")}
-    return Dataset("asked", "en", ("t",), (Passage("p", "text", 0),), questions, {"train": ("c",), "dev": ("b", "a")})
+    return Dataset(
+        "requested", "en", ("t",), (Passage("p", "text", 0),), questions, {"train": ("c",), "dev": ("b", "a")}
+    )
 
 
-def test_a_sealed_split_is_not_measured(asked):
-    assert Inputs(settings_for(), asked, ("en",)).splits == ["dev"]
+def test_a_sealed_split_is_not_measured(requested):
+    assert Inputs(settings_for(), requested, ("en",)).splits == ["dev"]
 
 
 def test_languages_that_the_base_never_saw_are_known():
@@ -355,12 +337,12 @@ def test_data_with_sentences_is_measured_for_language_bias(answered):
 
 def test_the_figures_of_a_run_are_lareqas(answered, slim_folder, sentence_data):
     """mAP by NumPy alone, of the base."""
-    encoder, found = KerasEncoder.load(slim_folder), {}
-    paragraphs, asked = {}, {}
+    encoder, rows = KerasEncoder.load(slim_folder), {}
+    paragraphs, questions = {}, {}
     for language in ("de", "en"):
         articles = read(sentence_data / f"{language}.json")["data"]
         paragraphs[language] = [paragraph for article in articles for paragraph in article["paragraphs"]]
-        asked[language] = [paragraph["qas"][0]["question"] for paragraph in paragraphs[language][8:]]
+        questions[language] = [paragraph["qas"][0]["question"] for paragraph in paragraphs[language][8:]]
     cut = [
         (p["context"][start:end], number)
         for ps in paragraphs.values()
@@ -369,26 +351,24 @@ def test_the_figures_of_a_run_are_lareqas(answered, slim_folder, sentence_data):
     ]
     given = encoder.encode([text for text, _ in cut], "document")
     right = np.array([(number, "years" in text or "Jahre" in text) for text, number in cut])
-    for language, questions in asked.items():
-        scores = encoder.encode(questions) @ given.T
+    for language, texts in questions.items():
+        scores = encoder.encode(texts) @ given.T
         values = []
         for number, row in enumerate(scores, start=8):
             ordered = right[np.argsort(-row, kind="stable")]
             places = 1 + np.flatnonzero((ordered[:, 0] == number) & (ordered[:, 1] == 1))
             values.append(np.mean([1 / places[0], 2 / places[1]]))
-        found[language] = np.mean(values)
-    assert answered["encoders"]["base"]["languages"] == pytest.approx(found, abs=1e-6)
+        rows[language] = np.mean(values)
+    assert answered["encoders"]["base"]["languages"] == pytest.approx(rows, abs=1e-6)
 
 
-def test_language_bias_can_be_left_out(tiny_folder, sentence_data, tmp_path):
+def test_language_bias_is_of_data_with_sentences_and_can_be_left_out(sentence_data, tmp_path):
     settings = settings_for(dataset=sentence_data)
     assert prepare(settings, tmp_path / "run").inputs.pool.languages == ("de", "en")
     settings.evaluation.lareqa = False
     assert prepare(settings, tmp_path / "run").inputs.pool is None
-
-
-def test_data_without_sentences_has_no_pool(tmp_path):
-    assert prepare(settings_for(), tmp_path / "run").inputs.pool is None
+    # An empty folder is taken.
+    assert prepare(settings_for(), tmp_path).inputs.pool is None
 
 
 @pytest.fixture(scope="module")
@@ -410,8 +390,8 @@ def grown(slim_folder, tmp_path_factory):
 def test_a_student_has_the_pieces_and_the_shape_that_were_asked_for(grown, slim_folder):
     student, base = KerasEncoder.load(grown / "student"), KerasEncoder.load(slim_folder)
     assert type(student.model).__name__ == "StaticEncoder" and student.model.width == 6
-    own, before = model_proto(student.tokenizer), model_proto(base.tokenizer)
-    pieces = {piece.piece for piece in own.pieces}
+    after, before = model_proto(student.tokenizer), model_proto(base.tokenizer)
+    pieces = {piece.piece for piece in after.pieces}
     assert "▁ποτάμι" in pieces and "▁ποτάμι" not in {piece.piece for piece in before.pieces}
     assert len(pieces & {piece.piece for piece in before.pieces}) < len(before.pieces)
 
@@ -430,32 +410,3 @@ def test_a_run_repeats_from_its_config(grown, tmp_path):
     assert (tmp_path / "run" / "config.toml").read_bytes() == (grown / "config.toml").read_bytes()
     # The artefact too, to the byte.
     assert read(tmp_path / "run" / "bundle" / "card.json") == read(grown / "bundle" / "card.json")
-
-
-@pytest.mark.parametrize(
-    "asked, said",
-    [
-        ({"add_languages": ("xx",)}, "--add-languages: no questions in xx; the run has en, "),
-        ({"add_languages": ("el",)}, "--add-languages: no text in el; give some with --text or --parallel"),
-        ({"text": ("nowhere.txt",)}, "nowhere.txt: cannot be read"),
-    ],
-)
-def test_pieces_that_cannot_be_are_refused_before_the_work(tmp_path, asked, said):
-    settings = settings_for()
-    settings.vocabulary = replace(settings.vocabulary, **asked)
-    with pytest.raises(InputError, match=said):
-        prepare(settings, tmp_path / "run")
-
-
-def test_parallel_text_that_is_not_there_is_refused_before_the_work(tmp_path):
-    settings = settings_for()
-    settings.student.parallel = (str(tmp_path / "nowhere.tsv"),)
-    with pytest.raises(InputError, match="nowhere.tsv: cannot be read"):
-        prepare(settings, tmp_path / "run")
-
-
-def test_triplets_that_are_not_there_are_refused_before_the_work(tmp_path):
-    settings = settings_for()
-    settings.teacher.triplets = (str(tmp_path / "nowhere.jsonl"),)
-    with pytest.raises(DataError, match="nowhere.jsonl: cannot be read"):
-        prepare(settings, tmp_path / "run")

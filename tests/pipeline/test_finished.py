@@ -11,22 +11,7 @@ def test_a_finished_run_is_what_its_files_hold(run_folder, shown):
     assert run.metrics == shown["metrics"]()
     assert run.rows == shown["rows"]()
     assert run.search == shown["search"]()
-
-
-def test_a_run_without_a_search_has_none(run_folder):
-    assert read_run(run_folder()).search is None
-
-
-def test_a_folder_without_metrics_is_refused(tmp_path):
-    with pytest.raises(InputError, match="no metrics.json in it; give the folder of a finished `distill run`"):
-        read_run(tmp_path)
-
-
-def test_broken_json_is_refused_with_its_place(run_folder):
-    folder = run_folder()
-    (folder / "metrics.json").write_text('{"settings": {},}', encoding="utf-8")
-    with pytest.raises(DataError, match=r"metrics.json: invalid JSON at line 1, column 1[67]"):
-        read_run(folder)
+    assert read_run(run_folder("other")).search is None
 
 
 def without(*path):
@@ -52,35 +37,33 @@ def having(value, *path):
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "place"),
     [
-        (
-            without("languages"),
-            "metrics.json: 'languages' is missing; was it written by a `distill run` that came",
-        ),
-        (without("settings", "teacher", "base"), "metrics.json, settings, teacher: 'base' is missing"),
-        (having([], "splits"), "metrics.json: 'splits' is of another type than expected: list"),
-        (having({}, "splits"), "no split or no language was measured"),
-        (without("splits", "dev", "encoders", "bundle"), "splits.dev, encoders: 'bundle' is missing"),
-        (without("splits", "test", "encoders", "base", "maxp", "de"), "splits.test, encoders, base, maxp: 'de' is"),
-        (having("much", "splits", "dev", "mean_p@1", "base", "maxp"), "base: 'maxp' is of another type than"),
-        (without("splits", "dev", "mcnemar", "student against base", "document", "en", "p_holm"), "'p_holm' is"),
-        (without("gate", "drop"), "metrics.json, gate: 'drop' is missing"),
-        (having({"languages": []}, "lareqa"), "metrics.json, lareqa: 'name' is missing"),
-        (without("timings", "query", "p99_ms"), "timings.query: 'p99_ms' is missing"),
+        (without("languages"), "metrics.json: 'languages'"),
+        (without("settings", "teacher", "base"), "metrics.json, settings, teacher: 'base'"),
+        (having([], "splits"), "metrics.json: 'splits'"),
+        (having({}, "splits"), "metrics.json"),
+        (without("splits", "dev", "encoders", "bundle"), "splits.dev, encoders: 'bundle'"),
+        (without("splits", "test", "encoders", "base", "maxp", "de"), "splits.test, encoders, base, maxp: 'de'"),
+        (having("much", "splits", "dev", "mean_p@1", "base", "maxp"), "base: 'maxp'"),
+        (without("splits", "dev", "mcnemar", "student against base", "document", "en", "p_holm"), "'p_holm'"),
+        (without("gate", "drop"), "metrics.json, gate: 'drop'"),
+        (having({"languages": []}, "lareqa"), "metrics.json, lareqa: 'name'"),
+        (without("timings", "query", "p99_ms"), "timings.query: 'p99_ms'"),
     ],
 )
-def test_metrics_of_another_form_are_refused_with_their_place(run_folder, change, said):
-    with pytest.raises(DataError) as refused:
+def test_metrics_of_another_form_are_refused_with_their_place(run_folder, change, place):
+    with pytest.raises(DataError, match=place):
         read_run(run_folder(change=change))
-    assert said in str(refused.value)
 
 
-@pytest.mark.parametrize("content", ["[]", "3", "null"])
-def test_metrics_that_are_no_object_are_refused(run_folder, content):
+@pytest.mark.parametrize("content", ["[]", "3", "null", '{"settings": {},}', None])
+def test_metrics_that_are_none_are_refused(run_folder, content):
     folder = run_folder()
-    (folder / "metrics.json").write_text(content, encoding="utf-8")
-    with pytest.raises(DataError, match="expected an object, got"):
+    (folder / "metrics.json").unlink()
+    if content:
+        (folder / "metrics.json").write_text(content, encoding="utf-8")
+    with pytest.raises(DataError if content else InputError, match="metrics.json"):
         read_run(folder)
 
 
@@ -96,12 +79,12 @@ def test_a_log_of_another_form_is_refused_with_its_line(run_folder):
     folder = run_folder()
     with open(folder / "log.jsonl", "a", encoding="utf-8") as log:
         log.write(json.dumps({"event": "student", "step": 12}) + "\n")
-    with pytest.raises(DataError, match="log.jsonl, line 7: 'p@1' is missing"):
+    with pytest.raises(DataError, match="line 7: 'p@1'"):
         _ = read_run(folder).rows
 
 
 def test_a_search_of_another_form_is_refused(run_folder, shown):
-    found = shown["search"]()
-    del found["bundles"][1]["pieces"]
-    with pytest.raises(DataError, match="search.json, bundle 2: 'pieces' is missing"):
-        _ = read_run(run_folder(search=found)).search
+    search = shown["search"]()
+    del search["bundles"][1]["pieces"]
+    with pytest.raises(DataError, match="bundle 2: 'pieces'"):
+        _ = read_run(run_folder(search=search)).search

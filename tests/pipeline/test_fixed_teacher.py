@@ -92,34 +92,34 @@ def test_the_space_of_a_student_on_axes_is_its_teachers(tiny, data):
 
 def test_a_map_is_fitted_on_questions_passages_and_pivots(tiny, data, questions):
     teacher, sources = Words(), [Parallel("a", 1.0, ("eins", "zwei"), ("de", "de"), ("one", "one"))]
-    made = into_space(tiny, teacher, data, "en", sources)
-    asked = [*questions, "one"]
-    own = np.concatenate([tiny.encode(asked), tiny.encode(data.passage_texts)])
-    labels = np.concatenate([teacher.encode(asked), teacher.encode(data.passage_texts, "document")])
-    expected = unit(tiny.encode(TEXTS) @ linear_map(own, labels, STRENGTH))
-    np.testing.assert_allclose(made.encode(TEXTS), expected, atol=1e-5)
-    assert made.model.foreign and made.tokenizer is tiny.tokenizer
+    mapped = into_space(tiny, teacher, data, "en", sources)
+    texts = [*questions, "one"]
+    vectors = np.concatenate([tiny.encode(texts), tiny.encode(data.passage_texts)])
+    labels = np.concatenate([teacher.encode(texts), teacher.encode(data.passage_texts, "document")])
+    expected = unit(tiny.encode(TEXTS) @ linear_map(vectors, labels, STRENGTH))
+    np.testing.assert_allclose(mapped.encode(TEXTS), expected, atol=1e-5)
+    assert mapped.model.foreign and mapped.tokenizer is tiny.tokenizer
 
 
 def test_a_shorter_vector_of_another_space_is_refused(tiny):
     require_no_dimension(Shape(static=True), Words())
-    with pytest.raises(ConfigError, match="shape.dimension: the teacher, e5, has a space of its own of 24 dimensions"):
+    with pytest.raises(ConfigError, match="shape.dimension: .*e5.* 24 "):
         require_no_dimension(Shape(dimension=8), Words())
 
 
-@pytest.mark.parametrize("asked", [False, True])
-def test_a_teacher_is_saved_and_loads_with_the_same_vectors(asked, slim_folder, data, questions, tmp_path):
-    settings = TeacherSettings(model=str(slim_folder), centre=asked)
-    own = fixed_teacher(str(slim_folder))
-    made, note = settled(own, settings, data, tmp_path / "teacher")
-    expected = own.encode(TEXTS), own.encode(TEXTS, "document")
-    if asked:
-        means = own.encode(questions).mean(axis=0), own.encode(data.passage_texts, "document").mean(axis=0)
+@pytest.mark.parametrize("centre", [False, True])
+def test_a_teacher_is_saved_and_loads_with_the_same_vectors(centre, slim_folder, data, questions, tmp_path):
+    settings = TeacherSettings(model=str(slim_folder), centre=centre)
+    plain = fixed_teacher(str(slim_folder))
+    saved, note = settled(plain, settings, data, tmp_path / "teacher")
+    expected = plain.encode(TEXTS), plain.encode(TEXTS, "document")
+    if centre:
+        means = plain.encode(questions).mean(axis=0), plain.encode(data.passage_texts, "document").mean(axis=0)
         expected = [unit(vectors - mean) for vectors, mean in zip(expected, means, strict=True)]
-    for encoder in (made, load_encoder(tmp_path / "teacher")):
+    for encoder in (saved, load_encoder(tmp_path / "teacher")):
         np.testing.assert_allclose(encoder.encode(TEXTS), expected[0], atol=1e-5)
         np.testing.assert_allclose(encoder.encode(TEXTS, "document"), expected[1], atol=1e-5)
-    assert {**note, "fingerprint": ""} == {"source": "encoder", "dimension": 16, "centred": asked, "fingerprint": ""}
+    assert {**note, "fingerprint": ""} == {"source": "encoder", "dimension": 16, "centred": centre, "fingerprint": ""}
 
 
 def test_centred_questions_and_documents_have_no_mean(data, questions):
@@ -140,8 +140,9 @@ def test_an_encoder_whose_vectors_cannot_be_is_refused(broken, tmp_path):
     module = tf.Module()
     module.__call__ = tf.function(call, input_signature=[tf.TensorSpec([None], tf.string)])
     tf.saved_model.save(module, str(tmp_path / "hub"))
-    said = {"one number": r"vector has the shape \(1, 1\), expected \(1, 2\)", "not a number": "not finite numbers"}
-    with pytest.raises(EncoderError, match=said[broken]):
+    with pytest.raises(
+        EncoderError, match={"one number": r"\(1, 1\), expected \(1, 2\)", "not a number": "finite"}[broken]
+    ):
         fixed_teacher(str(tmp_path / "hub"))
 
 
@@ -149,12 +150,12 @@ def test_what_a_teacher_has_computed_is_kept(teacher_folder, monkeypatch, tmp_pa
     monkeypatch.setenv("DISTILL_CACHE", str(tmp_path))
     expected = KerasEncoder.load(teacher_folder).encode(TEXTS)
     np.testing.assert_array_equal(fixed_teacher(str(teacher_folder)).encode(TEXTS), expected)
-    again, asked = fixed_teacher(str(teacher_folder)), []
-    monkeypatch.setattr(KerasEncoder, "encode", lambda self, texts, *more: asked.extend(texts) or expected[:1])
+    again, calls = fixed_teacher(str(teacher_folder)), []
+    monkeypatch.setattr(KerasEncoder, "encode", lambda self, texts, *more: calls.extend(texts) or expected[:1])
     np.testing.assert_array_equal(again.encode(TEXTS), expected)
-    assert asked == []
+    assert calls == []
     again.encode(["Which sea?"])
-    assert asked == ["Which sea?"]
+    assert calls == ["Which sea?"]
 
 
 # The whole job
@@ -191,9 +192,9 @@ def metrics(folder):
 
 def test_a_fixed_teacher_is_measured_as_it_is_and_tested_against(folder, metrics, data):
     teacher, figures = load_encoder(folder / "teacher"), metrics["splits"]["dev"]
-    asked = data.select("de", "dev")
-    scores = teacher.encode([q.text for q in asked]) @ teacher.encode(data.passage_texts, "document").T
-    expected = np.mean(scores.argmax(axis=1) == [q.passage for q in asked])
+    questions = data.select("de", "dev")
+    scores = teacher.encode([q.text for q in questions]) @ teacher.encode(data.passage_texts, "document").T
+    expected = np.mean(scores.argmax(axis=1) == [q.passage for q in questions])
     assert figures["encoders"]["teacher"]["passage"]["de"]["p@1"] == pytest.approx(expected)
     assert list(figures["mcnemar"]) == ["student against base", "student against teacher"]
 
@@ -224,16 +225,16 @@ def test_the_student_has_a_map_into_the_teachers_space_and_so_has_the_bundle(fol
 
 
 def test_a_bundle_of_another_shape_is_found_for_it(folder):
-    found = read_json(folder / "small" / "search.json")
-    [row] = [row for row in found["bundles"] if row["trained"]]
+    search = read_json(folder / "small" / "search.json")
+    [row] = [row for row in search["bundles"] if row["trained"]]
     static = KerasEncoder.load(folder / "small" / "trials" / f"{row['name']}-bundle" / "student")
     assert (type(static.model).__name__, static.model.foreign, static.dimension) == ("StaticEncoder", True, 16)
     assert load_artefact(folder / "small" / "trials" / f"{row['name']}-bundle" / "bundle").dimension == 16
 
 
 def test_documents_by_the_teacher_are_found_by_the_students_questions(distill, folder, sentence_data, tmp_path):
-    asked = ["evaluate", folder, "--document-model", folder / "teacher", "--dataset", sentence_data]
-    assert distill(*asked, "--unit", "passage", "--json", tmp_path / "found.json") == 0
+    arguments = ["evaluate", folder, "--document-model", folder / "teacher", "--dataset", sentence_data]
+    assert distill(*arguments, "--unit", "passage", "--json", tmp_path / "found.json") == 0
     assert read_json(tmp_path / "found.json")["retrieval"]["encoders"]
 
 
@@ -270,8 +271,8 @@ def test_stage_two_alone_takes_any_teacher(distill, kept, slim_folder, sentence_
 @pytest.mark.parametrize(
     "flags, said",
     [
-        (["--teacher-model", "nowhere"], "no such encoder: nowhere"),
-        (["--teacher-model", "e5", "--dimension", "8"], "e5, has a space of its own of 24 dimensions"),
+        (["--teacher-model", "nowhere"], "nowhere"),
+        (["--teacher-model", "e5", "--dimension", "8"], "e5"),
     ],
 )
 def test_what_cannot_teach_is_refused_before_anything_is_written(

@@ -13,12 +13,12 @@ def evaluation(split, first):
 
 
 def test_figures_come_back_as_they_were(tmp_path):
-    found = {"dev": evaluation("dev", 1), "test": evaluation("test", 7)}
+    figures = {"dev": evaluation("dev", 1), "test": evaluation("test", 7)}
     bias = {"map": 0.1 + 0.2, "languages": {"en": 1 / 3}}
-    save_measured(Checkpoint(tmp_path), found, bias)
+    save_measured(Checkpoint(tmp_path), figures, bias)
     again, said = load_measured(Checkpoint(tmp_path), "teacher")
     assert said == bias and list(again) == ["dev", "test"]
-    for split, one in found.items():
+    for split, one in figures.items():
         assert (again[split].encoder, again[split].split) == ("teacher", split)
         assert again[split].table() == one.table()
         assert list(again[split].ranks["maxp"]) == ["en", "de"]

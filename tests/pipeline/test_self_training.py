@@ -132,8 +132,8 @@ def test_later_stages_mine_by_the_last_encoder(left):
         }
         part = line["id"][-1]
         positives = {(p["passage"], p["language"]) for p in line["positives"] if not p["gold"]}
-        own = {(p["passage"], p["language"]) for p in line["positives"] if p["gold"]}
-        assert positives == {name for name in named if name[0].endswith(part)} - own
+        gold = {(p["passage"], p["language"]) for p in line["positives"] if p["gold"]}
+        assert positives == {name for name in named if name[0].endswith(part)} - gold
 
 
 def test_each_stage_is_told_in_files_log_and_metrics(left):
@@ -169,9 +169,9 @@ def test_only_a_stage_that_is_better_is_followed_by_another(
         with interrupted(2), pytest.raises(KeyboardInterrupt):
             self_train(run, base)
         return
-    found = self_train(run, base)
+    teacher = self_train(run, base)
     assert [(row["stage"], row["kept"]) for row in run.figures["self_training"]["stages"]] == [(0, True), (1, False)]
-    assert same(found, KerasEncoder.load(left.stages / "stage-0" / "encoder"))
+    assert same(teacher, KerasEncoder.load(left.stages / "stage-0" / "encoder"))
 
 
 def test_a_run_that_was_stopped_goes_on_to_the_same_encoder(settings, base, left, tmp_path, interrupted):
@@ -203,15 +203,15 @@ def test_stages_of_other_data_are_refused(settings, base, left, tmp_path):
     result = read_json(left.stages / "stage-0" / "stage.json")
     result["files"]["de.json"] = "0" * 64
     (folder / "stage.json").write_text(json.dumps(result), encoding="utf-8")
-    with pytest.raises(InputError, match=r"stage-0 was made from other data \(de.json\)"):
+    with pytest.raises(InputError, match=r"stage-0 .*\(de.json\)"):
         self_train(Run(read_inputs(settings), tmp_path), base)
 
 
 @pytest.mark.parametrize(
     "values, said",
     [
-        ({"teacher.loss": "triplet"}, "--self-train learns from pairs; give --loss softmax too"),
-        ({"teacher.model": "e5"}, "a fixed teacher is not trained"),
+        ({"teacher.loss": "triplet"}, "--loss softmax"),
+        ({"teacher.model": "e5"}, "fixed"),
     ],
 )
 def test_it_needs_pairs_and_a_teacher_that_is_trained(settings, values, said):
@@ -220,15 +220,15 @@ def test_it_needs_pairs_and_a_teacher_that_is_trained(settings, values, said):
 
 
 def test_data_without_answers_is_refused_before_anything_is_written(settings, unanswered, tmp_path):
-    with pytest.raises(DataError, match="no passage holds the answer"):
+    with pytest.raises(DataError, match=unanswered.name):
         read_inputs(changed(settings, {"data.dataset": str(unanswered), "pairs.batches": "x-en"}))
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_teacher_alone_keeps_no_stages(distill, tmp_path, capsys):
-    asked = ["--loss", "softmax", "--self-train", "1"]
-    assert distill("teach", *asked, "--output", tmp_path / "teacher") == 2
-    assert "distill teach keeps no stages of self-training; give it to distill run" in capsys.readouterr().err
+    arguments = ["--loss", "softmax", "--self-train", "1"]
+    assert distill("teach", *arguments, "--output", tmp_path / "teacher") == 2
+    assert "distill run" in capsys.readouterr().err
     assert list(Path(tmp_path).iterdir()) == []
 
 

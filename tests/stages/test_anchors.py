@@ -22,8 +22,8 @@ def numbered(count, name="", weight=1.0):
     return source([(f"{name} question {n}", f"{name} passage {n}") for n in range(count)], weight)
 
 
-def anchors(sources, own=5, **settings):
-    return more_anchors(sources, "en", replace(SETTINGS, **settings), 0, own)
+def anchors(sources, count=5, **settings):
+    return more_anchors(sources, "en", replace(SETTINGS, **settings), 0, count)
 
 
 def axes(rows):
@@ -43,18 +43,18 @@ PAIRS = [
 
 
 def test_the_pool_holds_each_passage_once():
-    found = anchors([source(PAIRS[:2]), source(PAIRS[2:])])
-    assert found.questions == [question for question, _ in PAIRS]
-    assert found.passages == [PAIRS[place][1] for place in (0, 2, 3)]
-    assert found.gold.tolist() == [0, 0, 1, 2]
-    assert found.texts == found.questions + found.passages
+    pool = anchors([source(PAIRS[:2]), source(PAIRS[2:])])
+    assert pool.questions == [question for question, _ in PAIRS]
+    assert pool.passages == [PAIRS[place][1] for place in (0, 2, 3)]
+    assert pool.gold.tolist() == [0, 0, 1, 2]
+    assert pool.texts == pool.questions + pool.passages
 
 
 @pytest.mark.parametrize("epoch", [BM25_EPOCH, ONLINE_EPOCH])
 @pytest.mark.parametrize("positives", ["gold", "maxp"])
 def test_what_answers_the_same_question_is_no_negative(epoch, positives):
-    found = anchors([source(PAIRS)], triplets_an_epoch=0, margin=2.0, positives=positives)
-    rows, positive, negatives = found.triplets(epoch, axes)
+    stage = anchors([source(PAIRS)], triplets_an_epoch=0, margin=2.0, positives=positives)
+    rows, positive, negatives = stage.triplets(epoch, axes)
     assert (rows.tolist(), positive.tolist()) == ([0, 1, 2, 3], [0, 0, 1, 2])
     # The first and the third are one question, with two answers.
     assert [set(row) - {-1} for row in negatives.tolist()] == [{2}, {1, 2}, {2}, {0, 1}]
@@ -62,8 +62,8 @@ def test_what_answers_the_same_question_is_no_negative(epoch, positives):
 
 def test_bm25_negatives_share_words_and_are_drawn_anew_each_epoch():
     sentences = [f"number {n} of the {kind}" for kind in ("river", "castle") for n in range(20)]
-    found = anchors([source([(f"which {s.split()[-1]} is it", s) for s in sentences])], triplets_an_epoch=0)
-    drawn = [found.triplets(epoch, axes)[2] for epoch in (1, 2)]
+    stage = anchors([source([(f"which {s.split()[-1]} is it", s) for s in sentences])], triplets_an_epoch=0)
+    drawn = [stage.triplets(epoch, axes)[2] for epoch in (1, 2)]
     assert np.any(drawn[0] != drawn[1])
     # All of its own kind answer the same question: what is left shares no word but is there.
     assert all((negatives[:20] >= 20).all() and (negatives[20:] < 20).all() for negatives in drawn)
@@ -72,12 +72,12 @@ def test_bm25_negatives_share_words_and_are_drawn_anew_each_epoch():
 # What an epoch asks
 
 
-def asked(found, epochs):
-    return [found.asked(epoch).tolist() for epoch in range(1, epochs + 1)]
+def asked(stage, epochs):
+    return [stage.asked(epoch).tolist() for epoch in range(1, epochs + 1)]
 
 
 def test_an_epoch_asks_as_many_pairs_as_the_data_set_has_questions():
-    epochs = asked(anchors([numbered(20)], own=5), 4)
+    epochs = asked(anchors([numbered(20)], count=5), 4)
     assert [len(rows) for rows in epochs] == [5] * 4
     # All before one comes again, in no order.
     assert sorted(sum(epochs, [])) == list(range(20)) != sum(epochs, [])
@@ -90,8 +90,8 @@ def test_the_number_of_pairs_can_be_said(many, expected):
 
 
 def test_sources_are_drawn_by_weight():
-    found = anchors([numbered(100, "a"), numbered(100, "b", 3.0)], triplets_an_epoch=50)
-    counts = Counter(row >= 100 for row in sum(asked(found, 40), []))
+    stage = anchors([numbered(100, "a"), numbered(100, "b", 3.0)], triplets_an_epoch=50)
+    counts = Counter(row >= 100 for row in sum(asked(stage, 40), []))
     assert counts[True] / 2000 == pytest.approx(0.75, abs=0.03)
 
 
@@ -107,66 +107,60 @@ def test_only_what_an_epoch_asks_is_encoded():
         given.append(rows.tolist())
         return axes(rows)
 
-    found = anchors([numbered(20)], own=5, margin=2.0, negatives=19)
-    found.triplets(BM25_EPOCH, vectors)
-    rows, positive, negatives = found.triplets(ONLINE_EPOCH, vectors)
+    stage = anchors([numbered(20)], count=5, margin=2.0, negatives=19)
+    stage.triplets(BM25_EPOCH, vectors)
+    rows, positive, negatives = stage.triplets(ONLINE_EPOCH, vectors)
     assert given == [rows.tolist() + list(range(20, 40))]
     assert positive.tolist() == rows.tolist()
     assert [sorted(row) for row in negatives.tolist()] == [[n for n in range(20) if n != row] for row in rows]
 
 
-def test_online_negatives_are_those_of_the_pairs_that_are_asked():
+@pytest.mark.parametrize("mining", ["exact", "faiss"])
+def test_online_negatives_are_those_of_the_pairs_that_are_asked_as_an_index_says(mining):
+    if mining == "faiss":
+        pytest.importorskip("faiss")
     # Each question lies nearest to the passage after its own.
     near = np.eye(40, dtype=np.float32)
     near[:20] = near[20:] * 0.6 + np.roll(near[20:], -1, axis=0) * 0.8
-    found = anchors([numbered(20)], own=5, negatives=1, margin=0.0)
-    rows, _, negatives = found.triplets(ONLINE_EPOCH, lambda rows: near[rows])
-    assert negatives[:, 0].tolist() == ((rows + 1) % 20).tolist()
-
-
-def test_an_index_says_which_negatives_are_near():
-    pytest.importorskip("faiss")
-    near = np.eye(40, dtype=np.float32)
-    near[:20] = near[20:] * 0.6 + np.roll(near[20:], -1, axis=0) * 0.8
-    found = anchors([numbered(20)], own=5, negatives=1, margin=0.0, mining="faiss")
+    stage = anchors([numbered(20)], count=5, negatives=1, margin=0.0, mining=mining)
     with patch("distill.retrieval.approximate.build", wraps=build) as built:
-        rows, _, negatives = found.triplets(ONLINE_EPOCH, lambda rows: near[rows])
+        rows, _, negatives = stage.triplets(ONLINE_EPOCH, lambda rows: near[rows])
     assert negatives[:, 0].tolist() == ((rows + 1) % 20).tolist()
-    assert built.call_count == 1
+    assert built.call_count == (mining == "faiss")
 
 
 # The data set's own
 
 
 def test_own_anchors_are_the_train_questions_and_all_passages(sample):
-    found = own_anchors(sample, "de", SETTINGS, 0)
+    stage = own_anchors(sample, "de", SETTINGS, 0)
     questions = sample.select("de", "train")
-    assert found.texts == [question.text for question in questions] + sample.passage_texts
-    assert found.queries == [sample.questions["en"][question.id].text for question in questions]
-    assert found.gold.tolist() == [question.passage for question in questions]
-    assert found.asked(1).tolist() == found.asked(7).tolist() == list(range(len(questions)))
+    assert stage.texts == [question.text for question in questions] + sample.passage_texts
+    assert stage.queries == [sample.questions["en"][question.id].text for question in questions]
+    assert stage.gold.tolist() == [question.passage for question in questions]
+    assert stage.asked(1).tolist() == stage.asked(7).tolist() == list(range(len(questions)))
 
 
 def test_maxp_chooses_the_positive_in_online_epochs_only(sample):
-    found = own_anchors(sample, "en", replace(SETTINGS, positives="maxp"), 0)
-    vectors = np.random.default_rng(0).normal(size=(len(found.texts), 8)).astype(np.float32)
+    stage = own_anchors(sample, "en", replace(SETTINGS, positives="maxp"), 0)
+    vectors = np.random.default_rng(0).normal(size=(len(stage.texts), 8)).astype(np.float32)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-    asked, passages = vectors[: len(found.questions)], vectors[len(found.questions) :]
-    _, lexical, _ = found.triplets(SETTINGS.bm25_epochs, lambda rows: vectors[rows])
-    _, positive, negatives = found.triplets(ONLINE_EPOCH, lambda rows: vectors[rows])
-    assert lexical.tolist() == found.gold.tolist() != positive.tolist()
-    for row, scores in enumerate(asked @ passages.T):
-        own = np.flatnonzero(sample.document_of == sample.document_of[found.gold[row]])
-        assert positive[row] == own[np.argmax(scores[own])]
-        assert not set(own) & set(negatives[row].tolist())
+    queries, passages = vectors[: len(stage.questions)], vectors[len(stage.questions) :]
+    _, lexical, _ = stage.triplets(SETTINGS.bm25_epochs, lambda rows: vectors[rows])
+    _, positive, negatives = stage.triplets(ONLINE_EPOCH, lambda rows: vectors[rows])
+    assert lexical.tolist() == stage.gold.tolist() != positive.tolist()
+    for row, scores in enumerate(queries @ passages.T):
+        document = np.flatnonzero(sample.document_of == sample.document_of[stage.gold[row]])
+        assert positive[row] == document[np.argmax(scores[document])]
+        assert not set(document) & set(negatives[row].tolist())
 
 
 def test_bm25_can_leave_inflection_out():
     """As written the first query shares no word with any passage, and they come in order; stemmed, with the last."""
     pairs = [("Haus?", "Am Markt."), *((f"Frage {n}", f"Nummer {n} hier") for n in range(9)), ("Was?", "alte Häuser")]
-    found = {
+    drawn = {
         words: more_anchors([source(pairs)], "de", replace(SETTINGS, negatives=1, bm25_words=words), 0, 5).lexical[0]
         for words in ("plain", "morphology")
     }
-    assert found["plain"].tolist() == [1, 2, 3, 4]
-    assert found["morphology"].tolist() == [10, 1, 2, 3]
+    assert drawn["plain"].tolist() == [1, 2, 3, 4]
+    assert drawn["morphology"].tolist() == [10, 1, 2, 3]

@@ -12,7 +12,7 @@ CONTENT, IN = np.array([0, 1, 0, 1, 2, 3]), np.array(["en", "en", "de", "de", "e
 
 @pytest.fixture
 def pairs():
-    asked = [
+    questions = [
         Question("a", "en", "When?", 0, ("July 16",)),
         Question("b", "en", "On which day?", 0, ("16th of July",)),
         Question("a", "de", "Wann?", 0, ("July 16",)),
@@ -22,7 +22,7 @@ def pairs():
     ]
     positives = [np.array([0, 2]), np.array([0, 2]), np.array([0, 2]), np.array([1, 3]), np.array([4]), np.array([5])]
     passages = tuple("abcdef")
-    return Pairs(tuple(asked), passages, IN, CONTENT, tuple(positives), (NONE,) * 6)
+    return Pairs(tuple(questions), passages, IN, CONTENT, tuple(positives), (NONE,) * 6)
 
 
 def masked(mask):
@@ -34,19 +34,19 @@ ROWS, PASSAGES = np.arange(6), np.array([0, 2, 0, 1, 4, 5])
 
 
 def test_the_same_passage_in_whatever_language_is_no_negative(pairs):
-    found = FalseNegatives(pairs, ("passage",)).mask(ROWS, PASSAGES, NONE)
-    assert masked(found) == [(0, 1), (0, 2), (1, 0), (1, 2), (2, 0), (2, 1)]
+    mask = FalseNegatives(pairs, ("passage",)).mask(ROWS, PASSAGES, NONE)
+    assert masked(mask) == [(0, 1), (0, 2), (1, 0), (1, 2), (2, 0), (2, 1)]
 
 
 def test_the_same_answer_string_is_no_negative(pairs):
-    found = FalseNegatives(pairs, ("answer",)).mask(ROWS, PASSAGES, NONE)
+    mask = FalseNegatives(pairs, ("answer",)).mask(ROWS, PASSAGES, NONE)
     # "seven" and " SEVEN"; questions without an answer share none.
-    assert masked(found) == [(0, 2), (2, 0), (3, 4), (4, 3)]
+    assert masked(mask) == [(0, 2), (2, 0), (3, 4), (4, 3)]
 
 
 def test_the_same_question_in_another_language_is_no_negative(pairs):
-    found = FalseNegatives(pairs, ("parallel",)).mask(ROWS, PASSAGES, NONE)
-    assert masked(found) == [(0, 2), (2, 0)]
+    mask = FalseNegatives(pairs, ("parallel",)).mask(ROWS, PASSAGES, NONE)
+    assert masked(mask) == [(0, 2), (2, 0)]
 
 
 def test_each_is_counted_once_by_the_questions_language(pairs):
@@ -65,16 +65,16 @@ def test_each_is_counted_once_by_the_questions_language(pairs):
 def test_hard_negatives_that_answer_and_fillings_are_left_out(pairs):
     filters = FalseNegatives(pairs, ("passage",))
     # Beside two own columns: content 0 in German, which answers the first; content 1; and nothing.
-    found = filters.mask(np.array([0, 4]), np.array([0, 4]), np.array([2, 3, -1]))
-    assert masked(found) == [(0, 2), (0, 4), (1, 4)]
+    mask = filters.mask(np.array([0, 4]), np.array([0, 4]), np.array([2, 3, -1]))
+    assert masked(mask) == [(0, 2), (0, 4), (1, 4)]
     assert filters.taken() == {"passage": {"en": 1}}
 
 
 def test_what_is_nearer_than_the_positive_by_the_margin_is_left_out(pairs):
     scores = np.array([[0.5, 0.64, 0.9], [0.2, 0.7, 0.86]])
     filters = FalseNegatives(pairs, (), margin=0.15)
-    found = filters.mask(np.array([3, 5]), np.array([1, 5]), np.array([4]), scores)
-    assert masked(found) == [(0, 2), (1, 2)]
+    mask = filters.mask(np.array([3, 5]), np.array([1, 5]), np.array([4]), scores)
+    assert masked(mask) == [(0, 2), (1, 2)]
     assert filters.taken() == {"margin": {"de": 1, "en": 1}}
 
 

@@ -42,21 +42,21 @@ def gold():
         EN + DE,
         np.repeat(np.array(["en", "de"]), 5),
         np.tile(np.arange(5), 2),
-        tuple(np.array(own, dtype=int) for *_, own in QUESTIONS),
+        tuple(np.array(passages, dtype=int) for *_, passages in QUESTIONS),
         tuple(np.zeros(0, dtype=int) for _ in QUESTIONS),
     )
 
 
 @pytest.fixture
 def mine(gold):
-    def made(negatives=9, ranking=RANKING, answers=ANSWERS):
+    def make(negatives=9, ranking=RANKING, answers=ANSWERS):
         return mine_pairs(gold, ranking, Answered(gold, answers), negatives)
 
-    return made
+    return make
 
 
 def rows(arrays):
-    return [found.tolist() for found in arrays]
+    return [array.tolist() for array in arrays]
 
 
 def test_what_holds_the_answer_is_a_positive_after_the_own_passages(mine):
@@ -75,13 +75,13 @@ def test_a_translation_of_what_holds_the_answer_is_no_negative(mine):
 
 def test_an_own_passage_that_lacks_the_answer_is_no_negative(mine):
     ranking = np.array([[5, 0, 6], [5, 0, 6], [-1] * 3, [-1] * 3])
-    found = mine(ranking=ranking)
-    assert rows(found.pairs.negatives)[:2] == [[], []] and rows(found.pairs.positives)[:2] == [[0, 5], [0, 5]]
+    mined = mine(ranking=ranking)
+    assert rows(mined.pairs.negatives)[:2] == [[], []] and rows(mined.pairs.positives)[:2] == [[0, 5], [0, 5]]
 
 
 def test_in_a_language_without_answers_nothing_is_mined(mine):
-    found = mine(ranking=np.array([[8, 3], [9, 8], [-1, -1], [-1, -1]]), answers={"en": ANSWERS["en"]})
-    assert rows(found.pairs.negatives)[:2] == [[3], []] and rows(found.pairs.positives)[:2] == [[0, 5], [0, 5]]
+    mined = mine(ranking=np.array([[8, 3], [9, 8], [-1, -1], [-1, -1]]), answers={"en": ANSWERS["en"]})
+    assert rows(mined.pairs.negatives)[:2] == [[3], []] and rows(mined.pairs.positives)[:2] == [[0, 5], [0, 5]]
 
 
 def test_the_highest_negatives_are_kept(mine):
@@ -109,8 +109,8 @@ def test_the_own_passage_counts_as_retrieved_but_not_as_mined(mine):
 
 def test_the_files_name_passages_and_languages(mine, tmp_path):
     passages = tuple(Passage(f"d/{i}", text, 0) for i, text in enumerate(EN))
-    found = mine()
-    write_mined(tmp_path, found, Dataset("toy", "en", ("one",), passages, {}))
+    mined = mine()
+    write_mined(tmp_path, mined, Dataset("toy", "en", ("one",), passages, {}))
     lines = [json.loads(line) for line in (tmp_path / "mined.jsonl").read_text(encoding="utf-8").splitlines()]
     assert lines[1] == {
         "id": "danube",
@@ -124,5 +124,5 @@ def test_the_files_name_passages_and_languages(mine, tmp_path):
         "negatives": [{"passage": "d/2", "language": "de"}, {"passage": "d/3", "language": "en"}],
     }
     assert [line["id"] for line in lines] == ["danube", "danube", "lost"]
-    assert json.loads((tmp_path / "statistics.json").read_text(encoding="utf-8")) == found.statistics
+    assert json.loads((tmp_path / "statistics.json").read_text(encoding="utf-8")) == mined.statistics
     assert sorted(path.name for path in tmp_path.iterdir()) == ["mined.jsonl", "statistics.json"]

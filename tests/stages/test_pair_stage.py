@@ -57,15 +57,15 @@ def stage(base, data, pairs, **more):
 
 def stepped(base, data, pairs, **more):
     """The change of every weight after one step of gradient descent at rate 1: minus the gradient."""
-    made = stage(base, data, pairs, **more)
-    together = {"gradient_accumulation_steps": made.parts} if made.parts > 1 else {}
-    made.trainer.compile(optimizer=keras.optimizers.SGD(1.0, **together), jit_compile=False)
+    pair_stage = stage(base, data, pairs, **more)
+    together = {"gradient_accumulation_steps": pair_stage.parts} if pair_stage.parts > 1 else {}
+    pair_stage.trainer.compile(optimizer=keras.optimizers.SGD(1.0, **together), jit_compile=False)
     questions, passages = np.array([0, 9, 3, 12, 7]), np.array([0, 1, 15, 4, 19])
     negatives = np.array([[5], [2], [-1], [14], [6]])
-    before = [weight.numpy().copy() for weight in made.trainer.trainable_variables]
-    batches = [make() for make in Batch(made, questions, passages, negatives).makers()]
-    losses = [float(made.trainer.train_on_batch(batch)) for batch in batches]
-    after = [weight.numpy() for weight in made.trainer.trainable_variables]
+    before = [weight.numpy().copy() for weight in pair_stage.trainer.trainable_variables]
+    batches = [make() for make in Batch(pair_stage, questions, passages, negatives).makers()]
+    losses = [float(pair_stage.trainer.train_on_batch(batch)) for batch in batches]
+    after = [weight.numpy() for weight in pair_stage.trainer.trainable_variables]
     return losses, [new - old for new, old in zip(after, before, strict=True)], batches
 
 
@@ -90,8 +90,8 @@ def test_a_part_encodes_but_its_own_texts(base, data, pairs):
 
 
 def test_a_batch_says_which_text_is_whose(base, data, pairs):
-    made = stage(base, data, pairs)
-    batch = Batch(made, np.array([1, 9]), np.array([1, 13]), np.array([[13], [-1]]))
+    pair_stage = stage(base, data, pairs)
+    batch = Batch(pair_stage, np.array([1, 9]), np.array([1, 13]), np.array([[13], [-1]]))
     # Question 1 and its translation, both about passage 1; the negative is its translation; the last is filling.
     assert batch.texts.tolist() == [1, 9, 16 + 1, 16 + 13]
     assert (batch.question.tolist(), batch.passage.tolist()) == ([0, 1], [2, 3, 3, 2])
@@ -99,22 +99,22 @@ def test_a_batch_says_which_text_is_whose(base, data, pairs):
 
 
 def test_the_margin_filters_by_the_encoders_own_vectors(random, data, pairs):
-    made = stage(random, data, pairs, filters=[], filter_margin=0.001)
+    pair_stage = stage(random, data, pairs, filters=[], filter_margin=0.001)
     questions, passages = np.array([0, 3, 6]), np.array([0, 3, 6])
-    [make] = Batch(made, questions, passages, np.zeros((3, 0), dtype=np.int64)).makers()
-    asked = random.encode([pairs.questions[row].text for row in questions])
-    scores = asked @ random.encode([pairs.passages[row] for row in passages]).T
+    [make] = Batch(pair_stage, questions, passages, np.zeros((3, 0), dtype=np.int64)).makers()
+    queries = random.encode([pairs.questions[row].text for row in questions])
+    scores = queries @ random.encode([pairs.passages[row] for row in passages]).T
     expected = scores > np.diagonal(scores)[:, None] + 0.001
     assert expected.any()
     np.testing.assert_array_equal(make()["same"], expected)
-    assert made.filter.taken()["margin"] == {"en": int(expected.sum())}
+    assert pair_stage.filter.taken()["margin"] == {"en": int(expected.sum())}
 
 
 @pytest.mark.parametrize("encoders", ["single", "dual"])
 def test_parts_of_fewer_texts_than_parts_train_none_twice(random, data, pairs, encoders):
     """One passage and two questions in six parts: most parts hold a text that does not count."""
-    made = stage(random, data, pairs, encoders=encoders, chunk_size=1, filters=[], hard_negatives=0)
-    batch = Batch(made, np.array([0, 8]), np.array([0, 0]), np.zeros((2, 0), dtype=np.int64))
+    pair_stage = stage(random, data, pairs, encoders=encoders, chunk_size=1, filters=[], hard_negatives=0)
+    batch = Batch(pair_stage, np.array([0, 8]), np.array([0, 0]), np.zeros((2, 0), dtype=np.int64))
     parts = [make() for make in batch.makers()]
     assert len(parts) == 6
     counted = np.concatenate([part["live"][part["counted"][:, 0] == 1] for part in parts])
@@ -136,7 +136,7 @@ def test_a_text_that_does_not_count_gets_no_gradient():
 class Trained(keras.Model):
     def __init__(self, vectors, loss, x):
         super().__init__()
-        self.vectors, self.own = vectors, loss
+        self.vectors, self.softmax = vectors, loss
         self.x = {name: keras.ops.convert_to_tensor(value) for name, value in x.items()}
         self.compile(optimizer=keras.optimizers.SGD(1.0), jit_compile=False)
 
@@ -144,7 +144,7 @@ class Trained(keras.Model):
         return self.vectors + 0
 
     def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None, training=True):
-        return self.own(y_pred, self.x)
+        return self.softmax(y_pred, self.x)
 
 
 # Negatives
@@ -153,33 +153,33 @@ class Trained(keras.Model):
 def test_hard_negatives_are_in_the_language_of_the_passage(pairs):
     known = pairs.with_negatives([np.array([4, 7, 9])] * 16)
     rng = np.random.default_rng(0)
-    found = hard_negatives(known, np.array([0, 1]), np.array([0, 13]), 4, rng)
-    assert sorted(found[0]) == [-1, 4, 7, 9] and sorted(found[1]) == [-1, 16, 19, 21]
+    negatives = hard_negatives(known, np.array([0, 1]), np.array([0, 13]), 4, rng)
+    assert sorted(negatives[0]) == [-1, 4, 7, 9] and sorted(negatives[1]) == [-1, 16, 19, 21]
     assert hard_negatives(known, np.array([0]), np.array([0]), 2, rng).shape == (1, 2)
 
 
 def test_negatives_are_mined_in_the_teachers_language(base, data, pairs):
-    asked = settings(hard_negatives=2)
-    mine = mined_in(data, asked, pairs)
+    options = settings(hard_negatives=2)
+    mine = mined_in(data, options, pairs)
     for epoch in (1, 2):
-        made = stage(base, data, pairs, hard_negatives=2)
-        found = mine(epoch, made.vectors)
-        assert len(found) == 16 and any(len(rows) for rows in found)
+        pair_stage = stage(base, data, pairs, hard_negatives=2)
+        negatives = mine(epoch, pair_stage.vectors)
+        assert len(negatives) == 16 and any(len(rows) for rows in negatives)
         for row, question in enumerate(pairs.questions):
             # Never a passage of its own document, always one of the data set's own, in English.
-            assert all(negative // 2 != question.passage // 2 and negative < 12 for negative in found[row])
+            assert all(negative // 2 != question.passage // 2 and negative < 12 for negative in negatives[row])
         # A question has what its translation has.
-        assert all(np.array_equal(found[row], found[row + 8]) for row in range(8))
+        assert all(np.array_equal(negatives[row], negatives[row + 8]) for row in range(8))
 
 
 def test_online_negatives_are_nearer_than_the_margin(base, data, pairs):
-    made = stage(base, data, pairs, hard_negatives=3)
-    found = mined_in(data, settings(hard_negatives=3), pairs)(2, made.vectors)
-    asked, passages = base.encode([q.text for q in pairs.questions[:8]]), base.encode(list(pairs.passages[:12]))
-    scores = asked @ passages.T
+    pair_stage = stage(base, data, pairs, hard_negatives=3)
+    negatives = mined_in(data, settings(hard_negatives=3), pairs)(2, pair_stage.vectors)
+    queries, passages = base.encode([q.text for q in pairs.questions[:8]]), base.encode(list(pairs.passages[:12]))
+    scores = queries @ passages.T
     for row in range(8):
-        own = scores[row, pairs.questions[row].passage]
-        assert all(scores[row, negative] > own - 0.3 for negative in found[row])
+        gold = scores[row, pairs.questions[row].passage]
+        assert all(scores[row, negative] > gold - 0.3 for negative in negatives[row])
 
 
 # The whole stage
@@ -193,9 +193,9 @@ def easy(data):
 @pytest.mark.parametrize("encoders", ["single", "dual"])
 def test_it_learns_and_says_how_far(base, easy, pairs, encoders, tmp_path):
     # All answers are one of two numbers here, so that by them most would be filtered.
-    asked = {"teacher.learning_rate": 0.002, "teacher.bm25_epochs": 5, "pairs.filters": ["passage", "parallel"]}
-    asked, log = settings(asked, batches="x-y", encoders=encoders, pairs_an_epoch=96), RunLog()
-    taught = teach_pairs(base, easy, pairs, asked, ("en", "de"), mined_in(easy, asked, pairs), session=Session(log))
+    options = {"teacher.learning_rate": 0.002, "teacher.bm25_epochs": 5, "pairs.filters": ["passage", "parallel"]}
+    options, log = settings(options, batches="x-y", encoders=encoders, pairs_an_epoch=96), RunLog()
+    taught = teach_pairs(base, easy, pairs, options, ("en", "de"), mined_in(easy, options, pairs), session=Session(log))
     rows = log.of("teacher")
     assert [row["epoch"] for row in rows] == list(range(7))
     assert max(row["mrr@10"] for row in rows) > rows[0]["mrr@10"] + 0.1
@@ -212,48 +212,50 @@ def test_it_learns_and_says_how_far(base, easy, pairs, encoders, tmp_path):
 
 
 def test_the_same_seed_gives_the_same_encoder(base, easy, pairs):
-    asked = settings({"teacher.online_epochs": 0}, batches="x-x-mono")
-    one, other = (teach_pairs(base, easy, pairs, asked, ("en",), mined_in(easy, asked, pairs)) for _ in range(2))
+    options = settings({"teacher.online_epochs": 0}, batches="x-x-mono")
+    one, other = (teach_pairs(base, easy, pairs, options, ("en",), mined_in(easy, options, pairs)) for _ in range(2))
     for a, b in zip(one.model.get_weights(), other.model.get_weights(), strict=True):
         np.testing.assert_array_equal(a, b)
 
 
 def test_lines_of_parallel_text_are_asked_in_each_batch(base, data, pairs):
     lines = ("Der Turm", "The tower", "Das Haus"), ("de", "en", "de"), ("The tower", "The tower", "The house")
-    asked = settings({"student.parallel": ["x.tsv"]}, batches="x-en", parallel_share=0.5)
-    made = PairStage(base, data, pairs, asked, ("en",), mined_in(data, asked, pairs), [Parallel("x", 1.0, *lines)])
-    batches = [make() for make in made.batches(1)]
+    options = settings({"student.parallel": ["x.tsv"]}, batches="x-en", parallel_share=0.5)
+    pair_stage = PairStage(
+        base, data, pairs, options, ("en",), mined_in(data, options, pairs), [Parallel("x", 1.0, *lines)]
+    )
+    batches = [make() for make in pair_stage.batches(1)]
     # Three questions of the data and three lines, of which English is not one.
     assert [len(batch["question"]) for batch in batches] == [6] * 5
-    assert [question.text for question in made.pairs.questions[16:]] == ["Der Turm", "Das Haus"]
+    assert [question.text for question in pair_stage.pairs.questions[16:]] == ["Der Turm", "Das Haus"]
     # The two lines come in turn, so that in each batch one comes twice, which is no negative of itself.
     assert all(batch["same"][3:, 3:6].sum() == 2 for batch in batches)
 
 
 @pytest.mark.parametrize(
-    ("values", "said"),
+    ("values", "named"),
     [
-        ({**BASE, "pairs.parallel_share": 0.5}, "there is no parallel text"),
-        ({**BASE, "pairs.parallel_share": 0.5, **FILE}, "batches of en-en hold no translations"),
-        ({**BASE, "pairs.parallel_share": 0.05, "pairs.batches": "x-y", **FILE}, "0.05 of a batch of 6 leaves no room"),
-        ({"pairs.encoders": "dual"}, "pairs.encoders: --encoders is of --loss softmax, which is not asked for"),
-        ({"teacher.loss": "softmax", "teacher.model": "e5"}, "teacher.loss: a fixed teacher is not trained"),
-        ({"teacher.loss": "softmax", "teacher.triplets": ["x.tsv"]}, "--loss softmax learns from pairs"),
-        ({"pairs.filters": ["passage", "passage"]}, "each once, or none"),
-        ({"pairs.batches": "y-x"}, "expected one of en-en, x-en, x-x, x-x-mono, x-y"),
+        ({**BASE, "pairs.parallel_share": 0.5}, "parallel"),
+        ({**BASE, "pairs.parallel_share": 0.5, **FILE}, "en-en"),
+        ({**BASE, "pairs.parallel_share": 0.05, "pairs.batches": "x-y", **FILE}, "0.05 .* 6 "),
+        ({"pairs.encoders": "dual"}, "pairs.encoders: .*--loss softmax"),
+        ({"teacher.loss": "softmax", "teacher.model": "e5"}, "teacher.loss: "),
+        ({"teacher.loss": "softmax", "teacher.triplets": ["x.tsv"]}, "--loss softmax"),
+        ({"pairs.filters": ["passage", "passage"]}, "pairs.filters: "),
+        ({"pairs.batches": "y-x"}, "pairs.batches: .* en-en, x-en, x-x, x-x-mono, x-y"),
     ],
 )
-def test_settings_that_cannot_be_are_refused(values, said):
-    with pytest.raises(ConfigError, match=said):
+def test_settings_that_cannot_be_are_refused(values, named):
+    with pytest.raises(ConfigError, match=named):
         changed(Settings(), values)
 
 
 @pytest.mark.parametrize("more", [{}, {"chunk_size": 4}])
 def test_a_batch_can_name_its_questions(random, data, pairs, more):
-    made = stage(random, data, pairs, **more)
+    pair_stage = stage(random, data, pairs, **more)
     questions, passages = np.array([0, 9, 3]), np.array([0, 1, 15])
-    makers = Batch(made, questions, passages, np.zeros((3, 0), dtype=np.int64)).makers()
-    assert len(makers) == made.parts
-    asked = [pairs.questions[row] for row in questions]
+    makers = Batch(pair_stage, questions, passages, np.zeros((3, 0), dtype=np.int64)).makers()
+    assert len(makers) == pair_stage.parts
+    named = [pairs.questions[row] for row in questions]
     for make in makers:
-        assert make.ids() == [f"{question.language} {question.id}" for question in asked]
+        assert make.ids() == [f"{question.language} {question.id}" for question in named]

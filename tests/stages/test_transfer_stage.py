@@ -62,9 +62,9 @@ def few(sample, start):
     documents = start.encode(sample.document_texts)
     missed = set(sample.splits["train"])
     for language in LANGUAGES:
-        asked = sample.select(language, "train")
-        scores = start.encode([question.text for question in asked]) @ documents.T
-        for question, row in zip(asked, scores, strict=True):
+        questions = sample.select(language, "train")
+        scores = start.encode([question.text for question in questions]) @ documents.T
+        for question, row in zip(questions, scores, strict=True):
             if np.sum(row >= row[sample.document_of[question.passage]]) <= 10:
                 missed.discard(question.id)
     ids = [id for id in sample.splits["train"] if id in missed]
@@ -96,51 +96,42 @@ def same(one, other):
 
 def distance_to_teacher(encoder, data, language):
     """Mean squared distance of S(q) in a language to T(q) in English over the train questions."""
-    english, asked = ([q.text for q in data.select(code, "train")] for code in ("en", language))
-    return np.mean(np.sum((encoder.encode(asked) - Words().encode(english)) ** 2, axis=1))
+    english, questions = ([q.text for q in data.select(code, "train")] for code in ("en", language))
+    return np.mean(np.sum((encoder.encode(questions) - Words().encode(english)) ** 2, axis=1))
 
 
 # Training
 
 
 def test_the_teacher_is_asked_once_for_its_questions_and_once_for_the_documents(transferred, few):
-    asked = [q.text for q in few.select("en", "train")]
-    assert transferred.teacher.calls == [("question", asked), ("document", few.document_texts + few.passage_texts)]
+    questions = [q.text for q in few.select("en", "train")]
+    assert transferred.teacher.calls == [("question", questions), ("document", few.document_texts + few.passage_texts)]
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_learning_brings_questions_nearer_to_the_teachers(transferred, start, few, language):
+def test_learning_brings_questions_and_passages_nearer_to_the_teachers(transferred, start, few, language):
     before = distance_to_teacher(start, few, language)
     assert distance_to_teacher(transferred.student, few, language) < 0.95 * before
-
-
-def test_learning_brings_passages_nearer_to_the_teachers(transferred, start, few):
     labels = Words().encode(few.passage_texts)
     before, after = (
         np.mean(np.sum((encoder.encode(few.passage_texts) - labels) ** 2, axis=1))
         for encoder in (start, transferred.student)
     )
     assert after < 0.95 * before
-
-
-def test_the_loss_falls(transferred):
     assert transferred.rows[-1]["loss"] < 0.95 * transferred.rows[1]["loss"]
 
 
 def test_the_student_is_that_of_the_best_epoch(transferred, few):
     # Measured with the full table, by the vectors that a user gets.
     dev = DevScore(transferred.student.tokenizer, few, LANGUAGES, SETTINGS.dev_unit)
-    found = dev.score(UsedRows(transferred.student.model, dev.tokens))
+    score = dev.score(UsedRows(transferred.student.model, dev.tokens))
     scores = [(row["p@1"], row["mrr@10"]) for row in transferred.rows]
-    assert (found["p@1"], found["mrr@10"]) == pytest.approx(max(scores))
+    assert (score["p@1"], score["mrr@10"]) == pytest.approx(max(scores))
     assert max(scores) > scores[0] == (0.0, 0.0)
 
 
-def test_the_start_stays_as_it_was(transferred, start):
+def test_the_student_has_the_starts_tokenizer_and_shape_and_the_start_stays(transferred, start):
     assert same(start.model.get_weights(), transferred.before)
-
-
-def test_the_student_has_the_starts_tokenizer_and_shape(transferred, start):
     assert transferred.student.tokenizer is start.tokenizer
     assert (transferred.student.name, transferred.student.dimension) == ("student", DIMENSION)
     assert [w.shape for w in transferred.student.model.weights] == [w.shape for w in start.model.weights]
@@ -150,20 +141,15 @@ def test_the_same_seed_gives_the_same_weights_and_no_lines_change_none(transferr
     targets = Targets.of(Words(), few, "en", SETTINGS.units, Lines([], np.zeros((0, DIMENSION))))
     again = learn(targets, start, few, LANGUAGES, SETTINGS)
     assert same(again.model.get_weights(), transferred.student.model.get_weights())
+    untrained = transfer(Words(), start, few, "en", LANGUAGES, replace(SETTINGS, epochs=0))
+    assert same(untrained.model.get_weights(), start.model.get_weights())
 
 
 def test_a_teacher_of_another_dimension_is_refused_before_it_is_asked(start, sample):
     teacher = Words(dimension=8)
-    with pytest.raises(
-        EncoderError, match="teacher's vectors have 8 dimensions and the student's 32; start the student"
-    ):
+    with pytest.raises(EncoderError, match=" 8 .* 32; "):
         transfer(teacher, start, sample, "en", LANGUAGES, SETTINGS)
     assert teacher.calls == []
-
-
-def test_no_epochs_give_the_start(start, few):
-    student = transfer(Words(), start, few, "en", LANGUAGES, replace(SETTINGS, epochs=0))
-    assert same(student.model.get_weights(), start.model.get_weights())
 
 
 # Quantised epochs
@@ -184,15 +170,12 @@ def test_the_students_rounding_is_the_best_of_the_quantised_epochs(quantised, fe
     table = model.get_layer("embedding").get_weights()[0]
     smaller = with_table(model, decoded("int4", encoded("int4", table), table.shape[1]))
     dev = DevScore(quantised.student.tokenizer, few, LANGUAGES, SETTINGS.dev_unit)
-    found = dev.score(UsedRows(smaller, dev.tokens))
+    score = dev.score(UsedRows(smaller, dev.tokens))
     scores = [(row["p@1"], row["mrr@10"]) for row in quantised.rows if "quantised" in row]
     assert len(scores) == 3 and max(scores) > scores[0]
-    assert (found["p@1"], found["mrr@10"]) == pytest.approx(max(scores))
-
-
-def test_a_student_of_quantised_epochs_is_not_rounded_itself(quantised):
-    table = quantised.student.model.get_layer("embedding").get_weights()[0]
+    # The student itself is not rounded.
     assert np.abs(decoded("int4", encoded("int4", table), table.shape[1]) - table).max() > 1e-3
+    assert (score["p@1"], score["mrr@10"]) == pytest.approx(max(scores))
 
 
 def test_float_epochs_before_quantised_ones_are_what_they_are_without(quantised, transferred):
@@ -205,9 +188,9 @@ def test_float_epochs_before_quantised_ones_are_what_they_are_without(quantised,
 
 def test_targets_are_the_teachers_vectors_documents_before_passages(sample):
     targets = Targets.of(Words(), sample, "en", ("document", "passage"))
-    asked = sample.select("en", "train")
-    np.testing.assert_array_equal(targets.questions, Words().encode([q.text for q in asked]))
-    assert targets.row == {question.id: row for row, question in enumerate(asked)}
+    questions = sample.select("en", "train")
+    np.testing.assert_array_equal(targets.questions, Words().encode([q.text for q in questions]))
+    assert targets.row == {question.id: row for row, question in enumerate(questions)}
     assert targets.texts == sample.document_texts + sample.passage_texts
     np.testing.assert_array_equal(targets.documents, Words().encode(targets.texts))
 
@@ -267,11 +250,6 @@ def test_a_batch_has_its_questions_then_distinct_documents(stage, start, sample)
     assert len(set(documents)) == len(documents) > 1
 
 
-def test_documents_are_the_answers_of_the_batch_in_its_order(stage, start, sample):
-    expected = [text for text, _ in within(sample, start.tokenizer, SETTINGS)]
-    assert documents_of(stage) == [tuple(ids) for ids in start.tokenizer.encode(expected)]
-
-
 def answer_texts(data, question, units):
     passage = question.passage
     texts = {"document": data.document_texts[data.passages[passage].document], "passage": data.passage_texts[passage]}
@@ -295,11 +273,13 @@ def documented(data, tokenizer, settings):
     return min(len(ROWS), max(1, round(settings.document_tokens / tokens)))
 
 
-@pytest.mark.parametrize("budget", [1, 1000, 2500, 4000])
+# Without a budget all are.
+@pytest.mark.parametrize("budget", [0, 1, 1000, SETTINGS.document_tokens, 2500, 4000])
 def test_as_many_samples_have_their_documents_as_the_budget_holds_on_average(start, stage, sample, budget):
     documents = documents_of(with_settings(stage, document_tokens=budget))
     expected = within(sample, start.tokenizer, replace(SETTINGS, document_tokens=budget))
     assert documents == [tuple(ids) for ids in start.tokenizer.encode([text for text, _ in expected])]
+    assert len(with_settings(stage, objectives=("qq", "dq")).batch(ROWS)["counts"]) == len(ROWS)
 
 
 def test_long_documents_count_as_often_as_short_ones(stage):
@@ -315,17 +295,6 @@ def test_long_documents_count_as_often_as_short_ones(stage):
     assert weighted == pytest.approx(lengths.mean(), rel=0.02)
 
 
-def test_without_a_budget_all_answers_are_encoded(stage, start, sample):
-    documents = documents_of(with_settings(stage, document_tokens=0))
-    expected = within(sample, start.tokenizer, replace(SETTINGS, document_tokens=0))
-    assert len(documents) == len(expected) > len(within(sample, start.tokenizer, SETTINGS))
-
-
-def test_without_dd_no_document_is_encoded(stage):
-    x = with_settings(stage, objectives=("qq", "dq")).batch(ROWS)
-    assert len(x["counts"]) == len(ROWS)
-
-
 def with_settings(stage, **changes):
     stage.settings = replace(SETTINGS, **changes)
     return stage
@@ -339,23 +308,18 @@ def settings_again(request):
 
 
 def test_an_epoch_has_each_sample_once(stage, start, sample):
-    found = []
+    samples = []
     for make in stage.batches(1):
         x = make()
-        found += unpacked(stage, x)[: len(x["teacher_question"])]
+        samples += unpacked(stage, x)[: len(x["teacher_question"])]
     expected = start.tokenizer.encode([question.text for question in asked_of(sample)])
-    assert sorted(found) == sorted(tuple(ids) for ids in expected)
+    assert sorted(samples) == sorted(tuple(ids) for ids in expected)
 
 
-def test_batches_come_in_another_order_each_epoch(stage):
+def test_batches_come_in_another_order_for_each_epoch_and_seed(stage, start, sample):
     one, other, again = (stage.batches(epoch)[0]()["ids"].tolist() for epoch in (1, 2, 1))
-    assert one != other
-    assert one == again
-
-
-def test_batches_come_in_another_order_for_another_seed(stage, start, sample):
-    other = make_stage(start, sample, SETTINGS, seed=50)
-    assert stage.batches(1)[0]()["ids"].tolist() != other.batches(1)[0]()["ids"].tolist()
+    assert one == again != other
+    assert make_stage(start, sample, SETTINGS, seed=50).batches(1)[0]()["ids"].tolist() != one
 
 
 def test_a_question_that_the_teacher_was_not_asked_is_left_out(start, sample):
@@ -468,8 +432,8 @@ def test_a_batch_can_name_its_questions_and_lines(with_lines, start, few, lines)
     texts = {f"{q.language} {q.id}": q.text for language in LANGUAGES for q in few.select(language, "train")}
     texts |= {f"line {row} ({text!r})": text for row, text in enumerate(lines.texts, start=1)}
     for make in with_lines.batches(1):
-        asked = [tuple(ids) for ids in start.tokenizer.encode([texts[name] for name in make.ids()])]
-        assert unpacked(with_lines, make())[: len(asked)] == asked
+        named = [tuple(ids) for ids in start.tokenizer.encode([texts[name] for name in make.ids()])]
+        assert unpacked(with_lines, make())[: len(named)] == named
         assert sum(name.startswith("line ") for name in make.ids()) == 3
         assert make.loss == "loss of " + ", ".join(SETTINGS.objectives)
 
@@ -502,8 +466,8 @@ def test_the_labels_of_a_projected_student_are_on_its_axes(start, few):
     expected /= np.linalg.norm(expected, axis=1, keepdims=True)
     first = len(few.document_texts)
     np.testing.assert_allclose(stage.document_labels[first:], expected, atol=1e-6)
-    asked = Words().encode([q.text for q in few.select("en", "train")])
-    np.testing.assert_allclose(stage.question_labels, on_axes(asked, axes_of(smaller.model)), atol=1e-6)
+    questions = Words().encode([q.text for q in few.select("en", "train")])
+    np.testing.assert_allclose(stage.question_labels, on_axes(questions, axes_of(smaller.model)), atol=1e-6)
 
 
 def test_a_projected_student_learns_towards_the_whole_teacher_and_keeps_its_axes(start, few):
@@ -531,8 +495,8 @@ def test_labels_in_another_encoders_space_are_as_they_are_whatever_their_length(
     lines = labelled({"de": ["eins", "zwei"]}, abroad.teacher)
     targets = Targets.of(abroad.teacher, few, "en", SETTINGS.units, lines)
     stage = TransferStage(abroad.student, targets, few, LANGUAGES, SETTINGS, 0)
-    asked = [q.text for q in few.select("en", "train")]
-    np.testing.assert_array_equal(stage.question_labels, abroad.teacher.encode(asked))
+    questions = [q.text for q in few.select("en", "train")]
+    np.testing.assert_array_equal(stage.question_labels, abroad.teacher.encode(questions))
     np.testing.assert_array_equal(stage.document_labels, abroad.teacher.encode(targets.texts))
     np.testing.assert_array_equal(stage.line_targets, abroad.teacher.encode(["eins", "zwei"]))
 
@@ -543,9 +507,9 @@ def test_a_student_learns_in_another_encoders_space_and_its_map_does_too(abroad,
     student = transfer(abroad.teacher, abroad.student, few, "en", LANGUAGES, settings)
     kernels = [np.asarray(one.model.get_layer("projection").kernel) for one in (abroad.student, student)]
     assert np.abs(kernels[0] - kernels[1]).max() > 1e-3
-    asked = [[q.text for q in few.select(code, "train")] for code in LANGUAGES]
-    labels = abroad.teacher.encode(asked[0])
-    for texts in asked:
+    questions = [[q.text for q in few.select(code, "train")] for code in LANGUAGES]
+    labels = abroad.teacher.encode(questions[0])
+    for texts in questions:
         before, after = (np.sum(one.encode(texts) * labels, axis=1).mean() for one in (abroad.student, student))
         assert after > before + 0.005
 
@@ -553,7 +517,7 @@ def test_a_student_learns_in_another_encoders_space_and_its_map_does_too(abroad,
 def test_lines_of_the_space_behind_the_map_are_refused(abroad, few):
     lines = labelled({"de": ["eins"]}, Words(DIMENSION + 1))
     targets = Targets.of(abroad.teacher, few, "en", SETTINGS.units, lines)
-    with pytest.raises(EncoderError, match=f"labels have 33 dimensions, expected {abroad.teacher.dimension}"):
+    with pytest.raises(EncoderError, match=f" 33 .* {abroad.teacher.dimension}"):
         TransferStage(abroad.student, targets, few, LANGUAGES, SETTINGS, 0)
 
 
@@ -567,28 +531,28 @@ SOURCES = [
 
 
 def test_translations_have_the_teachers_vectors_of_their_pivots_each_once():
-    asked = []
+    encoded = []
 
     class Recording(Words):
         def encode(self, texts, role="question", progress=None):
-            asked.extend(texts)
+            encoded.extend(texts)
             return super().encode(texts, role, progress)
 
-    found = translations(SOURCES, Recording(), 1.0)
-    assert asked == ["one", "two", "three"]
-    assert (found.texts, found.rows.tolist()) == (["eins", "zwei", "one", "drei"], [0, 1, 0, 2])
-    np.testing.assert_allclose(found.chances, [0.75 * 2 / 3, 0.75 / 3, 0.25])
-    assert found.groups.tolist() == [0, 0, 1, 2]
+    lines = translations(SOURCES, Recording(), 1.0)
+    assert encoded == ["one", "two", "three"]
+    assert (lines.texts, lines.rows.tolist()) == (["eins", "zwei", "one", "drei"], [0, 1, 0, 2])
+    np.testing.assert_allclose(lines.chances, [0.75 * 2 / 3, 0.75 / 3, 0.25])
+    assert lines.groups.tolist() == [0, 0, 1, 2]
 
 
 def test_mixed_lines_are_drawn_alike_and_keep_their_vectors():
     plain = labelled({"en": ["a", "b", "c"]}, Words())
-    found = mixed(plain, translations(SOURCES, Words(), 1.0))
-    assert found.texts == ["a", "b", "c", "eins", "zwei", "one", "drei"]
+    lines = mixed(plain, translations(SOURCES, Words(), 1.0))
+    assert lines.texts == ["a", "b", "c", "eins", "zwei", "one", "drei"]
     expected = Words().encode(["a", "b", "c", "one", "two", "one", "three"])
-    np.testing.assert_array_equal(found.vectors[found.rows], expected)
-    assert found.groups.tolist() == [0, 0, 0, 1, 1, 2, 3]
-    np.testing.assert_allclose(found.chances, [0.5, 0.25, 0.125, 0.125])
+    np.testing.assert_array_equal(lines.vectors[lines.rows], expected)
+    assert lines.groups.tolist() == [0, 0, 0, 1, 1, 2, 3]
+    np.testing.assert_allclose(lines.chances, [0.5, 0.25, 0.125, 0.125])
 
 
 def test_a_step_has_translations_with_their_own_labels(start, few):
@@ -611,16 +575,16 @@ def test_list_and_softmax_by_hand(start, sample, units):
     stage = make_stage(start, sample, settings)
     x = stage.batch(ROWS)
     vectors = np.asarray(stage.used.small.encode_packed(x["ids"], x["segments"], x["counts"]))
-    labels, found = stage.question_labels[stage.label[ROWS]], []
+    labels, divergences = stage.question_labels[stage.label[ROWS]], []
     for unit in units:
         ranked = Words().encode(sample.texts(unit), "document")
         p, q = (np.exp(log_softmax(rows @ ranked.T / 0.2, axis=1)) for rows in (labels, vectors))
-        found.append((p * np.log(p / q)).sum(axis=1).mean())
-    listwise, documents = np.mean(found), Words().encode(sample.texts(units[0]), "document")
-    own, losses = stage.answers[ROWS, 0], []
-    for row, answer in enumerate(own):
-        others = [place for place in range(len(own)) if place == row or own[place] != answer]
-        scores = vectors[row] @ documents[own[others]].T / 0.5
+        divergences.append((p * np.log(p / q)).sum(axis=1).mean())
+    listwise, documents = np.mean(divergences), Words().encode(sample.texts(units[0]), "document")
+    gold, losses = stage.answers[ROWS, 0], []
+    for row, answer in enumerate(gold):
+        others = [place for place in range(len(gold)) if place == row or gold[place] != answer]
+        scores = vectors[row] @ documents[gold[others]].T / 0.5
         losses.append(np.log(np.exp(scores).sum()) - vectors[row] @ documents[answer] / 0.5)
     expected = 2 * (0.7 * listwise + 0.3 * np.mean(losses))
     assert float(stage.trainer.batch_loss(vectors, x)) == pytest.approx(expected, rel=1e-3)

@@ -17,6 +17,9 @@ SIZES = {"vocabulary": 30, "width": 6, "channels": 4, "orders": (2, 3), "hidden"
 STATIC = {"vocabulary": 30, "width": 6, "hidden": 8, "dimension": 16}
 FAMILY = {
     "n-gram": (NGramEncoder, SIZES),
+    "of single tokens": (NGramEncoder, {**SIZES, "orders": (1,)}),
+    "of wider windows": (NGramEncoder, {**SIZES, "orders": (4, 5)}),
+    "of three windows": (NGramEncoder, {**SIZES, "orders": (2, 3, 5)}),
     "one convolution": (NGramEncoder, {**SIZES, "convolutions": 1}),
     "small inner layer": (NGramEncoder, {**SIZES, "inner": 5}),
     "factorised table": (NGramEncoder, {**SIZES, "rank": 3}),
@@ -126,15 +129,19 @@ def test_rows_are_float32_of_unit_length(model, texts):
     np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-6)
 
 
-def test_padding_of_any_length_and_number_changes_nothing(model):
-    rows = np.array([[3, 7, 11] + [-1] * 9, [3, 7, 11] + [-5] * 9], dtype="int32")
-    np.testing.assert_allclose(np.asarray(model(rows)), [reference(model, [3, 7, 11])] * 2, atol=1e-6)
+def test_padding_of_any_length_number_and_place_changes_nothing(model):
+    lowest = np.iinfo(np.int32).min
+    rows = [[3, 7, 11] + [-1] * 9, [3, 7, 11] + [-5, -128000, lowest] * 3, [-1] * 9 + [3, 7, 11]]
+    vectors = np.asarray(model(np.array(rows, dtype="int32")))
+    np.testing.assert_allclose(vectors, [reference(model, [3, 7, 11])] * 3, atol=1e-6)
 
 
 def test_a_saved_model_gives_bit_identical_vectors(model, texts, tmp_path):
     model.save(tmp_path / "model.keras")
     loaded = keras.saving.load_model(tmp_path / "model.keras", compile=False)
     np.testing.assert_array_equal(np.asarray(loaded(pad(texts))), np.asarray(model(pad(texts))))
+    packed = [np.asarray(one.encode_packed(**pack(texts, model.gap))) for one in (loaded, model)]
+    np.testing.assert_array_equal(*packed)
 
 
 def test_config_round_trip_gives_the_same_architecture(model):
@@ -172,16 +179,16 @@ def test_the_tflite_file_gives_the_same_vectors(model, texts, expected):
         interpreter.allocate_tensors()
         interpreter.set_tensor(interpreter.get_input_details()[0]["index"], np.array([ids], "int32"))
         interpreter.invoke()
-        found = interpreter.get_tensor(interpreter.get_output_details()[0]["index"])[0]
-        np.testing.assert_allclose(found, vector, atol=1e-5)
+        vectors = interpreter.get_tensor(interpreter.get_output_details()[0]["index"])[0]
+        np.testing.assert_allclose(vectors, vector, atol=1e-5)
 
 
 def test_the_onnx_file_gives_the_same_vectors(model, texts, expected):
     import onnxruntime
 
     content = onnx_model(model, "float32", "float32")
-    (found,) = onnxruntime.InferenceSession(content).run(None, {"ids": pad(texts)})
-    np.testing.assert_allclose(found, expected, atol=1e-5)
+    (vectors,) = onnxruntime.InferenceSession(content).run(None, {"ids": pad(texts)})
+    np.testing.assert_allclose(vectors, expected, atol=1e-5)
 
 
 # From 1,024 elements on the TFLite converter quantises a kernel.
@@ -202,15 +209,15 @@ def test_in_int8_both_files_are_near_the_student(kind, sizes):
     import onnxruntime
     from ai_edge_litert.interpreter import Interpreter
 
-    made, random = kind(**sizes), np.random.default_rng(0)
-    made.set_weights([weight + random.normal(size=weight.shape) * 0.05 for weight in made.get_weights()])
-    content = convert(made, Precision("int8", "uint8"))
+    model, random = kind(**sizes), np.random.default_rng(0)
+    model.set_weights([weight + random.normal(size=weight.shape) * 0.05 for weight in model.get_weights()])
+    content = convert(model, Precision("int8", "uint8"))
     # In float32 the weights alone take four bytes each.
-    assert len(content) < 0.7 * 4 * made.count_params()
-    interpreter, session = Interpreter(model_content=content), onnxruntime.InferenceSession(onnx_model(made))
+    assert len(content) < 0.7 * 4 * model.count_params()
+    interpreter, session = Interpreter(model_content=content), onnxruntime.InferenceSession(onnx_model(model))
     for length in (3, 17, 40):
         ids = random.integers(0, 300, size=(1, length)).astype("int32")
-        expected = np.asarray(made(ids))[0]
+        expected = np.asarray(model(ids))[0]
         interpreter.resize_tensor_input(interpreter.get_input_details()[0]["index"], ids.shape)
         interpreter.allocate_tensors()
         interpreter.set_tensor(interpreter.get_input_details()[0]["index"], ids)

@@ -17,18 +17,18 @@ def model(randomised):
 @pytest.fixture(scope="module")
 def vectors():
     """The teacher's, unit rows."""
-    made = np.random.default_rng(2).normal(size=(40, 8)) * np.arange(1, 9)
-    return made / np.linalg.norm(made, axis=1, keepdims=True)
+    rows = np.random.default_rng(2).normal(size=(40, 8)) * np.arange(1, 9)
+    return rows / np.linalg.norm(rows, axis=1, keepdims=True)
 
 
 def test_vectors_are_the_models_on_the_leading_right_singular_vectors(model, vectors):
     _, _, right = np.linalg.svd(vectors, full_matrices=False)
     expected = np.asarray(model(IDS)) @ right[:3].T
     expected /= np.linalg.norm(expected, axis=1, keepdims=True)
-    found = np.asarray(projected(model, vectors, 3)(IDS))
+    small = np.asarray(projected(model, vectors, 3)(IDS))
     # The sign of an axis is free.
-    np.testing.assert_allclose(found @ found.T, expected @ expected.T, atol=1e-5)
-    np.testing.assert_allclose(np.abs(found), np.abs(expected), atol=1e-5)
+    np.testing.assert_allclose(small @ small.T, expected @ expected.T, atol=1e-5)
+    np.testing.assert_allclose(np.abs(small), np.abs(expected), atol=1e-5)
 
 
 def test_on_all_axes_no_similarity_changes(model, vectors):
@@ -62,30 +62,30 @@ def ridge_by_hand(x, y):
 
 
 def random_unit(n, d, seed=7):
-    made = np.random.default_rng(seed).normal(size=(n, d))
-    return made / np.linalg.norm(made, axis=1, keepdims=True)
+    rows = np.random.default_rng(seed).normal(size=(n, d))
+    return rows / np.linalg.norm(rows, axis=1, keepdims=True)
 
 
 @pytest.mark.parametrize("dimension", [5, 8, 12])
 def test_a_map_into_another_space_is_ridge_regression_and_learns(kind, dimension):
-    own, labels = random_unit(30, 8), random_unit(30, dimension, 8)
-    made = mapped(kind, own, labels)
-    expected = np.asarray(kind(IDS)) @ ridge_by_hand(own, labels)
+    rows, labels = random_unit(30, 8), random_unit(30, dimension, 8)
+    model = mapped(kind, rows, labels)
+    expected = np.asarray(kind(IDS)) @ ridge_by_hand(rows, labels)
     expected /= np.linalg.norm(expected, axis=1, keepdims=True)
-    np.testing.assert_allclose(np.asarray(made(IDS)), expected, atol=1e-5)
-    assert (type(made), made.space, made.dimension, made.foreign) == (type(kind), 8, dimension, True)
-    assert made.label_dimension == dimension
-    assert [weight.path for weight in made.get_layer("projection").trainable_weights] == ["projection/kernel"]
+    np.testing.assert_allclose(np.asarray(model(IDS)), expected, atol=1e-5)
+    assert (type(model), model.space, model.dimension, model.foreign) == (type(kind), 8, dimension, True)
+    assert model.label_dimension == dimension
+    assert [weight.path for weight in model.get_layer("projection").trainable_weights] == ["projection/kernel"]
 
 
 def test_a_map_goes_through_the_projection_that_is_there(model, vectors):
     small, labels = projected(model, vectors, 3), random_unit(30, 5)
-    own = random_unit(30, 3, 9)
-    made = mapped(small, own, labels)
-    expected = np.asarray(small(IDS)) @ ridge_by_hand(own, labels)
+    rows = random_unit(30, 3, 9)
+    through = mapped(small, rows, labels)
+    expected = np.asarray(small(IDS)) @ ridge_by_hand(rows, labels)
     expected /= np.linalg.norm(expected, axis=1, keepdims=True)
-    np.testing.assert_allclose(np.asarray(made(IDS)), expected, atol=1e-5)
-    assert (small.label_dimension, made.label_dimension, made.space, made.dimension) == (8, 5, 8, 5)
+    np.testing.assert_allclose(np.asarray(through(IDS)), expected, atol=1e-5)
+    assert (small.label_dimension, through.label_dimension, through.space, through.dimension) == (8, 5, 8, 5)
 
 
 def without(vectors, directions):
@@ -108,26 +108,26 @@ def kind(request, model, randomised):
 
 
 def test_a_folded_matrix_is_a_product_behind_the_encoder(kind, directions):
-    made = folded(kind, np.eye(8) - directions.T @ directions)
+    model = folded(kind, np.eye(8) - directions.T @ directions)
     expected = without(np.asarray(kind(IDS)), directions)
-    np.testing.assert_allclose(np.asarray(made(IDS)), expected, atol=1e-5)
+    np.testing.assert_allclose(np.asarray(model(IDS)), expected, atol=1e-5)
     rows = [[id for id in row if id >= 0] for row in IDS.tolist()]
-    np.testing.assert_allclose(np.asarray(made.encode_packed(**pack(rows, made.gap))), expected, atol=1e-5)
-    assert (type(made), made.space, made.dimension) == (type(kind), 8, 8)
-    assert not made.get_layer("projection").trainable_weights
+    np.testing.assert_allclose(np.asarray(model.encode_packed(**pack(rows, model.gap))), expected, atol=1e-5)
+    assert (type(model), model.space, model.dimension) == (type(kind), 8, 8)
+    assert not model.get_layer("projection").trainable_weights
 
 
 def test_a_matrix_is_folded_into_the_projection_that_is_there(model, vectors):
     small = projected(model, vectors, 3)
-    made = folded(small, np.diag([1, 0, 1]))
-    np.testing.assert_allclose(np.asarray(made(IDS)), without(np.asarray(small(IDS)), np.eye(3)[1:2]), atol=1e-5)
-    assert (made.space, made.dimension, len(made.layers)) == (8, 3, len(small.layers))
+    through = folded(small, np.diag([1, 0, 1]))
+    np.testing.assert_allclose(np.asarray(through(IDS)), without(np.asarray(small(IDS)), np.eye(3)[1:2]), atol=1e-5)
+    assert (through.space, through.dimension, len(through.layers)) == (8, 3, len(small.layers))
 
 
 def test_a_folded_encoder_is_cut_to_its_own_leading_axes(model, vectors, directions):
     matrix = np.eye(8) - directions.T @ directions
-    found = np.asarray(projected(folded(model, matrix), vectors, 3)(IDS))
+    cut = np.asarray(projected(folded(model, matrix), vectors, 3)(IDS))
     _, _, right = np.linalg.svd(vectors @ matrix, full_matrices=False)
     expected = np.asarray(model(IDS)) @ matrix @ right[:3].T
     expected /= np.linalg.norm(expected, axis=1, keepdims=True)
-    np.testing.assert_allclose(found @ found.T, expected @ expected.T, atol=1e-5)
+    np.testing.assert_allclose(cut @ cut.T, expected @ expected.T, atol=1e-5)

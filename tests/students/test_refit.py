@@ -35,11 +35,11 @@ def test_a_ridge_shrinks_the_kernel_by_the_mean_variance():
 
 
 def test_features_are_those_of_the_tokens_without_padding(model):
-    found = features(model, ROWS)
-    assert found.shape == (14, 6 + 2 * 5)
+    rows = features(model, ROWS)
+    assert rows.shape == (14, 6 + 2 * 5)
     # A single token is its own text: LayerNorm with gain and shift undone has mean 0 and mean square 1.
     gamma, beta = (np.asarray(weight) for weight in model.get_layer("norm").weights)
-    plain = (found - beta) / gamma
+    plain = (rows - beta) / gamma
     np.testing.assert_allclose(plain.mean(axis=1), 0, atol=1e-5)
     np.testing.assert_allclose((plain**2).mean(axis=1), 1, atol=1e-4)
 

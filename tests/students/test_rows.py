@@ -45,21 +45,15 @@ def train(model, steps):
         trainer.train_on_batch(pack(texts, model.gap))
 
 
-def test_rows_are_the_distinct_pieces_in_order(model):
-    assert UsedRows(model, TEXTS).rows.tolist() == USED
-
-
-def test_the_small_table_holds_the_used_rows_only(model):
-    np.testing.assert_array_equal(table_of(UsedRows(model, TEXTS).small), table_of(model)[USED])
-
-
-def test_ids_are_places_in_the_small_table(model):
-    mapped = UsedRows(model, TEXTS).ids(TEXTS)
-    assert [ids.tolist() for ids in mapped] == [[4, 1, 3], [1], [2, 2, 0, 4, 3], [5, 1]]
+def test_the_small_table_holds_the_used_rows_only_by_their_places(model):
+    used = UsedRows(model, TEXTS)
+    assert used.rows.tolist() == USED
+    np.testing.assert_array_equal(table_of(used.small), table_of(model)[USED])
+    assert [ids.tolist() for ids in used.ids(TEXTS)] == [[4, 1, 3], [1], [2, 2, 0, 4, 3], [5, 1]]
 
 
 def test_a_piece_that_was_not_used_is_refused(model):
-    with pytest.raises(KeyError, match="used rows lack"):
+    with pytest.raises(KeyError, match="piece"):
         UsedRows(model, TEXTS).ids([[3, 4]])
 
 
@@ -100,16 +94,3 @@ def test_every_used_row_is_trained(trained):
 def test_training_and_restoring_leave_the_given_model_as_it_was(trained):
     for now, then in zip(trained.model.get_weights(), trained.before, strict=True):
         np.testing.assert_array_equal(now, then)
-
-
-def test_with_table_takes_a_table_of_another_length(model):
-    copy = with_table(model, np.ones((9, 6), dtype="float32"))
-    assert copy.vocabulary == 9
-    np.testing.assert_array_equal(table_of(copy), np.ones((9, 6)))
-
-
-def test_with_table_copies_all_other_weights(model):
-    copy = with_table(model, table_of(model)[:5])
-    for one, other in zip(copy.weights, model.weights, strict=True):
-        if "embedding" not in one.path:
-            np.testing.assert_array_equal(np.asarray(one), np.asarray(other), err_msg=one.path)

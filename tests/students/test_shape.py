@@ -50,8 +50,8 @@ def test_the_encoder_itself_comes_back_where_nothing_is_cut(encoder, vectors):
 def test_only_what_is_asked_for_is_cut(encoder, vectors, shape, sizes):
     smaller = shaped(encoder, shape, TEXTS, vectors)
     changed = {**encoder.model.get_config(), "name": None, **sizes}
-    found = {**smaller.model.get_config(), "name": None}
-    assert {**found, "orders": tuple(found["orders"])} == {**changed, "orders": tuple(changed["orders"])}
+    config = {**smaller.model.get_config(), "name": None}
+    assert {**config, "orders": tuple(config["orders"])} == {**changed, "orders": tuple(changed["orders"])}
     assert smaller.encode(TEXTS).shape == (3, sizes.get("dimension", 10))
     assert smaller.tokenizer is encoder.tokenizer
 
@@ -65,7 +65,7 @@ def test_a_student_in_anothers_space_is_cut_and_stays_there(encoder, vectors, sh
     np.testing.assert_array_equal(
         smaller.model.get_layer("projection").get_weights()[0], model.get_layer("projection").get_weights()[0]
     )
-    with pytest.raises(ConfigError, match="dimension: the encoder's vectors are in another encoder's space, .* 14"):
+    with pytest.raises(ConfigError, match="dimension: .* 14"):
         shaped(KerasEncoder(model, encoder.tokenizer), replace(shape, dimension=5), TEXTS, vectors)
 
 
@@ -73,6 +73,11 @@ def test_a_static_student_has_its_sizes_from_the_shape(encoder, vectors):
     smaller = shaped(encoder, Shape(static=True, rank=4, hidden=3, dimension=5), TEXTS, vectors)
     assert isinstance(smaller.model, StaticEncoder)
     assert (smaller.model.width, smaller.model.hidden, smaller.model.dimension) == (4, 3, 5)
+    # No more columns than its start has dimensions, and it is cut no further.
+    whole = shaped(encoder, Shape(static=True), TEXTS, vectors)
+    assert whole.model.width == whole.dimension == encoder.dimension
+    with pytest.raises(ConfigError, match="static"):
+        shaped(smaller, Shape(rank=2), TEXTS, vectors)
 
 
 def test_cut_features_are_refitted(encoder, vectors):
@@ -83,38 +88,21 @@ def test_cut_features_are_refitted(encoder, vectors):
 
 
 def test_limits_are_the_models_sizes(encoder):
-    assert limits(encoder.model) == {
-        "rank": 8,
-        "channels": 6,
-        "convolutions": 2,
-        "hidden": 7,
-        "inner": 10,
-        "dimension": 10,
-    }
+    sizes = {"rank": 8, "channels": 6, "convolutions": 2, "hidden": 7, "inner": 10, "dimension": 10}
+    assert limits(encoder.model) == sizes
 
 
 @pytest.mark.parametrize(
     "shape, message",
     [
-        (Shape(channels=7), "channels: the encoder has 6, expected no more, got 7"),
-        (Shape(dimension=11), "dimension: the encoder has 10, expected no more, got 11"),
-        (Shape(orders=(2, 5)), "orders: the encoder has 2,3, not 5"),
+        (Shape(channels=7), "channels: .* 6, .* 7"),
+        (Shape(dimension=11), "dimension: .* 10, .* 11"),
+        (Shape(orders=(2, 5)), "orders: .* 2,3, .* 5"),
     ],
 )
 def test_what_is_no_cut_is_refused(encoder, vectors, shape, message):
     with pytest.raises(ConfigError, match=message):
         shaped(encoder, shape, TEXTS, vectors)
-
-
-def test_a_static_student_has_no_more_columns_than_its_start_has_dimensions(encoder, vectors):
-    static = shaped(encoder, Shape(static=True), TEXTS, vectors)
-    assert (static.model.width, static.dimension) == (encoder.dimension, encoder.dimension)
-
-
-def test_a_static_student_is_cut_no_further(encoder, vectors):
-    static = shaped(encoder, Shape(static=True, rank=4), TEXTS, vectors)
-    with pytest.raises(ConfigError, match="only an n-gram encoder can be cut"):
-        shaped(static, Shape(rank=2), TEXTS, vectors)
 
 
 def test_a_shape_of_settings_has_whole_numbers_as_orders():

@@ -1,31 +1,25 @@
 import numpy as np
 import pytest
-from sentencepiece import sentencepiece_model_pb2
+from fixtures.pieces import tokenizer_of
 
 from distill.encoders.encoder import KerasEncoder
-from distill.encoders.tokenizer import Tokenizer
 from distill.students.ngram import NGramEncoder
 from distill.students.project import projected
 from distill.students.static_from import alone, static_from, weights
 
 BOS, EOS = 1, 2
-PIECES = ["<unk>", "<s>", "</s>", "▁", "a", "b", "c", "▁a", "▁b", "▁ab", "ab", "bc", "▁abc", "d", "e"]
+PIECES = ["▁", "a", "b", "c", "▁a", "▁b", "▁ab", "ab", "bc", "▁abc", "d", "e"]
 ROWS = [[BOS, 5, 5, 9, EOS], [BOS, 5, 12, EOS]]
 
 
-def tokenizer_of(pieces):
-    """A unigram model by hand; a longer piece has the higher score."""
-    proto = sentencepiece_model_pb2.ModelProto()
-    kinds = {0: proto.SentencePiece.UNKNOWN, 1: proto.SentencePiece.CONTROL, 2: proto.SentencePiece.CONTROL}
-    for number, piece in enumerate(pieces):
-        proto.pieces.add(piece=piece, score=len(piece) - 10, type=kinds.get(number, proto.SentencePiece.NORMAL))
-    proto.normalizer_spec.add_dummy_prefix = True
-    return Tokenizer(proto.SerializeToString())
+def unigram(*more):
+    """A longer piece has the higher score."""
+    return tokenizer_of(*((piece, len(piece) - 10) for piece in (*PIECES, *more)), prefix=True)
 
 
 @pytest.fixture(scope="module")
 def encoder(model):
-    return KerasEncoder(model, tokenizer_of(PIECES))
+    return KerasEncoder(model, unigram())
 
 
 @pytest.fixture(scope="module")
@@ -54,8 +48,8 @@ def test_weights_by_hand():
 def test_on_all_axes_a_text_is_its_pieces_weighted_sum(encoder, model):
     static = static_from(encoder, encoder.tokenizer, ROWS, width=8, hidden=5)
     texts = [[BOS, 5, 9, EOS], [BOS, 12, 3, 3, EOS]]
-    found = np.concatenate([np.asarray(static(np.array([ids], dtype="int32"))) for ids in texts])
-    np.testing.assert_allclose(found, expected(model, texts), atol=1e-5)
+    vectors = np.concatenate([np.asarray(static(np.array([ids], dtype="int32"))) for ids in texts])
+    np.testing.assert_allclose(vectors, expected(model, texts), atol=1e-5)
 
 
 def test_on_fewer_axes_it_is_near(encoder, model):
@@ -101,19 +95,19 @@ def test_a_projected_model_hands_its_axes_on(encoder, model):
 
 
 def test_a_piece_alone_is_itself_or_what_its_text_is_cut_into(encoder):
-    larger = tokenizer_of([*PIECES, "▁abcd", "bcd"])
-    found = alone(encoder.tokenizer, larger)
-    assert found[:15] == [[BOS, piece, EOS] for piece in range(15)]
-    assert found[15:] == encoder.tokenizer.encode([" abcd", "bcd"])
+    larger = unigram("▁abcd", "bcd")
+    pieces = alone(encoder.tokenizer, larger)
+    assert pieces[:15] == [[BOS, piece, EOS] for piece in range(15)]
+    assert pieces[15:] == encoder.tokenizer.encode([" abcd", "bcd"])
 
 
 def test_a_tokenizer_with_more_pieces_has_the_vectors_of_their_texts(encoder, model):
-    larger = tokenizer_of([*PIECES, "▁abcd"])
+    larger = unigram("▁abcd")
     static = static_from(encoder, larger, [[BOS, 5, 9, 15, EOS]], width=8, hidden=5)
     (ids,) = encoder.tokenizer.encode(["abcd"])
     counts = np.zeros(16)
     counts[[5, 9, 15]] = 1
     alone = [[BOS, piece, EOS] for piece in range(15)] + [ids]
     vectors = np.stack([np.asarray(model(np.array([row], dtype="int32")))[0] for row in alone])
-    found = np.asarray(static(np.array([[BOS, 15, EOS]], dtype="int32")))[0]
-    np.testing.assert_allclose(found, unit(vectors[15] - counts @ vectors / 3), atol=1e-5)
+    vector = np.asarray(static(np.array([[BOS, 15, EOS]], dtype="int32")))[0]
+    np.testing.assert_allclose(vector, unit(vectors[15] - counts @ vectors / 3), atol=1e-5)

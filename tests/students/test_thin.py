@@ -52,17 +52,17 @@ def test_fewer_channels_are_the_ones_that_pooling_reads_most(model):
     gamma[11 + 2] = 1000
     set_weight(model, "pooling/dense/kernel", kernel / np.linalg.norm(kernel, axis=1, keepdims=True) * scale[:, None])
     set_weight(model, "norm/gamma", gamma)
-    w, found = weights(model), weights(thinned(model, 2))
-    np.testing.assert_array_equal(found["order_2/projection/kernel"], w["order_2/projection/kernel"][:, [1, 4]])
-    np.testing.assert_array_equal(found["order_3/projection/bias"], w["order_3/projection/bias"][[0, 2]])
-    np.testing.assert_array_equal(found["order_3/norm/beta"], w["order_3/norm/beta"][[0, 2]])
+    w, thin = weights(model), weights(thinned(model, 2))
+    np.testing.assert_array_equal(thin["order_2/projection/kernel"], w["order_2/projection/kernel"][:, [1, 4]])
+    np.testing.assert_array_equal(thin["order_3/projection/bias"], w["order_3/projection/bias"][[0, 2]])
+    np.testing.assert_array_equal(thin["order_3/norm/beta"], w["order_3/norm/beta"][[0, 2]])
     joined = [0, 1, 2, 3, 4, 5, 7, 10, 11, 13]
-    np.testing.assert_array_equal(found["norm/beta"], w["norm/beta"][joined])
-    np.testing.assert_array_equal(found["pooling/dense/kernel"], w["pooling/dense/kernel"][joined])
+    np.testing.assert_array_equal(thin["norm/beta"], w["norm/beta"][joined])
+    np.testing.assert_array_equal(thin["pooling/dense/kernel"], w["pooling/dense/kernel"][joined])
     # A window of order 3 has its channels three times, 5 apart.
     rows = [0, 2, 5, 7, 10, 12]
     np.testing.assert_array_equal(
-        found["order_3/second/dense/kernel"], w["order_3/second/dense/kernel"][rows][:, [0, 2]]
+        thin["order_3/second/dense/kernel"], w["order_3/second/dense/kernel"][rows][:, [0, 2]]
     )
 
 
@@ -98,9 +98,9 @@ def test_shallow_keeps_the_first_convolution_and_only_it(model):
     smaller = shallow(model)
     assert smaller.convolutions == 1
     assert shallow(smaller) is smaller
-    w, found = weights(model), weights(smaller)
-    assert set(w) - set(found) == {f"order_{n}/second/dense/{part}" for n in (2, 3) for part in ("kernel", "bias")}
-    for path, value in found.items():
+    w, thin = weights(model), weights(smaller)
+    assert set(w) - set(thin) == {f"order_{n}/second/dense/{part}" for n in (2, 3) for part in ("kernel", "bias")}
+    for path, value in thin.items():
         np.testing.assert_array_equal(value, w[path], err_msg=path)
 
 

@@ -3,10 +3,10 @@ from distill.training.batches import Maker, diverged, line_name, listed, named
 
 
 def test_a_maker_makes_when_it_is_called_and_not_before():
-    made = []
-    maker = Maker(lambda: made.append(1) or {"x": 2}, lambda: ["en a"], "loss")
-    assert made == [] and maker.ids() == ["en a"]
-    assert maker() == {"x": 2} and made == [1]
+    calls = []
+    maker = Maker(lambda: calls.append(1) or {"x": 2}, lambda: ["en a"], "loss")
+    assert calls == [] and maker.ids() == ["en a"]
+    assert maker() == {"x": 2} and calls == [1]
 
 
 def test_questions_are_named_with_their_language_and_lines_by_number_and_start():
@@ -21,6 +21,14 @@ def test_a_message_names_eight_and_counts_the_rest():
 
 def test_what_is_said_of_a_loss_has_all_that_one_looks_for():
     maker = Maker(dict, lambda: [f"en {number}" for number in range(64)], "softmax loss")
-    said = diverged("teacher", maker, float("inf"), "step 17 of epoch 2", 1e-3)
-    assert said.startswith("teacher: the softmax loss is inf at step 17 of epoch 2, learning rate 0.001; ")
-    assert "en 0, en 1, " in said and "en 7 and 56 more" in said and "float32" in said
+    message = diverged("teacher", maker, float("inf"), "step 17 of epoch 2", 1e-3)
+    for part in (
+        "teacher: ",
+        "softmax loss",
+        " inf ",
+        "step 17 of epoch 2",
+        " 0.001",
+        "en 0, en 1, ",
+        "en 7 and 56 more",
+    ):
+        assert part in message

@@ -34,10 +34,10 @@ def encoder(seed):
     return model
 
 
-def apart(asked, answered):
+def apart(questions, answered):
     """What two encoders take."""
     passages = {f"passage_{name}": value for name, value in pack(answered, 1).items()}
-    return {**pack(asked, 1), **passages}
+    return {**pack(questions, 1), **passages}
 
 
 def triplets():
@@ -107,8 +107,8 @@ def test_loss_and_gradients_are_those_of_the_batch_as_it_was(case):
     assert any(rounded[name].shape != batch[name].shape for name in batch)
     loss, gradients = computed(trainer, batch)
     assert max(np.abs(gradient).max() for gradient in gradients) > 1e-3
-    found, others = computed(trainer, rounded)
-    assert found == pytest.approx(loss, rel=1e-5)
+    other_loss, others = computed(trainer, rounded)
+    assert other_loss == pytest.approx(loss, rel=1e-5)
     for gradient, other in zip(gradients, others, strict=True):
         np.testing.assert_allclose(other, gradient, rtol=1e-4, atol=1e-5)
 
@@ -120,9 +120,13 @@ def test_what_was_given_stays_as_it_is():
 
 
 def test_texts_and_documents_come_in_powers_of_two():
-    found = few_shapes(samples())
-    assert (found["counts"].shape, found["document"].shape, found["teacher_document"].shape) == ((8, 1), (4,), (4, 6))
-    np.testing.assert_allclose(found["document_weights"], [4 / 3, 4 / 3, 4 / 3, 0])
+    shapes = few_shapes(samples())
+    assert (shapes["counts"].shape, shapes["document"].shape, shapes["teacher_document"].shape) == (
+        (8, 1),
+        (4,),
+        (4, 6),
+    )
+    np.testing.assert_allclose(shapes["document_weights"], [4 / 3, 4 / 3, 4 / 3, 0])
 
 
 @pytest.mark.parametrize(("size", "expected"), [(1, 1), (2, 2), (3, 4), (8, 8), (9, 16), (1000, 1024)])

@@ -40,21 +40,17 @@ def alike(one, other):
 def test_what_is_saved_comes_back_bit_by_bit(tmp_path):
     saved = groups()
     Checkpoint(tmp_path / "new").save(FACTS, saved)
-    facts, found = Checkpoint(tmp_path / "new").load()
+    facts, arrays = Checkpoint(tmp_path / "new").load()
     assert facts == FACTS == Checkpoint(tmp_path / "new").facts()
-    assert all(alike(found[name], saved[name]) for name in saved) and set(found) == set(saved)
-
-
-def test_nothing_is_there_at_first(tmp_path):
-    assert Checkpoint(tmp_path / "new").load() is None and Checkpoint(tmp_path / "new").facts() == {}
+    assert all(alike(arrays[name], saved[name]) for name in saved) and set(arrays) == set(saved)
 
 
 def test_the_last_state_is_the_one(tmp_path):
     checkpoint = Checkpoint(tmp_path)
     checkpoint.save(FACTS, groups(0))
     checkpoint.save({"epoch": 4}, groups(1))
-    facts, found = checkpoint.load()
-    assert facts == {"epoch": 4} and alike(found["best"], groups(1)["best"])
+    facts, arrays = checkpoint.load()
+    assert facts == {"epoch": 4} and alike(arrays["best"], groups(1)["best"])
     assert [path.name for path in tmp_path.iterdir()] == ["state.npz"]
 
 
@@ -79,6 +75,12 @@ def zipped(**arrays):
     return file.getvalue()
 
 
+def saved(array):
+    file = io.BytesIO()
+    np.save(file, array)
+    return file.getvalue()
+
+
 @pytest.mark.parametrize("read", [Checkpoint.load, Checkpoint.facts])
 @pytest.mark.parametrize(
     "content",
@@ -89,54 +91,41 @@ def zipped(**arrays):
         zipped(other=np.zeros(3)),
         zipped(facts=np.array("{")),
         zipped(facts=np.array("1"))[:-30],
+        zipped(facts=np.array([{}], dtype=object)),
+        saved(np.zeros(3)),
     ],
 )
 def test_a_file_that_is_none_is_named(tmp_path, content, read):
     (tmp_path / "state.npz").write_bytes(content)
-    with pytest.raises(InputError, match="state.npz: not a checkpoint; remove it, and the stage begins anew"):
+    with pytest.raises(InputError, match="state.npz"):
         read(Checkpoint(tmp_path))
 
 
-def test_one_array_is_no_checkpoint(tmp_path):
-    with open(tmp_path / "state.npz", "wb") as file:
-        np.save(file, np.zeros(3))
-    with pytest.raises(InputError, match="not a checkpoint"):
-        Checkpoint(tmp_path).facts()
-
-
-def test_pickled_objects_are_not_read(tmp_path):
-    np.savez(tmp_path / "state.npz", facts=np.array([{}], dtype=object))
-    with pytest.raises(InputError, match="not a checkpoint"):
-        Checkpoint(tmp_path).load()
-
-
 def test_arrays_of_an_epoch_are_made_once(tmp_path):
-    made = []
+    calls = []
 
     def make():
-        made.append(1)
+        calls.append(1)
         return [np.arange(12).reshape(3, 4), np.array([], dtype=np.int64)]
 
     first = Checkpoint(tmp_path).kept("triplets", 2, make)
     again = Checkpoint(tmp_path).kept("triplets", 2, make)
-    assert len(made) == 1 and alike(first, again) and again[0].tolist() == np.arange(12).reshape(3, 4).tolist()
+    assert len(calls) == 1 and alike(first, again) and again[0].tolist() == np.arange(12).reshape(3, 4).tolist()
     Checkpoint(tmp_path).kept("triplets", 3, make)
     Checkpoint(tmp_path).kept("triplets", 2, make)
-    assert len(made) == 3
+    assert len(calls) == 3
 
 
 def test_many_arrays_keep_their_order(tmp_path):
     for _ in range(2):
-        found = Checkpoint(tmp_path).kept("many", 1, lambda: [np.array(number) for number in range(120)])
-        assert [int(array) for array in found] == list(range(120))
+        arrays = Checkpoint(tmp_path).kept("many", 1, lambda: [np.array(number) for number in range(120)])
+        assert [int(array) for array in arrays] == list(range(120))
 
 
-def test_it_is_due_after_so_many_seconds(tmp_path):
-    assert not Checkpoint(tmp_path, seconds=1000).due and Checkpoint(tmp_path, seconds=0).due
-
-
-def test_it_can_be_removed(tmp_path):
+def test_it_is_due_after_so_many_seconds_and_can_be_removed(tmp_path):
     checkpoint = Checkpoint(tmp_path / "stage")
+    assert checkpoint.load() is None and checkpoint.facts() == {}
+    assert not Checkpoint(tmp_path, seconds=1000).due and Checkpoint(tmp_path, seconds=0).due
     checkpoint.save(FACTS, groups())
     checkpoint.remove()
     assert list(tmp_path.iterdir()) == []
@@ -159,10 +148,10 @@ def trainer():
     """Compiled once; with two parts a step, whose gradients add up in the optimizer."""
     keras.utils.set_random_seed(5)
     model = NGramEncoder(vocabulary=20, width=6, channels=4, orders=(2,), hidden=8, dimension=6)
-    made = Trainer(model, to_target, 1e-2, parts=2, precision=Precision(table="int4"))
-    made.train_on_batch(batch(0))
-    made.start = [np.array(variable) for variable in (*model.variables, *made.optimizer.variables)]
-    return made
+    quantised = Trainer(model, to_target, 1e-2, parts=2, precision=Precision(table="int4"))
+    quantised.train_on_batch(batch(0))
+    quantised.start = [np.array(variable) for variable in (*model.variables, *quantised.optimizer.variables)]
+    return quantised
 
 
 def renewed(trainer):
@@ -174,13 +163,13 @@ def renewed(trainer):
 
 def trained(trainer, checkpoint=None, stop=None, rows=None, **options):
     """One `fit`; `stop` is the number of the batch at whose making it is killed; `rows` are those of a log before."""
-    seen = SimpleNamespace(made=0, log=RunLog(), epochs=[], stopped=False)
+    seen = SimpleNamespace(batches=0, log=RunLog(), epochs=[], stopped=False)
     seen.log.rows = list(rows or [])
 
     def make(number):
-        if seen.made == stop:
+        if seen.batches == stop:
             raise KeyboardInterrupt
-        seen.made += 1
+        seen.batches += 1
         return batch(number)
 
     def batches(epoch):
@@ -231,7 +220,7 @@ def test_a_training_that_is_stopped_ends_as_if_it_had_not_been(trainer, tmp_path
         second = trained(renewed(trainer), Checkpoint(tmp_path / str(stop), seconds), None, kept, **WAYS[way])
         assert second.scores == whole.scores and alike(second.weights, whole.weights)
         assert without_time(second.log.rows) == without_time(whole.log.rows)
-        assert second.made == whole.made - known.get("step", 0)
+        assert second.batches == whole.batches - known.get("step", 0)
     assert many >= min(2, len(STOPS[way]))
 
 
@@ -242,7 +231,7 @@ def test_one_that_is_stopped_twice_ends_the_same(trainer, tmp_path):
         assert seen.stopped
         rows = seen.log.rows[: Checkpoint(tmp_path).facts()["rows"]]
     last = trained(renewed(trainer), Checkpoint(tmp_path, 0), None, rows, **WAYS["averaged"])
-    assert last.made < whole.made and last.scores == whole.scores and alike(last.weights, whole.weights)
+    assert last.batches < whole.batches and last.scores == whole.scores and alike(last.weights, whole.weights)
 
 
 def test_a_step_is_not_broken_in_its_parts(trainer, tmp_path):
@@ -253,13 +242,12 @@ def test_a_step_is_not_broken_in_its_parts(trainer, tmp_path):
 def test_one_that_is_at_its_end_is_not_trained_again(trainer, tmp_path):
     whole = trained(renewed(trainer), Checkpoint(tmp_path))
     again = trained(renewed(trainer), Checkpoint(tmp_path))
-    assert again.made == 0 and again.scores == whole.scores and alike(again.weights, whole.weights)
+    assert again.batches == 0 and again.scores == whole.scores and alike(again.weights, whole.weights)
 
 
 def test_the_checkpoint_of_another_encoder_is_refused(trainer, tmp_path):
     trained(renewed(trainer), Checkpoint(tmp_path), stop=8)
-    other = Trainer(
-        NGramEncoder(vocabulary=20, width=6, channels=4, orders=(2,), hidden=9, dimension=6), to_target, 1e-2
-    )
-    with pytest.raises(InputError, match="the checkpoint of another training; remove it, and the stage begins anew"):
+    model = NGramEncoder(vocabulary=20, width=6, channels=4, orders=(2,), hidden=9, dimension=6)
+    other = Trainer(model, to_target, 1e-2)
+    with pytest.raises(InputError, match=str(tmp_path)):
         trained(other, Checkpoint(tmp_path))

@@ -50,9 +50,9 @@ def trained(devices):
         weights.append(len(kernel.sharding.device_set))
 
         def dev():
-            found = encode_ids(model, texts)
-            nearest = np.argmax(found @ target.T, axis=1)
-            return {"p@1": float(np.mean(nearest == np.arange(6))), "mrr@10": float(np.sum(found * target))}
+            vectors = encode_ids(model, texts)
+            nearest = np.argmax(vectors @ target.T, axis=1)
+            return {"p@1": float(np.mean(nearest == np.arange(6))), "mrr@10": float(np.sum(vectors * target))}
 
         trainer = Trainer(model, loss, 1e-2, options=options)
         # Of one shape, which compiles once; two devices do not divide three labels.
@@ -82,10 +82,10 @@ np.savez(
 
 
 @pytest.fixture(scope="module")
-def found(tmp_path_factory):
+def results(tmp_path_factory):
     if importlib.util.find_spec("jax") is None:
         pytest.skip("jax is not installed: training on several devices is only tested with it")
-    path = tmp_path_factory.mktemp("devices") / "found.npz"
+    path = tmp_path_factory.mktemp("devices") / "results.npz"
     two = {"KERAS_BACKEND": "jax", "JAX_PLATFORMS": "cpu", "XLA_FLAGS": "--xla_force_host_platform_device_count=2"}
     done = subprocess.run(
         [sys.executable, "-c", TWO_DEVICES, path],
@@ -97,33 +97,33 @@ def found(tmp_path_factory):
     return dict(np.load(path))
 
 
-def test_each_device_has_the_weights(found):
-    assert str(found["backend"]) == "jax"
-    assert found["devices"].tolist() == [1, 2]
+def test_each_device_has_the_weights(results):
+    assert str(results["backend"]) == "jax"
+    assert results["devices"].tolist() == [1, 2]
 
 
-def test_losses_and_dev_scores_agree(found):
-    one, two = found["losses"]
+def test_losses_and_dev_scores_agree(results):
+    one, two = results["losses"]
     assert one[-1] < one[0]
     np.testing.assert_allclose(two, one, rtol=1e-4)
-    np.testing.assert_allclose(*found["scores"], rtol=1e-4)
+    np.testing.assert_allclose(*results["scores"], rtol=1e-4)
 
 
-def test_weights_agree(found):
-    weights = [name.split()[1] for name in found if name.startswith("one ")]
+def test_weights_agree(results):
+    weights = [name.split()[1] for name in results if name.startswith("one ")]
     assert weights
     for number in weights:
-        np.testing.assert_allclose(found[f"two {number}"], found[f"one {number}"], rtol=1e-3, atol=1e-4)
+        np.testing.assert_allclose(results[f"two {number}"], results[f"one {number}"], rtol=1e-3, atol=1e-4)
 
 
-def test_none_are_all_and_more_than_there_are_is_refused(found):
-    assert int(found["all"]) == 2
-    assert "3 were asked for and JAX sees 2" in str(found["refused"])
+def test_none_are_all_and_more_than_there_are_is_refused(results):
+    assert int(results["all"]) == 2
+    assert {"3", "2"} <= set(str(results["refused"]).split())
 
 
 @pytest.mark.parametrize("devices", [0, 2])
 def test_another_backend_is_refused_with_the_way_out(devices):
-    with pytest.raises(ConfigError, match="Keras on tensorflow trains on one device; set KERAS_BACKEND=jax"):
+    with pytest.raises(ConfigError, match="KERAS_BACKEND=jax"):
         shared_by(TrainingSettings(devices=devices))
 
 
@@ -133,7 +133,7 @@ def test_one_device_needs_nothing():
 
 def test_what_exports_is_refused_before_it_trains(distill, tmp_path, capsys):
     assert distill("run", "--devices", "2", "--runs", tmp_path / "runs") == 2
-    assert "distill transfer with KERAS_BACKEND=jax" in capsys.readouterr().err
+    assert "KERAS_BACKEND=jax" in capsys.readouterr().err
     assert not (tmp_path / "runs").exists()
 
 

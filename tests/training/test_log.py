@@ -18,9 +18,9 @@ def without_time(rows):
 
 @pytest.fixture
 def log(tmp_path):
-    found = RunLog(tmp_path / "log.jsonl")
-    yield found
-    found.close()
+    run_log = RunLog(tmp_path / "log.jsonl")
+    yield run_log
+    run_log.close()
 
 
 def test_an_event_is_one_line_with_its_fields(tmp_path):

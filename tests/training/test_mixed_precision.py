@@ -78,11 +78,11 @@ def test_gradients_are_float32_and_the_tables_is_of_the_rows_alone():
     model = make()
     with tf.GradientTape() as tape:
         loss = tf.reduce_sum(mixed_encode(model, *packed(model))[:, 0])
-    found = dict(
+    gradients = dict(
         zip((w.path for w in model.trainable_weights), tape.gradient(loss, model.trainable_weights), strict=True)
     )
-    assert isinstance(found["embedding/embeddings"], tf.IndexedSlices)
-    assert {gradient.dtype for gradient in found.values()} == {tf.float32}
+    assert isinstance(gradients["embedding/embeddings"], tf.IndexedSlices)
+    assert {gradient.dtype for gradient in gradients.values()} == {tf.float32}
 
 
 def test_a_trained_encoder_is_one_of_float32(tmp_path):

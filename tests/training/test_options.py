@@ -26,14 +26,14 @@ def trained(tokenizer, sample):
     """The same training in each way, `{way: (teacher, log rows)}`; all English questions are train and dev."""
     every = [id for ids in sample.splits.values() for id in ids]
     data = replace(sample, splits={split: every for split in ("train", "dev", "test")})
-    found = {}
+    scores = {}
     for way, options in OPTIONS.items():
         keras.utils.set_random_seed(0)
         model = StaticEncoder(vocabulary=len(tokenizer), width=64, hidden=16, dimension=64, channels=8)
         log = RunLog()
         teacher = teach(KerasEncoder(model, tokenizer), data, "en", SETTINGS, session=Session(log, options=options))
-        found[way] = SimpleNamespace(teacher=teacher, rows=log.of("teacher"))
-    return found
+        scores[way] = SimpleNamespace(teacher=teacher, rows=log.of("teacher"))
+    return scores
 
 
 @pytest.mark.parametrize("way", ["mixed", "jit"])

@@ -18,8 +18,8 @@ def test_the_scaled_softmax_by_hand():
     e = lambda x: np.exp(3 * x)  # noqa: E731
     # The first question: 0.6 against 0.8 and 0.8; the second, without the first's passage: 0.6 against -0.6.
     expected = [-np.log(e(0.6) / (e(0.6) + 2 * e(0.8))), -np.log(e(0.6) / (e(0.6) + e(-0.6)))]
-    found = SampledSoftmax(3.0)(ops.convert_to_tensor(VECTORS), batch())
-    assert float(found) == pytest.approx(np.mean(expected), rel=1e-5)
+    loss = SampledSoftmax(3.0)(ops.convert_to_tensor(VECTORS), batch())
+    assert float(loss) == pytest.approx(np.mean(expected), rel=1e-5)
 
 
 def test_the_scale_is_trained_and_stays_positive():

@@ -46,5 +46,5 @@ def test_wrong_usage_is_refused(tmp_path, option, value):
 def test_wrong_input_is_one_line(tmp_path):
     done = latency("nowhere", cwd=tmp_path)
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith("error: no such encoder: nowhere") and done.stderr.count("\n") == 1
+    assert done.stderr.startswith("error: ") and "nowhere" in done.stderr and done.stderr.count("\n") == 1
     assert list(tmp_path.iterdir()) == []

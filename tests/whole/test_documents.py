@@ -16,13 +16,13 @@ def prose(text):
     """`(number, line)` of what is outside code fences, and an empty line at the end; a line inside one is empty."""
     fence = ""
     for number, line in enumerate([*text.splitlines(), ""], 1):
-        found = FENCE.match(line)
+        fence_line = FENCE.match(line)
         inside = bool(fence)
-        if found and not fence:
-            fence = found[1]
-        elif found and found[1].startswith(fence) and line.strip() == found[1]:
+        if fence_line and not fence:
+            fence = fence_line[1]
+        elif fence_line and fence_line[1].startswith(fence) and line.strip() == fence_line[1]:
             fence = ""
-        yield number, "" if inside or found else line
+        yield number, "" if inside or fence_line else line
 
 
 def cells(line):
@@ -32,21 +32,21 @@ def cells(line):
 
 def faults(text):
     """The lines of a page's tables that have other than their head's number of cells, each with what is wrong."""
-    found, head, before = [], 0, ""
+    wrong, head, before = [], 0, ""
     for number, line in prose(text):
         if head and line.strip():
             if cells(line) != head:
-                found.append(f"{number}: {cells(line)} cells under a head of {head}")
+                wrong.append(f"{number}: {cells(line)} cells under a head of {head}")
         elif RULE.fullmatch(line) and "|" in before:
             head = cells(before)
             if cells(line) != head:
-                found.append(f"{number}: a rule of {cells(line)} cells under a head of {head}")
+                wrong.append(f"{number}: a rule of {cells(line)} cells under a head of {head}")
         else:
             head = 0
             if before.lstrip().startswith("|"):
-                found.append(f"{number - 1}: a row without a head")
+                wrong.append(f"{number - 1}: a row without a head")
         before = "" if head else line
-    return found
+    return wrong
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())

@@ -36,8 +36,8 @@ def test_every_example_is_tested_and_on_the_page():
 
 
 def test_search_finds_the_passage(example):
-    assert len(found := example("search")) == 3
-    assert "The printing press" in found[0]
+    assert len(shown := example("search")) == 3
+    assert "The printing press" in shown[0]
     assert "The Danube" in example("search", "¿Dónde desemboca el Danubio?")[0]
 
 
@@ -63,6 +63,6 @@ def test_a_student_is_trained_exported_and_used(example, tmp_path):
     name, *rows = done.stdout.splitlines()
     assert name == "bundle: 512 dimensions"
     encoder = load_encoder(student)
-    asked = encoder.encode(["Where does the river end?", "¿Dónde termina el río?"])
+    questions = encoder.encode(["Where does the river end?", "¿Dónde termina el río?"])
     given = encoder.encode(["The river ends in the sea.", "Bread is baked in an oven."])
-    np.testing.assert_allclose([list(map(float, row.split())) for row in rows], asked @ given.T, atol=0.03)
+    np.testing.assert_allclose([list(map(float, row.split())) for row in rows], questions @ given.T, atol=0.03)

@@ -65,11 +65,11 @@ def data_patterns(config):
 @pytest.mark.parametrize("package", sorted(package_folders()))
 def test_every_data_file_is_in_package_data(config, package):
     folder, others = package_folders()[package], set(package_folders().values())
-    found = {path for path in folder.rglob("*") if path.is_file() and path.suffix not in (".py", ".pyc")}
+    files = {path for path in folder.rglob("*") if path.is_file() and path.suffix not in (".py", ".pyc")}
     # A file belongs to the innermost package above it.
-    found = {path for path in found if next(up for up in path.parents if up in others) == folder}
+    files = {path for path in files if next(up for up in path.parents if up in others) == folder}
     matched = {path for pattern in data_patterns(config).get(package, []) for path in folder.glob(pattern)}
-    assert sorted(path.name for path in found - matched) == []
+    assert sorted(path.name for path in files - matched) == []
 
 
 def test_distill_has_the_sample_and_the_reports_template(config):
@@ -91,7 +91,7 @@ def test_every_pattern_of_package_data_matches_a_file(config):
         if not any(folders[package].glob(pattern))
     ]
     # Only a release has an encoder.
-    assert [found for found in idle if found != ("distill", "released/*")] == []
+    assert [pattern for pattern in idle if pattern != ("distill", "released/*")] == []
 
 
 RELEASED = ("README.md", "card.json", "encode.py", "encoder.tflite", "tokenizer.model")
@@ -108,9 +108,9 @@ def test_a_wheel_takes_the_released_encoder(tmp_path):
     (tmp_path / "distill" / "released").mkdir()
     for name in RELEASED:
         (tmp_path / "distill" / "released" / name).touch()
-    found = dist.Distribution({"src_root": str(tmp_path)})
-    found.parse_config_files([str(tmp_path / "setup.cfg")], ignore_option_errors=True)
-    build = found.get_command_obj("build_py")
+    distribution = dist.Distribution({"src_root": str(tmp_path)})
+    distribution.parse_config_files([str(tmp_path / "setup.cfg")], ignore_option_errors=True)
+    build = distribution.get_command_obj("build_py")
     build.ensure_finalized()
     files = dict((package, names) for package, _, _, names in build.data_files)["distill"]
     assert sorted(name for name in files if name.startswith("released/")) == [f"released/{name}" for name in RELEASED]
@@ -118,8 +118,8 @@ def test_a_wheel_takes_the_released_encoder(tmp_path):
 
 def test_a_release_is_whole_or_not_there(config):
     folder = ROOT / "distill" / "released"
-    found = {path.name for path in folder.iterdir()} - {"__pycache__"} if folder.is_dir() else set(RELEASED)
-    assert found == set(RELEASED)
+    files = {path.name for path in folder.iterdir()} - {"__pycache__"} if folder.is_dir() else set(RELEASED)
+    assert files == set(RELEASED)
 
 
 @pytest.mark.parametrize("name", ["students", "teachers", "export"])
@@ -159,18 +159,18 @@ def locked():
     """`{name: (version, sha256)}` of requirements.lock."""
     pattern = re.compile(r"([a-z0-9-]+)==(\S+) --hash=sha256:([0-9a-f]{64})")
     lines = (ROOT / "requirements.lock").read_text(encoding="utf-8").splitlines()
-    found = [pattern.fullmatch(line) for line in lines if not line.startswith("#")]
-    assert all(found) and len({match[1] for match in found}) == len(found)
-    return {match[1]: (match[2], match[3]) for match in found}
+    matches = [pattern.fullmatch(line) for line in lines if not line.startswith("#")]
+    assert all(matches) and len({match[1] for match in matches}) == len(matches)
+    return {match[1]: (match[2], match[3]) for match in matches}
 
 
 def test_every_requirement_is_locked_at_a_version_within_its_range(config):
     pins = locked()
     for text in config["options"]["install_requires"].strip().splitlines():
-        asked = Requirement(text)
-        assert asked.name in pins, f"{asked.name} is not in requirements.lock; run: make lock"
-        version, _ = pins[asked.name]
-        assert version in asked.specifier, f"{text}, but requirements.lock has {version}; run: make lock"
+        requirement = Requirement(text)
+        assert requirement.name in pins, f"{requirement.name} is not in requirements.lock; run: make lock"
+        version, _ = pins[requirement.name]
+        assert version in requirement.specifier, f"{text}, but requirements.lock has {version}; run: make lock"
 
 
 def test_the_locks_requirements_are_locked_too():
@@ -179,8 +179,8 @@ def test_the_locks_requirements_are_locked_too():
     for name, (version, _) in pins.items():
         with suppress(PackageNotFoundError):
             if metadata.version(name) == version:
-                asked = map(Requirement, metadata.requires(name) or [])
-                needed = {canonicalize_name(one.name) for one in asked if one.marker is None}
+                requirements = map(Requirement, metadata.requires(name) or [])
+                needed = {canonicalize_name(one.name) for one in requirements if one.marker is None}
                 assert needed <= pins.keys(), name
                 seen += 1
     assert seen or sys.version_info[:2] != (3, 11)

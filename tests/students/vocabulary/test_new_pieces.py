@@ -1,44 +1,21 @@
 """New pieces in an old SentencePiece model, against SentencePiece itself."""
 
-import io
 import math
 
 import numpy as np
 import pytest
-import sentencepiece
-from sentencepiece import sentencepiece_model_pb2 as pb2
+from fixtures.pieces import NORMAL, USER, cut, tokenizer_of, trained_tokenizer
 
 from distill.encoders.encoder import KerasEncoder
-from distill.encoders.tokenizer import Tokenizer, model_proto
+from distill.encoders.tokenizer import model_proto
 from distill.errors import EncoderError, InputError
 from distill.students.vocabulary.new_pieces import extended, mean_rows, trained_pieces, with_rows
 
-NORMAL, UNKNOWN, CONTROL, USER = 1, 2, 3, 4
 OLD, NEW = ("de", "en", "es", "ru"), ("el", "hi", "vi")
 
 
-def train(texts, **options):
-    model = io.BytesIO()
-    options = {"vocab_size": 1500, "hard_vocab_limit": False, **options}
-    sentencepiece.SentencePieceTrainer.train(
-        sentence_iterator=iter(texts), model_writer=model, minloglevel=2, num_threads=1, **options
-    )
-    return Tokenizer(model.getvalue())
-
-
-def made(*pieces, prefix=False):
-    """A unigram model with these pieces, `(text, score)` or `(text, score, type)`, after <unk>, <s> and </s>."""
-    proto = pb2.ModelProto()
-    for text, score, *rest in [("<unk>", 0, UNKNOWN), ("<s>", 0, CONTROL), ("</s>", 0, CONTROL), *pieces]:
-        proto.pieces.add(piece=text, score=score, type=rest[0] if rest else NORMAL)
-    proto.trainer_spec.model_type = pb2.TrainerSpec.UNIGRAM
-    proto.trainer_spec.vocab_size = len(proto.pieces)
-    proto.normalizer_spec.add_dummy_prefix = prefix
-    return Tokenizer(proto.SerializeToString())
-
-
-def cut(tokenizer, texts):
-    return sentencepiece.SentencePieceProcessor(model_proto=tokenizer.proto).encode(texts, out_type=str)
+def learn(texts, **options):
+    return trained_tokenizer(texts, **{"vocab_size": 1500, "hard_vocab_limit": False, **options})
 
 
 def added(before, after):
@@ -53,7 +30,7 @@ def questions(sample):
 @pytest.fixture(scope="module")
 def base(sample, questions):
     """A model that never saw Greek, Hindi or Vietnamese."""
-    return train([*sample.passage_texts, *(text for language in OLD for text in questions[language])])
+    return learn([*sample.passage_texts, *(text for language in OLD for text in questions[language])])
 
 
 @pytest.fixture(scope="module")
@@ -83,7 +60,7 @@ def test_the_same_texts_give_the_same_pieces(base, unseen, learned):
 
 
 def test_pieces_are_of_the_text_as_the_base_normalises_it():
-    base = train(["the river begins in the hills"] * 5, vocab_size=25, normalization_rule_name="nmt_nfkc_cf")
+    base = learn(["the river begins in the hills"] * 5, vocab_size=25, normalization_rule_name="nmt_nfkc_cf")
     pieces = trained_pieces(["ΝΕΡΟ\tＮΕΡΟ", "ΕΡΟΣ"] * 3, 30, base)
     assert {character for piece, _ in pieces for character in piece} == set("▁νεροσn")
     assert 0 not in extended(base, pieces)[0].encode(["ΝΕΡΟ ΕΡΟΣ"])[0]
@@ -103,7 +80,7 @@ MIXED = ["νερόwater 1800", "το νερόwater", "1800"] * 5
 )
 def test_pieces_end_where_the_base_lets_them_end(options, holds):
     texts = ["the river begins in the hills"] * 5
-    bases = train(texts, **options), train(texts)
+    bases = learn(texts, **options), learn(texts)
     assert [holds(dict(trained_pieces(MIXED, 60, base))) for base in bases] == [True, False]
 
 
@@ -114,20 +91,20 @@ def test_a_long_text_is_not_left_out(base):
 
 @pytest.mark.parametrize("texts", [[], ["", " \n"]])
 def test_no_text_is_refused(base, texts):
-    with pytest.raises(InputError, match="no text to learn pieces from"):
+    with pytest.raises(InputError, match="no text"):
         trained_pieces(texts, 50, base)
 
 
 def test_fewer_pieces_than_characters_are_refused(base, unseen):
-    with pytest.raises(InputError, match="20 pieces are fewer than the texts' characters; ask for more"):
+    with pytest.raises(InputError, match="20 pieces"):
         trained_pieces(unseen, 20, base)
 
 
 @pytest.mark.parametrize("kind", ["bpe", "char", "word"])
 def test_another_model_than_a_unigram_one_is_refused(kind):
-    base = train(["the river begins in the hills"] * 5, model_type=kind, vocab_size=30)
+    base = learn(["the river begins in the hills"] * 5, model_type=kind, vocab_size=30)
     for call in (lambda: trained_pieces(["νερό"], 20, base), lambda: extended(base, [("νερό", -1)])):
-        with pytest.raises(EncoderError, match=f"a {kind.upper()} model cannot be extended"):
+        with pytest.raises(EncoderError, match=kind.upper()):
             call()
 
 
@@ -158,10 +135,10 @@ def test_everything_else_in_the_model_stays(base, larger):
 
 
 def test_the_new_languages_are_cut_about_as_well_as_by_a_model_of_their_own(base, unseen, learned, larger):
-    before, after, own = (one.encode(unseen) for one in (base, larger[0], made(*learned, prefix=True)))
+    before, after, separate = (one.encode(unseen) for one in (base, larger[0], tokenizer_of(*learned, prefix=True)))
     unknown = [sum(row.count(0) for row in rows) for rows in (before, after)]
     assert unknown[0] > 1000 and unknown[1] < 0.02 * unknown[0]
-    assert sum(map(len, after)) < 1.05 * sum(map(len, own))
+    assert sum(map(len, after)) < 1.05 * sum(map(len, separate))
 
 
 def test_kept_texts_are_cut_as_before(base, questions, larger):
@@ -170,7 +147,7 @@ def test_kept_texts_are_cut_as_before(base, questions, larger):
 
 
 def test_without_a_text_to_keep_the_piece_wins_in_it():
-    base, pieces = made(*((sign, -9) for sign in "abcd▁")), [("▁ab", -2), ("dd", -3)]
+    base, pieces = tokenizer_of(*((sign, -9) for sign in "abcd▁")), [("▁ab", -2), ("dd", -3)]
     assert cut(extended(base, pieces)[0], ["c ab"]) == [["c", "▁ab"]]
     after, _ = extended(base, pieces, ["c abcd"])
     assert cut(after, ["c abcd", "cdd"]) == [["c", "▁", "a", "b", "c", "d"], ["c", "dd"]]
@@ -178,24 +155,24 @@ def test_without_a_text_to_keep_the_piece_wins_in_it():
 
 
 def test_kept_text_is_read_as_the_base_normalises_it():
-    base = train(["the river begins in the hills"] * 5, vocab_size=25, normalization_rule_name="nmt_nfkc_cf")
+    base = learn(["the river begins in the hills"] * 5, vocab_size=25, normalization_rule_name="nmt_nfkc_cf")
     assert list(added(base, extended(base, [("νερ", -2), ("ξη", -3)], ["ΝΕΡΟ"])[0])) == ["ξη"]
 
 
 def test_a_piece_with_a_space_inside_is_found_in_kept_text():
-    base = made(*((sign, -9) for sign in "abcd▁"))
+    base = tokenizer_of(*((sign, -9) for sign in "abcd▁"))
     after, _ = extended(base, [("a▁b", -2), ("b▁a", -2), ("▁c▁", -2)], ["d ca bd", "d c d"])
     assert list(added(base, after)) == ["b▁a"]
 
 
 def test_what_stands_within_an_old_piece_is_left_out():
-    base = made(("▁river", -5), ("bank", -6), ("<ask>", 0, USER))
+    base = tokenizer_of(("▁river", -5), ("bank", -6), ("<ask>", 0, USER))
     after, _ = extended(base, [("rive", -2), ("rivers", -2), ("bank", -2), ("ask", -2), ("<s>", -1), ("kb", -2)])
     assert list(added(base, after)) == ["rivers", "kb"]
 
 
 def test_new_scores_are_of_a_model_with_the_pieces_share():
-    base = made(("a", -1), ("b", -4), ("c", -9), ("<ask>", 0, USER))
+    base = tokenizer_of(("a", -1), ("b", -4), ("c", -9), ("<ask>", 0, USER))
     after, _ = extended(base, [("dd", -3), ("ee", -0.25)])
     share = math.log(2 / 5)
     assert added(base, after) == pytest.approx({"dd": -3 + share, "ee": -0.25 + share})
@@ -203,7 +180,7 @@ def test_new_scores_are_of_a_model_with_the_pieces_share():
 
 def test_unknown_characters_keep_their_cost():
     # "b" alone is unknown: "xa" + <unk> costs 1 + 10 + the lowest score, 12, against 30 for "x" + "ab"; -40 would do.
-    base = made(("x", -15), ("a", -12), ("xa", -1), ("ab", -15))
+    base = tokenizer_of(("x", -15), ("a", -12), ("xa", -1), ("ab", -15))
     assert cut(base, ["xab"]) == [["xa", "b"]]
     after, _ = extended(base, [("ζζ", -40)])
     assert cut(after, ["xab"]) == [["xa", "b"]]
@@ -211,14 +188,14 @@ def test_unknown_characters_keep_their_cost():
 
 
 def test_a_piece_given_twice_is_added_once():
-    base = made(("a", -1), ("b", -20))
+    base = tokenizer_of(("a", -1), ("b", -20))
     assert list(added(base, extended(base, [("ζ", -2), ("ζ", -3)])[0])) == ["ζ"]
 
 
 @pytest.mark.parametrize("pieces, keep", [([], []), ([("a", -1)], []), ([("ζ", -1)], ["bζb"])])
 def test_an_extension_by_nothing_is_refused(pieces, keep):
-    with pytest.raises(InputError, match=f"none of the {len(pieces)} pieces is new"):
-        extended(made(("a", -1), ("b", -2)), pieces, keep)
+    with pytest.raises(InputError, match=f" {len(pieces)} pieces"):
+        extended(tokenizer_of(("a", -1), ("b", -2)), pieces, keep)
 
 
 def test_extending_twice_keeps_the_first_ones(base, questions):
@@ -243,7 +220,7 @@ def encoder_of(tokenizer):
 
 
 def test_a_new_row_is_the_mean_of_those_it_replaces():
-    encoder, table = encoder_of(made(("▁", -2), ("a", -3), ("b", -4), ("ab", -5), ("c", -9), prefix=True))
+    encoder, table = encoder_of(tokenizer_of(("▁", -2), ("a", -3), ("b", -4), ("ab", -5), ("c", -9), prefix=True))
     after, _ = extended(encoder.tokenizer, [("▁abc", -1), ("abζ", -1), ("cζζb", -1), ("ζ", -1), ("a▁b", -1)])
     expected = [
         (table[3] + table[6] + table[7]) / 3,  # ▁ ab c
@@ -261,9 +238,9 @@ def test_rows_stand_behind_the_old_ones_and_all_else_stays(base, larger):
     encoder, table = encoder_of(base)
     rows = np.arange((len(larger[0]) - len(base)) * 16, dtype=np.float32).reshape(-1, 16)
     big = with_rows(encoder, larger[0], rows)
-    found = big.model.get_layer("embedding").get_weights()[0]
-    np.testing.assert_array_equal(found, np.concatenate([table, rows]))
-    assert (big.model.vocabulary, big.name, big.tokenizer) == (len(found), encoder.name, larger[0])
+    larger_table = big.model.get_layer("embedding").get_weights()[0]
+    np.testing.assert_array_equal(larger_table, np.concatenate([table, rows]))
+    assert (big.model.vocabulary, big.name, big.tokenizer) == (len(larger_table), encoder.name, larger[0])
     for one, other in zip(big.model.weights[1:], encoder.model.weights[1:], strict=True):
         np.testing.assert_array_equal(np.asarray(one), np.asarray(other), err_msg=one.path)
 

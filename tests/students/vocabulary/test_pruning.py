@@ -26,30 +26,19 @@ PASSAGES = [("en", "the first"), ("en", "the second")]
 
 
 def test_lines_are_train_questions_and_all_passages(small):
-    # Dev stays unseen, so that it shows the cost.
+    # Dev stays unseen, so that it shows the cost; so does test, where there is one.
+    del small.splits["test"]
     kept, others = lines_of(small, ["de", "en"])
-    asked = [("de", "de question 0"), ("en", "en question 0")]
-    assert texts(kept) == [*asked, *PASSAGES]
+    questions = [("de", "de question 0"), ("en", "en question 0")]
+    assert texts(kept) == [*questions, *PASSAGES]
     assert others == []
-
-
-def test_no_test_question_is_seen(small):
-    kept, others = lines_of(small, ["de"])
-    assert not [line for line in (*kept, *others) if "question 1" in line.text]
 
 
 def test_languages_that_are_not_kept_are_apart(small):
     kept, others = lines_of(small, ["de"])
     assert texts(kept) == [("de", "de question 0"), *PASSAGES]
     assert texts(others) == [("en", "en question 0"), ("en", "en question 2")]
-
-
-def test_a_data_set_without_test_questions_will_do(small):
-    del small.splits["test"]
-    assert len(lines_of(small, ["de"])[0]) == 3
-
-
-def test_a_corpus_comes_behind(small):
+    # A corpus comes behind.
     kept, _ = lines_of(small, ["de"], {"fi": ["yksi", "kaksi"], "de": ["eins"]})
     assert texts(kept)[3:] == [("fi", "yksi"), ("fi", "kaksi"), ("de", "eins")]
 
@@ -63,18 +52,13 @@ def test_a_tenth_of_each_kind_is_split_off():
     rest, tenth = split_off(given, 0)
     assert sorted(line.kind for line in tenth) == ["corpus", "passage", "passage", *["question"] * 4]
     assert sorted(map(str, (*rest, *tenth))) == sorted(map(str, given))
+    assert split_off(given, 0) == (rest, tenth) != split_off(given, 1)
 
 
 def test_translations_stay_together():
     rest, tenth = split_off([*lines("question", "de", 40), *lines("question", "en", 40)], 0)
     keys = {name: {line.key for line in tenth if line.language == name} for name in ("de", "en")}
     assert keys["de"] == keys["en"] and len(keys["de"]) == 4
-
-
-def test_the_tenth_is_drawn_by_seed():
-    given = lines("question", "de", 40)
-    assert split_off(given, 1) == split_off(given, 1)
-    assert split_off(given, 1) != split_off(given, 2)
 
 
 def test_a_rule_is_a_union(tokenizer):
@@ -85,12 +69,12 @@ def test_a_rule_is_a_union(tokenizer):
 
 
 def test_a_rule_with_an_unknown_script_is_refused():
-    with pytest.raises(ConfigError, match="no such Unicode script: Thay; did you mean Thai"):
+    with pytest.raises(ConfigError, match="Thay; .*Thai"):
         Rule(1, ("Thay",)).check()
 
 
 def test_a_rule_that_leaves_nothing_is_refused(tiny):
-    with pytest.raises(InputError, match="no pieces left: none is used 1000 times or more; lower --least"):
+    with pytest.raises(InputError, match="1000 .*--least"):
         prune(tiny, lines("question", "de", 20), [], Rule(1000))
 
 
@@ -120,6 +104,7 @@ def test_rows_and_bytes(done):
     encoder, kept, _, smaller, report = done
     after, _ = pruned(encoder.tokenizer, used_pieces(encoder.tokenizer, [line.text for line in kept]))
     assert report["rows"] == [2000, len(after)]
+    assert (report["least"], report["scripts"], report["seed"]) == (1, [], 3)
     protos = len(encoder.tokenizer.proto) - len(smaller.tokenizer.proto)
     assert report["bytes"][0] - report["bytes"][1] == (2000 - len(after)) * 8 * 4 + protos
     assert report["bytes"][1] == 4 * sum(w.size for w in smaller.model.get_weights()) + len(smaller.tokenizer.proto)
@@ -129,10 +114,10 @@ def test_what_was_not_kept_is_named_and_measured_in_full(done, sample):
     _, _, others, smaller, report = done
     assert report["left"] == [name for name in sample.languages if name not in ("de", "en")]
     for name in report["left"]:
-        asked = [line.text for line in others if line.language == name]
+        questions = [line.text for line in others if line.language == name]
         row = report["unseen"][name]
-        pieces = [id for ids in smaller.tokenizer.encode(asked) for id in ids[1:-1]]
-        assert row["texts"] == len(asked)
+        pieces = [id for ids in smaller.tokenizer.encode(questions) for id in ids[1:-1]]
+        assert row["texts"] == len(questions)
         assert row["unk"][1] == pieces.count(0) / len(pieces)
     assert report["unseen"]["ru"]["changed"] > 0.5
 
@@ -143,13 +128,8 @@ def test_unseen_text_is_measured_under_a_vocabulary_that_did_not_see_it(done):
     _, report = prune(encoder, kept, [], rule, 3)
     rest, tenth = split_off(kept, 3)
     trial, old_ids = pruned(encoder.tokenizer, rule.pieces(encoder.tokenizer, rest))
-    asked = [line.text for line in tenth if line.language == "en"]
-    before, after = encoder.tokenizer.encode(asked), trial.encode(asked)
+    unseen = [line.text for line in tenth if line.language == "en"]
+    before, after = encoder.tokenizer.encode(unseen), trial.encode(unseen)
     changed = sum([old_ids[id] for id in ids] != was for ids, was in zip(after, before, strict=True))
-    assert report["unseen"]["en"]["texts"] == len(asked) > 0
-    assert report["unseen"]["en"]["changed"] == changed / len(asked) > 0
-
-
-def test_the_report_says_how_it_was_made(done):
-    report = done[-1]
-    assert (report["least"], report["scripts"], report["seed"]) == (1, [], 3)
+    assert report["unseen"]["en"]["texts"] == len(unseen) > 0
+    assert report["unseen"]["en"]["changed"] == changed / len(unseen) > 0

@@ -2,15 +2,13 @@
 
 import numpy as np
 import pytest
-from sentencepiece import sentencepiece_model_pb2 as pb2
+from fixtures.pieces import USER, tokenizer_of
 
 from distill.encoders.encoder import KerasEncoder
-from distill.encoders.tokenizer import Tokenizer
 from distill.errors import EncoderError
 from distill.students.vocabulary.new_pieces import extended, mean_rows
 from distill.students.vocabulary.transplant import FEW, NEAREST, TEMPERATURE, anchor_pieces, centred, shown, transplant
 
-NORMAL, UNKNOWN, CONTROL, USER = 1, 2, 3, 4
 ANIMALS = ["cat", "dog", "fox", "hen", "owl", "pig", "rat", "yak", "ant", "bee"]
 
 
@@ -20,27 +18,22 @@ def encoder_of(*pieces):
 
     from distill.students.ngram import NGramEncoder
 
-    proto = pb2.ModelProto()
-    for text, score, *rest in [("<unk>", 0, UNKNOWN), ("<s>", 0, CONTROL), ("</s>", 0, CONTROL), *pieces]:
-        proto.pieces.add(piece=text, score=score, type=rest[0] if rest else NORMAL)
-    proto.trainer_spec.model_type = pb2.TrainerSpec.UNIGRAM
-    proto.trainer_spec.vocab_size = len(proto.pieces)
-    tokenizer = Tokenizer(proto.SerializeToString())
+    tokenizer = tokenizer_of(*pieces, prefix=True)
     keras.utils.set_random_seed(0)
     model = NGramEncoder(vocabulary=len(tokenizer), width=6, channels=4, orders=(2,), hidden=4, dimension=6)
     return KerasEncoder(model, tokenizer, "small"), model.get_layer("embedding").get_weights()[0]
 
 
 class Aligner:
-    """The vectors that it is given; it keeps what it was asked."""
+    """The vectors that it is given; it keeps its calls."""
 
     name, dimension = "by hand", 4
 
     def __init__(self, vectors):
-        self.vectors, self.asked = vectors, []
+        self.vectors, self.calls = vectors, []
 
     def encode(self, texts, role="question", progress=None):
-        self.asked.append((list(texts), role))
+        self.calls.append((list(texts), role))
         return np.array([self.vectors[text] for text in texts], dtype=np.float32)
 
 
@@ -107,7 +100,7 @@ def test_the_aligner_is_asked_for_questions_without_space_marks(zoo):
     larger, _ = extended(encoder.tokenizer, [("▁γάτα", -1), ("▁η▁γάτα", -2)])
     aligner = Aligner({**vectors, "γάτα": turned(0), "η γάτα": turned(0)})
     transplant(encoder, larger, aligner)
-    assert aligner.asked == [(ANIMALS, "question"), (["γάτα", "η γάτα"], "question")]
+    assert aligner.calls == [(ANIMALS, "question"), (["γάτα", "η γάτα"], "question")]
 
 
 # Centring
@@ -151,7 +144,7 @@ def test_anchors_are_the_likeliest_words_in_plain_letters():
 
 def test_a_base_without_such_words_is_refused():
     encoder, _ = encoder_of(("▁Нил", -1))
-    with pytest.raises(EncoderError, match="no words in Latin letters that new pieces could be aligned with"):
+    with pytest.raises(EncoderError, match="Latin"):
         anchor_pieces(encoder.tokenizer)
 
 
@@ -164,11 +157,11 @@ def test_some_pieces_are_shown_with_their_best_anchors(zoo):
     larger, _ = extended(encoder.tokenizer, [*new, ("θ", -2), ("▁7", -2)])
     known = dict.fromkeys("αβγδεθ7", turned(0)) | {"ε": turned(35), "β": turned(180)}
     moved = transplant(encoder, larger, Aligner({**vectors, **known}))
-    found = shown(encoder.tokenizer, larger, moved, 3)
-    assert list(found) == ["▁α", "▁γ", "▁ε"]
-    assert [anchor for anchor, _ in found["▁ε"]] == ["▁dog", "▁cat", "▁fox"]
+    pieces = shown(encoder.tokenizer, larger, moved, 3)
+    assert list(pieces) == ["▁α", "▁γ", "▁ε"]
+    assert [anchor for anchor, _ in pieces["▁ε"]] == ["▁dog", "▁cat", "▁fox"]
     weights = by_hand(np.cos(np.radians([1, 35, 37, 71, 73, 107, 109, 143])))
-    assert [weight for _, weight in found["▁ε"]] == pytest.approx(weights[:3], rel=1e-4)
+    assert [weight for _, weight in pieces["▁ε"]] == pytest.approx(weights[:3], rel=1e-4)
     assert list(shown(encoder.tokenizer, larger, moved, 99)) == ["▁α", "▁β", "▁γ", "▁δ", "▁ε"]
 
 
