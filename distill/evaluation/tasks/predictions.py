@@ -1,0 +1,65 @@
+"""Predicted answers measured beside gold ones, of their own lines or of a data set."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from ...errors import InputError
+from ...settings.sections import Settings
+from ...system.progress import say
+from ...system.types import File
+from ..answers import AnswerFigures, has_golds, measure, read_predictions
+from .retrieval import RetrievalTask
+from .task import TaskOptions
+
+
+@dataclass(frozen=True)
+class PredictionFigures:
+    """Figures by language, and the `split` whose questions are answered; None where the lines have gold answers."""
+
+    languages: Mapping[str, AnswerFigures]
+    split: str | None
+
+
+def measure_predictions(path: File, settings: Settings, split: str, language: str | None = None) -> PredictionFigures:
+    """Measure a file's predictions; lines without a `language` of their own are in that, by default the documents'.
+
+    Raises `DataError` for lines that cannot be read, and `InputError` where no gold answer is known.
+    """
+    of_documents = settings.data.document_language
+    rows = read_predictions(path, language or of_documents)
+    if has_golds(path, rows):
+        figures = {name: _figures(name, part, _golds_of_lines(part), name) for name, part in rows.items()}
+        return PredictionFigures(figures, None)
+    golds = golds_of(settings, split, rows)
+    figures = {name: _figures(name, rows[name], known, of_documents) for name, known in golds.items()}
+    return PredictionFigures(figures, split)
+
+
+def _golds_of_lines(part) -> dict[str, list[str]]:
+    return {id: golds or [] for id, (_, golds) in part.items()}
+
+
+def _figures(name, part, golds, language) -> AnswerFigures:
+    figures = measure({id: text for id, (text, _) in part.items()}, golds, language)
+    if figures.missing:
+        say(f"{name}: {figures.missing} of {len(golds)} questions have no prediction; they count as wrong")
+    return figures
+
+
+def golds_of(settings: Settings, split: str, languages: Iterable[str]) -> dict[str, dict[str, tuple[str, ...]]]:
+    """`{language: {id: answers}}` of the data set's questions that have answers. Raises `InputError` for none."""
+    narrowed = replace(settings, data=replace(settings.data, languages=tuple(languages)))
+    task = RetrievalTask.load(narrowed.data.dataset, TaskOptions(narrowed, split))
+    golds = {
+        language: {q.id: q.answers for q in task.dataset.select(language, split) if q.answers}
+        for language in task.languages
+    }
+    empty = [language for language, known in golds.items() if not known]
+    if empty:
+        raise InputError(
+            f"{task.dataset.name}: no question in {', '.join(empty)} (split {split}) has an answer; "
+            "give the gold ones under 'answers' in the lines"
+        )
+    return golds
