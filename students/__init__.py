@@ -1,1 +1,1 @@
-"""What makes an encoder small: architectures, vocabulary, reduction."""
+"""Small encoders: architectures, vocabulary, reduction."""

@@ -5,9 +5,14 @@ summed over tokens / sqrt(n) -> residual feed-forward network -> tanh -> a vecto
 Padding is any negative id, so that every id of the vocabulary stays usable.
 """
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+
 import keras
 from keras import ops
 
+from ..system.types import Json, Tensor
 from .student import EPSILON, Projection, Student, _masked, unit, windows
 
 
@@ -19,18 +24,18 @@ class Convolution(keras.layers.Layer):
     than a convolution of the same size.
     """
 
-    def __init__(self, order, channels, **kwargs):
+    def __init__(self, order: int, channels: int, **kwargs: Json) -> None:
         super().__init__(**kwargs)
         self.order, self.channels = order, channels
         self.dense = keras.layers.Dense(channels, activation="relu", name="dense")
 
-    def build(self, shape):
+    def build(self, shape: Sequence[int]) -> None:
         self.dense.build((*shape[:-1], self.order * shape[-1]))
 
-    def call(self, x):
+    def call(self, x: Tensor) -> Tensor:
         return x + self.dense(windows(x, self.order))  # (b, t, order * c) -> (b, t, c)
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Json]:
         return {**super().get_config(), "order": self.order, "channels": self.channels}
 
 
@@ -38,7 +43,7 @@ class Convolution(keras.layers.Layer):
 class Branch(keras.layers.Layer):
     """Projection, LayerNorm and one or two residual convolutions of an n-gram order: `(b, t, w)` -> `(b, t, c)`."""
 
-    def __init__(self, order, channels, convolutions=2, **kwargs):
+    def __init__(self, order: int, channels: int, convolutions: int = 2, **kwargs: Json) -> None:
         super().__init__(**kwargs)
         self.order, self.channels = order, channels
         self.projection = keras.layers.Dense(channels, name="projection")
@@ -47,23 +52,24 @@ class Branch(keras.layers.Layer):
         self.second = Convolution(order, channels, name="second") if convolutions > 1 else None
 
     @property
-    def convolutions(self):
+    def convolutions(self) -> list[Convolution]:
+        """The convolutions that there are, the first one first."""
         return [layer for layer in (self.first, self.second) if layer]
 
-    def build(self, x_shape, keep_shape=None):
+    def build(self, x_shape: Sequence[int], keep_shape: Sequence[int] | None = None) -> None:
         self.projection.build(x_shape)
         for layer in (self.norm, *self.convolutions):
             if not layer.built:
                 layer.build((*x_shape[:-1], self.channels))
 
-    def call(self, x, keep=None):
+    def call(self, x: Tensor, keep: Tensor | None = None) -> Tensor:
         # A convolution reads its neighbours, so padding has to be zero again before each.
         x = self.norm(self.projection(x))
         for convolution in self.convolutions:
             x = convolution(_masked(x, keep))
         return x
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Json]:
         sizes = {"order": self.order, "channels": self.channels, "convolutions": len(self.convolutions)}
         return {**super().get_config(), **sizes}
 
@@ -75,23 +81,23 @@ class Pooling(keras.layers.Layer):
     Both are linear, so the sum comes first, which is the same and cheaper.
     """
 
-    def __init__(self, dimension, **kwargs):
+    def __init__(self, dimension: int, **kwargs: Json) -> None:
         super().__init__(**kwargs)
         self.dimension = dimension
         self.dense = keras.layers.Dense(dimension, use_bias=False, name="dense")
 
-    def build(self, summed_shape, count_shape):
+    def build(self, summed_shape: Sequence[int], count_shape: Sequence[int]) -> None:
         self.dense.build(summed_shape)
         self.bias = self.add_weight(shape=(self.dimension,), initializer="zeros", name="bias")
 
-    def call(self, summed, count):
+    def call(self, summed: Tensor, count: Tensor) -> Tensor:
         return self.scale(self.dense(summed), count)
 
-    def scale(self, projected, count):
-        """Sums that went through the dense layer already, `(b, d)` -> `(b, d)`."""
+    def scale(self, projected: Tensor, count: Tensor) -> Tensor:
+        """Scale sums that went through the dense layer already, `(b, d)` -> `(b, d)`."""
         return (projected + count * self.bias) / ops.sqrt(count)
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Json]:
         return {**super().get_config(), "dimension": self.dimension}
 
 
@@ -99,7 +105,7 @@ class Pooling(keras.layers.Layer):
 class Head(keras.layers.Layer):
     """The residual feed-forward network, tanh and unit length: `(b, d)` -> `(b, d)`; `inner`: its third layer."""
 
-    def __init__(self, hidden, dimension, inner=None, **kwargs):
+    def __init__(self, hidden: int, dimension: int, inner: int | None = None, **kwargs: Json) -> None:
         super().__init__(**kwargs)
         self.hidden, self.dimension, self.inner = hidden, dimension, inner or dimension
         self.sizes = {"first": hidden, "second": hidden, "second_skip": hidden}
@@ -107,18 +113,18 @@ class Head(keras.layers.Layer):
         for name, size in self.sizes.items():
             setattr(self, name, keras.layers.Dense(size, use_bias=False, name=name))
 
-    def build(self, shape):
+    def build(self, shape: Sequence[int]) -> None:
         for layer in (self.first, self.second_skip):
             layer.build(shape)
         for layer in (self.second, self.third, self.fourth_skip):
             layer.build((shape[0], self.hidden))
         self.fourth.build((shape[0], self.inner))
 
-    def call(self, x):
+    def call(self, x: Tensor) -> Tensor:
         hidden = ops.relu(self.second_skip(x) + self.second(ops.relu(self.first(x))))
         return unit(ops.tanh(self.fourth_skip(hidden) + self.fourth(ops.relu(self.third(hidden)))))
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Json]:
         return {**super().get_config(), "hidden": self.hidden, "dimension": self.dimension, "inner": self.inner}
 
 
@@ -135,19 +141,19 @@ class NGramEncoder(Student):
 
     def __init__(
         self,
-        vocabulary=128_000,
-        width=512,
-        channels=256,
-        orders=(2, 3, 5),
-        hidden=320,
-        dimension=512,
-        convolutions=2,
-        inner=None,
-        space=None,
-        rank=None,
-        foreign=False,
-        **kwargs,
-    ):
+        vocabulary: int = 128_000,
+        width: int = 512,
+        channels: int = 256,
+        orders: Sequence[int] = (2, 3, 5),
+        hidden: int = 320,
+        dimension: int = 512,
+        convolutions: int = 2,
+        inner: int | None = None,
+        space: int | None = None,
+        rank: int | None = None,
+        foreign: bool = False,
+        **kwargs: Json,
+    ) -> None:
         # layers
         embedding = keras.layers.Embedding(vocabulary, rank or width, name="embedding")
         branches = [Branch(order, channels, convolutions, name=f"order_{order}") for order in orders]
@@ -174,27 +180,30 @@ class NGramEncoder(Student):
         self.foreign = foreign
 
     @property
-    def branches(self):
+    def branches(self) -> list[Branch]:
+        """The branch of each order."""
         return [self.get_layer(f"order_{order}") for order in self.orders]
 
     @property
-    def token_layers(self):
-        """Those behind the table that see each token."""
+    def token_layers(self) -> list[keras.layers.Layer]:
+        """The layers behind the table that see each token."""
         return [*([self.get_layer("factor")] if self.rank else []), *self.branches, self.get_layer("norm")]
 
     @property
-    def gap(self):
-        """How many padding ids keep two neighbouring texts of a packed sequence apart."""
+    def gap(self) -> int:
+        """The number of padding ids that keep two neighbouring texts of a packed sequence apart."""
         return max(self.orders) // 2
 
-    def features(self, x, keep):
+    def features(self, x: Tensor, keep: Tensor | None) -> Tensor:
+        """Return the masked features `(b, t, f)` of rows of the table `(b, t, w)` and their mask `(b, t, 1)`."""
         x = self.get_layer("factor")(x) if self.rank else x
         return token_features(x, keep, self.branches, self.get_layer("norm"))
 
-    def pooled(self, summed, counts):
+    def pooled(self, summed: Tensor, counts: Tensor) -> Tensor:
+        """Return the vectors `(b, d)` of summed features `(b, f)` and their numbers `(b, 1)`."""
         return self.get_layer("head")(self.get_layer("pooling")(summed, counts))
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Json]:
         return {
             "name": self.name,
             "vocabulary": self.vocabulary,
@@ -211,7 +220,7 @@ class NGramEncoder(Student):
         }
 
 
-def token_features(x, keep, branches, norm):
+def token_features(x: Tensor, keep: Tensor | None, branches: Sequence[Branch], norm: keras.layers.Layer) -> Tensor:
     """Embeddings `(b, t, w)` and mask `(b, t, 1)` or None -> joined, normalised features `(b, t, w + branches * c)`."""
     joined = ops.concatenate([x, *(branch(x, keep) for branch in branches)], axis=-1)
     return _masked(norm(joined), keep)

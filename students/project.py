@@ -3,37 +3,41 @@
 On leading axes each prefix of a vector is the best of its length.
 """
 
+from __future__ import annotations
+
 import numpy as np
 
 from ..encoders.encoder import unit_rows
+from ..system.types import Floats
 from .factor import leading_axes, rebuilt
 from .refit import linear_map
+from .student import AnyStudent, Student
 
 # Of the mean variance of the vectors: hundreds of texts have to do for a map of hundreds of dimensions.
 STRENGTH = 0.3
 
 
-def projected(model, vectors, dimension):
-    """A copy of a student whose vectors are its own on `dimension` axes, the SVD of the teacher's `vectors` `(n, d)`.
+def projected(model: AnyStudent, vectors: Floats | None, dimension: int) -> AnyStudent:
+    """Return a copy of a student with vectors on `dimension` axes, the SVD of the teacher's `vectors` `(n, d)`.
 
     Axes are in the order of their singular values, so that the first k numbers of a vector, at unit length, are the
     student of k dimensions: nested as in Kusupati et al. (2022), Matryoshka representation learning.
     A model that has a projection already keeps its axes, and `dimension` of them; one on all dimensions, as `folded`
-    makes it, has chosen none.
+    makes it, has chosen none. `vectors` may be None where the axes are there.
     """
     if model.space and model.dimension == model.space:
         kernel = model.get_layer("projection").get_weights()[0]
-        axes = leading_axes(vectors @ kernel, dimension)
+        axes = leading_axes(np.asarray(vectors) @ kernel, dimension)
         return rebuilt(model, {"dimension": dimension}, {"projection/kernel": kernel @ axes})
     if model.space:
         kernel = model.get_layer("projection").get_weights()[0][:, :dimension]
         return rebuilt(model, {"dimension": dimension}, {"projection/kernel": kernel})
     config = {"space": model.dimension, "dimension": dimension}
-    return rebuilt(model, config, {"projection/kernel": leading_axes(vectors, dimension)})
+    return rebuilt(model, config, {"projection/kernel": leading_axes(np.asarray(vectors), dimension)})
 
 
-def mapped(model, vectors, labels):
-    """A copy of a student whose vectors go through a learned map into another encoder's space, `foreign` from then on.
+def mapped(model: AnyStudent, vectors: Floats, labels: Floats) -> AnyStudent:
+    """Return a copy of a student with a learned map into another encoder's space, `foreign` from then on.
 
     The map is the ridge regression of that encoder's `labels` `(n, m)` on the student's own `vectors` `(n, d)` of the
     same texts, without a bias, as vectors have unit length before and after. It goes on learning, and so
@@ -47,8 +51,8 @@ def mapped(model, vectors, labels):
     )
 
 
-def folded(model, matrix):
-    """A copy of a student whose vectors are its own times `matrix` `(d, d)`, at unit length, as its projection.
+def folded(model: AnyStudent, matrix: Floats) -> AnyStudent:
+    """Return a copy of a student whose vectors are its own times `matrix` `(d, d)`, at unit length, as its projection.
 
     Unit length between a projection that it has and the matrix changes no direction, so the two become one. A learned
     map that is trained on forgets the matrix: its labels are another encoder's vectors as they are.
@@ -59,14 +63,14 @@ def folded(model, matrix):
     return rebuilt(model, {"space": model.dimension}, {"projection/kernel": matrix})
 
 
-def axes_of(model):
-    """The axes of its teacher's space that a student's vectors are on, `(space, d)`; None where they are on all.
+def axes_of(model: Student) -> Floats | None:
+    """Return the axes of its teacher's space that a student's vectors are on, `(space, d)`; None where they are on all.
 
     They are on all where its projection is a map into that space, which the projection's shape does not tell.
     """
     return np.asarray(model.get_layer("projection").kernel) if model.space and not model.foreign else None
 
 
-def on_axes(vectors, axes):
-    """`(n, space)` unit rows -> `(n, d)` unit rows; None for the axes they are on."""
+def on_axes(vectors: Floats, axes: Floats | None) -> Floats:
+    """Return unit rows `(n, space)` as unit rows `(n, d)` on the `axes`; unchanged where these are None."""
     return vectors if axes is None else unit_rows(vectors @ axes)

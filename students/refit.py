@@ -1,18 +1,23 @@
-"""What was cut, made good where it is read: the pooling layer refitted to the outputs that it had before.
+"""Cuts made good where the features are read: the pooling layer refitted to the outputs that it had before.
 
 Least squares on a sample of texts, as He, Zhang and Sun (2017), Channel pruning, do after each pruned layer.
 """
 
+from __future__ import annotations
+
 import keras
 import numpy as np
+from numpy.typing import NDArray
 
 from ..encoders.batching import by_length, pad
+from ..system.types import Doubles, Floats, IdLists
+from .ngram import NGramEncoder
 
 RIDGE = 1e-4
 
 
-def refitted(model, original, rows):
-    """`model` with a pooling layer that gives each token of the `rows`, id lists, nearly what `original`'s gives it.
+def refitted(model: NGramEncoder, original: NGramEncoder, rows: IdLists) -> NGramEncoder:
+    """Return `model` with a pooling layer that gives each token of `rows`, id lists, nearly what `original`'s gives it.
 
     Both are `NGramEncoder`s of one vocabulary and one space. Changes and returns `model`.
     """
@@ -24,24 +29,27 @@ def refitted(model, original, rows):
     return model
 
 
-def features(model, rows):
-    """The joined, normalised features of all tokens of id lists, text after text in an order of its own: `(n, w)`."""
-    inner, found = keras.Model(model.input, model.get_layer("norm").output), []
+def features(model: NGramEncoder, rows: IdLists) -> Floats:
+    """Return the joined, normalised features of all tokens of id lists, text after text in any order: `(n, w)`."""
+    inner, parts = keras.Model(model.input, model.get_layer("norm").output), []
     for group in by_length([len(ids) for ids in rows]):
         ids = pad([rows[i] for i in group])
-        found.append(np.asarray(inner.predict_on_batch(ids))[ids >= 0])
-    return np.concatenate(found)
+        parts.append(np.asarray(inner.predict_on_batch(ids))[ids >= 0])
+    return np.concatenate(parts)
 
 
-def ridge(x, y, strength=RIDGE):
-    """Kernel `(in, out)` and bias `(out,)` of least |x K + b - y|^2 with a ridge, `strength` of x's mean variance."""
+def ridge(x: Floats, y: Floats, strength: float = RIDGE) -> tuple[Floats, Floats]:
+    """Return kernel `(in, out)` and bias `(out,)` of least |x K + b - y|^2, with a ridge.
+
+    The ridge is `strength` of the mean variance of `x`.
+    """
     x_mean, y_mean = x.mean(axis=0, dtype=np.float64), y.mean(axis=0, dtype=np.float64)
     kernel = linear_map(x - x_mean, y - y_mean, strength)
     return kernel.astype(np.float32), (y_mean - x_mean @ kernel).astype(np.float32)
 
 
-def linear_map(x, y, strength=RIDGE):
-    """Kernel `(in, out)`, float64, of least |x K - y|^2 with a ridge, `strength` of x's mean square."""
+def linear_map(x: NDArray[np.floating], y: NDArray[np.floating], strength: float = RIDGE) -> Doubles:
+    """Return the kernel `(in, out)`, float64, of least |x K - y|^2 with a ridge, `strength` of x's mean square."""
     x, y = x.astype(np.float64, copy=False), y.astype(np.float64, copy=False)
     square = x.T @ x
     square[np.diag_indices_from(square)] += strength * np.trace(square) / len(square)

@@ -1,14 +1,20 @@
 """The shape of a student, and a student of that shape from an encoder: sliced, factorised, refitted, not at random."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 
 from ..encoders.encoder import KerasEncoder
 from ..errors import ConfigError
+from ..settings.sections import ShapeSettings
+from ..system.types import Floats, IdLists
 from .factor import factorised
 from .ngram import NGramEncoder
 from .project import projected
 from .refit import refitted
 from .static_from import static_from
+from .student import Student
 from .thin import shallow, thinned, with_head, with_orders
 
 # Texts that are refitted on, at most about so many.
@@ -26,20 +32,20 @@ class Shape:
     static: bool = False
     rank: int = 0
     channels: int = 0
-    orders: tuple = ()
+    orders: tuple[int, ...] = ()
     convolutions: int = 0
     hidden: int = 0
     inner: int = 0
     dimension: int = 0
 
     @classmethod
-    def of(cls, settings):
-        """The shape that `config.ShapeSettings` name."""
+    def of(cls, settings: ShapeSettings) -> Shape:
+        """Return the shape that settings name."""
         values = {field.name: getattr(settings, field.name) for field in fields(cls)}
         return cls(**{**values, "orders": tuple(map(int, settings.orders))})
 
-    def check(self, model):
-        """The shape itself. Raises `ConfigError` for what is no cut of the `model`."""
+    def check(self, model: Student) -> Shape:
+        """Return the shape itself. Raises `ConfigError` for what is no cut of the `model`."""
         if self.whole:
             return self
         if type(model) is not NGramEncoder:
@@ -62,11 +68,11 @@ class Shape:
             raise ConfigError("a static student has rank, hidden, dimension, channels and with these orders")
 
     @property
-    def whole(self):
-        """Whether nothing is cut."""
+    def whole(self) -> bool:
+        """True where nothing is cut."""
         return self == Shape()
 
-    def __str__(self):
+    def __str__(self) -> str:
         """`static-rank256`, `channels128-orders2,3`: for folders and tables; `full` where nothing is cut."""
         cut = [(field.name, getattr(self, field.name)) for field in fields(self) if getattr(self, field.name)]
         return "-".join(f"{name}{_text(value)}" for name, value in cut) or "full"
@@ -80,8 +86,8 @@ def _list(values):
     return ",".join(map(str, values))
 
 
-def limits(model, static=False):
-    """The most of each size that a student made of this `NGramEncoder` can have; what is missing has no limit."""
+def limits(model: Student, static: bool = False) -> dict[str, int]:
+    """Return the most of each size that a student made of an `NGramEncoder` can have; what is missing has no limit."""
     if static:
         return {"rank": model.space or model.dimension, "dimension": model.dimension}
     inner = model.get_layer("head").inner
@@ -89,8 +95,15 @@ def limits(model, static=False):
     return {"rank": model.rank or model.width, **sizes, "dimension": model.dimension}
 
 
-def shaped(encoder, shape, texts, vectors, seed=0, whole=None):
-    """A `KerasEncoder` of `shape` out of an `NGramEncoder`'s, the encoder itself where nothing is cut.
+def shaped(
+    encoder: KerasEncoder,
+    shape: Shape,
+    texts: Sequence[str],
+    vectors: Floats | None,
+    seed: int = 0,
+    whole: KerasEncoder | None = None,
+) -> KerasEncoder:
+    """Return a `KerasEncoder` of `shape` out of an `NGramEncoder`'s, the encoder itself where nothing is cut.
 
     `texts` are what it is refitted on and whose pieces are counted; `vectors` `(n, d)`, the teacher's, span the axes of
     a smaller `dimension`. A static student has the vectors that `whole` gives its pieces, by default the encoder: what
@@ -111,8 +124,8 @@ def shaped(encoder, shape, texts, vectors, seed=0, whole=None):
     return KerasEncoder(model, encoder.tokenizer, encoder.name)
 
 
-def cut(model, shape, rows):
-    """An `NGramEncoder` of `shape`, without its `dimension`; refitted on `rows`, id lists, where features were cut."""
+def cut(model: NGramEncoder, shape: Shape, rows: IdLists) -> NGramEncoder:
+    """Return an `NGramEncoder` of `shape` but for its `dimension`; where features were cut, refitted on id lists."""
     smaller = factorised(model, shape.rank or limits(model)["rank"])
     smaller = with_orders(smaller, shape.orders or model.orders)
     smaller = thinned(smaller, shape.channels or model.channels)

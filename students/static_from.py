@@ -4,19 +4,31 @@ The vectors of single pieces as in Model2Vec (Tulkens and van Dongen, 2024); the
 direction taken off from Arora, Liang and Ma (2017), A simple but tough-to-beat baseline for sentence embeddings.
 """
 
+from __future__ import annotations
+
 import keras
 import numpy as np
 
-from ..encoders.encoder import encode_ids
-from ..encoders.tokenizer import SPACE, model_proto
+from ..encoders.encoder import KerasEncoder, encode_ids
+from ..encoders.tokenizer import SPACE, Tokenizer, model_proto
+from ..system.types import Doubles, IdLists
 from .factor import leading_axes
 from .static import StaticEncoder
 
 SMOOTHING = 1e-3
 
 
-def static_from(encoder, tokenizer, rows, width=256, hidden=256, channels=0, order=3, seed=0):
-    """A `StaticEncoder` with `width` columns and a row for each piece of `tokenizer`, out of a `KerasEncoder`.
+def static_from(
+    encoder: KerasEncoder,
+    tokenizer: Tokenizer,
+    rows: IdLists,
+    width: int = 256,
+    hidden: int = 256,
+    channels: int = 0,
+    order: int = 3,
+    seed: int = 0,
+) -> StaticEncoder:
+    """Return a `StaticEncoder` with `width` columns and a row for each piece of `tokenizer`, out of a `KerasEncoder`.
 
     `rows`, `tokenizer`'s id lists of texts, say how often each piece occurs. Its networks add nothing at first: a text
     is its pieces' weighted sum.
@@ -36,18 +48,18 @@ def static_from(encoder, tokenizer, rows, width=256, hidden=256, channels=0, ord
     return static
 
 
-def alone(own, tokenizer):
-    """Each piece of `tokenizer` as a text, in id lists of the tokenizer `own`: its own piece where it has that."""
-    first, last = own.encode([""])[0]
-    known = {piece.piece: id for id, piece in enumerate(model_proto(own).pieces)}
+def alone(reader: Tokenizer, tokenizer: Tokenizer) -> list[list[int]]:
+    """Return each piece of `tokenizer` as a text, in id lists of the tokenizer `reader`: that piece where it has it."""
+    first, last = reader.encode([""])[0]
+    known = {piece.piece: id for id, piece in enumerate(model_proto(reader).pieces)}
     pieces = [piece.piece for piece in model_proto(tokenizer).pieces]
     missing = [piece for piece in pieces if piece not in known]
-    cut = dict(zip(missing, own.encode([piece.replace(SPACE, " ") for piece in missing]), strict=True))
+    cut = dict(zip(missing, reader.encode([piece.replace(SPACE, " ") for piece in missing]), strict=True))
     return [cut.get(piece) or [first, known[piece], last] for piece in pieces]
 
 
-def weights(counts, smoothing=SMOOTHING):
-    """a / (a + p) of each piece, p its share of all: near 1 where it is rare. Arora et al. (2017), Equation 1."""
+def weights(counts: Doubles, smoothing: float = SMOOTHING) -> Doubles:
+    """Return a / (a + p) of each piece, p its share of all: near 1 where rare. Arora et al. (2017), Equation 1."""
     return smoothing / (smoothing + counts / counts.sum())
 
 

@@ -1,15 +1,21 @@
-"""What every student can do, and the layers that students share."""
+"""The base of all students, and the layers that they share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 import keras
 from keras import ops
 
 from ..encoders.compiled import AnyLength
+from ..system.types import Json, Tensor
 
 EPSILON = 1e-12
 
 
-def unit(x):
-    """Vectors of the last axis at unit length; zeros stay."""
+def unit(x: Tensor) -> Tensor:
+    """Return the vectors of the last axis at unit length; zeros stay."""
     return x / ops.sqrt(ops.maximum(ops.sum(x * x, axis=-1, keepdims=True), EPSILON))
 
 
@@ -21,24 +27,24 @@ class Projection(keras.layers.Layer):
     what they were. A `learned` map into another encoder's space trains towards that encoder's vectors as they are.
     """
 
-    def __init__(self, dimension, learned=False, **kwargs):
+    def __init__(self, dimension: int, learned: bool = False, **kwargs: Json) -> None:
         super().__init__(**kwargs)
         self.dimension, self.learned = dimension, learned
 
-    def build(self, shape):
+    def build(self, shape: Sequence[int]) -> None:
         self.kernel = self.add_weight(
             shape=(shape[-1], self.dimension), initializer="orthogonal", trainable=self.learned, name="kernel"
         )
 
-    def call(self, x):
+    def call(self, x: Tensor) -> Tensor:
         return unit(ops.matmul(x, self.kernel))
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Json]:
         return {**super().get_config(), "dimension": self.dimension, "learned": self.learned}
 
 
 class Student(keras.Model):
-    """What every kind of student can do beside its functional model.
+    """A functional model that texts laid one after another can go through, too: the base of every kind of student.
 
     A kind has a layer `embedding`; `features(x, keep)`, rows of the table `(b, t, w)` and mask `(b, t, 1)` to masked
     features, by the `token_layers`; `pooled(summed, counts)`, their sums and numbers to vectors; `gap`; and with
@@ -46,15 +52,17 @@ class Student(keras.Model):
     """
 
     @property
-    def label_dimension(self):
-        """Of the teacher's vectors that it learns: on axes of its teacher's space these are longer than its own."""
+    def label_dimension(self) -> int:
+        """The dimension of the vectors that it learns: on axes of its teacher's space they are longer than its own."""
         return self.dimension if self.foreign else self.space or self.dimension
 
-    def encode_packed(self, ids, segments, counts, rows=None):
-        """Texts laid one after another, so that nothing is spent on padding: the same vectors, `(n, dimension)`.
+    def encode_packed(
+        self, ids: Tensor, segments: Tensor, counts: Tensor, rows: Callable[[Tensor], Tensor] | None = None
+    ) -> Tensor:
+        """Encode texts laid one after another, so that nothing is spent on padding: the same vectors, `(n, dimension)`.
 
         `ids` int32 `(t,)`, at least `gap` negative ids between two texts; `segments` int32 `(t,)`, the text of
-        each id; `counts` float32 `(n, 1)`, its number of ids. See `distill.batching.pack`. `rows` is applied to
+        each id; `counts` float32 `(n, 1)`, its number of ids. See `encoders.batching.pack`. `rows` is applied to
         the rows of the table as they come from it, `(1, t, w)`.
         """
         x = self.get_layer("embedding")(ops.maximum(ids, 0)[None])  # (1, t, w)
@@ -64,8 +72,8 @@ class Student(keras.Model):
         vectors = self.pooled(ops.segment_sum(features, segments, num_segments=ops.shape(counts)[0]), counts)
         return self.get_layer("projection")(vectors) if self.space else vectors
 
-    def make_predict_function(self, force=False):
-        """Keras's own; on TensorFlow one that is compiled once for texts of all lengths."""
+    def make_predict_function(self, force: bool = False) -> None:
+        """Make Keras's own; on TensorFlow one that is compiled once for texts of all lengths."""
         if keras.backend.backend() != "tensorflow" or self.run_eagerly:
             super().make_predict_function(force)
         elif force or self.predict_function is None:  # type: ignore[has-type]
@@ -73,12 +81,15 @@ class Student(keras.Model):
             self.predict_function = lambda batches: step(batches[0])
 
     @classmethod
-    def from_config(cls, config, custom_objects=None):
+    def from_config(cls, config: dict[str, Json], custom_objects: dict[str, type] | None = None) -> Student:
         return cls(**config)
 
 
-def windows(x, order):
-    """Each token with its neighbours side by side, zeros beyond the ends: `(b, t, c)` -> `(b, t, order * c)`."""
+AnyStudent = TypeVar("AnyStudent", bound=Student)
+
+
+def windows(x: Tensor, order: int) -> Tensor:
+    """Lay each token with its neighbours side by side, zeros beyond the ends: `(b, t, c)` -> `(b, t, order * c)`."""
     reach = order - 1
     padded = ops.pad(x, [[0, 0], [reach // 2, reach - reach // 2], [0, 0]])
     return ops.concatenate([padded[:, i : i - reach or None] for i in range(order)], axis=-1)

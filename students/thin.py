@@ -1,12 +1,18 @@
 """Fewer channels, n-gram orders, convolutions and hidden units: the ones that count most stay, in their order."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+
 import numpy as np
 
+from ..system.types import Floats, Integers
 from .factor import named, rebuilt
+from .ngram import NGramEncoder
 
 
-def thinned(model, channels):
-    """A copy of an `NGramEncoder` with so many channels a branch, the model itself where it has no more.
+def thinned(model: NGramEncoder, channels: int) -> NGramEncoder:
+    """Return a copy of an `NGramEncoder` with so many channels a branch, the model itself where it has no more.
 
     A channel counts as much as the pooling layer reads of it: its LayerNorm gain times its row's length.
     """
@@ -36,12 +42,12 @@ def _branch(w, name, order, kept):
 
 
 def _joined(w, kept):
-    """What reads the joined features, of the `kept` ones."""
+    """The weights that read the joined features, of the `kept` ones."""
     return {path: w[path][kept] for path in ("norm/gamma", "norm/beta", "pooling/dense/kernel")}
 
 
-def with_orders(model, orders):
-    """A copy of an `NGramEncoder` with only the branches of `orders`, the model itself where these are its own.
+def with_orders(model: NGramEncoder, orders: Sequence[int]) -> NGramEncoder:
+    """Return a copy of an `NGramEncoder` with only the branches of `orders`, the model itself where these are its own.
 
     Raises `ValueError` for an order that it has not.
     """
@@ -53,13 +59,13 @@ def with_orders(model, orders):
     return rebuilt(model, {"orders": orders}, _joined(named(model), kept))
 
 
-def shallow(model):
-    """A copy of an `NGramEncoder` with one convolution a branch, the first; the model itself where it has one."""
+def shallow(model: NGramEncoder) -> NGramEncoder:
+    """Return a copy of an `NGramEncoder` with the first convolution of each branch; itself where it has one."""
     return model if model.convolutions == 1 else rebuilt(model, {"convolutions": 1}, {})
 
 
-def with_head(model, hidden, inner):
-    """A copy of an `NGramEncoder` with so many units in the head's hidden layers.
+def with_head(model: NGramEncoder, hidden: int, inner: int) -> NGramEncoder:
+    """Return a copy of an `NGramEncoder` with so many units in the head's hidden layers.
 
     A unit counts as much as goes in times what is read of it. The model itself where it has no more.
     """
@@ -87,6 +93,6 @@ def _through(incoming, outgoing):
     return np.linalg.norm(incoming, axis=0) * np.linalg.norm(outgoing, axis=1)
 
 
-def largest(values, count):
-    """The places of the `count` largest values, in their order; the first of equals."""
+def largest(values: Floats, count: int) -> Integers:
+    """Return the places of the `count` largest values, in their order; the first of equals."""
     return np.sort(np.argsort(-np.asarray(values), kind="stable")[:count])

@@ -12,9 +12,8 @@ from html import escape
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..system.types import Json
+from ..system.types import Doubles, Json
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -157,7 +156,7 @@ def heat_map(rows: Mapping[str, Mapping[str, float | None]], label: str, name: s
         return _svg(figure, name, label)
 
 
-def opacity(shares: NDArray[np.float64], highest: float) -> NDArray[np.float64]:
+def opacity(shares: Doubles, highest: float) -> Doubles:
     """Return the opacity of cells: linear in their shares, between the faintest and the strongest shade; of none 0."""
     parts = np.clip(shares / highest, 0, 1) if highest > 0 else np.zeros(shares.shape)
     return np.where(np.isnan(shares), 0, FAINTEST + (STRONGEST - FAINTEST) * parts)

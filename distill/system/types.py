@@ -31,6 +31,8 @@ Doubles: TypeAlias = NDArray[np.float64]
 # int64: rows of another array, ranks, counts.
 Integers: TypeAlias = NDArray[np.int64]
 Booleans: TypeAlias = NDArray[np.bool_]
+# Token ids of texts, a list a text.
+IdLists: TypeAlias = Sequence[Sequence[int]]
 
 
 class Progress(Protocol):

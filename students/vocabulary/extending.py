@@ -1,20 +1,33 @@
 """From texts by language to an encoder with pieces for them, and what that gives and costs."""
 
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from ...encoders.encoder import Encoder, KerasEncoder
 from ...errors import InputError
 from ...system.progress import task
+from ...system.types import Json
 from .new_pieces import extended, mean_rows, trained_pieces, with_rows
 from .pruning import by_language, corpus_lines, size, split_off
 from .transplant import shown, transplant
 
 
-def extend(encoder, corpus, keep, count, aligner=None, seed=0):
-    """`(encoder, report)`: a `KerasEncoder` with pieces for the languages of `corpus`, and figures of it.
+def extend(
+    encoder: KerasEncoder,
+    corpus: Mapping[str, Sequence[str]],
+    keep: Mapping[str, Sequence[str]],
+    count: int,
+    aligner: Encoder | None = None,
+    seed: int = 0,
+) -> tuple[KerasEncoder, dict[str, Json]]:
+    """Return `(encoder, report)`: a `KerasEncoder` with pieces for the languages of `corpus`, and figures of it.
 
     `corpus` and `keep` are `{language: texts}`, the new languages and those whose texts are to be cut as before. Of
     `count` learned pieces those that the base or `keep` hold are left out. Rows are those of `transplant` with an
     `aligner`, of `mean_rows` without.
     `rows` and `bytes` (float32 weights and tokenizer) of the report: `[before, after]`; `learned`, pieces; `nearest`,
-    what `shown` shows; `new`, `kept` and `unseen`: `{language: figures of segmentation.compare}` of both corpora and
+    what `shown` shows; `new`, `kept` and `unseen`: `{language: figures of fertility.compare}` of both corpora and
     of unseen text, a tenth of both (drawn with `seed`) under a vocabulary made of the other nine tenths.
     Raises `InputError` when a language is both new and kept.
     """

@@ -1,15 +1,19 @@
 """How two vocabularies cut the same texts: pieces a word, what is unknown, and how often they differ."""
 
-from collections import Counter
+from __future__ import annotations
 
-from ...encoders.tokenizer import model_proto
+from collections import Counter
+from collections.abc import Sequence
+
+from ...encoders.tokenizer import Tokenizer, model_proto
+from ...system.types import IdLists, Integers, Json
 from .scripts import SHARED, script
 
 UNSPACED = frozenset({"Thai", "Laoo", "Khmr", "Mymr", "Hani", "Hira", "Kana"})  # no spaces between words
 
 
-def compare(before, after, old_ids, texts):
-    """Figures of non-empty texts under two tokenizers, the second with `old_ids` of the first.
+def compare(before: Tokenizer, after: Tokenizer, old_ids: Integers, texts: Sequence[str]) -> dict[str, Json]:
+    """Return figures of non-empty texts under two tokenizers, the second with `old_ids` of the first.
 
     `texts`, their number; `unit`, "word" or "character"; `[before, after]` of `fertility`, pieces a unit, and `unk`,
     the `<unk>` share of pieces; `changed`, the share of texts that are cut otherwise. bos and eos do not count.
@@ -25,22 +29,22 @@ def compare(before, after, old_ids, texts):
     }
 
 
-def unit_of(texts):
-    """`character` where most letters are of scripts that put no spaces between words, else `word`."""
+def unit_of(texts: Sequence[str]) -> str:
+    """Return `character` where most letters are of scripts that put no spaces between words, else `word`."""
     counts = Counter("".join(texts))
     letters = {sign: count for sign, count in counts.items() if script(sign) not in SHARED}
     unspaced = sum(count for sign, count in letters.items() if script(sign) in UNSPACED)
     return "character" if 2 * unspaced > sum(letters.values()) else "word"
 
 
-def fertility(rows, texts, unit):
-    """Pieces a word, or a character without spaces. `rows` are id lists with bos and eos."""
+def fertility(rows: IdLists, texts: Sequence[str], unit: str) -> float:
+    """Return pieces a word, or a character without spaces. `rows` are id lists with bos and eos."""
     units = [text.split() if unit == "word" else "".join(text.split()) for text in texts]
     return sum(len(row) - 2 for row in rows) / max(1, sum(map(len, units)))
 
 
-def unknown_share(rows, tokenizer):
-    """The share of `<unk>` among the pieces; SentencePiece makes one of several unknown characters in a row."""
+def unknown_share(rows: IdLists, tokenizer: Tokenizer) -> float:
+    """Return the share of `<unk>` among the pieces; SentencePiece makes one of several unknown characters in a row."""
     unknown = next(id for id, piece in enumerate(model_proto(tokenizer).pieces) if piece.type == piece.UNKNOWN)
     pieces = sum(len(row) - 2 for row in rows)
     return sum(row.count(unknown) for row in rows) / max(1, pieces)

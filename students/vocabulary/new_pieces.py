@@ -4,15 +4,23 @@ The new pieces stand behind the old ones, which keep id, score and order. A unig
 at every place, so a text is cut as before unless a new piece wins somewhere in it, and one that is not in it cannot.
 """
 
+from __future__ import annotations
+
 import io
 import math
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ...encoders.encoder import KerasEncoder
 from ...encoders.tokenizer import SPACE, Tokenizer, model_proto
 from ...errors import EncoderError, InputError, first_line
+from ...system.types import Floats, Integers
 from ..rows import TABLE, with_table
+
+if TYPE_CHECKING:
+    from google.protobuf.message import Message
 
 # What decides where a piece may begin and end.
 BORDERS = (
@@ -26,8 +34,10 @@ BORDERS = (
 NEW = -1
 
 
-def trained_pieces(texts, size, tokenizer, coverage=0.9995):
-    """`[(piece, score)]`, the normal pieces of a unigram model with at most `size` of them, learned from `texts`.
+def trained_pieces(
+    texts: Sequence[str], size: int, tokenizer: Tokenizer, coverage: float = 0.9995
+) -> list[tuple[str, float]]:
+    """Return `[(piece, score)]`, the normal pieces of a unigram model of at most `size`, learned from `texts`.
 
     The texts are normalised as `tokenizer` does it, and pieces end where its trainer let them end, so that they fit.
     `coverage` is the share of the texts' characters that get a piece of their own. Nothing in it is random, and it
@@ -70,8 +80,8 @@ def _train(lines, size, proto, coverage):
     return model_proto(Tokenizer(model.getvalue()))
 
 
-def unigram_proto(tokenizer):
-    """The `ModelProto`. Raises `EncoderError` for another model than a unigram one."""
+def unigram_proto(tokenizer: Tokenizer) -> Message:
+    """Return the `ModelProto`. Raises `EncoderError` for another model than a unigram one."""
     proto = model_proto(tokenizer)
     kind = proto.trainer_spec.model_type
     if kind != proto.trainer_spec.UNIGRAM:
@@ -82,8 +92,10 @@ def unigram_proto(tokenizer):
     return proto
 
 
-def extended(tokenizer, pieces, keep=()):
-    """`(tokenizer, old_ids)`: a `Tokenizer` of all old pieces and behind them the new ones that `admitted` lets in.
+def extended(
+    tokenizer: Tokenizer, pieces: Sequence[tuple[str, float]], keep: Sequence[str] = ()
+) -> tuple[Tokenizer, Integers]:
+    """Return a tokenizer of all old pieces and behind them the new ones that `admitted` lets in, and `old_ids`.
 
     `pieces` are `(piece, score)` as `trained_pieces` gives them. `old_ids`, int64 `(pieces,)`, is an old piece's id
     and -1 for a new one. No text of `keep` is cut otherwise than before.
@@ -103,8 +115,10 @@ def extended(tokenizer, pieces, keep=()):
     return Tokenizer(proto.SerializeToString(), tokenizer.source), old_ids
 
 
-def admitted(tokenizer, pieces, keep=()):
-    """Those of the `(piece, score)` that neither the pieces of `tokenizer` nor the texts of `keep` hold anywhere.
+def admitted(
+    tokenizer: Tokenizer, pieces: Sequence[tuple[str, float]], keep: Sequence[str] = ()
+) -> list[tuple[str, float]]:
+    """Return those `(piece, score)` that neither the pieces of `tokenizer` nor the texts of `keep` hold anywhere.
 
     What stands within an old piece is written in a language that the base knows, whether `keep` has text of it or not.
     """
@@ -122,12 +136,12 @@ def _units(lines, wanted):
     return sorted({SPACE + word for line in lines for word in line.split(SPACE)})
 
 
-def held(units, wanted):
-    """The set of the `wanted` strings that occur in any of the `units`."""
-    lengths, found = sorted({len(piece) for piece in wanted}), set()
+def held(units: Iterable[str], wanted: set[str]) -> set[str]:
+    """Return the set of the `wanted` strings that occur in any of the `units`."""
+    lengths, inside = sorted({len(piece) for piece in wanted}), set()
     for unit in units:
-        found |= wanted.intersection(unit[i : i + n] for n in lengths for i in range(len(unit) - n + 1))
-    return found
+        inside |= wanted.intersection(unit[i : i + n] for n in lengths for i in range(len(unit) - n + 1))
+    return inside
 
 
 def _rescaled(proto, new):
@@ -138,13 +152,13 @@ def _rescaled(proto, new):
     return [(piece, max(score + share, lowest)) for piece, score in new]
 
 
-def new_pieces(tokenizer, larger):
-    """The pieces that `larger` has behind those of `tokenizer`, in order."""
+def new_pieces(tokenizer: Tokenizer, larger: Tokenizer) -> list[str]:
+    """Return the pieces that `larger` has behind those of `tokenizer`, in order."""
     return [piece.piece for piece in model_proto(larger).pieces[len(tokenizer) :]]
 
 
-def mean_rows(encoder, larger):
-    """Rows for the new pieces of `larger`, float32 `(new, width)`: the mean of the rows that a piece replaces.
+def mean_rows(encoder: KerasEncoder, larger: Tokenizer) -> Floats:
+    """Return rows for the new pieces of `larger`, float32 `(new, width)`: the mean of the rows that a piece replaces.
 
     These are the old pieces of its text, `<unk>` left out; where nothing else is left, the mean of the table.
     """
@@ -165,8 +179,8 @@ def _verbatim(proto):
     return Tokenizer(plain.SerializeToString())
 
 
-def with_rows(encoder, larger, rows):
-    """The `KerasEncoder` with the tokenizer `larger` and `rows`, `(new, width)`, behind the old ones of its table."""
+def with_rows(encoder: KerasEncoder, larger: Tokenizer, rows: Floats) -> KerasEncoder:
+    """Return the encoder with the tokenizer `larger` and `rows`, `(new, width)`, behind the old ones of its table."""
     table = encoder.model.get_layer(TABLE).get_weights()[0]
     model = with_table(encoder.model, np.concatenate([table, rows]).astype(table.dtype))
     return KerasEncoder(model, larger, encoder.name)

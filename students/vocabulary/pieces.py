@@ -1,26 +1,34 @@
-"""A smaller vocabulary: which pieces of a SentencePiece model stay, and the model and the encoder with only these.
+"""A smaller vocabulary: the pieces of a SentencePiece model that stay, and the model and the encoder with only these.
 
 Pieces keep their order, so the new id of a piece is its place among the kept ones.
 """
 
+from __future__ import annotations
+
 from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ...encoders.encoder import KerasEncoder
 from ...encoders.tokenizer import SPACE, Tokenizer, model_proto
 from ...errors import EncoderError
+from ...system.types import Integers
 from ..rows import TABLE, with_table
 
+if TYPE_CHECKING:
+    from google.protobuf.message import Message
 
-def used_pieces(tokenizer, texts, least=1):
-    """The set of ids that occur `least` times or more in the texts, bos and eos left out."""
+
+def used_pieces(tokenizer: Tokenizer, texts: Sequence[str], least: int = 1) -> set[int]:
+    """Return the set of ids that occur `least` times or more in the texts, bos and eos left out."""
     counts = Counter(id for ids in tokenizer.encode(list(texts)) for id in ids[1:-1])
     return {id for id, count in counts.items() if count >= least}
 
 
-def pruned(tokenizer, kept_ids):
-    """`(tokenizer, old_ids)`: a `Tokenizer` of the kept pieces, and int64 `(pieces,)`, the old id of each of them.
+def pruned(tokenizer: Tokenizer, kept_ids: Iterable[int]) -> tuple[Tokenizer, Integers]:
+    """Return `(tokenizer, old_ids)`: a tokenizer of the kept pieces, and int64 `(pieces,)`, the old id of each.
 
     What `always_kept` names stays too, and in a BPE model whatever the kept pieces are merged from. A text whose pieces
     are all in `kept_ids` is cut into the same pieces as before. Raises `EncoderError` for an id that there is not.
@@ -36,19 +44,19 @@ def pruned(tokenizer, kept_ids):
     return Tokenizer(_with_pieces(proto, old_ids).SerializeToString(), tokenizer.source), old_ids
 
 
-def pruned_encoder(encoder, kept_ids):
-    """A `KerasEncoder` with only the kept pieces and their rows; the vectors of texts of these stay what they were."""
+def pruned_encoder(encoder: KerasEncoder, kept_ids: Iterable[int]) -> KerasEncoder:
+    """Return an encoder with only the kept pieces and their rows; the vectors of texts of these stay what they were."""
     return with_pieces(encoder, *pruned(encoder.tokenizer, kept_ids))
 
 
-def with_pieces(encoder, tokenizer, old_ids):
-    """The `KerasEncoder` of what `pruned` gave."""
+def with_pieces(encoder: KerasEncoder, tokenizer: Tokenizer, old_ids: Integers) -> KerasEncoder:
+    """Return the `KerasEncoder` of what `pruned` gave."""
     table = encoder.model.get_layer(TABLE).get_weights()[0]
     return KerasEncoder(with_table(encoder.model, table[old_ids]), tokenizer, encoder.name)
 
 
-def always_kept(proto):
-    """The ids that always stay: all but the normal pieces, single characters, and the piece of the lowest score.
+def always_kept(proto: Message) -> set[int]:
+    """Return the ids that always stay: all but the normal pieces, single characters, and the piece of the lowest score.
 
     A character that loses its piece is `<unk>`, however common: without them Japanese goes from 0.1 % to 27 % unknown.
     """
@@ -65,8 +73,8 @@ def _lowest(proto):
     return {min(normal, key=lambda id: proto.pieces[id].score)} if normal else set()
 
 
-def merged_from(proto, kept_ids):
-    """The ids of all pieces that BPE passes through on its way to the kept ones.
+def merged_from(proto: Message, kept_ids: Iterable[int]) -> set[int]:
+    """Return the ids of all pieces that BPE passes through on its way to the kept ones.
 
     Merges never cross the border of a piece that stands in the end, so its own characters alone tell how it was made,
     whatever text it stands in.
@@ -76,14 +84,14 @@ def merged_from(proto, kept_ids):
     return {ids[text] for id in kept_ids for text in merges(proto.pieces[id].piece, scores)}
 
 
-def merges(text, scores):
-    """What BPE makes of a text's characters on the way, in order: each time the best pair, the leftmost of equals."""
-    parts, made = list(text), []
+def merges(text: str, scores: Mapping[str, float]) -> list[str]:
+    """Return the pieces that BPE merges a text's characters into, in order: the best pair, the leftmost of equals."""
+    parts, merged = list(text), []
     while pairs := [i for i in range(len(parts) - 1) if parts[i] + parts[i + 1] in scores]:
         best = max(pairs, key=lambda i: scores[parts[i] + parts[i + 1]])
         parts[best : best + 2] = [parts[best] + parts[best + 1]]
-        made.append(parts[best])
-    return made
+        merged.append(parts[best])
+    return merged
 
 
 def _with_pieces(proto, old_ids):

@@ -1,10 +1,17 @@
 """From texts by language to an encoder that knows what these use, and what that costs on texts it never saw."""
 
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from ...data.dataset import Dataset
+from ...encoders.encoder import KerasEncoder
+from ...encoders.tokenizer import Tokenizer
 from ...errors import InputError
+from ...system.types import Integers, Json
 from .fertility import compare
 from .pieces import pruned, used_pieces, with_pieces
 from .scripts import script_codes, script_pieces
@@ -21,7 +28,7 @@ class Line:
     language: str
     text: str
     kind: str
-    key: object
+    key: str | int
 
 
 @dataclass(frozen=True)
@@ -29,21 +36,23 @@ class Rule:
     """Pieces used `least` times or more, and all pieces of `scripts`."""
 
     least: int = 1
-    scripts: tuple = ()
+    scripts: tuple[str, ...] = ()
 
-    def pieces(self, tokenizer, lines):
-        """The set of ids to keep."""
+    def pieces(self, tokenizer: Tokenizer, lines: Sequence[Line]) -> set[int]:
+        """Return the set of ids to keep."""
         used = used_pieces(tokenizer, [line.text for line in lines], self.least)
         return used | (script_pieces(tokenizer, self.scripts) if self.scripts else set())
 
-    def check(self):
-        """The rule itself. Raises `ConfigError` for a script that there is not."""
+    def check(self) -> Rule:
+        """Return the rule itself. Raises `ConfigError` for a script that there is not."""
         script_codes(self.scripts)
         return self
 
 
-def lines_of(dataset, languages, corpus=None):
-    """`(lines, others)`: what is kept, train questions in these languages, every passage, and a corpus.
+def lines_of(
+    dataset: Dataset, languages: Sequence[str], corpus: Mapping[str, Sequence[str]] | None = None
+) -> tuple[list[Line], list[Line]]:
+    """Return `(lines, others)`: what is kept, train questions in these languages, every passage, and a corpus.
 
     `others` are the train and dev questions of the data set's other languages. `corpus` is `{language: texts}`; what
     stands at one place in several languages is taken for translations.
@@ -63,16 +72,18 @@ def _passages(dataset):
     return [Line(language, text, "passage", number) for number, text in enumerate(dataset.passage_texts)]
 
 
-def corpus_lines(corpus):
-    """`[Line]` of `{language: texts}`; what stands at one place in several languages is taken for translations."""
+def corpus_lines(corpus: Mapping[str, Sequence[str]]) -> list[Line]:
+    """Return the lines of `{language: texts}`; texts at one place in several languages are taken for translations."""
     return [Line(name, text, "corpus", place) for name, texts in corpus.items() for place, text in enumerate(texts)]
 
 
-def prune(encoder, lines, others, rule, seed=0):
-    """`(encoder, report)`: a `KerasEncoder` with the pieces that the `lines` need under `rule`, and figures of it.
+def prune(
+    encoder: KerasEncoder, lines: Sequence[Line], others: Sequence[Line], rule: Rule, seed: int = 0
+) -> tuple[KerasEncoder, dict[str, Json]]:
+    """Return `(encoder, report)`: an encoder with the pieces that the `lines` need under `rule`, and figures of it.
 
     `others` are lines of languages that are not kept, named in the report's `left`. `rows` and `bytes` (float32 weights
-    and tokenizer): `[before, after]`; `kept` and `unseen`: `{language: figures of segmentation.compare}` of the `lines`
+    and tokenizer): `[before, after]`; `kept` and `unseen`: `{language: figures of fertility.compare}` of the `lines`
     and of unseen text; and the rule's `least` and `scripts`, and the `seed`.
     Unseen is a tenth of the lines, drawn with `seed`, under a vocabulary made of the other nine tenths, as the one
     that is returned saw them all; and the `others`, under the one that is returned.
@@ -98,14 +109,14 @@ def prune(encoder, lines, others, rule, seed=0):
     }
 
 
-def not_kept(language, unknown):
-    """What is said of a language that is left out; `unknown`: its `<unk>` share `[before, after]`."""
+def not_kept(language: str, unknown: Sequence[float]) -> str:
+    """Say that a language is left out; `unknown`: its `<unk>` share `[before, after]`."""
     before, after = (f"{100 * share:.2f} %" for share in unknown)
     return f"{language} is not kept: <unk> {after} (before {before})"
 
 
-def split_off(lines, seed):
-    """`(rest, tenth)`: a tenth of the keys of each kind, so that translations stay together."""
+def split_off(lines: Sequence[Line], seed: int) -> tuple[list[Line], list[Line]]:
+    """Return `(rest, tenth)`: a tenth of the keys of each kind, so that translations stay together."""
     random, chosen = np.random.default_rng(seed), set()
     for kind in sorted({line.kind for line in lines}):
         keys = sorted({line.key for line in lines if line.kind == kind})
@@ -117,19 +128,21 @@ def split_off(lines, seed):
     return parts[False], parts[True]
 
 
-def texts_of(lines):
-    """`{language: texts}` of lines, in their order."""
-    found = {}
+def texts_of(lines: Sequence[Line]) -> dict[str, list[str]]:
+    """Return `{language: texts}` of lines, in their order."""
+    texts: dict[str, list[str]] = {}
     for line in lines:
-        found.setdefault(line.language, []).append(line.text)
-    return found
+        texts.setdefault(line.language, []).append(line.text)
+    return texts
 
 
-def by_language(before, after, old_ids, lines):
-    """`{language: figures of segmentation.compare}` of lines."""
+def by_language(
+    before: Tokenizer, after: Tokenizer, old_ids: Integers, lines: Sequence[Line]
+) -> dict[str, dict[str, Json]]:
+    """Return `{language: figures of fertility.compare}` of lines."""
     return {name: compare(before, after, old_ids, texts) for name, texts in sorted(texts_of(lines).items())}
 
 
-def size(encoder):
-    """Bytes of an encoder: float32 weights and the SentencePiece model."""
+def size(encoder: KerasEncoder) -> int:
+    """Return the bytes of an encoder: float32 weights and the SentencePiece model."""
     return 4 * encoder.model.count_params() + len(encoder.tokenizer.proto)

@@ -3,16 +3,20 @@
 A row is made of rows of the base's own table, so it lies in the space that the layers above it know.
 """
 
+from __future__ import annotations
+
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 
-from ...encoders.encoder import unit_rows
-from ...encoders.tokenizer import SPACE, model_proto
+from ...encoders.encoder import Encoder, KerasEncoder, unit_rows
+from ...encoders.tokenizer import SPACE, Tokenizer, model_proto
 from ...errors import EncoderError
 from ...retrieval.exact import top_k
 from ...system.progress import task
+from ...system.types import Floats, Integers
 from ..rows import TABLE
 from .new_pieces import mean_rows, new_pieces
 from .scripts import SHARED, scripts_of
@@ -32,13 +36,13 @@ class Transplant:
     A piece without letters has the row of `mean_rows` and weights of zero.
     """
 
-    rows: np.ndarray
-    nearest: np.ndarray
-    weights: np.ndarray
+    rows: Floats
+    nearest: Integers
+    weights: Floats
 
 
-def transplant(encoder, larger, aligner, most=ANCHORS):
-    """A `Transplant` of the pieces that `larger` has behind those of the `KerasEncoder`.
+def transplant(encoder: KerasEncoder, larger: Tokenizer, aligner: Encoder, most: int = ANCHORS) -> Transplant:
+    """Return a `Transplant` of the pieces that `larger` has behind those of the `KerasEncoder`.
 
     `aligner`, any `Encoder`, is asked for the new pieces and for `most` words among the old ones. A row is the mean of
     its `NEAREST` anchors' rows, weighted by the softmax of cosine / `TEMPERATURE`.
@@ -46,7 +50,7 @@ def transplant(encoder, larger, aligner, most=ANCHORS):
     """
     anchors, pieces = anchor_pieces(encoder.tokenizer, most), new_pieces(encoder.tokenizer, larger)
     table = encoder.model.get_layer(TABLE).get_weights()[0]
-    known, vectors = _asked(aligner, encoder.tokenizer, anchors, pieces)
+    known, vectors = _vectors(aligner, encoder.tokenizer, anchors, pieces)
     written = np.array([bool(letters(piece)) for piece in pieces])[:, None]  # (new, 1)
     moved, known = centred(known, vectors, map(letters, pieces))
     places, cosines = top_k(moved, known, min(NEAREST, len(anchors)))
@@ -55,8 +59,8 @@ def transplant(encoder, larger, aligner, most=ANCHORS):
     return Transplant(np.where(written, rows, mean_rows(encoder, larger)), nearest, weights)
 
 
-def anchor_pieces(tokenizer, most=ANCHORS):
-    """int64 `(n,)`: ids of the likeliest old pieces that are words of three Latin letters without accents or more."""
+def anchor_pieces(tokenizer: Tokenizer, most: int = ANCHORS) -> Integers:
+    """Return `(n,)`: ids of the likeliest old pieces that are words of three Latin letters without accents or more."""
     pieces = model_proto(tokenizer).pieces
     known = [id for id, piece in enumerate(pieces) if piece.type == piece.NORMAL and WORD.fullmatch(piece.piece)]
     if not known:
@@ -64,7 +68,7 @@ def anchor_pieces(tokenizer, most=ANCHORS):
     return np.array(sorted(known, key=lambda id: (-pieces[id].score, id))[:most])
 
 
-def _asked(aligner, tokenizer, anchors, pieces):
+def _vectors(aligner, tokenizer, anchors, pieces):
     """The aligner's vectors of the anchors and of the new pieces."""
     old = model_proto(tokenizer).pieces
     with task("align", len(anchors) + len(pieces)) as advance:
@@ -76,37 +80,39 @@ def _plain(pieces):
     return [piece.replace(SPACE, " ").strip() for piece in pieces]
 
 
-def letters(piece):
-    """The scripts of a piece's letters, none of digits and punctuation."""
+def letters(piece: str) -> frozenset[str]:
+    """Return the scripts of a piece's letters, none of digits and punctuation."""
     return frozenset(scripts_of(piece) - SHARED)
 
 
-def centred(known, vectors, scripts):
-    """`(vectors, known)` of unit length: `known` `(n, d)` less its mean, `vectors` `(m, d)` less their script's.
+def centred(known: Floats, vectors: Floats, scripts: Iterable[frozenset[str]]) -> tuple[Floats, Floats]:
+    """Return `(vectors, known)` of unit length: `known` `(n, d)` less its mean, `vectors` `(m, d)` less their script's.
 
     Vectors of one script lie together in a multilingual encoder's space, whatever they mean. A script with fewer than
     `FEW` vectors takes the mean of `known`.
     """
     scripts, mean, moved = list(scripts), known.mean(axis=0), np.empty_like(vectors)
     for script in set(scripts):
-        rows = [row for row, own in enumerate(scripts) if own == script]
+        rows = [row for row, written in enumerate(scripts) if written == script]
         moved[rows] = vectors[rows] - (vectors[rows].mean(axis=0) if len(rows) >= FEW else mean)
     return unit_rows(moved), unit_rows(known - mean)
 
 
-def softmax(values):
-    """Over the last axis."""
+def softmax(values: Floats) -> Floats:
+    """Return the softmax over the last axis."""
     powers = np.exp(values - values.max(axis=-1, keepdims=True))
     return powers / powers.sum(axis=-1, keepdims=True)
 
 
-def shown(tokenizer, larger, moved, count=SHOWN):
-    """`{piece: [[anchor, weight]]}` of some new pieces that begin a word, the likely and the rare ones alike."""
+def shown(
+    tokenizer: Tokenizer, larger: Tokenizer, moved: Transplant, count: int = SHOWN
+) -> dict[str, list[list[str | float]]]:
+    """Return `{piece: [[anchor, weight]]}` of some new pieces that begin a word, the likely and the rare ones alike."""
     pieces, old = new_pieces(tokenizer, larger), model_proto(tokenizer).pieces
     words = [row for row, piece in enumerate(pieces) if piece.startswith(SPACE) and moved.weights[row].any()]
     some = [words[place] for place in np.unique(np.linspace(0, len(words) - 1, count).astype(int))] if words else []
     pairs = {row: zip(moved.nearest[row], moved.weights[row], strict=True) for row in some}
     return {
-        pieces[row]: [[old[id].piece, float(weight)] for id, weight in list(found)[:SHOWN_ANCHORS]]
-        for row, found in pairs.items()
+        pieces[row]: [[old[id].piece, float(weight)] for id, weight in list(anchors)[:SHOWN_ANCHORS]]
+        for row, anchors in pairs.items()
     }

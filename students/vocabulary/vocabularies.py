@@ -1,10 +1,17 @@
 """An encoder with other pieces: fewer, those that are used, and more, for languages that it never saw."""
 
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 
+from ...data.dataset import Dataset
+from ...encoders.encoder import Encoder, KerasEncoder
+from ...encoders.tokenizer import Tokenizer
 from ...errors import InputError
 from ...system.progress import task
-from ..shape import shaped
+from ...system.types import Floats
+from ..shape import Shape, shaped
 from .fertility import unknown_share
 from .new_pieces import extended, mean_rows, trained_pieces, with_rows
 from .pieces import pruned_encoder
@@ -13,26 +20,35 @@ from .transplant import shown, transplant
 
 
 class Vocabularies:
-    """What a student can be made from: an encoder, the data, and text of its languages.
+    """The vocabularies that a student can have, by an encoder, the data, and text of its languages.
 
     `corpus` is `{language: [text]}`; `new` are languages that get pieces of their own, `pieces` of them at most, with
     rows by meaning where an `aligner` knows these languages and else the means of what they replace.
     """
 
-    def __init__(self, student, dataset, languages, corpus, new=(), pieces=0, aligner=None):
+    def __init__(
+        self,
+        student: KerasEncoder,
+        dataset: Dataset,
+        languages: Sequence[str],
+        corpus: Mapping[str, Sequence[str]],
+        new: Sequence[str] = (),
+        pieces: int = 0,
+        aligner: Encoder | None = None,
+    ) -> None:
         self.student, self.dataset, self.languages, self.aligner = student, dataset, languages, aligner
         self.new, self.pieces = [name for name in new if name in languages] if pieces else [], pieces
         self.counted, self.others = lines_of(dataset, languages, corpus)
         # What a person is shown of the new rows, `students.transplant.shown`.
-        self.nearest = {}
+        self.nearest: dict[str, list[list[str | float]]] = {}
 
     @property
-    def texts(self):
+    def texts(self) -> list[str]:
         """Train questions, passages and the corpus: what is counted and refitted on."""
         return [line.text for line in self.counted]
 
-    def vocabulary(self, name):
-        """The encoder with the pieces of `candidates.VOCABULARIES`, with or without those for new languages."""
+    def vocabulary(self, name: str) -> KerasEncoder:
+        """Return the encoder with the pieces of `candidates.VOCABULARIES`, with or without those for new languages."""
         least = VOCABULARIES[name.removesuffix(NEW)]
         encoder = self.larger if name.endswith(NEW) else self.student
         if least is None:
@@ -40,7 +56,7 @@ class Vocabularies:
         return pruned_encoder(encoder, Rule(least).pieces(encoder.tokenizer, self.counted))
 
     @cached_property
-    def larger(self):
+    def larger(self) -> KerasEncoder:
         """The encoder with pieces for the new languages. Raises `InputError` where there is no text to learn from."""
         before, texts = self.student.tokenizer, [line.text for line in self.counted if line.language in self.new]
         if not texts:
@@ -59,16 +75,16 @@ class Vocabularies:
         self.nearest = shown(self.student.tokenizer, after, moved)
         return moved.rows
 
-    def left(self, tokenizer):
-        """`{language: [before, after]}`, the `<unk>` share of the data set's languages that are not kept."""
-        own = self.student.tokenizer
+    def left(self, tokenizer: Tokenizer) -> dict[str, list[float]]:
+        """Return `{language: [before, after]}`, the `<unk>` share of the data set's languages that are not kept."""
+        tokenizers = (self.student.tokenizer, tokenizer)
         return {
-            name: [unknown_share(each.encode(asked), each) for each in (own, tokenizer)]
-            for name, asked in sorted(texts_of(self.others).items())
+            name: [unknown_share(each.encode(texts), each) for each in tokenizers]
+            for name, texts in sorted(texts_of(self.others).items())
         }
 
-    def start(self, encoder, shape, vectors=None, seed=0):
-        """`encoder` cut to a `Shape`; `vectors` `(n, d)` span the axes of a smaller dimension."""
+    def start(self, encoder: KerasEncoder, shape: Shape, vectors: Floats | None = None, seed: int = 0) -> KerasEncoder:
+        """Return `encoder` cut to a `Shape`; `vectors` `(n, d)` span the axes of a smaller dimension."""
         # Rows by meaning are the encoder's own; before it had them new pieces were cut into old ones.
         return shaped(encoder, shape, self.texts, vectors, seed, None if self.aligner else self.student)
 
