@@ -89,9 +89,10 @@ def test_what_could_not_be_computed_is_empty(printed):
 def test_translations_are_counted_in_a_line(printed):
     print_translated("lareqa", Translated("a.tsv", {"de": 3, "th": 2}, {"th": 1}))
     line = printed()
-    assert line.startswith("lareqa: ") and re.search(r"a.tsv: de 3, th 2; .*: th 1\n$", line)
+    assert line.startswith("lareqa: ") and re.findall(r"[.\w]*\d", line) == ["3", "2", "1"] and "a.tsv" in line
     print_translated("lareqa", Translated("a.tsv", {"de": 3, "th": 2}, {}, 7, 1.25))
-    assert re.search(r"a.tsv: de 3, th 2; .*\b7 .*\b1.2 ms", printed())
+    # Sentences, and milliseconds a question.
+    assert re.findall(r"[.\d]*\d", printed()) == ["3", "2", "7", "1.2"]
 
 
 def test_bitext_has_a_row_a_direction(printed):

@@ -328,7 +328,7 @@ def test_a_file_of_such_values_is_one(tmp_path):
 )
 def test_a_foreign_file_is_named(tmp_path, changed, place):
     np.savez(tmp_path / "lir.npz", **values(**changed))
-    with pytest.raises(DataError, match=rf"lir\.npz: .*{place}.*distill lir fit"):
+    with pytest.raises(DataError, match=rf"lir\.npz: .*{place}"):
         LanguageRemoval.load(tmp_path / "lir.npz")
 
 
