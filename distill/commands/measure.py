@@ -10,7 +10,7 @@ import click
 from click.core import ParameterSource
 
 from ..errors import InputError
-from ..settings.choices import COMPARED_METRICS, EVERY, METRIC_FORM, SPLITS, TASKS, UNITS
+from ..settings.choices import EVERY, SPLITS, TASKS, UNITS
 from ..settings.sections import Value
 from .options import (
     beam_option,
@@ -27,6 +27,9 @@ from .options import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+# Metrics that `distill compare` compares unless told otherwise, and the form of others.
+COMPARED_METRICS = ("p@1", "mrr@10", "map", "ndcg@10")
+METRIC_FORM = re.compile(r"(p|mrr|ndcg)@[1-9]\d{0,5}|map|r@[1-9]\d{0,2}kt")
 # A comma before the name of a task; any other is of a path.
 ANOTHER = re.compile(rf",(?=\s*(?:{'|'.join(TASKS)})\s*(?:[=,]|$))")
 units_option = click.option(

@@ -1,15 +1,10 @@
 """Names that settings and options may have."""
 
-import re
-
 SPLITS = ("train", "dev", "test")
 # In place of a split: all questions, to measure on.
 EVERY = "all"
 UNITS = ("document", "passage", "maxp")
 TASKS = ("retrieval", "lareqa", "bitext")
-# What `distill compare` compares unless told otherwise, and the form of what it can be told.
-COMPARED_METRICS = ("p@1", "mrr@10", "map", "ndcg@10")
-METRIC_FORM = re.compile(r"(p|mrr|ndcg)@[1-9]\d{0,5}|map|r@[1-9]\d{0,2}kt")
 # No setting is a greater number.
 MOST = 2**63 - 1
 FORMATS = ("bundle", "string", "mediapipe", "mediapipe-zip", "onnx")

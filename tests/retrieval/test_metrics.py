@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
+from distill.commands.measure import COMPARED_METRICS
 from distill.retrieval.metrics import mrr_at, precision_at, question_scores, summary
-from distill.settings.choices import COMPARED_METRICS
 
 RANKS = np.array(
     [
