@@ -20,7 +20,7 @@ def write_report(
     search: Mapping[str, Json] | None = None,
 ) -> None:
     """Write the page from the content of `metrics.json` and `search.json` and the rows of `log.jsonl`."""
-    gain, kept = verdicts.gain(metrics), verdicts.kept(metrics)
+    gain, kept = verdicts.gain(metrics), verdicts.shipped(metrics)
     query = metrics["timings"].get("query")
     write_page(
         path,

@@ -98,7 +98,7 @@ def signed(points: float) -> str:
     return "0.0" if text in ("+0.0", "−0.0") else text
 
 
-def kept(metrics: Mapping[str, Json]) -> Verdict:
+def shipped(metrics: Mapping[str, Json]) -> Verdict:
     """Return the verdict on the bundle against the student: the gate's figures on dev, one vector a document."""
     question, gate = "Is the bundle as good as the student?", metrics.get("gate")
     allowed = metrics["settings"].get("export", {}).get("max_drop", 0)

@@ -1,6 +1,6 @@
 import pytest
 
-from distill.report.verdicts import BAD, EVEN, GOOD, gain, headline, kept, shown_split, shown_unit, signed, smaller
+from distill.report.verdicts import BAD, EVEN, GOOD, gain, headline, shipped, shown_split, shown_unit, signed, smaller
 
 
 def test_the_verdicts_are_about_test_where_it_was_measured(metrics):
@@ -50,7 +50,7 @@ def test_a_gain_gives_means_points_and_languages(metrics):
 
 
 def test_a_bundle_that_lost_what_is_allowed_is_as_good(metrics):
-    verdict = kept(metrics)
+    verdict = shipped(metrics)
     assert (verdict.mark, verdict.word, verdict.kind) == (GOOD, "as good", "good")
     # Means of .69 and .608, and of .71 and .604.
     assert verdict.figures == (
@@ -61,23 +61,23 @@ def test_a_bundle_that_lost_what_is_allowed_is_as_good(metrics):
 
 def test_a_bundle_that_lost_more_is_worse(metrics):
     metrics["settings"]["export"]["max_drop"] = 0.7
-    assert (kept(metrics).mark, kept(metrics).word) == (BAD, "worse")
+    assert (shipped(metrics).mark, shipped(metrics).word) == (BAD, "worse")
 
 
 def test_a_bundle_that_is_significantly_worse_in_a_language_is_worse(metrics):
     metrics["gate"]["p@1"]["en"]["significant"] = True
-    assert kept(metrics).mark == BAD and "1 of 2 languages (en)" in kept(metrics).figures
+    assert shipped(metrics).mark == BAD and "1 of 2 languages (en)" in shipped(metrics).figures
     metrics["gate"]["p@1"]["en"]["significant"], metrics["gate"]["p@1"]["de"]["significant"] = False, True
-    assert kept(metrics).mark == GOOD  # better there
+    assert shipped(metrics).mark == GOOD  # better there
 
 
 def test_an_older_run_has_means_without_a_test(metrics):
     del metrics["gate"]
     # German, passage, on test: .555 and .563.
-    assert (kept(metrics).mark, kept(metrics).word) == (EVEN, "about as good")
-    assert kept(metrics).figures == "Mean P@1 55.5 % against 56.3 %, −0.8 points; no test is recorded."
+    assert (shipped(metrics).mark, shipped(metrics).word) == (EVEN, "about as good")
+    assert shipped(metrics).figures == "Mean P@1 55.5 % against 56.3 %, −0.8 points; no test is recorded."
     metrics["settings"]["export"]["max_drop"] = 0.7
-    assert kept(metrics).mark == BAD
+    assert shipped(metrics).mark == BAD
 
 
 def test_a_smaller_bundle_keeps_the_budget_or_does_not(shown):
