@@ -84,8 +84,8 @@ ROOT = Path(__file__).resolve().parents[3]
 
 
 def test_each_task_is_a_module_named_in_the_one_list():
-    modules = {path.stem for path in (ROOT / "distill" / "evaluation" / "tasks").glob("*.py")}
-    assert modules - {"__init__", "measures", "registry", "task"} == set(TASKS)
+    files = (ROOT / "distill" / "evaluation" / "tasks").glob("*.py")
+    assert {path.stem for path in files if "\nTASK = " in path.read_text(encoding="utf-8")} == set(TASKS)
     for name in TASKS:
         assert issubclass(task_class(name), Task) and task_class(name).name == name
 
