@@ -51,7 +51,8 @@ class Material:
         """The same, learning from parallel text as often as from what the student labels."""
         lines = translations(sources, teacher, temperature, progress)
         on_same = replace(lines, vectors=on_axes(lines.vectors, axes_of(self.words.student.model)))
-        return replace(self, targets=replace(self.targets, lines=mixed(self.targets.lines, on_same)))
+        known = self.targets.lines
+        return replace(self, targets=replace(self.targets, lines=mixed(known, on_same) if known else on_same))
 
     def start(self, encoder: KerasEncoder, shape: Shape, seed: int = 0) -> KerasEncoder:
         """`encoder` cut to a `Shape`, the axes of a smaller dimension being the teacher's documents'."""

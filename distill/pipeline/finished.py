@@ -1,5 +1,7 @@
 """Finished runs as they lie on disk: what a page needs of them, checked, also of runs of an earlier version."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -8,6 +10,7 @@ from ..report.charts import ENCODERS
 from ..settings.choices import UNITS
 from ..system.forms import NUMBER, Form, require
 from ..system.reading import read_json, read_jsonl
+from ..system.types import File, Json
 
 METRICS, LOG, SEARCH = "metrics.json", "log.jsonl", "small/search.json"
 # What every version has written, and of which type; what is newer may be absent and is shown as a dash.
@@ -37,11 +40,11 @@ class FinishedRun:
     """A run's folder and the content of its `metrics.json`; what else it has is read when asked for."""
 
     folder: Path
-    metrics: dict
+    metrics: dict[str, Json]
 
     @property
-    def rows(self):
-        """Those of `log.jsonl`. Raises `DataError`."""
+    def rows(self) -> list[dict[str, Json]]:
+        """The rows of `log.jsonl`. Raises `DataError`."""
         path = self.folder / LOG
         rows = read_jsonl(path)
         for number, row in rows:
@@ -52,19 +55,19 @@ class FinishedRun:
         return [row for _, row in rows]
 
     @property
-    def search(self):
+    def search(self) -> dict[str, Json] | None:
         """The content of `search.json`, None where nothing was compressed. Raises `DataError`."""
         path = self.folder / SEARCH
         if not path.is_file():
             return None
-        found = read_json(path)
-        require(path, found, {**SEARCH_FORM, "bundles": list, "chosen": (str, type(None))})
-        for number, row in enumerate(found["bundles"], start=1):
+        search = read_json(path)
+        require(path, search, {**SEARCH_FORM, "bundles": list, "chosen": (str, type(None))})
+        for number, row in enumerate(search["bundles"], start=1):
             require(f"{path}, bundle {number}", row, BUNDLE)
-        return found
+        return search
 
 
-def read_run(folder):
+def read_run(folder: File) -> FinishedRun:
     """The `FinishedRun` in a folder. Raises `InputError` where there is none, `DataError` for one of another form."""
     path = Path(folder) / METRICS
     if not path.is_file():

@@ -77,7 +77,7 @@ def require_lines(settings: Settings, sources: Sequence[Parallel]) -> None:
 
 def answered_of(settings: Settings, dataset: Dataset, languages: Sequence[str], pairs: Pairs | None) -> Answered | None:
     """With self-training the passages of the pairs that answer questions, else None. Raises `DataError`."""
-    if not settings.pairs.self_train:
+    if pairs is None or not settings.pairs.self_train:
         return None
     from ..stages.answering_passages import answered_in
 

@@ -1,17 +1,29 @@
 """A fixed teacher, any encoder as it is, and a student that starts in its space."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from ..catalog.cached import CachedEncoder
 from ..catalog.identity import fingerprint, origin, place
 from ..catalog.loading import load_teacher
 from ..data.corpus import sampled
-from ..data.parallel import pivots_of
-from ..encoders.encoder import KerasEncoder, unit_rows
+from ..data.dataset import Dataset
+from ..data.parallel import Parallel, pivots_of
+from ..encoders.encoder import Encoder, KerasEncoder, unit_rows
 from ..encoders.health import require_finite
 from ..errors import ConfigError, EncoderError
+from ..settings.sections import TeacherSettings
 from ..system.progress import task
-from ..teachers.centred import ROLES, centred, save_teacher
+from ..system.types import Json
+from ..teachers.centred import ROLES, CentredEncoder, centred, save_teacher
+
+if TYPE_CHECKING:
+    from ..students.shape import Shape
 
 # The least mean cosine of an encoder's centred vectors to another's in one space. Of two spaces it is near 0.
 SAME = 0.2
@@ -21,7 +33,7 @@ PROBES = 64
 PIVOTS = 8192
 
 
-def fixed_teacher(name):
+def fixed_teacher(name: str) -> Encoder:
     """The encoder that `name` loads, looked at; what it has computed is kept on disk.
 
     A run asks it for the same texts to centre it, to map into its space, for labels and to be measured; another run
@@ -37,24 +49,26 @@ def fixed_teacher(name):
     return encoder if isinstance(encoder, CachedEncoder) else CachedEncoder(encoder, fingerprint(name, encoder))
 
 
-def centre(teacher, dataset, language):
+def centre(teacher: Encoder, dataset: Dataset, language: str) -> CentredEncoder:
     """The teacher centred by role: on the train questions of `language` and on the passages."""
     questions = [question.text for question in dataset.select(language, "train")]
     with task("means of the teacher's vectors", len(questions) + len(dataset.passages)) as advance:
         return centred(teacher, questions, dataset.passage_texts, advance)
 
 
-def settled(teacher, settings, dataset, folder):
+def settled(
+    teacher: Encoder, settings: TeacherSettings, dataset: Dataset, folder: Path
+) -> tuple[Encoder, dict[str, Json]]:
     """The teacher as `config.TeacherSettings` want it, saved to `folder`, and a note on it of plain values."""
     name, known, dimension = settings.model, fingerprint(settings.model, teacher), teacher.dimension
-    made = centre(teacher, dataset, settings.language) if settings.centre else teacher
-    save_teacher(folder, made, place(name), known)
+    encoder = centre(teacher, dataset, settings.language) if settings.centre else teacher
+    save_teacher(folder, encoder, place(name), known)
     note = {"source": origin(name)["source"], "dimension": dimension, "centred": settings.centre, "fingerprint": known}
-    return made, note
+    return encoder, note
 
 
-def is_foreign(teacher, start, dataset, language):
-    """Whether the teacher's vectors are in another space than those that `start`, a `KerasEncoder`, learns from.
+def is_foreign(teacher: Encoder, start: KerasEncoder, dataset: Dataset, language: str) -> bool:
+    """True where the teacher's vectors are in another space than those that `start`, a `KerasEncoder`, learns from.
 
     They are where dimensions differ, and also where they do not but vectors of train questions have nothing in common.
     """
@@ -65,11 +79,11 @@ def is_foreign(teacher, start, dataset, language):
     texts = [question.text for question in dataset.select(language, "train")[:PROBES]]
     labels = on_axes(teacher.encode(texts, "question"), axes_of(start.model))
     # What all have in common says nothing of a space: two narrow cones may lie anywhere.
-    own, other = (unit_rows(vectors - vectors.mean(axis=0)) for vectors in (start.encode(texts), labels))
-    return float(np.sum(own * other, axis=1).mean()) < SAME
+    known, other = (unit_rows(vectors - vectors.mean(axis=0)) for vectors in (start.encode(texts), labels))
+    return float(np.sum(known * other, axis=1).mean()) < SAME
 
 
-def require_no_dimension(shape, teacher):
+def require_no_dimension(shape: Shape, teacher: Encoder) -> None:
     """Raise `ConfigError` for a `Shape` with a `dimension`: axes are of the student's own space."""
     if shape.dimension:
         raise ConfigError(
@@ -78,7 +92,14 @@ def require_no_dimension(shape, teacher):
         )
 
 
-def into_space(start, teacher, dataset, language, sources=(), seed=0):
+def into_space(
+    start: KerasEncoder,
+    teacher: Encoder,
+    dataset: Dataset,
+    language: str,
+    sources: Sequence[Parallel] = (),
+    seed: int = 0,
+) -> KerasEncoder:
     """`start` with a map into the teacher's space, fitted where both know the text: `students.project.mapped`.
 
     That is on the train questions of `language`, the passages, and the pivots of parallel text, `[parallel.Parallel]`.
@@ -89,8 +110,8 @@ def into_space(start, teacher, dataset, language, sources=(), seed=0):
     questions += sampled(pivots_of(sources), PIVOTS, seed)
     texts = dict(zip(ROLES, (questions, dataset.passage_texts), strict=True))
     with task("map into the teacher's space", 2 * sum(map(len, texts.values()))) as advance:
-        own, labels = (
+        vectors, labels = (
             np.concatenate([encoder.encode(texts[role], role, advance) for role in ROLES])
             for encoder in (start, teacher)
         )
-    return KerasEncoder(mapped(start.model, own, labels), start.tokenizer, start.name)
+    return KerasEncoder(mapped(start.model, vectors, labels), start.tokenizer, start.name)

@@ -1,5 +1,7 @@
 """Going on with a run that was stopped: what of it is taken as it is."""
 
+from __future__ import annotations
+
 import json
 import math
 from collections import Counter
@@ -8,14 +10,17 @@ from pathlib import Path
 from ..catalog.identity import fingerprint, own_files
 from ..catalog.kinds import RUN_FILE, folder_of
 from ..data.corpus import named_file
+from ..data.dataset import Dataset
 from ..data.parallel import weighted
+from ..encoders.encoder import Encoder
 from ..errors import InputError
-from ..settings.sections import Work
+from ..settings.sections import Settings, Work
 from ..settings.store import free_of, load_settings, walk
 from ..system.files import leftovers, remove, write_text
 from ..system.forms import NUMBER, require
 from ..system.hashes import changed_files, fingerprint_of
 from ..system.reading import decoded, parse_line
+from ..system.types import File
 from ..training.checkpoints import CHECKPOINT, STATE, Checkpoint
 from ..training.log import RunLog
 from .finished import SEARCH
@@ -25,7 +30,7 @@ TEACHER, STUDENT, LOG, METRICS, DATA = "teacher", "student", "log.jsonl", "metri
 STAGES, STAGE = "self-training", "stage.json"
 
 
-def settings_file(folder):
+def settings_file(folder: File) -> Path:
     """The path of a run's settings. Raises `InputError` where there is none."""
     folder = Path(folder)
     if not (folder / RUN_FILE).is_file():
@@ -33,24 +38,24 @@ def settings_file(folder):
     return folder / RUN_FILE
 
 
-def require_resumable(settings, folder):
+def require_resumable(settings: Settings, folder: Path) -> None:
     """Raise `InputError` where `folder` is no stopped run, or one of other settings, which are named."""
-    begun, asked = (_by_name(one) for one in (load_settings(settings_file(folder)), settings))
-    if other := [name for name in begun if begun[name] != asked[name] and name not in free_of(Work.RUN)]:
-        told = "; ".join(f"{name} is {begun[name]!r}, not {asked[name]!r}" for name in other)
+    begun, requested = (_by_name(one) for one in (load_settings(settings_file(folder)), settings))
+    if other := [name for name in begun if begun[name] != requested[name] and name not in free_of(Work.RUN)]:
+        told = "; ".join(f"{name} is {begun[name]!r}, not {requested[name]!r}" for name in other)
         raise InputError(f"{folder} was begun with other settings: {told}; leave these out, or start another run")
     if is_finished(settings, folder):
         raise InputError(f"{folder}: this run is finished; repeat it with --config {folder / RUN_FILE}")
 
 
-def is_finished(settings, folder):
-    """Whether a run has all that was asked for: its metrics, and with a budget the search."""
+def is_finished(settings: Settings, folder: Path) -> bool:
+    """True where a run has all that was asked for: its metrics, and with a budget the search."""
     searched = settings.budget.max_size or settings.budget.max_ms
     whole = (folder / METRICS).is_file() and not (folder / CHECKPOINT).is_dir()
     return whole and (not searched or (folder / SEARCH).is_file())
 
 
-def require_same_data(dataset, settings, folder, teacher=None):
+def require_same_data(dataset: Dataset, settings: Settings, folder: Path, teacher: Encoder | None = None) -> None:
     """Raise `InputError` where the run in `folder` was begun on other files, or with another fixed `teacher`."""
     row = next((row for row in _rows(folder) if row["event"] == DATA), {})
     other = changed_files(row.get("files", dataset.files), dataset.files)
@@ -60,7 +65,7 @@ def require_same_data(dataset, settings, folder, teacher=None):
         raise InputError(f"{folder} was begun on other data ({', '.join(other)}); restore it, or start another run")
 
 
-def sources_of(settings, teacher=None):
+def sources_of(settings: Settings, teacher: Encoder | None = None) -> dict[str, str]:
     """`{setting: sha256}` of what a run is made from beside its data set: text, pairs, encoders in folders.
 
     Of a fixed `teacher`, which is loaded, it is what `loading.fingerprint` tells it by, wherever it comes from.
@@ -74,9 +79,9 @@ def sources_of(settings, teacher=None):
         "vocabulary.aligner": settings.vocabulary.aligner,
     }
     files += [(name, folder) for name, source in encoders.items() if source and (folder := folder_of(source))]
-    found = {f"{name} {path}": fingerprint_of(*_content(path)) for name, path in files}
+    hashes = {f"{name} {path}": fingerprint_of(*_content(path)) for name, path in files}
     model = settings.teacher.model
-    return {**found, **({f"teacher.model {model}": fingerprint(model, teacher)} if teacher is not None else {})}
+    return {**hashes, **({f"teacher.model {model}": fingerprint(model, teacher)} if teacher is not None else {})}
 
 
 def _content(path):
@@ -101,7 +106,7 @@ def _by_name(settings):
     return {name: getattr(section, item.name) for name, section, item in walk(settings)}
 
 
-def clear(folder, fixed=False):
+def clear(folder: Path, fixed: bool = False) -> None:
     """Remove what was being written; a `fixed` teacher is noted anew, and what is whole stays."""
     for path in leftovers(folder):
         remove(path)
@@ -109,7 +114,7 @@ def clear(folder, fixed=False):
         remove(folder / TEACHER)
 
 
-def resumed_log(folder):
+def resumed_log(folder: Path) -> RunLog:
     """The run's `RunLog`, with the rows of what is kept; those of the rest come again."""
     path, rows = folder / LOG, _kept(_rows(folder), folder)
     write_text(path, "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows))

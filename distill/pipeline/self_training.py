@@ -8,7 +8,8 @@ from functools import cached_property
 from ..catalog.loading import load_trained
 from ..encoders.by_role import DualEncoder
 from ..encoders.encoder import Encoder, KerasEncoder
-from ..errors import InputError
+from ..errors import ConfigError, InputError
+from ..stages.answering_passages import Answered
 from ..stages.mined_pairs import Mined, mine_pairs, write_mined
 from ..stages.pair_stage import teach_pairs
 from ..stages.rankings import bm25_ranking, encoder_ranking
@@ -31,13 +32,15 @@ def self_train(run: Run, base: KerasEncoder) -> KerasEncoder | DualEncoder:
     Stage 0 learns from what BM25 finds, each later one from what the last one's encoder finds; every stage trains
     `base` anew. They end with `pairs.self_train`, or as soon as a stage is no better on dev, by P@1, then MRR@10.
     Each leaves a folder in the run's, and one that is complete there is taken as it is. Raises `InputError` where it
-    was made from other data. Records `self_training` in the run.
+    was made from other data, `ConfigError` without `pairs.self_train`. Records `self_training` in the run.
     """
     import keras
 
-    done = []
+    done: list[Stage] = []
+    if run.inputs.answered is None:
+        raise ConfigError("pairs.self_train: 0 stages, expected at least 1; give --self-train")
     for number in range(run.settings.pairs.self_train + 1):
-        stage = Stage(run, number)
+        stage = Stage(run, number, run.inputs.answered)
         if not stage.complete:
             # So that a stage is the same whether those before it were trained now or earlier.
             keras.utils.set_random_seed(run.settings.seed)
@@ -58,8 +61,8 @@ def self_train(run: Run, base: KerasEncoder) -> KerasEncoder | DualEncoder:
 class Stage:
     """One stage and its folder: `mined.jsonl`, `statistics.json`, `encoder`, and in the end `stage.json`."""
 
-    def __init__(self, run: Run, number: int):
-        self.run, self.number, self.name = run, number, f"{STAGES} stage {number}"
+    def __init__(self, run: Run, number: int, answered: Answered):
+        self.run, self.number, self.answered, self.name = run, number, answered, f"{STAGES} stage {number}"
         self.folder = run.folder / STAGES / f"stage-{number}"
 
     @property
@@ -110,7 +113,7 @@ class Stage:
         """The pairs that the stage learns from, also written to its folder."""
         inputs, options = self.run.inputs, self.run.settings.pairs
         (ranking,) = checkpoint.kept("ranking", self.number, lambda: [self.ranking(last, options.self_train_top)])
-        mined = mine_pairs(inputs.pairs, ranking, inputs.answered, options.self_train_negatives)
+        mined = mine_pairs(self.answered.pairs, ranking, self.answered, options.self_train_negatives)
         write_mined(self.folder, mined, inputs.dataset)
         statistics = mined.statistics.values()
         more, of = (sum(row[name] for row in statistics) for name in ("mined", "questions"))
@@ -119,5 +122,5 @@ class Stage:
 
     def ranking(self, last: Encoder | None, k: int) -> Integers:
         """The `k` nearest passages of each question, `(n, k)`, by the encoder, without one by BM25."""
-        pairs, words = self.run.inputs.pairs, self.run.settings.teacher.bm25_words
+        pairs, words = self.answered.pairs, self.run.settings.teacher.bm25_words
         return encoder_ranking(last, pairs, k) if last else bm25_ranking(pairs, self.run.dataset, k, words)

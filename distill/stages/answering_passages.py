@@ -1,12 +1,18 @@
-"""Which passages of a pool hold the answer of a question, looked for in each passage's own language."""
+"""The passages of a pool that hold the answer of a question, looked for in each passage's own language."""
 
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 
 import numpy as np
 
 from ..data.contexts import read_answers
+from ..data.dataset import Dataset
+from ..data.pairs import Pairs
 from ..errors import DataError
 from ..system.progress import say
+from ..system.types import File, Integers
 from ..words.answer_finder import AnswerFinder, findable
 
 HELD, NOT, UNKNOWN = 1, 0, -1
@@ -19,62 +25,63 @@ class Answered:
     there are none nothing is known of it. Questions of one id have the same answers, whatever language asks.
     """
 
-    def __init__(self, pairs, answers):
-        self.pairs, self.answers, self.known = pairs, answers, {}
+    def __init__(self, pairs: Pairs, answers: Mapping[str, Mapping[str, Sequence[str]]]):
+        self.pairs, self.answers = pairs, answers
+        self.known: dict[str, dict[int, int]] = {}
         self.rows = {str(one): np.flatnonzero(pairs.languages == one) for one in np.unique(pairs.languages)}
         texts = {language: [pairs.passages[row] for row in rows] for language, rows in self.rows.items()}
-        self.finders = {language: AnswerFinder(found, language) for language, found in texts.items()}
+        self.finders = {language: AnswerFinder(passages, language) for language, passages in texts.items()}
 
     @cached_property
-    def translations(self):
+    def translations(self) -> dict[int, Integers]:
         """`{content: rows of the passages}`."""
         order = np.argsort(self.pairs.content, kind="stable")
         contents, starts = np.unique(self.pairs.content[order], return_index=True)
         return dict(zip(contents.tolist(), np.split(order, starts[1:]), strict=True))
 
-    def of(self, id, rows):
+    def of(self, id: str, rows: Integers) -> Integers:
         """int `(k,)` of the passages `rows`: `HELD`, `NOT`, or `UNKNOWN` where there is no answer in the language."""
         known, rows = self.known.setdefault(id, {}), np.asarray(rows, dtype=np.int64)
         new = np.array([row for row in dict.fromkeys(rows.tolist()) if row not in known], dtype=np.int64)
         known.update(zip(new.tolist(), self._look(id, new).tolist(), strict=True))
         return np.array([known[row] for row in rows.tolist()], dtype=np.int64)
 
-    def anywhere(self, id, content):
-        """Whether a passage, or one of its translations, holds the answer."""
+    def anywhere(self, id: str, content: int) -> bool:
+        """True where a passage, or one of its translations, holds the answer."""
         return bool((self.of(id, self.translations[int(content)]) == HELD).any())
 
     @cached_property
-    def nowhere(self):
+    def nowhere(self) -> set[str]:
         """Ids of the questions whose answer no passage of the pool holds, those without an answer among them."""
-        own = {question.id: rows for question, rows in zip(self.pairs.questions, self.pairs.positives, strict=True)}
+        positives = {question.id: rows for question, rows in zip(self.pairs.questions, self.pairs.positives, strict=True)}
         every = np.arange(len(self.pairs.passages))
-        # The own passages first: they hold most answers, and the pool need not be searched.
+        # The gold passages first: they hold most answers, and the pool need not be searched.
         return {
             id
-            for id, gold in own.items()
+            for id, gold in positives.items()
             if not (self.of(id, gold) == HELD).any() and not (self._look(id, every) == HELD).any()
         }
 
-    def without(self):
+    def without(self) -> dict[str, tuple[int, int]]:
         """`{language: (how many questions have an answer nowhere, how many there are)}`, both above zero."""
-        asked = self.pairs.asked_in
+        spoken = self.pairs.asked_in
         lost = np.array([question.id in self.nowhere for question in self.pairs.questions], dtype=bool)
-        languages = dict.fromkeys(asked[lost].tolist())
-        return {one: (int(lost[asked == one].sum()), int((asked == one).sum())) for one in languages}
+        languages = dict.fromkeys(spoken[lost].tolist())
+        return {one: (int(lost[spoken == one].sum()), int((spoken == one).sum())) for one in languages}
 
     def _look(self, id, rows):
-        found = np.full(len(rows), UNKNOWN, dtype=np.int64)
+        known = np.full(len(rows), UNKNOWN, dtype=np.int64)
         spoken = self.pairs.languages[rows]
         for language in np.unique(spoken):
             answers = findable(self.answers.get(str(language), {}).get(id, ()))
             if answers:
                 here = spoken == language
                 places = np.searchsorted(self.rows[str(language)], rows[here])
-                found[here] = self.finders[str(language)].holds(answers, places)
-        return found
+                known[here] = self.finders[str(language)].holds(answers, places)
+        return known
 
 
-def answered_in(dataset, source, languages, pairs):
+def answered_in(dataset: Dataset, source: File, languages: Sequence[str], pairs: Pairs) -> Answered:
     """`Answered` of the data set's own answers; says which questions have theirs nowhere.
 
     Raises `DataError` where no question has an answer that a passage holds.
@@ -92,11 +99,11 @@ def answered_in(dataset, source, languages, pairs):
     return answered
 
 
-def answers_of(dataset, source, languages):
+def answers_of(dataset: Dataset, source: File, languages: Sequence[str]) -> dict[str, dict[str, tuple[str, ...]]]:
     """`contexts.read_answers`, and in the documents' language also the answers of what is asked in others alone."""
-    found = read_answers(dataset, source, languages)
-    own = found[dataset.document_language]
+    answers = read_answers(dataset, source, languages)
+    in_documents = answers[dataset.document_language]
     for language in languages:
         for question in dataset.questions[language].values():
-            own[question.id] = own.get(question.id) or question.answers
-    return found
+            in_documents[question.id] = in_documents.get(question.id) or question.answers
+    return answers

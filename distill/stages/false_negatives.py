@@ -1,58 +1,66 @@
 """Passages in a batch that answer a question though they are another's: false negatives, found and counted."""
 
+from __future__ import annotations
+
 from collections import Counter
+from collections.abc import Sequence
 
 import numpy as np
 
 from ..data.dataset import normalise
+from ..data.pairs import Pairs
+from ..system.types import Booleans, Floats, Integers
 
 
 class FalseNegatives:
-    """Which of a batch's passages are no negatives of which of its questions. Sentri, section 3.2.
+    """The filter of a batch's passages that are no negatives of its questions. Sentri, section 3.2.
 
     `kinds`: "passage", one of the question's own positives, in whatever language; "answer", the positive of a question
     with the same answer string, by `mining.normalise`; "parallel", the positive of the same question in another
     language. `margin`, above 0, adds what is nearer to the question than its positive by more than this.
     """
 
-    def __init__(self, pairs, kinds, margin=0.0):
-        self.pairs, self.kinds, self.margin, self.counts = pairs, kinds, margin, {}
+    def __init__(self, pairs: Pairs, kinds: Sequence[str], margin: float = 0.0):
+        self.pairs, self.kinds, self.margin = pairs, kinds, margin
+        self.counts: dict[str, Counter[str]] = {}
         ids = {question.id for question in pairs.questions}
         self.number = {id: number for number, id in enumerate(sorted(ids))}
         self.answers = [frozenset(map(normalise, question.answers)) for question in pairs.questions]
-        self.own = [frozenset(pairs.content[rows].tolist()) for rows in pairs.positives]
+        self.positives = [frozenset(pairs.content[rows].tolist()) for rows in pairs.positives]
 
-    def mask(self, questions, passages, negatives, scores=None):
+    def mask(
+        self, questions: Integers, passages: Integers, negatives: Integers, scores: Floats | None = None
+    ) -> Booleans:
         """bool `(b, b + m)`: true where the column is no negative of the row; a row's own column is not counted.
 
         `questions`, `passages` int `(b,)`, rows of the pairs, and `negatives` int `(m,)`, rows of passages, -1 for
         filling, which is nobody's negative. `scores` float `(b, b + m)`, cosines, for the margin. Adds to `counts`.
         """
         columns = np.concatenate([passages, negatives])
-        filling, own = columns < 0, np.eye(len(questions), len(columns), dtype=bool)
-        found = np.broadcast_to(filling, own.shape) | own
+        filling, diagonal = columns < 0, np.eye(len(questions), len(columns), dtype=bool)
+        closed = np.broadcast_to(filling, diagonal.shape) | diagonal
         for kind in self.kinds:
-            found = self._add(kind, found, getattr(self, f"_{kind}")(questions, columns), questions)
+            closed = self._add(kind, closed, getattr(self, f"_{kind}")(questions, columns), questions)
         if self.margin and scores is not None:
             nearer = scores > np.diagonal(scores)[:, None] + self.margin
-            found = self._add("margin", found, nearer, questions)
-        return found & ~own
+            closed = self._add("margin", closed, nearer, questions)
+        return closed & ~diagonal
 
-    def taken(self):
+    def taken(self) -> dict[str, dict[str, int]]:
         """`{kind: {language: how many}}` since it was last asked."""
-        found, self.counts = {kind: dict(sorted(count.items())) for kind, count in self.counts.items()}, {}
-        return found
+        counts, self.counts = {kind: dict(sorted(count.items())) for kind, count in self.counts.items()}, {}
+        return counts
 
-    def _add(self, kind, found, more, questions):
-        new = more & ~found
+    def _add(self, kind, closed, more, questions):
+        new = more & ~closed
         count = self.counts.setdefault(kind, Counter())
         for language, many in zip(self.pairs.asked_in[questions], new.sum(axis=1), strict=True):
             count[str(language)] += int(many)
-        return found | more
+        return closed | more
 
     def _passage(self, questions, columns):
         content = self.pairs.content[columns]
-        return np.array([[of in self.own[row] for of in content] for row in questions])
+        return np.array([[of in self.positives[row] for of in content] for row in questions])
 
     def _answer(self, questions, columns):
         same = [[bool(self.answers[row] & self.answers[other]) for other in questions] for row in questions]

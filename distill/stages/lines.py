@@ -1,12 +1,18 @@
 """Texts with labels that stage 2 learns beside the questions."""
 
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ..data.parallel import groups_of, shares
+from ..data.parallel import Parallel, groups_of, shares
+from ..encoders.encoder import Encoder, KerasEncoder
 from ..errors import EncoderError
 from ..students.project import axes_of, on_axes
+from ..system.types import Floats, Integers, Progress
 
 
 @dataclass(frozen=True)
@@ -17,20 +23,22 @@ class Lines:
     text has that of its `row`, by default its own. With `groups`, int `(n,)`, texts are drawn by the groups' `chances`.
     """
 
-    texts: list
-    vectors: np.ndarray
-    rows: np.ndarray | None = None
-    groups: np.ndarray | None = None
-    chances: np.ndarray | None = None
+    texts: list[str]
+    vectors: Floats
+    rows: Integers | None = None
+    groups: Integers | None = None
+    chances: NDArray[np.float64] | None = None
 
 
-def labelled(corpus, encoder, progress=None):
+def labelled(corpus: Mapping[str, Sequence[str]], encoder: Encoder, progress: Progress | None = None) -> Lines:
     """`Lines` of a corpus `{language: [text]}`, with an encoder's vectors."""
     texts = [text for language in corpus for text in corpus[language]]
     return Lines(texts, encoder.encode(texts, "question", progress))
 
 
-def translations(sources, teacher, temperature, progress=None):
+def translations(
+    sources: Sequence[Parallel], teacher: Encoder, temperature: float, progress: Progress | None = None
+) -> Lines:
     """`Lines` of parallel text, `[parallel.Parallel]`, with the teacher's vectors of their pivots, each once."""
     pivots = [pivot for source in sources for pivot in source.pivots]
     place = {pivot: row for row, pivot in enumerate(dict.fromkeys(pivots))}
@@ -40,7 +48,7 @@ def translations(sources, teacher, temperature, progress=None):
     return Lines(texts, vectors, np.array([place[pivot] for pivot in pivots]), groups, shares(sources, temperature))
 
 
-def mixed(*parts):
+def mixed(*parts: Lines) -> Lines:
     """`Lines` of several, all of one dimension, of which each is drawn as often as the others."""
     first = np.cumsum([0, *(len(part.vectors) for part in parts)])
     rows = [np.arange(len(part.texts)) if part.rows is None else part.rows for part in parts]
@@ -50,13 +58,13 @@ def mixed(*parts):
     return Lines(
         [text for part in parts for text in part.texts],
         np.concatenate([part.vectors for part in parts]),
-        np.concatenate([found + start for found, start in zip(rows, first, strict=False)]),
-        np.concatenate([found + start for found, start in zip(groups, below, strict=False)]),
+        np.concatenate([row + start for row, start in zip(rows, first, strict=False)]),
+        np.concatenate([group + start for group, start in zip(groups, below, strict=False)]),
         np.concatenate(chances) / len(parts),
     )
 
 
-def line_targets(lines, start):
+def line_targets(lines: Lines, start: KerasEncoder) -> Floats:
     """The vectors of `Lines` on the student's axes, where they are not on these already. Raises `EncoderError`."""
     size, space = lines.vectors.shape[1], start.model.label_dimension
     if size not in (space, start.dimension):

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 import numpy as np
 
-from ..data.dataset import normalise
+from ..data.dataset import Question, normalise
 from ..errors import DataError
 from ..retrieval.blocks import CELLS, ROWS, Highest, Product, document_spans, head, rows_beside, spans
 from ..retrieval.bm25 import Lexical
@@ -15,13 +16,15 @@ from ..system.types import Floats, Integers
 
 # Pairs (question, passage) that may not be negatives; the questions ascend.
 Forbidden: TypeAlias = tuple[Integers, Integers]
+# As `exact.top_k`: rows `(q, k)` and their scores.
+Search: TypeAlias = Callable[[Floats, Floats, int, Forbidden], tuple[Integers, Floats]]
 # A negative is drawn from this many times the wanted number of the hardest candidates.
 POOL = 4
 # Questions at a time below which a product is slow: the passages are cut into blocks then.
 FEW = 64
 
 
-def false_negatives(questions, document_of):
+def false_negatives(questions: Sequence[Question], document_of: Integers) -> Forbidden:
     """Pairs (question, passage) that may not be negatives, as two int arrays.
 
     For each question: every passage of its own document, and of the document of any question with the same text.
@@ -40,7 +43,14 @@ def false_negatives(questions, document_of):
     return np.array(rows), np.array(passages)
 
 
-def bm25_candidates(queries, passages, forbidden, n, language="en", words="plain"):
+def bm25_candidates(
+    queries: Sequence[str],
+    passages: Sequence[str],
+    forbidden: Forbidden,
+    n: int,
+    language: str = "en",
+    words: str = "plain",
+) -> Integers:
     """int `(queries, POOL * n)`: passages that share most words with the query but do not answer it, best first.
 
     -1 where none is left. They do not depend on the encoder: computed once, `draw` takes `n` of them each epoch.
@@ -67,7 +77,16 @@ def _sets(forbidden, n):
     return sets
 
 
-def online_negatives(questions, passages, gold, forbidden, n, margin, seed=0, search=top_k):
+def online_negatives(
+    questions: Floats,
+    passages: Floats,
+    gold: Integers,
+    forbidden: Forbidden,
+    n: int,
+    margin: float,
+    seed: int = 0,
+    search: Search = top_k,
+) -> Integers:
     """int `(q, n)`: hard and semi-hard negatives under the current encoder, -1 where there are fewer.
 
     Hard: nearer than the positive. Semi-hard: farther, but within the margin, d(a, p) <= d(a, n) < d(a, p) + margin.
@@ -82,7 +101,7 @@ def online_negatives(questions, passages, gold, forbidden, n, margin, seed=0, se
     return draw(candidates, n, seed)
 
 
-def pairs_of(forbidden, rows):
+def pairs_of(forbidden: Forbidden, rows: Integers) -> Forbidden:
     """`forbidden`, whose first array is ascending, of the questions `rows` alone, numbered as these are."""
     first, last = (np.searchsorted(forbidden[0], rows, side) for side in ("left", "right"))
     places = [np.arange(*ends) for ends in zip(first, last, strict=True)]
@@ -117,14 +136,14 @@ def maxp_candidates(
     positives = np.empty(len(questions), dtype=np.int64)
     candidates = np.empty((len(questions), POOL * n), dtype=np.int64)
     for rows in spans(len(questions), rows_beside(blocks, cells)):
-        highest, own = Highest(rows.stop - rows.start, POOL * n), document_of[gold[rows]]
+        highest, answering = Highest(rows.stop - rows.start, POOL * n), document_of[gold[rows]]
         inside = (forbidden[0] >= rows.start) & (forbidden[0] < rows.stop)
         closed = forbidden[0][inside] - rows.start, document_of[forbidden[1][inside]]
-        positive = np.empty((len(own), 1), dtype=np.result_type(questions, passages))
+        positive = np.empty((len(answering), 1), dtype=np.result_type(questions, passages))
         for block in blocks:
             documents = Documents(product(questions[rows], passages[block]), document_of, block)
-            at, columns = documents.find(own)
-            positive[at, 0], positives[rows][at] = documents.best[at, columns], documents.passages(at, columns)
+            at, places = documents.find(answering)
+            positive[at, 0], positives[rows][at] = documents.best[at, places], documents.passages(at, places)
             documents.close(*closed)
             highest.add(documents.best, documents.passages)
         candidates[rows] = np.where(highest.values > positive - margin, highest.indices, -1)
@@ -134,32 +153,32 @@ def maxp_candidates(
 class Documents:
     """Scores `(q, passages)` of a `block`, a slice, of passages, and `best`, `(q, documents)`, of each its best."""
 
-    def __init__(self, scores, document_of, block):
-        own = document_of[block]
-        self.scores, self.start, self.first, self.best = scores, block.start, own[0], max_passage(scores, own)
-        self.edges = np.append(np.flatnonzero(np.diff(own, prepend=-1)), len(own))
+    def __init__(self, scores: Floats, document_of: Integers, block: slice):
+        inside = document_of[block]
+        self.scores, self.start, self.first, self.best = scores, block.start, inside[0], max_passage(scores, inside)
+        self.edges = np.append(np.flatnonzero(np.diff(inside, prepend=-1)), len(inside))
 
-    def find(self, documents):
+    def find(self, documents: Integers) -> tuple[Integers, Integers]:
         """The places of those documents that the block has, and their columns."""
         columns = documents - self.first
         at = np.flatnonzero((columns >= 0) & (columns < self.best.shape[1]))
         return at, columns[at]
 
-    def close(self, rows, documents):
+    def close(self, rows: Integers, documents: Integers) -> None:
         """Leave these pairs no score."""
         at, columns = self.find(documents)
         self.best[rows[at], columns] = -np.inf
 
-    def passages(self, rows, columns):
+    def passages(self, rows: Integers, columns: Integers) -> Integers:
         """The first passage that has the best score of each row's document."""
         many = self.edges[columns + 1] - self.edges[columns]
         starts = np.cumsum(many) - many
         places = np.arange(many.sum()) + np.repeat(self.edges[columns] - starts, many)
-        own = self.scores[np.repeat(rows, many), places] == np.repeat(self.best[rows, columns], many)
-        return self.start + np.minimum.reduceat(np.where(own, places, self.scores.shape[1]), starts)
+        is_best = self.scores[np.repeat(rows, many), places] == np.repeat(self.best[rows, columns], many)
+        return self.start + np.minimum.reduceat(np.where(is_best, places, self.scores.shape[1]), starts)
 
 
-def draw(candidates, n, seed):
+def draw(candidates: Integers, n: int, seed: int) -> Integers:
     """`n` of each row's candidates (those >= 0) without repetition, in random order; -1 fills what is missing."""
     keys = np.random.default_rng(seed).random(candidates.shape)
     keys[candidates < 0] = 2.0

@@ -26,7 +26,7 @@ from ..training.session import Schedule, Scores, Session, session_of
 from .anchors import own_anchors
 from .false_negatives import FalseNegatives
 from .samplers import Lines, Sampler
-from .towers import TOWERS
+from .towers import TOWERS, Places
 
 # The hard negatives `(n,)` of an epoch, from the vectors of rows of questions and passages.
 Miner: TypeAlias = Callable[[int, Callable[[Integers, Integers], Floats]], list[Integers]]
@@ -85,9 +85,9 @@ class PairStage:
         dev = DevScore(base.tokenizer, dataset, languages, teacher.unit)
         questions = base.tokenizer.encode([question.text for question in pairs.questions])
         self.towers = TOWERS[options.encoders](base, questions, base.tokenizer.encode(list(pairs.passages)), dev)
-        loss, rate = SampledSoftmax(options.scale, self.parts), teacher.learning_rate
+        self.loss, rate = SampledSoftmax(options.scale, self.parts), teacher.learning_rate
         self.trainer = self.towers.trainer(
-            loss, rate, teacher.train_table, parts=self.parts, options=self.session.options
+            self.loss, rate, teacher.train_table, parts=self.parts, options=self.session.options
         )
 
     def score(self) -> Scores:
@@ -95,7 +95,7 @@ class PairStage:
         counted = self.filter.taken()
         if counted:
             say("left out as false negatives: " + told(counted))
-        return {**self.towers.score(), "scale": round(self.trainer.batch_loss.scale, 4), "filtered": counted}
+        return {**self.towers.score(), "scale": round(self.loss.scale, 4), "filtered": counted}
 
     def vectors(self, questions: Integers, passages: Integers) -> Floats:
         """The vectors `(q + p, d)` of rows of the questions and of the passages, by the encoder as it is."""
@@ -170,7 +170,7 @@ class Batch:
         """All texts with gradients, filtered by the scores of the encoder as it is."""
         return self.whole(self.scores(self.vectors()))
 
-    def part(self, live: Integers, counted: Floats, number: int) -> StepInput:
+    def part(self, live: Places, counted: Floats, number: int) -> StepInput:
         """The texts `live` with gradients; those of all without are computed with the first part and left by the last.
 
         An epoch's batches are made one after another, and all are held.
@@ -182,7 +182,7 @@ class Batch:
         shared = self.shared
         if number == self.stage.parts - 1:
             del self.shared
-        of_part = {"live": live, "counted": counted, "first": np.float32(number == 0)}
+        of_part: StepInput = {"live": live, "counted": counted, "first": np.array(number == 0, dtype=np.float32)}
         return {**self.stage.towers.pack(self.texts[live]), **shared, **of_part}
 
     def vectors(self) -> Floats:

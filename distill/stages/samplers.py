@@ -1,12 +1,17 @@
-"""Which pairs come together in a batch: in what languages questions are asked and passages answer."""
+"""The pairs that come together in a batch: in what languages questions are asked and passages answer."""
+
+from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..data.draws import cycled, drawn, occurrence
+from ..data.pairs import Pairs
 from ..errors import ConfigError
+from ..system.types import Integers
 
 
 class Sampler:
@@ -25,7 +30,7 @@ class Sampler:
     parallel text, of which a batch has the share that `lines` says. Raises `ConfigError` where no pair is.
     """
 
-    def __init__(self, pairs, kind, pivot, size, seed, lines=None):
+    def __init__(self, pairs: Pairs, kind: str, pivot: str, size: int, seed: int, lines: Lines | None = None):
         self.seed, self.lines = seed, lines
         self.translated = round(size * lines.share) if lines else 0
         size -= self.translated
@@ -39,7 +44,7 @@ class Sampler:
         self.total = self.size + self.translated
         self.groups = np.unique(pairs.asked_in[self.rows], return_inverse=True)[1] if kind == "x-x-mono" else None
 
-    def batches(self, many, epoch):
+    def batches(self, many: int, epoch: int) -> list[tuple[Integers, Integers]]:
         """`[(questions (b,), passages (b,))]` of an epoch, from 1, of `many` pairs, whole batches alone; 0 for all.
 
         Lines of parallel text come beside these.
@@ -47,11 +52,14 @@ class Sampler:
         steps = max(1, (many or len(self.rows)) // self.size)
         chosen = self._mixed if self.groups is None else self._alone
         rng = np.random.default_rng((self.seed, 3, epoch))
-        found = [(rows, np.array([rng.choice(self.allowed[row]) for row in rows])) for rows in chosen(steps, epoch)]
-        if not self.translated:
-            return found
+        batches = [(rows, np.array([rng.choice(self.allowed[row]) for row in rows])) for rows in chosen(steps, epoch)]
+        if not self.lines or not self.translated:
+            return batches
         more = self.lines.drawn(steps, self.translated, epoch, self.seed)
-        return [tuple(map(np.concatenate, zip(*both, strict=True))) for both in zip(found, more, strict=True)]
+        return [
+            (np.concatenate([questions, lines]), np.concatenate([passages, translations]))
+            for (questions, passages), (lines, translations) in zip(batches, more, strict=True)
+        ]
 
     def _mixed(self, steps, epoch):
         first = (epoch - 1) * steps * self.size
@@ -63,12 +71,12 @@ class Sampler:
         turns = np.repeat(np.arange(len(members)), [-(-len(rows) // self.size) for rows in members])
         of = partial(cycled, len(turns), seed=self.seed)
         picked = turns[of(epoch * steps, 0)]
-        found = []
+        batches = []
         for group, number in list(zip(picked, occurrence(picked), strict=True))[(epoch - 1) * steps :]:
             size = min(self.size, len(members[group]))
             places = cycled(len(members[group]), size, number * size, (self.seed, int(group)))
-            found.append(self.rows[members[group][places]])
-        return found
+            batches.append(self.rows[members[group][places]])
+        return batches
 
 
 @dataclass(frozen=True)
@@ -79,23 +87,23 @@ class Lines:
     """
 
     first: int
-    passages: np.ndarray
-    groups: np.ndarray
-    chances: np.ndarray
+    passages: Integers
+    groups: Integers
+    chances: NDArray[np.float64]
     share: float
 
-    def drawn(self, steps, size, epoch, seed):
+    def drawn(self, steps: int, size: int, epoch: int, seed: int) -> list[tuple[Integers, Integers]]:
         """`[(questions (size,), passages (size,))]` of each step."""
         rows = drawn(self.groups, self.chances, steps * size, (epoch - 1) * steps * size, seed)
         return [(self.first + part, self.passages[part]) for part in rows.reshape(steps, size)]
 
 
-def allowed(pairs, row, kind, pivot):
+def allowed(pairs: Pairs, row: int, kind: str, pivot: str) -> Integers:
     """Rows of the passages that question `row` may be paired with, `(k,)`."""
-    asked, passages = pairs.asked_in[row], pairs.positives[row]
+    language, passages = pairs.asked_in[row], pairs.positives[row]
     answered = pairs.languages[passages]
-    if kind == "en-en" and asked != pivot:
+    if kind == "en-en" and language != pivot:
         return passages[:0]
     if kind in ("en-en", "x-en"):
         return passages[answered == pivot]
-    return passages if kind == "x-y" else passages[answered == asked]
+    return passages if kind == "x-y" else passages[answered == language]

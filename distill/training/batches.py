@@ -1,17 +1,21 @@
-"""What makes a step's batch, and can say what the batch is of."""
+"""Functions that make the batch of a step, and can name the questions in it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..data.dataset import Question
+
 # The arrays of a step by name: packed ids, labels, indices.
 StepInput: TypeAlias = dict[str, NDArray[np.generic]]
 
+# Makes the batch of a step.
+Make: TypeAlias = Callable[[], StepInput]
 # Questions that a message names.
 NAMED = 8
 
@@ -23,37 +27,35 @@ class Maker:
     `loss` is what the step minimises, in words.
     """
 
-    make: Callable
-    asked: Callable
+    make: Make
+    ids: Callable[[], list[str]]
     loss: str
 
-    def __call__(self):
+    def __call__(self) -> StepInput:
+        """The batch."""
         return self.make()
 
-    def ids(self):
-        return self.asked()
 
-
-def named(questions):
+def named(questions: Iterable[Question]) -> list[str]:
     """`[str]`, each question with its language."""
     return [f"{question.language} {question.id}" for question in questions]
 
 
-def line_name(source, row, text):
-    """A line of texts: which one, from 1, among those that were taken, and how it begins; `row` counts from 0."""
+def line_name(source: str, row: int, text: str) -> str:
+    """The name of a line of texts: its number, from 1, among those that were taken, and its start; `row` is from 0."""
     return f"{source} {row + 1} ({text[:30]!r})"
 
 
-def diverged(stage, make, loss, place, learning_rate):
-    """What to say of a `loss` that is no finite number, at a `place` in the training; `make` need not be a `Maker`."""
-    which, asked = (make.loss, f"; its questions: {listed(make.ids())}") if isinstance(make, Maker) else ("loss", "")
+def diverged(stage: str, make: Make, loss: float, place: str, learning_rate: float) -> str:
+    """The message for a `loss` that is no finite number, at a `place` in the training; `make` may be a `Maker`."""
+    which, whose = (make.loss, f"; its questions: {listed(make.ids())}") if isinstance(make, Maker) else ("loss", "")
     return (
-        f"{stage}: the {which} is {loss} at {place}, learning rate {learning_rate:g}{asked}; try a lower learning "
+        f"{stage}: the {which} is {loss} at {place}, learning rate {learning_rate:g}{whose}; try a lower learning "
         "rate, float32 where precision is mixed, and look at these texts"
     )
 
 
-def listed(names):
+def listed(names: Sequence[str]) -> str:
     """The first of them, and how many more there are."""
     more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
     return ", ".join(names[:NAMED]) + more

@@ -1,40 +1,43 @@
 """Batches of few shapes: XLA compiles a program for each, and packed texts differ from step to step."""
 
+from __future__ import annotations
+
 import math
 
 import numpy as np
 
 from ..encoders.batching import PAD
+from .batches import StepInput
 
 # Of the packed texts, and with two encoders of the passages'.
 PREFIXES = ("", "passage_")
 
 
-def few_shapes(batch, devices=1):
+def few_shapes(batch: StepInput, devices: int = 1) -> StepInput:
     """A trainer's batch with its sizes rounded up, t to a multiple of `devices` too; the loss is the same.
 
     What is added are paddings, texts without a token behind the others, and documents that weigh nothing.
     """
     sizes = {prefix: len(batch[f"{prefix}counts"]) for prefix in PREFIXES if f"{prefix}counts" in batch}
     more = [power(size) - size for size in sizes.values()]
-    found = dict(batch)
+    rounded = dict(batch)
     for prefix in sizes:
-        found |= _texts(batch, prefix, math.lcm(256, devices))
+        rounded |= _texts(batch, prefix, math.lcm(256, devices))
     if "live" in batch:
-        found |= _part(batch, np.repeat(np.cumsum([*sizes.values()]), more))
+        rounded |= _part(batch, np.repeat(np.cumsum([*sizes.values()]), more))
     elif len(sizes) > 1:
-        found |= {name: _behind(batch[name], sizes[""], more[0]) for name in ("question", "passage")}
+        rounded |= {name: _behind(batch[name], sizes[""], more[0]) for name in ("question", "passage")}
     if "document" in batch:
-        found |= _documents(batch["document"], batch["teacher_document"])
-    return found
+        rounded |= _documents(batch["document"], batch["teacher_document"])
+    return rounded
 
 
-def power(size):
+def power(size: int) -> int:
     """The least power of two that is not below `size`."""
     return 1 << (size - 1).bit_length()
 
 
-def bucket(size, multiple):
+def bucket(size: int, multiple: int) -> int:
     """`size` rounded up to one of eight sizes an octave, each a multiple of `multiple`."""
     step = -(-(power(size) // 16) // multiple) * multiple or multiple
     return -(-size // step) * step

@@ -1,38 +1,46 @@
-"""Where a training that is stopped goes on: what its loop holds, on disk, whole or not at all."""
+"""The place where a training that is stopped goes on: what its loop holds, on disk, whole or not at all."""
+
+from __future__ import annotations
 
 import json
 import shutil
 import time
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import TypeAlias
 
 import numpy as np
 
 from ..errors import DataError, InputError
 from ..settings.choices import CHECKPOINT_SECONDS
 from ..system.arrays import read_arrays, write_arrays
+from ..system.types import File, Floats, Integers, Json
 
 # Where a run or a trial has those of its stages; gone when it is finished.
 CHECKPOINT = "checkpoint"
 STATE, FACTS = "state.npz", "facts"
+# Lists of arrays by name, such as the weights; an optimizer has counters among them.
+Groups: TypeAlias = dict[str, list[Floats]]
 
 
 class Checkpoint:
     """The folder of one training. `facts` are plain values, `groups` lists of arrays by name, such as the weights."""
 
-    def __init__(self, folder, seconds=CHECKPOINT_SECONDS):
+    def __init__(self, folder: File, seconds: float = CHECKPOINT_SECONDS):
         self.folder, self.seconds, self.written = Path(folder), seconds, time.monotonic()
 
     @property
-    def due(self):
+    def due(self) -> bool:
+        """True where the last state is `seconds` old."""
         return time.monotonic() - self.written >= self.seconds
 
-    def save(self, facts, groups):
+    def save(self, facts: Mapping[str, Json], groups: Groups) -> None:
         """Replace the state; the former one stays until the new one is whole."""
         arrays = {f"{name}/{row}": value for name, values in groups.items() for row, value in enumerate(values)}
         write_arrays(self.folder / STATE, {FACTS: np.array(json.dumps(facts)), **arrays})
         self.written = time.monotonic()
 
-    def load(self):
+    def load(self) -> tuple[Json, Groups] | None:
         """`(facts, groups)` as they were saved last, None where nothing was. Raises `InputError`."""
         stored = _read(self.folder / STATE)
         if stored is None:
@@ -42,11 +50,11 @@ class Checkpoint:
             groups.setdefault(key.partition("/")[0], []).append(value)
         return facts, groups
 
-    def facts(self):
+    def facts(self) -> dict[str, Json]:
         """The facts alone; none where nothing was saved. Raises `InputError`."""
         return (_read(self.folder / STATE, [FACTS]) or {FACTS: {}})[FACTS]
 
-    def kept(self, name, number, make):
+    def kept(self, name: str, number: int, make: Callable[[], Sequence[Integers]]) -> list[Integers]:
         """The arrays `[array]` that `make()` gave for this `number`, of an epoch, whether now or before the stop.
 
         Of each name the last number's are kept.
@@ -55,12 +63,13 @@ class Checkpoint:
         stored = _read(path)
         if stored is not None and stored.pop(FACTS) == number:
             return list(stored.values())
-        made = list(make())
-        arrays = {f"{row:09}": value for row, value in enumerate(made)}
+        rows = list(make())
+        arrays = {f"{row:09}": value for row, value in enumerate(rows)}
         write_arrays(path, {FACTS: np.array(json.dumps(number)), **arrays})
-        return made
+        return rows
 
-    def remove(self):
+    def remove(self) -> None:
+        """Remove the folder."""
         shutil.rmtree(self.folder, ignore_errors=True)
 
 

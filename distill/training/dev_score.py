@@ -1,30 +1,39 @@
 """The dev score that training steers by, computed on the small model."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+
 import numpy as np
 
+from ..data.dataset import Dataset
 from ..encoders.encoder import encode_ids
 from ..encoders.health import KEY, TRY, _finite, collapsed, told
+from ..encoders.tokenizer import Tokenizer
 from ..retrieval.exact import unit_ranks
 from ..retrieval.metrics import mrr_at, precision_at
+from ..students.rows import UsedRows
 from ..system.progress import say
+from .session import Scores
 
 
 class DevScore:
     """P@1 and MRR@10 on dev for a unit, the mean over `languages`; tokenized once."""
 
-    def __init__(self, tokenizer, dataset, languages, unit):
+    def __init__(self, tokenizer: Tokenizer, dataset: Dataset, languages: Sequence[str], unit: str):
         self.dataset, self.unit, self.warned = dataset, unit, False
-        asked = {language: dataset.select(language, "dev") for language in languages}
+        dev = {language: dataset.select(language, "dev") for language in languages}
         self.documents = tokenizer.encode(dataset.texts(unit))
-        self.questions = {language: tokenizer.encode([q.text for q in qs]) for language, qs in asked.items()}
-        self.gold = {language: np.array([q.passage for q in qs]) for language, qs in asked.items()}
-        self.ids = [q.id for qs in asked.values() for q in qs]
+        self.questions = {language: tokenizer.encode([q.text for q in qs]) for language, qs in dev.items()}
+        self.gold = {language: np.array([q.passage for q in qs]) for language, qs in dev.items()}
+        self.ids = [q.id for qs in dev.values() for q in qs]
 
     @property
-    def tokens(self):
+    def tokens(self) -> list[list[int]]:
+        """The token ids of all that is encoded, documents first."""
         return self.documents + [ids for rows in self.questions.values() for ids in rows]
 
-    def score(self, used, of_documents=None):
+    def score(self, used: UsedRows, of_documents: UsedRows | None = None) -> Scores:
         """`{"p@1", "mrr@10"}` of `used.small`, with documents by that of `of_documents` where it is given.
 
         And "collapsed", a `collapse.mean_cosine`, where the questions' vectors are nearly equal, which is said once.
@@ -32,19 +41,19 @@ class DevScore:
         """
         other = of_documents or used
         documents = _finite(encode_ids(other.small, other.ids(self.documents)), "documents")
-        asked, scores = [], []
+        questions, figures = [], []
         for language, rows in self.questions.items():
-            asked.append(_finite(encode_ids(used.small, used.ids(rows)), f"questions in {language}"))
-            found = unit_ranks(asked[-1], documents, self.gold[language], self.dataset.document_of, self.unit)
-            scores.append((precision_at(found, 1), mrr_at(found, 10)))
-        means = dict(zip(("p@1", "mrr@10"), map(float, np.mean(scores, axis=0)), strict=True))
-        return means | self._collapse(np.concatenate(asked))
+            questions.append(_finite(encode_ids(used.small, used.ids(rows)), f"questions in {language}"))
+            ranks = unit_ranks(questions[-1], documents, self.gold[language], self.dataset.document_of, self.unit)
+            figures.append((precision_at(ranks, 1), mrr_at(ranks, 10)))
+        precision, reciprocal = map(float, np.mean(figures, axis=0))
+        return {"p@1": precision, "mrr@10": reciprocal, **self._collapse(np.concatenate(questions))}
 
     def _collapse(self, vectors):
-        found = collapsed(vectors, self.ids)
-        if found is None:
+        cosine = collapsed(vectors, self.ids)
+        if cosine is None:
             return {}
         if not self.warned:
             self.warned = True
-            say(f"{told('the encoder', found)}; {TRY}")
-        return {KEY: found}
+            say(f"{told('the encoder', cosine)}; {TRY}")
+        return {KEY: cosine}

@@ -6,8 +6,12 @@ and training of neural networks for efficient integer-arithmetic-only inference.
 `export/codecs.py` and `export/quantize.py`, whose constants are here too.
 """
 
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
+from typing import TypeAlias
 
 import keras
 import numpy as np
@@ -15,14 +19,19 @@ from keras import ops
 
 from ..export.weights.codecs import FRACTION_BITS, GROUP, INT4_HIGHEST, INT4_LOWEST, STEPS, ZERO, kept
 from ..export.weights.kernels import LEVELS
+from ..export.weights.precision import Precision
 from ..export.weights.rewrite import FARTHEST
+from ..system.types import Model, Tensor
+
+# Variables with the values that they have when rounded.
+Rounded: TypeAlias = list[tuple[keras.Variable, Tensor]]
 
 ONE = 2.0**FRACTION_BITS
 # int32 holds sums of a number below this and a divisor.
 EXACT = 2.0**30
 
 
-def fake_rows(x, codec):
+def fake_rows(x: Tensor, codec: str) -> Tensor:
     """Rows of a float32 table `(..., width)`, or gathered from one -> what `codecs.decoded` makes of them.
 
     `codec` is a key of `codecs.CODECS`. Straight through. Rounding a gathered row is rounding the table, as a row's
@@ -32,31 +41,31 @@ def fake_rows(x, codec):
     return straight_through(x, ROUNDED[codec](ops.stop_gradient(x)))
 
 
-def fake_kernel(kernel):
+def fake_kernel(kernel: Tensor) -> Tensor:
     """A float32 kernel `(in, out)` -> the same in int8, one scale an output channel. Straight through."""
     fixed = ops.stop_gradient(kernel)
     scale = ops.maximum(ops.max(ops.abs(fixed), axis=0), 1e-12) / LEVELS
     return straight_through(kernel, ops.round(fixed / scale) * scale)
 
 
-def straight_through(x, value):
+def straight_through(x: Tensor, value: Tensor) -> Tensor:
     """`value`, with the gradient of `x`."""
     return x + ops.stop_gradient(value - x)
 
 
-def fake_encode(encoder, precision, ids, segments, counts):
+def fake_encode(encoder: Model, precision: Precision, ids: Tensor, segments: Tensor, counts: Tensor) -> Tensor:
     """`Student.encode_packed` with the weights that an artefact of this `form.Precision` has.
 
     Gradients reach the encoder's own variables. The dense layers are those of the bundle, see `fake_kernels`.
     """
     # Inside the scope a variable that is not mapped is, on JAX, a constant without a gradient; so all are.
-    own = [(weight, weight.value) for weight in encoder.weights]
-    with keras.StatelessScope([*own, *fake_kernels(encoder, precision.dense)]):
+    unrounded = [(weight, weight.value) for weight in encoder.weights]
+    with keras.StatelessScope([*unrounded, *fake_kernels(encoder, precision.dense)]):
         return encoder.encode_packed(ids, segments, counts, rows=partial(fake_rows, codec=precision.table))
 
 
 @contextmanager
-def quantised(encoder, precision):
+def quantised(encoder: Model, precision: Precision) -> Iterator[Model]:
     """Within it the encoder's own weights are those rounded ones; after it, whatever happens, what they were."""
     before, table = encoder.get_weights(), encoder.get_layer("embedding").embeddings
     try:
@@ -69,8 +78,8 @@ def quantised(encoder, precision):
         encoder.set_weights(before)
 
 
-def fake_kernels(encoder, dense):
-    """What a bundle makes of the encoder's dense kernels: `[(variable, value)]`, none when `dense` is float32.
+def fake_kernels(encoder: Model, dense: str) -> Rounded:
+    """The encoder's dense kernels as a bundle has them: `[(variable, value)]`, none when `dense` is float32.
 
     Nearly so where the head begins: a bundle multiplies pooling's kernel by the two that follow (`rewrite.merged`) and
     rounds the product. Here these two are rounded and pooling's is not, so that the product is rounded once too.
@@ -83,8 +92,8 @@ def fake_kernels(encoder, dense):
     if dense == "float32":
         return []
     rounded = encoder.foreign or encoder.space not in (None, encoder.dimension)
-    found = _of_ngrams(encoder) if hasattr(encoder, "branches") else _of_static(encoder)
-    return found + ([_rounded(encoder.get_layer("projection"))] if rounded else [])
+    kernels = _of_ngrams(encoder) if hasattr(encoder, "branches") else _of_static(encoder)
+    return kernels + ([_rounded(encoder.get_layer("projection"))] if rounded else [])
 
 
 def _rounded(layer):
@@ -110,8 +119,8 @@ def _of_ngrams(encoder):
     return [_rounded(layer) for layer in layers] + rescaled
 
 
-def hidden_scale(kernel):
-    """By how much `rewrite.balanced` multiplies each hidden unit that `fourth_skip`'s kernel reads: `(hidden, 1)`.
+def hidden_scale(kernel: Tensor) -> Tensor:
+    """The factors by which `rewrite.balanced` multiplies each hidden unit that `fourth_skip`'s kernel reads: `(hidden, 1)`.
 
     It divides the kernels that read the units by it. That it multiplies columns of those before changes no rounding.
     """
@@ -119,19 +128,20 @@ def hidden_scale(kernel):
     return ops.clip(scale / ops.maximum(ops.median(scale), 1e-12), 1 / FARTHEST, FARTHEST)
 
 
-def float32(rows):
+def float32(rows: Tensor) -> Tensor:
+    """The rows as they are."""
     return rows
 
 
-def eight_bits(rows):
-    """What `uint8_rows` and `int8_rows` keep."""
+def eight_bits(rows: Tensor) -> Tensor:
+    """The rows as `uint8_rows` and `int8_rows` keep them."""
     scale = ops.maximum(ops.max(ops.abs(rows), axis=-1, keepdims=True) / LEVELS, 1 / ONE)
     scale = ops.ceil(scale * ONE) / ONE
     return ops.clip(ops.round(rows / scale), -ZERO, ZERO - 1) * scale
 
 
-def four_bits(rows):
-    """What `int4_rows` keeps."""
+def four_bits(rows: Tensor) -> Tensor:
+    """The rows as `int4_rows` keeps them."""
     width = rows.shape[-1]
     padded = ops.pad(rows, [[0, 0]] * (len(rows.shape) - 1) + [[0, -width % GROUP]])
     groups = ops.reshape(padded, (*ops.shape(padded)[:-1], -1, GROUP))
@@ -140,7 +150,7 @@ def four_bits(rows):
     return ops.reshape(codes * step, ops.shape(padded))[..., :width]
 
 
-def group_step(groups):
+def group_step(groups: Tensor) -> Tensor:
     """`codecs.group_steps`, multiplied out: float32 `(..., groups, GROUP)` -> `(..., groups)`."""
     wanted = ops.maximum(ops.max(groups, axis=-1) / INT4_HIGHEST, ops.min(groups, axis=-1) / INT4_LOWEST)
     wanted = ops.ceil(wanted * ONE)
@@ -148,7 +158,7 @@ def group_step(groups):
     return ops.clip(quotient_up(wanted, scale), 1, STEPS) * (scale / ONE)
 
 
-def quotient_up(whole, divisor):
+def quotient_up(whole: Tensor, divisor: Tensor) -> Tensor:
     """ceil(whole / divisor) of whole numbers in float32.
 
     Exact below `EXACT`: in float32 the quotient may cross a whole number, and the next step is several per cent away.
@@ -162,5 +172,5 @@ def quotient_up(whole, divisor):
 
 # How a table's rows are rounded, under the names of `codecs.CODECS`.
 # A table of codewords is made before its student is trained, and stays.
-ROUNDED = {"float32": float32, "uint8": eight_bits, "int8-row": eight_bits, "int4": four_bits}
+ROUNDED: dict[str, Callable[[Tensor], Tensor]] = {"float32": float32, "uint8": eight_bits, "int8-row": eight_bits, "int4": four_bits}
 ROUNDED |= {"pq4": float32, "pq8": float32}

@@ -1,7 +1,12 @@
 """`log.jsonl`: what happened in a run, one JSON object a line."""
 
+from __future__ import annotations
+
 import json
 import time
+from typing import Literal
+
+from ..system.types import File, Json
 
 
 class RunLog:
@@ -10,20 +15,24 @@ class RunLog:
     In mode "a" what `path` holds stays.
     """
 
-    def __init__(self, path=None, mode="w"):
-        self.start, self.rows = time.perf_counter(), []
+    def __init__(self, path: File | None = None, mode: Literal["w", "a"] = "w"):
+        self.start = time.perf_counter()
+        self.rows: list[dict[str, Json]] = []
         self._file = open(path, mode, encoding="utf-8") if path else None  # noqa: SIM115  closed by `close`
 
-    def write(self, event, **fields):
+    def write(self, event: str, **fields: Json) -> None:
+        """Add a row; what is written is on disk when it returns."""
         row = {"event": event, "seconds": round(time.perf_counter() - self.start, 2), **fields}
         self.rows.append(row)
         if self._file:
             self._file.write(json.dumps(row, ensure_ascii=False) + "\n")
             self._file.flush()
 
-    def of(self, event):
+    def of(self, event: str) -> list[dict[str, Json]]:
+        """The rows of this event."""
         return [row for row in self.rows if row["event"] == event]
 
-    def close(self):
+    def close(self) -> None:
+        """Close the file, where there is one."""
         if self._file:
             self._file.close()

@@ -14,13 +14,11 @@ from keras import ops
 from ..errors import InputError, TrainingError
 from ..system.progress import task
 from ..system.types import File, Floats
-from .batches import StepInput, diverged
+from .batches import Make, diverged
+from .checkpoints import Groups
 from .session import Schedule, Scores, Session, session_of
 from .trainer import Trainer
 
-# Makes a step's batch: an epoch's batches are not all held.
-Make: TypeAlias = Callable[[], StepInput]
-# Weights; an optimizer has counters among them.
 Arrays: TypeAlias = list[Floats]
 Owner: TypeAlias = keras.Model | keras.optimizers.Optimizer
 
@@ -40,7 +38,7 @@ class Facts(TypedDict):
     rows: int
 
 
-State: TypeAlias = tuple[Facts, dict[str, Arrays]]
+State: TypeAlias = tuple[Facts, Groups]
 
 
 def fit(

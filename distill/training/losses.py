@@ -1,24 +1,33 @@
 """The losses of both stages, on rows of unit length."""
 
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeAlias
+
 from keras import ops
 
 from ..students.student import unit
+from ..system.types import Tensor
+
+# Of two arrays of rows, over their last axis.
+Distance: TypeAlias = Callable[[Tensor, Tensor], Tensor]
 
 
-def cosine_distance(a, b):
+def cosine_distance(a: Tensor, b: Tensor) -> Tensor:
     """1 - cos(a, b) over the last axis of unit rows, in [0, 2]."""
     return 1.0 - ops.sum(a * b, axis=-1)
 
 
-def squared_l2(a, b):
+def squared_l2(a: Tensor, b: Tensor) -> Tensor:
     """||a - b||^2 over the last axis, in [0, 4] on unit rows."""
     return ops.sum(ops.square(a - b), axis=-1)
 
 
-DISTANCES = {"squared_l2": squared_l2, "cosine": cosine_distance}
+DISTANCES: dict[str, Distance] = {"squared_l2": squared_l2, "cosine": cosine_distance}
 
 
-def nested(distance, prefixes):
+def nested(distance: Distance, prefixes: Sequence[int]) -> Distance:
     """A distance as its mean over the first k numbers of both, at unit length, for k of `prefixes`, and over all.
 
     Kusupati et al. (2022), Matryoshka representation learning, Equation 1 with equal weights; without prefixes the
@@ -28,13 +37,15 @@ def nested(distance, prefixes):
         return distance
 
     def mean(a, b):
-        found = [distance(unit(a[..., :k]), unit(b[..., :k])) for k in prefixes]
-        return sum(found, start=distance(a, b)) / (len(found) + 1)
+        parts = [distance(unit(a[..., :k]), unit(b[..., :k])) for k in prefixes]
+        return sum(parts, start=distance(a, b)) / (len(parts) + 1)
 
     return mean
 
 
-def triplet_loss(anchor, positive, negatives, margin=0.3, distance=cosine_distance):
+def triplet_loss(
+    anchor: Tensor, positive: Tensor, negatives: Tensor, margin: float = 0.3, distance: Distance = cosine_distance
+) -> Tensor:
     """max(d(a, p) - d(a, n) + margin, 0), one value a triplet: `(b, n)`.
 
     `anchor`, `positive` `(b, d)`; `negatives` `(b, n, d)`; unit rows. CL-ReLKT, Equation 1, with cosine distance.
@@ -44,7 +55,9 @@ def triplet_loss(anchor, positive, negatives, margin=0.3, distance=cosine_distan
     return ops.relu(near - far + margin)
 
 
-def contrastive_loss(anchor, positive, negatives, temperature=0.05, weights=None):
+def contrastive_loss(
+    anchor: Tensor, positive: Tensor, negatives: Tensor, temperature: float = 0.05, weights: Tensor | None = None
+) -> Tensor:
     """-log softmax of the positive among the positive and the negatives, one value an anchor: `(b,)`.
 
     Shapes as in `triplet_loss`; `weights` `(b, n)`, 0 where a negative is only filling. Karpukhin et al. (2020),
@@ -57,7 +70,7 @@ def contrastive_loss(anchor, positive, negatives, temperature=0.05, weights=None
     return ops.logsumexp(ops.concatenate([near, far], axis=1), axis=1) - near[:, 0]
 
 
-def listwise_loss(scores, teacher_scores, temperature=0.02):
+def listwise_loss(scores: Tensor, teacher_scores: Tensor, temperature: float = 0.02) -> Tensor:
     """The student's cross entropy to the teacher over the same documents, one value a query: `(b,)`.
 
     -sum_j p_j log q_j with p and q the softmax of `teacher_scores` and `scores`, `(b, n)`, divided by `temperature`;
@@ -69,7 +82,7 @@ def listwise_loss(scores, teacher_scores, temperature=0.02):
     return ops.sum(ops.exp(teacher) * (teacher - student), axis=-1)
 
 
-def in_batch_loss(scores, same, temperature=0.05):
+def in_batch_loss(scores: Tensor, same: Tensor, temperature: float = 0.05) -> Tensor:
     """-log softmax of each query's own document among the batch's, one value a query: `(b,)`.
 
     `scores` `(b, b + m)`: query i against the document of query j, then against `m` more, such as hard negatives;
@@ -77,12 +90,20 @@ def in_batch_loss(scores, same, temperature=0.05):
     Sorokin et al., 2022, Equation 2 and section 3.2). LAReQA (Roy et al., 2020), Equation 2; Henderson et al. (2017).
     """
     scores = scores / temperature
-    own = ops.eye(ops.shape(scores)[0], ops.shape(scores)[1], dtype="bool")
-    scores = ops.where(ops.logical_and(same, ops.logical_not(own)), -1e9, scores)
+    diagonal = ops.eye(ops.shape(scores)[0], ops.shape(scores)[1], dtype="bool")
+    scores = ops.where(ops.logical_and(same, ops.logical_not(diagonal)), -1e9, scores)
     return ops.logsumexp(scores, axis=-1) - ops.diagonal(scores)
 
 
-def transfer_loss(objectives, beta=1.0, lambda_=1.0, omega=1.0, gamma=100.0, listwise=1.0, softmax=1.0):
+def transfer_loss(
+    objectives: Mapping[str, Tensor],
+    beta: float = 1.0,
+    lambda_: float = 1.0,
+    omega: float = 1.0,
+    gamma: float = 100.0,
+    listwise: float = 1.0,
+    softmax: float = 1.0,
+) -> Tensor:
     """gamma * (beta mean(qq) + lambda mean(dd) + omega mean(dq) + …), a scalar. CL-ReLKT, Equation 2.
 
     `objectives` maps each chosen objective to its distances, one value a sample, `(b,)`:

@@ -6,16 +6,22 @@ Micikevicius et al. (2018), Mixed precision training; Kalamkar et al. (2019), A 
 training.
 """
 
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
 
+import keras
 from keras import ops
+
+from ..system.types import Model, Tensor
 
 DTYPE = "bfloat16"
 POLICY = f"mixed_{DTYPE}"
 
 
-def mixed_encode(encoder, ids, segments, counts):
+def mixed_encode(encoder: Model, ids: Tensor, segments: Tensor, counts: Tensor) -> Tensor:
     """`Student.encode_packed` with bfloat16 between the table's rows and the sums over tokens: float32 `(n, d)`.
 
     The rows are cast when they are gathered: a table that was cast itself would get a dense gradient.
@@ -25,13 +31,13 @@ def mixed_encode(encoder, ids, segments, counts):
 
 
 @contextmanager
-def policy_of(layers, policy):
+def policy_of(layers: Iterable[keras.layers.Layer], policy: str) -> Iterator[None]:
     """Within it the layers, and those inside them, compute by the dtype policy of that name; after it by their own."""
-    own = [(layer, layer.dtype_policy) for outer in layers for layer in outer._flatten_layers()]
+    before = [(layer, layer.dtype_policy) for outer in layers for layer in outer._flatten_layers()]
     try:
-        for layer, _ in own:
+        for layer, _ in before:
             layer.dtype_policy = policy
         yield
     finally:
-        for layer, before in own:
-            layer.dtype_policy = before
+        for layer, former in before:
+            layer.dtype_policy = former

@@ -1,10 +1,14 @@
 """In-batch softmax with a trained scale, over a whole batch or over parts of it that together give its gradient."""
 
+from __future__ import annotations
+
 import math
+from collections.abc import Mapping
 
 import keras
 from keras import ops
 
+from ..system.types import Tensor
 from .losses import in_batch_loss
 
 
@@ -20,18 +24,20 @@ class SampledSoftmax(keras.layers.Layer):
     Gao et al. (2021), Scaling Deep Contrastive Learning Batch Size under Memory Limited Setup, section 3.
     """
 
-    def __init__(self, scale=20.0, parts=1, **options):
-        super().__init__(**options)
+    def __init__(self, scale: float = 20.0, parts: int = 1):
+        super().__init__()
         self.parts = parts
         start = keras.initializers.Constant(math.log(scale))
         self.log_scale = self.add_weight(shape=(), initializer=start, name="log_scale")
         self.built = True
 
     @property
-    def scale(self):
+    def scale(self) -> float:
+        """The scale as it is trained so far."""
         return math.exp(float(ops.convert_to_numpy(self.log_scale)))
 
-    def call(self, vectors, x):
+    def call(self, vectors: Tensor, x: Mapping[str, Tensor]) -> Tensor:
+        """The loss, a scalar."""
         if self.parts == 1:
             return self.loss(vectors, x, self.log_scale)
         fixed = ops.stop_gradient(vectors)
@@ -41,7 +47,8 @@ class SampledSoftmax(keras.layers.Layer):
         value = self.loss(vectors, x, fixed + x["first"] * (self.log_scale - fixed))
         return ops.stop_gradient(value) + self.parts * (value - ops.stop_gradient(value))
 
-    def loss(self, vectors, x, log_scale):
+    def loss(self, vectors: Tensor, x: Mapping[str, Tensor], log_scale: Tensor) -> Tensor:
+        """The loss of a whole batch, all of whose vectors are given."""
         questions, passages = ops.take(vectors, x["question"], axis=0), ops.take(vectors, x["passage"], axis=0)
         scores = ops.matmul(questions, ops.transpose(passages))  # (b, b + m)
         return ops.mean(in_batch_loss(scores, x["same"], ops.exp(-log_scale)))

@@ -4,7 +4,11 @@
 step, so `training.fit` calls `train_on_batch`, which compiles once for all lengths.
 """
 
-from contextlib import nullcontext
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from typing import TypeAlias
 
 import keras
 from keras import ops
@@ -12,10 +16,15 @@ from keras import ops
 from ..encoders.compiled import AnyLength
 from ..export.weights.precision import Precision
 from ..settings.sections import TrainingSettings
+from ..system.types import Floats, Model, Tensor
+from .batches import StepInput
 from .buckets import few_shapes
 from .devices import require_devices
 from .fake_quantisation import fake_encode, quantised
 from .mixed_precision import mixed_encode
+
+# `loss(vectors, x)`, a scalar; a Keras layer trains its own weights too.
+Loss: TypeAlias = Callable[[Tensor, Mapping[str, Tensor]], Tensor]
 
 
 class Trainer(keras.Model):
@@ -26,7 +35,16 @@ class Trainer(keras.Model):
     a `TrainingSettings`, say how steps are computed; one of several devices is made within `devices.shared_by` them.
     """
 
-    def __init__(self, encoder, loss, learning_rate, train_table=True, precision=None, parts=1, options=None):
+    def __init__(
+        self,
+        encoder: Model,
+        loss: Loss,
+        learning_rate: float,
+        train_table: bool = True,
+        precision: Precision | None = None,
+        parts: int = 1,
+        options: TrainingSettings | None = None,
+    ):
         super().__init__()
         self.options = options or TrainingSettings()
         self.encoder, self.batch_loss, self.parts = encoder, loss, parts
@@ -36,32 +54,42 @@ class Trainer(keras.Model):
         together = {"gradient_accumulation_steps": parts} if parts > 1 else {}
         self.compile(optimizer=keras.optimizers.Adam(learning_rate, **together), jit_compile=self.jits)
 
-    def call(self, x):
+    def call(self, x: Mapping[str, Tensor]) -> Tensor:
+        """The vectors of a batch's packed texts, `(n, d)`, as the step computes them."""
         packed = x["ids"], x["segments"], x["counts"]
         if self.quantised:
             return fake_encode(self.encoder, self.precision, *packed)
         return self.encoded(self.encoder, *packed)
 
-    def encoded(self, student, ids, segments, counts):
+    def encoded(self, student: Model, ids: Tensor, segments: Tensor, counts: Tensor) -> Tensor:
         """`(n, d)`, in the precision that the options ask for. Rounded weights are finer than bfloat16."""
         if self.options.precision == "float32":
             return student.encode_packed(ids, segments, counts)
         return mixed_encode(student, ids, segments, counts)
 
     @property
-    def jits(self):
-        """Whether XLA compiles the step. On several devices always: an operation alone is not worth sharing."""
+    def jits(self) -> bool:
+        """True where XLA compiles the step. On several devices always: an operation alone is not worth sharing."""
         return self.options.jit or self.options.devices != 1
 
-    def train_on_batch(self, x, **options):
+    def train_on_batch(self, x: StepInput) -> Floats:
+        """One step, or one of its parts; returns the loss."""
         batch = few_shapes(x, require_devices(self.options)) if self.jits else x
-        return super().train_on_batch(batch, **options)
+        return super().train_on_batch(batch)
 
-    def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None, training=True):
+    def compute_loss(
+        self,
+        x: Mapping[str, Tensor] | None = None,
+        y: None = None,
+        y_pred: Tensor = None,
+        sample_weight: None = None,
+        training: bool = True,
+    ) -> Tensor:
+        """The loss of a batch `x` whose vectors are `y_pred`. Keras calls it, and gives no labels and no weights."""
         # PyTorch's trainer hands the batch over as NumPy arrays.
-        return self.batch_loss(y_pred, {name: ops.convert_to_tensor(value) for name, value in x.items()})
+        return self.batch_loss(y_pred, {name: ops.convert_to_tensor(value) for name, value in (x or {}).items()})
 
-    def make_train_function(self, force=False):
+    def make_train_function(self, force: bool = False) -> None:
         """Keras's own; on TensorFlow one that is compiled once, which takes seconds, and not for every first shape."""
         if keras.backend.backend() != "tensorflow" or self.run_eagerly or self.jits:
             super().make_train_function(force)
@@ -70,13 +98,13 @@ class Trainer(keras.Model):
             step = AnyLength(lambda x: self.train_step((x,)))
             self.train_function = lambda batches: step(next(batches)[0])
 
-    def quantise(self, on=True):
+    def quantise(self, on: bool = True) -> None:
         """Compute with rounded weights from the next step on, or again with the weights as they are."""
         if on != self.quantised:
             self.quantised = on
             # Keras has traced the step with the other weights.
             self.make_train_function(force=True)
 
-    def as_shipped(self):
+    def as_shipped(self) -> AbstractContextManager[Model | None]:
         """A context in which `encoder` has the weights that steps compute with: rounded ones when `quantised`."""
         return quantised(self.encoder, self.precision) if self.quantised else nullcontext()
