@@ -54,9 +54,7 @@ class Anchors:
         """BM25's candidates of each question."""
         return self._lexical(self.queries, self.forbidden)
 
-    def triplets(
-        self, epoch: int, vectors: Callable[[Integers], Floats]
-    ) -> tuple[Integers, Integers, Integers]:
+    def triplets(self, epoch: int, vectors: Callable[[Integers], Floats]) -> tuple[Integers, Integers, Integers]:
         """Of the questions asked: their rows `(m,)`, positives `(m,)` and negatives `(m, n)` in the pool, -1 for none.
 
         The first `settings.bm25_epochs` take BM25's negatives and the gold passage. Then `vectors(rows)` of `texts`,

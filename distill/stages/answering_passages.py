@@ -53,7 +53,9 @@ class Answered:
     @cached_property
     def nowhere(self) -> set[str]:
         """Ids of the questions whose answer no passage of the pool holds, those without an answer among them."""
-        positives = {question.id: rows for question, rows in zip(self.pairs.questions, self.pairs.positives, strict=True)}
+        positives = {
+            question.id: rows for question, rows in zip(self.pairs.questions, self.pairs.positives, strict=True)
+        }
         every = np.arange(len(self.pairs.passages))
         # The gold passages first: they hold most answers, and the pool need not be searched.
         return {

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..errors import DataError, InputError
 from ..settings.choices import CHECKPOINT_SECONDS
@@ -34,7 +35,7 @@ class Checkpoint:
         """True where the last state is `seconds` old."""
         return time.monotonic() - self.written >= self.seconds
 
-    def save(self, facts: Mapping[str, Json], groups: Groups) -> None:
+    def save(self, facts: Mapping[str, Json], groups: Mapping[str, Sequence[NDArray[np.generic]]]) -> None:
         """Replace the state; the former one stays until the new one is whole."""
         arrays = {f"{name}/{row}": value for name, values in groups.items() for row, value in enumerate(values)}
         write_arrays(self.folder / STATE, {FACTS: np.array(json.dumps(facts)), **arrays})

@@ -120,7 +120,7 @@ def _of_ngrams(encoder):
 
 
 def hidden_scale(kernel: Tensor) -> Tensor:
-    """The factors by which `rewrite.balanced` multiplies each hidden unit that `fourth_skip`'s kernel reads: `(hidden, 1)`.
+    """The factors by which `rewrite.balanced` multiplies the hidden units that `fourth_skip` reads: `(hidden, 1)`.
 
     It divides the kernels that read the units by it. That it multiplies columns of those before changes no rounding.
     """
@@ -172,5 +172,10 @@ def quotient_up(whole: Tensor, divisor: Tensor) -> Tensor:
 
 # How a table's rows are rounded, under the names of `codecs.CODECS`.
 # A table of codewords is made before its student is trained, and stays.
-ROUNDED: dict[str, Callable[[Tensor], Tensor]] = {"float32": float32, "uint8": eight_bits, "int8-row": eight_bits, "int4": four_bits}
+ROUNDED: dict[str, Callable[[Tensor], Tensor]] = {
+    "float32": float32,
+    "uint8": eight_bits,
+    "int8-row": eight_bits,
+    "int4": four_bits,
+}
 ROUNDED |= {"pq4": float32, "pq8": float32}

@@ -73,7 +73,7 @@ def test_bm25_negatives_share_words_and_are_drawn_anew_each_epoch():
 
 
 def asked(stage, epochs):
-    return [stage.asked(epoch).tolist() for epoch in range(1, epochs + 1)]
+    return [stage.rows_of(epoch).tolist() for epoch in range(1, epochs + 1)]
 
 
 def test_an_epoch_asks_as_many_pairs_as_the_data_set_has_questions():
@@ -138,7 +138,7 @@ def test_own_anchors_are_the_train_questions_and_all_passages(sample):
     assert stage.texts == [question.text for question in questions] + sample.passage_texts
     assert stage.queries == [sample.questions["en"][question.id].text for question in questions]
     assert stage.gold.tolist() == [question.passage for question in questions]
-    assert stage.asked(1).tolist() == stage.asked(7).tolist() == list(range(len(questions)))
+    assert stage.rows_of(1).tolist() == stage.rows_of(7).tolist() == list(range(len(questions)))
 
 
 def test_maxp_chooses_the_positive_in_online_epochs_only(sample):
