@@ -7,12 +7,14 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from ..system.types import IdLists
+
 PAD = -1
 # Lengths are rounded up to these, so that few shapes are ever compiled.
 _ROUND = 8
 
 
-def pad(rows: Sequence[Sequence[int]]) -> NDArray[np.int32]:
+def pad(rows: IdLists) -> NDArray[np.int32]:
     """Return lists of token ids as int32 `(n, t)` padded with -1; t is the longest row's length rounded up to 8."""
     longest = max((len(row) for row in rows), default=1)
     padded = np.full((len(rows), _rounded(longest)), PAD, dtype=np.int32)
@@ -38,7 +40,7 @@ def by_length(lengths: Sequence[int], budget: int = 8192, most: int = 256) -> li
     return groups + [group] if group else groups
 
 
-def pack(rows: Sequence[Sequence[int]], gap: int, multiple: int = 256) -> dict[str, np.ndarray]:
+def pack(rows: IdLists, gap: int, multiple: int = 256) -> dict[str, np.ndarray]:
     """Return lists of token ids as one row, for `Student.encode_packed`.
 
     That is `ids` `(t,)` and `segments` `(t,)`, int32, and `counts` `(n, 1)`, float32. Texts follow each other with

@@ -12,7 +12,7 @@ from .. import __version__
 from ..errors import EncoderError, first_line
 from ..system.files import write_aside, write_json
 from ..system.reading import read_json
-from ..system.types import File, Floats, Model, Progress, Role
+from ..system.types import File, Floats, IdLists, Model, Progress, Role
 from .batching import by_length, pad
 from .keras_file import require_own
 from .tokenizer import Tokenizer
@@ -123,7 +123,7 @@ def unit_rows(vectors: Floats) -> Floats:
     return vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
 
 
-def encode_ids(model: Model, rows: Sequence[Sequence[int]], progress: Progress | None = None) -> Floats:
+def encode_ids(model: Model, rows: IdLists, progress: Progress | None = None) -> Floats:
     """Return the vectors of lists of token ids, float32 `(n, d)` in their order, computed in groups of like length."""
     vectors = np.zeros((len(rows), int(model.output_shape[-1])), dtype=np.float32)
     for group in by_length([len(row) for row in rows]):

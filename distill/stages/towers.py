@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import partial
 from typing import TypeAlias
 
@@ -33,7 +33,7 @@ class Shared:
     """
 
     def __init__(
-        self, base: KerasEncoder, questions: Sequence[Sequence[int]], passages: Sequence[Sequence[int]], dev: DevScore
+        self, base: KerasEncoder, questions: list[list[int]], passages: list[list[int]], dev: DevScore
     ):
         self.base, self.first = base, len(questions)
         self.used = UsedRows(base.model, [*questions, *passages, *dev.tokens])
@@ -62,7 +62,7 @@ class Separate:
     """An encoder of questions and one of passages, which start alike, `E_q != E_p`. Sentri's Bi-Encoder."""
 
     def __init__(
-        self, base: KerasEncoder, questions: Sequence[Sequence[int]], passages: Sequence[Sequence[int]], dev: DevScore
+        self, base: KerasEncoder, questions: list[list[int]], passages: list[list[int]], dev: DevScore
     ):
         self.base, self.first, self.dev = base, len(questions), dev
         of_dev = [ids for rows in dev.questions.values() for ids in rows]

@@ -32,7 +32,7 @@ Doubles: TypeAlias = NDArray[np.float64]
 Integers: TypeAlias = NDArray[np.int64]
 Booleans: TypeAlias = NDArray[np.bool_]
 # Token ids of texts, a list a text.
-IdLists: TypeAlias = Sequence[Sequence[int]]
+IdLists: TypeAlias = Sequence[Sequence[int] | NDArray[np.int32]]
 
 
 class Progress(Protocol):

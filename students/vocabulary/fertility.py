@@ -43,7 +43,7 @@ def fertility(rows: IdLists, texts: Sequence[str], unit: str) -> float:
     return sum(len(row) - 2 for row in rows) / max(1, sum(map(len, units)))
 
 
-def unknown_share(rows: IdLists, tokenizer: Tokenizer) -> float:
+def unknown_share(rows: Sequence[Sequence[int]], tokenizer: Tokenizer) -> float:
     """Return the share of `<unk>` among the pieces; SentencePiece makes one of several unknown characters in a row."""
     unknown = next(id for id, piece in enumerate(model_proto(tokenizer).pieces) if piece.type == piece.UNKNOWN)
     pieces = sum(len(row) - 2 for row in rows)
