@@ -32,9 +32,7 @@ class Shared:
     Questions and passages `(n,)` and what `dev`, a `DevScore`, asks are token ids; rows count questions first.
     """
 
-    def __init__(
-        self, base: KerasEncoder, questions: list[list[int]], passages: list[list[int]], dev: DevScore
-    ):
+    def __init__(self, base: KerasEncoder, questions: list[list[int]], passages: list[list[int]], dev: DevScore):
         self.base, self.first = base, len(questions)
         self.used = UsedRows(base.model, [*questions, *passages, *dev.tokens])
         self.tokens = self.used.ids([*questions, *passages])
@@ -61,9 +59,7 @@ class Shared:
 class Separate:
     """An encoder of questions and one of passages, which start alike, `E_q != E_p`. Sentri's Bi-Encoder."""
 
-    def __init__(
-        self, base: KerasEncoder, questions: list[list[int]], passages: list[list[int]], dev: DevScore
-    ):
+    def __init__(self, base: KerasEncoder, questions: list[list[int]], passages: list[list[int]], dev: DevScore):
         self.base, self.first, self.dev = base, len(questions), dev
         of_dev = [ids for rows in dev.questions.values() for ids in rows]
         self.used = UsedRows(base.model, [*questions, *of_dev]), UsedRows(base.model, [*passages, *dev.documents])
