@@ -10,10 +10,11 @@ from pathlib import Path
 
 import numpy as np
 
-from distill.bench.peers import muse_tokenizer, tried
+from distill.bench.peers import tried
 from distill.bench.process import Spec
 from distill.errors import DistillError
 from distill.export.onnx.nodes import Graph, checked
+from distill.teachers.muse import resources
 
 EPSILON = 1e-12
 STEP = 0.02
@@ -62,7 +63,7 @@ def shape_spec(shape, folder, python):
     """Write the encoder, mUSE's tokenizer and what `transformer_worker.py` needs to know to the new `folder`."""
     folder.mkdir()
     write_transformer(folder / "encoder.onnx", shape, ROWS)
-    shutil.copy(muse_tokenizer(), folder / "tokenizer.model")
+    shutil.copy(resources() / "sp.model", folder / "tokenizer.model")
     (folder / "sizes.json").write_text(json.dumps({"rows": ROWS, "longest": shape.positions}), encoding="ascii")
     note = (
         f"{shape.name}, random weights (latency does not depend on them), mUSE's tokens, a table of {ROWS} rows: "

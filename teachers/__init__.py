@@ -1,1 +1,1 @@
-"""Where pretrained encoders come from, one file a source."""
+"""Pretrained encoders, one file a source."""

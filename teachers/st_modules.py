@@ -40,7 +40,7 @@ def require_no_code(folder: File) -> None:
 
 
 def _require_plain(path, settings):
-    """What a router and a dense layer say of other classes, wherever it stands."""
+    """Refuse other classes that a router or a dense layer names, wherever that stands."""
     settings = settings if isinstance(settings, dict) else {}
     types = settings.get("types")
     for place, kind in types.items() if isinstance(types, dict) else ():

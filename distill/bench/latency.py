@@ -1,28 +1,37 @@
 """Milliseconds of many calls as few figures, with intervals over the questions that were asked."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+
 import numpy as np
+from numpy.typing import NDArray
+
+from ..system.types import Json
 
 PERCENTILES = {"median_ms": 50, "p90_ms": 90, "p95_ms": 95, "p99_ms": 99}
 CONFIDENCE = 0.95
 RESAMPLES = 1000
+# Float64 `(rounds, questions)`.
+Milliseconds = NDArray[np.float64]
 
 
-def summarise(milliseconds, seed=0):
-    """Figures over all calls of `milliseconds`, `(rounds, questions)`.
+def summarise(milliseconds: Milliseconds, seed: int = 0) -> dict[str, Json]:
+    """Return figures over all calls.
 
-    Returns the percentiles, `mean_ms`, `std_ms` and `intervals`: of each percentile the 95 % bootstrap interval.
+    These are the percentiles, `mean_ms`, `std_ms` and `intervals`: of each percentile the 95 % bootstrap interval.
     """
-    found = np.percentile(milliseconds, list(PERCENTILES.values()))
+    values = np.percentile(milliseconds, list(PERCENTILES.values()))
     return {
-        **dict(zip(PERCENTILES, found.tolist(), strict=True)),
+        **dict(zip(PERCENTILES, values.tolist(), strict=True)),
         "mean_ms": float(milliseconds.mean()),
         "std_ms": float(milliseconds.std()),
         "intervals": intervals(milliseconds, seed),
     }
 
 
-def intervals(milliseconds, seed=0):
-    """`{percentile: [low, high]}`: percentile bootstrap. The question is the unit: drawn, it brings all rounds."""
+def intervals(milliseconds: Milliseconds, seed: int = 0) -> dict[str, list[float]]:
+    """Return `{percentile: [low, high]}` by percentile bootstrap; a question that is drawn brings all its rounds."""
     random, questions = np.random.default_rng(seed), milliseconds.shape[1]
     drawn = [
         np.percentile(milliseconds[:, random.integers(questions, size=questions)], list(PERCENTILES.values()))
@@ -32,8 +41,8 @@ def intervals(milliseconds, seed=0):
     return dict(zip(PERCENTILES, ends.T.tolist(), strict=True))
 
 
-def by_language(milliseconds, languages, seed=0):
-    """`{language: summary}`; `languages` names the language of each column."""
+def by_language(milliseconds: Milliseconds, languages: Sequence[str], seed: int = 0) -> dict[str, Json]:
+    """Return `{language: summary}`; `languages` names the language of each column."""
     columns = np.array(languages)
     return {
         language: {

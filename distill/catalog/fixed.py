@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class _Fixed(Kind):
-    """What `teachers.centred.save_teacher` wrote."""
+    """A folder that `teachers.centred.save_teacher` wrote."""
 
     def matches(self, source: File) -> bool:
         return is_teacher(source)

@@ -1,4 +1,4 @@
-"""Which encoder it is, and where it comes from."""
+"""The identity of an encoder, and where it comes from."""
 
 from __future__ import annotations
 

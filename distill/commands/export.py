@@ -129,7 +129,7 @@ def bench(
     not installed are skipped with their reason. With --translator each of MODELS has a second row, "MODEL, translated":
     the time to tokenise, translate and encode a question.
     """
-    from ..bench.compare import compare_encoders
+    from ..bench.compare import Conditions, compare_encoders
     from ..bench.peers import peer_names
     from ..bench.specs import specs_of
     from ..bench.translated import translation_settings
@@ -140,9 +140,8 @@ def bench(
     translation = translation_settings(translators, beam)
     specs, peers, dataset = specs_of(models), peer_names(peer_list), load_dataset(data, document_language)
     names = split_names(languages or "") or dataset.languages
-    rows, note = compare_encoders(
-        specs, dataset, names, documents, threads, rounds, questions, peers, peer_python, translation
-    )
+    conditions = Conditions(documents, threads, rounds, questions)
+    rows, note = compare_encoders(specs, dataset, names, conditions, peers, peer_python, translation)
     print_bench(rows, note)
     if json_path:
         write_json(json_path, {**note, "encoders": rows})

@@ -1,17 +1,30 @@
 """A file of texts to a file of vectors, of any size: block by block, each an encoder's call of its own."""
 
+from __future__ import annotations
+
 import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TypeAlias
 
 from ..catalog.identity import fingerprint, own_files
 from ..catalog.kinds import folder_of
 from ..catalog.loading import load_encoder
+from ..encoders.encoder import Encoder
 from ..encoders.health import require_finite
 from ..errors import EncoderError, InputError
 from ..system.progress import task
+from ..system.types import File, Floats, Progress, Role
+from .text_file import TextFile
 from .vector_file import vector_file
 
+# Encodes the blocks of a file that are given by their numbers, for one role, in any order.
+Engine: TypeAlias = Callable[[TextFile, Sequence[int], Role], Iterator[tuple[int, Floats]]]
 
-def encode_file(texts, output, source, role, engine=None, restart=False):
+
+def encode_file(
+    texts: TextFile, output: File, source: File, role: Role, engine: Engine | None = None, restart: bool = False
+) -> tuple[int, int]:
     """Write the vectors of a `TextFile` by the encoder that `source` names to `output`; returns their shape.
 
     `engine(texts, numbers, role)` yields blocks, (number, float32 (rows, d)), in any order; without it this process
@@ -36,7 +49,7 @@ def encode_file(texts, output, source, role, engine=None, restart=False):
     return shape
 
 
-def require_other(output, read):
+def require_other(output: File, read: Iterable[Path]) -> None:
     """Raise `InputError` where the vectors would be written in the place of one of the files that are read."""
     if os.path.exists(output) and any(os.path.samefile(output, path) for path in read if os.path.exists(path)):
         raise InputError(f"{output} is read to make the vectors, and would be replaced; choose another name for them")
@@ -59,8 +72,10 @@ def _blocks(texts, numbers, role, encoder, engine, advance):
         advance(len(vectors))
 
 
-def encode_block(encoder, texts, number, role, progress=None):
-    """float32 `(rows, d)` of a block of a `TextFile`. Raises `EncoderError`."""
+def encode_block(
+    encoder: Encoder, texts: TextFile, number: int, role: Role, progress: Progress | None = None
+) -> Floats:
+    """Return float32 `(rows, d)` of a block of a `TextFile`. Raises `EncoderError`."""
     block = texts.read(number)
     try:
         return require_finite(encoder.encode(block, role, progress), encoder)

@@ -1,10 +1,14 @@
 """Blocks of texts encoded by workers of Ray Data, on this machine or on a cluster. Moritz et al. (2018)."""
 
+from __future__ import annotations
+
 import logging
 import os
 import warnings
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,7 +17,14 @@ from ..catalog.identity import place
 from ..catalog.loading import load_encoder
 from ..errors import DistillError, InputError, first_line
 from ..system.backend import hushed
-from .encode_file import encode_block
+from ..system.types import File, Floats, Role
+from .encode_file import Engine, encode_block
+from .text_file import TextFile
+
+if TYPE_CHECKING:
+    import pyarrow
+
+    from ..encoders.encoder import Encoder
 
 # How often a block is tried again whose worker died; a worker is started again as often as it takes.
 RETRIES = 3
@@ -24,15 +35,15 @@ STARTS = 3
 ADDRESS = "RAY_ADDRESS"
 
 
-def ray_engine(source, workers, address=None):
-    """An engine for `encoding.encode_file`; `address` is a cluster's, without it `$RAY_ADDRESS`, or a Ray of its own.
+def ray_engine(source: File, workers: int, address: str | None = None) -> Engine:
+    """Return an engine for `encode_file`; `address` is a cluster's, by default `$RAY_ADDRESS`, else a Ray of its own.
 
     A worker reads its texts and loads the encoder itself: on a cluster both have to be there under the same path.
     Raises `InputError` where ray is not installed or no cluster answers, `DistillError` where the workers fail.
     """
     require_ray()
 
-    def encode(texts, numbers, role):
+    def encode(texts: TextFile, numbers: Sequence[int], role: Role) -> Iterator[tuple[int, Floats]]:
         if numbers:
             with _cluster(address or os.environ.get(ADDRESS), workers):
                 yield from _blocks(texts, numbers, {"source": place(source), "role": role, "texts": texts}, workers)
@@ -40,7 +51,7 @@ def ray_engine(source, workers, address=None):
     return encode
 
 
-def require_ray():
+def require_ray() -> None:
     """Raise `InputError` where ray, or what its data library needs, is not installed."""
     missing = [package for package in ("ray", "pyarrow", "pandas") if find_spec(package) is None]
     if missing:
@@ -53,10 +64,12 @@ class Worker:
     An error of it comes back as data: raised, it would come as Ray's, with two tracebacks.
     """
 
-    def __init__(self, source, role, texts):
-        self.source, self.role, self.texts, self.encoder = source, role, texts, None
+    def __init__(self, source: File, role: Role, texts: TextFile) -> None:
+        self.source, self.role, self.texts = source, role, texts
+        self.encoder: Encoder | None = None
 
-    def __call__(self, table):
+    def __call__(self, table: pyarrow.Table) -> pyarrow.Table:
+        """Return the vectors, or the error, of each block that a row names."""
         import pyarrow
 
         rows = [self._row(number) for number in table["number"].to_pylist()]
@@ -72,8 +85,8 @@ class Worker:
             message = str(error) if known else f"{type(error).__name__}: {first_line(error)}"
             return {"number": number, "error": type(error).__name__ if known else "", "message": message}
 
-    def encode(self, number):
-        """float32 `(rows, d)` of a block."""
+    def encode(self, number: int) -> Floats:
+        """Return float32 `(rows, d)` of a block."""
         self.encoder = self.encoder or load_encoder(self.source)
         return np.asarray(encode_block(self.encoder, self.texts, number, self.role), np.float32)
 
@@ -119,13 +132,13 @@ def _cluster(address, workers):
     import ray
 
     with _quiet():
-        own = not ray.is_initialized()
-        if own:
+        begun = not ray.is_initialized()
+        if begun:
             _connect(address, workers)
         try:
             yield
         finally:
-            if own:
+            if begun:
                 ray.shutdown()
 
 
@@ -134,13 +147,13 @@ def _connect(address, workers):
     # What its C++ parts say goes to standard error.
     os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")
     if address:
-        _start(InputError, f"no Ray cluster at {address}", 1, address=address)
+        _start(InputError, f"no Ray cluster at {address}", 1, {"address": address})
     else:
         local = {"num_cpus": workers + 1, "object_store_memory": SHARED, "include_dashboard": False}
-        _start(DistillError, "Ray does not start on this machine", STARTS, address="local", **local)
+        _start(DistillError, "Ray does not start on this machine", STARTS, {"address": "local", **local})
 
 
-def _start(kind, problem, times, **options):
+def _start(kind, problem, times, options):
     import ray
 
     for left in reversed(range(times)):

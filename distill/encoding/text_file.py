@@ -1,9 +1,12 @@
 """Texts to encode, from `{"id", "text"}` lines, of a file that may be larger than memory."""
 
+from __future__ import annotations
+
 import hashlib
 import shutil
 import tempfile
 from array import array
+from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from io import TextIOWrapper
 from pathlib import Path
@@ -13,6 +16,7 @@ import numpy as np
 from ..errors import DataError
 from ..system.progress import task
 from ..system.reading import iter_jsonl, parse_line
+from ..system.types import File
 
 # Texts that are read and encoded at a time.
 BLOCK = 4096
@@ -21,7 +25,7 @@ LARGE = 100_000_000
 
 
 @contextmanager
-def rereadable(path):
+def rereadable(path: File) -> Iterator[File]:
     """Yield the path, or, of a pipe such as /dev/stdin, that of a copy, while it is needed."""
     if not Path(path).exists() or Path(path).is_file() or Path(path).is_dir():
         yield path
@@ -40,30 +44,31 @@ class TextFile:
     stays is 8 bytes a block. `sha256` is of the file. Raises `DataError` naming the line that is wrong.
     """
 
-    def __init__(self, path, block=BLOCK):
+    def __init__(self, path: File, block: int = BLOCK) -> None:
         self.path, self.block = Path(path).absolute(), block
         self._stamp = _stamp(path)
         with task("check texts", None) if self._stamp[0] > LARGE else nullcontext() as advance:
             lines, self.count = _check(path, block, advance)
             self.sha256, self._starts = _places(path, lines)
 
-    def __len__(self):
+    def __len__(self) -> int:
         return self.count
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[str]:
         for number in range(self.blocks):
             yield from self.read(number)
 
     @property
-    def blocks(self):
+    def blocks(self) -> int:
+        """The number of blocks."""
         return len(self._starts)
 
-    def rows(self, number):
-        """How many texts a block has."""
+    def rows(self, number: int) -> int:
+        """Return the number of texts in a block."""
         return min(self.block, self.count - number * self.block)
 
-    def read(self, number):
-        """The texts of a block, `[text]`. Raises `DataError` where the file is another than the one checked."""
+    def read(self, number: int) -> list[str]:
+        """Return the texts of a block. Raises `DataError` where the file is another than the one checked."""
         try:
             with open(self.path, "rb") as file:
                 file.seek(self._starts[number])
@@ -74,7 +79,7 @@ class TextFile:
         except (DataError, ValueError, LookupError, StopIteration, RuntimeError) as error:
             raise self._changed() from error
 
-    def require_unchanged(self):
+    def require_unchanged(self) -> None:
         """Raise `DataError` where the file was written to since it was checked."""
         if _stamp(self.path) != self._stamp:
             raise self._changed()
@@ -119,9 +124,9 @@ def _require_text(path, number, row):
 
 def _require_distinct(path, hashes):
     """Ids of one hash are compared themselves: -1 and -2 have the same."""
-    found = np.frombuffer(hashes, np.int64)
-    found.sort()
-    twice, seen = set(found[1:][found[1:] == found[:-1]].tolist()), set()
+    ordered = np.frombuffer(hashes, np.int64)
+    ordered.sort()
+    twice, seen = set(ordered[1:][ordered[1:] == ordered[:-1]].tolist()), set()
     for number, row in iter_jsonl(path) if twice else ():
         if hash(row["id"]) in twice:
             if row["id"] in seen:

