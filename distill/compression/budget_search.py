@@ -15,7 +15,7 @@ from ..system.progress import say
 from ..system.reading import read_json
 from ..system.types import File
 from .budget import Budget, choose, front
-from .candidates import Candidate, cheap, cost, to_train
+from .candidates import Candidate, cost, to_train
 from .rows import Bundle, Cost, Probe, Result, Row, Tried, ranked
 from .trials import BUNDLE, Trials
 
@@ -46,8 +46,9 @@ class Search:
 
     def run(self) -> Result:
         """Cheap trials, the plan, training and the choice."""
-        say(f"first {len(cheap())} vocabularies and table formats, and the speed of the shapes; nothing is trained")
-        tried = [self._untrained(candidate) for candidate in cheap()]
+        cheap = self.trials.grid.cheap()
+        say(f"first {len(cheap)} vocabularies and table formats, and the speed of the shapes; nothing is trained")
+        tried = [self._untrained(candidate) for candidate in cheap]
         names = dict.fromkeys(["full", *self.names])
         shapes = {s: self.once(f"shape-{s}", Probe, partial(self.trials.probe, s)) for s in names}
         chosen = self.planned(tried, shapes)
@@ -63,7 +64,8 @@ class Search:
     def planned(self, tried: Sequence[Tried], shapes: Mapping[str, Probe]) -> dict[str, Candidate | None]:
         """The candidate to train of each shape, None where none keeps the budget."""
         speeds, new = {name: shapes[name].ms for name in self.names}, bool(self.trials.material.words.new)
-        return to_train(ranked(tried), speeds, lambda c: self.trials.size(c, shapes[c.shape]), self.budget, new)
+        grid = self.trials.grid
+        return to_train(ranked(tried), speeds, lambda c: self.trials.size(c, shapes[c.shape]), self.budget, new, grid)
 
     def once(self, name: str, kind: type[Row], make: Callable[[Path], Row]) -> Row:
         """The row of a trial: from its file, or made and written."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ..export.weights.codecs import CODECS
 from ..students.shape import Shape
@@ -21,7 +21,7 @@ SHAPES = {
 
 @dataclass(frozen=True)
 class Candidate:
-    """One point of the search: keys of `VOCABULARIES`, with or without `NEW`, of `SEARCHED_TABLES` and of `SHAPES`."""
+    """One point of the search: keys of `VOCABULARIES`, with or without `NEW`, of a grid's tables and shapes."""
 
     vocabulary: str
     table: str
@@ -34,9 +34,29 @@ class Candidate:
         return "-".join([self.shape, self.vocabulary, self.table, *(["trained"] if self.trained else [])])
 
 
-def cheap() -> list[Candidate]:
-    """All candidates that need no training."""
-    return [Candidate(vocabulary, table) for vocabulary in VOCABULARIES for table in SEARCHED_TABLES]
+@dataclass(frozen=True)
+class Grid:
+    """What a search tries: keys of `VOCABULARIES`, table formats and shapes by name.
+
+    `smallest`, a vocabulary and a table, is the smallest of everything, so that what is left is a shape's own.
+    """
+
+    vocabularies: tuple[str, ...] = tuple(VOCABULARIES)
+    tables: tuple[str, ...] = SEARCHED_TABLES
+    shapes: Mapping[str, Shape] = field(default_factory=lambda: SHAPES)
+    smallest: tuple[str, str] = ("twice", "pq8")
+
+    def cheap(self) -> list[Candidate]:
+        """All candidates that need no training."""
+        return [Candidate(vocabulary, table) for vocabulary in self.vocabularies for table in self.tables]
+
+    def learns(self, shape: str, table: str) -> bool:
+        """Return whether a student of this shape can learn with this table."""
+        # Codewords are made before training and stay: a static student, which is its table, could hardly learn.
+        return CODECS[table].trainable or not self.shapes[shape].static
+
+
+GRID = Grid()
 
 
 def to_train(
@@ -45,23 +65,21 @@ def to_train(
     sizes: Callable[[Candidate], int],
     budget: Budget,
     new: bool = False,
+    grid: Grid = GRID,
 ) -> dict[str, Candidate | None]:
     """`{shape: Candidate or None}`: the first of `order` that keeps the budget in a shape, None where none does.
 
     `order`: the cheap candidates, the best first; `speeds`: the ms a query of each shape; `sizes(candidate)`: its
-    bytes; `new`: with pieces for new languages.
+    bytes; `new`: with pieces for new languages; `grid`: what is searched.
     """
     chosen = {}
     for shape, ms in speeds.items():
-        options = [Candidate(c.vocabulary + NEW * new, c.table, shape, True) for c in order if _learns(shape, c.table)]
+        options = [
+            Candidate(c.vocabulary + NEW * new, c.table, shape, True) for c in order if grid.learns(shape, c.table)
+        ]
         fast = budget.ms is None or ms <= budget.ms
         chosen[shape] = next((one for one in options if fast and not _too_large(sizes(one), budget)), None)
     return chosen
-
-
-def _learns(shape, table):
-    # Codewords are made before training and stay: a static student, which is its table, could hardly learn.
-    return CODECS[table].trainable or not SHAPES[shape].static
 
 
 def _too_large(size, budget):

@@ -32,6 +32,7 @@ from ..system.types import File, Json, Model
 from .budget import Budget, bytes_of
 
 if TYPE_CHECKING:
+    from ..students.shape import Shape
     from .rows import Result
 
 FOLDER, TRIALS, RESULT, CHOSEN, SETTINGS = "small", "trials", "search.json", "bundle", "settings.json"
@@ -122,27 +123,26 @@ def _material(folder, dataset, languages, corpus, sources, settings):
 
 
 def _search(folder, output, material, settings, budget, seconds):
+    from . import candidates
     from .budget_search import Search
     from .trials import Trials
 
     notes = {**provenance(settings), "source": folder.resolve().name, "languages": list(material.words.languages)}
-    trials, epochs = Trials(material, settings, notes), settings.student.epochs
-    shapes = possible(settings.budget.shapes, material.words.student.model)
+    trials, epochs = Trials(material, settings, notes, candidates.GRID), settings.student.epochs
+    shapes = possible(settings.budget.shapes, material.words.student.model, trials.grid.shapes)
     return Search(output, trials, budget, find_artefact(folder), shapes, epochs, seconds).run()
 
 
-def possible(names: Sequence[str], model: Model) -> list[str]:
+def possible(names: Sequence[str], model: Model, shapes: Mapping[str, Shape]) -> list[str]:
     """Those of the shapes that the student can be cut to; the others are said."""
-    from .candidates import SHAPES
-
-    shapes = []
+    kept = []
     for name in names:
         try:
-            SHAPES[name].check(model)
-            shapes.append(name)
+            shapes[name].check(model)
+            kept.append(name)
         except ConfigError as error:
             say(f"{name}: left out: {error}")
-    return shapes
+    return kept
 
 
 def finished(folder: Path) -> dict[str, Json]:

@@ -28,21 +28,19 @@ from ..system.types import Json, Model
 from ..training.checkpoints import CHECKPOINT, Checkpoint
 from ..training.log import RunLog
 from ..training.session import Session
-from .candidates import SHAPES, Candidate
+from .candidates import GRID, Candidate, Grid
 from .material import Material
 from .rows import Bundle, Probe, Tried
 
 UNIT, SPLIT = "maxp", "dev"
 BUNDLE, STUDENT = "bundle", "student"
-# The smallest of everything, so that what is left is the shape's own.
-SMALLEST = ("twice", "pq8")
 
 
 class Trials:
-    """Trials by the run's `settings`; `notes` go into the bundles' cards."""
+    """Trials of a grid's candidates by the run's `settings`; `notes` go into the bundles' cards."""
 
-    def __init__(self, material: Material, settings: Settings, notes: dict[str, Json] | None = None):
-        self.material, self.settings, self.notes = material, settings, notes
+    def __init__(self, material: Material, settings: Settings, notes: dict[str, Json] | None = None, grid: Grid = GRID):
+        self.material, self.settings, self.notes, self.grid = material, settings, notes, grid
         self.vocabulary = cache(material.words.vocabulary)
         self.student = self._evaluated("student", material.words.student)
 
@@ -53,8 +51,8 @@ class Trials:
 
     def probe(self, shape: str, folder: Path) -> Probe:
         """The size and the speed of a shape, which is not trained."""
-        vocabulary, table = SMALLEST
-        start = self.material.start(self.vocabulary(vocabulary), SHAPES[shape], self.settings.seed)
+        vocabulary, table = self.grid.smallest
+        start = self.material.start(self.vocabulary(vocabulary), self.grid.shapes[shape], self.settings.seed)
         shutil.rmtree(folder / BUNDLE, ignore_errors=True)  # of a trial that was broken off
         write_artefact(start, folder / BUNDLE, _form(self.settings, table), shape)
         width = start.model.get_layer(TABLE).output_dim
@@ -106,7 +104,7 @@ class Trials:
         start = self.vocabulary(candidate.vocabulary)
         if not candidate.trained:
             return rounded(start, candidate.table)
-        start = self.material.start(start, SHAPES[candidate.shape], self.settings.seed)
+        start = self.material.start(start, self.grid.shapes[candidate.shape], self.settings.seed)
         settings = replace(self.settings.student, dev_unit=UNIT)
         if not CODECS[candidate.table].trainable:
             start, settings = rounded(start, candidate.table), replace(settings, train_table=False)

@@ -1,5 +1,5 @@
 from distill.compression.budget import Budget
-from distill.compression.candidates import SEARCHED_TABLES, SHAPES, Candidate, cheap, cost, to_train
+from distill.compression.candidates import GRID, SEARCHED_TABLES, SHAPES, Candidate, cost, to_train
 from distill.settings.choices import SHAPE_NAMES, TABLES
 from distill.students.ngram import NGramEncoder
 from distill.students.shape import Shape
@@ -15,8 +15,8 @@ def size(candidate):
 
 
 def test_the_cheap_ones_are_every_vocabulary_in_every_format():
-    assert len(set(cheap())) == len(VOCABULARIES) * len(SEARCHED_TABLES)
-    assert not any(candidate.trained for candidate in cheap())
+    assert len(set(GRID.cheap())) == len(VOCABULARIES) * len(SEARCHED_TABLES)
+    assert not any(candidate.trained for candidate in GRID.cheap())
 
 
 def test_formats_are_ones_that_an_artefact_can_have():

@@ -4,8 +4,8 @@ import re
 import numpy as np
 import pytest
 
-from distill.compression import budget_search as search
-from distill.compression import candidates, trials
+from distill.compression import candidates
+from distill.compression.candidates import Grid
 from distill.compression.compress import budget_of, depends_on, require_same, seconds_an_epoch
 from distill.data.loading import load_dataset
 from distill.errors import ConfigError, InputError
@@ -19,18 +19,14 @@ RUN = [
     *("--bm25-epochs", "1", "--online-epochs", "0", "--epochs", "1", "--allow-weak-teacher"),
     *("--min-cosine", "0.5", "--max-drop", "100"),
 ]
-SHAPES = {"full": Shape(), "static": Shape(static=True, rank=8, hidden=8)}
-TABLES, VOCABULARIES = ("uint8", "pq8"), {"all": None, "twice": 2}
+GRID = Grid(("all", "twice"), ("uint8", "pq8"), {"full": Shape(), "static": Shape(static=True, rank=8, hidden=8)})
 
 
 @pytest.fixture(scope="module")
 def fewer():
     """A grid of two by two, and two shapes."""
     with pytest.MonkeyPatch.context() as patch:
-        for module in (candidates, search, trials):
-            for name, value in (("SHAPES", SHAPES), ("SEARCHED_TABLES", TABLES), ("VOCABULARIES", VOCABULARIES)):
-                if hasattr(module, name):
-                    patch.setattr(module, name, value)
+        patch.setattr(candidates, "GRID", GRID)
         yield
 
 
@@ -57,15 +53,15 @@ def result(folder):
 
 def test_every_cheap_candidate_was_tried_and_every_shape_measured(result):
     assert [row["name"] for row in result["tried"]] == [
-        f"full-{vocabulary}-{table}" for vocabulary in VOCABULARIES for table in TABLES
+        f"full-{vocabulary}-{table}" for vocabulary in GRID.vocabularies for table in GRID.tables
     ]
-    assert list(result["shapes"]) == list(SHAPES)
+    assert list(result["shapes"]) == list(GRID.shapes)
     assert all(row["ms"] > 0 and row["dense"] > 0 for row in result["shapes"].values())
 
 
 def test_a_student_of_each_shape_was_trained(result, folder):
     trained = [row for row in result["bundles"] if row["trained"]]
-    assert [row["shape"] for row in trained] == list(SHAPES)
+    assert [row["shape"] for row in trained] == list(GRID.shapes)
     for row in trained:
         assert (folder / "small" / "trials" / f"{row['name']}-bundle" / "student" / "encoder.keras").is_file()
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from distill.catalog.loading import load_encoder
-from distill.compression import budget_search as search
-from distill.compression import candidates, trials
+from distill.compression import candidates
+from distill.compression.candidates import Grid
 from distill.data.parallel import Parallel
 from distill.encoders.encoder import KerasEncoder
 from distill.errors import ConfigError, EncoderError
@@ -18,7 +18,6 @@ from distill.students.ngram import NGramEncoder
 from distill.students.project import STRENGTH, projected
 from distill.students.refit import linear_map
 from distill.students.shape import Shape
-from distill.students.vocabulary import vocabularies
 from distill.system.reading import read_json
 
 SMALL = ["--epochs", "1", "--no-lareqa", "--min-cosine", "0.5", "--max-drop", "100"]
@@ -175,11 +174,8 @@ def folder(distill, slim_folder, teacher_folder, sentence_data, tmp_path_factory
     """A run with a fixed teacher and a budget of two shapes: what it leaves."""
     runs, shapes = tmp_path_factory.mktemp("runs"), {"full": Shape(), "static": Shape(static=True, rank=8, hidden=8)}
     fixed = ["--base", slim_folder, "--teacher-model", teacher_folder, "--centre", "--dataset", sentence_data]
-    fewer = {"SHAPES": shapes, "TABLES": ("uint8",), "VOCABULARIES": {"all": None}, "SMALLEST": ("all", "uint8")}
     with pytest.MonkeyPatch.context() as patch:
-        for module in (candidates, search, trials, vocabularies):
-            for name in set(fewer) & set(vars(module)):
-                patch.setattr(module, name, fewer[name])
+        patch.setattr(candidates, "GRID", Grid(("all",), ("uint8",), shapes, ("all", "uint8")))
         budget = ["--max-size", "1MB", "--shapes", "static"]
         assert distill("run", *fixed, *SMALL, *budget, "--runs", runs, "--name", "r") == 0
     return runs / "r"
