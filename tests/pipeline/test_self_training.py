@@ -118,18 +118,11 @@ def test_the_first_stage_mines_by_bm25(left):
 
 def test_later_stages_mine_by_the_last_encoder(left):
     encoder, run = KerasEncoder.load(left.stages / "stage-0" / "encoder"), left.run
-    scores = (
-        encoder.encode([q.text for q in run.inputs.pairs.questions]) @ encoder.encode(list(run.inputs.pairs.passages)).T
-    )
+    pairs = run.inputs.pairs
+    scores = encoder.encode([q.text for q in pairs.questions]) @ encoder.encode(list(pairs.passages)).T
     for row, (_, line) in enumerate(read_jsonl(left.stages / "stage-1" / "mined.jsonl")):
         top = np.argsort(-scores[row], kind="stable")[:6]
-        named = {
-            (
-                f"{run.inputs.pairs.content[p] // 2}-{run.inputs.pairs.content[p] % 2}",
-                str(run.inputs.pairs.languages[p]),
-            )
-            for p in top
-        }
+        named = {(f"{pairs.content[p] // 2}-{pairs.content[p] % 2}", str(pairs.languages[p])) for p in top}
         part = line["id"][-1]
         positives = {(p["passage"], p["language"]) for p in line["positives"] if not p["gold"]}
         gold = {(p["passage"], p["language"]) for p in line["positives"] if p["gold"]}

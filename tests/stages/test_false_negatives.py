@@ -33,20 +33,22 @@ def masked(mask):
 ROWS, PASSAGES = np.arange(6), np.array([0, 2, 0, 1, 4, 5])
 
 
-def test_the_same_passage_in_whatever_language_is_no_negative(pairs):
-    mask = FalseNegatives(pairs, ("passage",)).mask(ROWS, PASSAGES, NONE)
-    assert masked(mask) == [(0, 1), (0, 2), (1, 0), (1, 2), (2, 0), (2, 1)]
-
-
-def test_the_same_answer_string_is_no_negative(pairs):
-    mask = FalseNegatives(pairs, ("answer",)).mask(ROWS, PASSAGES, NONE)
-    # "seven" and " SEVEN"; questions without an answer share none.
-    assert masked(mask) == [(0, 2), (2, 0), (3, 4), (4, 3)]
-
-
-def test_the_same_question_in_another_language_is_no_negative(pairs):
-    mask = FalseNegatives(pairs, ("parallel",)).mask(ROWS, PASSAGES, NONE)
-    assert masked(mask) == [(0, 2), (2, 0)]
+@pytest.mark.parametrize(
+    ("filters", "expected"),
+    [
+        # The same passage in whatever language.
+        (("passage",), [(0, 1), (0, 2), (1, 0), (1, 2), (2, 0), (2, 1)]),
+        # The same answer, "seven" and " SEVEN"; questions without an answer share none.
+        (("answer",), [(0, 2), (2, 0), (3, 4), (4, 3)]),
+        # The same question in another language.
+        (("parallel",), [(0, 2), (2, 0)]),
+        ((), []),
+    ],
+)
+def test_what_answers_is_no_negative(pairs, filters, expected):
+    negatives = FalseNegatives(pairs, filters)
+    assert masked(negatives.mask(ROWS, PASSAGES, NONE)) == expected
+    assert set(negatives.taken()) == set(filters)
 
 
 def test_each_is_counted_once_by_the_questions_language(pairs):
@@ -76,8 +78,3 @@ def test_what_is_nearer_than_the_positive_by_the_margin_is_left_out(pairs):
     mask = filters.mask(np.array([3, 5]), np.array([1, 5]), np.array([4]), scores)
     assert masked(mask) == [(0, 2), (1, 2)]
     assert filters.taken() == {"margin": {"de": 1, "en": 1}}
-
-
-def test_without_filters_every_other_passage_is_a_negative(pairs):
-    filters = FalseNegatives(pairs, ())
-    assert not filters.mask(ROWS, PASSAGES, NONE).any() and filters.taken() == {}

@@ -59,38 +59,35 @@ def rows(arrays):
     return [array.tolist() for array in arrays]
 
 
-def test_what_holds_the_answer_is_a_positive_after_the_own_passages(mine):
-    assert rows(mine().pairs.positives) == [[0, 5, 1], [0, 5, 1, 9], [0, 5]]
+def test_what_holds_the_answer_is_a_positive_and_high_passages_without_it_are_negatives(mine, gold):
+    pairs = mine().pairs
+    # After the own passages; of negatives each content once.
+    assert rows(pairs.positives) == [[0, 5, 1], [0, 5, 1, 9], [0, 5]]
+    assert rows(pairs.negatives) == [[3, 2], [7, 3], []]
+    # A question without any positive is left out.
+    assert pairs.questions == gold.questions[:3]
+    # The highest are kept.
+    assert rows(mine(negatives=1).pairs.negatives) == [[3], [7], []]
+    assert rows(mine(negatives=0).pairs.negatives) == [[], [], []]
 
 
-def test_high_passages_without_the_answer_are_negatives_each_content_once(mine):
-    assert rows(mine().pairs.negatives) == [[3, 2], [7, 3], []]
-
-
-def test_a_translation_of_what_holds_the_answer_is_no_negative(mine):
-    # English 4 lacks the answer, German 9 has it, though 9 is not ranked.
-    ranking = np.array([[4, 3], [4, 3], [-1, -1], [-1, -1]])
-    assert rows(mine(ranking=ranking).pairs.negatives)[:2] == [[3], [3]]
-
-
-def test_an_own_passage_that_lacks_the_answer_is_no_negative(mine):
-    ranking = np.array([[5, 0, 6], [5, 0, 6], [-1] * 3, [-1] * 3])
-    mined = mine(ranking=ranking)
-    assert rows(mined.pairs.negatives)[:2] == [[], []] and rows(mined.pairs.positives)[:2] == [[0, 5], [0, 5]]
+@pytest.mark.parametrize(
+    ("top", "negatives", "positives"),
+    [
+        # English 4 lacks the answer, German 9 has it, though 9 is not ranked.
+        ([4, 3, -1], [3], [0, 5]),
+        # An own passage that lacks the answer is no negative.
+        ([5, 0, 6], [], [0, 5]),
+    ],
+)
+def test_a_translation_of_what_answers_is_no_negative(mine, top, negatives, positives):
+    pairs = mine(ranking=np.array([top, top, [-1] * 3, [-1] * 3])).pairs
+    assert rows(pairs.negatives)[:2] == [negatives] * 2 and rows(pairs.positives)[:2] == [positives] * 2
 
 
 def test_in_a_language_without_answers_nothing_is_mined(mine):
     mined = mine(ranking=np.array([[8, 3], [9, 8], [-1, -1], [-1, -1]]), answers={"en": ANSWERS["en"]})
     assert rows(mined.pairs.negatives)[:2] == [[3], []] and rows(mined.pairs.positives)[:2] == [[0, 5], [0, 5]]
-
-
-def test_the_highest_negatives_are_kept(mine):
-    assert rows(mine(negatives=1).pairs.negatives) == [[3], [7], []]
-    assert rows(mine(negatives=0).pairs.negatives) == [[], [], []]
-
-
-def test_a_question_without_any_positive_is_left_out(mine, gold):
-    assert mine().pairs.questions == gold.questions[:3]
 
 
 def test_statistics_are_by_language(mine):

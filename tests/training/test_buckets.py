@@ -121,11 +121,8 @@ def test_what_was_given_stays_as_it_is():
 
 def test_texts_and_documents_come_in_powers_of_two():
     shapes = few_shapes(samples())
-    assert (shapes["counts"].shape, shapes["document"].shape, shapes["teacher_document"].shape) == (
-        (8, 1),
-        (4,),
-        (4, 6),
-    )
+    expected = {"counts": (8, 1), "document": (4,), "teacher_document": (4, 6)}
+    assert {name: shapes[name].shape for name in expected} == expected
     np.testing.assert_allclose(shapes["document_weights"], [4 / 3, 4 / 3, 4 / 3, 0])
 
 

@@ -14,11 +14,8 @@ from distill.training.log import RunLog
 from distill.training.session import Session
 
 SETTINGS = TeacherSettings(learning_rate=2e-3, bm25_epochs=4, online_epochs=0, unit="document")
-OPTIONS = {
-    "float32": TrainingSettings(),
-    "mixed": TrainingSettings(precision="mixed_bfloat16"),
-    "jit": TrainingSettings(jit=True),
-}
+MIXED, JIT = TrainingSettings(precision="mixed_bfloat16"), TrainingSettings(jit=True)
+OPTIONS = {"float32": TrainingSettings(), "mixed": MIXED, "jit": JIT}
 
 
 @pytest.fixture(scope="module")

@@ -46,10 +46,7 @@ def package_folders():
 def test_packages_are_the_folders_with_an_init(config):
     packages = words(config["options"]["packages"])
     assert sorted(packages) == sorted(package_folders())
-
-
-def test_the_four_folders_are_packages():
-    assert {"distill", "distill.teachers", "distill.students", "distill.export"} <= set(package_folders())
+    assert {"distill", "distill.teachers", "distill.students", "distill.export"} <= set(packages)
 
 
 def test_package_dir_leads_to_each_folder_beside_distill(config):
@@ -70,16 +67,6 @@ def test_every_data_file_is_in_package_data(config, package):
     files = {path for path in files if next(up for up in path.parents if up in others) == folder}
     matched = {path for pattern in data_patterns(config).get(package, []) for path in folder.glob(pattern)}
     assert sorted(path.name for path in files - matched) == []
-
-
-def test_distill_has_the_sample_and_the_reports_template(config):
-    matched = {
-        path.name
-        for name in ("distill.data", "distill.report")
-        for pattern in data_patterns(config)[name]
-        for path in (ROOT / name.replace(".", "/")).glob(pattern)
-    }
-    assert {"documents.jsonl", "questions.jsonl", "report.html.j2"} <= matched
 
 
 def test_every_pattern_of_package_data_matches_a_file(config):
