@@ -7,16 +7,24 @@ or `python encode.py texts.jsonl vectors.npy` with {"id", "text"} lines. The run
 tflite-runtime for encoder.tflite, onnxruntime for encoder.onnx. One `Encoder` may be used by several threads.
 """
 
+from __future__ import annotations
+
 import functools
 import hashlib
 import json
 import os
 import sys
 import threading
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, TypedDict
 
 import numpy as np
 import sentencepiece
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from ai_edge_litert.interpreter import Interpreter
 
 CARD, TOKENIZER, REMOVAL = "card.json", "tokenizer.model", "lir.npy"
 MODELS = {"bundle": "encoder.tflite", "onnx": "encoder.onnx"}
@@ -33,6 +41,32 @@ FIELDS: dict = {
     "files": dict,
 }
 AGAIN = "export the bundle again"
+
+
+class File(TypedDict):
+    """A file as its card has it."""
+
+    bytes: int
+    sha256: str
+
+
+class Removal(TypedDict):
+    """The languages whose components lie beside the model, in their order."""
+
+    languages: list[str]
+
+
+class Card(TypedDict, total=False):
+    """The entries of `card.json` that are read here."""
+
+    name: str
+    format: str
+    dimension: int
+    vocabulary: int
+    max_length: int | None
+    signatures: list[int]
+    files: dict[str, File]
+    removal: Removal
 
 
 class BundleError(Exception):
@@ -52,38 +86,51 @@ class Encoder:
     only their sizes. Raises `BundleError` when the artefact is not whole or no runtime is installed.
     """
 
-    def __init__(self, folder=None, threads=1, max_length=None, long="truncate", verify=True):
-        folder = Path(folder) if folder else Path(__file__).resolve().parent
+    def __init__(
+        self,
+        folder: str | os.PathLike[str] | None = None,
+        threads: int = 1,
+        max_length: int | None = None,
+        long: str = "truncate",
+        verify: bool = True,
+    ) -> None:
+        place = Path(folder) if folder else Path(__file__).resolve().parent
         if long not in LONG:
             raise ValueError(f"long: expected one of {', '.join(LONG)}, got {long!r}")
         if max_length is not None and max_length < 2:
             raise ValueError(f"max_length: expected at least 2, for bos and eos, got {max_length}")
-        self.card = read_card(folder)
+        self.card = read_card(place)
         if self.card["format"] not in MODELS:
-            raise BundleError(f"{folder}: encode.py runs {' and '.join(MODELS)}, not {self.card['format']!r}")
+            raise BundleError(f"{place}: encode.py runs {' and '.join(MODELS)}, not {self.card['format']!r}")
         # The sizes always: older runtimes map a truncated file and die of it.
-        check_files(folder, self.card, verify)
+        check_files(place, self.card, verify)
         needed = (MODELS[self.card["format"]], TOKENIZER, *((REMOVAL,) if self.card.get("removal") else ()))
         if unsaid := [name for name in needed if name not in self.card["files"]]:
-            raise BundleError(f"{folder}: {CARD} says nothing of {', '.join(unsaid)}; {AGAIN}")
+            raise BundleError(f"{place}: {CARD} says nothing of {', '.join(unsaid)}; {AGAIN}")
         self.name, self.dimension = self.card["name"], self.card["dimension"]
         limits = [limit for limit in (max_length, self.card["max_length"]) if limit]
         self.max_length, self.long = min(limits, default=None), long
-        self.tokenizer = load_tokenizer(folder / TOKENIZER, self.card["vocabulary"])
-        self._components = load_components(folder, self.card)
-        self._models = _PerThread(folder, self.card, threads)
-        found = self._models.model().dimension
-        if found != self.dimension:
-            raise BundleError(f"{folder}: {CARD} says {self.dimension} dimensions, the model has {found}; {AGAIN}")
+        self.tokenizer = load_tokenizer(place / TOKENIZER, self.card["vocabulary"])
+        self._components = load_components(place, self.card)
+        self._models = _PerThread(place, self.card, threads)
+        dimension = self._models.model().dimension
+        if dimension != self.dimension:
+            raise BundleError(f"{place}: {CARD} says {self.dimension} dimensions, the model has {dimension}; {AGAIN}")
 
-    def tokenize(self, text):
+    def tokenize(self, text: str) -> list[int]:
         """A text's ids: bos, pieces, eos. Lone surrogates become U+FFFD."""
         ids = self.tokenizer.encode(well_formed(text), add_bos=True, add_eos=True)
         if self.long == "refuse" and self.max_length and len(ids) > self.max_length:
             raise TextError(f"a text of {len(ids)} pieces; at most {self.max_length} are taken")
         return shortened(ids, self.max_length)
 
-    def encode(self, texts, role="question", progress=None, language=None):
+    def encode(
+        self,
+        texts: Sequence[str],
+        role: str = "question",
+        progress: Callable[[int], None] | None = None,
+        language: str | None = None,
+    ) -> NDArray[np.float32]:
         """`[str]` -> float32 `(n, dimension)`, rows of unit length, in order. Either role is the same tower.
 
         `language`, that of all the texts: its directions are removed, where the artefact has components of it.
@@ -109,15 +156,15 @@ class _PerThread:
     """The model, one instance a thread: an interpreter holds the state of one inference."""
 
     def __init__(self, folder, card, threads):
-        self._arguments, self._own = (folder / MODELS[card["format"]], card, threads), threading.local()
+        self._arguments, self._local = (folder / MODELS[card["format"]], card, threads), threading.local()
 
     def model(self):
         """ids -> vector, this thread's own."""
-        if not hasattr(self._own, "model"):
+        if not hasattr(self._local, "model"):
             path, card, threads = self._arguments
             kind = Onnx if card["format"] == "onnx" else Signatures if card["signatures"] else TFLite
-            self._own.model = _made(kind, path, card, threads)
-        return self._own.model
+            self._local.model = _made(kind, path, card, threads)
+        return self._local.model
 
 
 def _made(kind, path, card, threads):
@@ -135,15 +182,15 @@ class TFLite:
     An input of any length is kept at `WIDTH` ids for all texts that fit, as every other length is a new plan.
     """
 
-    def __init__(self, path, card, threads):
+    def __init__(self, path: Path, card: Card, threads: int) -> None:
         self._interpreter = load_interpreter(path, threads)
-        (given,), (made,) = self._interpreter.get_input_details(), self._interpreter.get_output_details()
-        self._input, self._output, self.dimension = given["index"], made["index"], made["shape"][-1]
-        self._fixed, self._width = card["max_length"], given["shape"][1]
-        if self._fixed and given["shape"].tolist() != [1, self._fixed]:
-            raise BundleError(f"{path}: takes {given['shape'].tolist()} ids, {CARD} says {self._fixed}; {AGAIN}")
+        (ids,), (vectors,) = self._interpreter.get_input_details(), self._interpreter.get_output_details()
+        self._input, self._output, self.dimension = ids["index"], vectors["index"], vectors["shape"][-1]
+        self._fixed, self._width = card["max_length"], ids["shape"][1]
+        if self._fixed and ids["shape"].tolist() != [1, self._fixed]:
+            raise BundleError(f"{path}: takes {ids['shape'].tolist()} ids, {CARD} says {self._fixed}; {AGAIN}")
 
-    def __call__(self, ids):
+    def __call__(self, ids: list[int]) -> NDArray[np.float32]:
         width = self._fixed or max(WIDTH, len(ids))
         if width != self._width:
             self._interpreter.resize_tensor_input(self._input, (1, width))
@@ -157,7 +204,7 @@ class TFLite:
 class Signatures:
     """ids -> vector by the signature of the least length that holds them."""
 
-    def __init__(self, path, card, threads):
+    def __init__(self, path: Path, card: Card, threads: int) -> None:
         interpreter, self._lengths = load_interpreter(path, threads), card["signatures"]
         try:
             self._runs = [interpreter.get_signature_runner(f"encode_{length}") for length in self._lengths]
@@ -165,7 +212,7 @@ class Signatures:
             raise BundleError(f"{path}: has not the signatures {self._lengths} of {CARD}; {AGAIN}") from error
         self.dimension = self._runs[0].get_output_details()["vectors"]["shape"][-1]
 
-    def __call__(self, ids):
+    def __call__(self, ids: list[int]) -> NDArray[np.float32]:
         place = next(place for place, length in enumerate(self._lengths) if length >= len(ids))
         return self._runs[place](ids=padded(ids, self._lengths[place]))["vectors"][0]
 
@@ -173,7 +220,7 @@ class Signatures:
 class Onnx:
     """ids -> vector by onnxruntime."""
 
-    def __init__(self, path, card, threads):
+    def __init__(self, path: Path, card: Card, threads: int) -> None:
         try:
             import onnxruntime
         except ImportError:
@@ -186,16 +233,17 @@ class Onnx:
             raise BundleError(f"{path}: onnxruntime cannot load it: {first_line(error)}") from error
         self.dimension = self._session.get_outputs()[0].shape[-1]
 
-    def __call__(self, ids):
+    def __call__(self, ids: list[int]) -> NDArray[np.float32]:
         return self._session.run(["vectors"], {"ids": np.array([ids], dtype=np.int32)})[0][0]
 
 
-def shortened(ids, most):
+def shortened(ids: list[int], most: int | None) -> list[int]:
     """At most `most` ids (None: any number), the last one kept."""
     return ids if most is None or len(ids) <= most else ids[: most - 1] + ids[-1:]
 
 
-def padded(ids, length):
+def padded(ids: list[int], length: int) -> NDArray[np.int32]:
+    """int32 `(1, length)`: the ids, then padding."""
     row = _blank(length).copy()
     row[0, : len(ids)] = ids
     return row
@@ -206,7 +254,7 @@ def _blank(length):
     return np.full((1, length), PADDING, dtype=np.int32)
 
 
-def well_formed(text):
+def well_formed(text: str) -> str:
     """The text with each lone surrogate as U+FFFD, so that it has a UTF-8 form. Raises `TextError` for no text."""
     if not isinstance(text, str):
         raise TextError(f"expected a text, got {type(text).__name__}")
@@ -217,8 +265,8 @@ def well_formed(text):
         return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
-def read_card(folder):
-    """The artefact's card, a dict. Raises `BundleError`."""
+def read_card(folder: Path) -> Card:
+    """The artefact's card. Raises `BundleError`."""
     path = folder / CARD
     require_inside(folder, CARD)
     try:
@@ -227,8 +275,8 @@ def read_card(folder):
         raise BundleError(f"{folder}: {CARD} is missing; {AGAIN}") from None
     except (OSError, ValueError, RecursionError) as error:
         raise BundleError(f"{path}: not an artefact's card: {first_line(error)}; {AGAIN}") from error
-    found = card if isinstance(card, dict) else {}
-    wrong = [name for name, kind in FIELDS.items() if not isinstance(found.get(name, ...), kind)]
+    fields = card if isinstance(card, dict) else {}
+    wrong = [name for name, kind in FIELDS.items() if not isinstance(fields.get(name, ...), kind)]
     if not wrong and not all(
         isinstance(said, dict) and {"bytes", "sha256"} <= set(said) for said in card["files"].values()
     ):
@@ -238,7 +286,7 @@ def read_card(folder):
     return card
 
 
-def check_files(folder, card, hashes=True):
+def check_files(folder: Path, card: Card, hashes: bool = True) -> None:
     """Raise `BundleError` for a file of the card that is missing, or has another size or, with `hashes`, sha256."""
     there = os.listdir(folder)
     for name, said in card["files"].items():
@@ -252,13 +300,14 @@ def check_files(folder, card, hashes=True):
             raise BundleError(f"{path}: its sha256 is not the one in {CARD}; {AGAIN}")
 
 
-def require_inside(folder, name):
+def require_inside(folder: Path, name: str) -> None:
     """Raise `BundleError` for a symbolic link that leads out of the folder."""
     if os.path.dirname(os.path.realpath(folder / name)) != os.path.realpath(folder):
         raise BundleError(f"{folder}: {name} is a symbolic link that leads out of it; put the file itself there")
 
 
-def sha256(path):
+def sha256(path: Path) -> str:
+    """The hash of a file, read in parts."""
     digest = hashlib.sha256()
     with open(path, "rb") as file:
         while block := file.read(1 << 20):
@@ -266,7 +315,7 @@ def sha256(path):
     return digest.hexdigest()
 
 
-def load_tokenizer(path, vocabulary):
+def load_tokenizer(path: Path, vocabulary: int) -> sentencepiece.SentencePieceProcessor:
     """The SentencePiece processor. Raises `BundleError`."""
     try:
         tokenizer = sentencepiece.SentencePieceProcessor(model_file=str(path))
@@ -277,27 +326,27 @@ def load_tokenizer(path, vocabulary):
     return tokenizer
 
 
-def load_components(folder, card):
+def load_components(folder: Path, card: Card) -> Mapping[str, NDArray[np.float32]]:
     """`{language: float32 (r, dimension)}` of what `encode` can remove, empty where the card says nothing of it."""
     said = card.get("removal")
     if said is None:
         return {}
     try:
-        found, names = np.load(folder / REMOVAL, allow_pickle=False), said["languages"]
-        if found.ndim != 3 or (len(found), found.shape[2]) != (len(names), card["dimension"]):
-            raise ValueError(f"of shape {found.shape}")
-        return {name: found[row] for row, name in enumerate(names)}
+        components, names = np.load(folder / REMOVAL, allow_pickle=False), said["languages"]
+        if components.ndim != 3 or (len(components), components.shape[2]) != (len(names), card["dimension"]):
+            raise ValueError(f"of shape {components.shape}")
+        return {name: components[row] for row, name in enumerate(names)}
     except (OSError, ValueError, EOFError, KeyError, TypeError, AttributeError) as error:
         raise BundleError(f"{folder / REMOVAL}: not the components that {CARD} says; {AGAIN}") from error
 
 
-def removed(vectors, components):
+def removed(vectors: NDArray[np.float32], components: NDArray[np.float32]) -> NDArray[np.float32]:
     """Unit rows `(n, d)` without what lies along the orthonormal `components` `(r, d)`, unit rows again."""
     left = vectors - (vectors @ components.T) @ components
     return left / np.maximum(np.linalg.norm(left, axis=1, keepdims=True), 1e-12)
 
 
-def load_interpreter(path, threads):
+def load_interpreter(path: Path, threads: int) -> Interpreter:
     """A TFLite interpreter, tensors allocated. Raises `BundleError`."""
     try:
         interpreter = interpreter_class()(model_path=str(path), num_threads=threads)
@@ -307,7 +356,8 @@ def load_interpreter(path, threads):
     return interpreter
 
 
-def interpreter_class():
+def interpreter_class() -> type[Interpreter]:
+    """The interpreter of the runtime that is installed. Raises `BundleError` where none is."""
     try:
         from ai_edge_litert.interpreter import Interpreter
     except ImportError:
@@ -318,11 +368,13 @@ def interpreter_class():
     return Interpreter
 
 
-def first_line(error):
+def first_line(error: Exception) -> str:
+    """The first line of an error's text, or its type's name where it has none."""
     return next(iter(str(error).splitlines()), type(error).__name__)
 
 
-def main(arguments):
+def main(arguments: Sequence[str]) -> None:
+    """Encode a file of lines into a file of vectors, which is there whole or not at all."""
     if len(arguments) != 2:
         sys.exit("usage: python encode.py texts.jsonl vectors.npy")
     source, target = map(Path, arguments)
