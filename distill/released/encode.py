@@ -17,7 +17,7 @@ import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING, Literal, TypedDict
 
 import numpy as np
 import sentencepiece
@@ -127,8 +127,8 @@ class Encoder:
     def encode(
         self,
         texts: Sequence[str],
-        role: str = "question",
-        progress: Callable[[int], None] | None = None,
+        role: Literal["question", "document"] = "question",
+        progress: Callable[..., None] | None = None,
         language: str | None = None,
     ) -> NDArray[np.float32]:
         """`[str]` -> float32 `(n, dimension)`, rows of unit length, in order. Either role is the same tower.
