@@ -16,6 +16,7 @@ FACE = {
     "DistillError": "errors",
     "Encoder": "encoders.encoder",
     "ExportSettings": "settings.sections",
+    "Gate": "export.gate",
     "Settings": "settings.sections",
     "StudentSettings": "settings.sections",
     "compare": "evaluation.mcnemar",
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from .evaluation.evaluate import evaluate as evaluate
     from .evaluation.mcnemar import compare as compare
     from .export.artefact import export_artefact as export_artefact
+    from .export.gate import Gate as Gate
     from .settings.sections import ExportSettings as ExportSettings
     from .settings.sections import Settings as Settings
     from .settings.sections import StudentSettings as StudentSettings

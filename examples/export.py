@@ -11,14 +11,15 @@ source, folder = sys.argv[1:] or ("student", "bundle")
 
 # The sample asks 60 questions on dev, one of which is 1.7 points: a loss of one or two is chance.
 settings = distill.ExportSettings(max_drop=5.0)
-dataset, languages = distill.load_dataset("sample"), ("de", "en", "es")
+gate = distill.Gate(distill.load_dataset("sample"), ("de", "en", "es"), settings)
 
 try:
-    card = distill.export_artefact(distill.load_encoder(source), folder, dataset, languages, settings)
+    judged = distill.export_artefact(distill.load_encoder(source), folder, gate)
 except distill.DistillError as error:  # then nothing is left under `folder`
     sys.exit(f"refused: {error}")
 
-print(f"{folder}: {sum(file['bytes'] for file in card['files'].values()) / 1e6:.1f} MB")
-print(f"cosine to the student: {card['dev']['cosine_mean']:.4f} on average, {card['dev']['cosine_min']:.4f} at least")
-for language, row in card["dev"]["p@1"].items():
-    print(f"{language}: P@1 {100 * row['student']:.1f} % before, {100 * row['artefact']:.1f} % after")
+figures = judged.figures
+print(f"{folder}: {judged.card.bytes / 1e6:.1f} MB")
+print(f"cosine to the student: {figures.cosine_mean:.4f} on average, {figures.cosine_min:.4f} at least")
+for language, scores in figures.p1.items():
+    print(f"{language}: P@1 {100 * scores.student:.1f} % before, {100 * scores.artefact:.1f} % after")

@@ -1,13 +1,25 @@
-"""An artefact's card: what is in the folder, where it comes from and what it was measured to be."""
+"""The card of an artefact: the files in its folder, where they come from, and the figures that the gate measured."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
 
 from .. import __version__
+from ..encoders.encoder import KerasEncoder
+from ..evaluation.bias.removal import LanguageRemoval
 from ..system.files import write_json, write_text
+from ..system.types import Json
 from .encode import CARD, sha256
+from .form import Form
 from .formats.registry import format_of
+from .gate import Figures, Scores
+from .removal import described
 
 README = "README.md"
 LICENCE = "Apache-2.0"
-# What of a card says where the encoder comes from.
+# Notes that say where the encoder comes from.
 ORIGIN = (
     "source",
     "documents",
@@ -21,64 +33,129 @@ ORIGIN = (
 )
 
 
-def card_of(name, student, form, folder, notes=None):
-    """The card, a dict, of the files that lie in `folder`; `notes` says where they come from."""
-    return {
-        "name": name,
-        "format": form.format,
-        "precision": {"dense": form.precision.dense, "table": form.precision.table},
-        "dimension": student.dimension,
-        "vocabulary": len(student.tokenizer),
-        "max_length": form.longest,
-        "signatures": list(form.signatures),
-        "distill": __version__,
-        "licence": LICENCE,
-        **(notes or {}),
-        "bytes": sum(path.stat().st_size for path in folder.iterdir()),
-        "files": {
-            path.name: {"bytes": path.stat().st_size, "sha256": sha256(path)} for path in sorted(folder.iterdir())
-        },
-    }
+@dataclass(frozen=True)
+class StoredFile:
+    """The size and the SHA-256 of a file."""
+
+    bytes: int
+    sha256: str
 
 
-def write_card(folder, card):
-    """Write `card.json`, and the README that says the same to a person once the gate's figures are in it."""
-    write_json(folder / CARD, card)
-    if "dev" in card:
-        write_text(folder / README, readme(card))
+@dataclass(frozen=True)
+class Card:
+    """The card of the files in a folder; `notes` say where they come from, `removal` is what `encode.py` removes."""
+
+    name: str
+    form: Form
+    dimension: int
+    vocabulary: int
+    files: Mapping[str, StoredFile]
+    notes: Mapping[str, Json]
+    removal: LanguageRemoval | None = None
+
+    @property
+    def bytes(self) -> int:
+        """The size of all files."""
+        return sum(file.bytes for file in self.files.values())
+
+    def as_dict(self) -> dict[str, Json]:
+        """The card as `card.json` has it."""
+        return {
+            "name": self.name,
+            "format": self.form.format,
+            "precision": asdict(self.form.precision),
+            "dimension": self.dimension,
+            "vocabulary": self.vocabulary,
+            "max_length": self.form.longest,
+            "signatures": list(self.form.signatures),
+            "distill": __version__,
+            "licence": LICENCE,
+            **self.notes,
+            **({"removal": described(self.removal)} if self.removal else {}),
+            "bytes": self.bytes,
+            "files": {name: asdict(file) for name, file in self.files.items()},
+        }
 
 
-def readme(card):
+@dataclass(frozen=True)
+class JudgedCard:
+    """A card with the gate's figures, and the reasons for which it refuses the artefact: none where it passed."""
+
+    card: Card
+    figures: Figures
+    refused: tuple[str, ...] = ()
+
+    def as_dict(self) -> dict[str, Json]:
+        """The card as `card.json` has it."""
+        return {**self.card.as_dict(), "dev": self.figures.as_dict(), "refused": list(self.refused)}
+
+
+def card_of(
+    name: str,
+    student: KerasEncoder,
+    form: Form,
+    folder: Path,
+    notes: Mapping[str, Json] | None = None,
+    removal: LanguageRemoval | None = None,
+) -> Card:
+    """The `Card` of the files that lie in `folder`."""
+    files = {path.name: StoredFile(path.stat().st_size, sha256(path)) for path in sorted(folder.iterdir())}
+    return Card(name, form, student.dimension, len(student.tokenizer), files, notes or {}, removal)
+
+
+def write_card(folder: Path, card: Card) -> None:
+    """Write `card.json`."""
+    write_json(folder / CARD, card.as_dict())
+
+
+def write_judged(folder: Path, judged: JudgedCard) -> None:
+    """Write `card.json` with the gate's figures, and the page that says the same to a person."""
+    write_json(folder / CARD, judged.as_dict())
+    write_text(folder / README, readme(judged))
+
+
+def readme(judged: JudgedCard) -> str:
     """The card as a page of Markdown."""
-    dev, precision = card["dev"], card["precision"]
-    facts = {key: card[key] for key in ORIGIN if key in card}
-    removal = [card["removal"]] if "removal" in card else []
+    card, figures, precision = judged.card, judged.figures, judged.card.form.precision
+    origin = {key: card.notes[key] for key in ORIGIN if key in card.notes}
     lines = [
-        f"- format: {card['format']}, dense layers {precision['dense']}, table {precision['table']}",
-        f"- texts: {lengths(card)}",
-        f"- size: {card['bytes'] / 1e6:.1f} MB",
-        f"- cosine to the student: {dev['cosine_mean']:.5f}, least {dev['cosine_min']:.5f} "
-        f"({dev['texts'] - dev['cut']} dev questions of {dev['dataset']})",
-        *(f"- `encode(texts, language=…)` removes what is of: {', '.join(said['languages'])}" for said in removal),
-        *(f"- {key}: {', '.join(value) if isinstance(value, list) else value}" for key, value in facts.items()),
-        *(f"- **refused by the gate and kept by force**: {reason}" for reason in card["refused"]),
+        f"- format: {card.form.format}, dense layers {precision.dense}, table {precision.table}",
+        f"- texts: {lengths(card.form)}",
+        f"- size: {card.bytes / 1e6:.1f} MB",
+        f"- cosine to the student: {figures.cosine_mean:.5f}, least {figures.cosine_min:.5f} "
+        f"({figures.texts - figures.cut} dev questions of {figures.dataset})",
+        *([removes(card.removal)] if card.removal else []),
+        *(f"- {key}: {', '.join(value) if isinstance(value, list) else value}" for key, value in origin.items()),
+        *(f"- **refused by the gate and kept by force**: {reason}" for reason in judged.refused),
     ]
+    how = format_of(card.form.format).how_to.format(dimension=card.dimension, max_length=card.form.longest)
     return PAGE.format(
-        **card, how=format_of(card["format"]).how_to.format(**card), facts="\n".join(lines), table=p1_table(dev["p@1"])
+        name=card.name,
+        dimension=card.dimension,
+        licence=LICENCE,
+        how=how,
+        facts="\n".join(lines),
+        table=p1_table(figures.p1),
     )
 
 
-def lengths(card):
+def removes(removal: LanguageRemoval) -> str:
+    """The page's line on the languages whose directions are removed."""
+    return f"- `encode(texts, language=…)` removes what is of: {', '.join(removal.languages)}"
+
+
+def lengths(form: Form) -> str:
     """The number of tokens that a text may have, in words."""
-    if card["signatures"]:
-        return f"up to {card['max_length']} tokens, signatures of {', '.join(map(str, card['signatures']))}"
-    return f"up to {card['max_length']} tokens" if card["max_length"] else "of any length"
+    if form.signatures:
+        return f"up to {form.longest} tokens, signatures of {', '.join(map(str, form.signatures))}"
+    return f"up to {form.longest} tokens" if form.longest else "of any length"
 
 
-def p1_table(rows):
+def p1_table(scores: Mapping[str, Scores]) -> str:
+    """P@1 in per cent by language, as a table of Markdown."""
     lines = [
-        f"| {language} | {100 * row['student']:.1f} | {100 * row['artefact']:.1f} | {row['p_holm']:.3f} |"
-        for language, row in rows.items()
+        f"| {language} | {100 * row.student:.1f} | {100 * row.artefact:.1f} | {row.p_holm:.3f} |"
+        for language, row in scores.items()
     ]
     return "\n".join(["| language | student | artefact | p |", "|---|---|---|---|", *lines])
 

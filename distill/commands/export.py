@@ -68,21 +68,21 @@ def export(
         with_documents(encoder, document_model)
         notes["documents"] = origin(document_model)["source"]
     from ..export.artefact import export_artefact
-    from ..export.gate import size
+    from ..export.gate import Gate, size
 
+    gate = Gate(dataset, languages, settings.export, force)
     with task("export", size(dataset, languages, form.longest)) as advance:
-        card = export_artefact(
-            encoder, output, dataset, languages, settings.export, form, notes, force, advance, components
-        )
-    _say_exported(card, model, output)
+        judged = export_artefact(encoder, output, gate, form, notes, components, advance)
+    _say_exported(judged, model, output)
 
 
-def _say_exported(card, model, output):
+def _say_exported(judged, model, output):
     from ..system.progress import say
 
-    dev, refused = card["dev"], "REFUSED by the gate, kept by force, " if card["refused"] else ""
-    cosine = f"cosine to {model} {dev['cosine_mean']:.5f} (least {dev['cosine_min']:.5f})"
-    say(f"{card['format']}: {output}, {refused}{card['bytes'] / 1e6:.1f} MB, {cosine}")
+    card, figures = judged.card, judged.figures
+    refused = "REFUSED by the gate, kept by force, " if judged.refused else ""
+    cosine = f"cosine to {model} {figures.cosine_mean:.5f} (least {figures.cosine_min:.5f})"
+    say(f"{card.form.format}: {output}, {refused}{card.bytes / 1e6:.1f} MB, {cosine}")
 
 
 def _plot_path(context, parameter, path):

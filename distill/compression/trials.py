@@ -16,6 +16,7 @@ from ..evaluation.evaluate import Evaluation, evaluate, evaluation_size
 from ..evaluation.mcnemar import as_dict, compare
 from ..export.artefact import export_artefact, write_artefact
 from ..export.form import Form
+from ..export.gate import Gate
 from ..export.gate import size as gate_size
 from ..export.rounding import rounded
 from ..export.runtime import load_artefact, size_of
@@ -72,17 +73,15 @@ class Trials:
         form = _form(self.settings, candidate.table)
         data, languages = self.material.words.dataset, self.material.words.languages
         # How much P@1 is lost is measured against the uncompressed student.
-        settings = replace(self.settings.export, max_drop=100.0)
+        gate = Gate(data, languages, replace(self.settings.export, max_drop=100.0), force=True)
         with task(f"export {candidate.name}", gate_size(data, languages)) as advance:
-            card = export_artefact(
-                encoder, folder / BUNDLE, data, languages, settings, form, self.notes, force=True, progress=advance
-            )
+            judged = export_artefact(encoder, folder / BUNDLE, gate, form, self.notes, progress=advance)
         scores = self._evaluated(candidate.name, load_artefact(folder / BUNDLE, self.settings.export.threads))
         return Bundle(
             **vars(self._tried(candidate, encoder, scores)),
             bytes=size_of(folder / BUNDLE),
             mcnemar=as_dict(compare(self.student.ranks[UNIT], scores.ranks[UNIT])),
-            refused=card["refused"],
+            refused=list(judged.refused),
         )
 
     def left(self, vocabulary: str) -> dict[str, list[float]]:

@@ -47,7 +47,7 @@ def finish(run: Run, student: KerasEncoder) -> Json:
     from ..bench.rounds import bench, select_questions, steps
     from ..export.artefact import export_artefact
     from ..export.form import Form
-    from ..export.gate import require_passed, size
+    from ..export.gate import Figures, Gate, require_passed, size
     from ..export.runtime import load_artefact, size_of
     from ..export.weights.precision import Precision
     from ..system.versions import machine
@@ -55,11 +55,13 @@ def finish(run: Run, student: KerasEncoder) -> Json:
     settings, folder = run.settings, run.folder / "bundle"
     form = Form(precision=Precision(settings.export.precision, settings.export.table))
     if is_artefact(folder):
-        require_passed(read_json(folder / CARD_FILE)["dev"], settings.export, form.precision.table)
+        figures = Figures.from_dict(read_json(folder / CARD_FILE)["dev"])
+        require_passed(figures, settings.export, form.precision.table)
     else:
         with run.timed("export"), task("export", size(run.dataset, run.languages)) as advance:
             notes = {**provenance(settings), "source": run.folder.resolve().name, "languages": list(run.languages)}
-            export_artefact(student, folder, run.dataset, run.languages, settings.export, form, notes, progress=advance)
+            gate = Gate(run.dataset, run.languages, settings.export)
+            export_artefact(student, folder, gate, form, notes, progress=advance)
     run.record("gate", read_json(folder / CARD_FILE)["dev"])
     run.measure("bundle", load_artefact(folder, settings.export.threads))
     run.record("bundle_bytes", size_of(folder))

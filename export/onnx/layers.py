@@ -1,30 +1,41 @@
 """Parts of an ONNX graph: products in whole numbers, lookups in a table of few bits, unit length."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from functools import partial
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
+from ...system.types import Floats
 from ..weights.codecs import CODECS, FRACTION_BITS, GROUP, INT4_ZERO, ZERO, encoded
 from ..weights.kernels import LEVELS, quantize_channels
 from ..weights.products import CODEWORDS
+from .nodes import Graph
+
+if TYPE_CHECKING:
+    from ...students.student import Student
 
 EPSILON = 1e-12
 # The end of a slice that goes to the end.
 ALL = np.iinfo(np.int64).max
+# Adds the nodes of a value times a kernel; its constants stand under a name.
+Product: TypeAlias = Callable[[Graph, str, str, Floats], str]
 
 
-def float_product(g, x, name, kernel):
+def float_product(g: Graph, x: str, name: str, kernel: Floats) -> str:
     """`(..., in)` times a float32 kernel `(in, out)`."""
     return g.add("MatMul", x, g.constant(f"{name}/kernel", kernel))
 
 
-def half_product(g, x, name, kernel):
+def half_product(g: Graph, x: str, name: str, kernel: Floats) -> str:
     """The same with the kernel stored as float16, which a runtime makes float32 once, when it loads the file."""
     return g.add("MatMul", x, g.cast(g.constant(f"{name}/kernel", kernel.astype(np.float16)), "float32"))
 
 
-def int8_product(g, x, name, kernel):
+def int8_product(g: Graph, x: str, name: str, kernel: Floats) -> str:
     """The same in whole numbers: a scale an output channel, and a step a row of `x`, whose largest number is 127.
 
     Rows are uint8 about 128: onnxruntime multiplies uint8 by int8 several times faster than int8 by int8.
@@ -37,7 +48,7 @@ def int8_product(g, x, name, kernel):
     return g.add("Mul", g.add("Mul", g.cast(y, "float32"), step), g.constant(f"{name}/scales", scales))
 
 
-def unsaturated_channels(kernel):
+def unsaturated_channels(kernel: Floats) -> tuple[NDArray[np.int8], Floats]:
     """float32 `(in, out)` -> int8 codes and a float32 scale an output channel, `(out,)`.
 
     `quantize_channels`, with one restriction. Processors with AVX2 alone add two neighbouring products in 16 bits
@@ -53,10 +64,13 @@ def unsaturated_channels(kernel):
 
 # What multiplies tokens, and what multiplies the one row of a text. A text's row stays float: it is a small part
 # of the work, and rounding it would make a difference of 1e-7 between two batches one of 1e-3.
-PRODUCTS = {"int8": (int8_product, half_product), "float32": (float_product, float_product)}
+PRODUCTS: dict[str, tuple[Product, Product]] = {
+    "int8": (int8_product, half_product),
+    "float32": (float_product, float_product),
+}
 
 
-def lookup_of(g, model, name):
+def lookup_of(g: Graph, model: Student, name: str) -> Callable[[str], str]:
     """Ids `(b, t)` -> rows `(b, t, w)`, as a function that adds the nodes; the stored arrays are `encoded`'s."""
     table = model.get_layer("embedding").get_weights()[0]
     stored = [g.constant(f"table/{number}", array) for number, array in enumerate(encoded(name, table))]
@@ -64,20 +78,23 @@ def lookup_of(g, model, name):
     return lambda ids: LOOKUPS[name](g, *(g.add("Gather", array, ids) for array in rows), *shared, width=table.shape[1])
 
 
-def float32_lookup(g, rows, width):
+def float32_lookup(g: Graph, rows: str, width: int) -> str:
+    """Rows `(b, t, width)` of `codecs.float32_rows`."""
     return rows
 
 
-def uint8_lookup(g, codes, scales, width):
+def uint8_lookup(g: Graph, codes: str, scales: str, width: int) -> str:
+    """Rows `(b, t, width)` of `codecs.uint8_rows`."""
     return g.add("Mul", g.add("Sub", g.cast(codes, "float32"), g.number(ZERO)), real(g, scales))
 
 
-def int8_lookup(g, codes, scales, width):
+def int8_lookup(g: Graph, codes: str, scales: str, width: int) -> str:
+    """Rows `(b, t, width)` of `codecs.int8_rows`."""
     return g.add("Mul", g.cast(codes, "float32"), real(g, scales))
 
 
-def int4_lookup(g, packed, steps, scales, width):
-    """The two halves of a byte are two halves of a row; each group of numbers has its step."""
+def int4_lookup(g: Graph, packed: str, steps: str, scales: str, width: int) -> str:
+    """Rows of `codecs.int4_rows`: a byte's two halves are two halves of a row; each group of numbers has its step."""
     four = g.number(4, "uint8")
     low = g.add("BitShift", g.add("BitShift", packed, four, direction="LEFT"), four, direction="RIGHT")
     halves = g.add("Concat", low, g.add("BitShift", packed, four, direction="RIGHT"), axis=-1)
@@ -88,8 +105,8 @@ def int4_lookup(g, packed, steps, scales, width):
     return rows if width % GROUP == 0 else g.add("Slice", rows, g.numbers(0), g.numbers(width), g.numbers(-1))
 
 
-def product_lookup(g, codes, words, scales, width, size):
-    """A codeword at each place of a row, laid end to end."""
+def product_lookup(g: Graph, codes: str, words: str, scales: str, width: int, size: int) -> str:
+    """Rows of `codecs.product_rows`: a codeword at each place of a row, laid end to end."""
     starts = np.arange(0, -(-width // size) * CODEWORDS, CODEWORDS, dtype=np.int32)
     where = g.add("Add", g.cast(codes, "int32"), g.constant("table/starts", starts))  # (b, t, places)
     rows = uint8_lookup(g, g.add("Gather", words, where), g.add("Gather", scales, where), width)
@@ -97,7 +114,8 @@ def product_lookup(g, codes, words, scales, width, size):
     return rows if width % size == 0 else g.add("Slice", rows, g.numbers(0), g.numbers(width), g.numbers(-1))
 
 
-def real(g, scales):
+def real(g: Graph, scales: str) -> str:
+    """Scales in fixed point as float32."""
     return g.add("Mul", g.cast(scales, "float32"), g.number(2.0**-FRACTION_BITS))
 
 
@@ -112,13 +130,13 @@ LOOKUPS: dict[str, Callable] = {
 }
 
 
-def unit(g, x, name):
+def unit(g: Graph, x: str, name: str) -> str:
     """Rows of unit length, `(b, d)` -> the value `name`."""
     square = g.add("ReduceSum", g.add("Mul", x, x), g.numbers(-1), keepdims=1)
     return g.add("Div", x, g.add("Sqrt", g.add("Max", square, g.number(EPSILON))), name=name)
 
 
-def windows(g, x, order):
+def windows(g: Graph, x: str, order: int) -> str:
     """`(b, t, c)` -> `(b, t, order * c)`: each token's window laid side by side, zeros beyond the ends."""
     reach = order - 1
     padded = g.add("Pad", x, g.numbers(0, reach // 2, 0, 0, reach - reach // 2, 0))

@@ -7,18 +7,27 @@ its neighbours. Rows of the table are gathered first and decoded then: a runtime
 a float table.
 """
 
-from collections.abc import Callable
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ...errors import ConfigError
 from ..weights.rewrite import projection_of
-from .layers import LOOKUPS, PRODUCTS, lookup_of, unit, windows
+from .layers import LOOKUPS, PRODUCTS, Product, lookup_of, unit, windows
 from .nodes import Graph, checked
 from .static import Static
 
+if TYPE_CHECKING:
+    import keras
 
-def onnx_model(model, dense="int8", table="uint8"):
+    from ...students.ngram import Branch, Convolution, NGramEncoder
+    from ...students.student import Student
+
+
+def onnx_model(model: Student, dense: str = "int8", table: str = "uint8") -> bytes:
     """An ONNX file, bytes, of a student: `ids` int32 `(b, t)` -> `vectors` float32 `(b, d)` of unit length.
 
     Any negative id is padding; a text is one id at least. `dense` is "int8" or "float32", `table` a key of
@@ -42,11 +51,11 @@ def onnx_model(model, dense="int8", table="uint8"):
 class Encoder:
     """Adds the nodes of `model` to `graph`; `products` multiply tokens and texts by a kernel."""
 
-    def __init__(self, graph, model, products):
+    def __init__(self, graph: Graph, model: NGramEncoder, products: tuple[Product, Product]) -> None:
         self.graph, self.model = graph, model
         self.token_product, self.text_product = products
 
-    def vectors(self, lookup):
+    def vectors(self, lookup: Callable[[str], str]) -> str:
         """From the input `ids` to the output `vectors`; `lookup(ids)` gives the rows of the table."""
         g = self.graph
         keep = g.cast(g.add("GreaterOrEqual", "ids", g.number(0, "int32")), "float32")
@@ -55,39 +64,39 @@ class Encoder:
         summed, count = (g.add("ReduceSum", x, g.numbers(1), keepdims=0) for x in (features, keep))
         return self.head(self.pooling(summed, count))
 
-    def features(self, x, keep):
+    def features(self, x: str, keep: str) -> str:
         """Embeddings `(b, t, w)` -> joined, normalised features `(b, t, w + branches * c)`."""
         g, branches = self.graph, self.model.branches
         if self.model.rank:
             (x,) = self.dense(self.token_product, x, "factor", [self.model.get_layer("factor")])
         projected = self.dense(self.token_product, x, "projections", [branch.projection for branch in branches])
-        joined = [x, *(self.branch(*pair, keep) for pair in zip(branches, projected, strict=True))]
-        joined = g.add("Concat", *joined, axis=-1)
+        parts = [x, *(self.branch(*pair, keep) for pair in zip(branches, projected, strict=True))]
+        joined = g.add("Concat", *parts, axis=-1)
         return g.add("Mul", self.norm(joined, "norm", self.model.get_layer("norm")), keep)
 
-    def branch(self, branch, x, keep):
-        """`(b, t, c)` -> `(b, t, c)`: what comes after the projection."""
+    def branch(self, branch: Branch, x: str, keep: str) -> str:
+        """`(b, t, c)` -> `(b, t, c)`: normalisation and convolutions, after the projection."""
         g = self.graph
         x = self.norm(x, f"{branch.name}/norm", branch.norm)
         for convolution in branch.convolutions:
             x = self.convolution(g.add("Mul", x, keep), f"{branch.name}/{convolution.name}", convolution)
         return x
 
-    def convolution(self, x, name, layer):
+    def convolution(self, x: str, name: str, layer: Convolution) -> str:
         """ReLU convolution with residual, `(b, t, c)` -> `(b, t, c)`; `x` is zero where padded."""
         g, dense = self.graph, layer.dense
         y = self.token_product(g, windows(g, x, layer.order), name, np.asarray(dense.kernel))
         biased = g.add("Add", y, g.constant(f"{name}/bias", np.asarray(dense.bias)))
         return g.add("Add", x, g.add("Relu", biased))
 
-    def pooling(self, summed, count):
+    def pooling(self, summed: str, count: str) -> str:
         """Sums `(b, w)` and counts `(b, 1)` -> `(b, d)`."""
         g, pooling = self.graph, self.model.get_layer("pooling")
         projected = self.text_product(g, summed, "pooling", np.asarray(pooling.dense.kernel))
         bias = g.add("Mul", count, g.constant("pooling/bias", np.asarray(pooling.bias)))
         return g.add("Div", g.add("Add", projected, bias), g.add("Sqrt", count))
 
-    def head(self, x):
+    def head(self, x: str) -> str:
         """The residual feed-forward network, tanh and unit length: `(b, d)` -> `vectors` `(b, d)`."""
         g, head = self.graph, self.model.get_layer("head")
         first, skip = self.dense(self.text_product, x, "head/hidden", [head.first, head.second_skip])
@@ -99,7 +108,7 @@ class Encoder:
         projection = projection_of(self.model)
         return unit(g, x if projection is None else self.text_product(g, x, "projection", projection), "vectors")
 
-    def dense(self, product, x, name, layers):
+    def dense(self, product: Product, x: str, name: str, layers: Sequence[keras.layers.Dense]) -> list[str]:
         """Dense layers of one input as one product: `(..., in)` -> a list of `(..., out)`, one a layer."""
         g = self.graph
         y = product(g, x, name, np.concatenate([np.asarray(layer.kernel) for layer in layers], axis=1))
@@ -107,9 +116,10 @@ class Encoder:
             y = g.add("Add", y, g.constant(f"{name}/bias", np.concatenate([np.asarray(la.bias) for la in layers])))
         if len(layers) == 1:
             return [y]
-        return g.add("Split", y, g.numbers(*(layer.units for layer in layers)), outputs=len(layers), axis=-1)
+        return g.split(y, [layer.units for layer in layers])
 
-    def norm(self, x, name, layer):
+    def norm(self, x: str, name: str, layer: keras.layers.LayerNormalization) -> str:
+        """`LayerNormalization` of the last axis."""
         g = self.graph
         gamma, beta = (g.constant(f"{name}/{part}", np.asarray(getattr(layer, part))) for part in ("gamma", "beta"))
         return g.add("LayerNormalization", x, gamma, beta, axis=-1, epsilon=layer.epsilon)

@@ -1,16 +1,21 @@
 """A Keras student as a TFLite flatbuffer."""
 
+from __future__ import annotations
+
 import contextlib
 import errno
 import io
 import os
 import shutil
 import tempfile
+from collections.abc import Sequence
 
 import keras
 
 from ...errors import ExportError, first_line
+from ...students.student import Student
 from ...system.backend import hushed
+from ...system.types import Model
 from ..weights.codecs import CODECS
 from ..weights.precision import Precision
 from .edge import edge_model, edge_models
@@ -20,7 +25,13 @@ from .flatbuffer import require_operators
 ROOM = 1 << 20
 
 
-def convert(model, precision=None, length=None, lengths=(), sliced=None):
+def convert(
+    model: Student,
+    precision: Precision | None = None,
+    length: int | None = None,
+    lengths: Sequence[int] = (),
+    sliced: bool | None = None,
+) -> bytes:
     """The flatbuffer, bytes, of a student; int32 ids `(1, t)` in, float32 `(1, d)` out.
 
     `length` and `sliced` are `edge.edge_model`'s, sliced by default where t is not fixed; `lengths` makes a
@@ -38,7 +49,7 @@ def convert(model, precision=None, length=None, lengths=(), sliced=None):
     return checked(content, model, precision)
 
 
-def require_tensorflow():
+def require_tensorflow() -> None:
     """Raise `ExportError` when Keras does not run on TensorFlow: another backend fails while the graph is built."""
     if keras.backend.backend() != "tensorflow":
         raise ExportError(
@@ -46,12 +57,12 @@ def require_tensorflow():
         )
 
 
-def converted(keras_model, precision, custom=False):
+def converted(keras_model: Model, precision: Precision, custom: bool = False) -> bytes:
     """The flatbuffer of a functional Keras model."""
     return _convert(lambda lite: lite.TFLiteConverter.from_keras_model(keras_model), precision, custom)
 
 
-def converted_signatures(model, precision, lengths):
+def converted_signatures(model: Student, precision: Precision, lengths: Sequence[int]) -> bytes:
     """One flatbuffer with a signature a length."""
     archive, names = keras.export.ExportArchive(), [f"encode_{length}" for length in lengths]
     with tempfile.TemporaryDirectory() as folder:
@@ -97,7 +108,7 @@ def _configured(lite, converter, precision, custom):
     return converter
 
 
-def checked(content, model, precision, custom=()):
+def checked(content: bytes, model: Student, precision: Precision, custom: Sequence[str] = ()) -> bytes:
     """The flatbuffer, if its weights are in it and its operators run where they should; else `ExportError`."""
     least = model.get_layer("embedding").count_params() * CODECS[precision.table].bits // 8
     if len(content) < least:

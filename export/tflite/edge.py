@@ -1,17 +1,25 @@
 """A student as the graph of an artefact, of any length of text or of some."""
 
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
 import keras
 from keras import ops
 
 from ...students.ngram import NGramEncoder
 from ...students.static import StaticEncoder
+from ...students.student import Student
+from ...system.types import Model
+from ..weights.precision import Precision
+from .layers import Padding
 from .ngram import EdgeEncoder
 from .static import EdgeStatic
 
-EDGE = {NGramEncoder: EdgeEncoder, StaticEncoder: EdgeStatic}
+EDGE: dict[type[Student], Callable[..., keras.layers.Layer]] = {NGramEncoder: EdgeEncoder, StaticEncoder: EdgeStatic}
 
 
-def edge_encoder(model, precision, padding=None):
+def edge_encoder(model: Student, precision: Precision, padding: Padding = None) -> keras.layers.Layer:
     """A layer, ids `(t,)` -> `(1, d)`, that computes what `model` does for one text.
 
     Ids are negative where padded, after the text's; `padding` is None, masked or sliced.
@@ -19,7 +27,7 @@ def edge_encoder(model, precision, padding=None):
     return EDGE[type(model)](model, precision, padding, name="encoder")
 
 
-def edge_model(model, precision, length=None, sliced=True):
+def edge_model(model: Student, precision: Precision, length: int | None = None, sliced: bool = True) -> Model:
     """A student as a functional model, ids int32 `(1, t)` -> `(1, d)`, rows of unit length.
 
     `length` fixes t; None is any. `sliced`: the padding is cut off in the graph and costs nothing, and an input that is
@@ -29,7 +37,7 @@ def edge_model(model, precision, length=None, sliced=True):
     return _around(edge_encoder(model, precision, "sliced" if sliced else "masked"), length)
 
 
-def edge_models(model, precision, lengths):
+def edge_models(model: Student, precision: Precision, lengths: Sequence[int]) -> dict[int, Model]:
     """`{length: functional model}`, all with the same weights."""
     encoder = edge_encoder(model, precision, "masked")
     return {length: _around(encoder, length) for length in lengths}

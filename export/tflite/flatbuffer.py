@@ -1,5 +1,9 @@
 """A TFLite flatbuffer read and changed by its schema: which operators it needs, and their names."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+
 from ...errors import ExportError
 
 # Operators and versions that were run under tflite-runtime 2.14, the oldest runtime that has to load an artefact.
@@ -11,12 +15,12 @@ NEWEST = {
 }
 
 
-def require_operators(content, custom=()):
+def require_operators(content: bytes, custom: Sequence[str] = ()) -> None:
     """Raise `ExportError` for an operator that is neither builtin nor in `custom`, or newer than `NEWEST`."""
-    for name, version, own in operators(content):
-        if own and name not in custom:
+    for name, version, is_custom in operators(content):
+        if is_custom and name not in custom:
             raise ExportError(f"the converted file needs the operator {name}, which is not builtin")
-        if not own and version > NEWEST.get(name, 0):
+        if not is_custom and version > NEWEST.get(name, 0):
             tried = f"version {NEWEST[name]} is the newest" if name in NEWEST else "none was"
             raise ExportError(
                 f"the converted file needs the operator {name}, version {version}; with the oldest supported "
@@ -24,8 +28,8 @@ def require_operators(content, custom=()):
             )
 
 
-def operators(content):
-    """`[(name, version, whether it is custom)]` of a flatbuffer."""
+def operators(content: bytes) -> list[tuple[str, int, bool]]:
+    """`[(name, version, custom)]` of a flatbuffer; `custom` is False for a builtin."""
     model = _model(content)
     codes = [model.OperatorCodes(number) for number in range(model.OperatorCodesLength())]
     return [_operator(code) for code in codes]
@@ -40,7 +44,7 @@ def _operator(code):
     return names[max(code.BuiltinCode(), code.DeprecatedBuiltinCode())], code.Version(), False
 
 
-def renamed(content, old, new):
+def renamed(content: bytes, old: str, new: str) -> bytes:
     """The flatbuffer with its custom operator `old` called `new`, in place: nothing else moves.
 
     Raises `ExportError` where `new` is longer than the room that the name has; what a longer name left is room.
@@ -54,7 +58,7 @@ def renamed(content, old, new):
 
 
 def _place_of_name(code):
-    """Where an operator's custom name starts: a length, uint32, and that many bytes, NUL-terminated."""
+    """The start of an operator's custom name: a length, uint32, and that many bytes, NUL-terminated."""
     from flatbuffers.number_types import UOffsetTFlags
 
     table = code._tab

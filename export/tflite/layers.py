@@ -6,26 +6,34 @@ cosine .96 to the student), and one an output channel needs an operator version 
 each channel's scale stands after the product, in float32.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
+from typing import Literal, TypeAlias, Union
 
 import keras
 import numpy as np
 from keras import ops
 
+from ...system.types import Floats, Tensor
 from ..weights.codecs import CODECS, FRACTION_BITS, GROUP, INT4_ZERO, ZERO, encoded
 from ..weights.kernels import quantize_channels
 from ..weights.products import CODEWORDS
 
 # Below every activation, above float32's least.
 FLOOR = -3.0e38
+# Padding behind a text's ids: none, masked or cut off in the graph.
+Padding: TypeAlias = Literal["masked", "sliced"] | None
+# A trained weight, or its values.
+Kernel: TypeAlias = Union[Floats, "keras.Variable"]
 
 
-def apart(x):
+def apart(x: Tensor) -> Tensor:
     """x, in a form that keeps the converter from multiplying what stands before and after into one kernel."""
     return ops.maximum(x, FLOOR)
 
 
-def constant(layer, value):
+def constant(layer: keras.layers.Layer, value: Tensor | np.ndarray) -> keras.Variable:
     """A weight of `layer` that holds `value` and does not train."""
     value = np.asarray(value)
     return layer.add_weight(
@@ -33,12 +41,12 @@ def constant(layer, value):
     )
 
 
-def unpadded(ids):
+def unpadded(ids: Tensor) -> Tensor:
     """ids `(t,)` up to the padding."""
     return ids[: ops.sum(ops.cast(ops.greater_equal(ids, 0), "int32"))]
 
 
-def windows(x, order):
+def windows(x: Tensor, order: int) -> Tensor:
     """Each row with its neighbours side by side, zeros beyond the ends: `(t, c)` -> `(t, order * c)`."""
     reach = order - 1
     before = reach // 2
@@ -46,19 +54,20 @@ def windows(x, order):
     return ops.concatenate([x if i == before else padded[i : i - reach or None] for i in range(order)], axis=-1)
 
 
-def kept(x, keep):
+def kept(x: Tensor, keep: Tensor | None) -> Tensor:
+    """`(t, c)` with the rows of padding at zero, where `keep` `(t, 1)` says which are."""
     return x if keep is None else x * keep
 
 
 class FloatDense(keras.layers.Layer):
     """act(x W + b): `(n, in)` -> `(n, out)`; act is ReLU with `relu`, else the identity."""
 
-    def __init__(self, kernel, bias=None, relu=False, **kwargs):
+    def __init__(self, kernel: Kernel, bias: Kernel | None = None, relu: bool = False, **kwargs: str) -> None:
         super().__init__(**kwargs)
         self.kernel, self.relu = constant(self, kernel), relu
         self.bias = None if bias is None else constant(self, bias)
 
-    def call(self, x):
+    def call(self, x: Tensor) -> Tensor:
         x = ops.matmul(x, self.kernel)
         x = x if self.bias is None else x + self.bias
         return ops.relu(x) if self.relu else x
@@ -67,30 +76,32 @@ class FloatDense(keras.layers.Layer):
 class WholeDense(keras.layers.Layer):
     """The same with a kernel of whole numbers: act(x V + b / s) s for W = V s; no scale s is negative."""
 
-    def __init__(self, kernel, bias=None, relu=False, **kwargs):
+    def __init__(self, kernel: Kernel, bias: Kernel | None = None, relu: bool = False, **kwargs: str) -> None:
         super().__init__(**kwargs)
         whole, scale = quantize_channels(np.asarray(kernel))
         self.dense = FloatDense(whole, None if bias is None else np.asarray(bias) / scale, relu, name="whole")
         self.scale = constant(self, scale)
 
-    def call(self, x):
+    def call(self, x: Tensor) -> Tensor:
         x = self.dense(x)
         return (x if self.dense.relu else apart(x)) * self.scale
 
 
-DENSE: dict[str, Callable] = {"int8": WholeDense, "float32": FloatDense}
+# The class of a dense layer in a precision.
+Dense: TypeAlias = Callable[..., keras.layers.Layer]
+DENSE: dict[str, Dense] = {"int8": WholeDense, "float32": FloatDense}
 
 
 class Table(keras.layers.Layer):
     """Looks up rows in the format that `codecs.encoded` stores and decodes only these: ids `(t,)` -> `(t, width)`."""
 
-    def __init__(self, table, codec, **kwargs):
+    def __init__(self, table: Floats, codec: str, **kwargs: str) -> None:
         super().__init__(**kwargs)
         self.width, self.decode = table.shape[1], DECODE[codec]
         stored = [constant(self, _opaque(array)) for array in encoded(codec, table)]
         self.stored, self.shared = CODECS[codec].split(stored)
 
-    def call(self, ids):
+    def call(self, ids: Tensor) -> Tensor:
         return self.decode(*(_rows(array, ids) for array in self.stored), *self.shared)[:, : self.width]
 
 

@@ -8,8 +8,9 @@ from types import ModuleType
 from typing import cast
 
 
-def main(path):
-    # This folder has modules of names that the standard library's have.
+def main(path: str) -> None:
+    """Write the vectors of the texts on stdin, by the model at `path`."""
+    # This folder has modules of names that packages have.
     sys.path[:] = [
         folder for folder in sys.path if os.path.abspath(folder) != os.path.dirname(os.path.abspath(__file__))
     ]

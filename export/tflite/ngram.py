@@ -3,19 +3,26 @@
 Two dimensions keep every operator in one delegate of the runtime, which is most of its speed.
 """
 
+from __future__ import annotations
+
+from collections.abc import Mapping
+
 import keras
 import numpy as np
 from keras import ops
 
+from ...students.ngram import Branch, NGramEncoder
 from ...students.student import EPSILON, unit
+from ...system.types import Floats, Tensor
+from ..weights.precision import Precision
 from ..weights.rewrite import balanced, complement, factor_of, merged, projection_of
-from .layers import DENSE, FloatDense, Table, apart, constant, kept, unpadded, windows
+from .layers import DENSE, Dense, FloatDense, Padding, Table, apart, constant, kept, unpadded, windows
 
 
 class EdgeEncoder(keras.layers.Layer):
     """ids `(t,)` -> `(1, d)`: what `NGramEncoder` computes, for one text; `padding` is None, masked or sliced."""
 
-    def __init__(self, model, precision, padding=None, **kwargs):
+    def __init__(self, model: NGramEncoder, precision: Precision, padding: Padding = None, **kwargs: str) -> None:
         super().__init__(**kwargs)
         self.padding = padding
         self.table = Table(model.get_layer("embedding").get_weights()[0], precision.table, name="table")
@@ -29,7 +36,7 @@ class EdgeEncoder(keras.layers.Layer):
         self.pooling = EdgePooling(kernel, bias, precision, name="pooling")
         self.head = EdgeHead(kernels, projection_of(model), precision, name="head")
 
-    def call(self, ids):
+    def call(self, ids: Tensor) -> Tensor:
         ids = unpadded(ids) if self.padding == "sliced" else ids
         here = ops.cast(ops.greater_equal(ids, 0), "float32")
         masked = self.padding == "masked"
@@ -45,7 +52,7 @@ class EdgeEncoder(keras.layers.Layer):
 class EdgeBranch(keras.layers.Layer):
     """`Branch` of one text: `(t, w)` -> `(t, c)`; of a factorised table its rows, with the `factor` multiplied in."""
 
-    def __init__(self, branch, factor, precision, **kwargs):
+    def __init__(self, branch: Branch, factor: Floats | None, precision: Precision, **kwargs: str) -> None:
         super().__init__(**kwargs)
         dense = DENSE[precision.dense]
         self.order, self.norm = branch.order, EdgeNorm(branch.norm, name="norm")
@@ -56,7 +63,7 @@ class EdgeBranch(keras.layers.Layer):
             dense(part.dense.kernel, part.dense.bias, relu=True, name=part.name) for part in branch.convolutions
         ]
 
-    def call(self, x, keep):
+    def call(self, x: Tensor, keep: Tensor | None) -> Tensor:
         x = self.norm(self.projection(x))
         for convolution in self.convolutions:
             x = kept(x, keep)
@@ -67,11 +74,11 @@ class EdgeBranch(keras.layers.Layer):
 class EdgeNorm(keras.layers.Layer):
     """`LayerNormalization` of rows."""
 
-    def __init__(self, norm, **kwargs):
+    def __init__(self, norm: keras.layers.LayerNormalization, **kwargs: str) -> None:
         super().__init__(**kwargs)
         self.gamma, self.beta = constant(self, norm.gamma), constant(self, norm.beta)
 
-    def call(self, x):
+    def call(self, x: Tensor) -> Tensor:
         centred = x - ops.mean(x, axis=-1, keepdims=True)
         variance = ops.mean(ops.square(centred), axis=-1, keepdims=True)
         return centred * ops.rsqrt(variance + EPSILON) * self.gamma + self.beta
@@ -80,11 +87,11 @@ class EdgeNorm(keras.layers.Layer):
 class EdgePooling(keras.layers.Layer):
     """`Pooling` and the head's first products: features `(t, w)` and their number `(1, 1)` -> `(1, 2 h)`."""
 
-    def __init__(self, kernel, bias, precision, **kwargs):
+    def __init__(self, kernel: Floats, bias: Floats, precision: Precision, **kwargs: str) -> None:
         super().__init__(**kwargs)
         self.dense, self.bias = DENSE[precision.dense](kernel, name="dense"), constant(self, bias)
 
-    def call(self, features, count):
+    def call(self, features: Tensor, count: Tensor) -> Tensor:
         return (self._summed(features) + count * self.bias) / ops.sqrt(count)
 
     def _summed(self, features):
@@ -97,7 +104,9 @@ class EdgePooling(keras.layers.Layer):
 class EdgeHead(keras.layers.Layer):
     """`Head` of one text after its first products, `(1, 2 h)` -> `(1, d)`, of `balanced` kernels; `Projection` too."""
 
-    def __init__(self, kernels, projection, precision, **kwargs):
+    def __init__(
+        self, kernels: Mapping[str, Floats], projection: Floats | None, precision: Precision, **kwargs: str
+    ) -> None:
         super().__init__(**kwargs)
         dense, self.hidden = DENSE[precision.dense], kernels["first"].shape[1]
         self.second, self.fourth = (dense(kernels[name], name=name) for name in ("second", "fourth"))
@@ -105,7 +114,7 @@ class EdgeHead(keras.layers.Layer):
         self.fourth_skip = dense(kernels["fourth_skip"], name="fourth_skip")
         self.projection = None if projection is None else _projection(projection, dense)
 
-    def call(self, x):
+    def call(self, x: Tensor) -> Tensor:
         first, skip = x[:, : self.hidden], x[:, self.hidden :]
         hidden = apart(ops.relu(skip + self.second(ops.relu(first))))
         x = ops.tanh(self.fourth_skip(hidden) + self.fourth(apart(self.third(hidden))))
@@ -115,11 +124,11 @@ class EdgeHead(keras.layers.Layer):
 class EdgeComplement(keras.layers.Layer):
     """x - x D U, for a projection that takes few directions off: `(1, d)` -> `(1, d)`."""
 
-    def __init__(self, down, up, dense, **kwargs):
+    def __init__(self, down: Floats, up: Floats, dense: Dense, **kwargs: str) -> None:
         super().__init__(**kwargs)
         self.down, self.up = dense(down, name="down"), dense(up, name="up")
 
-    def call(self, x):
+    def call(self, x: Tensor) -> Tensor:
         return x - self.up(apart(self.down(x)))
 
 

@@ -1,17 +1,22 @@
 """The static student as an artefact computes it: one text, weights in the artefact's precision."""
 
+from __future__ import annotations
+
 import keras
 from keras import ops
 
+from ...students.static import Context, StaticEncoder
 from ...students.student import unit
+from ...system.types import Tensor
+from ..weights.precision import Precision
 from ..weights.rewrite import lifted
-from .layers import DENSE, Table, kept, unpadded, windows
+from .layers import DENSE, Dense, Padding, Table, kept, unpadded, windows
 
 
 class EdgeStatic(keras.layers.Layer):
     """ids `(t,)` -> `(1, d)`: what `StaticEncoder` computes, for one text; `padding` is None, masked or sliced."""
 
-    def __init__(self, model, precision, padding=None, **kwargs):
+    def __init__(self, model: StaticEncoder, precision: Precision, padding: Padding = None, **kwargs: str) -> None:
         super().__init__(**kwargs)
         self.padding, dense = padding, DENSE[precision.dense]
         self.table = Table(model.get_layer("embedding").get_weights()[0], precision.table, name="table")
@@ -21,7 +26,7 @@ class EdgeStatic(keras.layers.Layer):
         self.second = dense(residual.second.kernel, name="second")
         self.lift = dense(lifted(model), name="lift")
 
-    def call(self, ids):
+    def call(self, ids: Tensor) -> Tensor:
         ids = unpadded(ids) if self.padding == "sliced" else ids
         masked = self.padding == "masked"
         keep = ops.cast(ops.greater_equal(ids, 0), "float32")[:, None] if masked else None  # (t, 1)
@@ -34,11 +39,11 @@ class EdgeStatic(keras.layers.Layer):
 class EdgeContext(keras.layers.Layer):
     """`Context` of one text: `(t, w)` -> `(t, w)`."""
 
-    def __init__(self, context, dense, **kwargs):
+    def __init__(self, context: Context, dense: Dense, **kwargs: str) -> None:
         super().__init__(**kwargs)
         self.order = context.order
         self.first = dense(context.first.kernel, context.first.bias, relu=True, name="first")
         self.second = dense(context.second.kernel, name="second")
 
-    def call(self, x):
+    def call(self, x: Tensor) -> Tensor:
         return x + self.second(self.first(windows(x, self.order)))

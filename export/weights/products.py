@@ -4,13 +4,18 @@ Jégou, Douze and Schmid (2011). Each place of a row has its own codebook, learn
 Where a place holds no more than 256 different values these are its codewords: what was quantised once stays as it is.
 """
 
+from __future__ import annotations
+
 import numpy as np
+from numpy.typing import NDArray
+
+from ...system.types import Floats, Integers
 
 CODEWORDS = 256
 ROUNDS, SAMPLE = 12, 8192
 
 
-def product_codes(table, size, seed=0):
+def product_codes(table: Floats, size: int, seed: int = 0) -> tuple[NDArray[np.uint8], Floats]:
     """float32 `(rows, width)` -> uint8 codes `(rows, places)` and codebooks float32 `(places, 256, size)`.
 
     `places` is width / size, rounded up; what stands beyond the width is zero.
@@ -25,7 +30,7 @@ def product_codes(table, size, seed=0):
     return codes, books
 
 
-def codebook(values, random):
+def codebook(values: Floats, random: np.random.Generator) -> Floats:
     """256 codewords `(256, size)` for values `(n, size)`, of a sample of them."""
     distinct = np.unique(values[:: max(1, len(values) // SAMPLE)], axis=0)
     if len(distinct) <= CODEWORDS:
@@ -39,7 +44,7 @@ def codebook(values, random):
     return words
 
 
-def nearest(values, words):
+def nearest(values: Floats, words: Floats) -> Integers:
     """The place of the codeword with the least squared distance, the first of equals: `(n,)`."""
     return np.argmax(values @ words.T - np.sum(words**2, axis=1) / 2, axis=1)
 

@@ -3,14 +3,20 @@
 A short text's time is that of reading the dense kernels, so what is linear twice is multiplied out here. NumPy alone.
 """
 
+from __future__ import annotations
+
+from collections.abc import Mapping
+
 import numpy as np
+
+from ...system.types import Floats, Model
 
 FARTHEST = 8
 # A direction shorter than this is float32's rounding.
 NOTHING = 1e-4
 
 
-def balanced(kernels):
+def balanced(kernels: Mapping[str, Floats]) -> dict[str, Floats]:
     """The head's kernels, `{name: (in, out)}`, with its hidden units rescaled.
 
     max(0, a x) = a max(0, x) for a > 0: a unit's incoming columns times a, its outgoing rows through a. With a the
@@ -25,7 +31,7 @@ def balanced(kernels):
     return {**kernels, **columns, **rows}
 
 
-def merged(dense, bias, kernels):
+def merged(dense: Floats, bias: Floats, kernels: Mapping[str, Floats]) -> tuple[Floats, Floats]:
     """Pooling's dense layer `(w, d)`, `(d,)` and the head's first products as one: `(w, 2 h)`, `(2 h,)`.
 
     Nothing else reads what is between them: first `h` columns the input of `first`'s ReLU, then `second_skip`'s.
@@ -34,17 +40,17 @@ def merged(dense, bias, kernels):
     return (dense @ following).astype(np.float32), (bias @ following).astype(np.float32)
 
 
-def factor_of(model):
+def factor_of(model: Model) -> Floats | None:
     """The kernel `(rank, w)` behind a factorised table, None where it is not."""
     return np.asarray(model.get_layer("factor").kernel) if model.rank else None
 
 
-def projection_of(model):
+def projection_of(model: Model) -> Floats | None:
     """The kernel `(space, d)` of a student's `Projection`, None where it has none."""
     return np.asarray(model.get_layer("projection").kernel) if model.space else None
 
 
-def complement(kernel):
+def complement(kernel: Floats) -> tuple[Floats, Floats] | None:
     """`down (d, r)` and `up (r, d)` of a kernel I - down @ up, None where that is no shorter.
 
     A kernel that takes a few directions off is nearly the identity: on a grid whose step is a 127th of its diagonal
@@ -59,7 +65,7 @@ def complement(kernel):
     return (left[:, :rank] * lengths[:rank]).astype(np.float32), up[:rank].astype(np.float32)
 
 
-def lifted(model):
+def lifted(model: Model) -> Floats:
     """A `StaticEncoder`'s last product with its projection, if it has one, multiplied in: `(w, d)`.
 
     Unit length in between changes no direction.

@@ -1,25 +1,31 @@
 import hashlib
 import json
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
 
 import distill
-from distill.export.card import card_of, lengths, p1_table, readme, write_card
+from distill.export.card import JudgedCard, card_of, lengths, p1_table, readme, write_card, write_judged
 from distill.export.form import Form
+from distill.export.gate import Figures, Scores
 from distill.export.weights.precision import Precision
 
 STUDENT = SimpleNamespace(dimension=512, tokenizer=[None] * 2000)
 NOTES = {"source": "sample-en", "dataset": "sample", "languages": ["de", "en"], "teacher": "en", "seed": 7}
-ROW = {"student": 0.915, "artefact": 0.9, "p": 0.5, "p_holm": 0.777, "significant": False}
-DEV = {
-    "dataset": "sample",
-    "texts": 40,
-    "cut": 6,
-    "cosine_mean": 0.99987,
-    "cosine_min": 0.99912,
-    "p@1": {"de": ROW, "en": {**ROW, "student": 0.8, "artefact": 0.85, "p_holm": 1.0}},
-}
+ROW = Scores(0.915, 0.9, 0.5, 0.777, significant=False)
+FIGURES = Figures(
+    dataset="sample",
+    texts=40,
+    other_ids=0,
+    other_ids_example=None,
+    cut=6,
+    cosine_mean=0.99987,
+    cosine_min=0.99912,
+    documents_by="artefact",
+    p1={"de": ROW, "en": replace(ROW, student=0.8, artefact=0.85, p_holm=1.0)},
+    drop=1.0,
+)
 FORMATS = {
     "bundle": Form(),
     "onnx": Form("onnx"),
@@ -39,16 +45,21 @@ def folder(tmp_path):
 
 @pytest.fixture
 def card(folder):
-    return {**card_of("small", STUDENT, Form(), folder, NOTES), "dev": DEV, "refused": []}
+    return card_of("small", STUDENT, Form(), folder, NOTES)
+
+
+def page_of(card, *refused):
+    return readme(JudgedCard(card, FIGURES, refused))
 
 
 def test_the_page_names_a_fixed_teacher(card):
-    assert "- teacher: en\n- teacher_model: e5, centred\n- seed: 7" in readme({**card, "teacher_model": "e5, centred"})
+    page = page_of(replace(card, notes={**NOTES, "teacher_model": "e5, centred"}))
+    assert page.split("\n- teacher_model: ")[1].startswith("e5, centred\n- seed")
 
 
 def test_the_card_says_what_it_is(folder):
     form = Form("bundle", Precision("float32", "int4"), signatures=(8, 32))
-    card = card_of("small", STUDENT, form, folder, NOTES)
+    card = card_of("small", STUDENT, form, folder, NOTES).as_dict()
     files = card.pop("files")
     assert card == {
         "name": "small",
@@ -63,7 +74,7 @@ def test_the_card_says_what_it_is(folder):
         **NOTES,
         "bytes": 3_000_005,
     }
-    assert list(files) == ["a.model", "encoder.tflite"]
+    assert list(card)[-2:] == ["seed", "bytes"] and list(files) == ["a.model", "encoder.tflite"]
     assert files["a.model"] == {"bytes": 5, "sha256": hashlib.sha256(b"12345").hexdigest()}
     assert files["encoder.tflite"]["sha256"] == hashlib.sha256(b"abc" * 1_000_000).hexdigest()
 
@@ -71,22 +82,26 @@ def test_the_card_says_what_it_is(folder):
 def test_the_sha256_is_that_of_the_standard(tmp_path):
     # FIPS 180-2, appendix B.1.
     (tmp_path / "file").write_bytes(b"abc")
-    (found,) = card_of("x", STUDENT, Form(), tmp_path)["files"].values()
-    assert found["sha256"] == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+    (file,) = card_of("x", STUDENT, Form(), tmp_path).files.values()
+    assert file.sha256 == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
 
 
 def test_without_notes_there_are_none(folder):
-    assert not set(NOTES) & set(card_of("small", STUDENT, Form(), folder))
+    assert not set(NOTES) & set(card_of("small", STUDENT, Form(), folder).as_dict())
 
 
 def test_the_card_is_json_and_the_page_comes_with_the_gates_figures(folder, card):
-    first = {key: value for key, value in card.items() if key not in ("dev", "refused")}
-    write_card(folder, first)
-    assert json.loads((folder / "card.json").read_text(encoding="utf-8")) == first
-    assert not (folder / "README.md").exists()
     write_card(folder, card)
-    assert json.loads((folder / "card.json").read_text(encoding="utf-8")) == card
-    assert (folder / "README.md").read_text(encoding="utf-8") == readme(card)
+    assert card_in(folder) == card.as_dict()
+    assert not (folder / "README.md").exists()
+    judged = JudgedCard(card, FIGURES, ("too far",))
+    write_judged(folder, judged)
+    assert card_in(folder) == {**card.as_dict(), "dev": FIGURES.as_dict(), "refused": ["too far"]}
+    assert (folder / "README.md").read_text(encoding="utf-8") == readme(judged)
+
+
+def card_in(folder):
+    return json.loads((folder / "card.json").read_text(encoding="utf-8"))
 
 
 def test_a_name_in_any_script_stays_readable(folder):
@@ -98,8 +113,8 @@ def test_a_name_in_any_script_stays_readable(folder):
 
 
 def test_the_page_has_size_origin_and_figures(card):
-    page = readme(card)
-    assert page.startswith("# small\n") and "text in, 512 numbers of unit length out" in page
+    page = page_of(card)
+    assert page.startswith("# small\n") and " 512 " in page
     for line in (
         "- format: bundle, dense layers int8, table uint8",
         "- texts: of any length",
@@ -116,41 +131,40 @@ def test_the_page_has_size_origin_and_figures(card):
 
 
 def test_the_page_has_scores_by_language(card):
-    assert p1_table(DEV["p@1"]) == (
+    assert p1_table(FIGURES.p1) == (
         "| language | student | artefact | p |\n|---|---|---|---|\n"
         "| de | 91.5 | 90.0 | 0.777 |\n| en | 80.0 | 85.0 | 1.000 |"
     )
-    assert f"\n{p1_table(DEV['p@1'])}\n" in readme(card)
+    assert f"\n{p1_table(FIGURES.p1)}\n" in page_of(card)
 
 
 def test_the_page_of_a_refused_artefact_says_so(card):
-    page = readme({**card, "refused": ["too far", "2.00 points {lost}"]})
-    assert "- **refused by the gate and kept by force**: too far\n" in page
-    assert "- **refused by the gate and kept by force**: 2.00 points {lost}\n" in page
+    reasons = ("too far", "2.00 points {lost}")
+    lines = page_of(card, *reasons).splitlines()
+    assert [line.rpartition("**: ")[2] for line in lines if line.startswith("- **")] == list(reasons)
 
 
 def test_what_is_not_known_is_not_on_the_page(card):
-    page = readme({key: value for key, value in card.items() if key not in NOTES})
+    page = page_of(replace(card, notes={}))
     assert "source" not in page and "seed" not in page and "teacher" not in page
 
 
 def test_a_name_with_braces_is_only_a_name(card):
-    assert readme({**card, "name": "{seed} {0}"}).startswith("# {seed} {0}\n")
+    assert page_of(replace(card, name="{seed} {0}")).startswith("# {seed} {0}\n")
 
 
 @pytest.mark.parametrize("name", FORMATS)
 def test_the_page_says_how_to_use_it(folder, name):
-    card = {**card_of("small", STUDENT, FORMATS[name], folder), "dev": DEV, "refused": []}
+    page = page_of(card_of("small", STUDENT, FORMATS[name], folder))
     said = {
         "bundle": "pip install numpy sentencepiece ai-edge-litert",
         "onnx": "pip install numpy sentencepiece onnxruntime",
         "string": "SELECT_TFTEXT_OPS",
         "mediapipe": "`encoder.tflite` is for MediaPipe's TextEmbedder",
-        "mediapipe-zip": "A text may have 64 pieces",
+        "mediapipe-zip": " 64 pieces",
     }
-    assert [other for other in said if said[other] in readme(card)] == [name]
-    if name in ("bundle", "onnx"):
-        assert 'vectors = Encoder().encode(["Where does the Danube end?"])  # float32 (1, 512)' in readme(card)
+    assert [other for other in said if said[other] in page] == [name]
+    assert ("# float32 (1, 512)" in page) == (name in ("bundle", "onnx"))
 
 
 @pytest.mark.parametrize(
@@ -163,8 +177,8 @@ def test_the_page_says_how_to_use_it(folder, name):
     ],
 )
 def test_lengths_in_words(folder, form, words):
-    card = {**card_of("small", STUDENT, form, folder), "dev": DEV, "refused": []}
-    assert lengths(card) == words and f"- texts: {words}\n" in readme(card)
+    assert lengths(form) == words
+    assert f"- texts: {words}\n" in page_of(card_of("small", STUDENT, form, folder))
 
 
 def test_the_page_of_a_real_bundle_can_be_followed(tiny_bundle):

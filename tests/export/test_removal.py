@@ -13,6 +13,7 @@ from distill.export import encode
 from distill.export.artefact import export_artefact
 from distill.export.encode import BundleError, Encoder, TextError
 from distill.export.form import Form
+from distill.export.gate import Gate
 from distill.export.removal import read_removal
 from distill.export.weights.precision import Precision
 from distill.settings.sections import ExportSettings
@@ -37,24 +38,17 @@ def path(removal, tmp_path_factory):
 @pytest.fixture(scope="module")
 def make(tiny_folder, sample, path, tmp_path_factory):
     """Artefacts with the first two directions of each language, each format made once."""
-    made = {}
+    folders = {}
 
     def exported(name):
         if name == "onnx":
             pytest.importorskip("onnxruntime")
-        if name not in made:
-            made[name] = tmp_path_factory.mktemp("made") / "small"
-            settings, form = ExportSettings(max_drop=100), FORMS[name]
-            export_artefact(
-                KerasEncoder.load(tiny_folder),
-                made[name],
-                sample,
-                ("en",),
-                settings,
-                form,
-                removal=read_removal(path, 2, form),
-            )
-        return made[name]
+        if name not in folders:
+            folders[name] = tmp_path_factory.mktemp("removing") / "small"
+            gate, form = Gate(sample, ("en",), ExportSettings(max_drop=100)), FORMS[name]
+            student, components = KerasEncoder.load(tiny_folder), read_removal(path, 2, form)
+            export_artefact(student, folders[name], gate, form, removal=components)
+        return folders[name]
 
     return exported
 
@@ -79,12 +73,12 @@ def test_the_card_names_languages_rank_and_the_file(make):
 
 
 def test_an_unknown_language_names_those_known(make):
-    with pytest.raises(TextError, match="no components of the language 'fr' to remove; there are de, th"):
+    with pytest.raises(TextError, match="'fr'.*de,.th"):
         Encoder(make("bundle")).encode(TEXTS, language="fr")
 
 
 def test_an_artefact_without_components_says_so(tiny_bundle):
-    with pytest.raises(TextError, match="language 'de' to remove; there are none; export with --removal"):
+    with pytest.raises(TextError, match="'de'.*--removal"):
         Encoder(tiny_bundle).encode(TEXTS, language="de")
 
 
@@ -93,31 +87,31 @@ def test_components_that_are_not_the_cards_are_refused(make, tmp_path):
     path = folder / "lir.npy"
     whole = path.read_bytes()
     path.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
-    with pytest.raises(BundleError, match="its sha256 is not the one"):
+    with pytest.raises(BundleError, match=r"lir\.npy:.*sha256"):
         Encoder(folder)
     path.write_bytes(b"x" * len(whole))
-    with pytest.raises(BundleError, match=r"lir\.npy: not the components that card\.json says"):
+    with pytest.raises(BundleError, match=r"lir\.npy:.*card\.json"):
         Encoder(folder, verify=False)
     path.write_bytes(whole)
     card = json.loads((folder / "card.json").read_text(encoding="utf-8"))
     (folder / "card.json").write_text(json.dumps({**card, "removal": {"languages": ["de"]}}), encoding="utf-8")
-    with pytest.raises(BundleError, match=r"lir\.npy: not the components that card\.json says"):
+    with pytest.raises(BundleError, match=r"lir\.npy:.*card\.json"):
         Encoder(folder)
 
 
 @pytest.mark.parametrize("format_", ["string", "mediapipe", "mediapipe-zip"])
 def test_a_format_without_encode_py_is_refused(path, format_):
-    with pytest.raises(InputError, match=f"the format {format_} has none; take bundle or onnx, or fold it in"):
+    with pytest.raises(InputError, match=f"^--removal: .* {format_} "):
         read_removal(path, 1, Form(format_))
 
 
 def test_a_rank_that_is_not_held_is_refused(path):
-    with pytest.raises(InputError, match="rank: expected 0 to 3"):
+    with pytest.raises(InputError, match="^rank: "):
         read_removal(path, 4, Form())
 
 
 def test_components_of_another_space_leave_nothing(tiny_folder, sample, tmp_path):
     student, other = KerasEncoder.load(tiny_folder), LanguageRemoval.fit({"de": np.eye(5)}, rank=1)
-    with pytest.raises(InputError, match="16 dimensions, the components have 5"):
-        export_artefact(student, tmp_path / "out", sample, ("en",), ExportSettings(), removal=other)
+    with pytest.raises(InputError, match="16.*5"):
+        export_artefact(student, tmp_path / "out", Gate(sample, ("en",), ExportSettings()), removal=other)
     assert list(tmp_path.iterdir()) == []

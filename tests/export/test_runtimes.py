@@ -40,11 +40,11 @@ def python_of(versions):
     if not versions or f"{sys.version_info[0]}.{sys.version_info[1]}" in versions:
         return sys.executable
     for version in versions:
-        found = shutil.which(f"python{version}")
+        command = shutil.which(f"python{version}")
         code = "import sys; print(*sys.version_info[:2], sep='.')"
-        done = found and subprocess.run([found, "-c", code], capture_output=True, text=True)
+        done = command and subprocess.run([command, "-c", code], capture_output=True, text=True)
         if done and done.returncode == 0 and done.stdout.strip() == version:
-            return found
+            return command
     pytest.skip(f"no Python {' or '.join(versions)} here, this one is {sys.version.split()[0]}")
 
 
@@ -62,11 +62,11 @@ def called(command, what):
 @pytest.fixture(scope="module")
 def environments(tmp_path_factory):
     """A maker of environments, each made once: `environments(packages, versions)` -> the path of its Python."""
-    made = {}
+    pythons = {}
 
     def make(packages, versions):
         key = tuple(packages)
-        if key not in made:
+        if key not in pythons:
             place = tmp_path_factory.mktemp("environment") / "venv"
             # This environment's pip installs into it, as a pip of its own takes longer than all the rest.
             called([python_of(versions), "-m", "venv", "--without-pip", str(place)], "a virtual environment")
@@ -74,8 +74,8 @@ def environments(tmp_path_factory):
             install = [sys.executable, "-m", "pip", "--python", str(python), "install", "--quiet", "--no-compile"]
             flags = ["--only-binary", ":all:", "--retries", "1"]
             called([*install, *flags, *packages, "sentencepiece"], f"pip install {' '.join(packages)}")
-            made[key] = python
-        return made[key]
+            pythons[key] = python
+        return pythons[key]
 
     return make
 
@@ -165,7 +165,7 @@ def test_a_truncated_model_is_an_error_and_not_a_crash(python, artefacts, lines,
     (broken / "encoder.tflite").write_bytes(content[: int(kept * len(content))])
     done = script(python, broken, lines, tmp_path / "vectors.npy")
     assert done.returncode == 1 and not (tmp_path / "vectors.npy").exists()
-    assert done.stderr.splitlines()[-1].startswith("error: ") and "card.json says" in done.stderr
+    assert done.stderr.splitlines()[-1].startswith("error: ") and "encoder.tflite" in done.stderr
 
 
 def test_without_a_runtime_it_says_what_to_install(environments, artefacts, lines, tmp_path):

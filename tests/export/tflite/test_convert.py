@@ -1,3 +1,4 @@
+import errno
 import tempfile
 from types import SimpleNamespace
 
@@ -105,9 +106,9 @@ def constants(interpreter, rows, dtype):
 
 @every_form()
 def test_all_operators_are_builtin(contents, precision):
-    found = flatbuffer.operators(contents[precision])
-    assert {"FULLY_CONNECTED", "GATHER"} <= {name for name, _, _ in found}
-    assert not any(custom for _, _, custom in found)
+    operators = flatbuffer.operators(contents[precision])
+    assert {"FULLY_CONNECTED", "GATHER"} <= {name for name, _, _ in operators}
+    assert not any(custom for _, _, custom in operators)
 
 
 @every_form()
@@ -169,12 +170,12 @@ def test_a_temporary_folder_without_room_is_said(monkeypatch):
     def fails(lite):
         raise TypeError("'NoneType' object is not callable")
 
-    with pytest.raises(ExportError, match="TFLite conversion failed: 'NoneType'"):
+    with pytest.raises(ExportError, match="'NoneType'"):
         tflite._convert(fails, Precision())
     monkeypatch.setattr(tflite.shutil, "disk_usage", lambda folder: SimpleNamespace(free=1000))
-    with pytest.raises(OSError, match="No space left on device: ") as error:
+    with pytest.raises(OSError) as error:
         tflite._convert(fails, Precision())
-    assert error.value.filename == tempfile.gettempdir()
+    assert (error.value.errno, error.value.filename) == (errno.ENOSPC, tempfile.gettempdir())
 
 
 def fourth_kernel(model):
@@ -314,32 +315,32 @@ def test_whole_content_passes_and_truncated_is_refused(contents, model, precisio
     assert checked(content, model, precision) is content
     least = 2000 * 40 * {"float32": 4, "int4": 0.5}.get(precision.table, 1)
     for kept in (0, int(least) - 1):
-        with pytest.raises(ExportError, match=f"has {kept} bytes, its table alone needs {least:.0f}: the weights are"):
+        with pytest.raises(ExportError, match=f" {kept} .* {least:.0f}:"):
             checked(content[:kept], model, precision)
 
 
 def test_a_conversion_without_the_weights_is_refused(tiny, monkeypatch):
     # The model says that it has more than was converted.
     monkeypatch.setattr(tiny.model.get_layer("embedding"), "count_params", lambda: 1_600_000)
-    with pytest.raises(ExportError, match="its table alone needs 1600000: the weights are missing"):
+    with pytest.raises(ExportError, match=" 1600000:"):
         convert(tiny.model)
 
 
 def test_an_operator_newer_than_the_oldest_runtime_is_refused(tiny, monkeypatch):
     monkeypatch.setitem(flatbuffer.NEWEST, "GATHER", 0)
-    with pytest.raises(ExportError, match="the operator GATHER, version 1; .*tflite-runtime 2.14, version 0 is the"):
+    with pytest.raises(ExportError, match="GATHER, version 1;.* 2.14, version 0"):
         convert(tiny.model)
 
 
 def test_a_custom_operator_is_refused_where_it_is_not_asked_for(wide_string, model):
     assert checked(wide_string, model, Precision(), custom=("TFText>FastSentencepieceTokenize",)) is wide_string
-    with pytest.raises(ExportError, match="TFText>FastSentencepieceTokenize, which is not builtin"):
+    with pytest.raises(ExportError, match="TFText>FastSentencepieceTokenize"):
         checked(wide_string, model, Precision())
 
 
 def test_a_failed_conversion_is_one_line(tokenizer, capfd):
     text = keras.Input(batch_shape=(1,), dtype="string", name="text")
-    with pytest.raises(ExportError, match="^TFLite conversion failed: .+") as failed:
+    with pytest.raises(ExportError, match="^TFLite .+") as failed:
         converted(keras.Model(text, Pieces(tokenizer.proto)(text)), Precision())
     assert len(str(failed.value).splitlines()) == 1
     assert capfd.readouterr() == ("", "")
@@ -348,5 +349,5 @@ def test_a_failed_conversion_is_one_line(tokenizer, capfd):
 @pytest.mark.parametrize("lengths", [(), (16,)], ids=["any-length", "signatures"])
 def test_another_keras_backend_is_refused_before_the_graph_is_built(lengths, monkeypatch):
     monkeypatch.setattr(keras.backend, "backend", lambda: "jax")
-    with pytest.raises(ExportError, match="KERAS_BACKEND=tensorflow, not jax"):
+    with pytest.raises(ExportError, match="KERAS_BACKEND=tensorflow"):
         convert(None, lengths=lengths)

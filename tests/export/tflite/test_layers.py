@@ -82,9 +82,9 @@ def test_a_float_dense_layer_is_the_trained_one(kernel, bias, relu):
 @pytest.mark.parametrize("codec", CODECS)
 def test_a_table_decodes_what_the_codec_stores(codec, width):
     table, ids = normal(9, width), np.array([8, 0, 3, 3], dtype=np.int32)
-    found = np.asarray(Table(table, codec)(ids))
-    assert (found.shape, found.dtype) == ((4, width), np.float32)
-    assert np.array_equal(found, decoded(codec, encoded(codec, table), width)[ids])
+    rows = np.asarray(Table(table, codec)(ids))
+    assert (rows.shape, rows.dtype) == ((4, width), np.float32)
+    assert np.array_equal(rows, decoded(codec, encoded(codec, table), width)[ids])
 
 
 # Half a step: of the row's largest / 127, and of the group's largest / 7 with what rounding its step up adds.
@@ -93,8 +93,8 @@ def test_a_table_decodes_what_the_codec_stores(codec, width):
 )
 def test_a_table_is_as_near_as_its_bits_allow(codec, error):
     table = normal(9, 40)
-    found = np.asarray(Table(table, codec)(np.arange(9, dtype=np.int32)))
-    assert np.all(np.abs(found - table) <= 1.01 * error * np.abs(table).max(axis=1, keepdims=True))
+    rows = np.asarray(Table(table, codec)(np.arange(9, dtype=np.int32)))
+    assert np.all(np.abs(rows - table) <= 1.01 * error * np.abs(table).max(axis=1, keepdims=True))
 
 
 @pytest.mark.parametrize("codec", CODECS)

@@ -83,10 +83,10 @@ def edge(model):
 
 @pytest.mark.parametrize("precision", PRECISIONS, ids=lambda p: f"{p.dense}-{p.table}")
 def test_it_is_the_student_with_rounded_weights(model, precision):
-    made, expected = edge_model(model, precision), Rounded(model, precision)
+    encoder, expected = edge_model(model, precision), Rounded(model, precision)
     for length in (2, 3, 17, 600):
         ids = ids_of(length)
-        got = vector(made, ids)
+        got = vector(encoder, ids)
         assert np.linalg.norm(got) == pytest.approx(1, abs=1e-5)
         # float32 in another order of sums; numbers of a unit vector of 40.
         assert (length, got) == (length, pytest.approx(vector(expected, ids), abs=2e-5))
@@ -94,9 +94,9 @@ def test_it_is_the_student_with_rounded_weights(model, precision):
 
 
 def test_in_float32_it_is_the_student(model):
-    made = edge_model(model, Precision("float32", "float32"))
+    encoder = edge_model(model, Precision("float32", "float32"))
     for length in (1, 2, 40):
-        assert vector(made, ids_of(length)) == pytest.approx(vector(model, ids_of(length)), abs=5e-6)
+        assert vector(encoder, ids_of(length)) == pytest.approx(vector(model, ids_of(length)), abs=5e-6)
 
 
 def test_the_first_and_the_last_piece_are_in_the_table(edge, model):
@@ -135,13 +135,13 @@ def test_its_input_is_one_text(edge, model):
 
 def test_models_of_several_lengths_share_their_weights(edge, model):
     models = edge_models(model, Precision(), (4, FIXED))
-    assert {length: made.input_shape for length, made in models.items()} == {4: (1, 4), FIXED: (1, FIXED)}
-    short, long = (made.weights for made in models.values())
+    assert {length: one.input_shape for length, one in models.items()} == {4: (1, 4), FIXED: (1, FIXED)}
+    short, long = (one.weights for one in models.values())
     assert len(short) == len(long) > 0
     assert all(one is other for one, other in zip(short, long, strict=True))
     ids = ids_of(4)
-    for length, made in models.items():
-        assert vector(made, padded(ids, length)) == pytest.approx(vector(edge, ids), abs=2e-6)
+    for length, one in models.items():
+        assert vector(one, padded(ids, length)) == pytest.approx(vector(edge, ids), abs=2e-6)
 
 
 def test_weights_do_not_train_and_hold_no_second_table(edge):

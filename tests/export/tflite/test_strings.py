@@ -32,7 +32,7 @@ def runtime(wide_string):
 @pytest.fixture(scope="module")
 def texts(sample):
     """Twenty questions in each of the sample's ten languages, and its passages."""
-    questions = [q.text for asked in sample.questions.values() for q in list(asked.values())[:20]]
+    questions = [q.text for by_id in sample.questions.values() for q in list(by_id.values())[:20]]
     return questions + sample.passage_texts[:100]
 
 
@@ -81,14 +81,14 @@ def test_vectors_are_those_of_the_model_of_ids(runtime, wide, texts):
     from ai_edge_litert.interpreter import Interpreter
 
     interpreter = Interpreter(model_content=convert(wide.model))
-    given, made = interpreter.get_input_details()[0]["index"], interpreter.get_output_details()[0]["index"]
+    ids_in, vectors_out = interpreter.get_input_details()[0]["index"], interpreter.get_output_details()[0]["index"]
     for text in texts[::15]:
         ids = np.array(wide.tokenizer.encode([text]), dtype=np.int32)
-        interpreter.resize_tensor_input(given, ids.shape)
+        interpreter.resize_tensor_input(ids_in, ids.shape)
         interpreter.allocate_tensors()
-        interpreter.set_tensor(given, ids)
+        interpreter.set_tensor(ids_in, ids)
         interpreter.invoke()
-        assert runtime.vector(text) == pytest.approx(interpreter.get_tensor(made)[0], abs=1e-5)
+        assert runtime.vector(text) == pytest.approx(interpreter.get_tensor(vectors_out)[0], abs=1e-5)
 
 
 def test_it_takes_one_string_and_its_one_custom_operator_is_the_tokenizer(wide_string):
@@ -125,11 +125,11 @@ def test_it_is_an_encoder(encoder, runtime):
 def test_a_file_that_is_no_model_is_refused(tmp_path):
     path = tmp_path / "encoder.tflite"
     path.write_bytes(b"no flatbuffer at all")
-    with pytest.raises(EncoderError, match="encoder.tflite: the runtime cannot load it: "):
+    with pytest.raises(EncoderError, match="encoder.tflite: "):
         StringEncoder(path, "small", 40)
 
 
 def test_another_keras_backend_is_refused(tokenizer, monkeypatch):
     monkeypatch.setattr(keras.backend, "backend", lambda: "jax")
-    with pytest.raises(ExportError, match="KERAS_BACKEND=tensorflow, not jax"):
+    with pytest.raises(ExportError, match="KERAS_BACKEND=tensorflow"):
         convert_string(None, tokenizer, Precision())

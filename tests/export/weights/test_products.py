@@ -63,16 +63,16 @@ def test_the_same_table_gives_the_same_codes(table):
 def test_the_codec_decodes_to_its_codewords_whatever_the_width(table, name, size, width):
     rows = np.resize(table, (300, width))
     codes, books = product_codes(rows, size)
-    found = decoded(name, encoded(name, rows), width)
-    assert found.shape == (300, width)
+    vectors = decoded(name, encoded(name, rows), width)
+    assert vectors.shape == (300, width)
     # A codeword is stored in 8 bits, a scale each.
-    np.testing.assert_allclose(found, values(codes, books)[:, :width], atol=np.abs(books).max() / 127)
+    np.testing.assert_allclose(vectors, values(codes, books)[:, :width], atol=np.abs(books).max() / 127)
 
 
 def test_rows_of_any_leading_shape_are_decoded(table):
     codes, words, scales = encoded("pq4", table)
-    found = decoded("pq4", (codes[[[3, 5], [7, 3]]], words, scales), 12)
-    np.testing.assert_array_equal(found, decoded("pq4", (codes, words, scales), 12)[[[3, 5], [7, 3]]])
+    vectors = decoded("pq4", (codes[[[3, 5], [7, 3]]], words, scales), 12)
+    np.testing.assert_array_equal(vectors, decoded("pq4", (codes, words, scales), 12)[[[3, 5], [7, 3]]])
 
 
 @pytest.mark.parametrize("name", ["float32", "uint8", "int8-row", "int4", "pq4", "pq8"])
