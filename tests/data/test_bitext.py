@@ -19,58 +19,48 @@ def table(folder, head, *rows):
     return path
 
 
-def test_a_folder_of_aligned_files(folder):
+def test_a_folder_of_aligned_files_of_which_languages_and_pivot_are_chosen(folder):
     bitext = load_bitext(folder)
     assert bitext.sentences == LINES
     assert (bitext.pivot, bitext.languages, bitext.size) == ("en", ("de", "th"), 3)
-
-
-def test_languages_and_pivot_are_chosen(folder):
     bitext = load_bitext(folder, ["de"], pivot="th")
     assert bitext.sentences == {"de": LINES["de"], "th": LINES["th"]}
     assert bitext.languages == ("de",)
 
 
 def test_a_table_has_languages_in_its_columns(tmp_path):
-    """Columns that are not headed by a code are no language unless they are named."""
+    """Columns that are not headed by a code are no language unless they are named, nor are numbers; no quoting."""
     path = table(tmp_path, ["n", "url", "en", "pt-BR", "zho_Hans", "fin"], ["0", "http://a", "a", "b", "c", "d"])
     assert load_bitext(path).sentences == {"en": ["a"], "pt-BR": ["b"], "zho_Hans": ["c"]}
     assert load_bitext(path, ["fin"]).sentences == {"en": ["a"], "fin": ["d"]}
-
-
-def test_a_column_of_numbers_is_no_language(tmp_path):
-    path = table(tmp_path, ["id", "de", "en"], ["0", "a", "b"])
-    assert list(load_bitext(path).sentences) == ["de", "en"]
+    path = table(tmp_path, ["id", "de", "en"], ["0", '"a', "b"], ["1", "c", 'd"'])
+    assert load_bitext(path).sentences == {"de": ['"a', "c"], "en": ["b", 'd"']}
     assert list(load_bitext(path, ["id"]).sentences) == ["en", "id"]
 
 
-def test_a_language_that_is_there_twice_is_refused(tmp_path):
-    path = table(tmp_path, ["de", "en", "de"], ["a", "b", "c"])
-    with pytest.raises(DataError, match=r"tsv: .* de "):
-        load_bitext(path)
+@pytest.mark.parametrize(
+    "rows, place",
+    [
+        ([["de", "en", "de"], ["a", "b", "c"]], "dev.tsv: .* de "),
+        ([["de", "en"], ["a", "b"], ["c"]], "dev.tsv, line 3: "),
+        ([["de", "en"]], "dev.tsv: "),
+        ([[""]], "dev.tsv: "),
+    ],
+)
+def test_a_table_that_is_wrong_is_refused(tmp_path, rows, place):
+    with pytest.raises(DataError, match=place):
+        load_bitext(table(tmp_path, *rows))
+    with pytest.raises(DataError, match="nowhere.tsv: "):
+        load_bitext(tmp_path / "nowhere.tsv")
 
 
-def test_a_quotation_mark_is_a_character(tmp_path):
-    path = table(tmp_path, ["de", "en"], ['"a', "b"], ["c", 'd"'])
-    assert load_bitext(path).sentences == {"de": ['"a', "c"], "en": ["b", 'd"']}
-
-
-def test_files_that_do_not_align_are_refused(folder):
-    (folder / "de.txt").write_text("eins\nzwei\n")
-    with pytest.raises(DataError, match=" 2 .* de, 3 .*, 3 .* th$"):
+@pytest.mark.parametrize(
+    "text, place", [("eins\nzwei\n", " 2 .* de, 3 .*, 3 .* th$"), ("eins\n \ndrei", r"\b2\b.*\bde\b")]
+)
+def test_files_that_do_not_align_or_have_a_blank_line_are_refused(folder, text, place):
+    (folder / "de.txt").write_text(text)
+    with pytest.raises(DataError, match=place):
         load_bitext(folder)
-
-
-def test_a_blank_line_is_named(folder):
-    (folder / "de.txt").write_text("eins\n \ndrei\n")
-    with pytest.raises(DataError, match=r"\b2\b.*\bde\b"):
-        load_bitext(folder)
-
-
-def test_a_row_of_other_length_is_named(tmp_path):
-    path = table(tmp_path, ["de", "en"], ["a", "b"], ["c"])
-    with pytest.raises(DataError, match="tsv, line 3: "):
-        load_bitext(path)
 
 
 @pytest.mark.parametrize(
@@ -80,15 +70,3 @@ def test_a_row_of_other_length_is_named(tmp_path):
 def test_languages_that_are_not_there_are_refused(folder, languages, pivot, said):
     with pytest.raises(DataError, match=said):
         load_bitext(folder, languages, pivot)
-
-
-@pytest.mark.parametrize("content", ["", "de\ten\n"])
-def test_a_table_without_sentences_is_refused(tmp_path, content):
-    (tmp_path / "a.tsv").write_text(content)
-    with pytest.raises(DataError, match=r"a\.tsv: "):
-        load_bitext(tmp_path / "a.tsv")
-
-
-def test_a_path_that_is_not_there_is_refused(tmp_path):
-    with pytest.raises(DataError, match="nowhere.tsv: "):
-        load_bitext(tmp_path / "nowhere.tsv")

@@ -7,13 +7,8 @@ from distill.errors import DataError
 
 @pytest.fixture
 def pool():
-    return pool_of(
-        "toys",
-        {
-            "th": (["t0"], ["t"], [("y", "ที่ไหน", [0])]),
-            "de": (["d0", "d1", "d2"], ["d", "d", "e"], [("x", "Was?", [2]), ("y", "Wo?", [1, 0, 1])]),
-        },
-    )
+    german = (["d0", "d1", "d2"], ["d", "d", "e"], [("x", "Was?", [2]), ("y", "Wo?", [1, 0, 1])])
+    return pool_of("toys", {"th": (["t0"], ["t"], [("y", "ที่ไหน", [0])]), "de": german})
 
 
 def test_sentences_stand_by_language_in_order(pool):
@@ -22,6 +17,8 @@ def test_sentences_stand_by_language_in_order(pool):
     assert pool.contexts == ("d", "d", "e", "t")
     np.testing.assert_array_equal(pool.language_of, [0, 0, 0, 1])
     np.testing.assert_array_equal(pool.starts, [0, 3, 4])
+    assert pool.count(pool.language_of) == {"de": 3, "th": 1}
+    assert pool.count(pool.asked_in) == {"de": 2, "th": 1}
 
 
 def test_translations_share_their_targets(pool):
@@ -39,16 +36,8 @@ def test_a_selection_keeps_all_sentences(pool):
     np.testing.assert_array_equal(chosen.targets, [[0, 1, 3], [0, 1, 3]])
 
 
-def test_counts_by_language(pool):
-    assert pool.count(pool.language_of) == {"de": 3, "th": 1}
-    assert pool.count(pool.asked_in) == {"de": 2, "th": 1}
-
-
-def test_a_language_without_questions_is_named(pool):
+def test_a_language_without_questions_or_sentences_is_named(pool):
     with pytest.raises(DataError, match="^toys: .* th "):
         pool.select(["x"])
-
-
-def test_a_language_without_sentences_is_named():
     with pytest.raises(DataError, match="^toys: .* th "):
         pool_of("toys", {"de": (["a"], ["a"], [("x", "?", [0])]), "th": ([], [], [])})

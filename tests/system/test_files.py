@@ -22,53 +22,36 @@ def names(folder):
 # writing
 
 
-def test_a_file_appears_when_it_is_whole(tmp_path):
+def test_a_file_appears_when_it_is_whole_and_replaces_the_old_one(tmp_path):
     path = tmp_path / "a.txt"
     with write_aside(path) as aside:
-        aside.write_text("all")
-        assert not path.exists()
-        assert aside.parent == tmp_path
-    assert path.read_text() == "all"
-    assert names(tmp_path) == ["a.txt"]
+        aside.write_text("all and longer")
+        assert not path.exists() and aside.parent == tmp_path
+    assert path.read_text() == "all and longer"
+    write_text(path, "new")
+    assert path.read_text() == "new" and names(tmp_path) == ["a.txt"]
 
 
-def test_a_failure_leaves_no_file(tmp_path):
-    with pytest.raises(Stop), write_aside(tmp_path / "a.txt") as aside:
+@pytest.mark.parametrize("error", [Stop, KeyboardInterrupt])
+@pytest.mark.parametrize("old", [[], ["a.txt"]])
+def test_a_failure_or_an_interrupt_leaves_no_file_or_the_old_one(tmp_path, error, old):
+    for name in old:
+        (tmp_path / name).write_text("old")
+    with pytest.raises(error), write_aside(tmp_path / "a.txt") as aside:
         aside.write_text("half")
-        raise Stop
-    assert names(tmp_path) == []
+        raise error
+    assert names(tmp_path) == old and all((tmp_path / name).read_text() == "old" for name in old)
 
 
-def test_a_failure_leaves_the_old_file(tmp_path):
-    (tmp_path / "a.txt").write_text("old")
-    with pytest.raises(Stop), write_aside(tmp_path / "a.txt") as aside:
-        aside.write_text("half")
-        raise Stop
-    assert names(tmp_path) == ["a.txt"]
-    assert (tmp_path / "a.txt").read_text() == "old"
-
-
-def test_an_interrupt_leaves_nothing_either(tmp_path):
-    with pytest.raises(KeyboardInterrupt), write_aside(tmp_path / "a.txt") as aside:
-        aside.write_text("half")
-        raise KeyboardInterrupt
-    assert names(tmp_path) == []
-
-
-def test_a_file_replaces_the_old_one(tmp_path):
-    write_text(tmp_path / "a.txt", "old and longer")
-    write_text(tmp_path / "a.txt", "new")
-    assert (tmp_path / "a.txt").read_text() == "new"
-    assert names(tmp_path) == ["a.txt"]
-
-
-def test_a_folder_appears_when_it_is_whole(tmp_path):
+@pytest.mark.parametrize("empty", [False, True])
+def test_a_folder_appears_when_it_is_whole_or_an_empty_one_is_filled(tmp_path, empty):
+    if empty:
+        (tmp_path / "out").mkdir()
     with write_aside(tmp_path / "out") as aside:
         aside.mkdir()
         (aside / "a.txt").write_text("a")
-        assert not (tmp_path / "out").exists()
-    assert names(tmp_path) == ["out"]
-    assert names(tmp_path / "out") == ["a.txt"]
+        assert not (tmp_path / "out" / "a.txt").exists()
+    assert (names(tmp_path), names(tmp_path / "out")) == (["out"], ["a.txt"])
 
 
 def test_a_failure_leaves_no_folder(tmp_path):
@@ -79,29 +62,15 @@ def test_a_failure_leaves_no_folder(tmp_path):
     assert names(tmp_path) == []
 
 
-def test_a_folder_that_holds_something_is_never_replaced(tmp_path):
-    (tmp_path / "out").mkdir()
+def test_a_folder_that_holds_something_is_never_replaced_nor_any_by_a_file(tmp_path):
+    for name in ("out", "empty"):
+        (tmp_path / name).mkdir()
     (tmp_path / "out" / "old.txt").write_text("old")
     with pytest.raises(InputError, match=r"/out\b"), write_aside(tmp_path / "out"):
         raise AssertionError("nothing may be written")
-    assert names(tmp_path) == ["out"]
-    assert names(tmp_path / "out") == ["old.txt"]
-
-
-def test_an_empty_folder_is_filled(tmp_path):
-    (tmp_path / "out").mkdir()
-    with write_aside(tmp_path / "out") as aside:
-        aside.mkdir()
-        (aside / "new.txt").write_text("new")
-    assert names(tmp_path) == ["out"]
-    assert names(tmp_path / "out") == ["new.txt"]
-
-
-def test_a_file_is_not_written_over_a_folder(tmp_path):
-    (tmp_path / "out").mkdir()
-    with pytest.raises(InputError, match=r"/out\b"):
-        write_text(tmp_path / "out", "text")
-    assert names(tmp_path) == ["out"]
+    with pytest.raises(InputError, match=r"/empty\b"):
+        write_text(tmp_path / "empty", "text")
+    assert (names(tmp_path), names(tmp_path / "out")) == (["empty", "out"], ["old.txt"])
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes have names here")
@@ -140,69 +109,40 @@ def test_what_a_killed_process_left_is_known_by_its_name(tmp_path):
     assert {path.name for path in leftovers(tmp_path)} == set(left)
 
 
-def test_parent_folders_are_made(tmp_path):
-    write_text(tmp_path / "a" / "b" / "c.txt", "c")
+def test_parent_folders_are_made_unless_one_is_a_file(tmp_path):
+    write_text(str(tmp_path / "a" / "b" / "c.txt"), "c")
+    assert (tmp_path / "a" / "b" / "c.txt").read_text() == "c"
+    with pytest.raises(InputError, match=r"/c\.txt/a\.txt: "):
+        write_text(tmp_path / "a" / "b" / "c.txt" / "a.txt", "a")
     assert (tmp_path / "a" / "b" / "c.txt").read_text() == "c"
 
 
-def test_a_path_may_be_a_string(tmp_path):
-    write_text(str(tmp_path / "a.txt"), "a")
-    assert names(tmp_path) == ["a.txt"]
-
-
-def test_a_parent_that_is_a_file_is_refused_before_anything_is_made(tmp_path):
-    (tmp_path / "file").write_text("in the way")
-    with pytest.raises(InputError, match=r"/file/a\.txt: "):
-        write_text(tmp_path / "file" / "a.txt", "a")
-    assert (tmp_path / "file").read_text() == "in the way"
-
-
-def test_text_is_written_as_utf8(tmp_path):
+def test_text_and_json_are_written_readable_as_utf8(tmp_path):
     write_text(tmp_path / "a.txt", "ไนล์ ñ")
     assert (tmp_path / "a.txt").read_bytes() == "ไนล์ ñ".encode()
-
-
-def test_json_is_written_readable(tmp_path):
     write_json(tmp_path / "a.json", {"título": ["ñ", 1]})
-    assert (tmp_path / "a.json").read_bytes() == '{\n "título": [\n  "ñ",\n  1\n ]\n}\n'.encode()
-
-
-def test_a_value_that_is_no_json_leaves_the_old_file(tmp_path):
-    write_json(tmp_path / "a.json", 1)
+    written = '{\n "título": [\n  "ñ",\n  1\n ]\n}\n'.encode()
+    assert (tmp_path / "a.json").read_bytes() == written
     with pytest.raises(TypeError):
         write_json(tmp_path / "a.json", {1, 2})
-    assert names(tmp_path) == ["a.json"]
-    assert (tmp_path / "a.json").read_text() == "1\n"
+    assert names(tmp_path) == ["a.json", "a.txt"] and (tmp_path / "a.json").read_bytes() == written
 
 
 # reading text
 
 
-def test_text_is_read_as_utf8(tmp_path):
+def test_text_is_read_as_utf8_without_a_byte_order_mark(tmp_path):
     (tmp_path / "a.txt").write_bytes("Größe 河".encode())
     assert read_text(tmp_path / "a.txt") == "Größe 河"
-
-
-def test_a_byte_order_mark_is_no_text(tmp_path):
     (tmp_path / "a.json").write_bytes(b"\xef\xbb\xbf[1]")
-    assert read_text(tmp_path / "a.json") == "[1]"
-    assert read_json(tmp_path / "a.json") == [1]
+    assert read_text(tmp_path / "a.json") == "[1]" and read_json(tmp_path / "a.json") == [1]
 
 
-def test_other_encodings_are_refused_with_the_byte(tmp_path):
+def test_what_is_no_text_is_named(tmp_path):
     (tmp_path / "a.txt").write_bytes("Grö".encode("latin-1"))
-    with pytest.raises(DataError, match=r"a\.txt: .*\b2\b"):
-        read_text(tmp_path / "a.txt")
-
-
-def test_an_absent_file_is_named(tmp_path):
-    with pytest.raises(DataError, match=r"a\.txt: "):
-        read_text(tmp_path / "a.txt")
-
-
-def test_a_folder_is_no_file(tmp_path):
-    with pytest.raises(DataError, match=f"{tmp_path}: "):
-        read_text(tmp_path)
+    for name, place in (("a.txt", r": .*\b2\b"), ("absent", ": "), ("", ": ")):
+        with pytest.raises(DataError, match=f"{tmp_path / name}{place}"):
+            read_text(tmp_path / name)
 
 
 # reading JSON
@@ -233,36 +173,21 @@ def test_a_lone_surrogate_of_an_escape_is_replaced(tmp_path):
     assert read_json(tmp_path / "a.json") == {"a\ufffd": ["\ufffd b", "\U0001f600"]}
 
 
-def test_json_lines_come_with_their_numbers(tmp_path):
-    (tmp_path / "a.jsonl").write_text('{"a": 1}\n{"a": 2}\n')
-    assert read_jsonl(tmp_path / "a.jsonl") == [(1, {"a": 1}), (2, {"a": 2})]
-
-
-def test_blank_lines_are_skipped_and_counted(tmp_path):
-    (tmp_path / "a.jsonl").write_text('\n{"a": 1}\n \t\n\n{"a": 2}')
-    assert read_jsonl(tmp_path / "a.jsonl") == [(2, {"a": 1}), (5, {"a": 2})]
-
-
-def test_an_empty_file_has_no_rows(tmp_path):
-    (tmp_path / "a.jsonl").write_text("")
-    assert read_jsonl(tmp_path / "a.jsonl") == []
-
-
-def test_windows_line_ends_are_no_part_of_a_row(tmp_path):
-    (tmp_path / "a.jsonl").write_bytes(b'{"a": 1}\r\n\r\n{"a": 2}\r\n')
-    assert read_jsonl(tmp_path / "a.jsonl") == [(1, {"a": 1}), (3, {"a": 2})]
-
-
-def test_unicode_line_separators_do_not_end_a_row(tmp_path):
-    # JSON allows them unescaped in a string, and str.splitlines would cut there.
-    (tmp_path / "a.jsonl").write_text('{"a": "x\u2028y\x85z"}\n', encoding="utf-8")
-    assert read_jsonl(tmp_path / "a.jsonl") == [(1, {"a": "x\u2028y\x85z"})]
-
-
-def test_an_invalid_row_gives_line_and_column(tmp_path):
-    (tmp_path / "a.jsonl").write_text('{"a": 1}\n\n{"a": }\n')
-    with pytest.raises(DataError, match=r"a\.jsonl, line 3: .* 7: \w"):
-        read_jsonl(tmp_path / "a.jsonl")
+@pytest.mark.parametrize(
+    ("text", "rows"),
+    [
+        ('{"a": 1}\n{"a": 2}\n', [(1, {"a": 1}), (2, {"a": 2})]),
+        ('\n{"a": 1}\n \t\n\n{"a": 2}', [(2, {"a": 1}), (5, {"a": 2})]),
+        ("", []),
+        ('{"a": 1}\r\n\r\n{"a": 2}\r\n', [(1, {"a": 1}), (3, {"a": 2})]),
+        # JSON allows these separators unescaped in a string, and str.splitlines would cut there.
+        ('{"a": "x\u2028y\x85z"}\n', [(1, {"a": "x\u2028y\x85z"})]),
+        ('\ufeff{"a": 1}\n', [(1, {"a": 1})]),
+    ],
+)
+def test_json_lines_come_with_their_numbers(tmp_path, text, rows):
+    (tmp_path / "a.jsonl").write_bytes(text.encode())
+    assert read_jsonl(tmp_path / "a.jsonl") == list(iter_jsonl(tmp_path / "a.jsonl")) == rows
 
 
 @pytest.mark.parametrize(("value", "kind"), [("[1]", "list"), ('"a"', "str"), ("3", "int"), ("null", "NoneType")])
@@ -281,11 +206,6 @@ def test_lines_come_one_at_a_time_before_the_rest_is_read(tmp_path):
     assert next(rows) == (1, {"a": 1})
     with pytest.raises(DataError, match=r"a\.jsonl, line 3: "):
         next(rows)
-
-
-def test_a_row_may_begin_with_a_byte_order_mark(tmp_path):
-    (tmp_path / "a.jsonl").write_bytes(b'\xef\xbb\xbf{"a": 1}\n')
-    assert list(iter_jsonl(tmp_path / "a.jsonl")) == [(1, {"a": 1})]
 
 
 @pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])

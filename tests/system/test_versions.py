@@ -22,20 +22,20 @@ def test_the_machine_is_named():
     assert machine().endswith(f", {platform.system()}") and not machine().startswith(",")
 
 
-@pytest.mark.parametrize("content", [None, "", "Processor : of another kind\n"])
-def test_a_machine_without_model_names_is_named_by_its_kind(monkeypatch, tmp_path, content):
+KIND = platform.processor() or platform.machine()
+CORES = 2 * "processor : 0\nmodel name\t: Abacus: 9000\nflags : bead\n\n"
+
+
+@pytest.mark.parametrize(
+    "content, name",
+    [(None, KIND), ("", KIND), ("Processor : of another kind\n", KIND), (CORES, "Abacus: 9000, 2 cores")],
+)
+def test_a_machine_has_its_models_name_or_its_kind(monkeypatch, tmp_path, content, name):
     info = tmp_path / "cpuinfo"
     if content is not None:
         info.write_text(content)
     monkeypatch.setattr(module, "open", lambda path, **options: info.open(**options), raising=False)
-    assert machine() == f"{platform.processor() or platform.machine()}, {platform.system()}"
-
-
-def test_cores_are_counted(monkeypatch, tmp_path):
-    info = tmp_path / "cpuinfo"
-    info.write_text(2 * "processor : 0\nmodel name\t: Abacus: 9000\nflags : bead\n\n")
-    monkeypatch.setattr(module, "open", lambda path, **options: info.open(**options), raising=False)
-    assert machine() == f"Abacus: 9000, 2 cores, {platform.system()}"
+    assert machine() == f"{name}, {platform.system()}"
 
 
 ROOT = Path(distill.__file__).resolve().parent.parent
@@ -49,20 +49,13 @@ def test_versions_are_those_that_are_installed():
         assert known[name] == version(name)
 
 
-@pytest.mark.parametrize(
-    "name, module",
-    [
-        ("pythainlp", "pythainlp"),
-        ("rjieba", "rjieba"),
-        ("sudachipy", "sudachipy"),
-        ("sudachidict-small", "sudachidict_small"),
-        ("python-mecab-ko", "mecab"),
-        ("python-mecab-ko-dic", "mecab_ko_dic"),
-        ("ctranslate2", "ctranslate2"),
-    ],
-)
-def test_packages_of_extras_are_among_them_where_they_are_installed(name, module):
-    assert (name in versions()) == (find_spec(module) is not None)
+EXTRAS = ("pythainlp", "rjieba", "sudachipy", "sudachidict-small", "ctranslate2")
+MODULES = {name: name.replace("-", "_") for name in EXTRAS}
+MODULES |= {"python-mecab-ko": "mecab", "python-mecab-ko-dic": "mecab_ko_dic"}
+
+
+def test_packages_of_extras_are_among_them_where_they_are_installed():
+    assert set(MODULES) & set(versions()) == {name for name, module in MODULES.items() if find_spec(module)}
 
 
 def test_versions_import_nothing_and_name_the_backend_once_keras_is_there():
@@ -89,14 +82,11 @@ def sha(text):
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def test_of_a_folder_of_languages_every_json_is_hashed(tmp_path):
+def test_of_a_folder_what_is_read_is_hashed(tmp_path):
     write(tmp_path, en_json="a", de_json="b", splits_json="c", LICENSE_md="d", x_jsonl="e")
     assert hashes(tmp_path) == {"de.json": sha("b"), "en.json": sha("a"), "splits.json": sha("c")}
     assert list(hashes(tmp_path)) == ["de.json", "en.json", "splits.json"]
-
-
-def test_of_json_lines_only_what_is_read_is_hashed(tmp_path):
-    write(tmp_path, documents_jsonl="a", questions_jsonl="b", splits_json="c", en_json="d", x_jsonl="e")
+    write(tmp_path, documents_jsonl="a", questions_jsonl="b")
     assert hashes(tmp_path) == {"documents.jsonl": sha("a"), "questions.jsonl": sha("b"), "splits.json": sha("c")}
 
 
