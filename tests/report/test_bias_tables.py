@@ -79,25 +79,19 @@ def test_map_bias_and_removal_have_a_table_each(printed):
     ]
     [line] = [line for line in out.splitlines() if line.startswith("two: ")]
     assert re.findall(r"\d[\d.]*", line) == ["80.0", "40", "90.0", "70.0", "1", "2"]
-
-
-def test_what_could_not_be_computed_is_empty(printed):
     print_lareqa(POOL, "dev", {"one": analysed(removed=(None, None, None), accuracy=None)})
     assert ["one", "30.0", "", "", "", "80.0", "50.0", "", ""] in rows(printed())
 
 
-def test_translations_are_counted_in_a_line(printed):
+def test_bitext_has_a_row_a_direction_and_translations_a_line(printed):
+    bitext = Bitext("lines", "en", {language: ("",) * 8 for language in ("en", "de", "th")})
+    print_bitext(bitext, {"one": {"de": {"to": 0.5, "from": 0.25}, "th": {"to": 1.0, "from": 0.75}}})
+    out = printed()
+    assert "lines, 8" in out
+    assert rows(out) == [["one", "→ en", "50.0", "100.0", "75.0"], ["one", "en →", "25.0", "75.0", "50.0"]]
     print_translated("lareqa", Translated("a.tsv", {"de": 3, "th": 2}, {"th": 1}))
     line = printed()
     assert line.startswith("lareqa: ") and re.findall(r"[.\w]*\d", line) == ["3", "2", "1"] and "a.tsv" in line
     print_translated("lareqa", Translated("a.tsv", {"de": 3, "th": 2}, {}, 7, 1.25))
     # Sentences, and milliseconds a question.
     assert re.findall(r"[.\d]*\d", printed()) == ["3", "2", "7", "1.2"]
-
-
-def test_bitext_has_a_row_a_direction(printed):
-    bitext = Bitext("lines", "en", {language: ("",) * 8 for language in ("en", "de", "th")})
-    print_bitext(bitext, {"one": {"de": {"to": 0.5, "from": 0.25}, "th": {"to": 1.0, "from": 0.75}}})
-    out = printed()
-    assert "lines, 8" in out
-    assert rows(out) == [["one", "→ en", "50.0", "100.0", "75.0"], ["one", "en →", "25.0", "75.0", "50.0"]]

@@ -12,6 +12,11 @@ import numpy as np
 import pytest
 from matplotlib.image import imread
 
+from distill.pipeline.finished import read_run
+from distill.report.bias_sections import bitext_section, lareqa_section
+from distill.report.run_page import write_evaluation, write_report
+from distill.report.runs_page import write_comparison
+
 fcntl = pytest.importorskip("fcntl", reason="the browser is spoken to through POSIX file descriptors")
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 SECONDS = 60
@@ -157,8 +162,6 @@ def browser(tmp_path_factory):
 @pytest.fixture(scope="module")
 def page(shown, tmp_path_factory):
     """The report of a run in twelve languages that has everything a page can show."""
-    from distill.report.run_page import write_report
-
     metrics, extra = widened(shown["metrics"]()), {"lareqa": shown["lareqa"](), "bitext": shown["bitext"]()}
     path = tmp_path_factory.mktemp("page") / "report.html"
     write_report(path, {**metrics, **extra}, shown["rows"](), shown["search"]())
@@ -199,10 +202,13 @@ def changed(page, tmp_path, old, new):
     return tmp_path / "changed.html"
 
 
-def test_the_page_says_nothing_on_the_console_and_asks_for_nothing_else(tab, page):
+def test_the_page_is_quiet_asks_for_nothing_else_and_draws_every_figure(tab, page):
     shown = tab()
     assert shown.said == []
     assert shown.asked_for == [page.as_uri()]
+    drawn = shown.run(BOXES)
+    # Bars of two splits and three units, training, time, the front; of language bias four charts, four maps, a plane.
+    assert drawn == [True] * (2 * 3 + 3 + 4 + 4 + 1)
 
 
 @pytest.mark.parametrize(
@@ -216,12 +222,6 @@ def test_a_fault_in_the_page_would_be_seen(tab, page, tmp_path, fault):
 
 BOXES = """[...document.querySelectorAll("svg")].map(svg => [svg, ...svg.querySelectorAll("text")].every(part => {
   const box = part.getBoundingClientRect(); return box.width > 0 && box.height > 0; }))"""
-
-
-def test_every_figure_is_drawn(tab):
-    drawn = tab().run(BOXES)
-    # Bars of two splits and three units, training, time, the front; of language bias four charts, four maps, a plane.
-    assert drawn == [True] * (2 * 3 + 3 + 4 + 4 + 1)
 
 
 # The middle of the first question's marker in the first panel, as far into the second.
@@ -265,7 +265,7 @@ SORTED = "[...document.querySelector('#p1-dev table').tHead.rows[0].cells].map(h
 FALLING = ["teacher", "student", "bundle", "base"]
 
 
-def test_a_click_on_a_header_sorts_the_rows_and_another_turns_them(tab):
+def test_headers_sort_by_click_and_by_keyboard(tab):
     shown = tab()
     assert shown.run(ROWS) == ["base", "teacher", "student", "bundle"] and set(shown.run(SORTED)) == {"none"}
     box = """(() => { const button = document.querySelectorAll("#p1-dev table thead button")[1];
@@ -276,9 +276,6 @@ def test_a_click_on_a_header_sorts_the_rows_and_another_turns_them(tab):
     shown.click(*shown.run(box))
     assert shown.run(ROWS) == FALLING[::-1] and shown.run(SORTED)[:3] == ["none", "ascending", "none"]
     assert shown.run("document.querySelector('#p1-dev tfoot').textContent").startswith("questions")
-
-
-def test_a_header_is_reached_and_pressed_by_keyboard(tab):
     shown = tab()
     shown.run("document.querySelectorAll('#p1-dev table thead button')[0].focus()")
     shown.press("Tab", 9)
@@ -324,13 +321,10 @@ COLOURS = """(() => { const of = (part, name) => getComputedStyle(document.query
     of(".map svg text", "fill")]; })()"""
 
 
-def test_a_dark_scheme_is_followed_by_text_and_figures(tab):
+def test_a_dark_scheme_is_followed_by_text_and_figures_but_paper_is_white(tab):
     light, dark = (tab(dark=dark).run(COLOURS) for dark in (False, True))
     assert light == ["rgb(255, 255, 255)", "rgb(26, 35, 44)", "rgb(26, 35, 44)", "rgb(26, 35, 44)"]
     assert dark == ["rgb(18, 23, 28)", "rgb(227, 232, 236)", "rgb(227, 232, 236)", "rgb(227, 232, 236)"]
-
-
-def test_paper_is_white_whatever_the_screen_is(tab):
     shown = tab(dark=True)
     shown.send(
         "Emulation.setEmulatedMedia", media="print", features=[{"name": "prefers-color-scheme", "value": "dark"}]
@@ -340,11 +334,6 @@ def test_paper_is_white_whatever_the_screen_is(tab):
 
 
 def test_a_comparison_and_an_evaluation_are_quiet_and_fit_too(tab, run_folder, shown, tmp_path):
-    from distill.pipeline.finished import read_run
-    from distill.report.bias_sections import bitext_section, lareqa_section
-    from distill.report.run_page import write_evaluation
-    from distill.report.runs_page import write_comparison
-
     write_comparison(tmp_path / "both.html", [read_run(run_folder(name, widened)) for name in "ab"])
     write_evaluation(tmp_path / "alone.html", [lareqa_section(shown["lareqa"]()), bitext_section(shown["bitext"]())])
     for name in ("both.html", "alone.html"):

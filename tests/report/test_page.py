@@ -4,24 +4,12 @@ from jinja2 import UndefinedError
 from distill.report.page import TEMPLATES, averages, flat, p_value, percent, plain, write_page
 
 
-def test_shares_are_shown_in_per_cent():
+def test_shares_p_values_and_settings_are_shown_shortly():
     assert [percent(share) for share in (0.12345, 0, 1, None)] == ["12.3", "0.0", "100.0", "–"]
-
-
-def test_a_p_value_is_never_shown_as_zero():
     assert [p_value(p) for p in (1e-9, 0.00049, 0.0005, 0.0312, 1.0)] == ["<.001", "<.001", ".001", ".031", "1.000"]
-
-
-def test_settings_are_shown_as_on_a_command_line():
     shown = [plain(value) for value in (["qq", "dd"], [], True, "", None, 0, 0.5)]
     assert shown == ["qq, dd", "–", "true", "–", "–", "0", "0.5"]
-
-
-def test_nested_settings_have_dotted_names():
     assert flat({"seed": 1, "a": {"b": {"c": 2}, "d": []}}) == {"seed": 1, "a.b.c": 2, "a.d": []}
-
-
-def test_averages_leave_out_what_was_not_measured():
     assert averages({"x": {"en": 0.2, "de": None, "ru": 0.4}, "y": {"en": None}}) == {
         "x": pytest.approx(0.3),
         "y": None,

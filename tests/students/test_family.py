@@ -114,19 +114,15 @@ def convolved(x, kernel, bias, order):
     return np.maximum(out, 0)
 
 
-def test_vectors_are_those_of_numpy(model, texts, expected):
+def test_vectors_alone_and_packed_are_those_of_numpy_and_float32_of_unit_length(model, texts, expected):
     np.testing.assert_allclose(np.asarray(model(pad(texts))), expected, atol=1e-6)
-
-
-def test_packed_texts_have_the_vectors_that_each_has_alone(model, texts, expected):
     np.testing.assert_allclose(np.asarray(model.encode_packed(**pack(texts, model.gap))), expected, atol=1e-6)
-
-
-def test_rows_are_float32_of_unit_length(model, texts):
     vectors = np.asarray(model(pad(texts)))
     assert vectors.dtype == np.float32
     assert vectors.shape == (len(texts), model.dimension)
     np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-6)
+    used = UsedRows(model, texts)
+    np.testing.assert_allclose(np.asarray(used.small(pad(used.ids(texts)))), expected, atol=1e-6)
 
 
 def test_padding_of_any_length_number_and_place_changes_nothing(model):
@@ -136,26 +132,15 @@ def test_padding_of_any_length_number_and_place_changes_nothing(model):
     np.testing.assert_allclose(vectors, [reference(model, [3, 7, 11])] * 3, atol=1e-6)
 
 
-def test_a_saved_model_gives_bit_identical_vectors(model, texts, tmp_path):
+def test_a_saved_model_gives_bit_identical_vectors_and_its_config_the_same_architecture(model, texts, tmp_path):
     model.save(tmp_path / "model.keras")
     loaded = keras.saving.load_model(tmp_path / "model.keras", compile=False)
     np.testing.assert_array_equal(np.asarray(loaded(pad(texts))), np.asarray(model(pad(texts))))
     packed = [np.asarray(one.encode_packed(**pack(texts, model.gap))) for one in (loaded, model)]
     np.testing.assert_array_equal(*packed)
-
-
-def test_config_round_trip_gives_the_same_architecture(model):
     copy = type(model).from_config(model.get_config())
     assert copy.get_config() == model.get_config()
     assert [weight.shape for weight in copy.weights] == [weight.shape for weight in model.weights]
-
-
-def test_the_used_rows_alone_give_the_same_vectors(model, texts, expected):
-    used = UsedRows(model, texts)
-    np.testing.assert_allclose(np.asarray(used.small(pad(used.ids(texts)))), expected, atol=1e-6)
-
-
-def test_another_table_leaves_all_other_weights(model):
     copy = with_table(model, model.get_layer("embedding").get_weights()[0][:7])
     assert copy.vocabulary == 7
     for one, other in zip(copy.weights[1:], model.weights[1:], strict=True):

@@ -49,13 +49,10 @@ def test_padding_does_not_read_the_first_row_of_the_table(texts):
     np.testing.assert_array_equal(vectors_of(model, rows), before)
 
 
-def test_the_order_of_a_batch_is_the_order_of_its_vectors(model, texts):
+def test_a_batchs_order_and_neighbours_change_no_vector(model, texts):
     order = [4, 0, 6, 2, 5, 1, 3]
     shuffled = vectors_of(model, pad([texts[i] for i in order]))
     np.testing.assert_allclose(shuffled, vectors_of(model, pad(texts))[order], atol=1e-6)
-
-
-def test_packed_texts_do_not_read_their_neighbours(model):
     alone = packed_vectors(model, [[5]])
     between = packed_vectors(model, [[1, 2, 3], [5], [4, 6]])
     np.testing.assert_allclose(between[1], alone[0], atol=1e-6)
@@ -103,7 +100,7 @@ def test_an_odd_window_has_its_token_in_the_middle_and_an_even_one_before(kernel
     np.testing.assert_allclose(np.asarray(layer(x))[0, :, 0], expected)
 
 
-def test_pooling_divides_by_the_root_of_the_count_and_adds_the_bias_once_a_token():
+def test_pooling_divides_by_the_root_of_the_count_and_a_zero_vector_has_a_finite_head():
     layer = Pooling(1)
     layer.build((None, 2), (None, 1))
     layer.dense.set_weights([np.array([[1.0], [2.0]])])
@@ -111,8 +108,5 @@ def test_pooling_divides_by_the_root_of_the_count_and_adds_the_bias_once_a_token
     summed, count = np.array([[3.0, 4.0]], dtype="float32"), np.array([[4.0]], dtype="float32")
     # (3 * 1 + 4 * 2 + 4 tokens * 5) / sqrt(4)
     np.testing.assert_allclose(np.asarray(layer(summed, count)), [[15.5]])
-
-
-def test_the_head_of_a_zero_vector_is_finite():
     head = Head(5, 7)
     np.testing.assert_array_equal(np.asarray(head(np.zeros((1, 7), dtype="float32"))), np.zeros((1, 7)))

@@ -44,14 +44,11 @@ def test_a_prefix_at_unit_length_is_the_student_of_fewer_dimensions(model, vecto
     )
 
 
-def test_projected_again_it_keeps_its_axes(model, vectors):
+def test_projected_again_it_keeps_its_axes_and_they_do_not_train(model, vectors):
     whole = projected(model, vectors, 6)
     again = projected(whole, np.eye(6), 2)
     assert (again.space, again.dimension) == (8, 2)
     np.testing.assert_allclose(np.asarray(again(IDS)), np.asarray(projected(model, vectors, 2)(IDS)), atol=1e-6)
-
-
-def test_the_projection_does_not_train(model, vectors):
     assert not projected(model, vectors, 3).get_layer("projection").trainable_weights
 
 

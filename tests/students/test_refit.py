@@ -13,22 +13,16 @@ def model(randomised):
     return randomised(NGramEncoder(vocabulary=20, width=6, channels=5, orders=(2, 3), hidden=9, dimension=8))
 
 
-def test_ridge_without_a_ridge_is_numpys_least_squares():
+def test_ridge_and_map_are_numpys_least_squares_and_a_ridge_shrinks_the_kernel():
     random = np.random.default_rng(0)
     x, y = random.normal(size=(50, 4)) + 3, random.normal(size=(50, 2))
     solution, *_ = np.linalg.lstsq(np.column_stack([x, np.ones(50)]), y, rcond=None)
     kernel, bias = ridge(x, y, 0)
     np.testing.assert_allclose(kernel, solution[:4], atol=1e-6)
     np.testing.assert_allclose(bias, solution[4], atol=1e-6)
-
-
-def test_a_map_is_least_squares_through_the_origin():
     random = np.random.default_rng(0)
     x, y = random.normal(size=(50, 4)) + 3, random.normal(size=(50, 2))
     np.testing.assert_allclose(linear_map(x, y, 0), np.linalg.lstsq(x, y, rcond=None)[0], atol=1e-6)
-
-
-def test_a_ridge_shrinks_the_kernel_by_the_mean_variance():
     x, y = np.array([[1.0], [-1.0]]), np.array([[3.0], [-3.0]])
     # x'x = 2, a tenth of it more: 6 / 2.2
     np.testing.assert_allclose(ridge(x, y, 0.1)[0], [[6 / 2.2]], rtol=1e-6)

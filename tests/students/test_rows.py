@@ -45,23 +45,16 @@ def train(model, steps):
         trainer.train_on_batch(pack(texts, model.gap))
 
 
-def test_the_small_table_holds_the_used_rows_only_by_their_places(model):
+def test_the_small_table_holds_the_used_rows_only_and_gives_the_full_vectors(model):
     used = UsedRows(model, TEXTS)
     assert used.rows.tolist() == USED
     np.testing.assert_array_equal(table_of(used.small), table_of(model)[USED])
     assert [ids.tolist() for ids in used.ids(TEXTS)] == [[4, 1, 3], [1], [2, 2, 0, 4, 3], [5, 1]]
-
-
-def test_a_piece_that_was_not_used_is_refused(model):
-    with pytest.raises(KeyError, match="piece"):
-        UsedRows(model, TEXTS).ids([[3, 4]])
-
-
-def test_small_vectors_are_the_full_ones(model):
-    used = UsedRows(model, TEXTS)
     np.testing.assert_allclose(
         used.small.predict_on_batch(pad(used.ids(TEXTS))), model.predict_on_batch(pad(TEXTS)), atol=1e-6
     )
+    with pytest.raises(KeyError, match="piece"):
+        UsedRows(model, TEXTS).ids([[3, 4]])
 
 
 @pytest.fixture(scope="module")
@@ -77,20 +70,11 @@ def trained():
     return SimpleNamespace(model=model, before=before, restored=used.restore(model), full=full)
 
 
-def test_training_the_used_rows_is_training_the_full_model(trained):
+def test_training_the_used_rows_is_training_the_full_model_and_leaves_all_others(trained):
     for one, other in zip(trained.restored.weights, trained.full.weights, strict=True):
         np.testing.assert_allclose(np.asarray(one), np.asarray(other), atol=1e-6, err_msg=one.path)
-
-
-def test_rows_that_no_text_uses_come_back_bit_identical(trained):
     np.testing.assert_array_equal(table_of(trained.restored)[UNUSED], table_of(trained.model)[UNUSED])
-
-
-def test_every_used_row_is_trained(trained):
     moved = np.abs(table_of(trained.restored) - table_of(trained.model))[USED].max(axis=1)
     assert moved.min() > 1e-3
-
-
-def test_training_and_restoring_leave_the_given_model_as_it_was(trained):
     for now, then in zip(trained.model.get_weights(), trained.before, strict=True):
         np.testing.assert_array_equal(now, then)

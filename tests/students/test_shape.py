@@ -25,8 +25,10 @@ def vectors(encoder):
     return encoder.encode(TEXTS * 4)
 
 
-def test_the_encoder_itself_comes_back_where_nothing_is_cut(encoder, vectors):
+def test_the_encoder_itself_comes_back_uncut_and_limits_are_its_sizes(encoder, vectors):
     assert shaped(encoder, Shape(), TEXTS, vectors) is encoder
+    sizes = {"rank": 8, "channels": 6, "convolutions": 2, "hidden": 7, "inner": 10, "dimension": 10}
+    assert limits(encoder.model) == sizes
 
 
 @pytest.mark.parametrize(
@@ -87,11 +89,6 @@ def test_cut_features_are_refitted(encoder, vectors):
     assert not np.allclose(np.asarray(smaller.model.get_layer("pooling").dense.kernel), sliced)
 
 
-def test_limits_are_the_models_sizes(encoder):
-    sizes = {"rank": 8, "channels": 6, "convolutions": 2, "hidden": 7, "inner": 10, "dimension": 10}
-    assert limits(encoder.model) == sizes
-
-
 @pytest.mark.parametrize(
     "shape, message",
     [
@@ -105,12 +102,9 @@ def test_what_is_no_cut_is_refused(encoder, vectors, shape, message):
         shaped(encoder, shape, TEXTS, vectors)
 
 
-def test_a_shape_of_settings_has_whole_numbers_as_orders():
+def test_a_shape_of_settings_has_whole_numbers_as_orders_and_a_text_of_what_is_cut():
     assert Shape.of(ShapeSettings(orders=("2", "3"), channels=4)) == Shape(orders=(2, 3), channels=4)
     assert Shape.of(ShapeSettings()).whole
-
-
-def test_its_text_names_what_is_cut():
     assert str(Shape()) == "full"
     assert str(Shape(static=True, rank=64)) == "static-rank64"
     assert str(Shape(channels=8, orders=(2, 3))) == "channels8-orders2,3"

@@ -35,13 +35,18 @@ def lines(folder):
     return [json.loads(line) for line in (folder / "scale.jsonl").read_text(encoding="utf-8").splitlines()]
 
 
-def test_each_measurement_is_a_line(measured):
+def test_each_measurement_is_a_line_and_not_made_again(measured):
     measurements = lines(measured[0])
     assert [(row["what"], row["questions"], row["passages"]) for row in measurements] == [
         (what, *size) for size in ((40, 400), (80, 801)) for what in ("ranks, passages", "JSON lines")
     ]
     assert all(0 < row["own"] <= row["peak"] < 4 * 2**30 and row["seconds"] > 0 for row in measurements)
     assert [row["letters"] for row in measurements if "letters" in row] == [400_000, 801_000]
+    folder, done = measured
+    before = (folder / "scale.jsonl").read_bytes()
+    again = scale(*FEW, cwd=folder)
+    assert (folder / "scale.jsonl").read_bytes() == before
+    assert again.stdout == done.stdout
 
 
 def test_the_vectors_are_near_their_passages_and_topics(measured):
@@ -63,29 +68,18 @@ def test_the_table_and_the_slopes_stand_between_the_marks(measured):
     table, picture = table.strip().rsplit("\n\n", 1)
     assert table in done.stdout
     assert picture.endswith("](scale.svg)")
-    assert "old" not in table and "| ranks, passages | 80 x 801 | " in table
+    assert "old" not in table and "| 80 x 801 | " in table
     first, second = (row["cpu"] for row in lines(folder) if row["what"] == "JSON lines")
     assert f"JSON lines {np.log(second / first) / np.log(80 * 801 / 40 / 400):.2f}." in table
     assert (folder / "scale.svg").read_text(encoding="utf-8").startswith("<?xml")
     assert "above 4 GiB: none" in done.stdout
 
 
-def test_what_is_there_is_not_measured_again(measured):
-    folder, done = measured
-    before = (folder / "scale.jsonl").read_bytes()
-    again = scale(*FEW, cwd=folder)
-    assert (folder / "scale.jsonl").read_bytes() == before
-    assert again.stdout == done.stdout
-
-
-def test_more_than_the_ceiling_fails(measured, tmp_path):
+def test_more_than_the_ceiling_fails_and_wrong_sizes_are_refused(measured, tmp_path):
     row = lines(measured[0])[0]
     row["peak"] = 4 * 2**30 + 1
     (tmp_path / "scale.jsonl").write_text(json.dumps(row) + "\n", encoding="utf-8")
     done = scale("--sizes", "40x400", "--dimension", "64", "--only", "ranks, passages", cwd=tmp_path)
     assert done.returncode == 1 and done.stdout.endswith(": ranks, passages, 40 x 400\n")
-
-
-def test_wrong_sizes_are_refused(tmp_path):
     done = scale("--sizes", "100", cwd=tmp_path)
     assert done.returncode == 2 and "100" in done.stderr

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import distill
+from distill.bench.process import Worker
 
 pytest.importorskip("onnx", reason="needs onnx")
 ort = pytest.importorskip("onnxruntime", reason="needs onnxruntime")
@@ -94,21 +95,15 @@ def test_the_file_computes_a_bert_encoder(tmp_path, pooling):
     np.testing.assert_allclose(run(path, IDS, MASK), expected, rtol=1e-4, atol=1e-5)
 
 
-def test_its_weights_are_seeded(tmp_path):
+def test_its_weights_are_seeded_and_counted_as_their_models(tmp_path):
     for name, seed in (("a", 0), ("b", 0), ("c", 1)):
         MODULE.write_transformer(tmp_path / name, shape("cls"), ROWS, seed)
     a, b, c = ((tmp_path / name).read_bytes() for name in "abc")
     assert a == b != c
-
-
-def test_parameters_are_counted(tmp_path):
     path = tmp_path / "encoder.onnx"
     MODULE.write_transformer(path, shape("mean"), ROWS)
     # One token type is written, BERT has two.
     assert shape("mean").parameters(ROWS) == sum(array.size for array in weights(path)) + 8
-
-
-def test_the_shapes_have_their_models_sizes():
     # LaBSE has 471 million parameters, multilingual-MiniLM-L12 118 million.
     assert MODULE.SHAPES["labse"].parameters() == pytest.approx(471e6, rel=0.003)
     assert MODULE.SHAPES["minilm"].parameters() == pytest.approx(118e6, rel=0.005)
@@ -122,9 +117,7 @@ def test_ids_are_padded_cut_and_brought_into_the_vocabulary():
     assert WORKER.padded([[1]], 10, 3)[0].shape == (1, 1)
 
 
-def test_a_shape_runs_as_a_bundle_does(tmp_path, monkeypatch):
-    from distill.bench.process import Worker
-
+def test_a_shape_runs_as_a_bundle_does_or_is_skipped_with_its_reason(tmp_path, monkeypatch):
     monkeypatch.setitem(MODULE.SHAPES, "tiny", shape("mean"))
     specs, skipped = MODULE.random_encoders(["tiny"], tmp_path, sys.executable, 1)
     assert skipped == {}
@@ -135,9 +128,6 @@ def test_a_shape_runs_as_a_bundle_does(tmp_path, monkeypatch):
     assert specs["tiny"].bytes == 4 * shape("mean").parameters()
     # A memory that is the shape's and not the package's.
     assert report["memory_bytes"] < 200e6
-
-
-def test_a_shape_that_does_not_run_is_skipped_with_its_reason(tmp_path, monkeypatch):
-    monkeypatch.setitem(MODULE.SHAPES, "tiny", shape("mean"))
-    specs, skipped = MODULE.random_encoders(["tiny"], tmp_path, "nowhere/python", 1)
+    (tmp_path / "nowhere").mkdir()
+    specs, skipped = MODULE.random_encoders(["tiny"], tmp_path / "nowhere", "nowhere/python", 1)
     assert specs == {} and skipped["tiny"].startswith("nowhere/python")

@@ -43,16 +43,15 @@ def package_folders():
     return {name if name.split(".")[0] == "distill" else f"distill.{name}": folder for folder, name in names.items()}
 
 
-def test_packages_are_the_folders_with_an_init(config):
+def test_packages_are_the_folders_with_an_init_the_four_among_them(config):
     packages = words(config["options"]["packages"])
     assert sorted(packages) == sorted(package_folders())
     assert {"distill", "distill.teachers", "distill.students", "distill.export"} <= set(packages)
-
-
-def test_package_dir_leads_to_each_folder_beside_distill(config):
     beside = {name: folder.name for name, folder in package_folders().items() if folder.parent == ROOT}
     del beside["distill"]
     assert pairs(config["options"]["package_dir"]) == beside
+    folders = {folder.name for folder in package_folders().values() if folder.parent == ROOT}
+    assert set(words(config["coverage:run"]["source"])) == folders
 
 
 def data_patterns(config):
@@ -126,17 +125,11 @@ def test_importing_distill_imports_no_keras():
     assert loaded.isdisjoint({"keras", "tensorflow", "torch", "jax"})
 
 
-def test_the_version_is_said_alike_in_both_places(config):
+def test_the_metadata_has_the_version_a_command_and_files_that_are_there(config):
     assert config["metadata"]["version"] == distill.__version__
-
-
-def test_the_command_leads_to_a_function(config):
     commands = pairs(config["options.entry_points"]["console_scripts"])
     assert commands.keys() == {"distill"}
     assert callable(pkgutil.resolve_name(commands["distill"]))
-
-
-def test_files_named_in_the_metadata_are_there(config):
     description = config["metadata"]["long_description"].removeprefix("file:").strip()
     for name in (description, *words(config["metadata"]["license_files"])):
         assert (ROOT / name).is_file(), name
@@ -171,8 +164,3 @@ def test_the_locks_requirements_are_locked_too():
                 assert needed <= pins.keys(), name
                 seen += 1
     assert seen or sys.version_info[:2] != (3, 11)
-
-
-def test_coverage_counts_every_folder(config):
-    folders = {folder.name for folder in package_folders().values() if folder.parent == ROOT}
-    assert set(words(config["coverage:run"]["source"])) == folders

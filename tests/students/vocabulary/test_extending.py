@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from fixtures.pieces import trained_tokenizer
+from fixtures.pieces import small_encoder, trained_tokenizer
 
 from distill.errors import InputError
 from distill.students.vocabulary.extending import extend
@@ -19,15 +19,8 @@ def questions(sample):
 @pytest.fixture(scope="module")
 def base(questions):
     """An encoder whose model never saw Greek or Hindi."""
-    import keras
-
-    from distill.encoders.encoder import KerasEncoder
-    from distill.students.ngram import NGramEncoder
-
-    tokenizer = trained_tokenizer([text for language in OLD for text in questions[language]], vocab_size=700)
-    keras.utils.set_random_seed(0)
-    encoder = NGramEncoder(vocabulary=700, width=8, channels=4, orders=(2,), hidden=4, dimension=8)
-    return KerasEncoder(encoder, tokenizer, "small")
+    texts = [text for language in OLD for text in questions[language]]
+    return small_encoder(trained_tokenizer(texts, vocab_size=700))
 
 
 @pytest.fixture(scope="module")
@@ -53,12 +46,17 @@ def expected(base, texts):
     return make(lines), make(rest), tenth
 
 
-def test_pieces_are_learned_of_the_new_and_kept_from_the_old(done, expected, texts):
+def test_pieces_rows_and_bytes_are_of_the_new_and_old_languages(done, expected, texts, base):
     larger, report = done
     assert larger.tokenizer.proto == expected[0].proto
     assert report["rows"] == [700, len(larger.tokenizer)] and report["learned"] == 400
     assert (set(report["new"]), set(report["kept"])) == (set(NEW), set(OLD))
     assert [row["changed"] for row in report["kept"].values()] == [0, 0]
+    table = larger.model.get_layer("embedding").get_weights()[0]
+    np.testing.assert_array_equal(table[700:], mean_rows(base, larger.tokenizer))
+    assert (report["aligner"], report["nearest"]) == (None, {})
+    protos = len(larger.tokenizer.proto) - len(base.tokenizer.proto)
+    assert report["bytes"][1] - report["bytes"][0] == (len(larger.tokenizer) - 700) * 8 * 4 + protos
 
 
 def test_figures_are_of_both_tokenizers(base, done, texts):
@@ -70,19 +68,6 @@ def test_figures_are_of_both_tokenizers(base, done, texts):
         words = sum(len(text.split()) for text in lines)
         assert report["new"][language]["unk"] == unknown and unknown[0] > 0.2 > 0.02 > unknown[1]
         assert report["new"][language]["fertility"] == [count / words for count in pieces]
-
-
-def test_rows_are_means_without_an_aligner(base, done):
-    larger, report = done
-    table = larger.model.get_layer("embedding").get_weights()[0]
-    np.testing.assert_array_equal(table[700:], mean_rows(base, larger.tokenizer))
-    assert (report["aligner"], report["nearest"]) == (None, {})
-
-
-def test_bytes_are_of_weights_and_tokenizer(base, done):
-    larger, report = done
-    protos = len(larger.tokenizer.proto) - len(base.tokenizer.proto)
-    assert report["bytes"][1] - report["bytes"][0] == (len(larger.tokenizer) - 700) * 8 * 4 + protos
 
 
 def test_unseen_text_is_measured_under_a_vocabulary_that_did_not_see_it(base, done, expected):
@@ -117,11 +102,8 @@ def test_an_aligner_makes_the_rows_and_shows_its_anchors(base, done, texts):
     assert {len(anchors) for anchors in report["nearest"].values()} == {3}
 
 
-def test_nothing_has_to_be_kept(base, texts):
+def test_nothing_has_to_be_kept_but_a_language_cannot_be_both(base, texts):
     _, report = extend(base, texts[0], {}, 400)
     assert report["kept"] == {} and set(report["unseen"]) == set(NEW)
-
-
-def test_a_language_cannot_be_both(base):
     with pytest.raises(InputError, match="hi: "):
         extend(base, {"el": ["α"], "hi": ["क"]}, {"hi": ["क"], "de": ["a"]}, 400)

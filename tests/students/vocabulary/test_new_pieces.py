@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from fixtures.encoders import make_tiny
 from fixtures.pieces import NORMAL, USER, cut, tokenizer_of, trained_tokenizer
 
 from distill.encoders.encoder import KerasEncoder
@@ -51,19 +52,21 @@ def larger(base, learned, questions):
 # What is learned
 
 
-def test_so_many_pieces_are_learned_as_asked_for(learned):
+def test_as_many_pieces_are_learned_as_requested_the_same_each_time(learned, base, unseen):
     assert len(learned) == len(dict(learned)) == 900
-
-
-def test_the_same_texts_give_the_same_pieces(base, unseen, learned):
     assert trained_pieces(unseen, 900, base) == learned
+    # SentencePiece drops lines of more than 4,192 bytes.
+    assert "▁νερό" in dict(trained_pieces(["νερό " * 1000], 40, base))
+    with pytest.raises(InputError, match="20 pieces"):
+        trained_pieces(unseen, 20, base)
 
 
-def test_pieces_are_of_the_text_as_the_base_normalises_it():
+def test_kept_and_learned_text_are_read_as_the_base_normalises_them():
     base = learn(["the river begins in the hills"] * 5, vocab_size=25, normalization_rule_name="nmt_nfkc_cf")
     pieces = trained_pieces(["ΝΕΡΟ\tＮΕΡΟ", "ΕΡΟΣ"] * 3, 30, base)
     assert {character for piece, _ in pieces for character in piece} == set("▁νεροσn")
     assert 0 not in extended(base, pieces)[0].encode(["ΝΕΡΟ ΕΡΟΣ"])[0]
+    assert list(added(base, extended(base, [("νερ", -2), ("ξη", -3)], ["ΝΕΡΟ"])[0])) == ["ξη"]
 
 
 MIXED = ["νερόwater 1800", "το νερόwater", "1800"] * 5
@@ -84,20 +87,10 @@ def test_pieces_end_where_the_base_lets_them_end(options, holds):
     assert [holds(dict(trained_pieces(MIXED, 60, base))) for base in bases] == [True, False]
 
 
-def test_a_long_text_is_not_left_out(base):
-    # SentencePiece drops lines of more than 4,192 bytes.
-    assert "▁νερό" in dict(trained_pieces(["νερό " * 1000], 40, base))
-
-
 @pytest.mark.parametrize("texts", [[], ["", " \n"]])
 def test_no_text_is_refused(base, texts):
     with pytest.raises(InputError, match="no text"):
         trained_pieces(texts, 50, base)
-
-
-def test_fewer_pieces_than_characters_are_refused(base, unseen):
-    with pytest.raises(InputError, match="20 pieces"):
-        trained_pieces(unseen, 20, base)
 
 
 @pytest.mark.parametrize("kind", ["bpe", "char", "word"])
@@ -111,21 +104,15 @@ def test_another_model_than_a_unigram_one_is_refused(kind):
 # What is let in
 
 
-def test_old_pieces_keep_id_score_and_type(base, larger):
+def test_old_pieces_and_all_else_stay_and_new_ones_are_normal_learned_and_not_twice(base, larger, learned):
     after, old_ids = larger
     assert list(model_proto(after).pieces[: len(base)]) == list(model_proto(base).pieces)
     count = len(after) - len(base)
     assert count > 500 and old_ids.tolist() == [*range(len(base)), *[-1] * count]
-
-
-def test_new_pieces_are_normal_learned_and_not_twice(base, learned, larger):
     pieces = model_proto(larger[0]).pieces
     assert {piece.type for piece in pieces[len(base) :]} == {NORMAL}
     assert set(added(base, larger[0])) <= set(dict(learned))
     assert len({piece.piece for piece in pieces}) == len(pieces)
-
-
-def test_everything_else_in_the_model_stays(base, larger):
     before, after = model_proto(base), model_proto(larger[0])
     assert after.trainer_spec.vocab_size == len(after.pieces)
     for proto in (before, after):
@@ -134,14 +121,11 @@ def test_everything_else_in_the_model_stays(base, larger):
     assert after == before
 
 
-def test_the_new_languages_are_cut_about_as_well_as_by_a_model_of_their_own(base, unseen, learned, larger):
+def test_new_languages_are_cut_as_by_their_own_model_and_kept_texts_as_before(base, unseen, learned, larger, questions):
     before, after, separate = (one.encode(unseen) for one in (base, larger[0], tokenizer_of(*learned, prefix=True)))
     unknown = [sum(row.count(0) for row in rows) for rows in (before, after)]
     assert unknown[0] > 1000 and unknown[1] < 0.02 * unknown[0]
     assert sum(map(len, after)) < 1.05 * sum(map(len, separate))
-
-
-def test_kept_texts_are_cut_as_before(base, questions, larger):
     kept = [text for language in OLD for text in questions[language][::2]]
     assert cut(larger[0], kept) == cut(base, kept)
 
@@ -152,23 +136,17 @@ def test_without_a_text_to_keep_the_piece_wins_in_it():
     after, _ = extended(base, pieces, ["c abcd"])
     assert cut(after, ["c abcd", "cdd"]) == [["c", "▁", "a", "b", "c", "d"], ["c", "dd"]]
     assert list(added(base, after)) == ["dd"]
-
-
-def test_kept_text_is_read_as_the_base_normalises_it():
-    base = learn(["the river begins in the hills"] * 5, vocab_size=25, normalization_rule_name="nmt_nfkc_cf")
-    assert list(added(base, extended(base, [("νερ", -2), ("ξη", -3)], ["ΝΕΡΟ"])[0])) == ["ξη"]
-
-
-def test_a_piece_with_a_space_inside_is_found_in_kept_text():
     base = tokenizer_of(*((sign, -9) for sign in "abcd▁"))
     after, _ = extended(base, [("a▁b", -2), ("b▁a", -2), ("▁c▁", -2)], ["d ca bd", "d c d"])
     assert list(added(base, after)) == ["b▁a"]
 
 
-def test_what_stands_within_an_old_piece_is_left_out():
+def test_old_pieces_parts_and_repeats_are_left_out():
     base = tokenizer_of(("▁river", -5), ("bank", -6), ("<ask>", 0, USER))
     after, _ = extended(base, [("rive", -2), ("rivers", -2), ("bank", -2), ("ask", -2), ("<s>", -1), ("kb", -2)])
     assert list(added(base, after)) == ["rivers", "kb"]
+    base = tokenizer_of(("a", -1), ("b", -20))
+    assert list(added(base, extended(base, [("ζ", -2), ("ζ", -3)])[0])) == ["ζ"]
 
 
 def test_new_scores_are_of_a_model_with_the_pieces_share():
@@ -185,11 +163,6 @@ def test_unknown_characters_keep_their_cost():
     after, _ = extended(base, [("ζζ", -40)])
     assert cut(after, ["xab"]) == [["xa", "b"]]
     assert added(base, after) == {"ζζ": -15}
-
-
-def test_a_piece_given_twice_is_added_once():
-    base = tokenizer_of(("a", -1), ("b", -20))
-    assert list(added(base, extended(base, [("ζ", -2), ("ζ", -3)])[0])) == ["ζ"]
 
 
 @pytest.mark.parametrize("pieces, keep", [([], []), ([("a", -1)], []), ([("ζ", -1)], ["bζb"])])
@@ -210,13 +183,8 @@ def test_extending_twice_keeps_the_first_ones(base, questions):
 
 
 def encoder_of(tokenizer):
-    import keras
-
-    from distill.students.ngram import NGramEncoder
-
-    keras.utils.set_random_seed(0)
-    model = NGramEncoder(vocabulary=len(tokenizer), width=16, channels=8, orders=(2, 3), hidden=12, dimension=16)
-    return KerasEncoder(model, tokenizer, "tiny"), model.get_layer("embedding").get_weights()[0]
+    encoder = make_tiny(tokenizer)
+    return encoder, encoder.model.get_layer("embedding").get_weights()[0]
 
 
 def test_a_new_row_is_the_mean_of_those_it_replaces():

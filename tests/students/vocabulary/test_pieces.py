@@ -35,39 +35,42 @@ def test_used_pieces_are_counted_over_all_texts():
     assert used_pieces(tokenizer, []) == set()
 
 
-def test_texts_of_kept_pieces_are_cut_as_before_into_the_old_ids(learned, questions):
+def test_texts_of_kept_pieces_are_cut_as_before_and_pruning_twice_is_pruning_once(learned, questions):
     # Pieces that a user defined too.
     texts = [*questions, *(f"{question[:20]}<ask>{question[20:]}" for question in questions[::5])]
     smaller, old_ids = pruned(learned, used_pieces(learned, texts))
     assert cut(smaller, texts) == cut(learned, texts)
     assert [[int(old_ids[id]) for id in ids] for ids in smaller.encode(texts)] == learned.encode(texts)
+    smaller, _ = pruned(learned, used_pieces(learned, questions))
+    again, old_ids = pruned(smaller, used_pieces(smaller, questions))
+    assert (again.proto, old_ids.tolist()) == (smaller.proto, list(range(len(smaller))))
 
 
 @pytest.mark.parametrize("learned", ["unigram", "bpe"], indirect=True)
-def test_something_went(learned, questions):
+def test_pieces_keep_order_score_and_type_and_something_went(learned, questions):
     smaller, _ = pruned(learned, used_pieces(learned, questions[:20]))
     assert len(smaller) < 0.85 * len(learned)
     assert cut(smaller, questions[20:]) != cut(learned, questions[20:])
-
-
-def test_pieces_keep_order_score_and_type(learned, questions):
     smaller, old_ids = pruned(learned, used_pieces(learned, questions[:20]))
     assert old_ids.dtype == np.int64 and (np.diff(old_ids) > 0).all()
     before = model_proto(learned).pieces
     assert list(model_proto(smaller).pieces) == [before[id] for id in old_ids]
 
 
-def test_single_characters_and_special_pieces_stay_without_any_use(learned):
+def test_single_characters_special_pieces_and_the_models_settings_stay_without_any_use(learned, sample):
     smaller, _ = pruned(learned, [])
     single = {piece for piece in pieces(learned) if len(piece.replace("\u2581", "")) <= 1}
     assert len(single) > 50 or model_proto(learned).trainer_spec.model_type == WORD
     assert single | {"<unk>", "<s>", "</s>", "<ask>"} <= set(pieces(smaller))
-
-
-def test_no_text_gets_more_unknowns(learned, sample):
-    smaller, _ = pruned(learned, [])
     unknown = [sum(ids.count(0) for ids in one.encode(sample.passage_texts)) for one in (learned, smaller)]
     assert unknown[0] == unknown[1] or model_proto(learned).trainer_spec.model_type == WORD
+    before, after = model_proto(learned), model_proto(pruned(learned, [])[0])
+    assert after.normalizer_spec == before.normalizer_spec
+    for proto in (before, after):
+        del proto.pieces[:]
+        for name in ("vocab_size", "unk_id", "bos_id", "eos_id", "pad_id"):
+            proto.trainer_spec.ClearField(name)
+    assert after == before
 
 
 def test_byte_pieces_stay():
@@ -120,22 +123,6 @@ def test_the_models_own_ids_move_with_the_pieces():
     assert smaller.encode(["a"]) == [[4, 3, 2]]
 
 
-def test_everything_else_in_the_model_stays(learned):
-    before, after = model_proto(learned), model_proto(pruned(learned, [])[0])
-    assert after.normalizer_spec == before.normalizer_spec
-    for proto in (before, after):
-        del proto.pieces[:]
-        for name in ("vocab_size", "unk_id", "bos_id", "eos_id", "pad_id"):
-            proto.trainer_spec.ClearField(name)
-    assert after == before
-
-
-def test_pruning_twice_is_pruning_once(learned, questions):
-    smaller, _ = pruned(learned, used_pieces(learned, questions))
-    again, old_ids = pruned(smaller, used_pieces(smaller, questions))
-    assert (again.proto, old_ids.tolist()) == (smaller.proto, list(range(len(smaller))))
-
-
 @pytest.mark.parametrize("id", [-1, 2000])
 def test_an_id_that_there_is_not_is_refused(tokenizer, id):
     with pytest.raises(EncoderError, match=f"2000 .* {id}"):
@@ -149,21 +136,9 @@ def test_the_lowest_score_is_of_a_normal_piece():
     assert always_kept(model_proto(tokenizer_of(("ee", 0, USER)))) == {0, 1, 2, 3}
 
 
-def test_vectors_of_kept_texts_are_equal(tiny, questions):
+def test_vectors_of_kept_texts_and_class_and_config_stay_but_for_the_rows(tiny, questions):
     smaller = pruned_encoder(tiny, used_pieces(tiny.tokenizer, questions))
     np.testing.assert_array_equal(smaller.encode(questions), tiny.encode(questions))
-
-
-def test_rows_are_the_kept_ones_and_all_other_weights_stay(tiny, questions):
-    kept = used_pieces(tiny.tokenizer, questions[:30])
-    smaller, (_, old_ids) = pruned_encoder(tiny, kept), pruned(tiny.tokenizer, kept)
-    table, small = (one.model.get_layer("embedding").get_weights()[0] for one in (tiny, smaller))
-    np.testing.assert_array_equal(small, table[old_ids])
-    for one, other in zip(smaller.model.weights[1:], tiny.model.weights[1:], strict=True):
-        np.testing.assert_array_equal(np.asarray(one), np.asarray(other), err_msg=one.path)
-
-
-def test_class_and_config_stay_but_for_the_rows(tiny):
     smaller = pruned_encoder(tiny, [])
     assert type(smaller.model) is type(tiny.model)
     expected = {**tiny.model.get_config(), "vocabulary": len(smaller.tokenizer)}
@@ -171,7 +146,13 @@ def test_class_and_config_stay_but_for_the_rows(tiny):
     assert (smaller.name, smaller.dimension) == (tiny.name, tiny.dimension)
 
 
-def test_a_saved_pruned_encoder_is_the_same(tiny, questions, tmp_path):
+def test_rows_are_the_kept_ones_and_all_other_weights_stay_when_saved_too(tiny, questions, tmp_path):
+    kept = used_pieces(tiny.tokenizer, questions[:30])
+    smaller, (_, old_ids) = pruned_encoder(tiny, kept), pruned(tiny.tokenizer, kept)
+    table, small = (one.model.get_layer("embedding").get_weights()[0] for one in (tiny, smaller))
+    np.testing.assert_array_equal(small, table[old_ids])
+    for one, other in zip(smaller.model.weights[1:], tiny.model.weights[1:], strict=True):
+        np.testing.assert_array_equal(np.asarray(one), np.asarray(other), err_msg=one.path)
     smaller = pruned_encoder(tiny, used_pieces(tiny.tokenizer, questions[:30]))
     smaller.save(tmp_path / "small")
     loaded = KerasEncoder.load(tmp_path / "small")

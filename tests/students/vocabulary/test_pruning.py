@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from fixtures.pieces import small_encoder
 
 from distill.data.dataset import Dataset, Passage, Question
 from distill.errors import ConfigError, InputError
@@ -47,33 +48,24 @@ def lines(kind, language, count):
     return [Line(language, f"{language} {kind} {n}", kind, n) for n in range(count)]
 
 
-def test_a_tenth_of_each_kind_is_split_off():
+def test_a_tenth_of_each_kind_is_split_off_and_translations_stay_together():
     given = [*lines("question", "de", 40), *lines("passage", "en", 25), *lines("corpus", "fi", 3)]
     rest, tenth = split_off(given, 0)
     assert sorted(line.kind for line in tenth) == ["corpus", "passage", "passage", *["question"] * 4]
     assert sorted(map(str, (*rest, *tenth))) == sorted(map(str, given))
     assert split_off(given, 0) == (rest, tenth) != split_off(given, 1)
-
-
-def test_translations_stay_together():
     rest, tenth = split_off([*lines("question", "de", 40), *lines("question", "en", 40)], 0)
     keys = {name: {line.key for line in tenth if line.language == name} for name in ("de", "en")}
     assert keys["de"] == keys["en"] and len(keys["de"]) == 4
 
 
-def test_a_rule_is_a_union(tokenizer):
+def test_a_rule_is_a_union_of_pieces_and_refused_without_any(tokenizer, tiny):
     given = lines("question", "de", 3)
     used = used_pieces(tokenizer, [line.text for line in given], 2)
     assert Rule(2, ("Thai",)).pieces(tokenizer, given) == used | script_pieces(tokenizer, ["Thai"])
     assert Rule(2).pieces(tokenizer, given) == used
-
-
-def test_a_rule_with_an_unknown_script_is_refused():
     with pytest.raises(ConfigError, match="Thay; .*Thai"):
         Rule(1, ("Thay",)).check()
-
-
-def test_a_rule_that_leaves_nothing_is_refused(tiny):
     with pytest.raises(InputError, match="1000 .*--least"):
         prune(tiny, lines("question", "de", 20), [], Rule(1000))
 
@@ -81,27 +73,16 @@ def test_a_rule_that_leaves_nothing_is_refused(tiny):
 @pytest.fixture(scope="module")
 def done(sample, tokenizer):
     """The sample's German and English questions kept."""
-    import keras
-
-    from distill.encoders.encoder import KerasEncoder
-    from distill.students.ngram import NGramEncoder
-
-    keras.utils.set_random_seed(0)
-    model = NGramEncoder(vocabulary=len(tokenizer), width=8, channels=4, orders=(2,), hidden=4, dimension=8)
-    encoder = KerasEncoder(model, tokenizer, "small")
+    encoder = small_encoder(tokenizer)
     kept, others = lines_of(sample, ["de", "en"])
     return encoder, kept, others, *prune(encoder, kept, others, Rule(), 3)
 
 
-def test_kept_texts_are_cut_as_before_and_have_their_vectors(done):
+def test_kept_texts_have_their_vectors_and_rows_and_bytes_are_theirs(done):
     encoder, kept, _, smaller, report = done
     assert {row["changed"] for row in report["kept"].values()} == {0.0}
     known = [line.text for line in kept][::20]
     np.testing.assert_array_equal(smaller.encode(known), encoder.encode(known))
-
-
-def test_rows_and_bytes(done):
-    encoder, kept, _, smaller, report = done
     after, _ = pruned(encoder.tokenizer, used_pieces(encoder.tokenizer, [line.text for line in kept]))
     assert report["rows"] == [2000, len(after)]
     assert (report["least"], report["scripts"], report["seed"]) == (1, [], 3)

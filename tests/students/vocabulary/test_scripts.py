@@ -38,13 +38,10 @@ def chosen(tokenizer, *scripts):
     return {proto.pieces[id].piece for id in script_pieces(tokenizer, scripts)}
 
 
-def test_pieces_of_a_script_and_those_without_letters(tokenizer):
+def test_pieces_are_of_the_scripts_or_without_letters(tokenizer):
     pieces = chosen(tokenizer, "Thai")
     assert {"า", "1", "?", "▁"} <= pieces
     assert not {"a", "и", "的"} & pieces
-
-
-def test_pieces_of_two_scripts_are_those_of_each(tokenizer):
     assert chosen(tokenizer, "Latin", "Cyrl") == chosen(tokenizer, "Latin") | chosen(tokenizer, "Cyrillic")
 
 

@@ -2,9 +2,8 @@
 
 import numpy as np
 import pytest
-from fixtures.pieces import USER, tokenizer_of
+from fixtures.pieces import USER, small_encoder, tokenizer_of
 
-from distill.encoders.encoder import KerasEncoder
 from distill.errors import EncoderError
 from distill.students.vocabulary.new_pieces import extended, mean_rows
 from distill.students.vocabulary.transplant import FEW, NEAREST, TEMPERATURE, anchor_pieces, centred, shown, transplant
@@ -14,14 +13,8 @@ ANIMALS = ["cat", "dog", "fox", "hen", "owl", "pig", "rat", "yak", "ant", "bee"]
 
 def encoder_of(*pieces):
     """An encoder whose unigram model has these pieces, `(text, score)`, after <unk>, <s> and </s>; and its table."""
-    import keras
-
-    from distill.students.ngram import NGramEncoder
-
-    tokenizer = tokenizer_of(*pieces, prefix=True)
-    keras.utils.set_random_seed(0)
-    model = NGramEncoder(vocabulary=len(tokenizer), width=6, channels=4, orders=(2,), hidden=4, dimension=6)
-    return KerasEncoder(model, tokenizer, "small"), model.get_layer("embedding").get_weights()[0]
+    encoder = small_encoder(tokenizer_of(*pieces, prefix=True), 6)
+    return encoder, encoder.model.get_layer("embedding").get_weights()[0]
 
 
 class Aligner:
@@ -65,13 +58,18 @@ def test_a_row_is_the_weighted_mean_of_the_eight_nearest(zoo):
     assert NEAREST == 8 and moved.rows.dtype == np.float32
 
 
-def test_every_piece_gets_its_own(zoo):
+def test_every_piece_gets_its_own_from_questions_without_space_marks(zoo):
     encoder, table, vectors = zoo
     larger, _ = extended(encoder.tokenizer, [("▁άλογο", -1), ("▁सूअर", -2), ("γάτα", -3)])
     known = {**vectors, "άλογο": turned(72), "सूअर": turned(180), "γάτα": turned(1)}
     moved = transplant(encoder, larger, Aligner(known))
     assert moved.nearest[:, 0].tolist() == [5, 8, 3]
     assert moved.rows.shape == (3, 6)
+    encoder, _, vectors = zoo
+    larger, _ = extended(encoder.tokenizer, [("▁γάτα", -1), ("▁η▁γάτα", -2)])
+    aligner = Aligner({**vectors, "γάτα": turned(0), "η γάτα": turned(0)})
+    transplant(encoder, larger, aligner)
+    assert aligner.calls == [(ANIMALS, "question"), (["γάτα", "η γάτα"], "question")]
 
 
 def test_of_fewer_words_all_count(zoo):
@@ -95,14 +93,6 @@ def test_a_piece_without_letters_has_the_mean_of_what_it_replaces(zoo):
     assert not moved.weights[0].any() and moved.weights[1].any()
 
 
-def test_the_aligner_is_asked_for_questions_without_space_marks(zoo):
-    encoder, _, vectors = zoo
-    larger, _ = extended(encoder.tokenizer, [("▁γάτα", -1), ("▁η▁γάτα", -2)])
-    aligner = Aligner({**vectors, "γάτα": turned(0), "η γάτα": turned(0)})
-    transplant(encoder, larger, aligner)
-    assert aligner.calls == [(ANIMALS, "question"), (["γάτα", "η γάτα"], "question")]
-
-
 # Centring
 
 
@@ -118,15 +108,12 @@ def test_what_a_script_has_in_common_is_taken_off():
     np.testing.assert_allclose(moved, expected / np.linalg.norm(expected, axis=1)[:, None], rtol=1e-6)
 
 
-def test_each_script_has_its_own_mean():
+def test_scripts_have_means_of_their_own_but_few_vectors_have_none():
     random = np.random.default_rng(1)
     known, alike = random.normal(size=(5, 4)), random.normal(size=(FEW, 4))
     vectors = np.stack([alike + 9, alike - 7], axis=1).reshape(-1, 4)  # in turns
     moved, _ = centred(known, vectors, iter(["Grek", "Deva"] * FEW))
     np.testing.assert_allclose(moved[0::2], moved[1::2], rtol=1e-6)
-
-
-def test_few_vectors_have_no_mean_of_their_own():
     known = np.array([[3.0, 0], [1, 0], [2, 3]])  # mean (2, 1)
     moved, _ = centred(known, np.array([[2.0, 5], [5, 5]] + [[0, 0]] * (FEW - 3)), ["Grek"] * (FEW - 1))
     np.testing.assert_allclose(moved[:2], [[0, 1], [0.6, 0.8]])
@@ -140,9 +127,6 @@ def test_anchors_are_the_likeliest_words_in_plain_letters():
     encoder, _ = encoder_of(*pieces, ("▁a-b", -1), ("▁two", -3), ("▁ask", 0, USER), ("▁a▁b", -1), ("▁4th", -1))
     assert anchor_pieces(encoder.tokenizer).tolist() == [5, 11, 9, 3]
     assert anchor_pieces(encoder.tokenizer, 2).tolist() == [5, 11]
-
-
-def test_a_base_without_such_words_is_refused():
     encoder, _ = encoder_of(("▁Нил", -1))
     with pytest.raises(EncoderError, match="Latin"):
         anchor_pieces(encoder.tokenizer)
@@ -151,7 +135,7 @@ def test_a_base_without_such_words_is_refused():
 # What a person sees
 
 
-def test_some_pieces_are_shown_with_their_best_anchors(zoo):
+def test_some_pieces_are_shown_with_their_best_anchors_and_none_without_words(zoo):
     encoder, _, vectors = zoo
     new = [(f"▁{sign}", -1 - place / 10) for place, sign in enumerate("αβγδε")]
     larger, _ = extended(encoder.tokenizer, [*new, ("θ", -2), ("▁7", -2)])
@@ -163,10 +147,6 @@ def test_some_pieces_are_shown_with_their_best_anchors(zoo):
     weights = by_hand(np.cos(np.radians([1, 35, 37, 71, 73, 107, 109, 143])))
     assert [weight for _, weight in pieces["▁ε"]] == pytest.approx(weights[:3], rel=1e-4)
     assert list(shown(encoder.tokenizer, larger, moved, 99)) == ["▁α", "▁β", "▁γ", "▁δ", "▁ε"]
-
-
-def test_without_words_nothing_is_shown(zoo):
-    encoder, _, vectors = zoo
     larger, _ = extended(encoder.tokenizer, [("θ", -2), ("▁7", -2)])
     moved = transplant(encoder, larger, Aligner({**vectors, "θ": turned(0), "7": turned(0)}))
     assert shown(encoder.tokenizer, larger, moved) == {}

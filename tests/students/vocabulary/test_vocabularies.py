@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from distill.encoders.encoder import KerasEncoder
+from distill.students import ngram  # noqa: F401  registers the layers
 from distill.students.shape import Shape
 from distill.students.vocabulary.vocabularies import NEW, Vocabularies
 
@@ -10,8 +11,6 @@ GEORGIAN = ["სად იწყება მდინარე ნილოს�
 
 @pytest.fixture(scope="module")
 def tiny(tiny_folder):
-    from distill.students import ngram  # noqa: F401  registers the layers
-
     return KerasEncoder.load(tiny_folder)
 
 
