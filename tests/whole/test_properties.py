@@ -641,6 +641,7 @@ def test_a_bundle_is_what_its_card_says_or_refused(place, released, card, data):
     }
     changed = data.draw(st.one_of(damaged(keys, 3), VALUE))
     folder = place / "bundle"
+    folder.mkdir(exist_ok=True)
     for name in ("encoder.tflite", "tokenizer.model", "encode.py"):
         if not (folder / name).exists():
             shutil.copyfile(released / name, folder / name)
