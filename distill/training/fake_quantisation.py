@@ -3,7 +3,7 @@
 Forward the rounded values, backward the gradient as if nothing were rounded, the straight-through estimator. Sources:
 Bengio et al. (2013), Estimating or propagating gradients through stochastic neurons; Jacob et al. (2018), Quantization
 and training of neural networks for efficient integer-arithmetic-only inference. The scales are those of
-`export/codecs.py` and `export/quantize.py`, whose constants are here too.
+`export/weights/codecs.py` and `export/weights/kernels.py`, whose constants are here too.
 """
 
 from __future__ import annotations

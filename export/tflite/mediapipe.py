@@ -34,10 +34,10 @@ def for_mediapipe(content: bytes) -> bytes:
 
 def write_zip(path: Path, content: bytes, proto: bytes) -> None:
     """The model `(1, t)` -> `(1, d)` and its SentencePiece model: stored at the root, aligned."""
-    with ZipFile(path, "w", ZIP_STORED) as archive:
+    with open(path, "wb") as file, ZipFile(file, "w", ZIP_STORED) as archive:
         for name, member in ((TOKENIZER_MEMBER, proto), (MODEL_MEMBER, content)):
             info = ZipInfo(name)  # of a fixed date
-            start = archive.fp.tell() + HEADER + len(name)  # type: ignore[union-attr]
+            start = file.tell() + HEADER + len(name)
             info.extra = _filler(-start % ALIGNMENT)
             archive.writestr(info, member)
 
