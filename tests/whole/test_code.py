@@ -1,0 +1,136 @@
+"""How the code reads: short functions with few parameters, loose types nowhere in what is public, plain names."""
+
+import ast
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+SOURCE = [
+    path
+    for folder in ("distill", "teachers", "students", "export")
+    for path in sorted((ROOT / folder).rglob("*.py"))
+    if "released" not in path.parts
+]
+TESTS = sorted((ROOT / "tests").rglob("*.py"))
+MOST_LINES, MOST_PARAMETERS, MOST_PROSE = 50, 8, 100
+# They say nothing of what they hold.
+EMPTY_NAMES = {"found", "asked", "own", "made"}
+LOOSE = {"Any", "object"}
+BARE = {"dict", "list", "set", "tuple", "Callable", "Mapping", "Sequence"}
+
+
+def trees(paths):
+    return [(path.relative_to(ROOT), ast.parse(path.read_text(encoding="utf-8"))) for path in paths]
+
+
+def functions(paths):
+    """`(place, function)` of every function in the files."""
+    for path, tree in trees(paths):
+        for node in ast.walk(tree):
+            if isinstance(node, ast.FunctionDef):
+                yield f"{path}:{node.lineno} {node.name}", node
+
+
+def parameters(node):
+    """Those that are named, without `self`."""
+    every = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
+    return [one for one in every if one.arg not in ("self", "cls")]
+
+
+def is_command(node):
+    return any("click." in ast.unparse(one) for one in node.decorator_list)
+
+
+def is_configuration(path, tree, node):
+    """The constructor of a Keras model: its arguments are its configuration."""
+    classes = [one for one in ast.walk(tree) if isinstance(one, ast.ClassDef) and node in one.body]
+    return node.name == "__init__" and any("Student" in ast.unparse(base) for one in classes for base in one.bases)
+
+
+def test_functions_are_short():
+    assert [place for place, node in functions(SOURCE) if node.end_lineno - node.lineno >= MOST_LINES] == []
+
+
+def test_functions_have_few_parameters():
+    many = [
+        f"{path}:{node.lineno} {node.name}"
+        for path, tree in trees(SOURCE)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef)
+        and len(parameters(node)) > MOST_PARAMETERS
+        and not is_command(node)
+        and not is_configuration(path, tree, node)
+    ]
+    assert many == []
+
+
+def test_types_of_what_is_public_are_not_loose():
+    loose = []
+    for place, node in functions(SOURCE):
+        every = [*(one.annotation for one in parameters(node)), node.returns]
+        names = {name for one in every if one is not None for name in loose_names(one)}
+        if names and (not node.name.startswith("_") or node.name == "__init__"):
+            loose.append(f"{place}: {', '.join(sorted(names))}")
+    assert loose == []
+
+
+def loose_names(annotation):
+    """What says too little in an annotation: `Any`, `object`, a container of who knows what."""
+    if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
+        annotation = ast.parse(annotation.value, mode="eval").body
+    filled = {id(node.value) for node in ast.walk(annotation) if isinstance(node, ast.Subscript)}
+    for node in ast.walk(annotation):
+        name = node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else None
+        if name in LOOSE or (name in BARE and id(node) not in filled):
+            yield name
+
+
+def test_docstrings_open_with_what_a_thing_is_or_does():
+    kinds = (ast.Module, ast.ClassDef, ast.FunctionDef)
+    nodes = [(path, node) for path, tree in trees(SOURCE) for node in ast.walk(tree) if isinstance(node, kinds)]
+    texts = [(f"{path}:{getattr(node, 'lineno', 1)}", ast.get_docstring(node) or "") for path, node in nodes]
+    assert [place for place, text in texts if re.match(r"(What|Which|Whether|Where)\b", text)] == []
+
+
+def stored(node):
+    """The name that a node gives a value to, if it does."""
+    if isinstance(node, ast.arg):
+        return node.arg
+    if isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Store):
+        return node.id if isinstance(node, ast.Name) else node.attr
+    return None
+
+
+def test_names_say_what_they_hold():
+    nodes = [(path, node) for path, tree in trees([*SOURCE, *TESTS]) for node in ast.walk(tree)]
+    assert [f"{path}:{node.lineno} {stored(node)}" for path, node in nodes if stored(node) in EMPTY_NAMES] == []
+
+
+def is_prose(node):
+    return (
+        isinstance(node, ast.Constant)
+        and isinstance(node.value, str)
+        and len(re.findall(r"[^\W\d_]{2,}", node.value)) > 2
+    )
+
+
+def quotes(node):
+    """Whether an assert, or what a refusal is matched with, looks for words of a message."""
+    if isinstance(node, ast.keyword):
+        return node.arg == "match" and any(map(is_prose, ast.walk(node.value)))
+    if not isinstance(node, ast.Assert):
+        return False
+    sought = [
+        one.left for one in ast.walk(node.test) if isinstance(one, ast.Compare) and isinstance(one.ops[0], ast.In)
+    ]
+    return any(is_prose(part) for one in sought for part in ast.walk(one))
+
+
+def test_the_words_of_messages_are_free():
+    places = [
+        f"{path}:{node.lineno}"
+        for path, tree in trees(TESTS)
+        for node in ast.walk(tree)
+        if quotes(node) and hasattr(node, "lineno")
+    ]
+    assert len(places) <= MOST_PROSE
