@@ -76,9 +76,9 @@ def test_every_room_has_a_floor():
 
 def test_a_room_imports_from_lower_floors_alone():
     modules = files()
-    found = list(arrows())
-    assert len(found) > 200
-    pairs = ((room(a, modules[a]), room(b, modules[b]), a, b) for a, b in found)
+    imports = list(arrows())
+    assert len(imports) > 200
+    pairs = ((room(a, modules[a]), room(b, modules[b]), a, b) for a, b in imports)
     assert [f"{a} imports {b}" for above, below, a, b in pairs if above != below and FLOOR[below] >= FLOOR[above]] == []
 
 

@@ -8,9 +8,15 @@ not n independent questions, so what is flipped, drawn or counted is the cluster
 refuse a single cluster, and have NaN for an interval of effect sizes some of which are infinite.
 """
 
+from __future__ import annotations
+
+from collections.abc import Sequence
 from statistics import NormalDist
 
 import numpy as np
+from numpy.typing import ArrayLike
+
+from ..system.types import Doubles, Integers
 
 # Up to here all 2^c signs are enumerated; more are drawn.
 EXACT_UP_TO = 13
@@ -20,13 +26,14 @@ BLOCK = 1 << 20
 ROUNDING = 1e-12
 
 
-def clusters(differences, ids):
+def clusters(differences: ArrayLike, ids: Sequence[str]) -> tuple[Doubles, Integers]:
     """(sums float `(c,)`, counts int `(c,)`) of the differences by id, in the ids' order."""
     _, cluster = np.unique(np.asarray(ids), return_inverse=True)
-    return np.bincount(cluster, weights=differences), np.bincount(cluster)
+    sums = np.bincount(cluster, weights=np.asarray(differences))
+    return sums.astype(np.float64, copy=False), np.bincount(cluster).astype(np.int64, copy=False)
 
 
-def sign_flip_p(differences, ids, draws=10_000, seed=0):
+def sign_flip_p(differences: ArrayLike, ids: Sequence[str], draws: int = 10_000, seed: int = 0) -> float:
     """Two-sided p of the mean difference: how often random signs of the clusters give one as far from 0, or farther.
 
     Exact where at most 13 clusters have a sum other than 0, which alone matter; else `draws` random signs and
@@ -65,7 +72,7 @@ def _blocks(draws, columns):
     return [min(rows, draws - start) for start in range(0, draws, rows)]
 
 
-def effect_size(differences, ids):
+def effect_size(differences: ArrayLike, ids: Sequence[str]) -> float:
     """d_z: the mean over clusters of a cluster's mean difference, in standard deviations (c - 1) of these means.
 
     Each question has the same weight, however many translations it has. 0 where nothing differs; infinite where all
@@ -84,7 +91,9 @@ def _standardised(mean, variance, means):
         return np.where(mean == 0, 0.0, mean / deviation)
 
 
-def bootstrap(differences, ids, draws=10_000, seed=0, level=0.95):
+def bootstrap(
+    differences: ArrayLike, ids: Sequence[str], draws: int = 10_000, seed: int = 0, level: float = 0.95
+) -> tuple[tuple[float, float], tuple[float, float]]:
     """((low, high) of the mean difference, (low, high) of its effect size): percentile intervals.
 
     Clusters are drawn with replacement, each with all its translations; the mean is the sum of differences by the
@@ -116,7 +125,7 @@ def _ends(values, level):
     return float(low), float(high)
 
 
-def standard_error(differences, ids):
+def standard_error(differences: ArrayLike, ids: Sequence[str]) -> float:
     """Of the mean difference, from the deviation between clusters; NaN for one cluster.
 
     The ratio estimator's (Cochran 1977, 6.4); with n translations of each question it is the deviation of the
@@ -129,7 +138,9 @@ def standard_error(differences, ids):
     return float(np.sqrt(len(sums) / (len(sums) - 1) * np.sum(residuals**2)) / counts.sum())
 
 
-def detectable(differences, ids, level=0.05, power=0.8):
+def detectable(
+    differences: ArrayLike, ids: Sequence[str], level: float = 0.05, power: float = 0.8
+) -> float | None:
     """The smallest true mean difference that such a test set shows with this power at this two-sided level.
 
     (z of 1 - level / 2 + z of the power) x standard error, by the normal approximation, with the deviation observed.
