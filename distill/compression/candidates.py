@@ -36,7 +36,7 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Grid:
-    """What a search tries: keys of `VOCABULARIES`, table formats and shapes by name.
+    """The grid of a search: keys of `VOCABULARIES`, table formats and shapes by name.
 
     `smallest`, a vocabulary and a table, is the smallest of everything, so that what is left is a shape's own.
     """

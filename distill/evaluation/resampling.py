@@ -138,9 +138,7 @@ def standard_error(differences: ArrayLike, ids: Sequence[str]) -> float:
     return float(np.sqrt(len(sums) / (len(sums) - 1) * np.sum(residuals**2)) / counts.sum())
 
 
-def detectable(
-    differences: ArrayLike, ids: Sequence[str], level: float = 0.05, power: float = 0.8
-) -> float | None:
+def detectable(differences: ArrayLike, ids: Sequence[str], level: float = 0.05, power: float = 0.8) -> float | None:
     """The smallest true mean difference that such a test set shows with this power at this two-sided level.
 
     (z of 1 - level / 2 + z of the power) x standard error, by the normal approximation, with the deviation observed.

@@ -35,7 +35,7 @@ def onnx_package() -> ModuleType:
 class Graph:
     """Nodes in the order of computation. A value is its name, a string; every method that adds one returns it."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.onnx = onnx_package()
         self.nodes, self.constants = [], {}
 
