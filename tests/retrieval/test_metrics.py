@@ -4,50 +4,23 @@ import pytest
 from distill.commands.measure import COMPARED_METRICS
 from distill.retrieval.metrics import mrr_at, precision_at, question_scores, summary
 
-RANKS = np.array(
-    [
-        1,  # relevant at 1, 5 and 10
-        2,  # relevant at 5 and 10
-        5,  # relevant at 5 and 10: the fifth place still counts
-        6,  # relevant at 10
-        10,  # relevant at 10: the tenth place still counts
-        11,  # relevant nowhere
-        400,  # relevant nowhere
-        1,  # relevant at 1, 5 and 10
-    ]
-)
+RANKS = np.array([1, 2, 5, 6, 10, 11, 400, 1])
 
 
 def test_precision_is_the_share_of_questions_answered_among_the_first_k():
-    assert precision_at(RANKS, 1) == 2 / 8
-    assert precision_at(RANKS, 5) == 4 / 8
-    assert precision_at(RANKS, 10) == 6 / 8
-
-
-def test_precision_at_k_is_not_divided_by_k():
-    assert precision_at(np.array([3, 3]), 10) == 1.0
+    assert [precision_at(RANKS, k) for k in (1, 5, 10)] == [2 / 8, 4 / 8, 6 / 8]
+    assert precision_at(np.array([3, 3]), 10) == 1.0  # not divided by k
 
 
 def test_mrr_is_the_mean_of_reciprocal_ranks_and_0_beyond_k():
     assert mrr_at(RANKS, 10) == pytest.approx((1 + 1 / 2 + 1 / 5 + 1 / 6 + 1 / 10 + 0 + 0 + 1) / 8)
     assert mrr_at(RANKS, 5) == pytest.approx((1 + 1 / 2 + 1 / 5 + 0 + 0 + 0 + 0 + 1) / 8)
-
-
-def test_mrr_at_1_is_precision_at_1():
     assert mrr_at(RANKS, 1) == precision_at(RANKS, 1) == 0.25
 
 
-def test_the_summary_names_each_metric_by_its_own_k():
-    assert summary(RANKS) == {
-        "p@1": 2 / 8,
-        "p@5": 4 / 8,
-        "p@10": 6 / 8,
-        "mrr@10": pytest.approx((1 + 1 / 2 + 1 / 5 + 1 / 6 + 1 / 10 + 1) / 8),
-        "questions": 8,
-    }
-
-
-def test_the_summary_is_plain_numbers_that_json_can_hold():
+def test_the_summary_names_each_metric_by_its_own_k_in_plain_numbers():
+    mrr = pytest.approx((1 + 1 / 2 + 1 / 5 + 1 / 6 + 1 / 10 + 1) / 8)
+    assert summary(RANKS) == {"p@1": 2 / 8, "p@5": 4 / 8, "p@10": 6 / 8, "mrr@10": mrr, "questions": 8}
     assert {type(value) for value in summary(RANKS).values()} == {float, int}
 
 

@@ -37,30 +37,23 @@ def written(tmp_path):
 # The default
 
 
-def test_a_students_default_is_table_1():
-    assert default(Settings(), "student") == {
+def test_the_default_is_table_1():
+    student, teacher = default(Settings(), "student"), default(Settings(), "teacher")
+    assert student == {
         "student.learning_rate": Values(RATES),
         "student.gamma": Values((100, 1000, 10000)),
         "student.beta": Values(COEFFICIENTS),
         "student.omega": Values(COEFFICIENTS),
     }
-
-
-def test_a_teachers_default_is_table_1():
-    assert default(Settings(), "teacher") == {
+    assert teacher == {
         "teacher.learning_rate": Values(RATES),
         "teacher.margin": Range(0.1, 1.0, step=0.01),
         "teacher.negatives": Values((1, 2, 3, 5, 10)),
     }
-
-
-def test_both_have_both():
-    assert default(Settings(), "both") == default(Settings(), "teacher") | default(Settings(), "student")
-
-
-def test_a_contrastive_teacher_has_a_temperature():
-    settings = Settings(teacher=TeacherSettings(loss="contrastive"))
-    assert "teacher.temperature" in default(settings, "teacher")
+    assert default(Settings(), "both") == teacher | student
+    assert "teacher.temperature" in default(Settings(teacher=TeacherSettings(loss="contrastive")), "teacher")
+    # What was given is not searched.
+    assert "student.gamma" not in default(Settings(), "student", ["student.gamma", "seed"])
 
 
 @pytest.mark.parametrize(
@@ -77,22 +70,13 @@ def test_only_what_an_objective_uses_is_searched(objectives, names):
     assert space.keys() == {f"student.{name}" for name in {"learning_rate", "gamma", *names}}
 
 
-def test_what_was_given_is_not_searched():
-    assert "student.gamma" not in default(Settings(), "student", ["student.gamma", "seed"])
-
-
-def test_parallel_text_has_a_temperature_and_weights_where_none_were_given():
-    space = default(with_student(parallel=("a.tsv", "./b/c.tsv", "d.tsv=2")), "student")
-    assert {name for name in space if "parallel" in name} == {
-        "student.parallel_temperature",
-        "student.parallel.a.tsv",
-        "student.parallel.b/c.tsv",
-    }
-
-
-def test_one_source_needs_no_weight():
-    space = default(with_student(parallel=("a.tsv",)), "student")
-    assert [name for name in space if "parallel" in name] == ["student.parallel_temperature"]
+@pytest.mark.parametrize(
+    "parallel, names", [(("a.tsv", "./b/c.tsv", "d.tsv=2"), ("parallel.a.tsv", "parallel.b/c.tsv")), (("a.tsv",), ())]
+)
+def test_parallel_text_has_a_temperature_and_where_it_needs_them_weights(parallel, names):
+    space = default(with_student(parallel=parallel), "student")
+    expected = {f"student.{name}" for name in ("parallel_temperature", *names)}
+    assert {name for name in space if "parallel" in name} == expected
 
 
 # A file

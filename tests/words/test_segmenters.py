@@ -6,25 +6,14 @@ from distill.errors import InputError
 from distill.words.segmenters import SEGMENTERS, chinese, japanese, korean, needed, thai
 
 
-def test_thai_words():
+def test_words_are_in_dictionary_form_or_stems_without_particles():
     assert thai("น้ำตกอยู่ที่ประเทศไทย") == ["น้ำตก", "อยู่", "ที่", "ประเทศ", "ไทย"]
-
-
-def test_chinese_words():
     assert chinese("他是北京大学的学生") == ["他", "是", "北京大学", "的", "学生"]
-
-
-def test_japanese_words_are_in_dictionary_form_without_particles():
     assert japanese("昨日東京へ行った") == ["昨日", "東京", "行く"]
     assert japanese("附属") == japanese("付属") == ["付属"]
-
-
-def test_korean_words_are_stems_without_particles():
     assert korean("서울에서 도왔다") == ["서울", "돕"]
     assert korean("한글은") == korean("한글을") == ["한글"]
-
-
-def test_a_text_of_particles_alone_keeps_them():
+    # A text of particles alone keeps them.
     assert korean("에서") and japanese("から")
 
 

@@ -83,21 +83,17 @@ def test_fewer_texts_than_dimensions_are_enough():
 @pytest.mark.parametrize(
     "given, rank, said",
     [
-        ({}, 1, "no language to learn from"),
-        ({"de": np.eye(3), "th": np.eye(3)[:1]}, 2, "sample of th: 1 texts, expected at least 2"),
-        ({"de": np.eye(3), "th": np.ones((5, 3))}, 2, "sample of th: its texts span 1 directions, expected at least 2"),
-        ({"de": np.eye(3), "th": np.zeros((5, 3))}, 1, "sample of th: its texts span 0 directions"),
-        (
-            {"de": np.eye(3), "th": np.eye(4)},
-            1,
-            "th has 4 dimensions, that of de 3; encode all with one encoder",
-        ),
-        ({"de": np.eye(3), "th": np.full((3, 3), np.nan)}, 1, "sample of th: 3 of 3 rows hold NaN"),
-        ({"de": np.eye(3), "th": np.ones(3)}, 1, r"sample of th: expected floating point numbers \(n, d\)"),
-        ({"de": np.eye(3, dtype=int)}, 1, "sample of de: expected floating point numbers"),
-        ({"de": np.empty((4, 0))}, 1, "sample of de: expected floating point numbers"),
-        ({"de": np.eye(3)}, 0, "rank: expected at least 1, got 0"),
-        ({"de": np.eye(3)}, 4, "sample of de: 3 texts, expected at least 4"),
+        ({}, 1, ""),
+        ({"de": np.eye(3), "th": np.eye(3)[:1]}, 2, " th: 1 .* 2"),
+        ({"de": np.eye(3), "th": np.ones((5, 3))}, 2, " th: .* 1 .* 2"),
+        ({"de": np.eye(3), "th": np.zeros((5, 3))}, 1, " th: .* 0 "),
+        ({"de": np.eye(3), "th": np.eye(4)}, 1, " th .*4.* de 3;"),
+        ({"de": np.eye(3), "th": np.full((3, 3), np.nan)}, 1, " th: 3 .* 3 .*NaN"),
+        ({"de": np.eye(3), "th": np.ones(3)}, 1, " th: "),
+        ({"de": np.eye(3, dtype=int)}, 1, " de: "),
+        ({"de": np.empty((4, 0))}, 1, " de: "),
+        ({"de": np.eye(3)}, 0, "rank: .* 0"),
+        ({"de": np.eye(3)}, 4, " de: 3 .* 4"),
     ],
 )
 def test_samples_that_cannot_be_used_name_their_language(given, rank, said):
@@ -131,14 +127,12 @@ def test_directions_beyond_the_rank_stay(removal):
     np.testing.assert_allclose(kept, vectors @ removal.components["de"][1] / length, atol=1e-5)
 
 
-def test_removing_twice_is_removing_once(removal):
-    once = removal.remove(unit_rows(30, 6, 5), "th")
+def test_removing_twice_is_removing_once_and_rank_0_removes_nothing(removal):
+    vectors = unit_rows(30, 6, 5)
+    once = removal.remove(vectors, "th")
     np.testing.assert_allclose(removal.remove(once, "th"), once, atol=1e-6)
-
-
-def test_rank_0_removes_nothing(removal):
-    vectors = unit_rows(4, 6, 5)
     np.testing.assert_allclose(removal.remove(3 * vectors, "de", 0), vectors, atol=1e-6)
+    assert removal.remove(np.zeros((0, 6)), "de").shape == (0, 6)
 
 
 def test_a_row_within_the_directions_becomes_zeros_not_rounding(removal):
@@ -189,19 +183,15 @@ def test_of_other_vectors_equation_1_is_no_projection_and_ours_is(removal):
     np.testing.assert_allclose(ours, removal.remove(vectors / 2, "de"), atol=1e-6)
 
 
-def test_no_vectors_are_no_vectors(removal):
-    assert removal.remove(np.zeros((0, 6)), "de").shape == (0, 6)
-
-
 @pytest.mark.parametrize(
     "vectors, language, rank, said",
     [
-        (np.eye(6), "fr", 1, "the language fr; there are de, th"),
-        (np.eye(6), "de", 4, "rank: expected 0 to 3, of which there are components, got 4"),
-        (np.eye(6), "de", -1, "rank: expected 0 to 3, of which there are components, got -1"),
-        (np.eye(5), "de", 1, "the vectors: 5 dimensions, the components have 6"),
-        (np.ones(6), "de", 1, "the vectors: expected floating point numbers"),
-        (np.full((2, 6), np.inf), "de", 1, "the vectors: 2 of 2 rows hold NaN or infinity"),
+        (np.eye(6), "fr", 1, " fr; .* de, th"),
+        (np.eye(6), "de", 4, "rank: .* 0 .* 3, .* 4"),
+        (np.eye(6), "de", -1, "rank: .* 0 .* 3, .* -1"),
+        (np.eye(5), "de", 1, " 5 .* 6"),
+        (np.ones(6), "de", 1, "vectors: "),
+        (np.full((2, 6), np.inf), "de", 1, " 2 .* 2 .*NaN"),
     ],
 )
 def test_what_cannot_be_removed_is_refused(removal, vectors, language, rank, said):
@@ -271,20 +261,16 @@ def test_a_direction_that_two_languages_share_counts_once():
 # The file
 
 
-def test_it_comes_back_as_it_was(removal, tmp_path):
+def test_it_comes_back_as_it_was_and_the_same_again_is_the_same_file(removal, tmp_path):
     removal.save(tmp_path / "lir.npz")
     again = LanguageRemoval.load(tmp_path / "lir.npz")
     assert (again.languages, again.rank, again.dimension) == (("de", "th"), 3, 6)
     assert (again.sentences, again.encoder) == ({"de": 40, "th": 40}, "toy")
     for language in removal.languages:
         assert np.array_equal(again.components[language], removal.components[language])
-
-
-def test_the_same_again_is_the_same_file(removal, tmp_path):
-    removal.save(tmp_path / "a.npz")
-    removal.save(tmp_path / "b")  # NumPy would add an ending
-    assert (tmp_path / "a.npz").read_bytes() == (tmp_path / "b").read_bytes()
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.npz", "b"]
+    again.save(tmp_path / "b")  # NumPy would add an ending
+    assert (tmp_path / "lir.npz").read_bytes() == (tmp_path / "b").read_bytes()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["b", "lir.npz"]
 
 
 def test_of_fewer_directions_the_first_are_left(removal):
@@ -353,12 +339,8 @@ def test_a_damaged_file_is_named(removal, tmp_path):
             LanguageRemoval.load(path)
 
 
-def test_a_plain_array_is_no_such_file(tmp_path):
+def test_a_plain_array_or_no_file_is_none(tmp_path):
     np.save(tmp_path / "vectors.npy", np.eye(3))
-    with pytest.raises(DataError, match=r"vectors\.npy"):
-        LanguageRemoval.load(tmp_path / "vectors.npy")
-
-
-def test_a_file_that_is_not_there_is_named(tmp_path):
-    with pytest.raises(DataError, match=r"lir\.npz: "):
-        LanguageRemoval.load(tmp_path / "lir.npz")
+    for name in ("vectors.npy", "lir.npz"):
+        with pytest.raises(DataError, match=f"/{name}\\b"):
+            LanguageRemoval.load(tmp_path / name)
