@@ -10,7 +10,6 @@ import pytest
 
 from distill.catalog.loading import load_encoder
 from distill.cli import main
-from distill.data.dataset import Dataset, Passage, Question
 from distill.data.readers import SAMPLE
 from distill.encoders.encoder import KerasEncoder
 from distill.encoders.tokenizer import model_proto
@@ -65,20 +64,52 @@ def p_at_1(encoder, dataset, language, split):
     return np.mean((scores >= scores[np.arange(len(gold)), gold][:, None]).sum(axis=1) == 1)
 
 
-def test_a_run_leaves_all_it_made_and_nothing_beside(folder, runs):
+def test_a_run_leaves_all_it_made_and_tells_of_it(folder, runs, tiny_folder):
     files = ["bundle", "config.toml", "log.jsonl", "metrics.json", "report.html", "student", "teacher"]
     assert sorted(path.name for path in folder.iterdir()) == files
     assert [path.name for path in runs.iterdir()] == ["first"]
     assert "<svg" in (folder / "report.html").read_text(encoding="utf-8")
+    texts = ["Where does the Danube end?"]
+    base, teacher, student = (load_encoder(path).encode(texts) for path in (tiny_folder, folder / "teacher", folder))
+    assert np.abs(base - teacher).max() > 1e-4 and np.abs(teacher - student).max() > 1e-4
+    rows = [json.loads(line) for line in (folder / "log.jsonl").read_text(encoding="utf-8").splitlines()]
+    events = [(row["event"], row.get("encoder", row.get("step"))) for row in rows]
+    stages = [name for number, (name, _) in enumerate(events) if number == 0 or events[number - 1][0] != name]
+    assert stages == ["data", "evaluation", "teacher", "evaluation", "student", "evaluation", "done"]
+    assert [row["seconds"] for row in rows] == sorted(row["seconds"] for row in rows)
+    # Before the first step, and after each epoch: two of the teacher's and one of the student's.
+    assert sum(row["event"] == "teacher" for row in rows) == 3 and sum(row["event"] == "student" for row in rows) == 2
+    card = read(folder / "bundle" / "card.json")
+    expected = {"name": "bundle", "source": "first", "dataset": "sample", "teacher": "en", "seed": 0}
+    assert {key: card[key] for key in expected} == expected and card["languages"] == ["en", "de", "ru"]
 
 
-def test_four_encoders_are_measured_on_dev_and_test(metrics):
+def test_the_metrics_compare_four_encoders_on_dev_and_test_and_name_data_versions_and_times(metrics, sample):
     assert list(metrics["splits"]) == ["dev", "test"]
     for split in metrics["splits"].values():
         assert list(split["encoders"]) == list(split["mean_p@1"]) == ["base", "teacher", "student", "bundle"]
         for units in split["encoders"].values():
             assert list(units) == ["document", "passage", "maxp"]
             assert all(list(by_language) == ["en", "de", "ru"] for by_language in units.values())
+    assert metrics["mean_over"] == ["de", "ru"]
+    for split in metrics["splits"].values():
+        for name, units in split["encoders"].items():
+            for unit, figures in units.items():
+                expected = (figures["de"]["p@1"] + figures["ru"]["p@1"]) / 2
+                assert split["mean_p@1"][name][unit] == pytest.approx(expected)
+    for split in metrics["splits"].values():
+        assert list(split["mcnemar"]) == ["student against base", "student against teacher"]
+        rows = split["mcnemar"]["student against base"]["maxp"]
+        assert rows["de"]["a"] == split["encoders"]["student"]["maxp"]["de"]["p@1"]
+        assert rows["de"]["b"] == split["encoders"]["base"]["maxp"]["de"]["p@1"]
+    names, splits = ("documents.jsonl", "questions.jsonl"), {split: len(ids) for split, ids in sample.splits.items()}
+    files = {name: hashlib.sha256((SAMPLE / name).read_bytes()).hexdigest() for name in names}
+    sizes = {"documents": 48, "passages": len(sample.passages), "splits": splits}
+    assert metrics["dataset"] == {"name": "sample", **sizes, "files": files}
+    assert metrics["versions"]["keras"] == keras.__version__
+    assert metrics["versions"]["keras backend"] == keras.backend.backend()
+    named = {"load base", "teacher", "student", "export", "query"}
+    assert named | {f"evaluate {name}" for name in ("base", "teacher", "student", "bundle")} == set(metrics["timings"])
 
 
 def test_what_the_log_warns_of_stands_in_the_metrics(metrics, sample, tmp_path, monkeypatch):
@@ -91,35 +122,12 @@ def test_what_the_log_warns_of_stands_in_the_metrics(metrics, sample, tmp_path, 
     assert "warnings" not in metrics
 
 
-def test_the_mean_is_over_the_other_languages(metrics):
-    assert metrics["mean_over"] == ["de", "ru"]
-    for split in metrics["splits"].values():
-        for name, units in split["encoders"].items():
-            for unit, figures in units.items():
-                expected = (figures["de"]["p@1"] + figures["ru"]["p@1"]) / 2
-                assert split["mean_p@1"][name][unit] == pytest.approx(expected)
-
-
 @pytest.mark.parametrize("name", ["base", "teacher", "student", "bundle"])
 def test_a_figure_is_of_the_encoder_that_is_named(name, metrics, folder, tiny_folder, sample):
     encoder = load_encoder(tiny_folder if name == "base" else folder / name)
     figures = metrics["splits"]["test"]["encoders"][name]["document"]
     for language in ("en", "de", "ru"):
         assert figures[language]["p@1"] == pytest.approx(p_at_1(encoder, sample, language, "test"))
-
-
-def test_both_stages_trained(folder, tiny_folder):
-    texts = ["Where does the Danube end?"]
-    base, teacher, student = (load_encoder(path).encode(texts) for path in (tiny_folder, folder / "teacher", folder))
-    assert np.abs(base - teacher).max() > 1e-4 and np.abs(teacher - student).max() > 1e-4
-
-
-def test_the_student_is_tested_against_base_and_teacher(metrics):
-    for split in metrics["splits"].values():
-        assert list(split["mcnemar"]) == ["student against base", "student against teacher"]
-        rows = split["mcnemar"]["student against base"]["maxp"]
-        assert rows["de"]["a"] == split["encoders"]["student"]["maxp"]["de"]["p@1"]
-        assert rows["de"]["b"] == split["encoders"]["base"]["maxp"]["de"]["p@1"]
 
 
 def test_the_bundle_is_weighed_checked_and_timed(metrics, folder, sample):
@@ -137,48 +145,6 @@ def test_the_bundle_is_weighed_checked_and_timed(metrics, folder, sample):
     assert 0 < query["median_ms"] <= query["p95_ms"] <= query["p99_ms"]
     assert query["mean_ms"] > 0 and query["std_ms"] > 0 and query["cold_start_s"] > 0
     assert list(query["languages"]) == ["en", "de", "ru"] and "tensorflow" not in query["versions"]
-
-
-def test_the_data_and_the_versions_are_recorded(metrics, sample):
-    assert metrics["dataset"] == {
-        "name": "sample",
-        "documents": 48,
-        "passages": len(sample.passages),
-        "splits": {split: len(ids) for split, ids in sample.splits.items()},
-        "files": {
-            name: hashlib.sha256((SAMPLE / name).read_bytes()).hexdigest()
-            for name in ("documents.jsonl", "questions.jsonl")
-        },
-    }
-    assert metrics["versions"]["keras"] == keras.__version__
-    assert metrics["versions"]["keras backend"] == keras.backend.backend()
-
-
-def test_every_stage_is_timed(metrics):
-    named = {"load base", "teacher", "student", "export", "query"}
-    assert named | {f"evaluate {name}" for name in ("base", "teacher", "student", "bundle")} == set(metrics["timings"])
-
-
-def test_the_log_tells_what_happened_in_order(folder):
-    rows = [json.loads(line) for line in (folder / "log.jsonl").read_text(encoding="utf-8").splitlines()]
-    events = [(row["event"], row.get("encoder", row.get("step"))) for row in rows]
-    stages = [name for number, (name, _) in enumerate(events) if number == 0 or events[number - 1][0] != name]
-    assert stages == ["data", "evaluation", "teacher", "evaluation", "student", "evaluation", "done"]
-    assert [row["seconds"] for row in rows] == sorted(row["seconds"] for row in rows)
-    # Before the first step, and after each epoch: two of the teacher's and one of the student's.
-    assert sum(row["event"] == "teacher" for row in rows) == 3 and sum(row["event"] == "student" for row in rows) == 2
-
-
-def test_the_bundle_says_where_it_comes_from(folder):
-    card = read(folder / "bundle" / "card.json")
-    assert {key: card[key] for key in ("name", "source", "dataset", "languages", "teacher", "seed")} == {
-        "name": "bundle",
-        "source": "first",
-        "dataset": "sample",
-        "languages": ["en", "de", "ru"],
-        "teacher": "en",
-        "seed": 0,
-    }
 
 
 def test_a_bundle_may_be_exported_again_from_its_run(folder, tmp_path):
@@ -278,37 +244,20 @@ def test_what_cannot_be_is_refused_before_the_work(tmp_path, setting, value, pla
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_teachers_language_comes_first_and_once(sample):
+def test_the_teachers_language_comes_first_and_once_and_all_by_default(sample):
     assert chosen_languages(sample, settings_for("ru", ("ru", "en", "de"))) == ("ru", "de", "en")
     assert chosen_languages(sample, settings_for("ru", ("de",))) == ("ru", "de")
-
-
-def test_all_languages_by_default(sample):
     assert chosen_languages(sample, settings_for("hi")) == ("hi", "ar", "de", "el", "en", "es", "ru", "th", "vi", "zh")
+    for settings in (settings_for("xx"), settings_for("en", ("de", "xx"))):
+        with pytest.raises(DataError, match=" xx: "):
+            chosen_languages(sample, settings)
 
 
-@pytest.mark.parametrize("settings", [settings_for("xx"), settings_for("en", ("de", "xx"))])
-def test_a_language_that_the_data_lacks_is_named(sample, settings):
-    with pytest.raises(DataError, match=" xx: "):
-        chosen_languages(sample, settings)
-
-
-def test_the_mean_is_over_the_teachers_language_when_it_is_alone(sample):
+def test_the_mean_is_over_the_teachers_language_when_it_is_alone_and_no_sealed_split(sample):
     assert Inputs(settings_for("en"), sample, ("en",)).other_languages == ("en",)
     assert Inputs(settings_for("en"), sample, ("en", "de")).other_languages == ("de",)
-
-
-@pytest.fixture
-def requested():
-    """Two languages, two dev questions each and one for training; no test split."""
-    questions = {lang: {id: Question(id, lang, f"{lang} {id}", 0) for id in "abc"} for lang in ("de", "en")}
-    return Dataset(
-        "requested", "en", ("t",), (Passage("p", "text", 0),), questions, {"train": ("c",), "dev": ("b", "a")}
-    )
-
-
-def test_a_sealed_split_is_not_measured(requested):
-    assert Inputs(settings_for(), requested, ("en",)).splits == ["dev"]
+    sealed = replace(sample, splits={name: sample.splits[name] for name in ("train", "dev")})
+    assert Inputs(settings_for(), sealed, ("en",)).splits == ["dev"]
 
 
 def test_languages_that_the_base_never_saw_are_known():
@@ -326,30 +275,19 @@ def answered(slim_folder, sentence_data, tmp_path_factory):
     return read(runs / "run" / "metrics.json")["lareqa"]
 
 
-def test_data_with_sentences_is_measured_for_language_bias(answered):
-    assert {key: answered[key] for key in ("split", "languages", "questions", "candidates")} == {
-        "split": "dev",
-        "languages": ["de", "en"],
-        "questions": {"de": 4, "en": 4},
-        "candidates": {"de": 36, "en": 36},
-    }
+def test_data_with_sentences_is_measured_for_language_bias(answered, slim_folder, sentence_data):
+    assert (answered["split"], answered["languages"]) == ("dev", ["de", "en"])
+    assert (answered["questions"], answered["candidates"]) == ({"de": 4, "en": 4}, {"de": 36, "en": 36})
     assert list(answered["encoders"]) == ["base", "teacher", "student", "bundle"]
-
-
-def test_the_figures_of_a_run_are_lareqas(answered, slim_folder, sentence_data):
-    """mAP by NumPy alone, of the base."""
+    # mAP by NumPy alone, of the base.
     encoder, rows = KerasEncoder.load(slim_folder), {}
     paragraphs, questions = {}, {}
     for language in ("de", "en"):
         articles = read(sentence_data / f"{language}.json")["data"]
         paragraphs[language] = [paragraph for article in articles for paragraph in article["paragraphs"]]
         questions[language] = [paragraph["qas"][0]["question"] for paragraph in paragraphs[language][8:]]
-    cut = [
-        (p["context"][start:end], number)
-        for ps in paragraphs.values()
-        for number, p in enumerate(ps)
-        for start, end in p["sentence_breaks"]
-    ]
+    numbered = [(p, number) for ps in paragraphs.values() for number, p in enumerate(ps)]
+    cut = [(p["context"][start:end], number) for p, number in numbered for start, end in p["sentence_breaks"]]
     given = encoder.encode([text for text, _ in cut], "document")
     right = np.array([(number, "years" in text or "Jahre" in text) for text, number in cut])
     for language, texts in questions.items():
@@ -388,16 +326,13 @@ def grown(slim_folder, tmp_path_factory):
     return runs / "run"
 
 
-def test_a_student_has_the_pieces_and_the_shape_that_were_asked_for(grown, slim_folder):
+def test_a_student_has_the_pieces_and_the_shape_and_its_teacher_the_pairs_that_were_asked_for(grown, slim_folder):
     student, base = KerasEncoder.load(grown / "student"), KerasEncoder.load(slim_folder)
     assert type(student.model).__name__ == "StaticEncoder" and student.model.width == 6
     after, before = model_proto(student.tokenizer), model_proto(base.tokenizer)
     pieces = {piece.piece for piece in after.pieces}
     assert "▁ποτάμι" in pieces and "▁ποτάμι" not in {piece.piece for piece in before.pieces}
     assert len(pieces & {piece.piece for piece in before.pieces}) < len(before.pieces)
-
-
-def test_a_teacher_is_asked_the_pairs_too(grown):
     rows = [json.loads(line) for line in (grown / "log.jsonl").read_text(encoding="utf-8").splitlines()]
     steps = [row["step"] for row in rows if row["event"] == "teacher"]
     # 134 questions of the sample and 40 pairs in batches of 16; of the second epoch some may lack a negative.

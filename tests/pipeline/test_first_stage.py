@@ -25,16 +25,14 @@ def settings(folder, batches="x-y"):
     return changed(Settings(), values)
 
 
-def test_en_en_asks_in_the_teachers_language_alone(sentence_data):
+def test_languages_that_ask_and_answer_are_those_of_the_batches(sentence_data, sample):
     assert asked_in(settings(sentence_data, "en-en"), ("en", "de")) == ("en",)
     assert asked_in(settings(sentence_data), ("en", "de")) == ("en", "de")
-
-
-def test_batches_that_answer_in_one_language_have_no_passages_in_others(sentence_data):
     data = load_dataset(sentence_data)
     for batches, languages in (("x-en", ["en"]), ("en-en", ["en"]), ("x-y", ["de", "en"])):
         pairs = pairs_of(settings(sentence_data, batches), data, ("en", "de"))
         assert sorted(set(pairs.languages.tolist())) == languages
+    assert pairs_of(Settings(), sample, sample.languages) is None
 
 
 def test_a_teachers_language_without_passages_is_refused(sample):
@@ -49,10 +47,6 @@ def test_parallel_text_of_the_teachers_language_alone_asks_for_nothing(sentence_
     with pytest.raises(ConfigError, match=" en "):
         require_lines(options, [Parallel("x", 1.0, ("One",), ("en",), ("One",))])
     require_lines(options, [Parallel("x", 1.0, ("Eins",), ("de",), ("One",))])
-
-
-def test_triplets_have_no_pairs(sample):
-    assert pairs_of(Settings(), sample, sample.languages) is None
 
 
 @pytest.fixture(scope="module")
@@ -73,34 +67,21 @@ def trained(base, tiny_folder, sentence_data, tmp_path_factory):
     return run, teacher, study(run, teacher, first, Shape())
 
 
-def test_a_run_has_both_encoders_counted_and_a_student_of_one(trained, base):
+def test_a_run_has_both_encoders_counted_a_student_of_one_and_a_log_of_what_was_filtered(trained, base):
     run, teacher, student = trained
     one = sum(weight.size for weight in base.model.get_weights())
     assert run.figures["size"] == {"teacher": {"parameters": 2 * one, "bytes": 8 * one}}
     assert is_dual(run.folder / "teacher") and isinstance(teacher, DualEncoder) and isinstance(student, KerasEncoder)
     # Not trained, it is what it started from.
     np.testing.assert_allclose(student.encode(["Old?"]), teacher.encode(["Old?"], "question"), atol=1e-6)
-
-
-def test_the_log_counts_what_was_filtered_by_language(trained):
     rows = trained[0].log.of("teacher")
     assert [set(row["filtered"]) for row in rows] == [set(), {"passage", "answer", "parallel"}]
     assert set(rows[1]["filtered"]["answer"]) <= {"en", "de"}
 
 
 def test_stage_one_alone_takes_pairs_too(distill, tiny_folder, sentence_data, tmp_path):
-    arguments = [
-        "--base",
-        tiny_folder,
-        "--dataset",
-        sentence_data,
-        "--loss",
-        "softmax",
-        "--batches",
-        "x-x-mono",
-        *SMALL,
-    ]
-    arguments += ["--online-epochs", "0", "--filters", "", "--output", tmp_path / "teacher"]
+    arguments = ["--base", tiny_folder, "--dataset", sentence_data, "--loss", "softmax", "--batches", "x-x-mono"]
+    arguments += [*SMALL, "--online-epochs", "0", "--filters", "", "--output", tmp_path / "teacher"]
     assert distill("teach", *arguments) == 0
     assert load_encoder(str(tmp_path / "teacher")).dimension == 16
 

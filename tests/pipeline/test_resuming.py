@@ -28,22 +28,8 @@ from distill.students.ngram import NGramEncoder
 from distill.system.reading import read_json
 from distill.training.checkpoints import Checkpoint
 
-FLAGS = {
-    "--loss": "softmax",
-    "--batches": "x-y",
-    "--teacher-batch-size": 4,
-    "--bm25-epochs": 0,
-    "--online-epochs": 0,
-    "--self-train": 1,
-    "--self-train-top": 6,
-    "--epochs": 0,
-    "--min-cosine": 0.5,
-    "--max-drop": 100,
-}
-
-
-def flags():
-    return [part for pair in FLAGS.items() for part in pair]
+FLAGS = "--loss softmax --batches x-y --teacher-batch-size 4 --bm25-epochs 0 --online-epochs 0 --self-train 1 "
+FLAGS += "--self-train-top 6 --epochs 0 --min-cosine 0.5 --max-drop 100 --no-lareqa"
 
 
 @pytest.fixture
@@ -73,15 +59,11 @@ def closed_log(folder):
 # --- what can be gone on with ---
 
 
-def test_a_stopped_run_of_the_same_settings_is_one_whatever_may_change_on_the_way(stopped):
+def test_a_stopped_run_of_the_same_settings_is_one_and_those_that_differ_are_named(stopped):
     settings, folder = stopped(seed=7)
     settings.teacher.allow_weak = True
     require_resumable(settings, folder)
     assert settings_file(folder) == folder / "config.toml"
-
-
-def test_settings_that_differ_are_named(stopped):
-    settings, folder = stopped()
     settings.teacher.margin, settings.pairs.filters = 0.5, ("answer",)
     with pytest.raises(InputError) as error:
         require_resumable(settings, folder)
@@ -118,14 +100,11 @@ def sources(tmp_path):
     return changed(Settings(), values)
 
 
-def test_what_lies_beside_a_saved_encoder_is_not_compared(sample, tmp_path):
+def test_whatever_its_place_an_encoder_is_compared_by_its_own_content(sample, tmp_path):
     settings = sources(tmp_path)
     before = sources_of(settings)
     (tmp_path / "encoder" / "lir.npz").write_bytes(b"learned of it")
     assert sources_of(settings) == before
-
-
-def test_a_fixed_teacher_is_compared_wherever_it_comes_from():
     settings = changed(Settings(), {"teacher.model": "st:some/model"})
     one, other = (sources_of(settings, SimpleNamespace(fingerprint=name)) for name in ("a" * 32, "b" * 32))
     assert one == {"teacher.model st:some/model": "a" * 32} and one != other
@@ -264,9 +243,8 @@ def test_a_finished_teacher_is_not_trained_again(base, sentence_data, tmp_path):
     # Whatever it was trained with: there is nothing to train here.
     teacher = stage_one(run, None, tmp_path / "teacher")
     saved = KerasEncoder.load(base)
-    assert all(
-        np.array_equal(*pair) for pair in zip(teacher.model.get_weights(), saved.model.get_weights(), strict=True)
-    )
+    for weight, other in zip(teacher.model.get_weights(), saved.model.get_weights(), strict=True):
+        np.testing.assert_array_equal(weight, other)
 
 
 # --- the whole job ---
@@ -305,11 +283,11 @@ def base(tokenizer, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def resumed(distill, base, sentence_data, tmp_path_factory):
-    command = ["run", "--base", base, "--dataset", sentence_data, "--languages", "de", "--no-lareqa", *flags()]
+    command = ["run", "--base", base, "--dataset", sentence_data, "--languages", "de", *FLAGS.split()]
     return Resumed(distill, command, tmp_path_factory.mktemp("runs"))
 
 
-def test_a_run_goes_on_with_its_stages_and_its_teacher_as_they_are(resumed):
+def test_a_run_goes_on_with_its_stages_as_they_are_which_can_be_compared(distill, resumed, sentence_data, tmp_path):
     assert (resumed.first, resumed.second) == (130, 0)
     assert resumed.before == resumed.after and len(resumed.before) > 10
     metrics = read_json(resumed.folder / "metrics.json")
@@ -321,9 +299,6 @@ def test_a_run_goes_on_with_its_stages_and_its_teacher_as_they_are(resumed):
     events = [json.loads(line)["event"] for line in lines]
     assert events.count("resumed") == 1 and events.count("self-training") == 2 and events[-1] == "done"
     assert events.count("self-training stage 0") == events.count("self-training stage 1") == 1
-
-
-def test_stages_can_be_compared(distill, resumed, sentence_data, tmp_path):
     stages = [resumed.folder / "self-training" / f"stage-{number}" / "encoder" for number in (0, 1)]
     arguments = ["--dataset", sentence_data, "--split", "dev", "--json", tmp_path / "found.json"]
     assert distill("compare", *stages, *arguments) == 0

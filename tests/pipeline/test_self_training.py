@@ -129,7 +129,7 @@ def test_later_stages_mine_by_the_last_encoder(left):
         assert positives == {name for name in named if name[0].endswith(part)} - gold
 
 
-def test_each_stage_is_told_in_files_log_and_metrics(left):
+def test_each_stage_is_told_in_files_log_and_metrics_and_the_best_is_kept(left):
     for number, told in enumerate(left.told["stages"]):
         folder = left.stages / f"stage-{number}"
         assert sorted(path.name for path in folder.iterdir()) == FILES
@@ -140,15 +140,15 @@ def test_each_stage_is_told_in_files_log_and_metrics(left):
         assert (told["dev"]["p@1"], told["dev"]["mrr@10"]) == best
         assert left.run.log.of("self-training")[number]["dev"] == told["dev"]
     json.dumps(left.told)
-
-
-def test_the_best_stage_is_kept(left):
     scores = [(row["dev"]["p@1"], row["dev"]["mrr@10"]) for row in left.told["stages"]]
     kept = left.told["kept"]
     # The first of equals.
     assert kept == scores.index(max(scores)) and [row["kept"] for row in left.told["stages"]] == [kept == 0, kept == 1]
     assert same(left.encoder, KerasEncoder.load(left.stages / f"stage-{kept}" / "encoder"))
     assert left.encoder.name == "teacher"
+    for number, stage in enumerate(left.told["stages"]):
+        row = left.run.log.of(f"self-training stage {number}")[stage["dev"]["epoch"]]
+        assert stage["dev"] == {name: row[name] for name in ("epoch", "p@1", "mrr@10")}
 
 
 @pytest.mark.parametrize("second, kept", [(0.4, 1), (0.3, 0), (0.2, 0)])
@@ -201,11 +201,7 @@ def test_stages_of_other_data_are_refused(settings, base, left, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "values, said",
-    [
-        ({"teacher.loss": "triplet"}, "--loss softmax"),
-        ({"teacher.model": "e5"}, "fixed"),
-    ],
+    "values, said", [({"teacher.loss": "triplet"}, "--loss softmax"), ({"teacher.model": "e5"}, "fixed")]
 )
 def test_it_needs_pairs_and_a_teacher_that_is_trained(settings, values, said):
     with pytest.raises(ConfigError, match=f"pairs.self_train: .*{said}"):
@@ -223,9 +219,3 @@ def test_a_teacher_alone_keeps_no_stages(distill, tmp_path, capsys):
     assert distill("teach", *arguments, "--output", tmp_path / "teacher") == 2
     assert "distill run" in capsys.readouterr().err
     assert list(Path(tmp_path).iterdir()) == []
-
-
-def test_the_dev_score_is_of_the_epoch_that_is_kept(left):
-    for number, stage in enumerate(left.told["stages"]):
-        row = left.run.log.of(f"self-training stage {number}")[stage["dev"]["epoch"]]
-        assert stage["dev"] == {name: row[name] for name in ("epoch", "p@1", "mrr@10")}

@@ -34,27 +34,12 @@ def answered():
 
 def test_a_passage_is_searched_for_the_answers_in_its_own_language(answered):
     assert answered.of("danube", range(6)).tolist() == [HELD, HELD, NOT, HELD, NOT, NOT]
-
-
-def test_nothing_is_known_where_there_is_no_answer_in_the_language(answered):
     assert answered.of("both", [2, 1, 5]).tolist() == [HELD, NOT, UNKNOWN]
-
-
-def test_rows_may_come_again_and_in_any_order(answered):
+    assert answered.of("rhine", [0, 2]).tolist() == [UNKNOWN, UNKNOWN]
     assert answered.of("danube", [5, 0, 5]).tolist() == [NOT, HELD, NOT]
     assert answered.of("danube", [3, 5, 0]).tolist() == [HELD, NOT, HELD]
     assert answered.of("danube", []).tolist() == []
-
-
-def test_yes_is_not_looked_for(answered):
-    assert answered.of("rhine", [0, 2]).tolist() == [UNKNOWN, UNKNOWN]
-
-
-def test_a_translation_may_hold_the_answer(answered):
     assert [answered.anywhere("danube", content) for content in range(3)] == [True, True, False]
-
-
-def test_an_answer_outside_the_own_passage_is_somewhere(answered):
     assert answered.nowhere == {"rhine"}
     assert answered.without() == {"en": (1, 3), "de": (1, 3)}
 

@@ -11,14 +11,14 @@ from distill.stages.mined_pairs import mine_pairs, write_mined
 EN = (
     "The Danube ends in the Black Sea.",
     "The Black Sea is salty.",
-    "The Rhine ends in Holland.",
+    "The Rhine ends.",
     "The Volga is long.",
-    "Odessa lies there.",
+    "Odessa.",
 )
 DE = (
     "Die Donau endet im Meer.",
     "Das Meer ist salzig.",
-    "Der Rhein endet in Holland.",
+    "Der Rhein.",
     "Die Wolga ist lang.",
     "Odessa am Schwarzen Meer.",
 )
@@ -59,30 +59,21 @@ def rows(arrays):
     return [array.tolist() for array in arrays]
 
 
-def test_what_holds_the_answer_is_a_positive_and_high_passages_without_it_are_negatives(mine, gold):
-    pairs = mine().pairs
-    # After the own passages; of negatives each content once.
-    assert rows(pairs.positives) == [[0, 5, 1], [0, 5, 1, 9], [0, 5]]
-    assert rows(pairs.negatives) == [[3, 2], [7, 3], []]
-    # A question without any positive is left out.
-    assert pairs.questions == gold.questions[:3]
-    # The highest are kept.
+def test_what_holds_the_answer_is_a_positive_and_what_lacks_it_a_negative_each_content_once(mine, gold):
+    assert rows(mine().pairs.positives) == [[0, 5, 1], [0, 5, 1, 9], [0, 5]]
+    assert rows(mine().pairs.negatives) == [[3, 2], [7, 3], []]
     assert rows(mine(negatives=1).pairs.negatives) == [[3], [7], []]
     assert rows(mine(negatives=0).pairs.negatives) == [[], [], []]
+    assert mine().pairs.questions == gold.questions[:3]
 
 
-@pytest.mark.parametrize(
-    ("top", "negatives", "positives"),
-    [
-        # English 4 lacks the answer, German 9 has it, though 9 is not ranked.
-        ([4, 3, -1], [3], [0, 5]),
-        # An own passage that lacks the answer is no negative.
-        ([5, 0, 6], [], [0, 5]),
-    ],
-)
-def test_a_translation_of_what_answers_is_no_negative(mine, top, negatives, positives):
-    pairs = mine(ranking=np.array([top, top, [-1] * 3, [-1] * 3])).pairs
-    assert rows(pairs.negatives)[:2] == [negatives] * 2 and rows(pairs.positives)[:2] == [positives] * 2
+def test_own_passages_and_translations_of_what_holds_the_answer_are_no_negatives(mine):
+    # English 4 lacks the answer, German 9 has it, though 9 is not ranked.
+    ranking = np.array([[4, 3], [4, 3], [-1, -1], [-1, -1]])
+    assert rows(mine(ranking=ranking).pairs.negatives)[:2] == [[3], [3]]
+    ranking = np.array([[5, 0, 6], [5, 0, 6], [-1] * 3, [-1] * 3])
+    mined = mine(ranking=ranking)
+    assert rows(mined.pairs.negatives)[:2] == [[], []] and rows(mined.pairs.positives)[:2] == [[0, 5], [0, 5]]
 
 
 def test_in_a_language_without_answers_nothing_is_mined(mine):
@@ -96,9 +87,6 @@ def test_statistics_are_by_language(mine):
         "en": {"questions": 3, "retrieved": 1, "mined": 1, "positives": 1.6667, "negatives": 0.6667, "without": 2},
         "de": {"questions": 1, "retrieved": 1, "mined": 1, "positives": 4.0, "negatives": 2.0, "without": 0},
     }
-
-
-def test_the_own_passage_counts_as_retrieved_but_not_as_mined(mine):
     row = mine(ranking=np.array([[0], [3], [1], [-1]])).statistics
     assert (row["en"]["retrieved"], row["en"]["mined"]) == (1, 0)
     assert (row["de"]["retrieved"], row["de"]["mined"]) == (0, 0)

@@ -41,17 +41,11 @@ def maxp_triplets(*given, seed=0, cells=CELLS):
     return positives, draw(candidates, given[5], seed)
 
 
-def test_width_case_and_spaces_do_not_make_another_question():
-    assert normalise("Ｗho  won\tthe CUP ?\n") == normalise("who won the cup ?") != normalise("who lost the cup ?")
-
-
-def test_every_passage_of_the_answers_own_document_is_forbidden():
+def test_the_answers_document_and_that_of_an_identical_question_are_forbidden():
     document_of = np.array([0, 0, 1, 2, 2, 2])
     forbidden = false_negatives([ask("first", 1), ask("second", 3)], document_of)
     assert pairs(forbidden) == [(0, 0), (0, 1), (1, 3), (1, 4), (1, 5)]
-
-
-def test_the_document_of_an_identical_question_is_forbidden_both_ways():
+    assert normalise("Ｗho  won\tthe CUP ?\n") == normalise("who won the cup ?") != normalise("who lost the cup ?")
     document_of = np.array([0, 1, 1, 2])
     forbidden = false_negatives([ask("Who won?", 0), ask("who  WON?", 1), ask("Where?", 3)], document_of)
     assert pairs(forbidden) == [(0, 0), (0, 1), (0, 2), (1, 0), (1, 1), (1, 2), (2, 3)]
@@ -84,12 +78,10 @@ def test_bm25_negatives_are_drawn_from_the_four_times_n_best():
     order = np.argsort(-scores)
     assert scores[order[4]] > scores[order[5]]  # no tie at the border
     # With the best of all forbidden, the four candidates are the next four.
-    drawn = {
-        int(bm25_negatives([query], texts, (np.array([0]), order[:1]), 1, seed, stopwords=None)[0, 0])
-        for seed in range(60)
-    }
+    best = np.array([0]), order[:1]
+    drawn = {int(bm25_negatives([query], texts, best, 1, seed, stopwords=None)[0, 0]) for seed in range(60)}
     assert drawn == {int(row) for row in order[1:5]}
-    once, again = (bm25_negatives([query], texts, (np.array([0]), order[:1]), 3, 7) for _ in range(2))
+    once, again = (bm25_negatives([query], texts, best, 3, 7) for _ in range(2))
     np.testing.assert_array_equal(once, again)
 
 
@@ -125,13 +117,9 @@ def test_bm25_gives_minus_1_where_none_is_left():
     texts = ["red tomato", "green apple", "red cherry"]
     negatives = bm25_negatives(["red", "green"], texts, (np.array([0, 0, 1, 1, 1]), np.array([0, 2, 0, 1, 2])), 2)
     assert negatives.tolist() == [[1, -1], [-1, -1]]
-
-
-@pytest.mark.parametrize("query", ["zeppelin", "is the of"])
-def test_bm25_finds_something_for_a_query_whose_words_no_passage_has(query):
-    texts = ["red tomato", "green apple", "red cherry"]
-    negatives = bm25_negatives([query], texts, (np.array([0]), np.array([1])), 1)
-    assert negatives[0, 0] in {0, 2}
+    # Of a query whose words no passage has any will do.
+    for query in ("zeppelin", "is the of"):
+        assert bm25_negatives([query], texts, (np.array([0]), np.array([1])), 1)[0, 0] in {0, 2}
 
 
 # --- online ---
@@ -163,13 +151,10 @@ def hard_and_semi_hard(questions, passages, gold, forbidden, margin):
     return negatives
 
 
-def test_the_example_has_hard_semi_hard_and_too_few_negatives(space):
+def test_online_negatives_are_the_hardest_and_never_forbidden(space):
     hard = [len(rows) for rows in hard_and_semi_hard(*space, 0.0)]
     both = [len(rows) for rows in hard_and_semi_hard(*space, MARGIN)]
     assert max(hard) > 0 and max(both) > 4 * N and min(both) < N
-
-
-def test_online_negatives_are_drawn_from_the_hardest_four_times_n(space):
     allowed = hard_and_semi_hard(*space, MARGIN)
     draws = [online_negatives(*space, N, MARGIN, seed) for seed in range(80)]
     drawn = np.concatenate(draws, axis=1)
@@ -178,9 +163,6 @@ def test_online_negatives_are_drawn_from_the_hardest_four_times_n(space):
         kept = draws[0][query][draws[0][query] >= 0].tolist()
         assert len(kept) == len(set(kept)) == min(N, len(allowed[query]))
     np.testing.assert_array_equal(draws[1], online_negatives(*space, N, MARGIN, 1))
-
-
-def test_online_negatives_are_never_forbidden(space):
     banned = set(pairs(space[3]))
     # A margin beyond every distance lets everything in but what is forbidden.
     negatives = online_negatives(*space, 15, 3.0)
@@ -207,14 +189,17 @@ def test_online_negatives_do_not_depend_on_the_block(space, block):
     np.testing.assert_array_equal(online_negatives(*space, N, MARGIN, 5, partial(top_k, block=block)), expected)
 
 
-def test_online_mining_never_holds_the_whole_matrix():
-    questions, passages = unit_rows(2000, 4, seed=1), unit_rows(4000, 4, seed=2)
-    gold = np.arange(2000)
+@pytest.mark.parametrize("unit, n, size", [("passage", 2000, 4000), ("document", 600, 20_000)])
+def test_mining_never_holds_the_whole_matrix(unit, n, size):
+    questions, passages, gold = unit_rows(n, 4, seed=1), unit_rows(size, 4, seed=2), np.arange(n)
     tracemalloc.start()
-    online_negatives(questions, passages, gold, (np.arange(2000), gold), 1, 0.3, 0, partial(top_k, block=(200, 400)))
+    if unit == "passage":
+        online_negatives(questions, passages, gold, (gold, gold), 1, 0.3, 0, partial(top_k, block=(200, 400)))
+    else:
+        maxp_triplets(questions, passages, np.arange(size) // 5, gold, (gold, gold), 1, 0.3, cells=2**18)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert peak < 2000 * 4000 * 4 / 8  # an eighth of the whole float32 score matrix
+    assert peak < n * size * 4 / 8  # an eighth of the whole float32 score matrix
 
 
 # --- documents as their best passage ---
@@ -232,9 +217,8 @@ def on_circle(cosines):
 
 
 def own_document(gold):
-    return np.zeros(np.sum(DOCUMENT_OF[gold] == DOCUMENT_OF), dtype=int), np.flatnonzero(
-        DOCUMENT_OF[gold] == DOCUMENT_OF
-    )
+    passages = np.flatnonzero(DOCUMENT_OF[gold] == DOCUMENT_OF)
+    return np.zeros(len(passages), dtype=int), passages
 
 
 def by_best_passage(gold, n, margin, seed=0, passages=COSINES):
@@ -244,54 +228,31 @@ def by_best_passage(gold, n, margin, seed=0, passages=COSINES):
     return int(positive[0]), sorted(set(negatives[0].tolist()) - {-1})
 
 
-def test_the_positive_is_its_documents_best_passage():
+def test_documents_are_mined_by_their_best_passages():
     # Gold 0 has .5, its neighbour 1 has .75.
     assert by_best_passage(0, 3, 0.0)[0] == by_best_passage(1, 3, 0.0)[0] == 1
     assert by_best_passage(3, 3, 0.0)[0] == 2
-
-
-def test_a_document_gives_one_negative_its_best_passage():
     # Nearer than .75 is document 1 alone, by its passage 2; passage 4, with .75, would be semi-hard.
     assert by_best_passage(0, 3, 0.0) == (1, [2])
     # Down to .625, which is document 2, at a margin above .125, and .25, passage 7, above .5.
     assert by_best_passage(0, 3, 0.126) == (1, [2, 5])
     assert by_best_passage(0, 3, 0.501) == (1, [2, 5, 7])
-
-
-def test_the_margin_counts_from_the_best_passage_not_from_the_gold_one():
     # From gold's .5, document 3 with .25 would be within .3; from the best passage's .75 it is not.
     assert by_best_passage(0, 3, 0.3) == (1, [2, 5])
     gold = online_negatives(QUESTION, on_circle(COSINES), np.array([0]), own_document(0), 5, 0.3)
     assert set(gold[0].tolist()) == {2, 3, 4, 5, 7}
+    cosines = [0.5, 0.5, 0.75, 0.25, 0.75, 0.5, 0.125, 0.125]
+    assert by_best_passage(1, 3, 2.0, passages=cosines) == (0, [2, 5, 6])
+    forbidden = np.array([0, 0, 0]), np.array([0, 1, 3])
+    positive, negatives = maxp_triplets(QUESTION, on_circle(COSINES), DOCUMENT_OF, np.array([0]), forbidden, 3, 2.0)
+    assert positive.tolist() == [1] and set(negatives[0].tolist()) == {5, 7, -1}
 
 
 def test_negatives_are_drawn_from_the_four_times_n_hardest_documents():
     cosines = np.linspace(0.9, 0.1, 12, dtype=np.float32)
-    drawn = set()
-    for seed in range(60):
-        _, negatives = maxp_triplets(
-            QUESTION,
-            on_circle(cosines),
-            np.arange(12),
-            np.array([7]),
-            (np.array([0]), np.array([7])),
-            1,
-            2.0,
-            seed=seed,
-        )
-        drawn.add(int(negatives[0, 0]))
-    assert drawn == {0, 1, 2, 3}
-
-
-def test_equal_passages_of_a_document_go_to_the_first():
-    cosines = [0.5, 0.5, 0.75, 0.25, 0.75, 0.5, 0.125, 0.125]
-    assert by_best_passage(1, 3, 2.0, passages=cosines) == (0, [2, 5, 6])
-
-
-def test_a_forbidden_passage_closes_its_document():
-    forbidden = np.array([0, 0, 0]), np.array([0, 1, 3])
-    positive, negatives = maxp_triplets(QUESTION, on_circle(COSINES), DOCUMENT_OF, np.array([0]), forbidden, 3, 2.0)
-    assert positive.tolist() == [1] and set(negatives[0].tolist()) == {5, 7, -1}
+    gold, forbidden = np.array([7]), (np.array([0]), np.array([7]))
+    given = QUESTION, on_circle(cosines), np.arange(12), gold, forbidden, 1, 2.0
+    assert {int(maxp_triplets(*given, seed=seed)[1][0, 0]) for seed in range(60)} == {0, 1, 2, 3}
 
 
 @pytest.mark.parametrize("cells", [60, 130, 2**24])
@@ -316,16 +277,6 @@ def test_documents_of_many_questions_are_scored_as_by_loops(cells):
         assert all((negatives[row] >= 0).sum() == min(N, len(near)) for _, negatives in drawn)
 
 
-def test_documents_in_blocks_hold_no_score_of_every_passage():
-    document_of = np.arange(20_000) // 5
-    questions, passages, gold = unit_rows(600, 4, 1), unit_rows(20_000, 4, 2), np.arange(600)
-    tracemalloc.start()
-    maxp_triplets(questions, passages, document_of, gold, (gold, gold), 1, 0.3, cells=2**18)
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert peak < 600 * 20_000 * 4 / 8  # an eighth of the whole float32 score matrix
-
-
 def test_documents_of_one_passage_are_mined_as_passages(space):
     questions, passages, gold, forbidden = space
     order = np.argsort(forbidden[0], kind="stable")
@@ -348,21 +299,17 @@ def test_forbidden_pairs_of_chosen_questions_are_numbered_anew():
 # --- drawing ---
 
 
-def test_minus_1_is_drawn_only_where_candidates_are_missing():
+def test_every_pair_of_candidates_can_be_drawn_and_minus_1_where_they_are_missing():
     candidates = np.array([[-1, 4, -1, 6, 8], [-1, -1, -1, -1, 3], [-1] * 5])
     for seed in range(20):
         drawn = draw(candidates, 2, seed)
         assert set(drawn[0].tolist()) < {4, 6, 8}
         assert drawn[1].tolist() == [3, -1]
         assert drawn[2].tolist() == [-1, -1]
-
-
-def test_every_pair_of_candidates_can_be_drawn_and_none_twice():
-    drawn = {tuple(draw(np.array([[5, 6, 7]]), 2, seed)[0].tolist()) for seed in range(60)}
-    assert drawn == {pair for pair in product([5, 6, 7], repeat=2) if pair[0] != pair[1]}
+    pairs_drawn = {tuple(draw(np.array([[5, 6, 7]]), 2, seed)[0].tolist()) for seed in range(60)}
+    assert pairs_drawn == {pair for pair in product([5, 6, 7], repeat=2) if pair[0] != pair[1]}
 
 
 def test_passages_without_a_word_are_refused():
-    nothing = (np.array([], dtype=int), np.array([], dtype=int))
     with pytest.raises(DataError, match="--bm25-epochs 0$"):
-        bm25_negatives(["who"], ["the of", "a"], nothing, 1)
+        bm25_negatives(["who"], ["the of", "a"], NONE, 1)

@@ -221,9 +221,8 @@ def test_the_same_seed_gives_the_same_encoder(base, easy, pairs):
 def test_lines_of_parallel_text_are_asked_in_each_batch(base, data, pairs):
     lines = ("Der Turm", "The tower", "Das Haus"), ("de", "en", "de"), ("The tower", "The tower", "The house")
     options = settings({"student.parallel": ["x.tsv"]}, batches="x-en", parallel_share=0.5)
-    pair_stage = PairStage(
-        base, data, pairs, options, ("en",), mined_in(data, options, pairs), [Parallel("x", 1.0, *lines)]
-    )
+    mine = mined_in(data, options, pairs)
+    pair_stage = PairStage(base, data, pairs, options, ("en",), mine, [Parallel("x", 1.0, *lines)])
     batches = [make() for make in pair_stage.batches(1)]
     # Three questions of the data and three lines, of which English is not one.
     assert [len(batch["question"]) for batch in batches] == [6] * 5

@@ -39,27 +39,18 @@ def bm25(*questions, among=None, k=3, **more):
     return bm25_ranking(pool(*(among or questions), **more), data(*questions), k).tolist()
 
 
-def test_bm25_ranks_what_shares_more_words_first():
+def test_bm25_ranks_what_shares_more_words_first_and_nothing_else():
     assert bm25(asked("en", "Where does the Rhine, which ends nowhere, end?")) == [[2, 0, -1]]
+    assert bm25(asked("en", "Volga"), asked("en", "?", "other")) == [[-1] * 3] * 2
 
 
-def test_passages_are_asked_in_their_own_language():
+def test_passages_are_asked_in_their_own_language_by_the_parallel_question_else_by_itself():
     english, german = asked("en", "flour"), asked("de", "Mehl")
     assert bm25(english, german, k=2) == [[1, -1], [4, -1]]
-
-
-def test_a_language_without_passages_asks_by_the_parallel_question():
     russian, english = asked("ru", "Из чего Donau?"), asked("en", "What is flour?")
     assert bm25(russian, english, among=[russian], k=2) == [[1, -1]]
     assert bm25(asked("de", "Mehl"), english, among=[asked("de", "Mehl")], languages=("en",)) == [[1, -1, -1]]
-
-
-def test_a_question_without_a_parallel_one_asks_itself():
     assert bm25(asked("fr", "flour, Danube"), k=2) == [[1, 0]]
-
-
-def test_what_shares_no_word_is_not_ranked():
-    assert bm25(asked("en", "Volga"), asked("en", "?", "other")) == [[-1] * 3] * 2
 
 
 def test_a_language_without_words_is_named():

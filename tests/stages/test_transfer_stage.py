@@ -39,6 +39,8 @@ class Words:
 
     def encode(self, texts, role="question", progress=None):
         self.calls.append((role, list(texts)))
+        if progress:
+            progress(len(texts))
         rows = np.stack([self.sum(re.findall(r"\w+", text.lower())) for text in texts])
         return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
 
@@ -103,9 +105,13 @@ def distance_to_teacher(encoder, data, language):
 # Training
 
 
-def test_the_teacher_is_asked_once_for_its_questions_and_once_for_the_documents(transferred, few):
+def test_the_teacher_is_asked_once_a_role_and_the_student_has_the_starts_shape(transferred, few, start):
     questions = [q.text for q in few.select("en", "train")]
     assert transferred.teacher.calls == [("question", questions), ("document", few.document_texts + few.passage_texts)]
+    assert same(start.model.get_weights(), transferred.before)
+    assert transferred.student.tokenizer is start.tokenizer
+    assert (transferred.student.name, transferred.student.dimension) == ("student", DIMENSION)
+    assert [w.shape for w in transferred.student.model.weights] == [w.shape for w in start.model.weights]
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -128,13 +134,6 @@ def test_the_student_is_that_of_the_best_epoch(transferred, few):
     scores = [(row["p@1"], row["mrr@10"]) for row in transferred.rows]
     assert (score["p@1"], score["mrr@10"]) == pytest.approx(max(scores))
     assert max(scores) > scores[0] == (0.0, 0.0)
-
-
-def test_the_student_has_the_starts_tokenizer_and_shape_and_the_start_stays(transferred, start):
-    assert same(start.model.get_weights(), transferred.before)
-    assert transferred.student.tokenizer is start.tokenizer
-    assert (transferred.student.name, transferred.student.dimension) == ("student", DIMENSION)
-    assert [w.shape for w in transferred.student.model.weights] == [w.shape for w in start.model.weights]
 
 
 def test_the_same_seed_gives_the_same_weights_and_no_lines_change_none(transferred, start, few):
@@ -165,7 +164,7 @@ def quantised(start, few):
     return SimpleNamespace(student=student, rows=log.of("student"))
 
 
-def test_the_students_rounding_is_the_best_of_the_quantised_epochs(quantised, few):
+def test_the_best_quantised_epoch_is_left_and_float_ones_before_are_as_without(quantised, few, transferred):
     model = quantised.student.model
     table = model.get_layer("embedding").get_weights()[0]
     smaller = with_table(model, decoded("int4", encoded("int4", table), table.shape[1]))
@@ -176,9 +175,6 @@ def test_the_students_rounding_is_the_best_of_the_quantised_epochs(quantised, fe
     # The student itself is not rounded.
     assert np.abs(decoded("int4", encoded("int4", table), table.shape[1]) - table).max() > 1e-3
     assert (score["p@1"], score["mrr@10"]) == pytest.approx(max(scores))
-
-
-def test_float_epochs_before_quantised_ones_are_what_they_are_without(quantised, transferred):
     for row, other in zip(quantised.rows[:2], transferred.rows[:2], strict=True):
         assert {**row, "seconds": 0} == {**other, "seconds": 0}
 
@@ -186,24 +182,15 @@ def test_float_epochs_before_quantised_ones_are_what_they_are_without(quantised,
 # Targets
 
 
-def test_targets_are_the_teachers_vectors_documents_before_passages(sample):
+def test_targets_are_the_teachers_vectors_documents_before_passages_and_progress_is_told(sample, few):
     targets = Targets.of(Words(), sample, "en", ("document", "passage"))
     questions = sample.select("en", "train")
     np.testing.assert_array_equal(targets.questions, Words().encode([q.text for q in questions]))
     assert targets.row == {question.id: row for row, question in enumerate(questions)}
     assert targets.texts == sample.document_texts + sample.passage_texts
     np.testing.assert_array_equal(targets.documents, Words().encode(targets.texts))
-
-
-def test_progress_reaches_the_teacher(few):
     seen = []
-
-    class Watched(Words):
-        def encode(self, texts, role="question", progress=None):
-            progress(len(texts))
-            return super().encode(texts, role)
-
-    Targets.of(Watched(), few, "en", ("passage",), progress=seen.append)
+    Targets.of(Words(), few, "en", ("passage",), progress=seen.append)
     assert seen == [48, len(few.passages)]
 
 
@@ -212,10 +199,8 @@ def test_answers_are_the_document_then_the_passage(sample):
     passages = np.array([0, 7])
     documents = [sample.passages[0].document, sample.passages[7].document]
     assert answers(sample, passages, ("document", "passage")).tolist() == [[documents[0], 48], [documents[1], 55]]
-    assert answers(sample, passages, ("passage", "document")).tolist() == [
-        [0, 144 + documents[0]],
-        [7, 144 + documents[1]],
-    ]
+    expected = [[0, 144 + documents[0]], [7, 144 + documents[1]]]
+    assert answers(sample, passages, ("passage", "document")).tolist() == expected
     assert answers(sample, passages, ("passage",)).tolist() == [[0], [7]]
 
 
@@ -307,16 +292,13 @@ def settings_again(request):
         request.getfixturevalue("stage").settings = SETTINGS
 
 
-def test_an_epoch_has_each_sample_once(stage, start, sample):
+def test_an_epoch_has_each_sample_once_in_an_order_of_its_own(stage, start, sample):
     samples = []
     for make in stage.batches(1):
         x = make()
         samples += unpacked(stage, x)[: len(x["teacher_question"])]
     expected = start.tokenizer.encode([question.text for question in asked_of(sample)])
     assert sorted(samples) == sorted(tuple(ids) for ids in expected)
-
-
-def test_batches_come_in_another_order_for_each_epoch_and_seed(stage, start, sample):
     one, other, again = (stage.batches(epoch)[0]()["ids"].tolist() for epoch in (1, 2, 1))
     assert one == again != other
     assert make_stage(start, sample, SETTINGS, seed=50).batches(1)[0]()["ids"].tolist() != one
@@ -400,25 +382,19 @@ def with_lines(start, few, lines):
     return TransferStage(start, targets, few, LANGUAGES, settings, 0)
 
 
-def test_lines_have_the_vectors_of_the_encoder_that_labels_them(lines):
+def test_lines_are_labelled_and_all_drawn_before_one_is_drawn_again(lines, with_lines, start, few):
     assert lines.texts == [f"line {number} of a corpus" for number in range(10)]
     np.testing.assert_array_equal(lines.vectors, Words().encode(lines.texts))
-
-
-def test_every_line_is_drawn_before_one_is_drawn_again(with_lines):
     # Two epochs of three steps with three lines: ten different ones, then the first eight again.
     drawn = np.concatenate([with_lines.drawn(3, epoch).ravel() for epoch in (1, 2)])
     assert sorted(drawn[:10]) == list(range(10))
     assert drawn[10:].tolist() == drawn[:8].tolist()
-
-
-def test_a_step_has_no_more_lines_than_there_are(start, few, lines):
     targets = Targets.of(Words(), few, "en", SETTINGS.units, lines)
     stage = TransferStage(start, targets, few, LANGUAGES, replace(SETTINGS, lines_a_step=99), 0)
     assert stage.drawn(2, 1).shape == (2, 10)
 
 
-def test_lines_come_after_the_questions_and_before_the_documents(with_lines, start, lines):
+def test_lines_come_between_questions_and_documents_and_are_named(with_lines, start, lines, few):
     batch = with_lines.batch(np.arange(4), np.array([7, 2]))
     np.testing.assert_array_equal(batch["teacher_question"][4:], lines.vectors[[7, 2]])
     ids = [batch["ids"][(batch["segments"] == place) & (batch["ids"] >= 0)] for place in (4, 5)]
@@ -426,9 +402,6 @@ def test_lines_come_after_the_questions_and_before_the_documents(with_lines, sta
     assert [part.tolist() for part in ids] == [part.tolist() for part in expected]
     assert batch["document"].min() == 6
     assert len(batch["teacher_answers"]) == 4
-
-
-def test_a_batch_can_name_its_questions_and_lines(with_lines, start, few, lines):
     texts = {f"{q.language} {q.id}": q.text for language in LANGUAGES for q in few.select(language, "train")}
     texts |= {f"line {row} ({text!r})": text for row, text in enumerate(lines.texts, start=1)}
     for make in with_lines.batches(1):
@@ -458,22 +431,18 @@ def test_learning_brings_lines_nearer_to_their_labels(start, few, lines):
 # Axes
 
 
-def test_the_labels_of_a_projected_student_are_on_its_axes(start, few):
+def test_a_projected_student_learns_towards_its_teacher_on_its_own_axes(start, few):
     smaller = KerasEncoder(projected(start.model, Words().encode(few.passage_texts), 5), start.tokenizer)
     targets = Targets.of(Words(), few, "en", SETTINGS.units)
     stage = TransferStage(smaller, targets, few, LANGUAGES, SETTINGS, 0)
-    expected = Words().encode(few.passage_texts) @ np.asarray(smaller.model.get_layer("projection").kernel)
+    axes = np.asarray(smaller.model.get_layer("projection").kernel)
+    expected = Words().encode(few.passage_texts) @ axes
     expected /= np.linalg.norm(expected, axis=1, keepdims=True)
     first = len(few.document_texts)
     np.testing.assert_allclose(stage.document_labels[first:], expected, atol=1e-6)
     questions = Words().encode([q.text for q in few.select("en", "train")])
     np.testing.assert_allclose(stage.question_labels, on_axes(questions, axes_of(smaller.model)), atol=1e-6)
-
-
-def test_a_projected_student_learns_towards_the_whole_teacher_and_keeps_its_axes(start, few):
-    smaller = KerasEncoder(projected(start.model, Words().encode(few.passage_texts), 5), start.tokenizer)
     student = transfer(Words(), smaller, few, "en", LANGUAGES, replace(SETTINGS, nested=("2",)))
-    axes = np.asarray(smaller.model.get_layer("projection").kernel)
     np.testing.assert_array_equal(np.asarray(student.model.get_layer("projection").kernel), axes)
     labels = on_axes(Words().encode(few.passage_texts), axes)
     before, after = (np.sum(one.encode(few.passage_texts) * labels, axis=1).mean() for one in (smaller, student))
@@ -491,7 +460,7 @@ def abroad(request, start, few):
     return SimpleNamespace(student=KerasEncoder(model, start.tokenizer), teacher=teacher)
 
 
-def test_labels_in_another_encoders_space_are_as_they_are_whatever_their_length(abroad, few):
+def test_labels_in_another_encoders_space_are_as_they_are_and_lines_of_no_space_refused(abroad, few):
     lines = labelled({"de": ["eins", "zwei"]}, abroad.teacher)
     targets = Targets.of(abroad.teacher, few, "en", SETTINGS.units, lines)
     stage = TransferStage(abroad.student, targets, few, LANGUAGES, SETTINGS, 0)
@@ -499,6 +468,10 @@ def test_labels_in_another_encoders_space_are_as_they_are_whatever_their_length(
     np.testing.assert_array_equal(stage.question_labels, abroad.teacher.encode(questions))
     np.testing.assert_array_equal(stage.document_labels, abroad.teacher.encode(targets.texts))
     np.testing.assert_array_equal(stage.line_targets, abroad.teacher.encode(["eins", "zwei"]))
+    lines = labelled({"de": ["eins"]}, Words(DIMENSION + 1))
+    targets = Targets.of(abroad.teacher, few, "en", SETTINGS.units, lines)
+    with pytest.raises(EncoderError, match=f" 33 .* {abroad.teacher.dimension}"):
+        TransferStage(abroad.student, targets, few, LANGUAGES, SETTINGS, 0)
 
 
 def test_a_student_learns_in_another_encoders_space_and_its_map_does_too(abroad, few):
@@ -514,13 +487,6 @@ def test_a_student_learns_in_another_encoders_space_and_its_map_does_too(abroad,
         assert after > before + 0.005
 
 
-def test_lines_of_the_space_behind_the_map_are_refused(abroad, few):
-    lines = labelled({"de": ["eins"]}, Words(DIMENSION + 1))
-    targets = Targets.of(abroad.teacher, few, "en", SETTINGS.units, lines)
-    with pytest.raises(EncoderError, match=f" 33 .* {abroad.teacher.dimension}"):
-        TransferStage(abroad.student, targets, few, LANGUAGES, SETTINGS, 0)
-
-
 # Translations, and what stands beside Equation 2
 
 
@@ -530,22 +496,13 @@ SOURCES = [
 ]
 
 
-def test_translations_have_the_teachers_vectors_of_their_pivots_each_once():
-    encoded = []
-
-    class Recording(Words):
-        def encode(self, texts, role="question", progress=None):
-            encoded.extend(texts)
-            return super().encode(texts, role, progress)
-
-    lines = translations(SOURCES, Recording(), 1.0)
-    assert encoded == ["one", "two", "three"]
+def test_translations_have_the_vectors_of_their_pivots_and_mix_with_lines():
+    teacher = Words()
+    lines = translations(SOURCES, teacher, 1.0)
+    assert sum((texts for _, texts in teacher.calls), []) == ["one", "two", "three"]
     assert (lines.texts, lines.rows.tolist()) == (["eins", "zwei", "one", "drei"], [0, 1, 0, 2])
     np.testing.assert_allclose(lines.chances, [0.75 * 2 / 3, 0.75 / 3, 0.25])
     assert lines.groups.tolist() == [0, 0, 1, 2]
-
-
-def test_mixed_lines_are_drawn_alike_and_keep_their_vectors():
     plain = labelled({"en": ["a", "b", "c"]}, Words())
     lines = mixed(plain, translations(SOURCES, Words(), 1.0))
     assert lines.texts == ["a", "b", "c", "eins", "zwei", "one", "drei"]

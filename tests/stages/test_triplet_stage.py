@@ -18,6 +18,7 @@ from distill.training.session import Session
 
 SETTINGS = TeacherSettings(bm25_epochs=4, online_epochs=2, learning_rate=1e-3)
 BM25_EPOCH, ONLINE_EPOCH = 1, 5
+DOCUMENTS = [["The Danube ends in the Black Sea."], ["The Nile ends in the Mediterranean."], ["The moon has no air."]]
 
 
 @pytest.fixture(scope="module")
@@ -77,27 +78,18 @@ def same(one, other):
 # Training
 
 
-def test_the_loss_falls_on_bm25_negatives_which_online_epochs_follow(taught):
+def test_the_base_learns_its_best_epoch_is_left_and_what_no_text_has_stays(taught, learnable, base):
     assert [row["epoch"] for row in taught.rows] == [0, 1, 2, 3, 4, 5, 6]
     assert taught.rows[4]["loss"] < 0.9 * taught.rows[1]["loss"]
-
-
-def test_the_teacher_is_that_of_the_best_epoch(taught, learnable):
     # Measured with the full table, by the vectors that a user gets.
     dev = DevScore(taught.teacher.tokenizer, learnable, ["en"], SETTINGS.unit)
     score = dev.score(UsedRows(taught.teacher.model, dev.tokens))
     best = max((row["p@1"], row["mrr@10"]) for row in taught.rows)
     assert (score["p@1"], score["mrr@10"]) == pytest.approx(best)
     assert best > (taught.rows[0]["p@1"], taught.rows[0]["mrr@10"])
-
-
-def test_the_base_stays_as_it_was_and_the_teacher_is_of_its_shape(taught, base):
     assert same(base.model.get_weights(), taught.before)
     assert taught.teacher.tokenizer is base.tokenizer and taught.teacher.name == "teacher"
     assert [w.shape for w in taught.teacher.model.weights] == [w.shape for w in base.model.weights]
-
-
-def test_pieces_that_no_text_has_are_not_trained(taught, base, learnable):
     texts = learnable.passage_texts + [q.text for q in learnable.select("en", "train")]
     used = {id for ids in base.tokenizer.encode(texts) for id in ids}
     unused = [id for id in range(len(base.tokenizer)) if id not in used]
@@ -125,49 +117,43 @@ def test_the_contrastive_loss_trains_too(base, learnable):
     assert not same(teacher.model.get_weights(), base.model.get_weights())
 
 
-def test_without_an_epoch_or_any_negative_nothing_is_trained(base, learnable):
+def test_what_has_nothing_to_learn_from_is_not_trained(base, learnable, sample):
     none = teach(base, learnable, "en", replace(SETTINGS, bm25_epochs=0, online_epochs=0))
     assert same(none.model.get_weights(), base.model.get_weights())
     data = small_dataset([["The Danube ends in the Black Sea."]], [("Where does the Danube end?", 0)])
     teacher = teach(base, data, "en", SETTINGS)
     assert same(teacher.model.get_weights(), base.model.get_weights())
+    fixed = TripletStage(base, sample, "en", replace(SETTINGS, train_table=False), seed=0)
+    assert fixed.used.small.get_layer("embedding").trainable_weights == []
 
 
 def test_questions_without_negatives_are_left_out_of_the_batches(base):
     # The first three are one text that any document answers.
-    data = small_dataset(
-        [["The Danube ends in the Black Sea."], ["The Nile ends in the Mediterranean."], ["The moon has no air."]],
-        [("Is it so?", 0), ("Is it so?", 1), ("Is it so?", 2), ("Where does the Nile end?", 1)],
-    )
+    questions = [("Is it so?", 0), ("Is it so?", 1), ("Is it so?", 2), ("Where does the Nile end?", 1)]
+    data = small_dataset(DOCUMENTS, questions)
     stage = TripletStage(base, data, "en", SETTINGS, seed=0)
     for epoch in (BM25_EPOCH, ONLINE_EPOCH):
         anchors = [unpacked(stage, x)[i] for x in (make() for make in stage.batches(epoch)) for i in x["anchor"]]
         assert anchors == base.tokenizer.encode(["Where does the Nile end?"])
 
 
-def test_the_table_can_be_left_out_of_training(base, sample):
-    fixed = TripletStage(base, sample, "en", replace(SETTINGS, train_table=False), seed=0)
-    assert fixed.used.small.get_layer("embedding").trainable_weights == []
-
-
 # Negatives
 
 
 @pytest.mark.parametrize("epoch", [BM25_EPOCH, ONLINE_EPOCH])
-def test_negatives_are_distinct_and_never_of_the_questions_own_document(stage, sample, epoch):
+def test_negatives_are_distinct_of_other_documents_and_drawn_anew(stage, sample, epoch):
     negatives = negatives_of(stage, epoch)
     assert negatives.shape == (134, 3)
     for question, row in zip(sample.select("en", "train"), negatives, strict=True):
         document = sample.passages[question.passage].document
         given = row[row >= 0].tolist()
         assert len(set(given)) == len(given) and document not in sample.document_of[given]
+    assert np.any(negatives_of(stage, epoch) != negatives_of(stage, epoch + 1))
+    np.testing.assert_array_equal(negatives_of(stage, epoch), negatives_of(stage, epoch))
 
 
 def test_the_document_of_a_question_with_the_same_text_gives_no_negatives(base):
-    data = small_dataset(
-        [["The Danube ends in the Black Sea."], ["The Nile ends in the Mediterranean."], ["The moon has no air."]],
-        [("Where does it end?", 0), ("where does it  END?", 1)],
-    )
+    data = small_dataset(DOCUMENTS, [("Where does it end?", 0), ("where does it  END?", 1)])
     stage = TripletStage(base, data, "en", SETTINGS, seed=0)
     for epoch in (BM25_EPOCH, ONLINE_EPOCH):
         given = negatives_of(stage, epoch)
@@ -175,14 +161,9 @@ def test_the_document_of_a_question_with_the_same_text_gives_no_negatives(base):
 
 
 def test_bm25_negatives_share_words_with_the_question(base):
-    data = small_dataset(
-        [
-            ["The Danube ends in the Black Sea."],
-            *[[f"Number {i} is a number."] for i in range(20)],
-            ["Black is a sea."],
-        ],
-        [("Which black sea does the Danube reach?", 0)],
-    )
+    numbers = [[f"Number {i} is a number."] for i in range(20)]
+    documents = [["The Danube ends in the Black Sea."], *numbers, ["Black is a sea."]]
+    data = small_dataset(documents, [("Which black sea does the Danube reach?", 0)])
     stage = TripletStage(base, data, "en", replace(SETTINGS, negatives=1, bm25_epochs=30), seed=0)
     # One is drawn each epoch from the 4 best, of which the only other passage with words of the question is one.
     drawn = {int(negatives_of(stage, epoch)[0, 0]) for epoch in range(1, 31)}
@@ -210,12 +191,6 @@ def test_online_negatives_are_the_hardest_within_the_margin(stage, base, sample)
         given = row[row >= 0]
         assert len(given) == min(SETTINGS.negatives, len(allowed))
         assert np.all(similarity[number, given] >= hardest.min(initial=2.0) - 1e-6)
-
-
-@pytest.mark.parametrize("epoch", [BM25_EPOCH, ONLINE_EPOCH])
-def test_each_epoch_draws_anew(stage, epoch):
-    assert np.any(negatives_of(stage, epoch) != negatives_of(stage, epoch + 1))
-    np.testing.assert_array_equal(negatives_of(stage, epoch), negatives_of(stage, epoch))
 
 
 def test_bm25_asks_the_parallel_question_in_the_documents_language(stage, base, sample):
@@ -287,19 +262,14 @@ def larger(base, sample):
 
 
 @pytest.mark.parametrize("epoch", [BM25_EPOCH, ONLINE_EPOCH])
-def test_more_questions_leave_the_data_sets_own_triplets_as_they_are(larger, base, sample, epoch):
+def test_more_questions_come_among_the_data_sets_own_triplets_which_stay(larger, base, sample, epoch):
     stage = TripletStage(base, sample, "en", replace(SETTINGS, margin=2.0), seed=0)
     count = len(sample.select("en", "train"))
     for alone, joined in zip(stage.triplets(epoch), larger.triplets(epoch), strict=True):
         assert (len(alone), len(joined)) == (count, count + 6)
         np.testing.assert_array_equal(joined[:count], alone)
-
-
-@pytest.mark.parametrize("epoch", [BM25_EPOCH, ONLINE_EPOCH])
-def test_more_questions_are_asked_among_the_data_sets_own(larger, base, sample, epoch):
-    known = {
-        tuple(ids): text for pair in PAIRS for text, ids in zip(pair, base.tokenizer.encode(list(pair)), strict=True)
-    }
+    both = [text for pair in PAIRS for text in pair]
+    known = {tuple(ids): text for text, ids in zip(both, base.tokenizer.encode(both), strict=True)}
     answers, seen, batches = dict(PAIRS), [], larger.batches(epoch)
     assert len(batches) == -(-(134 + 6) // SETTINGS.batch_size)
     for number, make in enumerate(batches):
@@ -346,14 +316,9 @@ def test_more_questions_are_learned_from(base, learnable):
 
 
 def test_maxp_moves_the_best_passages_together(base):
-    data = small_dataset(
-        [
-            ["The Danube ends in the Black Sea.", "It is a river."],
-            ["The Nile ends in Egypt."],
-            ["The moon has no air."],
-        ],
-        [("Where does the Danube end?", 1), ("Where does the Nile end?", 2), ("Has the moon air?", 3)],
-    )
+    documents = [["The Danube ends in the Black Sea.", "It is a river."], ["The Nile ends in Egypt."], ["No air."]]
+    questions = [("Where does the Danube end?", 1), ("Where does the Nile end?", 2), ("Has the moon air?", 3)]
+    data = small_dataset(documents, questions)
     stage = TripletStage(base, data, "en", replace(SETTINGS, positives="maxp", margin=2.0), seed=0)
     similarity = base.encode(stage.anchors[0].questions) @ base.encode(data.passage_texts).T
     _, positive, negatives = stage.triplets(ONLINE_EPOCH)

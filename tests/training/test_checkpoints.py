@@ -37,21 +37,17 @@ def alike(one, other):
 # --- on disk ---
 
 
-def test_what_is_saved_comes_back_bit_by_bit(tmp_path):
+def test_the_last_state_that_is_saved_comes_back_bit_by_bit(tmp_path):
     saved = groups()
     Checkpoint(tmp_path / "new").save(FACTS, saved)
     facts, arrays = Checkpoint(tmp_path / "new").load()
     assert facts == FACTS == Checkpoint(tmp_path / "new").facts()
     assert all(alike(arrays[name], saved[name]) for name in saved) and set(arrays) == set(saved)
-
-
-def test_the_last_state_is_the_one(tmp_path):
-    checkpoint = Checkpoint(tmp_path)
-    checkpoint.save(FACTS, groups(0))
+    checkpoint = Checkpoint(tmp_path / "new")
     checkpoint.save({"epoch": 4}, groups(1))
     facts, arrays = checkpoint.load()
     assert facts == {"epoch": 4} and alike(arrays["best"], groups(1)["best"])
-    assert [path.name for path in tmp_path.iterdir()] == ["state.npz"]
+    assert [path.name for path in (tmp_path / "new").iterdir()] == ["state.npz"]
 
 
 def test_a_full_disk_leaves_the_state_before(tmp_path):
@@ -101,7 +97,7 @@ def test_a_file_that_is_none_is_named(tmp_path, content, read):
         read(Checkpoint(tmp_path))
 
 
-def test_arrays_of_an_epoch_are_made_once(tmp_path):
+def test_arrays_of_an_epoch_are_made_once_and_keep_their_order(tmp_path):
     calls = []
 
     def make():
@@ -114,9 +110,6 @@ def test_arrays_of_an_epoch_are_made_once(tmp_path):
     Checkpoint(tmp_path).kept("triplets", 3, make)
     Checkpoint(tmp_path).kept("triplets", 2, make)
     assert len(calls) == 3
-
-
-def test_many_arrays_keep_their_order(tmp_path):
     for _ in range(2):
         arrays = Checkpoint(tmp_path).kept("many", 1, lambda: [np.array(number) for number in range(120)])
         assert [int(array) for array in arrays] == list(range(120))

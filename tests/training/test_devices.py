@@ -98,26 +98,17 @@ def results(tmp_path_factory):
     return dict(np.load(path))
 
 
-def test_each_device_has_the_weights(results):
+def test_two_devices_train_as_one_does(results):
     assert str(results["backend"]) == "jax"
     assert results["devices"].tolist() == [1, 2]
-
-
-def test_losses_and_dev_scores_agree(results):
     one, two = results["losses"]
     assert one[-1] < one[0]
     np.testing.assert_allclose(two, one, rtol=1e-4)
     np.testing.assert_allclose(*results["scores"], rtol=1e-4)
-
-
-def test_weights_agree(results):
     weights = [name.split()[1] for name in results if name.startswith("one ")]
     assert weights
     for number in weights:
         np.testing.assert_allclose(results[f"two {number}"], results[f"one {number}"], rtol=1e-3, atol=1e-4)
-
-
-def test_none_are_all_and_more_than_there_are_is_refused(results):
     assert int(results["all"]) == 2
     assert re.findall(r"\d", str(results["refused"]))[:2] == ["3", "2"]
 
@@ -130,13 +121,10 @@ def test_another_backend_is_refused_with_the_way_out(devices):
 
 def test_one_device_needs_nothing():
     assert require_devices(None) == require_devices(TrainingSettings()) == 1
+    require_one_device(Settings(), "distill run")
 
 
 def test_what_exports_is_refused_before_it_trains(distill, tmp_path, capsys):
     assert distill("run", "--devices", "2", "--runs", tmp_path / "runs") == 2
     assert "KERAS_BACKEND=jax" in capsys.readouterr().err
     assert not (tmp_path / "runs").exists()
-
-
-def test_one_device_is_not_refused():
-    require_one_device(Settings(), "distill run")

@@ -268,11 +268,9 @@ def test_another_backend_rounds_and_trains_alike(backend, expected, tmp_path):
     assert_same_gradients(got, expected[0])
 
 
+CUT = {"channels": 4, "orders": (2,), "hidden": 9, "dimension": 8, "convolutions": 1, "inner": 5, "rank": 3}
 SMALLER = [
-    (
-        NGramEncoder,
-        {"channels": 4, "orders": (2,), "hidden": 9, "dimension": 8, "convolutions": 1, "inner": 5, "rank": 3},
-    ),
+    (NGramEncoder, CUT),
     (StaticEncoder, {"hidden": 7, "dimension": 8}),
     (StaticEncoder, {"hidden": 7, "dimension": 3, "space": 8, "channels": 5, "order": 3}),
     (StaticEncoder, {"hidden": 7, "dimension": 8, "space": 8, "foreign": True}),
@@ -281,17 +279,12 @@ KINDS = ["cut", "static", "static with neighbours", "static in another's space"]
 
 
 @pytest.mark.parametrize("kind, sizes", SMALLER, ids=KINDS)
-def test_every_kernel_of_a_smaller_student_is_rounded_and_nothing_else(randomised, kind, sizes):
+def test_every_kernel_of_a_smaller_student_is_rounded_and_it_computes_with_that(randomised, kind, sizes):
     model = randomised(kind(vocabulary=12, width=6, **sizes))
     rounded = {variable.path for variable, _ in fake_kernels(model, "int8")}
     kernels = {weight.path for weight in model.weights if weight.path.endswith("/kernel")}
     # Pooling's is multiplied into the two after it.
     assert rounded == kernels - {"pooling/dense/kernel"}
-
-
-@pytest.mark.parametrize("kind, sizes", SMALLER, ids=KINDS)
-def test_a_smaller_student_computes_with_what_it_is_rounded_to(randomised, kind, sizes):
-    model = randomised(kind(vocabulary=12, width=6, **sizes))
     batch, precision = pack([[3, 4, 5], [7], [1, 2, 11, 0]], model.gap), Precision("int8", "int4")
     got = np.asarray(fake_encode(model, precision, **batch))
     before = np.asarray(model.encode_packed(**batch))

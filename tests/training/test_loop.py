@@ -100,12 +100,6 @@ def rate(trainer):
     return float(trainer.optimizer.learning_rate)
 
 
-def test_training_lowers_the_loss(trainer):
-    seen = run(trainer, range(11), epochs=10)
-    losses = [row["loss"] for row in seen.log.of("stage")[1:]]
-    assert losses[-1] < 0.8 * losses[0]
-
-
 def first_step(trainer):
     """How far each weight moves in a step from Adam's start, by path."""
     for variable in trainer.optimizer.variables[2:]:
@@ -116,22 +110,22 @@ def first_step(trainer):
     return {w.path: np.abs(np.array(w) - old) for w, old in zip(trainer.encoder.weights, before, strict=True)}
 
 
-def test_adams_first_step_moves_dense_weights_by_the_learning_rate(trainer):
+def test_adams_first_step_moves_dense_weights_by_the_learning_rate_and_more_lower_the_loss(trainer):
     # m / sqrt(v) is the gradient's sign in the first step, whatever its size.
     for path, moved in first_step(trainer).items():
         if path != TABLE:
             np.testing.assert_allclose(moved.max(), 1e-2, rtol=1e-3, err_msg=path)
+    seen = run(trainer, range(11), epochs=10)
+    losses = [row["loss"] for row in seen.log.of("stage")[1:]]
+    assert losses[-1] < 0.8 * losses[0]
 
 
-def test_the_loss_of_a_step_is_that_batchs_own(trainer):
+def test_the_loss_of_a_step_is_that_batchs_own_and_the_logged_one_their_mean(trainer):
     trainer.optimizer.learning_rate = 0.0
     vectors = np.asarray(trainer(batch()))
     expected = np.mean(np.sum((vectors - batch()["target"]) ** 2, axis=1))
     for scale in (1.0, 100.0, 1.0):
         np.testing.assert_allclose(float(trainer.train_on_batch(batch(scale))), scale * expected, rtol=1e-5)
-
-
-def test_the_logged_loss_is_the_mean_over_the_epochs_steps(trainer):
     trainer.optimizer.learning_rate = 0.0
     log = RunLog()
     once = float(trainer.train_on_batch(batch()))
@@ -140,7 +134,7 @@ def test_the_logged_loss_is_the_mean_over_the_epochs_steps(trainer):
     np.testing.assert_allclose([row["loss"] for row in log.of("stage")[1:]], [2 * once, 10 * once], rtol=1e-5)
 
 
-def test_the_log_the_watch_and_the_scores_have_the_start_and_each_epoch(trainer):
+def test_the_log_the_watch_and_the_scores_have_the_start_and_each_evaluation(trainer):
     watched = []
     watch = lambda step, scores: watched.append((step, scores["epoch"], scores["p@1"]))  # noqa: E731
     seen = run(trainer, [0.5, (0.4, 0.2), 0.6], epochs=2, steps=3, watch=watch)
@@ -150,6 +144,9 @@ def test_the_log_the_watch_and_the_scores_have_the_start_and_each_epoch(trainer)
     assert [(row["p@1"], row["mrr@10"]) for row in seen.scores] == [(0.5, 0), (0.4, 0.2), (0.6, 0)]
     # The rate that the epoch was trained with: it halves after.
     np.testing.assert_allclose([row["learning_rate"] for row in rows[1:]], [1e-2, 5e-3])
+    seen = run(trainer, range(9), epochs=2, steps=5, every=2)
+    # Steps 2, 4 and the end at 5; then 6, 8 and 10, which is both.
+    assert [row["step"] for row in seen.log.of("stage")] == [0, 2, 4, 5, 6, 8, 10]
 
 
 def test_what_a_watch_raises_ends_the_training(trainer):
@@ -218,12 +215,6 @@ def test_patience_counts_evaluations_in_a_row(trainer, values, epochs, options, 
     seen = run(trainer, values, epochs=epochs, **options)
     assert [row["step"] for row in seen.log.of("stage")[1:]] == steps and seen.steps == steps[-1]
     assert seen.epochs == list(range(1, 1 + (1 if options.get("steps") else steps[-1])))
-
-
-def test_evaluation_every_so_many_steps_and_at_the_epochs_end(trainer):
-    seen = run(trainer, range(9), epochs=2, steps=5, every=2)
-    # Steps 2, 4 and the end at 5; then 6, 8 and 10, which is both.
-    assert [row["step"] for row in seen.log.of("stage")] == [0, 2, 4, 5, 6, 8, 10]
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])
@@ -296,7 +287,7 @@ def quantised():
     return run_quantised([0.5, 0.9, 0.1, 0.3, 0.2])
 
 
-def test_dev_of_quantised_epochs_is_that_of_rounded_weights(quantised):
+def test_quantised_epochs_are_scored_rounded_and_leave_the_floats_whose_rounding_was_best(quantised):
     # Of the float epochs: the start, then one evaluation. Scored anew is what the second of these scored.
     start, floats, again, *others = quantised[1].weights
     assert not same(start, rounded(start)) and not same(floats, rounded(floats))
@@ -304,23 +295,12 @@ def test_dev_of_quantised_epochs_is_that_of_rounded_weights(quantised):
     for weights in others:
         # What is rounded stays where it is when it is rounded again.
         assert weights[0] == pytest.approx(rounded(weights)[0], rel=1e-3)
-
-
-def test_the_weights_left_by_quantised_epochs_are_floats_whose_rounding_was_best(quantised):
     trainer, seen = quantised
     left = trainer.encoder.get_weights()
     assert same(rounded(left), seen.weights[3]) and not same(rounded(left), left)
-
-
-def test_the_log_says_which_scores_are_of_rounded_weights(quantised):
     rows = quantised[1].log.of("stage")
-    assert [(row["epoch"], row["step"], row["p@1"]) for row in rows] == [
-        (0, 0, 0.5),
-        (1, 1, 0.9),
-        (1, 1, 0.1),
-        (2, 2, 0.3),
-        (3, 3, 0.2),
-    ]
+    expected = [(0, 0, 0.5), (1, 1, 0.9), (1, 1, 0.1), (2, 2, 0.3), (3, 3, 0.2)]
+    assert [(row["epoch"], row["step"], row["p@1"]) for row in rows] == expected
     assert [row.get("quantised") for row in rows] == [None, None, True, True, True]
     assert ["loss" in row for row in rows] == [False, True, False, True, True]
     assert [row["p@1"] for row in quantised[1].scores] == [0.5, 0.9, 0.1, 0.3, 0.2]

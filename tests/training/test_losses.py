@@ -37,14 +37,10 @@ POSITIVE = np.array([[0.6, 0.8]], dtype=np.float32)
 NEGATIVES = np.array([[[0.8, 0.6], [0.0, 1.0], [-1.0, 0.0]]], dtype=np.float32)
 
 
-def test_cosine_distance_is_0_for_the_same_1_at_a_right_angle_2_opposite():
+def test_distances_by_hand():
     a, b = np.float32([[1, 0], [1, 0], [1, 0]]), np.float32([[1, 0], [0, 1], [-1, 0]])
     assert numbers(cosine_distance(a, b)).tolist() == numbers(DISTANCES["cosine"](a, b)).tolist() == [0, 1, 2]
-
-
-def test_squared_l2_is_the_sum_of_squares_not_their_root():
-    a, b = np.array([[1.0, 0.0]], dtype=np.float32), np.array([[-1.0, 0.0]], dtype=np.float32)
-    assert numbers(squared_l2(a, b)).tolist() == numbers(DISTANCES["squared_l2"](a, b)).tolist() == [4]
+    assert numbers(squared_l2(a, b)).tolist() == numbers(DISTANCES["squared_l2"](a, b)).tolist() == [0, 2, 4]
 
 
 # d(a, p) = 0.4; d(a, n) = 0.2, 1, 2: 0.4 - 0.2 + margin, 0.4 - 1 + margin, 0.4 - 2 + margin, at least 0.
@@ -54,7 +50,7 @@ def test_triplet_loss_by_hand(margin, expected):
     np.testing.assert_allclose(loss, [expected], atol=1e-6)
 
 
-def test_triplet_loss_is_equation_1(triplets):
+def test_triplet_loss_is_equation_1_with_any_distance(triplets):
     anchor, positive, negatives = triplets
     expected = np.zeros((5, 3))
     for i in range(5):
@@ -63,20 +59,19 @@ def test_triplet_loss_is_equation_1(triplets):
             expected[i, j] = max(near - far + 0.3, 0)
     assert (expected == 0).any() and (expected > 0).any()
     np.testing.assert_allclose(numbers(triplet_loss(anchor, positive, negatives)), expected, atol=1e-6)
-
-
-def test_triplet_loss_takes_another_distance(triplets):
-    anchor, positive, negatives = triplets
     near = np.sum((anchor - positive) ** 2, axis=1)[:, None]
     far = np.sum((anchor[:, None] - negatives) ** 2, axis=2)
     loss = triplet_loss(anchor, positive, negatives, 0.5, squared_l2)
     np.testing.assert_allclose(numbers(loss), np.maximum(near - far + 0.5, 0), atol=1e-5)
 
 
-def test_contrastive_loss_by_hand():
+def test_contrastive_loss_by_hand_and_at_a_low_temperature():
     # similarities 0.6 and 0, temperature 0.2: log(e^3 + e^0) - 3
     loss = numbers(contrastive_loss(ANCHOR, POSITIVE, NEGATIVES[:, 1:2], temperature=0.2))
     np.testing.assert_allclose(loss, [np.log(np.exp(3) + 1) - 3], rtol=1e-5)
+    # The nearest negative leads by 0.2: 0.2 / 0.001, where a softmax of exponentials would overflow.
+    loss = numbers(contrastive_loss(ANCHOR, POSITIVE, NEGATIVES, temperature=0.001))
+    np.testing.assert_allclose(loss, [200], rtol=1e-4)
 
 
 def test_contrastive_loss_is_the_log_softmax_of_the_positive(triplets):
@@ -96,17 +91,8 @@ def test_filling_does_not_count_in_the_contrastive_loss(triplets):
     np.testing.assert_allclose(numbers(contrastive_loss(anchor, positive, filled, weights=weights)), without, rtol=1e-5)
     # Without weights it counts.
     assert (numbers(contrastive_loss(anchor, positive, filled)) > without).all()
-
-
-def test_an_anchor_with_nothing_but_filling_loses_nothing():
     loss = contrastive_loss(ANCHOR, POSITIVE, NEGATIVES, weights=np.zeros((1, 3), dtype=np.float32))
     assert numbers(loss).tolist() == [0]
-
-
-def test_contrastive_loss_stays_finite_at_a_low_temperature():
-    # The nearest negative leads by 0.2: 0.2 / 0.001, where a softmax of exponentials would overflow.
-    loss = numbers(contrastive_loss(ANCHOR, POSITIVE, NEGATIVES, temperature=0.001))
-    np.testing.assert_allclose(loss, [200], rtol=1e-4)
 
 
 @pytest.mark.parametrize("name, weights", [("qq", {"beta": 3.0}), ("dd", {"lambda_": 3.0}), ("dq", {"omega": 3.0})])
@@ -119,11 +105,8 @@ def test_transfer_loss_is_equation_2():
     teacher_q, student_q = unit_rows(4, 6, seed=1), unit_rows(4, 6, seed=2)
     teacher_d, student_d = unit_rows(4, 6, seed=3), unit_rows(4, 6, seed=4)
     beta, lambda_, omega, gamma = 0.7, 0.2, 0.4, 1000.0
-    expected = 0.0
-    for i in range(4):
-        expected += beta * np.linalg.norm(teacher_q[i] - student_q[i]) ** 2
-        expected += lambda_ * np.linalg.norm(teacher_d[i] - student_d[i]) ** 2
-        expected += omega * np.linalg.norm(teacher_d[i] - student_q[i]) ** 2
+    pairs = (beta, teacher_q, student_q), (lambda_, teacher_d, student_d), (omega, teacher_d, student_q)
+    expected = sum(weight * np.linalg.norm(one[i] - other[i]) ** 2 for weight, one, other in pairs for i in range(4))
     objectives = {
         "qq": squared_l2(teacher_q, student_q),
         "dd": squared_l2(teacher_d, student_d),
@@ -136,8 +119,10 @@ def test_transfer_loss_is_equation_2():
 # Nested prefixes
 
 
-def test_without_prefixes_a_distance_is_itself():
+def test_nested_of_no_prefixes_or_of_a_zero_one():
     assert nested(squared_l2, ()) is squared_l2
+    a = np.array([[0.0, 0.0, 1.0]], dtype=np.float32)
+    assert numbers(nested(squared_l2, (2,))(a, a)).tolist() == [0]
 
 
 @pytest.mark.parametrize("distance", DISTANCES.values())
@@ -146,11 +131,6 @@ def test_nested_is_the_mean_over_prefixes_at_unit_length_and_the_whole(distance)
     parts = [(x[:, :k] / np.linalg.norm(x[:, :k], axis=1, keepdims=True)) for k in (2, 5) for x in (a, b)]
     expected = (numbers(distance(*parts[:2])) + numbers(distance(*parts[2:])) + numbers(distance(a, b))) / 3
     np.testing.assert_allclose(numbers(nested(distance, (2, 5))(a, b)), expected, atol=1e-6)
-
-
-def test_nested_of_the_same_vectors_is_zero_even_where_a_prefix_is_zero():
-    a = np.array([[0.0, 0.0, 1.0]], dtype=np.float32)
-    assert numbers(nested(squared_l2, (2,))(a, a)).tolist() == [0]
 
 
 def softmax_of(scores):
