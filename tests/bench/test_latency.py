@@ -6,8 +6,8 @@ from distill.bench.latency import by_language, intervals, summarise
 
 def test_a_summary_by_hand():
     # Of 1 … 100: linear percentiles are 1 + 99 p; the variance of n numbers in a row is (n^2 - 1) / 12.
-    found = summarise(np.arange(1.0, 101.0).reshape(4, 25))
-    assert {key: value for key, value in found.items() if key != "intervals"} == pytest.approx(
+    figures = summarise(np.arange(1.0, 101.0).reshape(4, 25))
+    assert {key: value for key, value in figures.items() if key != "intervals"} == pytest.approx(
         {
             "median_ms": 50.5,
             "p90_ms": 90.1,
@@ -20,9 +20,9 @@ def test_a_summary_by_hand():
 
 
 def test_a_summary_holds_plain_numbers():
-    found = summarise(np.array([[1.0, 2.0]]))
-    ends = [end for pair in found.pop("intervals").values() for end in pair]
-    assert {type(value) for value in [*found.values(), *ends]} == {float}
+    figures = summarise(np.array([[1.0, 2.0]]))
+    ends = [end for pair in figures.pop("intervals").values() for end in pair]
+    assert {type(value) for value in [*figures.values(), *ends]} == {float}
 
 
 def test_an_interval_is_over_questions_and_not_over_rounds():
@@ -50,6 +50,6 @@ def test_an_interval_is_seeded():
 
 
 def test_languages_have_their_own_figures():
-    found = by_language(np.array([[1.0, 10.0, 3.0], [1.0, 30.0, 3.0]]), ["de", "th", "de"])
-    assert list(found) == ["de", "th"]
-    assert [(row["questions"], row["median_ms"]) for row in found.values()] == [(2, 2.0), (1, 20.0)]
+    figures = by_language(np.array([[1.0, 10.0, 3.0], [1.0, 30.0, 3.0]]), ["de", "th", "de"])
+    assert list(figures) == ["de", "th"]
+    assert [(row["questions"], row["median_ms"]) for row in figures.values()] == [(2, 2.0), (1, 20.0)]

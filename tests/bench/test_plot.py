@@ -41,8 +41,8 @@ def test_bars_reach_over_the_interval(axes):
 
 
 def test_no_whisker_is_negative():
-    found = {"a": row(1.0, 1.0000001, 0.9999999, 1.0)}
-    assert whiskers(found, ["a"]) == [[0], [0]]
+    rows = {"a": row(1.0, 1.0000001, 0.9999999, 1.0)}
+    assert whiskers(rows, ["a"]) == [[0], [0]]
 
 
 def test_one_encoder_has_numbers_on_its_axis():
@@ -67,6 +67,6 @@ def test_a_plot_is_one_whole_file(tmp_path, name, begins):
 
 @pytest.mark.parametrize("name", ["plot.pdf", "plot", "png"])
 def test_other_formats_are_refused(name):
-    with pytest.raises(InputError, match="expected a name that ends with .png or .svg"):
+    with pytest.raises(InputError, match=name):
         require_format(name)
     assert require_format("a/plot.PNG") == "a/plot.PNG"

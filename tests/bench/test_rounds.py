@@ -76,18 +76,18 @@ def test_throughput_is_of_whole_batches(scripted, tmp_path):
 
 def test_a_cold_start_is_from_the_process_to_the_first_vector(scripted):
     specs = {"fast": scripted("fast"), "slow": scripted("slow", load="time.sleep(0.4)", encode="time.sleep(0.4)")}
-    found = cold_starts(specs, "a", 1, quiet)
-    assert {name: len(seconds) for name, seconds in found.items()} == {"fast": COLD_STARTS, "slow": COLD_STARTS}
-    assert min(found["slow"]) >= 0.8 > np.median(found["fast"]) > 0.01
+    starts = cold_starts(specs, "a", 1, quiet)
+    assert {name: len(seconds) for name, seconds in starts.items()} == {"fast": COLD_STARTS, "slow": COLD_STARTS}
+    assert min(starts["slow"]) >= 0.8 > np.median(starts["fast"]) > 0.01
 
 
 @pytest.fixture
 def rows(scripted):
     specs = {"slow": scripted("slow", encode="time.sleep(0.01 * len(texts))"), "fast": scripted("fast")}
     told = []
-    found = bench(specs, questions("a", "b", "c"), rounds=2, documents=["d", "e"], progress=told.append)
+    rows = bench(specs, questions("a", "b", "c"), rounds=2, documents=["d", "e"], progress=told.append)
     assert told == [1] * steps(2, rounds=2, documents=["d", "e"])
-    return found
+    return rows
 
 
 def test_a_row_holds_every_figure(rows):
@@ -104,20 +104,19 @@ def test_a_row_holds_every_figure(rows):
 
 
 def test_search_is_timed_only_where_there_are_documents(scripted):
-    found = bench({"a": scripted()}, questions("a"), rounds=1)
-    assert "search" not in found["a"]
+    assert "search" not in bench({"a": scripted()}, questions("a"), rounds=1)["a"]
 
 
 @pytest.fixture
-def asked():
+def dataset():
     """Two languages, two dev questions each and one for training; no test split."""
     questions = {lang: {id: Question(id, lang, f"{lang} {id}", 0) for id in "abc"} for lang in ("de", "en")}
-    return Dataset("asked", "en", ("t",), (Passage("p", "text", 0),), questions, {"train": ("c",), "dev": ("b", "a")})
+    return Dataset("two", "en", ("t",), (Passage("p", "text", 0),), questions, {"train": ("c",), "dev": ("b", "a")})
 
 
-def test_dev_questions_of_all_languages_in_turn(asked):
-    assert [q.text for q in select_questions(asked, ("en", "de"))] == ["en b", "de b", "en a", "de a"]
+def test_dev_questions_of_all_languages_in_turn(dataset):
+    assert [q.text for q in select_questions(dataset, ("en", "de"))] == ["en b", "de b", "en a", "de a"]
 
 
-def test_no_more_questions_than_told(asked):
-    assert [q.text for q in select_questions(asked, ("en", "de"), most=3)] == ["en b", "de b", "en a"]
+def test_no_more_questions_than_told(dataset):
+    assert [q.text for q in select_questions(dataset, ("en", "de"), most=3)] == ["en b", "de b", "en a"]

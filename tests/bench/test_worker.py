@@ -187,10 +187,10 @@ def test_a_size_is_that_of_the_files(tmp_path):
 def test_memory_without_proc_is_in_bytes(monkeypatch, platform, unit):
     resource = pytest.importorskip("resource", reason="needs getrusage")
     monkeypatch.setattr(sys, "platform", platform)
-    found = module.peak_of_usage() / unit
-    assert found == pytest.approx(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, rel=0.01)
+    peak = module.peak_of_usage() / unit
+    assert peak == pytest.approx(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, rel=0.01)
     monkeypatch.setattr(module, "open", lambda *a, **k: (_ for _ in ()).throw(FileNotFoundError()), raising=False)
-    assert module.peak_memory() / unit == pytest.approx(found, rel=0.01)
+    assert module.peak_memory() / unit == pytest.approx(peak, rel=0.01)
 
 
 def test_the_worker_imports_nothing_of_distill():

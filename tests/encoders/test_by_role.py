@@ -31,13 +31,13 @@ def test_a_context_is_the_documents_encoders():
 
 
 def test_both_have_to_be_of_one_space():
-    with pytest.raises(EncoderError, match="documents of large have 3 dimensions and questions of small 2: both have"):
+    with pytest.raises(EncoderError, match="large .*3 .*small 2"):
         AsymmetricEncoder(Fixed("small", 1), Fixed("large", 2, dimension=3))
 
 
 def test_without_another_an_encoder_is_itself(tiny_folder):
-    own = Fixed("small", 1)
-    assert with_documents(own, None) is own
+    alone = Fixed("small", 1)
+    assert with_documents(alone, None) is alone
     both = with_documents(Fixed("small", 1, dimension=16), tiny_folder)
     assert both.document.dimension == 16
 
@@ -57,11 +57,11 @@ def folder(parts, tmp_path_factory):
 
 @pytest.mark.parametrize("load", [load_encoder, load_teacher])
 def test_it_loads_by_its_folder_with_a_part_a_role(load, folder, parts):
-    found = load(str(folder))
-    assert (found.name, found.dimension, is_dual(folder), is_dual(folder / "question")) == ("two", 16, True, False)
+    both = load(str(folder))
+    assert (both.name, both.dimension, is_dual(folder), is_dual(folder / "question")) == ("two", 16, True, False)
     question, document = (part.encode(["Where?", "Here."]) for part in parts)
-    np.testing.assert_allclose(found.encode(["Where?", "Here."], "question"), question, atol=1e-6)
-    np.testing.assert_allclose(found.encode(["Where?", "Here."], "document"), document, atol=1e-6)
+    np.testing.assert_allclose(both.encode(["Where?", "Here."], "question"), question, atol=1e-6)
+    np.testing.assert_allclose(both.encode(["Where?", "Here."], "document"), document, atol=1e-6)
     assert np.abs(question - document).max() > 0.01
 
 
@@ -72,7 +72,7 @@ def test_it_counts_both(parts, folder):
 
 
 def test_it_cannot_be_trained_and_says_so(folder):
-    with pytest.raises(EncoderError, match="a dual encoder can be measured, searched with and teach"):
+    with pytest.raises(EncoderError, match=f"{folder}: a dual encoder"):
         require_trainable(str(folder))
 
 
@@ -87,6 +87,6 @@ def test_parts_of_two_dimensions_are_refused(parts):
     class Other:
         name, dimension = "other", 8
 
-    with pytest.raises(EncoderError, match="8 dimensions and questions of encoder 16|have 8 dimensions"):
+    with pytest.raises(EncoderError, match="8 .*16"):
         DualEncoder(parts[0], Other())
     assert issubclass(DualEncoder, AsymmetricEncoder)

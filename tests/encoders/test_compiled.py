@@ -19,6 +19,6 @@ def test_a_step_of_any_length_is_compiled_once():
     call = AnyLength(step)
     for n in (2, 5, 3):
         rows, same = np.arange(n * 4, dtype=np.float32).reshape(n, 4), np.eye(n, dtype=bool)
-        found = call({"rows": rows, "same": same, "weight": np.float32(2)})
-        np.testing.assert_array_equal(found, 2 * rows.sum(axis=1) + same[0])
+        sums = call({"rows": rows, "same": same, "weight": np.float32(2)})
+        np.testing.assert_array_equal(sums, 2 * rows.sum(axis=1) + same[0])
     assert [tuple(shape) for shape in traces] == [(None, 4)]

@@ -117,7 +117,7 @@ def test_a_save_that_fails_leaves_nothing(tiny, tmp_path):
 def test_saving_over_a_folder_that_holds_something_is_refused(tiny, tmp_path):
     tiny.save(tmp_path / "encoder")
     tiny.name = "second"
-    with pytest.raises(InputError, match="encoder is a folder that is not empty; choose another name"):
+    with pytest.raises(InputError, match=str(tmp_path / "encoder")):
         tiny.save(tmp_path / "encoder")
     assert KerasEncoder.load(tmp_path / "encoder").name == "tiny"
 
@@ -129,7 +129,7 @@ def test_without_a_card_the_folder_gives_the_name(copy):
 
 
 def test_a_folder_that_is_not_there_is_refused(tmp_path):
-    with pytest.raises(EncoderError, match=f"absent.{MODEL_FILE}: not a saved encoder"):
+    with pytest.raises(EncoderError, match=f"absent.{MODEL_FILE}"):
         KerasEncoder.load(tmp_path / "absent")
 
 
@@ -163,17 +163,14 @@ DAMAGE = {
 @pytest.mark.parametrize("damage", DAMAGE)
 def test_a_damaged_model_file_is_refused(damage, copy):
     DAMAGE[damage](copy / MODEL_FILE)
-    with pytest.raises(EncoderError, match=f"{MODEL_FILE}: not a saved encoder: ."):
+    with pytest.raises(EncoderError, match=MODEL_FILE):
         KerasEncoder.load(copy)
 
 
-def test_a_missing_tokenizer_is_refused(copy):
+@pytest.mark.parametrize("content", [None, b"not a model"])
+def test_a_missing_or_damaged_tokenizer_is_refused(content, copy):
     (copy / TOKENIZER_FILE).unlink()
-    with pytest.raises(EncoderError, match=f"{TOKENIZER_FILE}: cannot be read"):
-        KerasEncoder.load(copy)
-
-
-def test_a_damaged_tokenizer_is_refused(copy):
-    (copy / TOKENIZER_FILE).write_bytes(b"not a model")
-    with pytest.raises(EncoderError, match=f"{TOKENIZER_FILE}: not a SentencePiece model"):
+    if content:
+        (copy / TOKENIZER_FILE).write_bytes(content)
+    with pytest.raises(EncoderError, match=TOKENIZER_FILE):
         KerasEncoder.load(copy)

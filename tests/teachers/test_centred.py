@@ -32,12 +32,12 @@ def encoder():
 
 
 def test_a_vector_loses_its_roles_mean_and_has_unit_length_again(encoder):
-    asked = unit(np.array([[1, 1, 1], [8, 3, 1]]))
-    given = -unit(np.array([[4, 1, 1], [5, 2, 1], [1, 1, 1]]))
-    found = encoder.encode(["a"]), encoder.encode(["ee ff", "g"], "document")
-    np.testing.assert_allclose(found[0], unit(asked[:1] - asked.mean(axis=0)), atol=1e-5)
-    np.testing.assert_allclose(found[1], unit(given[1:] - given.mean(axis=0)), atol=1e-5)
-    assert found[0].dtype == np.float32 and (encoder.name, encoder.dimension) == ("lengths, centred", 3)
+    questions = unit(np.array([[1, 1, 1], [8, 3, 1]]))
+    documents = -unit(np.array([[4, 1, 1], [5, 2, 1], [1, 1, 1]]))
+    question, others = encoder.encode(["a"]), encoder.encode(["ee ff", "g"], "document")
+    np.testing.assert_allclose(question, unit(questions[:1] - questions.mean(axis=0)), atol=1e-5)
+    np.testing.assert_allclose(others, unit(documents[1:] - documents.mean(axis=0)), atol=1e-5)
+    assert question.dtype == np.float32 and (encoder.name, encoder.dimension) == ("lengths, centred", 3)
 
 
 def test_progress_and_contexts_reach_the_encoder(encoder):

@@ -130,7 +130,7 @@ def test_of_several_outputs_the_one_named_outputs_is_taken(tokenizer, table, exp
 
 def test_several_outputs_of_other_names_are_refused(tokenizer, table, tmp_path):
     save(tmp_path / "several", tokenizer, table, lambda v: {"pooled": v, "first": v[:, :2]})
-    with pytest.raises(EncoderError, match="several: .*(first.*pooled|pooled.*first)"):
+    with pytest.raises(EncoderError, match="first, pooled"):
         HubEncoder(tmp_path / "several")
 
 
@@ -156,7 +156,7 @@ def test_a_handle_is_downloaded(handle, expected):
 
 
 def test_a_handle_that_is_not_there_is_refused(handle):
-    with pytest.raises(EncoderError, match=r"/modul: cannot be loaded as a SavedModel: .*404"):
+    with pytest.raises(EncoderError, match="/modul: .*404"):
         HubEncoder(handle[:-1])
 
 
@@ -174,20 +174,17 @@ def test_other_folders_and_names_are_not_hub(tiny_folder, tmp_path):
     assert not any(is_hub(source) for source in (tiny_folder, tmp_path, tmp_path / "absent", "muse"))
 
 
-def test_a_folder_without_a_saved_model_is_refused(tmp_path):
-    with pytest.raises(EncoderError, match=f"{tmp_path.name}: cannot be loaded as a SavedModel: ."):
-        HubEncoder(tmp_path)
-
-
-def test_a_damaged_saved_model_is_refused(tmp_path):
-    (tmp_path / "saved_model.pb").write_bytes(b"not a SavedModel")
-    with pytest.raises(EncoderError, match=f"{tmp_path.name}: cannot be loaded as a SavedModel: ."):
+@pytest.mark.parametrize("content", [None, b"not a SavedModel"])
+def test_a_folder_without_a_saved_model_or_a_damaged_one_is_refused(tmp_path, content):
+    if content:
+        (tmp_path / "saved_model.pb").write_bytes(content)
+    with pytest.raises(EncoderError, match=tmp_path.name):
         HubEncoder(tmp_path)
 
 
 def test_a_saved_model_that_cannot_be_called_is_refused(tokenizer, table, tmp_path):
     save(tmp_path / "other", tokenizer, table, lambda vectors: {"x": vectors}, signature="tokenize")
-    with pytest.raises(EncoderError, match="other: the SavedModel has neither __call__ nor a serving_default"):
+    with pytest.raises(EncoderError, match="other: .*__call__"):
         HubEncoder(tmp_path / "other")
 
 
@@ -198,7 +195,7 @@ def test_a_saved_model_that_cannot_be_called_is_refused(tokenizer, table, tmp_pa
 )
 def test_an_output_of_another_rank_is_refused_with_its_shape(output, shape, tokenizer, table, tmp_path):
     save(tmp_path / "rank", tokenizer, table, output)
-    with pytest.raises(EncoderError, match=rf"rank: expected vectors \(n, d\), the SavedModel gives {shape}"):
+    with pytest.raises(EncoderError, match=f"rank: .*{shape}"):
         HubEncoder(tmp_path / "rank")
 
 
@@ -215,7 +212,7 @@ def test_a_saved_model_that_takes_numbers_is_refused(tmp_path):
     module = tf.Module()
     module.__call__ = tf.function(lambda x: x * 2.0, input_signature=[tf.TensorSpec([None, 3], tf.float32)])
     tf.saved_model.save(module, str(tmp_path / "numbers"))
-    with pytest.raises(EncoderError, match="numbers: the SavedModel does not take a batch of strings: ."):
+    with pytest.raises(EncoderError, match="numbers: "):
         HubEncoder(tmp_path / "numbers")
 
 

@@ -24,7 +24,7 @@ def torch():
 
 
 @pytest.fixture(scope="module")
-def made(torch, tmp_path_factory):
+def bert(torch, tmp_path_factory):
     """A saved BERT of random weights with a WordPiece tokenizer, learned here."""
     import tokenizers
     import transformers
@@ -55,24 +55,24 @@ def made(torch, tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def sentences(made):
+def sentences(bert):
     """The same as a Sentence-Transformers model that takes the first token, with prompts of its own."""
     pytest.importorskip("sentence_transformers", reason="sentence-transformers is not installed")
     from sentence_transformers import SentenceTransformer
     from sentence_transformers.models import Pooling, Transformer
 
-    modules = [Transformer(str(made)), Pooling(16, "cls")]
-    folder = made.parent / "sentences"
+    modules = [Transformer(str(bert)), Pooling(16, "cls")]
+    folder = bert.parent / "sentences"
     SentenceTransformer(modules=modules, prompts={"query": "ask: ", "passage": "search: "}).save(str(folder))
     return folder
 
 
 @pytest.fixture(scope="module")
-def states(made, torch):
+def states(bert, torch):
     """`states(text)`: the last hidden states of a text by itself, `(t, 16)`, without padding."""
     from transformers import AutoTokenizer, BertModel
 
-    tokenizer, model = AutoTokenizer.from_pretrained(made), BertModel.from_pretrained(made).eval()
+    tokenizer, model = AutoTokenizer.from_pretrained(bert), BertModel.from_pretrained(bert).eval()
 
     def call(text):
         ids = tokenizer(text)["input_ids"][:LONGEST]
@@ -91,8 +91,8 @@ def unit(rows):
 # Hugging Face
 
 
-def test_a_vector_is_the_mean_of_a_texts_own_last_states(made, states):
-    encoder, steps = load_encoder(f"hf:{made}"), []
+def test_a_vector_is_the_mean_of_a_texts_own_last_states(bert, states):
+    encoder, steps = load_encoder(f"hf:{bert}"), []
     assert (encoder.name, encoder.dimension) == ("bert", 16)
     expected = unit([states(text).mean(axis=0) for text in TEXTS])
     for role in ("question", "document"):
@@ -104,16 +104,16 @@ def test_a_vector_is_the_mean_of_a_texts_own_last_states(made, states):
     assert np.abs(expected[0] - expected[1]).max() > 0.01
 
 
-def test_many_texts_keep_their_order(made, states):
+def test_many_texts_keep_their_order(bert, states):
     texts = [f"{'the ' * (number % 7)}Nile{' sea' * (number % 3)}" for number in range(BATCH + 5)]
     steps = []
-    vectors = load_encoder(f"hf:{made}").encode(texts, progress=steps.append)
+    vectors = load_encoder(f"hf:{bert}").encode(texts, progress=steps.append)
     assert steps == [BATCH, 5]
     np.testing.assert_allclose(vectors, unit([states(text).mean(axis=0) for text in texts]), atol=1e-5)
 
 
-def test_long_and_odd_texts_are_encoded(made, states):
-    encoder = load_encoder(f"hf:{made}")
+def test_long_and_odd_texts_are_encoded(bert, states):
+    encoder = load_encoder(f"hf:{bert}")
     long = "the sea " * 40
     np.testing.assert_allclose(encoder.encode([long]), unit([states(long).mean(axis=0)]), atol=1e-5)
     assert np.isfinite(encoder.encode(["", "\ud800", "ดานูบ"])).all()
@@ -131,54 +131,54 @@ def test_positions_of_roberta_begin_behind_the_paddings(torch):
 
 
 @pytest.mark.parametrize(
-    "name, asked",
+    "name, prefix",
     [
         ("multilingual-e5-small", "query: "),
-        ("E5_own", "query: "),
+        ("E5_mine", "query: "),
         ("base5", ""),
         ("me5", ""),
         ("multilingual-e5-large-instruct", ""),
     ],
 )
-def test_e5_gets_its_prompts(made, states, tmp_path, name, asked):
-    shutil.copytree(made, tmp_path / name)
+def test_e5_gets_its_prompts(bert, states, tmp_path, name, prefix):
+    shutil.copytree(bert, tmp_path / name)
     encoder = load_encoder(f"hf:{tmp_path / name}")
-    given = asked and "passage: "
-    for role, prompt in (("question", asked), ("document", given)):
+    other = prefix and "passage: "
+    for role, prompt in (("question", prefix), ("document", other)):
         expected = unit([states(prompt + text).mean(axis=0) for text in TEXTS])
         np.testing.assert_allclose(encoder.encode(TEXTS, role), expected, atol=1e-5)
 
 
-def test_a_model_without_some_weights_is_refused(made, tmp_path):
-    shutil.copytree(made, tmp_path / "bert")
-    config = json.loads((made / "config.json").read_text())
+def test_a_model_without_some_weights_is_refused(bert, tmp_path):
+    shutil.copytree(bert, tmp_path / "bert")
+    config = json.loads((bert / "config.json").read_text())
     (tmp_path / "bert" / "config.json").write_text(json.dumps({**config, "num_hidden_layers": 3}))
-    with pytest.raises(EncoderError, match="bert: 16 weights are missing, the first is encoder.layer.2."):
+    with pytest.raises(EncoderError, match="bert: 16 "):
         load_encoder(f"hf:{tmp_path / 'bert'}")
 
 
-def test_a_tokenizer_without_padding_is_refused(made, tmp_path):
+def test_a_tokenizer_without_padding_is_refused(bert, tmp_path):
     from transformers import AutoTokenizer
 
-    shutil.copytree(made, tmp_path / "bert")
-    tokenizer = AutoTokenizer.from_pretrained(made)
+    shutil.copytree(bert, tmp_path / "bert")
+    tokenizer = AutoTokenizer.from_pretrained(bert)
     tokenizer.pad_token = None
     tokenizer.save_pretrained(tmp_path / "bert")
-    with pytest.raises(EncoderError, match="bert: its tokenizer has no padding token; expected an encoder"):
+    with pytest.raises(EncoderError, match="bert: .*padding"):
         load_encoder(f"hf:{tmp_path / 'bert'}")
 
 
 @pytest.mark.parametrize("damage", ["weights", "config", "nothing"])
-def test_what_cannot_be_loaded_is_refused_in_one_line(made, tmp_path, monkeypatch, damage):
+def test_what_cannot_be_loaded_is_refused_in_one_line(bert, tmp_path, monkeypatch, damage):
     folder = tmp_path / "bert"
-    shutil.copytree(made, folder)
+    shutil.copytree(bert, folder)
     if damage == "weights":
         (folder / "model.safetensors").write_bytes(b"no weights")
     elif damage == "config":
         (folder / "config.json").write_text("{}")
     else:
         shutil.rmtree(folder)
-    with pytest.raises(EncoderError, match="bert: transformers cannot use it: .") as error:
+    with pytest.raises(EncoderError, match="bert: transformers ") as error:
         load_encoder(f"hf:{folder}")
     assert "\n" not in str(error.value)
 
@@ -198,26 +198,26 @@ def test_a_sentence_model_pools_and_prompts_as_it_says(sentences, states):
 
 def test_a_sentence_model_without_prompts_may_be_e5(sentences, states, tmp_path):
     settings = json.loads((sentences / "config_sentence_transformers.json").read_text())
-    for name, asked in (("other", ""), ("small-e5", "query: ")):
+    for name, prefix in (("other", ""), ("small-e5", "query: ")):
         shutil.copytree(sentences, tmp_path / name)
         path = tmp_path / name / "config_sentence_transformers.json"
         path.write_text(json.dumps({**settings, "prompts": {}}))
         vectors = load_encoder(f"st:{tmp_path / name}").encode(TEXTS)
-        np.testing.assert_allclose(vectors, unit([states(asked + text)[0] for text in TEXTS]), atol=1e-5)
+        np.testing.assert_allclose(vectors, unit([states(prefix + text)[0] for text in TEXTS]), atol=1e-5)
 
 
-def test_a_folder_is_recognised_without_a_prefix(made, sentences):
-    for folder, kind in ((made, "hf"), (sentences, "st")):
-        found = load_encoder(folder)
-        assert found.kind == kind
-        np.testing.assert_array_equal(found.encode(TEXTS), load_encoder(f"{kind}:{folder}").encode(TEXTS))
+def test_a_folder_is_recognised_without_a_prefix(bert, sentences):
+    for folder, kind in ((bert, "hf"), (sentences, "st")):
+        encoder = load_encoder(folder)
+        assert encoder.kind == kind
+        np.testing.assert_array_equal(encoder.encode(TEXTS), load_encoder(f"{kind}:{folder}").encode(TEXTS))
 
 
-def test_a_student_is_taught_by_one(made, tiny, sample):
+def test_a_student_is_taught_by_one(bert, tiny, sample):
     from distill.settings.sections import StudentSettings
     from distill.stages.transfer_stage import require_space, transfer
 
-    teacher, settings = load_encoder(made), StudentSettings(epochs=0, units=("passage",))
+    teacher, settings = load_encoder(bert), StudentSettings(epochs=0, units=("passage",))
     require_space(teacher.dimension, tiny)
     assert transfer(teacher, tiny, sample, "en", ["de"], settings).dimension == 16
 
@@ -225,23 +225,23 @@ def test_a_student_is_taught_by_one(made, tiny, sample):
 # Fingerprints
 
 
-def test_a_fingerprint_is_of_what_decides_the_vectors(made, sentences, tmp_path, torch):
+def test_a_fingerprint_is_of_what_decides_the_vectors(bert, sentences, tmp_path, torch):
     from transformers import BertModel
 
-    encoder = load_encoder(made)
+    encoder = load_encoder(bert)
     prints = [encoder.fingerprint, load_encoder(sentences).fingerprint]
     encoder.encode(TEXTS)
-    shutil.copytree(made, tmp_path / "other")
-    assert load_encoder(tmp_path / "other").fingerprint == encoder.fingerprint == load_encoder(made).fingerprint
+    shutil.copytree(bert, tmp_path / "other")
+    assert load_encoder(tmp_path / "other").fingerprint == encoder.fingerprint == load_encoder(bert).fingerprint
     # Prompts, one weight, a word of the vocabulary.
-    shutil.copytree(made, tmp_path / "e5")
+    shutil.copytree(bert, tmp_path / "e5")
     prints.append(load_encoder(tmp_path / "e5").fingerprint)
-    model = BertModel.from_pretrained(made)
+    model = BertModel.from_pretrained(bert)
     with torch.no_grad():
         model.embeddings.word_embeddings.weight[7, 3] += 0.01
     model.save_pretrained(tmp_path / "other")
     prints.append(load_encoder(tmp_path / "other").fingerprint)
-    words = (made / "tokenizer.json").read_text(encoding="utf-8")
+    words = (bert / "tokenizer.json").read_text(encoding="utf-8")
     (tmp_path / "other" / "tokenizer.json").write_text(words.replace('"Nile"', '"Elin"'), encoding="utf-8")
     prints.append(load_encoder(tmp_path / "other").fingerprint)
     assert len(set(prints)) == len(prints) == 5
@@ -278,9 +278,9 @@ def test_our_own_folders_are_not_taken_for_them(tiny_folder, tiny_bundle):
     "kind, package, line",
     [("st", "sentence_transformers", "torch sentence-transformers"), ("hf", "transformers", "torch transformers")],
 )
-@pytest.mark.parametrize("lacking", ["torch", "own"])
+@pytest.mark.parametrize("lacking", ["torch", "package"])
 def test_an_absent_package_names_what_to_install(monkeypatch, kind, package, line, lacking):
-    absent = package if lacking == "own" else "torch"
+    absent = package if lacking == "package" else "torch"
     monkeypatch.setattr(huggingface, "find_spec", lambda name: None if name == absent else object())
     said = rf"{absent} is not installed; run: pip install {line} \(or 'distill\[transformers\]'\)"
     with pytest.raises(EncoderError, match=said):
@@ -288,14 +288,14 @@ def test_an_absent_package_names_what_to_install(monkeypatch, kind, package, lin
 
 
 def test_a_prefix_needs_a_name():
-    with pytest.raises(EncoderError, match="st: names no model; expected a folder or a name such as st:"):
+    with pytest.raises(EncoderError, match="^st: "):
         load_encoder("st:")
 
 
 def test_they_cannot_be_trained(folders):
     for source in ("st:some/model", str(folders / "hf")):
         assert require_kind(source).what == "a Transformers model"
-        with pytest.raises(EncoderError, match="a Transformers model can be measured, .* but not be trained or export"):
+        with pytest.raises(EncoderError, match=f"^{source}: a Transformers"):
             load_keras_encoder(source)
 
 
@@ -304,13 +304,13 @@ def test_a_folder_weighs_what_it_holds_and_a_name_nothing(folders):
     assert KIND.on_disk("hf:some/model") == []
 
 
-def test_code_that_a_configuration_names_is_refused_and_does_not_run(made, tmp_path):
-    folder = shutil.copytree(made, tmp_path / "model")
+def test_code_that_a_configuration_names_is_refused_and_does_not_run(bert, tmp_path):
+    folder = shutil.copytree(bert, tmp_path / "model")
     config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
     config |= {"model_type": "planted", "auto_map": {"AutoConfig": "planted.Config", "AutoModel": "planted.Model"}}
     (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
     (folder / "planted.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')", encoding="utf-8")
-    with pytest.raises(EncoderError, match="transformers cannot use it"):
+    with pytest.raises(EncoderError, match=f"{folder}: transformers "):
         load_encoder(f"hf:{folder}")
     assert not (tmp_path / "ran").exists()
 

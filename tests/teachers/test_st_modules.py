@@ -1,6 +1,7 @@
 import json
 import os
 import pickle
+import re
 import shutil
 import subprocess
 import sys
@@ -51,13 +52,13 @@ def test_a_folder_with_modules_of_its_own_is_refused_and_they_do_not_run(modules
     folder = written(tmp_path / "model", "modules.json", modules)
     for name in ("planted", "sentence_transformers_evil"):
         (folder / f"{name}.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')", encoding="utf-8")
-    with pytest.raises(EncoderError, match=r"modules.json: the module .* is code of its own, which distill never runs"):
+    with pytest.raises(EncoderError, match="modules.json: "):
         load_encoder(folder)
     assert not (tmp_path / "ran").exists()
 
 
 def test_modules_that_are_no_list_are_refused(tmp_path):
-    with pytest.raises(EncoderError, match=r"modules.json: expected a list of modules, got dict"):
+    with pytest.raises(EncoderError, match="json: .* dict"):
         load_encoder(written(tmp_path, "modules.json", {}))
 
 
@@ -75,7 +76,7 @@ def test_modules_of_the_library_are_not_refused(tmp_path):
 def test_what_a_router_names_is_looked_at_too(name, tmp_path):
     folder = model(tmp_path, {"path": "r", "type": "sentence_transformers.models.Router"})
     written(folder, f"r/{name}", router(**{"weights.bin": "joblib._store_backends.numpy_pickle"}))
-    with pytest.raises(EncoderError, match=rf"r.{name}: the module joblib\S* is code of its own"):
+    with pytest.raises(EncoderError, match=rf"r.{name}: .* joblib"):
         load_encoder(folder)
 
 
@@ -83,18 +84,17 @@ def test_what_a_router_names_is_looked_at_too(name, tmp_path):
 def test_an_activation_is_torchs(named, tmp_path):
     folder = model(tmp_path, {"path": "d", "type": "sentence_transformers.models.Dense"})
     written(folder, "d/config.json", {"activation_function": named})
-    with pytest.raises(EncoderError, match=f"expected an activation of torch.nn, got {named}"):
+    with pytest.raises(EncoderError, match=f"d.config.json: .* {named}"):
         load_encoder(folder)
 
 
 @pytest.mark.parametrize("place", ["../other", "/etc", "a\\..\\..\\b", "C:\\x"])
 def test_modules_lie_in_the_models_folder(place, tmp_path):
-    said = "outside of the model's folder; save the model again"
-    folder = model(tmp_path / "own", {"path": place, "type": "sentence_transformers.models.Pooling"})
-    with pytest.raises(EncoderError, match=said):
+    folder = model(tmp_path / "model", {"path": place, "type": "sentence_transformers.models.Pooling"})
+    with pytest.raises(EncoderError, match=re.escape(place)):
         load_encoder(folder)
     folder = written(model(tmp_path), "router_config.json", router(**{place: MODULES[0]["type"]}))
-    with pytest.raises(EncoderError, match=said):
+    with pytest.raises(EncoderError, match=re.escape(place)):
         load_encoder(folder)
 
 
@@ -102,7 +102,7 @@ def test_settings_behind_a_link_are_refused(tmp_path):
     written(tmp_path, "elsewhere.json", {})
     folder = model(tmp_path / "model")
     (folder / "config.json").symlink_to(tmp_path / "elsewhere.json")
-    with pytest.raises(InputError, match="a symbolic link that leads out of its folder"):
+    with pytest.raises(InputError, match=str(folder / "config.json")):
         load_encoder(folder)
 
 
@@ -135,10 +135,10 @@ def test_a_model_of_the_hub_is_looked_at_before_it_is_loaded(tmp_path):
     from sentence_transformers.models import StaticEmbedding
     from tokenizers import Tokenizer, models
 
-    made = StaticEmbedding(Tokenizer(models.WordLevel({"[UNK]": 0, "Nile": 1}, "[UNK]")), embedding_dim=6)
+    static = StaticEmbedding(Tokenizer(models.WordLevel({"[UNK]": 0, "Nile": 1}, "[UNK]")), embedding_dim=6)
     commit = "0123456789abcdef0123456789abcdef01234567"
     good, bad = (tmp_path / f"models--distill--{name}" / "snapshots" / commit for name in ("good", "bad"))
-    SentenceTransformer(modules=[made], device="cpu").save(str(good))
+    SentenceTransformer(modules=[static], device="cpu").save(str(good))
     shutil.copytree(good, bad)
     written(bad, "modules.json", [{"idx": 0, "path": "", "type": "sentence_transformers.models.Router"}])
     written(bad, "router_config.json", router(**{"weights.bin": "joblib._store_backends.numpy_pickle"}))
@@ -151,6 +151,6 @@ def test_a_model_of_the_hub_is_looked_at_before_it_is_loaded(tmp_path):
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=180, cwd=root)
     dimension, refused, absent = done.stdout.splitlines()
     assert dimension == "6"
-    assert "the module joblib._store_backends.numpy_pickle is code of its own" in refused
-    assert absent.startswith("distill/none: sentence_transformers cannot use it: ")
+    assert "joblib._store_backends.numpy_pickle" in refused
+    assert absent.startswith("distill/none: ")
     assert not (tmp_path / "ran").exists()
