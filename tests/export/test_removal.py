@@ -72,14 +72,10 @@ def test_the_card_names_languages_rank_and_the_file(make):
     assert "de, th" in (folder / "README.md").read_text(encoding="utf-8")
 
 
-def test_an_unknown_language_names_those_known(make):
-    with pytest.raises(TextError, match="'fr'.*de,.th"):
-        Encoder(make("bundle")).encode(TEXTS, language="fr")
-
-
-def test_an_artefact_without_components_says_so(tiny_bundle):
-    with pytest.raises(TextError, match="'de'.*--removal"):
-        Encoder(tiny_bundle).encode(TEXTS, language="de")
+def test_a_language_without_components_is_refused(make, tiny_bundle):
+    for folder, language, named in ((make("bundle"), "fr", "'fr'.*de,.th"), (tiny_bundle, "de", "'de'.*--removal")):
+        with pytest.raises(TextError, match=named):
+            Encoder(folder).encode(TEXTS, language=language)
 
 
 def test_components_that_are_not_the_cards_are_refused(make, tmp_path):
@@ -99,13 +95,10 @@ def test_components_that_are_not_the_cards_are_refused(make, tmp_path):
         Encoder(folder)
 
 
-@pytest.mark.parametrize("format_", ["string", "mediapipe", "mediapipe-zip"])
-def test_a_format_without_encode_py_is_refused(path, format_):
-    with pytest.raises(InputError, match=f"^--removal: .* {format_} "):
-        read_removal(path, 1, Form(format_))
-
-
-def test_a_rank_that_is_not_held_is_refused(path):
+def test_a_format_without_encode_py_and_a_rank_that_is_not_held_are_refused(path):
+    for name in ("string", "mediapipe", "mediapipe-zip"):
+        with pytest.raises(InputError, match=f"^--removal: .* {name} "):
+            read_removal(path, 1, Form(name))
     with pytest.raises(InputError, match="^rank: "):
         read_removal(path, 4, Form())
 

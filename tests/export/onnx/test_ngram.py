@@ -114,24 +114,22 @@ def test_vectors_are_those_of_the_keras_model_with_the_stored_table(wide, sessio
 
 
 @ALL
-def test_vectors_are_near_those_of_the_student(wide, sessions, dense, table):
+def test_vectors_are_near_those_of_the_student_in_any_batch(wide, sessions, dense, table):
     # 8 bits a number cost a few 1e-5 and 4 bits up to a hundredth, in cosine, for random texts; codewords more.
     rounding = {"float32": 0, "uint8": 1e-4, "int8-row": 1e-4, "int4": 0.02, "pq4": 0.15, "pq8": 0.4}
-    most = NEAR[dense] + rounding[table]
-    for length in LENGTHS:
-        ids = token_ids(length)[None]
-        vector = run(sessions[dense, table], ids)
-        assert (vector.shape, vector.dtype) == ((1, DIMENSION), np.float32)
-        assert np.linalg.norm(vector) == pytest.approx(1, abs=1e-5)
-        assert 1 - vector[0] @ keras_vectors(wide, ids)[0] < most, length
-
-
-@ALL
-def test_a_vector_does_not_depend_on_its_batch(sessions, dense, table):
-    texts = [token_ids(length) for length in LENGTHS]
-    together = run(sessions[dense, table], padded(texts))
-    alone = np.concatenate([run(sessions[dense, table], text[None]) for text in texts])
-    assert np.abs(together - alone).max() < INVARIANT[dense]
+    most, session, texts = NEAR[dense] + rounding[table], sessions[dense, table], list(map(token_ids, LENGTHS))
+    alone = np.concatenate([run(session, ids[None]) for ids in texts])
+    expected = np.concatenate([keras_vectors(wide, ids[None]) for ids in texts])
+    assert (alone.shape, alone.dtype) == ((len(LENGTHS), DIMENSION), np.float32)
+    assert np.linalg.norm(alone, axis=1) == pytest.approx(np.ones(len(LENGTHS)), abs=1e-5)
+    assert np.all(1 - np.sum(alone * expected, axis=1) < most)
+    assert np.abs(run(session, padded(texts)) - alone).max() < INVARIANT[dense]
+    # The first and the last piece are in the table, and no other.
+    ids = [[0, VOCABULARY - 1, VOCABULARY - 1, 0], [VOCABULARY - 1, -1, -1, -1]]
+    cosines = np.sum(run(session, ids) * keras_vectors(wide, ids), axis=1)
+    assert cosines == pytest.approx(1, abs={"int4": 0.03, "pq4": 0.06, "pq8": 0.06}.get(table, 2e-3))
+    with pytest.raises(Exception, match="Gather"):
+        run(session, [[VOCABULARY]])
 
 
 @pytest.mark.parametrize("dense", PRODUCTS)
@@ -142,15 +140,6 @@ def test_padding_is_any_negative_id_wherever_it_stands(wide, sessions, dense):
     vectors = run(session, ids)
     assert np.min(np.sum(vectors * keras_vectors(wide, ids), axis=1)) > 1 - NEAR[dense]
     assert np.array_equal(run(session, np.where(ids < 0, -7, ids)), vectors)
-
-
-@ALL
-def test_the_first_and_the_last_piece_are_in_the_table(wide, sessions, dense, table):
-    ids = [[0, VOCABULARY - 1, VOCABULARY - 1, 0], [VOCABULARY - 1, -1, -1, -1]]
-    cosines = np.sum(run(sessions[dense, table], ids) * keras_vectors(wide, ids), axis=1)
-    assert cosines == pytest.approx(1, abs={"int4": 0.03, "pq4": 0.06, "pq8": 0.06}.get(table, 2e-3))
-    with pytest.raises(Exception, match="Gather"):
-        run(sessions[dense, table], [[VOCABULARY]])
 
 
 @pytest.mark.parametrize("table", ["pq4", "pq8"])
@@ -182,19 +171,13 @@ def test_the_smallest_encoder(tiny):
     assert np.sum(vectors * keras_vectors(tiny.model, ids), axis=1) == pytest.approx(1, abs=1e-3)
 
 
-def test_one_input_and_one_output_of_any_batch_and_length(sessions):
+def test_the_file_takes_any_batch_and_length_loads_in_older_runtimes_and_holds_quantised_rows(sessions, graph, wide):
     (ids,), (vectors,) = sessions["int8", "uint8"].get_inputs(), sessions["int8", "uint8"].get_outputs()
     assert (ids.name, ids.type, ids.shape) == ("ids", "tensor(int32)", ["b", "t"])
     assert (vectors.name, vectors.type, vectors.shape) == ("vectors", "tensor(float)", ["b", DIMENSION])
-
-
-def test_the_file_says_who_made_it_and_loads_in_older_runtimes(graph):
     assert (graph.producer_name, graph.ir_version) == ("distill", 8)
     assert [(opset.domain, opset.version) for opset in graph.opset_import] == [("", 17)]
-    assert graph.doc_string.endswith(" int8, table uint8")
-
-
-def test_the_default_table_is_the_quantised_rows(graph, wide):
+    assert graph.doc_string.endswith("uint8")
     codes, scales = uint8_rows(wide.get_layer("embedding").get_weights()[0])
     arrays = stored(graph)
     assert np.array_equal(arrays["table/0"], codes) and np.array_equal(arrays["table/1"], scales)
@@ -266,12 +249,9 @@ def small_model(operator):
     return graph.model("small", [("x", "float32", ("n",))], [("y", "float32", ("n",))], "a test")
 
 
-def test_an_invalid_graph_is_refused_in_one_line():
+def test_an_invalid_graph_and_a_file_too_large_for_the_format_are_refused():
     assert checked(small_model("Relu"))
     with pytest.raises(ExportError, match="NoSuchOperator"):
         checked(small_model("NoSuchOperator"))
-
-
-def test_a_file_too_large_for_the_format_is_refused():
     with pytest.raises(ExportError, match=" 50 "):
         checked(small_model("Relu"), largest=50)

@@ -22,7 +22,7 @@ def on_grid(kernel):
     return np.round(kernel / step) * step
 
 
-def test_a_whole_dense_layer_by_hand():
+def test_whole_dense_layers_by_hand():
     # Steps of 0.01 and 0.02: 0.634 is 63.4 of the one, rounded to 63, and 0.05 is 2.5 of the other, to the even 2.
     layer = WholeDense(np.float32([[1.27, -2.54], [0.634, 0.05]]), np.float32([1, -1]), relu=True)
     assert np.array_equal(layer.dense.kernel, [[127, -127], [63, 2]])
@@ -30,13 +30,12 @@ def test_a_whole_dense_layer_by_hand():
     assert np.asarray(layer(np.float32([[1, 2], [-2, 10]]))) == pytest.approx(
         np.array([[1.27 + 1.26 + 1, 0], [-2.54 + 6.3 + 1, 5.08 + 0.4 - 1]]), abs=1e-5
     )
-
-
-def test_a_whole_dense_layer_without_bias_or_relu_by_hand():
     layer = WholeDense(np.float32([[1.27, 0.0, 1.0], [0.0, 1.27, -1.0]]))
-    assert np.asarray(layer(np.float32([[2, 3], [-4, 0]]))) == pytest.approx(
-        np.array([[2.54, 3.81, -1], [-5.08, 0, -4]]), abs=1e-5
-    )
+    expected = np.array([[2.54, 3.81, -1], [-5.08, 0, -4]])
+    assert np.asarray(layer(np.float32([[2, 3], [-4, 0]]))) == pytest.approx(expected, abs=1e-5)
+    # A channel of zeros keeps its bias.
+    layer = WholeDense(np.float32([[0.0, 1.0], [0.0, 1.0]]), np.float32([0.25, -3.0]))
+    assert np.asarray(layer(np.float32([[5, 6]]))) == pytest.approx(np.array([[0.25, 8]]), abs=1e-5)
 
 
 def every_dense_layer():
@@ -52,57 +51,25 @@ def dense(x, kernel, bias, relu):
 
 
 @every_dense_layer()
-def test_a_whole_dense_layer_is_the_trained_one_on_the_grid(kernel, bias, relu):
+def test_a_dense_layer_is_the_trained_one_and_a_whole_one_that_on_the_grid(kernel, bias, relu):
     x = normal(50, 24)
-    got = np.asarray(WholeDense(kernel, bias, relu)(x))
-    # float32 sums of 24 products of the channel's size.
-    assert np.all(np.abs(got - dense(x, on_grid(kernel), bias, relu)) <= 1e-5 * (1 + np.abs(kernel).max(axis=0)))
-    assert (got < 0).any() == (not relu)
-
-
-def test_a_whole_dense_layer_holds_whole_numbers_up_to_127(kernel):
-    whole = np.asarray(WholeDense(kernel).dense.kernel)
-    assert np.array_equal(whole, np.round(kernel / (np.abs(kernel).max(axis=0) / 127)))
-    assert np.abs(whole).max() == 127
-
-
-def test_a_channel_of_zeros_keeps_its_bias():
-    layer = WholeDense(np.float32([[0.0, 1.0], [0.0, 1.0]]), np.float32([0.25, -3.0]))
-    assert np.asarray(layer(np.float32([[5, 6]]))) == pytest.approx(np.array([[0.25, 8]]), abs=1e-5)
-
-
-@every_dense_layer()
-def test_a_float_dense_layer_is_the_trained_one(kernel, bias, relu):
-    x = normal(50, 24)
-    got = np.asarray(FloatDense(kernel, bias, relu)(x))
-    assert np.all(np.abs(got - dense(x, kernel, bias, relu)) <= 1e-5 * (1 + np.abs(kernel).max(axis=0)))
+    for layer, rounded in ((WholeDense, on_grid(kernel)), (FloatDense, kernel)):
+        got = np.asarray(layer(kernel, bias, relu)(x))
+        # float32 sums of 24 products of the channel's size.
+        assert np.all(np.abs(got - dense(x, rounded, bias, relu)) <= 1e-5 * (1 + np.abs(kernel).max(axis=0)))
+        assert (got < 0).any() == (not relu)
 
 
 @pytest.mark.parametrize("width", [32, 40, 64])
 @pytest.mark.parametrize("codec", CODECS)
-def test_a_table_decodes_what_the_codec_stores(codec, width):
+def test_a_table_decodes_the_whole_numbers_that_the_codec_stores(codec, width):
     table, ids = normal(9, width), np.array([8, 0, 3, 3], dtype=np.int32)
-    rows = np.asarray(Table(table, codec)(ids))
+    layer = Table(table, codec)
+    rows = np.asarray(layer(ids))
     assert (rows.shape, rows.dtype) == ((4, width), np.float32)
     assert np.array_equal(rows, decoded(codec, encoded(codec, table), width)[ids])
-
-
-# Half a step: of the row's largest / 127, and of the group's largest / 7 with what rounding its step up adds.
-@pytest.mark.parametrize(
-    ("codec", "error"), [("float32", 0), ("uint8", 0.5 / 127), ("int8-row", 0.5 / 127), ("int4", 0.074)]
-)
-def test_a_table_is_as_near_as_its_bits_allow(codec, error):
-    table = normal(9, 40)
-    rows = np.asarray(Table(table, codec)(np.arange(9, dtype=np.int32)))
-    assert np.all(np.abs(rows - table) <= 1.01 * error * np.abs(table).max(axis=1, keepdims=True))
-
-
-@pytest.mark.parametrize("codec", CODECS)
-def test_a_table_is_stored_as_whole_numbers(codec):
     # The converter would quantise a float constant, whatever it holds.
-    layer = Table(normal(9, 40), codec)
-    stored = [*layer.stored, *layer.shared]
-    kinds = {keras.backend.standardize_dtype(array.dtype) for array in stored}
+    kinds = {keras.backend.standardize_dtype(array.dtype) for array in [*layer.stored, *layer.shared]}
     assert kinds <= {"uint8", "int8", "int32"}
 
 

@@ -31,19 +31,7 @@ JAPANESE = """
 月は地球から何キロ離れていますか。
 アマゾン川の長さはどれくらいですか。
 心臓は一分間に何回打ちますか。
-ペニシリンを発見した人は誰ですか。
-万里の長城はいつ建てられましたか。
-ゾウは何を食べますか。
-コーヒーの原産地はどこですか。
-電話を発明したのは誰ですか。
-火星にはいくつの衛星がありますか。
-ドナウ川はいくつの国を流れますか。
-皮膚の一番外側の層は何と呼ばれますか。
-クジラはどうやって眠りますか。
-印刷機はどこで発明されましたか。
-ジャガイモはどこから来ましたか。
 エッフェル塔の高さは？
-相対性理論を発表したのは誰ですか。
 """
 KOREAN = """
 나일강은 어디에서 바다로 흘러 들어갑니까?
@@ -53,19 +41,7 @@ KOREAN = """
 달은 지구에서 얼마나 떨어져 있습니까?
 아마존강의 길이는 얼마입니까?
 심장은 일 분에 몇 번 뜁니까?
-페니실린을 발견한 사람은 누구입니까?
-만리장성은 언제 지어졌습니까?
-코끼리는 무엇을 먹습니까?
-커피의 원산지는 어디입니까?
-전화를 발명한 사람은 누구입니까?
-화성에는 위성이 몇 개 있습니까?
-다뉴브강은 몇 나라를 지나갑니까?
-피부의 가장 바깥층은 무엇이라고 합니까?
-고래는 어떻게 잠을 잡니까?
-인쇄기는 어디에서 발명되었습니까?
-감자는 어디에서 왔습니까?
 에펠탑의 높이는?
-상대성 이론을 발표한 사람은 누구입니까?
 """
 ODD = ["", " ", "   \u3000\t\n", "broken \ud800 text", "a 🌊 b", "Ｗｈｅｒｅ ﬁnally", "a", '"quoted" \\ and {braces}']
 LONG = "river " * 10_000
@@ -73,10 +49,10 @@ LONG = "river " * 10_000
 
 @pytest.fixture(scope="module")
 def texts(sample):
-    """Twenty questions in each of twelve languages, and odd texts."""
-    by_language = [[q.text for q in questions.values()][:20] for questions in sample.questions.values()]
+    """Eight questions in each of twelve languages, and odd texts."""
+    by_language = [[q.text for q in questions.values()][:8] for questions in sample.questions.values()]
     by_language += [further.strip().split("\n") for further in (JAPANESE, KOREAN)]
-    assert [len(questions) for questions in by_language] == [20] * 12
+    assert [len(questions) for questions in by_language] == [8] * 12
     return [text for questions in by_language for text in questions] + ODD
 
 
@@ -113,50 +89,32 @@ def zipped(folder, wide, fixed):
     return MediaPipeEncoder(path, "wide", 40, zip_ids(path), LENGTH)
 
 
-def require_near(got, expected):
-    """An untrained encoder is harder to round than a trained one; the vectors of different texts are at .6."""
-    cosines = np.sum(got * expected, axis=1)
+@pytest.mark.parametrize("name", ["whole", "zipped"])
+def test_they_give_the_reference_vectors(request, wide, wide_string, texts, full, name):
+    encoder, told = request.getfixturevalue(name), []
+    texts = [*texts, *([LONG] if name == "whole" else full[:2])]
+    vectors = encoder.encode(texts, progress=told.append)
+    assert (vectors.shape, vectors.dtype, sum(told)) == ((len(texts), 40), np.float32, len(texts))
+    runtime = StringRuntime(wide_string)
+    # The zip is of another length, so that sums are in another order.
+    atol = 1e-6 if name == "whole" else 1e-5
+    assert vectors == pytest.approx(np.array([runtime.vector(text) for text in texts]), abs=atol)
+    # An untrained encoder is harder to round than a trained one; the vectors of different texts are at .6.
+    cosines = np.sum(vectors * wide.encode(texts), axis=1)
     assert cosines.mean() >= 0.99 and cosines.min() >= 0.94
 
 
-def test_the_whole_model_gives_the_reference_vectors(whole, wide, wide_string, texts):
-    told, texts = [], [*texts, LONG]
-    vectors = whole.encode(texts, progress=told.append)
-    assert (vectors.shape, vectors.dtype, sum(told)) == ((249, 40), np.float32, 249)
-    runtime = StringRuntime(wide_string)
-    assert vectors == pytest.approx(np.array([runtime.vector(text) for text in texts]), abs=1e-6)
-    require_near(vectors, wide.encode(texts))
-
-
-def test_the_zip_gives_the_reference_vectors(zipped, wide, wide_string, texts, full):
-    told, texts = [], [*texts, *full[:2]]
-    vectors = zipped.encode(texts, progress=told.append)
-    assert (vectors.shape, vectors.dtype, sum(told)) == ((250, 40), np.float32, 250)
-    # Of another length, so that sums are in another order.
-    runtime = StringRuntime(wide_string)
-    assert vectors == pytest.approx(np.array([runtime.vector(text) for text in texts]), abs=1e-5)
-    require_near(vectors, wide.encode(texts))
-
-
-def test_their_ids_are_the_students(whole, zipped, wide, texts):
+def test_they_are_encoders_with_the_students_ids(whole, zipped, wide, texts):
     expected = wide.tokenizer.encode(texts)
-    assert [zipped.tokenize(text) for text in texts] == expected
-    assert [whole.tokenize(text) for text in texts] == expected
-
-
-def test_they_are_encoders(whole, zipped):
-    assert (whole.name, whole.dimension, whole.max_length) == ("wide", 40, None)
-    assert (zipped.name, zipped.dimension, zipped.max_length) == ("wide", 40, LENGTH)
-
-
-def test_no_texts_give_no_rows(zipped):
+    for encoder, length in ((whole, None), (zipped, LENGTH)):
+        assert [encoder.tokenize(text) for text in texts] == expected
+        assert (encoder.name, encoder.dimension, encoder.max_length) == ("wide", 40, length)
     assert zipped.encode([]).shape == (0, 40)
 
 
 def test_a_text_that_is_too_long_for_the_zip_is_refused_before_mediapipe_starts(zipped, full, monkeypatch):
     monkeypatch.setattr(sys, "executable", "/nowhere/python")
-    said = f"encoder.task .* {LENGTH} .*text 2 of 3 has {LENGTH + 1}: 'a a a "
-    with pytest.raises(EncoderError, match=said):
+    with pytest.raises(EncoderError, match=f"encoder.task .* {LENGTH} .* 2 of 3 .* {LENGTH + 1}: 'a a a "):
         zipped.encode(["short", full[2], "short"])
 
 
@@ -189,21 +147,18 @@ def test_the_zip_holds_its_members_stored_at_the_root(zipped, wide, fixed):
 
 
 # Every remainder that the first member can leave, those that need a filler of less than its own header among them.
+# Every remainder that the first member can leave, those that need a filler of less than its own header among them.
 @pytest.mark.parametrize("size", range(16))
 def test_members_are_aligned_for_mapping(tmp_path, size):
-    write_zip(tmp_path / "a.task", b"model" * 9, b"p" * (100 + size))
+    for name in ("a.task", "b.task"):
+        write_zip(tmp_path / name, b"model" * 9, b"p" * (100 + size))
+    assert (tmp_path / "a.task").read_bytes() == (tmp_path / "b.task").read_bytes()
     places = member_places(tmp_path / "a.task")
     assert {name: start % 16 for name, (start, _) in places.items()} == {"sentencepiece.model": 0, "encoder.tflite": 0}
     assert places["encoder.tflite"][1] == b"model" * 9
     assert places["sentencepiece.model"][1] == b"p" * (100 + size)
     with ZipFile(tmp_path / "a.task") as archive:
         assert all(len(info.extra) < 20 for info in archive.infolist())
-
-
-def test_the_same_members_give_the_same_zip(tmp_path):
-    for name in ("a.task", "b.task"):
-        write_zip(tmp_path / name, b"model", b"pieces")
-    assert (tmp_path / "a.task").read_bytes() == (tmp_path / "b.task").read_bytes()
 
 
 def test_the_zips_model_is_one_graph_of_one_fixed_int32_input(zipped):
@@ -217,12 +172,15 @@ def test_the_zips_model_is_one_graph_of_one_fixed_int32_input(zipped):
     assert (vectors.Type(), vectors.ShapeAsNumpy().tolist()) == (schema.TensorType.FLOAT32, [1, 40])
 
 
-def test_a_model_that_mediapipe_cannot_read_is_an_export_error(tmp_path, wide):
+def test_a_model_or_a_tokenizer_that_cannot_be_read_is_refused(tmp_path, wide):
     path = tmp_path / "broken.task"
     write_zip(path, b"no flatbuffer", wide.tokenizer.proto)
     encoder = MediaPipeEncoder(path, "wide", 40, zip_ids(path), LENGTH)
     with pytest.raises(ExportError, match="broken.task: .+"):
         encoder.encode(["one"])
+    write_zip(path, b"", b"no pieces")
+    with pytest.raises(EncoderError, match="broken.task: "):
+        zip_ids(path)
 
 
 def test_without_mediapipe_it_says_what_to_install(zipped, tmp_path, monkeypatch):
@@ -240,21 +198,11 @@ def test_without_mediapipe_it_says_what_to_install(zipped, tmp_path, monkeypatch
         zipped.encode(["one"])
 
 
-def test_a_tokenizer_that_cannot_be_read_is_refused(tmp_path):
-    write_zip(tmp_path / "broken.task", b"", b"no pieces")
-    with pytest.raises(EncoderError, match="broken.task: "):
-        zip_ids(tmp_path / "broken.task")
-
-
-def test_where_unshare_is_missing_a_command_runs_as_it_is(monkeypatch, tmp_path):
+def test_where_unshare_is_missing_or_not_allowed_a_command_runs_as_it_is(monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path))
     assert without_network() == []
-
-
-def test_where_unshare_is_not_allowed_a_command_runs_as_it_is(monkeypatch, tmp_path):
     (tmp_path / "unshare").write_text("#!/bin/sh\nexit 1\n")
     (tmp_path / "unshare").chmod(0o755)
-    monkeypatch.setenv("PATH", str(tmp_path))
     assert shutil.which("unshare") and without_network() == []
 
 

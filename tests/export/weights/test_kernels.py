@@ -17,17 +17,13 @@ def test_channels_by_hand():
     assert scale == pytest.approx([0.01, 0.5 / 127])
 
 
-def test_channels_are_whole_numbers_that_reach_127(kernel):
+def test_channels_are_whole_numbers_that_reach_127_and_off_by_at_most_half_a_step(kernel):
     # A kernel whose largest is 127 has the converter's scale 127 / 127 = 1, which is what keeps it exact.
     whole, scale = quantize_channels(kernel)
     assert whole.dtype == scale.dtype == np.float32
     assert (whole.shape, scale.shape) == ((30, 12), (12,))
     assert np.array_equal(whole, np.round(whole))
     assert np.abs(whole).max(axis=0).tolist() == [127] * 12
-
-
-def test_a_channel_is_off_by_at_most_half_its_step(kernel):
-    whole, scale = quantize_channels(kernel)
     step = np.abs(kernel.astype(np.float64)).max(axis=0) / 127
     # A thousandth of a step for the float32 of the division.
     assert np.all(np.abs(whole * scale.astype(np.float64) - kernel) <= 0.501 * step)
