@@ -53,13 +53,9 @@ def test_gold_answers_of_a_data_set(answers, sentence_data):
         ([{"id": "river-0", "prediction": "100"}], "river-0"),
         ([{"id": "market-0", "prediction": "1", "language": "xx"}], " xx"),
         ([{"id": "1", "prediction": "1", "answers": ["1"]}, {"id": "2", "prediction": "1"}], "predictions.jsonl"),
+        ([{"id": "x", "prediction": "1"}], "answer"),
     ],
 )
-def test_what_cannot_be_measured_is_refused(answers, sentence_data, rows, named):
-    left, figures = answers(*rows, arguments=["--dataset", sentence_data])
+def test_what_cannot_be_measured_is_refused(answers, sentence_data, unanswered, rows, named):
+    left, figures = answers(*rows, arguments=["--dataset", unanswered if named == "answer" else sentence_data])
     assert left.code == 2 and left.is_one_error and named in left.err and figures is None
-
-
-def test_a_data_set_without_answers_is_refused(answers, unanswered):
-    left, _ = answers({"id": "x", "prediction": "1"}, arguments=["--dataset", unanswered])
-    assert left.code == 2 and "answer" in left.err

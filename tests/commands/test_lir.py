@@ -76,18 +76,12 @@ def test_a_sample_of_the_texts_is_drawn_by_the_seed(distill, copy, tmp_path, stu
     assert not np.allclose(removals[0].components["en"], removals[2].components["en"], atol=1e-4)
 
 
-@pytest.mark.parametrize("model", ["muse", "bundle"])
-def test_an_encoder_without_a_folder_of_ours_needs_an_output(refused, corpus, tiny_bundle, model):
-    model = tiny_bundle if model == "bundle" else model
-    message = refused("lir", "fit", model, *corpus)
-    assert f"{model}: " in message and "--output" in message
-
-
-def test_too_few_texts_are_named_before_anything_is_encoded(refused, corpus, tmp_path):
+def test_what_cannot_be_fitted_is_refused(refused, corpus, copy, tiny_bundle, tmp_path):
+    for model in ("muse", tiny_bundle):
+        message = refused("lir", "fit", model, *corpus)
+        assert f"{model}: " in message and "--output" in message
+    # Too few texts before anything is encoded.
     assert "de: 3 " in refused("lir", "fit", "no-such-encoder", *corpus, "--output", tmp_path / "lir.npz")
-
-
-def test_fit_needs_text(refused, copy):
     assert "--corpus" in refused("lir", "fit", copy)
 
 
@@ -183,12 +177,8 @@ def test_what_cannot_be_folded_is_refused(refused, copy, tiny_bundle, removal, t
 # export
 
 
-def test_export_refuses_components_that_its_format_cannot_use(refused, copy, removal, tmp_path):
-    flags = ["--removal", tmp_path / "removal.npz", "--format", "string", "--output", tmp_path / "out"]
-    assert re.search("string .* bundle or onnx", refused("export", copy, *flags))
-
-
-def test_export_puts_the_asked_rank_into_the_bundle(distill, copy, removal, tmp_path):
+def test_export_puts_the_requested_rank_into_the_formats_that_use_it(distill, refused, copy, removal, tmp_path):
     flags = ["--removal", tmp_path / "removal.npz", "--removal-rank", 2, "--output", tmp_path / "out"]
+    assert "string" in refused("export", copy, *flags, "--format", "string")
     assert distill("export", copy, *flags, "--languages", "en", "--max-drop", 100).code == 0
     assert np.array_equal(np.load(tmp_path / "out" / "lir.npy"), removal.stacked())

@@ -42,42 +42,29 @@ def test_a_flag_sets_its_setting_and_no_other():
     expected = Settings()
     expected.teacher.margin = 0.9
     assert parse("--margin", "0.9") == expected
-
-
-def test_flags_of_every_type():
     settings = parse("--seed", "7", "--dataset", "xquad", "--gamma", "2", "--loss", "contrastive", "--lambda", "0.5")
     assert (settings.seed, settings.data.dataset, settings.student.gamma) == (7, "xquad", 2.0)
     assert (settings.teacher.loss, settings.student.lambda_) == ("contrastive", 0.5)
     # Zero is a value, and an empty list is one.
     assert parse("--epochs", "0", "--beta", "0").student == StudentSettings(epochs=0, beta=0.0)
-    assert parse("--languages", "").data.languages == ()
+    lists = {"": (), "de,ru": ("de", "ru"), " de , ru ": ("de", "ru"), "de,,ru,": ("de", "ru")}
+    assert {text: parse("--languages", text).data.languages for text in lists} == lists
     assert [parse(flag).teacher.train_table for flag in ("--teacher-table", "--no-teacher-table")] == [True, False]
-
-
-def test_teacher_and_student_flags_do_not_mix():
     settings = parse("--teacher-batch-size", "3", "--student-batch-size", "5", "--no-student-table")
     assert (settings.teacher.batch_size, settings.student.batch_size) == (3, 5)
     assert (settings.teacher.train_table, settings.student.train_table) == (True, False)
 
 
-@pytest.mark.parametrize("text", ["de,ru", " de , ru ", "de,,ru,"])
-def test_a_list_is_split_at_commas(text):
-    assert parse("--languages", text).data.languages == ("de", "ru")
-
-
-def test_every_setting_has_its_flag_its_help_and_its_default():
-    text = " ".join(run("--help").output.split())
+def test_every_setting_has_its_flag_its_help_and_its_default_in_their_order():
+    output = run("--help").output
+    text = " ".join(output.split())
     assert all(f"[default: {default}]" in text for default in ("qq,dd,dq", "0.3", "muse"))
     for _, _, item in walk(Settings()):
         for flag in item.metadata["flag"].split("/"):
             assert f"{flag} " in text
         assert item.metadata["help"].split()[0] in text
-
-
-def test_help_follows_the_order_of_the_settings():
-    text = run("--help").output
     flags = ["--seed", "--dataset", "--teacher ", "--margin", "--objectives", "--gamma", "--min-cosine", "--threads"]
-    places = [text.index(flag) for flag in flags]
+    places = [output.index(flag) for flag in flags]
     assert places == sorted(places)
 
 
@@ -95,27 +82,18 @@ def test_a_command_has_the_flags_of_its_sections_only():
         parse("--threads", "1", sections=single)
 
 
-# a config file
-
-
-@pytest.fixture
-def config(tmp_path):
-    path = tmp_path / "config.toml"
-    path.write_text('seed = 3\n[data]\nlanguages = ["hi"]\n[teacher]\nmargin = 0.5\ntrain_table = false\n')
-    return path
-
-
-def test_a_config_file_stands_where_no_flag_is_given(config):
+def test_a_config_file_stands_where_no_flag_is_given(tmp_path):
+    config = tmp_path / "config.toml"
+    with pytest.raises(InputError, match=r"config\.toml"):
+        parse(config=config)
+    config.write_text('seed = 3\n[data]\nlanguages = ["hi"]\n[teacher]\nmargin = 0.5\ntrain_table = false\n')
     settings = parse(config=config)
     assert (settings.seed, settings.data.languages, settings.teacher.margin) == (3, ("hi",), 0.5)
     assert settings.teacher.train_table is False
-
-
-def test_a_flag_wins_over_the_config_file(config):
     settings = parse("--margin", "0.9", "--teacher-table", "--languages", "de", config=config)
     assert (settings.seed, settings.data.languages, settings.teacher.margin) == (3, ("de",), 0.9)
     assert settings.teacher.train_table is True
-    # One that is equal to the default too.
+    # A flag wins that is equal to the default too.
     assert parse("--margin", "0.3", config=config).teacher.margin == 0.3
 
 
@@ -133,39 +111,29 @@ def test_values_that_are_no_settings_stay():
     [
         (("--seed", "one"), "one"),
         (("--margin", "wide"), "wide"),
-        (("--loss", "hinge"), "'triplet', 'contrastive'"),
         (("--student-dev-unit", "sentence"), "'document', 'passage', 'maxp'"),
-        (("--precision", "int4"), "'int8', 'float32'"),
         (("--table", "int8"), "'uint8', 'int8-row', 'int4', 'pq4', 'pq8', 'float32'"),
         (("--margn", "1"), "--margin"),
     ],
 )
 def test_wrong_usage_leaves_with_2_and_says_why(arguments, message):
     result = run(*arguments)
-    assert result.exit_code == 2
-    assert message in result.output
+    assert result.exit_code == 2 and message in result.output
 
 
 @pytest.mark.parametrize(
     ("arguments", "setting"),
     [
-        (("--margin", "3"), r"^teacher\.margin: .*3\.0$"),
         (("--margin", "nan"), r"^teacher\.margin: "),
         (("--seed", "-1"), "^seed: .*-1$"),
         (("--lambda", "-1"), r"^student\.lambda: "),
         (("--objectives", "qq,xx"), r"^student\.objectives: .* qq, xx$"),
         (("--objectives", ","), r"^student\.objectives: "),
-        (("--student-units", "maxp"), r"^student\.units: .* maxp$"),
     ],
 )
 def test_a_value_outside_its_limits_is_a_config_error(arguments, setting):
     with pytest.raises(ConfigError, match=setting):
         parse(*arguments)
-
-
-def test_a_config_file_that_is_absent_is_named(tmp_path):
-    with pytest.raises(InputError, match=r"absent\.toml"):
-        parse(config=tmp_path / "absent.toml")
 
 
 def test_given_are_the_settings_whose_flags_are_there():
