@@ -83,7 +83,7 @@ def test_fewer_texts_than_dimensions_are_enough():
 @pytest.mark.parametrize(
     "given, rank, said",
     [
-        ({}, 1, ""),
+        ({}, 1, "text"),
         ({"de": np.eye(3), "th": np.eye(3)[:1]}, 2, " th: 1 .* 2"),
         ({"de": np.eye(3), "th": np.ones((5, 3))}, 2, " th: .* 1 .* 2"),
         ({"de": np.eye(3), "th": np.zeros((5, 3))}, 1, " th: .* 0 "),
