@@ -7,11 +7,8 @@ from distill.evaluation.answers import Match, f1, measure, plain_words, read_pre
 from distill.words import morphology
 
 
-def test_plain_words_are_squads():
+def test_plain_words_are_squads_and_others_stemmed():
     assert plain_words("The U.S. of  an Apple-pie, a-b?") == ["us", "of", "applepie", "ab"]
-
-
-def test_stemmed_words():
     assert stemmed_words("The Houses", "en") == ["hous"]
     assert stemmed_words("die Häuser", "de") == ["die", "haus"]
     assert stemmed_words("+ +", "de") == [] and stemmed_words("€ ₽", "de") == ["€", "₽"]
@@ -31,9 +28,11 @@ def test_f1(predicted, gold, expected):
     assert f1(predicted.split(), gold.split()) == pytest.approx(expected)
 
 
-def test_the_best_gold_answer_counts():
+def test_the_best_gold_answer_counts_and_none_is_refused():
     assert scores("the red car", ["blue", "red car", "car"], "en") == (1.0, 1.0)
     assert scores("red", ["red car", "green"], "en") == (0.0, pytest.approx(2 / 3))
+    with pytest.raises(InputError, match="gold"):
+        scores("a", [], "en")
 
 
 @pytest.mark.parametrize(
@@ -50,12 +49,7 @@ def test_inflection_costs_nothing_with_morphology(language, prediction, gold):
     assert scores(prediction, [gold], language, "morphology") == (1.0, 1.0)
 
 
-def test_no_gold_answer_is_refused():
-    with pytest.raises(InputError, match="gold"):
-        scores("a", [], "en")
-
-
-def test_a_missing_prediction_counts_as_wrong():
+def test_a_missing_prediction_counts_as_wrong_and_unknown_ids_are_refused():
     golds = {"1": ["Häuser"], "2": ["Baum"], "3": ["x y"], "4": ["z"]}
     assert measure({"1": "Haus", "2": "Baum", "3": "y"}, golds, "de").as_dict() == {
         "questions": 4,
@@ -64,6 +58,8 @@ def test_a_missing_prediction_counts_as_wrong():
         "morphology": {"em": 2 / 4, "f1": pytest.approx((1 + 1 + 2 / 3) / 4)},
     }
     assert measure({}, golds, "de").matches["plain"] == Match(0.0, 0.0)
+    with pytest.raises(DataError, match="1 predictions .* 9;"):
+        measure({"9": "x"}, {"1": ["x"]}, "en")
 
 
 def test_answers_without_a_stemmer_are_counted(capsys):
@@ -73,20 +69,17 @@ def test_answers_without_a_stemmer_are_counted(capsys):
     assert capsys.readouterr().err == said
 
 
-def test_unknown_ids_are_refused():
-    with pytest.raises(DataError, match="1 predictions .* 9;"):
-        measure({"9": "x"}, {"1": ["x"]}, "en")
-
-
 def written(tmp_path, *rows):
     path = tmp_path / "predictions.jsonl"
     path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
     return path
 
 
-def test_predictions_are_read(tmp_path):
+def test_predictions_are_read_and_an_empty_file_is_refused(tmp_path):
     rows = {"id": 1, "prediction": "x"}, {"id": "1", "answer": "y", "language": "de", "answers": ["z"]}
     assert read_predictions(written(tmp_path, *rows), "en") == {"en": {"1": ("x", None)}, "de": {"1": ("y", ["z"])}}
+    with pytest.raises(DataError, match="predictions.jsonl"):
+        read_predictions(written(tmp_path), "en")
 
 
 @pytest.mark.parametrize(
@@ -102,8 +95,3 @@ def test_predictions_are_read(tmp_path):
 def test_a_bad_line_is_named(tmp_path, row, said):
     with pytest.raises(DataError, match=f"line 2: .*{said}"):
         read_predictions(written(tmp_path, {"id": "1", "prediction": "x"}, row), "en")
-
-
-def test_an_empty_file_is_refused(tmp_path):
-    with pytest.raises(DataError, match="predictions.jsonl"):
-        read_predictions(written(tmp_path), "en")

@@ -58,7 +58,7 @@ def dataset():
     )
 
 
-def test_ranks_and_metrics_by_unit(toy, dataset):
+def test_ranks_and_metrics_by_unit_alone_or_among_others(toy, dataset):
     evaluation = evaluate(toy, dataset, "dev", ["en"])
     assert (evaluation.encoder, evaluation.split) == ("toy", "dev")
     # In the split's order z? finds b0; x? finds a0; y? gives a0 0, as b0, behind a1 and c0.
@@ -69,45 +69,25 @@ def test_ranks_and_metrics_by_unit(toy, dataset):
     assert table["document"]["p@1"] == pytest.approx(1 / 3)  # ranks 1, 3, 2
     assert table["passage"]["mrr@10"] == pytest.approx((1 + 1 + 1 / 4) / 3)
     assert table["document"]["mrr@10"] == pytest.approx((1 + 1 / 3 + 1 / 2) / 3)
+    for unit in ("document", "passage", "maxp"):
+        alone = evaluate(toy, dataset, "dev", ["en"], [unit])
+        assert list(alone.ranks) == [unit]
+        assert alone.ranks[unit]["en"].tolist() == evaluation.ranks[unit]["en"].tolist()
 
 
-def test_each_language_has_its_own_questions(toy, dataset):
-    evaluation = evaluate(toy, dataset, "dev", ["de", "en"])
+def test_each_language_has_its_own_questions_roles_and_the_same_weight(toy, dataset):
+    evaluation = evaluate(toy, dataset, "dev", ["en", "de"])
     # z? for a0: passage b0 is nearer and all others equal; document A is second after B; by MaxP it ties with C.
-    assert {unit: ranks["de"].tolist() for unit, ranks in evaluation.ranks.items()} == {
-        "document": [2],
-        "passage": [4],
-        "maxp": [3],
-    }
+    ranks = {unit: ranks["de"].tolist() for unit, ranks in evaluation.ranks.items()}
+    assert ranks == {"document": [2], "passage": [4], "maxp": [3]}
     assert evaluation.table()["passage"]["de"]["questions"] == 1
     assert evaluation.table()["passage"]["en"]["questions"] == 3
-
-
-def test_questions_of_the_split_and_documents_are_encoded_in_their_roles(toy, dataset):
-    evaluate(toy, dataset, "dev", ["en", "de"])
     assert toy.calls == [
         ("document", ["a0 a1", "b0", "c0"]),
         ("document", ["a0", "a1", "b0", "c0"]),
         ("question", ["z?", "x?", "y?"]),
         ("question", ["z?"]),
     ]
-
-
-def test_what_no_unit_needs_is_not_encoded(toy, dataset):
-    assert list(encode_units(toy, dataset, ["maxp"])) == ["passage", "maxp"]
-    assert toy.calls == [("document", ["a0", "a1", "b0", "c0"])]
-
-
-def test_a_unit_alone_gives_what_it_gives_among_others(toy, dataset):
-    every = evaluate(toy, dataset, "dev", ["en"])
-    for unit in ("document", "passage", "maxp"):
-        alone = evaluate(toy, dataset, "dev", ["en"], [unit])
-        assert list(alone.ranks) == [unit]
-        assert alone.ranks[unit]["en"].tolist() == every.ranks[unit]["en"].tolist()
-
-
-def test_the_mean_gives_each_language_the_same_weight(toy, dataset):
-    evaluation = evaluate(toy, dataset, "dev", ["en", "de"])
     # English 3 of 3, German 0 of 1: by question it would be 0.75.
     assert evaluation.mean("maxp", ["en", "de"]) == 0.5
     assert evaluation.mean("maxp", ["en"]) == 1.0
@@ -115,17 +95,19 @@ def test_the_mean_gives_each_language_the_same_weight(toy, dataset):
     assert evaluation.mean("maxp", ["en", "de"], "mrr@10") == pytest.approx((1 / 2 + 1 / 4) / 2)
 
 
-@pytest.mark.parametrize("units", [("document", "passage", "maxp"), ("document",), ("passage",), ("maxp", "passage")])
-def test_the_size_is_the_number_of_texts_that_are_encoded(toy, dataset, units):
-    steps = []
-    evaluate(toy, dataset, "dev", ["en", "de"], units, lambda n: steps.append(n))
-    assert evaluation_size(dataset, ["dev"], ["en", "de"], units) == sum(steps)
-
-
-def test_several_splits_count_the_documents_once(toy, dataset):
+def test_what_no_unit_needs_is_not_encoded_and_of_several_splits_the_documents_count_once(toy, dataset):
+    assert list(encode_units(toy, dataset, ["maxp"])) == ["passage", "maxp"]
+    assert toy.calls == [("document", ["a0", "a1", "b0", "c0"])]
     dev, test = (evaluation_size(dataset, [split], ["en"]) for split in ("dev", "test"))
     documents = len(dataset.titles) + len(dataset.passages)
     assert evaluation_size(dataset, ["dev", "test"], ["en"]) == dev + test - documents
+
+
+@pytest.mark.parametrize("units", [("document", "passage", "maxp"), ("document",), ("passage",), ("maxp", "passage")])
+def test_the_size_is_the_number_of_texts_that_are_encoded(toy, dataset, units):
+    steps = []
+    evaluate(toy, dataset, "dev", ["en", "de"], units, steps.append)
+    assert evaluation_size(dataset, ["dev"], ["en", "de"], units) == sum(steps)
 
 
 ANSWERS = {"1": ("a1",), "2": ("yes",), "3": ("b0", "nothing"), "4": ("c0",)}
@@ -140,23 +122,16 @@ def with_answers(dataset):
     return replace(dataset, questions=questions)
 
 
-def test_recall_by_tokens_is_of_passages_and_of_questions_with_answers(toy, dataset):
-    evaluation = evaluate(toy, with_answers(dataset), "dev", ["en"], ("document",), recalls=("r@1kt", "r@2kt"))
+def test_recall_by_tokens_is_of_passages_which_count_as_texts_and_of_questions_with_answers(toy, dataset):
+    steps = []
+    evaluation = evaluate(toy, with_answers(dataset), "dev", ["en"], ("document",), steps.append, ("r@1kt", "r@2kt"))
     assert list(evaluation.ranks) == ["document"]
     # The split's order is 3, 1, 2; of 2 there is nothing to look for.
     ids, values = evaluation.recall["r@2kt"]["en"]
     assert (ids, values.tolist()) == (["3", "1"], [1, 1])
     assert evaluation.recalls()["r@1kt"] == {"en": {"recall": 1, "questions": 2}}
-
-
-def test_recall_by_tokens_needs_answers(toy, dataset):
     with pytest.raises(InputError, match="^toys: .*r@2kt"):
         evaluate(toy, dataset, "dev", ["en"], recalls=("r@2kt",))
-
-
-def test_recall_by_tokens_counts_its_passages_as_texts(toy, dataset):
-    steps = []
-    evaluate(toy, with_answers(dataset), "dev", ["en"], ("document",), steps.append, ("r@1kt",))
     assert sum(steps) == evaluation_size(dataset, ["dev"], ["en"], needed_units(("document",), ("r@1kt",)))
     assert sum(steps) > evaluation_size(dataset, ["dev"], ["en"], ("document",))
 
@@ -179,19 +154,16 @@ def many(dataset):
     return replace(dataset, questions={"en": questions}, splits={"dev": list(questions)})
 
 
-def test_a_collapsed_encoder_is_told_of_in_one_line(dataset, capsys):
-    evaluation = evaluate(Equal(), many(dataset), "dev", ["en"])
-    assert evaluation.table()["passage"]["en"]["questions"] == 8
-    [line] = capsys.readouterr().err.splitlines()
-    assert line.startswith("WARNING: toy ") and "1.0000" in line
-
-
-def test_of_a_healthy_encoder_nothing_is_said(dataset, capsys, monkeypatch):
+def test_of_a_healthy_encoder_nothing_is_said_and_of_a_collapsed_one_a_line(dataset, capsys, monkeypatch):
     known = {"x?" * (1 + number): row for number, row in enumerate([*np.eye(3), *-np.eye(3), *np.eye(2, 3)])}
     for text, row in known.items():
         monkeypatch.setitem(VECTORS, text, tuple(row))
     evaluate(Toy(), many(dataset), "dev", ["en"])
     assert capsys.readouterr().err == ""
+    evaluation = evaluate(Equal(), many(dataset), "dev", ["en"])
+    assert evaluation.table()["passage"]["en"]["questions"] == 8
+    [line] = capsys.readouterr().err.splitlines()
+    assert line.startswith("WARNING: toy ") and "1.0000" in line
 
 
 @pytest.mark.parametrize("role", ["question", "document"])

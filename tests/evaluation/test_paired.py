@@ -37,27 +37,26 @@ def binomial(least, n):
     return 2 * sum(comb(n, k) for k in range(least + 1)) / 2**n
 
 
-def test_a_row_by_hand_of_plain_values():
+def test_a_row_by_hand_of_plain_values_whatever_the_scores_come_in():
     row = compare_scores({"maxp": p_at_1(de=(9, 1))}, "p@1")["maxp"]["de"]
     assert (row.a, row.b, row.difference) == (14 / 40, 6 / 40, pytest.approx(8 / 40))
     assert (row.only_a, row.only_b, row.questions, row.clusters) == (9, 1, 40, 40)
     assert (row.test, row.p) == ("mcnemar", pytest.approx(22 / 1024))
     assert row.low < 0.2 < row.high and row.effect_low < row.effect < row.effect_high
     assert {type(value) for value in asdict(row).values()} == {float, int, str, bool}
+    lists = (IDS, *(part.tolist() for part in right(9, 1)))
+    assert compare_scores({"maxp": {"de": lists}}, "p@1")["maxp"]["de"] == row
 
 
-def test_intervals_and_effect_are_scipys():
+def test_intervals_effect_and_sign_flips_of_other_metrics_are_scipys():
     a, b = scores(1, 0.5)
     row = compare_scores({"maxp": {"de": (IDS, a, b)}}, "mrr@10", draws=20_000)["maxp"]["de"]
     options = {"method": "percentile", "n_resamples": 20_000, "rng": np.random.default_rng(0)}
     expected = stats.bootstrap((a - b,), np.mean, **options).confidence_interval
     assert (row.low, row.high) == pytest.approx(tuple(expected), abs=0.03)
     assert row.effect == pytest.approx(np.mean(a - b) / np.std(a - b, ddof=1))
-
-
-def test_other_metrics_take_sign_flips():
-    ids, a, b = IDS[:10], *(part[:10] for part in scores(1, 0.5))
-    row = compare_scores({"maxp": {"de": (ids, a, b)}}, "mrr@10")["maxp"]["de"]
+    a, b = a[:10], b[:10]
+    row = compare_scores({"maxp": {"de": (IDS[:10], a, b)}}, "mrr@10")["maxp"]["de"]
     expected = stats.permutation_test((a - b,), np.mean, permutation_type="samples", n_resamples=np.inf).pvalue
     assert (row.test, row.p) == ("sign-flip", pytest.approx(expected))
     assert (row.only_a, row.only_b) == (np.sum(a > b), np.sum(a < b))
@@ -92,33 +91,24 @@ def test_the_rows_of_all_languages_are_a_family_of_their_own():
     assert compared["document"]["de"].p_holm == pytest.approx(8 / 128)
 
 
-def test_all_pools_languages_by_question():
-    de, vi = right(6, 0), right(6, 0)
-    ids = [*IDS[:39], "another"]
-    row = compare_scores({"maxp": {"de": (IDS, *de), "vi": (ids, *vi)}}, "p@1")["maxp"]["all"]
+def test_all_pools_languages_by_question_and_is_tested_by_signs_as_are_questions_that_come_twice():
+    pair, others = right(6, 0), [*IDS[:39], "another"]
+    row = compare_scores({"maxp": {"de": (IDS, *pair), "vi": (others, *pair)}}, "p@1")["maxp"]["all"]
     assert (row.questions, row.clusters, row.test) == (80, 41, "sign-flip")
     assert (row.only_a, row.difference) == (12, pytest.approx(12 / 80))
     # Six questions, not twelve, differ.
     assert row.p == 2 / 2**6
-
-
-def test_all_is_tested_by_signs_even_where_no_question_is_translated():
-    pair = right(6, 0)
     others = [f"v{number}" for number in range(40)]
     row = compare_scores({"maxp": {"de": (IDS, *pair), "vi": (others, *pair)}}, "p@1")["maxp"]["all"]
     assert (row.test, row.clusters) == ("sign-flip", 80)
+    row = compare_scores({"bitext": {"de": (IDS[:20] * 2, *pair)}}, "p@1")["bitext"]["de"]
+    assert (row.test, row.clusters) == ("sign-flip", 20)
 
 
 def test_one_language_has_no_row_of_all():
     assert list(compare_scores({"maxp": p_at_1(de=(1, 9))}, "p@1")["maxp"]) == ["de"]
     assert list(compare_scores({"maxp": p_at_1(de=(1, 9), hi=(1, 1))}, "p@1")["maxp"]) == ["de", "hi", "all"]
     assert compare_scores({"maxp": {}}, "p@1") == {"maxp": {}} and compare_scores({}, "p@1") == {}
-
-
-def test_questions_that_come_twice_in_a_language_are_not_mcnemars():
-    a, b = right(6, 0)
-    row = compare_scores({"bitext": {"de": (IDS[:20] * 2, a, b)}}, "p@1")["bitext"]["de"]
-    assert (row.test, row.clusters) == ("sign-flip", 20)
 
 
 def test_the_detectable_difference_is_at_holms_strictest_level():
@@ -149,26 +139,15 @@ def test_encoders_that_never_differ_or_everywhere_the_same():
     assert (row.difference, row.effect, row.effect_low, row.effect_high) == (1, None, None, None)
 
 
-def test_the_same_seed_gives_the_same_rows():
+def test_the_same_seed_gives_the_same_rows_of_the_draws_asked_for():
     tasks = {"maxp": {"de": (IDS, *scores(3, 0.2)), "hi": (IDS, *scores(4))}}
     assert compare_scores(tasks, "mrr@10", seed=5) == compare_scores(tasks, "mrr@10", seed=5)
     one, other = (compare_scores(tasks, "mrr@10", seed=seed)["maxp"]["de"] for seed in (5, 6))
     assert all(getattr(one, key) != getattr(other, key) for key in ("low", "high", "effect_low", "p"))
-
-
-def test_p_and_intervals_take_the_draws_asked_for():
     tasks = {"maxp": {"de": (IDS, np.linspace(1, 2, 40), np.zeros(40))}}
     few, many = (compare_scores(tasks, "mrr@10", draws=draws)["maxp"]["de"] for draws in (100, 2000))
     assert (few.p, many.p) == (1 / 101, 1 / 2001)
     assert few.low != many.low
-
-
-def test_lists_are_scores_too():
-    a, b = right(9, 1)
-    lists, arrays = (
-        compare_scores({"maxp": {"de": pair}}, "p@1") for pair in ((IDS, a.tolist(), b.tolist()), (IDS, a, b))
-    )
-    assert lists == arrays
 
 
 def test_every_row_is_told_as_progress():

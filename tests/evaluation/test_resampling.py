@@ -31,36 +31,28 @@ def translated(seed, questions=40, languages=6, mean=0.0):
     return (mean + sizes * swaps).ravel(), np.repeat(alone(questions), languages)
 
 
-def test_clusters_are_sums_and_counts_by_id():
-    sums, counts = clusters(DIFFERENCES, IDS)
-    assert (sums.tolist(), counts.tolist()) == ([2, 0.5, 0], [2, 3, 1])
-
-
 # Sign flips
 
 
-def test_signs_by_hand():
+def test_signs_by_hand_flip_a_question_with_all_its_translations():
+    sums, counts = clusters(DIFFERENCES, IDS)
+    assert (sums.tolist(), counts.tolist()) == ([2, 0.5, 0], [2, 3, 1])
     # Sums 3, 1 and 2 by question: |+-3 +-1 +-2| is 6 for two of eight signs, 4 for two more.
     assert sign_flip_p([1, 2, 1, 2], ["x", "x", "y", "z"]) == 2 / 8
     # 3, -1 and 2 sum up to 4, which four of eight reach.
     assert sign_flip_p([1, 2, -1, 2], ["x", "x", "y", "z"]) == 4 / 8
-
-
-def test_a_question_flips_with_all_its_translations():
     assert sign_flip_p(np.ones(12), ["x"] * 6 + ["y"] * 6) == 2 / 4
     assert sign_flip_p(np.ones(12), alone(12)) == 2 / 2**12
 
 
-def test_without_a_difference_p_is_1():
+def test_without_a_difference_p_is_1_and_such_questions_leave_it_exact_and_drawn_it_is_never_0():
     assert sign_flip_p(np.zeros(30), alone(30)) == 1.0
     assert sign_flip_p([0.1, 0.2, -0.3], ["x", "x", "x"]) == 1.0  # 5.6e-17 in floats
-
-
-def test_questions_without_a_difference_leave_the_test_exact():
     differences = np.concatenate([np.ones(13), np.zeros(500)])
     assert sign_flip_p(differences, alone(513)) == 2 / 2**13
     rounded = np.concatenate([np.ones(13), np.tile([0.1, 0.2, -0.3], 10)])  # 5.6e-17 by question
     assert sign_flip_p(rounded, [*alone(13), *np.repeat([f"z{n}" for n in range(10)], 3)]) == 2 / 2**13
+    assert sign_flip_p(np.ones(100), alone(100), draws=999) == 1 / 1000
 
 
 @pytest.mark.parametrize("order", [(0.1, 0.2, 0.3), (0.3, 0.2, 0.1)])
@@ -72,22 +64,14 @@ def test_ties_count_against_significance_whatever_the_rounding(order):
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_exact_p_is_scipys(seed):
+def test_exact_and_drawn_p_are_scipys(seed):
     differences = normal(11, 0.5, seed)
-    expected = stats.permutation_test((differences,), np.mean, permutation_type="samples", n_resamples=np.inf).pvalue
+    options = {"permutation_type": "samples", "n_resamples": np.inf}
+    expected = stats.permutation_test((differences,), np.mean, **options).pvalue
     assert sign_flip_p(differences, alone(11)) == pytest.approx(expected, rel=1e-12)
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_drawn_p_is_scipys(seed):
     differences = normal(60, 0.2, seed)
     expected = stats.permutation_test(
-        (differences,),
-        lambda x, axis: x.mean(axis),
-        permutation_type="samples",
-        n_resamples=20_000,
-        vectorized=True,
-        rng=seed,
+        (differences,), lambda x, axis: x.mean(axis), vectorized=True, rng=seed, **{**options, "n_resamples": 20_000}
     ).pvalue
     # Ours is one proportion of the draws, scipy's twice that of the smaller tail.
     error = sqrt((3 * expected - 2 * expected**2) / 20_000)
@@ -103,23 +87,16 @@ def test_drawn_p_of_clusters_is_that_of_all_signs():
     assert sign_flip_p(differences, ids, draws=50_000) == pytest.approx(expected, abs=4 * 0.5 / sqrt(50_000))
 
 
-def test_drawn_p_is_never_0():
-    assert sign_flip_p(np.ones(100), alone(100), draws=999) == 1 / 1000
-
-
-def test_p_is_the_same_for_a_seed_and_in_blocks(monkeypatch):
+def test_p_is_the_same_in_any_order_for_a_seed_and_in_blocks(monkeypatch):
+    differences, ids = translated(5)
+    order = np.random.default_rng(0).permutation(len(ids))
+    assert sign_flip_p(differences[order], ids[order], 500) == sign_flip_p(differences, ids, 500)
     differences, ids = normal(50, 0.2), alone(50)
     whole = sign_flip_p(differences, ids, draws=2000, seed=1)
     assert sign_flip_p(differences, ids, draws=2000, seed=1) == whole
     assert sign_flip_p(differences, ids, draws=2000, seed=2) != whole
     monkeypatch.setattr(resampling, "BLOCK", 777)
     assert sign_flip_p(differences, ids, draws=2000, seed=1) == pytest.approx(whole, abs=0.05)
-
-
-def test_p_does_not_depend_on_the_order_of_questions():
-    differences, ids = translated(5)
-    order = np.random.default_rng(0).permutation(len(ids))
-    assert sign_flip_p(differences[order], ids[order], 500) == sign_flip_p(differences, ids, 500)
 
 
 def test_where_labels_are_permuted_p_is_uniform_only_by_question():
@@ -144,19 +121,10 @@ def test_a_known_difference_is_found():
 # Intervals
 
 
-def test_intervals_are_scipys():
-    differences = np.random.default_rng(2).exponential(size=80) - 0.7
-    options = {"method": "percentile", "n_resamples": 20_000, "vectorized": True, "rng": np.random.default_rng(0)}
-    mean = stats.bootstrap((differences,), np.mean, **options).confidence_interval
-    effect = stats.bootstrap((differences,), lambda x, axis: x.mean(axis) / x.std(axis, ddof=1), **options)
-    intervals = bootstrap(differences, alone(80), 20_000)
-    assert intervals[0] == pytest.approx(tuple(mean), abs=0.01)
-    assert intervals[1] == pytest.approx(tuple(effect.confidence_interval), abs=0.01)
-
-
-def test_intervals_of_clusters_of_unequal_size_are_scipys():
+@pytest.mark.parametrize("most", [1, 5])
+def test_intervals_of_clusters_of_one_and_of_unequal_size_are_scipys(most):
     random = np.random.default_rng(4)
-    counts = random.integers(1, 6, size=50)
+    counts = random.integers(1, most + 1, size=50)
     ids = np.repeat(alone(50), counts)
     differences = np.repeat(random.normal(0.3, 1, 50), counts) + random.normal(0, 0.3, len(ids))
     sums = np.array([differences[ids == id].sum() for id in alone(50)])
@@ -166,12 +134,6 @@ def test_intervals_of_clusters_of_unequal_size_are_scipys():
     intervals = bootstrap(differences, ids, 20_000)
     assert intervals[0] == pytest.approx(tuple(ratio.confidence_interval), abs=0.015)
     assert intervals[1] == pytest.approx(tuple(effect.confidence_interval), abs=0.015)
-
-
-def test_a_wider_level_gives_a_wider_interval():
-    differences = normal(50)
-    narrow, wide = (bootstrap(differences, alone(50), 2000, level=level)[0] for level in (0.5, 0.99))
-    assert wide[0] < narrow[0] < narrow[1] < wide[1]
 
 
 def test_intervals_hold_the_truth_in_95_of_100():
@@ -185,52 +147,42 @@ def test_intervals_hold_the_truth_in_95_of_100():
     assert 0.93 < np.mean(held) < 0.97
 
 
-def test_intervals_are_the_same_for_a_seed_and_in_blocks(monkeypatch):
+def test_intervals_are_the_same_for_a_seed_and_in_blocks_and_wider_for_a_wider_level(monkeypatch):
     differences, ids = translated(1)
     whole = bootstrap(differences, ids, 2000, seed=1)
     assert bootstrap(differences, ids, 2000, seed=1) == whole
     assert bootstrap(differences, ids, 2000, seed=2) != whole
     monkeypatch.setattr(resampling, "BLOCK", 777)
     np.testing.assert_allclose(bootstrap(differences, ids, 2000, seed=1), whole, atol=0.05)
+    differences = normal(50)
+    narrow, wide = (bootstrap(differences, alone(50), 2000, level=level)[0] for level in (0.5, 0.99))
+    assert wide[0] < narrow[0] < narrow[1] < wide[1]
 
 
 # Effect sizes
 
 
-def test_the_effect_is_over_the_means_of_questions():
+def test_the_effect_is_over_the_means_of_questions_and_t_by_the_root_of_n():
     # Means 1, 1/6 and 0; their mean is 7/18.
     means = np.array([1, 1 / 6, 0])
     deviation = sqrt(sum((means - 7 / 18) ** 2) / 2)
     assert effect_size(DIFFERENCES, IDS) == pytest.approx(7 / 18 / deviation)
-
-
-def test_the_effect_is_t_by_the_root_of_n():
     differences = normal(40, 0.3)
-    expected = stats.ttest_1samp(differences, 0).statistic / sqrt(40)
-    assert effect_size(differences, alone(40)) == pytest.approx(expected)
+    t = stats.ttest_1samp(differences, 0).statistic
+    assert effect_size(differences, alone(40)) == pytest.approx(t / sqrt(40))
 
 
+@pytest.mark.parametrize("value, effect", [(0, 0), (0.1, inf), (-0.1, -inf)])
 @pytest.mark.parametrize("n", [1, 2, 30])
-def test_without_a_difference_the_effect_is_0(n):
-    assert effect_size(np.zeros(n), alone(n)) == 0.0
-    assert bootstrap(np.zeros(n), alone(n), 100) == ((0, 0), (0, 0))
-
-
-@pytest.mark.parametrize("value", [0.1, -0.1])
-@pytest.mark.parametrize("n", [1, 2, 30])
-def test_the_same_difference_everywhere_is_an_infinite_effect(n, value):
-    assert effect_size(np.full(n, value), alone(n)) == np.copysign(inf, value)
+def test_the_same_difference_everywhere_is_an_infinite_effect_and_none_is_0(n, value, effect):
+    assert effect_size(np.full(n, value), alone(n)) == effect
     means, effects = bootstrap(np.full(n, value), alone(n), 100)
-    assert means == pytest.approx((value, value)) and effects == (np.copysign(inf, value),) * 2
+    assert means == pytest.approx((value, value)) and effects == (effect, effect)
 
 
-def test_few_questions_give_ends_that_are_numbers_or_infinite():
+def test_effects_of_resamples_of_few_questions_by_hand():
     # Resamples are now both zero, now both one, now mixed.
-    (low, high), (effect_low, effect_high) = bootstrap([1.0, 0.0], ["x", "y"], 1000)
-    assert (low, high, effect_low, effect_high) == (0, 1, 0, inf)
-
-
-def test_effects_of_resamples_by_hand():
+    assert bootstrap([1.0, 0.0], ["x", "y"], 1000) == ((0, 1), (0, inf))
     # Half of them are (1, 2), mean 1.5 and deviation the root of 1/2; the others' is infinite.
     assert bootstrap([1.0, 2.0], ["x", "y"], 1000, level=0.6)[1] == (pytest.approx(1.5 / sqrt(0.5)), inf)
 
@@ -245,18 +197,12 @@ def test_resamples_without_a_difference_have_effect_0(n):
 # What would have shown
 
 
-def test_the_standard_error_of_questions_is_that_of_a_mean():
+def test_the_standard_error_is_that_of_a_mean_and_of_unequal_clusters_by_hand():
     differences = normal(50)
     assert standard_error(differences, alone(50)) == pytest.approx(stats.sem(differences))
-
-
-def test_copies_of_a_question_tell_no_more():
-    differences = normal(50)
+    # Copies of a question tell no more.
     copies = standard_error(np.repeat(differences, 7), np.repeat(alone(50), 7))
-    assert copies == pytest.approx(standard_error(differences, alone(50)))
-
-
-def test_the_standard_error_of_unequal_clusters_by_hand():
+    assert copies == pytest.approx(stats.sem(differences))
     # Sums 2, 0.5, 0 of 2, 3, 1; mean 2.5 / 6. Residuals 2 - 5/6, 0.5 - 7.5/6, -2.5/6.
     residuals = np.array([2 - 5 / 6, 0.5 - 7.5 / 6, -2.5 / 6])
     assert standard_error(DIFFERENCES, IDS) == pytest.approx(sqrt(3 / 2 * sum(residuals**2)) / 6)

@@ -75,27 +75,19 @@ def texts_of(dataset):
 # Files
 
 
-def test_a_file_of_lines_serves_one_language_or_all(written):
-    rows = (
-        {"id": "1", "language": "de", "text": "How old?"},
-        {"id": "1", "text": "Age?"},
-        "",
-        {"id": "2", "text": "It?"},
-    )
-    assert read_translations(written(*rows)) == TranslationFile(
-        "some.jsonl", {("1", "de"): "How old?", ("1", None): "Age?", ("2", None): "It?"}
-    )
+LINES = {"id": "1", "language": "de", "text": "How old?"}, {"id": "1", "text": "Age?"}, "", {"id": "2", "text": "It?"}
 
 
 @pytest.mark.parametrize(
-    "rows, expected",
+    "name, rows, expected",
     [
-        (["id\ttext", "1\tAge?", "2\tIt?"], {("1", None): "Age?", ("2", None): "It?"}),
-        (["text\tmore\tlanguage\tid", "Age?\tx\tde\t1"], {("1", "de"): "Age?"}),
+        ("a.jsonl", LINES, {("1", "de"): "How old?", ("1", None): "Age?", ("2", None): "It?"}),
+        ("a.tsv", ["id\ttext", "1\tAge?", "2\tIt?"], {("1", None): "Age?", ("2", None): "It?"}),
+        ("a.tsv", ["text\tmore\tlanguage\tid", "Age?\tx\tde\t1"], {("1", "de"): "Age?"}),
     ],
 )
-def test_a_table_has_its_columns_in_any_order(written, rows, expected):
-    assert read_translations(written(*rows, name="some.tsv")).lines == expected
+def test_a_file_serves_one_language_or_all_and_a_table_has_its_columns_in_any_order(written, name, rows, expected):
+    assert read_translations(written(*rows, name=name)) == TranslationFile(name, expected)
 
 
 @pytest.mark.parametrize(
@@ -122,18 +114,15 @@ def test_a_file_that_cannot_be_used_is_refused_with_its_line(written, name, rows
         read_translations(written(*rows, name=name))
 
 
-def test_a_file_that_is_not_there():
-    with pytest.raises(DataError, match="nowhere.jsonl"):
-        translation_of("nowhere.jsonl")
-
-
-def test_what_is_asked_for_is_one_thing(written):
+def test_what_is_asked_for_is_one_thing_that_is_there(written):
     assert translation_of() is None and isinstance(translation_of(PARALLEL), ParallelQuestions)
     assert translation_of(written({"id": "1", "text": "x"})).name == "some.jsonl"
     with pytest.raises(InputError, match="--translator"):
         translation_of(PARALLEL, ("folder",))
     with pytest.raises(InputError, match="--beam"):
         translation_of(PARALLEL, beam=1)
+    with pytest.raises(DataError, match="nowhere.jsonl"):
+        translation_of("nowhere.jsonl")
 
 
 # Data sets
@@ -158,63 +147,44 @@ def test_a_languages_own_translation_comes_before_that_of_all(dataset):
     assert texts_of(changed) == {"de": {"1": "Years?", "2": "It?", "3": "Wo?"}, "en": ASKED["en"], "th": {"1": "Age?"}}
 
 
-def test_what_a_file_misses_is_counted_and_stays(dataset, capsys):
+def test_what_a_file_or_the_parallel_questions_miss_is_counted_and_stays(dataset, capsys):
     changed, done = translated(dataset, TranslationFile("a.tsv", {("2", "de"): "It?"}), "dev", ("de", "th"))
-    assert (
-        texts_of(changed)["de"] == {"1": "Wie alt?", "2": "It?", "3": "Wo?"} and texts_of(changed)["th"] == ASKED["th"]
-    )
+    assert texts_of(changed) == {**ASKED, "de": {"1": "Wie alt?", "2": "It?", "3": "Wo?"}}
     assert (done.questions, done.as_they_are) == ({"de": 1}, {"de": 1, "th": 1})
     warning = capsys.readouterr().err
     assert "a.tsv: 2 " in warning and "de 1, th 1" in warning
-
-
-def test_parallel_questions_that_are_not_there_are_counted_too(dataset, capsys):
     both = replace(dataset, splits={"dev": ("2", "3")})
     _, done = translated(both, ParallelQuestions(), "dev", ("de",))
     assert done.as_they_are == {"de": 1} and "de 1" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("questions", [ASKED["en"], {}])
-def test_parallel_questions_of_which_there_are_none_are_refused(dataset, pool, questions):
+def test_parallel_questions_of_which_there_are_none_are_refused(dataset, questions):
     known = {"de": dataset.questions["de"], "en": {id: Question(id, "en", text, 0) for id, text in questions.items()}}
     with pytest.raises(DataError, match=" de;.*--languages"):
         translated(replace(dataset, questions=known), ParallelQuestions(), "test", ("de",))
 
 
-def test_a_pool_without_the_documents_language_has_no_parallel_questions():
-    questions = {lang: [(id, text, [0]) for id, text in ASKED[lang].items()] for lang in ("de", "th")}
-    data = {lang: ([f"{lang} a"], [f"{lang} a"], rows) for lang, rows in questions.items()}
-    with pytest.raises(DataError, match="de, th;"):
-        translated_pool(pool_of("toys", data), ParallelQuestions(), "en")
+@pytest.mark.parametrize(
+    "lines, languages, error, said",
+    [
+        ({("2", None): "It?", ("9", None): "x", ("8", "de"): "x"}, ("de",), DataError, "a.tsv: 2 ids .*'9'"),
+        ({("3", None): "Where?"}, ("de", "th"), DataError, "^a.tsv: .* th;"),
+        ({("2", None): "It?"}, ("en",), InputError, r"\ben\b"),
+    ],
+)
+def test_unknown_ids_and_nothing_to_translate_are_refused(dataset, lines, languages, error, said):
+    with pytest.raises(error, match=said):
+        translated(dataset, TranslationFile("a.tsv", lines), "dev", languages)
 
 
-def test_unknown_ids_are_refused(dataset):
-    translation = TranslationFile("a.tsv", {("2", None): "It?", ("9", None): "x", ("8", "de"): "x"})
-    with pytest.raises(DataError, match="a.tsv: 2 ids .*'9'"):
-        translated(dataset, translation, "dev", ("de",))
-
-
-def test_a_file_that_serves_none_is_refused(dataset):
-    with pytest.raises(DataError, match="^a.tsv: .* th;"):
-        translated(dataset, TranslationFile("a.tsv", {("3", None): "Where?"}), "dev", ("de", "th"))
-
-
-def test_questions_in_the_documents_language_alone_have_nothing_to_translate(dataset):
-    with pytest.raises(InputError, match=r"\ben\b"):
-        translated(dataset, ParallelQuestions(), "dev", ("en",))
-
-
-def test_a_translator_leaves_languages_it_does_not_serve(dataset):
+def test_a_translator_leaves_languages_it_does_not_serve_and_takes_the_others_time(dataset, monkeypatch):
+    clock = iter([10.0, 10.5])
+    monkeypatch.setattr("distill.evaluation.translation.time", SimpleNamespace(perf_counter=lambda: next(clock)))
     changed, done = translated(dataset, MachineTranslation(Upper()), "dev", ("de", "en", "th"))
     assert texts_of(changed)["de"] == {"1": "WIE ALT? de", "2": "WAS IST DAS? de", "3": "Wo?"}
     assert (texts_of(changed)["en"], texts_of(changed)["th"]) == (ASKED["en"], ASKED["th"])
-    assert done.as_they_are == {"th": 1} and done.milliseconds > 0
-
-
-def test_the_time_is_that_of_the_questions_that_are_translated(dataset, monkeypatch):
-    clock = iter([10.0, 10.5])
-    monkeypatch.setattr("distill.evaluation.translation.time", SimpleNamespace(perf_counter=lambda: next(clock)))
-    _, done = translated(dataset, MachineTranslation(Upper()), "dev", ("de", "en", "th"))
+    assert done.as_they_are == {"th": 1}
     # Two German ones; the Thai one has no translator.
     assert done.as_dict()["timings"] == {"translation_ms": 500 / 2}
 
@@ -240,11 +210,14 @@ def test_an_empty_translation_is_none(dataset):
 # Pools
 
 
-def test_a_pools_questions_are_replaced_and_its_sentences_stay(pool):
+def test_a_pools_questions_are_replaced_by_those_in_the_documents_language_and_its_sentences_stay(pool):
     changed, done = translated_pool(pool, ParallelQuestions(), "en")
     assert changed.questions == ("How old?", "What is it?", "Wo?", "How old?", "What is it?", "How old?")
     assert (changed.sentences, changed.contexts, changed.ids) == (pool.sentences, pool.contexts, pool.ids)
     assert done.questions == {"de": 2, "th": 1} and done.candidates == 0
+    data = {lang: (["a"], ["a"], [(id, text, [0]) for id, text in ASKED[lang].items()]) for lang in ("de", "th")}
+    with pytest.raises(DataError, match="de, th;"):
+        translated_pool(pool_of("toys", data), ParallelQuestions(), "en")
 
 
 def test_a_translator_translates_sentences_too(pool):

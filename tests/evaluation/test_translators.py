@@ -35,27 +35,19 @@ def test_a_model_translates(folder, beam):
     assert translations == ["How old is the river", "castle?", "the the"]
 
 
-def test_many_texts_of_any_length_keep_their_order(folder):
+def test_many_texts_of_any_length_keep_their_order_and_a_model_may_end_them_itself(folder, word_translator):
     names = list(WORDS)
-    texts = [
-        " ".join(names[(number + place) % 6] for place in range(1 + number % 7)) for number in range(2 * BATCH + 3)
-    ]
+    texts = [" ".join(names[(n + place) % 6] for place in range(1 + n % 7)) for n in range(2 * BATCH + 3)]
     expected, steps = [" ".join(WORDS[word] for word in text.split()) for text in texts], []
     assert MarianTranslator(folder).translate(texts, "de", steps.append) == expected
     assert steps == [BATCH, BATCH, 3]
-
-
-def test_a_model_that_ends_texts_itself(word_translator):
     assert MarianTranslator(word_translator(WORDS, ends=True)).translate(["der Fluss"]) == ["the river"]
 
 
-def test_odd_texts(folder):
+def test_odd_texts_and_one_that_is_too_long_for_a_model(folder):
     first, _, third = MarianTranslator(folder).translate(["", "\ud800", "alt ist"])
     assert (first, third) == ("", "old is")
     assert MarianTranslator(folder).translate([]) == []
-
-
-def test_a_text_that_is_too_long_for_a_model_is_said(folder):
     with pytest.raises(TranslatorError, match="^words-en: "):
         MarianTranslator(folder).translate(["alt " * 300])
 
@@ -65,11 +57,6 @@ def test_a_missing_file_is_named(empty, missing):
     (empty / missing).unlink()
     with pytest.raises(TranslatorError, match=rf"empty: no {missing}\b"):
         MarianTranslator(empty)
-
-
-def test_a_missing_folder_is_named():
-    with pytest.raises(TranslatorError, match="^nowhere: "):
-        load_translators(["nowhere"])
 
 
 @pytest.mark.parametrize("broken", ["model.bin", "source.spm", "target.spm", "source_vocabulary.json"])
@@ -102,12 +89,12 @@ def test_only_texts_in_another_language_are_translated(folder):
     assert loaded.of_each(texts, {"alt": "de", "der": "th", "ist": "de"}) == ["old", "is alt?", "der", "is"]
 
 
-def test_folders_are_told_from_languages(tmp_path, empty):
+def test_folders_are_told_from_languages_and_a_missing_one_is_named(tmp_path, empty):
     both = tmp_path / "a=b"
     shutil.copytree(empty, both)
     assert folders_of([f"de={empty}", both]) == {"de": empty, None: both}
     with pytest.raises(TranslatorError, match="de=.*de="):
         folders_of([f"de={empty}", f"de={both}"])
-    for one in ("de=", "=x"):
-        with pytest.raises(TranslatorError, match=f"^{one}: .*LANGUAGE=FOLDER"):
-            folders_of([one])
+    for one, said in (("de=", "^de=: .*LANGUAGE=FOLDER"), ("=x", "^=x: .*LANGUAGE=FOLDER"), ("nowhere", "^nowhere: ")):
+        with pytest.raises(TranslatorError, match=said):
+            load_translators([one])

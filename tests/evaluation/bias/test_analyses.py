@@ -42,20 +42,27 @@ def figures(pool):
     return measure_bias(Weak(), pool, "en")
 
 
-def test_a_weakly_aligned_encoder_prefers_its_own_language(figures):
+def test_a_weakly_aligned_encoder_prefers_its_own_language_and_removing_it_aligns_it(pool, figures):
     # The own sentence is first, the five others of the language tie before the translation: (1 + 2 / 7) / 2.
     assert figures.lareqa.precision.map == pytest.approx((1 + 2 / 7) / 2)
     assert figures.lareqa.monolingual == pytest.approx({"de": 1, "en": 1})
     assert figures.lareqa.removed.same == pytest.approx(1 / 6)  # the other language's, behind five wrong ones
     assert figures.language_id.accuracy == 1
-
-
-def test_removing_the_language_aligns_it(figures):
-    """The first direction of a language is its offset and the mean of its meanings; the rest is the meaning."""
+    # The first direction of a language is its offset and the mean of its meanings; the rest is the meaning.
     ranks = figures.lir.ranks
     assert list(ranks) == [0, 1, 2, 3, 4]
     assert ranks[0] == figures.lareqa.precision
     assert ranks[1] == MeanPrecision(pytest.approx(1), pytest.approx({"de": 1, "en": 1}))
+    assert measure_bias(Weak(), pool, "en") == figures
+    assert described(pool, "dev", {"weak": figures.as_dict()}) == {
+        "name": "toys",
+        "split": "dev",
+        "languages": ["de", "en"],
+        "questions": {"de": 6, "en": 6},
+        "candidates": {"de": 6, "en": 6},
+        "top": 12,
+        "encoders": {"weak": figures.as_dict()},
+    }
 
 
 def test_the_sample_is_the_pools_sentences_or_what_is_given(pool, figures):
@@ -96,7 +103,7 @@ def test_samples_that_span_less_than_four_directions_are_fitted_as_far_as_they_g
     assert fitted({"de": wide, "en": np.zeros((3, 6))}) is None
 
 
-def test_a_pool_of_few_sentences_has_fewer_ranks():
+def test_a_pool_of_few_sentences_has_fewer_ranks_and_may_be_too_small_to_tell_languages_in():
     rows = {
         language: ([f"{language} {number}" for number in range(2)], ["", ""], [("q0", f"{language} 0?", [0])])
         for language in LANGUAGES
@@ -104,26 +111,7 @@ def test_a_pool_of_few_sentences_has_fewer_ranks():
     figures = measure_bias(Weak(), pool_of("few", rows), "en")
     assert list(figures.lir.ranks) == [0, 1, 2]
     assert figures.language_id.accuracy is not None
-
-
-def test_a_pool_too_small_to_tell_languages_in():
-    """Two vectors a language: a third of six is less than one of each of three."""
+    # Two vectors a language: a third of six is less than one of each of three.
     rows = {name: ([f"de {n}"], [""], [("q0", f"de {n}?", [0])]) for n, name in enumerate(("de", "en", "th"))}
     figures = measure_bias(Weak(), pool_of("few", rows), "en")
     assert figures.language_id.accuracy is None and list(figures.lir.ranks) == [0, 1]
-
-
-def test_the_same_figures_twice(pool, figures):
-    assert measure_bias(Weak(), pool, "en") == figures
-
-
-def test_what_metrics_json_says_of_the_pool(pool, figures):
-    assert described(pool, "dev", {"weak": figures.as_dict()}) == {
-        "name": "toys",
-        "split": "dev",
-        "languages": ["de", "en"],
-        "questions": {"de": 6, "en": 6},
-        "candidates": {"de": 6, "en": 6},
-        "top": 12,
-        "encoders": {"weak": figures.as_dict()},
-    }

@@ -64,7 +64,7 @@ def ranking(pool, questions, candidates):
     return rank_pool(questions, candidates, pool, top=4)
 
 
-def test_average_precision_is_equation_1(ranking):
+def test_average_precision_is_equation_1_and_its_mean_by_question_language(ranking, pool, questions, candidates):
     expected = [
         (1 / 1 + 2 / 3 + 3 / 5) / 3,
         (1 / 2 + 2 / 5) / 2,
@@ -73,21 +73,19 @@ def test_average_precision_is_equation_1(ranking):
         (1 / 2 + 2 / 3 + 3 / 4) / 3,
     ]
     np.testing.assert_allclose(ranking.average_precisions, expected, rtol=1e-12)
-    assert ranking.figures().precision.map == pytest.approx(np.mean(expected))
+    precision = mean_average_precision(questions, candidates, pool)
+    assert precision == ranking.figures().precision and precision.map == pytest.approx(np.mean(expected))
+    by_language = {"de": np.mean(expected[:2]), "en": np.mean(expected[2:4]), "th": expected[4]}
+    assert precision.languages == pytest.approx(by_language)
+    # Nor has a question without a target left one.
+    above, keep = np.array([[3, 0], [3, 0]]), np.array([[True, False], [False, False]])
+    np.testing.assert_array_equal(average_precision(above, keep), [1 / 4, np.nan])
 
 
-def test_map_by_question_language(ranking):
-    expected = {"de": (0.755556 + 0.45) / 2, "en": (1 + 0.242857) / 2, "th": 0.638889}
-    assert ranking.figures().precision.languages == pytest.approx(expected, abs=1e-6)
-
-
-def test_a_right_sentence_of_any_language_may_be_first(ranking):
+def test_a_right_sentence_of_any_language_may_be_first_and_the_best_gives_the_reciprocal_rank(ranking):
     np.testing.assert_array_equal(ranking.scores("p@1"), [1, 0, 1, 0, 0])
     np.testing.assert_array_equal(ranking.scores("p@2"), [1, 1, 1, 0, 1])
     assert ranking.figures().p1 == {"de": 0.5, "en": 0.5, "th": 0}
-
-
-def test_reciprocal_rank_of_the_best_right_sentence(ranking):
     np.testing.assert_allclose(ranking.scores("mrr@10"), [1, 1 / 2, 1, 1 / 5, 1 / 2])
     np.testing.assert_allclose(ranking.scores("mrr@4"), [1, 1 / 2, 1, 0, 1 / 2])
 
@@ -107,58 +105,49 @@ def test_discounted_gains_are_divided_by_the_best_there_can_be(ranking):
     np.testing.assert_allclose(ranking.scores("ndcg@1"), [1, 0, 1, 0, 0])
 
 
-def test_one_target_removed(ranking):
+def test_one_target_removed_or_alone_and_monolingual_pools(ranking, candidates):
     same = [(1 / 2 + 2 / 4) / 2, 1 / 4, 1, 1 / 6, (1 / 2 + 2 / 3) / 2]
     # Of x two other languages' can be removed, of y one.
     rand = [((1 + 2 / 4) / 2 + (1 + 2 / 3) / 2) / 2, 1 / 2, 1, 1 / 5, (1 / 2 + 2 / 3) / 2]
     expected = {"same": np.mean(same), "rand": np.mean(rand), "delta": (0.615 - 0.5) / 0.615}
     assert asdict(ranking.removed()) == pytest.approx(expected, rel=1e-12)
-
-
-def test_one_target_only(ranking):
     assert ranking.one_target() == {
         "de": pytest.approx({"de": (1 + 1 / 2) / 2, "en": (1 / 2 + 1 / 4) / 2, "th": 1 / 3}),
         "en": pytest.approx({"de": (1 + 1 / 6) / 2, "en": (1 + 1 / 5) / 2, "th": 1}),
         "th": pytest.approx({"de": 1 / 2, "en": 1 / 2, "th": 1 / 2}),
     }
-
-
-def test_monolingual_pools(ranking):
     assert ranking.monolingual() == pytest.approx({"de": 1, "en": 1, "th": 1 / 2})
+    # One language: nothing of another language can be removed.
+    pool = pool_of("one", {"en": (["a", "b"], ["a", "b"], [("x", "?", [0])])})
+    one = rank_pool(np.ones((1, 2), np.float32), candidates[:2, :2], pool)
+    assert one.removed() == OneRemoved(None, None, None)
 
 
-def test_shares_of_the_first_places(ranking):
+def test_shares_of_the_first_places_and_the_first_and_wrong_sentences_above(ranking):
     assert ranking.share() == {
         "de": pytest.approx({"de": 0.5, "en": 0.25, "th": 0.25}),
         "en": pytest.approx({"de": 0.125, "en": 0.25, "th": 0.625}),
         "th": pytest.approx({"de": 0.25, "en": 0.25, "th": 0.5}),
     }
-
-
-def test_shares_of_the_first_place(ranking):
-    """In German 0 and 4 are first, in English 4 and 8, in Thai 9, which ties with 8."""
+    # In German 0 and 4 are first, in English 4 and 8, in Thai 9, which ties with 8.
     assert ranking.first_share() == {
         "de": pytest.approx({"de": 0.5, "en": 0.5, "th": 0}),
         "en": pytest.approx({"de": 0, "en": 0.5, "th": 0.5}),
         "th": pytest.approx({"de": 0, "en": 0, "th": 1}),
     }
-
-
-def test_the_table_says_which_languages_are_used(ranking):
     used = ranking.figures().usage
     # Own: de 2 of 4 places, en 1, th 2; of the first 1/2, 1/2 and 1.
     assert (used["share"].self_usage, used["first_share"].self_usage) == pytest.approx(((0.5 + 0.25 + 0.5) / 3, 2 / 3))
     assert used["share"].languages["en"] == LanguageUsage(0.25, "th", 0.625)
+    # y in German: 4 above 1; 4, 8 and 9 above 5; and there is no third target.
+    np.testing.assert_array_equal(ranking.counts.above[1], [[0, 1, 0], [0, 1, 2], [0, 0, 0]])
 
 
-def test_candidates_that_tie_at_the_last_place_share_it(pool, candidates):
+def test_candidates_that_tie_at_the_last_place_share_it_and_more_places_are_all(pool, questions, candidates):
     scores = np.zeros((5, 12), dtype=np.float32)
     scores[:, 0] = 1  # de first; then eleven that tie for one place: de 3, en 4, th 4
     shares = count(scores, candidates, pool, top=2).share
     np.testing.assert_allclose(shares, np.tile([(1 + 3 / 11) / 2, 2 / 11, 2 / 11], (5, 1)), rtol=1e-6)
-
-
-def test_more_places_than_sentences_are_all_of_them(pool, questions, candidates):
     np.testing.assert_allclose(count(questions, candidates, pool, top=100).share, 1 / 3, rtol=1e-6)
 
 
@@ -169,27 +158,6 @@ def test_blocks_change_nothing(pool, questions, candidates, ranking, block):
     np.testing.assert_array_equal(again.share, ranking.counts.share)
     np.testing.assert_array_equal(again.first, ranking.counts.first)
     np.testing.assert_array_equal(count_all(questions, candidates, pool, block), again.above.sum(axis=2))
-
-
-def test_above_counts_wrong_sentences_by_language(ranking):
-    # y in German: 4 above 1; 4, 8 and 9 above 5; and there is no third target.
-    np.testing.assert_array_equal(ranking.counts.above[1], [[0, 1, 0], [0, 1, 2], [0, 0, 0]])
-
-
-def test_map_alone_is_the_map_of_all(pool, questions, candidates, ranking):
-    assert mean_average_precision(questions, candidates, pool) == ranking.figures().precision
-
-
-def test_a_question_without_a_target_left_has_no_precision():
-    above, keep = np.array([[3, 0], [3, 0]]), np.array([[True, False], [False, False]])
-    np.testing.assert_array_equal(average_precision(above, keep), [1 / 4, np.nan])
-
-
-def test_an_analysis_without_any_case_is_none(candidates):
-    """One language: nothing of another language can be removed."""
-    pool = pool_of("one", {"en": (["a", "b"], ["a", "b"], [("x", "?", [0])])})
-    ranking = rank_pool(np.ones((1, 2), np.float32), candidates[:2, :2], pool)
-    assert ranking.removed() == OneRemoved(None, None, None)
 
 
 def random_pool(random, languages=3, sentences=13, questions=9):
@@ -214,10 +182,10 @@ def test_map_is_that_of_trec_eval_with_ties(seed):
         names = [f"{'right' if column in targets else 'wrong'}{column}" for column in range(len(pool.sentences))]
         qrels[str(row)] = {name: int(name.startswith("right")) for name in names}
         run[str(row)] = dict(zip(names, map(float, scores[row]), strict=True))
-    expected = {int(one.query_id): one.value for one in ir_measures.iter_calc([ir_measures.AP], qrels, run)}
-    np.testing.assert_allclose(ranking.average_precisions, [expected[row] for row in range(len(expected))], rtol=1e-9)
-    expected = {int(one.query_id): one.value for one in ir_measures.iter_calc([ir_measures.nDCG @ 10], qrels, run)}
-    np.testing.assert_allclose(ranking.scores("ndcg@10"), [expected[row] for row in range(len(expected))], rtol=1e-9)
+    figures = {ir_measures.AP: ranking.average_precisions, ir_measures.nDCG @ 10: ranking.scores("ndcg@10")}
+    for measure, values in figures.items():
+        expected = {int(one.query_id): one.value for one in ir_measures.iter_calc([measure], qrels, run)}
+        np.testing.assert_allclose(values, [expected[row] for row in range(len(expected))], rtol=1e-9)
 
 
 class Towers:
@@ -252,7 +220,7 @@ def test_vectors_that_are_no_numbers_are_refused(pool, role):
         encode_pool(Towers(context=False, broken=role), pool)
 
 
-def test_own_and_most_used_other_language_of_each_row():
+def test_own_and_most_used_other_language_of_each_row_where_there_is_one():
     share = {
         "de": {"de": 0.5, "en": 0.2, "th": 0.3},
         "en": {"de": 0.05, "en": 0.9, "th": 0.05},
@@ -266,7 +234,4 @@ def test_own_and_most_used_other_language_of_each_row():
             "th": {"own": 0.1, "other": "de", "other_share": 0.6},
         },
     }
-
-
-def test_one_language_uses_no_other():
     assert usage({"en": {"en": 1.0}}).languages == {"en": LanguageUsage(1.0, None, None)}

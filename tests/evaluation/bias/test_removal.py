@@ -38,28 +38,25 @@ def equation_1(vectors, components):
 # Components
 
 
-def test_by_hand_the_axis_with_the_longest_samples_comes_first():
+def test_by_hand_the_axis_with_the_longest_samples_comes_first_uncentred_of_few_texts_too():
     sample = np.array([[0.0, 3.0, 0.0], [0.0, 0.0, 1.0], [0.0, -3.0, 0.0], [0.0, 0.0, -2.0]])
     components = LanguageRemoval.fit({"de": sample}, rank=2).components["de"]
     np.testing.assert_allclose(components, [[0, 1, 0], [0, 0, 1]], atol=1e-7)
     assert components.dtype == np.float32
-
-
-def test_a_sample_is_not_centred():
     # Centred, the direction would be the second axis, the only one along which the two texts differ.
     components = LanguageRemoval.fit({"de": np.array([[1.0, 0.1], [1.0, -0.1]])}, rank=1).components["de"]
     np.testing.assert_allclose(components, [[1, 0]], atol=1e-7)
+    # Fewer texts than dimensions span themselves.
+    components = LanguageRemoval.fit({"de": unit_rows(2, 6)}, rank=2).components["de"]
+    np.testing.assert_allclose(unit_rows(2, 6) @ components.T @ components, unit_rows(2, 6), atol=1e-6)
 
 
-def test_components_are_numpys_right_singular_vectors(samples, removal):
+def test_components_are_numpys_right_singular_vectors_of_a_sign_that_texts_in_any_order_give(samples, removal):
     for language, sample in samples.items():
         _, _, right = np.linalg.svd(sample)
         components = removal.components[language]
         np.testing.assert_allclose(np.abs(components @ right[:3].T), np.eye(3), atol=1e-5)
         np.testing.assert_allclose(components @ components.T, np.eye(3), atol=1e-6)
-
-
-def test_the_sign_does_not_hang_on_the_order_of_the_texts(samples, removal):
     again = LanguageRemoval.fit({"de": -samples["de"][::-1]}, rank=3)
     np.testing.assert_allclose(again.components["de"], removal.components["de"], atol=1e-6)
     assert all(row[np.abs(row).argmax()] > 0 for row in again.components["de"])
@@ -72,12 +69,6 @@ def test_a_laeuchli_matrix_keeps_its_small_direction():
     components = LanguageRemoval.fit({"de": sample}, rank=2).components["de"]
     np.testing.assert_allclose(np.abs(components), [[RIGHT, RIGHT], [RIGHT, RIGHT]], atol=1e-6)
     assert components[0] @ components[1] == pytest.approx(0, abs=1e-6)
-
-
-def test_fewer_texts_than_dimensions_are_enough():
-    components = LanguageRemoval.fit({"de": unit_rows(2, 6)}, rank=2).components["de"]
-    # They span the two texts themselves.
-    np.testing.assert_allclose(unit_rows(2, 6) @ components.T @ components, unit_rows(2, 6), atol=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -104,41 +95,30 @@ def test_samples_that_cannot_be_used_name_their_language(given, rank, said):
 # Removing
 
 
-def test_by_hand_what_lies_along_a_component_is_gone():
+def test_by_hand_what_lies_along_a_component_is_gone_and_a_row_within_them_zeros_not_rounding(removal):
     # c = (1, 0): of (.6, .8) the second axis is left, of (0, -1) all; (1, 0) has nothing else.
-    removal = LanguageRemoval({"de": np.array([[1, 0]], np.float32)})
-    got = removal.remove(np.array([[0.6, 0.8], [0, -1], [1, 0]]), "de")
+    axis = LanguageRemoval({"de": np.array([[1, 0]], np.float32)})
+    got = axis.remove(np.array([[0.6, 0.8], [0, -1], [1, 0]]), "de")
     np.testing.assert_allclose(got, [[0, 1], [0, -1], [0, 0]], atol=1e-7)
     assert got.dtype == np.float32
+    # Rounding scaled to unit length would be a direction like any other.
+    inside = unit_rows(5, 3, 1) @ removal.components["de"]
+    assert np.array_equal(removal.remove(inside.astype(np.float32), "de"), np.zeros((5, 6)))
 
 
-def test_what_is_left_is_orthogonal_to_the_components_and_of_unit_length(removal):
+def test_what_is_left_is_orthogonal_and_of_unit_length_and_has_the_directions_beyond_the_rank(removal):
     vectors = unit_rows(30, 6, 5)
     for rank in (1, 2, 3, None):
         got = removal.remove(vectors, "de", rank)
         np.testing.assert_allclose(got @ removal.components["de"][:rank].T, 0, atol=1e-6)
         np.testing.assert_allclose(np.linalg.norm(got, axis=1), 1, atol=1e-6)
-
-
-def test_directions_beyond_the_rank_stay(removal):
-    vectors = unit_rows(30, 6, 5)
     kept = removal.remove(vectors, "de", 1) @ removal.components["de"][1]
     length = np.sqrt(1 - (vectors @ removal.components["de"][0]) ** 2)
     np.testing.assert_allclose(kept, vectors @ removal.components["de"][1] / length, atol=1e-5)
-
-
-def test_removing_twice_is_removing_once_and_rank_0_removes_nothing(removal):
-    vectors = unit_rows(30, 6, 5)
     once = removal.remove(vectors, "th")
     np.testing.assert_allclose(removal.remove(once, "th"), once, atol=1e-6)
     np.testing.assert_allclose(removal.remove(3 * vectors, "de", 0), vectors, atol=1e-6)
     assert removal.remove(np.zeros((0, 6)), "de").shape == (0, 6)
-
-
-def test_a_row_within_the_directions_becomes_zeros_not_rounding(removal):
-    """Rounding scaled to unit length would be a direction like any other."""
-    inside = unit_rows(5, 3, 1) @ removal.components["de"]
-    assert np.array_equal(removal.remove(inside.astype(np.float32), "de"), np.zeros((5, 6)))
 
 
 class Own:
@@ -165,15 +145,11 @@ def test_components_are_of_one_encoder(removal, tmp_path):
         known.require_own(short)
 
 
-def test_of_unit_vectors_equation_1_is_ours_before_scaling(removal):
-    vectors = unit_rows(30, 6, 5)
-    papers = equation_1(vectors, removal.components["de"])
-    expected = papers / np.linalg.norm(papers, axis=1, keepdims=True)
-    np.testing.assert_allclose(removal.remove(vectors, "de"), expected, atol=1e-5)
-
-
-def test_of_other_vectors_equation_1_is_no_projection_and_ours_is(removal):
+def test_of_unit_vectors_equation_1_is_ours_before_scaling_and_of_others_no_projection(removal):
     components, vectors = removal.components["de"], 2 * unit_rows(30, 6, 5)
+    papers = equation_1(vectors / 2, components)
+    expected = papers / np.linalg.norm(papers, axis=1, keepdims=True)
+    np.testing.assert_allclose(removal.remove(vectors / 2, "de"), expected, atol=1e-5)
     once = equation_1(vectors, components)
     # (1 - 1 / 2) of what lies along the components stays, so a second time takes more.
     np.testing.assert_allclose(once @ components.T, 0.5 * vectors @ components.T, atol=1e-5)
@@ -244,16 +220,13 @@ def test_by_hand_the_shared_matrix_removes_what_all_languages_span():
         removal.shared()
 
 
-def test_the_shared_matrix_is_an_orthogonal_projection(removal):
+def test_the_shared_matrix_is_an_orthogonal_projection_and_a_direction_of_two_languages_counts_once(removal):
     matrix = removal.shared(2)
     np.testing.assert_allclose(matrix, matrix.T, atol=1e-7)
     np.testing.assert_allclose(matrix @ matrix, matrix, atol=1e-6)
     assert np.trace(matrix) == pytest.approx(6 - 4, abs=1e-5)
     for language in removal.languages:
         np.testing.assert_allclose(removal.components[language][:2] @ matrix, 0, atol=1e-6)
-
-
-def test_a_direction_that_two_languages_share_counts_once():
     one = np.array([[0, 1, 0, 0]], np.float32)
     assert np.trace(LanguageRemoval({"de": one, "nl": one}).shared()) == pytest.approx(3)
 
@@ -261,7 +234,7 @@ def test_a_direction_that_two_languages_share_counts_once():
 # The file
 
 
-def test_it_comes_back_as_it_was_and_the_same_again_is_the_same_file(removal, tmp_path):
+def test_it_comes_back_as_it_was_or_cut_and_the_same_again_is_the_same_file(removal, tmp_path):
     removal.save(tmp_path / "lir.npz")
     again = LanguageRemoval.load(tmp_path / "lir.npz")
     assert (again.languages, again.rank, again.dimension) == (("de", "th"), 3, 6)
@@ -271,9 +244,6 @@ def test_it_comes_back_as_it_was_and_the_same_again_is_the_same_file(removal, tm
     again.save(tmp_path / "b")  # NumPy would add an ending
     assert (tmp_path / "lir.npz").read_bytes() == (tmp_path / "b").read_bytes()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["b", "lir.npz"]
-
-
-def test_of_fewer_directions_the_first_are_left(removal):
     less = removal.at(1)
     assert (less.rank, less.sentences, less.encoder) == (1, removal.sentences, "toy")
     assert np.array_equal(less.components["th"], removal.components["th"][:1])
@@ -291,11 +261,6 @@ def values(**changed):
     return {key: value for key, value in {**arrays, **changed}.items() if value is not None}
 
 
-def test_a_file_of_such_values_is_one(tmp_path):
-    np.savez(tmp_path / "lir.npz", **values())
-    assert LanguageRemoval.load(tmp_path / "lir.npz").languages == ("de",)
-
-
 @pytest.mark.parametrize(
     "changed, place",
     [
@@ -304,6 +269,7 @@ def test_a_file_of_such_values_is_one(tmp_path):
         ({"kind": np.array("another 1")}, "another 1"),
         ({"languages": np.array([{"a": 1}], dtype=object)}, "languages"),
         ({"languages": np.array(["de", "th"])}, "languages"),
+        ({"components": np.stack(2 * [np.eye(3)[:1]]), "languages": 2 * ["de"], "sentences": [1, 1]}, "languages"),
         ({"sentences": np.array(["many"])}, "sentences"),
         ({"components": np.eye(3)}, "components"),
         ({"components": np.zeros((1, 0, 3))}, "orthonormal"),
@@ -313,19 +279,14 @@ def test_a_file_of_such_values_is_one(tmp_path):
     ],
 )
 def test_a_foreign_file_is_named(tmp_path, changed, place):
+    np.savez(tmp_path / "lir.npz", **values())
+    assert LanguageRemoval.load(tmp_path / "lir.npz").languages == ("de",)
     np.savez(tmp_path / "lir.npz", **values(**changed))
     with pytest.raises(DataError, match=rf"lir\.npz: .*{place}"):
         LanguageRemoval.load(tmp_path / "lir.npz")
 
 
-def test_two_languages_of_one_name_are_refused(tmp_path):
-    twice = np.stack(2 * [np.eye(3)[:1]])
-    np.savez(tmp_path / "lir.npz", **values(components=twice, languages=["de", "de"], sentences=[1, 1]))
-    with pytest.raises(DataError, match="languages"):
-        LanguageRemoval.load(tmp_path / "lir.npz")
-
-
-def test_a_damaged_file_is_named(removal, tmp_path):
+def test_a_damaged_file_a_plain_array_and_no_file_are_named(removal, tmp_path):
     path = tmp_path / "lir.npz"
     removal.save(path)
     whole = path.read_bytes()
@@ -337,10 +298,7 @@ def test_a_damaged_file_is_named(removal, tmp_path):
         path.write_bytes(content)
         with pytest.raises(DataError, match=r"lir\.npz"):
             LanguageRemoval.load(path)
-
-
-def test_a_plain_array_or_no_file_is_none(tmp_path):
     np.save(tmp_path / "vectors.npy", np.eye(3))
-    for name in ("vectors.npy", "lir.npz"):
+    for name in ("vectors.npy", "absent.npz"):
         with pytest.raises(DataError, match=f"/{name}\\b"):
             LanguageRemoval.load(tmp_path / name)

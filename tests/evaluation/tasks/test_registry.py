@@ -17,13 +17,15 @@ def settings(sentence_data):
     return Settings(data=DataSettings(dataset=str(sentence_data)))
 
 
-def test_tasks_take_the_settings_data_or_their_own(settings, sentence_data, tmp_path):
+def test_tasks_take_the_settings_data_of_a_split_or_all_or_their_own(settings, sentence_data, tmp_path):
     (tmp_path / "a.tsv").write_text("de\ten\neins\tone\n")
     requested = [("lareqa", None), ("retrieval", "sample"), ("bitext", str(tmp_path / "a.tsv"))]
     lareqa, retrieval, bitext = load_tasks(requested, TaskOptions(settings))
     assert lareqa.pool.name == sentence_data.name and lareqa.pool.count(lareqa.pool.asked_in) == {"de": 4, "en": 4}
     assert retrieval.dataset.name == "sample" and retrieval.units == ("document", "passage", "maxp")
     assert bitext.bitext.name == f"{tmp_path.name}/a"
+    (task,) = load_tasks([("retrieval", None)], TaskOptions(settings, "all"))
+    assert len(task.dataset.select("de", "all")) == 12
 
 
 @pytest.mark.parametrize("names", [("retrieval", "lareqa"), ("lareqa", "retrieval")])
@@ -33,24 +35,10 @@ def test_a_tasks_own_data_is_no_other_tasks(settings, names):
     assert loaded["retrieval"].dataset.name == "sample" and loaded["lareqa"].pool.name == "answers"
 
 
-def test_the_number_of_tests_is_known_before_anything_is_encoded(settings, tmp_path):
-    (tmp_path / "a.tsv").write_text("de\ten\tth\neins\tone\t1\n")
-    requested = [("retrieval", None), ("lareqa", None), ("bitext", str(tmp_path / "a.tsv"))]
-    assert [task.tests for task in load_tasks(requested, TaskOptions(settings, units=("maxp", "passage")))] == [4, 2, 4]
-
-
-def test_a_split_that_is_not_there_is_refused(settings):
+def test_a_split_that_is_not_there_is_refused_and_data_without_sentences_by_lareqa_alone(settings):
     for name in ("retrieval", "lareqa"):
         with pytest.raises(InputError, match=r"\btest;.*train.*all"):
             load_tasks([(name, None)], TaskOptions(settings, "test"))
-
-
-def test_all_are_the_questions_of_all_languages(settings):
-    (task,) = load_tasks([("retrieval", None)], TaskOptions(settings, "all"))
-    assert len(task.dataset.select("de", "all")) == 12
-
-
-def test_data_without_sentences_is_refused_by_lareqa_alone(settings):
     load_tasks([("retrieval", "sample")], TaskOptions(settings))
     with pytest.raises(DataError, match="^sample: "):
         load_tasks([("lareqa", "sample")], TaskOptions(settings))
@@ -63,12 +51,14 @@ def test_words_are_counted_in_passages_alone(settings):
     assert (task.ranked, task.recalls) == (("p@1",), ("r@2kt",))
 
 
-def test_sizes_are_the_texts_that_are_encoded(settings, tmp_path):
+def test_sizes_are_the_texts_that_are_encoded_and_the_number_of_tests_is_known_before(settings, tmp_path):
     """12 documents and passages... six articles, twelve paragraphs, 72 sentences, four questions a language."""
     (tmp_path / "a.tsv").write_text("de\ten\tth\neins\tone\t1\n")
     requested = [("lareqa", None), ("retrieval", None), ("bitext", str(tmp_path / "a.tsv"))]
     lareqa, retrieval, bitext = load_tasks(requested, TaskOptions(settings))
     assert (lareqa.size, retrieval.size, bitext.size) == (72 + 8, 6 + 12 + 8, 3)
+    tasks = load_tasks(requested, TaskOptions(settings, units=("maxp", "passage")))
+    assert [task.tests for task in tasks] == [2, 4, 4]
 
 
 def test_each_language_of_a_pool_needs_a_sample(settings):
@@ -83,21 +73,13 @@ def test_each_language_of_a_pool_needs_a_sample(settings):
 ROOT = Path(__file__).resolve().parents[3]
 
 
-def test_each_task_is_a_module_named_in_the_one_list():
+def test_each_task_is_a_module_in_the_one_list_with_the_commands_options_and_in_documents_and_help():
     files = (ROOT / "distill" / "evaluation" / "tasks").glob("*.py")
     assert {path.stem for path in files if "\nTASK = " in path.read_text(encoding="utf-8")} == set(TASKS)
-    for name in TASKS:
-        assert issubclass(task_class(name), Task) and task_class(name).name == name
-
-
-def test_tasks_take_options_that_the_command_has():
+    assert takers("corpus") == ["lareqa"] and takers("split") == ["retrieval", "lareqa"]
+    docs = (ROOT / "docs" / "lareqa.md").read_text(encoding="utf-8")
     parameters = {option.name for option in evaluate.params}
     for name in TASKS:
+        assert issubclass(task_class(name), Task) and task_class(name).name == name
         assert set(task_class(name).takes) <= parameters
-    assert takers("corpus") == ["lareqa"] and takers("split") == ["retrieval", "lareqa"]
-
-
-def test_documents_and_help_name_every_task():
-    docs = (ROOT / "docs" / "lareqa.md").read_text(encoding="utf-8")
-    for name in TASKS:
         assert re.search(rf"\b{name}\b", docs) and f"{name}: " in evaluate.help
