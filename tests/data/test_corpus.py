@@ -14,15 +14,15 @@ def corpus(folder, name, text):
     return path
 
 
-def test_a_plain_corpus_is_a_text_a_line_under_the_files_name(tmp_path):
+def test_a_corpus_is_a_text_a_line_or_json_lines_under_the_files_name_or_the_language_given(tmp_path):
     path = corpus(tmp_path, "ntrex.de.txt", "\ufeffDer Nil \n\n  {fließt}\r\n")
     assert read_corpus([path]) == {"ntrex.de": ["Der Nil", "{fließt}"]}
-
-
-def test_a_corpus_of_json_lines_may_say_its_languages(tmp_path):
     rows = [{"text": "Der Nil", "language": "de"}, {"text": "Niili"}, {"text": "Die Elbe", "language": "de"}]
     path = corpus(tmp_path, "fi.jsonl", "\n".join(json.dumps(row) for row in rows))
     assert read_corpus([str(path)]) == {"de": ["Der Nil", "Die Elbe"], "fi": ["Niili"]}
+    plain = corpus(tmp_path, "news.deu.txt", "eins")
+    tagged = corpus(tmp_path, "a=b.jsonl", '{"text": "zwei"}\n{"text": "dva", "language": "cs"}')
+    assert read_corpus([f"de={plain}", f"de={tagged}"]) == {"de": ["eins", "zwei"], "cs": ["dva"]}
 
 
 def test_files_of_one_language_are_one_corpus(tmp_path):
@@ -47,24 +47,14 @@ def test_a_line_of_a_corpus_that_cannot_be_used_is_named(tmp_path, row, key):
         read_corpus([path])
 
 
-def test_a_corpus_file_may_be_given_its_language(tmp_path):
-    plain = corpus(tmp_path, "news.deu.txt", "eins")
-    tagged = corpus(tmp_path, "a=b.jsonl", '{"text": "zwei"}\n{"text": "dva", "language": "cs"}')
-    assert read_corpus([f"de={plain}", f"de={tagged}"]) == {"de": ["eins", "zwei"], "cs": ["dva"]}
-
-
-def test_an_equals_sign_in_a_path_names_no_language(tmp_path, monkeypatch):
+def test_an_equals_sign_in_a_path_names_no_language_and_half_of_one_or_an_absent_file_is_refused(tmp_path, monkeypatch):
     (tmp_path / "x=y").mkdir()
     path = corpus(tmp_path / "x=y", "de.txt", "eins")
     monkeypatch.chdir(corpus(tmp_path, "a=b.txt", "zwei").parent)
     assert read_corpus([path, "a=b.txt"]) == {"de": ["eins"], "a=b": ["zwei"]}
-    with pytest.raises(DataError, match=r"/x=y/absent\.txt: "):
-        read_corpus([tmp_path / "x=y" / "absent.txt"])
-
-
-def test_half_of_a_language_and_a_path_or_an_absent_file_is_refused(tmp_path):
     for source in ("=de.txt", "de="):
         with pytest.raises(InputError, match=f"^{source}: "):
             read_corpus([source])
-    with pytest.raises(DataError, match=r"/absent\.txt: "):
-        read_corpus([f"de={tmp_path / 'absent.txt'}"])
+    for source in (tmp_path / "x=y" / "absent.txt", f"de={tmp_path / 'absent.txt'}"):
+        with pytest.raises(DataError, match=r"/absent\.txt: "):
+            read_corpus([source])

@@ -3,18 +3,18 @@
 import json
 import unicodedata
 from collections import Counter
-from pathlib import Path
 
 import numpy as np
 import pytest
+from fixtures.data import squad, write_lines, write_squad
 
-import distill
 from distill.data.dataset import Dataset, Passage, Question, checked
 from distill.data.loading import load_dataset
+from distill.data.readers import SAMPLE
 from distill.errors import DataError
 from distill.settings.choices import SPLITS
+from distill.system.reading import read_jsonl
 
-SAMPLE = Path(distill.__file__).parent / "data" / "sample"
 SCRIPTS = dict.fromkeys(("en", "de", "es", "vi"), "LATIN")
 SCRIPTS |= {"ru": "CYRILLIC", "ar": "ARABIC", "th": "THAI", "zh": "CJK", "hi": "DEVANAGARI", "el": "GREEK"}
 
@@ -30,33 +30,18 @@ def small(languages=("en", "de"), splits=None):
     return Dataset("small", "en", ("Baking", "Drinks"), passages, questions, splits)
 
 
-def write_jsonl(path, rows):
-    path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
-
-
-def write_squad(path, articles):
-    data = [
-        {
-            "title": title,
-            "paragraphs": [
-                {"context": text, "qas": [{"id": id, "question": question} for id, question in qas.items()]}
-                for text, qas in paragraphs
-            ],
-        }
-        for title, paragraphs in articles
-    ]
-    path.write_text(json.dumps({"version": "1.1", "data": data}), encoding="utf-8")
-
-
 # the data set
 
 
-def test_languages_are_sorted_and_documents_joined_of_their_passages():
+def test_languages_are_sorted_and_required_and_documents_joined_of_their_passages():
     data = small(("ru", "en", "de"))
     assert data.languages == ("de", "en", "ru")
     assert data.passage_texts == ["Bread.", "Flour.", "Tea."]
     assert data.document_texts == ["Bread. Flour.", "Tea."]
     assert data.document_of.dtype == np.int64 and data.document_of.tolist() == [0, 0, 1]
+    small().require(["de", "en"])
+    with pytest.raises(DataError, match=r" ru, hi: .* small "):
+        small().require(["en", "ru", "hi"])
 
 
 def test_select_follows_the_order_of_the_split_and_leaves_out_what_the_language_lacks():
@@ -67,18 +52,16 @@ def test_select_follows_the_order_of_the_split_and_leaves_out_what_the_language_
     assert [q.id for q in data.select("en", "train")] == ["c", "a"]
 
 
-def test_require_names_what_is_missing_and_where():
-    small().require(["de", "en"])
-    with pytest.raises(DataError, match=r" ru, hi: .* small "):
-        small().require(["en", "ru", "hi"])
-
-
 # what is refused
 
 
-def test_a_sound_data_set_is_returned_with_or_without_a_test_split():
+def test_a_sound_data_set_is_returned_and_one_with_a_language_of_no_questions_refused():
     for data in (small(), small(splits={"train": ("a",), "dev": ("b",)})):
         assert checked(data) is data
+    data = small()
+    data.questions["ru"] = {}
+    with pytest.raises(DataError, match=r"^small: .*\bru\b"):
+        checked(data)
 
 
 @pytest.mark.parametrize(("split", "id"), [("train", "a"), ("dev", "b"), ("test", "c")])
@@ -92,59 +75,40 @@ def test_a_split_that_is_empty_is_refused_even_in_one_language(split, id):
         checked(data)
 
 
-def test_a_language_with_no_questions_is_refused():
-    data = small()
-    data.questions["ru"] = {}
-    with pytest.raises(DataError, match=r"^small: .*\bru\b"):
-        checked(data)
-
-
 # loading
-
-
-def test_what_is_no_folder_is_named(tmp_path):
-    (tmp_path / "en.json").write_text("{}")
-    for name, place in (("nowhere", "/nowhere; .*'sample'"), ("en.json", r"/en\.json")):
-        with pytest.raises(DataError, match=place):
-            load_dataset(tmp_path / name)
 
 
 @pytest.fixture
 def both_forms(tmp_path):
     """The same ten questions in two languages as a SQuAD folder and as a JSON Lines folder."""
-    squad, lines = tmp_path / "squad" / "data", tmp_path / "lines" / "data"
-    squad.mkdir(parents=True)
-    lines.mkdir(parents=True)
-    for language in ("en", "de"):
-        paragraphs = [(f"Passage {i}.", {f"q{i}": f"{language} question {i}?"}) for i in range(10)]
-        write_squad(squad / f"{language}.json", [("First", paragraphs[:4]), ("Second", paragraphs[4:])])
+    folders = tmp_path / "squad" / "data", tmp_path / "lines" / "data"
+    for folder in folders:
+        folder.mkdir(parents=True)
+    texts = {language: [f"{language} question {i}?" for i in range(10)] for language in ("en", "de")}
+    for language, of in texts.items():
+        paragraphs = [(f"Passage {i}.", {f"q{i}": of[i]}) for i in range(10)]
+        write_squad(folders[0], **{language: squad([("First", paragraphs[:4]), ("Second", paragraphs[4:])])})
     parts = [{"id": f"p{i}", "text": f"Passage {i}."} for i in range(10)]
-    documents = [("First", parts[:4]), ("Second", parts[4:])]
-    rows = [{"id": title, "title": title, "passages": passages} for title, passages in documents]
-    write_jsonl(lines / "documents.jsonl", rows)
+    documents = [{"id": "First", "passages": parts[:4]}, {"id": "x", "title": "Second", "passages": parts[4:]}]
     rows = [
-        {"id": f"q{i}", "language": language, "text": f"{language} question {i}?", "passage": f"p{i}"}
-        for language in ("en", "de")
-        for i in range(10)
+        {"id": f"q{i}", "language": language, "text": text, "passage": f"p{i}"}
+        for language, of in texts.items()
+        for i, text in enumerate(of)
     ]
-    write_jsonl(lines / "questions.jsonl", rows)
-    return squad, lines
+    write_lines(folders[1], documents, rows)
+    return folders
 
 
-def test_both_forms_of_the_same_data_are_one_data_set(both_forms):
-    squad, lines = (load_dataset(folder, seed=3) for folder in both_forms)
-    assert squad.titles == lines.titles == ("First", "Second")
-    assert squad.passage_texts == lines.passage_texts == [f"Passage {i}." for i in range(10)]
-    assert squad.document_of.tolist() == lines.document_of.tolist() == [0] * 4 + [1] * 6
-    assert squad.questions == lines.questions
-    assert squad.splits == lines.splits
-    assert squad.name == lines.name == "data"
-    assert squad.questions["de"]["q5"] == Question("q5", "de", "de question 5?", 5)
-    assert [len(squad.splits[split]) for split in SPLITS] == [7, 1, 2]
-    assert load_dataset(both_forms[0], seed=2).splits != squad.splits
-
-
-def test_splits_json_decides_in_either_form(both_forms):
+def test_both_forms_of_the_same_data_are_one_data_set_and_splits_json_decides_in_either(both_forms):
+    one, other = (load_dataset(folder, seed=3) for folder in both_forms)
+    assert one.titles == other.titles == ("First", "Second")
+    assert one.passage_texts == other.passage_texts == [f"Passage {i}." for i in range(10)]
+    assert one.document_of.tolist() == other.document_of.tolist() == [0] * 4 + [1] * 6
+    assert (one.questions, one.splits) == (other.questions, other.splits)
+    assert one.name == other.name == "data"
+    assert one.questions["de"]["q5"] == Question("q5", "de", "de question 5?", 5)
+    assert [len(one.splits[split]) for split in SPLITS] == [7, 1, 2]
+    assert load_dataset(both_forms[0], seed=2).splits != one.splits
     stored = {"train": ["q9", "q0"], "dev": ["q4"], "test": ["q7"]}
     for folder in both_forms:
         (folder / "splits.json").write_text(json.dumps(stored))
@@ -152,46 +116,37 @@ def test_splits_json_decides_in_either_form(both_forms):
         assert splits == {"train": ("q9", "q0"), "dev": ("q4",), "test": ("q7",)}
 
 
-def test_loading_refuses_a_language_file_with_no_questions(both_forms):
-    write_squad(both_forms[0] / "ru.json", [("First", [("Passage 0.", {})])])
-    with pytest.raises(DataError, match=r"^data: .*\bru\b"):
-        load_dataset(both_forms[0])
-
-
 # the sample
 
 
 @pytest.fixture(scope="module")
 def documents():
-    return _rows("documents.jsonl")
+    return [row for _, row in read_jsonl(SAMPLE / "documents.jsonl")]
 
 
 @pytest.fixture(scope="module")
 def questions():
-    return _rows("questions.jsonl")
-
-
-def _rows(name):
-    return [json.loads(line) for line in (SAMPLE / name).read_text(encoding="utf-8").splitlines()]
+    return [row for _, row in read_jsonl(SAMPLE / "questions.jsonl")]
 
 
 def texts_of(questions, language):
     return [row["text"] for row in questions if row["language"] == language]
 
 
-def test_the_sample_loads_by_name(sample):
+def test_the_sample_loads_by_name_and_teaches_and_measures_every_language(sample):
     assert (sample.name, sample.document_language) == ("sample", "en")
     assert set(sample.splits) == set(SPLITS) and set(sample.languages) == set(SCRIPTS)
+    ids = {split: set(sample.splits[split]) for split in SPLITS}
+    assert sum(map(len, ids.values())) == len(set.union(*ids.values())) == len(sample.questions["en"])
+    for language in SCRIPTS:
+        assert [len(sample.select(language, split)) for split in SPLITS] == [len(ids[split]) for split in SPLITS]
 
 
-def test_the_sample_has_forty_articles_of_two_to_four_passages(documents):
+def test_the_sample_has_forty_articles_of_two_to_four_passages_with_two_answers_or_more(documents, questions):
     assert len(documents) >= 40
     assert {len(row["passages"]) for row in documents} <= {2, 3, 4}
     texts = [passage["text"] for row in documents for passage in row["passages"]]
     assert len(set(texts)) == len(texts)
-
-
-def test_answers_of_the_sample_are_in_their_passages_two_of_an_article_or_more(documents, questions):
     passages = {passage["id"]: passage["text"] for row in documents for passage in row["passages"]}
     assert all(row["answer"].strip() for row in questions)
     assert [row["id"] for row in questions if row["answer"] not in passages[row["passage"]]] == []
@@ -219,10 +174,3 @@ def share(text, script):
 def test_spanish_questions_open_with_an_inverted_mark_and_vietnamese_ones_carry_tone_marks(questions):
     assert [text for text in texts_of(questions, "es") if "¿" not in text] == []
     assert [text for text in texts_of(questions, "vi") if text.isascii()] == []
-
-
-def test_the_sample_teaches_and_measures_every_language(sample):
-    ids = {split: set(sample.splits[split]) for split in SPLITS}
-    assert sum(map(len, ids.values())) == len(set.union(*ids.values())) == len(sample.questions["en"])
-    for language in SCRIPTS:
-        assert [len(sample.select(language, split)) for split in SPLITS] == [len(ids[split]) for split in SPLITS]

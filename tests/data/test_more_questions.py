@@ -23,22 +23,16 @@ def pairs(source):
     return list(zip(source.questions, source.passages, strict=True))
 
 
-def test_a_table_gives_a_pair_a_line_by_the_names_of_its_columns(table, tmp_path):
+def test_a_table_or_objects_give_pairs_by_the_names_of_their_columns_each_once_and_files_are_weighed(table, tmp_path):
     (source,) = read_triplets([table])
     assert (source.name, source.weight, pairs(source)) == ("pairs.tsv", 1, ROWS[1:])
     path = write(tmp_path / "a.tsv", [("id", "passage", "question"), ("7", "her", "who"), ("8", "here", "where")])
     assert pairs(read_triplets([path])[0]) == [("who", "her"), ("where", "here")]
-
-
-def test_objects_are_read_and_files_weighed(table, tmp_path):
     rows = [{"question": "wann?", "passage": " heute ", "n": 1}, {"question": "wie?", "sentence": "so"}]
     (tmp_path / "b.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
     first, second = read_triplets([tmp_path / "b.jsonl", f"{table}=2.5"])
     assert (first.weight, pairs(first)) == (1, [("wann?", "heute"), ("wie?", "so")])
     assert (second.weight, len(second.questions)) == (2.5, 2)
-
-
-def test_a_pair_that_is_there_twice_counts_once(tmp_path):
     path = write(tmp_path / "a.tsv", [*ROWS, ("Who  ?", "It was her ."), ("who ?", "it was him .")])
     assert len(read_triplets([path])[0].questions) == 3
 

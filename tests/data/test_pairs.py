@@ -31,10 +31,8 @@ def test_a_question_has_its_passage_in_every_language(pairs):
     assert (pairs.languages[[3, 15]].tolist(), pairs.content[[3, 15]].tolist()) == (["en", "de"], [3, 3])
     assert pairs.asked_in.tolist() == ["en"] * 8 + ["de"] * 8
     assert not any(len(rows) for rows in pairs.negatives)
-
-
-def test_a_passage_is_found_in_another_language(pairs):
     assert [pairs.in_language(3, "de"), pairs.in_language(15, "en"), pairs.in_language(15, "fr")] == [15, 3, 15]
+    assert all(np.issubdtype(rows.dtype, np.integer) for rows in (*pairs.positives, *pairs.negatives, pairs.content))
 
 
 def test_parallel_text_asks_for_its_pivot(pairs):
@@ -53,11 +51,8 @@ def test_parallel_text_asks_for_its_pivot(pairs):
 # Contexts
 
 
-def test_contexts_of_the_sample_are_in_one_language(sample):
+def test_contexts_of_the_sample_are_in_one_language_and_answers_are_spans_of_theirs(sample, data, sentence_data):
     assert read_contexts(sample, "sample", sample.languages) == {"en": tuple(sample.passage_texts)}
-
-
-def test_answers_are_spans_of_the_passages_in_that_language(data, sentence_data):
     answers = read_answers(data, sentence_data, ("en", "de", "fr"))
     assert sorted(answers) == ["de", "en"] and answers["de"]["castle-1"] == ("101",)
 
@@ -73,7 +68,3 @@ def test_a_file_with_other_paragraphs_is_refused(data, sentence_data, tmp_path):
     (tmp_path / "de.json").write_text(json.dumps({"data": articles[:5]}), encoding="utf-8")
     with pytest.raises(DataError, match=r"de\.json: 10 .* 12 "):
         read_contexts(data, tmp_path, ("de",))
-
-
-def test_every_array_is_of_whole_numbers(pairs):
-    assert all(np.issubdtype(rows.dtype, np.integer) for rows in (*pairs.positives, *pairs.negatives, pairs.content))

@@ -11,7 +11,7 @@ def pool():
     return pool_of("toys", {"th": (["t0"], ["t"], [("y", "ที่ไหน", [0])]), "de": german})
 
 
-def test_sentences_stand_by_language_in_order(pool):
+def test_sentences_stand_by_language_in_order_and_translations_share_their_targets(pool):
     assert pool.languages == ("de", "th")
     assert pool.sentences == ("d0", "d1", "d2", "t0")
     assert pool.contexts == ("d", "d", "e", "t")
@@ -19,17 +19,11 @@ def test_sentences_stand_by_language_in_order(pool):
     np.testing.assert_array_equal(pool.starts, [0, 3, 4])
     assert pool.count(pool.language_of) == {"de": 3, "th": 1}
     assert pool.count(pool.asked_in) == {"de": 2, "th": 1}
-
-
-def test_translations_share_their_targets(pool):
     assert pool.questions == ("Was?", "Wo?", "ที่ไหน")
     assert pool.ids == ("x", "y", "y")
     np.testing.assert_array_equal(pool.asked_in, [0, 0, 1])
     np.testing.assert_array_equal(pool.targets, [[2, -1, -1], [0, 1, 3], [0, 1, 3]])
     np.testing.assert_array_equal(pool.target_language, [[0, -1, -1], [0, 0, 1], [0, 0, 1]])
-
-
-def test_a_selection_keeps_all_sentences(pool):
     chosen = pool.select(["y", "z"])
     assert chosen.sentences == pool.sentences
     assert chosen.ids == ("y", "y")

@@ -29,17 +29,14 @@ def write(folder, name, *articles):
     return folder
 
 
-def test_every_sentence_is_a_candidate_with_its_paragraph(tmp_path):
+def test_every_sentence_is_a_candidate_with_its_paragraph_and_those_where_spans_begin_are_right(tmp_path):
     write(tmp_path, "en", [paragraph()], [paragraph([("y", "b", 3)], "A. b.", [[0, 2], [3, 5]])])
     pool = load_pool(tmp_path, split="all")
     assert pool.sentences == ("It rains.", "Dr. Who came late.", "The end.", "A.", "b.")
     assert pool.contexts == (CONTEXT, CONTEXT, CONTEXT, "A. b.", "A. b.")
     np.testing.assert_array_equal(pool.targets, [[1], [4]])
     assert pool.questions == ("x?", "y?")
-
-
-def test_the_sentences_where_spans_begin_are_right(tmp_path):
-    """A few spans cross a boundary that a sentence breaker set after an abbreviation."""
+    # A few spans cross a boundary that a sentence breaker set after an abbreviation.
     write(tmp_path, "en", [paragraph([("x", "Dr. Who", 10)], breaks=[[0, 9], [10, 13], [14, 37]])])
     np.testing.assert_array_equal(load_pool(tmp_path, split="all").targets, [[1]])
     both = paragraph()
