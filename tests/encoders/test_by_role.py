@@ -17,20 +17,14 @@ class Fixed:
         return np.full((len(texts), self.dimension), self.value + 10 * len(extra), dtype=np.float32)
 
 
-def test_questions_and_documents_are_encoded_by_their_own():
+def test_questions_and_documents_are_encoded_by_their_own_of_one_space():
     both = AsymmetricEncoder(Fixed("small", 1), Fixed("large", 2))
     assert (both.name, both.dimension, both.takes_context) == ("small, documents by large", 2, False)
     np.testing.assert_array_equal(both.encode(["a", "b"]), [[1, 1], [1, 1]])
     np.testing.assert_array_equal(both.encode(["a"], "document"), [[2, 2]])
-
-
-def test_a_context_is_the_documents_encoders():
     both = AsymmetricEncoder(Fixed("small", 1), Fixed("large", 2, context=True))
     assert both.takes_context
     np.testing.assert_array_equal(both.encode(["a"], "document", contexts=["b"]), [[12, 12]])
-
-
-def test_both_have_to_be_of_one_space():
     with pytest.raises(EncoderError, match="large .*3 .*small 2"):
         AsymmetricEncoder(Fixed("small", 1), Fixed("large", 2, dimension=3))
 
@@ -65,22 +59,16 @@ def test_it_loads_by_its_folder_with_a_part_a_role(load, folder, parts):
     assert np.abs(question - document).max() > 0.01
 
 
-def test_it_counts_both(parts, folder):
+def test_it_counts_both_cannot_be_trained_and_is_known_by_its_files(folder, parts, tmp_path):
     one = sum(weight.size for weight in parts[0].model.get_weights())
     assert parameters(parts[0]) == {"parameters": one, "bytes": 4 * one}
     assert parameters(load_encoder(str(folder))) == {"parameters": 2 * one, "bytes": 8 * one}
-
-
-def test_it_cannot_be_trained_and_says_so(folder):
     with pytest.raises(EncoderError, match=f"{folder}: a dual encoder"):
         require_trainable(str(folder))
-
-
-def test_it_is_known_by_its_files(folder, parts, tmp_path):
-    before = fingerprint(str(folder), load_encoder(str(folder)))
     assert place(str(folder)) == str(folder)
     DualEncoder(*reversed(parts), "two").save(tmp_path / "other")
-    assert fingerprint(str(tmp_path / "other"), load_encoder(str(tmp_path / "other"))) != before
+    prints = [fingerprint(str(one), load_encoder(str(one))) for one in (folder, tmp_path / "other")]
+    assert prints[0] != prints[1]
 
 
 def test_parts_of_two_dimensions_are_refused(parts):

@@ -1,23 +1,16 @@
 import json
 import shutil
-import zipfile
 from pathlib import Path
 
 import numpy as np
 import pytest
+from fixtures.encoders import rewritten
 
 from distill import __version__
 from distill.encoders.encoder import CARD_FILE, MODEL_FILE, TOKENIZER_FILE, KerasEncoder, encode_ids
 from distill.errors import EncoderError, InputError
 
-TEXTS = [
-    "Where does the Danube end?",
-    "Nile",
-    "",
-    "Wo endet die Donau, und welche Länder durchfließt sie?",
-    "河",
-    "a b",
-]
+TEXTS = ["Where does the Danube end?", "Nile", "", "Wo endet die Donau, und welche Länder quert sie?", "河", "a b"]
 
 
 @pytest.fixture(scope="module")
@@ -31,80 +24,45 @@ def copy(tiny_folder, tmp_path):
     return Path(shutil.copytree(tiny_folder, tmp_path / "encoder"))
 
 
-def test_rows_are_float32_of_unit_length(encoder):
+def test_rows_are_float32_of_unit_length_each_that_of_its_text_alone_in_either_role(encoder):
     vectors = encoder.encode(TEXTS)
     assert vectors.dtype == np.float32
     assert vectors.shape == (len(TEXTS), encoder.dimension) == (6, 16)
     np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1.0, atol=1e-6)
-
-
-def test_each_text_has_the_vector_it_has_alone(encoder):
-    alone = np.concatenate([encoder.encode([text]) for text in TEXTS])
-    np.testing.assert_allclose(encoder.encode(TEXTS), alone, atol=1e-6)
-
-
-def test_different_texts_have_different_vectors(encoder):
-    vectors = encoder.encode(TEXTS)
     assert np.abs(vectors[:, None] - vectors[None])[~np.eye(len(TEXTS), dtype=bool)].max(axis=1).min() > 1e-3
-
-
-def test_vectors_come_in_the_order_of_the_texts(encoder):
-    np.testing.assert_allclose(encoder.encode(TEXTS[::-1]), encoder.encode(TEXTS)[::-1], atol=1e-6)
-
-
-def test_no_texts_give_no_rows(encoder):
+    alone = np.concatenate([encoder.encode([text]) for text in TEXTS])
+    np.testing.assert_allclose(vectors, alone, atol=1e-6)
+    np.testing.assert_array_equal(encoder.encode(iter(TEXTS), role="document"), vectors)
     assert encoder.encode([]).shape == (0, 16)
-
-
-def test_texts_may_be_any_iterable(encoder):
-    np.testing.assert_array_equal(encoder.encode(iter(TEXTS)), encoder.encode(TEXTS))
-
-
-def test_questions_and_documents_share_one_tower(encoder):
-    np.testing.assert_array_equal(encoder.encode(TEXTS, role="document"), encoder.encode(TEXTS, role="question"))
-
-
-def test_a_lone_surrogate_is_encoded_as_the_replacement_character(encoder):
     np.testing.assert_array_equal(encoder.encode(["a\ud800b"]), encoder.encode(["a\ufffdb"]))
 
 
-def test_many_texts_of_many_lengths_keep_their_order(encoder):
+def test_many_texts_of_many_lengths_keep_their_order_and_progress_adds_up_to_their_number(encoder):
     # More than one group by count, 256 a group, and by tokens.
     rows = [[1] + [3 + i % 50] * (1 + i % 40) + [2] for i in range(600)]
     vectors = encode_ids(encoder.model, rows)
     for i in (0, 39, 255, 256, 599):
         np.testing.assert_allclose(vectors[i], encode_ids(encoder.model, [rows[i]])[0], atol=1e-6)
-
-
-def test_progress_adds_up_to_the_number_of_texts(encoder):
     steps = []
     encoder.encode(TEXTS * 100, progress=steps.append)
     assert len(steps) > 1
     assert sum(steps) == 600
 
 
-def test_a_saved_encoder_gives_bit_identical_vectors(tiny, tmp_path):
-    tiny.save(tmp_path / "encoder")
-    np.testing.assert_array_equal(KerasEncoder.load(tmp_path / "encoder").encode(TEXTS), tiny.encode(TEXTS))
-
-
-def test_a_saved_encoder_keeps_weights_tokenizer_and_name(tiny, tmp_path):
+def test_a_saved_encoder_is_the_same_with_nothing_beside_it_and_not_overwritten(tiny, tmp_path):
     tiny.save(tmp_path / "encoder")
     loaded = KerasEncoder.load(tmp_path / "encoder")
     assert (loaded.name, loaded.dimension, loaded.tokenizer.proto) == ("tiny", 16, tiny.tokenizer.proto)
     for one, other in zip(loaded.model.weights, tiny.model.weights, strict=True):
         np.testing.assert_array_equal(np.asarray(one), np.asarray(other))
-
-
-def test_the_card_says_name_dimension_and_version(tiny_folder):
-    card = json.loads((tiny_folder / CARD_FILE).read_text(encoding="utf-8"))
-    assert card == {"name": "tiny", "dimension": 16, "distill": __version__}
-
-
-def test_saving_leaves_nothing_beside_the_folder(tiny, tmp_path):
-    tiny.save(tmp_path / "encoder")
     assert [path.name for path in tmp_path.iterdir()] == ["encoder"]
     assert {path.name for path in (tmp_path / "encoder").iterdir()} == {MODEL_FILE, TOKENIZER_FILE, CARD_FILE}
+    np.testing.assert_array_equal(loaded.encode(TEXTS), tiny.encode(TEXTS))
+    tiny.name = "second"
+    with pytest.raises(InputError, match=str(tmp_path / "encoder")):
+        tiny.save(tmp_path / "encoder")
+    card = json.loads((tmp_path / "encoder" / CARD_FILE).read_text(encoding="utf-8"))
+    assert card == {"name": "tiny", "dimension": 16, "distill": __version__}
 
 
 def test_a_save_that_fails_leaves_nothing(tiny, tmp_path):
@@ -114,32 +72,12 @@ def test_a_save_that_fails_leaves_nothing(tiny, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_saving_over_a_folder_that_holds_something_is_refused(tiny, tmp_path):
-    tiny.save(tmp_path / "encoder")
-    tiny.name = "second"
-    with pytest.raises(InputError, match=str(tmp_path / "encoder")):
-        tiny.save(tmp_path / "encoder")
-    assert KerasEncoder.load(tmp_path / "encoder").name == "tiny"
-
-
-def test_without_a_card_the_folder_gives_the_name(copy):
+def test_without_a_card_the_folder_gives_the_name_and_one_that_is_not_there_is_refused(copy, tmp_path):
     (copy / CARD_FILE).unlink()
     renamed = copy.rename(copy.with_name("danube"))
     assert KerasEncoder.load(renamed).name == "danube"
-
-
-def test_a_folder_that_is_not_there_is_refused(tmp_path):
     with pytest.raises(EncoderError, match=f"absent.{MODEL_FILE}"):
         KerasEncoder.load(tmp_path / "absent")
-
-
-def without(path, member):
-    """Rewrite a zip file without one member."""
-    with zipfile.ZipFile(path) as old:
-        kept = {name: old.read(name) for name in old.namelist() if name != member}
-    with zipfile.ZipFile(path, "w") as new:
-        for name, content in kept.items():
-            new.writestr(name, content)
 
 
 def flip(path):
@@ -155,8 +93,8 @@ DAMAGE = {
     "empty": lambda path: path.write_bytes(b""),
     "truncated": lambda path: path.write_bytes(path.read_bytes()[:5000]),
     "damaged": flip,
-    "no config": lambda path: without(path, "config.json"),
-    "no weights": lambda path: without(path, "model.weights.h5"),
+    "no config": lambda path: rewritten(path, **{"config.json": None}),
+    "no weights": lambda path: rewritten(path, **{"model.weights.h5": None}),
 }
 
 

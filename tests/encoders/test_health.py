@@ -13,13 +13,8 @@ def rows(n, d, seed=0, common=0.0):
 
 
 def in_loops(vectors, ids):
-    cosines = [
-        float(np.dot(a.astype(np.float64), b))
-        for i, a in enumerate(vectors)
-        for j, b in enumerate(vectors)
-        if ids[i] != ids[j]
-    ]
-    return np.mean(cosines)
+    rows = list(zip(vectors.astype(np.float64), ids, strict=True))
+    return np.mean([np.dot(a, b) for a, one in rows for b, other in rows if one != other])
 
 
 @pytest.mark.parametrize("common", [0.0, 3.0, 300.0])
@@ -42,14 +37,11 @@ def test_equal_vectors_are_collapsed_and_so_are_zeros(value):
     assert collapsed(vectors, range(9)) == 1.0
 
 
-def test_the_limit_is_between_a_narrow_cone_and_a_collapse():
+def test_the_limit_is_between_a_narrow_cone_and_a_collapse_and_of_few_questions_nothing_is_said():
     # Of the mean m and noise of d - 1 dimensions the cosine is about m² / (m² + d - 1).
     cone, point = rows(50, 65, common=16.0), rows(50, 65, common=160.0)
     assert mean_cosine(cone, range(50)) == pytest.approx(0.8, abs=0.03) and collapsed(cone, range(50)) is None
     assert collapsed(point, range(50)) > LIMIT
-
-
-def test_of_few_questions_nothing_is_said():
     vectors = np.ones((LEAST, 1))
     assert collapsed(vectors, range(LEAST)) == 1.0
     assert collapsed(vectors[1:], range(LEAST - 1)) is None
@@ -61,17 +53,8 @@ def test_a_wide_matrix_of_pairs_is_not_made():
     assert mean_cosine(rows(100_000, 2), np.arange(100_000)) == pytest.approx(0.0, abs=0.01)
 
 
-def test_what_is_said_names_the_encoder():
+def test_what_is_said_names_the_encoder_or_the_stage_and_says_when_and_how_much():
     assert told("muse", 0.99912).startswith("WARNING: muse ") and "0.9991" in told("muse", 0.99912)
-
-
-def test_the_encoders_here_are_far_from_it(tiny, sample):
-    questions = sample.select("en", "dev")
-    vectors = tiny.encode([question.text for question in questions])
-    assert 0.5 < mean_cosine(vectors, [question.id for question in questions]) < 0.96
-
-
-def test_a_warning_a_stage_says_when_and_how_much():
     scores = {"p@1": 0.1, "mrr@10": 0.2}
     log = [
         {"event": "data", "files": {}},
@@ -83,3 +66,9 @@ def test_a_warning_a_stage_says_when_and_how_much():
     [warning] = warnings_of(log)
     assert warning.startswith("teacher: ") and all(part in warning for part in ("2 of 3", "step 4", "0.9995"))
     assert warnings_of([row for row in log if "collapsed" not in row]) == []
+
+
+def test_the_encoders_here_are_far_from_it(tiny, sample):
+    questions = sample.select("en", "dev")
+    vectors = tiny.encode([question.text for question in questions])
+    assert 0.5 < mean_cosine(vectors, [question.id for question in questions]) < 0.96

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import keras
 import pytest
+from fixtures.encoders import rewritten
 
 from distill.encoders.encoder import MODEL_FILE, KerasEncoder
 from distill.encoders.keras_file import require_own
@@ -22,12 +23,8 @@ def copy(tiny_folder, tmp_path):
 def edited(path, edit, **more):
     """Rewrite a `.keras` file with its configuration edited by hand, and more members."""
     with zipfile.ZipFile(path) as old:
-        members = {name: old.read(name) for name in old.namelist()}
-    config = json.loads(members["config.json"])
-    members["config.json"] = json.dumps(edit(config) or config).encode()
-    with zipfile.ZipFile(path, "w") as new:
-        for name, content in {**members, **more}.items():
-            new.writestr(name, content)
+        config = json.loads(old.read("config.json"))
+    rewritten(path, **{"config.json": json.dumps(edit(config) or config)}, **more)
 
 
 def refused(folder, name):
@@ -42,10 +39,9 @@ def command(module, name, ran):
     return {"module": module, "class_name": name, "config": call, "registered_name": None}
 
 
-@pytest.mark.parametrize("name", ["NGramEncoder", "StaticEncoder"])
-def test_models_of_distill_are_taken(name, tmp_path):
-    model = {"NGramEncoder": ngram.NGramEncoder, "StaticEncoder": static.StaticEncoder}[name]
-    model(vocabulary=9, dimension=4).save(tmp_path / "model.keras")
+@pytest.mark.parametrize("kind", [ngram.NGramEncoder, static.StaticEncoder])
+def test_models_of_distill_are_taken(kind, tmp_path):
+    kind(vocabulary=9, dimension=4).save(tmp_path / "model.keras")
     require_own(tmp_path / "model.keras")
 
 
@@ -77,16 +73,10 @@ def test_nor_may_one_stand_inside_a_model(module, name, place, copy, tmp_path):
     assert not (tmp_path / "ran").exists()
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"registered_name": "distill>Nothing"},
-        {"registered_name": "other>NGramEncoder"},
-        {"registered_name": None},
-        {"registered_name": ["distill>NGramEncoder"]},
-        {"class_name": "system"},
-    ],
-)
+NAMES = "distill>Nothing", "other>NGramEncoder", None, ["distill>NGramEncoder"]
+
+
+@pytest.mark.parametrize("change", [*({"registered_name": name} for name in NAMES), {"class_name": "system"}])
 def test_a_class_is_known_by_its_registered_name_and_not_by_its_module(change, copy):
     edited(copy / MODEL_FILE, lambda config: config.update({"module": "os", **change}))
     refused(copy, r"os\.\w+")
@@ -102,11 +92,7 @@ def test_a_registered_class_is_that_one_whatever_module_the_file_names(copy, tmp
 
 @pytest.mark.parametrize("config", ["[]", "3", "null", '"text"', "{}", "[" * 100_000])
 def test_a_configuration_of_another_type_is_refused(config, copy):
-    with zipfile.ZipFile(copy / MODEL_FILE) as old:
-        members = {name: old.read(name) for name in old.namelist()}
-    with zipfile.ZipFile(copy / MODEL_FILE, "w") as new:
-        for name, content in {**members, "config.json": config}.items():
-            new.writestr(name, content)
+    rewritten(copy / MODEL_FILE, **{"config.json": config})
     refused(copy, "")
 
 

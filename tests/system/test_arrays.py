@@ -5,13 +5,15 @@ from distill.errors import DataError, InputError
 from distill.system.arrays import read_arrays, read_vectors, write_arrays, write_vectors
 
 
-def test_vectors_come_back_as_float32_from_the_name_given(tmp_path):
+def test_vectors_come_back_as_float32_from_the_name_given_and_are_read_as_they_are(tmp_path):
     # NumPy adds .npy to a path that lacks it.
     write_vectors(tmp_path / "vectors", np.array([[0.6, 0.8], [1.0, 0.0], [0.0, -1.0]]))
     assert [path.name for path in tmp_path.iterdir()] == ["vectors"]
     got = np.load(tmp_path / "vectors", allow_pickle=False)
     assert got.dtype == np.float32
     np.testing.assert_array_equal(got, np.array([[0.6, 0.8], [1, 0], [0, -1]], dtype=np.float32))
+    np.save(tmp_path / "vectors.npy", np.eye(2, dtype=np.float16))
+    assert np.array_equal(read_vectors(tmp_path / "vectors.npy"), np.eye(2))
 
 
 def test_vectors_that_cannot_be_written_leave_the_old_file(tmp_path):
@@ -22,11 +24,6 @@ def test_vectors_that_cannot_be_written_leave_the_old_file(tmp_path):
         write_vectors(tmp_path / "vectors.npy" / "other.npy", np.zeros((1, 2)))
     assert [path.name for path in tmp_path.iterdir()] == ["vectors.npy"]
     assert np.load(tmp_path / "vectors.npy").tolist() == [[1.0, 1.0]]
-
-
-def test_vectors_are_read_as_they_are(tmp_path):
-    np.save(tmp_path / "vectors.npy", np.eye(2, dtype=np.float16))
-    assert np.array_equal(read_vectors(tmp_path / "vectors.npy"), np.eye(2))
 
 
 def test_arrays_come_back_by_name_all_or_those_that_are_named(tmp_path):

@@ -29,13 +29,10 @@ def holder(tmp_path):
     process.stdout.close()
 
 
-def test_a_folder_in_use_is_refused(holder, tmp_path):
+def test_a_folder_in_use_is_refused_and_a_process_that_is_killed_holds_nothing(holder, tmp_path):
     for use in (require_free, lambda folder: locked(folder).__enter__()):
         with pytest.raises(InputError, match=re.escape(str(tmp_path))):
             use(tmp_path)
-
-
-def test_a_process_that_is_killed_holds_nothing(holder, tmp_path):
     holder.send_signal(signal.SIGKILL)
     holder.wait()
     require_free(tmp_path)
@@ -43,13 +40,10 @@ def test_a_process_that_is_killed_holds_nothing(holder, tmp_path):
         pass
 
 
-def test_nothing_is_left_when_it_ends_well(tmp_path):
+def test_nothing_is_left_when_it_ends_well_or_after_an_error(tmp_path):
     with locked(tmp_path):
         assert [path.name for path in tmp_path.iterdir()] == [LOCK]
     assert list(tmp_path.iterdir()) == []
-
-
-def test_it_is_free_after_an_error(tmp_path):
     with pytest.raises(ZeroDivisionError), locked(tmp_path):
         1 / 0  # noqa: B018
     assert list(tmp_path.iterdir()) == []

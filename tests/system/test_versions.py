@@ -17,11 +17,6 @@ from distill.system import versions as module
 from distill.system.hashes import digest, hashes
 from distill.system.versions import machine, versions
 
-
-def test_the_machine_is_named():
-    assert machine().endswith(f", {platform.system()}") and not machine().startswith(",")
-
-
 KIND = platform.processor() or platform.machine()
 CORES = 2 * "processor : 0\nmodel name\t: Abacus: 9000\nflags : bead\n\n"
 
@@ -41,21 +36,20 @@ def test_a_machine_has_its_models_name_or_its_kind(monkeypatch, tmp_path, conten
 ROOT = Path(distill.__file__).resolve().parent.parent
 
 
-def test_versions_are_those_that_are_installed():
-    known = versions()
-    assert known["python"] == ".".join(map(str, sys.version_info[:3])) and known["distill"] == distill.__version__
-    morphology = ("snowballstemmer", "regex")
-    for name in ("keras", "tensorflow", "numpy", "sentencepiece", "ai-edge-litert", *morphology):
-        assert known[name] == version(name)
-
-
 EXTRAS = ("pythainlp", "rjieba", "sudachipy", "sudachidict-small", "ctranslate2")
 MODULES = {name: name.replace("-", "_") for name in EXTRAS}
 MODULES |= {"python-mecab-ko": "mecab", "python-mecab-ko-dic": "mecab_ko_dic"}
 
 
-def test_packages_of_extras_are_among_them_where_they_are_installed():
-    assert set(MODULES) & set(versions()) == {name for name, module in MODULES.items() if find_spec(module)}
+def test_versions_are_those_that_are_installed(monkeypatch):
+    known = versions()
+    assert known["python"] == ".".join(map(str, sys.version_info[:3])) and known["distill"] == distill.__version__
+    morphology = ("snowballstemmer", "regex")
+    for name in ("keras", "tensorflow", "numpy", "sentencepiece", "ai-edge-litert", *morphology):
+        assert known[name] == version(name)
+    assert set(MODULES) & set(known) == {name for name, module in MODULES.items() if find_spec(module)}
+    monkeypatch.setattr("distill.system.versions.PACKAGES", ("numpy", "no-such-package"))
+    assert "numpy" in versions() and "no-such-package" not in versions()
 
 
 def test_versions_import_nothing_and_name_the_backend_once_keras_is_there():
@@ -68,11 +62,6 @@ def test_versions_import_nothing_and_name_the_backend_once_keras_is_there():
     assert got.stdout.split("\n")[:2] == ["False False False", "True"]
 
 
-def test_a_package_that_is_not_installed_is_left_out(monkeypatch):
-    monkeypatch.setattr("distill.system.versions.PACKAGES", ("numpy", "no-such-package"))
-    assert "numpy" in versions() and "no-such-package" not in versions()
-
-
 def write(folder, **files):
     for name, text in files.items():
         (folder / name.replace("_", ".")).write_text(text, encoding="utf-8")
@@ -82,20 +71,15 @@ def sha(text):
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def test_of_a_folder_what_is_read_is_hashed(tmp_path):
+def test_of_a_folder_what_is_read_is_hashed_of_a_data_set_too(tmp_path):
     write(tmp_path, en_json="a", de_json="b", splits_json="c", LICENSE_md="d", x_jsonl="e")
     assert hashes(tmp_path) == {"de.json": sha("b"), "en.json": sha("a"), "splits.json": sha("c")}
     assert list(hashes(tmp_path)) == ["de.json", "en.json", "splits.json"]
     write(tmp_path, documents_jsonl="a", questions_jsonl="b")
     assert hashes(tmp_path) == {"documents.jsonl": sha("a"), "questions.jsonl": sha("b"), "splits.json": sha("c")}
-
-
-def test_a_data_set_has_the_hashes_of_what_was_read():
     files = load_dataset("sample").files
-    assert files == {
-        path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(SAMPLE.glob("*.jsonl"))
-    }
-    assert "documents.jsonl" in files and "questions.jsonl" in files
+    assert list(files) == ["documents.jsonl", "questions.jsonl"]
+    assert files == {name: sha((SAMPLE / name).read_text(encoding="utf-8")) for name in files}
 
 
 def test_a_digest_is_of_the_values_not_of_their_order():

@@ -39,12 +39,9 @@ def test_what_is_no_run_of_whole_words_is_not_found(language, passage, answer):
     assert holds(passage, [answer], language) is False
 
 
-def test_any_of_several_answers_counts():
+def test_any_of_several_answers_counts_in_many_passages_at_once():
     assert holds("Die Häuser", ["Baum", "", "Haus"], "de")
     assert not holds("Die Häuser", [], "de")
-
-
-def test_many_passages_at_once():
     finder = AnswerFinder(["Die Häuser", "Ein Baum", "Haus und Baum", ""], "de")
     np.testing.assert_array_equal(finder.holds(["Haus"]), [True, False, True, False])
     np.testing.assert_array_equal(finder.holds(["Bäume"], rows=[2, 0, 1]), [True, False, True])

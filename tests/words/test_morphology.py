@@ -40,40 +40,25 @@ def test_forms_of_a_word_are_one_word(language, forms):
         ("tr", "İstanbul'un", ["istanbul", "un"]),
         ("bn", "ঢাকার রাজধানী", ["ঢাকার", "রাজধানী"]),
         ("hi", "हिन्दी", ["हिन्द"]),
+        # A region is not read.
+        *((code, "Häuser", ["haus"]) for code in ("de-AT", "DE", "de_CH")),
     ],
 )
 def test_words(language, text, expected):
     assert words(text, language) == expected
+    assert normal_form(text, language) == " ".join(expected)
 
 
-def test_the_normal_form_is_the_words():
-    assert normal_form("Die Häuser!", "de") == "die haus"
-
-
-def test_every_stemmer_is_one_of_snowballs():
+def test_every_stemmer_is_one_of_snowballs_and_the_docstring_names_every_language():
     assert set(STEMMERS.values()) <= set(snowballstemmer.algorithms())
-
-
-def test_the_docstring_names_every_language():
     named = set(re.findall(r"\b[a-z]{2}\b", morphology.__doc__))
     assert {*STEMMERS, *morphology.SEGMENTERS, *morphology.UNINFLECTED, *morphology.UNSPACED} <= named
 
 
-@pytest.mark.parametrize("code", ["de-AT", "DE", "de_CH"])
-def test_a_region_is_not_read(code):
-    assert words("Häuser", code) == ["haus"]
-
-
-def test_without_a_stemmer_bm25_takes_parts_of_words_too():
+def test_without_a_stemmer_bm25_takes_parts_of_words_too_clusters_where_there_are_no_blanks():
     assert analyser("bn").terms("abcd ab") == ["abcd", "ab", "_ab", "abc", "bcd", "cd_"]
     assert analyser("de").terms("Häuser") == ["haus"]
-
-
-def test_grams_of_short_words_are_none():
     assert grams(["ab", "abc"]) == []
-
-
-def test_clusters_of_a_script_without_blanks():
     # "Khmer", with a consonant below another, then a digit and a Latin word.
     assert CLUSTER.findall("ខ្មែរ 12 km") == ["ខ្មែ", "រ", "12", "km"]
     assert pairs(["a", "b", "c"]) == ["ab", "bc"]

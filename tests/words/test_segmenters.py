@@ -3,7 +3,7 @@ import sys
 import pytest
 
 from distill.errors import InputError
-from distill.words.segmenters import SEGMENTERS, chinese, japanese, korean, needed, thai
+from distill.words.segmenters import SEGMENTERS, chinese, japanese, korean, thai
 
 
 def test_words_are_in_dictionary_form_or_stems_without_particles():
@@ -27,7 +27,3 @@ def test_a_missing_library_says_how_to_install_it(language, monkeypatch):
     with pytest.raises(InputError, match=r"distill\[morphology\]"):
         SEGMENTERS[language]("北京")
     segmentation._sudachi.cache_clear(), segmentation._mecab.cache_clear()
-
-
-def test_a_library_that_is_there_is_given():
-    assert needed("json", "no language").loads("1") == 1
