@@ -26,19 +26,15 @@ def test_the_small_table_is_numpys_truncated_svd(model, rank):
     np.testing.assert_allclose(table_of(smaller), left[:, :rank] * singular[:rank] @ right[:rank], atol=1e-6)
 
 
-def test_a_table_of_low_rank_loses_nothing(model):
+def test_factorised_again_it_is_the_best_of_the_lower_rank_uncut_itself_and_loses_nothing_of_low_rank(model):
+    twice = factorised(factorised(model, 5), 3)
+    np.testing.assert_allclose(table_of(twice), table_of(factorised(model, 3)), atol=1e-5)
+    assert factorised(model, 6) is model and factorised(model, 9) is model
     copy = NGramEncoder.from_config(model.get_config())
     copy.set_weights(model.get_weights())
     random = np.random.default_rng(1)
     copy.get_layer("embedding").set_weights([random.normal(size=(20, 2)) @ random.normal(size=(2, 6))])
     np.testing.assert_allclose(np.asarray(factorised(copy, 2)(IDS)), np.asarray(copy(IDS)), atol=1e-5)
-
-
-def test_factorised_again_it_is_the_best_of_the_lower_rank_and_uncut_itself(model):
-    twice = factorised(factorised(model, 5), 3)
-    np.testing.assert_allclose(table_of(twice), table_of(factorised(model, 3)), atol=1e-5)
-    assert factorised(model, 6) is model
-    assert factorised(model, 9) is model
 
 
 def test_rows_that_count_more_are_kept_better(model):

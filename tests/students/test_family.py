@@ -114,13 +114,21 @@ def convolved(x, kernel, bias, order):
     return np.maximum(out, 0)
 
 
+def run(interpreter, ids):
+    """The vector of one text, `(1, t)`, by a TFLite file."""
+    place = interpreter.get_input_details()[0]["index"]
+    interpreter.resize_tensor_input(place, ids.shape)
+    interpreter.allocate_tensors()
+    interpreter.set_tensor(place, ids)
+    interpreter.invoke()
+    return interpreter.get_tensor(interpreter.get_output_details()[0]["index"])[0]
+
+
 def test_vectors_alone_and_packed_are_those_of_numpy_and_float32_of_unit_length(model, texts, expected):
-    np.testing.assert_allclose(np.asarray(model(pad(texts))), expected, atol=1e-6)
-    np.testing.assert_allclose(np.asarray(model.encode_packed(**pack(texts, model.gap))), expected, atol=1e-6)
     vectors = np.asarray(model(pad(texts)))
-    assert vectors.dtype == np.float32
-    assert vectors.shape == (len(texts), model.dimension)
-    np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-6)
+    np.testing.assert_allclose(vectors, expected, atol=1e-6)
+    assert vectors.dtype == np.float32 and vectors.shape == expected.shape == (len(texts), model.dimension)
+    np.testing.assert_allclose(np.asarray(model.encode_packed(**pack(texts, model.gap))), expected, atol=1e-6)
     used = UsedRows(model, texts)
     np.testing.assert_allclose(np.asarray(used.small(pad(used.ids(texts)))), expected, atol=1e-6)
 
@@ -155,22 +163,13 @@ def test_the_graph_of_an_artefact_gives_the_same_vectors_padded_or_not(model, te
         np.testing.assert_allclose(np.asarray(edge(rows))[0], vector, atol=1e-5)
 
 
-def test_the_tflite_file_gives_the_same_vectors(model, texts, expected):
+def test_the_tflite_and_the_onnx_file_give_the_same_vectors(model, texts, expected):
+    import onnxruntime
     from ai_edge_litert.interpreter import Interpreter
 
     interpreter = Interpreter(model_content=convert(model, EXACT))
     for ids, vector in zip(texts, expected, strict=True):
-        interpreter.resize_tensor_input(interpreter.get_input_details()[0]["index"], (1, len(ids)))
-        interpreter.allocate_tensors()
-        interpreter.set_tensor(interpreter.get_input_details()[0]["index"], np.array([ids], "int32"))
-        interpreter.invoke()
-        vectors = interpreter.get_tensor(interpreter.get_output_details()[0]["index"])[0]
-        np.testing.assert_allclose(vectors, vector, atol=1e-5)
-
-
-def test_the_onnx_file_gives_the_same_vectors(model, texts, expected):
-    import onnxruntime
-
+        np.testing.assert_allclose(run(interpreter, np.array([ids], "int32")), vector, atol=1e-5)
     content = onnx_model(model, "float32", "float32")
     (vectors,) = onnxruntime.InferenceSession(content).run(None, {"ids": pad(texts)})
     np.testing.assert_allclose(vectors, expected, atol=1e-5)
@@ -203,9 +202,5 @@ def test_in_int8_both_files_are_near_the_student(kind, sizes):
     for length in (3, 17, 40):
         ids = random.integers(0, 300, size=(1, length)).astype("int32")
         expected = np.asarray(model(ids))[0]
-        interpreter.resize_tensor_input(interpreter.get_input_details()[0]["index"], ids.shape)
-        interpreter.allocate_tensors()
-        interpreter.set_tensor(interpreter.get_input_details()[0]["index"], ids)
-        interpreter.invoke()
-        assert interpreter.get_tensor(interpreter.get_output_details()[0]["index"])[0] @ expected > 0.995
+        assert run(interpreter, ids) @ expected > 0.995
         assert session.run(None, {"ids": ids})[0][0] @ expected > 0.995

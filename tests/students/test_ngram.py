@@ -3,78 +3,20 @@
 import numpy as np
 import pytest
 
-from distill.encoders.batching import pack, pad
 from distill.students.ngram import Convolution, Head, NGramEncoder, Pooling
 
-VOCABULARY = 30
-# Lengths 1 to 9: single tokens, shorter than a window, longer than one.
-LENGTHS = (1, 4, 1, 9, 2, 6, 3)
-
-
-def encoder(orders=(2, 3, 5), seed=0):
-    """All weights random, biases and LayerNorm gains too: at their initial values a forgotten one would not show."""
-    model = NGramEncoder(vocabulary=VOCABULARY, width=6, channels=4, orders=orders, hidden=24, dimension=16)
-    rng = np.random.default_rng(seed)
-    # So small that tanh does not saturate, which would hide differences.
-    model.set_weights([rng.normal(scale=0.25, size=w.shape) for w in model.get_weights()])
-    return model
-
-
-@pytest.fixture(scope="module")
-def model():
-    return encoder()
-
-
-@pytest.fixture(scope="module")
-def texts():
-    rng = np.random.default_rng(1)
-    return [rng.integers(0, VOCABULARY, size=n).tolist() for n in LENGTHS]
-
-
-def vectors_of(model, rows):
-    return np.asarray(model(rows))
-
-
-def packed_vectors(model, texts, gap=None):
-    return np.asarray(model.encode_packed(**pack(texts, model.gap if gap is None else gap)))
-
-
-def test_padding_does_not_read_the_first_row_of_the_table(texts):
-    model = encoder()
-    rows = pad([[id or 1 for id in ids] for ids in texts])
-    before = vectors_of(model, rows)
-    table = model.get_layer("embedding").get_weights()[0]
-    table[0] = 1e3
-    model.get_layer("embedding").set_weights([table])
-    np.testing.assert_array_equal(vectors_of(model, rows), before)
-
-
-def test_a_batchs_order_and_neighbours_change_no_vector(model, texts):
-    order = [4, 0, 6, 2, 5, 1, 3]
-    shuffled = vectors_of(model, pad([texts[i] for i in order]))
-    np.testing.assert_allclose(shuffled, vectors_of(model, pad(texts))[order], atol=1e-6)
-    alone = packed_vectors(model, [[5]])
-    between = packed_vectors(model, [[1, 2, 3], [5], [4, 6]])
-    np.testing.assert_allclose(between[1], alone[0], atol=1e-6)
+SIZES = {"vocabulary": 30, "width": 6, "channels": 4, "hidden": 24, "dimension": 16}
 
 
 @pytest.mark.parametrize("orders, gap", [((1,), 0), ((2,), 1), ((2, 3), 1), ((4,), 2), ((2, 3, 5), 2), ((6,), 3)])
 def test_the_gap_is_half_the_widest_window(orders, gap):
-    assert encoder(orders).gap == gap
+    assert NGramEncoder(orders=orders, **SIZES).gap == gap
 
 
-@pytest.mark.parametrize("orders", [(2,), (4,), (5,)])
-def test_a_smaller_gap_would_let_neighbours_in(orders, texts):
-    model = encoder(orders)
-    expected = vectors_of(model, pad(texts))
-    assert np.abs(packed_vectors(model, texts, gap=model.gap - 1) - expected).max() > 1e-3
-
-
-def test_config_holds_every_argument(model):
-    config = {**model.get_config()}
-    config.pop("name")
-    sizes = {"vocabulary": 30, "width": 6, "channels": 4, "orders": [2, 3, 5], "hidden": 24, "dimension": 16}
-    assert config == {**sizes, "convolutions": 2, "inner": None, "space": None, "rank": None, "foreign": False}
+def test_config_holds_every_argument():
+    config = NGramEncoder(orders=(2, 3, 5), name="x", **SIZES).get_config()
+    defaults = {"convolutions": 2, "inner": None, "space": None, "rank": None, "foreign": False}
+    assert config == {**SIZES, **defaults, "orders": [2, 3, 5], "name": "x"}
 
 
 @pytest.mark.parametrize("layer", [Convolution(3, 4), Head(5, 7), Pooling(7)], ids=lambda layer: type(layer).__name__)

@@ -14,42 +14,34 @@ def model(randomised):
     return randomised(NGramEncoder(vocabulary=20, width=6, channels=5, orders=(2,), hidden=9, dimension=8))
 
 
+def unit(rows):
+    return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+
+
 @pytest.fixture(scope="module")
 def vectors():
     """The teacher's, unit rows."""
-    rows = np.random.default_rng(2).normal(size=(40, 8)) * np.arange(1, 9)
-    return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+    return unit(np.random.default_rng(2).normal(size=(40, 8)) * np.arange(1, 9))
 
 
 def test_vectors_are_the_models_on_the_leading_right_singular_vectors(model, vectors):
     _, _, right = np.linalg.svd(vectors, full_matrices=False)
-    expected = np.asarray(model(IDS)) @ right[:3].T
-    expected /= np.linalg.norm(expected, axis=1, keepdims=True)
+    expected = unit(np.asarray(model(IDS)) @ right[:3].T)
     small = np.asarray(projected(model, vectors, 3)(IDS))
     # The sign of an axis is free.
     np.testing.assert_allclose(small @ small.T, expected @ expected.T, atol=1e-5)
     np.testing.assert_allclose(np.abs(small), np.abs(expected), atol=1e-5)
 
 
-def test_on_all_axes_no_similarity_changes(model, vectors):
+def test_on_all_axes_no_similarity_changes_and_a_prefix_or_a_projection_again_is_the_student_of_fewer(model, vectors):
     before, after = np.asarray(model(IDS)), np.asarray(projected(model, vectors, 8)(IDS))
     np.testing.assert_allclose(after @ after.T, before @ before.T, atol=1e-5)
-
-
-def test_a_prefix_at_unit_length_is_the_student_of_fewer_dimensions(model, vectors):
     whole, small = projected(model, vectors, 6), projected(model, vectors, 2)
-    prefix = np.asarray(whole(IDS))[:, :2]
-    np.testing.assert_allclose(
-        prefix / np.linalg.norm(prefix, axis=1, keepdims=True), np.asarray(small(IDS)), atol=1e-5
-    )
-
-
-def test_projected_again_it_keeps_its_axes_and_they_do_not_train(model, vectors):
-    whole = projected(model, vectors, 6)
+    np.testing.assert_allclose(unit(np.asarray(whole(IDS))[:, :2]), np.asarray(small(IDS)), atol=1e-5)
     again = projected(whole, np.eye(6), 2)
     assert (again.space, again.dimension) == (8, 2)
-    np.testing.assert_allclose(np.asarray(again(IDS)), np.asarray(projected(model, vectors, 2)(IDS)), atol=1e-6)
-    assert not projected(model, vectors, 3).get_layer("projection").trainable_weights
+    np.testing.assert_allclose(np.asarray(again(IDS)), np.asarray(small(IDS)), atol=1e-6)
+    assert not small.get_layer("projection").trainable_weights
 
 
 def ridge_by_hand(x, y):
@@ -59,16 +51,14 @@ def ridge_by_hand(x, y):
 
 
 def random_unit(n, d, seed=7):
-    rows = np.random.default_rng(seed).normal(size=(n, d))
-    return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+    return unit(np.random.default_rng(seed).normal(size=(n, d)))
 
 
 @pytest.mark.parametrize("dimension", [5, 8, 12])
 def test_a_map_into_another_space_is_ridge_regression_and_learns(kind, dimension):
     rows, labels = random_unit(30, 8), random_unit(30, dimension, 8)
     model = mapped(kind, rows, labels)
-    expected = np.asarray(kind(IDS)) @ ridge_by_hand(rows, labels)
-    expected /= np.linalg.norm(expected, axis=1, keepdims=True)
+    expected = unit(np.asarray(kind(IDS)) @ ridge_by_hand(rows, labels))
     np.testing.assert_allclose(np.asarray(model(IDS)), expected, atol=1e-5)
     assert (type(model), model.space, model.dimension, model.foreign) == (type(kind), 8, dimension, True)
     assert model.label_dimension == dimension
@@ -79,16 +69,14 @@ def test_a_map_goes_through_the_projection_that_is_there(model, vectors):
     small, labels = projected(model, vectors, 3), random_unit(30, 5)
     rows = random_unit(30, 3, 9)
     through = mapped(small, rows, labels)
-    expected = np.asarray(small(IDS)) @ ridge_by_hand(rows, labels)
-    expected /= np.linalg.norm(expected, axis=1, keepdims=True)
+    expected = unit(np.asarray(small(IDS)) @ ridge_by_hand(rows, labels))
     np.testing.assert_allclose(np.asarray(through(IDS)), expected, atol=1e-5)
     assert (small.label_dimension, through.label_dimension, through.space, through.dimension) == (8, 5, 8, 5)
 
 
 def without(vectors, directions):
     """Unit rows without what lies along orthonormal `directions` `(r, d)`, unit rows again."""
-    left = vectors - (vectors @ directions.T) @ directions
-    return left / np.linalg.norm(left, axis=1, keepdims=True)
+    return unit(vectors - (vectors @ directions.T) @ directions)
 
 
 @pytest.fixture(scope="module")
@@ -125,6 +113,5 @@ def test_a_folded_encoder_is_cut_to_its_own_leading_axes(model, vectors, directi
     matrix = np.eye(8) - directions.T @ directions
     cut = np.asarray(projected(folded(model, matrix), vectors, 3)(IDS))
     _, _, right = np.linalg.svd(vectors @ matrix, full_matrices=False)
-    expected = np.asarray(model(IDS)) @ matrix @ right[:3].T
-    expected /= np.linalg.norm(expected, axis=1, keepdims=True)
+    expected = unit(np.asarray(model(IDS)) @ matrix @ right[:3].T)
     np.testing.assert_allclose(cut @ cut.T, expected @ expected.T, atol=1e-5)

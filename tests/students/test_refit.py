@@ -20,8 +20,6 @@ def test_ridge_and_map_are_numpys_least_squares_and_a_ridge_shrinks_the_kernel()
     kernel, bias = ridge(x, y, 0)
     np.testing.assert_allclose(kernel, solution[:4], atol=1e-6)
     np.testing.assert_allclose(bias, solution[4], atol=1e-6)
-    random = np.random.default_rng(0)
-    x, y = random.normal(size=(50, 4)) + 3, random.normal(size=(50, 2))
     np.testing.assert_allclose(linear_map(x, y, 0), np.linalg.lstsq(x, y, rcond=None)[0], atol=1e-6)
     x, y = np.array([[1.0], [-1.0]]), np.array([[3.0], [-3.0]])
     # x'x = 2, a tenth of it more: 6 / 2.2
@@ -38,7 +36,7 @@ def test_features_are_those_of_the_tokens_without_padding(model):
     np.testing.assert_allclose((plain**2).mean(axis=1), 1, atol=1e-4)
 
 
-def test_the_refitted_layer_is_the_best_for_the_rows(model):
+def test_the_refitted_layer_is_the_best_for_the_rows_and_brings_the_vectors_nearer(model):
     """No other kernel has a smaller squared error: the error is at right angles to every feature."""
     pooling = model.get_layer("pooling")
     target = features(model, ROWS) @ np.asarray(pooling.dense.kernel) + np.asarray(pooling.bias)
@@ -49,9 +47,6 @@ def test_the_refitted_layer_is_the_best_for_the_rows(model):
     np.testing.assert_allclose(error.sum(axis=0), 0, atol=1e-3)
     scale = np.linalg.norm(x, axis=0)[:, None] * np.linalg.norm(target, axis=0)
     assert np.abs((x - x.mean(axis=0)).T @ error / scale).max() < 1e-3
-
-
-def test_refitting_brings_the_vectors_nearer(model):
     ids = np.array([[3, 7, 11, 2], [0, 4, 4, 5]], dtype="int32")
     cut, whole = shallow(model), np.asarray(model(ids))
     before = np.sum(np.asarray(cut(ids)) * whole, axis=1)

@@ -25,10 +25,14 @@ def vectors(encoder):
     return encoder.encode(TEXTS * 4)
 
 
-def test_the_encoder_itself_comes_back_uncut_and_limits_are_its_sizes(encoder, vectors):
+def test_the_encoder_itself_comes_back_uncut_and_cut_features_are_refitted(encoder, vectors):
     assert shaped(encoder, Shape(), TEXTS, vectors) is encoder
     sizes = {"rank": 8, "channels": 6, "convolutions": 2, "hidden": 7, "inner": 10, "dimension": 10}
     assert limits(encoder.model) == sizes
+    # Against plain slicing, whose pooling layer is a part of the encoder's.
+    smaller = shaped(encoder, Shape(orders=(2,)), TEXTS, vectors)
+    sliced = np.asarray(encoder.model.get_layer("pooling").dense.kernel)[: 8 + 6]
+    assert not np.allclose(np.asarray(smaller.model.get_layer("pooling").dense.kernel), sliced)
 
 
 @pytest.mark.parametrize(
@@ -80,13 +84,6 @@ def test_a_static_student_has_its_sizes_from_the_shape(encoder, vectors):
     assert whole.model.width == whole.dimension == encoder.dimension
     with pytest.raises(ConfigError, match="static"):
         shaped(smaller, Shape(rank=2), TEXTS, vectors)
-
-
-def test_cut_features_are_refitted(encoder, vectors):
-    """Against plain slicing, whose pooling layer is a part of the encoder's."""
-    smaller = shaped(encoder, Shape(orders=(2,)), TEXTS, vectors)
-    sliced = np.asarray(encoder.model.get_layer("pooling").dense.kernel)[: 8 + 6]
-    assert not np.allclose(np.asarray(smaller.model.get_layer("pooling").dense.kernel), sliced)
 
 
 @pytest.mark.parametrize(

@@ -41,12 +41,17 @@ def expected(model, texts):
     return unit(np.array([rows[ids].sum(axis=0) for ids in texts]))
 
 
-def test_on_all_axes_a_text_is_its_pieces_weighted_sum(encoder, model):
+def test_on_all_axes_a_text_is_its_pieces_weighted_sum_and_channels_add_nothing_at_first_but_can_learn(encoder, model):
     np.testing.assert_allclose(weights(np.array([0, 1, 3])), [1, 0.001 / 0.251, 0.001 / 0.751])
     static = static_from(encoder, encoder.tokenizer, ROWS, width=8, hidden=5)
     texts = [[BOS, 5, 9, EOS], [BOS, 12, 3, 3, EOS]]
     vectors = np.concatenate([np.asarray(static(np.array([ids], dtype="int32"))) for ids in texts])
     np.testing.assert_allclose(vectors, expected(model, texts), atol=1e-5)
+    static = static_from(encoder, encoder.tokenizer, ROWS, width=8, hidden=5, channels=7, order=2)
+    assert (static.channels, static.order) == (7, 2)
+    ids = [BOS, 12, 3, 7, EOS]
+    np.testing.assert_allclose(np.asarray(static(np.array([ids], dtype="int32"))), expected(model, [ids]), atol=1e-5)
+    assert np.abs(np.asarray(static.get_layer("context").first.kernel)).min() > 0
 
 
 def test_on_fewer_axes_it_is_near_and_can_learn_by_its_seed(encoder, model):
@@ -60,14 +65,6 @@ def test_on_fewer_axes_it_is_near_and_can_learn_by_its_seed(encoder, model):
     students = [static_from(encoder, encoder.tokenizer, ROWS, 6, 5, seed=seed).get_weights() for seed in (0, 0, 1)]
     equal = [all(map(np.array_equal, students[0], other)) for other in students[1:]]
     assert equal == [True, False]
-
-
-def test_channels_add_nothing_at_first_either_and_can_learn(encoder, model):
-    static = static_from(encoder, encoder.tokenizer, ROWS, width=8, hidden=5, channels=7, order=2)
-    assert (static.channels, static.order) == (7, 2)
-    ids = [BOS, 12, 3, 7, EOS]
-    np.testing.assert_allclose(np.asarray(static(np.array([ids], dtype="int32"))), expected(model, [ids]), atol=1e-5)
-    assert np.abs(np.asarray(static.get_layer("context").first.kernel)).min() > 0
 
 
 def test_a_projected_model_hands_its_axes_on(encoder, model):

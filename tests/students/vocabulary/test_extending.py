@@ -12,20 +12,15 @@ OLD, NEW = ("de", "en"), ("el", "hi")
 
 
 @pytest.fixture(scope="module")
-def questions(sample):
-    return {language: [q.text for q in known.values()] for language, known in sample.questions.items()}
-
-
-@pytest.fixture(scope="module")
-def base(questions):
+def base(texts_by_language):
     """An encoder whose model never saw Greek or Hindi."""
-    texts = [text for language in OLD for text in questions[language]]
+    texts = [text for language in OLD for text in texts_by_language[language]]
     return small_encoder(trained_tokenizer(texts, vocab_size=700))
 
 
 @pytest.fixture(scope="module")
-def texts(questions):
-    return {name: questions[name] for name in NEW}, {name: questions[name] for name in OLD}
+def texts(texts_by_language):
+    return tuple({name: texts_by_language[name] for name in names} for names in (NEW, OLD))
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +41,7 @@ def expected(base, texts):
     return make(lines), make(rest), tenth
 
 
-def test_pieces_rows_and_bytes_are_of_the_new_and_old_languages(done, expected, texts, base):
+def test_pieces_rows_bytes_and_figures_are_of_the_new_and_old_languages(done, expected, texts, base):
     larger, report = done
     assert larger.tokenizer.proto == expected[0].proto
     assert report["rows"] == [700, len(larger.tokenizer)] and report["learned"] == 400
@@ -57,10 +52,6 @@ def test_pieces_rows_and_bytes_are_of_the_new_and_old_languages(done, expected, 
     assert (report["aligner"], report["nearest"]) == (None, {})
     protos = len(larger.tokenizer.proto) - len(base.tokenizer.proto)
     assert report["bytes"][1] - report["bytes"][0] == (len(larger.tokenizer) - 700) * 8 * 4 + protos
-
-
-def test_figures_are_of_both_tokenizers(base, done, texts):
-    larger, report = done
     for language, lines in texts[0].items():
         rows = [one.tokenizer.encode(lines) for one in (base, larger)]
         pieces = [sum(len(ids) - 2 for ids in part) for part in rows]

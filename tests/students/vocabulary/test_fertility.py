@@ -13,11 +13,24 @@ def letters():
     return tokenizer_of(("a", -2), ("b", -2), ("ab", -1.5), ("c", -9), ("\u2581", -1))
 
 
-def test_fertility_and_unknown_share_by_hand(letters):
+def test_fertility_unknown_share_and_figures_before_and_after_by_hand(letters):
     assert fertility([[1, 5, 5, 4, 2], [1, 5, 2]], ["ab abb", "ab"], "word") == 4 / 3
     assert fertility([[1, 5, 5, 4, 2]], ["ไน  ล์"], "character") == 3 / 4
     assert fertility([[1, 2]], [" "], "word") == 0.0
     assert unknown_share([[1, 5, 0, 4, 2], [1, 0, 2]], letters) == 2 / 4
+    after, old_ids = pruned(letters, [])
+    assert old_ids.tolist() == [0, 1, 2, 3, 4, 6, 7]  # "ab" goes
+    figures = compare(letters, after, old_ids, ["ab c", "ab ab", "c!"])
+    assert figures == {
+        "texts": 3,
+        "unit": "word",
+        "fertility": [(3 + 3 + 2) / 5, (4 + 5 + 2) / 5],
+        "unk": [1 / 8, 1 / 11],
+        "changed": 2 / 3,
+    }
+    figures = compare(letters, *pruned(letters, {5}), ["ab c", "ab ab"])
+    assert figures["changed"] == 0
+    assert figures["fertility"] == [6 / 4, 6 / 4]
 
 
 @pytest.mark.parametrize(
@@ -34,19 +47,3 @@ def test_fertility_and_unknown_share_by_hand(letters):
 )
 def test_the_unit_is_what_most_letters_are_written_in(texts, unit):
     assert unit_of(texts) == unit
-
-
-def test_figures_before_and_after_and_kept_texts_do_not_change(letters):
-    after, old_ids = pruned(letters, [])
-    assert old_ids.tolist() == [0, 1, 2, 3, 4, 6, 7]  # "ab" goes
-    figures = compare(letters, after, old_ids, ["ab c", "ab ab", "c!"])
-    assert figures == {
-        "texts": 3,
-        "unit": "word",
-        "fertility": [(3 + 3 + 2) / 5, (4 + 5 + 2) / 5],
-        "unk": [1 / 8, 1 / 11],
-        "changed": 2 / 3,
-    }
-    figures = compare(letters, *pruned(letters, {5}), ["ab c", "ab ab"])
-    assert figures["changed"] == 0
-    assert figures["fertility"] == [6 / 4, 6 / 4]

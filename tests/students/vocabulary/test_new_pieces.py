@@ -24,19 +24,14 @@ def added(before, after):
 
 
 @pytest.fixture(scope="module")
-def questions(sample):
-    return {language: [q.text for q in known.values()] for language, known in sample.questions.items()}
-
-
-@pytest.fixture(scope="module")
-def base(sample, questions):
+def base(sample, texts_by_language):
     """A model that never saw Greek, Hindi or Vietnamese."""
-    return learn([*sample.passage_texts, *(text for language in OLD for text in questions[language])])
+    return learn([*sample.passage_texts, *(text for language in OLD for text in texts_by_language[language])])
 
 
 @pytest.fixture(scope="module")
-def unseen(questions):
-    return [text for language in NEW for text in questions[language]]
+def unseen(texts_by_language):
+    return [text for language in NEW for text in texts_by_language[language]]
 
 
 @pytest.fixture(scope="module")
@@ -45,20 +40,28 @@ def learned(base, unseen):
 
 
 @pytest.fixture(scope="module")
-def larger(base, learned, questions):
-    return extended(base, learned, [text for language in OLD for text in questions[language][::2]])
+def kept_texts(texts_by_language):
+    return [text for language in OLD for text in texts_by_language[language][::2]]
+
+
+@pytest.fixture(scope="module")
+def larger(base, learned, kept_texts):
+    return extended(base, learned, kept_texts)
 
 
 # What is learned
 
 
-def test_as_many_pieces_are_learned_as_requested_the_same_each_time(learned, base, unseen):
+def test_as_many_pieces_are_learned_as_requested_the_same_each_time_and_no_text_is_refused(learned, base, unseen):
     assert len(learned) == len(dict(learned)) == 900
     assert trained_pieces(unseen, 900, base) == learned
     # SentencePiece drops lines of more than 4,192 bytes.
     assert "▁νερό" in dict(trained_pieces(["νερό " * 1000], 40, base))
     with pytest.raises(InputError, match="20 pieces"):
         trained_pieces(unseen, 20, base)
+    for texts in ([], ["", " \n"]):
+        with pytest.raises(InputError, match="no text"):
+            trained_pieces(texts, 50, base)
 
 
 def test_kept_and_learned_text_are_read_as_the_base_normalises_them():
@@ -87,12 +90,6 @@ def test_pieces_end_where_the_base_lets_them_end(options, holds):
     assert [holds(dict(trained_pieces(MIXED, 60, base))) for base in bases] == [True, False]
 
 
-@pytest.mark.parametrize("texts", [[], ["", " \n"]])
-def test_no_text_is_refused(base, texts):
-    with pytest.raises(InputError, match="no text"):
-        trained_pieces(texts, 50, base)
-
-
 @pytest.mark.parametrize("kind", ["bpe", "char", "word"])
 def test_another_model_than_a_unigram_one_is_refused(kind):
     base = learn(["the river begins in the hills"] * 5, model_type=kind, vocab_size=30)
@@ -109,11 +106,11 @@ def test_old_pieces_and_all_else_stay_and_new_ones_are_normal_learned_and_not_tw
     assert list(model_proto(after).pieces[: len(base)]) == list(model_proto(base).pieces)
     count = len(after) - len(base)
     assert count > 500 and old_ids.tolist() == [*range(len(base)), *[-1] * count]
-    pieces = model_proto(larger[0]).pieces
+    pieces = model_proto(after).pieces
     assert {piece.type for piece in pieces[len(base) :]} == {NORMAL}
-    assert set(added(base, larger[0])) <= set(dict(learned))
+    assert set(added(base, after)) <= set(dict(learned))
     assert len({piece.piece for piece in pieces}) == len(pieces)
-    before, after = model_proto(base), model_proto(larger[0])
+    before, after = model_proto(base), model_proto(after)
     assert after.trainer_spec.vocab_size == len(after.pieces)
     for proto in (before, after):
         del proto.pieces[:]
@@ -121,13 +118,12 @@ def test_old_pieces_and_all_else_stay_and_new_ones_are_normal_learned_and_not_tw
     assert after == before
 
 
-def test_new_languages_are_cut_as_by_their_own_model_and_kept_texts_as_before(base, unseen, learned, larger, questions):
+def test_new_languages_are_cut_as_by_their_model_and_kept_texts_as_before(base, unseen, learned, larger, kept_texts):
     before, after, separate = (one.encode(unseen) for one in (base, larger[0], tokenizer_of(*learned, prefix=True)))
     unknown = [sum(row.count(0) for row in rows) for rows in (before, after)]
     assert unknown[0] > 1000 and unknown[1] < 0.02 * unknown[0]
     assert sum(map(len, after)) < 1.05 * sum(map(len, separate))
-    kept = [text for language in OLD for text in questions[language][::2]]
-    assert cut(larger[0], kept) == cut(base, kept)
+    assert cut(larger[0], kept_texts) == cut(base, kept_texts)
 
 
 def test_without_a_text_to_keep_the_piece_wins_in_it():
@@ -141,23 +137,18 @@ def test_without_a_text_to_keep_the_piece_wins_in_it():
     assert list(added(base, after)) == ["b▁a"]
 
 
-def test_old_pieces_parts_and_repeats_are_left_out():
+def test_old_pieces_parts_and_repeats_are_left_out_and_new_scores_are_of_a_model_with_their_share():
     base = tokenizer_of(("▁river", -5), ("bank", -6), ("<ask>", 0, USER))
     after, _ = extended(base, [("rive", -2), ("rivers", -2), ("bank", -2), ("ask", -2), ("<s>", -1), ("kb", -2)])
     assert list(added(base, after)) == ["rivers", "kb"]
     base = tokenizer_of(("a", -1), ("b", -20))
     assert list(added(base, extended(base, [("ζ", -2), ("ζ", -3)])[0])) == ["ζ"]
-
-
-def test_new_scores_are_of_a_model_with_the_pieces_share():
     base = tokenizer_of(("a", -1), ("b", -4), ("c", -9), ("<ask>", 0, USER))
     after, _ = extended(base, [("dd", -3), ("ee", -0.25)])
     share = math.log(2 / 5)
     assert added(base, after) == pytest.approx({"dd": -3 + share, "ee": -0.25 + share})
-
-
-def test_unknown_characters_keep_their_cost():
-    # "b" alone is unknown: "xa" + <unk> costs 1 + 10 + the lowest score, 12, against 30 for "x" + "ab"; -40 would do.
+    # Unknown characters keep their cost. "b" alone is one: "xa" + <unk> costs 1 + 10 + the lowest score, 12, against 30
+    # for "x" + "ab"; -40 would do.
     base = tokenizer_of(("x", -15), ("a", -12), ("xa", -1), ("ab", -15))
     assert cut(base, ["xab"]) == [["xa", "b"]]
     after, _ = extended(base, [("ζζ", -40)])
@@ -171,12 +162,12 @@ def test_an_extension_by_nothing_is_refused(pieces, keep):
         extended(tokenizer_of(("a", -1), ("b", -2)), pieces, keep)
 
 
-def test_extending_twice_keeps_the_first_ones(base, questions):
-    one, _ = extended(base, trained_pieces(questions["el"], 300, base))
-    two, old_ids = extended(one, trained_pieces(questions["hi"], 300, one))
+def test_extending_twice_keeps_the_first_ones(base, texts_by_language):
+    one, _ = extended(base, trained_pieces(texts_by_language["el"], 300, base))
+    two, old_ids = extended(one, trained_pieces(texts_by_language["hi"], 300, one))
     assert list(model_proto(two).pieces[: len(one)]) == list(model_proto(one).pieces)
     assert (old_ids >= 0).sum() == len(one)
-    assert cut(one, questions["el"]) == cut(two, questions["el"])
+    assert cut(one, texts_by_language["el"]) == cut(two, texts_by_language["el"])
 
 
 # Rows
@@ -213,10 +204,10 @@ def test_rows_stand_behind_the_old_ones_and_all_else_stays(base, larger):
         np.testing.assert_array_equal(np.asarray(one), np.asarray(other), err_msg=one.path)
 
 
-def test_kept_texts_keep_their_vectors_and_new_ones_get_others(base, larger, questions, tmp_path):
+def test_kept_texts_keep_their_vectors_and_new_ones_get_others(base, larger, texts_by_language, tmp_path):
     encoder, _ = encoder_of(base)
     big = with_rows(encoder, larger[0], mean_rows(encoder, larger[0]) + 0.5)
-    kept, new = questions["ru"][:16:2], questions["hi"][:8]
+    kept, new = texts_by_language["ru"][:16:2], texts_by_language["hi"][:8]
     np.testing.assert_array_equal(big.encode(kept), encoder.encode(kept))
     assert np.abs(big.encode(new) - encoder.encode(new)).max(axis=1).min() > 1e-3
     big.save(tmp_path / "big")

@@ -29,10 +29,18 @@ def pieces(tokenizer):
     return [piece.piece for piece in model_proto(tokenizer).pieces]
 
 
-def test_used_pieces_are_counted_over_all_texts():
+def test_used_pieces_are_counted_over_all_texts_and_bytes_and_the_lowest_score_of_a_normal_one_stay():
     tokenizer, texts = tokenizer_of(("a", -1), ("b", -1), ("c", -1), ("d", -1)), ["abb", "cb", "a"]
     assert [used_pieces(tokenizer, texts, least) for least in (1, 2, 3)] == [{3, 4, 5}, {3, 4}, {4}]
     assert used_pieces(tokenizer, []) == set()
+    tokenizer = trained_tokenizer(["the river", "the sea"] * 5, vocab_size=285, byte_fallback=True, model_type="bpe")
+    smaller, _ = pruned(tokenizer, [])
+    assert sum(piece.startswith("<0x") for piece in pieces(smaller)) == 256
+    assert cut(smaller, ["ᚠ"]) == cut(tokenizer, ["ᚠ"])
+    proto = model_proto(tokenizer_of(("aa", -3), ("bb", -2), ("cc", -7), ("dd", -5), ("ee", -9, USER)))
+    assert always_kept(proto) == {0, 1, 2, 5, 7}
+    # Where there is none all are kept.
+    assert always_kept(model_proto(tokenizer_of(("ee", 0, USER)))) == {0, 1, 2, 3}
 
 
 def test_texts_of_kept_pieces_are_cut_as_before_and_pruning_twice_is_pruning_once(learned, questions):
@@ -48,10 +56,9 @@ def test_texts_of_kept_pieces_are_cut_as_before_and_pruning_twice_is_pruning_onc
 
 @pytest.mark.parametrize("learned", ["unigram", "bpe"], indirect=True)
 def test_pieces_keep_order_score_and_type_and_something_went(learned, questions):
-    smaller, _ = pruned(learned, used_pieces(learned, questions[:20]))
+    smaller, old_ids = pruned(learned, used_pieces(learned, questions[:20]))
     assert len(smaller) < 0.85 * len(learned)
     assert cut(smaller, questions[20:]) != cut(learned, questions[20:])
-    smaller, old_ids = pruned(learned, used_pieces(learned, questions[:20]))
     assert old_ids.dtype == np.int64 and (np.diff(old_ids) > 0).all()
     before = model_proto(learned).pieces
     assert list(model_proto(smaller).pieces) == [before[id] for id in old_ids]
@@ -64,20 +71,13 @@ def test_single_characters_special_pieces_and_the_models_settings_stay_without_a
     assert single | {"<unk>", "<s>", "</s>", "<ask>"} <= set(pieces(smaller))
     unknown = [sum(ids.count(0) for ids in one.encode(sample.passage_texts)) for one in (learned, smaller)]
     assert unknown[0] == unknown[1] or model_proto(learned).trainer_spec.model_type == WORD
-    before, after = model_proto(learned), model_proto(pruned(learned, [])[0])
+    before, after = model_proto(learned), model_proto(smaller)
     assert after.normalizer_spec == before.normalizer_spec
     for proto in (before, after):
         del proto.pieces[:]
         for name in ("vocab_size", "unk_id", "bos_id", "eos_id", "pad_id"):
             proto.trainer_spec.ClearField(name)
     assert after == before
-
-
-def test_byte_pieces_stay():
-    tokenizer = trained_tokenizer(["the river", "the sea"] * 5, vocab_size=285, byte_fallback=True, model_type="bpe")
-    smaller, _ = pruned(tokenizer, [])
-    assert sum(piece.startswith("<0x") for piece in pieces(smaller)) == 256
-    assert cut(smaller, ["ᚠ"]) == cut(tokenizer, ["ᚠ"])
 
 
 def test_unknown_characters_keep_their_cost():
@@ -93,7 +93,7 @@ def test_unknown_characters_keep_their_cost():
     assert cut(smaller, ["abc"]) == cut(tokenizer, ["abc"])
 
 
-def test_bpe_keeps_what_its_pieces_are_merged_from():
+def test_bpe_keeps_what_its_pieces_are_merged_from_the_best_pair_and_of_equals_the_leftmost():
     tokenizer = tokenizer_of(
         *(("a", -10), ("b", -11), ("c", -12), ("d", -13)),
         *(("ab", 0), ("abc", -1), ("abcd", -2), ("cd", -3), ("bc", -4)),
@@ -103,9 +103,6 @@ def test_bpe_keeps_what_its_pieces_are_merged_from():
     smaller, _ = pruned(tokenizer, used_pieces(tokenizer, ["abcd"]))
     assert pieces(smaller)[7:] == ["ab", "abc", "abcd"]  # neither "cd" nor "bc"
     assert cut(smaller, ["abcd"]) == [["abcd"]]
-
-
-def test_merges_take_the_best_pair_and_of_equals_the_leftmost():
     scores = {"ab": -2, "bc": -1, "abc": -3, "aa": -5, "aaa": -6}
     assert merges("abc", scores) == ["bc", "abc"]
     assert merges("aaa", scores) == ["aa", "aaa"]
@@ -129,13 +126,6 @@ def test_an_id_that_there_is_not_is_refused(tokenizer, id):
         pruned(tokenizer, [5, id])
 
 
-def test_the_lowest_score_is_of_a_normal_piece():
-    proto = model_proto(tokenizer_of(("aa", -3), ("bb", -2), ("cc", -7), ("dd", -5), ("ee", -9, USER)))
-    assert always_kept(proto) == {0, 1, 2, 5, 7}
-    # Where there is none all are kept.
-    assert always_kept(model_proto(tokenizer_of(("ee", 0, USER)))) == {0, 1, 2, 3}
-
-
 def test_vectors_of_kept_texts_and_class_and_config_stay_but_for_the_rows(tiny, questions):
     smaller = pruned_encoder(tiny, used_pieces(tiny.tokenizer, questions))
     np.testing.assert_array_equal(smaller.encode(questions), tiny.encode(questions))
@@ -153,7 +143,6 @@ def test_rows_are_the_kept_ones_and_all_other_weights_stay_when_saved_too(tiny, 
     np.testing.assert_array_equal(small, table[old_ids])
     for one, other in zip(smaller.model.weights[1:], tiny.model.weights[1:], strict=True):
         np.testing.assert_array_equal(np.asarray(one), np.asarray(other), err_msg=one.path)
-    smaller = pruned_encoder(tiny, used_pieces(tiny.tokenizer, questions[:30]))
     smaller.save(tmp_path / "small")
     loaded = KerasEncoder.load(tmp_path / "small")
     assert loaded.tokenizer.proto == smaller.tokenizer.proto

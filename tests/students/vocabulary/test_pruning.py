@@ -26,22 +26,18 @@ def texts(lines):
 PASSAGES = [("en", "the first"), ("en", "the second")]
 
 
-def test_lines_are_train_questions_and_all_passages(small):
-    # Dev stays unseen, so that it shows the cost; so does test, where there is one.
-    del small.splits["test"]
-    kept, others = lines_of(small, ["de", "en"])
-    questions = [("de", "de question 0"), ("en", "en question 0")]
-    assert texts(kept) == [*questions, *PASSAGES]
-    assert others == []
-
-
-def test_languages_that_are_not_kept_are_apart(small):
+def test_lines_are_train_questions_and_all_passages_and_languages_that_are_not_kept_apart(small):
     kept, others = lines_of(small, ["de"])
     assert texts(kept) == [("de", "de question 0"), *PASSAGES]
     assert texts(others) == [("en", "en question 0"), ("en", "en question 2")]
     # A corpus comes behind.
     kept, _ = lines_of(small, ["de"], {"fi": ["yksi", "kaksi"], "de": ["eins"]})
     assert texts(kept)[3:] == [("fi", "yksi"), ("fi", "kaksi"), ("de", "eins")]
+    # Dev stays unseen, so that it shows the cost; so does test, where there is one.
+    del small.splits["test"]
+    kept, others = lines_of(small, ["de", "en"])
+    assert texts(kept) == [("de", "de question 0"), ("en", "en question 0"), *PASSAGES]
+    assert others == []
 
 
 def lines(kind, language, count):

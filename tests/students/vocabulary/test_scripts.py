@@ -38,14 +38,11 @@ def chosen(tokenizer, *scripts):
     return {proto.pieces[id].piece for id in script_pieces(tokenizer, scripts)}
 
 
-def test_pieces_are_of_the_scripts_or_without_letters(tokenizer):
+def test_pieces_are_of_the_scripts_or_without_letters_and_one_that_mixes_scripts_needs_both(tokenizer):
     pieces = chosen(tokenizer, "Thai")
     assert {"า", "1", "?", "▁"} <= pieces
     assert not {"a", "и", "的"} & pieces
     assert chosen(tokenizer, "Latin", "Cyrl") == chosen(tokenizer, "Latin") | chosen(tokenizer, "Cyrillic")
-
-
-def test_a_piece_that_mixes_scripts_needs_both():
     tokenizer = tokenizer_of(*((text, -1) for text in ("aи", "a", "и", "7")))
     assert chosen(tokenizer, "Latin") & {"aи", "a", "и", "7"} == {"a", "7"}
     assert chosen(tokenizer, "Latin", "Cyrillic") >= {"aи", "a", "и", "7"}

@@ -19,12 +19,9 @@ def test_a_static_student_has_its_new_pieces_as_the_aligner_made_them(tiny, samp
     corpus = {"de": 5 * GEORGIAN}
     words = Vocabularies(tiny, sample, ("en", "de"), corpus, ["de"], 120, tiny if aligned else None)
     encoder = words.vocabulary("all" + NEW)
-    static = words.start(encoder, Shape(static=True, rank=4, hidden=4))
-    new = len(tiny.tokenizer)
     # Without rows of its own a piece is what the old ones, here letters or unknown, say of it.
-    before = Vocabularies(tiny, sample, ("en", "de"), corpus, ["de"], 120).start(
-        encoder, Shape(static=True, rank=4, hidden=4)
-    )
-    tables = [one.model.get_layer("embedding").get_weights()[0][new:] for one in (static, before)]
+    plain = Vocabularies(tiny, sample, ("en", "de"), corpus, ["de"], 120)
+    students = [one.start(encoder, Shape(static=True, rank=4, hidden=4)) for one in (words, plain)]
+    tables = [one.model.get_layer("embedding").get_weights()[0][len(tiny.tokenizer) :] for one in students]
     assert len(tables[0]) > 5
     assert np.allclose(*tables) != aligned
