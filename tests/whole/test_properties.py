@@ -161,48 +161,6 @@ def place(tmp_path_factory):
     return tmp_path_factory.mktemp("properties")
 
 
-# JSON, JSON Lines and texts
-
-
-@cases(800, st.one_of(VALUE.map(json.dumps), LINES.map(joined), st.integers(1, 10**5).map(lambda n: "[" * n)))
-def test_json_is_read_or_refused(place, content):
-    path = written(place / "value.json", content)
-    value = tried(lambda: json.dumps(read_json(path), ensure_ascii=False).encode("utf-8"), path)
-    assert value is None or value
-
-
-@cases(800, st.lists(st.one_of(VALUE.map(json.dumps), TEXT, st.binary(max_size=12)), max_size=4).map(joined))
-def test_lines_are_objects_or_refused(place, content):
-    path = written(place / "lines.jsonl", content)
-    for number, row in tried(lambda: read_jsonl(path), path) or ():
-        assert number >= 1 and isinstance(row, dict)
-
-
-ROWS = [{"id": "1", "text": "Where does the Danube end?"}, {"id": 2, "text": "نیل"}, {"id": "3", "text": "河"}]
-
-
-@cases(500, damaged(ROWS))
-def test_texts_are_read_or_refused_with_their_line(place, rows):
-    path = written(place / "texts.jsonl", as_lines(rows))
-    for text in tried(lambda: list(TextFile(path, block=2)), path) or ():
-        assert text.strip() and text.encode("utf-8")
-
-
-@cases(400, LINES.map(joined), st.sampled_from(["de.txt", "de.jsonl", "de=x.txt", "x y.txt"]))
-def test_a_corpus_is_read_or_refused(place, content, name):
-    path = written(place / name, content)
-    for language, texts in (tried(lambda: read_corpus([path]), path) or {}).items():
-        assert language and texts and all(text.strip() for text in texts)
-
-
-@cases(300, damaged([{"id": "1", "prediction": "old", "language": "de", "answers": ["old"]}, *ROWS]))
-def test_predictions_are_read_or_refused(place, rows):
-    path = written(place / "predictions.jsonl", as_lines(rows))
-    predictions = tried(lambda: read_predictions(path, "en"), path)
-    if predictions:
-        assert tried(lambda: has_golds(path, predictions), path) in (True, False, None)
-
-
 # Data sets
 
 IDS = [f"q{number}" for number in range(10)]
@@ -249,14 +207,12 @@ def test_a_folder_of_lines_is_a_data_set_or_refused(place, documents, questions)
         require_usable(dataset)
 
 
-@cases(300, damaged(SQUAD), st.booleans())
-def test_a_folder_in_squads_format_is_a_data_set_or_refused(place, languages, split_by_document):
+@cases(300, damaged(SQUAD), st.sampled_from(["document", "question"]))
+def test_a_folder_in_squads_format_is_a_data_set_or_refused(place, languages, split_by):
     folder = place / "squad"
     for language in SQUAD:
         written(folder / f"{language}.json", json.dumps(languages.get(language)))
-    dataset = tried(
-        lambda: load_dataset(folder, "en", "document" if split_by_document else "question"), folder, "squad:"
-    )
+    dataset = tried(lambda: load_dataset(folder, "en", split_by), folder, "squad:")
     if dataset:
         require_usable(dataset)
 
@@ -269,51 +225,107 @@ def test_sentences_are_a_pool_or_refused(place, content):
     assert pool is None or all(text.strip() for text in pool.sentences)
 
 
-@cases(400, st.one_of(damaged(SPLITS), VALUE))
-def test_splits_are_read_or_refused(place, value):
-    folder = place / "splits"
-    written(folder / "splits.json", json.dumps(value))
-    splits = tried(lambda: stored_splits(folder, set(IDS)), folder / "splits.json")
-    if splits:
-        kept = [id for ids in splits.values() for id in ids]
-        assert len(set(kept)) == len(kept) and set(kept) <= set(IDS)
+# Files by what reads them
 
-
-# Tables of text
-
+ROWS = [{"id": "1", "text": "Where does the Danube end?"}, {"id": 2, "text": "نیل"}, {"id": "3", "text": "河"}]
+PREDICTIONS = [{"id": "1", "prediction": "old", "language": "de", "answers": ["old"]}, *ROWS]
 CELLS = st.one_of(st.sampled_from(["en", "de", "id", "question", "passage", "text", "old", "", " "]), TEXT)
 TABLE = st.lists(st.lists(CELLS, min_size=1, max_size=3).map(lambda row: joined(row, "\t")), max_size=4).map(joined)
+DEEP = st.integers(1, 10**5).map(lambda n: "[" * n)
+CORPORA = ("de.txt", "de.jsonl", "de=x.txt", "x y.txt")
+REMOVAL = {
+    "kind": np.array("distill language removal 1"),
+    "components": np.eye(4, dtype=np.float32)[None, :2],
+    "languages": np.array(["de"]),
+    "sentences": np.array([9]),
+    "encoder": np.array("toy"),
+    "probe": np.ones(4, np.float32),
+}
 
 
-@cases(300, TABLE)
-def test_a_bitext_is_read_or_refused(place, content):
-    path = written(place / "bitext.tsv", content)
-    bitext = tried(lambda: load_bitext(path), path)
-    assert bitext is None or all(line.strip() for lines in bitext.sentences.values() for line in lines)
+def or_lines(*rows):
+    """A table, or lines of objects."""
+    return st.one_of(TABLE, damaged(list(rows)).map(as_lines))
 
 
-@cases(250, st.one_of(TABLE, damaged([{"en": "old", "de": "alt"}, {"en": "new", "hi": "नया"}]).map(as_lines)))
-def test_parallel_text_is_read_or_refused(place, content):
-    for name in ("parallel.tsv", "parallel.jsonl"):
-        path = written(place / name, content)
-        sources = tried(lambda path=path: read_parallel([path], "en"), path)
-        assert sources is None or pivots_of(sources)
+def saved(array):
+    file = io.BytesIO()
+    np.save(file, array, allow_pickle=True)
+    return file.getvalue()
 
 
-@cases(250, st.one_of(TABLE, damaged([{"question": "Who?", "passage": "She."}]).map(as_lines)))
-def test_triplets_are_read_or_refused(place, content):
-    for name in ("pairs.tsv", "pairs.jsonl"):
-        path = written(place / name, content)
-        sources = tried(lambda path=path: read_triplets([path]), path)
-        assert sources is None or all(text.strip() for text in (*sources[0].questions, *sources[0].passages))
+def zipped(changed):
+    """Components in a file, some of them changed or, None, left out."""
+    file = io.BytesIO()
+    np.savez(file, **{name: value for name, value in {**REMOVAL, **changed}.items() if value is not None})
+    return file.getvalue()
 
 
-@cases(250, st.one_of(TABLE, damaged([{"id": "q1", "text": "Who?", "language": "de"}]).map(as_lines)))
-def test_translations_are_read_or_refused(place, content):
-    for name in ("translations.tsv", "translations.jsonl"):
-        path = written(place / name, content)
-        translations = tried(lambda path=path: read_translations(path), path)
-        assert translations is None or all(text.strip() for text in translations.lines.values())
+ANY_DTYPE = st.one_of(
+    arrays.floating_dtypes(), arrays.scalar_dtypes(), arrays.unicode_string_dtypes(), st.just(np.dtype("float32"))
+)
+ARRAY = ANY_DTYPE.flatmap(
+    lambda kind: arrays.arrays(kind, arrays.array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=3))
+)
+COMPONENTS = st.dictionaries(st.sampled_from(list(REMOVAL)), st.one_of(ARRAY, st.none()), max_size=2)
+
+
+def filled(texts):
+    return all(text.strip() and text.encode("utf-8") for text in texts)
+
+
+def in_one_split(splits):
+    kept = [id for ids in splits.values() for id in ids]
+    return len(set(kept)) == len(kept) and set(kept) <= set(IDS)
+
+
+# `{what: (cases, contents, names of the file, what reads it, what holds of what that gives)}`.
+READ = {
+    "json": (800, st.one_of(VALUE.map(json.dumps), LINES.map(joined), DEEP), ["value.json"],
+             lambda path: json.dumps(read_json(path), ensure_ascii=False).encode("utf-8"), bool),
+    "lines": (800, st.lists(st.one_of(VALUE.map(json.dumps), TEXT, st.binary(max_size=12)), max_size=4).map(joined),
+              ["lines.jsonl"], read_jsonl, lambda rows: all(n >= 1 and isinstance(row, dict) for n, row in rows)),
+    "texts": (500, damaged(ROWS).map(as_lines), ["texts.jsonl"], lambda path: list(TextFile(path, block=2)), filled),
+    "corpus": (400, LINES.map(joined), CORPORA, lambda path: read_corpus([path]),
+               lambda corpus: all(language and texts and filled(texts) for language, texts in corpus.items())),
+    "predictions": (300, damaged(PREDICTIONS).map(as_lines), ["predictions.jsonl"],
+                    lambda path: has_golds(path, read_predictions(path, "en")), lambda golds: golds in (True, False)),
+    "splits": (400, st.one_of(damaged(SPLITS), VALUE).map(json.dumps), ["splits.json"],
+               lambda path: stored_splits(path.parent, set(IDS)), in_one_split),
+    "bitext": (300, TABLE, ["bitext.tsv"], load_bitext, lambda bitext: all(map(filled, bitext.sentences.values()))),
+    "parallel": (250, or_lines({"en": "old", "de": "alt"}, {"en": "new", "hi": "नया"}),
+                 ["parallel.tsv", "parallel.jsonl"], lambda path: read_parallel([path], "en"), pivots_of),
+    "triplets": (250, or_lines({"question": "Who?", "passage": "She."}), ["pairs.tsv", "pairs.jsonl"],
+                 lambda path: read_triplets([path])[0], lambda pairs: filled((*pairs.questions, *pairs.passages))),
+    "translations": (250, or_lines({"id": "q1", "text": "Who?", "language": "de"}),
+                     ["translations.tsv", "translations.jsonl"], read_translations,
+                     lambda translations: filled(translations.lines.values())),
+    "settings": (300, st.one_of(LINES.map(joined), TEXT, st.integers(1, 3000).map(lambda n: f"a = {'[' * n}")),
+                 ["any.toml"], load_settings, lambda settings: isinstance(settings, Settings)),
+    "vectors": (400, broken(saved(np.ones((2, 3), np.float32))), ["broken.npy"], read_vectors,
+                lambda vectors: isinstance(vectors, np.ndarray)),
+    "components": (100, COMPONENTS.map(zipped), ["lir.npz"], LanguageRemoval.load,
+                   lambda removal: removal.shared().shape == (4, 4)),
+    "broken components": (150, broken(zipped({})), ["broken.npz"], LanguageRemoval.load,
+                          lambda removal: isinstance(removal, LanguageRemoval)),
+    "encoder": (100, st.tuples(st.one_of(VALUE, damaged({"name": "tiny", "dimension": 16})).map(json.dumps),
+                               st.booleans()).map(lambda drawn: drawn[0] if drawn[1] else drawn[0][:-1]),
+                ["encoder.json"], lambda path: name_of(path.parent), lambda name: isinstance(name, str)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", READ)
+def test_a_file_is_read_or_refused(place, what):
+    count, contents, names, read, holds = READ[what]
+
+    @cases(count, contents)
+    def read_or_refused(content):
+        for name in names:
+            path = written(place / "files" / name, content)
+            value = tried(lambda path=path: read(path), path)
+            assert value is None or holds(value)
+
+    read_or_refused()
 
 
 # Names of files and folders
@@ -325,20 +337,16 @@ NAME = st.one_of(
 
 
 @cases(400, NAME)
-def test_any_name_is_of_a_file_or_refused(place, name):
+def test_any_name_is_of_a_file_or_refused(place, monkeypatch, name):
     if name.startswith(("st:", "hf:", "http", "gs:")):
         return
-    before = os.getcwd()
-    os.chdir(place)
+    monkeypatch.chdir(place)
     if not os.path.islink("loop"):
         os.symlink("loop", "loop")
-    try:
-        for call in (find, load_bitext, find_artefact, load_teacher, place_of, read_vectors):
-            tried(lambda call=call: call(name))
-        for call in (read_corpus, folders_of, read_triplets):
-            tried(lambda call=call: call([name]))
-    finally:
-        os.chdir(before)
+    for call in (find, load_bitext, find_artefact, load_teacher, place_of, read_vectors):
+        tried(lambda call=call: call(name))
+    for call in (read_corpus, folders_of, read_triplets):
+        tried(lambda call=call: call([name]))
 
 
 # Settings
@@ -367,12 +375,6 @@ def test_settings_are_taken_or_refused_by_name(place, values):
     if loaded:
         numbers = [getattr(section, item.name) for _, section, item in walk(loaded)]
         assert all(math.isfinite(number) for number in numbers if isinstance(number, float))
-
-
-@cases(300, st.one_of(LINES.map(joined), TEXT, st.integers(1, 3000).map(lambda n: f"a = {'[' * n}")))
-def test_any_text_is_settings_or_refused(place, content):
-    path = written(place / "any.toml", content)
-    tried(lambda: load_settings(path), path)
 
 
 @st.composite
@@ -413,19 +415,6 @@ def test_a_size_is_a_number_of_bytes_or_refused(text):
 
 # Vectors
 
-
-def saved(array):
-    file = io.BytesIO()
-    np.save(file, array, allow_pickle=True)
-    return file.getvalue()
-
-
-ANY_DTYPE = st.one_of(
-    arrays.floating_dtypes(), arrays.scalar_dtypes(), arrays.unicode_string_dtypes(), st.just(np.dtype("float32"))
-)
-ARRAY = ANY_DTYPE.flatmap(
-    lambda kind: arrays.arrays(kind, arrays.array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=3))
-)
 ROWS_2D = arrays.arrays(np.float32, (3, 4), elements=st.floats(-1, 1, width=32))
 
 
@@ -446,50 +435,13 @@ def test_pickled_objects_are_refused(place, value):
         read_vectors(path)
 
 
-@cases(400, broken(saved(np.ones((2, 3), np.float32))))
-def test_a_broken_file_of_vectors_is_refused(place, content):
-    path = written(place / "broken.npy", content)
-    vectors = tried(lambda: read_vectors(path), path)
-    assert vectors is None or isinstance(vectors, np.ndarray)
-
-
 @pytest.fixture(scope="module")
 def removal():
     random = np.random.default_rng(0)
     return LanguageRemoval.fit({name: random.normal(size=(6, 4)).astype(np.float32) for name in ("de", "en")}, 2)
 
 
-REMOVAL = {
-    "kind": np.array("distill language removal 1"),
-    "components": np.eye(4, dtype=np.float32)[None, :2],
-    "languages": np.array(["de"]),
-    "sentences": np.array([9]),
-    "encoder": np.array("toy"),
-    "probe": np.ones(4, np.float32),
-}
-
-
-@cases(100, st.dictionaries(st.sampled_from(list(REMOVAL)), st.one_of(ARRAY, st.none()), max_size=2))
-def test_components_are_loaded_or_refused(place, other):
-    path = place / "lir.npz"
-    np.savez(path, **{name: value for name, value in {**REMOVAL, **other}.items() if value is not None})
-    loaded = tried(lambda: LanguageRemoval.load(path), path)
-    assert loaded is None or loaded.shared().shape == (4, 4)
-
-
-def zipped():
-    file = io.BytesIO()
-    np.savez(file, **REMOVAL)
-    return file.getvalue()
-
-
-@cases(150, broken(zipped()))
-def test_a_broken_file_of_components_is_refused(place, content):
-    path = written(place / "broken.npz", content)
-    tried(lambda: LanguageRemoval.load(path), path)
-
-
-@cases(80, broken(zipped()), st.sampled_from(["question", "document"]))
+@cases(80, broken(zipped({})), st.sampled_from(["question", "document"]))
 def test_a_broken_file_of_means_is_refused(place, content, name):
     folder = place / "teacher"
     card = {"source": "muse", "dimension": 4, "fingerprint": "f", "centred": True}
@@ -552,15 +504,9 @@ RANKS = arrays.arrays(np.int64, st.integers(1, 6), elements=st.integers(1, 2**62
 
 @cases(400, RANKS, st.sampled_from(["p", "mrr", "ndcg", "map"]), st.integers(1, 10**6 - 1))
 def test_metrics_are_within_zero_and_one(ranks, name, k):
-    metric = name if name == "map" else f"{name}@{k}"
-    expected = {
-        "p": lambda r: 1.0,
-        "mrr": lambda r: 1 / r,
-        "ndcg": lambda r: 1 / math.log2(1 + r),
-        "map": lambda r: 1 / r,
-    }
-    wanted = [expected[name](r) if name == "map" or r <= k else 0.0 for r in ranks.tolist()]
-    assert question_scores(ranks, metric) == pytest.approx(wanted, abs=1e-12)
+    expected = {"p": lambda r: 1.0, "ndcg": lambda r: 1 / math.log2(1 + r)}.get(name, lambda r: 1 / r)
+    wanted = [expected(r) if name == "map" or r <= k else 0.0 for r in ranks.tolist()]
+    assert question_scores(ranks, name if name == "map" else f"{name}@{k}") == pytest.approx(wanted, abs=1e-12)
 
 
 @cases(200, TEXT, TEXT, st.sampled_from(["en", "de", "xx", "my", ""]))
@@ -681,14 +627,6 @@ def test_a_zip_of_other_members_is_refused(place, members, compression):
         read_tokenizer(written(path, b"PK no zip"))
 
 
-@cases(100, st.one_of(VALUE, damaged({"name": "tiny", "dimension": 16})), st.booleans())
-def test_a_saved_encoders_card_is_read_or_refused(place, value, whole):
-    folder = place / "saved"
-    written(folder / "encoder.json", json.dumps(value) if whole else json.dumps(value)[:-1])
-    name = tried(lambda: name_of(folder), folder)
-    assert name is None or isinstance(name, str)
-
-
 @cases(100, st.one_of(VALUE, damaged({"source": "nowhere", "dimension": 4, "fingerprint": "f", "centred": False})))
 def test_a_fixed_teachers_card_is_read_or_refused(place, value):
     folder = place / "fixed"
@@ -795,39 +733,22 @@ GARBAGE = st.one_of(
 )
 
 
-@pytest.fixture(scope="module")
-def command():
-    """Run a command in this process: its exit code and what it wrote to standard error."""
-
-    def call(words):
-        said = io.StringIO()
-        with redirect_stderr(said), redirect_stdout(io.StringIO()), pytest.raises(SystemExit) as left:
-            main(words)
-        return left.value.code, said.getvalue()
-
-    return call
-
-
 @cases(300, st.sampled_from([*FILES, *FOLDERS]), GARBAGE)
-def test_a_command_given_garbage_says_one_line_and_leaves_two(place, command, words, content):
+def test_a_command_given_garbage_says_one_line_and_leaves_two(place, monkeypatch, words, content):
     """No content, None, is a folder where a file should be."""
-    home = place / "commands"
+    home, name, said = place / "commands", {**FILES, **FOLDERS}[words], io.StringIO()
     home.mkdir(exist_ok=True)
-    before = os.getcwd()
-    os.chdir(home)
-    try:
-        name = {**FILES, **FOLDERS}[words]
-        folder = Path(tempfile.mkdtemp(dir=home))
-        (folder / name).mkdir() if content is None else written(folder / name, content)
-        left = sorted(path for path in home.iterdir() if path != folder)
-        code, said = command([
-            part.replace("FILE", str(folder / name)).replace("FOLDER", str(folder)) for part in words.split(" ")
-        ])  # fmt: skip
-        assert code == 2, said
-        assert said.startswith("error: ") and said.endswith("\n") and len(said.splitlines()) == 1, said
-        assert sorted(path for path in home.iterdir() if path != folder) == left
-    finally:
-        os.chdir(before)
+    monkeypatch.chdir(home)
+    folder = Path(tempfile.mkdtemp(dir=home))
+    (folder / name).mkdir() if content is None else written(folder / name, content)
+    before = sorted(home.iterdir())
+    arguments = [part.replace("FILE", str(folder / name)).replace("FOLDER", str(folder)) for part in words.split(" ")]
+    with redirect_stderr(said), redirect_stdout(io.StringIO()), pytest.raises(SystemExit) as left:
+        main(arguments)
+    line = said.getvalue()
+    assert left.value.code == 2, line
+    assert line.startswith("error: ") and line.endswith("\n") and len(line.splitlines()) == 1, line
+    assert sorted(home.iterdir()) == before
 
 
 def test_every_command_that_takes_files_is_given_garbage():
