@@ -26,11 +26,6 @@ POINTS = {
 }
 
 
-@pytest.fixture
-def rows(shown):
-    return shown["rows"]()
-
-
 def texts(chart):
     return re.findall(r">([^<>\n]+)</text>", chart)
 
@@ -47,7 +42,7 @@ def test_a_bar_has_its_precisions_height_and_teacher_and_bundle_are_hatched_each
     whole = np.ptp(np.array(re.findall(r"[ML] [\d.]+ ([\d.]+)", whole), dtype=float))
     heights = [np.ptp(bar[:, 1]) / whole for name in ("base", "student") for bar in corners(chart, name)]
     np.testing.assert_allclose(heights, [0.501, 0.112, 0.655, 0.556], rtol=1e-3)  # base, then student
-    assert {*ENCODERS, "en", "de", "P@1, %"} <= set(texts(bar_chart(metrics, "dev", "passage")))
+    assert {*ENCODERS, "en", "de", "P@1, %"} <= set(texts(chart))
     patterns = re.findall(r'<pattern id="([^"]*)"(.*?)</pattern>', chart, re.DOTALL)
     assert [re.findall(r"--(teacher|bundle)", drawn)[0] for _, drawn in patterns] == ["teacher", "bundle"]
     lines = [re.search(r' d="([^"]*)"', drawn)[1] for _, drawn in patterns]
@@ -74,18 +69,17 @@ def points(chart, name):
     return np.array(places, dtype=float)
 
 
-def test_a_curve_shows_each_evaluation_of_its_stage_over_steps(rows):
+def test_a_curve_shows_each_evaluation_of_its_stage_over_steps(shown):
+    rows = shown["rows"]()
     chart = curves(rows)
     assert [len(points(chart, name)) for name in ("teacher", "student")] == [2, 3]
     # The student: steps 0, 5, 10; P@1 0.1, 0.2, 0.4; down is positive in an SVG.
-    gaps = np.diff(points(curves(rows), "student"), axis=0)
+    gaps = np.diff(points(chart, "student"), axis=0)
     assert gaps[1, 0] / gaps[0, 0] == pytest.approx(1, rel=1e-3)
     assert gaps[1, 1] / gaps[0, 1] == pytest.approx(2, rel=1e-3) and gaps[0, 1] < 0
-    lines = re.findall(r'<path d="([^"]*)"[^>]*stroke-dasharray[^>]*stroke: var\(--soft\)', curves(rows))
+    lines = re.findall(r'<path d="([^"]*)"[^>]*stroke-dasharray[^>]*stroke: var\(--soft\)', chart)
     assert [len(re.findall("[ML]", line)) for line in lines] == [1, 2]
-
-
-def test_a_stage_that_was_only_measured_has_one_point_and_a_fixed_teacher_none(rows):
+    # A stage that was only measured has one point, a fixed teacher none.
     assert len(points(curves([row for row in rows if row.get("step", 0) == 0]), "student")) == 1
     chart = curves([row for row in rows if row["event"] != "teacher"])
     assert [len(points(chart, name)) for name in ("teacher", "student")] == [0, 3]
@@ -106,10 +100,10 @@ def test_bars_of_latency_and_of_runs_are_in_proportion(metrics):
 
 
 @pytest.mark.parametrize("draw", ["bars", "curves", "latency", "front", "runs", "map", "plane"])
-def test_a_chart_takes_every_colour_from_the_page(draw, metrics, rows, shown):
+def test_a_chart_takes_every_colour_from_the_page(draw, metrics, shown):
     chart = {
         "bars": lambda: bar_chart(metrics, "dev", "maxp"),
-        "curves": lambda: curves(rows),
+        "curves": lambda: curves(shown["rows"]()),
         "latency": lambda: latency_chart(metrics["timings"]["query"]),
         "front": lambda: front_chart(metrics, shown["search"]()),
         "runs": lambda: runs_chart({"a": dict.fromkeys(ENCODERS, 0.5)}, "title"),

@@ -1,33 +1,22 @@
 import json
-import os
 import re
-import subprocess
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
+from fixtures.commands import ROOT, process
 
-import distill as package
-
-ROOT = Path(package.__file__).resolve().parent.parent
+SCRIPT = ROOT / "benchmarks" / "scale.py"
 SIZES = "40x400,80x801"
 FEW = ["--sizes", SIZES, "--dimension", "64", "--only", "ranks, passages", "JSON lines"]
 PAGE = "# Scale\n\n<!-- scale -->\nold\n<!-- /scale -->\n\nThe end.\n"
-
-
-def scale(*arguments, cwd):
-    command = [sys.executable, ROOT / "benchmarks" / "scale.py", *arguments]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    return subprocess.run(command, env=environment, cwd=cwd, capture_output=True, text=True, timeout=180)
 
 
 @pytest.fixture(scope="module")
 def measured(tmp_path_factory):
     folder = tmp_path_factory.mktemp("scale")
     (folder / "scale.md").write_text(PAGE, encoding="utf-8")
-    done = scale(*FEW, "--docs", "scale.md", cwd=folder)
-    assert done.returncode == 0, done.stderr
+    done = process(SCRIPT, *FEW, "--docs", "scale.md", cwd=folder)
+    assert done.code == 0, done.err
     return folder, done
 
 
@@ -44,9 +33,9 @@ def test_each_measurement_is_a_line_and_not_made_again(measured):
     assert [row["letters"] for row in measurements if "letters" in row] == [400_000, 801_000]
     folder, done = measured
     before = (folder / "scale.jsonl").read_bytes()
-    again = scale(*FEW, cwd=folder)
+    again = process(SCRIPT, *FEW, cwd=folder)
     assert (folder / "scale.jsonl").read_bytes() == before
-    assert again.stdout == done.stdout
+    assert again.out == done.out
 
 
 def test_the_vectors_are_near_their_passages_and_topics(measured):
@@ -66,20 +55,20 @@ def test_the_table_and_the_slopes_stand_between_the_marks(measured):
     head, table, tail = re.split("<!-- /?scale -->", page)
     assert (head, tail) == ("# Scale\n\n", "\n\nThe end.\n")
     table, picture = table.strip().rsplit("\n\n", 1)
-    assert table in done.stdout
+    assert table in done.out
     assert picture.endswith("](scale.svg)")
     assert "old" not in table and "| 80 x 801 | " in table
     first, second = (row["cpu"] for row in lines(folder) if row["what"] == "JSON lines")
     assert f"JSON lines {np.log(second / first) / np.log(80 * 801 / 40 / 400):.2f}." in table
     assert (folder / "scale.svg").read_text(encoding="utf-8").startswith("<?xml")
-    assert "above 4 GiB: none" in done.stdout
+    assert "above 4 GiB: none" in done.out
 
 
 def test_more_than_the_ceiling_fails_and_wrong_sizes_are_refused(measured, tmp_path):
     row = lines(measured[0])[0]
     row["peak"] = 4 * 2**30 + 1
     (tmp_path / "scale.jsonl").write_text(json.dumps(row) + "\n", encoding="utf-8")
-    done = scale("--sizes", "40x400", "--dimension", "64", "--only", "ranks, passages", cwd=tmp_path)
-    assert done.returncode == 1 and done.stdout.endswith(": ranks, passages, 40 x 400\n")
-    done = scale("--sizes", "100", cwd=tmp_path)
-    assert done.returncode == 2 and "100" in done.stderr
+    done = process(SCRIPT, "--sizes", "40x400", "--dimension", "64", "--only", "ranks, passages", cwd=tmp_path)
+    assert done.code == 1 and done.out.endswith(": ranks, passages, 40 x 400\n")
+    done = process(SCRIPT, "--sizes", "100", cwd=tmp_path)
+    assert done.code == 2 and "100" in done.err
