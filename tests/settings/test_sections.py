@@ -20,56 +20,34 @@ def load(folder, text):
 # defaults and names
 
 
-def test_two_settings_share_no_section():
-    first, second = Settings(), Settings()
-    first.teacher.margin = 1.0
-    assert second.teacher.margin == 0.3
-
-
-def test_the_papers_values_are_the_defaults():
-    # CL-ReLKT, Table 1 and Equation 2.
-    settings = Settings()
+def test_the_papers_values_are_the_defaults_of_settings_that_share_no_section():
+    """CL-ReLKT, Table 1 and Equation 2."""
+    other, settings = Settings(), Settings()
+    other.teacher.margin = 1.0
     assert settings.teacher.margin == 0.3
     assert settings.student.objectives == ("qq", "dd", "dq")
     assert (settings.student.beta, settings.student.lambda_, settings.student.omega) == (1.0, 1.0, 1.0)
     assert settings.student.gamma == 100.0
 
 
-EXPORT_LIMITS = {"export.min_cosine", "export.max_drop"}
-MEASURED_LATER = {
-    "evaluation.lareqa", "budget.max_size", "budget.max_ms", "budget.shapes", "budget.new_languages",
-    "budget.new_pieces", "budget.corpus",
-}  # fmt: skip
+FREE = {
+    Work.RUN: {"teacher.allow_weak"},
+    Work.COMPRESSION: {"data.dataset", "teacher.allow_weak", "export.table", "budget.max_size", "budget.max_ms"}
+    | {"budget.shapes", "budget.corpus"},
+    Work.STUDY | Work.TRIAL: {"data.dataset", "data.languages", "teacher.base", "export.threads", "evaluation.lareqa"}
+    | {f"budget.{name}" for name in ("max_size", "max_ms", "shapes", "new_languages", "new_pieces", "corpus")},
+}
 
 
-@pytest.mark.parametrize(
-    ("work", "free"),
-    [
-        (Work.RUN, {"teacher.allow_weak"} | EXPORT_LIMITS),
-        (
-            Work.COMPRESSION,
-            {"data.dataset", "teacher.allow_weak", "export.table", "budget.max_size", "budget.max_ms", "budget.shapes"}
-            | {"budget.corpus"}
-            | EXPORT_LIMITS,
-        ),
-        (
-            Work.STUDY | Work.TRIAL,
-            {"data.dataset", "data.languages", "teacher.base", "export.threads"} | EXPORT_LIMITS | MEASURED_LATER,
-        ),
-    ],
-)
-def test_a_setting_is_free_where_kept_work_does_not_depend_on_it(work, free):
-    assert free_of(work) == free
-
-
-def test_a_trial_may_have_its_own_of_what_it_trains_alone():
-    names = {name for name, _, _ in walk(Settings()) if name.split(".")[0] in ("teacher", "student")}
-    common = {"language", "base", "unit", "model", "centre", "triplets"}
-    assert names & free_of(Work.TRIAL) == {f"teacher.{name}" for name in common} | {
-        "student.units",
-        "student.dev_unit",
-        "student.parallel",
+def test_a_setting_is_free_where_kept_work_does_not_depend_on_it():
+    assert {work: free_of(work) for work in FREE} == {
+        work: free | {"export.min_cosine", "export.max_drop"} for work, free in FREE.items()
     }
+    # A trial may have its own of what it trains alone.
+    names = {name for name, _, _ in walk(Settings()) if name.split(".")[0] in ("teacher", "student")}
+    common = {f"teacher.{name}" for name in ("language", "base", "unit", "model", "centre", "triplets")}
+    common |= {f"student.{name}" for name in ("units", "dev_unit", "parallel")}
+    assert names & free_of(Work.TRIAL) == common
 
 
 def test_lists_of_known_parts():
@@ -83,7 +61,7 @@ def test_lists_of_known_parts():
     assert [name for name, _, item in walk(Settings()) if item.metadata["may_be_empty"]] == ["pairs.filters"]
 
 
-def test_walk_names_settings_as_the_file_does():
+def test_walk_names_settings_as_the_file_does_and_each_has_flags_of_its_own_and_says_what_it_is():
     settings = Settings()
     settings.student.lambda_ = 2.5
     names = [name for name, _, _ in walk(settings)]
@@ -91,13 +69,9 @@ def test_walk_names_settings_as_the_file_does():
     assert {"data.dataset", "teacher.margin", "student.lambda", "export.min_cosine"} <= set(names)
     values = {name: getattr(section, item.name) for name, section, item in walk(settings)}
     assert (values["student.lambda"], values["seed"]) == (2.5, 0)
-
-
-def test_every_setting_has_flags_of_its_own_and_says_what_it_is():
-    flags = [flag for _, _, item in walk(Settings()) for flag in item.metadata["flag"].split("/")]
-    assert len(set(flags)) == len(flags)
-    assert all(flag.startswith("--") for flag in flags)
-    assert [name for name, _, item in walk(Settings()) if not item.metadata["help"].strip()] == []
+    flags = [flag for _, _, item in walk(settings) for flag in item.metadata["flag"].split("/")]
+    assert len(set(flags)) == len(flags) and all(flag.startswith("--") for flag in flags)
+    assert [name for name, _, item in walk(settings) if not item.metadata["help"].strip()] == []
 
 
 # limits
@@ -111,9 +85,10 @@ def changed(*values):
     return settings
 
 
-OUTSIDE = {
-    "seed": (-1, 2**32),
-    "teacher.margin": (-0.1, 2.1, math.nan, "1", 10**400, -(10**400), 1e300),
+REFUSED = {
+    # Outside the limits.
+    "seed": (-1, 2**32, 1.0, True, "1"),
+    "teacher.margin": (-0.1, 2.1, math.nan, "1", 10**400, -(10**400), 1e300, True),
     "teacher.temperature": (0.0,),
     "teacher.negatives": (0,),
     "teacher.learning_rate": (-1e-4, 1.5),
@@ -128,48 +103,31 @@ OUTSIDE = {
     **dict.fromkeys(("teacher.batch_size", "student.batch_size"), (0,)),
     **dict.fromkeys(("teacher.bm25_epochs", "teacher.online_epochs", "student.quantised_epochs"), (-1,)),
     **dict.fromkeys(("student.evaluate_every", "student.document_tokens"), (-1,)),
-}
-OTHER_TYPES = {
-    "seed": (1.0, True, "1"),
-    "teacher.margin": (True,),
+    # Of other types, and parts that are unknown, none or there twice.
     "teacher.train_table": (1,),
     "teacher.base": (1,),
     "data.languages": ("de", ("en", 3), ("en", ""), (["en"],)),
     "data.dataset": ("caf\udce9",),
     "student.parallel": (("a", "\udce9=2"),),
+    "student.objectives": (("qq", "xx"), (), ("qq", "qq")),
+    "student.units": (("maxp",), ()),
 }
-UNKNOWN_PARTS = {"student.objectives": (("qq", "xx"), (), ("qq", "qq")), "student.units": (("maxp",), ())}
-REFUSED = [
-    (name, value) for part in (OUTSIDE, OTHER_TYPES, UNKNOWN_PARTS) for name, values in part.items() for value in values
-]
 
 
-@pytest.mark.parametrize(("name", "value"), REFUSED)
+@pytest.mark.parametrize(("name", "value"), [(name, value) for name, values in REFUSED.items() for value in values])
 def test_a_value_that_is_not_allowed_is_refused_by_its_name(name, value):
     with pytest.raises(ConfigError, match=f"^{name.rstrip('_')}: "):
         check(changed(name, value))
 
 
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("seed", 2**32 - 1),
-        ("teacher.margin", 0.0),
-        ("teacher.margin", 2.0),
-        ("teacher.negatives", 1),
-        ("student.epochs", 0),
-        ("student.averaged_epochs", 10),
-        ("student.quantised_epochs", 10),
-        ("export.min_cosine", -1.0),
-        ("export.min_cosine", 1.0),
-        ("export.max_drop", 100.0),
-        ("data.languages", ()),
-        ("pairs.filters", ()),
-    ],
-)
-def test_the_limits_themselves_are_allowed(name, value):
-    settings = changed("teacher.loss", "softmax", name, value)
-    assert check(settings) is settings
+def test_the_limits_themselves_are_allowed():
+    lowest = ("teacher.margin", 0.0, "teacher.negatives", 1, "student.epochs", 0, "export.min_cosine", -1.0)
+    highest = ("seed", 2**32 - 1, "teacher.margin", 2.0, "student.averaged_epochs", 10, "export.min_cosine", 1.0)
+    others = ("student.quantised_epochs", 10, "export.max_drop", 100.0, "data.languages", (), "pairs.filters", ())
+    for values in (lowest, highest, others):
+        for name, value in zip(values[::2], values[1::2], strict=True):
+            settings = changed("teacher.loss", "softmax", name, value)
+            assert check(settings) is settings
 
 
 @pytest.mark.parametrize(
@@ -215,13 +173,14 @@ def test_settings_that_do_not_go_together(values, mended):
 # the file
 
 
-def test_settings_come_back_from_their_file(tmp_path):
+def test_settings_come_back_from_their_file_with_notes_as_comments_above(tmp_path):
     settings = Settings(seed=5)
     settings.data = replace(settings.data, dataset="xquad", languages=("ru", "hi"), split_by="document")
     settings.teacher = replace(settings.teacher, margin=0.7, train_table=False, unit="passage")
     settings.student = replace(settings.student, objectives=("qq",), lambda_=0.25, gamma=1.0, document_tokens=0)
     settings.export = replace(settings.export, threads=4, precision="float32", table="int8-row", min_cosine=0.99)
-    save_settings(settings, tmp_path / "config.toml")
+    save_settings(settings, tmp_path / "config.toml", ["By dev.", "Trial 3."])
+    assert (tmp_path / "config.toml").read_text().startswith("# By dev.\n# Trial 3.\nseed = 5\n")
     assert load_settings(tmp_path / "config.toml") == settings
 
 
@@ -235,14 +194,8 @@ def test_the_file_holds_every_setting_under_its_plain_name(tmp_path):
         if not isinstance(value, dict)
     }
     assert names == {name for name, _, _ in walk(Settings())}
-    assert stored["student"]["lambda"] == 1.0
-    assert stored["student"]["objectives"] == ["qq", "dd", "dq"]
-
-
-def test_notes_stand_as_comments_above_the_settings(tmp_path):
-    save_settings(Settings(seed=5), tmp_path / "config.toml", ["By dev.", "Trial 3."])
-    assert (tmp_path / "config.toml").read_text().startswith("# By dev.\n# Trial 3.\nseed = 5\n")
-    assert load_settings(tmp_path / "config.toml") == Settings(seed=5)
+    assert stored == as_dict(Settings()) and stored["student"]["lambda"] == 1.0
+    assert (stored["student"]["units"], stored["data"]["languages"]) == (["document", "passage"], [])
 
 
 def test_other_values_by_their_names_make_a_copy():
@@ -254,14 +207,6 @@ def test_other_values_by_their_names_make_a_copy():
         with_values(settings, {"student.beta": -1.0})
     with pytest.raises(ConfigError, match=r"space, \[student\]: .* beta\?$"):
         with_values(settings, {"student.bta": 1.0}, "space")
-
-
-def test_as_dict_is_plain():
-    values = as_dict(Settings())
-    assert values["student"]["lambda"] == 1.0
-    assert "lambda_" not in values["student"]
-    assert values["student"]["units"] == ["document", "passage"]
-    assert values["data"]["languages"] == []
 
 
 def test_what_the_file_leaves_out_keeps_its_default(tmp_path):
