@@ -22,21 +22,20 @@ class Counting:
 
 
 @pytest.fixture
-def counting():
-    return Counting()
+def cached(tmp_path):
+    return CachedEncoder(Counting(), "one", tmp_path)
 
 
-@pytest.fixture
-def cached(counting, tmp_path):
-    return CachedEncoder(counting, "one", tmp_path)
-
-
-def test_a_text_is_computed_once_in_each_role(cached, counting):
-    first = cached.encode(["a", "bb", "a"])
+def test_a_text_is_computed_once_in_each_role_and_counted_but_none_with_a_context_is_kept(cached):
+    first, steps = cached.encode(["a", "bb", "a"]), []
     np.testing.assert_array_equal(first, [[1, 0], [2, 0], [1, 0]])
-    np.testing.assert_array_equal(cached.encode(["ccc", "bb"]), [[3, 0], [2, 0]])
+    np.testing.assert_array_equal(cached.encode(["ccc", "bb", "ccc"], progress=steps.append), [[3, 0], [2, 0], [3, 0]])
     np.testing.assert_array_equal(cached.encode(["bb"], "document"), [[2, 1]])
-    assert counting.computed == ["a", "bb", "ccc", "bb"]
+    assert cached.encoder.computed == ["a", "bb", "ccc", "bb"] and sum(steps) == 3
+    assert first.dtype == np.float32 and cached.encode([]).shape == (0, 2)
+    for _ in range(2):
+        cached.encode(["a"], "document", contexts=["b"])
+    assert cached.encoder.computed[4:] == ["a", "a"]
 
 
 def test_a_second_run_computes_nothing(cached, tmp_path):
@@ -65,24 +64,6 @@ def test_what_was_computed_before_it_broke_off_stays(tmp_path, monkeypatch):
     again = CachedEncoder(Counting(), "one", tmp_path)
     assert again.encode(list("abcdef")).shape == (6, 2)
     assert again.encoder.computed == ["e", "f"]
-
-
-def test_vectors_keep_their_type_and_an_empty_list_is_none(cached):
-    assert cached.encode(["a"]).dtype == np.float32
-    assert cached.encode([]).shape == (0, 2)
-
-
-def test_progress_counts_every_text_once(cached):
-    cached.encode(["a"])
-    steps = []
-    cached.encode(["a", "b", "a", "c"], progress=steps.append)
-    assert sum(steps) == 4
-
-
-def test_texts_with_a_context_are_not_kept(cached, counting):
-    for _ in range(2):
-        cached.encode(["a"], "document", contexts=["b"])
-    assert counting.computed == ["a", "a"]
 
 
 @pytest.mark.parametrize("damage", ["keys", "vectors", "half", "shape"])

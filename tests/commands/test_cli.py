@@ -89,11 +89,6 @@ def texts(tmp_path):
     return path
 
 
-@pytest.fixture(scope="module")
-def tiny_encoder(tiny_folder):
-    return KerasEncoder.load(tiny_folder)
-
-
 # Help
 
 
@@ -231,7 +226,7 @@ REFUSED = {
     "run --base ENCODER --runs PAIRS/runs": "pairs.tsv",
     "run --config CONFIG": "from-the-config",
     "run --config CONFIG --dataset from-the-flag": "from-the-flag",
-    "evaluate muse --dataset UNANSWERED --metric r@2kt": " ar ",
+    "evaluate ENCODER --dataset UNANSWERED --metric r@2kt": " ar ",
     "bench CARD": "card.json",
     "run --dataset BROKEN --base ENCODER": "de.json",
     "bench BUNDLE --data BROKEN": "de.json",

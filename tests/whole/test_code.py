@@ -23,14 +23,6 @@ def trees(paths):
     return [(path.relative_to(ROOT), ast.parse(path.read_text(encoding="utf-8"))) for path in paths]
 
 
-def functions(paths):
-    """`(place, function)` of every function in the files."""
-    for path, tree in trees(paths):
-        for node in ast.walk(tree):
-            if isinstance(node, ast.FunctionDef):
-                yield f"{path}:{node.lineno} {node.name}", node
-
-
 def parameters(node):
     """Those that are named, without `self`."""
     every = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
@@ -41,37 +33,30 @@ def is_command(node):
     return any("click." in ast.unparse(one) for one in node.decorator_list)
 
 
-def is_configuration(path, tree, node):
+def is_configuration(tree, node):
     """The constructor of a Keras model: its arguments are its configuration."""
     classes = [one for one in ast.walk(tree) if isinstance(one, ast.ClassDef) and node in one.body]
     return node.name == "__init__" and any("Student" in ast.unparse(base) for one in classes for base in one.bases)
 
 
-def test_functions_are_short():
-    assert [place for place, node in functions(SOURCE) if node.end_lineno - node.lineno >= MOST_LINES] == []
+def faults(tree, node):
+    """What is wrong with a function: its length, its parameters, the loose types of a public one."""
+    many = len(parameters(node)) > MOST_PARAMETERS and not is_command(node) and not is_configuration(tree, node)
+    private = node.name.startswith("_") and node.name != "__init__"
+    every = [] if private else [*(one.annotation for one in parameters(node)), node.returns]
+    yield from (["too long"] if node.end_lineno - node.lineno >= MOST_LINES else [])
+    yield from (["too many parameters"] if many else [])
+    yield from (name for one in every if one is not None for name in loose_names(one))
 
 
-def test_functions_have_few_parameters():
-    many = [
-        f"{path}:{node.lineno} {node.name}"
-        for path, tree in trees(SOURCE)
-        for node in ast.walk(tree)
+def test_functions_are_short_have_few_parameters_and_are_not_loose_in_their_types():
+    nodes = [(path, tree, node) for path, tree in trees(SOURCE) for node in ast.walk(tree)]
+    assert [
+        f"{path}:{node.lineno} {node.name}: {fault}"
+        for path, tree, node in nodes
         if isinstance(node, ast.FunctionDef)
-        and len(parameters(node)) > MOST_PARAMETERS
-        and not is_command(node)
-        and not is_configuration(path, tree, node)
-    ]
-    assert many == []
-
-
-def test_types_of_what_is_public_are_not_loose():
-    loose = []
-    for place, node in functions(SOURCE):
-        every = [*(one.annotation for one in parameters(node)), node.returns]
-        names = {name for one in every if one is not None for name in loose_names(one)}
-        if names and (not node.name.startswith("_") or node.name == "__init__"):
-            loose.append(f"{place}: {', '.join(sorted(names))}")
-    assert loose == []
+        for fault in faults(tree, node)
+    ] == []
 
 
 def loose_names(annotation):

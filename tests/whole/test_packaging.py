@@ -54,28 +54,17 @@ def test_packages_are_the_folders_with_an_init_the_four_among_them(config):
     assert set(words(config["coverage:run"]["source"])) == folders
 
 
-def data_patterns(config):
-    return {package: words(patterns) for package, patterns in config["options.package_data"].items()}
-
-
-@pytest.mark.parametrize("package", sorted(package_folders()))
-def test_every_data_file_is_in_package_data(config, package):
-    folder, others = package_folders()[package], set(package_folders().values())
-    files = {path for path in folder.rglob("*") if path.is_file() and path.suffix not in (".py", ".pyc")}
-    # A file belongs to the innermost package above it.
-    files = {path for path in files if next(up for up in path.parents if up in others) == folder}
-    matched = {path for pattern in data_patterns(config).get(package, []) for path in folder.glob(pattern)}
-    assert sorted(path.name for path in files - matched) == []
-
-
-def test_every_pattern_of_package_data_matches_a_file(config):
-    folders = package_folders()
-    idle = [
-        (package, pattern)
-        for package, patterns in data_patterns(config).items()
-        for pattern in patterns
-        if not any(folders[package].glob(pattern))
-    ]
+def test_package_data_are_the_data_files_of_every_package(config):
+    folders, lost, idle = package_folders(), [], []
+    data = {package: words(patterns) for package, patterns in config["options.package_data"].items()}
+    for package, folder in folders.items():
+        files = {path for path in folder.rglob("*") if path.is_file() and path.suffix not in (".py", ".pyc")}
+        # A file belongs to the innermost package above it.
+        files = {path for path in files if next(up for up in path.parents if up in folders.values()) == folder}
+        matched = {pattern: set(folder.glob(pattern)) for pattern in data.get(package, [])}
+        lost += files.difference(*matched.values())
+        idle += [(package, pattern) for pattern, paths in matched.items() if not paths]
+    assert lost == [] and data.keys() <= folders.keys()
     # Only a release has an encoder.
     assert [pattern for pattern in idle if pattern != ("distill", "released/*")] == []
 
@@ -83,8 +72,10 @@ def test_every_pattern_of_package_data_matches_a_file(config):
 RELEASED = ("README.md", "card.json", "encode.py", "encoder.tflite", "tokenizer.model")
 
 
-def test_a_wheel_takes_the_released_encoder(tmp_path):
+def test_a_release_is_whole_or_not_there_and_a_wheel_takes_it(tmp_path):
     """By setuptools itself, in a copy of the project with an encoder in it."""
+    folder = ROOT / "distill" / "released"
+    assert not folder.is_dir() or {path.name for path in folder.iterdir()} - {"__pycache__"} == set(RELEASED)
     dist = pytest.importorskip("setuptools.dist")
     for folder in ("distill", "teachers", "students", "export"):
         (tmp_path / folder).mkdir()
@@ -102,19 +93,13 @@ def test_a_wheel_takes_the_released_encoder(tmp_path):
     assert sorted(name for name in files if name.startswith("released/")) == [f"released/{name}" for name in RELEASED]
 
 
-def test_a_release_is_whole_or_not_there(config):
-    folder = ROOT / "distill" / "released"
-    files = {path.name for path in folder.iterdir()} - {"__pycache__"} if folder.is_dir() else set(RELEASED)
-    assert files == set(RELEASED)
-
-
-@pytest.mark.parametrize("name", ["students", "teachers", "export"])
-def test_a_checkout_imports_the_folders_beside_distill(name):
+def test_a_checkout_imports_the_folders_beside_distill():
     # -S: without site-packages, so that an installed copy cannot stand in for the checkout.
-    code = f"import distill.{name}; print(distill.{name}.__file__)"
+    names = ("students", "teachers", "export")
+    code = f"for name in {names}: print(__import__(f'distill.{{name}}', fromlist=['of it']).__file__)"
     got = subprocess.run([sys.executable, "-S", "-c", code], cwd=ROOT, capture_output=True, text=True)
     assert got.returncode == 0, got.stderr
-    assert Path(got.stdout.strip()) == ROOT / name / "__init__.py"
+    assert got.stdout.splitlines() == [str(ROOT / name / "__init__.py") for name in names]
 
 
 def test_importing_distill_imports_no_keras():

@@ -29,7 +29,7 @@ from distill.data.parallel import pivots_of, read_parallel
 from distill.data.pool_readers import load_pool
 from distill.data.readers import find
 from distill.data.splits import stored_splits
-from distill.encoders.encoder import KerasEncoder, name_of
+from distill.encoders.encoder import name_of
 from distill.encoding.text_file import TextFile
 from distill.errors import BEGIN, END, UNSEEN, ConfigError, DataError, DistillError, InputError
 from distill.evaluation.answers import NORMALISATIONS, has_golds, read_predictions, scores
@@ -535,11 +535,6 @@ def require_unit_rows(vectors, texts, dimension):
 
 
 @pytest.fixture(scope="module")
-def student(tiny_folder):
-    return KerasEncoder.load(tiny_folder)
-
-
-@pytest.fixture(scope="module")
 def released():
     if not is_artefact(released_folder()):
         pytest.skip("this copy comes without an encoder")
@@ -552,8 +547,8 @@ def bundle(released):
 
 
 @cases(30, st.lists(TEXT, max_size=2), st.sampled_from(["question", "document"]))
-def test_a_student_encodes_any_text(student, texts, role):
-    require_unit_rows(student.encode(texts, role), texts, 16)
+def test_a_student_encodes_any_text(tiny_encoder, texts, role):
+    require_unit_rows(tiny_encoder.encode(texts, role), texts, 16)
 
 
 @cases(100, st.lists(TEXT, max_size=2), st.sampled_from(["question", "document"]))
@@ -567,8 +562,8 @@ def test_a_hundred_thousand_characters_are_encoded(bundle, text):
 
 
 @cases(30, st.one_of(st.lists(PLAIN.filter(lambda value: not isinstance(value, str)), min_size=1, max_size=2), TEXT))
-def test_what_is_no_text_is_refused(bundle, student, texts):
-    for encoder in (bundle, student):
+def test_what_is_no_text_is_refused(bundle, tiny_encoder, texts):
+    for encoder in (bundle, tiny_encoder):
         assert tried(lambda encoder=encoder: encoder.encode(texts), "expected a") is None
 
 
