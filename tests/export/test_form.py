@@ -4,42 +4,25 @@ from distill.errors import InputError
 from distill.export import form as module
 from distill.export.form import Form, lengths_of
 
-
-def test_the_default_is_a_bundle_of_any_length_in_eight_bits():
-    form = Form()
-    assert (form.format, form.max_length, form.signatures, form.longest) == ("bundle", None, (), None)
-    assert (form.precision.dense, form.precision.table) == ("int8", "uint8")
-    assert len({Form(), Form("bundle"), Form(max_length=64)}) == 2
+WHOLE, ZIP = ("string", "mediapipe", "onnx"), "mediapipe-zip"
 
 
-@pytest.mark.parametrize(
-    ("form", "longest"),
-    [
-        (Form(max_length=64), 64),
-        (Form(signatures=(16, 32, 128)), 128),
-        (Form("string"), None),
-        (Form("mediapipe-zip"), 512),
-        (Form("mediapipe-zip", max_length=64), 64),
-    ],
-)
-def test_the_longest_text_that_is_taken(form, longest):
-    assert form.longest == longest
+def test_the_longest_text_that_is_taken():
+    forms = {Form(): None, Form(max_length=64): 64, Form(signatures=(16, 32, 128)): 128, Form("string"): None}
+    forms |= {Form("mediapipe-zip"): 512, Form("mediapipe-zip", max_length=64): 64}
+    assert {form: form.longest for form in forms} == forms
 
 
 @pytest.mark.parametrize(
     ("values", "named"),
-    [({"format": name, "max_length": 64}, f"^--max-length: .* {name} ") for name in ("string", "mediapipe", "onnx")]
-    + [
-        ({"format": name, "signatures": (16, 32)}, "^--signatures:.*--max-length$")
-        for name in ("string", "mediapipe", "mediapipe-zip", "onnx")
-    ]
-    + [
+    [
+        *(({"format": name, "max_length": 64}, f"^--max-length: .* {name} ") for name in WHOLE),
+        *(({"format": name, "signatures": (16, 32)}, "^--signatures:.*--max-length$") for name in (*WHOLE, ZIP)),
         ({"max_length": 32, "signatures": (16, 32)}, "^--signatures:.*--max-length$"),
         ({"signatures": (32, 16)}, "^--signatures: .* 32,16$"),
         ({"signatures": (16, 16)}, "^--signatures: .* 16,16$"),
-        ({"max_length": 3}, " 4 "),
-        ({"signatures": (-8, 16)}, " 4 "),
-        ({"format": "mediapipe-zip", "max_length": 2}, " 4 "),
+        *((values, " 4 ") for values in ({"max_length": 3}, {"signatures": (-8, 16)})),
+        ({"format": ZIP, "max_length": 2}, " 4 "),
     ],
 )
 def test_lengths_that_a_form_cannot_have_are_refused(values, named):
@@ -59,16 +42,12 @@ def test_lengths_are_numbers_between_commas():
 # What a format needs
 
 
-@pytest.mark.parametrize(
-    ("name", "needed"),
-    [("bundle", []), ("string", []), ("onnx", ["onnx", "onnxruntime"])]
-    + [(name, ["mediapipe"]) for name in ("mediapipe", "mediapipe-zip")],
-)
-def test_packages_that_are_there_are_enough(name, needed, monkeypatch):
+def test_packages_that_are_there_are_enough(monkeypatch):
     packages = []
     monkeypatch.setattr(module, "find_spec", lambda package: packages.append(package) or object())
-    Form(name).require()
-    assert packages == needed
+    for name in ("bundle", "string", "onnx", "mediapipe", "mediapipe-zip"):
+        Form(name).require()
+    assert packages == ["onnx", "onnxruntime", "mediapipe", "mediapipe"]
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,11 @@
 """Language components in an artefact: its own `encode.py` removes what `LanguageRemoval.remove` removes."""
 
-import json
 import shutil
 
 import numpy as np
 import pytest
+from fixtures.folders import card_in, change_card, names
 
-from distill.encoders.encoder import KerasEncoder
 from distill.errors import InputError
 from distill.evaluation.bias.removal import LanguageRemoval
 from distill.export import encode
@@ -36,7 +35,7 @@ def path(removal, tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def make(tiny_folder, sample, path, tmp_path_factory):
+def make(student, sample, path, tmp_path_factory):
     """Artefacts with the first two directions of each language, each format made once."""
     folders = {}
 
@@ -46,16 +45,15 @@ def make(tiny_folder, sample, path, tmp_path_factory):
         if name not in folders:
             folders[name] = tmp_path_factory.mktemp("removing") / "small"
             gate, form = Gate(sample, ("en",), ExportSettings(max_drop=100)), FORMS[name]
-            student, components = KerasEncoder.load(tiny_folder), read_removal(path, 2, form)
-            export_artefact(student, folders[name], gate, form, removal=components)
+            export_artefact(student, folders[name], gate, form, removal=read_removal(path, 2, form))
         return folders[name]
 
     return exported
 
 
 @pytest.mark.parametrize("name", FORMS)
-def test_a_language_that_is_said_is_removed_and_without_one_nothing_is(make, removal, tiny_folder, name):
-    encoder, student = Encoder(make(name)), KerasEncoder.load(tiny_folder)
+def test_a_language_that_is_said_is_removed_and_without_one_nothing_is(make, removal, student, name):
+    encoder = Encoder(make(name))
     plain = encoder.encode(TEXTS)
     np.testing.assert_allclose(np.sum(plain * student.encode(TEXTS), axis=1), 1, atol=1e-3)
     for language in ("de", "th"):
@@ -66,9 +64,8 @@ def test_a_language_that_is_said_is_removed_and_without_one_nothing_is(make, rem
 
 def test_the_card_names_languages_rank_and_the_file(make):
     folder = make("bundle")
-    card = json.loads((folder / "card.json").read_text(encoding="utf-8"))
-    assert card["removal"] == {"languages": ["de", "th"], "rank": 2, "encoder": "toy"}
-    assert card["files"]["lir.npy"]["sha256"] == encode.sha256(folder / "lir.npy")
+    assert card_in(folder)["removal"] == {"languages": ["de", "th"], "rank": 2, "encoder": "toy"}
+    assert card_in(folder)["files"]["lir.npy"]["sha256"] == encode.sha256(folder / "lir.npy")
     assert "de, th" in (folder / "README.md").read_text(encoding="utf-8")
 
 
@@ -89,8 +86,7 @@ def test_components_that_are_not_the_cards_are_refused(make, tmp_path):
     with pytest.raises(BundleError, match=r"lir\.npy:.*card\.json"):
         Encoder(folder, verify=False)
     path.write_bytes(whole)
-    card = json.loads((folder / "card.json").read_text(encoding="utf-8"))
-    (folder / "card.json").write_text(json.dumps({**card, "removal": {"languages": ["de"]}}), encoding="utf-8")
+    change_card(folder, removal={"languages": ["de"]})
     with pytest.raises(BundleError, match=r"lir\.npy:.*card\.json"):
         Encoder(folder)
 
@@ -103,8 +99,8 @@ def test_a_format_without_encode_py_and_a_rank_that_is_not_held_are_refused(path
         read_removal(path, 4, Form())
 
 
-def test_components_of_another_space_leave_nothing(tiny_folder, sample, tmp_path):
-    student, other = KerasEncoder.load(tiny_folder), LanguageRemoval.fit({"de": np.eye(5)}, rank=1)
+def test_components_of_another_space_leave_nothing(student, sample, tmp_path):
+    other = LanguageRemoval.fit({"de": np.eye(5)}, rank=1)
     with pytest.raises(InputError, match="16.*5"):
         export_artefact(student, tmp_path / "out", Gate(sample, ("en",), ExportSettings()), removal=other)
-    assert list(tmp_path.iterdir()) == []
+    assert names(tmp_path) == []
