@@ -46,32 +46,27 @@ def test_the_front_by_hand():
         Row("fast", 0.6, 100, 1.0),
     ]
     assert [one.name for one in front(rows, costs)] == ["best", "small", "fast"]
-
-
-def test_equals_both_stay_on_the_front():
+    # Of equals both stay, and over size alone no time is asked for.
     assert len(front([Row("a", 0.5, 10), Row("b", 0.5, 10)], costs)) == 2
-
-
-def test_a_front_over_size_alone_asks_for_no_time():
     rows = [Row("a", 0.5, 10, 3.0), Row("b", 0.5, 20, 1.0)]
     assert [one.name for one in front(rows, lambda row: (row.bytes,))] == ["a"]
 
 
-def test_with_a_limit_on_size_the_best_within_it_is_chosen_and_of_equals_the_smaller():
-    rows = [Row("too large", 0.9, 200), Row("a", 0.8, 90), Row("b", 0.8, 80), Row("c", 0.7, 10)]
-    assert choose(rows, Budget(100, None, 5.0)).name == "b"
-
-
-def test_with_a_limit_on_the_loss_alone_the_smallest_within_it_is_chosen():
-    rows = [Row("a", 0.9, 90, drop=0), Row("b", 0.88, 50, drop=1), Row("c", 0.7, 10, drop=9)]
-    assert choose(rows, Budget(None, None, 1.0)).name == "b"
-
-
-def test_where_none_keeps_the_budget_the_nearest_is_chosen():
-    # 1.5 times the size against 1.2 times the loss.
-    rows = [Row("large", 0.9, 150, drop=0), Row("weak", 0.8, 100, drop=1.2), Row("both", 0.8, 110, drop=3)]
-    assert choose(rows, Budget(100, None, 1.0)).name == "weak"
-
-
-def test_a_loss_of_nothing_may_be_asked_for():
-    assert choose([Row("a", 0.9, 100, drop=0.5), Row("b", 0.9, 100, drop=0.2)], Budget(None, None, 0.0)).name == "b"
+@pytest.mark.parametrize(
+    ("rows", "budget"),
+    [
+        # The best within a size, and of equals the smaller.
+        (
+            [Row("d", 0.9, 200), Row("a", 0.8, 90), Row("chosen", 0.8, 80), Row("c", 0.7, 10)],
+            Budget(100, None, 5.0),
+        ),
+        # The smallest within a loss.
+        ([Row("a", 0.9, 90), Row("chosen", 0.88, 50, drop=1), Row("c", 0.7, 10, drop=9)], Budget(None, None, 1.0)),
+        # The nearest where none keeps the budget: 1.5 times the size against 1.2 times the loss.
+        ([Row("a", 0.9, 150), Row("chosen", 0.8, 100, drop=1.2), Row("c", 0.8, 110, drop=3)], Budget(100, None, 1.0)),
+        ([Row("a", 0.9, 100, drop=0.5), Row("chosen", 0.9, 100, drop=0.2)], Budget(None, None, 0.0)),
+    ],
+    ids=["size", "loss", "neither", "no loss"],
+)
+def test_the_choice(rows, budget):
+    assert choose(rows, budget).name == "chosen"

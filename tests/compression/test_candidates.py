@@ -1,3 +1,5 @@
+import pytest
+
 from distill.compression.budget import Budget
 from distill.compression.candidates import GRID, SEARCHED_TABLES, SHAPES, Candidate, cost, to_train
 from distill.settings.choices import SHAPE_NAMES, TABLES
@@ -14,13 +16,9 @@ def size(candidate):
     return BYTES[candidate.vocabulary.removesuffix("+new"), candidate.table] + BYTES[candidate.shape]
 
 
-def test_the_cheap_ones_are_every_vocabulary_in_every_format():
-    assert len(set(GRID.cheap())) == len(VOCABULARIES) * len(SEARCHED_TABLES)
+def test_the_cheap_ones_are_every_vocabulary_in_every_format_that_an_artefact_can_have():
+    assert len(set(GRID.cheap())) == len(VOCABULARIES) * len(SEARCHED_TABLES) and set(SEARCHED_TABLES) <= set(TABLES)
     assert not any(candidate.trained for candidate in GRID.cheap())
-
-
-def test_formats_are_ones_that_an_artefact_can_have():
-    assert set(SEARCHED_TABLES) <= set(TABLES)
 
 
 def test_every_shape_is_a_cut_of_the_base():
@@ -35,28 +33,22 @@ def test_names_say_what_a_candidate_is():
     assert Candidate("all", "pq8", "static", True).name == "static-all-pq8-trained"
 
 
-def test_without_limits_each_shape_takes_the_first():
-    chosen = to_train(ORDER, SPEEDS, size, Budget())
-    assert chosen == {s: Candidate("all", "uint8", s, True) for s in SPEEDS}
+@pytest.mark.parametrize(
+    ("budget", "full", "small"),
+    [
+        (Budget(), Candidate("all", "uint8", "full", True), Candidate("all", "uint8", "small", True)),
+        (Budget(bytes=60), Candidate("used", "pq8", "full", True), Candidate("used", "int4", "small", True)),
+        # One that is too slow or too large is left out.
+        (Budget(ms=2.0), None, Candidate("all", "uint8", "small", True)),
+        (Budget(bytes=30), None, Candidate("used", "pq8", "small", True)),
+    ],
+)
+def test_each_shape_takes_the_first_that_fits(budget, full, small):
+    assert to_train(ORDER, SPEEDS, size, budget) == {"full": full, "small": small}
 
 
-def test_each_shape_takes_the_first_that_fits():
-    chosen = to_train(ORDER, SPEEDS, size, Budget(bytes=60))
-    assert chosen == {"full": Candidate("used", "pq8", "full", True), "small": Candidate("used", "int4", "small", True)}
-
-
-def test_a_shape_that_is_too_slow_or_too_large_is_left_out():
-    assert to_train(ORDER, SPEEDS, size, Budget(ms=2.0))["full"] is None
-    chosen = to_train(ORDER, SPEEDS, size, Budget(bytes=30))
-    assert chosen == {"full": None, "small": Candidate("used", "pq8", "small", True)}
-
-
-def test_a_static_student_has_a_table_that_learns():
-    chosen = to_train(ORDER[1:][::-1], {"static": 1.0}, lambda one: 0, Budget())
-    assert chosen["static"].table == "int4"
-
-
-def test_pieces_for_new_languages_are_in_what_is_trained():
+def test_a_static_student_has_a_table_that_learns_and_what_is_trained_pieces_for_new_languages():
+    assert to_train(ORDER[1:][::-1], {"static": 1.0}, lambda one: 0, Budget())["static"].table == "int4"
     chosen = to_train(ORDER, SPEEDS, size, Budget(bytes=60), new=True)
     assert [one.vocabulary for one in chosen.values()] == ["used+new", "used+new"]
 

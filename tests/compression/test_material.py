@@ -30,15 +30,12 @@ def with_greek(student, sample):
     return Material.of(words, student, "en", ("passage",))
 
 
-def test_lines_are_the_train_questions_and_the_corpus_with_the_students_vectors(material, student, sample):
+def test_lines_are_the_train_questions_and_the_corpus_with_the_students_vectors(material, with_greek, student, sample):
     questions = [q.text for language in ("en", "de") for q in sample.select(language, "train")]
     assert sorted(material.targets.lines.texts) == sorted(questions + CORPUS["de"] + CORPUS["el"])
     np.testing.assert_allclose(material.targets.lines.vectors, student.encode(material.targets.lines.texts), atol=1e-6)
-
-
-def test_of_new_languages_the_student_says_nothing(with_greek):
-    assert with_greek.words.new == ["el"]
-    assert not set(with_greek.targets.lines.texts) & set(CORPUS["el"])
+    # Of new languages the student says nothing.
+    assert with_greek.words.new == ["el"] and not set(with_greek.targets.lines.texts) & set(CORPUS["el"])
 
 
 @pytest.mark.parametrize("name, least", [("used", 1), ("twice", 2)])
@@ -51,9 +48,6 @@ def test_a_vocabulary_holds_what_is_used_so_often(material, student, name, least
     all_pieces = model_proto(student.tokenizer).pieces
     assert {all_pieces[id].piece for id in np.flatnonzero(counts >= least)} <= pieces
     assert len(pieces) < len(all_pieces)
-
-
-def test_all_pieces_are_the_student_itself(material, student):
     assert material.words.vocabulary("all") is student
 
 

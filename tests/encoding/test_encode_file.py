@@ -53,12 +53,9 @@ def interrupting(encoder, after):
     return engine
 
 
-def test_texts_of_one_block_are_encoded_in_one_call(path, encoder):
-    np.testing.assert_array_equal(encode(path, block=14), encoder.encode(TEXTS, "document"))
-
-
-def test_more_texts_are_encoded_block_by_block(path, encoder):
+def test_texts_are_encoded_block_by_block_and_those_of_one_block_in_one_call(path, encoder):
     np.testing.assert_array_equal(encode(path), by_blocks(encoder))
+    np.testing.assert_array_equal(encode(path, block=14), encoder.encode(TEXTS, "document"))
 
 
 def test_an_interrupt_is_gone_on_after(path, encoder, capsys):
@@ -137,23 +134,17 @@ def test_what_is_read_is_not_written_over(link, path, encoder, tmp_path):
     assert path.read_bytes() == before
 
 
-@pytest.mark.parametrize("name", ["card.json", "encoder.tflite", "tokenizer.model"])
-def test_the_encoders_files_are_not_written_over(name, path, tmp_path):
-    folder = shutil.copytree(folder_of(MODEL), tmp_path / "copy")
-    before = (folder / name).read_bytes()
-    with pytest.raises(InputError, match=name):
-        encode_file(TextFile(path), folder / name, str(folder), "document")
-    assert (folder / name).read_bytes() == before
-
-
-def test_vectors_may_lie_beside_the_encoder_and_go_on_there(path, encoder, tmp_path):
-    folder = shutil.copytree(folder_of(MODEL), tmp_path / "copy")
+def test_the_encoders_files_are_not_written_over_and_vectors_may_lie_beside_them(path, encoder, tmp_path):
+    folder, texts = shutil.copytree(folder_of(MODEL), tmp_path / "copy"), TextFile(path, BLOCK)
+    for name in ("card.json", "encoder.tflite", "tokenizer.model"):
+        before = (folder / name).read_bytes()
+        with pytest.raises(InputError, match=name):
+            encode_file(texts, folder / name, str(folder), "document")
+        assert (folder / name).read_bytes() == before
     for _ in range(2):
         with pytest.raises(KeyboardInterrupt):
-            encode_file(
-                TextFile(path, BLOCK), folder / "v.npy", str(folder), "document", engine=interrupting(encoder, 1)
-            )
-    encode_file(TextFile(path, BLOCK), folder / "v.npy", str(folder), "document")
+            encode_file(texts, folder / "v.npy", str(folder), "document", engine=interrupting(encoder, 1))
+    encode_file(texts, folder / "v.npy", str(folder), "document")
     np.testing.assert_array_equal(np.load(folder / "v.npy"), by_blocks(encoder))
 
 

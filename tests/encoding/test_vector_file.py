@@ -7,20 +7,18 @@ import re
 
 import numpy as np
 import pytest
+from fixtures.folders import names
 
 from distill.encoding.vector_file import vector_file
 from distill.errors import DistillError, EncoderError, InputError
 
 MADE_OF = {"input": "0123456789abcdef", "role": "question"}
 VECTORS = np.random.default_rng(0).normal(size=(7, 3)).astype(np.float32)
+OTHERS = r"\.npy\.part .*\.part\.json"
 
 
 class Stop(Exception):
     """What a test raises in the middle of writing."""
-
-
-def names(folder):
-    return sorted(path.name for path in folder.iterdir())
 
 
 def opened(path, restart=False, **made_of):
@@ -49,12 +47,17 @@ def test_blocks_come_in_any_order_and_leave_one_file(tmp_path, order):
     assert names(path.parent) == ["vectors.npy"]
 
 
-@pytest.mark.parametrize(("blocks", "missing", "written"), [((0,), [1, 2, 3], 2), ((3, 1), [0, 2], 3)])
-def test_what_was_stopped_goes_on_with_what_is_missing(tmp_path, capsys, blocks, missing, written):
+@pytest.mark.parametrize(
+    ("blocks", "noted", "missing", "written"),
+    [((0, 3), {"done": 1, "ahead": [3]}, [1, 2], 3), ((3, 1), {"done": 0, "ahead": [1, 3]}, [0, 2], 3)],
+)
+def test_what_was_stopped_goes_on_with_what_is_missing(tmp_path, capsys, blocks, noted, missing, written):
     path = tmp_path / "vectors.npy"
     stopped(path, *blocks)
     assert f"{written} of 7 vectors" in capsys.readouterr().err
     assert names(tmp_path) == ["vectors.npy.part", "vectors.npy.part.json"]
+    state = json.loads((tmp_path / "vectors.npy.part.json").read_text())
+    assert state == {"made_of": MADE_OF, "names": {"input": "texts.jsonl"}, **noted}
     with opened(path) as file:
         assert (file.missing, file.written) == (missing, written)
         write(file, *missing)
@@ -89,10 +92,7 @@ def test_a_part_without_its_state_is_somebody_elses(restart, tmp_path):
     for state in (None, "{", "[]", '{"done": 1}'):
         if state:
             (tmp_path / "vectors.npy.part.json").write_text(state)
-        with (
-            pytest.raises(InputError, match=r"\.npy\.part .*\.part\.json"),
-            opened(tmp_path / "vectors.npy", restart),
-        ):
+        with pytest.raises(InputError, match=OTHERS), opened(tmp_path / "vectors.npy", restart):
             pass
     assert (tmp_path / "vectors.npy.part").read_text() == "mine"
 
@@ -100,10 +100,7 @@ def test_a_part_without_its_state_is_somebody_elses(restart, tmp_path):
 def test_a_part_that_was_cut_is_refused(tmp_path):
     stopped(tmp_path / "vectors.npy", 0)
     os.truncate(tmp_path / "vectors.npy.part", 140)
-    with (
-        pytest.raises(InputError, match=r"\.npy\.part .*\.part\.json"),
-        opened(tmp_path / "vectors.npy"),
-    ):
+    with pytest.raises(InputError, match=OTHERS), opened(tmp_path / "vectors.npy"):
         pass
 
 
@@ -151,10 +148,8 @@ def test_one_at_a_time(tmp_path):
 
 
 def test_vectors_of_another_shape_are_refused(tmp_path):
-    with (
-        pytest.raises(EncoderError, match=r"block 3: .*\(1, 3\), got \(2, 3\)"),
-        opened(tmp_path / "vectors.npy") as file,
-    ):
+    expected = r"block 3: .*\(1, 3\), got \(2, 3\)"
+    with pytest.raises(EncoderError, match=expected), opened(tmp_path / "vectors.npy") as file:
         file.write(3, VECTORS[:2])
 
 
@@ -164,15 +159,6 @@ def test_a_disk_without_room_is_told_before_the_work(tmp_path, monkeypatch):
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(os, "posix_fallocate", full)
-    with (
-        pytest.raises(DistillError, match=r"\.npy: 8\.4e-08 GB"),
-        opened(tmp_path / "vectors.npy"),
-    ):
+    with pytest.raises(DistillError, match=r"\.npy: 8\.4e-08 GB"), opened(tmp_path / "vectors.npy"):
         pass
     assert names(tmp_path) == []
-
-
-def test_the_state_says_what_is_there(tmp_path):
-    stopped(tmp_path / "vectors.npy", 0, 3)
-    state = json.loads((tmp_path / "vectors.npy.part.json").read_text())
-    assert state == {"made_of": MADE_OF, "names": {"input": "texts.jsonl"}, "done": 1, "ahead": [3]}

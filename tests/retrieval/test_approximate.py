@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from fixtures.vectors import unit_rows
 
 from distill.errors import InputError
 from distill.pipeline.preparing import read_inputs
@@ -9,11 +10,6 @@ from distill.retrieval.exact import top_k
 from distill.settings.sections import Settings, TeacherSettings
 
 pytest.importorskip("faiss")
-
-
-def unit_rows(n, d, seed=0):
-    rows = np.random.default_rng(seed).normal(size=(n, d)).astype(np.float32)
-    return rows / np.linalg.norm(rows, axis=1, keepdims=True)
 
 
 @pytest.fixture(scope="module")
@@ -37,25 +33,17 @@ def recall(indices, expected):
     return np.mean([len(np.intersect1d(*rows)) / len(rows[1]) for rows in zip(indices, expected, strict=True)])
 
 
-def test_most_of_the_nearest_are_found(space, nearest_rows):
-    queries, corpus, (rows, columns) = space
+def test_most_of_the_nearest_are_found_once_with_exact_similarities_and_the_best_first(space, nearest_rows):
+    (queries, corpus, (rows, columns)), (indices, values) = space, nearest_rows
     scores = queries @ corpus.T
     scores[rows, columns] = -np.inf
-    assert recall(nearest_rows[0], np.argsort(-scores, axis=1)[:, :10]) > 0.9
+    assert recall(indices, np.argsort(-scores, axis=1)[:, :10]) > 0.9
+    # Those of what is forbidden are infinite here.
+    np.testing.assert_allclose(values, np.take_along_axis(scores, indices, axis=1), atol=1e-6)
+    assert (np.diff(values, axis=1) <= 0).all()
+    assert all(len(set(row)) == 10 for row in indices.tolist())
     # Lists, not the whole corpus, are looked through.
     assert lists_of(len(corpus)) > 3 * approximate.PROBED
-
-
-def test_similarities_are_exact_and_the_best_first(space, nearest_rows):
-    indices, values = nearest_rows
-    expected = np.einsum("qd,qkd->qk", space[0], space[1][indices])
-    np.testing.assert_allclose(values, expected, atol=1e-6)
-    assert (np.diff(values, axis=1) <= 0).all()
-
-
-def test_no_row_comes_twice_or_is_forbidden(space, nearest_rows):
-    assert all(len(set(row)) == 10 for row in nearest_rows[0].tolist())
-    assert not any(column in nearest_rows[0][row] for row, column in zip(*space[2], strict=True))
 
 
 def test_the_same_vectors_give_the_same_rows(space, nearest_rows):
@@ -95,12 +83,9 @@ def test_vectors_that_are_no_numbers_are_near_nothing():
     assert not np.isin([3, 7], indices).any()
 
 
-def test_an_empty_corpus_has_nothing_near():
+def test_an_empty_corpus_has_nothing_near_and_one_of_another_space_is_refused():
     indices, values = nearest(unit_rows(2, 6), np.zeros((0, 6), np.float32), 3)
     assert indices.tolist() == [[-1] * 3] * 2 and np.isneginf(values).all()
-
-
-def test_vectors_of_two_spaces_are_refused():
     with pytest.raises(InputError, match="6 .*5"):
         nearest(unit_rows(2, 6), unit_rows(9, 5), 3)
 
@@ -121,21 +106,13 @@ def test_a_mapped_corpus_in_small_blocks_gives_the_same(space, tmp_path, nearest
     np.testing.assert_array_equal(indices, nearest_rows[0])
 
 
-def test_the_setting_says_what_searches():
-    assert search_of("exact") is top_k
+def test_the_setting_says_what_searches_and_without_faiss_how_to_get_it(monkeypatch):
     assert search_of("faiss") is nearest
-
-
-def test_a_run_that_needs_faiss_is_refused_before_it_starts(monkeypatch):
-    monkeypatch.setattr(approximate, "find_spec", lambda name: None)
-    with pytest.raises(InputError, match="faiss"):
-        read_inputs(Settings(teacher=TeacherSettings(mining="faiss")))
-    assert read_inputs(Settings()).settings.teacher.mining == "exact"
-
-
-def test_without_faiss_it_is_said_how_to_get_it(monkeypatch):
     monkeypatch.setattr(approximate, "find_spec", lambda name: None)
     assert search_of("exact") is top_k
-    for ask in (lambda: search_of("faiss"), lambda: build(unit_rows(3, 2))):
+    # A run is refused before it starts.
+    settings = Settings(teacher=TeacherSettings(mining="faiss"))
+    for ask in (lambda: search_of("faiss"), lambda: build(unit_rows(3, 2)), lambda: read_inputs(settings)):
         with pytest.raises(InputError, match="faiss-cpu"):
             ask()
+    assert read_inputs(Settings()).settings.teacher.mining == "exact"

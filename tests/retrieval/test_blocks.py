@@ -46,11 +46,9 @@ def test_the_highest_are_those_of_a_stable_sort(k):
     expected = np.zeros(scores.shape, dtype=bool)
     np.put_along_axis(expected, np.argsort(-scores, axis=1, kind="stable")[:, :k], True, axis=1)
     np.testing.assert_array_equal(highest(scores, k), expected)
-
-
-def test_of_fewer_numbers_than_wanted_all_are_among_the_highest():
-    scores = np.array([[np.nan, 2, np.nan, 1]], dtype=np.float32)
-    assert highest(scores, 3).tolist() == [[False, True, False, True]]
+    # Of fewer numbers than wanted all are among them.
+    few = np.array([[np.nan, 2, np.nan, 1]], dtype=np.float32)
+    assert highest(few, 3).tolist() == [[False, True, False, True]]
 
 
 @pytest.mark.parametrize("k", [1, 5, 40, 41, 99])
