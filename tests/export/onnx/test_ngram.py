@@ -53,17 +53,9 @@ def sessions(contents):
     return {key: session_of(content) for key, content in contents.items()}
 
 
-@pytest.fixture(scope="module")
-def graph(contents):
-    """The default file, read with the schema and not with a runtime."""
-    return onnx.load_from_string(contents["int8", "uint8"])
-
-
-def session_of(content, **options):
+def session_of(content, optimised=""):
     settings = runtime.SessionOptions()
-    settings.intra_op_num_threads = 1
-    for name, value in options.items():
-        setattr(settings, name, value)
+    settings.intra_op_num_threads, settings.optimized_model_filepath = 1, optimised
     return runtime.InferenceSession(content, settings, providers=["CPUExecutionProvider"])
 
 
@@ -79,8 +71,8 @@ def token_ids(length):
     return np.random.default_rng(length).integers(0, VOCABULARY, size=length)
 
 
-def padded(texts, padding=-1):
-    ids = np.full((len(texts), max(map(len, texts))), padding)
+def padded(texts):
+    ids = np.full((len(texts), max(map(len, texts))), -1)
     for row, text in zip(ids, texts, strict=True):
         row[: len(text)] = text
     return ids
@@ -98,9 +90,6 @@ def stored(model):
     return {array.name: onnx.numpy_helper.to_array(array) for array in model.graph.initializer}
 
 
-ALL = pytest.mark.parametrize(("dense", "table"), [(dense, table) for dense in PRODUCTS for table in LOOKUPS])
-
-
 @pytest.mark.parametrize("table", LOOKUPS)
 def test_vectors_are_those_of_the_keras_model_with_the_stored_table(wide, sessions, table):
     original = wide.get_layer("embedding").get_weights()[0]
@@ -113,7 +102,8 @@ def test_vectors_are_those_of_the_keras_model_with_the_stored_table(wide, sessio
         assert 1 - run(sessions["int8", table], ids)[0] @ expected[0] < NEAR["int8"], length
 
 
-@ALL
+@pytest.mark.parametrize("table", LOOKUPS)
+@pytest.mark.parametrize("dense", PRODUCTS)
 def test_vectors_are_near_those_of_the_student_in_any_batch(wide, sessions, dense, table):
     # 8 bits a number cost a few 1e-5 and 4 bits up to a hundredth, in cosine, for random texts; codewords more.
     rounding = {"float32": 0, "uint8": 1e-4, "int8-row": 1e-4, "int4": 0.02, "pq4": 0.15, "pq8": 0.4}
@@ -143,16 +133,12 @@ def test_padding_is_any_negative_id_wherever_it_stands(wide, sessions, dense):
 
 
 @pytest.mark.parametrize("table", ["pq4", "pq8"])
-def test_codewords_are_the_students_of_the_decoded_table(wide, table):
+def test_codewords_are_the_students_of_the_decoded_table(table):
     """Nothing is lost but what the codec loses, for a width that is no whole number of codewords too."""
-    model = type(wide).from_config({**wide.get_config(), "width": 38})
-    random = np.random.default_rng(5)
-    model.set_weights([random.normal(scale=0.1, size=weight.shape) for weight in model.get_weights()])
-    ids = token_ids(12)[None]
-    content = onnx_model(model, "float32", table)
-    (rows,) = model.get_layer("embedding").get_weights()
-    model.get_layer("embedding").set_weights([decoded(table, encoded(table, rows), 38)])
-    np.testing.assert_allclose(run(session_of(content), ids), np.asarray(model(ids)), atol=1e-4)
+    model, ids = encoder(seed=5, width=38), token_ids(12)[None]
+    rows = decoded(table, encoded(table, model.get_layer("embedding").get_weights()[0]), 38)
+    expected = keras_vectors(with_table(model, rows), ids)
+    np.testing.assert_allclose(run(session_of(onnx_model(model, "float32", table)), ids), expected, atol=1e-4)
 
 
 @pytest.mark.parametrize("changes", [{"width": 64}, {"orders": (3,)}, {"orders": (4, 6), "channels": 7, "hidden": 5}])
@@ -165,13 +151,9 @@ def test_other_widths_and_orders(changes):
     assert cosines == pytest.approx(1, abs=0.02)
 
 
-def test_the_smallest_encoder(tiny):
-    ids = padded(tiny.tokenizer.encode(["Where does the Danube end?", "In the Black Sea"]))
-    vectors = run(session_of(onnx_model(tiny.model)), ids)
-    assert np.sum(vectors * keras_vectors(tiny.model, ids), axis=1) == pytest.approx(1, abs=1e-3)
-
-
-def test_the_file_takes_any_batch_and_length_loads_in_older_runtimes_and_holds_quantised_rows(sessions, graph, wide):
+def test_the_file_takes_any_batch_and_length_loads_in_older_runtimes_and_holds_quantised_rows(sessions, contents, wide):
+    # Read with the schema and not with a runtime.
+    graph = onnx.load_from_string(contents["int8", "uint8"])
     (ids,), (vectors,) = sessions["int8", "uint8"].get_inputs(), sessions["int8", "uint8"].get_outputs()
     assert (ids.name, ids.type, ids.shape) == ("ids", "tensor(int32)", ["b", "t"])
     assert (vectors.name, vectors.type, vectors.shape) == ("vectors", "tensor(float)", ["b", DIMENSION])
@@ -182,10 +164,7 @@ def test_the_file_takes_any_batch_and_length_loads_in_older_runtimes_and_holds_q
     arrays = stored(graph)
     assert np.array_equal(arrays["table/0"], codes) and np.array_equal(arrays["table/1"], scales)
     assert (arrays["table/0"].dtype, arrays["table/1"].dtype) == (np.uint8, np.int32)
-
-
-def test_tokens_are_multiplied_in_int8_that_no_processor_cuts_off(graph):
-    arrays = stored(graph)
+    # Tokens are multiplied in int8 that no processor cuts off.
     kernels = [arrays[node.input[1]] for node in graph.graph.node if node.op_type == "MatMulInteger"]
     assert [kernel.dtype for kernel in kernels] == [np.int8] * (1 + 2 * 3)
     for kernel in kernels:
@@ -203,7 +182,7 @@ def test_a_channel_keeps_its_127_steps_where_nothing_is_cut_off():
 @pytest.mark.parametrize("table", [name for name in LOOKUPS if name != "float32"])
 def test_a_runtime_makes_no_float_table_when_it_loads_the_file(contents, tmp_path, table):
     path = tmp_path / "optimised.onnx"
-    session_of(contents["int8", table], optimized_model_filepath=str(path))
+    session_of(contents["int8", table], str(path))
     arrays = stored(onnx.load(path))
     sizes = {name: array.size for name, array in arrays.items() if array.dtype.kind == "f"}
     # The kernels of the head are folded; so the runtime did what it can.

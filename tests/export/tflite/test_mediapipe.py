@@ -23,37 +23,19 @@ from distill.export.tflite.strings import StringRuntime
 pytest.importorskip("mediapipe", reason="needs mediapipe: pip install 'distill[mediapipe]'")
 
 LENGTH = 128
-JAPANESE = """
-ナイル川はどこで海に注ぎますか。
-日本で一番高い山は何ですか。
-蒸気機関を改良したのは誰ですか。
-米はどこで最初に栽培されましたか。
-月は地球から何キロ離れていますか。
-アマゾン川の長さはどれくらいですか。
-心臓は一分間に何回打ちますか。
-エッフェル塔の高さは？
-"""
-KOREAN = """
-나일강은 어디에서 바다로 흘러 들어갑니까?
-한국에서 가장 높은 산은 무엇입니까?
-증기 기관을 개량한 사람은 누구입니까?
-쌀은 어디에서 처음 재배되었습니까?
-달은 지구에서 얼마나 떨어져 있습니까?
-아마존강의 길이는 얼마입니까?
-심장은 일 분에 몇 번 뜁니까?
-에펠탑의 높이는?
-"""
+# Of languages that the sample lacks, and odd ones.
+FURTHER = ["ナイル川はどこで海に注ぎますか。", "エッフェル塔の高さは？", "米はどこで最初に栽培されましたか。"]
+FURTHER += ["한국에서 가장 높은 산은 무엇입니까?", "에펠탑의 높이는?", "증기 기관을 개량한 사람은 누구입니까?"]
 ODD = ["", " ", "   \u3000\t\n", "broken \ud800 text", "a 🌊 b", "Ｗｈｅｒｅ ﬁnally", "a", '"quoted" \\ and {braces}']
 LONG = "river " * 10_000
 
 
 @pytest.fixture(scope="module")
 def texts(sample):
-    """Eight questions in each of twelve languages, and odd texts."""
-    by_language = [[q.text for q in questions.values()][:8] for questions in sample.questions.values()]
-    by_language += [further.strip().split("\n") for further in (JAPANESE, KOREAN)]
-    assert [len(questions) for questions in by_language] == [8] * 12
-    return [text for questions in by_language for text in questions] + ODD
+    """Eight questions in each of the sample's ten languages, and further texts."""
+    texts = [q.text for questions in sample.questions.values() for q in list(questions.values())[:8]]
+    assert len(texts) == 80
+    return texts + FURTHER + ODD
 
 
 @pytest.fixture(scope="module")
@@ -146,7 +128,6 @@ def test_the_zip_holds_its_members_stored_at_the_root(zipped, wide, fixed):
         assert archive.read("encoder.tflite") == fixed
 
 
-# Every remainder that the first member can leave, those that need a filler of less than its own header among them.
 # Every remainder that the first member can leave, those that need a filler of less than its own header among them.
 @pytest.mark.parametrize("size", range(16))
 def test_members_are_aligned_for_mapping(tmp_path, size):

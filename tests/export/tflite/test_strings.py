@@ -1,8 +1,7 @@
-import keras
 import numpy as np
 import pytest
 
-from distill.errors import EncoderError, ExportError
+from distill.errors import EncoderError
 from distill.export.tflite.convert import convert
 from distill.export.tflite.flatbuffer import operators
 from distill.export.tflite.strings import StringEncoder, StringRuntime, convert_string
@@ -120,9 +119,3 @@ def test_a_file_that_is_no_model_is_refused(tmp_path):
     path.write_bytes(b"no flatbuffer at all")
     with pytest.raises(EncoderError, match="encoder.tflite: "):
         StringEncoder(path, "small", 40)
-
-
-def test_another_keras_backend_is_refused(tokenizer, monkeypatch):
-    monkeypatch.setattr(keras.backend, "backend", lambda: "jax")
-    with pytest.raises(ExportError, match="KERAS_BACKEND=tensorflow"):
-        convert_string(None, tokenizer, Precision())
