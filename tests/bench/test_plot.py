@@ -15,26 +15,17 @@ def row(median, low, high, p95):
 FOUND = {"slow": row(40.0, 38.0, 44.0, 60.0), "quick": row(0.4, 0.35, 0.5, 0.6), "$odd": row(2.0, 2.0, 2.0, 3.0)}
 
 
-@pytest.fixture
-def axes():
-    return draw(FOUND, NOTE).axes[0]
-
-
-def test_the_fastest_is_on_top(axes):
+def test_the_fastest_is_on_top_and_figures_are_where_they_belong():
+    axes = draw(FOUND, NOTE).axes[0]
     assert [label.get_text() for label in axes.get_yticklabels()] == ["quick", "$odd", "slow"]
     bottom, top = axes.get_ylim()
     assert bottom > top
-
-
-def test_medians_and_95th_percentiles_are_where_they_belong(axes):
     by_marker = {(line.get_marker(), line.get_color()): line for line in axes.lines}
     medians, p95 = by_marker["o", "#184e86"], by_marker["|", "#e0a030"]
     assert list(medians.get_xdata()) == [0.4, 2.0, 40.0]
     assert list(p95.get_xdata()) == [0.6, 3.0, 60.0]
     assert axes.get_xscale() == "log" and "2 thread(s)" in axes.get_xlabel()
-
-
-def test_bars_reach_over_the_interval(axes):
+    # Bars reach over the interval.
     [bars] = axes.collections
     ends = [segment[:, 0].tolist() for segment in bars.get_segments()]
     np.testing.assert_allclose(ends, [[0.35, 0.5], [2.0, 2.0], [38.0, 44.0]])

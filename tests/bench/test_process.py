@@ -60,20 +60,13 @@ def test_workers_are_alive_inside_the_block_and_gone_after_it(scripted):
 
 
 @posix
-@pytest.mark.parametrize("error", [KeyboardInterrupt, RuntimeError])
-def test_no_worker_outlives_a_failure(scripted, error):
-    spec = scripted(load=PID)
-    with pytest.raises(error), started({"toy": spec}, 1):
-        raise error
-    assert not alive(spec)
-
-
-@posix
-def test_no_worker_outlives_one_that_cannot_load(scripted):
-    first = scripted("first", load=PID)
-    with pytest.raises(EncoderError), started({"first": first, "second": scripted("second", load="1 / 0")}, 1):
+def test_no_worker_outlives_an_interrupt_or_one_that_cannot_load(scripted):
+    specs = {name: scripted(name, load=PID) for name in ("toy", "first")}
+    with pytest.raises(KeyboardInterrupt), started({"toy": specs["toy"]}, 1):
+        raise KeyboardInterrupt
+    with pytest.raises(EncoderError), started({"first": specs["first"], "broken": scripted("broken", load="1 / 0")}, 1):
         pass
-    assert not alive(first)
+    assert not any(alive(spec) for spec in specs.values())
 
 
 def test_a_busy_worker_is_not_waited_for(scripted):

@@ -1,5 +1,4 @@
 import numpy as np
-import pytest
 
 from distill.bench.process import started
 from distill.bench.rounds import (
@@ -16,8 +15,6 @@ from distill.bench.rounds import (
 )
 from distill.data.dataset import Dataset, Passage, Question
 
-SLEEP = "time.sleep(int(texts[0]) / 1000)"
-
 
 def shared_log(tmp_path, name):
     return f"open({str(tmp_path / 'calls')!r}, 'a').write({name!r} + ' '.join(texts) + chr(10))"
@@ -25,10 +22,6 @@ def shared_log(tmp_path, name):
 
 def calls(tmp_path):
     return (tmp_path / "calls").read_text().splitlines()
-
-
-def quiet(steps):
-    pass
 
 
 def questions(*texts):
@@ -54,9 +47,8 @@ def test_the_warm_up_is_short(scripted, tmp_path):
 
 
 def test_times_stand_at_their_round_and_text(scripted):
-    texts = ["0", "40", "0", "0", "0", "0", "0", "0", "0", "80"]
-    with started({"a": scripted(encode=SLEEP)}, 1) as workers:
-        spent = latency(workers, texts, rounds=2)["a"]
+    with started({"a": scripted(encode="time.sleep(int(texts[0]) / 1000)")}, 1) as workers:
+        spent = latency(workers, ["0", "40", *"0000000", "80"], rounds=2)["a"]
     assert spent.shape == (2, 10)
     assert (spent[:, 1] >= 40).all() and (spent[:, 9] >= 80).all()
     assert (np.median(np.delete(spent, [1, 9], axis=1)) < 20) and (spent[:, 1] < spent[:, 9]).all()
@@ -69,28 +61,22 @@ def test_orders_rotate():
 def test_throughput_is_of_whole_batches(scripted, tmp_path):
     slow = f"time.sleep(0.064 if len(texts) == {BATCH} else 9); {shared_log(tmp_path, '')}"
     with started({"a": scripted(encode=slow)}, 1) as workers:
-        rate = throughput(workers, ["x", "y", "z"], quiet)["a"]
+        rate = throughput(workers, ["x", "y", "z"], lambda steps: None)["a"]
     assert 150 < rate <= BATCH / 0.064
     assert set(calls(tmp_path)[0].split()) == {"x", "y", "z"}
 
 
 def test_a_cold_start_is_from_the_process_to_the_first_vector(scripted):
     specs = {"fast": scripted("fast"), "slow": scripted("slow", load="time.sleep(0.4)", encode="time.sleep(0.4)")}
-    starts = cold_starts(specs, "a", 1, quiet)
+    starts = cold_starts(specs, "a", 1, lambda steps: None)
     assert {name: len(seconds) for name, seconds in starts.items()} == {"fast": COLD_STARTS, "slow": COLD_STARTS}
     assert min(starts["slow"]) >= 0.8 > np.median(starts["fast"]) > 0.01
 
 
-@pytest.fixture
-def rows(scripted):
-    specs = {"slow": scripted("slow", encode="time.sleep(0.01 * len(texts))"), "fast": scripted("fast")}
-    told = []
+def test_a_row_holds_every_figure(scripted):
+    specs, told = {"slow": scripted("slow", encode="time.sleep(0.01 * len(texts))"), "fast": scripted("fast")}, []
     rows = bench(specs, questions("a", "b", "c"), rounds=2, documents=["d", "e"], progress=told.append)
     assert told == [1] * steps(2, rounds=2, documents=["d", "e"])
-    return rows
-
-
-def test_a_row_holds_every_figure(rows):
     assert list(rows) == ["slow", "fast"]
     slow, fast = rows.values()
     assert slow["median_ms"] >= 10 > fast["median_ms"]
@@ -101,22 +87,13 @@ def test_a_row_holds_every_figure(rows):
     assert slow["cold_start_s"] == sorted(slow["cold_starts_s"])[1]
     assert (slow["kind"], slow["dimension"]) == ("bundle", 2) and 0 < slow["bytes"] < 2000
     assert "numpy" in slow["versions"]
+    # Search is timed only where there are documents.
+    assert "search" not in bench({"a": specs["fast"]}, questions("a"), rounds=1)["a"]
 
 
-def test_search_is_timed_only_where_there_are_documents(scripted):
-    assert "search" not in bench({"a": scripted()}, questions("a"), rounds=1)["a"]
-
-
-@pytest.fixture
-def dataset():
-    """Two languages, two dev questions each and one for training; no test split."""
-    questions = {lang: {id: Question(id, lang, f"{lang} {id}", 0) for id in "abc"} for lang in ("de", "en")}
-    return Dataset("two", "en", ("t",), (Passage("p", "text", 0),), questions, {"train": ("c",), "dev": ("b", "a")})
-
-
-def test_dev_questions_of_all_languages_in_turn(dataset):
+def test_dev_questions_of_all_languages_in_turn_and_no_more_than_told():
+    by_language = {lang: {id: Question(id, lang, f"{lang} {id}", 0) for id in "abc"} for lang in ("de", "en")}
+    splits = {"train": ("c",), "dev": ("b", "a")}
+    dataset = Dataset("two", "en", ("t",), (Passage("p", "text", 0),), by_language, splits)
     assert [q.text for q in select_questions(dataset, ("en", "de"))] == ["en b", "de b", "en a", "de a"]
-
-
-def test_no_more_questions_than_told(dataset):
     assert [q.text for q in select_questions(dataset, ("en", "de"), most=3)] == ["en b", "de b", "en a"]

@@ -26,25 +26,18 @@ def test_a_bundle_is_run_by_its_own_code(one, tiny_bundle):
     assert (spec.kind, spec.path, spec.python) == ("bundle", str(tiny_bundle), sys.executable)
 
 
-def test_a_run_is_its_bundle(one, tiny_bundle, tmp_path):
-    (tmp_path / "config.toml").touch()
-    shutil.copytree(tiny_bundle, tmp_path / "bundle")
-    assert (one(tmp_path).kind, one(tmp_path).path) == ("bundle", str(tmp_path / "bundle"))
-
-
-def test_a_run_without_a_bundle_is_its_student(one, tiny_folder, tmp_path):
+def test_a_run_is_its_bundle_and_without_one_its_student(one, tiny_bundle, tiny_folder, tmp_path):
     (tmp_path / "config.toml").touch()
     shutil.copytree(tiny_folder, tmp_path / "student")
     spec = one(tmp_path)
     assert (spec.kind, spec.path, spec.values["files"]) == ("distill", str(tmp_path), [str(tmp_path / "student")])
+    shutil.copytree(tiny_bundle, tmp_path / "bundle")
+    assert (one(tmp_path).kind, one(tmp_path).path) == ("bundle", str(tmp_path / "bundle"))
 
 
-def test_muse_weighs_what_its_package_holds(one):
+def test_what_encoders_of_others_weigh(one, tmp_path):
     [folder] = one("muse").values["files"]
     assert 30e6 < size(folder) < 40e6
-
-
-def test_a_savedmodel_is_taken_and_a_handle_weighs_nothing(one, tmp_path):
     (tmp_path / "saved_model.pb").touch()
     assert one(tmp_path).values["files"] == [str(tmp_path)]
     assert one("https://tfhub.dev/some/encoder").values["files"] == []

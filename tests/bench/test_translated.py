@@ -61,13 +61,7 @@ def test_questions_in_languages_without_a_translator_are_counted(word_translator
     assert "words-en: 2 " in said and "fr 2" in said
 
 
-@pytest.mark.parametrize(
-    "language, error, said",
-    [
-        ("fr", DataError, "words-en: .* fr"),
-        ("en", InputError, "in en"),
-    ],
-)
+@pytest.mark.parametrize("language, error, said", [("fr", DataError, "words-en: .* fr"), ("en", InputError, "in en")])
 def test_where_nothing_is_translated_nothing_is_timed(word_translator, language, error, said):
     settings = translation_settings([f"de={word_translator({'alt': 'old'})}"])
     with (

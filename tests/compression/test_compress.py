@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from distill.compression import candidates
+from distill.compression.budget import Budget
 from distill.compression.candidates import Grid
 from distill.compression.compress import budget_of, depends_on, require_same, seconds_an_epoch
 from distill.data.loading import load_dataset
@@ -51,32 +52,39 @@ def result(folder):
     return json.loads((folder / "small" / "search.json").read_text(encoding="utf-8"))
 
 
-def test_every_cheap_candidate_was_tried_and_every_shape_measured(result):
+def bundle_of(folder, name):
+    return folder / "small" / "trials" / f"{name}-bundle" / "bundle"
+
+
+def test_every_cheap_candidate_was_tried_and_every_shape_measured_and_trained(result, folder):
     assert [row["name"] for row in result["tried"]] == [
         f"full-{vocabulary}-{table}" for vocabulary in GRID.vocabularies for table in GRID.tables
     ]
     assert list(result["shapes"]) == list(GRID.shapes)
     assert all(row["ms"] > 0 and row["dense"] > 0 for row in result["shapes"].values())
-
-
-def test_a_student_of_each_shape_was_trained(result, folder):
     trained = [row for row in result["bundles"] if row["trained"]]
     assert [row["shape"] for row in trained] == list(GRID.shapes)
     for row in trained:
-        assert (folder / "small" / "trials" / f"{row['name']}-bundle" / "student" / "encoder.keras").is_file()
+        assert (bundle_of(folder, row["name"]).with_name("student") / "encoder.keras").is_file()
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    assert "Compressed bundles" in page and all(row["name"] in page for row in result["bundles"])
 
 
 def test_bytes_are_those_on_disk_and_foretold_to_a_few_kilobytes(result, folder):
     for row in result["bundles"]:
-        bundle = folder / "small" / "trials" / f"{row['name']}-bundle" / "bundle"
-        assert row["bytes"] == size_of(bundle)
+        assert row["bytes"] == size_of(bundle_of(folder, row["name"]))
         foretold = row["table_bytes"] + result["shapes"][row["shape"]]["other_bytes"]
         assert abs(foretold - row["bytes"]) < 6000
+    chosen, shipped = (
+        {path.name: path.read_bytes() for path in place.iterdir()}
+        for place in (bundle_of(folder, result["chosen"]), folder / "small" / "bundle")
+    )
+    assert shipped == chosen
 
 
 def test_the_p1_of_a_bundle_is_that_of_its_files(result, folder, sample):
     row = result["bundles"][-1]
-    encoder = load_artefact(folder / "small" / "trials" / f"{row['name']}-bundle" / "bundle")
+    encoder = load_artefact(bundle_of(folder, row["name"]))
     passages = encoder.encode(sample.passage_texts)
     document_of = np.array([passage.document for passage in sample.passages])
     for language, p1 in row["languages"].items():
@@ -96,19 +104,6 @@ def test_the_loss_is_in_points_of_the_students_mean(result, folder):
         assert row["drop"] == pytest.approx(100 * (mean - row["p@1"]), abs=1e-5)
 
 
-def test_the_chosen_bundle_lies_in_the_run(result, folder):
-    chosen = folder / "small" / "trials" / f"{result['chosen']}-bundle" / "bundle"
-    assert {p.name: p.read_bytes() for p in (folder / "small" / "bundle").iterdir()} == {
-        p.name: p.read_bytes() for p in chosen.iterdir()
-    }
-
-
-def test_the_report_shows_the_front(folder, result):
-    page = (folder / "report.html").read_text(encoding="utf-8")
-    assert "Compressed bundles" in page
-    assert all(row["name"] in page for row in result["bundles"])
-
-
 def test_the_same_command_goes_on_and_makes_nothing_twice(distill, result, folder, capfd):
     trials = {path: path.stat().st_mtime_ns for path in (folder / "small" / "trials").rglob("trial.json")}
     removed = folder / "small" / "trials" / "full-all-uint8" / "trial.json"
@@ -126,11 +121,6 @@ def test_the_same_command_goes_on_and_makes_nothing_twice(distill, result, folde
 def test_a_budget_that_none_keeps_says_how_near_it_came(distill, folder, capsys):
     assert distill("compress", folder, "--max-size", "0.9MB", "--max-drop", "0", "--max-ms", "0.0001") == 0
     assert "0.0001" in capsys.readouterr().out
-
-
-def test_other_settings_are_refused(distill, folder, capsys):
-    assert distill("compress", folder, "--max-size", "1MB", "--epochs", "3") == 2
-    assert "(student)" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("place", ["run", "project"])
@@ -169,23 +159,24 @@ def test_what_no_trial_depends_on_may_change(folder):
         path.write_bytes(before)
 
 
-def test_a_folder_that_is_no_run_is_refused(distill, tmp_path, slim_folder, capsys):
-    assert distill("compress", tmp_path, "--max-size", "1MB") == 2
-    assert str(tmp_path) in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("size", ["ten", "0MB"])
-def test_a_size_that_is_none_is_refused_before_anything_is_written(distill, size, tmp_path, slim_folder, capsys):
-    assert distill("run", "--base", slim_folder, "--max-size", size, "--runs", tmp_path / "runs") == 2
-    assert "--max-size" in capsys.readouterr().err
+def test_other_settings_a_folder_that_is_no_run_and_a_size_that_is_none_are_refused(
+    distill, folder, tmp_path, slim_folder, capsys
+):
+    for arguments, named in (
+        (["compress", folder, "--max-size", "1MB", "--epochs", "3"], "(student)"),
+        (["compress", tmp_path, "--max-size", "1MB"], str(tmp_path)),
+        (["run", "--base", slim_folder, "--max-size", "0MB", "--runs", tmp_path / "runs"], "--max-size"),
+    ):
+        assert distill(*arguments) == 2
+        assert named in capsys.readouterr().err
     assert not (tmp_path / "runs").exists()
 
 
 def test_settings_name_a_budget():
     settings = Settings()
-    assert (budget_of(settings).bytes, budget_of(settings).ms, budget_of(settings).drop) == (None, None, 1.0)
+    assert budget_of(settings) == Budget(None, None, 1.0)
     settings.budget.max_size, settings.budget.max_ms, settings.export.max_drop = "2MB", 0.1, 3.0
-    assert (budget_of(settings).bytes, budget_of(settings).ms, budget_of(settings).drop) == (2_000_000, 0.1, 3.0)
+    assert budget_of(settings) == Budget(2_000_000, 0.1, 3.0)
     settings.budget.max_size = "much"
     with pytest.raises(ConfigError):
         budget_of(settings)

@@ -54,14 +54,10 @@ def encode(path, output):
 
 
 # Before the fixture's Ray is there, which a start that fails would end.
-def test_an_address_without_a_cluster_is_refused(path):
+def test_an_address_without_a_cluster_and_a_ray_without_a_folder_to_work_in_are_failures(path, monkeypatch):
     pytest.importorskip("ray.data", reason="ray[data] is not installed")
     with pytest.raises(InputError, match="nonsense: "):
         list(ray_encoding.ray_engine(MODEL, 1, "nonsense")(TextFile(path, block=8), [0], "document"))
-
-
-def test_a_ray_without_a_folder_to_work_in_is_a_failure(path, monkeypatch):
-    pytest.importorskip("ray.data", reason="ray[data] is not installed")
     monkeypatch.delenv("RAY_ADDRESS", raising=False)
     monkeypatch.setenv("RAY_TMPDIR", os.devnull + "/none")
     with pytest.raises(DistillError, match="Not a directory"):
