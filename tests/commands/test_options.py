@@ -5,7 +5,7 @@ import pytest
 from click.testing import CliRunner
 
 from distill.commands.options import given, settings_from, settings_options
-from distill.errors import ConfigError, InputError
+from distill.errors import InputError
 from distill.settings.sections import Settings, StudentSettings
 from distill.settings.store import walk
 
@@ -109,21 +109,6 @@ def test_a_config_file_stands_where_no_flag_is_given(tmp_path):
 def test_wrong_usage_leaves_with_2_and_says_why(arguments, message):
     result = run(*arguments)
     assert result.exit_code == 2 and message in result.output
-
-
-@pytest.mark.parametrize(
-    ("arguments", "setting"),
-    [
-        (("--margin", "nan"), r"^teacher\.margin: "),
-        (("--seed", "-1"), "^seed: .*-1$"),
-        (("--lambda", "-1"), r"^student\.lambda: "),
-        (("--objectives", "qq,xx"), r"^student\.objectives: .* qq, xx$"),
-        (("--objectives", ","), r"^student\.objectives: "),
-    ],
-)
-def test_a_value_outside_its_limits_is_a_config_error(arguments, setting):
-    with pytest.raises(ConfigError, match=setting):
-        parse(*arguments)
 
 
 def test_given_are_the_settings_whose_flags_are_there():

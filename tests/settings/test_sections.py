@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 import tomlkit
 
-from distill.errors import ConfigError, InputError
+from distill.errors import ConfigError
 from distill.settings.sections import Settings, Work
 from distill.settings.store import as_dict, check, free_of, load_settings, save_settings, walk
 from distill.settings.store import changed as with_values
@@ -226,29 +226,14 @@ def test_what_the_file_leaves_out_keeps_its_default(tmp_path):
         ('teacher = "en"\n', r"config\.toml: .* \[teacher\]"),
         ("[teacher.margin]\nvalue = 1\n", r"^teacher\.margin: "),
         *((text, r"config\.toml: .* line \d") for text in ("seed =\n", "[teacher\n", "seed = 1\nseed = 2\n")),
+        # An unknown setting is told the nearest, or all.
+        ("sead = 1\n", r"config\.toml: .*'sead'; .* seed\?$"),
+        ("[techer]\nmargin = 1\n", r"config\.toml: .*'techer'; .* teacher\?$"),
+        ("[teacher]\nmargn = 1\n", r"config\.toml, \[teacher\]: .*'margn'; .* margin\?$"),
+        ("[student]\nlambda_ = 1\n", r"config\.toml, \[student\]: .*'lambda_'; .* lambda\?$"),
+        ("[export]\nzzz = 1\n", rf"\[export\]: .* {', '.join(vars(Settings().export))}$"),
     ],
 )
 def test_what_is_wrong_in_the_file_is_named(tmp_path, text, place):
     with pytest.raises(ConfigError, match=place):
         load(tmp_path, text)
-
-
-@pytest.mark.parametrize(
-    ("text", "place", "key", "near"),
-    [
-        ("sead = 1\n", r"config\.toml", "sead", "seed"),
-        ("[techer]\nmargin = 1\n", r"config\.toml", "techer", "teacher"),
-        ("[teacher]\nmargn = 1\n", r"config\.toml, \[teacher\]", "margn", "margin"),
-        ("[student]\nlambda_ = 1\n", r"config\.toml, \[student\]", "lambda_", "lambda"),
-    ],
-)
-def test_an_unknown_setting_is_told_the_nearest(tmp_path, text, place, key, near):
-    with pytest.raises(ConfigError, match=rf"{place}: .*'{key}'; .* {near}\?$"):
-        load(tmp_path, text)
-
-
-def test_an_unknown_setting_near_to_none_is_told_all_and_an_absent_file_is_named(tmp_path):
-    with pytest.raises(ConfigError, match=rf"\[export\]: .* {', '.join(vars(Settings().export))}$"):
-        load(tmp_path, "[export]\nzzz = 1\n")
-    with pytest.raises(InputError, match=r"absent\.toml: "):
-        load_settings(tmp_path / "absent.toml")
