@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 
 from distill.catalog.loading import load_encoder
-from distill.cli import main
+from distill.data.pool_readers import load_pool
 from distill.data.readers import SAMPLE
 from distill.encoders.encoder import KerasEncoder
 from distill.encoders.tokenizer import model_proto
 from distill.errors import DataError, InputError
+from distill.evaluation.bias.lareqa import encode_pool, mean_average_precision
 from distill.pipeline import shipping
 from distill.pipeline.execute import begin
 from distill.pipeline.inputs import Inputs
@@ -21,21 +22,12 @@ from distill.pipeline.preparing import chosen_languages, prepare, unseen_languag
 from distill.pipeline.run import Run
 from distill.settings.sections import Settings
 from distill.settings.store import load_settings
+from distill.system.reading import read_json
 
 SMALL = [
     *("--bm25-epochs", "1", "--online-epochs", "1", "--epochs", "1", "--allow-weak-teacher"),
     *("--min-cosine", "0.9", "--max-drop", "100"),
 ]
-
-
-def distill(*arguments):
-    with pytest.raises(SystemExit) as left:
-        main([str(argument) for argument in arguments])
-    assert left.value.code == 0
-
-
-def read(path):
-    return json.loads(path.read_text(encoding="utf-8"))
 
 
 @pytest.fixture(scope="module")
@@ -44,15 +36,15 @@ def runs(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def folder(tiny_folder, runs):
+def folder(distill, tiny_folder, runs):
     """What the whole job leaves."""
-    distill("run", "--languages", "de,ru", "--base", tiny_folder, *SMALL, "--runs", runs, "--name", "first")
+    assert distill("run", "--languages", "de,ru", "--base", tiny_folder, *SMALL, "--runs", runs, "--name", "first") == 0
     return runs / "first"
 
 
 @pytest.fixture(scope="module")
 def metrics(folder):
-    return read(folder / "metrics.json")
+    return read_json(folder / "metrics.json")
 
 
 def p_at_1(encoder, dataset, language, split):
@@ -79,7 +71,7 @@ def test_a_run_leaves_all_it_made_and_tells_of_it(folder, runs, tiny_folder):
     assert [row["seconds"] for row in rows] == sorted(row["seconds"] for row in rows)
     # Before the first step, and after each epoch: two of the teacher's and one of the student's.
     assert sum(row["event"] == "teacher" for row in rows) == 3 and sum(row["event"] == "student" for row in rows) == 2
-    card = read(folder / "bundle" / "card.json")
+    card = read_json(folder / "bundle" / "card.json")
     expected = {"name": "bundle", "source": "first", "dataset": "sample", "teacher": "en", "seed": 0}
     assert {key: card[key] for key in expected} == expected and card["languages"] == ["en", "de", "ru"]
 
@@ -97,7 +89,6 @@ def test_the_metrics_compare_four_encoders_on_dev_and_test_and_name_data_version
             for unit, figures in units.items():
                 expected = (figures["de"]["p@1"] + figures["ru"]["p@1"]) / 2
                 assert split["mean_p@1"][name][unit] == pytest.approx(expected)
-    for split in metrics["splits"].values():
         assert list(split["mcnemar"]) == ["student against base", "student against teacher"]
         rows = split["mcnemar"]["student against base"]["maxp"]
         assert rows["de"]["a"] == split["encoders"]["student"]["maxp"]["de"]["p@1"]
@@ -117,7 +108,7 @@ def test_what_the_log_warns_of_stands_in_the_metrics(metrics, sample, tmp_path, 
     run.log.write("teacher", step=3, **{"p@1": 0.1, "mrr@10": 0.2, "collapsed": 0.995})
     monkeypatch.setattr(shipping, "write_report", lambda *arguments: None)
     shipping.close(run, None)
-    [warning] = read(tmp_path / "metrics.json")["warnings"]
+    [warning] = read_json(tmp_path / "metrics.json")["warnings"]
     assert warning.startswith("teacher: ") and " step 3: " in warning
     assert "warnings" not in metrics
 
@@ -132,7 +123,7 @@ def test_a_figure_is_of_the_encoder_that_is_named(name, metrics, folder, tiny_fo
 
 def test_the_bundle_is_weighed_checked_and_timed(metrics, folder, sample):
     assert metrics["bundle_bytes"] == sum(path.stat().st_size for path in (folder / "bundle").iterdir())
-    assert metrics["gate"] == read(folder / "bundle" / "card.json")["dev"]
+    assert metrics["gate"] == read_json(folder / "bundle" / "card.json")["dev"]
     assert metrics["gate"]["texts"] == 3 * len(sample.splits["dev"]) and metrics["gate"]["other_ids"] == 0
     assert metrics["gate"]["cosine_min"] >= 0.9
     dev = metrics["splits"]["dev"]["encoders"]
@@ -147,23 +138,20 @@ def test_the_bundle_is_weighed_checked_and_timed(metrics, folder, sample):
     assert list(query["languages"]) == ["en", "de", "ru"] and "tensorflow" not in query["versions"]
 
 
-def test_a_bundle_may_be_exported_again_from_its_run(folder, tmp_path):
+def test_a_bundle_may_be_exported_again_from_its_run(distill, folder, tmp_path):
     lenient = ["--languages", "en,de,ru", "--max-drop", "100", "--min-cosine", "0.9"]
-    distill("export", folder, *lenient, "--output", tmp_path / "again")
-    first, again = read(folder / "bundle" / "card.json"), read(tmp_path / "again" / "card.json")
+    assert distill("export", folder, *lenient, "--output", tmp_path / "again") == 0
+    first, again = read_json(folder / "bundle" / "card.json"), read_json(tmp_path / "again" / "card.json")
     # As asked for, of German and Russian; the run's card has the teacher's language with them.
     assert again["languages"] == ["de", "ru"] and again["source"] == "first"
     same = ("files", "dev", "dataset", "teacher", "seed", "precision", "dimension")
     assert {key: again[key] for key in same} == {key: first[key] for key in same}
 
 
-def test_a_bundle_that_is_there_is_judged_by_the_gate_that_is_asked_for_now(folder, tmp_path, capsys):
+def test_a_bundle_that_is_there_is_judged_by_the_gate_that_is_asked_for_now(distill, folder, tmp_path, capsys):
     again = shutil.copytree(folder, tmp_path / "run")
     (again / "metrics.json").unlink()
-    command = ["run", "--resume", again, "--min-cosine", "0.9999999"]
-    with pytest.raises(SystemExit) as left:
-        main([str(word) for word in command])
-    assert left.value.code == 1
+    assert distill("run", "--resume", again, "--min-cosine", "0.9999999") == 1
     assert "cosine" in capsys.readouterr().err
     assert not (again / "metrics.json").exists()
 
@@ -208,19 +196,16 @@ def settings_for(teacher="en", languages=(), dataset="sample"):
     return settings
 
 
-def test_preparing_writes_nothing(tmp_path):
+def test_preparing_writes_nothing_and_what_lies_in_a_runs_place_is_not_overwritten(tmp_path):
     run = prepare(settings_for(languages=("de",)), tmp_path / "runs" / "new")
     assert (run.languages, run.folder) == (("en", "de"), tmp_path / "runs" / "new")
     assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.parametrize("kind", ["run", "file"])
-def test_what_lies_in_a_runs_place_is_not_overwritten(tmp_path, kind):
-    path = tmp_path / "old" / "metrics.json" if kind == "run" else tmp_path / "old"
-    path.parent.mkdir(exist_ok=True)
-    path.write_text("{}", encoding="utf-8")
-    with pytest.raises(InputError, match="old .*--name"):
-        prepare(settings_for(), tmp_path / "old")
+    (tmp_path / "old").mkdir()
+    for path in (tmp_path / "old" / "metrics.json", tmp_path / "file"):
+        path.write_text("{}", encoding="utf-8")
+    for name in ("old", "file"):
+        with pytest.raises(InputError, match=f"{name} .*--name"):
+            prepare(settings_for(), tmp_path / name)
 
 
 @pytest.mark.parametrize(
@@ -251,6 +236,8 @@ def test_the_teachers_language_comes_first_and_once_and_all_by_default(sample):
     for settings in (settings_for("xx"), settings_for("en", ("de", "xx"))):
         with pytest.raises(DataError, match=" xx: "):
             chosen_languages(sample, settings)
+    assert unseen_languages("muse", ("en", "el", "de", "hi")) == ["el", "hi"]
+    assert unseen_languages("path/to/encoder", ("en", "el")) == []
 
 
 def test_the_mean_is_over_the_teachers_language_when_it_is_alone_and_no_sealed_split(sample):
@@ -260,45 +247,23 @@ def test_the_mean_is_over_the_teachers_language_when_it_is_alone_and_no_sealed_s
     assert Inputs(settings_for(), sealed, ("en",)).splits == ["dev"]
 
 
-def test_languages_that_the_base_never_saw_are_known():
-    assert unseen_languages("muse", ("en", "el", "de", "hi")) == ["el", "hi"]
-    assert unseen_languages("path/to/encoder", ("en", "el")) == []
-
-
 @pytest.fixture(scope="module")
-def answered(slim_folder, sentence_data, tmp_path_factory):
+def answered(distill, slim_folder, sentence_data, tmp_path_factory):
     """The metrics of a run on data with sentence boundaries, which are measured whatever is trained: nothing is."""
     runs = tmp_path_factory.mktemp("answered")
     flags = ["--dataset", sentence_data, "--base", slim_folder, "--negatives", "1"]
     untrained = ["--bm25-epochs", "0", "--online-epochs", "0", "--epochs", "0"]
-    distill("run", *flags, *SMALL, *untrained, "--runs", runs, "--name", "run")
-    return read(runs / "run" / "metrics.json")["lareqa"]
+    assert distill("run", *flags, *SMALL, *untrained, "--runs", runs, "--name", "run") == 0
+    return read_json(runs / "run" / "metrics.json")["lareqa"]
 
 
-def test_data_with_sentences_is_measured_for_language_bias(answered, slim_folder, sentence_data):
+def test_data_with_sentences_is_measured_for_language_bias(answered, slim, sentence_data):
     assert (answered["split"], answered["languages"]) == ("dev", ["de", "en"])
     assert (answered["questions"], answered["candidates"]) == ({"de": 4, "en": 4}, {"de": 36, "en": 36})
     assert list(answered["encoders"]) == ["base", "teacher", "student", "bundle"]
-    # mAP by NumPy alone, of the base.
-    encoder, rows = KerasEncoder.load(slim_folder), {}
-    paragraphs, questions = {}, {}
-    for language in ("de", "en"):
-        articles = read(sentence_data / f"{language}.json")["data"]
-        paragraphs[language] = [paragraph for article in articles for paragraph in article["paragraphs"]]
-        questions[language] = [paragraph["qas"][0]["question"] for paragraph in paragraphs[language][8:]]
-    numbered = [(p, number) for ps in paragraphs.values() for number, p in enumerate(ps)]
-    cut = [(p["context"][start:end], number) for p, number in numbered for start, end in p["sentence_breaks"]]
-    given = encoder.encode([text for text, _ in cut], "document")
-    right = np.array([(number, "years" in text or "Jahre" in text) for text, number in cut])
-    for language, texts in questions.items():
-        scores = encoder.encode(texts) @ given.T
-        values = []
-        for number, row in enumerate(scores, start=8):
-            ordered = right[np.argsort(-row, kind="stable")]
-            places = 1 + np.flatnonzero((ordered[:, 0] == number) & (ordered[:, 1] == 1))
-            values.append(np.mean([1 / places[0], 2 / places[1]]))
-        rows[language] = np.mean(values)
-    assert answered["encoders"]["base"]["languages"] == pytest.approx(rows, abs=1e-6)
+    pool = load_pool(sentence_data, ["de", "en"], "dev")
+    expected = mean_average_precision(*encode_pool(slim, pool), pool).languages
+    assert answered["encoders"]["base"]["languages"] == pytest.approx(expected, abs=1e-6)
 
 
 def test_language_bias_is_of_data_with_sentences_and_can_be_left_out(sentence_data, tmp_path):
@@ -311,7 +276,7 @@ def test_language_bias_is_of_data_with_sentences_and_can_be_left_out(sentence_da
 
 
 @pytest.fixture(scope="module")
-def grown(slim_folder, tmp_path_factory):
+def grown(distill, slim_folder, tmp_path_factory):
     """A run with pairs for its teacher, whose student is static, has pieces for Greek, and saw parallel text too."""
     runs = tmp_path_factory.mktemp("grown")
     rows = [("en", "el", "de")] + [(f"The river {n}", f"Το ποτάμι {n}", f"Der Fluss {n}") for n in range(40)]
@@ -322,7 +287,7 @@ def grown(slim_folder, tmp_path_factory):
     flags += ["--triplets", f"{runs / 'pairs.tsv'}=3", "--triplets-an-epoch", "40", "--positives", "maxp"]
     shape = ["--static", "--rank", "6", "--hidden", "5", "--keep-pieces", "used", "--add-languages", "el"]
     learned = ["--objectives", "qq,dd,dq,list", "--lines-a-step", "8", "--min-cosine", "0.5"]
-    distill("run", *flags, *shape, "--add-pieces", "200", *SMALL, *learned, "--runs", runs, "--name", "run")
+    assert distill("run", *flags, *shape, "--add-pieces", "200", *SMALL, *learned, "--runs", runs, "--name", "run") == 0
     return runs / "run"
 
 
@@ -339,10 +304,10 @@ def test_a_student_has_the_pieces_and_the_shape_and_its_teacher_the_pairs_that_w
     assert steps[:2] == [0, 11] and len(steps) == 3
 
 
-def test_a_run_repeats_from_its_config(grown, tmp_path):
-    distill("run", "--config", grown / "config.toml", "--runs", tmp_path, "--name", "run")
-    first, second = (read(folder / "metrics.json") for folder in (grown, tmp_path / "run"))
+def test_a_run_repeats_from_its_config(distill, grown, tmp_path):
+    assert distill("run", "--config", grown / "config.toml", "--runs", tmp_path, "--name", "run") == 0
+    first, second = (read_json(folder / "metrics.json") for folder in (grown, tmp_path / "run"))
     assert {**first, "timings": None} == {**second, "timings": None}
     assert (tmp_path / "run" / "config.toml").read_bytes() == (grown / "config.toml").read_bytes()
     # The artefact too, to the byte.
-    assert read(tmp_path / "run" / "bundle" / "card.json") == read(grown / "bundle" / "card.json")
+    assert read_json(tmp_path / "run" / "bundle" / "card.json") == read_json(grown / "bundle" / "card.json")

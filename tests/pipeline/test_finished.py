@@ -14,24 +14,17 @@ def test_a_finished_run_is_what_its_files_hold(run_folder, shown):
     assert read_run(run_folder("other")).search is None
 
 
-def without(*path):
-    """A change that takes a value out."""
+def without(*path, instead=None):
+    """A change that takes a value out, or puts another there."""
 
     def change(metrics):
-        for name in path[:-1]:
+        *place, last = path
+        for name in place:
             metrics = metrics[name]
-        del metrics[path[-1]]
-
-    return change
-
-
-def having(value, *path):
-    """A change that puts a value in."""
-
-    def change(metrics):
-        for name in path[:-1]:
-            metrics = metrics[name]
-        metrics[path[-1]] = value
+        if instead is None:
+            del metrics[last]
+        else:
+            metrics[last] = instead
 
     return change
 
@@ -41,14 +34,14 @@ def having(value, *path):
     [
         (without("languages"), "metrics.json: 'languages'"),
         (without("settings", "teacher", "base"), "metrics.json, settings, teacher: 'base'"),
-        (having([], "splits"), "metrics.json: 'splits'"),
-        (having({}, "splits"), "metrics.json"),
+        (without("splits", instead=[]), "metrics.json: 'splits'"),
+        (without("splits", instead={}), "metrics.json"),
         (without("splits", "dev", "encoders", "bundle"), "splits.dev, encoders: 'bundle'"),
         (without("splits", "test", "encoders", "base", "maxp", "de"), "splits.test, encoders, base, maxp: 'de'"),
-        (having("much", "splits", "dev", "mean_p@1", "base", "maxp"), "base: 'maxp'"),
+        (without("splits", "dev", "mean_p@1", "base", "maxp", instead="much"), "base: 'maxp'"),
         (without("splits", "dev", "mcnemar", "student against base", "document", "en", "p_holm"), "'p_holm'"),
         (without("gate", "drop"), "metrics.json, gate: 'drop'"),
-        (having({"languages": []}, "lareqa"), "metrics.json, lareqa: 'name'"),
+        (without("lareqa", instead={"languages": []}), "metrics.json, lareqa: 'name'"),
         (without("timings", "query", "p99_ms"), "timings.query: 'p99_ms'"),
     ],
 )
@@ -75,16 +68,13 @@ def test_an_older_run_is_read(run_folder):
     assert "versions" not in read_run(run_folder(change=older)).metrics
 
 
-def test_a_log_of_another_form_is_refused_with_its_line(run_folder):
-    folder = run_folder()
+def test_a_log_and_a_search_of_another_form_are_refused_with_their_place(run_folder, shown):
+    search = shown["search"]()
+    del search["bundles"][1]["pieces"]
+    folder = run_folder(search=search)
+    with pytest.raises(DataError, match="bundle 2: 'pieces'"):
+        _ = read_run(folder).search
     with open(folder / "log.jsonl", "a", encoding="utf-8") as log:
         log.write(json.dumps({"event": "student", "step": 12}) + "\n")
     with pytest.raises(DataError, match="line 7: 'p@1'"):
         _ = read_run(folder).rows
-
-
-def test_a_search_of_another_form_is_refused(run_folder, shown):
-    search = shown["search"]()
-    del search["bundles"][1]["pieces"]
-    with pytest.raises(DataError, match="bundle 2: 'pieces'"):
-        _ = read_run(run_folder(search=search)).search

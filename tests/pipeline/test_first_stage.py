@@ -14,7 +14,6 @@ from distill.pipeline.run import Run
 from distill.pipeline.second_stage import study
 from distill.settings.sections import Settings
 from distill.settings.store import changed
-from distill.students.ngram import NGramEncoder
 from distill.students.shape import Shape
 
 SMALL = ["--teacher-batch-size", "4", "--bm25-epochs", "1", "--online-epochs", "1", "--teacher-learning-rate", "0.01"]
@@ -35,13 +34,10 @@ def test_languages_that_ask_and_answer_are_those_of_the_batches(sentence_data, s
     assert pairs_of(Settings(), sample, sample.languages) is None
 
 
-def test_a_teachers_language_without_passages_is_refused(sample):
+def test_a_teachers_language_without_passages_and_parallel_text_of_it_alone_are_refused(sentence_data, sample):
     options = changed(settings("sample", "x-en"), {"teacher.language": "de"})
     with pytest.raises(ConfigError, match="x-en"):
         pairs_of(options, sample, ("de", "en"))
-
-
-def test_parallel_text_of_the_teachers_language_alone_asks_for_nothing(sentence_data):
     values = {"pairs.parallel_share": 0.5, "student.parallel": ["x.tsv"]}
     options = changed(settings(sentence_data), values)
     with pytest.raises(ConfigError, match=" en "):
@@ -50,26 +46,19 @@ def test_parallel_text_of_the_teachers_language_alone_asks_for_nothing(sentence_
 
 
 @pytest.fixture(scope="module")
-def base(tokenizer):
-    """One branch only, which compiles faster."""
-    model = NGramEncoder(vocabulary=len(tokenizer), width=16, channels=8, orders=(2,), hidden=12, dimension=16)
-    return KerasEncoder(model, tokenizer, "base")
-
-
-@pytest.fixture(scope="module")
-def trained(base, tiny_folder, sentence_data, tmp_path_factory):
+def trained(slim, tiny_folder, sentence_data, tmp_path_factory):
     """Both stages of a run with two encoders: the run and its student."""
     values = {"teacher.base": str(tiny_folder), "teacher.batch_size": 4, "teacher.learning_rate": 0.01}
     values |= {"teacher.bm25_epochs": 1, "teacher.online_epochs": 0, "student.epochs": 0}
     options = changed(settings(sentence_data), {**values, "pairs.encoders": "dual", "pairs.chunk_size": 2})
     run = Run(read_inputs(options), tmp_path_factory.mktemp("run"))
-    teacher, first = taught(run, base)
+    teacher, first = taught(run, slim)
     return run, teacher, study(run, teacher, first, Shape())
 
 
-def test_a_run_has_both_encoders_counted_a_student_of_one_and_a_log_of_what_was_filtered(trained, base):
+def test_a_run_has_both_encoders_counted_a_student_of_one_and_a_log_of_what_was_filtered(trained, slim):
     run, teacher, student = trained
-    one = sum(weight.size for weight in base.model.get_weights())
+    one = sum(weight.size for weight in slim.model.get_weights())
     assert run.figures["size"] == {"teacher": {"parameters": 2 * one, "bytes": 8 * one}}
     assert is_dual(run.folder / "teacher") and isinstance(teacher, DualEncoder) and isinstance(student, KerasEncoder)
     # Not trained, it is what it started from.

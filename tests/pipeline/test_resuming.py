@@ -4,11 +4,9 @@ import json
 import shutil
 from types import SimpleNamespace
 
-import keras
 import numpy as np
 import pytest
 
-from distill.encoders.encoder import KerasEncoder
 from distill.errors import DataError, InputError
 from distill.pipeline import execute as pipeline
 from distill.pipeline.execute import stage_one
@@ -24,7 +22,6 @@ from distill.pipeline.resuming import (
 from distill.pipeline.run import Run, save_measured
 from distill.settings.sections import Settings
 from distill.settings.store import changed, save_settings
-from distill.students.ngram import NGramEncoder
 from distill.system.reading import read_json
 from distill.training.checkpoints import Checkpoint
 
@@ -83,14 +80,15 @@ def test_data_that_has_changed_is_refused(stopped, sample):
         resumed_log(folder).close()
 
 
+FILES = {"lines.tsv": "en\tde\none\teins\n", "pairs.tsv": "question\tpassage\none\ttwo\n"}
+FILES |= {"text/de.txt": "eins\n", "encoder/encoder.keras": "weights"}
+
+
 def sources(tmp_path):
     """Settings that name a file or folder of every kind."""
-    (tmp_path / "lines.tsv").write_text("en\tde\none\teins\n", encoding="utf-8")
-    (tmp_path / "pairs.tsv").write_text("question\tpassage\none\ttwo\n", encoding="utf-8")
-    (tmp_path / "text").mkdir()
-    (tmp_path / "text" / "de.txt").write_text("eins\n", encoding="utf-8")
-    (tmp_path / "encoder").mkdir()
-    (tmp_path / "encoder" / "encoder.keras").write_bytes(b"weights")
+    for name, text in FILES.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text, encoding="utf-8")
     values = {
         "student.parallel": (f"{tmp_path / 'lines.tsv'}=2",),
         "teacher.triplets": (str(tmp_path / "pairs.tsv"),),
@@ -110,15 +108,10 @@ def test_whatever_its_place_an_encoder_is_compared_by_its_own_content(sample, tm
     assert one == {"teacher.model st:some/model": "a" * 32} and one != other
 
 
-@pytest.mark.parametrize(
-    ("path", "name"),
-    [
-        ("lines.tsv", "student.parallel"),
-        ("pairs.tsv", "teacher.triplets"),
-        ("text/de.txt", "vocabulary.text"),
-        ("encoder/encoder.keras", "teacher.base"),
-    ],
-)
+NAMES = ["student.parallel", "teacher.triplets", "vocabulary.text", "teacher.base"]
+
+
+@pytest.mark.parametrize(("path", "name"), zip(FILES, NAMES, strict=True))
 def test_whatever_a_run_is_made_from_is_compared(sample, tmp_path, path, name):
     settings = sources(tmp_path)
     row = {"event": "data", "seconds": 0.0, "files": dict(sample.files), "sources": sources_of(settings)}
@@ -236,70 +229,52 @@ def test_of_other_stages_the_rows_of_what_is_kept_are_kept(stopped, events, kept
     assert log.rows[:-1] == rows[:kept] and log.rows[-1]["event"] == "resumed"
 
 
-def test_a_finished_teacher_is_not_trained_again(base, sentence_data, tmp_path):
-    settings = changed(Settings(), {"data.dataset": str(sentence_data), "teacher.base": str(base)})
-    shutil.copytree(base, tmp_path / "teacher")
+def test_a_finished_teacher_is_not_trained_again(slim, slim_folder, sentence_data, tmp_path):
+    settings = changed(Settings(), {"data.dataset": str(sentence_data), "teacher.base": str(slim_folder)})
+    shutil.copytree(slim_folder, tmp_path / "teacher")
     run = Run(read_inputs(settings), tmp_path, resumed=True)
     # Whatever it was trained with: there is nothing to train here.
     teacher = stage_one(run, None, tmp_path / "teacher")
-    saved = KerasEncoder.load(base)
-    for weight, other in zip(teacher.model.get_weights(), saved.model.get_weights(), strict=True):
+    for weight, other in zip(teacher.model.get_weights(), slim.model.get_weights(), strict=True):
         np.testing.assert_array_equal(weight, other)
 
 
 # --- the whole job ---
 
 
-class Resumed:
-    """A run that was stopped when its teacher was saved, and that went on; what lay there in between."""
-
-    def __init__(self, distill, command, folder):
-        self.folder, self.command = folder / "run", [*command, "--runs", folder, "--name", "run"]
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(pipeline, "study", stop)
-            self.first = distill(*self.command)
-        self.before = self.written()
-        self.second = distill(*self.command, "--resume", self.folder)
-        self.after = self.written()
-
-    def written(self):
-        paths = [path for name in ("teacher", "self-training") for path in (self.folder / name).rglob("*")]
-        return {path: path.stat().st_mtime_ns for path in paths}
-
-
 def stop(*_):
     raise KeyboardInterrupt
 
 
-@pytest.fixture(scope="module")
-def base(tokenizer, tmp_path_factory):
-    """One branch only, which compiles faster; untrained."""
-    keras.utils.set_random_seed(2)
-    model = NGramEncoder(vocabulary=len(tokenizer), width=16, channels=8, orders=(2,), hidden=12, dimension=16)
-    folder = tmp_path_factory.mktemp("base") / "encoder"
-    KerasEncoder(model, tokenizer, "base").save(folder)
-    return folder
+def written(folder):
+    paths = [*(folder / "teacher").rglob("*"), *(folder / "self-training").rglob("*")]
+    return {path: path.stat().st_mtime_ns for path in paths}
 
 
-@pytest.fixture(scope="module")
-def resumed(distill, base, sentence_data, tmp_path_factory):
-    command = ["run", "--base", base, "--dataset", sentence_data, "--languages", "de", *FLAGS.split()]
-    return Resumed(distill, command, tmp_path_factory.mktemp("runs"))
-
-
-def test_a_run_goes_on_with_its_stages_as_they_are_which_can_be_compared(distill, resumed, sentence_data, tmp_path):
-    assert (resumed.first, resumed.second) == (130, 0)
-    assert resumed.before == resumed.after and len(resumed.before) > 10
-    metrics = read_json(resumed.folder / "metrics.json")
+def test_a_run_goes_on_with_its_stages_as_they_are_which_can_be_compared(
+    distill, slim_folder, sentence_data, tmp_path, capsys
+):
+    folder, flags = tmp_path / "run", ["--dataset", sentence_data, "--languages", "de", *FLAGS.split()]
+    command = ["run", "--base", slim_folder, *flags, "--runs", tmp_path, "--name", "run"]
+    # It is stopped when its teacher is saved.
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pipeline, "study", stop)
+        assert distill(*command) == 130
+    before = written(folder)
+    assert distill(*command, "--resume", folder) == 0
+    assert before == written(folder) and len(before) > 10
+    metrics = read_json(folder / "metrics.json")
     # No epoch: stage 1 is as good as stage 0.
     assert [(row["stage"], row["kept"]) for row in metrics["self_training"]["stages"]] == [(0, True), (1, False)]
     assert list(metrics["splits"]["dev"]["encoders"]) == ["base", "teacher", "student", "bundle"]
-    assert (resumed.folder / "student" / "encoder.keras").is_file()
-    lines = (resumed.folder / "log.jsonl").read_text(encoding="utf-8").splitlines()
+    assert (folder / "student" / "encoder.keras").is_file()
+    lines = (folder / "log.jsonl").read_text(encoding="utf-8").splitlines()
     events = [json.loads(line)["event"] for line in lines]
     assert events.count("resumed") == 1 and events.count("self-training") == 2 and events[-1] == "done"
     assert events.count("self-training stage 0") == events.count("self-training stage 1") == 1
-    stages = [resumed.folder / "self-training" / f"stage-{number}" / "encoder" for number in (0, 1)]
+    assert distill("run", "--resume", folder) == 2
+    assert "config.toml" in capsys.readouterr().err
+    stages = [folder / "self-training" / f"stage-{number}" / "encoder" for number in (0, 1)]
     arguments = ["--dataset", sentence_data, "--split", "dev", "--json", tmp_path / "found.json"]
     assert distill("compare", *stages, *arguments) == 0
 
@@ -307,14 +282,13 @@ def test_a_run_goes_on_with_its_stages_as_they_are_which_can_be_compared(distill
 @pytest.mark.parametrize(
     ("flags", "named"),
     [
-        (["--resume", "FINISHED"], "config.toml"),
         (["--resume", "STOPPED", "--margin", "0.5"], "teacher.margin"),
         (["--resume", "STOPPED", "--name", "other"], "--name other"),
         (["--runs", "PARENT", "--name", "run"], "--resume "),
     ],
 )
-def test_what_cannot_go_on_is_refused(distill, resumed, stopped, capsys, flags, named):
+def test_what_cannot_go_on_is_refused(distill, stopped, capsys, flags, named):
     folder = stopped()[1]
-    paths = {"FINISHED": resumed.folder, "STOPPED": folder, "PARENT": folder.parent}
+    paths = {"STOPPED": folder, "PARENT": folder.parent}
     assert distill("run", *(paths.get(flag, flag) for flag in flags)) == 2
     assert named in capsys.readouterr().err

@@ -17,12 +17,9 @@ def test_figures_come_back_as_they_were(tmp_path):
     bias = {"map": 0.1 + 0.2, "languages": {"en": 1 / 3}}
     save_measured(Checkpoint(tmp_path), figures, bias)
     again, said = load_measured(Checkpoint(tmp_path), "teacher")
+    assert load_measured(Checkpoint(tmp_path / "other"), "base") is None
     assert said == bias and list(again) == ["dev", "test"]
     for split, one in figures.items():
         assert (again[split].encoder, again[split].split) == ("teacher", split)
         assert again[split].table() == one.table()
         assert list(again[split].ranks["maxp"]) == ["en", "de"]
-
-
-def test_what_was_not_measured_is_not_there(tmp_path):
-    assert load_measured(Checkpoint(tmp_path), "base") is None

@@ -62,14 +62,11 @@ def squad(folder, answers):
     return dataset, gold_pairs(dataset, read_contexts(dataset, folder, ["de"]), ["en", "de"])
 
 
-def test_questions_that_nothing_answers_are_counted_by_language(tmp_path, capsys):
+def test_questions_that_nothing_answers_are_counted_by_language_and_none_that_is_answered_is_refused(tmp_path, capsys):
     dataset, pairs = squad(tmp_path, {"en": [["Black Sea"], ["Volga"]], "de": [["Schwarzen Meer"], []]})
     answered = answered_in(dataset, tmp_path, ["en", "de"], pairs)
     assert answered.of("q0", range(4)).tolist() == [HELD, HELD, HELD, NOT]
     assert "1 of 2 in en, 1 of 2 in de" in " ".join(capsys.readouterr().err.split())
-
-
-def test_no_answer_anywhere_is_refused(tmp_path):
     dataset, pairs = squad(tmp_path, {"en": [["Volga"], []], "de": [[], []]})
     with pytest.raises(DataError, match="answer"):
         answered_in(dataset, tmp_path, ["en", "de"], pairs)

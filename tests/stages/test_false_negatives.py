@@ -20,9 +20,8 @@ def pairs():
         Question("d", "en", "How many?", 2, (" SEVEN",)),
         Question("e", "en", "Who?", 3, ()),
     ]
-    positives = [np.array([0, 2]), np.array([0, 2]), np.array([0, 2]), np.array([1, 3]), np.array([4]), np.array([5])]
-    passages = tuple("abcdef")
-    return Pairs(tuple(questions), passages, IN, CONTENT, tuple(positives), (NONE,) * 6)
+    positives = tuple(map(np.array, ([0, 2], [0, 2], [0, 2], [1, 3], [4], [5])))
+    return Pairs(tuple(questions), tuple("abcdef"), IN, CONTENT, positives, (NONE,) * 6)
 
 
 def masked(mask):
@@ -41,6 +40,8 @@ SHARED = {"passage": [(0, 1), (0, 2), (1, 2)], "answer": [(0, 2), (3, 4)], "para
 def test_the_same_passage_answer_or_question_in_whatever_language_is_no_negative(pairs, kind):
     mask = FalseNegatives(pairs, (kind,)).mask(ROWS, PASSAGES, NONE)
     assert masked(mask) == sorted(SHARED[kind] + [(b, a) for a, b in SHARED[kind]])
+    filters = FalseNegatives(pairs, ())
+    assert not filters.mask(ROWS, PASSAGES, NONE).any() and filters.taken() == {}
 
 
 def test_each_is_counted_once_by_the_questions_language(pairs):
@@ -67,8 +68,3 @@ def test_what_is_nearer_than_the_positive_by_the_margin_is_left_out(pairs):
     mask = filters.mask(np.array([3, 5]), np.array([1, 5]), np.array([4]), scores)
     assert masked(mask) == [(0, 2), (1, 2)]
     assert filters.taken() == {"margin": {"de": 1, "en": 1}}
-
-
-def test_without_filters_every_other_passage_is_a_negative(pairs):
-    filters = FalseNegatives(pairs, ())
-    assert not filters.mask(ROWS, PASSAGES, NONE).any() and filters.taken() == {}

@@ -8,20 +8,8 @@ from distill.data.pairs import Pairs
 from distill.stages.answering_passages import Answered
 from distill.stages.mined_pairs import mine_pairs, write_mined
 
-EN = (
-    "The Danube ends in the Black Sea.",
-    "The Black Sea is salty.",
-    "The Rhine ends.",
-    "The Volga is long.",
-    "Odessa.",
-)
-DE = (
-    "Die Donau endet im Meer.",
-    "Das Meer ist salzig.",
-    "Der Rhein.",
-    "Die Wolga ist lang.",
-    "Odessa am Schwarzen Meer.",
-)
+EN = ("The Danube ends in the Black Sea.", "The Black Sea is salty.", "The Rhine ends.", "The Volga.", "Odessa.")
+DE = ("Die Donau endet im Meer.", "Das Meer ist salzig.", "Der Rhein.", "Die Wolga.", "Am Schwarzen Meer.")
 ANSWERS = {"en": {"danube": ("Black Sea",), "lost": ("Atlantis",)}, "de": {"danube": ("Schwarzen Meer",)}}
 # English rows are 0 to 4, German ones 5 to 9; own: content 0, of "free" nothing.
 QUESTIONS = (("danube", "en", [0, 5]), ("danube", "de", [0, 5]), ("lost", "en", [0, 5]), ("free", "en", []))
@@ -74,9 +62,7 @@ def test_own_passages_and_translations_of_what_holds_the_answer_are_no_negatives
     ranking = np.array([[5, 0, 6], [5, 0, 6], [-1] * 3, [-1] * 3])
     mined = mine(ranking=ranking)
     assert rows(mined.pairs.negatives)[:2] == [[], []] and rows(mined.pairs.positives)[:2] == [[0, 5], [0, 5]]
-
-
-def test_in_a_language_without_answers_nothing_is_mined(mine):
+    # In a language without answers nothing is mined.
     mined = mine(ranking=np.array([[8, 3], [9, 8], [-1, -1], [-1, -1]]), answers={"en": ANSWERS["en"]})
     assert rows(mined.pairs.negatives)[:2] == [[3], []] and rows(mined.pairs.positives)[:2] == [[0, 5], [0, 5]]
 

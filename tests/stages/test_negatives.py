@@ -49,6 +49,11 @@ def test_the_answers_document_and_that_of_an_identical_question_are_forbidden():
     document_of = np.array([0, 1, 1, 2])
     forbidden = false_negatives([ask("Who won?", 0), ask("who  WON?", 1), ask("Where?", 3)], document_of)
     assert pairs(forbidden) == [(0, 0), (0, 1), (0, 2), (1, 0), (1, 1), (1, 2), (2, 3)]
+    # Of chosen questions they are numbered anew.
+    forbidden = np.array([0, 0, 1, 3, 3]), np.array([5, 6, 7, 8, 9])
+    assert pairs(pairs_of(forbidden, np.array([3, 1, 3, 2]))) == [(0, 8), (0, 9), (1, 7), (2, 8), (2, 9)]
+    for got, whole in zip(pairs_of(forbidden, np.arange(4)), forbidden, strict=True):
+        np.testing.assert_array_equal(got, whole)
 
 
 # --- BM25 ---
@@ -104,22 +109,21 @@ def test_bm25_negatives_are_never_from_the_answers_document_nor_an_identical_que
     forbidden = false_negatives(questions, sample.document_of)
     negatives = bm25_negatives([q.text for q in questions], sample.passage_texts, forbidden, 5)
     for row, question in enumerate(questions):
-        documents = {
-            int(sample.document_of[other.passage])
-            for other in questions
-            if other.text.casefold() == question.text.casefold()
-        }
+        same = [other for other in questions if other.text.casefold() == question.text.casefold()]
+        documents = {int(sample.document_of[other.passage]) for other in same}
         assert (negatives[row] >= 0).all()
         assert documents.isdisjoint(sample.document_of[negatives[row]].tolist())
 
 
-def test_bm25_gives_minus_1_where_none_is_left():
+def test_bm25_gives_minus_1_where_none_is_left_and_passages_without_a_word_are_refused():
     texts = ["red tomato", "green apple", "red cherry"]
     negatives = bm25_negatives(["red", "green"], texts, (np.array([0, 0, 1, 1, 1]), np.array([0, 2, 0, 1, 2])), 2)
     assert negatives.tolist() == [[1, -1], [-1, -1]]
     # Of a query whose words no passage has any will do.
     for query in ("zeppelin", "is the of"):
         assert bm25_negatives([query], texts, (np.array([0]), np.array([1])), 1)[0, 0] in {0, 2}
+    with pytest.raises(DataError, match="--bm25-epochs 0$"):
+        bm25_negatives(["who"], ["the of", "a"], NONE, 1)
 
 
 # --- online ---
@@ -162,7 +166,7 @@ def test_online_negatives_are_the_hardest_and_never_forbidden(space):
         assert set(drawn[query].tolist()) - {-1} == set(allowed[query][: 4 * N])
         kept = draws[0][query][draws[0][query] >= 0].tolist()
         assert len(kept) == len(set(kept)) == min(N, len(allowed[query]))
-    np.testing.assert_array_equal(draws[1], online_negatives(*space, N, MARGIN, 1))
+    np.testing.assert_array_equal(draws[1], online_negatives(*space, N, MARGIN, 1, partial(top_k, block=(3, 7))))
     banned = set(pairs(space[3]))
     # A margin beyond every distance lets everything in but what is forbidden.
     negatives = online_negatives(*space, 15, 3.0)
@@ -181,12 +185,6 @@ def test_a_passage_just_beyond_the_margin_is_too_easy():
     # One that is nearer than the positive is a negative without any margin.
     gold, forbidden = np.array([1]), (np.array([0]), np.array([1]))
     assert online_negatives(question, passages, gold, forbidden, 2, 0.0).tolist() == [[0, -1]]
-
-
-@pytest.mark.parametrize("block", [(1, 1), (3, 7), (20, 60), (1024, 16384)])
-def test_online_negatives_do_not_depend_on_the_block(space, block):
-    expected = online_negatives(*space, N, MARGIN, 5, partial(top_k, block=(7, 13)))
-    np.testing.assert_array_equal(online_negatives(*space, N, MARGIN, 5, partial(top_k, block=block)), expected)
 
 
 @pytest.mark.parametrize("unit, n, size", [("passage", 2000, 4000), ("document", 600, 20_000)])
@@ -277,25 +275,6 @@ def test_documents_of_many_questions_are_scored_as_by_loops(cells):
         assert all((negatives[row] >= 0).sum() == min(N, len(near)) for _, negatives in drawn)
 
 
-def test_documents_of_one_passage_are_mined_as_passages(space):
-    questions, passages, gold, forbidden = space
-    order = np.argsort(forbidden[0], kind="stable")
-    forbidden = forbidden[0][order], forbidden[1][order]
-    positive, negatives = maxp_triplets(questions, passages, np.arange(60), gold, forbidden, N, MARGIN, seed=3)
-    np.testing.assert_array_equal(positive, gold)
-    np.testing.assert_array_equal(negatives, online_negatives(questions, passages, gold, forbidden, N, MARGIN, 3))
-
-
-# --- a part of the questions ---
-
-
-def test_forbidden_pairs_of_chosen_questions_are_numbered_anew():
-    forbidden = np.array([0, 0, 1, 3, 3]), np.array([5, 6, 7, 8, 9])
-    assert pairs(pairs_of(forbidden, np.array([3, 1, 3, 2]))) == [(0, 8), (0, 9), (1, 7), (2, 8), (2, 9)]
-    for got, whole in zip(pairs_of(forbidden, np.arange(4)), forbidden, strict=True):
-        np.testing.assert_array_equal(got, whole)
-
-
 # --- drawing ---
 
 
@@ -308,8 +287,3 @@ def test_every_pair_of_candidates_can_be_drawn_and_minus_1_where_they_are_missin
         assert drawn[2].tolist() == [-1, -1]
     pairs_drawn = {tuple(draw(np.array([[5, 6, 7]]), 2, seed)[0].tolist()) for seed in range(60)}
     assert pairs_drawn == {pair for pair in product([5, 6, 7], repeat=2) if pair[0] != pair[1]}
-
-
-def test_passages_without_a_word_are_refused():
-    with pytest.raises(DataError, match="--bm25-epochs 0$"):
-        bm25_negatives(["who"], ["the of", "a"], NONE, 1)

@@ -17,14 +17,14 @@ def asked(language, text, id="q"):
 def pool(*questions, languages=("en", "de")):
     """Rows 0 to 2 are in the first language, 3 to 5 in the second."""
     texts = {"en": EN, "de": DE}
-    none = tuple(np.zeros(0, dtype=int) for _ in questions)
+
     return Pairs(
         questions,
         tuple(text for language in languages for text in texts[language]),
         np.repeat(np.array(languages), 3),
         np.tile(np.arange(3), len(languages)),
         tuple(np.array([0]) for _ in questions),
-        none,
+        tuple(np.zeros(0, dtype=int) for _ in questions),
     )
 
 

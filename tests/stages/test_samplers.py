@@ -73,26 +73,20 @@ def test_a_question_comes_again_when_all_have_come(kind):
     assert epochs[:6] != epochs[6:]
 
 
-def test_whole_batches_alone_and_as_many_as_asked_for():
-    assert [len(batch) for batch in drawn("x-en", size=4, many=30)] == [4] * 7
-    assert [len(batch) for batch in drawn("en-en", size=4, many=30)] == [4] * 7
+def test_whole_batches_alone_and_as_many_as_asked_for_but_of_a_language_with_few_questions():
+    for kind in ("x-en", "en-en"):
+        assert [len(batch) for batch in drawn(kind, size=4, many=30)] == [4] * 7
     # Fewer questions than a batch takes: they are one.
     assert [len(batch) for batch in drawn("en-en", size=64)] == [10]
-
-
-def test_a_language_with_few_questions_has_small_batches_and_few():
     few = toy(missing=[(number, "th") for number in range(3, 10)])
     batches = drawn("x-x-mono", few, size=5, many=25)
     assert sorted((batch[0][0], len(batch)) for batch in batches) == [("de", 5)] * 2 + [("en", 5)] * 2 + [("th", 3)]
 
 
-def test_the_same_seed_draws_the_same():
+def test_the_same_seed_draws_the_same_and_a_kind_without_a_pair_is_refused():
     draws = [Sampler(toy(), "x-y", "en", 4, seed).batches(0, 1) for seed in (0, 0, 1)]
     first, again, other = (np.concatenate([*map(np.concatenate, batches)]).tolist() for batches in draws)
     assert first == again != other
-
-
-def test_without_a_pair_of_the_kind_it_says_what_there_is():
     with pytest.raises(ConfigError, match="pairs.batches: x-x"):
         Sampler(toy(spoken=("de",), answered=("en",)), "x-x", "en", 4, 0)
 

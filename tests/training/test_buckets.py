@@ -35,7 +35,6 @@ def encoder(seed):
 
 
 def apart(questions, answered):
-    """What two encoders take."""
     passages = {f"passage_{name}": value for name, value in pack(answered, 1).items()}
     return {**pack(questions, 1), **passages}
 
@@ -121,21 +120,10 @@ def test_texts_and_documents_come_in_powers_of_two_and_what_was_given_stays():
     np.testing.assert_allclose(shapes["document_weights"], [4 / 3, 4 / 3, 4 / 3, 0])
 
 
-@pytest.mark.parametrize(("size", "expected"), [(1, 1), (2, 2), (3, 4), (8, 8), (9, 16), (1000, 1024)])
-def test_powers_of_two(size, expected):
-    assert power(size) == expected
-
-
-@pytest.mark.parametrize(
-    ("size", "multiple", "expected"),
+def test_sizes_are_powers_of_two_of_tokens_eight_an_octave_which_devices_divide():
+    assert [power(size) for size in (1, 2, 3, 8, 9, 1000)] == [1, 2, 4, 8, 16, 1024]
     # Steps are a sixteenth of the next power of two: 512 up to 8192, 1024 up to 16384.
-    [(256, 256, 256), (1280, 256, 1280), (4352, 256, 4608), (7424, 256, 7680), (8192, 256, 8192), (8448, 256, 9216)]
-    + [(1280, 768, 1536), (256, 768, 768), (7424, 768, 7680)],
-)
-def test_tokens_come_in_eight_sizes_an_octave(size, multiple, expected):
-    assert bucket(size, multiple) == expected
-
-
-def test_devices_divide_the_tokens():
-    batch = {**pack(QUESTIONS, 1)}
-    assert [len(few_shapes(batch, devices)["ids"]) for devices in (1, 2, 3, 4)] == [256, 256, 768, 256]
+    sizes = {256: 256, 1280: 1280, 4352: 4608, 7424: 7680, 8192: 8192, 8448: 9216}
+    assert {size: bucket(size, 256) for size in sizes} == sizes
+    assert [bucket(size, 768) for size in (1280, 256, 7424)] == [1536, 768, 7680]
+    assert [len(few_shapes(pack(QUESTIONS, 1), devices)["ids"]) for devices in (1, 2, 3, 4)] == [256, 256, 768, 256]

@@ -37,17 +37,20 @@ def alike(one, other):
 # --- on disk ---
 
 
-def test_the_last_state_that_is_saved_comes_back_bit_by_bit(tmp_path):
+def test_the_last_state_that_is_saved_comes_back_bit_by_bit_until_it_is_removed(tmp_path):
     saved = groups()
     Checkpoint(tmp_path / "new").save(FACTS, saved)
     facts, arrays = Checkpoint(tmp_path / "new").load()
     assert facts == FACTS == Checkpoint(tmp_path / "new").facts()
     assert all(alike(arrays[name], saved[name]) for name in saved) and set(arrays) == set(saved)
-    checkpoint = Checkpoint(tmp_path / "new")
+    checkpoint = Checkpoint(tmp_path / "new", seconds=0)
+    assert checkpoint.due and not Checkpoint(tmp_path, seconds=1000).due
     checkpoint.save({"epoch": 4}, groups(1))
     facts, arrays = checkpoint.load()
     assert facts == {"epoch": 4} and alike(arrays["best"], groups(1)["best"])
     assert [path.name for path in (tmp_path / "new").iterdir()] == ["state.npz"]
+    checkpoint.remove()
+    assert checkpoint.load() is None and checkpoint.facts() == {} and list(tmp_path.iterdir()) == []
 
 
 def test_a_full_disk_leaves_the_state_before(tmp_path):
@@ -65,15 +68,9 @@ def test_a_full_disk_leaves_the_state_before(tmp_path):
     assert checkpoint.load()[0] == FACTS and [path.name for path in tmp_path.iterdir()] == ["state.npz"]
 
 
-def zipped(**arrays):
+def written(save, *array, **arrays):
     file = io.BytesIO()
-    np.savez(file, **arrays)
-    return file.getvalue()
-
-
-def saved(array):
-    file = io.BytesIO()
-    np.save(file, array)
+    save(file, *array, **arrays)
     return file.getvalue()
 
 
@@ -81,14 +78,12 @@ def saved(array):
 @pytest.mark.parametrize(
     "content",
     [
-        b"",
-        b"PK\x03\x04",
-        b"not one",
-        zipped(other=np.zeros(3)),
-        zipped(facts=np.array("{")),
-        zipped(facts=np.array("1"))[:-30],
-        zipped(facts=np.array([{}], dtype=object)),
-        saved(np.zeros(3)),
+        *(b"", b"PK\x03\x04", b"not one"),
+        written(np.savez, other=np.zeros(3)),
+        written(np.savez, facts=np.array("{")),
+        written(np.savez, facts=np.array("1"))[:-30],
+        written(np.savez, facts=np.array([{}], dtype=object)),
+        written(np.save, np.zeros(3)),
     ],
 )
 def test_a_file_that_is_none_is_named(tmp_path, content, read):
@@ -113,15 +108,6 @@ def test_arrays_of_an_epoch_are_made_once_and_keep_their_order(tmp_path):
     for _ in range(2):
         arrays = Checkpoint(tmp_path).kept("many", 1, lambda: [np.array(number) for number in range(120)])
         assert [int(array) for array in arrays] == list(range(120))
-
-
-def test_it_is_due_after_so_many_seconds_and_can_be_removed(tmp_path):
-    checkpoint = Checkpoint(tmp_path / "stage")
-    assert checkpoint.load() is None and checkpoint.facts() == {}
-    assert not Checkpoint(tmp_path, seconds=1000).due and Checkpoint(tmp_path, seconds=0).due
-    checkpoint.save(FACTS, groups())
-    checkpoint.remove()
-    assert list(tmp_path.iterdir()) == []
 
 
 # --- a training that goes on ---
@@ -195,19 +181,20 @@ WAYS = {
 }
 
 
-# The batch at which a way is stopped, the age in seconds at which a state is due, and the steps that are on disk then:
-# a step has two parts, an epoch six. Tracing a step with rounded weights is dear.
+# The batches at which a way is stopped in turn, the age in seconds at which a state is due, and the steps that are on
+# disk then: a step has two parts, an epoch six. Tracing a step with rounded weights is dear.
 STOPS = [
-    ("plain", 1, 0, 0),
-    ("plain", 6, 0, 6),
-    ("plain", 9, 0, 8),
-    ("plain", 13, 1000, 12),
-    ("patient", 9, 0, 8),
-    ("patient", 9, 1000, 6),
-    ("averaged", 20, 0, 20),
-    ("averaged", 20, 1000, 18),
-    ("quantised", 14, 0, 14),
-    ("quantised", 14, 1000, 12),
+    ("plain", [1], 0, 0),
+    ("plain", [6], 0, 6),
+    ("plain", [9], 0, 8),
+    ("plain", [13], 1000, 12),
+    ("patient", [9], 0, 8),
+    ("patient", [9], 1000, 6),
+    ("averaged", [5, 4], 0, 8),
+    ("averaged", [20], 0, 20),
+    ("averaged", [20], 1000, 18),
+    ("quantised", [14], 0, 14),
+    ("quantised", [14], 1000, 12),
 ]
 
 
@@ -217,45 +204,27 @@ def whole(trainer):
     return {way: trained(renewed(trainer), **options) for way, options in WAYS.items()}
 
 
-@pytest.fixture(scope="module")
-def finished(trainer, tmp_path_factory):
-    """The folder of a training that has ended."""
-    folder = tmp_path_factory.mktemp("finished")
-    trained(renewed(trainer), Checkpoint(folder))
-    return folder
-
-
-@pytest.mark.parametrize(("way", "stop", "seconds", "steps"), STOPS)
-def test_a_training_that_is_stopped_ends_as_if_it_had_not_been(trainer, whole, tmp_path, way, stop, seconds, steps):
-    first = trained(renewed(trainer), Checkpoint(tmp_path, seconds), stop, **WAYS[way])
-    known = Checkpoint(tmp_path).facts()
-    assert first.stopped and known.get("step", 0) == steps
-    kept = first.log.rows[: known.get("rows", 0)]
+@pytest.mark.parametrize(("way", "stops", "seconds", "steps"), STOPS)
+def test_a_training_that_is_stopped_ends_as_if_it_had_not_been(trainer, whole, tmp_path, way, stops, seconds, steps):
+    rows = []
+    for stop in stops:
+        first = trained(renewed(trainer), Checkpoint(tmp_path, seconds), stop, rows, **WAYS[way])
+        known = Checkpoint(tmp_path).facts()
+        rows = first.log.rows[: known.get("rows", 0)]
+        assert first.stopped
+    assert known.get("step", 0) == steps
     # Nothing but what is on disk is known when it goes on.
-    second = trained(renewed(trainer), Checkpoint(tmp_path, seconds), None, kept, **WAYS[way])
+    second = trained(renewed(trainer), Checkpoint(tmp_path, seconds), None, rows, **WAYS[way])
     assert second.scores == whole[way].scores and alike(second.weights, whole[way].weights)
     assert without_time(second.log.rows) == without_time(whole[way].log.rows)
     assert second.batches == whole[way].batches - steps
 
 
-def test_one_that_is_stopped_twice_ends_the_same(trainer, whole, tmp_path):
-    rows, expected = [], whole["averaged"]
-    for stop in (5, 4):
-        seen = trained(renewed(trainer), Checkpoint(tmp_path, 0), stop, rows, **WAYS["averaged"])
-        assert seen.stopped
-        rows = seen.log.rows[: Checkpoint(tmp_path).facts()["rows"]]
-    last = trained(renewed(trainer), Checkpoint(tmp_path, 0), None, rows, **WAYS["averaged"])
-    assert last.batches < expected.batches and last.scores == expected.scores
-    assert alike(last.weights, expected.weights)
-
-
-def test_one_that_is_at_its_end_is_not_trained_again(trainer, whole, finished):
-    again = trained(renewed(trainer), Checkpoint(finished))
-    assert again.batches == 0 and again.scores == whole["plain"].scores
-    assert alike(again.weights, whole["plain"].weights)
-
-
-def test_the_checkpoint_of_another_encoder_is_refused(finished):
+def test_one_that_is_at_its_end_is_not_trained_again_and_another_encoder_is_refused(trainer, whole, tmp_path):
+    for batches in (whole["plain"].batches, 0):
+        again = trained(renewed(trainer), Checkpoint(tmp_path))
+        assert again.batches == batches and again.scores == whole["plain"].scores
+        assert alike(again.weights, whole["plain"].weights)
     model = NGramEncoder(vocabulary=20, width=6, channels=4, orders=(2,), hidden=9, dimension=6)
-    with pytest.raises(InputError, match=str(finished)):
-        trained(Trainer(model, to_target, 1e-2), Checkpoint(finished))
+    with pytest.raises(InputError, match=str(tmp_path)):
+        trained(Trainer(model, to_target, 1e-2), Checkpoint(tmp_path))

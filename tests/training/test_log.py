@@ -46,12 +46,3 @@ def test_seconds_count_from_the_start():
     # Seconds are rounded to two places.
     assert first >= 0
     assert first + 0.05 <= second <= passed + 0.005
-
-
-def test_of_gives_the_rows_of_one_event_in_order():
-    log = RunLog()
-    for number in range(3):
-        log.write("epoch", number=number)
-        log.write("dev", number=number)
-    assert [row["number"] for row in log.of("epoch")] == [0, 1, 2]
-    assert log.of("absent") == []

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 from keras import ops
-from scipy.special import log_softmax
+from scipy.special import log_softmax, softmax
 
 from distill.training.losses import (
     DISTANCES,
@@ -31,32 +31,16 @@ def triplets():
     return unit_rows(5, 7, seed=1), unit_rows(5, 7, seed=2), unit_rows(5, 3, 7, seed=3)
 
 
-# In the plane, cos(a, p) = 0.6; the negatives are nearer than p, at a right angle, and opposite.
-ANCHOR = np.array([[1.0, 0.0]], dtype=np.float32)
-POSITIVE = np.array([[0.6, 0.8]], dtype=np.float32)
-NEGATIVES = np.array([[[0.8, 0.6], [0.0, 1.0], [-1.0, 0.0]]], dtype=np.float32)
-
-
 def test_distances_by_hand():
     a, b = np.float32([[1, 0], [1, 0], [1, 0]]), np.float32([[1, 0], [0, 1], [-1, 0]])
     assert numbers(cosine_distance(a, b)).tolist() == numbers(DISTANCES["cosine"](a, b)).tolist() == [0, 1, 2]
     assert numbers(squared_l2(a, b)).tolist() == numbers(DISTANCES["squared_l2"](a, b)).tolist() == [0, 2, 4]
 
 
-# d(a, p) = 0.4; d(a, n) = 0.2, 1, 2: 0.4 - 0.2 + margin, 0.4 - 1 + margin, 0.4 - 2 + margin, at least 0.
-@pytest.mark.parametrize(("margin", "expected"), [(0.3, [0.5, 0, 0]), (0.7, [0.9, 0.1, 0])])
-def test_triplet_loss_by_hand(margin, expected):
-    loss = numbers(triplet_loss(ANCHOR, POSITIVE, NEGATIVES, margin=margin))
-    np.testing.assert_allclose(loss, [expected], atol=1e-6)
-
-
 def test_triplet_loss_is_equation_1_with_any_distance(triplets):
     anchor, positive, negatives = triplets
-    expected = np.zeros((5, 3))
-    for i in range(5):
-        for j in range(3):
-            near, far = 1 - anchor[i] @ positive[i], 1 - anchor[i] @ negatives[i, j]
-            expected[i, j] = max(near - far + 0.3, 0)
+    near, far = np.sum(anchor * positive, axis=1)[:, None], np.einsum("bd,bnd->bn", anchor, negatives)
+    expected = np.maximum((1 - near) - (1 - far) + 0.3, 0)
     assert (expected == 0).any() and (expected > 0).any()
     np.testing.assert_allclose(numbers(triplet_loss(anchor, positive, negatives)), expected, atol=1e-6)
     near = np.sum((anchor - positive) ** 2, axis=1)[:, None]
@@ -65,21 +49,13 @@ def test_triplet_loss_is_equation_1_with_any_distance(triplets):
     np.testing.assert_allclose(numbers(loss), np.maximum(near - far + 0.5, 0), atol=1e-5)
 
 
-def test_contrastive_loss_by_hand_and_at_a_low_temperature():
-    # similarities 0.6 and 0, temperature 0.2: log(e^3 + e^0) - 3
-    loss = numbers(contrastive_loss(ANCHOR, POSITIVE, NEGATIVES[:, 1:2], temperature=0.2))
-    np.testing.assert_allclose(loss, [np.log(np.exp(3) + 1) - 3], rtol=1e-5)
-    # The nearest negative leads by 0.2: 0.2 / 0.001, where a softmax of exponentials would overflow.
-    loss = numbers(contrastive_loss(ANCHOR, POSITIVE, NEGATIVES, temperature=0.001))
-    np.testing.assert_allclose(loss, [200], rtol=1e-4)
-
-
 def test_contrastive_loss_is_the_log_softmax_of_the_positive(triplets):
     anchor, positive, negatives = (part.astype(np.float64) for part in triplets)
-    near = np.sum(anchor * positive, axis=1, keepdims=True)
-    far = np.einsum("bd,bnd->bn", anchor, negatives)
-    expected = -log_softmax(np.concatenate([near, far], axis=1) / 0.05, axis=1)[:, 0]
-    np.testing.assert_allclose(numbers(contrastive_loss(*triplets)), expected, rtol=1e-4, atol=1e-5)
+    scores = np.concatenate([positive[:, None], negatives], axis=1) @ anchor[:, :, None]
+    # At the last an exponential would overflow.
+    for more, temperature in (({}, 0.05), ({"temperature": 0.2}, 0.2), ({"temperature": 0.001}, 0.001)):
+        expected = -log_softmax(scores[..., 0] / temperature, axis=1)[:, 0]
+        np.testing.assert_allclose(numbers(contrastive_loss(*triplets, **more)), expected, rtol=1e-4, atol=1e-5)
 
 
 def test_filling_does_not_count_in_the_contrastive_loss(triplets):
@@ -91,29 +67,31 @@ def test_filling_does_not_count_in_the_contrastive_loss(triplets):
     np.testing.assert_allclose(numbers(contrastive_loss(anchor, positive, filled, weights=weights)), without, rtol=1e-5)
     # Without weights it counts.
     assert (numbers(contrastive_loss(anchor, positive, filled)) > without).all()
-    loss = contrastive_loss(ANCHOR, POSITIVE, NEGATIVES, weights=np.zeros((1, 3), dtype=np.float32))
-    assert numbers(loss).tolist() == [0]
+    loss = contrastive_loss(*triplets, weights=np.zeros((5, 3), dtype=np.float32))
+    assert numbers(loss).tolist() == [0] * 5
 
 
-@pytest.mark.parametrize("name, weights", [("qq", {"beta": 3.0}), ("dd", {"lambda_": 3.0}), ("dq", {"omega": 3.0})])
-def test_each_objective_has_its_own_weight_and_an_absent_one_counts_0(name, weights):
-    off = {"beta": 0.0, "lambda_": 0.0, "omega": 0.0, "gamma": 10.0}
-    assert float(transfer_loss({name: np.array([1.0, 2.0])}, **{**off, **weights})) == pytest.approx(45)
+def test_each_objective_has_its_own_weight_and_an_absent_one_counts_0():
+    weights = {"qq": "beta", "dd": "lambda_", "dq": "omega", "list": "listwise", "softmax": "softmax"}
+    for name, weight in weights.items():
+        given = {**dict.fromkeys(weights.values(), 0.0), weight: 3.0, "gamma": 10.0}
+        assert float(transfer_loss({name: np.array([1.0, 2.0])}, **given)) == pytest.approx(45)
 
 
 def test_transfer_loss_is_equation_2():
     teacher_q, student_q = unit_rows(4, 6, seed=1), unit_rows(4, 6, seed=2)
     teacher_d, student_d = unit_rows(4, 6, seed=3), unit_rows(4, 6, seed=4)
     beta, lambda_, omega, gamma = 0.7, 0.2, 0.4, 1000.0
-    pairs = (beta, teacher_q, student_q), (lambda_, teacher_d, student_d), (omega, teacher_d, student_q)
-    expected = sum(weight * np.linalg.norm(one[i] - other[i]) ** 2 for weight, one, other in pairs for i in range(4))
-    objectives = {
-        "qq": squared_l2(teacher_q, student_q),
-        "dd": squared_l2(teacher_d, student_d),
-        "dq": squared_l2(teacher_d, student_q),
-    }
+    pairs = {"qq": (teacher_q, student_q), "dd": (teacher_d, student_d), "dq": (teacher_d, student_q)}
+    weighed = zip((beta, lambda_, omega), pairs.values(), strict=True)
+    expected = sum(weight * np.sum((one - other) ** 2) for weight, (one, other) in weighed)
+    objectives = {name: squared_l2(*pair) for name, pair in pairs.items()}
     loss = float(transfer_loss(objectives, beta, lambda_, omega, gamma))
     assert loss == pytest.approx(gamma / 4 * expected, rel=1e-5)
+    # What stands beside Equation 2, of as many rows as it has.
+    objectives |= {"list": ops.array([5.0]), "softmax": ops.array([7.0, 9.0])}
+    loss = float(transfer_loss(objectives, beta, lambda_, omega, gamma, listwise=0.2, softmax=0.1))
+    assert loss == pytest.approx(gamma * (expected / 4 + 0.2 * 5 + 0.1 * 8), rel=1e-5)
 
 
 # Nested prefixes
@@ -133,25 +111,11 @@ def test_nested_is_the_mean_over_prefixes_at_unit_length_and_the_whole(distance)
     np.testing.assert_allclose(numbers(nested(distance, (2, 5))(a, b)), expected, atol=1e-6)
 
 
-def softmax_of(scores):
-    powers = np.exp(scores - scores.max(axis=1, keepdims=True))
-    return powers / powers.sum(axis=1, keepdims=True)
-
-
 def test_listwise_is_the_divergence_from_the_teachers_ranking():
-    random = np.random.default_rng(0)
-    student, teacher = random.uniform(-1, 1, size=(2, 4, 7))
-    p, q = softmax_of(teacher / 0.3), softmax_of(student / 0.3)
-    expected = (p * np.log(p / q)).sum(axis=1)
-    losses = ops.convert_to_numpy(listwise_loss(ops.array(student), ops.array(teacher), 0.3))
-    np.testing.assert_allclose(losses, expected, rtol=1e-4)
-
-
-def test_listwise_is_nothing_where_both_rank_alike():
-    scores = np.random.default_rng(0).uniform(-1, 1, size=(3, 5)).astype(np.float32)
-    moved = scores + np.array([[0.5], [0.0], [-2.0]], np.float32)  # a softmax does not see it
-    losses = ops.convert_to_numpy(listwise_loss(ops.array(moved), ops.array(scores), 0.05))
-    np.testing.assert_allclose(losses, 0, atol=1e-4)
+    student, teacher = np.random.default_rng(0).uniform(-1, 1, size=(2, 4, 7))
+    p, q = softmax(teacher / 0.3, axis=1), softmax(student / 0.3, axis=1)
+    losses = numbers(listwise_loss(ops.array(student), ops.array(teacher), 0.3))
+    np.testing.assert_allclose(losses, (p * np.log(p / q)).sum(axis=1), rtol=1e-4)
 
 
 def test_in_batch_softmax_by_hand():
@@ -166,9 +130,3 @@ def test_in_batch_softmax_by_hand():
     ]
     losses = in_batch_loss(ops.array(scores), ops.array(same), 0.5)
     np.testing.assert_allclose(ops.convert_to_numpy(losses), expected, rtol=1e-5)
-
-
-def test_the_transfer_loss_weighs_what_stands_beside_equation_2():
-    objectives = {"qq": ops.array([1.0, 3.0]), "list": ops.array([5.0]), "softmax": ops.array([7.0, 9.0])}
-    loss = transfer_loss(objectives, beta=0.5, gamma=10.0, listwise=0.2, softmax=0.1)
-    assert float(loss) == pytest.approx(10 * (0.5 * 2 + 0.2 * 5 + 0.1 * 8))

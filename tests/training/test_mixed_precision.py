@@ -47,17 +47,22 @@ def dtypes(student):
     return {layer.name: layer.compute_dtype for layer in student._flatten_layers()}
 
 
-def test_vectors_are_float32_near_those_without(student):
+def test_vectors_are_float32_near_those_without_and_all_computes_in_float32_again(student):
     plain, mixed = student.encode_packed(*packed(student)), mixed_encode(student, *packed(student))
+    assert set(dtypes(student).values()) == {"float32"}
     assert keras.backend.standardize_dtype(mixed.dtype) == "float32"
     plain, mixed = np.array(plain), np.array(mixed)
     np.testing.assert_allclose(np.linalg.norm(mixed, axis=1), 1.0, rtol=1e-5)
     # bfloat16 has eight bits: what is rounded differs by up to 2^-9, and by chance not in one direction.
     difference = np.abs(mixed - plain).max()
     assert 1e-5 < difference < 0.03
+    # Whatever ends it.
+    with pytest.raises(KeyError), policy_of(student.token_layers, POLICY):
+        raise KeyError
+    assert set(dtypes(student).values()) == {"float32"}
 
 
-def test_the_layers_over_tokens_compute_in_bfloat16():
+def test_the_layers_over_tokens_compute_in_bfloat16_and_gradients_are_float32_the_tables_of_its_rows_alone():
     model = make()
     inside = [model.get_layer("order_2").projection, model.get_layer("order_3").second.dense, model.get_layer("norm")]
     outside = [model.get_layer("embedding"), model.get_layer("pooling").dense, model.get_layer("head").first]
@@ -65,17 +70,6 @@ def test_the_layers_over_tokens_compute_in_bfloat16():
         assert {layer.compute_dtype for layer in inside} == {"bfloat16"}
         assert {layer.compute_dtype for layer in outside} == {"float32"}
         assert {layer.variable_dtype for layer in inside} == {"float32"}
-
-
-def test_afterwards_all_compute_in_float32(student):
-    mixed_encode(student, *packed(student))
-    with pytest.raises(KeyError), policy_of(student.token_layers, POLICY):
-        raise KeyError
-    assert set(dtypes(student).values()) == {"float32"}
-
-
-def test_gradients_are_float32_and_the_tables_is_of_the_rows_alone():
-    model = make()
     with tf.GradientTape() as tape:
         loss = tf.reduce_sum(mixed_encode(model, *packed(model))[:, 0])
     gradients = tape.gradient(loss, model.trainable_weights)

@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+import tensorflow as tf
 from keras import ops
 
 from distill.training.sampled_softmax import SampledSoftmax
@@ -38,3 +39,12 @@ def test_a_part_has_the_loss_of_the_whole_batch():
         batch(cached=cached, live=live, counted=np.ones((2, 1), np.float32), first=np.float32(1)),
     )
     assert float(part) == pytest.approx(float(whole), rel=1e-6)
+
+
+def test_a_text_that_does_not_count_gets_no_gradient():
+    vectors, live = tf.Variable(VECTORS[[0, 2]]), np.array([0, 2], dtype=np.int32)
+    x = batch(cached=VECTORS, live=live, counted=np.float32([[0], [1]]), first=np.float32(1))
+    with tf.GradientTape() as tape:
+        loss = SampledSoftmax(3.0, parts=2)(vectors, x)
+    change = np.abs(tape.gradient(loss, vectors)).max(axis=1)
+    assert change[0] == 0 and change[1] > 0.01

@@ -25,15 +25,6 @@ def checked(space, settings=None, stage="student"):
     return checked_space(space, settings or Settings(), stage, "space.toml")
 
 
-@pytest.fixture
-def written(tmp_path):
-    def write(text):
-        (tmp_path / "space.toml").write_text(text, encoding="utf-8")
-        return tmp_path / "space.toml"
-
-    return write
-
-
 # The default
 
 
@@ -54,6 +45,8 @@ def test_the_default_is_table_1():
     assert "teacher.temperature" in default(Settings(teacher=TeacherSettings(loss="contrastive")), "teacher")
     # What was given is not searched.
     assert "student.gamma" not in default(Settings(), "student", ["student.gamma", "seed"])
+    with pytest.raises(ConfigError, match="^the space: "):
+        default(with_student(objectives=("dd",)), "student", ["student.gamma", "student.learning_rate"])
 
 
 @pytest.mark.parametrize(
@@ -82,8 +75,9 @@ def test_parallel_text_has_a_temperature_and_where_it_needs_them_weights(paralle
 # A file
 
 
-def test_a_file_has_tables_or_dotted_names(written):
-    path = written(
+def test_a_file_has_tables_or_dotted_names_and_one_that_is_no_toml_is_named(tmp_path):
+    path = tmp_path / "space.toml"
+    path.write_text(
         'student.lambda = [1, 0.5]\n"student.parallel.x/a.tsv" = [1]\n[teacher]\nmargin = {low = 0.1, high = 1}\n'
     )
     assert read_space(path) == {
@@ -91,11 +85,9 @@ def test_a_file_has_tables_or_dotted_names(written):
         "student.parallel.x/a.tsv": [1],
         "teacher.margin": {"low": 0.1, "high": 1},
     }
-
-
-def test_a_file_that_is_no_toml_is_named(written):
+    path.write_text("student.beta = [")
     with pytest.raises(ConfigError, match="space.toml: "):
-        read_space(written("student.beta = ["))
+        read_space(path)
 
 
 def test_values_become_what_the_setting_holds():
@@ -168,6 +160,8 @@ def test_a_trials_settings_have_its_values_and_else_the_fixed_ones():
     trial = applied(fixed, {"student.lambda": 0.5, "student.objectives": ("qq",), "student.gamma": 10.0})
     assert trial == replace(fixed, student=replace(fixed.student, lambda_=0.5, objectives=("qq",), gamma=10.0))
     assert fixed == with_student(epochs=3)
+    with pytest.raises(ConfigError, match="^student.quantised_epochs: "):
+        applied(Settings(), {"student.epochs": 1, "student.quantised_epochs": 2})
 
 
 def test_a_weight_is_one_of_its_file():
@@ -175,11 +169,6 @@ def test_a_weight_is_one_of_its_file():
     trial = applied(fixed, {"student.parallel.x/a.tsv": 0.25, "student.parallel.b.tsv": 1})
     assert trial.student.parallel == ("x/a.tsv=0.25", "b.tsv=1.0", "c.tsv=3")
     assert value_of(trial, "student.parallel.x/a.tsv") == 0.25
-
-
-def test_values_that_do_not_go_together_are_refused():
-    with pytest.raises(ConfigError, match="^student.quantised_epochs: "):
-        applied(Settings(), {"student.epochs": 1, "student.quantised_epochs": 2})
 
 
 def test_the_start_is_what_the_settings_have_and_the_space_holds():

@@ -1,7 +1,6 @@
 """Real studies of Optuna, of a training that costs nothing."""
 
 import re
-import sys
 
 import pytest
 
@@ -9,7 +8,7 @@ from distill.errors import InputError, TrainingError
 from distill.settings.sections import Settings, StudentSettings
 from distill.training.log import RunLog
 from distill.tuning.space import checked_space
-from distill.tuning.study import STARTUP, TrialRow, Tuning, best_of, reached, require_optuna, shown_values
+from distill.tuning.study import STARTUP, TrialRow, Tuning, best_of, reached, shown_values
 
 optuna = pytest.importorskip("optuna")
 SETTINGS = Settings(seed=3, student=StudentSettings(beta=0.1, epochs=4))
@@ -52,38 +51,22 @@ def rows(tmp_path_factory):
     return tuning(tmp_path_factory.mktemp("study") / "a.db").run(train, 11)
 
 
-def test_so_many_trials_as_were_asked_for_are_numbered(rows):
+def test_trials_have_values_of_the_space_at_first_the_settings_own_and_come_to_what_these_reach(rows):
     assert [row.number for row in rows] == list(range(11))
     assert {row.state for row in rows} <= {"complete", "pruned"}
-
-
-def test_the_first_trial_has_the_settings_own_values_where_the_space_holds_them(rows):
-    assert rows[0].values["student.beta"] == 0.1 and rows[0].values["student.omega"] == 1.0
-    # 32 questions are in the space, and these objectives are not.
-    assert rows[0].values["student.batch_size"] == 32
-    assert rows[0].values["student.objectives"] in (("qq",), ("qq", "dq"))
-
-
-def test_values_are_the_spaces(rows):
+    # The space holds 32 questions, and not these objectives.
+    assert {"student.beta": 0.1, "student.omega": 1.0, "student.batch_size": 32}.items() <= rows[0].values.items()
     for row in rows:
-        assert list(row.values) == list(SPACE)
+        assert list(row.values) == list(SPACE) and row.values["student.objectives"] in (("qq",), ("qq", "dq"))
         assert row.values["student.beta"] in (1.0, 0.1, 0.01) and 0.01 <= row.values["student.omega"] <= 1.0
         assert row.values["student.batch_size"] in range(8, 65, 8) and type(row.values["student.batch_size"]) is int
         assert type(row.values["student.train_table"]) is bool
-    assert len({str(row.values) for row in rows}) > 8
-
-
-def test_a_trial_comes_to_what_its_settings_reach(rows):
-    for row in rows:
         if row.state == "complete":
             student = StudentSettings(**{name.removeprefix("student."): v for name, v in row.values.items()})
             expected = [quality(student) * (1 - 0.5**epoch) for epoch in range(3)]
             assert row.scores == pytest.approx(expected) and row.p1 == pytest.approx(expected[-1])
+    assert len({str(row.values) for row in rows}) > 8
     assert sum(row.state == "complete" for row in rows) >= STARTUP
-
-
-def test_the_same_search_has_the_same_trials(rows, tmp_path):
-    assert tuning(tmp_path / "b.db").run(train, 4) == rows[:4]
 
 
 def test_another_seed_has_others(rows, tmp_path):
@@ -92,7 +75,7 @@ def test_another_seed_has_others(rows, tmp_path):
     assert [row.values for row in other[1:]] != [row.values for row in rows[1:3]]
 
 
-def test_it_goes_on_to_as_many_as_are_asked_for_in_all(rows, tmp_path):
+def test_the_same_search_has_the_same_trials_and_goes_on_to_as_many_as_are_asked_for_in_all(rows, tmp_path):
     trained = []
 
     def counted(settings, watch):
@@ -164,21 +147,18 @@ def test_a_loss_that_is_no_number_ends_a_trial_and_not_the_search(tmp_path):
     assert best_of(trials).values["student.beta"] != 0.1
 
 
-def test_values_that_do_not_go_together_are_pruned_untrained(tmp_path):
+def test_values_that_do_not_go_together_are_pruned_untrained_and_the_log_tells_of_each_trial(tmp_path):
     space = checked_space({"student.epochs": [1], "student.quantised_epochs": [0, 4]}, SETTINGS, "student")
-    trials = tuning(tmp_path / "b.db", space=space).run(train, 5)
+    log = RunLog()
+    trials = tuning(tmp_path / "b.db", space=space, log=log).run(train, 5)
     for row in trials:
         assert row.state == ("pruned" if row.values["student.quantised_epochs"] else "complete")
     assert {row.state for row in trials} == {"pruned", "complete"}
     reason = next(row.reason for row in trials if row.state == "pruned")
     assert reason.startswith("student.quantised_epochs: ")
-
-
-def test_the_log_says_what_is_tried_and_what_came_of_it(tmp_path):
-    log = RunLog()
-    trials = tuning(tmp_path / "b.db", log=log).run(train, 2)
-    assert [row["event"] for row in log.rows] == ["trial", "trial end"] * 2
-    assert log.rows[2]["values"] == trials[1].values and log.rows[3]["p@1"] == trials[1].p1
+    assert [row["event"] for row in log.rows] == ["trial", "trial end"] * 5
+    assert [row["values"] for row in log.rows[::2]] == [row.values for row in trials]
+    assert [row["p@1"] for row in log.rows[1::2]] == [row.p1 for row in trials]
 
 
 # Studies that are refused
@@ -193,34 +173,21 @@ def test_a_study_of_other_settings_is_refused_with_what_differs(tmp_path):
     assert len(tuning(tmp_path / "b.db").rows()) == 1
 
 
-def test_a_file_that_is_no_study_is_refused_and_left_as_it_is(tmp_path):
+def test_a_file_that_is_no_study_is_refused_and_left_as_it_is_and_so_is_a_name_that_sqlite_would_cut(tmp_path):
     text = "not a database, but a text of some length\n" * 50
     (tmp_path / "b.db").write_text(text)
-    with pytest.raises(InputError, match="b.db: "):
-        tuning(tmp_path / "b.db")
-    assert (tmp_path / "b.db").read_text() == text
-
-
-def test_a_name_that_sqlite_would_cut_is_refused(tmp_path):
-    with pytest.raises(InputError, match=r"a\?b.db: "):
-        tuning(tmp_path / "a?b.db")
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_without_optuna_it_is_said_how_to_install_it(monkeypatch):
-    monkeypatch.setitem(sys.modules, "optuna", None)
-    with pytest.raises(InputError, match=r"distill\[tune\]"):
-        require_optuna()
+    for name in ("b.db", "a?b.db"):
+        with pytest.raises(InputError, match=f"{re.escape(name)}: "):
+            tuning(tmp_path / name)
+    assert (tmp_path / "b.db").read_text() == text and len(list(tmp_path.iterdir())) == 1
 
 
 # Figures
 
 
 def test_the_best_is_the_first_of_those_that_came_to_their_end():
-    def row(number, p, state="complete"):
-        return TrialRow(number, state, {}, p, [])
-
-    rows = [row(0, 0.5), row(1, 0.7), row(2, 0.9, "pruned"), row(3, 0.7), row(4, None, "failed")]
+    came = [(0.5, "complete"), (0.7, "complete"), (0.9, "pruned"), (0.7, "complete"), (None, "failed")]
+    rows = [TrialRow(number, state, {}, p, []) for number, (p, state) in enumerate(came)]
     assert best_of(rows).number == 1
     with pytest.raises(TrainingError, match="--trials"):
         best_of(rows[2:3])

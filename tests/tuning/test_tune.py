@@ -4,25 +4,20 @@ import json
 import re
 import sys
 
-import keras
 import numpy as np
 import pytest
 
 from distill.catalog.loading import load_keras_encoder
-from distill.encoders.encoder import KerasEncoder
-from distill.errors import InputError
 from distill.pipeline.preparing import read_inputs
 from distill.pipeline.run import Run
 from distill.pipeline.second_stage import study
-from distill.settings.sections import Settings, StudentSettings
+from distill.settings.sections import DataSettings, Settings, StudentSettings
 from distill.settings.store import as_dict, load_settings
 from distill.stages.triplet_stage import teach
-from distill.students.ngram import NGramEncoder
 from distill.students.shape import Shape
 from distill.system.reading import read_json
 from distill.training.log import RunLog
 from distill.tuning.stages import Students
-from distill.tuning.tune import space_of
 
 pytest.importorskip("optuna")
 SPACE = """[student]
@@ -33,20 +28,10 @@ beta = {low = 0.1, high = 1.0}
 
 
 @pytest.fixture(scope="module")
-def base(tokenizer, tmp_path_factory):
-    """One branch only, which compiles faster; untrained."""
-    keras.utils.set_random_seed(2)
-    model = NGramEncoder(vocabulary=len(tokenizer), width=16, channels=8, orders=(2,), hidden=12, dimension=16)
-    folder = tmp_path_factory.mktemp("base") / "encoder"
-    KerasEncoder(model, tokenizer, "base").save(folder)
-    return folder
-
-
-@pytest.fixture(scope="module")
-def fixed(base, sentence_data):
+def fixed(slim_folder, sentence_data):
     """What all searches here have in common: two languages, a teacher of one epoch, students of one."""
     epochs = ["--bm25-epochs", "1", "--online-epochs", "0", "--epochs", "1", "--student-batch-size", "4"]
-    return ["tune", "--base", base, "--dataset", sentence_data, "--languages", "de", *epochs]
+    return ["tune", "--base", slim_folder, "--dataset", sentence_data, "--languages", "de", *epochs]
 
 
 class Left:
@@ -88,17 +73,10 @@ def left(distill, fixed, tmp_path_factory):
     return search
 
 
-def test_an_interrupted_search_goes_on(left):
-    assert left.codes == [130, 0]
+def test_an_interrupted_search_goes_on_with_its_teacher_and_what_was_searched_and_how_is_kept(left):
+    assert left.codes == [130, 0] and left.calls == ["teacher", "student", "student", "student"]
     assert left.then == ["space.toml", "x-log.jsonl", "x-teacher", "x.db"]
     assert [row["state"] for row in left.trials["trials"]] == ["complete", "failed", "complete"]
-
-
-def test_the_teacher_is_trained_once_for_all(left):
-    assert left.calls == ["teacher", "student", "student", "student"]
-
-
-def test_what_was_searched_and_how_is_kept(left):
     assert left.trials["split"] == "dev" and left.trials["unit"] == "document"
     assert left.trials["languages"] == ["en", "de"] and left.trials["stage"] == "student"
     assert left.trials["space"]["student.objectives"] == [["qq", "dq"], ["list"]]
@@ -109,23 +87,17 @@ def test_what_was_searched_and_how_is_kept(left):
         assert all((8 * score) % 1 == 0 for score in row["scores"])
 
 
-def test_the_best_settings_are_the_fixed_ones_with_the_best_trials_values(left):
+def test_the_best_settings_are_the_fixed_ones_with_the_best_trials_values_and_come_to_the_same(left):
     best = next(row for row in left.trials["trials"] if row["number"] == left.trials["best"])
     expected = left.trials["settings"]
-    for name, value in best["values"].items():
-        expected["student"][name.removeprefix("student.")] = value
+    expected["student"] |= {name.removeprefix("student."): value for name, value in best["values"].items()}
     assert as_dict(load_settings(left.folder / "best.toml")) == expected
-    text = (left.folder / "best.toml").read_text(encoding="utf-8")
-    assert text.splitlines()[0].startswith(f"# distill tune, trial {best['number']}: ")
-    assert f": {100 * best['p@1']:.1f}, " in text.splitlines()[0]
-
-
-def test_a_run_of_the_best_settings_comes_to_the_same(left):
-    settings = load_settings(left.folder / "best.toml")
-    run = Run(read_inputs(settings), left.folder / "run")
+    first = (left.folder / "best.toml").read_text(encoding="utf-8").splitlines()[0]
+    assert first.startswith(f"# distill tune, trial {best['number']}: ") and f": {100 * best['p@1']:.1f}, " in first
+    # A run of these comes to the same.
+    run = Run(read_inputs(load_settings(left.folder / "best.toml")), left.folder / "run")
     teacher = load_keras_encoder(left.folder / "x-teacher")
     study(run, teacher, teacher, Shape())
-    best = next(row for row in left.trials["trials"] if row["number"] == left.trials["best"])
     assert [row["p@1"] for row in run.log.of("student")] == best["scores"]
 
 
@@ -209,20 +181,20 @@ def test_a_teacher_or_both_are_tuned(distill, stage, names, measured, fixed, tmp
     assert not (tmp_path / "x-teacher").exists()
 
 
-def test_a_trial_draws_parallel_text_by_its_own_weights_and_temperature(base, sentence_data, tmp_path, monkeypatch):
+def test_a_trial_draws_parallel_text_by_its_own_weights_and_temperature(slim, sentence_data, tmp_path, monkeypatch):
     (tmp_path / "a.tsv").write_text("en\tde\n" + "".join(f"one {n}\teins {n}\n" for n in range(4)), encoding="utf-8")
     (tmp_path / "b.tsv").write_text("en\tde\none\teins\ntwo\t\nthree\t\nfour\t\n", encoding="utf-8")
-    student = StudentSettings(parallel=(f"{tmp_path / 'a.tsv'}=1", f"{tmp_path / 'b.tsv'}=1"))
-    settings = Settings(student=student)
-    settings.data.dataset, settings.data.languages, settings.teacher.base = str(sentence_data), ("de",), str(base)
-    seen = []
-    monkeypatch.setattr(
-        "distill.stages.transfer_stage.learn", lambda targets, *rest: seen.append(targets.lines.chances)
+    parallel = f"{tmp_path / 'a.tsv'}=1", f"{tmp_path / 'b.tsv'}="
+    settings = Settings(
+        data=DataSettings(dataset=str(sentence_data), languages=("de",)),
+        student=StudentSettings(parallel=(parallel[0], f"{parallel[1]}1")),
     )
-    students = Students(read_inputs(settings), load_keras_encoder(base), RunLog())
+    seen = []
+    monkeypatch.setattr("distill.stages.transfer_stage.learn", lambda given, *rest: seen.append(given.lines.chances))
+    students = Students(read_inputs(settings), slim, RunLog())
     students.train(settings)
-    weights = (f"{tmp_path / 'a.tsv'}=1", f"{tmp_path / 'b.tsv'}=3")
-    students.train(Settings(student=StudentSettings(parallel=weights, parallel_temperature=1.0)))
+    student = StudentSettings(parallel=(parallel[0], f"{parallel[1]}3"), parallel_temperature=1.0)
+    students.train(Settings(student=student))
     # Groups: en and de of a, four pairs each; en of b with four and de with one.
     np.testing.assert_allclose(seen[0], [0.25, 0.25, 2 / 6, 1 / 6], rtol=1e-6)
     np.testing.assert_allclose(seen[1], [0.125, 0.125, 0.6, 0.15], rtol=1e-6)
@@ -263,7 +235,6 @@ def refused(distill, fixed, tmp_path, monkeypatch, capsys):
         (["--languages", "xx"], " xx: "),
         (["--channels", "99"], "channels: "),
         (["--max-size", "small"], "--max-size: "),
-        (["--epochs", "-1"], "student.epochs: "),
         (["--study", "space.toml/x.db"], " space.toml/x.db: "),
     ],
     ids=lambda value: " ".join(value[:2]) if isinstance(value, list) else "",
@@ -277,18 +248,6 @@ def test_without_optuna_nothing_is_begun(refused, monkeypatch):
     assert "'distill[tune]'" in refused()
 
 
-def test_a_teacher_of_a_study_that_is_gone_is_not_taken(refused, base, tmp_path):
-    (tmp_path / "x-teacher").symlink_to(base)
+def test_a_teacher_of_a_study_that_is_gone_is_not_taken(refused, slim_folder, tmp_path):
+    (tmp_path / "x-teacher").symlink_to(slim_folder)
     assert "x-teacher" in refused()
-
-
-def test_a_flag_takes_a_setting_out_of_the_default_space():
-    settings = Settings()
-    assert "student.gamma" in space_of(settings, "student")
-    assert "student.gamma" not in space_of(settings, "student", given=["student.gamma"])
-    with pytest.raises(InputError, match="^the space: "):
-        space_of(
-            Settings(student=StudentSettings(objectives=("dd",))),
-            "student",
-            given=["student.gamma", "student.learning_rate"],
-        )
