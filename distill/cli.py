@@ -21,6 +21,7 @@ from .commands.train import run, teach, transfer
 from .commands.tune import tune
 from .commands.use import encode, search
 from .errors import DistillError, one_line
+from .system.lean_imports import lean_imports
 
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 110}
 COMMANDS = (
@@ -43,6 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line: exit 0, 2 for wrong usage or input, 1 for a failure, 130 by Ctrl-C, 143 by SIGTERM."""
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     os.environ.setdefault("GLOG_minloglevel", "3")
+    lean_imports()
     if hasattr(sys.stdout, "reconfigure"):
         sys.stdout.reconfigure(errors="replace")  # a path may have no UTF-8 form
     with terminable():

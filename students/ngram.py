@@ -35,6 +35,9 @@ class Convolution(keras.layers.Layer):
     def call(self, x: Tensor) -> Tensor:
         return x + self.dense(windows(x, self.order))  # (b, t, order * c) -> (b, t, c)
 
+    def compute_output_shape(self, shape: Sequence[int | None]) -> tuple[int | None, ...]:
+        return tuple(shape)
+
     def get_config(self) -> dict[str, Json]:
         return {**super().get_config(), "order": self.order, "channels": self.channels}
 
@@ -69,6 +72,11 @@ class Branch(keras.layers.Layer):
             x = convolution(_masked(x, keep))
         return x
 
+    def compute_output_shape(
+        self, x_shape: Sequence[int | None], keep_shape: Sequence[int | None] | None = None
+    ) -> tuple[int | None, ...]:
+        return (*x_shape[:-1], self.channels)
+
     def get_config(self) -> dict[str, Json]:
         sizes = {"order": self.order, "channels": self.channels, "convolutions": len(self.convolutions)}
         return {**super().get_config(), **sizes}
@@ -97,6 +105,11 @@ class Pooling(keras.layers.Layer):
         """Scale sums that went through the dense layer already, `(b, d)` -> `(b, d)`."""
         return (projected + count * self.bias) / ops.sqrt(count)
 
+    def compute_output_shape(
+        self, summed_shape: Sequence[int | None], count_shape: Sequence[int | None]
+    ) -> tuple[int | None, ...]:
+        return (summed_shape[0], self.dimension)
+
     def get_config(self) -> dict[str, Json]:
         return {**super().get_config(), "dimension": self.dimension}
 
@@ -123,6 +136,9 @@ class Head(keras.layers.Layer):
     def call(self, x: Tensor) -> Tensor:
         hidden = ops.relu(self.second_skip(x) + self.second(ops.relu(self.first(x))))
         return unit(ops.tanh(self.fourth_skip(hidden) + self.fourth(ops.relu(self.third(hidden)))))
+
+    def compute_output_shape(self, shape: Sequence[int | None]) -> tuple[int | None, ...]:
+        return (shape[0], self.dimension)
 
     def get_config(self) -> dict[str, Json]:
         return {**super().get_config(), "hidden": self.hidden, "dimension": self.dimension, "inner": self.inner}

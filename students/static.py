@@ -31,6 +31,9 @@ class Context(keras.layers.Layer):
     def call(self, x: Tensor) -> Tensor:
         return x + self.second(self.first(windows(x, self.order)))
 
+    def compute_output_shape(self, shape: Sequence[int | None]) -> tuple[int | None, ...]:
+        return tuple(shape)
+
     def get_config(self) -> dict[str, Json]:
         return {**super().get_config(), "order": self.order, "channels": self.channels}
 
@@ -53,6 +56,9 @@ class Residual(keras.layers.Layer):
 
     def call(self, x: Tensor) -> Tensor:
         return unit(self.lift(x + self.second(self.first(x))))
+
+    def compute_output_shape(self, shape: Sequence[int | None]) -> tuple[int | None, ...]:
+        return (shape[0], self.dimension)
 
     def get_config(self) -> dict[str, Json]:
         return {**super().get_config(), "hidden": self.hidden, "dimension": self.dimension}

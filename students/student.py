@@ -39,6 +39,9 @@ class Projection(keras.layers.Layer):
     def call(self, x: Tensor) -> Tensor:
         return unit(ops.matmul(x, self.kernel))
 
+    def compute_output_shape(self, shape: Sequence[int | None]) -> tuple[int | None, ...]:
+        return (shape[0], self.dimension)
+
     def get_config(self) -> dict[str, Json]:
         return {**super().get_config(), "dimension": self.dimension, "learned": self.learned}
 

@@ -50,8 +50,10 @@ def command(tokenizer, tmp_path_factory):
 # Imports what a run needs once, which takes most of its time, and makes of itself a process a run.
 STARTER = """
 import json, os, signal, sys
-import keras
 from distill.cli import main
+from distill.system.lean_imports import lean_imports
+lean_imports()
+import keras
 signal.signal(signal.SIGCHLD, signal.SIG_IGN)
 for line in sys.stdin:
     if not (process := os.fork()):
