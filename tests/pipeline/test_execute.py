@@ -63,7 +63,6 @@ def test_a_run_leaves_all_it_made_and_tells_of_it(folder, runs, tiny_folder):
     assert "<svg" in (folder / "report.html").read_text(encoding="utf-8")
     texts = ["Where does the Danube end?"]
     base, teacher, student = (load_encoder(path).encode(texts) for path in (tiny_folder, folder / "teacher", folder))
-    assert np.abs(base - teacher).max() > 1e-4 and np.abs(teacher - student).max() > 1e-4
     rows = [json.loads(line) for line in (folder / "log.jsonl").read_text(encoding="utf-8").splitlines()]
     events = [(row["event"], row.get("encoder", row.get("step"))) for row in rows]
     stages = [name for number, (name, _) in enumerate(events) if number == 0 or events[number - 1][0] != name]
@@ -71,6 +70,9 @@ def test_a_run_leaves_all_it_made_and_tells_of_it(folder, runs, tiny_folder):
     assert [row["seconds"] for row in rows] == sorted(row["seconds"] for row in rows)
     # Before the first step, and after each epoch: two of the teacher's and one of the student's.
     assert sum(row["event"] == "teacher" for row in rows) == 3 and sum(row["event"] == "student" for row in rows) == 2
+    for stage, start, best in (("teacher", base, teacher), ("student", teacher, student)):
+        scores = [(row["p@1"], row["mrr@10"]) for row in rows if row["event"] == stage]
+        assert (np.abs(start - best).max() > 1e-4) == (scores[0] != max(scores))
     card = read_json(folder / "bundle" / "card.json")
     expected = {"name": "bundle", "source": "first", "dataset": "sample", "teacher": "en", "seed": 0}
     assert {key: card[key] for key in expected} == expected and card["languages"] == ["en", "de", "ru"]
