@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from importlib.abc import MetaPathFinder
 from types import ModuleType
 
-# By who imports it: for image galleries, data frames, scikit-learn's interface, conversion and checkpoints of JAX. Where
-# that is the backend, Keras has imported it before its callbacks.
+# By who imports it: for image galleries, data frames, scikit-learn's interface, and what converts from JAX. As backend
+# Keras has imported that before its callbacks.
 OPTIONAL = {
     "keras": ("matplotlib", "pandas", "sklearn"),
     "keras.src.callbacks": ("jax",),
