@@ -6,6 +6,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..data.corpus import named_file
 from ..data.parallel import weighted
 from ..encoders.kind import files_in
 from ..errors import ConfigError
@@ -57,13 +58,17 @@ def _of_run(folder: Path) -> dict[str, Json]:
 def provenance(settings: Settings) -> dict[str, Json]:
     """Return what a run's encoder was trained with; no languages stand for all of the data set."""
     fixed = settings.teacher.model
-    more = {"triplets": settings.teacher.triplets, "parallel_text": settings.student.parallel}
+    more = {
+        "triplets": [weighted(one)[0] for one in settings.teacher.triplets],
+        "parallel_text": [weighted(one)[0] for one in settings.student.parallel],
+        "labelled_text": [named_file(one)[1] for one in settings.student.labelled_text],
+    }
     return {
         "dataset": Path(settings.data.dataset).resolve().name,
         "languages": list(settings.data.languages) or ["all"],
         "teacher": settings.teacher.language,
         **({"teacher_model": f"{origin(fixed)['source']}{', centred' * settings.teacher.centre}"} if fixed else {}),
         # Many files are called questions.tsv, so with their folder.
-        **{key: ["/".join(weighted(one)[0].parts[-2:]) for one in files] for key, files in more.items() if files},
+        **{key: ["/".join(path.parts[-2:]) for path in files] for key, files in more.items() if files},
         "seed": settings.seed,
     }

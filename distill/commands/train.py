@@ -150,8 +150,8 @@ def transfer(
 
     _require_one_labeller(labels, corpus, teacher_path if centre else None)
     settings, texts = settings_from(values), read_corpus(corpus)
-    if labels and settings.student.parallel:
-        raise InputError("--labels and --parallel are two sources of labels; give one of them")
+    if labels and (settings.student.parallel or settings.student.labelled_text):
+        raise InputError("--labels and --parallel or --labelled-text are two sources of labels; give one of them")
     student = transfer_alone(settings, teacher_path, teacher_language, start_path, centre, texts, labels)
     student.save(output)
     say(f"student: {output}")

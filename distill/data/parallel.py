@@ -83,6 +83,15 @@ def _rows(path, named):
     return [dict(zip(columns, cells, strict=True)) for cells in zip(*columns.values(), strict=True)]
 
 
+def labelled_text(corpus: Mapping[str, Sequence[str]]) -> list[Parallel]:
+    """A corpus `{language: [text]}` as one source of which each text is its own pivot; none without texts."""
+    pairs = [(text, language) for language, texts in corpus.items() for text in dict.fromkeys(texts)]
+    if not pairs:
+        return []
+    texts, languages = zip(*pairs, strict=True)
+    return [Parallel("labelled text", 1.0, texts, languages, texts)]
+
+
 def without_pivots(source: Parallel, pivot: str) -> Parallel:
     """A `Parallel` without the lines that are in the language `pivot` themselves."""
     kept = [row for row, language in enumerate(source.languages) if language != pivot]

@@ -22,9 +22,10 @@ class Inputs:
     """All that a teacher and a student learn from, as the settings name it.
 
     `languages` are the questions', the teacher's first; `teacher` is a fixed one, None where stage 1 trains it. `text`,
-    by language, is what new pieces are learned from, `sources` are parallel text, `triplets` more questions of the
-    teacher's. `pairs` are what stage 1 by pairs learns from, `answered` tells self-training which passages answer, and
-    `pool` is what language bias is measured on; None where nothing asks for them.
+    by language, is what new pieces are learned from, `sources` are parallel text, `labelled` text that the teacher
+    labels itself, and `triplets` more questions of the teacher's. `pairs` are what stage 1 by pairs learns from,
+    `answered` tells self-training which passages answer, and `pool` is what language bias is measured on; None where
+    nothing asks for them.
     """
 
     settings: Settings
@@ -33,10 +34,16 @@ class Inputs:
     teacher: Encoder | None = None
     text: Mapping[str, Sequence[str]] = field(default_factory=dict)
     sources: Sequence[Parallel] = ()
+    labelled: Sequence[Parallel] = ()
     triplets: Sequence[Triplets] = ()
     pairs: Pairs | None = None
     answered: Answered | None = None
     pool: Pool | None = None
+
+    @property
+    def lines(self) -> list[Parallel]:
+        """All texts that the student learns beside the questions."""
+        return [*self.sources, *self.labelled]
 
     @property
     def splits(self) -> list[str]:

@@ -11,7 +11,7 @@ from ..data.corpus import read_corpus
 from ..data.dataset import Dataset
 from ..data.loading import dataset_of
 from ..data.more_questions import load_triplets
-from ..data.parallel import Parallel, read_parallel, texts_by_language
+from ..data.parallel import Parallel, labelled_text, read_parallel, texts_by_language
 from ..data.pool import Pool
 from ..data.pool_readers import has_sentences, load_pool
 from ..data.readers import find
@@ -69,7 +69,7 @@ def require_empty(folder: Path) -> None:
 
 def read_inputs(settings: Settings) -> Inputs:
     """All that a teacher and a student learn from, read and checked. Raises `InputError`."""
-    from .first_stage import answered_of, pairs_of, require_lines
+    from .first_stage import answered_of, asked_in, pairs_of, require_lines
 
     check(settings)
     dataset = dataset_of(settings)
@@ -77,18 +77,34 @@ def read_inputs(settings: Settings) -> Inputs:
     require_trainable(settings.teacher.base)
     search_of(settings.teacher.mining)
     text, sources = read_corpus(settings.vocabulary.text), read_sources(settings, languages)
-    require_text(settings.vocabulary.add_languages, languages, {*text, *texts_by_language(sources)})
+    by_pairs = asked_in(settings, languages) if settings.teacher.loss == "softmax" else ()
+    labelled = read_labelled(settings, settings.teacher.model or settings.teacher.base, by_pairs)
+    require_text(settings.vocabulary.add_languages, languages, {*text, *texts_by_language([*sources, *labelled])})
     triplets = load_triplets(settings.teacher.triplets, dataset, settings.teacher.language)
     teacher = fixed_teacher(settings.teacher.model) if settings.teacher.model else None
     require_lines(settings, sources)
     pairs = pairs_of(settings, dataset, languages)
     answered = answered_of(settings, dataset, languages, pairs)
-    return Inputs(settings, dataset, languages, teacher, text, sources, triplets, pairs, answered)
+    return Inputs(settings, dataset, languages, teacher, text, sources, labelled, triplets, pairs, answered)
 
 
 def read_sources(settings: Settings, languages: Sequence[str]) -> list[Parallel]:
     """The parallel text that the settings name, in the run's languages. Raises `InputError`."""
     return read_parallel(settings.student.parallel, settings.teacher.language, languages)
+
+
+def read_labelled(settings: Settings, teacher: str, learned: Sequence[str] = ()) -> list[Parallel]:
+    """The text that the settings name for the teacher to label. Raises `InputError` for a language it does not know.
+
+    That is one that the encoder named `teacher` never saw, and that is not among those `learned` since.
+    """
+    corpus = read_corpus(settings.student.labelled_text)
+    if unknown := [name for name in unseen_languages(teacher, list(corpus)) if name not in learned]:
+        raise InputError(
+            f"--labelled-text: {', '.join(unknown)}: {teacher} was not trained on it, so its vectors are no labels; "
+            "give translations with --parallel, or another teacher"
+        )
+    return labelled_text(corpus)
 
 
 def require_text(added: Sequence[str], languages: Sequence[str], written: Collection[str]) -> None:

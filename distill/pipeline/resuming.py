@@ -71,6 +71,7 @@ def sources_of(settings: Settings, teacher: Encoder | None = None) -> dict[str, 
     Of a fixed `teacher`, which is loaded, it is what `loading.fingerprint` tells it by, wherever it comes from.
     """
     files = [("student.parallel", weighted(one)[0]) for one in settings.student.parallel]
+    files += [("student.labelled_text", named_file(one)[1]) for one in settings.student.labelled_text]
     files += [("teacher.triplets", weighted(one)[0]) for one in settings.teacher.triplets]
     files += [("vocabulary.text", named_file(one)[1]) for one in settings.vocabulary.text]
     files += [("budget.corpus", named_file(one)[1]) for one in settings.budget.corpus]

@@ -46,13 +46,13 @@ def untrained(run: Run, first: KerasEncoder, teacher: Encoder, shape: Shape, for
 
 
 def parallel_lines(inputs: Inputs, teacher: Encoder) -> Lines | None:
-    """The texts of the parallel text with their labels; None without."""
+    """The parallel and the labelled text with its labels; None without."""
     from ..stages.lines import translations
 
-    if not inputs.sources:
+    if not inputs.lines:
         return None
-    with task("teacher's vectors of the parallel text", pivots(inputs.sources)) as advance:
-        return translations(inputs.sources, teacher, inputs.settings.student.parallel_temperature, advance)
+    with task("teacher's vectors of lines of text", pivots(inputs.lines)) as advance:
+        return translations(inputs.lines, teacher, inputs.settings.student.parallel_temperature, advance)
 
 
 def student_of(
@@ -67,7 +67,7 @@ def student_of(
 
     settings, dataset = inputs.settings, inputs.dataset
     options = settings.vocabulary
-    text = joined(inputs.text, texts_by_language(inputs.sources))
+    text = joined(inputs.text, texts_by_language(inputs.lines))
     aligner, new = load_aligner(options.aligner or None), options.add_languages
     words = Vocabularies(first, dataset, inputs.languages, text, new, options.add_pieces, aligner)
     encoder = words.vocabulary(options.keep + (NEW if new else ""))
@@ -80,4 +80,4 @@ def student_of(
     start = words.start(encoder, shape, vectors, settings.seed)
     if not foreign:
         return start
-    return into_space(start, teacher, dataset, settings.teacher.language, inputs.sources, settings.seed)
+    return into_space(start, teacher, dataset, settings.teacher.language, inputs.lines, settings.seed)

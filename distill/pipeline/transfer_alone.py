@@ -13,6 +13,7 @@ from ..export.weights.precision import Precision
 from ..settings.sections import Settings
 from ..training.session import Session
 from .fixed_teacher import centre, fixed_teacher, into_space, is_foreign
+from .preparing import read_labelled
 
 if TYPE_CHECKING:
     from ..stages.lines import Lines
@@ -34,7 +35,7 @@ def transfer_alone(
     `labels` gives them.
     """
     dataset, languages = chosen_data(settings, [language])
-    sources = read_parallel(settings.student.parallel, language, languages)
+    sources = read_parallel(settings.student.parallel, language, languages) + read_labelled(settings, source)
     first, teacher = load_keras_encoder(start or source), fixed_teacher(source)
     foreign = is_foreign(teacher, first, dataset, language)
     teacher = centre(teacher, dataset, language) if centred else teacher
@@ -58,7 +59,7 @@ def _lines(
     texts: Mapping[str, Sequence[str]],
     labeller: Encoder | None,
 ) -> Lines | None:
-    """The texts beside the questions: parallel text, or a corpus with the labels of the encoder `labeller`."""
+    """The texts beside the questions: those that the teacher labels, or a corpus labelled by the encoder `labeller`."""
     from ..stages.lines import labelled, translations
 
     if sources:

@@ -14,6 +14,7 @@ def check_together(settings: Settings) -> None:
     teacher, pairs, student = settings.teacher, settings.pairs, settings.student
     _check_quantised(student, settings.export)
     _check_averaged(student)
+    _check_translation(student)
     _check_triplets(teacher)
     _check_mining(teacher)
     _check_self_training(teacher, pairs)
@@ -81,6 +82,21 @@ def _check_averaged(student):
     if student.averaged_epochs > student.epochs:
         name, got = "student.averaged_epochs", student.averaged_epochs
         raise ConfigError(f"{name}: expected at most student.epochs, which is {student.epochs}, got {got}")
+
+
+def _check_translation(student):
+    if "translation" not in student.objectives:
+        return
+    if not (student.parallel or student.labelled_text):
+        raise ConfigError(
+            "student.objectives: translation ranks lines of text, and there are none; name some with --parallel or "
+            "--labelled-text, or leave it out"
+        )
+    if student.lines_a_step < 2:
+        raise ConfigError(
+            "student.lines_a_step: translation ranks the lines of a step, expected 2 or more, "
+            f"got {student.lines_a_step}"
+        )
 
 
 def _check_self_training(teacher, pairs):

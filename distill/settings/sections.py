@@ -160,8 +160,8 @@ class StudentSettings:
     objectives: tuple = _learned(
         OBJECTIVES,
         "--objectives",
-        "of Equation 2: qq, dd, dq; and beside it: list, softmax",
-        (*OBJECTIVES, "list", "softmax"),
+        "of Equation 2: qq, dd, dq; and beside it: list, softmax, translation",
+        (*OBJECTIVES, "list", "softmax", "translation"),
     )
     beta: float = _learned(1.0, "--beta", "weight of question-question", low=0.0)
     lambda_: float = _learned(1.0, "--lambda", "weight of document-document", low=0.0)
@@ -170,6 +170,10 @@ class StudentSettings:
     list_temperature: float = _learned(0.05, "--list-temperature", "of both rankings' softmax", low=1e-4, high=10.0)
     softmax_weight: float = _learned(0.1, "--softmax-weight", "weight of softmax, the batch's own documents", low=0.0)
     softmax_temperature: float = _learned(0.05, "--softmax-temperature", "of that softmax", low=1e-4, high=10.0)
+    translation_weight: float = _learned(
+        0.1, "--translation-weight", "weight of translation, a line's own label among the step's", low=0.0
+    )
+    translation_temperature: float = _learned(0.05, "--translation-temperature", "of that softmax", low=1e-4, high=10.0)
     gamma: float = _learned(100.0, "--gamma", "scale of the whole loss", low=0.0)
     distance: str = _learned("squared_l2", "--distance", "between vectors", ("squared_l2", "cosine"))
     learning_rate: float = _learned(
@@ -202,6 +206,9 @@ class StudentSettings:
     )
     parallel: tuple = _common(
         (), "--parallel", "parallel text, FILE or FILE=WEIGHT: a .tsv headed by languages, .jsonl, or a folder"
+    )
+    labelled_text: tuple = _common(
+        (), "--labelled-text", "text in languages that the teacher knows, learned as it gives it: LANGUAGE=FILE"
     )
     parallel_temperature: float = _learned(
         2.0,

@@ -9,10 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..data.parallel import Parallel, groups_of, shares
-from ..encoders.encoder import Encoder, KerasEncoder
+from ..encoders.encoder import Encoder, KerasEncoder, unit_rows
 from ..errors import EncoderError
 from ..students.project import axes_of, on_axes
-from ..system.types import Floats, Integers, Progress
+from ..system.types import Booleans, Floats, Integers, Progress
+
+# Labels that are nearer than this in cosine are one: the same text in two batches has not the same last bits.
+NEAR = 1e-5
 
 
 @dataclass(frozen=True)
@@ -62,6 +65,12 @@ def mixed(*parts: Lines) -> Lines:
         np.concatenate([group + start for group, start in zip(groups, below, strict=False)]),
         np.concatenate(chances) / len(parts),
     )
+
+
+def same_label(labels: Floats) -> Booleans:
+    """bool `(n, n)`: true where two lines have the same label, of vectors `(n, d)`: neither is the other's negative."""
+    rows = unit_rows(labels)
+    return rows @ rows.T >= 1.0 - NEAR
 
 
 def line_targets(lines: Lines, start: KerasEncoder) -> Floats:

@@ -28,7 +28,7 @@ from ..training.loop import fit
 from ..training.losses import DISTANCES, in_batch_loss, listwise_loss, nested, transfer_loss
 from ..training.session import Schedule, Session, session_of
 from ..training.trainer import Trainer
-from .lines import Lines, line_targets
+from .lines import Lines, line_targets, same_label
 
 
 def transfer(
@@ -222,6 +222,8 @@ class TransferStage:
             "teacher_question": labels,
             "teacher_answers": self.document_labels[self.answers[rows]],  # (b, units, d)
         }
+        if "translation" in self.settings.objectives and len(lines):
+            x["same_line"] = same_label(labels[len(rows) :])
         if "softmax" in self.settings.objectives:
             gold = self.answers[rows, 0]
             x["same"] = gold[:, None] == gold[None]
@@ -259,7 +261,8 @@ def batch_loss(
     `documents` `[(n, d)]`: the teacher's vectors of those that "list" ranks, of each unit.
     """
     distance, losses = nested(DISTANCES[settings.distance], numbers_of(settings.nested, "student.nested")), {}
-    questions = vectors[: ops.shape(x["teacher_answers"])[0]]
+    many = ops.shape(x["teacher_answers"])[0]
+    questions = vectors[:many]
     if "qq" in settings.objectives:
         losses["qq"] = distance(x["teacher_question"], vectors[: ops.shape(x["teacher_question"])[0]])
     if "dd" in settings.objectives:
@@ -273,8 +276,13 @@ def batch_loss(
     if "softmax" in settings.objectives:
         scores = ops.matmul(questions, ops.transpose(x["teacher_answers"][:, 0]))
         losses["softmax"] = in_batch_loss(scores, x["same"], settings.softmax_temperature)
+    if "same_line" in x:
+        lines, labels = (each[many : ops.shape(x["teacher_question"])[0]] for each in (vectors, x["teacher_question"]))
+        scores = ops.matmul(lines, ops.transpose(labels))
+        losses["translation"] = in_batch_loss(scores, x["same_line"], settings.translation_temperature)
     weights = settings.beta, settings.lambda_, settings.omega, settings.gamma
-    return transfer_loss(losses, *weights, settings.list_weight, settings.softmax_weight)
+    beside = settings.list_weight, settings.softmax_weight, settings.translation_weight
+    return transfer_loss(losses, *weights, *beside)
 
 
 def ranking_loss(questions: Tensor, labels: Tensor, documents: Sequence[Floats], temperature: float) -> Tensor:

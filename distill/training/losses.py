@@ -103,12 +103,15 @@ def transfer_loss(
     gamma: float = 100.0,
     listwise: float = 1.0,
     softmax: float = 1.0,
+    translation: float = 1.0,
 ) -> Tensor:
     """gamma * (beta mean(qq) + lambda mean(dd) + omega mean(dq) + …), a scalar. CL-ReLKT, Equation 2.
 
     `objectives` maps each chosen objective to its distances, one value a sample, `(b,)`:
     "qq" T(q_en) and S(q_ne), "dd" T(d) and S(d), "dq" T(d) and S(q_ne). An absent one counts 0. Beside Equation 2's
-    three: "list", `listwise_loss` over the documents, and "softmax", `in_batch_loss`, with weights of their own.
+    three: "list", `listwise_loss` over the documents, "softmax", `in_batch_loss` over them, and "translation", the same
+    over lines of text, with weights of their own.
     """
-    weights = {"qq": beta, "dd": lambda_, "dq": omega, "list": listwise, "softmax": softmax}
+    weights = {"qq": beta, "dd": lambda_, "dq": omega}
+    weights |= {"list": listwise, "softmax": softmax, "translation": translation}
     return gamma * sum(weights[name] * ops.mean(value) for name, value in objectives.items())

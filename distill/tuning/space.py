@@ -46,6 +46,10 @@ BY_OBJECTIVE: dict[str, dict[str, Json]] = {
         "student.list_weight": {"low": 0.03, "high": 3.0, "log": True},
         "student.list_temperature": TEMPERATURES,
     },
+    "translation": {
+        "student.translation_weight": {"low": 0.01, "high": 1.0, "log": True},
+        "student.translation_temperature": TEMPERATURES,
+    },
     "softmax": {
         "student.softmax_weight": {"low": 0.01, "high": 1.0, "log": True},
         "student.softmax_temperature": TEMPERATURES,

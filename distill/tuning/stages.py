@@ -68,7 +68,7 @@ class Students:
     def _chances(self, settings):
         weights = [weight for _, weight in map(weighted, settings.parallel)]
         sources = [replace(one, weight=weight) for one, weight in zip(self.inputs.sources, weights, strict=True)]
-        return shares(sources, settings.parallel_temperature)
+        return shares([*sources, *self.inputs.labelled], settings.parallel_temperature)
 
 
 class Both:

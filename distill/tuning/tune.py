@@ -121,7 +121,7 @@ def depends_on(
         "stage": stage,
         "languages": list(inputs.languages),
         "texts": texts_digest(inputs.dataset),
-        "parallel text": digest([[source.texts, source.languages, source.pivots] for source in inputs.sources]),
+        "parallel text": digest([[source.texts, source.languages, source.pivots] for source in inputs.lines]),
         "vocabulary text": digest(inputs.text),
         "triplets": digest([[one.questions, one.passages] for one in inputs.triplets]),
     }

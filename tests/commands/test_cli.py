@@ -128,6 +128,8 @@ REFUSED = {
     "run --base e5": "e5",
     "run --base nowhere": "nowhere",
     "run --teacher-model nowhere": "nowhere",
+    "run --labelled-text el=GEORGIAN": " el: muse ",
+    "run --objectives qq,translation": "--labelled-text",
     "teach": "'--output'",
     "teach --output out --dataset nowhere": "nowhere",
     "teach --output out --teacher-model e5": "--teacher-model",

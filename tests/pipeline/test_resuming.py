@@ -81,7 +81,7 @@ def test_data_that_has_changed_is_refused(stopped, sample):
 
 
 FILES = {"lines.tsv": "en\tde\none\teins\n", "pairs.tsv": "question\tpassage\none\ttwo\n"}
-FILES |= {"text/de.txt": "eins\n", "encoder/encoder.keras": "weights"}
+FILES |= {"text/de.txt": "eins\n", "encoder/encoder.keras": "weights", "text/fr.txt": "un\n"}
 
 
 def sources(tmp_path):
@@ -94,6 +94,7 @@ def sources(tmp_path):
         "teacher.triplets": (str(tmp_path / "pairs.tsv"),),
         "vocabulary.text": (f"de={tmp_path / 'text' / 'de.txt'}",),
         "teacher.base": str(tmp_path / "encoder"),
+        "student.labelled_text": (f"fr={tmp_path / 'text' / 'fr.txt'}",),
     }
     return changed(Settings(), values)
 
@@ -108,7 +109,7 @@ def test_whatever_its_place_an_encoder_is_compared_by_its_own_content(sample, tm
     assert one == {"teacher.model st:some/model": "a" * 32} and one != other
 
 
-NAMES = ["student.parallel", "teacher.triplets", "vocabulary.text", "teacher.base"]
+NAMES = ["student.parallel", "teacher.triplets", "vocabulary.text", "teacher.base", "student.labelled_text"]
 
 
 @pytest.mark.parametrize(("path", "name"), zip(FILES, NAMES, strict=True))

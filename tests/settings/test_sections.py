@@ -46,14 +46,14 @@ def test_a_setting_is_free_where_kept_work_does_not_depend_on_it():
     # A trial may have its own of what it trains alone.
     names = {name for name, _, _ in walk(Settings()) if name.split(".")[0] in ("teacher", "student")}
     common = {f"teacher.{name}" for name in ("language", "base", "unit", "model", "centre", "triplets")}
-    common |= {f"student.{name}" for name in ("units", "dev_unit", "parallel")}
+    common |= {f"student.{name}" for name in ("units", "dev_unit", "parallel", "labelled_text")}
     assert names & free_of(Work.TRIAL) == common
 
 
 def test_lists_of_known_parts():
     parts = {name: item.metadata["options"] for name, _, item in walk(Settings()) if item.type is tuple}
     assert {name: known for name, known in parts.items() if known} == {
-        "student.objectives": ("qq", "dd", "dq", "list", "softmax"),
+        "student.objectives": ("qq", "dd", "dq", "list", "softmax", "translation"),
         "student.units": ("document", "passage"),
         "budget.shapes": ("full", "small", "static", "tiny"),
         "pairs.filters": ("passage", "answer", "parallel"),
@@ -140,7 +140,7 @@ def test_the_limits_themselves_are_allowed():
         ("student.dev_unit", "", "document, passage, maxp"),
         ("export.precision", "int4", "int8, float32"),
         ("export.table", "int8", "uint8, int8-row, int4, pq4, pq8, float32"),
-        ("student.objectives", ("xx",), "qq, dd, dq, list, softmax"),
+        ("student.objectives", ("xx",), "qq, dd, dq, list, softmax, translation"),
         ("student.units", ("maxp",), "document, passage"),
     ],
 )
@@ -156,6 +156,11 @@ def test_a_word_that_is_no_option_is_shown_the_options(name, value, options):
         (("teacher.centre", True), ("teacher.model", "e5")),
         (("student.averaged_epochs", 11), ("student.epochs", 11)),
         (("student.quantised_epochs", 11), ("student.epochs", 11)),
+        (("student.objectives", ("qq", "translation")), ("student.labelled_text", ("de=de.txt",))),
+        (
+            ("student.lines_a_step", 1, "student.objectives", ("translation",), "student.parallel", ("a.tsv",)),
+            ("student.lines_a_step", 2),
+        ),
         (("teacher.triplets", ("pairs.tsv",), "teacher.model", "e5"), ("teacher.model", "")),
         (("teacher.mining", "faiss", "teacher.positives", "maxp"), ("teacher.positives", "gold")),
         *(

@@ -9,13 +9,13 @@ import pytest
 from scipy.special import log_softmax
 
 from distill.data.draws import shuffled
-from distill.data.parallel import Parallel
+from distill.data.parallel import Parallel, labelled_text
 from distill.encoders.encoder import KerasEncoder
 from distill.errors import EncoderError
 from distill.export.weights.codecs import decoded, encoded
 from distill.export.weights.precision import Precision
 from distill.settings.sections import StudentSettings
-from distill.stages.lines import Lines, labelled, mixed, translations
+from distill.stages.lines import Lines, labelled, mixed, same_label, translations
 from distill.stages.transfer_stage import Targets, TransferStage, answers, batch_loss, learn, transfer
 from distill.students.ngram import NGramEncoder
 from distill.students.project import axes_of, mapped, on_axes, projected
@@ -502,3 +502,31 @@ def test_list_and_softmax_by_hand(start, sample, units):
         losses.append(np.log(np.exp(scores).sum()) - vectors[row] @ documents[answer] / 0.5)
     expected = 2 * (0.7 * listwise + 0.3 * np.mean(losses))
     assert float(stage.trainer.batch_loss(vectors, x)) == pytest.approx(expected, rel=1e-3)
+
+
+def test_each_line_finds_the_label_of_its_own_row_among_those_of_the_step(start, few):
+    """Lines 0 and 2 of the step are translations of one text, so neither is the other's negative."""
+    lines = translations([*SOURCES, *labelled_text({"de": ["vier", "eins"]})], Words(), 1.0)
+    settings = replace(
+        SETTINGS, objectives=("translation",), translation_weight=0.7, translation_temperature=0.2, gamma=2.0
+    )
+    stage = TransferStage(start, Targets.of(Words(), few, "en", settings.units, lines), few, LANGUAGES, settings, 0)
+    chosen = np.array([0, 1, 2, 4])
+    x = stage.batch(np.arange(3), chosen)
+    assert (~np.eye(4, dtype=bool) & x["same_line"]).nonzero()[0].tolist() == [0, 2]
+    vectors = np.asarray(stage.used.small.encode_packed(x["ids"], x["segments"], x["counts"]))[3:7]
+    labels = Words().encode(["one", "two", "one", "vier"])
+    losses = []
+    for row, others in enumerate(([0, 1, 3], [0, 1, 2, 3], [1, 2, 3], [0, 1, 2, 3])):
+        scores = vectors[row] @ labels[others].T / 0.2
+        losses.append(np.log(np.exp(scores).sum()) - vectors[row] @ labels[row] / 0.2)
+    assert float(stage.trainer.batch_loss(np.pad(vectors, ((3, 5), (0, 0))), x)) == pytest.approx(
+        2 * 0.7 * np.mean(losses), rel=1e-4
+    )
+    assert "same_line" not in stage.batch(np.arange(3))
+
+
+def test_labels_that_differ_in_their_last_bits_are_one():
+    labels = Words().encode(["one", "two", "one"])
+    labels[2] *= 1 + 1e-6
+    assert same_label(labels).tolist() == [[True, False, True], [False, True, False], [True, False, True]]
