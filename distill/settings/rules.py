@@ -15,6 +15,7 @@ def check_together(settings: Settings) -> None:
     _check_quantised(student, settings.export)
     _check_averaged(student)
     _check_translation(student)
+    _check_table_rate(student)
     _check_triplets(teacher)
     _check_mining(teacher)
     _check_self_training(teacher, pairs)
@@ -82,6 +83,14 @@ def _check_averaged(student):
     if student.averaged_epochs > student.epochs:
         name, got = "student.averaged_epochs", student.averaged_epochs
         raise ConfigError(f"{name}: expected at most student.epochs, which is {student.epochs}, got {got}")
+
+
+def _check_table_rate(student):
+    name = "student.table_learning_rate"
+    if student.table_learning_rate and not student.train_table:
+        raise ConfigError(f"{name}: --no-student-table leaves the table as it is; leave one of the two out")
+    if student.table_learning_rate and not student.learning_rate:
+        raise ConfigError(f"{name}: it is a multiple of student.learning_rate, which is 0; give that too")
 
 
 def _check_translation(student):

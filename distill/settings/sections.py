@@ -176,8 +176,18 @@ class StudentSettings:
     translation_temperature: float = _learned(0.05, "--translation-temperature", "of that softmax", low=1e-4, high=10.0)
     gamma: float = _learned(100.0, "--gamma", "scale of the whole loss", low=0.0)
     distance: str = _learned("squared_l2", "--distance", "between vectors", ("squared_l2", "cosine"))
-    learning_rate: float = _learned(
-        5e-4, "--student-learning-rate", "Adam's, halved when dev stalls", low=0.0, high=1.0
+    learning_rate: float = _learned(5e-4, "--student-learning-rate", "Adam's, at its highest", low=0.0, high=1.0)
+    table_learning_rate: float = _learned(
+        0.0, "--table-learning-rate", "of the student's embedding table (0: that of the rest)", low=0.0, high=1.0
+    )
+    schedule: str = _learned(
+        "plateau",
+        "--schedule",
+        "of the student's learning rate: halved when dev stalls, or evenly down to none",
+        ("plateau", "linear"),
+    )
+    warmup_share: float = _learned(
+        0.0, "--warmup-share", "of the student's steps, in which the learning rate rises evenly", low=0.0, high=0.9
     )
     batch_size: int = _learned(32, "--student-batch-size", "questions a step", low=1)
     epochs: int = _learned(10, "--epochs", "at most", low=0)

@@ -83,6 +83,8 @@ def schedule_of(settings: StudentSettings) -> Schedule:
         every=settings.evaluate_every,
         quantised=settings.quantised_epochs,
         averaged=settings.averaged_epochs,
+        linear=settings.schedule == "linear",
+        warmup=settings.warmup_share,
     )
 
 
@@ -180,7 +182,9 @@ class TransferStage:
         self.dev = partial(dev.score, self.used)
         loss = partial(batch_loss, settings=settings, documents=ranked)
         rate, table = settings.learning_rate, settings.train_table
-        self.trainer = Trainer(self.used.small, loss, rate, table, precision, options=options)
+        self.trainer = Trainer(
+            self.used.small, loss, rate, table, precision, options=options, table_rate=settings.table_learning_rate
+        )
 
     def batches(self, epoch: int) -> list[Maker]:
         """The batches of an epoch, each with lines beside its samples."""

@@ -16,6 +16,7 @@ from ..system.progress import task
 from ..system.types import File, Floats
 from .batches import Make, diverged
 from .checkpoints import Groups
+from .rates import Pace
 from .session import Schedule, Scores, Session, session_of
 from .trainer import Trainer
 
@@ -51,7 +52,7 @@ def fit(
     """Train in place and leave the best weights in `trainer.encoder`; returns the dev scores, start first.
 
     `batches(epoch)` gives the epoch's list of functions that make a batch; `evaluate()` gives "p@1" and "mrr@10" on
-    dev. The learning rate halves whenever the score does not rise. CL-ReLKT, section 4.3.
+    dev. The learning rate halves whenever the score does not rise, CL-ReLKT, section 4.3, unless the schedule says it.
 
     Quantised epochs (`Trainer.quantise`) start from the best float weights, scored anew, with the learning rate that
     the float epochs left, and theirs are the weights that are left, not rounded. Patience that runs out before them
@@ -76,6 +77,10 @@ class Loop:
     session: Session
     step: int = 0
     before: list[Scores] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        peak, of = float(self.trainer.optimizer.learning_rate), self.schedule
+        self.pace = Pace(peak, of.epochs, of.linear, of.warmup)
 
     def run(self) -> list[Scores]:
         """Train both phases, from the checkpoint's place on; returns the scores."""
@@ -123,16 +128,25 @@ class Loop:
             advance(len(losses))
             for make in makers[len(losses) :]:
                 self.step += 1
+                paced = self.set_rate(epoch, len(losses), len(makers))
                 losses.append(_step(self.trainer, make, stage, f"step {self.step} of epoch {epoch}"))
                 if len(losses) == len(makers) or (every and self.step % every == 0):
                     self.score(best, epoch, losses=losses)
-                    best.slow_down()
+                    if not paced:
+                        best.slow_down()
                 advance(1, f"loss {np.mean(losses):.4f}, dev P@1 {best.scores[-1]['p@1']:.3f}")
                 if best.spent:
                     break
                 # The parts of a step share what the first of them computed.
                 if self.due and len(losses) % self.trainer.parts == 0:
                     self.save(best, mean, epoch, losses)
+
+    def set_rate(self, epoch: int, taken: int, steps: int) -> bool:
+        """Give the optimizer the learning rate of its next step; False where the schedule says none."""
+        rate = self.pace.at(epoch, taken, steps)
+        if rate is not None:
+            self.trainer.optimizer.learning_rate = rate
+        return rate is not None
 
     @property
     def due(self) -> bool:

@@ -35,7 +35,8 @@ class Schedule:
 
     It is scored at the end of each epoch, and each `every` steps. With `patience` it stops after so many evaluations in
     a row that are no better. The last `quantised` of the epochs train and are scored with rounded weights; with
-    `averaged` the mean of the weights after that many epochs is left in place of the best.
+    `averaged` the mean of the weights after that many epochs is left in place of the best. The learning rate rises over
+    the share `warmup` of all steps; then it is halved when dev stalls, or with `linear` falls evenly (`rates.Pace`).
     """
 
     epochs: int
@@ -43,6 +44,8 @@ class Schedule:
     every: int | None = None
     quantised: int = 0
     averaged: int = 0
+    linear: bool = False
+    warmup: float = 0.0
 
 
 @dataclass(frozen=True)

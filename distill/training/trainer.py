@@ -22,6 +22,7 @@ from .buckets import few_shapes
 from .devices import require_devices
 from .fake_quantisation import fake_encode, quantised
 from .mixed_precision import mixed_encode
+from .rates import adam
 
 # `loss(vectors, x)`, a scalar; a Keras layer trains its own weights too.
 Loss: TypeAlias = Callable[[Tensor, Mapping[str, Tensor]], Tensor]
@@ -30,6 +31,7 @@ Loss: TypeAlias = Callable[[Tensor, Mapping[str, Tensor]], Tensor]
 class Trainer(keras.Model):
     """An encoder under training; a batch's `loss(vectors, x)` sees the vectors of all its packed texts.
 
+    `table_rate` is the learning rate of the embedding table, 0 for that of the rest.
     `precision`, by default `Precision()`, is what `quantise` rounds weights to. With `parts` above 1 that many batches
     make one step, of the mean of their gradients. A `loss` that is a Keras layer trains its own weights too. `options`,
     a `TrainingSettings`, say how steps are computed; one of several devices is made within `devices.shared_by` them.
@@ -44,15 +46,17 @@ class Trainer(keras.Model):
         precision: Precision | None = None,
         parts: int = 1,
         options: TrainingSettings | None = None,
+        table_rate: float = 0.0,
     ):
         super().__init__()
         self.options = options or TrainingSettings()
         self.encoder, self.batch_loss, self.parts = encoder, loss, parts
         self.precision, self.quantised = precision or Precision(), False
-        for student in getattr(encoder, "towers", [encoder]):
-            student.get_layer("embedding").trainable = train_table
-        together = {"gradient_accumulation_steps": parts} if parts > 1 else {}
-        self.compile(optimizer=keras.optimizers.Adam(learning_rate, **together), jit_compile=self.jits)
+        tables = [student.get_layer("embedding") for student in getattr(encoder, "towers", [encoder])]
+        for table in tables:
+            table.trainable = train_table
+        rows = [weight for table in tables for weight in table.weights]
+        self.compile(optimizer=adam(learning_rate, parts, table_rate, rows), jit_compile=self.jits)
 
     def call(self, x: Mapping[str, Tensor]) -> Tensor:
         """The vectors of a batch's packed texts, `(n, d)`, as the step computes them."""

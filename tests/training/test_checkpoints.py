@@ -178,6 +178,7 @@ WAYS = {
     "patient": {"patience": 2, "every": 2},
     "averaged": {"averaged": 2},
     "quantised": {"quantised": 2, "every": 4},
+    "paced": {"linear": True, "warmup": 0.5},
 }
 
 
@@ -190,6 +191,7 @@ STOPS = [
     ("plain", [13], 1000, 12),
     ("patient", [9], 0, 8),
     ("patient", [9], 1000, 6),
+    ("paced", [9], 0, 8),
     ("averaged", [5, 4], 0, 8),
     ("averaged", [20], 0, 20),
     ("averaged", [20], 1000, 18),

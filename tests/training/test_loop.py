@@ -181,6 +181,43 @@ def test_the_learning_rate_halves_each_time_the_score_does_not_rise(trainer, val
 
 
 @pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({"linear": True}, [1, 7 / 8, 6 / 8, 5 / 8, 4 / 8, 3 / 8, 2 / 8, 1 / 8]),
+        ({"linear": True, "warmup": 0.5}, [1 / 4, 2 / 4, 3 / 4, 1, 1, 3 / 4, 2 / 4, 1 / 4]),
+        # Dev stalls twice, once while the rate rises.
+        ({"warmup": 0.5}, [1 / 4, 2 / 4, 3 / 4, 1, 1, 1, 1 / 2, 1 / 2]),
+    ],
+)
+def test_the_learning_rate_of_each_of_eight_steps(trainer, options, expected):
+    rates, evaluate = [], scores(0.5, 0.4, 0.6, 0.5, 0.7)
+
+    def make():
+        rates.append(rate(trainer))
+        return batch()
+
+    fit(trainer, lambda epoch: [make, make], evaluate, Schedule(4, **options))
+    assert rates == pytest.approx([1e-2 * share for share in expected])
+
+
+@pytest.mark.parametrize("parts", [1, 2])
+def test_a_table_with_a_rate_of_its_own_moves_by_that_and_the_rest_as_ever(parts):
+    moved = []
+    for table_rate in (0.0, 1e-3):
+        one = Trainer(encoder(), to_target, 1e-2, parts=parts, table_rate=table_rate)
+        before = one.encoder.get_weights()
+        # Halved for both; the first step alone, after which the gradients are others.
+        one.optimizer.learning_rate = 5e-3
+        for _ in range(parts):
+            one.train_on_batch(batch())
+        moved.append({w.path: np.array(w) - old for w, old in zip(one.encoder.weights, before, strict=True)})
+    assert len(moved[0]) > 5 and np.abs(moved[0][TABLE]).max() > 1e-3
+    for path, step in moved[0].items():
+        expected = 0.1 * step if path == TABLE else step
+        np.testing.assert_allclose(moved[1][path], expected, rtol=1e-3, atol=1e-6, err_msg=path)
+
+
+@pytest.mark.parametrize(
     ("values", "best"),
     [
         ([0.1, 0.3, 0.9, 0.2, 0.4], 2),
