@@ -10,6 +10,7 @@ from ..errors import ConfigError
 from ..settings.sections import ShapeSettings
 from ..system.types import Floats, IdLists
 from .factor import factorised
+from .frequencies import SMOOTHING, Frequencies, require_source
 from .ngram import NGramEncoder
 from .project import projected
 from .refit import refitted
@@ -26,7 +27,8 @@ class Shape:
     """Sizes of a student; 0 or empty: as in the encoder that it is made of.
 
     `static`: a `StaticEncoder` of `rank` columns and `hidden` units, and with `channels` a window of the largest of
-    `orders`; else an `NGramEncoder`, whose table has `rank` columns. `dimension` is that of the vectors.
+    `orders`; else an `NGramEncoder`, whose table has `rank` columns. `dimension` is that of the vectors. `frequencies`
+    and `smoothing` are those of a static student's pieces, as `Frequencies.of` takes them.
     """
 
     static: bool = False
@@ -37,6 +39,8 @@ class Shape:
     hidden: int = 0
     inner: int = 0
     dimension: int = 0
+    frequencies: str = "text"
+    smoothing: float = SMOOTHING
 
     @classmethod
     def of(cls, settings: ShapeSettings) -> Shape:
@@ -66,6 +70,9 @@ class Shape:
     def _check_static(self):
         if self.static and (self.inner or self.convolutions or (self.orders and not self.channels)):
             raise ConfigError("a static student has rank, hidden, dimension, channels and with these orders")
+        if not self.static and (self.frequencies, self.smoothing) != ("text", SMOOTHING):
+            raise ConfigError("shape.frequencies: --frequencies and --smoothing are of a static student; give --static")
+        require_source(self.frequencies)
 
     @property
     def whole(self) -> bool:
@@ -74,8 +81,8 @@ class Shape:
 
     def __str__(self) -> str:
         """`static-rank256`, `channels128-orders2,3`: for folders and tables; `full` where nothing is cut."""
-        cut = [(field.name, getattr(self, field.name)) for field in fields(self) if getattr(self, field.name)]
-        return "-".join(f"{name}{_text(value)}" for name, value in cut) or "full"
+        values = [(field.name, getattr(self, field.name), field.default) for field in fields(self)]
+        return "-".join(f"{name}{_text(value)}" for name, value, default in values if value != default) or "full"
 
 
 def _text(value):
@@ -102,12 +109,14 @@ def shaped(
     vectors: Floats | None,
     seed: int = 0,
     whole: KerasEncoder | None = None,
+    languages: Sequence[str] = (),
 ) -> KerasEncoder:
     """Return a `KerasEncoder` of `shape` out of an `NGramEncoder`'s, the encoder itself where nothing is cut.
 
     `texts` are what it is refitted on and whose pieces are counted; `vectors` `(n, d)`, the teacher's, span the axes of
     a smaller `dimension`. A static student has the vectors that `whole` gives its pieces, by default the encoder: what
-    the encoder was before its vocabulary was changed knows them better. Raises `ConfigError` as `Shape.check`.
+    the encoder was before its vocabulary was changed knows them better. `languages` are those of which frequent words
+    are taken, where the shape says so. Raises `ConfigError` as `Shape.check`.
     """
     shape.check(encoder.model)
     if shape.whole:
@@ -116,7 +125,8 @@ def shaped(
     if shape.static:
         order, most = max(shape.orders or encoder.model.orders), limits(encoder.model, static=True)["rank"]
         sizes = shape.rank or min(256, most), shape.hidden or 256
-        model = static_from(whole or encoder, encoder.tokenizer, rows, *sizes, shape.channels, order, seed)
+        often = Frequencies.of(encoder.tokenizer, rows, shape.frequencies, shape.smoothing, languages)
+        model = static_from(whole or encoder, encoder.tokenizer, often, *sizes, shape.channels, order, seed)
     else:
         model = cut(encoder.model, shape, rows)
     if shape.dimension and shape.dimension < model.dimension:

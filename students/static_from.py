@@ -11,17 +11,16 @@ import numpy as np
 
 from ..encoders.encoder import KerasEncoder, encode_ids
 from ..encoders.tokenizer import SPACE, Tokenizer, model_proto
-from ..system.types import Doubles, IdLists
+from ..system.types import Doubles
 from .factor import leading_axes
+from .frequencies import SMOOTHING, Frequencies
 from .static import StaticEncoder
-
-SMOOTHING = 1e-3
 
 
 def static_from(
     encoder: KerasEncoder,
     tokenizer: Tokenizer,
-    rows: IdLists,
+    frequencies: Frequencies,
     width: int = 256,
     hidden: int = 256,
     channels: int = 0,
@@ -30,15 +29,15 @@ def static_from(
 ) -> StaticEncoder:
     """Return a `StaticEncoder` with `width` columns and a row for each piece of `tokenizer`, out of a `KerasEncoder`.
 
-    `rows`, `tokenizer`'s id lists of texts, say how often each piece occurs. Its networks add nothing at first: a text
-    is its pieces' weighted sum.
+    `frequencies` say how often each of its pieces occurs. Its networks add nothing at first: a text is its pieces'
+    weighted sum.
     """
     first, last = tokenizer.encode([""])[0]
-    counts = np.bincount(np.concatenate(rows), minlength=len(tokenizer)).astype(np.float64)
+    counts = frequencies.counts.copy()
     counts[[first, last]] = 0
     whole = keras.Model(encoder.model.input, encoder.model.get_layer("head").output)  # without a projection
     vectors = encode_ids(whole, alone(encoder.tokenizer, tokenizer))
-    weighted = weights(counts)[:, None] * (vectors - np.average(vectors, axis=0, weights=counts))
+    weighted = weights(counts, frequencies.smoothing)[:, None] * (vectors - np.average(vectors, axis=0, weights=counts))
     weighted[[first, last]] = 0
     axes = leading_axes(weighted, width, counts + 1)
     config = {"vocabulary": len(tokenizer), "width": width, "hidden": hidden, "space": encoder.model.space}

@@ -271,6 +271,15 @@ class ShapeSettings:
     hidden: int = _common(0, "--hidden", "units of the last network's first layers", low=0)
     inner: int = _common(0, "--inner", "units of its third layer", low=0)
     dimension: int = _common(0, "--dimension", "of the vectors, on axes of the teacher's space", low=0)
+    frequencies: str = _common(
+        "text",
+        "--frequencies",
+        "of pieces, by which a static student weighs them: in its text, of the tokenizer, or of words",
+        ("text", "unigram", "wordfreq"),
+    )
+    smoothing: float = _common(
+        1e-3, "--smoothing", "a of a static student's weights a / (a + p), p a piece's frequency", low=1e-9, high=1.0
+    )
 
 
 @dataclass

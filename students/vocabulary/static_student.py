@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...encoders.encoder import KerasEncoder
+from ..frequencies import Frequencies
 from ..static_from import static_from
 from .pieces import pruned, used_pieces
 
@@ -19,5 +20,6 @@ def static_student(
     pieces cannot be told.
     """
     tokenizer, _ = pruned(encoder.tokenizer, used_pieces(encoder.tokenizer, texts))
-    model = static_from(encoder, tokenizer, tokenizer.encode(list(texts)), width, hidden, seed=seed)
+    frequencies = Frequencies.of(tokenizer, tokenizer.encode(list(texts)))
+    model = static_from(encoder, tokenizer, frequencies, width, hidden, seed=seed)
     return KerasEncoder(model, tokenizer, "static")

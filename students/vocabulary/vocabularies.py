@@ -86,7 +86,8 @@ class Vocabularies:
     def start(self, encoder: KerasEncoder, shape: Shape, vectors: Floats | None = None, seed: int = 0) -> KerasEncoder:
         """Return `encoder` cut to a `Shape`; `vectors` `(n, d)` span the axes of a smaller dimension."""
         # Rows by meaning are the encoder's own; before it had them new pieces were cut into old ones.
-        return shaped(encoder, shape, self.texts, vectors, seed, None if self.aligner else self.student)
+        whole = None if self.aligner else self.student
+        return shaped(encoder, shape, self.texts, vectors, seed, whole, self.languages)
 
 
 # How often a piece has to be used to stay; None keeps all.
