@@ -69,7 +69,8 @@ def student_of(
     options = settings.vocabulary
     text = joined(inputs.text, texts_by_language(inputs.lines))
     aligner, new = load_aligner(options.aligner or None), options.add_languages
-    words = Vocabularies(first, dataset, inputs.languages, text, new, options.add_pieces, aligner)
+    pieces = options.add_pieces, aligner, options.aligner_below
+    words = Vocabularies(first, dataset, inputs.languages, text, new, *pieces)
     encoder = words.vocabulary(options.keep + (NEW if new else ""))
     for piece, anchors in words.nearest.items():
         say(f"{piece}: " + ", ".join(f"{anchor} {weight:.2f}" for anchor, weight in anchors))

@@ -21,6 +21,8 @@ def check_together(settings: Settings) -> None:
     _check_self_training(teacher, pairs)
     _check_pairs(teacher, pairs)
     _check_share(pairs, student, teacher.batch_size)
+    if settings.vocabulary.aligner_below and not settings.vocabulary.aligner:
+        raise ConfigError("vocabulary.aligner_below: nothing aligns; name an encoder with --aligner, or leave it out")
     if teacher.centre and not teacher.model:
         raise ConfigError("teacher.centre: --centre is of a fixed teacher; name one with --teacher-model")
 

@@ -240,6 +240,9 @@ class VocabularySettings:
     add_pieces: int = _common(16_000, "--add-pieces", "to learn for these, at most", low=1)
     text: tuple = _common((), "--text", "files of text in the languages, a text a line; de=FILE names the language")
     aligner: str = _common("", "--aligner", "makes the new rows by meaning: e5 or an encoder of the new languages")
+    aligner_below: int = _common(
+        0, "--aligner-below", "and those of pieces that occur fewer times in the text (0: new pieces alone)", low=0
+    )
 
 
 @dataclass

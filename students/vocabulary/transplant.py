@@ -6,7 +6,7 @@ A row is made of rows of the base's own table, so it lies in the space that the 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,8 +17,9 @@ from ...errors import EncoderError
 from ...retrieval.exact import top_k
 from ...system.progress import task
 from ...system.types import Floats, Integers
-from ..rows import TABLE
+from ..rows import TABLE, with_table
 from .new_pieces import mean_rows, new_pieces
+from .pieces import used_pieces
 from .scripts import SHARED, scripts_of
 
 ANCHORS, NEAREST, TEMPERATURE = 9000, 8, 0.1
@@ -33,7 +34,7 @@ SHOWN, SHOWN_ANCHORS = 12, 3
 class Transplant:
     """`rows` float32 `(new, width)`; `nearest` and `weights` `(new, k)`: ids of old pieces and what each counts.
 
-    A piece without letters has the row of `mean_rows` and weights of zero.
+    A piece without letters has the row that it has otherwise, a new one that of `mean_rows`, and weights of zero.
     """
 
     rows: Floats
@@ -48,7 +49,14 @@ def transplant(encoder: KerasEncoder, larger: Tokenizer, aligner: Encoder, most:
     its `NEAREST` anchors' rows, weighted by the softmax of cosine / `TEMPERATURE`.
     Raises `EncoderError` when the base has no words in Latin letters.
     """
-    anchors, pieces = anchor_pieces(encoder.tokenizer, most), new_pieces(encoder.tokenizer, larger)
+    return aligned(encoder, new_pieces(encoder.tokenizer, larger), mean_rows(encoder, larger), aligner, most)
+
+
+def aligned(
+    encoder: KerasEncoder, pieces: Sequence[str], others: Floats, aligner: Encoder, most: int = ANCHORS
+) -> Transplant:
+    """Return a `Transplant` of any pieces, as `transplant` does; `others` `(n, width)` are rows for want of letters."""
+    anchors = anchor_pieces(encoder.tokenizer, most)
     table = encoder.model.get_layer(TABLE).get_weights()[0]
     known, vectors = _vectors(aligner, encoder.tokenizer, anchors, pieces)
     written = np.array([bool(letters(piece)) for piece in pieces])[:, None]  # (new, 1)
@@ -56,7 +64,25 @@ def transplant(encoder: KerasEncoder, larger: Tokenizer, aligner: Encoder, most:
     places, cosines = top_k(moved, known, min(NEAREST, len(anchors)))
     nearest, weights = anchors[places], written * softmax(cosines / TEMPERATURE)
     rows = sum(weights[:, [k]] * table[nearest[:, k]] for k in range(nearest.shape[1]))
-    return Transplant(np.where(written, rows, mean_rows(encoder, larger)), nearest, weights)
+    return Transplant(np.where(written, rows, others), nearest, weights)
+
+
+def rare_pieces(encoder: KerasEncoder, texts: Sequence[str], below: int, known: Iterable[str]) -> Integers:
+    """Return `(n,)`: ids of the normal pieces that occur fewer than `below` times in the texts and are not `known`."""
+    frequent, left = used_pieces(encoder.tokenizer, texts, below), set(known)
+    pieces = enumerate(model_proto(encoder.tokenizer).pieces)
+    rare = [id for id, one in pieces if one.type == one.NORMAL and id not in frequent and one.piece not in left]
+    return np.array(rare, dtype=np.int64)
+
+
+def realigned(
+    encoder: KerasEncoder, ids: Integers, base: KerasEncoder, aligner: Encoder, most: int = ANCHORS
+) -> KerasEncoder:
+    """Return the encoder with rows by meaning for these of its pieces, made of rows of `base`, of the same width."""
+    table = encoder.model.get_layer(TABLE).get_weights()[0].copy()
+    pieces = model_proto(encoder.tokenizer).pieces
+    table[ids] = aligned(base, [pieces[id].piece for id in ids], table[ids], aligner, most).rows
+    return KerasEncoder(with_table(encoder.model, table), encoder.tokenizer, encoder.name)
 
 
 def anchor_pieces(tokenizer: Tokenizer, most: int = ANCHORS) -> Integers:

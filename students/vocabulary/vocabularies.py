@@ -7,23 +7,24 @@ from functools import cached_property
 
 from ...data.dataset import Dataset
 from ...encoders.encoder import Encoder, KerasEncoder
-from ...encoders.tokenizer import Tokenizer
+from ...encoders.tokenizer import Tokenizer, model_proto
 from ...errors import InputError
-from ...system.progress import task
+from ...system.progress import say, task
 from ...system.types import Floats
 from ..shape import Shape, shaped
 from .fertility import unknown_share
-from .new_pieces import extended, mean_rows, trained_pieces, with_rows
+from .new_pieces import extended, mean_rows, new_pieces, trained_pieces, with_rows
 from .pieces import pruned_encoder
 from .pruning import Rule, lines_of, texts_of
-from .transplant import shown, transplant
+from .transplant import anchor_pieces, rare_pieces, realigned, shown, transplant
 
 
 class Vocabularies:
     """The vocabularies that a student can have, by an encoder, the data, and text of its languages.
 
     `corpus` is `{language: [text]}`; `new` are languages that get pieces of their own, `pieces` of them at most, with
-    rows by meaning where an `aligner` knows these languages and else the means of what they replace.
+    rows by meaning where an `aligner` knows these languages and else the means of what they replace. So have, with an
+    aligner, pieces that occur fewer than `below` times in these texts, but for the words that all are aligned with.
     """
 
     def __init__(
@@ -35,8 +36,10 @@ class Vocabularies:
         new: Sequence[str] = (),
         pieces: int = 0,
         aligner: Encoder | None = None,
+        below: int = 0,
     ) -> None:
         self.student, self.dataset, self.languages, self.aligner = student, dataset, languages, aligner
+        self.below = below
         self.new, self.pieces = [name for name in new if name in languages] if pieces else [], pieces
         self.counted, self.others = lines_of(dataset, languages, corpus)
         # What a person is shown of the new rows, `students.transplant.shown`.
@@ -51,9 +54,18 @@ class Vocabularies:
         """Return the encoder with the pieces of `candidates.VOCABULARIES`, with or without those for new languages."""
         least = VOCABULARIES[name.removesuffix(NEW)]
         encoder = self.larger if name.endswith(NEW) else self.student
-        if least is None:
-            return encoder
-        return pruned_encoder(encoder, Rule(least).pieces(encoder.tokenizer, self.counted))
+        if least is not None:
+            encoder = pruned_encoder(encoder, Rule(least).pieces(encoder.tokenizer, self.counted))
+        return self._realigned(encoder, self.aligner) if self.below and self.aligner else encoder
+
+    def _realigned(self, encoder, aligner):
+        """Rows by meaning for its rare pieces; the new ones have them already."""
+        before = model_proto(self.student.tokenizer).pieces
+        known = [before[id].piece for id in anchor_pieces(self.student.tokenizer)]
+        known += new_pieces(self.student.tokenizer, self.larger.tokenizer) if self.new else []
+        rare = rare_pieces(encoder, self.texts, self.below, known)
+        say(f"{len(rare)} pieces that occur fewer than {self.below} times: rows by meaning")
+        return realigned(encoder, rare, self.student, aligner) if len(rare) else encoder
 
     @cached_property
     def larger(self) -> KerasEncoder:

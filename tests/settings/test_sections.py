@@ -155,6 +155,7 @@ def test_a_word_that_is_no_option_is_shown_the_options(name, value, options):
     [
         (("teacher.centre", True), ("teacher.model", "e5")),
         (("student.averaged_epochs", 11), ("student.epochs", 11)),
+        (("vocabulary.aligner_below", 2), ("vocabulary.aligner", "e5")),
         (("student.table_learning_rate", 0.1, "student.train_table", False), ("student.train_table", True)),
         (("student.table_learning_rate", 0.1, "student.learning_rate", 0.0), ("student.learning_rate", 1.0)),
         (("student.quantised_epochs", 11), ("student.epochs", 11)),

@@ -6,7 +6,17 @@ from fixtures.pieces import USER, small_encoder, tokenizer_of
 
 from distill.errors import EncoderError
 from distill.students.vocabulary.new_pieces import extended, mean_rows
-from distill.students.vocabulary.transplant import FEW, NEAREST, TEMPERATURE, anchor_pieces, centred, shown, transplant
+from distill.students.vocabulary.transplant import (
+    FEW,
+    NEAREST,
+    TEMPERATURE,
+    anchor_pieces,
+    centred,
+    rare_pieces,
+    realigned,
+    shown,
+    transplant,
+)
 
 ANIMALS = ["cat", "dog", "fox", "hen", "owl", "pig", "rat", "yak", "ant", "bee"]
 
@@ -150,3 +160,19 @@ def test_some_pieces_are_shown_with_their_best_anchors_and_none_without_words(zo
     larger, _ = extended(encoder.tokenizer, [("θ", -2), ("▁7", -2)])
     moved = transplant(encoder, larger, Aligner({**vectors, "θ": turned(0), "7": turned(0)}))
     assert shown(encoder.tokenizer, larger, moved) == {}
+
+
+def test_a_piece_that_is_rare_in_the_text_has_a_row_by_meaning_and_the_others_stay(zoo):
+    """Ids 13 and 14 are rare; 13 has letters, and 14 keeps its row; the ten words are what they are aligned with."""
+    _, _, vectors = zoo
+    pieces = [(f"▁{name}", -number - 1) for number, name in enumerate(ANIMALS)]
+    encoder, table = encoder_of(*pieces, ("▁γάτα", -20), ("7", -21), ("ζ", -22))
+    texts = ["ζ ζ γάτα", "7"]
+    rare = rare_pieces(encoder, texts, 2, [f"▁{name}" for name in ANIMALS])
+    assert rare.tolist() == [13, 14] and rare_pieces(encoder, texts, 1, []).tolist() == list(range(3, 13))
+    aligner = Aligner({**vectors, "γάτα": turned(10), "7": turned(50)})
+    rows = realigned(encoder, rare, encoder, aligner).model.get_layer("embedding").get_weights()[0]
+    angles = [10, -26, 46, -62, 82, -98, 118, -134]
+    expected = by_hand(np.cos(np.radians(angles))) @ table[[3, 4, 12, 5, 11, 6, 10, 7]]
+    np.testing.assert_allclose(rows[13], expected, rtol=1e-4, atol=1e-6)
+    np.testing.assert_array_equal(np.delete(rows, 13, axis=0), np.delete(table, 13, axis=0))

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from distill.encoders.encoder import KerasEncoder
+from distill.encoders.tokenizer import model_proto
 from distill.students import ngram  # noqa: F401  registers the layers
 from distill.students.shape import Shape
 from distill.students.vocabulary.vocabularies import NEW, Vocabularies
@@ -25,3 +26,19 @@ def test_a_static_student_has_its_new_pieces_as_the_aligner_made_them(tiny, samp
     tables = [one.model.get_layer("embedding").get_weights()[0][len(tiny.tokenizer) :] for one in students]
     assert len(tables[0]) > 5
     assert np.allclose(*tables) != aligned
+
+
+def test_rare_pieces_are_aligned_where_they_stay_and_new_ones_once(tiny, sample):
+    corpus = {"de": 5 * GEORGIAN}
+    tables = []
+    for below in (0, 2, 10**9):
+        words = Vocabularies(tiny, sample, ("en", "de"), corpus, ["de"], 120, tiny, below)
+        encoder = words.vocabulary("used" + NEW)
+        tables.append(encoder.model.get_layer("embedding").get_weights()[0])
+    new = {piece.piece for piece in model_proto(words.larger.tokenizer).pieces[len(tiny.tokenizer) :]}
+    counts = np.bincount(np.concatenate(encoder.tokenizer.encode(words.texts)), minlength=len(encoder.tokenizer))
+    changed = [(tables[0] != table).any(axis=1) for table in tables[1:]]
+    assert 0 < changed[0].sum() < changed[1].sum()
+    assert counts[changed[0]].max() < 2 <= counts[changed[1]].max()
+    pieces = [piece.piece for piece in model_proto(encoder.tokenizer).pieces]
+    assert not new & {piece for piece, moved in zip(pieces, changed[1], strict=True) if moved}
