@@ -9,6 +9,8 @@ import sys
 import tempfile
 from collections.abc import Iterator
 
+from .lean_imports import is_lean
+
 
 @contextlib.contextmanager
 def hushed(show_on_failure: bool = False) -> Iterator[None]:
@@ -36,6 +38,7 @@ def start() -> None:
         import keras
 
         keras.ops.zeros((1,))
-    if first:
-        # Its backend's objects stay: a collection of garbage need not walk over them, which takes a third of a second.
+    if first or (is_lean() and not gc.get_freeze_count()):
+        # Its backend's objects stay: a collection of garbage need not walk over them, which takes a third of a second,
+        # and statsmodels asks for one with each correction of p-values.
         gc.freeze()

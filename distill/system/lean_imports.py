@@ -35,5 +35,10 @@ def _loads(name):
 def lean_imports() -> None:
     """Have this process import Keras and TensorFlow without optional packages: for a process that is ours alone."""
     gc.set_threshold(THRESHOLD, *gc.get_threshold()[1:])
-    if not any(isinstance(finder, OptionalHidden) for finder in sys.meta_path):
+    if not is_lean():
         sys.meta_path.insert(0, OptionalHidden())
+
+
+def is_lean() -> bool:
+    """True in a process that `lean_imports` was called in."""
+    return any(isinstance(finder, OptionalHidden) for finder in sys.meta_path)
