@@ -5,7 +5,7 @@ Two dimensions keep every operator in one delegate of the runtime, which is most
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import keras
 import numpy as np
@@ -24,7 +24,7 @@ class EdgeEncoder(keras.layers.Layer):
 
     def __init__(self, model: NGramEncoder, precision: Precision, padding: Padding = None, **kwargs: str) -> None:
         super().__init__(**kwargs)
-        self.padding = padding
+        self.padding, self.dimension = padding, model.dimension
         self.table = Table(model.get_layer("embedding").get_weights()[0], precision.table, name="table")
         factor = factor_of(model)
         self.factor = None if factor is None else DENSE[precision.dense](factor, name="factor")
@@ -35,6 +35,9 @@ class EdgeEncoder(keras.layers.Layer):
         kernel, bias = merged(np.asarray(pooling.dense.kernel), np.asarray(pooling.bias), kernels)
         self.pooling = EdgePooling(kernel, bias, precision, name="pooling")
         self.head = EdgeHead(kernels, projection_of(model), precision, name="head")
+
+    def compute_output_shape(self, shape: Sequence[int | None]) -> tuple[int, int]:
+        return (1, self.dimension)
 
     def call(self, ids: Tensor) -> Tensor:
         ids = unpadded(ids) if self.padding == "sliced" else ids

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import keras
 from keras import ops
 
@@ -18,13 +20,16 @@ class EdgeStatic(keras.layers.Layer):
 
     def __init__(self, model: StaticEncoder, precision: Precision, padding: Padding = None, **kwargs: str) -> None:
         super().__init__(**kwargs)
-        self.padding, dense = padding, DENSE[precision.dense]
+        self.padding, self.dimension, dense = padding, model.dimension, DENSE[precision.dense]
         self.table = Table(model.get_layer("embedding").get_weights()[0], precision.table, name="table")
         self.context = EdgeContext(model.get_layer("context"), dense, name="context") if model.channels else None
         residual = model.get_layer("residual")
         self.first = dense(residual.first.kernel, residual.first.bias, relu=True, name="first")
         self.second = dense(residual.second.kernel, name="second")
         self.lift = dense(lifted(model), name="lift")
+
+    def compute_output_shape(self, shape: Sequence[int | None]) -> tuple[int, int]:
+        return (1, self.dimension)
 
     def call(self, ids: Tensor) -> Tensor:
         ids = unpadded(ids) if self.padding == "sliced" else ids
