@@ -483,7 +483,7 @@ def test_documents_can_be_of_another_encoder(evaluated, distill, refused, tiny_f
         assert " 8 dimensions " in message and " 16" in message
     # The card of an artefact names it.
     flags = ["--dataset", data, "--languages", "en", "--document-model", others / "same", "--output", tmp_path / "out"]
-    assert distill("export", tiny_folder, *flags).code == 0
+    assert distill("export", tiny_folder, *flags, "--max-drop", "100").code == 0
     assert json.loads((tmp_path / "out" / "card.json").read_text(encoding="utf-8"))["documents"] == "same"
     assert "documents: same" in (tmp_path / "out" / "README.md").read_text(encoding="utf-8")
 

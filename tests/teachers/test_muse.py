@@ -133,6 +133,8 @@ def test_piece_i_is_row_i_div_chunks_of_chunk_i_mod_chunks():
 
 OTHER_BACKEND = """
 import json, sys
+from distill.system.lean_imports import lean_imports
+lean_imports()
 import numpy as np
 from distill.teachers.muse import load_muse
 import keras

@@ -16,6 +16,8 @@ from distill.training.devices import require_devices, shared_by
 
 TWO_DEVICES = """
 import sys
+from distill.system.lean_imports import lean_imports
+lean_imports()
 from functools import partial
 import keras
 import numpy as np

@@ -217,6 +217,8 @@ def test_a_compiled_step_follows_the_switch():
 
 OTHER_BACKEND = """
 import sys
+from distill.system.lean_imports import lean_imports
+lean_imports()
 import numpy as np
 import keras
 from test_fake_quantisation import PRECISIONS, gradients, make_encoder, make_table, values
