@@ -96,15 +96,19 @@ def _free_folder(runs, settings):
 
 
 @click.command()
-@settings_options("", "data", "teacher", "pairs", "student.parallel", "student.parallel_temperature", "training")
+@settings_options(
+    *("", "data", "teacher", "pairs", "student.parallel", "student.parallel_temperature", "training"),
+    "evaluation.dev_dataset",
+)
+@click.option("--config", type=click.Path(dir_okay=False), help="settings in a config.toml; flags given here win")
 @folder_option("folder for the teacher")
-def teach(output: str, **values: Value | None) -> None:
+def teach(config: str | None, output: str, **values: Value | None) -> None:
     """Stage 1 alone: train a teacher, in one language or with --loss softmax on pairs of many, and save it."""
     from ..catalog.loading import load_keras_encoder
     from ..pipeline.preparing import read_inputs
     from ..system.progress import say
 
-    settings = settings_from(values)
+    settings = settings_from(values, config)
     require_no_stages(settings, "distill teach")
     if settings.teacher.model:
         raise InputError("--teacher-model is not trained; give it to distill run, or to distill transfer as --teacher")
@@ -114,14 +118,14 @@ def teach(output: str, **values: Value | None) -> None:
     from ..pipeline.gain import say_if_weak
     from ..training.session import Session
 
-    session = Session(options=settings.training)
+    session = Session(options=settings.training, dev=inputs.dev)
     first_stage(inputs, base, session).save(output)
     say_if_weak(session.log.of("teacher"))
     say(f"teacher: {output}")
 
 
 @click.command()
-@settings_options("", "data", "student", "training", "export.precision", "export.table")
+@settings_options("", "data", "student", "training", "export.precision", "export.table", "evaluation.dev_dataset")
 @click.option("--teacher", "teacher_path", required=True, help=ENCODER_HELP)
 @click.option("--teacher-language", default="en", show_default=True, help="the language the teacher is asked in")
 @click.option("--centre/--no-centre", default=False, help="take off its vectors' mean, of questions and of documents")

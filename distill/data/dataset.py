@@ -116,3 +116,8 @@ def checked(dataset: Dataset) -> Dataset:
 def normalise(text: str) -> str:
     """The form in which two questions count as identical."""
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+
+
+def line_name(source: str, row: int, text: str) -> str:
+    """The name of a line of texts: its number, from 1, among those that were taken, and its start; `row` is from 0."""
+    return f"{source} {row + 1} ({text[:30]!r})"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from ..errors import DataError
 from ..settings.sections import Settings
 from ..system.types import File
 from .dataset import Dataset, checked
@@ -31,11 +32,39 @@ def load_dataset(source: File, document_language: str = "en", split_by: str = "q
     Raises `DataError` naming file and place.
     """
     from ..system.hashes import hashes
-    from . import readers
     from .splits import read_splits, seeded_splits
+
+    folder, dataset = _read(source, document_language)
+    splits = read_splits(folder, dataset) or seeded_splits(dataset, split_by, seed)
+    return checked(replace(dataset, splits=splits, files=hashes(folder)))
+
+
+def load_dev(settings: Settings, languages: Sequence[str], needed: Sequence[str] = ()) -> Dataset | None:
+    """The data set of `--dev-dataset`, with its dev questions as the split dev; None where the settings name none.
+
+    Those are the dev of its `splits.json`, all of its questions where it names none. Raises `DataError` where there are
+    none in a language that is `needed`, or in any of `languages`.
+    """
+    from .splits import read_splits
+
+    source = settings.evaluation.dev_dataset
+    if not source:
+        return None
+    folder, dataset = _read(source, settings.data.document_language)
+    every = dict.fromkeys(id for questions in dataset.questions.values() for id in questions)
+    ids = (read_splits(folder, dataset) or {}).get("dev") or tuple(every)
+    there = {language: known for language, known in dataset.questions.items() if not known.keys().isdisjoint(ids)}
+    dev = replace(dataset, questions=there, splits={"dev": ids})
+    dev.require(needed)
+    if not set(there) & set(languages):
+        raise DataError(f"{source}: no dev questions in {', '.join(languages)}, it has {', '.join(there)}")
+    return dev
+
+
+def _read(source, document_language):
+    """The folder of a data set and what is in it, without splits."""
+    from . import readers
 
     folder = readers.find(source)
     read = readers.read_jsonl_folder if (folder / "documents.jsonl").is_file() else readers.read_squad_folder
-    dataset = read(folder, document_language)
-    splits = read_splits(folder, dataset) or seeded_splits(dataset, split_by, seed)
-    return checked(replace(dataset, splits=splits, files=hashes(folder)))
+    return folder, read(folder, document_language)

@@ -1,17 +1,22 @@
-"""More questions for stage 1, each with the passage that answers it, from files beside the data set."""
+"""More questions for stage 1, each with the passage that answers it, from files and data sets beside its own."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+
+import numpy as np
 
 from ..errors import DataError
 from ..system.progress import say
 from ..system.reading import read_jsonl
-from ..system.types import File
-from .dataset import Dataset, normalise
+from ..system.types import File, Integers
+from ..words.answer_sentences import answer_sentence
+from ..words.overlap import letters, sharing
+from .dataset import Dataset, Question, line_name, normalise
+from .draws import drawn
+from .loading import load_dataset
 from .parallel import weighted
 from .readers import text_of
 from .tsv import read_table
@@ -19,66 +24,132 @@ from .tsv import read_table
 QUESTION = "question"
 # Either name heads what answers the question.
 PASSAGE = ("passage", "sentence")
+# Ends the name of a data set of which all questions are taken.
+ALL = ":all"
 
 
 @dataclass(frozen=True)
 class Triplets:
-    """Pairs `(n,)` of one source: `questions`, and `passages`, the text that answers each."""
+    """Pairs `(n,)` of one source: `questions`, and `passages`, the text that answers each.
+
+    `answers` `(n,)` are spans of the passages, none where the source gives none.
+    """
 
     name: str
     weight: float
     questions: tuple[str, ...]
     passages: tuple[str, ...]
+    answers: tuple[tuple[str, ...], ...] = ()
 
 
-def load_triplets(files: Sequence[File], dataset: Dataset, language: str) -> list[Triplets]:
-    """`[Triplets]` of `FILE` or `FILE=WEIGHT` in the teacher's `language`, without the data set's dev and test.
+@dataclass(frozen=True)
+class Collection:
+    """`questions` `(q,)` and a pool of `passages` `(p,)`, texts, that holds what answers them.
 
-    A question of dev or test may not be learned from: pairs that ask one, whatever its case and punctuation, are left
-    out. Raises `DataError` where nothing is left.
+    A question's `passage` is its gold one, a row of the pool; `positives` `(q,)` are rows, that and the sentence that
+    holds its answer. `document_of`, int `(p,)`, is ascending; a sentence is of its passage's document.
     """
-    held = {_letters(q.text) for split in ("dev", "test") for q in _questions(dataset, language, split)}
-    return [_without(source, held) for source in read_triplets(files)]
+
+    questions: tuple[Question, ...]
+    passages: tuple[str, ...]
+    document_of: Integers
+    positives: tuple[Integers, ...]
 
 
-def _questions(dataset, language, split):
-    return dataset.select(language, split) if split in dataset.splits else []
+def load_triplets(
+    files: Sequence[File],
+    dataset: Dataset,
+    language: str,
+    seed: int = 0,
+    split_by: str = "question",
+    dev: Dataset | None = None,
+) -> list[Triplets]:
+    """`read_triplets` in the teacher's `language`, without the questions of dev and test.
+
+    A question of dev or test, of the data set or of `dev` where that is another, may not be learned from: pairs that
+    ask one, whatever its case and punctuation, are left out. Says how many passages share text with dev's. Raises
+    `DataError` where nothing is left.
+    """
+    sources = read_triplets(files, language, seed, split_by)
+    held = {letters(q.text) for data in (dataset, dev) if data for q in _held_out(data, language)}
+    for source in sources:
+        warn_of_shared(source.name, source.passages, dev or dataset)
+    return [_without(source, held) for source in sources]
 
 
-def _letters(text):
-    return re.sub(r"[\W_]+", "", normalise(text))
+def _held_out(dataset, language):
+    known = dataset.questions.get(language, {})
+    return [known[id] for split in ("dev", "test") for id in dataset.splits.get(split, ()) if id in known]
+
+
+def warn_of_shared(name: str, passages: Sequence[str], dev: Dataset) -> None:
+    """Say how many of the `passages` of a collection share text with documents that dev's questions ask for."""
+    rows = {question.passage for language in dev.languages for question in dev.select(language, "dev")}
+    texts = list(dict.fromkeys(passages))
+    many = int(sharing(texts, [dev.passages[row].text for row in sorted(rows)]).sum())
+    if many:
+        say(f"warning: {name}: {many} of {len(texts)} passages share text with the dev documents of {dev.name}")
 
 
 def _without(source, held):
-    pairs = zip(source.questions, source.passages, strict=True)
-    kept = [pair for pair in pairs if _letters(pair[0]) not in held]
+    kept = [row for row, question in enumerate(source.questions) if letters(question) not in held]
     if not kept:
         raise DataError(f"{source.name}: all its questions are of the data set's dev or test; give others")
     left = len(source.questions) - len(kept)
     if left:
         say(f"{source.name}: {left} of {len(source.questions)} pairs ask questions of dev or test, left out")
-    return Triplets(source.name, source.weight, *map(tuple, zip(*kept, strict=True)))
+    columns = (source.questions, source.passages, source.answers)
+    return Triplets(source.name, source.weight, *(tuple(column[row] for row in kept) for column in columns))
 
 
-def read_triplets(files: Sequence[File]) -> list[Triplets]:
-    """`[Triplets]` of `FILE` or `FILE=WEIGHT`: a .tsv headed by question and passage, or .jsonl of such objects.
+def read_triplets(
+    files: Sequence[File], language: str = "en", seed: int = 0, split_by: str = "question"
+) -> list[Triplets]:
+    """`[Triplets]` of `FILE` or `FILE=WEIGHT`: a .tsv headed by question and passage, .jsonl of such, or a data set.
 
-    The passage may be called sentence. A pair that is there twice counts once. Raises `DataError` with the line that
-    is wrong.
+    The passage may be called sentence, and .jsonl have "answers". Of a data set, a folder, the train questions in
+    `language` are taken, split as `load_dataset` does, or all of `DIR:all`. A pair that is there twice counts once.
+    Raises `DataError` with the line that is wrong.
     """
-    return [_source(*weighted(one)) for one in files]
+    return [_source(*named_source(one), language, seed, split_by) for one in files]
 
 
-def _source(path, weight):
-    rows = _from_jsonl(path) if path.suffix == ".jsonl" else _from_tsv(path)
-    pairs = {(normalise(question), normalise(passage)): (question, passage) for question, passage in rows}
+def named_source(source: File) -> tuple[Path, bool, float]:
+    """The path of a source, whether all questions of a data set are meant, and its weight. Raises `InputError`."""
+    path, weight = weighted(source)
+    name = str(path)
+    everything = name.endswith(ALL) and not path.exists()
+    return (Path(name.removesuffix(ALL)) if everything else path), everything, weight
+
+
+def _source(path, everything, weight, language, seed, split_by):
+    if path.is_dir():
+        rows = _from_dataset(load_dataset(path, language, split_by, seed), language, everything)
+    elif everything:
+        raise DataError(f"{path}: no such data set folder; {ALL} is for one, of which all questions are taken")
+    else:
+        rows = _from_jsonl(path) if path.suffix == ".jsonl" else _from_tsv(path)
+    pairs = {(normalise(question), normalise(passage)): (question, passage, of) for question, passage, of in rows}
     if not pairs:
         raise DataError(f"{path}: no pairs in it; write a question and its passage a line")
-    return Triplets(Path(path).name, weight, *map(tuple, zip(*pairs.values(), strict=True)))
+    return Triplets(path.name, weight, *map(tuple, zip(*pairs.values(), strict=True)))
+
+
+def _from_dataset(dataset, language, everything):
+    questions = dataset.questions.get(language, {}).values()
+    if not everything:
+        train = set(dataset.splits.get("train", ()))
+        questions = [question for question in questions if question.id in train]
+    if not questions:
+        raise DataError(f"{dataset.name}: no train questions in {language}; take all of its questions with {ALL}")
+    return [(q.text, dataset.passages[q.passage].text, q.answers) for q in questions]
 
 
 def _from_jsonl(path):
-    return [_pair(path, number, row, _passage_name(path, number, row)) for number, row in read_jsonl(path)]
+    return [
+        (*_pair(path, number, row, _passage_name(path, number, row)), _answers(row.get("answers")))
+        for number, row in read_jsonl(path)
+    ]
 
 
 def _from_tsv(path):
@@ -87,7 +158,7 @@ def _from_tsv(path):
     if QUESTION not in columns:
         raise DataError(f"{path}, line 1: expected a .tsv headed by {QUESTION} and {' or '.join(PASSAGE)}")
     rows = [dict(zip(columns, cells, strict=True)) for cells in zip(*columns.values(), strict=True)]
-    return [_pair(path, number, row, name) for number, row in enumerate(rows, start=2)]
+    return [(*_pair(path, number, row, name), ()) for number, row in enumerate(rows, start=2)]
 
 
 def _passage_name(path, number, columns):
@@ -100,3 +171,66 @@ def _passage_name(path, number, columns):
 
 def _pair(path, number, row, passage):
     return tuple(text_of(path, row, name, f"line {number}").strip() for name in (QUESTION, passage))
+
+
+def _answers(value):
+    """Those of a row that are texts; no source needs any."""
+    return tuple(answer for answer in value if isinstance(answer, str)) if isinstance(value, list) else ()
+
+
+def own_collection(dataset: Dataset, questions: Sequence[Question], with_sentences: bool = False) -> Collection:
+    """The `Collection` of questions of a data set, and all its passages; `with_sentences` that hold answers."""
+    sentences = own_sentences(dataset, questions) if with_sentences else [None] * len(questions)
+    return _pooled(questions, dataset.passage_texts, dataset.document_of, sentences)
+
+
+def collection_of(sources: Sequence[Triplets], language: str, with_sentences: bool = False) -> Collection:
+    """The `Collection` of the pairs of all sources; each passage once, and a document of its own."""
+    pool: dict[str, tuple[int, str]] = {}
+    questions, sentences = [], []
+    for source in sources:
+        answers = source.answers or ((),) * len(source.questions)
+        for row, (question, passage, of) in enumerate(zip(source.questions, source.passages, answers, strict=True)):
+            place, text = pool.setdefault(normalise(passage), (len(pool), passage))
+            questions.append(Question(line_name(source.name, row, question), language, question, place, of))
+            sentences.append(answer_sentence(text, of, language) if with_sentences and of else None)
+    return _pooled(questions, [text for _, text in pool.values()], np.arange(len(pool)), sentences)
+
+
+def own_sentences(dataset: Dataset, questions: Sequence[Question]) -> list[str | None]:
+    """The sentence of each question's passage that holds its answer, None where none does."""
+    language, texts = dataset.document_language, dataset.passage_texts
+    return [answer_sentence(texts[q.passage], q.answers, language) if q.answers else None for q in questions]
+
+
+def _pooled(questions, passages, document_of, sentences):
+    """A `Collection`, each passage followed by those of its questions' `sentences`, texts or None."""
+    of_passage = [{} for _ in passages]
+    for question, text in zip(questions, sentences, strict=True):
+        if text is not None:
+            of_passage[question.passage].setdefault(text, 1 + len(of_passage[question.passage]))
+    sizes = np.array([1 + len(texts) for texts in of_passage], dtype=np.int64)
+    first = np.cumsum(sizes) - sizes
+    return Collection(
+        questions=tuple(replace(question, passage=int(first[question.passage])) for question in questions),
+        passages=tuple(text for passage, more in zip(passages, of_passage, strict=True) for text in (passage, *more)),
+        document_of=np.repeat(document_of, sizes),
+        positives=tuple(
+            first[question.passage] + np.array([0] if text is None else [0, of_passage[question.passage][text]])
+            for question, text in zip(questions, sentences, strict=True)
+        ),
+    )
+
+
+def asked(sources: Sequence[Triplets], an_epoch: int, count: int, seed: int, epoch: int) -> Integers:
+    """Rows of the pairs of all sources that an epoch asks: a source by its weight, all of it before one comes again.
+
+    `an_epoch` of them, all for 0, `count` for -1.
+    """
+    sizes = [len(source.questions) for source in sources]
+    many = min(count if an_epoch < 0 else an_epoch or sum(sizes), sum(sizes))
+    if many == sum(sizes):
+        return np.arange(many)
+    weights = np.array([source.weight for source in sources])
+    groups = np.repeat(np.arange(len(sources)), sizes)
+    return drawn(groups, weights / weights.sum(), many, (epoch - 1) * many, seed)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -11,9 +11,18 @@ from numpy.typing import NDArray
 
 from ..system.types import Integers
 from .dataset import Dataset, Question
+from .more_questions import Collection
 from .parallel import Parallel
 
 NONE = -1
+
+
+@dataclass(frozen=True)
+class More:
+    """Questions of other collections: those from `first` on, of which `rows_of(epoch)`, counted from it, are asked."""
+
+    first: int
+    rows_of: Callable[[int], Integers]
 
 
 @dataclass(frozen=True)
@@ -22,6 +31,8 @@ class Pairs:
 
     `passages` `(p,)` are texts in `languages` `(p,)`; those of one `content`, int `(p,)`, are translations of each
     other. `positives` `(n,)` and `negatives` `(n,)` are int arrays: at least one positive each, negatives perhaps none.
+    A sentence of a passage has a content of its own, and that passage's in `whole`, int `(p,)`, None where all passages
+    are whole. Questions from `first` of `more` on are of other collections.
     """
 
     questions: tuple[Question, ...]
@@ -30,6 +41,13 @@ class Pairs:
     content: Integers
     positives: tuple[Integers, ...]
     negatives: tuple[Integers, ...]
+    whole: Integers | None = None
+    more: More | None = None
+
+    @property
+    def wholes(self) -> Integers:
+        """int `(p,)`: the content of each passage, of a sentence that of its passage."""
+        return self.content if self.whole is None else self.whole
 
     @cached_property
     def asked_in(self) -> NDArray[np.str_]:
@@ -69,6 +87,43 @@ def gold_pairs(dataset: Dataset, contexts: Mapping[str, Sequence[str]], language
     )
 
 
+def with_sentences(pairs: Pairs, sentences: Sequence[str | None], language: str) -> Pairs:
+    """The pairs, and among the positives of each question its sentence, text in `language` or None."""
+    first, content = len(pairs.passages), int(pairs.content.max(initial=-1)) + 1
+    keys = [
+        None if text is None else (int(pairs.wholes[known[0]]), text)
+        for known, text in zip(pairs.positives, sentences, strict=True)
+    ]
+    row_of = {key: row for row, key in enumerate(dict.fromkeys(key for key in keys if key is not None))}
+    return replace(
+        pairs,
+        passages=(*pairs.passages, *(text for _, text in row_of)),
+        languages=np.concatenate([pairs.languages, np.full(len(row_of), language)]),
+        content=np.concatenate([pairs.content, content + np.arange(len(row_of))]),
+        whole=np.concatenate([pairs.wholes, np.array([of for of, _ in row_of], dtype=np.int64)]),
+        positives=tuple(
+            known if key is None else np.append(known, first + row_of[key])
+            for known, key in zip(pairs.positives, keys, strict=True)
+        ),
+    )
+
+
+def with_collection(pairs: Pairs, collection: Collection, language: str, rows_of: Callable[[int], Integers]) -> Pairs:
+    """The pairs, and after them those of a `Collection` in `language`, of which an epoch asks `rows_of` it."""
+    first, content = len(pairs.passages), int(pairs.content.max(initial=-1)) + 1
+    return replace(
+        pairs,
+        questions=(*pairs.questions, *collection.questions),
+        passages=(*pairs.passages, *collection.passages),
+        languages=np.concatenate([pairs.languages, np.full(len(collection.passages), language)]),
+        content=np.concatenate([pairs.content, content + np.arange(len(collection.passages))]),
+        whole=np.concatenate([pairs.wholes, content + collection.document_of]),
+        positives=(*pairs.positives, *(first + rows for rows in collection.positives)),
+        negatives=(*pairs.negatives, *(np.zeros(0, dtype=np.int64) for _ in collection.questions)),
+        more=More(len(pairs.questions), rows_of),
+    )
+
+
 def with_lines(pairs: Pairs, sources: Sequence[Parallel], pivot: str) -> Pairs:
     """The pairs, and after them those of parallel text, `[parallel.Parallel]`: a line asks for its translation.
 
@@ -82,11 +137,13 @@ def with_lines(pairs: Pairs, sources: Sequence[Parallel], pivot: str) -> Pairs:
         Question(f"line {row}", language, text, row) for (text, language, _), row in zip(lines, rows, strict=True)
     ]
     first, content = len(pairs.passages), int(pairs.content.max(initial=-1)) + 1
-    return Pairs(
+    return replace(
+        pairs,
         questions=(*pairs.questions, *questions),
         passages=(*pairs.passages, *row_of),
         languages=np.concatenate([pairs.languages, np.full(len(row_of), pivot)]),
         content=np.concatenate([pairs.content, content + np.arange(len(row_of))]),
+        whole=np.concatenate([pairs.wholes, content + np.arange(len(row_of))]),
         positives=(*pairs.positives, *(np.array([first + row]) for row in rows)),
         negatives=(*pairs.negatives, *(np.zeros(0, dtype=np.int64) for _ in rows)),
     )

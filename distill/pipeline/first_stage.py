@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from ..data.dataset import Dataset
-from ..data.pairs import Pairs, gold_pairs
+from ..data.more_questions import asked, collection_of, own_sentences
+from ..data.pairs import Pairs, gold_pairs, with_collection, with_sentences
 from ..data.parallel import Parallel
 from ..encoders.by_role import DualEncoder
 from ..encoders.encoder import KerasEncoder
@@ -25,7 +27,7 @@ IN_ONE = ("en-en", "x-en")
 def first_stage(inputs: Inputs, base: KerasEncoder, session: Session | None = None) -> KerasEncoder | DualEncoder:
     """The teacher that is trained of `base`, by pairs where the inputs have some, else by triplets."""
     settings, dataset = inputs.settings, inputs.dataset
-    session = session or Session(options=settings.training)
+    session = session or Session(options=settings.training, dev=inputs.dev)
     if inputs.pairs is None:
         from ..stages.triplet_stage import teach
 
@@ -33,9 +35,23 @@ def first_stage(inputs: Inputs, base: KerasEncoder, session: Session | None = No
         return teach(base, dataset, language, settings.teacher, settings.seed, session, inputs.triplets)
     from ..stages.pair_stage import mined_in, teach_pairs
 
-    languages = asked_in(settings, inputs.languages)
-    mine = mined_in(dataset, settings, inputs.pairs) if settings.pairs.hard_negatives else None
-    return teach_pairs(base, dataset, inputs.pairs, settings, languages, mine, inputs.sources, session)
+    languages, pairs = asked_in(settings, inputs.languages), all_pairs(inputs, inputs.pairs)
+    mine = mined_in(dataset, settings, pairs, inputs.triplets) if settings.pairs.hard_negatives else None
+    return teach_pairs(base, dataset, pairs, settings, languages, mine, inputs.sources, session)
+
+
+def all_pairs(inputs: Inputs, pairs: Pairs) -> Pairs:
+    """The pairs of the data set with the sentences that hold answers, and those of other collections, as asked for."""
+    settings, dataset = inputs.settings, inputs.dataset
+    teacher = settings.teacher
+    if teacher.answer_sentences:
+        pairs = with_sentences(pairs, own_sentences(dataset, pairs.questions), dataset.document_language)
+    if not inputs.triplets:
+        return pairs
+    collection = collection_of(inputs.triplets, teacher.language, teacher.answer_sentences)
+    count, seed = len(pairs.questions), settings.seed
+    rows_of = partial(asked, inputs.triplets, teacher.triplets_an_epoch, count, seed)
+    return with_collection(pairs, collection, teacher.language, rows_of)
 
 
 def asked_in(settings: Settings, languages: Sequence[str]) -> tuple[str, ...]:

@@ -25,7 +25,7 @@ class Inputs:
     by language, is what new pieces are learned from, `sources` are parallel text, `labelled` text that the teacher
     labels itself, and `triplets` more questions of the teacher's. `pairs` are what stage 1 by pairs learns from,
     `answered` tells self-training which passages answer, and `pool` is what language bias is measured on; None where
-    nothing asks for them.
+    nothing asks for them. `dev` is another data set whose dev questions choose epochs.
     """
 
     settings: Settings
@@ -39,6 +39,7 @@ class Inputs:
     pairs: Pairs | None = None
     answered: Answered | None = None
     pool: Pool | None = None
+    dev: Dataset | None = None
 
     @property
     def lines(self) -> list[Parallel]:

@@ -9,8 +9,8 @@ from pathlib import Path
 from ..catalog.kinds import RUN_FILE, require_trainable
 from ..data.corpus import read_corpus
 from ..data.dataset import Dataset
-from ..data.loading import dataset_of
-from ..data.more_questions import load_triplets
+from ..data.loading import dataset_of, load_dev
+from ..data.more_questions import Triplets, load_triplets, warn_of_shared
 from ..data.parallel import Parallel, labelled_text, read_parallel, texts_by_language
 from ..data.pool import Pool
 from ..data.pool_readers import has_sentences, load_pool
@@ -80,12 +80,30 @@ def read_inputs(settings: Settings) -> Inputs:
     by_pairs = asked_in(settings, languages) if settings.teacher.loss == "softmax" else ()
     labelled = read_labelled(settings, settings.teacher.model or settings.teacher.base, by_pairs)
     require_text(settings.vocabulary.add_languages, languages, {*text, *texts_by_language([*sources, *labelled])})
-    triplets = load_triplets(settings.teacher.triplets, dataset, settings.teacher.language)
+    dev = dev_of(settings, dataset, languages)
+    triplets = more_questions(settings, dataset, dev)
     teacher = fixed_teacher(settings.teacher.model) if settings.teacher.model else None
     require_lines(settings, sources)
     pairs = pairs_of(settings, dataset, languages)
     answered = answered_of(settings, dataset, languages, pairs)
-    return Inputs(settings, dataset, languages, teacher, text, sources, labelled, triplets, pairs, answered)
+    return Inputs(settings, dataset, languages, teacher, text, sources, labelled, triplets, pairs, answered, dev=dev)
+
+
+def dev_of(settings: Settings, dataset: Dataset, languages: Sequence[str]) -> Dataset | None:
+    """The data set whose dev questions choose epochs, None for the run's own; says what they share. Raises `DataError`.
+
+    A teacher that is trained needs some in its language.
+    """
+    dev = load_dev(settings, languages, () if settings.teacher.model else (settings.teacher.language,))
+    if dev is not None:
+        warn_of_shared(dataset.name, dataset.passage_texts, dev)
+    return dev
+
+
+def more_questions(settings: Settings, dataset: Dataset, dev: Dataset | None) -> list[Triplets]:
+    """The other collections that stage 1 learns from. Raises `InputError`."""
+    files, language = settings.teacher.triplets, settings.teacher.language
+    return load_triplets(files, dataset, language, settings.seed, settings.data.split_by, dev)
 
 
 def read_sources(settings: Settings, languages: Sequence[str]) -> list[Parallel]:

@@ -11,7 +11,9 @@ from ..catalog.identity import fingerprint, own_files
 from ..catalog.kinds import RUN_FILE, folder_of
 from ..data.corpus import named_file
 from ..data.dataset import Dataset
+from ..data.more_questions import named_source
 from ..data.parallel import weighted
+from ..data.readers import find
 from ..encoders.encoder import Encoder
 from ..errors import InputError
 from ..settings.sections import Settings, Work
@@ -72,9 +74,10 @@ def sources_of(settings: Settings, teacher: Encoder | None = None) -> dict[str, 
     """
     files = [("student.parallel", weighted(one)[0]) for one in settings.student.parallel]
     files += [("student.labelled_text", named_file(one)[1]) for one in settings.student.labelled_text]
-    files += [("teacher.triplets", weighted(one)[0]) for one in settings.teacher.triplets]
+    files += [("teacher.triplets", named_source(one)[0]) for one in settings.teacher.triplets]
     files += [("vocabulary.text", named_file(one)[1]) for one in settings.vocabulary.text]
     files += [("budget.corpus", named_file(one)[1]) for one in settings.budget.corpus]
+    files += [("evaluation.dev_dataset", find(one)) for one in [settings.evaluation.dev_dataset] if one]
     encoders = {
         "teacher.base": settings.teacher.base,
         "vocabulary.aligner": settings.vocabulary.aligner,

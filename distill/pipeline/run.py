@@ -101,7 +101,8 @@ class Run:
 
     def session(self, stage: str) -> Session:
         """The company of the training of a stage."""
-        return Session(self.log, checkpoint=self.checkpoint(stage), options=self.settings.training, stage=stage)
+        options, dev = self.settings.training, self.inputs.dev
+        return Session(self.log, checkpoint=self.checkpoint(stage), options=options, stage=stage, dev=dev)
 
     def measure(self, name: str, encoder: Encoder) -> None:
         """Add the figures of an encoder on every split, as they were measured before the run was stopped, or now."""

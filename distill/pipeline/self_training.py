@@ -19,7 +19,7 @@ from ..system.progress import say
 from ..system.reading import read_json
 from ..system.types import Integers, Json
 from ..training.checkpoints import Checkpoint
-from .first_stage import asked_in
+from .first_stage import all_pairs, asked_in
 from .resuming import STAGE, STAGES
 from .run import Run
 
@@ -98,7 +98,8 @@ class Stage:
         mined = self.mine(last, checkpoint)
         del last
         languages, session = asked_in(settings, inputs.languages), self.run.session(self.name)
-        encoder = teach_pairs(base, data, mined.pairs, settings, languages, sources=inputs.sources, session=session)
+        pairs = all_pairs(inputs, mined.pairs)
+        encoder = teach_pairs(base, data, pairs, settings, languages, sources=inputs.sources, session=session)
         encoder.save(self.folder / ENCODER)
         best = max(log.of(self.name), key=lambda row: (row["p@1"], row["mrr@10"]))
         dev = {name: best[name] for name in ("epoch", "p@1", "mrr@10")}

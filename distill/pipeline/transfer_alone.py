@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ..catalog.loading import load_keras_encoder, load_teacher
-from ..data.loading import chosen_data
+from ..data.loading import chosen_data, load_dev
+from ..data.more_questions import warn_of_shared
 from ..data.parallel import Parallel, read_parallel
 from ..encoders.encoder import Encoder, KerasEncoder
 from ..export.weights.precision import Precision
@@ -35,6 +36,9 @@ def transfer_alone(
     `labels` gives them.
     """
     dataset, languages = chosen_data(settings, [language])
+    dev = load_dev(settings, languages)
+    if dev is not None:
+        warn_of_shared(dataset.name, dataset.passage_texts, dev)
     sources = read_parallel(settings.student.parallel, language, languages) + read_labelled(settings, source)
     first, teacher = load_keras_encoder(start or source), fixed_teacher(source)
     foreign = is_foreign(teacher, first, dataset, language)
@@ -47,7 +51,7 @@ def transfer_alone(
     lines = _lines(settings, teacher, sources, corpus or {}, labeller)
     require_trainable(teacher, first, settings.training)
     targets = Targets.of(teacher, dataset, language, settings.student.units, lines)
-    session = Session(options=settings.training)
+    session = Session(options=settings.training, dev=dev)
     precision = Precision(settings.export.precision, settings.export.table)
     return learn(targets, first, dataset, languages, settings.student, settings.seed, session, precision)
 

@@ -30,8 +30,10 @@ def check_together(settings: Settings) -> None:
 def _check_triplets(teacher):
     if teacher.triplets and teacher.model:
         raise ConfigError("teacher.triplets: a fixed teacher is not trained; leave --triplets or --teacher-model out")
-    if teacher.triplets and teacher.loss == "softmax":
-        raise ConfigError("teacher.triplets: --loss softmax learns from pairs; leave --triplets or the loss out")
+    if teacher.answer_sentences and teacher.model:
+        raise ConfigError(
+            "teacher.answer_sentences: a fixed teacher is not trained; leave --answer-sentences or --teacher-model out"
+        )
 
 
 def _check_mining(teacher):

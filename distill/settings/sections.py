@@ -87,7 +87,14 @@ class TeacherSettings:
         ("exact", "faiss"),
     )
     triplets: tuple = _common(
-        (), "--triplets", "more questions with their passages, FILE or FILE=WEIGHT: .tsv or .jsonl"
+        (),
+        "--triplets",
+        "more questions with their passages, FILE or FILE=WEIGHT: .tsv, .jsonl, a data set's train or, as DIR:all, all",
+    )
+    answer_sentences: bool = _common(
+        False,
+        "--answer-sentences/--no-answer-sentences",
+        "the sentence that holds the answer is a positive too, where data has answers",
     )
     allow_weak: bool = _setting(
         # No trial's figures depend on it, but studies that were begun have noted it.
@@ -302,6 +309,12 @@ class EvaluationSettings:
 
     lareqa: bool = _untuned(
         True, "--lareqa/--no-lareqa", "language bias by LAReQA's analyses, where the data gives sentence boundaries"
+    )
+    dev_dataset: str = _setting(
+        Work.RUN | Work.STUDY,
+        "",
+        "--dev-dataset",
+        "another data set, whose dev questions choose epochs in place of its own",
     )
 
 

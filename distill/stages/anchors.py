@@ -7,41 +7,39 @@ from functools import cached_property, partial
 
 import numpy as np
 
-from ..data.dataset import Dataset, Question, normalise
-from ..data.draws import drawn
-from ..data.more_questions import Triplets
+from ..data.dataset import Dataset
+from ..data.more_questions import Collection, Triplets, asked, collection_of, own_collection
 from ..retrieval.approximate import search_of
 from ..settings.sections import TeacherSettings
 from ..system.types import Floats, Integers
-from ..training.batches import line_name, named
+from ..training.batches import named
 from .negatives import bm25_candidates, draw, false_negatives, maxp_candidates, online_negatives, pairs_of
 
 
 class Anchors:
-    """`questions` `(q,)` and the pool of `passages` `(p,)`, texts, that holds their positives and negatives.
+    """The questions `(q,)` of a `Collection` and its pool of passages `(p,)`, which holds positives and negatives.
 
-    A question's `passage` is its gold one, an index into the pool; `document_of`, int `(p,)`, is ascending. `queries`
-    are what BM25 asks, in the passages' `language`. `rows_of(epoch)` gives the rows of an epoch's questions, by
-    default all.
+    `queries` are what BM25 asks, in the passages' `language`. `rows_of(epoch)` gives the rows of an epoch's questions,
+    by default all.
     """
 
     def __init__(
         self,
-        questions: Sequence[Question],
-        passages: list[str],
-        document_of: Integers,
+        collection: Collection,
         settings: TeacherSettings,
         seed: int,
         queries: Sequence[str],
         language: str,
         rows_of: Callable[[int], Integers] | None = None,
     ):
-        self.passages, self.document_of, self.settings, self.seed = passages, document_of, settings, seed
+        questions = collection.questions
+        self.passages, self.document_of = list(collection.passages), collection.document_of
+        self.positives, self.settings, self.seed = collection.positives, settings, seed
         self.queries, self.language = queries, language
         self.questions = [question.text for question in questions]
         self.names = named(questions)
         self.gold = np.array([question.passage for question in questions])
-        self.forbidden = false_negatives(questions, document_of)
+        self.forbidden = false_negatives(questions, self.document_of)
         self.rows_of = rows_of or (lambda epoch: np.arange(len(questions)))
 
     @property
@@ -57,14 +55,21 @@ class Anchors:
     def triplets(self, epoch: int, vectors: Callable[[Integers], Floats]) -> tuple[Integers, Integers, Integers]:
         """Of the questions asked: their rows `(m,)`, positives `(m,)` and negatives `(m, n)` in the pool, -1 for none.
 
-        The first `settings.bm25_epochs` take BM25's negatives and the gold passage. Then `vectors(rows)` of `texts`,
-        the encoder's own, decide: about negatives, and with `settings.positives` "maxp" about positives too.
+        The first `settings.bm25_epochs` take BM25's negatives and the gold passage, or its sentence that holds the
+        answer. Then `vectors(rows)` of `texts`, the encoder's own, decide: about negatives, and with
+        `settings.positives` "maxp" about positives too.
         """
         rows, seed = self.rows_of(epoch), self.seed + epoch
+        gold = self._gold(rows, epoch)
         if epoch <= self.settings.bm25_epochs:
-            return rows, self.gold[rows], draw(self._candidates(rows), self.settings.negatives, seed)
+            return rows, gold, draw(self._candidates(rows), self.settings.negatives, seed)
         computed = vectors(np.concatenate([rows, len(self.questions) + np.arange(len(self.passages))]))
-        return rows, *self._online(rows, computed[: len(rows)], computed[len(rows) :], seed)
+        return rows, *self._online(rows, gold, computed, seed)
+
+    def _gold(self, rows, epoch):
+        """One of each question's positives, drawn anew each epoch where it has several."""
+        draws = np.random.default_rng((self.seed, 7, epoch)).random(len(self.positives))
+        return np.array([of[int(draws[row] * len(of))] for row in rows for of in (self.positives[row],)])
 
     def _candidates(self, rows):
         if len(rows) == len(self.questions):
@@ -76,8 +81,9 @@ class Anchors:
         options = self.settings.negatives, self.language, self.settings.bm25_words
         return bm25_candidates(queries, self.passages, forbidden, *options)
 
-    def _online(self, rows, questions, passages, seed):
-        gold, forbidden = self.gold[rows], pairs_of(self.forbidden, rows)
+    def _online(self, rows, gold, computed, seed):
+        questions, passages = computed[: len(rows)], computed[len(rows) :]
+        forbidden = pairs_of(self.forbidden, rows)
         n, margin = self.settings.negatives, self.settings.margin
         if self.settings.positives == "maxp":
             positives, hardest = maxp_candidates(questions, passages, self.document_of, gold, forbidden, n, margin)
@@ -94,8 +100,8 @@ def own_anchors(dataset: Dataset, language: str, settings: TeacherSettings, seed
     questions = dataset.select(language, "train")
     parallel = dataset.questions.get(dataset.document_language, {})
     queries = [parallel.get(question.id, question).text for question in questions]
-    pool = dataset.passage_texts, dataset.document_of
-    return Anchors(questions, *pool, settings, seed, queries, dataset.document_language)
+    collection = own_collection(dataset, questions, settings.answer_sentences)
+    return Anchors(collection, settings, seed, queries, dataset.document_language)
 
 
 def more_anchors(
@@ -105,34 +111,7 @@ def more_anchors(
 
     `count`, the number of the data set's questions, is how many pairs an epoch asks unless the settings say another.
     """
-    pairs = [pair for source in sources for pair in zip(source.questions, source.passages, strict=True)]
-    names = [line_name(source.name, row, text) for source in sources for row, text in enumerate(source.questions)]
-    pool = {}
-    for _, passage in pairs:
-        pool.setdefault(normalise(passage), (len(pool), passage))
-    questions = [
-        Question(name, language, question, pool[normalise(passage)][0])
-        for name, (question, passage) in zip(names, pairs, strict=True)
-    ]
-    passages, queries = [passage for _, passage in pool.values()], [question for question, _ in pairs]
-    return Anchors(
-        questions,
-        passages,
-        np.arange(len(passages)),
-        settings,
-        seed,
-        queries,
-        language,
-        partial(_drawn, sources, settings.triplets_an_epoch, count, seed),
-    )
-
-
-def _drawn(sources, many, count, seed, epoch):
-    """Rows of the pairs of all sources that an epoch asks: a source by its weight, all of it before one comes again."""
-    sizes = [len(source.questions) for source in sources]
-    many = min(count if many < 0 else many or sum(sizes), sum(sizes))
-    if many == sum(sizes):
-        return np.arange(many)
-    weights = np.array([source.weight for source in sources])
-    groups = np.repeat(np.arange(len(sources)), sizes)
-    return drawn(groups, weights / weights.sum(), many, (epoch - 1) * many, seed)
+    collection = collection_of(sources, language, settings.answer_sentences)
+    queries = [question.text for question in collection.questions]
+    rows_of = partial(asked, sources, settings.triplets_an_epoch, count, seed)
+    return Anchors(collection, settings, seed, queries, language, rows_of)

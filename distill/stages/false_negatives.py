@@ -15,9 +15,9 @@ from ..system.types import Booleans, Floats, Integers
 class FalseNegatives:
     """The filter of a batch's passages that are no negatives of its questions. Sentri, section 3.2.
 
-    `kinds`: "passage", one of the question's own positives, in whatever language; "answer", the positive of a question
-    with the same answer string, by `mining.normalise`; "parallel", the positive of the same question in another
-    language. `margin`, above 0, adds what is nearer to the question than its positive by more than this.
+    `kinds`: "passage", one of the question's own positives, in whatever language, or a sentence of it; "answer", the
+    positive of a question with the same answer string, by `mining.normalise`; "parallel", the positive of the same
+    question in another language. `margin`, above 0, adds what is nearer to the question than its positive by more.
     """
 
     def __init__(self, pairs: Pairs, kinds: Sequence[str], margin: float = 0.0):
@@ -26,7 +26,7 @@ class FalseNegatives:
         ids = {question.id for question in pairs.questions}
         self.number = {id: number for number, id in enumerate(sorted(ids))}
         self.answers = [frozenset(map(normalise, question.answers)) for question in pairs.questions]
-        self.positives = [frozenset(pairs.content[rows].tolist()) for rows in pairs.positives]
+        self.positives = [frozenset(pairs.wholes[rows].tolist()) for rows in pairs.positives]
 
     def mask(
         self, questions: Integers, passages: Integers, negatives: Integers, scores: Floats | None = None
@@ -59,7 +59,7 @@ class FalseNegatives:
         return closed | more
 
     def _passage(self, questions, columns):
-        content = self.pairs.content[columns]
+        content = self.pairs.wholes[columns]
         return np.array([[of in self.positives[row] for of in content] for row in questions])
 
     def _answer(self, questions, columns):

@@ -10,11 +10,12 @@ from typing import TypeAlias
 import numpy as np
 
 from ..data.dataset import Dataset
+from ..data.more_questions import Triplets
 from ..data.pairs import NONE, Pairs, with_lines
 from ..data.parallel import Parallel, groups_of, shares, without_pivots
 from ..encoders.by_role import DualEncoder
 from ..encoders.encoder import KerasEncoder
-from ..settings.sections import Settings, StudentSettings
+from ..settings.sections import Settings, StudentSettings, TeacherSettings
 from ..system.progress import say
 from ..system.types import Floats, Integers
 from ..training.batches import Maker, StepInput, named
@@ -23,7 +24,7 @@ from ..training.devices import shared_by
 from ..training.loop import fit
 from ..training.sampled_softmax import SampledSoftmax
 from ..training.session import Schedule, Scores, Session, session_of
-from .anchors import own_anchors
+from .anchors import Anchors, more_anchors, own_anchors
 from .false_negatives import FalseNegatives
 from .samplers import Lines, Sampler
 from .towers import TOWERS, Places
@@ -82,7 +83,7 @@ class PairStage:
         self.sampler = Sampler(pairs, options.batches, teacher.language, teacher.batch_size, settings.seed, lines)
         self.filter = FalseNegatives(pairs, options.filters, options.filter_margin)
         self.parts = -(-self.sampler.total // options.chunk_size) if options.chunk_size else 1
-        dev = DevScore(base.tokenizer, dataset, languages, teacher.unit)
+        dev = DevScore(base.tokenizer, *self.session.scored_on(dataset, languages), teacher.unit)
         questions = base.tokenizer.encode([question.text for question in pairs.questions])
         self.towers = TOWERS[options.encoders](base, questions, base.tokenizer.encode(list(pairs.passages)), dev)
         self.loss, rate = SampledSoftmax(options.scale, self.parts), teacher.learning_rate
@@ -211,16 +212,46 @@ def told(counted: Mapping[str, Mapping[str, int]]) -> str:
     return ", ".join(f"{sum(of.values())} by {kind}" for kind, of in counted.items())
 
 
-def mined_in(dataset: Dataset, settings: Settings, pairs: Pairs) -> Miner:
+def mined_in(dataset: Dataset, settings: Settings, pairs: Pairs, triplets: Sequence[Triplets] = ()) -> Miner:
     """The `mine` of `teach_pairs`: a question's negatives are those of its parallel in the teacher's language.
 
     BM25's in the first epochs, then the encoder's own, by `anchors.own_anchors`; as many candidates as the pairs take.
+    Those of other collections, of `triplets`, are mined among their own passages.
     """
-    language = settings.teacher.language
-    mining = replace(settings.teacher, negatives=settings.pairs.hard_negatives)
-    anchors = own_anchors(dataset, language, mining, settings.seed)
+    mining = replace(settings.teacher, negatives=settings.pairs.hard_negatives, answer_sentences=False)
+    if pairs.more is None:
+        return _mined_in_own(dataset, mining, settings.seed, pairs, len(pairs.questions))
+    of_data = _mined_in_own(dataset, mining, settings.seed, pairs, pairs.more.first)
+    mining = replace(mining, answer_sentences=settings.teacher.answer_sentences)
+    anchors = more_anchors(triplets, mining.language, mining, settings.seed, pairs.more.first)
+    more = _mined_in_more(anchors, pairs.more.first, int(pairs.positives[pairs.more.first][0] - anchors.gold[0]))
+    return lambda epoch, vectors: [*of_data(epoch, vectors), *more(epoch, vectors)]
+
+
+def _mined_in_more(anchors: Anchors, first_question: int, first_passage: int) -> Miner:
+    """Negatives of the questions that an epoch asks of other collections, which stand behind the data set's own."""
+    many, none = len(anchors.questions), np.zeros(0, dtype=np.int64)
+
+    def mine(epoch, vectors):
+        def of(rows):
+            questions = rows[rows < many]
+            return vectors(first_question + questions, first_passage + rows[len(questions) :] - many)
+
+        mined = [none] * many
+        rows, _, negatives = anchors.triplets(epoch, of)
+        for row, columns in zip(rows, negatives, strict=True):
+            mined[row] = first_passage + columns[columns >= 0]
+        return mined
+
+    return mine
+
+
+def _mined_in_own(dataset: Dataset, mining: TeacherSettings, seed: int, pairs: Pairs, many: int) -> Miner:
+    """Negatives of the first `many` questions of the pairs, which are the data set's own."""
+    language, questions_of_data = mining.language, pairs.questions[:many]
+    anchors = own_anchors(dataset, language, mining, seed)
     ids = [question.id for question in dataset.select(language, "train")]
-    row_of = {(question.id, question.language): row for row, question in enumerate(pairs.questions)}
+    row_of = {(question.id, question.language): row for row, question in enumerate(questions_of_data)}
     row_of_anchor, none = np.array([row_of[id, language] for id in ids]), np.zeros(0, dtype=np.int64)
     first = int(np.flatnonzero(pairs.languages == dataset.document_language)[0])
 
@@ -231,6 +262,6 @@ def mined_in(dataset: Dataset, settings: Settings, pairs: Pairs) -> Miner:
 
         rows, _, negatives = anchors.triplets(epoch, of)
         mined = {ids[row]: first + columns[columns >= 0] for row, columns in zip(rows, negatives, strict=True)}
-        return [mined.get(question.id, none) for question in pairs.questions]
+        return [mined.get(question.id, none) for question in questions_of_data]
 
     return mine

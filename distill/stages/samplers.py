@@ -27,16 +27,18 @@ class Sampler:
 
     Roy et al. (2020), section 4 and Figure 3; `x-en` is how Sentri asks English passages. A question comes again only
     when all have come; each time its passage is drawn anew among those allowed. Questions from `lines.first` on are
-    parallel text, of which a batch has the share that `lines` says. Raises `ConfigError` where no pair is.
+    parallel text, of which a batch has the share that `lines` says. Those of other collections, `pairs.more`, are asked
+    among the others, with `x-x-mono` in batches of their own. Raises `ConfigError` where no pair is.
     """
 
     def __init__(self, pairs: Pairs, kind: str, pivot: str, size: int, seed: int, lines: Lines | None = None):
         self.seed, self.lines = seed, lines
         self.translated = round(size * lines.share) if lines else 0
         size -= self.translated
-        many = lines.first if lines else len(pairs.questions)
+        many, self.more = lines.first if lines else len(pairs.questions), pairs.more
         self.allowed = [allowed(pairs, row, kind, pivot) for row in range(many)]
-        self.rows = np.flatnonzero([len(passages) > 0 for passages in self.allowed])
+        first = self.more.first if self.more else many
+        self.rows = np.flatnonzero([len(passages) > 0 for passages in self.allowed[:first]])
         if not len(self.rows):
             spoken = ", ".join(dict.fromkeys(pairs.languages.tolist()))
             raise ConfigError(f"pairs.batches: {kind} finds no pair; the data has passages in {spoken}")
@@ -49,17 +51,40 @@ class Sampler:
 
         Lines of parallel text come beside these.
         """
-        steps = max(1, (many or len(self.rows)) // self.size)
-        chosen = self._mixed if self.groups is None else self._alone
         rng = np.random.default_rng((self.seed, 3, epoch))
-        batches = [(rows, np.array([rng.choice(self.allowed[row]) for row in rows])) for rows in chosen(steps, epoch)]
+        chosen = self._chosen(many or len(self.rows), epoch)
+        batches = [(rows, np.array([rng.choice(self.allowed[row]) for row in rows])) for rows in chosen]
         if not self.lines or not self.translated:
             return batches
-        more = self.lines.drawn(steps, self.translated, epoch, self.seed)
+        more = self.lines.drawn(len(batches), self.translated, epoch, self.seed)
         return [
             (np.concatenate([questions, lines]), np.concatenate([passages, translations]))
             for (questions, passages), (lines, translations) in zip(batches, more, strict=True)
         ]
+
+    def _chosen(self, many, epoch):
+        """Rows of the questions of each batch, `many` of the data set's and those of other collections."""
+        steps, more = max(1, many // self.size), self._more(epoch)
+        if self.groups is not None:
+            return self._shuffled([*self._alone(steps, epoch), *_cut(more, self.size)], epoch)
+        if not self.more:
+            return self._mixed(steps, epoch)
+        rows = self.rows[cycled(len(self.rows), many, (epoch - 1) * many, self.seed)]
+        order = np.random.default_rng((self.seed, 6, epoch)).permutation(len(rows) + len(more))
+        return _cut(np.concatenate([rows, more])[order], self.size)
+
+    def _more(self, epoch):
+        """Rows of the epoch's questions of other collections, in a seeded order."""
+        if not self.more:
+            return np.zeros(0, dtype=np.int64)
+        return np.random.default_rng((self.seed, 8, epoch)).permutation(self.more.first + self.more.rows_of(epoch))
+
+    def _shuffled(self, batches, epoch):
+        """The batches in a seeded order; as they are where there are no other collections."""
+        if not self.more:
+            return batches
+        order = np.random.default_rng((self.seed, 9, epoch)).permutation(len(batches))
+        return [batches[place] for place in order]
 
     def _mixed(self, steps, epoch):
         first = (epoch - 1) * steps * self.size
@@ -77,6 +102,11 @@ class Sampler:
             places = cycled(len(members[group]), size, number * size, (self.seed, int(group)))
             batches.append(self.rows[members[group][places]])
         return batches
+
+
+def _cut(rows, size):
+    """Whole batches of rows; what is left over is left out."""
+    return list(rows[: len(rows) // size * size].reshape(-1, size))
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 from keras import ops
 
-from ..data.dataset import Dataset
+from ..data.dataset import Dataset, line_name
 from ..data.draws import drawn as draws
 from ..data.draws import shuffled
 from ..encoders.batching import pack
@@ -21,7 +21,7 @@ from ..settings.sections import StudentSettings, TrainingSettings
 from ..students.project import axes_of, on_axes
 from ..students.rows import UsedRows
 from ..system.types import Floats, Integers, Progress, Tensor
-from ..training.batches import Maker, StepInput, line_name, named
+from ..training.batches import Maker, StepInput, named
 from ..training.dev_score import DevScore
 from ..training.devices import require_devices, shared_by
 from ..training.loop import fit
@@ -70,7 +70,7 @@ def learn(
     """
     session = session_of("student", session)
     with shared_by(session.options):
-        stage = TransferStage(start, targets, dataset, languages, settings, seed, precision, session.options)
+        stage = TransferStage(start, targets, dataset, languages, settings, seed, precision, session)
         fit(stage.trainer, stage.batches, stage.dev, schedule_of(settings), session)
     return KerasEncoder(stage.used.restore(start.model), start.tokenizer, "student")
 
@@ -157,9 +157,9 @@ class TransferStage:
         settings: StudentSettings,
         seed: int,
         precision: Precision | None = None,
-        options: TrainingSettings | None = None,
+        session: Session | None = None,
     ):
-        self.settings, self.seed, lines = settings, seed, targets.lines
+        self.settings, self.seed, lines, session = settings, seed, targets.lines, session or Session()
         axes = axes_of(start.model)
         self.question_labels, self.document_labels = on_axes(targets.questions, axes), on_axes(targets.documents, axes)
         self.samples = [q for language in languages for q in dataset.select(language, "train") if q.id in targets.row]
@@ -168,7 +168,7 @@ class TransferStage:
         self.answers = answers(dataset, np.array([question.passage for question in self.samples]), settings.units)
         sizes = [len(dataset.texts(unit)) for unit in settings.units]
         ranked = np.split(self.document_labels, np.cumsum(sizes)[:-1])
-        dev = DevScore(start.tokenizer, dataset, languages, settings.dev_unit)
+        dev = DevScore(start.tokenizer, *session.scored_on(dataset, languages), settings.dev_unit)
         questions = start.tokenizer.encode([question.text for question in self.samples])
         documents = start.tokenizer.encode(targets.texts)
         of_lines = start.tokenizer.encode(lines.texts) if lines else []
@@ -182,9 +182,8 @@ class TransferStage:
         self.dev = partial(dev.score, self.used)
         loss = partial(batch_loss, settings=settings, documents=ranked)
         rate, table = settings.learning_rate, settings.train_table
-        self.trainer = Trainer(
-            self.used.small, loss, rate, table, precision, options=options, table_rate=settings.table_learning_rate
-        )
+        options, table_rate = session.options, settings.table_learning_rate
+        self.trainer = Trainer(self.used.small, loss, rate, table, precision, options=options, table_rate=table_rate)
 
     def batches(self, epoch: int) -> list[Maker]:
         """The batches of an epoch, each with lines beside its samples."""

@@ -68,7 +68,7 @@ class TripletStage:
         if triplets:
             count = len(self.anchors[0].questions)
             self.anchors.append(more_anchors(triplets, language, settings, seed, count))
-        dev = DevScore(base.tokenizer, dataset, [language], settings.unit)
+        dev = DevScore(base.tokenizer, *self.session.scored_on(dataset, [language]), settings.unit)
         tokens = base.tokenizer.encode([text for anchors in self.anchors for text in anchors.texts])
         self.used = UsedRows(base.model, tokens + dev.tokens)
         self.dev = partial(dev.score, self.used)

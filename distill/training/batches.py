@@ -41,11 +41,6 @@ def named(questions: Iterable[Question]) -> list[str]:
     return [f"{question.language} {question.id}" for question in questions]
 
 
-def line_name(source: str, row: int, text: str) -> str:
-    """The name of a line of texts: its number, from 1, among those that were taken, and its start; `row` is from 0."""
-    return f"{source} {row + 1} ({text[:30]!r})"
-
-
 def diverged(stage: str, make: Make, loss: float, place: str, learning_rate: float) -> str:
     """The message for a `loss` that is no finite number, at a `place` in the training; `make` may be a `Maker`."""
     which, whose = (make.loss, f"; its questions: {listed(make.ids())}") if isinstance(make, Maker) else ("loss", "")

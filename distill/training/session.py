@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias, TypedDict
 
+from ..data.dataset import Dataset
 from ..settings.sections import TrainingSettings
 from ..system.types import Integers
 from .checkpoints import Checkpoint
@@ -55,7 +56,8 @@ class Session:
     `watch(step, scores)` is called at each evaluation on dev, also of the start; what it raises ends the training.
     A `checkpoint` holds the training's state after each epoch, and within one as often as it is due; where it holds one
     already, training goes on from there and ends as if it had not stopped. `stage` is the name in the log, by default
-    that of the stage which trains.
+    that of the stage which trains. `dev` is a data set whose dev questions score the training, None for that which is
+    trained on.
     """
 
     log: RunLog = field(default_factory=RunLog)
@@ -63,6 +65,13 @@ class Session:
     checkpoint: Checkpoint | None = None
     options: TrainingSettings = field(default_factory=TrainingSettings)
     stage: str = ""
+    dev: Dataset | None = None
+
+    def scored_on(self, dataset: Dataset, languages: Sequence[str]) -> tuple[Dataset, list[str]]:
+        """The data set that scores the training of `dataset`, and those of `languages` that its dev has."""
+        if self.dev is None:
+            return dataset, list(languages)
+        return self.dev, [language for language in languages if language in self.dev.questions]
 
     def kept(self, name: str, epoch: int, make: Callable[[], Sequence[Integers]]) -> list[Integers]:
         """The rows that `make` gives for an epoch: of one that was broken off those that were made then."""

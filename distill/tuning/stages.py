@@ -30,7 +30,7 @@ class Teachers:
         from ..stages.triplet_stage import teach
 
         data, triplets, language = self.inputs.dataset, self.inputs.triplets, settings.teacher.language
-        session = Session(self.log, watch, options=settings.training)
+        session = Session(self.log, watch, options=settings.training, dev=self.inputs.dev)
         return teach(self.base, data, language, settings.teacher, settings.seed, session, triplets)
 
 
@@ -61,7 +61,7 @@ class Students:
         inputs, lines = self.inputs, self.targets.lines
         chances = self._chances(settings.student) if lines else None
         targets = replace(self.targets, lines=lines and replace(lines, chances=chances))
-        session = Session(self.log, watch, options=settings.training)
+        session = Session(self.log, watch, options=settings.training, dev=self.inputs.dev)
         data, languages = inputs.dataset, inputs.languages
         learn(targets, self.start, data, languages, settings.student, settings.seed, session, precision)
 

@@ -17,6 +17,7 @@ from ..encoders.encoder import KerasEncoder
 from ..errors import ConfigError, InputError, TrainingError, first_line
 from ..report.run_tables import shown_value
 from ..settings.sections import Settings, Value
+from ..settings.store import plain, walk
 from ..system.progress import say
 from ..system.types import File, Json
 from ..training.log import RunLog
@@ -225,6 +226,9 @@ def _require_same(study, made_of, path):
     if known is None:
         study.set_user_attr(MADE_OF, made_of)
         return
+    # A setting that came later had its default.
+    later = {name: plain(getattr(section, item.name)) for name, section, item in walk(Settings()) if name in made_of}
+    known = {**later, **known}
     names = dict.fromkeys([*known, *made_of])
     other = [_difference(name, known, made_of) for name in names if known.get(name) != made_of.get(name)]
     if other:

@@ -75,7 +75,8 @@ def tune(
 ) -> Tuned:
     """Search, or go on with a search, until `trials` came to an end; `trials_path(output)` then holds its result.
 
-    What is maximised is P@1 on dev as training tracks it (`tracking.DevScore`): for a student the mean over all of the
+    What is maximised is P@1 on dev as training tracks it (`tracking.DevScore`), of `--dev-dataset` where that is
+    another: for a student the mean over all of the
     run's languages, the teacher's among them, unit `student.dev_unit`; for a teacher in its language alone, unit
     `teacher.unit`. `output` becomes the settings of the best trial, for `distill run --config`. Beside the file
     `study` lie its log and, with the stage student, the teacher.
@@ -124,6 +125,7 @@ def depends_on(
         "parallel text": digest([[source.texts, source.languages, source.pivots] for source in inputs.lines]),
         "vocabulary text": digest(inputs.text),
         "triplets": digest([[one.questions, one.passages] for one in inputs.triplets]),
+        **({"dev texts": texts_digest(inputs.dev)} if inputs.dev else {}),
     }
 
 

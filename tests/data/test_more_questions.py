@@ -2,9 +2,13 @@ import json
 from dataclasses import replace
 
 import pytest
+from fixtures.data import write_lines
 
-from distill.data.more_questions import load_triplets, read_triplets
+from distill.data.loading import load_dataset, load_dev
+from distill.data.more_questions import collection_of, load_triplets, own_collection, read_triplets
 from distill.errors import DataError, InputError
+from distill.settings.sections import Settings
+from distill.settings.store import changed
 
 ROWS = [("question", "sentence"), ("who ?", "it was her ."), ("where ?", "it was here .")]
 
@@ -99,3 +103,62 @@ def test_train_questions_stay_and_test_may_be_absent(sample, tmp_path):
     path = write(tmp_path / "pairs.tsv", [ROWS[0], (known, "the answer .")])
     assert load_triplets([path], data, "en")[0].questions == (known,)
     assert load_triplets([], data, "en") == []
+
+
+# Data sets as collections
+
+
+@pytest.fixture
+def rivers(tmp_path):
+    """Two documents; of the Nile's two sentences each holds an answer, the Po's has none."""
+    passages = [["The Nile flows north through Egypt for weeks. Its delta is at Cairo, which is large."], ["A Po."]]
+    questions = [("a", "Where is it?", 0, ["Egypt"]), ("b", "A city?", 0, ["Cairo"]), ("c", "Po?", 1, [])]
+    folder = tmp_path / "rivers"
+    folder.mkdir()
+    documents = [{"id": str(n), "passages": texts} for n, texts in enumerate(passages)]
+    rows = [
+        {"id": id, "language": "en", "text": text, "passage": f"{at}/0", "answers": spans}
+        for id, text, at, spans in questions
+    ]
+    write_lines(folder, documents, rows)
+    (folder / "splits.json").write_text(json.dumps({"train": ["a"], "dev": ["b", "c"]}), encoding="utf-8")
+    return folder
+
+
+def test_of_a_data_set_train_is_taken_or_all_and_weighed(rivers):
+    (train,) = read_triplets([f"{rivers}=3"], "en")
+    assert (train.name, train.weight, train.questions, train.answers) == ("rivers", 3, ("Where is it?",), (("Egypt",),))
+    (everything,) = read_triplets([f"{rivers}:all=0.5"], "en")
+    assert (everything.weight, everything.questions) == (0.5, ("Where is it?", "A city?", "Po?"))
+    assert everything.passages[1].startswith("The Nile") and everything.passages[2] == "A Po."
+    for source, said in ((f"{rivers}:all=0", "=0: "), (f"{rivers}/splits.json:all", "splits.json")):
+        with pytest.raises(InputError, match=said):
+            read_triplets([source], "en")
+    with pytest.raises(DataError, match="rivers: .* de"):
+        read_triplets([rivers], "de")
+
+
+def test_the_sentence_that_holds_the_answer_is_a_positive_of_its_passages_document(rivers):
+    sources = read_triplets([f"{rivers}:all"], "en")
+    nile, egypt, cairo = (sources[0].passages[0], *(f"{part}." for part in sources[0].passages[0][:-1].split(". ")))
+    data = load_dataset(rivers)
+    questions = [data.questions["en"][id] for id in "abc"]
+    for pooled in (collection_of(sources, "en", True), own_collection(data, questions, True)):
+        assert pooled.passages == (nile, egypt, cairo, "A Po.")
+        assert pooled.document_of.tolist() == [0, 0, 0, 1] and [q.passage for q in pooled.questions] == [0, 0, 3]
+        assert [rows.tolist() for rows in pooled.positives] == [[0, 1], [0, 2], [3]]
+    assert collection_of(sources, "en").passages == (nile, "A Po.")
+    assert [rows.tolist() for rows in own_collection(data, questions).positives] == [[0], [0], [1]]
+
+
+def test_what_shares_text_with_the_dev_documents_is_counted_and_their_questions_left_out(rivers, sample, capsys):
+    settings = changed(Settings(), {"evaluation.dev_dataset": str(rivers)})
+    dev = load_dev(settings, ("de", "en"), ("en",))
+    assert dev.splits == {"dev": ("b", "c")} and load_dev(Settings(), ("en",)) is None
+    (source,) = load_triplets([f"{rivers}:all"], sample, "en", dev=dev)
+    assert source.questions == ("Where is it?",) and "rivers: 1 of 2 " in capsys.readouterr().err
+    for languages, needed in ((("de",), ()), (("en",), ("de",))):
+        with pytest.raises(DataError, match=r"\bde\b"):
+            load_dev(settings, languages, needed)
+    (rivers / "splits.json").unlink()
+    assert load_dev(settings, ("en",)).splits == {"dev": ("a", "b", "c")}

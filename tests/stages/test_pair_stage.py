@@ -6,13 +6,17 @@ import pytest
 
 from distill.data.contexts import read_contexts
 from distill.data.loading import load_dataset
+from distill.data.more_questions import Triplets
 from distill.data.pairs import gold_pairs
 from distill.data.parallel import Parallel
 from distill.encoders.by_role import DualEncoder, load_dual
 from distill.encoders.encoder import KerasEncoder
 from distill.errors import ConfigError
+from distill.pipeline.first_stage import all_pairs
+from distill.pipeline.inputs import Inputs
 from distill.settings.sections import Settings
 from distill.settings.store import changed
+from distill.stages.false_negatives import FalseNegatives
 from distill.stages.pair_stage import Batch, PairStage, hard_negatives, mined_in, teach_pairs
 from distill.training.log import RunLog
 from distill.training.session import Session
@@ -143,6 +147,46 @@ def test_negatives_are_mined_in_the_teachers_language_and_online_nearer_than_the
             assert epoch == 1 or all(scores[row, negative] > least for negative in negatives[row])
 
 
+SOURCES = [Triplets("x", 1.0, *([f"{w} {n} of the {w}" for w in ("tram", "ship") for n in range(4)] for _ in "qp"))]
+
+
+@pytest.fixture
+def joined(data, pairs, sentence_data):
+    """The pairs, with the sentences that hold the answers and those of another collection."""
+    options = settings({"teacher.answer_sentences": True, "teacher.triplets_an_epoch": 6}, hard_negatives=2)
+    return all_pairs(Inputs(options, data, ("en", "de"), triplets=SOURCES), pairs), options
+
+
+def test_other_collections_are_mined_among_their_own_passages(base, data, joined):
+    pairs, options = joined
+    mine, pair_stage = mined_in(data, options, pairs, SOURCES), PairStage(base, data, pairs, options, ("en",))
+    first = int(pairs.positives[16][0])
+    assert list(pairs.passages[first:]) == SOURCES[0].passages and pairs.more.first == 16
+    for epoch in (1, 2):
+        negatives = mine(epoch, pair_stage.vectors)
+        assert len(negatives) == 24 and sum(len(rows) > 0 for rows in negatives[16:]) <= 6
+        assert all((rows < 12).all() for rows in negatives[:16])
+        assert all((rows >= first).all() and first + at not in rows for at, rows in enumerate(negatives[16:]))
+    asked_of = [make()["question"].size for make in PairStage(base, data, pairs, options, ("en",), mine).batches(2)]
+    assert asked_of == [6] * ((8 + 6) // 6)
+
+
+def test_a_sentence_is_a_positive_and_no_sentence_of_a_questions_passage_is_its_negative(joined, pairs):
+    both, _ = joined
+    added = range(len(pairs.passages), int(both.positives[16][0]))
+    for row, question in enumerate(both.questions[:16]):
+        for extra in set(both.positives[row].tolist()) & set(added):
+            assert any(answer in both.passages[extra] for answer in question.answers)
+            assert both.passages[extra] in both.passages[question.passage] != both.passages[extra]
+    rows = [row for row in range(16) if len(both.positives[row]) > len(pairs.positives[row])]
+    assert rows
+    mask = FalseNegatives(both, ["passage"]).mask(
+        np.array(rows), np.array([both.positives[row][0] for row in rows]), np.array([both.positives[rows[0]][-1]])
+    )
+    of_passage = [both.questions[row].passage == both.questions[rows[0]].passage for row in rows]
+    assert mask[:, -1].tolist() == of_passage
+
+
 # The whole stage
 
 
@@ -200,7 +244,6 @@ def test_lines_of_parallel_text_are_asked_in_each_batch(base, data, pairs):
         ({**BASE, "pairs.parallel_share": 0.05, "pairs.batches": "x-y", **FILE}, "0.05 .* 6 "),
         ({"pairs.encoders": "dual"}, "pairs.encoders: .*--loss softmax"),
         ({"teacher.loss": "softmax", "teacher.model": "e5"}, "teacher.loss: "),
-        ({"teacher.loss": "softmax", "teacher.triplets": ["x.tsv"]}, "--loss softmax"),
         ({"pairs.filters": ["passage", "passage"]}, "pairs.filters: "),
         ({"pairs.batches": "y-x"}, "pairs.batches: .* en-en, x-en, x-x, x-x-mono, x-y"),
     ],

@@ -1,11 +1,13 @@
 from collections import Counter
+from functools import partial
 
 import numpy as np
 import pytest
 
 from distill.data.dataset import Question
 from distill.data.draws import cycled
-from distill.data.pairs import Pairs
+from distill.data.more_questions import Triplets, asked, collection_of
+from distill.data.pairs import Pairs, with_collection
 from distill.errors import ConfigError
 from distill.stages.samplers import Lines, Sampler
 
@@ -107,3 +109,29 @@ def test_orders_follow_each_other_without_a_gap():
     assert sorted(whole[:7]) == sorted(whole[7:14]) == sorted(whole[14:]) == list(range(7))
     assert whole[:7].tolist() != whole[7:14].tolist()
     np.testing.assert_array_equal(np.concatenate([cycled(7, 4, 0, 3), cycled(7, 11, 4, 3), cycled(7, 6, 15, 3)]), whole)
+
+
+# Other collections
+
+
+@pytest.mark.parametrize("kind", ["en-en", "x-en", "x-x", "x-x-mono", "x-y"])
+def test_pairs_of_other_collections_are_asked_by_weight_among_the_others_in_mono_alone(kind):
+    sources = [
+        Triplets(name, weight, *([f"{name} {kind} {n}" for n in range(60)] for kind in "qp"))
+        for name, weight in (("a", 1.0), ("b", 3.0))
+    ]
+    pairs = toy(size=12)
+    both = with_collection(pairs, collection_of(sources, "en"), "en", partial(asked, sources, 24, 0, 0))
+    sampler, counts, mixed = Sampler(both, kind, "en", 4, 0), Counter(), set()
+    of_data = 12 if kind == "en-en" else 36
+    for epoch in range(1, 21):
+        batches = sampler.batches(0, epoch)
+        assert len(batches) == (of_data + 24) // 4 and {len(rows) for batch in batches for rows in batch} == {4}
+        for questions, passages in batches:
+            new = questions >= 36
+            mixed.add(bool(new.any() and not new.all()))
+            texts = [both.questions[row].text for row in questions[new]]
+            assert [text.replace("q", "p") for text in texts] == [both.passages[row] for row in passages[new]]
+            counts.update(text[0] for text in texts)
+    assert counts["a"] + counts["b"] == 480 and counts["b"] / 480 == pytest.approx(0.75, abs=0.06)
+    assert (True in mixed) == (kind != "x-x-mono")

@@ -1,5 +1,5 @@
-from distill.data.dataset import Question
-from distill.training.batches import Maker, diverged, line_name, listed, named
+from distill.data.dataset import Question, line_name
+from distill.training.batches import Maker, diverged, listed, named
 
 
 def test_a_maker_makes_when_it_is_called_and_not_before():

@@ -4,8 +4,11 @@ import pytest
 from distill.data.dataset import Dataset, Passage, Question
 from distill.encoders.encoder import KerasEncoder
 from distill.errors import TrainingError
+from distill.settings.sections import TeacherSettings
+from distill.stages.triplet_stage import TripletStage
 from distill.students.rows import UsedRows
 from distill.training.dev_score import DevScore
+from distill.training.session import Session
 
 
 @pytest.fixture(scope="module")
@@ -117,6 +120,14 @@ def test_the_score_follows_the_small_models_weights(encoder):
     assert before == {"p@1": 1.0, "mrr@10": 1.0}
     # Five questions are too few to speak of a collapse.
     assert dev.score(used) == pytest.approx({"p@1": 0.0, "mrr@10": 1 / 5})
+
+
+def test_another_data_sets_dev_scores_a_training_in_the_languages_that_it_has(encoder, sample):
+    data, settings = dataset(QUESTIONS), TeacherSettings(unit="passage")
+    stage = TripletStage(encoder, sample, "en", settings, 0, Session(dev=data))
+    assert stage.dev() == expected(own_ranks(encoder, data, "en", "passage"))
+    assert Session(dev=data).scored_on(sample, ["th", "en", "de"]) == (data, ["en", "de"])
+    assert Session().scored_on(sample, ["th"]) == (sample, ["th"])
 
 
 @pytest.fixture
