@@ -9,11 +9,12 @@ from ..encoders.kind import Kind
 from ..errors import EncoderError
 from ..export.formats.folder import read_label
 from ..export.runtime import load_artefact
+from ..export.student import load_student
 from ..system.files import usable_path
 from .kinds import RUN_FILE
 
 if TYPE_CHECKING:
-    from ..encoders.encoder import Encoder
+    from ..encoders.encoder import Encoder, KerasEncoder
     from ..encoders.kind import Load
     from ..system.types import File
 
@@ -28,6 +29,9 @@ class _Bundle(Kind):
 
     def load(self, source: File, threads: int, load: Load) -> Encoder:
         return load_artefact(self.folder(source), threads)
+
+    def load_trainable(self, source: File, load: Load) -> KerasEncoder:
+        return load_student(self.folder(source))
 
     def folder(self, source: File) -> Path:
         return Path(source)
@@ -75,5 +79,5 @@ def find_artefact(source: File) -> Path:
     return folder
 
 
-BUNDLE = _Bundle("an exported encoder")
-RELEASED = _Released("an exported encoder", name="released")
+BUNDLE = _Bundle("an exported encoder", trainable=True)
+RELEASED = _Released("an exported encoder", name="released", trainable=True)

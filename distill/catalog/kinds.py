@@ -62,7 +62,7 @@ def require_trainable(source: File) -> Kind:
     if not kind.trainable:
         raise EncoderError(
             f"{source}: {kind.what} can be measured, searched with and teach (distill transfer --teacher, with a "
-            "--start), but not be trained or exported; give a saved encoder or muse"
+            "--start), but not be trained or exported; give a saved encoder, a bundle, released or muse"
         )
     return kind
 

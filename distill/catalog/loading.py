@@ -23,8 +23,11 @@ def load_encoder(source: File, threads: int = 1) -> Encoder:
 
 
 def load_keras_encoder(source: File) -> KerasEncoder:
-    """Return one that can be trained or exported. Raises `EncoderError` for a bundle or a SavedModel."""
-    return cast("KerasEncoder", require_trainable(source).load(source, 1, load_encoder))
+    """Return one that can be trained or exported; of a bundle, or of what is `released`, its weights as float32.
+
+    Raises `EncoderError` for a SavedModel, or an artefact whose weights cannot be read.
+    """
+    return require_trainable(source).load_trainable(source, load_encoder)
 
 
 def load_trained(folder: File) -> KerasEncoder | DualEncoder:

@@ -17,11 +17,14 @@ Command = TypeVar("Command", bound=Callable[..., None])
 
 
 def settings_options(*sections: str) -> Callable[[Command], Command]:
-    """A decorator that adds the flags of the named sections, "" is the top, or of single settings by their names."""
+    """A decorator that adds the flags of the named sections, "" is the top, or of single settings by their names.
+
+    A setting whose name is given with a "-" before it is left out.
+    """
 
     def decorate(command):
         for name, _, item in reversed(list(walk(Settings()))):
-            if name in sections or name.rpartition(".")[0] in sections:
+            if f"-{name}" not in sections and (name in sections or name.rpartition(".")[0] in sections):
                 command = _option(name, item)(command)
         return command
 

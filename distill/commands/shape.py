@@ -14,7 +14,14 @@ from .options import corpus_option, folder_option, json_option, settings_from, s
 @click.command()
 @click.argument("folder", metavar="RUN", type=click.Path(file_okay=False))
 @settings_options(
-    "data", "student", "export.precision", "export.min_cosine", "export.max_drop", "export.threads", "budget"
+    "data",
+    "student",
+    "-student.start",
+    "export.precision",
+    "export.min_cosine",
+    "export.max_drop",
+    "export.threads",
+    "budget",
 )
 @click.option("--output", type=click.Path(file_okay=False), help="folder of the search [default: RUN/small]")
 def compress(folder: str, output: str | None, **values: Value | None) -> None:

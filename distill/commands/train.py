@@ -125,7 +125,10 @@ def teach(config: str | None, output: str, **values: Value | None) -> None:
 
 
 @click.command()
-@settings_options("", "data", "student", "training", "export.precision", "export.table", "evaluation.dev_dataset")
+@settings_options(
+    *("", "data", "student", "-student.start", "training"),
+    *("export.precision", "export.table", "evaluation.dev_dataset"),
+)
 @click.option("--teacher", "teacher_path", required=True, help=ENCODER_HELP)
 @click.option("--teacher-language", default="en", show_default=True, help="the language the teacher is asked in")
 @click.option("--centre/--no-centre", default=False, help="take off its vectors' mean, of questions and of documents")

@@ -11,7 +11,19 @@ from .options import given, settings_from, settings_options, writable
 
 
 @click.command()
-@settings_options("", "data", "teacher", "student", "vocabulary", "shape", "training", "export", "evaluation", "budget")
+@settings_options(
+    "",
+    "data",
+    "teacher",
+    "student",
+    "-student.start",
+    "vocabulary",
+    "shape",
+    "training",
+    "export",
+    "evaluation",
+    "budget",
+)
 @click.option("--config", type=click.Path(dir_okay=False), help="a config.toml to start from; flags given here win")
 @click.option(
     "--stage",

@@ -149,7 +149,10 @@ def finished(folder: Path) -> dict[str, Json]:
     """The metrics of a run that came to its end. Raises `InputError`."""
     path = folder / "metrics.json"
     if not path.is_file():
-        raise InputError(f"{folder}: no metrics.json in it; give the folder of a finished `distill run`")
+        raise InputError(
+            f"{folder}: no metrics.json in it; give the folder of a finished `distill run`, for an encoder one that "
+            "trained nothing: distill run --base ENCODER --teacher-model ENCODER --epochs 0"
+        )
     return read_json(path)
 
 

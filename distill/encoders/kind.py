@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias, cast
 
 if TYPE_CHECKING:
     from ..system.types import File
-    from .encoder import Encoder
+    from .encoder import Encoder, KerasEncoder
 
 # Loads another encoder, which one is made of.
 Load: TypeAlias = "Callable[[File], Encoder]"
@@ -20,7 +20,8 @@ class Kind:
     """A kind of encoder, one of those that `distill.catalog.kinds` lists: a subclass says how it is told and loaded.
 
     `what` an error calls it, such as "a SavedModel". One with a `name` is given by that alone, whatever folder has the
-    name too. One that is `trainable` loads as a `KerasEncoder`; the others are measured, searched with and teach.
+    name too. One that is `trainable` has weights of ours, which `load_trainable` gives; the others are measured,
+    searched with and teach.
     """
 
     what: str
@@ -37,6 +38,13 @@ class Kind:
         Raises `EncoderError` where it is broken, or a package that it needs is not installed.
         """
         raise NotImplementedError
+
+    def load_trainable(self, source: File, load: Load) -> KerasEncoder:
+        """Return the encoder with weights to train or to export, of a kind that is `trainable`.
+
+        Raises `EncoderError` where it is broken, or its weights cannot be read.
+        """
+        return cast("KerasEncoder", self.load(source, 1, load))
 
     def folder(self, source: File) -> Path | None:
         """Return the folder with its files; None for a name or a handle."""

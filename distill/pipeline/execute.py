@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ..catalog.kinds import RUN_FILE
 from ..catalog.loading import load_keras_encoder, load_trained
@@ -19,16 +18,13 @@ from ..system.reading import read_json
 from ..system.types import Json
 from ..training.checkpoints import CHECKPOINT
 from ..training.log import RunLog
-from .fixed_teacher import is_foreign, require_no_dimension, settled
+from .fixed_teacher import settled
 from .gain import require_gain
 from .preparing import require_empty, unseen_languages
 from .resuming import DATA, LOG, METRICS, clear, require_resumable, resumed_log, sources_of
 from .run import Run
-from .second_stage import study
+from .second_stage import Beginning, beginning_of, study
 from .shipping import close, finish
-
-if TYPE_CHECKING:
-    from ..students.shape import Shape
 
 
 def execute(run: Run) -> Json:
@@ -40,22 +36,15 @@ def execute(run: Run) -> Json:
         shutil.rmtree(run.folder / CHECKPOINT, ignore_errors=True)
         return read_json(run.folder / METRICS)
     start()
-    from ..students.shape import Shape
-
-    settings, teacher = run.settings, run.inputs.teacher
     seeded(run)
     with run.timed("load base"):
-        base = load_keras_encoder(settings.teacher.base)
-    shape = Shape.of(settings.shape).check(base.model)
-    foreign = teacher is not None and is_foreign(teacher, base, run.dataset, settings.teacher.language)
-    if teacher is not None and foreign:
-        require_no_dimension(shape, teacher)
-    del teacher
+        base = load_keras_encoder(run.settings.teacher.base)
+    beginning = beginning_of(run.inputs, base)
     run.folder.mkdir(parents=True, exist_ok=True)
     with locked(run.folder):
         try:
             begin(run)
-            return stages(run, base, shape, foreign)
+            return stages(run, base, beginning)
         finally:
             run.log.close()
 
@@ -90,19 +79,20 @@ def begin(run: Run) -> None:
         say(f"{run.settings.teacher.base} never saw {', '.join(unseen)}: expect little there")
 
 
-def stages(run: Run, base: KerasEncoder, shape: Shape, foreign: bool) -> Json:
+def stages(run: Run, base: KerasEncoder, beginning: Beginning) -> Json:
     """Teacher, student and bundle, each measured; returns the metrics."""
     run.measure("base", base)
     seeded(run)
     with run.timed("teacher"):
         teacher, first = taught(run, base)
+    first = beginning.encoder or first
     del base
     gc.collect()
     run.measure("teacher", teacher)
     require_gain(run)
     seeded(run)
     with run.timed("student"):
-        student = stage_two(run, teacher, first, shape, foreign)
+        student = stage_two(run, teacher, first, beginning)
     del teacher, first
     run.release_teacher()
     gc.collect()
@@ -146,12 +136,12 @@ def stage_one(run: Run, base: KerasEncoder, folder: Path) -> KerasEncoder | Dual
     return teacher
 
 
-def stage_two(run: Run, teacher: Encoder, first: KerasEncoder, shape: Shape, foreign: bool) -> KerasEncoder:
+def stage_two(run: Run, teacher: Encoder, first: KerasEncoder, beginning: Beginning) -> KerasEncoder:
     """The student, saved, or what a run that was stopped has there."""
     folder = run.folder / "student"
     if folder.is_dir():
         return load_keras_encoder(folder)
-    student = study(run, teacher, first, shape, foreign)
+    student = study(run, teacher, first, beginning)
     student.save(folder)
     run.checkpoint(folder.name).remove()
     return student

@@ -18,7 +18,7 @@ from ..encoders.encoder import Encoder, KerasEncoder, unit_rows
 from ..encoders.health import require_finite
 from ..errors import ConfigError, EncoderError
 from ..settings.sections import TeacherSettings
-from ..system.progress import task
+from ..system.progress import say, task
 from ..system.types import Json
 from ..teachers.centred import ROLES, CentredEncoder, centred, save_teacher
 
@@ -100,12 +100,13 @@ def into_space(
     sources: Sequence[Parallel] = (),
     seed: int = 0,
 ) -> KerasEncoder:
-    """`start` with a map into the teacher's space, fitted where both know the text: `students.project.mapped`.
+    """`start` with a map into the teacher's space, which is said, fitted where both know the text: `project.mapped`.
 
     That is on the train questions of `language`, the passages, and the pivots of parallel text, `[parallel.Parallel]`.
     """
     from ..students.project import mapped
 
+    say(f"{start.name}: its vectors are in another space than those of {teacher.name}; it gets a map into that")
     questions = [question.text for question in dataset.select(language, "train")]
     questions += sampled(pivots_of(sources), PIVOTS, seed)
     texts = dict(zip(ROLES, (questions, dataset.passage_texts), strict=True))

@@ -74,7 +74,8 @@ def read_inputs(settings: Settings) -> Inputs:
     check(settings)
     dataset = dataset_of(settings)
     languages = chosen_languages(dataset, settings)
-    require_trainable(settings.teacher.base)
+    for source in filter(None, (settings.teacher.base, settings.student.start)):
+        require_trainable(source)
     search_of(settings.teacher.mining)
     text, sources = read_corpus(settings.vocabulary.text), read_sources(settings, languages)
     by_pairs = asked_in(settings, languages) if settings.teacher.loss == "softmax" else ()

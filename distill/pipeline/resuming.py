@@ -80,6 +80,7 @@ def sources_of(settings: Settings, teacher: Encoder | None = None) -> dict[str, 
     files += [("evaluation.dev_dataset", find(one)) for one in [settings.evaluation.dev_dataset] if one]
     encoders = {
         "teacher.base": settings.teacher.base,
+        "student.start": settings.student.start,
         "vocabulary.aligner": settings.vocabulary.aligner,
     }
     files += [(name, folder) for name, source in encoders.items() if source and (folder := folder_of(source))]

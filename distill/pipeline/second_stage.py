@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ..catalog.loading import load_aligner, load_keras_encoder
@@ -9,7 +10,7 @@ from ..data.parallel import joined, pivots, texts_by_language
 from ..encoders.encoder import Encoder, KerasEncoder
 from ..system.progress import say, task
 from ..training.checkpoints import CHECKPOINT
-from .fixed_teacher import into_space
+from .fixed_teacher import into_space, is_foreign, require_no_dimension
 from .inputs import Inputs
 from .run import Run
 
@@ -18,14 +19,43 @@ if TYPE_CHECKING:
     from ..students.shape import Shape
 
 
-def study(run: Run, teacher: Encoder, first: KerasEncoder, shape: Shape, foreign: bool = False) -> KerasEncoder:
+@dataclass(frozen=True)
+class Beginning:
+    """The `shape` that the student is cut to, and what it starts from: `encoder`, None for what stage 1 leaves.
+
+    It is `foreign` where the vectors that it learns are in another space than its own.
+    """
+
+    shape: Shape
+    encoder: KerasEncoder | None = None
+    foreign: bool = False
+
+
+def beginning_of(inputs: Inputs, base: KerasEncoder) -> Beginning:
+    """The beginning of a run's student, whose teacher is fixed or is to be trained of the `base`.
+
+    Raises `ConfigError` for a shape that is no cut of what it starts from.
+    """
+    from ..students.shape import Shape
+
+    settings, teacher = inputs.settings, inputs.teacher or base
+    named = load_keras_encoder(settings.student.start) if settings.student.start else None
+    first = named or base
+    shape = Shape.of(settings.shape).check(first.model)
+    foreign = teacher is not first and is_foreign(teacher, first, inputs.dataset, settings.teacher.language)
+    if foreign:
+        require_no_dimension(shape, teacher)
+    return Beginning(shape, named, foreign)
+
+
+def study(run: Run, teacher: Encoder, first: KerasEncoder, beginning: Beginning) -> KerasEncoder:
     """Stage 2: `student_of` these, trained towards the teacher."""
     from ..export.weights.precision import Precision
     from ..stages.transfer_stage import Targets, learn, require_trainable
 
     settings, data = run.settings, run.dataset
     lines = parallel_lines(run.inputs, teacher)
-    start = untrained(run, first, teacher, shape, foreign)
+    start = untrained(run, first, teacher, beginning)
     require_trainable(teacher, start, settings.training)
     targets = Targets.of(teacher, data, settings.teacher.language, settings.student.units, lines)
     precision = Precision(settings.export.precision, settings.export.table)
@@ -34,12 +64,12 @@ def study(run: Run, teacher: Encoder, first: KerasEncoder, shape: Shape, foreign
     )
 
 
-def untrained(run: Run, first: KerasEncoder, teacher: Encoder, shape: Shape, foreign: bool) -> KerasEncoder:
+def untrained(run: Run, first: KerasEncoder, teacher: Encoder, beginning: Beginning) -> KerasEncoder:
     """`student_of` these; one with other pieces or of another shape is made once, however often the run is stopped."""
     folder = run.folder / CHECKPOINT / "start"
     if folder.is_dir():
         return load_keras_encoder(folder)
-    start = student_of(run.inputs, first, teacher, shape, foreign)
+    start = student_of(run.inputs, first, teacher, beginning.shape, beginning.foreign)
     if start is not first:
         start.save(folder)
     return start
@@ -75,7 +105,7 @@ def student_of(
     for piece, anchors in words.nearest.items():
         say(f"{piece}: " + ", ".join(f"{anchor} {weight:.2f}" for anchor, weight in anchors))
     if len(encoder.tokenizer) != len(first.tokenizer):
-        name = "teacher" if first is teacher else "base"
+        name = "teacher" if first is teacher else settings.student.start or "base"
         say(f"{len(encoder.tokenizer)} pieces, the {name} has {len(first.tokenizer)}")
     vectors = teacher.encode(dataset.passage_texts, "document") if shape.dimension else None
     start = words.start(encoder, shape, vectors, settings.seed)

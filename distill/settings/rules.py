@@ -125,6 +125,12 @@ def require_triplets(settings: Settings, command: str) -> None:
         raise ConfigError(f"teacher.loss: {command} trains no teachers by softmax; train one with distill teach")
 
 
+def require_no_start(settings: Settings, command: str) -> None:
+    """Raise `ConfigError` where the settings name what the student starts from."""
+    if settings.student.start:
+        raise ConfigError(f"student.start: {command} starts students from their teacher; leave --student out")
+
+
 def require_one_device(settings: Settings, command: str) -> None:
     """Raise `ConfigError` where the settings ask for several devices and the command exports too."""
     if settings.training.devices != 1:

@@ -227,6 +227,10 @@ class StudentSettings:
     labelled_text: tuple = _common(
         (), "--labelled-text", "text in languages that the teacher knows, learned as it gives it: LANGUAGE=FILE"
     )
+    # Of a run alone: what it trains is compressed as it is, and a trial starts from its teacher.
+    start: str = _setting(
+        Work.RUN, "", "--student", "the encoder the student starts from [default: the teacher, of a fixed one --base]"
+    )
     parallel_temperature: float = _learned(
         2.0,
         "--parallel-temperature",

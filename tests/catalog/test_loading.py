@@ -7,7 +7,7 @@ import pytest
 import distill
 from distill.catalog.bundle import find_artefact, is_artefact, released_folder
 from distill.catalog.identity import fingerprint, origin, place, provenance
-from distill.catalog.kinds import folder_of, require_trainable
+from distill.catalog.kinds import folder_of
 from distill.catalog.loading import load_aligner, load_encoder, load_keras_encoder, load_teacher
 from distill.encoders.encoder import KerasEncoder
 from distill.errors import EncoderError
@@ -88,9 +88,9 @@ def test_what_is_no_encoder_is_refused(load, run, tmp_path, tiny_folder):
             load(source)
 
 
-def test_an_exported_encoder_cannot_be_trained(tiny_bundle, artefacts, saved_model):
-    for source in (tiny_bundle, artefacts(Form("string")), saved_model):
-        with pytest.raises(EncoderError, match=f"^{source}: .*--start"):
+def test_a_saved_model_and_an_artefact_of_one_file_cannot_be_trained(artefacts, saved_model):
+    for source in (artefacts(Form("string")), saved_model):
+        with pytest.raises(EncoderError, match=f"^{source}: "):
             load_keras_encoder(source)
 
 
@@ -183,9 +183,8 @@ def test_released_is_the_bundle_that_comes_with_the_package(released, tiny_bundl
     monkeypatch.chdir(tmp_path / "here")
     assert find_artefact("released") == released
     assert (origin("released"), place("released")) == ({"source": "released"}, "released")
-    for load in (load_keras_encoder, require_trainable):
-        with pytest.raises(EncoderError, match="^released: .*--start"):
-            load("released")
+    vectors = load_keras_encoder("released").encode(TEXTS)
+    np.testing.assert_allclose(vectors, load_encoder(tiny_bundle).encode(TEXTS), atol=0.02)
 
 
 @pytest.mark.parametrize("load", [load_encoder, load_keras_encoder, find_artefact])

@@ -11,7 +11,7 @@ from distill.pipeline.execute import taught
 from distill.pipeline.first_stage import asked_in, pairs_of, require_lines
 from distill.pipeline.preparing import read_inputs
 from distill.pipeline.run import Run
-from distill.pipeline.second_stage import study
+from distill.pipeline.second_stage import Beginning, study
 from distill.settings.sections import Settings
 from distill.settings.store import changed
 from distill.students.shape import Shape
@@ -53,7 +53,7 @@ def trained(slim, tiny_folder, sentence_data, tmp_path_factory):
     options = changed(settings(sentence_data), {**values, "pairs.encoders": "dual", "pairs.chunk_size": 2})
     run = Run(read_inputs(options), tmp_path_factory.mktemp("run"))
     teacher, first = taught(run, slim)
-    return run, teacher, study(run, teacher, first, Shape())
+    return run, teacher, study(run, teacher, first, Beginning(Shape()))
 
 
 def test_a_run_has_both_encoders_counted_a_student_of_one_and_a_log_of_what_was_filtered(trained, slim):

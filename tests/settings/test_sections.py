@@ -33,8 +33,9 @@ def test_the_papers_values_are_the_defaults_of_settings_that_share_no_section():
 FREE = {
     Work.RUN: {"teacher.allow_weak"},
     Work.COMPRESSION: {"data.dataset", "teacher.allow_weak", "export.table", "budget.max_size", "budget.max_ms"}
-    | {"budget.shapes", "budget.corpus", "evaluation.dev_dataset"},
+    | {"budget.shapes", "budget.corpus", "evaluation.dev_dataset", "student.start"},
     Work.STUDY | Work.TRIAL: {"data.dataset", "data.languages", "teacher.base", "export.threads", "evaluation.lareqa"}
+    | {"student.start"}
     | {f"budget.{name}" for name in ("max_size", "max_ms", "shapes", "new_languages", "new_pieces", "corpus")},
 }
 
@@ -47,7 +48,7 @@ def test_a_setting_is_free_where_kept_work_does_not_depend_on_it():
     names = {name for name, _, _ in walk(Settings()) if name.split(".")[0] in ("teacher", "student")}
     common = {f"teacher.{name}" for name in ("language", "base", "unit", "model", "centre", "triplets")}
     common |= {"teacher.answer_sentences"}
-    common |= {f"student.{name}" for name in ("units", "dev_unit", "parallel", "labelled_text")}
+    common |= {f"student.{name}" for name in ("units", "dev_unit", "parallel", "labelled_text", "start")}
     assert names & free_of(Work.TRIAL) == common
 
 

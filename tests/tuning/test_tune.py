@@ -10,7 +10,7 @@ import pytest
 from distill.catalog.loading import load_keras_encoder
 from distill.pipeline.preparing import read_inputs
 from distill.pipeline.run import Run
-from distill.pipeline.second_stage import study
+from distill.pipeline.second_stage import Beginning, study
 from distill.settings.sections import DataSettings, Settings, StudentSettings
 from distill.settings.store import as_dict, load_settings
 from distill.stages.triplet_stage import teach
@@ -97,7 +97,7 @@ def test_the_best_settings_are_the_fixed_ones_with_the_best_trials_values_and_co
     # A run of these comes to the same.
     run = Run(read_inputs(load_settings(left.folder / "best.toml")), left.folder / "run")
     teacher = load_keras_encoder(left.folder / "x-teacher")
-    study(run, teacher, teacher, Shape())
+    study(run, teacher, teacher, Beginning(Shape()))
     assert [row["p@1"] for row in run.log.of("student")] == best["scores"]
 
 

@@ -1,0 +1,68 @@
+"""The student in an artefact, with float weights to train on: what the artefact stores, dequantised."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..encoders.encoder import KerasEncoder
+from ..encoders.tokenizer import Tokenizer
+from ..errors import EncoderError, ExportError
+from ..system.backend import start
+from ..system.types import File, Floats, Json
+from . import encode
+from .formats.folder import as_encoder_error
+from .weights.codecs import CODECS
+
+if TYPE_CHECKING:
+    from ..students.student import Student
+
+
+def load_student(folder: File) -> KerasEncoder:
+    """Return the `KerasEncoder` whose vectors are those of the artefact in `folder`, but for rounded activations.
+
+    What an export multiplied out stays so. Raises `EncoderError` for an artefact that is not whole, or of a format or
+    a precision that has no weights to read.
+    """
+    folder = Path(folder)
+    card = checked_card(folder)
+    start()
+    tokenizer = Tokenizer.load(folder / encode.TOKENIZER)
+    return KerasEncoder(_model(folder, card, len(tokenizer)), tokenizer, folder.resolve().name)
+
+
+def checked_card(folder: Path) -> dict[str, Json]:
+    """Return the card of a whole artefact with a tokenizer and a table beside it. Raises `EncoderError`."""
+    with as_encoder_error():
+        known = encode.read_card(folder)
+        encode.check_files(folder, known)
+    card: dict[str, Json] = {**known}
+    precision = card.get("precision")
+    codec = precision.get("table") if isinstance(precision, dict) else None
+    if card["format"] not in encode.MODELS:
+        formats = " and ".join(encode.MODELS)
+        raise EncoderError(f"{folder}: weights are read out of {formats}, not out of the format {card['format']!r}")
+    if codec not in CODECS:
+        raise EncoderError(f"{folder}: its table is in {codec!r}, expected one of {', '.join(CODECS)}; export it again")
+    return card
+
+
+def _model(folder: Path, card: dict[str, Json], rows: int) -> Student:
+    from ..students.from_weights import from_weights
+
+    path = folder / encode.MODELS[card["format"]]
+    try:
+        return from_weights(_weights(path, card, rows), "student")
+    except (ExportError, KeyError, ValueError) as error:
+        raise EncoderError(f"{folder}: no weights can be read out of {path.name}: {error}") from error
+
+
+def _weights(path: Path, card: dict[str, Json], rows: int) -> dict[str, Floats]:
+    codec = card["precision"]["table"]
+    if card["format"] == "onnx":
+        from .onnx.weights import weights_in as in_onnx
+
+        return in_onnx(path.read_bytes(), codec)
+    from .tflite.weights import weights_in as in_tflite
+
+    return in_tflite(path.read_bytes(), rows, codec)

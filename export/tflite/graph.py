@@ -1,0 +1,180 @@
+"""The graph in a flatbuffer: operators in the order of computation, constants as arrays, what depends on what."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from ...system.types import Floats
+from .flatbuffer import _model, _operator
+
+RELU = 1  # of the schema's ActivationFunctionType
+NONE = -1  # the tensor that is left out
+
+
+@dataclass(frozen=True)
+class Operator:
+    """An operator: its name in the schema, and the tensors that it reads and writes, by number."""
+
+    name: str
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+    relu: bool = False
+
+
+@dataclass(frozen=True)
+class Product:
+    """A dense layer of a graph: y = x W + b, a ReLU where it has one, and a scale a column multiplied in.
+
+    `kernel` `(in, out)` and `bias` `(out,)`, zeros without; `start` is the tensor that it reads, `end` its result.
+    """
+
+    kernel: Floats
+    bias: Floats
+    relu: bool
+    start: int
+    end: int
+
+
+class Graph:
+    """The first subgraph of a flatbuffer."""
+
+    def __init__(self, content: bytes) -> None:
+        self._model = _model(content)
+        self._graph = self._model.Subgraphs(0)
+        self.operators = list(self._operators())
+        self._producers = {tensor: operator for operator in self.operators for tensor in operator.outputs}
+
+    def _operators(self) -> Iterator[Operator]:
+        from ai_edge_litert import schema_py_generated as schema
+
+        for number in range(self._graph.OperatorsLength()):
+            operator = self._graph.Operators(number)
+            name = _operator(self._model.OperatorCodes(operator.OpcodeIndex()))[0]
+            relu = False
+            if name == "FULLY_CONNECTED":
+                options = schema.FullyConnectedOptions()
+                options.Init(operator.BuiltinOptions().Bytes, operator.BuiltinOptions().Pos)
+                relu = options.FusedActivationFunction() == RELU
+            inputs, outputs = operator.InputsAsNumpy().tolist(), operator.OutputsAsNumpy().tolist()
+            yield Operator(name, tuple(inputs), tuple(outputs), relu)
+
+    def constant(self, tensor: int) -> np.ndarray | None:
+        """Return the array of a tensor as it is stored, None for one that is computed, or is left out (-1)."""
+        if tensor < 0 or tensor in self._producers:
+            return None
+        about = self._graph.Tensors(tensor)
+        buffer = self._model.Buffers(about.Buffer())
+        if not buffer.DataLength():
+            return None
+        shape = about.ShapeAsNumpy() if about.ShapeLength() else ()
+        return buffer.DataAsNumpy().view(_dtypes()[about.Type()]).reshape(shape)
+
+    def real(self, tensor: int) -> Floats | None:
+        """Return the array of a tensor as float32: whole numbers times their scale."""
+        array = self.constant(tensor)
+        if array is None:
+            return None
+        quantised = self._graph.Tensors(tensor).Quantization()
+        if array.dtype != np.int8 or quantised is None or not quantised.ScaleLength():
+            return array.astype(np.float32)
+        return array.astype(np.float32) * np.float32(quantised.Scale(0))
+
+    def producer(self, tensor: int) -> Operator | None:
+        """Return the operator that computes a tensor, None for a constant or an input."""
+        return self._producers.get(tensor)
+
+    @cached_property
+    def products(self) -> list[Product]:
+        """The dense layers, in the order of computation."""
+        return [self._product(operator) for operator in self.operators if operator.name == "FULLY_CONNECTED"]
+
+    def _product(self, operator: Operator) -> Product:
+        _, kernel, bias = (self.real(tensor) for tensor in (*operator.inputs, NONE)[:3])
+        if kernel is None:
+            raise ValueError("a product of two values")
+        kernel, end, relu = kernel.T, operator.outputs[0], operator.relu
+        bias = np.zeros(kernel.shape[1], np.float32) if bias is None else bias
+        while following := self._alone(end):
+            other = next((vector for tensor in following.inputs if (vector := self.real(tensor)) is not None), None)
+            if following.name == "RELU":
+                relu = True
+            elif following.name == "MUL" and other is not None and other.size == kernel.shape[1]:
+                return Product(kernel * other, bias * other, relu, operator.inputs[0], following.outputs[0])
+            # A MAXIMUM with less than every number keeps the converter from joining what stands on either side.
+            elif following.name != "MAXIMUM" or other is None:
+                break
+            end = following.outputs[0]
+        return Product(kernel, bias, relu, operator.inputs[0], end)
+
+    def _alone(self, tensor: int) -> Operator | None:
+        """The only operator that reads a tensor, None where there are several."""
+        readers = self._readers.get(tensor, [])
+        return readers[0] if len(readers) == 1 else None
+
+    @cached_property
+    def _readers(self) -> dict[int, list[Operator]]:
+        readers: dict[int, list[Operator]] = {}
+        for operator in self.operators:
+            for tensor in set(operator.inputs):
+                readers.setdefault(tensor, []).append(operator)
+        return readers
+
+    @cached_property
+    def behind(self) -> Callable[[int], frozenset[int]]:
+        """A function from a tensor to the places in `products` of those that it is computed from."""
+        places = {product.end: place for place, product in enumerate(self.products)}
+        known: dict[int, frozenset[int]] = {}
+        for operator in self.operators:
+            before = frozenset().union(*(known.get(tensor, frozenset()) for tensor in operator.inputs))
+            for tensor in operator.outputs:
+                known[tensor] = before | {places[tensor]} if tensor in places else before
+        return lambda tensor: known.get(tensor, frozenset())
+
+    def lookups(self, rows: int) -> list[int]:
+        """Return the tensors of the arrays that ids pick rows of, each of `rows` rows, then those of codebooks.
+
+        In the order of the codecs: the widest first, a scale last.
+        """
+        gathers = [operator for operator in self.operators if operator.name == "GATHER"]
+        picked = {tensor for operator in gathers for tensor in self._after(operator)}
+        tables = [operator.inputs[0] for operator in gathers if operator.inputs[1] not in picked]
+        books = [operator.inputs[0] for operator in gathers if operator.inputs[1] in picked]
+        return [*self._widest(t for t in tables if len(self._stored(t)) == rows), *self._widest(books)]
+
+    def _after(self, operator: Operator) -> set[int]:
+        """The tensors that are computed from what an operator writes."""
+        reached = set(operator.outputs)
+        for other in self.operators:
+            if reached & set(other.inputs):
+                reached |= set(other.outputs)
+        return reached
+
+    def _widest(self, tensors):
+        return sorted(tensors, key=lambda tensor: (self._stored(tensor).dtype == np.int32, -self._stored(tensor).size))
+
+    def _stored(self, tensor):
+        array = self.constant(tensor)
+        return np.zeros((0, 0)) if array is None else array
+
+    def buffer(self, tensor: int) -> int:
+        """Return the number of the buffer that holds a tensor's content."""
+        return int(self._graph.Tensors(tensor).Buffer())
+
+
+def _dtypes():
+    from ai_edge_litert import schema_py_generated as schema
+
+    types = schema.TensorType
+    return {
+        types.FLOAT32: np.float32,
+        types.FLOAT16: np.float16,
+        types.INT32: np.int32,
+        types.UINT8: np.uint8,
+        types.INT64: np.int64,
+        types.INT8: np.int8,
+        types.BOOL: np.bool_,
+    }

@@ -1,0 +1,88 @@
+"""Float weights out of artefacts: the same vectors, in every format and precision that has any to read."""
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+
+from distill.encoders.encoder import KerasEncoder
+from distill.errors import EncoderError
+from distill.export.artefact import write_artefact
+from distill.export.form import Form
+from distill.export.runtime import load_artefact
+from distill.export.student import load_student
+from distill.export.weights.precision import Precision
+from distill.students.from_weights import parted
+from distill.students.ngram import NGramEncoder
+from distill.students.static import StaticEncoder
+
+TEXTS = ["Where does the Danube end?", "Wo endet die Donau?", "Nile", "the river that begins where the lake ends " * 3]
+# Pooling and the head's first products are one in a bundle; twice `hidden` is more than `space` in the first.
+STUDENTS = {
+    "factor": (
+        NGramEncoder,
+        {"channels": 32, "orders": (2, 3), "hidden": 36, "rank": 24, "space": 48},
+    ),
+    "shallow": (NGramEncoder, {"channels": 32, "orders": (5, 2), "hidden": 12, "inner": 30, "convolutions": 1}),
+    "static": (StaticEncoder, {"hidden": 32}),
+    "context": (StaticEncoder, {"hidden": 32, "channels": 16, "order": 5, "space": 48, "dimension": 24}),
+}
+FORMS = {
+    "float": Form(precision=Precision("float32", "float32")),
+    "int4": Form(precision=Precision("int8", "int4")),
+    "fixed": Form(precision=Precision("int8", "uint8"), max_length=64),
+    "signatures": Form(precision=Precision("int8", "pq4"), signatures=(32, 64)),
+    "onnx": Form("onnx", Precision("int8", "int4")),
+    "onnx float": Form("onnx", Precision("float32", "pq8")),
+}
+CASES = [*((name, "int4") for name in STUDENTS), ("static", "onnx"), ("factor", "onnx"), ("shallow", "onnx")]
+CASES += [("context", "onnx float"), ("factor", "float"), ("context", "fixed"), ("static", "signatures")]
+
+
+def made(name, tokenizer, randomised):
+    kind, sizes = STUDENTS[name]
+    model = randomised(kind(**{"vocabulary": len(tokenizer), "width": 40, "dimension": 40, **sizes}), 0.15)
+    return KerasEncoder(model, tokenizer, name)
+
+
+@pytest.mark.parametrize(("name", "form"), CASES)
+def test_the_weights_of_an_artefact_give_its_vectors(name, form, tokenizer, randomised, tmp_path):
+    if form.startswith("onnx"):
+        pytest.importorskip("onnxruntime")
+    encoder, folder = made(name, tokenizer, randomised), tmp_path / "small"
+    write_artefact(encoder, folder, FORMS[form], "small")
+    student = load_student(folder)
+    cosines = np.sum(student.encode(TEXTS) * load_artefact(folder).encode(TEXTS), axis=1)
+    # Its activations are rounded, the student's are not.
+    assert cosines.min() >= (0.99999 if "float" in form else 0.999)
+    assert type(student.model) is type(encoder.model) and student.tokenizer.proto == tokenizer.proto
+    for size in ("vocabulary", "width", "hidden", "dimension", "channels"):
+        assert getattr(student.model, size) == getattr(encoder.model, size)
+
+
+def test_gains_of_one_and_biases_of_zero_that_a_converter_leaves_out_are_there_again(tiny_encoder, tiny_bundle):
+    student = load_student(tiny_bundle)
+    np.testing.assert_allclose(student.encode(TEXTS), tiny_encoder.encode(TEXTS), atol=0.02)
+
+
+def test_a_layer_of_fewer_dimensions_than_its_rank_is_the_nearest_one():
+    random = np.random.default_rng(0)
+    kernel, bias = random.normal(size=(9, 6)), random.normal(size=6)
+    for dimension in (8, 6, 4):
+        left, middle, following = parted(kernel, bias, dimension)
+        assert (left.shape, middle.shape, following.shape) == ((9, dimension), (dimension,), (dimension, 6))
+        error = np.sum((np.vstack([left, middle]) @ following - np.vstack([kernel, bias])) ** 2)
+        lengths = np.linalg.svd(np.vstack([kernel, bias]), compute_uv=False)
+        assert error == pytest.approx(np.sum(lengths[dimension:] ** 2), abs=1e-5)
+
+
+def test_what_has_no_weights_to_read_is_refused(artefacts, tiny_bundle, tmp_path):
+    folder = shutil.copytree(tiny_bundle, tmp_path / "other")
+    card = json.loads((folder / "card.json").read_text(encoding="utf-8"))
+    for table in ("int4", "int3"):
+        (folder / "card.json").write_text(json.dumps({**card, "precision": {"table": table}}), encoding="utf-8")
+        with pytest.raises(EncoderError, match=f"^{folder}: "):
+            load_student(folder)
+    with pytest.raises(EncoderError, match="'string'"):
+        load_student(artefacts(Form("string")))
