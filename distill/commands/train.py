@@ -23,7 +23,18 @@ if TYPE_CHECKING:
 
 @click.command()
 @settings_options(
-    "", "data", "teacher", "pairs", "student", "vocabulary", "shape", "training", "export", "evaluation", "budget"
+    "",
+    "data",
+    "teacher",
+    "pairs",
+    "student",
+    "scorer",
+    "vocabulary",
+    "shape",
+    "training",
+    "export",
+    "evaluation",
+    "budget",
 )
 @click.option("--config", type=click.Path(dir_okay=False), help="repeat a run's config.toml; flags given here win")
 @click.option("--name", help="of the run's folder [default: data set and teacher's language]")
@@ -97,7 +108,7 @@ def _free_folder(runs, settings):
 
 @click.command()
 @settings_options(
-    *("", "data", "teacher", "pairs", "student.parallel", "student.parallel_temperature", "training"),
+    *("", "data", "teacher", "pairs", "student.parallel", "student.parallel_temperature", "scorer", "training"),
     "evaluation.dev_dataset",
 )
 @click.option("--config", type=click.Path(dir_okay=False), help="settings in a config.toml; flags given here win")
@@ -118,7 +129,7 @@ def teach(config: str | None, output: str, **values: Value | None) -> None:
     from ..pipeline.gain import say_if_weak
     from ..training.session import Session
 
-    session = Session(options=settings.training, dev=inputs.dev)
+    session = Session(options=settings.training, dev=inputs.dev, scorer=inputs.scorer("teacher"))
     first_stage(inputs, base, session).save(output)
     say_if_weak(session.log.of("teacher"))
     say(f"teacher: {output}")
@@ -126,7 +137,7 @@ def teach(config: str | None, output: str, **values: Value | None) -> None:
 
 @click.command()
 @settings_options(
-    *("", "data", "student", "-student.start", "training"),
+    *("", "data", "student", "-student.start", "scorer", "training"),
     *("export.precision", "export.table", "evaluation.dev_dataset"),
 )
 @click.option("--teacher", "teacher_path", required=True, help=ENCODER_HELP)

@@ -27,7 +27,7 @@ IN_ONE = ("en-en", "x-en")
 def first_stage(inputs: Inputs, base: KerasEncoder, session: Session | None = None) -> KerasEncoder | DualEncoder:
     """The teacher that is trained of `base`, by pairs where the inputs have some, else by triplets."""
     settings, dataset = inputs.settings, inputs.dataset
-    session = session or Session(options=settings.training, dev=inputs.dev)
+    session = session or Session(options=settings.training, dev=inputs.dev, scorer=inputs.scorer("teacher"))
     if inputs.pairs is None:
         from ..stages.triplet_stage import teach
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from ..encoders.encoder import Encoder
     from ..settings.sections import Settings
     from ..stages.answering_passages import Answered
+    from ..training.session import Scorer
 
 
 @dataclass(frozen=True)
@@ -25,7 +26,8 @@ class Inputs:
     by language, is what new pieces are learned from, `sources` are parallel text, `labelled` text that the teacher
     labels itself, and `triplets` more questions of the teacher's. `pairs` are what stage 1 by pairs learns from,
     `answered` tells self-training which passages answer, and `pool` is what language bias is measured on; None where
-    nothing asks for them. `dev` is another data set whose dev questions choose epochs.
+    nothing asks for them. `dev` is another data set whose dev questions choose epochs, `scoring` the encoder whose
+    scores are labels.
     """
 
     settings: Settings
@@ -40,6 +42,14 @@ class Inputs:
     answered: Answered | None = None
     pool: Pool | None = None
     dev: Dataset | None = None
+    scoring: Encoder | None = None
+
+    def scorer(self, stage: str) -> Scorer | None:
+        """The encoder whose scores are labels of a stage, "teacher" or "student"; None without."""
+        from ..training.session import Scorer
+
+        chosen = self.settings.scorer
+        return Scorer(self.scoring, chosen) if self.scoring is not None and stage in chosen.stages else None
 
     @property
     def lines(self) -> list[Parallel]:

@@ -87,7 +87,9 @@ def read_inputs(settings: Settings) -> Inputs:
     require_lines(settings, sources)
     pairs = pairs_of(settings, dataset, languages)
     answered = answered_of(settings, dataset, languages, pairs)
-    return Inputs(settings, dataset, languages, teacher, text, sources, labelled, triplets, pairs, answered, dev=dev)
+    scoring = fixed_teacher(settings.scorer.encoder) if settings.scorer.encoder else None
+    learned = sources, labelled, triplets, pairs, answered
+    return Inputs(settings, dataset, languages, teacher, text, *learned, dev=dev, scoring=scoring)
 
 
 def dev_of(settings: Settings, dataset: Dataset, languages: Sequence[str]) -> Dataset | None:

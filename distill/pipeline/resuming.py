@@ -82,6 +82,7 @@ def sources_of(settings: Settings, teacher: Encoder | None = None) -> dict[str, 
         "teacher.base": settings.teacher.base,
         "student.start": settings.student.start,
         "vocabulary.aligner": settings.vocabulary.aligner,
+        "scorer.encoder": settings.scorer.encoder,
     }
     files += [(name, folder) for name, source in encoders.items() if source and (folder := folder_of(source))]
     hashes = {f"{name} {path}": fingerprint_of(*_content(path)) for name, path in files}

@@ -102,7 +102,8 @@ class Run:
     def session(self, stage: str) -> Session:
         """The company of the training of a stage."""
         options, dev = self.settings.training, self.inputs.dev
-        return Session(self.log, checkpoint=self.checkpoint(stage), options=options, stage=stage, dev=dev)
+        scorer = None if stage == "student" else self.inputs.scorer("teacher")
+        return Session(self.log, None, self.checkpoint(stage), options, stage, dev, scorer)
 
     def measure(self, name: str, encoder: Encoder) -> None:
         """Add the figures of an encoder on every split, as they were measured before the run was stopped, or now."""

@@ -51,13 +51,14 @@ def beginning_of(inputs: Inputs, base: KerasEncoder) -> Beginning:
 def study(run: Run, teacher: Encoder, first: KerasEncoder, beginning: Beginning) -> KerasEncoder:
     """Stage 2: `student_of` these, trained towards the teacher."""
     from ..export.weights.precision import Precision
-    from ..stages.transfer_stage import Targets, learn, require_trainable
+    from ..stages.transfer_stage import Targets, learn, require_trainable, with_scores
 
     settings, data = run.settings, run.dataset
     lines = parallel_lines(run.inputs, teacher)
     start = untrained(run, first, teacher, beginning)
     require_trainable(teacher, start, settings.training)
     targets = Targets.of(teacher, data, settings.teacher.language, settings.student.units, lines)
+    targets = with_scores(targets, run.inputs.scorer("student"), data, settings.teacher.language)
     precision = Precision(settings.export.precision, settings.export.table)
     return learn(
         targets, start, data, run.languages, settings.student, settings.seed, run.session("student"), precision

@@ -12,7 +12,7 @@ from ..data.parallel import Parallel, read_parallel
 from ..encoders.encoder import Encoder, KerasEncoder
 from ..export.weights.precision import Precision
 from ..settings.sections import Settings
-from ..training.session import Session
+from ..training.session import Scorer, Session
 from .fixed_teacher import centre, fixed_teacher, into_space, is_foreign
 from .preparing import read_labelled
 
@@ -45,12 +45,14 @@ def transfer_alone(
     teacher = centre(teacher, dataset, language) if centred else teacher
     if foreign:
         first = into_space(first, teacher, dataset, language, sources, settings.seed)
-    from ..stages.transfer_stage import Targets, learn, require_trainable
+    from ..stages.transfer_stage import Targets, learn, require_trainable, with_scores
 
     labeller = teacher if labels == source else load_teacher(labels) if labels else None
     lines = _lines(settings, teacher, sources, corpus or {}, labeller)
     require_trainable(teacher, first, settings.training)
     targets = Targets.of(teacher, dataset, language, settings.student.units, lines)
+    scoring = fixed_teacher(settings.scorer.encoder) if settings.scorer.encoder else None
+    targets = with_scores(targets, Scorer(scoring, settings.scorer) if scoring else None, dataset, language)
     session = Session(options=settings.training, dev=dev)
     precision = Precision(settings.export.precision, settings.export.table)
     return learn(targets, first, dataset, languages, settings.student, settings.seed, session, precision)

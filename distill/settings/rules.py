@@ -16,6 +16,7 @@ def check_together(settings: Settings) -> None:
     _check_averaged(student)
     _check_translation(student)
     _check_table_rate(student)
+    _check_scorer(settings.scorer, teacher)
     _check_triplets(teacher)
     _check_mining(teacher)
     _check_self_training(teacher, pairs)
@@ -89,6 +90,15 @@ def _check_averaged(student):
         raise ConfigError(f"{name}: expected at most student.epochs, which is {student.epochs}, got {got}")
 
 
+def _check_scorer(scorer, teacher):
+    for item in fields(scorer):
+        if not scorer.encoder and getattr(scorer, item.name) != item.default:
+            flag = item.metadata["flag"].split("/")[0]
+            raise ConfigError(f"scorer.{item.name}: {flag} is of an encoder that scores; name one with --scorer")
+    if scorer.encoder and scorer.stages == ("teacher",) and teacher.model:
+        raise ConfigError("scorer.stages: a fixed teacher is not trained; leave --scorer-stages or --teacher-model out")
+
+
 def _check_table_rate(student):
     name = "student.table_learning_rate"
     if student.table_learning_rate and not student.train_table:
@@ -129,6 +139,12 @@ def require_no_start(settings: Settings, command: str) -> None:
     """Raise `ConfigError` where the settings name what the student starts from."""
     if settings.student.start:
         raise ConfigError(f"student.start: {command} starts students from their teacher; leave --student out")
+
+
+def require_no_scorer(settings: Settings, command: str) -> None:
+    """Raise `ConfigError` where the settings ask for scores of another encoder."""
+    if settings.scorer.encoder:
+        raise ConfigError(f"scorer.encoder: {command} learns from no scores; give --scorer to run, teach or transfer")
 
 
 def require_one_device(settings: Settings, command: str) -> None:

@@ -38,6 +38,8 @@ _common = partial(_setting, Work.RUN | Work.COMPRESSION | Work.STUDY)
 _learned = partial(_setting, Work.RUN | Work.COMPRESSION | Work.TRIAL)
 # `distill tune` does without: it notes the content that is named here, or ends before it is measured.
 _untuned = partial(_setting, Work.RUN | Work.COMPRESSION)
+# Neither search learns from them.
+_scored = partial(_setting, Work.RUN | Work.STUDY)
 # A verdict on figures that stay.
 _free = partial(_setting, Work(0))
 
@@ -241,6 +243,34 @@ class StudentSettings:
 
 
 @dataclass
+class ScorerSettings:
+    """Scores of another encoder as labels, in any space: its ranking of what a step holds. Both stages."""
+
+    encoder: str = _scored("", "--scorer", "an encoder whose scores are labels too: e5 or any other, of whatever space")
+    stages: tuple = _scored(
+        ("teacher", "student"), "--scorer-stages", "that learn from its scores", ("teacher", "student")
+    )
+    weight: float = _scored(1.0, "--scorer-weight", "weight of its ranking, a cross entropy of softmaxes", low=0.0)
+    temperature: float = _scored(0.02, "--scorer-temperature", "of its softmax", low=1e-4, high=10.0)
+    learner_temperature: float = _scored(
+        0.05, "--scorer-learner-temperature", "of the softmax of what learns from it", low=1e-4, high=10.0
+    )
+    margin_weight: float = _scored(
+        0.0, "--scorer-margin-weight", "weight of its margins between positive and negatives, squared error", low=0.0
+    )
+    filter_margin: float = _scored(
+        0.0,
+        "--scorer-filter-margin",
+        "stage 1: no negative is what it finds nearer than the positive by more than this (0: none)",
+        low=0.0,
+        high=2.0,
+    )
+    negatives: bool = _scored(
+        False, "--scorer-negatives/--no-scorer-negatives", "stage 1's online epochs take what it finds nearest"
+    )
+
+
+@dataclass
 class VocabularySettings:
     """The student's pieces, and text of its languages that says which."""
 
@@ -345,6 +375,7 @@ class Settings:
     teacher: TeacherSettings = field(default_factory=TeacherSettings)
     pairs: PairSettings = field(default_factory=PairSettings)
     student: StudentSettings = field(default_factory=StudentSettings)
+    scorer: ScorerSettings = field(default_factory=ScorerSettings)
     vocabulary: VocabularySettings = field(default_factory=VocabularySettings)
     shape: ShapeSettings = field(default_factory=ShapeSettings)
     training: TrainingSettings = field(default_factory=TrainingSettings)
@@ -359,6 +390,7 @@ Section: TypeAlias = (
     | TeacherSettings
     | PairSettings
     | StudentSettings
+    | ScorerSettings
     | VocabularySettings
     | ShapeSettings
     | TrainingSettings

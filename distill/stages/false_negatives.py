@@ -17,11 +17,12 @@ class FalseNegatives:
 
     `kinds`: "passage", one of the question's own positives, in whatever language, or a sentence of it; "answer", the
     positive of a question with the same answer string, by `mining.normalise`; "parallel", the positive of the same
-    question in another language. `margin`, above 0, adds what is nearer to the question than its positive by more.
+    question in another language. `margin`, above 0, adds what is nearer to the question than its positive by more;
+    `by_scorer` is such a margin for the scores of another encoder.
     """
 
-    def __init__(self, pairs: Pairs, kinds: Sequence[str], margin: float = 0.0):
-        self.pairs, self.kinds, self.margin = pairs, kinds, margin
+    def __init__(self, pairs: Pairs, kinds: Sequence[str], margin: float = 0.0, by_scorer: float = 0.0):
+        self.pairs, self.kinds, self.margin, self.by_scorer = pairs, kinds, margin, by_scorer
         self.counts: dict[str, Counter[str]] = {}
         ids = {question.id for question in pairs.questions}
         self.number = {id: number for number, id in enumerate(sorted(ids))}
@@ -29,21 +30,27 @@ class FalseNegatives:
         self.positives = [frozenset(pairs.wholes[rows].tolist()) for rows in pairs.positives]
 
     def mask(
-        self, questions: Integers, passages: Integers, negatives: Integers, scores: Floats | None = None
+        self,
+        questions: Integers,
+        passages: Integers,
+        negatives: Integers,
+        scores: Floats | None = None,
+        scorer: Floats | None = None,
     ) -> Booleans:
         """bool `(b, b + m)`: true where the column is no negative of the row; a row's own column is not counted.
 
         `questions`, `passages` int `(b,)`, rows of the pairs, and `negatives` int `(m,)`, rows of passages, -1 for
-        filling, which is nobody's negative. `scores` float `(b, b + m)`, cosines, for the margin. Adds to `counts`.
+        filling, which is nobody's negative. `scores` float `(b, b + m)`, cosines, for the margin, and those of the
+        `scorer` for its own. Adds to `counts`.
         """
         columns = np.concatenate([passages, negatives])
         filling, diagonal = columns < 0, np.eye(len(questions), len(columns), dtype=bool)
         closed = np.broadcast_to(filling, diagonal.shape) | diagonal
         for kind in self.kinds:
             closed = self._add(kind, closed, getattr(self, f"_{kind}")(questions, columns), questions)
-        if self.margin and scores is not None:
-            nearer = scores > np.diagonal(scores)[:, None] + self.margin
-            closed = self._add("margin", closed, nearer, questions)
+        for kind, margin, of in (("margin", self.margin, scores), ("scorer", self.by_scorer, scorer)):
+            if margin and of is not None:
+                closed = self._add(kind, closed, of > np.diagonal(of)[:, None] + margin, questions)
         return closed & ~diagonal
 
     def taken(self) -> dict[str, dict[str, int]]:

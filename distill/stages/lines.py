@@ -24,6 +24,7 @@ class Lines:
 
     Those of an encoder that it replaces, or the teacher's of their translations: `vectors` `(m, space)`, of which each
     text has that of its `row`, by default its own. With `groups`, int `(n,)`, texts are drawn by the groups' `chances`.
+    `pivots` `(m,)` are the texts that the vectors are of.
     """
 
     texts: list[str]
@@ -31,12 +32,13 @@ class Lines:
     rows: Integers | None = None
     groups: Integers | None = None
     chances: NDArray[np.float64] | None = None
+    pivots: Sequence[str] = ()
 
 
 def labelled(corpus: Mapping[str, Sequence[str]], encoder: Encoder, progress: Progress | None = None) -> Lines:
     """`Lines` of a corpus `{language: [text]}`, with an encoder's vectors."""
     texts = [text for language in corpus for text in corpus[language]]
-    return Lines(texts, encoder.encode(texts, "question", progress))
+    return Lines(texts, encoder.encode(texts, "question", progress), pivots=texts)
 
 
 def translations(
@@ -48,7 +50,8 @@ def translations(
     vectors = teacher.encode(list(place), "question", progress)
     groups, _ = groups_of(sources)
     texts = [text for source in sources for text in source.texts]
-    return Lines(texts, vectors, np.array([place[pivot] for pivot in pivots]), groups, shares(sources, temperature))
+    rows = np.array([place[pivot] for pivot in pivots])
+    return Lines(texts, vectors, rows, groups, shares(sources, temperature), list(place))
 
 
 def mixed(*parts: Lines) -> Lines:
@@ -64,6 +67,7 @@ def mixed(*parts: Lines) -> Lines:
         np.concatenate([row + start for row, start in zip(rows, first, strict=False)]),
         np.concatenate([group + start for group, start in zip(groups, below, strict=False)]),
         np.concatenate(chances) / len(parts),
+        [pivot for part in parts for pivot in part.pivots],
     )
 
 

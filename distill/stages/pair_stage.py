@@ -23,10 +23,11 @@ from ..training.dev_score import DevScore
 from ..training.devices import shared_by
 from ..training.loop import fit
 from ..training.sampled_softmax import SampledSoftmax
-from ..training.session import Schedule, Scores, Session, session_of
+from ..training.session import Schedule, Scorer, Scores, Session, session_of
 from .anchors import Anchors, more_anchors, own_anchors
 from .false_negatives import FalseNegatives
 from .samplers import Lines, Sampler
+from .scores import Scored
 from .towers import TOWERS, Places
 
 # The hard negatives `(n,)` of an epoch, from the vectors of rows of questions and passages.
@@ -81,15 +82,22 @@ class PairStage:
         self.settings, self.pairs, self.mine = options, pairs, mine
         self.seed, self.questions = settings.seed, lines.first if lines else len(pairs.questions)
         self.sampler = Sampler(pairs, options.batches, teacher.language, teacher.batch_size, settings.seed, lines)
-        self.filter = FalseNegatives(pairs, options.filters, options.filter_margin)
+        self.scored = self.scored_by(self.session.scorer) if self.session.scorer else None
+        scorer = self.scored.settings if self.scored else None
+        by_scorer = scorer.filter_margin if scorer else 0.0
+        self.filter = FalseNegatives(pairs, options.filters, options.filter_margin, by_scorer)
         self.parts = -(-self.sampler.total // options.chunk_size) if options.chunk_size else 1
         dev = DevScore(base.tokenizer, *self.session.scored_on(dataset, languages), teacher.unit)
         questions = base.tokenizer.encode([question.text for question in pairs.questions])
         self.towers = TOWERS[options.encoders](base, questions, base.tokenizer.encode(list(pairs.passages)), dev)
-        self.loss, rate = SampledSoftmax(options.scale, self.parts), teacher.learning_rate
+        self.loss, rate = SampledSoftmax(options.scale, self.parts, scorer), teacher.learning_rate
         self.trainer = self.towers.trainer(
             self.loss, rate, teacher.train_table, parts=self.parts, options=self.session.options
         )
+
+    def scored_by(self, scorer: Scorer) -> Scored:
+        """The scorer's vectors of the pairs' questions and passages."""
+        return Scored.of(scorer, [question.text for question in self.pairs.questions], list(self.pairs.passages))
 
     def score(self) -> Scores:
         """The dev score, the scale, and what was filtered since the last one."""
@@ -99,7 +107,9 @@ class PairStage:
         return {**self.towers.score(), "scale": round(self.loss.scale, 4), "filtered": counted}
 
     def vectors(self, questions: Integers, passages: Integers) -> Floats:
-        """The vectors `(q + p, d)` of rows of the questions and of the passages, by the encoder as it is."""
+        """The vectors `(q + p, d)` of rows of the questions and of the passages, by the encoder or the scorer."""
+        if self.scored and self.scored.settings.negatives:
+            return np.concatenate([self.scored.questions[questions], self.scored.passages[passages]])
         return self.towers.vectors(np.concatenate([questions, self.towers.first + passages]))
 
     def mined(self, mine: Miner, epoch: int) -> list[Integers]:
@@ -164,8 +174,17 @@ class Batch:
 
     def whole(self, scores: Floats | None = None) -> StepInput:
         """All texts with gradients; `scores`, cosines of questions and columns, are what the filter's margin needs."""
-        same = self.stage.filter.mask(self.questions, self.passages, self.negatives, scores)
-        return {**self.stage.towers.pack(self.texts), "question": self.question, "passage": self.passage, "same": same}
+        return {**self.stage.towers.pack(self.texts), **self.columns(scores)}
+
+    def columns(self, scores: Floats | None) -> StepInput:
+        """The places of questions and columns, the columns that are no negatives, and the scorer's scores of all."""
+        rows, columns = self.questions, np.concatenate([self.passages, self.negatives])
+        labels = self.stage.scored.scores(rows, columns) if self.stage.scored else None
+        same = self.stage.filter.mask(rows, self.passages, self.negatives, scores, labels)
+        x: StepInput = {"question": self.question, "passage": self.passage, "same": same}
+        if labels is None:
+            return x
+        return {**x, "scorer": labels, "known": np.broadcast_to(columns >= 0, labels.shape)}
 
     def with_margin(self) -> StepInput:
         """All texts with gradients, filtered by the scores of the encoder as it is."""
@@ -178,8 +197,7 @@ class Batch:
         """
         if number == 0:
             vectors = self.vectors()
-            same = self.stage.filter.mask(self.questions, self.passages, self.negatives, self.scores(vectors))
-            self.shared = {"question": self.question, "passage": self.passage, "same": same, "cached": vectors}
+            self.shared = {**self.columns(self.scores(vectors)), "cached": vectors}
         shared = self.shared
         if number == self.stage.parts - 1:
             del self.shared

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -17,7 +17,7 @@ from ..encoders.encoder import Encoder, KerasEncoder
 from ..errors import EncoderError
 from ..export.weights.precision import Precision
 from ..settings.rules import numbers_of
-from ..settings.sections import StudentSettings, TrainingSettings
+from ..settings.sections import ScorerSettings, StudentSettings, TrainingSettings
 from ..students.project import axes_of, on_axes
 from ..students.rows import UsedRows
 from ..system.types import Floats, Integers, Progress, Tensor
@@ -25,10 +25,11 @@ from ..training.batches import Maker, StepInput, named
 from ..training.dev_score import DevScore
 from ..training.devices import require_devices, shared_by
 from ..training.loop import fit
-from ..training.losses import DISTANCES, in_batch_loss, listwise_loss, nested, transfer_loss
-from ..training.session import Schedule, Session, session_of
+from ..training.losses import DISTANCES, in_batch_loss, listwise_loss, nested, scorer_loss, transfer_loss
+from ..training.session import Schedule, Scorer, Session, session_of
 from ..training.trainer import Trainer
 from .lines import Lines, line_targets, same_label
+from .scores import Scored
 
 
 def transfer(
@@ -109,7 +110,8 @@ class Targets:
     """The teacher's vectors, computed once: of the train questions, `(q, d)`, and of the documents, `(n, d)`.
 
     `row` maps a question's id to its row. `texts` `(n,)` are the documents; with both units they come first and then
-    the passages. `lines` are more texts for objective 1.
+    the passages. `lines` are more texts for objective 1. `scored` are another encoder's vectors of the same questions,
+    texts and lines, whose scores are labels too.
     """
 
     row: Mapping[str, int]
@@ -117,6 +119,7 @@ class Targets:
     texts: Sequence[str]
     documents: Floats
     lines: Lines | None = None
+    scored: Scored | None = None
 
     @classmethod
     def of(
@@ -134,6 +137,15 @@ class Targets:
         labels = teacher.encode([question.text for question in questions], "question", progress)
         texts = [text for unit in units for text in dataset.texts(unit)]
         return cls(row, labels, texts, teacher.encode(texts, "document", progress), lines)
+
+
+def with_scores(targets: Targets, scorer: Scorer | None, dataset: Dataset, language: str) -> Targets:
+    """The `Targets` of a data set in a language with the scorer's vectors too; themselves without a scorer."""
+    if scorer is None:
+        return targets
+    questions = [question.text for question in dataset.select(language, "train")]
+    lines = targets.lines.pivots if targets.lines else ()
+    return replace(targets, scored=Scored.of(scorer, questions, targets.texts, lines))
 
 
 def answers(dataset: Dataset, passages: Integers, units: Sequence[str]) -> Integers:
@@ -180,7 +192,9 @@ class TransferStage:
         self.groups, self.chances = (lines.groups, lines.chances) if lines else (None, None)
         self.lengths = np.array([len(ids) for ids in documents])
         self.dev = partial(dev.score, self.used)
-        loss = partial(batch_loss, settings=settings, documents=ranked)
+        self.scored = targets.scored
+        scorer = self.scored.settings if self.scored else None
+        loss = partial(batch_loss, settings=settings, documents=ranked, scorer=scorer)
         rate, table = settings.learning_rate, settings.train_table
         options, table_rate = session.options, settings.table_learning_rate
         self.trainer = Trainer(self.used.small, loss, rate, table, precision, options=options, table_rate=table_rate)
@@ -227,6 +241,10 @@ class TransferStage:
         }
         if "translation" in self.settings.objectives and len(lines):
             x["same_line"] = same_label(labels[len(rows) :])
+        if self.scored:
+            x["scorer"] = self.scored.scores(self.label[rows], self.answers[rows, 0])
+        if self.scored and len(lines):
+            x["scorer_lines"] = self.scored.of_lines(self.line_rows[lines])
         if "softmax" in self.settings.objectives:
             gold = self.answers[rows, 0]
             x["same"] = gold[:, None] == gold[None]
@@ -257,7 +275,11 @@ class TransferStage:
 
 
 def batch_loss(
-    vectors: Tensor, x: Mapping[str, Tensor], settings: StudentSettings, documents: Sequence[Floats] = ()
+    vectors: Tensor,
+    x: Mapping[str, Tensor],
+    settings: StudentSettings,
+    documents: Sequence[Floats] = (),
+    scorer: ScorerSettings | None = None,
 ) -> Tensor:
     """Equation 2 over a batch and the objectives beside it; one that was not chosen is not computed.
 
@@ -285,7 +307,24 @@ def batch_loss(
         losses["translation"] = in_batch_loss(scores, x["same_line"], settings.translation_temperature)
     weights = settings.beta, settings.lambda_, settings.omega, settings.gamma
     beside = settings.list_weight, settings.softmax_weight, settings.translation_weight
-    return transfer_loss(losses, *weights, *beside)
+    loss = transfer_loss(losses, *weights, *beside)
+    return loss + settings.gamma * scored_loss(vectors, x, scorer) if scorer else loss
+
+
+def scored_loss(vectors: Tensor, x: Mapping[str, Tensor], scorer: ScorerSettings) -> Tensor:
+    """The mean of `scorer_loss` over a step's questions, beside the step's documents, and its lines, beside its lines.
+
+    The learner's scores are those of its vectors and the teacher's, which are fixed.
+    """
+    many, labels = ops.shape(x["teacher_answers"])[0], x["teacher_question"]
+    parts = [(vectors[:many], x["teacher_answers"][:, 0], x["scorer"])]
+    if "scorer_lines" in x:
+        parts.append((vectors[many : ops.shape(labels)[0]], labels[many:], x["scorer_lines"]))
+    losses = []
+    for rows, columns, scores in parts:
+        diagonal = ops.eye(ops.shape(scores)[0], dtype="bool")
+        losses.append(scorer_loss(ops.matmul(rows, ops.transpose(columns)), scores, scorer, diagonal))
+    return ops.mean(ops.concatenate(losses))
 
 
 def ranking_loss(questions: Tensor, labels: Tensor, documents: Sequence[Floats], temperature: float) -> Tensor:

@@ -13,18 +13,19 @@ from ..data.draws import shuffled
 from ..data.more_questions import Triplets
 from ..encoders.batching import pack
 from ..encoders.encoder import KerasEncoder, encode_ids
-from ..settings.sections import TeacherSettings
+from ..settings.sections import ScorerSettings, TeacherSettings
 from ..students.rows import UsedRows
-from ..system.progress import task
+from ..system.progress import say, task
 from ..system.types import Floats, Integers, Tensor
 from ..training.batches import Maker, StepInput
 from ..training.dev_score import DevScore
 from ..training.devices import shared_by
 from ..training.loop import fit
-from ..training.losses import contrastive_loss, triplet_loss
-from ..training.session import Schedule, Session, session_of
+from ..training.losses import contrastive_loss, scorer_loss, triplet_loss
+from ..training.session import Schedule, Scorer, Session, session_of
 from ..training.trainer import Trainer
 from .anchors import more_anchors, own_anchors
+from .scores import Scored
 
 
 def teach(
@@ -73,9 +74,20 @@ class TripletStage:
         self.used = UsedRows(base.model, tokens + dev.tokens)
         self.dev = partial(dev.score, self.used)
         self.tokens = self.used.ids(tokens)
-        loss = partial(batch_loss, settings=settings)
+        self.scored = self.scored_by(self.session.scorer) if self.session.scorer else None
+        loss = partial(batch_loss, settings=settings, scorer=self.scored.settings if self.scored else None)
         rate, table = settings.learning_rate, settings.train_table
         self.trainer = Trainer(self.used.small, loss, rate, table, options=self.session.options)
+
+    def scored_by(self, scorer: Scorer) -> Scored:
+        """The scorer's vectors of all `tokens`, as questions and as passages: each text is asked for as what it is."""
+        parts = [
+            part
+            for anchors in self.anchors
+            for part in (scorer.vectors(anchors.questions, "question"), scorer.vectors(anchors.passages, "document"))
+        ]
+        vectors = np.concatenate(parts)
+        return Scored(scorer.settings, vectors, vectors)
 
     def batches(self, epoch: int) -> list[Maker]:
         """The batches of an epoch: anchors that have a negative, in the seeded order."""
@@ -103,10 +115,18 @@ class TripletStage:
             pool = first + len(anchors.questions)
             columns.append((first + rows, pool + positive, np.where(negatives >= 0, pool + negatives, -1)))
             first += len(anchors.texts)
-        return [np.concatenate(column) for column in zip(*columns, strict=True)]
+        anchor, positive, negatives = (np.concatenate(column) for column in zip(*columns, strict=True))
+        if self.scored:
+            closed = self.scored.false_negatives(anchor, positive, negatives)
+            negatives = np.where(closed, -1, negatives)
+            if closed.any():
+                say(f"left out as false negatives: {closed.sum()} by the scorer")
+        return [anchor, positive, negatives]
 
     def vectors(self, first: int, epoch: int, rows: Integers) -> Floats:
-        """The vectors `(n, d)` of `tokens` at `rows`, counted from `first` on, by the encoder as it is."""
+        """The vectors `(n, d)` of `tokens` at `rows`, counted from `first` on, by the encoder or the scorer."""
+        if self.scored and self.scored.settings.negatives:
+            return self.scored.passages[first + rows]
         with task(f"teacher epoch {epoch}: vectors to mine from", len(rows)) as advance:
             return encode_ids(self.used.small, [self.tokens[first + row] for row in rows], advance)
 
@@ -115,7 +135,10 @@ class TripletStage:
         filled = np.where(negatives >= 0, negatives, positive[:, None])
         texts, where = np.unique(np.concatenate([anchor, positive, filled.ravel()]), return_inverse=True)
         places = np.split(where.astype(np.int32), [len(anchor), 2 * len(anchor)])
+        candidates = np.concatenate([positive[:, None], filled], axis=1)
+        scored = {"scorer": self.scored.scores(anchor, candidates)} if self.scored else {}
         return {
+            **scored,
             **pack([self.tokens[i] for i in texts], self.used.small.gap),
             "anchor": places[0],
             "positive": places[1],
@@ -124,11 +147,25 @@ class TripletStage:
         }
 
 
-def batch_loss(vectors: Tensor, x: Mapping[str, Tensor], settings: TeacherSettings) -> Tensor:
-    """The mean over a batch's triplets (or anchors, for the contrastive loss)."""
+def batch_loss(
+    vectors: Tensor, x: Mapping[str, Tensor], settings: TeacherSettings, scorer: ScorerSettings | None = None
+) -> Tensor:
+    """The mean over a batch's triplets (or anchors, for the contrastive loss), and what a scorer's labels cost."""
     anchor, positive = ops.take(vectors, x["anchor"], axis=0), ops.take(vectors, x["positive"], axis=0)
     negatives = ops.take(vectors, x["negatives"], axis=0)  # (b, n, d)
+    beside = scored_loss(anchor, positive, negatives, x, scorer) if scorer else 0.0
     if settings.loss == "contrastive":
-        return ops.mean(contrastive_loss(anchor, positive, negatives, settings.temperature, x["weights"]))
+        return beside + ops.mean(contrastive_loss(anchor, positive, negatives, settings.temperature, x["weights"]))
     triplets = triplet_loss(anchor, positive, negatives, settings.margin) * x["weights"]
-    return ops.sum(triplets) / ops.sum(x["weights"])
+    return beside + ops.sum(triplets) / ops.sum(x["weights"])
+
+
+def scored_loss(
+    anchor: Tensor, positive: Tensor, negatives: Tensor, x: Mapping[str, Tensor], scorer: ScorerSettings
+) -> Tensor:
+    """The mean of `scorer_loss` over the anchors, each with its positive before its negatives."""
+    scores = ops.sum(anchor[:, None] * ops.concatenate([positive[:, None], negatives], axis=1), axis=-1)  # (b, 1 + n)
+    first = ops.ones_like(scores[:, :1])
+    is_positive = ops.concatenate([first, ops.zeros_like(scores[:, 1:])], axis=1) > 0
+    known = ops.concatenate([first, x["weights"]], axis=1) > 0
+    return ops.mean(scorer_loss(scores, x["scorer"], scorer, is_positive, known))

@@ -7,6 +7,7 @@ from typing import TypeAlias
 
 from keras import ops
 
+from ..settings.sections import ScorerSettings
 from ..students.student import unit
 from ..system.types import Tensor
 
@@ -93,6 +94,30 @@ def in_batch_loss(scores: Tensor, same: Tensor, temperature: float = 0.05) -> Te
     diagonal = ops.eye(ops.shape(scores)[0], ops.shape(scores)[1], dtype="bool")
     scores = ops.where(ops.logical_and(same, ops.logical_not(diagonal)), -1e9, scores)
     return ops.logsumexp(scores, axis=-1) - ops.diagonal(scores)
+
+
+def scorer_loss(
+    scores: Tensor, labels: Tensor, settings: ScorerSettings, positive: Tensor, known: Tensor | None = None
+) -> Tensor:
+    """The loss towards another encoder's scores of the same texts, one value a query: `(b,)`.
+
+    `scores`, `labels` `(b, n)`: the learner's and the scorer's, each in its own space; `positive`, bool of that shape,
+    is the query's positive, one a row, and `known` is false for filling. `weight` times the cross entropy of their
+    softmaxes, as `listwise_loss` with a temperature each, plus `margin_weight` times the mean over the negatives of
+    ((s_+ - s_j) - (l_+ - l_j))^2: margin-MSE (Hofstätter et al., 2020, Improving efficient neural ranking models with
+    cross-architecture knowledge distillation, Equation 3).
+    """
+    known = ops.ones_like(positive) if known is None else known
+    learner = ops.where(known, scores / settings.learner_temperature, -1e9)
+    loss = settings.weight * listwise_loss(learner, ops.where(known, labels / settings.temperature, -1e9), 1.0)
+    if not settings.margin_weight:
+        return loss
+    negative = ops.cast(ops.logical_and(known, ops.logical_not(positive)), scores.dtype)
+    margin, label = (
+        ops.sum(ops.where(positive, each, 0.0), axis=-1, keepdims=True) - each for each in (scores, labels)
+    )
+    errors = ops.sum(negative * ops.square(margin - label), axis=-1)
+    return loss + settings.margin_weight * errors / ops.maximum(ops.sum(negative, axis=-1), 1.0)
 
 
 def transfer_loss(

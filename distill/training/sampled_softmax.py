@@ -8,8 +8,9 @@ from collections.abc import Mapping
 import keras
 from keras import ops
 
+from ..settings.sections import ScorerSettings
 from ..system.types import Tensor
-from .losses import in_batch_loss
+from .losses import in_batch_loss, scorer_loss
 
 
 class SampledSoftmax(keras.layers.Layer):
@@ -20,13 +21,14 @@ class SampledSoftmax(keras.layers.Layer):
     Of a whole batch, `vectors` `(t, d)` are those of its distinct texts. Of one of `parts` they are those of the texts
     `live`, int `(l,)`, and `cached` `(t, d)` holds all, computed before without gradients: the loss is the whole
     batch's, its gradient this part's, so that the mean over all parts of `parts` times it is the gradient of the whole.
+    With a `scorer` the mean of `scorer_loss` is added: x has its scores, and which columns are no filling.
     `counted`, float `(l, 1)`, is 0 for a text of another part, which is there so that no part is empty.
     Gao et al. (2021), Scaling Deep Contrastive Learning Batch Size under Memory Limited Setup, section 3.
     """
 
-    def __init__(self, scale: float = 20.0, parts: int = 1):
+    def __init__(self, scale: float = 20.0, parts: int = 1, scorer: ScorerSettings | None = None):
         super().__init__()
-        self.parts = parts
+        self.parts, self.scorer = parts, scorer
         start = keras.initializers.Constant(math.log(scale))
         self.log_scale = self.add_weight(shape=(), initializer=start, name="log_scale")
         self.built = True
@@ -51,4 +53,8 @@ class SampledSoftmax(keras.layers.Layer):
         """The loss of a whole batch, all of whose vectors are given."""
         questions, passages = ops.take(vectors, x["question"], axis=0), ops.take(vectors, x["passage"], axis=0)
         scores = ops.matmul(questions, ops.transpose(passages))  # (b, b + m)
-        return ops.mean(in_batch_loss(scores, x["same"], ops.exp(-log_scale)))
+        loss = ops.mean(in_batch_loss(scores, x["same"], ops.exp(-log_scale)))
+        if self.scorer is None:
+            return loss
+        positive = ops.eye(ops.shape(scores)[0], ops.shape(scores)[1], dtype="bool")
+        return loss + ops.mean(scorer_loss(scores, x["scorer"], self.scorer, positive, x["known"]))

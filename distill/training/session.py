@@ -7,8 +7,10 @@ from dataclasses import dataclass, field, replace
 from typing import TypeAlias, TypedDict
 
 from ..data.dataset import Dataset
-from ..settings.sections import TrainingSettings
-from ..system.types import Integers
+from ..encoders.encoder import Encoder
+from ..settings.sections import ScorerSettings, TrainingSettings
+from ..system.progress import task
+from ..system.types import Floats, Integers, Role
 from .checkpoints import Checkpoint
 from .log import RunLog
 
@@ -50,6 +52,19 @@ class Schedule:
 
 
 @dataclass(frozen=True)
+class Scorer:
+    """An encoder whose scores are labels, in whatever space, and what of them is learned."""
+
+    encoder: Encoder
+    settings: ScorerSettings
+
+    def vectors(self, texts: Sequence[str], role: Role) -> Floats:
+        """The vectors `(n, d)` of texts in a role, with progress."""
+        with task(f"vectors of {self.encoder.name}, whose scores are labels", len(texts)) as advance:
+            return self.encoder.encode(list(texts), role, advance)
+
+
+@dataclass(frozen=True)
 class Session:
     """The company of a training: its log, who watches it, where it goes on after a stop, and how steps are computed.
 
@@ -57,7 +72,7 @@ class Session:
     A `checkpoint` holds the training's state after each epoch, and within one as often as it is due; where it holds one
     already, training goes on from there and ends as if it had not stopped. `stage` is the name in the log, by default
     that of the stage which trains. `dev` is a data set whose dev questions score the training, None for that which is
-    trained on.
+    trained on. Stage 1 learns from the scores of the `scorer`, where there is one.
     """
 
     log: RunLog = field(default_factory=RunLog)
@@ -66,6 +81,7 @@ class Session:
     options: TrainingSettings = field(default_factory=TrainingSettings)
     stage: str = ""
     dev: Dataset | None = None
+    scorer: Scorer | None = None
 
     def scored_on(self, dataset: Dataset, languages: Sequence[str]) -> tuple[Dataset, list[str]]:
         """The data set that scores the training of `dataset`, and those of `languages` that its dev has."""

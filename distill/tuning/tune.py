@@ -13,7 +13,7 @@ from ..errors import InputError
 from ..pipeline.inputs import Inputs
 from ..pipeline.preparing import read_inputs
 from ..report.run_tables import NOTE, maximised
-from ..settings.rules import require_no_start, require_triplets
+from ..settings.rules import require_no_scorer, require_no_start, require_triplets
 from ..settings.sections import Settings, Work
 from ..settings.store import as_dict, free_of, plain, save_settings, walk
 from ..system.files import require_writable, write_json
@@ -87,6 +87,7 @@ def tune(
         raise InputError("--teacher-path is of --stage student, which alone has one teacher for all trials")
     require_triplets(settings, "distill tune")
     require_no_start(settings, "distill tune")
+    require_no_scorer(settings, "distill tune")
     study, output = Path(study), Path(output)
     inputs, folder = read_inputs(settings), study.with_name(f"{study.stem}-teacher")
     made_of = depends_on(inputs, space, stage, teacher_path)

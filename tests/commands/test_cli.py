@@ -130,6 +130,8 @@ REFUSED = {
     "run --teacher-model nowhere": "nowhere",
     "run --labelled-text el=GEORGIAN": " el: muse ",
     "run --objectives qq,translation": "--labelled-text",
+    "run --scorer nowhere": "nowhere",
+    "run --scorer-negatives": "--scorer",
     "teach": "'--output'",
     "teach --output out --dataset nowhere": "nowhere",
     "teach --output out --teacher-model e5": "--teacher-model",

@@ -33,7 +33,8 @@ def test_the_papers_values_are_the_defaults_of_settings_that_share_no_section():
 FREE = {
     Work.RUN: {"teacher.allow_weak"},
     Work.COMPRESSION: {"data.dataset", "teacher.allow_weak", "export.table", "budget.max_size", "budget.max_ms"}
-    | {"budget.shapes", "budget.corpus", "evaluation.dev_dataset", "student.start"},
+    | {"budget.shapes", "budget.corpus", "evaluation.dev_dataset", "student.start"}
+    | {f"scorer.{name}" for name in vars(Settings().scorer)},
     Work.STUDY | Work.TRIAL: {"data.dataset", "data.languages", "teacher.base", "export.threads", "evaluation.lareqa"}
     | {"student.start"}
     | {f"budget.{name}" for name in ("max_size", "max_ms", "shapes", "new_languages", "new_pieces", "corpus")},
@@ -59,6 +60,7 @@ def test_lists_of_known_parts():
         "student.units": ("document", "passage"),
         "budget.shapes": ("full", "small", "static", "tiny"),
         "pairs.filters": ("passage", "answer", "parallel"),
+        "scorer.stages": ("teacher", "student"),
     }
     assert [name for name, _, item in walk(Settings()) if item.metadata["may_be_empty"]] == ["pairs.filters"]
 
@@ -157,6 +159,11 @@ def test_a_word_that_is_no_option_is_shown_the_options(name, value, options):
     [
         (("teacher.centre", True), ("teacher.model", "e5")),
         (("student.averaged_epochs", 11), ("student.epochs", 11)),
+        (("scorer.negatives", True), ("scorer.encoder", "e5")),
+        (
+            ("scorer.stages", ("teacher",), "scorer.encoder", "e5", "teacher.model", "e5"),
+            ("scorer.stages", ("student",)),
+        ),
         (("vocabulary.aligner_below", 2), ("vocabulary.aligner", "e5")),
         (("student.table_learning_rate", 0.1, "student.train_table", False), ("student.train_table", True)),
         (("student.table_learning_rate", 0.1, "student.learning_rate", 0.0), ("student.learning_rate", 1.0)),

@@ -1,11 +1,10 @@
-import re
-import zlib
 from dataclasses import replace
 from types import SimpleNamespace
 
 import keras
 import numpy as np
 import pytest
+from fixtures.encoders import Words
 from scipy.special import log_softmax
 
 from distill.data.draws import shuffled
@@ -24,28 +23,9 @@ from distill.training.dev_score import DevScore
 from distill.training.log import RunLog
 from distill.training.session import Session
 
-DIMENSION = 32
+DIMENSION = Words.DIMENSION
 SETTINGS = StudentSettings(learning_rate=1e-3, epochs=3, batch_size=16, document_tokens=1200)
 LANGUAGES = ["en", "de"]
-
-
-class Words:
-    """A teacher without Keras: the mean of random vectors of a text's words; it remembers what it was asked."""
-
-    name = "words"
-
-    def __init__(self, dimension=DIMENSION):
-        self.dimension, self.calls = dimension, []
-
-    def encode(self, texts, role="question", progress=None):
-        self.calls.append((role, list(texts)))
-        if progress:
-            progress(len(texts))
-        rows = np.stack([self.sum(re.findall(r"\w+", text.lower())) for text in texts])
-        return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
-
-    def sum(self, words):
-        return sum(np.random.default_rng(zlib.crc32(w.encode())).normal(size=self.dimension) for w in words)
 
 
 @pytest.fixture(scope="module")
