@@ -10,9 +10,10 @@ import click
 from click.core import ParameterSource
 
 from ..errors import InputError
-from ..settings.choices import EVERY, SPLITS, TASKS, UNITS
+from ..settings.choices import ALL_UNITS, EVERY, SPLITS, TASKS
 from ..settings.sections import Value
 from .options import (
+    UNIT_SETTINGS,
     beam_option,
     corpus_option,
     document_option,
@@ -36,9 +37,11 @@ units_option = click.option(
     "--unit",
     "units",
     multiple=True,
-    type=click.Choice(UNITS),
-    help="what is retrieved (default: all three)",
+    type=click.Choice(ALL_UNITS),
+    help="what is retrieved and how, by one name, in place of --ranked and --score [default: document, passage, maxp]",
 )
+# Parameters of the options that say what is retrieved.
+RETRIEVED = ("units", *(name.replace(".", "__") for name in UNIT_SETTINGS))
 split_option = click.option(
     "--split", default="dev", show_default=True, type=click.Choice([*SPLITS, EVERY]), help="of the questions"
 )
@@ -99,7 +102,7 @@ def _require_use(tasks, options):
 @click.command()
 @click.argument("models", nargs=-1, required=True)
 @task_option
-@settings_options("", "data")
+@settings_options("", "data", *UNIT_SETTINGS)
 @split_option
 @units_option
 @metrics_option(("p@1", "p@5", "p@10", "mrr@10"))
@@ -131,10 +134,11 @@ def evaluate(
 ) -> None:
     """How good MODELS are, by language, on one or more tasks.
 
-    retrieval: documents, passages and documents as their best passage, by --metric. r@2kt, r@5kt: an answer within the
-    first 2,000 or 5,000 words of the passages. lareqa: sentences of all languages in one pool (XQuAD-R, MLQA-R), with
-    what tells of language bias, and with language information removed. bitext: translations in a folder of {lang}.txt
-    or a .tsv. With --translations or --translator each encoder has a second row, "MODEL, translated".
+    retrieval: documents and passages (--ranked), by vectors of their own or of parts of them (--score) and --metric.
+    r@2kt, r@5kt: an answer within the first 2,000 or 5,000 words of the passages. lareqa: sentences of all languages
+    in one pool (XQuAD-R, MLQA-R), with what tells of language bias, and with language information removed. bitext: a
+    folder of translations, {lang}.txt, or a .tsv. With --translations or --translator each encoder has a second row,
+    "MODEL, translated".
     """
     from ..catalog.loading import load_teacher, with_documents
     from ..data.corpus import read_corpus
@@ -144,7 +148,7 @@ def evaluate(
     from ..evaluation.tasks.task import TaskOptions
     from ..evaluation.translation import translation_of
 
-    _require_use(tasks, ("units", "metrics", "corpus", "split", "translations", "translators", "report"))
+    _require_use(tasks, (*RETRIEVED, "metrics", "corpus", "split", "translations", "translators", "report"))
     settings, texts = settings_from(values), read_corpus(corpus)
     samples = Samples(", ".join(Path(path).name for path in corpus), texts) if texts else None
     loaded = load_tasks(tasks, TaskOptions(settings, split, units, metrics, samples))
@@ -176,7 +180,7 @@ def _write(json_path, report, measured):
 @click.argument("a")
 @click.argument("b")
 @task_option
-@settings_options("", "data")
+@settings_options("", "data", *UNIT_SETTINGS)
 @split_option
 @units_option
 @metrics_option(COMPARED_METRICS)
@@ -216,7 +220,7 @@ def compare(
     from ..report.score_tables import print_scores
     from ..system.files import write_json
 
-    _require_use(tasks, ("units", "split"))
+    _require_use(tasks, (*RETRIEVED, "split"))
     settings = settings_from(values)
     loaded = load_tasks(tasks, TaskOptions(settings, split, units, metrics))
     require_draws(draws, sum(task.tests for task in loaded))

@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from ..system.types import File
 
 Command = TypeVar("Command", bound=Callable[..., None])
+# What is ranked, and how it is scored.
+UNIT_SETTINGS = ("evaluation.ranked", "evaluation.score")
+# Other flags of a setting, where none of a student's shape is called so.
+SHORT = {"evaluation.ranked": ("--rank",)}
 
 
 def settings_options(*sections: str) -> Callable[[Command], Command]:
@@ -25,19 +29,20 @@ def settings_options(*sections: str) -> Callable[[Command], Command]:
     def decorate(command):
         for name, _, item in reversed(list(walk(Settings()))):
             if f"-{name}" not in sections and (name in sections or name.rpartition(".")[0] in sections):
-                command = _option(name, item)(command)
+                more = () if "shape" in sections else SHORT.get(name, ())
+                command = _option(name, item, more)(command)
         return command
 
     return decorate
 
 
-def _option(name, item):
+def _option(name, item, more):
     default, meta = item.default, item.metadata
     shown = ",".join(default) if isinstance(default, tuple) else default
     text = meta["help"] + (f" [default: {shown}]" if shown not in ("", None) and not isinstance(default, bool) else "")
     listed = item.type is tuple
     kind = str if listed else click.Choice(meta["options"]) if meta["options"] else item.type
-    return click.option(meta["flag"], _parameter(name), type=kind, default=None, multiple=listed, help=text)
+    return click.option(meta["flag"], *more, _parameter(name), type=kind, default=None, multiple=listed, help=text)
 
 
 def _parameter(name):

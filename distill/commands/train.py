@@ -15,7 +15,7 @@ from ..errors import InputError
 from ..settings.choices import CHECKPOINT_SECONDS
 from ..settings.rules import require_no_stages, require_one_device
 from ..settings.sections import Value
-from .options import corpus_option, folder_option, settings_from, settings_options
+from .options import UNIT_SETTINGS, corpus_option, folder_option, settings_from, settings_options
 
 if TYPE_CHECKING:
     from ..system.types import File
@@ -84,7 +84,7 @@ def run(
     print_run(metrics, prepared.folder)
     if searched:
         with told_how_to_go_on(prepared.folder):
-            result = compress(prepared.folder, settings)
+            result = compress(prepared.folder, prepared.settings)
         print_search(result.as_dict(), *places(prepared.folder))
 
 
@@ -110,6 +110,7 @@ def _free_folder(runs, settings):
 @settings_options(
     *("", "data", "teacher", "pairs", "student.parallel", "student.parallel_temperature", "scorer", "training"),
     "evaluation.dev_dataset",
+    *UNIT_SETTINGS,
 )
 @click.option("--config", type=click.Path(dir_okay=False), help="settings in a config.toml; flags given here win")
 @folder_option("folder for the teacher")
@@ -138,7 +139,7 @@ def teach(config: str | None, output: str, **values: Value | None) -> None:
 @click.command()
 @settings_options(
     *("", "data", "student", "-student.start", "scorer", "training"),
-    *("export.precision", "export.table", "evaluation.dev_dataset"),
+    *("export.precision", "export.table", "evaluation.dev_dataset", *UNIT_SETTINGS),
 )
 @click.option("--teacher", "teacher_path", required=True, help=ENCODER_HELP)
 @click.option("--teacher-language", default="en", show_default=True, help="the language the teacher is asked in")

@@ -8,10 +8,14 @@ import click
 
 from ..catalog.kinds import ENCODER_HELP
 from ..errors import InputError
+from ..settings.choices import SCORES
 from .options import document_option, writable
 
 if TYPE_CHECKING:
     from ..system.types import Role
+
+
+PASSAGE_SCORES = tuple(score for score in SCORES if score != "maxp")
 
 
 @click.command()
@@ -62,18 +66,29 @@ def encode(
 @click.option("--dataset", default="sample", show_default=True, help="whose passages are searched")
 @click.option("--document-language", default="en", show_default=True)
 @click.option("-k", "--top", type=click.IntRange(1), default=5, show_default=True, help="how many passages")
+@click.option(
+    "--score",
+    type=click.Choice(PASSAGE_SCORES),
+    default="vector",
+    show_default=True,
+    help="of a passage: its vector's, its best sentence's, or both together",
+)
 @document_option
 def search(
-    question: str, model: str, dataset: str, document_language: str, top: int, document_model: str | None
+    question: str, model: str, dataset: str, document_language: str, top: int, score: str, document_model: str | None
 ) -> None:
     """Print the passages that are nearest to QUESTION."""
     from ..catalog.loading import load_teacher, with_documents
-    from ..data.loading import load_dataset
+    from ..data.loading import read_dataset
     from ..report.score_tables import print_hits
-    from ..retrieval.search import nearest_texts
+    from ..retrieval.search import nearest
+    from ..settings.units import kinds_of, named_units
 
     if not question.strip():
         raise InputError("the question is empty; give a text")
-    data = load_dataset(dataset, document_language)
+    data = read_dataset(dataset, document_language)
     encoder = with_documents(load_teacher(model), document_model)
-    print_hits(data, *nearest_texts(encoder, question, data.passage_texts, top))
+    [unit] = named_units(["passage"], [score])
+    kinds = kinds_of([unit])
+    texts = {kind: data.texts(kind) for kind in kinds}
+    print_hits(data, *nearest(encoder, question, texts, data.whole_of(kinds), unit, top))

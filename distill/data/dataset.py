@@ -16,11 +16,12 @@ from ..system.types import Integers
 
 @dataclass(frozen=True)
 class Passage:
-    """A passage and the index of its document."""
+    """A passage, the index of its document, and where the data says so its sentences: `(start, end)` in characters."""
 
     id: str
     text: str
     document: int
+    sentences: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,14 @@ class Question:
     text: str
     passage: int
     answers: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Sentences:
+    """Sentences `(s,)` of passages, and the passage of each, int `(s,)`, ascending: each passage has one at least."""
+
+    texts: list[str]
+    passage_of: Integers
 
 
 @dataclass(frozen=True)
@@ -70,9 +79,30 @@ class Dataset:
             parts[passage.document].append(passage.text)
         return [" ".join(texts) for texts in parts]
 
-    def texts(self, unit: str) -> list[str]:
-        """The texts encoded for a unit: the documents for `document`, the passages for `passage` and `maxp`."""
-        return self.document_texts if unit == "document" else self.passage_texts
+    @cached_property
+    def sentences(self) -> Sentences:
+        """The sentences of the passages: as the data has them, else cut by the documents' language."""
+        from ..words.sentences import sentence_places
+
+        language = self.document_language
+        places = [passage.sentences or sentence_places(passage.text, language) for passage in self.passages]
+        texts = [
+            passage.text[start:end]
+            for passage, pairs in zip(self.passages, places, strict=True)
+            for start, end in pairs
+        ]
+        return Sentences(texts, np.repeat(np.arange(len(places)), [len(pairs) for pairs in places]))
+
+    def texts(self, kind: str) -> list[str]:
+        """The texts of a kind: "document", "passage" or "sentence"."""
+        if kind == "sentence":
+            return self.sentences.texts
+        return self.document_texts if kind == "document" else self.passage_texts
+
+    def whole_of(self, kinds: Sequence[str]) -> dict[str, Integers]:
+        """The document of each passage, and where `kinds` has sentences the passage of each: int `(n,)`, ascending."""
+        of_sentences = {"sentence": self.sentences.passage_of} if "sentence" in kinds else {}
+        return {"passage": self.document_of, **of_sentences}
 
     @cached_property
     def document_of(self) -> Integers:
@@ -99,14 +129,28 @@ def texts_digest(dataset: Dataset) -> str:
     return digest([dataset.passage_texts, texts, dataset.splits])
 
 
-def checked(dataset: Dataset) -> Dataset:
-    """Return the data set. Raises `DataError` for one that cannot be trained on or measured."""
+# Splits that a run cannot do without.
+LEARNED = ("train", "dev")
+ALONE = "it can be measured alone, by distill evaluate --split all"
+
+
+def trainable(dataset: Dataset) -> Dataset:
+    """Return the data set. Raises `DataError` for one that has no questions to train on or to choose by."""
+    for split in LEARNED:
+        if split not in dataset.splits:
+            raise DataError(f"{dataset.name}: the split {split} is missing; a run needs train and dev, {ALONE}")
+    return checked(dataset, tuple(dataset.splits))
+
+
+def checked(dataset: Dataset, splits: Sequence[str] = ()) -> Dataset:
+    """Return the data set. Raises `DataError` for a language, or one of the `splits`, that has no questions."""
     for language, questions in dataset.questions.items():
         if not questions:
             raise DataError(f"{dataset.name}: language {language} has no questions; add some or remove its file")
-    for split, ids in dataset.splits.items():
-        if not ids:
-            raise DataError(f"{dataset.name}: the split leaves {split} empty; use more questions or another split")
+    for split in splits:
+        if not dataset.splits[split]:
+            hint = f"use more questions or another split; {ALONE}"
+            raise DataError(f"{dataset.name}: the split leaves {split} empty; {hint}")
         for language in dataset.languages:
             if not dataset.select(language, split):
                 raise DataError(f"{dataset.name}: the split leaves {split} empty in language {language}")

@@ -8,28 +8,35 @@ from dataclasses import replace
 from ..errors import DataError
 from ..settings.sections import Settings
 from ..system.types import File
-from .dataset import Dataset, checked
+from .dataset import Dataset, checked, trainable
 
 
-def dataset_of(settings: Settings) -> Dataset:
-    """The data set that a run's `Settings` name, split as they say."""
-    data = settings.data
-    return load_dataset(data.dataset, data.document_language, data.split_by, settings.seed)
+def dataset_of(settings: Settings, to_train: bool = True) -> Dataset:
+    """The data set that a run's `Settings` name, split as they say; one that is not `to_train` may lack a split."""
+    data, load = settings.data, load_dataset if to_train else read_dataset
+    return load(data.dataset, data.document_language, data.split_by, settings.seed)
 
 
-def chosen_data(settings: Settings, needed: Sequence[str] = ()) -> tuple[Dataset, tuple[str, ...]]:
+def chosen_data(
+    settings: Settings, needed: Sequence[str] = (), to_train: bool = True
+) -> tuple[Dataset, tuple[str, ...]]:
     """The data set and the question languages of the settings, all there. Raises `DataError` where one is missing."""
-    dataset = dataset_of(settings)
+    dataset = dataset_of(settings, to_train)
     languages = settings.data.languages or dataset.languages
     dataset.require([*needed, *languages])
     return dataset, languages
 
 
 def load_dataset(source: File, document_language: str = "en", split_by: str = "question", seed: int = 0) -> Dataset:
+    """A `Dataset` to train on: `read_dataset`'s. Raises `DataError` for one that has no train or no dev."""
+    return trainable(read_dataset(source, document_language, split_by, seed))
+
+
+def read_dataset(source: File, document_language: str = "en", split_by: str = "question", seed: int = 0) -> Dataset:
     """A `Dataset` from `sample`, a folder of SQuAD-format `{lang}.json`, or a folder with `documents.jsonl`.
 
-    Where the folder has a `splits.json` it decides; else the split is seeded, 0.7/0.1/0.2, by question or document.
-    Raises `DataError` naming file and place.
+    Where the folder has a `splits.json` it decides, and a split of it may be empty; else the split is seeded,
+    0.7/0.1/0.2, by question or document. Raises `DataError` naming file and place.
     """
     from ..system.hashes import hashes
     from .splits import read_splits, seeded_splits

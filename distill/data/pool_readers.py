@@ -11,10 +11,9 @@ from ..errors import DataError
 from ..settings.choices import EVERY
 from ..system.types import File
 from .pool import LanguageFile, Pool, pool_of
-from .readers import articles_of, find, list_of, text_of
+from .readers import BREAKS, articles_of, breaks_of, find, list_of, text_of
 from .splits import divided, stored_splits
 
-BREAKS = "sentence_breaks"
 MLQA_NAME = re.compile(r".*context-(?P<context>[\w-]+)-question-(?P<question>[\w-]+)$")
 
 
@@ -110,29 +109,12 @@ def _paragraphs(path):
 
 
 def _breaks(path, paragraph, place):
-    """The paragraph's `[(start, end)]`, checked to be ascending, within it and not blank."""
-    breaks, context = paragraph.get(BREAKS), paragraph["context"]
-    if breaks is None:
+    if paragraph.get(BREAKS) is None:
         raise DataError(
             f"{path}, {place}: no {BREAKS!r}; LAReQA needs each paragraph's sentence boundaries "
             "as [[start, end], …] in characters, such as XQuAD-R has"
         )
-    if not isinstance(breaks, list) or not breaks:
-        raise DataError(f"{path}, {place}: expected [[start, end], …] under {BREAKS!r}, got {breaks!r}")
-    last = 0
-    for pair in breaks:
-        if not (isinstance(pair, list) and len(pair) == 2 and all(type(number) is int for number in pair)):
-            raise DataError(f"{path}, {place}: expected [[start, end], …] under {BREAKS!r}, got {pair!r}")
-        start, end = pair
-        if not last <= start < end <= len(context):
-            raise DataError(
-                f"{path}, {place}: the sentence {pair} is empty, before the end of the one before it, "
-                f"or beyond its paragraph of {len(context)} characters"
-            )
-        if not context[start:end].strip():
-            raise DataError(f"{path}, {place}: the sentence {pair} is blank")
-        last = end
-    return [tuple(pair) for pair in breaks]
+    return breaks_of(paragraph, paragraph["context"], f"{path}, {place}")
 
 
 def _answering(place, qa, context, breaks):

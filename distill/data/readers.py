@@ -12,6 +12,7 @@ from ..system.types import File, Json
 from .dataset import Dataset, Passage, Question
 
 SAMPLE = Path(__file__).parent / "sample"
+BREAKS = "sentence_breaks"
 
 
 def find(source: File) -> Path:
@@ -42,7 +43,7 @@ def read_squad_folder(folder: Path, document_language: str) -> Dataset:
             raise DataError(f"{main}, article {document}: expected a non-empty list under 'paragraphs'")
         for number, paragraph in enumerate(paragraphs):
             text = text_of(main, paragraph, "context", f"article {document}, paragraph {number}")
-            passages.append(Passage(f"{document}-{number}", text, document))
+            passages.append(Passage(f"{document}-{number}", text, document, sentences_of(paragraph, text)))
     places = _squad_places(main, articles[document_language])
     questions = {
         language: _squad_questions(path, articles[language], language, places, main) for language, path in files.items()
@@ -100,10 +101,39 @@ def list_of(path: File, value: Mapping[str, Json], key: str) -> list[dict[str, J
     return items
 
 
+def sentences_of(value: Mapping[str, Json], text: str) -> tuple[tuple[int, int], ...]:
+    """The boundaries that a paragraph gives; none where they are wrong, which LAReQA alone refuses."""
+    try:
+        return tuple(breaks_of(value, text, "")) if BREAKS in value else ()
+    except DataError:
+        return ()
+
+
+def breaks_of(value: Mapping[str, Json], text: str, place: str) -> list[tuple[int, int]]:
+    """A paragraph's sentences as `[(start, end)]`. Raises `DataError` unless ascending, within it and not blank."""
+    breaks = value.get(BREAKS)
+    if not isinstance(breaks, list) or not breaks:
+        raise DataError(f"{place}: expected [[start, end], …] under {BREAKS!r}, got {breaks!r}")
+    last = 0
+    for pair in breaks:
+        if not (isinstance(pair, list) and len(pair) == 2 and all(type(number) is int for number in pair)):
+            raise DataError(f"{place}: expected [[start, end], …] under {BREAKS!r}, got {pair!r}")
+        start, end = pair
+        if not last <= start < end <= len(text):
+            raise DataError(
+                f"{place}: the sentence {pair} is empty, before the end of the one before it, "
+                f"or beyond its paragraph of {len(text)} characters"
+            )
+        if not text[start:end].strip():
+            raise DataError(f"{place}: the sentence {pair} is blank")
+        last = end
+    return [tuple(pair) for pair in breaks]
+
+
 def read_jsonl_folder(folder: Path, document_language: str) -> Dataset:
     """`documents.jsonl` {id, title, passages: [text or {id, text}]}; `questions.jsonl` {id, language, text, passage}
 
-    A question may have "answers" too, or one "answer", spans of its passage.
+    A passage may have "sentence_breaks" too, a question "answers", or one "answer", spans of its passage.
     """
     path = folder / "documents.jsonl"
     titles, passages, index = [], [], {}
@@ -138,7 +168,7 @@ def _passages(place, row, document, number):
         text = part.get("text")
         if not isinstance(text, str) or not text.strip():
             raise DataError(f"{place}: passage {i} has an empty text")
-        yield Passage(str(part.get("id", f"{document}/{i}")), text, number)
+        yield Passage(str(part.get("id", f"{document}/{i}")), text, number, sentences_of(part, text))
 
 
 def _jsonl_questions(path, index):

@@ -18,7 +18,7 @@ SHARES = (0.7, 0.1, 0.2)
 def read_splits(folder: Path, dataset: Dataset) -> dict[str, tuple[str, ...]] | None:
     """`{split: (question id, …)}` from `splits.json`, or None where there is none.
 
-    A split may be absent (sealed elsewhere); one that is named must hold questions of this data set.
+    A split may be absent, sealed elsewhere, or hold none of this data set's questions.
     """
     return stored_splits(folder, set().union(*dataset.questions.values()))
 
@@ -36,9 +36,6 @@ def stored_splits(folder: Path, known: Set[str]) -> dict[str, tuple[str, ...]] |
 def _check_form(path, stored):
     if not isinstance(stored, dict) or not all(isinstance(ids, list) for ids in stored.values()):
         raise DataError(f'{path}: expected an object of id lists, such as {{"train": [], "dev": [], "test": []}}')
-    for split in ("train", "dev"):
-        if split not in stored:
-            raise DataError(f"{path}: the split {split} is missing; a run needs train and dev")
     seen = {}
     for split, ids in stored.items():
         for id in ids:

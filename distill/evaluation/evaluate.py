@@ -11,9 +11,10 @@ import numpy as np
 from ..data.dataset import Dataset
 from ..encoders.encoder import Encoder
 from ..encoders.health import collapsed, require_finite, told
-from ..retrieval.exact import unit_ranks
 from ..retrieval.metrics import SUMMARY, summary
+from ..retrieval.units import ranks_of
 from ..settings.choices import UNITS
+from ..settings.units import kinds_of
 from ..system.progress import say
 from ..system.types import Floats, Integers, Progress
 
@@ -100,17 +101,11 @@ def encode_questions(
 def encode_units(
     encoder: Encoder, dataset: Dataset, units: Sequence[str] = UNITS, progress: Progress | None = None
 ) -> dict[str, Floats]:
-    """`{unit: float32 (n, d)}`; `passage` and `maxp` share one array. Errors as of `encode_questions`."""
-
-    def encoded(texts):
-        return require_finite(encoder.encode(texts, "document", progress), encoder)
-
-    vectors = {}
-    if "document" in units:
-        vectors["document"] = encoded(dataset.document_texts)
-    if "passage" in units or "maxp" in units:
-        vectors["passage"] = vectors["maxp"] = encoded(dataset.passage_texts)
-    return vectors
+    """`{kind of text: float32 (n, d)}` of what the units are scored by. Errors as of `encode_questions`."""
+    return {
+        kind: require_finite(encoder.encode(dataset.texts(kind), "document", progress), encoder)
+        for kind in kinds_of(units)
+    }
 
 
 def rank(
@@ -122,10 +117,11 @@ def rank(
 ) -> Ranks:
     """Return the `Ranks` of vectors as `encode_questions` and `encode_units` give them."""
     ranks: Ranks = {unit: {} for unit in units}
+    whole_of = dataset.whole_of(tuple(vectors))
     for language, encoded in questions.items():
         gold = np.array([question.passage for question in dataset.select(language, split)])
         for unit in units:
-            ranks[unit][language] = unit_ranks(encoded, vectors[unit], gold, dataset.document_of, unit)
+            ranks[unit][language] = ranks_of(unit, encoded, vectors, gold, whole_of)
     return ranks
 
 
@@ -133,7 +129,6 @@ def evaluation_size(
     dataset: Dataset, splits: Sequence[str], languages: Sequence[str], units: Sequence[str] = UNITS
 ) -> int:
     """The number of texts that are encoded to evaluate on some splits, for a progress bar."""
-    documents = len(dataset.titles) * ("document" in units)
-    passages = len(dataset.passages) * ("passage" in units or "maxp" in units)
+    searched = [len(dataset.texts(kind)) for kind in kinds_of(units)]
     questions = [len(dataset.select(language, split)) for split in splits for language in languages]
-    return documents + passages + sum(questions)
+    return sum(searched) + sum(questions)

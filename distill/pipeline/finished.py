@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ..errors import DataError, InputError
 from ..report.charts import ENCODERS
-from ..settings.choices import UNITS
+from ..settings.choices import SENTENCE_UNITS, UNITS
 from ..system.forms import NUMBER, Form, require
 from ..system.reading import read_json, read_jsonl
 from ..system.types import File, Json
@@ -84,12 +84,20 @@ def read_run(folder: File) -> FinishedRun:
     return FinishedRun(Path(folder), metrics)
 
 
+def _units(part):
+    """The units of every run, and others that this one has."""
+    for name in ("mean_p@1", "student"):
+        part = part.get(name) if isinstance(part, dict) else None
+    return (*UNITS, *(unit for unit in SENTENCE_UNITS if isinstance(part, dict) and unit in part))
+
+
 def _require_split(place, part, languages):
+    units = _units(part)
     figures: Form = dict.fromkeys(languages, dict.fromkeys(("p@1", "p@5", "p@10", "mrr@10", "questions"), NUMBER))
     tested: Form = dict.fromkeys(languages, {"a": NUMBER, "b": NUMBER, "p_holm": NUMBER, "significant": bool})
     form: Form = {
-        "encoders": dict.fromkeys(ENCODERS, dict.fromkeys(UNITS, figures)),
-        "mean_p@1": dict.fromkeys(ENCODERS, dict.fromkeys(UNITS, NUMBER)),
-        "mcnemar": {"student against base": dict.fromkeys(UNITS, tested)},
+        "encoders": dict.fromkeys(ENCODERS, dict.fromkeys(units, figures)),
+        "mean_p@1": dict.fromkeys(ENCODERS, dict.fromkeys(units, NUMBER)),
+        "mcnemar": {"student against base": dict.fromkeys(units, tested)},
     }
     require(place, part, form)

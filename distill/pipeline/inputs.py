@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from ..settings.units import measured_units
+
 if TYPE_CHECKING:
     from ..data.dataset import Dataset
     from ..data.more_questions import Triplets
@@ -55,6 +57,11 @@ class Inputs:
     def lines(self) -> list[Parallel]:
         """All texts that the student learns beside the questions."""
         return [*self.sources, *self.labelled]
+
+    @property
+    def units(self) -> tuple[str, ...]:
+        """The units that are measured."""
+        return measured_units(self.settings)
 
     @property
     def splits(self) -> list[str]:

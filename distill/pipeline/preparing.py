@@ -20,6 +20,7 @@ from ..retrieval.approximate import search_of
 from ..settings.choices import CHECKPOINT_SECONDS
 from ..settings.sections import Settings
 from ..settings.store import check, load_settings
+from ..settings.units import steered
 from ..system.files import ASIDE, require_writable
 from ..system.locking import LOCK, require_free
 from ..system.types import File
@@ -71,7 +72,7 @@ def read_inputs(settings: Settings) -> Inputs:
     """All that a teacher and a student learn from, read and checked. Raises `InputError`."""
     from .first_stage import answered_of, asked_in, pairs_of, require_lines
 
-    check(settings)
+    settings = steered(check(settings))
     dataset = dataset_of(settings)
     languages = chosen_languages(dataset, settings)
     for source in filter(None, (settings.teacher.base, settings.student.start)):

@@ -12,7 +12,7 @@ from ..data.dataset import Dataset
 from ..encoders.encoder import Encoder
 from ..evaluation.bias.analyses import measure_bias
 from ..evaluation.evaluate import Evaluation, encode_questions, encode_units, evaluation_size, rank
-from ..settings.choices import CHECKPOINT_SECONDS, UNITS
+from ..settings.choices import CHECKPOINT_SECONDS
 from ..settings.sections import Settings
 from ..system.files import write_json
 from ..system.progress import task
@@ -119,16 +119,16 @@ class Run:
 
     def evaluate(self, name: str, encoder: Encoder) -> dict[str, Evaluation]:
         """`{split: Evaluation}`, timed; the documents are encoded once."""
-        data, languages, splits = self.dataset, self.languages, self.inputs.splits
+        data, languages, splits, units = self.dataset, self.languages, self.inputs.splits, self.inputs.units
         evaluations = {}
-        size = evaluation_size(data, splits, languages)
+        size = evaluation_size(data, splits, languages, units)
         with self.timed(f"evaluate {name}"), task(f"evaluate {name}", size) as advance:
-            vectors = encode_units(encoder, data, UNITS, advance)
+            vectors = encode_units(encoder, data, units, advance)
             for split in splits:
                 questions = encode_questions(encoder, data, split, languages, advance)
-                evaluation = Evaluation(name, split, rank(questions, vectors, data, split))
+                evaluation = Evaluation(name, split, rank(questions, vectors, data, split, units))
                 evaluations[split] = evaluation
-                means = {unit: round(evaluation.mean(unit, self.inputs.other_languages), 4) for unit in UNITS}
+                means = {unit: round(evaluation.mean(unit, self.inputs.other_languages), 4) for unit in units}
                 self.log.write("evaluation", encoder=name, split=split, **means)
         return evaluations
 

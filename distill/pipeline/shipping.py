@@ -14,7 +14,6 @@ from ..evaluation.evaluate import Evaluation
 from ..evaluation.mcnemar import as_dict as tests_as_dict
 from ..evaluation.mcnemar import compare
 from ..report.run_page import write_report
-from ..settings.choices import UNITS
 from ..settings.store import as_dict
 from ..system.files import write_json
 from ..system.progress import task
@@ -107,12 +106,12 @@ def split_metrics(inputs: Inputs, evaluations: Mapping[str, Evaluation]) -> Json
     return {
         "encoders": {name: evaluation.table() for name, evaluation in evaluations.items()},
         "mean_p@1": {
-            name: {unit: evaluation.mean(unit, inputs.other_languages) for unit in UNITS}
+            name: {unit: evaluation.mean(unit, inputs.other_languages) for unit in student}
             for name, evaluation in evaluations.items()
         },
         "mcnemar": {
             f"student against {name}": {
-                unit: tests_as_dict(compare(student[unit], evaluations[name].ranks[unit])) for unit in UNITS
+                unit: tests_as_dict(compare(student[unit], evaluations[name].ranks[unit])) for unit in student
             }
             for name in ("base", "teacher")
         },

@@ -12,6 +12,7 @@ from ..data.parallel import Parallel, read_parallel
 from ..encoders.encoder import Encoder, KerasEncoder
 from ..export.weights.precision import Precision
 from ..settings.sections import Settings
+from ..settings.units import steered
 from ..training.session import Scorer, Session
 from .fixed_teacher import centre, fixed_teacher, into_space, is_foreign
 from .preparing import read_labelled
@@ -35,6 +36,7 @@ def transfer_alone(
     `centred` the teacher's vectors lose their mean. The texts of `corpus`, by language, are learned as the encoder
     `labels` gives them.
     """
+    settings = steered(settings)
     dataset, languages = chosen_data(settings, [language])
     dev = load_dev(settings, languages)
     if dev is not None:

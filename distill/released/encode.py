@@ -3,8 +3,13 @@
     from encode import Encoder
     vectors = Encoder("path/to/bundle").encode(["Where does the Danube end?"])   # float32 (1, d)
 
-or `python encode.py texts.jsonl vectors.npy` with {"id", "text"} lines. The runtime is ai-edge-litert or
-tflite-runtime for encoder.tflite, onnxruntime for encoder.onnx. One `Encoder` may be used by several threads.
+or `python encode.py texts.jsonl vectors.npy` with {"id", "text"} lines. Of documents of your own
+
+    passages = Passages(encoder, ["...", "..."])
+    rows, scores = passages.nearest(["Where does the Danube end?"], k=5)
+
+are the nearest. The runtime is ai-edge-litert or tflite-runtime for encoder.tflite, onnxruntime for encoder.onnx. One
+`Encoder` may be used by several threads.
 """
 
 from __future__ import annotations
@@ -13,6 +18,7 @@ import functools
 import hashlib
 import json
 import os
+import re
 import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -41,6 +47,8 @@ FIELDS: dict = {
     "files": dict,
 }
 AGAIN = "export the bundle again"
+# An end of a sentence, with what closes it, before a blank; without one in scripts that have none.
+END = re.compile(r"(?<=[.!?…।؟])[\"'»”’)\]]*\s+|(?<=[。！？])[」』”’）]*|\n\s*")
 
 
 class File(TypedDict):
@@ -165,6 +173,39 @@ class _PerThread:
             kind = Onnx if card["format"] == "onnx" else Signatures if card["signatures"] else TFLite
             self._local.model = _made(kind, path, card, threads)
         return self._local.model
+
+
+class Passages:
+    """Passages of one's own, searched by their vectors and by those of their sentences.
+
+    A passage scores its cosine to the question and that of its best sentence together, in [-2, 2]. `split` cuts a text
+    into sentences, by default `sentences` below, at punctuation alone; `functools.partial(sentencex.segment, "en")`
+    after `pip install sentencex` knows abbreviations too.
+    """
+
+    def __init__(
+        self, encoder: Encoder, texts: Sequence[str], split: Callable[[str], Sequence[str]] | None = None
+    ) -> None:
+        parts = [[part.strip() for part in (split or sentences)(text) if part.strip()] or [text] for text in texts]
+        self.encoder, self._starts = encoder, np.cumsum([0, *map(len, parts)])[:-1]
+        self.vectors = encoder.encode(texts, "document")
+        self.sentence_vectors = encoder.encode([part for row in parts for part in row], "document")
+
+    def nearest(self, questions: Sequence[str], k: int = 5) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        """The rows `(q, k)` of the nearest passages, best first, and their scores `(q, k)`; fewer of fewer passages."""
+        vectors = self.encoder.encode(questions, "question")
+        if not len(self.vectors):
+            return np.zeros((len(questions), 0), dtype=np.int64), np.zeros((len(questions), 0), dtype=np.float32)
+        best = np.maximum.reduceat(vectors @ self.sentence_vectors.T, self._starts, axis=1)
+        scores = vectors @ self.vectors.T + best
+        rows = np.argsort(-scores, axis=1, kind="stable")[:, :k]
+        return rows, np.take_along_axis(scores, rows, axis=1)
+
+
+def sentences(text: str) -> list[str]:
+    """A text cut behind its full stops, question marks and the like, and at line breaks; nothing of it is lost."""
+    ends = [match.end() for match in END.finditer(text)]
+    return [text[start:end] for start, end in zip([0, *ends], [*ends, len(text)], strict=True) if start < end]
 
 
 def _made(kind, path, card, threads):

@@ -17,6 +17,10 @@ UNIT_NAMES = {
     "document": "one vector a document",
     "passage": "one vector a passage",
     "maxp": "a document as its best passage (MaxP)",
+    "document-sentence": "a document as its best sentence",
+    "document-sum": "a document as its best passage, which scores as its vector's and its best sentence's together",
+    "passage-sentence": "a passage as its best sentence",
+    "passage-sum": "a passage as its vector's and its best sentence's score together",
 }
 
 

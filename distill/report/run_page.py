@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ..settings.choices import UNITS
 from ..system.types import File, Json
 from ..system.versions import versions
 from . import verdicts
@@ -20,7 +19,7 @@ def write_report(
     search: Mapping[str, Json] | None = None,
 ) -> None:
     """Write the page from the content of `metrics.json` and `search.json` and the rows of `log.jsonl`."""
-    gain, kept = verdicts.gain(metrics), verdicts.shipped(metrics)
+    gain, kept, units = verdicts.gain(metrics), verdicts.shipped(metrics), verdicts.shown_units(metrics)
     query = metrics["timings"].get("query")
     write_page(
         path,
@@ -31,9 +30,9 @@ def write_report(
         headline=verdicts.headline(gain, kept),
         verdicts=[verdict for verdict in (gain, kept, verdicts.smaller(search)) if verdict],
         contents=contents(metrics, search),
-        units=UNITS,
+        units=units,
         encoders=ENCODERS,
-        bars={(split, unit): bar_chart(metrics, split, unit) for split in metrics["splits"] for unit in UNITS},
+        bars={(split, unit): bar_chart(metrics, split, unit) for split in metrics["splits"] for unit in units},
         curves=curves(rows),
         latency=latency_chart(query) if query else "",
         search=search,

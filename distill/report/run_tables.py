@@ -19,7 +19,7 @@ def print_run(metrics: Mapping[str, Json], folder: Path) -> None:
     console, languages = new_console(), metrics["languages"]
     for split, part in metrics["splits"].items():
         questions = part["encoders"]["base"]["document"][languages[0]]["questions"]
-        for unit in ("document", "maxp"):
+        for unit in (unit for unit in part["mean_p@1"]["student"] if unit != "passage"):
             title = f"P@1, %, unit {unit}, {split} ({questions} questions a language)"
             table = new_table(title, "encoder", *languages, f"mean of {len(metrics['mean_over'])}")
             for name, figures in part["encoders"].items():

@@ -7,11 +7,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol, TypeAlias, TypeVar
 
-from ..settings.choices import UNITS
 from ..system.types import File, Json
 from .charts import ENCODERS, runs_chart
 from .page import flat, write_page
-from .verdicts import BAD, EVEN, GOOD, Verdict
+from .verdicts import BAD, EVEN, GOOD, Verdict, shown_units
 
 # The content of each run's `metrics.json`, by the run's name.
 Named: TypeAlias = Mapping[str, Mapping[str, Json]]
@@ -32,7 +31,7 @@ def write_comparison(path: File, runs: Sequence[Measured]) -> None:
     """Write one page that compares finished runs."""
     named = dict(zip(names_of(runs), (run.metrics for run in runs), strict=True))
     split, common = shared_split(named), shared_languages(named)
-    units = UNITS if split else ()
+    units = shared_units(named) if split else []
     means = {unit: mean_table(named, split, unit, common) for unit in units}
     data = data_verdicts(named)
     write_page(
@@ -62,6 +61,12 @@ def shared_split(named: Named) -> str:
     """Return the split that all runs have measured, test before dev; empty where there is none."""
     both = set.intersection(*(set(metrics["splits"]) for metrics in named.values()))
     return next((split for split in ("test", "dev") if split in both), "")
+
+
+def shared_units(named: Named) -> list[str]:
+    """Return the units that all runs have measured."""
+    first, *others = (shown_units(metrics) for metrics in named.values())
+    return [unit for unit in first if all(unit in other for other in others)]
 
 
 def union(named: Named) -> list[str]:

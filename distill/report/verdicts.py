@@ -38,6 +38,11 @@ def shown_unit(metrics: Mapping[str, Json]) -> str:
     return metrics["settings"].get("student", {}).get("dev_unit", "document")
 
 
+def shown_units(metrics: Mapping[str, Json]) -> list[str]:
+    """Return the units that a run measured, in their order."""
+    return list(metrics["splits"][shown_split(metrics)]["mean_p@1"]["student"])
+
+
 def headline(gain: Verdict, kept: Verdict) -> Verdict:
     """Return both verdicts in one; the run failed where either did."""
     student = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
@@ -40,6 +41,48 @@ def require_alike(queries: Floats, corpus: Floats) -> None:
         )
 
 
+@dataclass(frozen=True)
+class Candidates:
+    """Candidates, by the vectors `(n, d)` that they are scored by: unit rows, memory-mapped or not.
+
+    Without `part_of` each vector is a candidate. With it, int `(n,)`, ascending from 0 without a gap, a candidate
+    scores as the best of its parts, such as the sentences of a passage. With `wholes` `(m, d)` the score of a part's
+    whole is added to that of its best part; then with `document_of`, int `(m,)`, candidates are documents, each as its
+    best whole.
+    """
+
+    vectors: Floats
+    part_of: Integers | None = None
+    wholes: Floats | None = None
+    document_of: Integers | None = None
+
+    @property
+    def candidate_of(self) -> Integers | None:
+        """int `(n,)`: the candidate of each vector, None where each is one."""
+        if self.part_of is None or self.document_of is None:
+            return self.part_of
+        return self.document_of[self.part_of]
+
+    def spans(self, columns: int) -> list[slice]:
+        """Slices of the vectors of whole candidates: `columns` at most, or one candidate that has more of them."""
+        candidate_of = self.candidate_of
+        return spans(len(self.vectors), columns) if candidate_of is None else document_spans(candidate_of, columns)
+
+    def scores(self, questions: Floats, block: slice, product: Product) -> Floats:
+        """Scores `(q, c)` of the candidates whose vectors `block` has; `product` may hold them."""
+        scores = product(questions, self.vectors[block])
+        if self.part_of is None:
+            return scores
+        parts = self.part_of[block]
+        scores = max_passage(scores, parts)
+        if self.wholes is None or not len(parts):
+            return scores
+        rows = slice(int(parts[0]), int(parts[-1]) + 1)
+        # The best parts are held apart from the product, whose place these take.
+        scores += product(questions, self.wholes[rows])
+        return scores if self.document_of is None else max_passage(scores, self.document_of[rows])
+
+
 def unit_ranks(
     questions: Floats,
     vectors: Floats,
@@ -50,27 +93,41 @@ def unit_ranks(
     whole: int = WHOLE,
     columns: int = COLUMNS,
 ) -> Integers:
-    """Return the rank, from 1, of the right unit for each question, int `(q,)`.
+    """Return the rank, from 1, of the right unit, document, passage or maxp, for each question, int `(q,)`.
 
-    `questions` `(q, d)` and `vectors` (`(documents, d)` for the unit document, else `(passages, d)`) are unit
-    rows, memory-mapped or not; `gold` is the answer's passage index. Works on `block` questions at once, and where
-    these have more than `whole` scores on `columns` vectors at once too.
+    `vectors` are `(documents, d)` for the unit document, else `(passages, d)`; `gold` is the answer's passage index.
+    The rest is as in `candidate_ranks`.
     """
-    require_alike(questions, vectors)
     target = gold if unit == "passage" else document_of[gold]
-    if min(block, len(questions)) * len(vectors) > whole:
-        return _ranks_in_blocks(questions, vectors, target, document_of if unit == "maxp" else None, block, columns)
-    places = np.empty(len(questions), dtype=np.int64)
-    for start in range(0, len(questions), block):
-        rows = slice(start, start + block)
-        scores = questions[rows] @ vectors.T
-        places[rows] = ranks(max_passage(scores, document_of) if unit == "maxp" else scores, target[rows])
+    candidates = Candidates(vectors, document_of if unit == "maxp" else None)
+    return candidate_ranks(questions, candidates, target, block, whole, columns)
+
+
+def candidate_ranks(
+    questions: Floats,
+    candidates: Candidates,
+    target: Integers,
+    block: int = ROWS,
+    whole: int = WHOLE,
+    columns: int = COLUMNS,
+) -> Integers:
+    """Return the rank, from 1, of each question's candidate `target`, int `(q,)` both; ties count against it.
+
+    `questions` `(q, d)` are unit rows, memory-mapped or not. Works on `block` questions at once, and where these have
+    more than `whole` scores on `columns` vectors at once too.
+    """
+    require_alike(questions, candidates.vectors)
+    many = len(candidates.vectors)
+    if min(block, len(questions)) * many > whole:
+        return _ranks_in_blocks(questions, candidates, target, block, columns)
+    places, product = np.empty(len(questions), dtype=np.int64), Product()
+    for rows in spans(len(questions), block):
+        places[rows] = ranks(candidates.scores(questions[rows], slice(0, many), product), target[rows])
     return places
 
 
-def _ranks_in_blocks(questions, vectors, target, document_of, block, columns):
-    """As `unit_ranks`; `target`, int `(q,)`, is of vectors, or of documents where `document_of` is given."""
-    scored = Scored(vectors, document_of, columns)
+def _ranks_in_blocks(questions, candidates, target, block, columns):
+    scored = Scored(candidates, columns)
     places = np.zeros(len(questions), dtype=np.int64)
     # By their targets, so that those of a block of questions are in few blocks of the corpus.
     order, many = np.argsort(target, kind="stable"), min(block, rows_beside(scored.blocks, block * columns))
@@ -84,19 +141,16 @@ def _ranks_in_blocks(questions, vectors, target, document_of, block, columns):
 
 
 class Scored:
-    """Scores of questions and a block of `vectors`, or of its documents where `document_of` is given."""
+    """Scores of questions and a block of `candidates`, of at most `columns` vectors or one candidate."""
 
-    def __init__(self, vectors: Floats, document_of: Integers | None, columns: int) -> None:
-        self.vectors, self.document_of, self.product = vectors, document_of, Product()
-        self.blocks = spans(len(vectors), columns) if document_of is None else document_spans(document_of, columns)
-        first = np.array([block.start for block in self.blocks])
-        self.starts = first if document_of is None else document_of[first]
+    def __init__(self, candidates: Candidates, columns: int) -> None:
+        self.candidates, self.product, self.blocks = candidates, Product(), candidates.spans(columns)
+        first, candidate_of = np.array([block.start for block in self.blocks]), candidates.candidate_of
+        self.starts = first if candidate_of is None else candidate_of[first]
 
     def __call__(self, questions: Floats, number: int) -> Floats:
         """Scores `(q, columns)` of the block of that number, held until the next call."""
-        block = self.blocks[number]
-        scores = self.product(questions, self.vectors[block])
-        return scores if self.document_of is None else max_passage(scores, self.document_of[block])
+        return self.candidates.scores(questions, self.blocks[number], self.product)
 
     def right(self, questions: Floats, target: Integers) -> Floats:
         """Return each question's score of its target, `(q, 1)`.
@@ -104,7 +158,7 @@ class Scored:
         Out of whole blocks: the same product in another shape could differ in the last bit from what it is compared to.
         """
         home = np.searchsorted(self.starts, target, "right") - 1
-        scores = np.empty((len(target), 1), dtype=np.result_type(questions, self.vectors))
+        scores = np.empty((len(target), 1), dtype=np.result_type(questions, self.candidates.vectors))
         for number in np.unique(home):
             at = np.flatnonzero(home == number)
             scores[at, 0] = self(questions, number)[at, target[at] - self.starts[number]]

@@ -1,23 +1,36 @@
-"""The texts that are nearest to a question, by an encoder."""
+"""The passages that are nearest to a question, by an encoder."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from ..encoders.encoder import Encoder
 from ..encoders.health import require_finite
 from ..system.progress import task
 from ..system.types import Floats, Integers
-from .exact import top_k
+from .blocks import Product, head
+from .units import candidates_of
 
 
-def nearest_texts(encoder: Encoder, question: str, texts: Sequence[str], k: int) -> tuple[Integers, Floats]:
-    """Rows `(k,)` of the texts nearest to the question, best first, and their cosines `(k,)`; fewer of fewer texts.
+def nearest(
+    encoder: Encoder,
+    question: str,
+    texts: Mapping[str, Sequence[str]],
+    whole_of: Mapping[str, Integers],
+    unit: str,
+    k: int,
+) -> tuple[Integers, Floats]:
+    """Rows `(k,)` of the candidates of a unit that are nearest to the question, best first, and their scores `(k,)`.
 
+    `texts` by the kinds that the unit is scored by, `whole_of` as in `units.candidates_of`; fewer of fewer candidates.
     Raises `EncoderError` for vectors that are no numbers.
     """
-    with task("encode passages", len(texts)) as advance:
-        documents = encoder.encode(texts, "document", advance)
+    with task("encode passages", sum(map(len, texts.values()))) as advance:
+        vectors = {
+            kind: require_finite(encoder.encode(part, "document", advance), encoder) for kind, part in texts.items()
+        }
     query = require_finite(encoder.encode([question], "question"), encoder)
-    rows, scores = top_k(query, require_finite(documents, encoder), min(k, len(texts)))
-    return rows[0], scores[0]
+    candidates = candidates_of(unit, vectors, whole_of)
+    scores = candidates.scores(query, slice(0, len(candidates.vectors)), Product())[0]
+    rows = head(scores, k)
+    return rows, scores[rows]

@@ -3,7 +3,12 @@
 SPLITS = ("train", "dev", "test")
 # In place of a split: all questions, to measure on.
 EVERY = "all"
+# What is ranked, how it is scored, and names of both together (units.py): those that every run measures, and others.
+RANKED = ("document", "passage")
+SCORES = ("vector", "maxp", "sentence", "sum")
 UNITS = ("document", "passage", "maxp")
+SENTENCE_UNITS = ("document-sentence", "document-sum", "passage-sentence", "passage-sum")
+ALL_UNITS = (*UNITS, *SENTENCE_UNITS)
 TASKS = ("retrieval", "lareqa", "bitext")
 # No setting is a greater number.
 MOST = 2**63 - 1

@@ -7,6 +7,7 @@ from dataclasses import fields
 
 from ..errors import ConfigError
 from .sections import Settings
+from .units import named_units
 
 
 def check_together(settings: Settings) -> None:
@@ -22,6 +23,7 @@ def check_together(settings: Settings) -> None:
     _check_self_training(teacher, pairs)
     _check_pairs(teacher, pairs)
     _check_share(pairs, student, teacher.batch_size)
+    named_units(settings.evaluation.ranked, settings.evaluation.score)
     if settings.vocabulary.aligner_below and not settings.vocabulary.aligner:
         raise ConfigError("vocabulary.aligner_below: nothing aligns; name an encoder with --aligner, or leave it out")
     if teacher.centre and not teacher.model:

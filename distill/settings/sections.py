@@ -8,7 +8,7 @@ from enum import Flag, auto
 from functools import partial
 from typing import TypeAlias
 
-from .choices import SHAPE_NAMES, TABLES, UNITS
+from .choices import ALL_UNITS, RANKED, SCORES, SHAPE_NAMES, TABLES
 
 OBJECTIVES = ("qq", "dd", "dq")
 FILTERS = ("passage", "answer", "parallel")
@@ -77,7 +77,7 @@ class TeacherSettings:
         "plain", "--bm25-words", "what BM25 compares: words as written, or without inflection", ("plain", "morphology")
     )
     online_epochs: int = _learned(5, "--online-epochs", "epochs with negatives mined from the encoder", low=0)
-    unit: str = _common("maxp", "--teacher-unit", "what the teacher's dev P@1 counts", UNITS)
+    unit: str = _common("maxp", "--teacher-unit", "what the teacher's dev P@1 counts", ALL_UNITS)
     train_table: bool = _learned(True, "--teacher-table/--no-teacher-table", "train the embedding table too")
     positives: str = _learned(
         "gold", "--positives", "in online epochs: the gold passage, or a document as its best passage", ("gold", "maxp")
@@ -214,7 +214,7 @@ class StudentSettings:
         "what Equation 2 calls a document, one or both",
         ("document", "passage"),
     )
-    dev_unit: str = _common("document", "--student-dev-unit", "what the student's dev P@1 counts", UNITS)
+    dev_unit: str = _common("document", "--student-dev-unit", "what the student's dev P@1 counts", ALL_UNITS)
     document_tokens: int = _learned(
         2048, "--document-tokens", "tokens of documents that dd encodes a step, on average (0: all)", low=0
     )
@@ -339,8 +339,20 @@ class TrainingSettings:
 
 @dataclass
 class EvaluationSettings:
-    """Measures of a run beside P@k and MRR."""
+    """Things that are ranked, their scores, and measures of a run beside P@k and MRR.
 
+    The first pair of what is ranked and a score steers both stages in place of `teacher.unit` and `student.dev_unit`.
+    """
+
+    ranked: tuple = _setting(Work.RUN, (), "--ranked", "what is ranked: document, passage", RANKED, may_be_empty=True)
+    score: tuple = _setting(
+        Work.RUN,
+        (),
+        "--score",
+        "how: vector, its own; maxp, its best passage; sentence, its best sentence; sum, of a passage and its sentence",
+        SCORES,
+        may_be_empty=True,
+    )
     lareqa: bool = _untuned(
         True, "--lareqa/--no-lareqa", "language bias by LAReQA's analyses, where the data gives sentence boundaries"
     )

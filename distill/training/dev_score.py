@@ -10,8 +10,9 @@ from ..data.dataset import Dataset
 from ..encoders.encoder import encode_ids
 from ..encoders.health import KEY, TRY, _finite, collapsed, told
 from ..encoders.tokenizer import Tokenizer
-from ..retrieval.exact import unit_ranks
 from ..retrieval.metrics import mrr_at, precision_at
+from ..retrieval.units import ranks_of
+from ..settings.units import kinds_of
 from ..students.rows import UsedRows
 from ..system.progress import say
 from .session import Scores
@@ -23,7 +24,9 @@ class DevScore:
     def __init__(self, tokenizer: Tokenizer, dataset: Dataset, languages: Sequence[str], unit: str):
         self.dataset, self.unit, self.warned = dataset, unit, False
         dev = {language: dataset.select(language, "dev") for language in languages}
-        self.documents = tokenizer.encode(dataset.texts(unit))
+        searched = {kind: dataset.texts(kind) for kind in kinds_of([unit])}
+        self.sizes = {kind: len(texts) for kind, texts in searched.items()}
+        self.documents = tokenizer.encode([text for texts in searched.values() for text in texts])
         self.questions = {language: tokenizer.encode([q.text for q in qs]) for language, qs in dev.items()}
         self.gold = {language: np.array([q.passage for q in qs]) for language, qs in dev.items()}
         self.ids = [q.id for qs in dev.values() for q in qs]
@@ -41,10 +44,13 @@ class DevScore:
         """
         other = of_documents or used
         documents = _finite(encode_ids(other.small, other.ids(self.documents)), "documents")
+        ends = np.cumsum(list(self.sizes.values()))
+        vectors = dict(zip(self.sizes, np.split(documents, ends[:-1]), strict=True))
+        whole_of = self.dataset.whole_of(tuple(vectors))
         questions, figures = [], []
         for language, rows in self.questions.items():
             questions.append(_finite(encode_ids(used.small, used.ids(rows)), f"questions in {language}"))
-            ranks = unit_ranks(questions[-1], documents, self.gold[language], self.dataset.document_of, self.unit)
+            ranks = ranks_of(self.unit, questions[-1], vectors, self.gold[language], whole_of)
             figures.append((precision_at(ranks, 1), mrr_at(ranks, 10)))
         precision, reciprocal = map(float, np.mean(figures, axis=0))
         return {"p@1": precision, "mrr@10": reciprocal, **self._collapse(np.concatenate(questions))}

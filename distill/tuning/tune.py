@@ -16,6 +16,7 @@ from ..report.run_tables import NOTE, maximised
 from ..settings.rules import require_no_scorer, require_no_start, require_triplets
 from ..settings.sections import Settings, Work
 from ..settings.store import as_dict, free_of, plain, save_settings, walk
+from ..settings.units import steered
 from ..system.files import require_writable, write_json
 from ..system.hashes import digest, sha256
 from ..system.types import File, Json
@@ -88,7 +89,7 @@ def tune(
     require_triplets(settings, "distill tune")
     require_no_start(settings, "distill tune")
     require_no_scorer(settings, "distill tune")
-    study, output = Path(study), Path(output)
+    settings, study, output = steered(settings), Path(study), Path(output)
     inputs, folder = read_inputs(settings), study.with_name(f"{study.stem}-teacher")
     made_of = depends_on(inputs, space, stage, teacher_path)
     if not study.exists():

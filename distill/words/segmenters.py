@@ -75,7 +75,7 @@ def needed(module: str, language: str) -> ModuleType:
         return import_module(module)
     except ImportError as error:
         raise InputError(
-            f"{language} words need {module.partition('.')[0]}, which is not installed; "
+            f"{language} needs {module.partition('.')[0]}, which is not installed; "
             "run: pip install 'distill[morphology]'"
         ) from error
 

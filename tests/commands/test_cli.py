@@ -144,6 +144,14 @@ REFUSED = {
     "evaluate": "'MODELS...'",
     "evaluate nowhere": "nowhere",
     "evaluate muse --split final": "'final'",
+    "evaluate muse --rank passage --score maxp": "maxp",
+    "evaluate muse --rank sentence": "evaluation.ranked: ",
+    "evaluate muse --unit maxp --score sum": "--unit",
+    "compare muse muse --ranked passage --score vector,maxp": "maxp",
+    "evaluate muse --task bitext=a.tsv --score sum": "--score",
+    "transfer --output out --teacher muse --rank passage --score maxp": "maxp",
+    "run --ranked passage --score maxp": "maxp",
+    "run --student-dev-unit passage-maxp": "'passage-maxp'",
     "evaluate muse --languages xx": " xx: ",
     "evaluate muse --metric p@0": "p@k",
     "evaluate muse --report page.html": "--report",
@@ -314,7 +322,7 @@ def test_each_error_has_its_exit_code_and_is_one_line(distill, monkeypatch, kind
     def fail(*arguments, **options):
         raise kind(message)
 
-    monkeypatch.setattr("distill.data.loading.load_dataset", fail)
+    monkeypatch.setattr("distill.data.loading.read_dataset", fail)
     left = distill("search", "Where?", "--model", "muse")
     assert (left.code, left.err) == (code, f"error: {line}\n")
 
@@ -436,6 +444,12 @@ def test_search_prints_the_nearest_passages(distill, tiny_folder, tiny_encoder, 
     nearest = [passages[row] for row in np.argsort(-scores)[:3]]
     assert left.code == 0 and [line.strip() for line in left.out.splitlines()[1::2]] == nearest
     assert left.out.startswith(f"1. {scores.max():.3f}  The ")
+    # With the best sentence of each, of which each passage has one or more.
+    sentences = [tiny_encoder.encode(re.findall(r"\S[^.]*\.", passage)) for passage in passages]
+    both = scores + [max(rows @ tiny_encoder.encode([question])[0]) for rows in sentences]
+    left = distill("search", question, "--model", tiny_folder, "--dataset", data, "-k", "3", "--score", "sum")
+    assert [line.strip() for line in left.out.splitlines()[1::2]] == [passages[row] for row in np.argsort(-both)[:3]]
+    assert left.out.startswith(f"1. {both.max():.3f}  The ")
     # No more than there is.
     left = distill("search", "Where?", "--model", bundle, "--dataset", data, "-k", "1000")
     assert (left.code, len(left.out.splitlines())) == (0, 2 * 12)
@@ -461,6 +475,14 @@ def evaluated(figures_of, tiny_folder, data):
         return figures["retrieval"], by_encoder, left
 
     return call
+
+
+def test_evaluate_takes_what_is_ranked_and_its_score_apart_or_as_one_name(figures_of, tiny_folder, data):
+    command = ["evaluate", tiny_folder, "--dataset", data, "--split", "all", "--languages", "de"]
+    apart, _ = figures_of(*command, "--rank", "passage", "--score", "vector,sentence,sum")
+    named, _ = figures_of(*command, "--unit", "passage", "--unit", "passage-sum", "--unit", "passage-sentence")
+    [units], [others] = ([row["units"] for row in of["retrieval"]["encoders"].values()] for of in (apart, named))
+    assert list(units) == ["passage", "passage-sentence", "passage-sum"] and units == others
 
 
 def test_evaluate_measures_every_model_and_language(evaluated, tiny_folder, tiny_encoder, bundle):

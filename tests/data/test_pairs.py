@@ -57,6 +57,19 @@ def test_contexts_of_the_sample_are_in_one_language_and_answers_are_spans_of_the
     assert sorted(answers) == ["de", "en"] and answers["de"]["castle-1"] == ("101",)
 
 
+def test_sentences_are_those_of_the_data_and_where_they_are_wrong_cut_by_its_language(sentence_data, tmp_path):
+    text = (sentence_data / "en.json").read_text(encoding="utf-8")
+    # A boundary that no language's rules set.
+    [first, *_] = json.loads(text)["data"][0]["paragraphs"]
+    for pairs, expected in (([[0, 5], [6, 50]], 2), ([[0, 5], [3, 50]], 3), ([], 3), (3, 3), (None, 3)):
+        changed = text.replace(json.dumps(first["sentence_breaks"]), json.dumps(pairs), 1)
+        (tmp_path / "en.json").write_text(changed, encoding="utf-8")
+        data = load_dataset(tmp_path)
+        assert np.bincount(data.sentences.passage_of).tolist() == [expected] + [3] * 11
+        assert data.sentences.texts[0] == first["context"][:5] if expected == 2 else first["context"][:29]
+    assert data.whole_of(["passage"]).keys() == {"passage"} and len(data.texts("sentence")) == 36
+
+
 def test_a_file_with_other_paragraphs_is_refused(data, sentence_data, tmp_path):
     text = (sentence_data / "de.json").read_text(encoding="utf-8")
     (tmp_path / "de.json").write_text(text, encoding="utf-8")

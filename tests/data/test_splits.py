@@ -8,7 +8,10 @@ from fixtures.data import write_lines
 from distill.data.dataset import Dataset, Passage, Question
 from distill.data.loading import load_dataset
 from distill.data.splits import read_splits, seeded_splits
-from distill.errors import DataError
+from distill.errors import DataError, InputError
+from distill.evaluation.tasks.retrieval import RetrievalTask
+from distill.evaluation.tasks.task import TaskOptions
+from distill.settings.sections import DataSettings, Settings
 
 
 def dataset(questions=10, documents=None, languages=("en", "de")):
@@ -122,8 +125,6 @@ WHOLE = {"train": ["q001"], "dev": ["q002"], "test": ["q003"]}
 @pytest.mark.parametrize(
     ("stored", "place"),
     [
-        ({split: WHOLE[split] for split in ("dev", "test")}, r".*\btrain\b.*;"),
-        ({split: WHOLE[split] for split in ("train", "test")}, r".*\bdev\b.*;"),
         *(
             ({**WHOLE, b: [*WHOLE[a], "q7"]}, f".* {WHOLE[a][0]} .*{a} and {b}$")
             for a, b in (("train", "dev"), ("dev", "test"))
@@ -139,9 +140,15 @@ def test_splits_json_that_is_wrong_is_named_with_the_place(tmp_path, stored, pla
         read_splits(tmp_path, dataset())
 
 
-@pytest.mark.parametrize("ids", [[], ["unknown"]], ids=["no ids", "no known ids"])
+@pytest.mark.parametrize("ids", [[], ["unknown"], None], ids=["no ids", "no known ids", "not there"])
 @pytest.mark.parametrize("empty", ["train", "dev", "test"])
-def test_splits_json_that_leaves_a_split_empty(tmp_path, empty, ids):
-    write_splits(write_data(tmp_path, 3), {"train": ["q0"], "dev": ["q1"], "test": ["q2"], empty: ids})
-    with pytest.raises(DataError, match=rf"\b{empty}\b.*;"):
-        load_dataset(tmp_path)
+def test_a_data_set_without_a_split_is_measured_and_not_trained_on(tmp_path, empty, ids):
+    stored = {"train": ["q0"], "dev": ["q1"], "test": ["q2"], empty: ids}
+    write_splits(write_data(tmp_path, 3), {split: of for split, of in stored.items() if of is not None})
+    if (empty, ids) != ("test", None):
+        with pytest.raises(DataError, match=rf"\b{empty}\b.*--split all"):
+            load_dataset(tmp_path)
+    settings = Settings(data=DataSettings(str(tmp_path)))
+    assert [len(RetrievalTask.load(str(tmp_path), TaskOptions(settings, "all")).dataset.splits["all"])] == [3]
+    with pytest.raises(InputError, match=rf"\b{empty}\b"):
+        RetrievalTask.load(str(tmp_path), TaskOptions(settings, empty))

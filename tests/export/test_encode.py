@@ -1,4 +1,5 @@
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -59,6 +60,28 @@ def test_vectors_and_tokens_are_the_students_in_their_order(encoder, student, to
     assert np.linalg.norm(vectors, axis=1) == pytest.approx(np.ones(len(texts)), abs=1e-5)
     assert np.sum(vectors * student.encode(texts), axis=1) == pytest.approx(np.ones(len(texts)), abs=1e-3)
     assert [encoder.tokenize(text) for text in texts] == tokenizer.encode(texts)
+
+
+def test_passages_are_found_by_their_vectors_and_their_best_sentences(encoder, sample):
+    texts, questions = sample.passage_texts[:30], [q.text for q in sample.select("de", "dev")]
+    parts = [re.split(r"(?<=[.!?])\s+", text) for text in texts]
+    vectors = encoder.encode(questions)
+    best = np.stack([(vectors @ encoder.encode(part).T).max(axis=1) for part in parts], axis=1)
+    expected = vectors @ encoder.encode(texts).T + best
+    rows, scores = encode.Passages(encoder, texts).nearest(questions, 4)
+    np.testing.assert_array_equal(rows, np.argsort(-expected, axis=1)[:, :4])
+    assert scores == pytest.approx(np.sort(expected, axis=1)[:, :-5:-1], abs=1e-6)
+    # By passages alone, and no more than there are.
+    rows, scores = encode.Passages(encoder, texts[:3], split=lambda text: [text]).nearest(questions, 9)
+    assert scores == pytest.approx(-np.sort(-2 * vectors @ encoder.encode(texts[:3]).T, axis=1), abs=1e-6)
+    assert [part.shape for part in encode.Passages(encoder, []).nearest(questions)] == [(len(questions), 0)] * 2
+
+
+@pytest.mark.parametrize("text", ['A b. C d? "E!" F', "甲。乙！丙", "नदी। कहाँ?", "no end\nnext", "3.5 m", "", " \n "])
+def test_the_plain_sentences_are_cut_behind_marks_and_lose_nothing(text):
+    parts = encode.sentences(text)
+    assert "".join(parts) == text and all(parts)
+    assert len(parts) == {"A": 4, "甲": 3, "न": 2, "n": 2}.get(text[:1], 1 if text else 0)
 
 
 def test_it_is_an_encoder_that_knows_its_card(encoder, tiny_bundle):

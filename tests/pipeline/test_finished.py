@@ -4,6 +4,9 @@ import pytest
 
 from distill.errors import DataError, InputError
 from distill.pipeline.finished import read_run
+from distill.report.run_page import write_report
+from distill.report.run_tables import print_run
+from distill.report.runs_page import write_comparison
 
 
 def test_a_finished_run_is_what_its_files_hold(run_folder, shown):
@@ -48,6 +51,34 @@ def without(*path, instead=None):
 def test_metrics_of_another_form_are_refused_with_their_place(run_folder, change, place):
     with pytest.raises(DataError, match=place):
         read_run(run_folder(change=change))
+
+
+def with_unit(name, *encoders):
+    """The metrics with the figures of the unit passage as those of another unit too, of some encoders or of all."""
+
+    def change(metrics):
+        for part in metrics["splits"].values():
+            figures = [part["encoders"], part["mean_p@1"]]
+            for row in [row for of in figures for key, row in of.items() if not encoders or key in encoders]:
+                row[name] = row["passage"]
+            for row in part["mcnemar"].values():
+                row[name] = row["passage"]
+        metrics["settings"]["student"]["dev_unit"] = name
+
+    return change
+
+
+def test_a_unit_beside_the_three_of_every_run_is_shown_and_has_to_be_whole(run_folder, read_page, tmp_path, capsys):
+    run, other = read_run(run_folder("a", change=with_unit("passage-sum"))), read_run(run_folder("b"))
+    write_report(tmp_path / "report.html", run.metrics, run.rows)
+    assert "P@1, dev, passage-sum" in (tmp_path / "report.html").read_text(encoding="utf-8")
+    print_run({**run.metrics, "bundle_bytes": 1}, run.folder)
+    assert "passage-sum, dev" in capsys.readouterr().out
+    for runs, shown in (([run, run], True), ([run, other], False)):
+        write_comparison(tmp_path / "runs.html", runs)
+        assert ("passage-sum: " in (tmp_path / "runs.html").read_text(encoding="utf-8")) is shown
+    with pytest.raises(DataError, match="encoders, base: 'passage-sum'"):
+        read_run(run_folder("c", change=with_unit("passage-sum", "student")))
 
 
 @pytest.mark.parametrize("content", ["[]", "3", "null", '{"settings": {},}', None])

@@ -30,13 +30,15 @@ def test_the_papers_values_are_the_defaults_of_settings_that_share_no_section():
     assert settings.student.gamma == 100.0
 
 
+# Their own fields are set by them, which do not stay free.
+RANKED = {"evaluation.ranked", "evaluation.score"}
 FREE = {
     Work.RUN: {"teacher.allow_weak"},
     Work.COMPRESSION: {"data.dataset", "teacher.allow_weak", "export.table", "budget.max_size", "budget.max_ms"}
-    | {"budget.shapes", "budget.corpus", "evaluation.dev_dataset", "student.start"}
+    | {"budget.shapes", "budget.corpus", "evaluation.dev_dataset", "student.start", *RANKED}
     | {f"scorer.{name}" for name in vars(Settings().scorer)},
     Work.STUDY | Work.TRIAL: {"data.dataset", "data.languages", "teacher.base", "export.threads", "evaluation.lareqa"}
-    | {"student.start"}
+    | {"student.start", *RANKED}
     | {f"budget.{name}" for name in ("max_size", "max_ms", "shapes", "new_languages", "new_pieces", "corpus")},
 }
 
@@ -61,8 +63,14 @@ def test_lists_of_known_parts():
         "budget.shapes": ("full", "small", "static", "tiny"),
         "pairs.filters": ("passage", "answer", "parallel"),
         "scorer.stages": ("teacher", "student"),
+        "evaluation.ranked": ("document", "passage"),
+        "evaluation.score": ("vector", "maxp", "sentence", "sum"),
     }
-    assert [name for name, _, item in walk(Settings()) if item.metadata["may_be_empty"]] == ["pairs.filters"]
+    assert [name for name, _, item in walk(Settings()) if item.metadata["may_be_empty"]] == [
+        "pairs.filters",
+        "evaluation.ranked",
+        "evaluation.score",
+    ]
 
 
 def test_walk_names_settings_as_the_file_does_and_each_has_flags_of_its_own_and_says_what_it_is():

@@ -4,6 +4,8 @@ import pytest
 from distill.data.dataset import Dataset, Passage, Question
 from distill.encoders.encoder import KerasEncoder
 from distill.errors import TrainingError
+from distill.evaluation.evaluate import evaluate
+from distill.settings.choices import ALL_UNITS
 from distill.settings.sections import TeacherSettings
 from distill.stages.triplet_stage import TripletStage
 from distill.students.rows import UsedRows
@@ -23,6 +25,7 @@ def used(encoder, sample):
     texts += [" ".join(text for text, document in PASSAGES if document == d) for d in range(3)]
     texts += [q.text for language in ("en", "de", "th") for q in sample.questions[language].values()]
     texts += [text for rows in QUESTIONS.values() for _, text, _ in rows]
+    texts += [*sample.sentences.texts, *dataset(QUESTIONS).sentences.texts]
     return UsedRows(encoder.model, encoder.tokenizer.encode(texts))
 
 
@@ -31,8 +34,8 @@ PASSAGES = [
     ("The Danube ends in the Black Sea.", 0),
     ("The Danube begins in the Black Forest.", 0),
     ("The Nile ends in the Mediterranean.", 1),
-    ("The moon has no air.", 2),
-    ("The first people on the moon came in 1969.", 2),
+    ("The moon has no air. It is a desert.", 2),
+    ("People flew there. The first people on the moon came in 1969.", 2),
 ]
 
 
@@ -61,11 +64,17 @@ def own_ranks(encoder, data, language, unit):
     questions, documents = data.select(language, "dev"), range(len(data.titles))
     texts = [" ".join(p.text for p in data.passages if p.document == d) for d in documents]
     units = encoder.encode(texts if unit == "document" else [passage.text for passage in data.passages])
+    sentences = encoder.encode(data.sentences.texts)
     ranks = []
-    for question, scores in zip(questions, encoder.encode([q.text for q in questions]) @ units.T, strict=True):
-        gold = question.passage if unit == "passage" else data.passages[question.passage].document
-        if unit == "maxp":
+    for question, vector in zip(questions, encoder.encode([q.text for q in questions]), strict=True):
+        scores, best = units @ vector, []
+        for passage in range(len(data.passages)):
+            best.append(max(sentences[data.sentences.passage_of == passage] @ vector))
+        if "-" in unit:
+            scores = scores + best if unit.endswith("sum") else np.array(best)
+        if unit not in ("document", "passage", "passage-sentence", "passage-sum"):
             scores = [max(scores[data.document_of == d]) for d in documents]
+        gold = question.passage if unit.startswith("passage") else data.passages[question.passage].document
         ranks.append(1 + sum(other >= scores[gold] for i, other in enumerate(scores) if i != gold))
     return ranks
 
@@ -87,12 +96,14 @@ QUESTIONS = {
 }
 
 
-@pytest.mark.parametrize("unit", ["document", "passage", "maxp"])
+@pytest.mark.parametrize("unit", ALL_UNITS)
 def test_scores_are_those_of_the_full_encoder_in_plain_loops(unit, encoder, used, sample):
     for data, language in ((dataset(QUESTIONS), "en"), (sample, "de")):
         ranks = own_ranks(encoder, data, language, unit)
         assert len(set(ranks)) > 1
         assert score(encoder, used, data, [language], unit) == expected(ranks)
+        # The same by the encoder itself, as it is evaluated.
+        assert evaluate(encoder, data, "dev", [language], [unit]).ranks[unit][language].tolist() == ranks
 
 
 def test_the_score_is_the_mean_over_languages_not_over_questions(encoder, used):

@@ -1,17 +1,18 @@
-"""The task retrieval: documents, passages and MaxP of a data set, by language."""
+"""The task retrieval: documents and passages of a data set, scored in one way or more, by language."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from ...data.dataset import Dataset
+from ...data.dataset import Dataset, checked
 from ...data.loading import chosen_data
 from ...encoders.encoder import Encoder
 from ...errors import InputError
 from ...report.score_tables import print_evaluations
 from ...retrieval.metrics import question_scores
 from ...settings.choices import EVERY, UNITS
+from ...settings.units import named_units
 from ...system.types import Json, Progress
 from ..evaluate import Evaluation, evaluate, evaluation_size, needed_units
 from ..translation import Translated, Translation, translated
@@ -20,7 +21,7 @@ from .task import RECALL, Scores, Task, TaskOptions
 
 @dataclass(frozen=True)
 class RetrievalTask(Task[Evaluation, Evaluation]):
-    """Documents, passages and MaxP of a `Dataset`, by `metrics` of ranks and of recall by tokens."""
+    """The `units` of a `Dataset`, by `metrics` of ranks and of recall by tokens."""
 
     dataset: Dataset
     languages: tuple[str, ...]
@@ -28,19 +29,19 @@ class RetrievalTask(Task[Evaluation, Evaluation]):
     units: tuple[str, ...] = UNITS
     metrics: tuple[str, ...] = ()
     name = "retrieval"
-    takes = ("units", "metrics", "split", "translations", "translators")
+    takes = ("units", "evaluation__ranked", "evaluation__score", "metrics", "split", "translations", "translators")
 
     @classmethod
     def load(cls, source: str, options: TaskOptions) -> RetrievalTask:
-        """As `Task.load`; the split `all` has every question."""
+        """As `Task.load`; the split `all` has every question, and of a data set's own no other need have any."""
         settings = options.settings
-        dataset, languages = chosen_data(replace(settings, data=replace(settings.data, dataset=source)))
+        dataset, languages = chosen_data(replace(settings, data=replace(settings.data, dataset=source)), to_train=False)
         every = dict.fromkeys(id for questions in dataset.questions.values() for id in questions)
         splits = {**dataset.splits, EVERY: tuple(every)}
         if options.split not in splits:
             raise InputError(f"the data set {dataset.name} has no split {options.split}; it has {', '.join(splits)}")
-        units = tuple(dict.fromkeys(options.units)) or UNITS
-        return cls(replace(dataset, splits=splits), tuple(languages), options.split, units, options.metrics)
+        dataset = checked(replace(dataset, splits=splits), [options.split])
+        return cls(dataset, tuple(languages), options.split, chosen_units(options), options.metrics)
 
     @classmethod
     def has(cls, metric: str) -> bool:
@@ -102,6 +103,15 @@ class RetrievalTask(Task[Evaluation, Evaluation]):
         """As `Task.translated`; raises what `translation.translated` raises."""
         dataset, done = translated(self.dataset, translation, self.split, self.languages)
         return replace(self, dataset=dataset), done
+
+
+def chosen_units(options: TaskOptions) -> tuple[str, ...]:
+    """The units that are named by --unit, or by what is ranked and its score. Raises `InputError` for both."""
+    evaluation = options.settings.evaluation
+    named = named_units(evaluation.ranked, evaluation.score)
+    if named and options.units:
+        raise InputError("--unit names what is ranked and its score at once; leave it, or --ranked and --score, out")
+    return named or tuple(dict.fromkeys(options.units)) or UNITS
 
 
 TASK = RetrievalTask

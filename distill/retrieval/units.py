@@ -1,0 +1,39 @@
+"""Ranks by unit, of vectors by kind of text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ..settings.units import BY_NAME
+from ..system.types import Floats, Integers
+from .exact import Candidates, candidate_ranks
+
+
+def candidates_of(unit: str, vectors: Mapping[str, Floats], whole_of: Mapping[str, Integers]) -> Candidates:
+    """The `Candidates` of a unit: `vectors` by kind of text, those of `kinds_of([unit])` among them.
+
+    `whole_of` by kind, ascending: the document of each passage, int `(passages,)`, and the passage of each sentence.
+    """
+    rank, score = BY_NAME[unit].rank, BY_NAME[unit].score
+    if score == "vector":
+        return Candidates(vectors[rank])
+    document_of = whole_of["passage"]
+    if score == "maxp":
+        return Candidates(vectors["passage"], document_of)
+    passage_of = whole_of["sentence"]
+    if score == "sentence":
+        return Candidates(vectors["sentence"], document_of[passage_of] if rank == "document" else passage_of)
+    above = document_of if rank == "document" else None
+    return Candidates(vectors["sentence"], passage_of, vectors["passage"], above)
+
+
+def ranks_of(
+    unit: str,
+    questions: Floats,
+    vectors: Mapping[str, Floats],
+    gold: Integers,
+    whole_of: Mapping[str, Integers],
+) -> Integers:
+    """Return the rank, from 1, of each question's document or passage, int `(q,)`; `gold` is the answer's passage."""
+    target = gold if BY_NAME[unit].rank == "passage" else whole_of["passage"][gold]
+    return candidate_ranks(questions, candidates_of(unit, vectors, whole_of), target)

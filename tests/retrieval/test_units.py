@@ -1,0 +1,81 @@
+"""Ranks by unit against plain loops, at once and in blocks."""
+
+import numpy as np
+import pytest
+from fixtures.vectors import unit_rows
+
+from distill.errors import ConfigError
+from distill.retrieval.exact import candidate_ranks
+from distill.retrieval.units import candidates_of, ranks_of
+from distill.settings.choices import ALL_UNITS, UNITS
+from distill.settings.sections import EvaluationSettings, Settings
+from distill.settings.units import kinds_of, measured_units, named_units, steered
+
+DOCUMENT_OF = np.repeat(np.arange(6), [1, 3, 2, 1, 4, 1])
+PASSAGE_OF = np.repeat(np.arange(12), [2, 1, 5, 1, 3, 1, 1, 4, 1, 2, 1, 3])
+GOLD = np.random.default_rng(0).integers(0, 12, 15)
+
+
+def best(scores, part_of):
+    """The best of each whole's parts."""
+    return [max(s for s, p in zip(scores, part_of, strict=True) if p == whole) for whole in range(max(part_of) + 1)]
+
+
+def looped(unit, questions, vectors):
+    """Ranks by loops, of scores as they are defined; ties and what is no number count against."""
+    ranks = []
+    for question, gold in zip(questions, GOLD, strict=True):
+        plain = {kind: [row @ question for row in rows] for kind, rows in vectors.items()}
+        parts = best(plain["sentence"], PASSAGE_OF)
+        both = np.add(plain["passage"], parts)
+        scores = {"": plain["passage"], "sentence": parts, "sum": both}[unit.partition("-")[2]]
+        target = gold
+        if not unit.startswith("passage"):
+            scores = plain["document"] if unit == "document" else best(scores, DOCUMENT_OF)
+            target = DOCUMENT_OF[gold]
+        ranks.append(sum(not score < scores[target] for score in scores))
+    return ranks
+
+
+@pytest.mark.parametrize("unit", ALL_UNITS)
+@pytest.mark.parametrize("ties", [False, True])
+def test_ranks_are_those_of_plain_loops_whatever_the_blocks(unit, ties):
+    sizes = {"document": 6, "passage": 12, "sentence": 25}
+    vectors = {kind: unit_rows(size, 4, seed=seed) for seed, (kind, size) in enumerate(sizes.items())}
+    questions = unit_rows(15, 4, seed=9)
+    if ties:
+        # Halves: many are equal, and no order of summation rounds them.
+        questions, *rows = (np.round(2 * rows[:, :2]) / 2 for rows in (questions, *vectors.values()))
+        vectors = dict(zip(sizes, rows, strict=True))
+    expected, whole_of = looped(unit, questions, vectors), {"passage": DOCUMENT_OF, "sentence": PASSAGE_OF}
+    assert len(set(expected)) > 2
+    assert ranks_of(unit, questions, vectors, GOLD, whole_of) == pytest.approx(expected)
+    target = GOLD if unit.startswith("passage") else DOCUMENT_OF[GOLD]
+    for columns in (1, 4, 9, 100):
+        candidates = candidates_of(unit, vectors, whole_of)
+        assert candidate_ranks(questions, candidates, target, 4, 0, columns).tolist() == expected
+
+
+def test_names_of_all_pairs_that_there_are_and_the_texts_that_they_need():
+    assert named_units((), ()) == ()
+    assert named_units(("passage",), ("vector", "sentence", "sum")) == ("passage", "passage-sentence", "passage-sum")
+    assert set(named_units((), ("vector", "maxp"))) == set(named_units(("document", "passage"), ())) == set(UNITS)
+    assert named_units((), ("sum",)) == ("document-sum", "passage-sum")
+    assert set(named_units((), ("vector", "maxp", "sentence", "sum"))) == set(ALL_UNITS)
+    assert kinds_of(["document-sum", "document"]) == ("document", "passage", "sentence")
+    assert [kinds_of([unit]) for unit in ("maxp", "document-sentence")] == [("passage",), ("sentence",)]
+    for scores in (("maxp",), ("vector", "maxp")):
+        with pytest.raises(ConfigError, match="maxp"):
+            named_units(("passage",), scores)
+
+
+def test_the_first_unit_that_is_named_steers_both_stages_and_all_are_measured():
+    settings = Settings()
+    assert steered(settings) is settings and measured_units(settings) == UNITS
+    settings.evaluation = EvaluationSettings(ranked=("passage",), score=("sum", "vector"))
+    both = steered(settings)
+    assert (both.teacher.unit, both.student.dev_unit, settings.teacher.unit) == ("passage-sum", "passage-sum", "maxp")
+    assert measured_units(both) == (*UNITS, "passage-sum")
+    settings = Settings()
+    settings.student.dev_unit = "document-sentence"
+    assert measured_units(settings) == (*UNITS, "document-sentence")
