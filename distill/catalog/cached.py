@@ -18,8 +18,8 @@ from ..system.files import write_aside
 from ..system.types import File, Floats, Progress, Role
 
 DIGEST = 32
-# Texts that are computed at a time: what a run that breaks off had computed stays.
-PART = 1024
+# Texts that are computed at a time, and their characters: what a run that breaks off had computed stays.
+PART, CHARACTERS = 1024, 2**18
 KEYS, VECTORS = ".keys", ".npy"
 
 
@@ -60,10 +60,9 @@ class CachedEncoder:
         new = {key: text for key, text in zip(keys, texts, strict=True) if key not in self.known}
         if progress and len(keys) > len(new):
             progress(len(keys) - len(new))
-        items = list(new.items())
-        for start in range(0, len(items), PART):
-            names, parts = zip(*items[start : start + PART], strict=True)
-            self._add(names, self.encoder.encode(list(parts), role, progress))
+        names, parts = list(new), list(new.values())
+        for part in portions([len(text) for text in parts]):
+            self._add(names[part], self.encoder.encode(parts[part], role, progress))
         return np.stack([self.known[key] for key in keys]) if keys else np.zeros((0, self.dimension), np.float32)
 
     @cached_property
@@ -95,6 +94,17 @@ class CachedEncoder:
         write_vectors(self.folder / f"{name}{VECTORS}", vectors)
         with write_aside(self.folder / f"{name}{KEYS}") as aside:
             aside.write_bytes(b"".join(keys))
+
+
+def portions(lengths: Sequence[int]) -> list[slice]:
+    """Return slices of texts of these lengths, in order: at most `PART` texts, and of several `CHARACTERS`."""
+    slices, start, total = [], 0, 0
+    for place, length in enumerate(lengths):
+        if place > start and (place - start == PART or total + length > CHARACTERS):
+            slices.append(slice(start, place))
+            start, total = place, 0
+        total += length
+    return [*slices, slice(start, len(lengths))] if len(lengths) else []
 
 
 def key_of(text: str, role: Role) -> bytes:

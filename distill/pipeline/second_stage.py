@@ -58,7 +58,8 @@ def study(run: Run, teacher: Encoder, first: KerasEncoder, beginning: Beginning)
     start = untrained(run, first, teacher, beginning)
     require_trainable(teacher, start, settings.training)
     targets = Targets.of(teacher, data, settings.teacher.language, settings.student.units, lines)
-    targets = with_scores(targets, run.inputs.scorer("student"), data, settings.teacher.language)
+    scorer, language = run.inputs.scorer("student"), settings.teacher.language
+    targets = with_scores(targets, scorer, data, language, settings.student.units)
     precision = Precision(settings.export.precision, settings.export.table)
     return learn(
         targets, start, data, run.languages, settings.student, settings.seed, run.session("student"), precision

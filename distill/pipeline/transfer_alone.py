@@ -54,7 +54,8 @@ def transfer_alone(
     require_trainable(teacher, first, settings.training)
     targets = Targets.of(teacher, dataset, language, settings.student.units, lines)
     scoring = fixed_teacher(settings.scorer.encoder) if settings.scorer.encoder else None
-    targets = with_scores(targets, Scorer(scoring, settings.scorer) if scoring else None, dataset, language)
+    scorer = Scorer(scoring, settings.scorer) if scoring else None
+    targets = with_scores(targets, scorer, dataset, language, settings.student.units)
     session = Session(options=settings.training, dev=dev)
     precision = Precision(settings.export.precision, settings.export.table)
     return learn(targets, first, dataset, languages, settings.student, settings.seed, session, precision)

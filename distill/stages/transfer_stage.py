@@ -139,13 +139,23 @@ class Targets:
         return cls(row, labels, texts, teacher.encode(texts, "document", progress), lines)
 
 
-def with_scores(targets: Targets, scorer: Scorer | None, dataset: Dataset, language: str) -> Targets:
-    """The `Targets` of a data set in a language with the scorer's vectors too; themselves without a scorer."""
+def with_scores(
+    targets: Targets, scorer: Scorer | None, dataset: Dataset, language: str, units: Sequence[str]
+) -> Targets:
+    """The `Targets` of a data set in a language with the scorer's vectors too; themselves without a scorer.
+
+    Of several units it is asked for `scored_unit` alone.
+    """
     if scorer is None:
         return targets
     questions = [question.text for question in dataset.select(language, "train")]
     lines = targets.lines.pivots if targets.lines else ()
-    return replace(targets, scored=Scored.of(scorer, questions, targets.texts, lines))
+    return replace(targets, scored=Scored.of(scorer, questions, dataset.texts(units[scored_unit(units)]), lines))
+
+
+def scored_unit(units: Sequence[str]) -> int:
+    """The place of the unit that a scorer ranks: passages where they are learned, as it may cut long documents off."""
+    return units.index("passage") if "passage" in units else 0
 
 
 def answers(dataset: Dataset, passages: Integers, units: Sequence[str]) -> Integers:
@@ -192,7 +202,8 @@ class TransferStage:
         self.groups, self.chances = (lines.groups, lines.chances) if lines else (None, None)
         self.lengths = np.array([len(ids) for ids in documents])
         self.dev = partial(dev.score, self.used)
-        self.scored = targets.scored
+        self.scored, self.unit = targets.scored, scored_unit(settings.units)
+        self.first = sum(sizes[: self.unit])
         scorer = self.scored.settings if self.scored else None
         loss = partial(batch_loss, settings=settings, documents=ranked, scorer=scorer)
         rate, table = settings.learning_rate, settings.train_table
@@ -242,7 +253,9 @@ class TransferStage:
         if "translation" in self.settings.objectives and len(lines):
             x["same_line"] = same_label(labels[len(rows) :])
         if self.scored:
-            x["scorer"] = self.scored.scores(self.label[rows], self.answers[rows, 0])
+            gold = self.answers[rows, self.unit]
+            x["scorer"] = self.scored.scores(self.label[rows], gold - self.first)
+            x["scored"] = self.document_labels[gold]
         if self.scored and len(lines):
             x["scorer_lines"] = self.scored.of_lines(self.line_rows[lines])
         if "softmax" in self.settings.objectives:
@@ -317,7 +330,7 @@ def scored_loss(vectors: Tensor, x: Mapping[str, Tensor], scorer: ScorerSettings
     The learner's scores are those of its vectors and the teacher's, which are fixed.
     """
     many, labels = ops.shape(x["teacher_answers"])[0], x["teacher_question"]
-    parts = [(vectors[:many], x["teacher_answers"][:, 0], x["scorer"])]
+    parts = [(vectors[:many], x["scored"], x["scorer"])]
     if "scorer_lines" in x:
         parts.append((vectors[many : ops.shape(labels)[0]], labels[many:], x["scorer_lines"]))
     losses = []

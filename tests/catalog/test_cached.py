@@ -98,3 +98,11 @@ def test_a_fingerprint_is_of_texts_and_of_what_files_hold(tmp_path):
     (tmp_path / "b").write_text("2")
     parts = [("x", tmp_path / "a"), ("x", tmp_path / "b"), ("y", tmp_path / "a"), ("x",), ("x1",)]
     assert len({fingerprint_of(*part) for part in parts}) == len(parts)
+
+
+def test_a_part_has_few_texts_or_few_characters(monkeypatch):
+    monkeypatch.setattr(cache, "PART", 3)
+    monkeypatch.setattr(cache, "CHARACTERS", 10)
+    slices = cache.portions([1, 1, 1, 1, 9, 1, 20, 5])
+    assert [(part.start, part.stop) for part in slices] == [(0, 3), (3, 5), (5, 6), (6, 7), (7, 8)]
+    assert cache.portions([]) == []

@@ -129,14 +129,14 @@ def test_a_student_learns_the_scorers_ranking_of_a_steps_documents_and_of_its_li
     targets = Targets.of(teacher, sample, "en", settings.units, lines)
     stages = []
     for scorer in (None, Scorer(WORDS, SCORED)):
-        scored = with_scores(targets, scorer, sample, "en")
+        scored = with_scores(targets, scorer, sample, "en", settings.units)
         stages.append(TransferStage(base, scored, sample, ["en", "de"], settings, 0))
     rows, drawn = np.array([3, 150, 40]), np.array([1, 2])
     plain, x = (stage.batch(rows, drawn) for stage in stages)
     vectors, losses = vectors_of(stages[1].used, x), []
     asked_in_english = {q.id: q.text for q in sample.select("en", "train")}
     questions = [asked_in_english[stages[1].samples[row].id] for row in rows]
-    documents = [sample.document_texts[sample.document_of[stages[1].samples[row].passage]] for row in rows]
+    documents = [sample.passage_texts[stages[1].samples[row].passage] for row in rows]
     labels = WORDS.encode(questions) @ WORDS.encode(documents, "document").T
     scores = vectors[:3] @ teacher.encode(documents, "document").T
     losses += [by_hand(scores[row], labels[row], row, np.arange(3)) for row in range(3)]
