@@ -18,7 +18,7 @@ from .dataset import Dataset, Question, line_name, normalise
 from .draws import drawn
 from .loading import load_dataset
 from .parallel import weighted
-from .readers import text_of
+from .readers import SHIPPED, text_of
 from .tsv import read_table
 
 QUESTION = "question"
@@ -123,7 +123,7 @@ def named_source(source: File) -> tuple[Path, bool, float]:
 
 
 def _source(path, everything, weight, language, seed, split_by):
-    if path.is_dir():
+    if path.is_dir() or str(path) == SHIPPED:
         rows = _from_dataset(load_dataset(path, language, split_by, seed), language, everything)
     elif everything:
         raise DataError(f"{path}: no such data set folder; {ALL} is for one, of which all questions are taken")

@@ -13,11 +13,13 @@ from .dataset import Dataset, Passage, Question
 
 SAMPLE = Path(__file__).parent / "sample"
 BREAKS = "sentence_breaks"
+# The name of the data set that ships.
+SHIPPED = "sample"
 
 
 def find(source: File) -> Path:
     """The folder of a data set's name or path. Raises `DataError` when there is none."""
-    folder = SAMPLE if str(source) == "sample" else usable_path(source)
+    folder = SAMPLE if str(source) == SHIPPED else usable_path(source)
     if not folder.is_dir():
         raise DataError(f"no such data set folder: {folder}; give a folder, or 'sample' for the one that ships")
     require_inside(folder, "*.json", "*.jsonl")
@@ -213,4 +215,4 @@ def text_of(path: File, row: Mapping[str, Json], key: str, place: str) -> str:
 
 
 def _name(folder):
-    return "sample" if folder == SAMPLE else folder.resolve().name
+    return SHIPPED if folder == SAMPLE else folder.resolve().name

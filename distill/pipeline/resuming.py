@@ -13,7 +13,7 @@ from ..data.corpus import named_file
 from ..data.dataset import Dataset
 from ..data.more_questions import named_source
 from ..data.parallel import weighted
-from ..data.readers import find
+from ..data.readers import SAMPLE, SHIPPED, find
 from ..encoders.encoder import Encoder
 from ..errors import InputError
 from ..settings.sections import Settings, Work
@@ -72,9 +72,10 @@ def sources_of(settings: Settings, teacher: Encoder | None = None) -> dict[str, 
 
     Of a fixed `teacher`, which is loaded, it is what `loading.fingerprint` tells it by, wherever it comes from.
     """
+    more = [named_source(one)[0] for one in settings.teacher.triplets]
     files = [("student.parallel", weighted(one)[0]) for one in settings.student.parallel]
     files += [("student.labelled_text", named_file(one)[1]) for one in settings.student.labelled_text]
-    files += [("teacher.triplets", named_source(one)[0]) for one in settings.teacher.triplets]
+    files += [("teacher.triplets", SAMPLE if str(path) == SHIPPED else path) for path in more]
     files += [("vocabulary.text", named_file(one)[1]) for one in settings.vocabulary.text]
     files += [("budget.corpus", named_file(one)[1]) for one in settings.budget.corpus]
     files += [("evaluation.dev_dataset", find(one)) for one in [settings.evaluation.dev_dataset] if one]
