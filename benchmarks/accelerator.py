@@ -27,7 +27,14 @@ from distill.system.reading import read_text
 PRECISIONS = ("float32", "mixed_bfloat16")
 MARKS = "<!-- accelerator -->", "<!-- /accelerator -->"
 PROBE = "import jax; device = jax.devices()[0]; print(device.platform, device.device_kind, sep='|')"
-HEADS = ("device", "precision", "`--jit`", "stage 1, s an epoch (first)", "stage 2, s an epoch (first)", "texts a second")
+HEADS = (
+    "device",
+    "precision",
+    "`--jit`",
+    "stage 1, s an epoch (first)",
+    "stage 2, s an epoch (first)",
+    "texts a second",
+)
 NOT_MEASURED = "not measured"
 
 
@@ -149,7 +156,7 @@ def write_docs(page, lines):
     _, _, after = rest.partition(MARKS[1])
     if not rest:
         sys.exit(f"error: {page}: no line {MARKS[0]} in it; write it and {MARKS[1]} where the table is to stand")
-    write_text(page, "\n".join([before + MARKS[0], *lines, MARKS[1] + after]))
+    write_text(page, "\n".join([before + MARKS[0], "", *lines, "", MARKS[1] + after]))
 
 
 if __name__ == "__main__":

@@ -23,18 +23,8 @@ if TYPE_CHECKING:
 
 @click.command()
 @settings_options(
-    "",
-    "data",
-    "teacher",
-    "pairs",
-    "student",
-    "scorer",
-    "vocabulary",
-    "shape",
-    "training",
-    "export",
-    "evaluation",
-    "budget",
+    *("", "data", "teacher", "pairs", "student", "scorer", "vocabulary", "shape", "training", "export"),
+    *("translation", "evaluation", "budget"),
 )
 @click.option("--config", type=click.Path(dir_okay=False), help="repeat a run's config.toml; flags given here win")
 @click.option("--name", help="of the run's folder [default: data set and teacher's language]")
@@ -109,8 +99,7 @@ def _free_folder(runs, settings):
 @click.command()
 @settings_options(
     *("", "data", "teacher", "pairs", "student.parallel", "student.parallel_temperature", "scorer", "training"),
-    "evaluation.dev_dataset",
-    *UNIT_SETTINGS,
+    *("translation", "evaluation.dev_dataset", *UNIT_SETTINGS),
 )
 @click.option("--config", type=click.Path(dir_okay=False), help="settings in a config.toml; flags given here win")
 @folder_option("folder for the teacher")
@@ -139,7 +128,7 @@ def teach(config: str | None, output: str, **values: Value | None) -> None:
 @click.command()
 @settings_options(
     *("", "data", "student", "-student.start", "scorer", "training"),
-    *("export.precision", "export.table", "evaluation.dev_dataset", *UNIT_SETTINGS),
+    *("export.precision", "export.table", "translation", "evaluation.dev_dataset", *UNIT_SETTINGS),
 )
 @click.option("--teacher", "teacher_path", required=True, help=ENCODER_HELP)
 @click.option("--teacher-language", default="en", show_default=True, help="the language the teacher is asked in")

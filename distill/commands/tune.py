@@ -12,17 +12,8 @@ from .options import given, settings_from, settings_options, writable
 
 @click.command()
 @settings_options(
-    "",
-    "data",
-    "teacher",
-    "student",
-    "-student.start",
-    "vocabulary",
-    "shape",
-    "training",
-    "export",
-    "evaluation",
-    "budget",
+    *("", "data", "teacher", "student", "-student.start", "vocabulary", "shape", "training", "export"),
+    *("translation", "evaluation", "budget"),
 )
 @click.option("--config", type=click.Path(dir_okay=False), help="a config.toml to start from; flags given here win")
 @click.option(

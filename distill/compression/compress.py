@@ -18,6 +18,7 @@ from ..data.parallel import joined, pivots, texts_by_language
 from ..errors import ConfigError, InputError
 from ..pipeline.preparing import chosen_languages, read_sources, unseen_languages
 from ..pipeline.resuming import clear
+from ..pipeline.twins import with_twins
 from ..report.run_page import write_report
 from ..settings.rules import require_one_device
 from ..settings.sections import Settings, Work
@@ -71,6 +72,7 @@ def compress(folder: File, settings: Settings, output: File | None = None) -> Re
     metrics, rows = finished(folder), [row for _, row in read_jsonl(folder / "log.jsonl")]
     dataset = dataset_of(settings)
     languages, corpus = chosen_languages(dataset, settings), read_corpus(settings.budget.corpus)
+    dataset = with_twins(settings, dataset, settings.teacher.language, languages)
     sources = read_sources(settings, languages)
     corpus = joined(corpus, texts_by_language(sources)) if sources else corpus
     require_known("the run", languages, metrics["languages"])

@@ -16,12 +16,16 @@ from ..system.types import Integers
 
 @dataclass(frozen=True)
 class Passage:
-    """A passage, the index of its document, and where the data says so its sentences: `(start, end)` in characters."""
+    """A passage and the index of its document.
+
+    Where the data says so its sentences, `(start, end)` in characters, and its language, if not the documents'.
+    """
 
     id: str
     text: str
     document: int
     sentences: tuple[tuple[int, int], ...] = ()
+    language: str = ""
 
 
 @dataclass(frozen=True)
@@ -72,6 +76,11 @@ class Dataset:
         return [passage.text for passage in self.passages]
 
     @cached_property
+    def passage_languages(self) -> tuple[str, ...]:
+        """The language of each passage, the documents' unless it has one of its own."""
+        return tuple(passage.language or self.document_language for passage in self.passages)
+
+    @cached_property
     def document_texts(self) -> list[str]:
         """Each document's passages joined by a space: what the unit `document` encodes."""
         parts: list[list[str]] = [[] for _ in self.titles]
@@ -81,11 +90,11 @@ class Dataset:
 
     @cached_property
     def sentences(self) -> Sentences:
-        """The sentences of the passages: as the data has them, else cut by the documents' language."""
+        """The sentences of the passages: as the data has them, else cut by the passage's language."""
         from ..words.sentences import sentence_places
 
-        language = self.document_language
-        places = [passage.sentences or sentence_places(passage.text, language) for passage in self.passages]
+        spoken = zip(self.passages, self.passage_languages, strict=True)
+        places = [passage.sentences or sentence_places(passage.text, language) for passage, language in spoken]
         texts = [
             passage.text[start:end]
             for passage, pairs in zip(self.passages, places, strict=True)

@@ -16,7 +16,7 @@ from ..words.answer_sentences import answer_sentence
 from ..words.overlap import letters, sharing
 from .dataset import Dataset, Question, line_name, normalise
 from .draws import drawn
-from .loading import load_dataset
+from .loading import read_dataset
 from .parallel import weighted
 from .readers import SHIPPED, text_of
 from .tsv import read_table
@@ -44,7 +44,7 @@ class Triplets:
 
 @dataclass(frozen=True)
 class Collection:
-    """`questions` `(q,)` and a pool of `passages` `(p,)`, texts, that holds what answers them.
+    """`questions` `(q,)` and a pool of `passages` `(p,)`, texts in `languages` `(p,)`, that holds what answers them.
 
     A question's `passage` is its gold one, a row of the pool; `positives` `(q,)` are rows, that and the sentence that
     holds its answer. `document_of`, int `(p,)`, is ascending; a sentence is of its passage's document.
@@ -54,6 +54,7 @@ class Collection:
     passages: tuple[str, ...]
     document_of: Integers
     positives: tuple[Integers, ...]
+    languages: tuple[str, ...]
 
 
 def load_triplets(
@@ -108,7 +109,7 @@ def read_triplets(
     """`[Triplets]` of `FILE` or `FILE=WEIGHT`: a .tsv headed by question and passage, .jsonl of such, or a data set.
 
     The passage may be called sentence, and .jsonl have "answers". Of a data set, a folder, the train questions in
-    `language` are taken, split as `load_dataset` does, or all of `DIR:all`. A pair that is there twice counts once.
+    `language` are taken, split as `read_dataset` does, or all of `DIR:all`. A pair that is there twice counts once.
     Raises `DataError` with the line that is wrong.
     """
     return [_source(*named_source(one), language, seed, split_by) for one in files]
@@ -124,7 +125,7 @@ def named_source(source: File) -> tuple[Path, bool, float]:
 
 def _source(path, everything, weight, language, seed, split_by):
     if path.is_dir() or str(path) == SHIPPED:
-        rows = _from_dataset(load_dataset(path, language, split_by, seed), language, everything)
+        rows = _from_dataset(read_dataset(path, language, split_by, seed), language, everything)
     elif everything:
         raise DataError(f"{path}: no such data set folder; {ALL} is for one, of which all questions are taken")
     else:
@@ -181,7 +182,7 @@ def _answers(value):
 def own_collection(dataset: Dataset, questions: Sequence[Question], with_sentences: bool = False) -> Collection:
     """The `Collection` of questions of a data set, and all its passages; `with_sentences` that hold answers."""
     sentences = own_sentences(dataset, questions) if with_sentences else [None] * len(questions)
-    return _pooled(questions, dataset.passage_texts, dataset.document_of, sentences)
+    return _pooled(questions, dataset.passage_texts, dataset.document_of, sentences, dataset.passage_languages)
 
 
 def collection_of(sources: Sequence[Triplets], language: str, with_sentences: bool = False) -> Collection:
@@ -194,22 +195,27 @@ def collection_of(sources: Sequence[Triplets], language: str, with_sentences: bo
             place, text = pool.setdefault(normalise(passage), (len(pool), passage))
             questions.append(Question(line_name(source.name, row, question), language, question, place, of))
             sentences.append(answer_sentence(text, of, language) if with_sentences and of else None)
-    return _pooled(questions, [text for _, text in pool.values()], np.arange(len(pool)), sentences)
+    texts = [text for _, text in pool.values()]
+    return _pooled(questions, texts, np.arange(len(pool)), sentences, [language] * len(pool))
 
 
 def own_sentences(dataset: Dataset, questions: Sequence[Question]) -> list[str | None]:
     """The sentence of each question's passage that holds its answer, None where none does."""
-    language, texts = dataset.document_language, dataset.passage_texts
-    return [answer_sentence(texts[q.passage], q.answers, language) if q.answers else None for q in questions]
+    passages = [dataset.passages[question.passage] for question in questions]
+    return [
+        answer_sentence(passage.text, of.answers, passage.language or dataset.document_language, passage.sentences)
+        for passage, of in zip(passages, questions, strict=True)
+    ]
 
 
-def _pooled(questions, passages, document_of, sentences):
+def _pooled(questions, passages, document_of, sentences, languages):
     """A `Collection`, each passage followed by those of its questions' `sentences`, texts or None."""
     of_passage = [{} for _ in passages]
     for question, text in zip(questions, sentences, strict=True):
         if text is not None:
             of_passage[question.passage].setdefault(text, 1 + len(of_passage[question.passage]))
     sizes = np.array([1 + len(texts) for texts in of_passage], dtype=np.int64)
+    languages = tuple(language for language, size in zip(languages, sizes, strict=True) for _ in range(size))
     first = np.cumsum(sizes) - sizes
     return Collection(
         questions=tuple(replace(question, passage=int(first[question.passage])) for question in questions),
@@ -219,6 +225,7 @@ def _pooled(questions, passages, document_of, sentences):
             first[question.passage] + np.array([0] if text is None else [0, of_passage[question.passage][text]])
             for question, text in zip(questions, sentences, strict=True)
         ),
+        languages=languages,
     )
 
 

@@ -72,7 +72,8 @@ class Pairs:
 def gold_pairs(dataset: Dataset, contexts: Mapping[str, Sequence[str]], languages: Sequence[str]) -> Pairs:
     """`Pairs` of the train questions in `languages` with their own passages, in every language of `contexts`.
 
-    `contexts`: `{language: texts (p,)}` of the data set's passages, as `contexts.read_contexts` gives them.
+    `contexts`: `{language: texts (p,)}` of the data set's passages, as `contexts.read_contexts` gives them: first as
+    they are, each in its language, then in translation.
     """
     size, spoken = len(dataset.passages), tuple(contexts)
     questions = [question for language in languages for question in dataset.select(language, "train")]
@@ -80,25 +81,28 @@ def gold_pairs(dataset: Dataset, contexts: Mapping[str, Sequence[str]], language
     return Pairs(
         questions=tuple(questions),
         passages=tuple(text for texts in contexts.values() for text in texts),
-        languages=np.repeat(np.array(spoken), size),
+        languages=np.array(
+            [*dataset.passage_languages, *(language for language in spoken[1:] for _ in range(size))], dtype=np.str_
+        ),
         content=np.tile(np.arange(size), len(spoken)),
         positives=tuple(translations + question.passage for question in questions),
         negatives=tuple(np.zeros(0, dtype=np.int64) for _ in questions),
     )
 
 
-def with_sentences(pairs: Pairs, sentences: Sequence[str | None], language: str) -> Pairs:
-    """The pairs, and among the positives of each question its sentence, text in `language` or None."""
+def with_sentences(pairs: Pairs, sentences: Sequence[str | None]) -> Pairs:
+    """The pairs, and among the positives of each question its sentence, a text out of the first of them, or None."""
     first, content = len(pairs.passages), int(pairs.content.max(initial=-1)) + 1
     keys = [
         None if text is None else (int(pairs.wholes[known[0]]), text)
         for known, text in zip(pairs.positives, sentences, strict=True)
     ]
     row_of = {key: row for row, key in enumerate(dict.fromkeys(key for key in keys if key is not None))}
+    spoken = {key: pairs.languages[known[0]] for known, key in zip(pairs.positives, keys, strict=True)}
     return replace(
         pairs,
         passages=(*pairs.passages, *(text for _, text in row_of)),
-        languages=np.concatenate([pairs.languages, np.full(len(row_of), language)]),
+        languages=np.concatenate([pairs.languages, np.array([spoken[key] for key in row_of], dtype=np.str_)]),
         content=np.concatenate([pairs.content, content + np.arange(len(row_of))]),
         whole=np.concatenate([pairs.wholes, np.array([of for of, _ in row_of], dtype=np.int64)]),
         positives=tuple(

@@ -135,7 +135,7 @@ def breaks_of(value: Mapping[str, Json], text: str, place: str) -> list[tuple[in
 def read_jsonl_folder(folder: Path, document_language: str) -> Dataset:
     """`documents.jsonl` {id, title, passages: [text or {id, text}]}; `questions.jsonl` {id, language, text, passage}
 
-    A passage may have "sentence_breaks" too, a question "answers", or one "answer", spans of its passage.
+    A passage may have "sentence_breaks" and a "language", a question "answers", or one "answer", spans of its passage.
     """
     path = folder / "documents.jsonl"
     titles, passages, index = [], [], {}
@@ -170,7 +170,16 @@ def _passages(place, row, document, number):
         text = part.get("text")
         if not isinstance(text, str) or not text.strip():
             raise DataError(f"{place}: passage {i} has an empty text")
-        yield Passage(str(part.get("id", f"{document}/{i}")), text, number, sentences_of(part, text))
+        language = _language(place, i, part)
+        yield Passage(str(part.get("id", f"{document}/{i}")), text, number, sentences_of(part, text), language)
+
+
+def _language(place, number, part):
+    """The language that a passage names, empty for that of the documents."""
+    language = part.get("language", "")
+    if not isinstance(language, str) or (not language.strip() and "language" in part):
+        raise DataError(f"{place}: passage {number} has a language that is none, {language!r}; give one such as 'de'")
+    return language
 
 
 def _jsonl_questions(path, index):

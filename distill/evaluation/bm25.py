@@ -16,9 +16,9 @@ def evaluate_bm25(
 ) -> dict[str, float]:
     """Return `metrics.summary` of BM25's passages for a split's questions in `language`.
 
-    Words are of the documents' language, the kind that `words` names, a key of `retrieval.bm25.TERMS`.
+    Words are of each passage's language, the kind that `words` names, a key of `retrieval.bm25.TERMS`.
     """
     questions = dataset.select(language, split)
     gold = np.array([question.passage for question in questions])
     queries = [question.text for question in questions]
-    return summary(bm25_ranks(queries, dataset.passage_texts, gold, dataset.document_language, words), metrics)
+    return summary(bm25_ranks(queries, dataset.passage_texts, gold, dataset.passage_languages, words), metrics)

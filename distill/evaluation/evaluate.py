@@ -17,6 +17,7 @@ from ..settings.choices import UNITS
 from ..settings.units import kinds_of
 from ..system.progress import say
 from ..system.types import Floats, Integers, Progress
+from .spoken import languages_of_head
 
 if TYPE_CHECKING:
     from .token_recall import Recalls
@@ -27,12 +28,16 @@ Ranks: TypeAlias = dict[str, dict[str, Integers]]
 
 @dataclass(frozen=True)
 class Evaluation:
-    """One encoder on one split: `ranks[unit][language]`, int `(q,)`; `recall` by metric, as `token_recall` has it."""
+    """One encoder on one split: `ranks[unit][language]`, int `(q,)`; `recall` by metric, as `token_recall` has it.
+
+    `spoken` are the languages of the nearest passages, as `languages_of_head` has them.
+    """
 
     encoder: str
     split: str
     ranks: Ranks
     recall: dict[str, Recalls] = field(default_factory=dict)
+    spoken: dict[str, dict[str, float]] = field(default_factory=dict)
 
     def table(self, metrics: Sequence[str] = SUMMARY) -> dict[str, dict[str, dict[str, float]]]:
         """`{unit: {language: metrics}}`."""
@@ -79,7 +84,8 @@ def evaluate(
         from .token_recall import token_recall
 
         recall = token_recall(questions, vectors["passage"], dataset, split, recalls)
-    return Evaluation(encoder.name, split, rank(questions, vectors, dataset, split, units), recall)
+    spoken = languages_of_head(questions, vectors["passage"], dataset) if "passage" in vectors else {}
+    return Evaluation(encoder.name, split, rank(questions, vectors, dataset, split, units), recall, spoken)
 
 
 def needed_units(units: Sequence[str], recalls: Sequence[str]) -> tuple[str, ...]:

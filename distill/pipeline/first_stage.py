@@ -45,7 +45,7 @@ def all_pairs(inputs: Inputs, pairs: Pairs) -> Pairs:
     settings, dataset = inputs.settings, inputs.dataset
     teacher = settings.teacher
     if teacher.answer_sentences:
-        pairs = with_sentences(pairs, own_sentences(dataset, pairs.questions), dataset.document_language)
+        pairs = with_sentences(pairs, own_sentences(dataset, pairs.questions))
     if not inputs.triplets:
         return pairs
     collection = collection_of(inputs.triplets, teacher.language, teacher.answer_sentences)
@@ -71,13 +71,14 @@ def pairs_of(settings: Settings, dataset: Dataset, languages: Sequence[str]) -> 
         return None
     kind, pivot = settings.pairs.batches, settings.teacher.language
     contexts = read_contexts(dataset, settings.data.dataset, (pivot,) if kind in IN_ONE else languages)
-    there = ", ".join(contexts)
-    if kind not in IN_ONE and len(contexts) == 1:
+    spoken = dict.fromkeys([*contexts, *dataset.passage_languages])
+    there = ", ".join(spoken)
+    if kind not in IN_ONE and len(spoken) == 1:
         raise ConfigError(
             f"pairs.batches: {kind} takes passages in several languages, of {', '.join(languages)} {dataset.name} has "
             f"them in {there}; take {' or '.join(IN_ONE)}, or a folder of {{lang}}.json with passages each"
         )
-    if kind in IN_ONE and pivot not in contexts:
+    if kind in IN_ONE and pivot not in spoken:
         raise ConfigError(
             f"pairs.batches: {kind} takes passages in {pivot}, the teacher's language; {dataset.name} has {there}"
         )

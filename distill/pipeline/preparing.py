@@ -28,6 +28,7 @@ from .fixed_teacher import fixed_teacher
 from .inputs import Inputs, measured_splits
 from .resuming import is_finished, require_resumable, require_same_data
 from .run import Run, read_timings
+from .twins import with_twins
 
 
 def prepare(settings: Settings, folder: File, resume: bool = False, seconds: float = CHECKPOINT_SECONDS) -> Run:
@@ -75,6 +76,7 @@ def read_inputs(settings: Settings) -> Inputs:
     settings = steered(check(settings))
     dataset = dataset_of(settings)
     languages = chosen_languages(dataset, settings)
+    dataset = with_twins(settings, dataset, settings.teacher.language, languages)
     for source in filter(None, (settings.teacher.base, settings.student.start)):
         require_trainable(source)
     search_of(settings.teacher.mining)

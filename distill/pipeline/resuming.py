@@ -26,6 +26,7 @@ from ..system.types import File
 from ..training.checkpoints import CHECKPOINT, STATE, Checkpoint
 from ..training.log import RunLog
 from .finished import SEARCH
+from .twins import translation_files
 
 TEACHER, STUDENT, LOG, METRICS, DATA = "teacher", "student", "log.jsonl", "metrics.json", "data"
 # Self-training's stages: their folder and the file of one that is complete.
@@ -79,6 +80,7 @@ def sources_of(settings: Settings, teacher: Encoder | None = None) -> dict[str, 
     files += [("vocabulary.text", named_file(one)[1]) for one in settings.vocabulary.text]
     files += [("budget.corpus", named_file(one)[1]) for one in settings.budget.corpus]
     files += [("evaluation.dev_dataset", find(one)) for one in [settings.evaluation.dev_dataset] if one]
+    files += translation_files(settings)
     encoders = {
         "teacher.base": settings.teacher.base,
         "student.start": settings.student.start,

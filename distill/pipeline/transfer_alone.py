@@ -16,6 +16,7 @@ from ..settings.units import steered
 from ..training.session import Scorer, Session
 from .fixed_teacher import centre, fixed_teacher, into_space, is_foreign
 from .preparing import read_labelled
+from .twins import with_twins
 
 if TYPE_CHECKING:
     from ..stages.lines import Lines
@@ -38,6 +39,7 @@ def transfer_alone(
     """
     settings = steered(settings)
     dataset, languages = chosen_data(settings, [language])
+    dataset = with_twins(settings, dataset, language, languages)
     dev = load_dev(settings, languages)
     if dev is not None:
         warn_of_shared(dataset.name, dataset.passage_texts, dev)

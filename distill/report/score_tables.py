@@ -11,6 +11,7 @@ from ..data.dataset import Dataset
 from ..evaluation.answers import AnswerFigures
 from ..evaluation.evaluate import Evaluation
 from ..evaluation.paired import ALL, Comparisons
+from ..evaluation.spoken import HEAD
 from ..retrieval.metrics import summary
 from ..system.types import Floats, Integers
 from .layout import new_console, new_table, percents
@@ -28,6 +29,19 @@ def print_evaluations(evaluations: Mapping[str, Evaluation], split: str, metrics
         console.print(table)
     if first.recall:
         console.print(_recall_table(evaluations, split))
+    if first.spoken:
+        console.print(_spoken_table(evaluations, split))
+
+
+def _spoken_table(evaluations, split):
+    """Rows are languages of passages, columns of questions."""
+    columns = next(iter(evaluations.values())).spoken
+    table = new_table(f"languages of the first {HEAD} passages, {split}, %", "encoder", "passages in", *columns, "mean")
+    for name, evaluation in evaluations.items():
+        for language in next(iter(evaluation.spoken.values())):
+            shares = [of[language] for of in evaluation.spoken.values()]
+            table.add_row(Text(name), language, *percents(shares), f"{100 * np.mean(shares):.1f}")
+    return table
 
 
 def _recall_table(evaluations, split):

@@ -58,6 +58,30 @@ class Lexical:
             yield self.retriever.get_scores(terms) if terms else np.zeros(self.size, dtype=np.float32)
 
 
+class LexicalByLanguage:
+    """`passages` `(p,)` in `languages` `(p,)`: a `Lexical` of each language's, whose words a query is cut into."""
+
+    def __init__(self, passages: Sequence[str], languages: Sequence[str], words: str = "plain") -> None:
+        spoken, self.size = np.array(languages), len(passages)
+        rows = [(str(language), np.flatnonzero(spoken == language)) for language in dict.fromkeys(languages)]
+        self.parts = [(of, Lexical([passages[int(row)] for row in of], language, words)) for language, of in rows]
+
+    def scores(self, queries: Sequence[str]) -> Iterator[Floats]:
+        """Yield the scores of each query, float `(passages,)`, a passage's among those of its language."""
+        for parts in zip(*(index.scores(queries) for _, index in self.parts), strict=True):
+            scores = np.zeros(self.size, dtype=np.float32)
+            for (rows, _), of_language in zip(self.parts, parts, strict=True):
+                scores[rows] = of_language
+            yield scores
+
+
+def lexical(passages: Sequence[str], languages: Sequence[str], words: str = "plain") -> Lexical | LexicalByLanguage:
+    """The index of passages `(p,)` in `languages` `(p,)`."""
+    if len(set(languages)) > 1:
+        return LexicalByLanguage(passages, languages, words)
+    return Lexical(passages, next(iter(languages), "en"), words)
+
+
 def _warn_unstemmed(passages, language):
     from ..words.morphology import say_unstemmed
 
@@ -65,10 +89,14 @@ def _warn_unstemmed(passages, language):
 
 
 def bm25_ranks(
-    queries: Sequence[str], passages: Sequence[str], gold: Integers, language: str, words: str = "plain"
+    queries: Sequence[str], passages: Sequence[str], gold: Integers, language: str | Sequence[str], words: str = "plain"
 ) -> Integers:
-    """Return the rank, from 1, of each query's passage `gold`, int `(q,)` both; ties count against it."""
-    scores, places = Lexical(passages, language, words).scores(queries), np.empty(len(queries), dtype=np.int64)
+    """Return the rank, from 1, of each query's passage `gold`, int `(q,)` both; ties count against it.
+
+    `language` is that of all passages, or of each.
+    """
+    languages = [language] * len(passages) if isinstance(language, str) else language
+    scores, places = lexical(passages, languages, words).scores(queries), np.empty(len(queries), dtype=np.int64)
     for row, scored in enumerate(scores):
         places[row] = ranks(scored[None], gold[row : row + 1])[0]
     return places

@@ -20,6 +20,7 @@ def check_together(settings: Settings) -> None:
     _check_scorer(settings.scorer, teacher)
     _check_triplets(teacher)
     _check_mining(teacher)
+    _check_twins(settings.translation)
     _check_self_training(teacher, pairs)
     _check_pairs(teacher, pairs)
     _check_share(pairs, student, teacher.batch_size)
@@ -37,6 +38,13 @@ def _check_triplets(teacher):
         raise ConfigError(
             "teacher.answer_sentences: a fixed teacher is not trained; leave --answer-sentences or --teacher-model out"
         )
+
+
+def _check_twins(translation):
+    if translation.file and translation.translators:
+        raise ConfigError("translation.file: --translations and --translator are either the translations; give one")
+    if translation.beam and not translation.translators:
+        raise ConfigError("translation.beam: --beam is of --translator, which is not given; leave it out")
 
 
 def _check_mining(teacher):

@@ -338,6 +338,19 @@ class TrainingSettings:
 
 
 @dataclass
+class TranslationSettings:
+    """Questions in translation, for train questions without a twin in the teacher's language. CL-ReLKT, section 3.2."""
+
+    file: str = _common(
+        "", "--translations", "of train questions into the teacher's language, a .jsonl or .tsv of id, text, language"
+    )
+    translators: tuple = _common(
+        (), "--translator", "these by a model that CTranslate2 runs, of all languages or, as LANGUAGE=FOLDER, of one"
+    )
+    beam: int = _common(0, "--beam", "hypotheses of --translator, 1 is greedy (0: 4)", low=0, high=64)
+
+
+@dataclass
 class EvaluationSettings:
     """Things that are ranked, their scores, and measures of a run beside P@k and MRR.
 
@@ -392,6 +405,7 @@ class Settings:
     shape: ShapeSettings = field(default_factory=ShapeSettings)
     training: TrainingSettings = field(default_factory=TrainingSettings)
     export: ExportSettings = field(default_factory=ExportSettings)
+    translation: TranslationSettings = field(default_factory=TranslationSettings)
     evaluation: EvaluationSettings = field(default_factory=EvaluationSettings)
     budget: BudgetSettings = field(default_factory=BudgetSettings)
 
@@ -407,6 +421,7 @@ Section: TypeAlias = (
     | ShapeSettings
     | TrainingSettings
     | ExportSettings
+    | TranslationSettings
     | EvaluationSettings
     | BudgetSettings
 )

@@ -19,7 +19,7 @@ from .negatives import bm25_candidates, draw, false_negatives, maxp_candidates, 
 class Anchors:
     """The questions `(q,)` of a `Collection` and its pool of passages `(p,)`, which holds positives and negatives.
 
-    `queries` are what BM25 asks, in the passages' `language`. `rows_of(epoch)` gives the rows of an epoch's questions,
+    `queries` are what BM25 asks, in the passages' languages. `rows_of(epoch)` gives the rows of an epoch's questions,
     by default all.
     """
 
@@ -29,13 +29,12 @@ class Anchors:
         settings: TeacherSettings,
         seed: int,
         queries: Sequence[str],
-        language: str,
         rows_of: Callable[[int], Integers] | None = None,
     ):
         questions = collection.questions
         self.passages, self.document_of = list(collection.passages), collection.document_of
         self.positives, self.settings, self.seed = collection.positives, settings, seed
-        self.queries, self.language = queries, language
+        self.queries, self.languages = queries, collection.languages
         self.questions = [question.text for question in questions]
         self.names = named(questions)
         self.gold = np.array([question.passage for question in questions])
@@ -78,7 +77,7 @@ class Anchors:
         return self._lexical([self.queries[row] for row in rows], pairs_of(self.forbidden, rows))
 
     def _lexical(self, queries, forbidden):
-        options = self.settings.negatives, self.language, self.settings.bm25_words
+        options = self.settings.negatives, self.languages, self.settings.bm25_words
         return bm25_candidates(queries, self.passages, forbidden, *options)
 
     def _online(self, rows, gold, computed, seed):
@@ -95,13 +94,14 @@ class Anchors:
 def own_anchors(dataset: Dataset, language: str, settings: TeacherSettings, seed: int) -> Anchors:
     """The data set's train questions in `language`, with its passages.
 
-    BM25 compares words, so it asks in the documents' language where the parallel question is there.
+    BM25 compares words, so it asks in the language of the passage where the parallel question is there.
     """
     questions = dataset.select(language, "train")
-    parallel = dataset.questions.get(dataset.document_language, {})
-    queries = [parallel.get(question.id, question).text for question in questions]
+    spoken = [dataset.passage_languages[question.passage] for question in questions]
+    parallel = [dataset.questions.get(language, {}) for language in spoken]
+    queries = [of.get(question.id, question).text for of, question in zip(parallel, questions, strict=True)]
     collection = own_collection(dataset, questions, settings.answer_sentences)
-    return Anchors(collection, settings, seed, queries, dataset.document_language)
+    return Anchors(collection, settings, seed, queries)
 
 
 def more_anchors(
@@ -114,4 +114,4 @@ def more_anchors(
     collection = collection_of(sources, language, settings.answer_sentences)
     queries = [question.text for question in collection.questions]
     rows_of = partial(asked, sources, settings.triplets_an_epoch, count, seed)
-    return Anchors(collection, settings, seed, queries, language, rows_of)
+    return Anchors(collection, settings, seed, queries, rows_of)

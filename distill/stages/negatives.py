@@ -10,7 +10,7 @@ import numpy as np
 from ..data.dataset import Question, normalise
 from ..errors import DataError
 from ..retrieval.blocks import CELLS, ROWS, Highest, Product, document_spans, head, rows_beside, spans
-from ..retrieval.bm25 import Lexical
+from ..retrieval.bm25 import lexical
 from ..retrieval.exact import max_passage, top_k
 from ..system.types import Floats, Integers
 
@@ -48,17 +48,17 @@ def bm25_candidates(
     passages: Sequence[str],
     forbidden: Forbidden,
     n: int,
-    language: str = "en",
+    language: str | Sequence[str] = "en",
     words: str = "plain",
 ) -> Integers:
     """int `(queries, POOL * n)`: passages that share most words with the query but do not answer it, best first.
 
     -1 where none is left. They do not depend on the encoder: computed once, `draw` takes `n` of them each epoch.
-    `language` is that of the passages; `words` says what is compared, a key of `bm25.TERMS`. Karpukhin et al.
-    (2020), section 3.2; CL-ReLKT, section 3.1. Raises `DataError` for passages without words.
+    `language` is that of the passages, or of each; `words` says what is compared, a key of `bm25.TERMS`. Karpukhin et
+    al. (2020), section 3.2; CL-ReLKT, section 3.1. Raises `DataError` for passages without words.
     """
     try:
-        index = Lexical(passages, language, words)
+        index = lexical(passages, [language] * len(passages) if isinstance(language, str) else language, words)
     except DataError as error:
         raise DataError(f"{error}, or train without BM25's negatives: use --bm25-epochs 0") from error
     candidates = np.full((len(queries), POOL * n), -1, dtype=np.int64)

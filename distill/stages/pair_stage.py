@@ -265,21 +265,20 @@ def _mined_in_more(anchors: Anchors, first_question: int, first_passage: int) ->
 
 
 def _mined_in_own(dataset: Dataset, mining: TeacherSettings, seed: int, pairs: Pairs, many: int) -> Miner:
-    """Negatives of the first `many` questions of the pairs, which are the data set's own."""
+    """Negatives of the first `many` questions of the pairs, the data set's own; its passages come first, too."""
     language, questions_of_data = mining.language, pairs.questions[:many]
     anchors = own_anchors(dataset, language, mining, seed)
     ids = [question.id for question in dataset.select(language, "train")]
     row_of = {(question.id, question.language): row for row, question in enumerate(questions_of_data)}
     row_of_anchor, none = np.array([row_of[id, language] for id in ids]), np.zeros(0, dtype=np.int64)
-    first = int(np.flatnonzero(pairs.languages == dataset.document_language)[0])
 
     def mine(epoch, vectors):
         def of(rows):
             questions = rows[rows < len(ids)]
-            return vectors(row_of_anchor[questions], first + rows[len(questions) :] - len(ids))
+            return vectors(row_of_anchor[questions], rows[len(questions) :] - len(ids))
 
         rows, _, negatives = anchors.triplets(epoch, of)
-        mined = {ids[row]: first + columns[columns >= 0] for row, columns in zip(rows, negatives, strict=True)}
+        mined = {ids[row]: columns[columns >= 0] for row, columns in zip(rows, negatives, strict=True)}
         return [mined.get(question.id, none) for question in questions_of_data]
 
     return mine

@@ -6,29 +6,28 @@ import re
 from collections.abc import Sequence
 
 from .answer_finder import findable
-
-# Up to the end of a sentence: a stop before a blank, or one of a script that is written without any.
-SENTENCE = re.compile(r"\S.*?(?:[.!?؟।]+[\"'»”’)\]]*(?=\s|\Z)|[。！？]+[」』”’)\]]*|\Z)", re.DOTALL)
+from .sentences import sentence_places
 
 
-def answer_sentence(passage: str, answers: Sequence[str], language: str) -> str | None:
+def answer_sentence(
+    passage: str, answers: Sequence[str], language: str, places: Sequence[tuple[int, int]] = ()
+) -> str | None:
     """Return the sentence of a `passage`, which is in `language`, that holds one of the `answers`.
 
+    `places` are its sentences, `(start, end)` in characters, where they are known; else `sentence_places` cuts them.
     Where an answer runs over several sentences, these. None where no answer is there as it is written, where it is in
     several places of different sentences, or where the sentence is all of the passage.
     """
-    spans = sentence_spans(passage, language)
-    places = {_around(spans, start, end) for answer in findable(answers) for start, end in _places(passage, answer)}
-    if len(places) != 1:
+    matches = [place for answer in findable(answers) for place in _places(passage, answer)]
+    if not matches:
         return None
-    first, last = places.pop()
+    sentences = places or sentence_places(passage, language)
+    holding = {_around(sentences, start, end) for start, end in matches}
+    if len(holding) != 1:
+        return None
+    first, last = holding.pop()
     sentence = passage[first:last].strip()
     return sentence if sentence != passage.strip() else None
-
-
-def sentence_spans(text: str, language: str) -> list[tuple[int, int]]:
-    """Return the place of each sentence of a `text`, its start and its end."""
-    return [match.span() for match in SENTENCE.finditer(text)]
 
 
 def _places(passage, answer):

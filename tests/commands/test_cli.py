@@ -208,6 +208,7 @@ REFUSED = {
     "teach --dataset DATA --output out --triplets PAIRS": "pairs.tsv, line 2",
     "teach --dataset DATA --output out --loss softmax --triplets DATA:all=0": ":all=0: ",
     "teach --dataset DATA --output out --dev-dataset nowhere": "nowhere",
+    "teach --dataset DATA --output out --beam 2": "--beam",
     "transfer --teacher ENCODER --dataset DATA --output out --dev-dataset PAIRS": "pairs.tsv",
     "evaluate ENCODER --dataset DATA --split test": "small",
     "bench BUNDLE --data DATA --languages de,fr": " fr: ",

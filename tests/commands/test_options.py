@@ -9,7 +9,8 @@ from distill.errors import InputError
 from distill.settings.sections import Settings, StudentSettings
 from distill.settings.store import walk
 
-ALL = ("", "data", "teacher", "pairs", "student", "vocabulary", "shape", "training", "export", "evaluation", "budget")
+ALL = ("", "data", "teacher", "pairs", "student", "scorer", "vocabulary", "shape", "training", "export")
+ALL += ("translation", "evaluation", "budget")
 
 
 def parse(*arguments, sections=ALL, config=None):

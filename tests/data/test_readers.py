@@ -148,6 +148,12 @@ def test_jsonl_passages_titles_and_questions(tmp_path):
     }
 
 
+def test_a_passage_may_be_in_a_language_of_its_own(tmp_path):
+    documents = [*DOCUMENTS, {"id": "tee", "passages": [{"text": "Tee wird gebrüht.", "language": "de"}, "Hot."]}]
+    data = read_jsonl_folder(lines(tmp_path, documents=documents), "en")
+    assert data.passage_languages == ("en",) * 4 + ("de", "en")
+
+
 def test_jsonl_without_questions_in_the_document_language_or_a_question_with_two_passages(tmp_path):
     with pytest.raises(DataError, match=" ru; .* en, "):
         read_jsonl_folder(lines(tmp_path), "ru")
@@ -168,7 +174,7 @@ def test_jsonl_without_questions_in_the_document_language_or_a_question_with_two
         *(({"id": "x", **passages}, "'passages'") for passages in ({}, {"passages": []}, {"passages": "Tea."})),
         *(
             ({"id": "x", "passages": ["Rye.", passage]}, "passage 1 ")
-            for passage in ("", "  ", 7, {"id": "p"}, {"text": ""}, {"text": 7})
+            for passage in ("", "  ", 7, {"id": "p"}, {"text": ""}, {"text": 7}, {"text": "Oats.", "language": " "})
         ),
         ({"id": "baking", "passages": [{"id": "new", "text": "Rye."}]}, "baking$"),
         ({"id": "more", "passages": [{"id": "tea", "text": "Rye."}]}, "tea$"),

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from distill.errors import DataError
-from distill.retrieval.bm25 import Lexical, bm25_ranks, morphology_terms, plain_terms
+from distill.retrieval.bm25 import Lexical, bm25_ranks, lexical, morphology_terms, plain_terms
 from distill.words import morphology
 
 PASSAGES = ["Die alten Häuser am Fluss", "Der Baum im Garten", "Ein Fluss ohne Namen", "Garten und Bäume"]
@@ -46,3 +46,17 @@ def test_passages_without_a_stemmer_are_counted_once(capsys):
         Lexical(PASSAGES, "bn", words)
     said = "warning: bn: no stemmer; the words of 4 passages are compared whole, for BM25 with their 3-grams\n"
     assert capsys.readouterr().err == said
+
+
+def test_passages_in_several_languages_are_each_compared_in_their_own():
+    passages = [*PASSAGES[:2], "The old houses by the river", *PASSAGES[2:], "A garden of trees"]
+    languages, queries = ("de", "de", "en", "de", "de", "en"), ["Häuser am Garten", "house of the tree", "?"]
+    rows = {language: [row for row, one in enumerate(languages) if one == language] for language in ("de", "en")}
+    for words in ("plain", "morphology"):
+        scores = np.stack(list(lexical(passages, languages, words).scores(queries)))
+        for language, of in rows.items():
+            expected = np.stack(list(Lexical([passages[row] for row in of], language, words).scores(queries)))
+            np.testing.assert_array_equal(scores[:, of], expected)
+        assert scores[:2].max() > 0 == scores[2].max()
+    # "house" is "houses" in English alone.
+    assert bm25_ranks(["house"], passages, np.array([2]), languages, "morphology").tolist() == [1]

@@ -89,7 +89,11 @@ class RetrievalTask(Task[Evaluation, Evaluation]):
     def as_dict(self, encoders: Mapping[str, Evaluation]) -> dict[str, Json]:
         """As `Task.as_dict`."""
         rows: dict[str, Json] = {
-            name: {"units": evaluation.table(self.ranked), "recall": evaluation.recalls()}
+            name: {
+                "units": evaluation.table(self.ranked),
+                "recall": evaluation.recalls(),
+                **({"languages": evaluation.spoken} if evaluation.spoken else {}),
+            }
             for name, evaluation in encoders.items()
         }
         files: dict[str, Json] = dict(self.dataset.files)

@@ -1,0 +1,60 @@
+"""Questions in translation: twins in the teacher's language of train questions without one. CL-ReLKT, section 3.2."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from ..data.dataset import Dataset
+from ..errors import DataError, InputError
+from ..evaluation.translation import Translation, Untranslated, translation_of
+from ..evaluation.translators import folders_of
+from ..settings.sections import Settings
+from ..system.progress import say, task
+
+
+def with_twins(settings: Settings, dataset: Dataset, language: str, languages: Sequence[str]) -> Dataset:
+    """The data set with translations into the teacher's `language` among its train questions, as the settings ask.
+
+    A question of `languages` gets one where its id has no question in the teacher's; one without a translation stays
+    without, and is counted. Dev and test stay as they are. Raises `InputError` where nothing is to be translated, and
+    what `translation_of` and `Translation.texts` raise, an unknown id among it.
+    """
+    options = settings.translation
+    translation = translation_of(options.file or None, options.translators, options.beam or None)
+    if translation is None:
+        return dataset
+    known = dataset.questions[language]
+    alone = [q for one in languages for q in dataset.select(one, "train") if q.id not in known]
+    twins = _translated(translation, dataset, alone, language)
+    missing = {question.id for question in alone}
+    if not missing:
+        raise InputError(f"{translation.name}: each train question has one in {language}; leave the translations out")
+    if not twins:
+        raise DataError(f"{translation.name}: no translation of a train question without one in {language}")
+    say(f"{translation.name}: {len(twins)} of {len(missing)} train questions without one in {language} translated")
+    questions = {q.id: replace(q, language=language, text=twins[q.id]) for q in reversed(alone) if q.id in twins}
+    return replace(dataset, questions={**dataset.questions, language: {**known, **questions}})
+
+
+def _translated(translation: Translation, dataset: Dataset, alone, language):
+    """`{id: translation}`, of the first of its languages that has one."""
+    pivots: dict[str, str | None] = dict.fromkeys(id for of in dataset.questions.values() for id in of)
+    pivots.update({id: question.text for id, question in dataset.questions[language].items()})
+    # Ids that the data lacks are refused, whether any translation is needed or not.
+    translation.texts((), pivots)
+    twins = {}
+    with task(f"train questions translated by {translation.name}", len(alone)) as advance:
+        for one in dict.fromkeys(question.language for question in alone):
+            rest = [q for q in alone if q.language == one and q.id not in twins]
+            texts = translation.texts([Untranslated(q.id, q.language, q.text) for q in rest], pivots, advance)
+            twins.update({q.id: text for q, text in zip(rest, texts, strict=True) if text})
+    return twins
+
+
+def translation_files(settings: Settings) -> list[tuple[str, Path]]:
+    """`[(setting, path)]` of what the translations come from."""
+    options = settings.translation
+    files = [("translation.file", Path(options.file))] if options.file else []
+    return files + [("translation.translators", folder) for folder in folders_of(options.translators).values()]

@@ -1,0 +1,64 @@
+import json
+from dataclasses import replace
+
+import pytest
+
+from distill.errors import ConfigError, InputError
+from distill.pipeline.twins import translation_files, with_twins
+from distill.settings.sections import Settings
+from distill.settings.store import changed
+
+
+@pytest.fixture
+def data(sample):
+    """The sample, of which the first two train questions, one of dev and one of test are not asked in English."""
+    removed = {*sample.splits["train"][:2], sample.splits["dev"][0], sample.splits["test"][0]}
+    english = {id: question for id, question in sample.questions["en"].items() if id not in removed}
+    return replace(sample, questions={**sample.questions, "en": english})
+
+
+def settings(path, *lines):
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    return changed(Settings(), {"translation.file": str(path)})
+
+
+def test_train_questions_get_a_translation_where_they_have_no_twin(data, sample, tmp_path, capsys):
+    one, two = sample.splits["train"][:2]
+    lines = [{"id": one, "language": "th", "text": "thai"}, {"id": one, "text": "any"}, {"id": two, "text": "two"}]
+    lines += [{"id": sample.splits["dev"][0], "text": "dev"}, {"id": sample.splits["train"][2], "text": "known"}]
+    options = settings(tmp_path / "t.jsonl", *lines)
+    twins = with_twins(options, data, "en", ("de", "en", "th"))
+    added = {id: question for id, question in twins.questions["en"].items() if id not in data.questions["en"]}
+    assert {id: question.text for id, question in added.items()} == {one: "any", two: "two"}
+    assert all(q.passage == sample.questions["de"][id].passage and q.language == "en" for id, q in added.items())
+    assert len(twins.select("en", "train")) == len(sample.select("en", "train"))
+    assert twins.select("en", "dev") == data.select("en", "dev") and twins.questions["th"] == data.questions["th"]
+    assert "t.jsonl: 2 of 2 " in capsys.readouterr().err
+    assert with_twins(options, data, "en", ("en", "th")).questions["en"][one].text == "thai"
+    assert with_twins(Settings(), data, "en", ("de", "en")) is data
+    assert translation_files(options) == [("translation.file", tmp_path / "t.jsonl")]
+
+
+def test_what_serves_nothing_is_refused(data, sample, tmp_path):
+    one, known = sample.splits["train"][0], sample.splits["train"][2]
+    unknown, needless = {"id": "nobody", "text": "a"}, {"id": known, "text": "a"}
+    for lines, of, said in (
+        ([unknown, {"id": one, "text": "a"}], data, "'nobody'"),
+        ([needless], data, "t.jsonl: "),
+        ([needless], sample, " en;"),
+    ):
+        with pytest.raises(InputError, match=said):
+            with_twins(settings(tmp_path / "t.jsonl", *lines), of, "en", ("de", "en"))
+    for values in ({"file": "x", "translators": ["y"]}, {"beam": 2}):
+        with pytest.raises(ConfigError, match="translation.(file|beam): "):
+            changed(Settings(), {f"translation.{name}": value for name, value in values.items()})
+
+
+def test_a_translator_translates_a_question_once(data, sample, word_translator, tmp_path):
+    words = {word: "river" for question in sample.select("de", "train")[:2] for word in question.text.split()}
+    folder = word_translator(words)
+    options = changed(Settings(), {"translation.translators": [f"de={folder}"]})
+    twins = with_twins(options, data, "en", ("de", "en", "th"))
+    texts = [twins.questions["en"][id].text for id in sample.splits["train"][:2]]
+    assert all(set(text.split()) <= {"river"} or "river" in text for text in texts)
+    assert translation_files(options) == [("translation.translators", folder)]
