@@ -140,14 +140,16 @@ def texts_digest(dataset: Dataset) -> str:
 
 # Splits that a run cannot do without.
 LEARNED = ("train", "dev")
-ALONE = "it can be measured alone, by distill evaluate --split all"
 
 
 def trainable(dataset: Dataset) -> Dataset:
     """Return the data set. Raises `DataError` for one that has no questions to train on or to choose by."""
     for split in LEARNED:
         if split not in dataset.splits:
-            raise DataError(f"{dataset.name}: the split {split} is missing; a run needs train and dev, {ALONE}")
+            raise DataError(
+                f"{dataset.name}: the split {split} is missing, and a run needs train and dev; such a data set can be "
+                "measured alone, with distill evaluate --split all"
+            )
     return checked(dataset, tuple(dataset.splits))
 
 
@@ -158,8 +160,10 @@ def checked(dataset: Dataset, splits: Sequence[str] = ()) -> Dataset:
             raise DataError(f"{dataset.name}: language {language} has no questions; add some or remove its file")
     for split in splits:
         if not dataset.splits[split]:
-            hint = f"use more questions or another split; {ALONE}"
-            raise DataError(f"{dataset.name}: the split leaves {split} empty; {hint}")
+            raise DataError(
+                f"{dataset.name}: the split leaves {split} empty; use more questions or another split, or measure with "
+                "distill evaluate --split all"
+            )
         for language in dataset.languages:
             if not dataset.select(language, split):
                 raise DataError(f"{dataset.name}: the split leaves {split} empty in language {language}")

@@ -42,7 +42,8 @@ def read_dataset(source: File, document_language: str = "en", split_by: str = "q
     from .splits import read_splits, seeded_splits
 
     folder, dataset = _read(source, document_language)
-    splits = read_splits(folder, dataset) or seeded_splits(dataset, split_by, seed)
+    stored = read_splits(folder, dataset)
+    splits = seeded_splits(dataset, split_by, seed) if stored is None else stored
     return checked(replace(dataset, splits=splits, files=hashes(folder)))
 
 

@@ -44,7 +44,8 @@ def load_pool(
     if split == EVERY:
         return pool
     # A seeded split is one of all languages' questions, whichever are chosen.
-    splits = stored_splits(folder, set(pool.ids)) or divided(_documents(files, document_language), split_by, seed)
+    stored = stored_splits(folder, set(pool.ids))
+    splits = divided(_documents(files, document_language), split_by, seed) if stored is None else stored
     if split not in splits:
         raise DataError(f"the data set {pool.name} has no split {split}; it has {', '.join(splits)}, and all")
     return pool.select(splits[split])

@@ -148,6 +148,9 @@ def test_a_data_set_without_a_split_is_measured_and_not_trained_on(tmp_path, emp
     if (empty, ids) != ("test", None):
         with pytest.raises(DataError, match=rf"\b{empty}\b.*--split all"):
             load_dataset(tmp_path)
+        write_splits(tmp_path, {})
+        with pytest.raises(DataError, match=r"\btrain\b.*--split all"):
+            load_dataset(tmp_path)
     settings = Settings(data=DataSettings(str(tmp_path)))
     assert [len(RetrievalTask.load(str(tmp_path), TaskOptions(settings, "all")).dataset.splits["all"])] == [3]
     with pytest.raises(InputError, match=rf"\b{empty}\b"):
