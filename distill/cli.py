@@ -16,7 +16,7 @@ from .commands.export import bench, export
 from .commands.lir import lir
 from .commands.measure import compare, evaluate
 from .commands.report import report
-from .commands.shape import compress, extend, prune, reduce
+from .commands.shape import compress, extend, prune, reduce, subset
 from .commands.train import run, teach, transfer
 from .commands.tune import tune
 from .commands.use import encode, search
@@ -25,7 +25,7 @@ from .system.lean_imports import lean_imports
 
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 110}
 COMMANDS = (
-    *(run, teach, transfer, tune, compress, prune, reduce, extend, export, bench),
+    *(run, teach, transfer, tune, compress, prune, subset, reduce, extend, export, bench),
     *(evaluate, compare, lir, report, answers, encode, search),
 )
 

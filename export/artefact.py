@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from ..encoders.encoder import KerasEncoder
@@ -15,6 +15,7 @@ from .card import Card, JudgedCard, card_of, write_card, write_judged
 from .form import Form
 from .formats.registry import format_of
 from .gate import Figures, Gate, measure, require_passed
+from .languages import piece_languages, write_languages
 from .removal import write_removal
 from .runtime import load_artefact
 
@@ -27,10 +28,12 @@ def export_artefact(
     notes: Mapping[str, Json] | None = None,
     removal: LanguageRemoval | None = None,
     progress: Progress | None = None,
+    texts: Mapping[str, Sequence[str]] | None = None,
 ) -> JudgedCard:
     """Convert a student, write the artefact to `folder` and return its card with the gate's figures.
 
-    `notes` go into the card; `removal` is put in with all its directions. Raises `ExportError`, leaving nothing under
+    `notes` go into the card; `removal` is put in with all its directions; `texts`, by language, say which languages use
+    a piece. Raises `ExportError`, leaving nothing under
     `folder`, when the gate refuses the artefact (see `gate.verdict`); with its `force` the artefact is kept and its
     card says why it was refused. Raises `InputError` for a `removal` of another space.
     """
@@ -39,7 +42,7 @@ def export_artefact(
     if removal:
         removal.require_own(student)
     with write_aside(folder) as aside:
-        card = write_artefact(student, aside, form, Path(folder).resolve().name, notes, removal)
+        card = write_artefact(student, aside, form, Path(folder).resolve().name, notes, removal, texts)
         figures = _measured(student, aside, gate, progress)
         judged = JudgedCard(card, figures, require_passed(figures, gate.settings, form.precision.table, gate.force))
         write_judged(aside, judged)
@@ -53,13 +56,18 @@ def write_artefact(
     name: str,
     notes: Mapping[str, Json] | None = None,
     removal: LanguageRemoval | None = None,
+    texts: Mapping[str, Sequence[str]] | None = None,
 ) -> Card:
     """Write the artefact to a folder that it makes, not yet measured against the student, and return its card."""
     folder.mkdir()
     format_of(form.format).write(student, folder, form.precision, form.lengths)
     if removal:
         write_removal(folder, removal)
-    card = card_of(name, student, form, folder, notes, removal)
+    # A format of one file has the tokenizer in it.
+    known = texts if texts and (folder / encode.TOKENIZER).is_file() else {}
+    if known:
+        write_languages(folder, piece_languages(student.tokenizer, known))
+    card = card_of(name, student, form, folder, notes, removal, tuple(known))
     write_card(folder, card)
     return card
 

@@ -15,6 +15,7 @@ from .encode import CARD, sha256
 from .form import Form
 from .formats.registry import format_of
 from .gate import Figures, Scores
+from .languages import CARD_KEY
 from .removal import described
 
 README = "README.md"
@@ -43,7 +44,10 @@ class StoredFile:
 
 @dataclass(frozen=True)
 class Card:
-    """The card of the files in a folder; `notes` say where they come from, `removal` is what `encode.py` removes."""
+    """The card of the files in a folder; `notes` say where they come from, `removal` is what `encode.py` removes.
+
+    `pieces` are the languages that are known of each piece.
+    """
 
     name: str
     form: Form
@@ -52,6 +56,7 @@ class Card:
     files: Mapping[str, StoredFile]
     notes: Mapping[str, Json]
     removal: LanguageRemoval | None = None
+    pieces: tuple[str, ...] = ()
 
     @property
     def bytes(self) -> int:
@@ -72,6 +77,7 @@ class Card:
             "licence": LICENCE,
             **self.notes,
             **({"removal": described(self.removal)} if self.removal else {}),
+            **({CARD_KEY: {"languages": list(self.pieces)}} if self.pieces else {}),
             "bytes": self.bytes,
             "files": {name: asdict(file) for name, file in self.files.items()},
         }
@@ -97,10 +103,17 @@ def card_of(
     folder: Path,
     notes: Mapping[str, Json] | None = None,
     removal: LanguageRemoval | None = None,
+    pieces: tuple[str, ...] = (),
 ) -> Card:
     """The `Card` of the files that lie in `folder`."""
-    files = {path.name: StoredFile(path.stat().st_size, sha256(path)) for path in sorted(folder.iterdir())}
-    return Card(name, form, student.dimension, len(student.tokenizer), files, notes or {}, removal)
+    return Card(
+        name, form, student.dimension, len(student.tokenizer), stored_files(folder), notes or {}, removal, pieces
+    )
+
+
+def stored_files(folder: Path) -> dict[str, StoredFile]:
+    """The files that lie in a folder, by name."""
+    return {path.name: StoredFile(path.stat().st_size, sha256(path)) for path in sorted(folder.iterdir())}
 
 
 def write_card(folder: Path, card: Card) -> None:

@@ -69,10 +69,12 @@ def export(
         notes["documents"] = origin(document_model)["source"]
     from ..export.artefact import export_artefact
     from ..export.gate import Gate, size
+    from ..students.vocabulary.pruning import lines_of, texts_of
 
     gate = Gate(dataset, languages, settings.export, force)
+    texts = texts_of(lines_of(dataset, languages)[0])
     with task("export", size(dataset, languages, form.longest)) as advance:
-        judged = export_artefact(encoder, output, gate, form, notes, components, advance)
+        judged = export_artefact(encoder, output, gate, form, notes, components, advance, texts)
     _say_exported(judged, model, output)
 
 

@@ -1,4 +1,4 @@
-"""The commands that make an encoder smaller, or larger: `compress`, `prune`, `reduce`, `extend`."""
+"""The commands that make an encoder smaller, or larger: `compress`, `prune`, `subset`, `reduce`, `extend`."""
 
 from __future__ import annotations
 
@@ -82,6 +82,28 @@ def prune(
     if json_path:
         write_json(json_path, report)
     say(f"encoder: {output}, {report['rows'][1]} of {report['rows'][0]} pieces")
+
+
+@click.command()
+@click.argument("model")
+@click.option("--languages", required=True, help="that stay, comma-separated, such as de,ru")
+@folder_option("folder for the bundle")
+def subset(model: str, languages: str, output: str) -> None:
+    """A bundle of some of MODEL's languages, without data and without training; MODEL is a bundle, or a run's.
+
+    Pieces stay that these languages use, and what all need, such as digits. Vectors of texts that lose no piece stay.
+    """
+    from ..catalog.bundle import find_artefact
+    from ..catalog.identity import origin
+    from ..export.subset import write_subset
+    from ..system.progress import say
+
+    names = split_names(languages)
+    if not names:
+        raise InputError("--languages: expected languages such as de,ru, got none")
+    result = write_subset(find_artefact(model), output, names, origin(model)["source"])
+    before, after = result.pieces
+    say(f"{output}: {after} of {before} pieces, {result.bytes[1] / 1e6:.1f} of {result.bytes[0] / 1e6:.1f} MB")
 
 
 @click.command()

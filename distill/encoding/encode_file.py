@@ -15,6 +15,7 @@ from ..encoders.health import require_finite
 from ..errors import EncoderError, InputError
 from ..system.progress import task
 from ..system.types import File, Floats, Progress, Role
+from .left_out import LeftOut
 from .text_file import TextFile
 from .vector_file import vector_file
 
@@ -56,10 +57,12 @@ def require_other(output: File, read: Iterable[Path]) -> None:
 
 
 def _encode(file, texts, role, encoder, engine, advance):
+    left_out = LeftOut(encoder)
     for number, vectors in _blocks(texts, file.missing, role, encoder, engine, advance):
         # What is written counts as done: never a block of texts that have changed since they were hashed.
         texts.require_unchanged()
         file.write(number, vectors)
+        left_out.look(texts.read(number), number * texts.block)
 
 
 def _blocks(texts, numbers, role, encoder, engine, advance):

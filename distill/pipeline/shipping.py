@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from ..catalog.bundle import CARD_FILE, is_artefact
 from ..catalog.identity import provenance
+from ..data.parallel import joined, texts_by_language
 from ..encoders.encoder import KerasEncoder
 from ..encoders.health import KEY, TRY
 from ..evaluation.bias.analyses import described
@@ -60,7 +61,7 @@ def finish(run: Run, student: KerasEncoder) -> Json:
         with run.timed("export"), task("export", size(run.dataset, run.languages)) as advance:
             notes = {**provenance(settings), "source": run.folder.resolve().name, "languages": list(run.languages)}
             gate = Gate(run.dataset, run.languages, settings.export)
-            export_artefact(student, folder, gate, form, notes, progress=advance)
+            export_artefact(student, folder, gate, form, notes, progress=advance, texts=texts_seen(run.inputs))
     run.record("gate", read_json(folder / CARD_FILE)["dev"])
     run.measure("bundle", load_artefact(folder, settings.export.threads))
     run.record("bundle_bytes", size_of(folder))
@@ -68,6 +69,14 @@ def finish(run: Run, student: KerasEncoder) -> Json:
     with task("benchmark", steps(1)) as advance:
         times = bench({"bundle": Spec("bundle", str(folder))}, questions, threads=threads, progress=advance)
     return {**times["bundle"], "threads": threads, "queries": len(questions), "machine": machine()}
+
+
+def texts_seen(inputs: Inputs) -> dict[str, list[str]]:
+    """`{language: texts}` of what a student learned from: train questions, passages, lines and text for pieces."""
+    from ..students.vocabulary.pruning import lines_of, texts_of
+
+    corpus = joined(inputs.text, texts_by_language(inputs.lines))
+    return texts_of(lines_of(inputs.dataset, inputs.languages, corpus)[0])
 
 
 def close(run: Run, query: Json) -> Json:

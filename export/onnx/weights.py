@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...errors import ExportError
-from ...system.types import Floats
+from ...system.types import Floats, Integers
 from ..weights.codecs import CODECS, decoded
-from .nodes import onnx_package
+from .nodes import checked, onnx_package
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -27,6 +27,22 @@ def weights_in(content: bytes, codec: str) -> dict[str, Floats]:
         return {"embedding/embeddings": _table(arrays, codec, weights.pop("width").size), **weights}
     except (IndexError, StopIteration, ValueError, TypeError, KeyError) as error:
         raise ExportError("its graph is not that of a student") from error
+
+
+def with_rows(content: bytes, codec: str, kept: Integers) -> bytes:
+    """Return the file with the `kept` of its table's rows alone, in their order, codes and scales copied."""
+    model, helper = read_model(content), onnx_package().numpy_helper
+    shared = CODECS[codec].shared
+    tables = [stored for stored in model.graph.initializer if stored.name.startswith("table/")]
+    for stored in (stored for stored in tables if stored.name.split("/")[1].isdecimal()):
+        if int(stored.name.split("/")[1]) < _arrays(codec) - shared:
+            stored.CopyFrom(helper.from_array(helper.to_array(stored)[kept], stored.name))
+    return checked(model)
+
+
+def _arrays(codec: str) -> int:
+    """How many arrays a table in a format is stored in."""
+    return len(CODECS[codec].rows(np.zeros((1, 1), np.float32)))
 
 
 def read_model(content: bytes) -> ModelProto:
@@ -46,8 +62,8 @@ def arrays_of(model: ModelProto) -> dict[str, np.ndarray]:
 
 
 def _table(arrays: Mapping[str, np.ndarray], codec: str, width: int) -> Floats:
-    parts = len(CODECS[codec].rows(np.zeros((1, width), np.float32)))
-    return np.ascontiguousarray(decoded(codec, [arrays[f"table/{number}"] for number in range(parts)], width))
+    stored = [arrays[f"table/{number}"] for number in range(_arrays(codec))]
+    return np.ascontiguousarray(decoded(codec, stored, width))
 
 
 def _kernel(arrays: Mapping[str, np.ndarray], name: str) -> Floats:

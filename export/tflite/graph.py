@@ -134,16 +134,16 @@ class Graph:
                 known[tensor] = before | {places[tensor]} if tensor in places else before
         return lambda tensor: known.get(tensor, frozenset())
 
-    def lookups(self, rows: int) -> list[int]:
-        """Return the tensors of the arrays that ids pick rows of, each of `rows` rows, then those of codebooks.
+    def lookups(self, rows: int) -> tuple[list[int], list[int]]:
+        """Return the tensors of the arrays that ids pick rows of, each of `rows` rows, and those of codebooks.
 
-        In the order of the codecs: the widest first, a scale last.
+        Each in the order of the codecs: the widest first, a scale last.
         """
         gathers = [operator for operator in self.operators if operator.name == "GATHER"]
         picked = {tensor for operator in gathers for tensor in self._after(operator)}
         tables = [operator.inputs[0] for operator in gathers if operator.inputs[1] not in picked]
         books = [operator.inputs[0] for operator in gathers if operator.inputs[1] in picked]
-        return [*self._widest(t for t in tables if len(self._stored(t)) == rows), *self._widest(books)]
+        return self._widest(tensor for tensor in tables if len(self._stored(tensor)) == rows), self._widest(books)
 
     def _after(self, operator: Operator) -> set[int]:
         """The tensors that are computed from what an operator writes."""

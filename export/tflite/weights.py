@@ -30,7 +30,7 @@ def weights_in(content: bytes, rows: int, codec: str) -> dict[str, Floats]:
     try:
         weights = _static(graph.products) if len(graph.products) in STATIC else _ngram(graph)
         width = weights.pop("width").size
-        arrays = [graph.constant(tensor) for tensor in graph.lookups(rows)]
+        arrays = [graph.constant(tensor) for part in graph.lookups(rows) for tensor in part]
         table = _table(codec, arrays, width)
     except (IndexError, StopIteration, ValueError, TypeError, KeyError) as error:
         raise ExportError("its graph is not that of a student") from error

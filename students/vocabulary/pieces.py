@@ -27,17 +27,20 @@ def used_pieces(tokenizer: Tokenizer, texts: Sequence[str], least: int = 1) -> s
     return {id for id, count in counts.items() if count >= least}
 
 
-def pruned(tokenizer: Tokenizer, kept_ids: Iterable[int]) -> tuple[Tokenizer, Integers]:
+def pruned(
+    tokenizer: Tokenizer, kept_ids: Iterable[int], always: Iterable[int] | None = None
+) -> tuple[Tokenizer, Integers]:
     """Return `(tokenizer, old_ids)`: a tokenizer of the kept pieces, and int64 `(pieces,)`, the old id of each.
 
-    What `always_kept` names stays too, and in a BPE model whatever the kept pieces are merged from. A text whose pieces
-    are all in `kept_ids` is cut into the same pieces as before. Raises `EncoderError` for an id that there is not.
+    What is `always` there, by default what `always_kept` names, stays too, and in a BPE model whatever the kept pieces
+    are merged from. A text whose pieces are all in `kept_ids` is cut into the same pieces as before. Raises
+    `EncoderError` for an id that there is not.
     """
     proto = model_proto(tokenizer)
     kept = {int(id) for id in kept_ids}
     if kept and not 0 <= min(kept) <= max(kept) < len(proto.pieces):
         raise EncoderError(f"{tokenizer.source}: it has {len(proto.pieces)} pieces, no id {min(kept)} or {max(kept)}")
-    kept |= always_kept(proto)
+    kept |= always_kept(proto) if always is None else set(always)
     if proto.trainer_spec.model_type == proto.trainer_spec.BPE:
         kept |= merged_from(proto, kept)
     old_ids = np.array(sorted(kept), dtype=np.int64)
@@ -62,10 +65,11 @@ def always_kept(proto: Message) -> set[int]:
     """
     single = {id for id, piece in enumerate(proto.pieces) if len(piece.piece.strip(SPACE)) <= 1}
     special = {id for id, piece in enumerate(proto.pieces) if piece.type != piece.NORMAL}
-    return single | special | _lowest(proto)
+    return single | special | lowest(proto)
 
 
-def _lowest(proto):
+def lowest(proto: Message) -> set[int]:
+    """Return the id of the normal piece with the lowest score, none where there are no normal pieces."""
     # A unigram model takes the best sum of scores at every place. Fewer pieces are fewer rivals, and never a better
     # one: where the winner stays it wins, ties included, as the first of equals won and still comes first. But the
     # score of <unk> is counted from the lowest of all, so the piece that has it stays.

@@ -193,6 +193,11 @@ REFUSED = {
     "search Where? --model muse --dataset nowhere": "nowhere",
     "run --base ENCODER --student nowhere": "nowhere",
     "transfer --teacher ENCODER --start nowhere --output out": "nowhere",
+    "subset BUNDLE --output out": "'--languages'",
+    "subset BUNDLE --languages de,fi --output out": " fi;",
+    "subset BUNDLE --languages de,en --output out": "--languages",
+    "subset BUNDLE --languages , --output out": "--languages",
+    "subset muse --languages de --output out": "muse",
     "prune ENCODER --dataset DATA --scripts Latin,Thay --output out": "Thay",
     "prune ENCODER --dataset DATA --languages fi --output out": " fi: ",
     "extend ENCODER --output out": "'--corpus'",
@@ -375,7 +380,7 @@ def test_extend_writes_an_encoder_that_knows_a_new_language(
 
 
 def test_export_writes_a_bundle_that_says_where_it_comes_from(bundle):
-    names = ["README.md", "card.json", "encode.py", "encoder.tflite", "tokenizer.model"]
+    names = ["README.md", "card.json", "encode.py", "encoder.tflite", "languages.npz", "tokenizer.model"]
     assert sorted(path.name for path in bundle.iterdir()) == names
     assert [path.name for path in bundle.parent.iterdir()] == ["bundle"]
     card = json.loads((bundle / "card.json").read_text(encoding="utf-8"))

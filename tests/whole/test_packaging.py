@@ -69,7 +69,7 @@ def test_package_data_are_the_data_files_of_every_package(config):
     assert [pattern for pattern in idle if pattern != ("distill", "released/*")] == []
 
 
-RELEASED = ("README.md", "card.json", "encode.py", "encoder.tflite", "tokenizer.model")
+RELEASED = ("README.md", "card.json", "encode.py", "encoder.tflite", "languages.npz", "tokenizer.model")
 
 
 def test_a_release_is_whole_or_not_there_and_a_wheel_takes_it(tmp_path):

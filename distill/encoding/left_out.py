@@ -1,0 +1,39 @@
+"""Texts in a language that a bundle leaves out, told by their share of `<unk>`, said once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..encoders.encoder import Encoder
+from ..export.formats.bundle import Bundle
+from ..export.languages import CARD_KEY
+from ..system.progress import say
+from ..system.types import Json
+
+# The share of `<unk>` among the pieces of some texts from which on it is said; of a language that is kept it is near 0.
+MOST = 0.02
+
+
+class LeftOut:
+    """Looks at texts that an encoder encodes, until one lot has too much `<unk>` in it.
+
+    Of encoders only bundles that leave out languages are looked at (`distill subset`).
+    """
+
+    def __init__(self, encoder: Encoder) -> None:
+        card: dict[str, Json] = {**encoder.card} if isinstance(encoder, Bundle) else {}
+        said = card.get(CARD_KEY, {})
+        self.missing = [name for name in said.get("kept", ()) if name not in said["languages"]]
+        self.bundle = encoder if isinstance(encoder, Bundle) and self.missing else None
+
+    def look(self, texts: Sequence[str], first: int = 0) -> None:
+        """Say it of texts, `first` the number of the first one, where it was not said before."""
+        if self.bundle is None:
+            return
+        unknown, rows = self.bundle.tokenizer.unk_id(), [self.bundle.tokenize(text) for text in texts]
+        share = sum(row.count(unknown) for row in rows) / max(1, sum(len(row) - 2 for row in rows))
+        if share > MOST:
+            last = first + len(texts) - 1
+            missing, name = ", ".join(self.missing), self.bundle.name
+            say(f"{100 * share:.1f} % of the pieces of texts {first} to {last} are <unk>: {name} leaves out {missing}")
+            self.bundle = None

@@ -1,0 +1,143 @@
+"""A bundle of some of an artefact's languages: fewer pieces and rows, nothing trained and nothing rounded anew."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+
+from ..encoders.tokenizer import Tokenizer, model_proto
+from ..errors import EncoderError, ExportError, InputError
+from ..students.vocabulary.pieces import pruned
+from ..students.vocabulary.shared_pieces import own_scripts, shared_pieces
+from ..system.files import write_aside, write_json, write_text
+from ..system.types import File, Integers, Json
+from . import encode
+from .card import README, stored_files
+from .formats.registry import format_of
+from .languages import CARD_KEY, PieceLanguages, read_languages, write_languages
+from .student import checked_card
+
+# Figures of the whole, which are not the subset's.
+MEASURED = ("dev", "refused")
+
+
+@dataclass(frozen=True)
+class Subset:
+    """Pieces and bytes, before and after, and the share of each language's pieces that stayed."""
+
+    pieces: tuple[int, int]
+    bytes: tuple[int, int]
+    kept: dict[str, float]
+
+
+def write_subset(folder: Path, output: File, languages: Sequence[str], source: str) -> Subset:
+    """Write the artefact in `folder` with the pieces of these languages alone to `output`.
+
+    A text none of whose pieces is lost has the same vector, to the last bit. `source` is named in the card. Raises
+    `InputError` for a language that there is not, or where nothing would be left out, and `EncoderError` for an
+    artefact that does not say which languages use its pieces.
+    """
+    card, tokenizer = checked_card(folder), Tokenizer.load(folder / encode.TOKENIZER)
+    pieces = read_languages(folder, card)
+    wanted = pieces.of(tuple(dict.fromkeys(languages)))
+    if set(wanted.languages) == set(pieces.languages):
+        raise InputError(f"--languages: {folder} has no others; leave some out, or take it as it is")
+    smaller, old_ids = pruned(tokenizer, kept_pieces(tokenizer, wanted), always=())
+    result = Subset((len(tokenizer), len(smaller)), (card["bytes"], 0), kept_shares(pieces, old_ids))
+    with write_aside(output) as aside:
+        aside.mkdir()
+        _write_model(folder, card, aside, old_ids)
+        (aside / encode.TOKENIZER).write_bytes(smaller.proto)
+        write_languages(aside, PieceLanguages(wanted.languages, wanted.used[old_ids]))
+        for name in ("encode.py", encode.REMOVAL):
+            if name in card["files"]:
+                shutil.copyfile(folder / name, aside / name)
+        rewritten = _card(card, aside, Path(output).resolve().name, result, wanted.languages, source)
+        write_json(aside / encode.CARD, rewritten)
+        write_text(aside / README, page(rewritten, result))
+    return Subset(result.pieces, (card["bytes"], rewritten["bytes"]), result.kept)
+
+
+def kept_pieces(tokenizer: Tokenizer, wanted: PieceLanguages) -> set[int]:
+    """Return the ids that languages use, with those that every language needs."""
+    proto, scripts = model_proto(tokenizer), set()
+    for place in range(len(wanted.languages)):
+        scripts |= own_scripts(proto, np.flatnonzero(wanted.used[:, place]).tolist())
+    return set(np.flatnonzero(wanted.used.any(axis=1)).tolist()) | shared_pieces(proto, scripts)
+
+
+def kept_shares(pieces: PieceLanguages, old_ids: Integers) -> dict[str, float]:
+    """Return the share of each language's pieces that are among those kept."""
+    counts, before = pieces.used[old_ids].sum(axis=0), pieces.used.sum(axis=0)
+    shares = zip(pieces.languages, counts / before.clip(1), strict=True)
+    return {name: round(float(share), 4) for name, share in shares}
+
+
+def _write_model(folder: Path, card: dict[str, Json], aside: Path, old_ids: Integers) -> None:
+    name = encode.MODELS[card["format"]]
+    content = (folder / name).read_bytes()
+    try:
+        if card["format"] == "onnx":
+            from .onnx.weights import with_rows as of_onnx
+
+            content = of_onnx(content, card["precision"]["table"], old_ids)
+        else:
+            from .tflite.rows import with_rows as of_tflite
+
+            content = of_tflite(content, card["vocabulary"], old_ids)
+    except (ExportError, ValueError, IndexError, KeyError) as error:
+        raise EncoderError(f"{folder}: no rows can be taken out of {name}: {error}") from error
+    (aside / name).write_bytes(content)
+
+
+def _card(
+    card: dict[str, Json], folder: Path, name: str, result: Subset, languages: tuple[str, ...], source: str
+) -> dict[str, Json]:
+    files = {name: asdict(file) for name, file in stored_files(folder).items()}
+    rest = {key: value for key, value in card.items() if key not in MEASURED}
+    return {
+        **rest,
+        "name": name,
+        "vocabulary": result.pieces[1],
+        "languages": list(languages),
+        "source": source,
+        CARD_KEY: {"languages": list(languages), "before": result.pieces[0], "kept": result.kept},
+        "bytes": sum(file["bytes"] for file in files.values()),
+        "files": files,
+    }
+
+
+def page(card: dict[str, Json], result: Subset) -> str:
+    """Return a subset's card as a page of Markdown."""
+    how = format_of(card["format"]).how_to.format(dimension=card["dimension"], max_length=card["max_length"])
+    rows = "\n".join(f"| {name} | {100 * share:.1f} |" for name, share in result.kept.items())
+    return PAGE.format(
+        **{key: card[key] for key in ("name", "dimension", "licence", "source")},
+        how=how,
+        languages=", ".join(card["languages"]),
+        pieces=f"{result.pieces[1]} of {result.pieces[0]}",
+        size=f"{card['bytes'] / 1e6:.1f} MB",
+        table=f"| language | pieces kept, % |\n|---|---|\n{rows}",
+    )
+
+
+PAGE = """# {name}
+
+A sentence encoder for {languages}: text in, {dimension} numbers of unit length out. It is {source} with {pieces} of its
+pieces: a text that loses none has the same vector. One in another language is cut finer, or is `<unk>`.
+
+{how}
+
+- size: {size}
+- source: {source}
+- languages: {languages}
+
+{table}
+
+`card.json` says the same with the files' sha256. The weights derive from Google's multilingual Universal Sentence
+Encoder, {licence}.
+"""
