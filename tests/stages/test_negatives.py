@@ -32,7 +32,7 @@ def pairs(forbidden):
 
 def bm25_negatives(queries, passages, forbidden, n, seed=0, stopwords="en"):
     """As an epoch takes them."""
-    return draw(bm25_candidates(queries, passages, forbidden, n, stopwords), n, seed)
+    return draw(bm25_candidates(queries, passages, forbidden, n, stopwords or "de"), n, seed)
 
 
 def maxp_triplets(*given, seed=0, cells=CELLS):
