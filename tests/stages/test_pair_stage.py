@@ -6,8 +6,8 @@ import pytest
 
 from distill.data.contexts import read_contexts
 from distill.data.loading import load_dataset
-from distill.data.more_questions import Triplets
-from distill.data.pairs import gold_pairs
+from distill.data.more_questions import Triplets, collection_of
+from distill.data.pairs import gold_pairs, with_collection
 from distill.data.parallel import Parallel
 from distill.encoders.by_role import DualEncoder, load_dual
 from distill.encoders.encoder import KerasEncoder
@@ -178,13 +178,12 @@ def test_a_sentence_is_a_positive_and_no_sentence_of_a_questions_passage_is_its_
         for extra in set(both.positives[row].tolist()) & set(added):
             assert any(answer in both.passages[extra] for answer in question.answers)
             assert both.passages[extra] in both.passages[question.passage] != both.passages[extra]
-    rows = [row for row in range(16) if len(both.positives[row]) > len(pairs.positives[row])]
-    assert rows
-    mask = FalseNegatives(both, ["passage"]).mask(
-        np.array(rows), np.array([both.positives[row][0] for row in rows]), np.array([both.positives[rows[0]][-1]])
-    )
-    of_passage = [both.questions[row].passage == both.questions[rows[0]].passage for row in rows]
-    assert mask[:, -1].tolist() == of_passage
+    assert any(len(both.positives[row]) > len(pairs.positives[row]) for row in range(16))
+    source = Triplets("y", 1.0, ("a?", "b?"), ("One is here. Two is there.",) * 2, (("One",), ("Two",)))
+    more = with_collection(pairs, collection_of([source], "en", True), "en", lambda epoch: np.arange(2))
+    first, second = more.positives[16:]
+    mask = FalseNegatives(more, ["passage"]).mask(np.array([16]), first[:1], second[1:])
+    assert more.passages[second[1]] == "Two is there." and mask.tolist() == [[False, True]]
 
 
 # The whole stage
