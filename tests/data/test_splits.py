@@ -43,9 +43,6 @@ def write_splits(folder, stored):
     return folder
 
 
-# seeded
-
-
 def test_a_hundred_questions_are_shuffled_and_split_seventy_ten_twenty_those_of_one_language_too():
     splits = seeded_splits(dataset(100), seed=7)
     assert lengths(splits) == {"train": 70, "dev": 10, "test": 20}
@@ -103,9 +100,6 @@ def test_too_few_documents_for_a_seeded_split_by_document(tmp_path):
     assert lengths(load_dataset(tmp_path).splits) == {"train": 14, "dev": 2, "test": 4}
     with pytest.raises(DataError, match=r"\bdev\b"):
         load_dataset(tmp_path, split_by="document")
-
-
-# splits.json
 
 
 def test_splits_json_keeps_the_order_of_its_ids_and_test_and_ids_that_the_data_lacks_may_be_elsewhere(tmp_path):

@@ -5,8 +5,6 @@ import pytest
 
 from distill.encoders.batching import by_length, pack, pad
 
-# pad
-
 
 def test_rows_are_padded_with_minus_one():
     got = pad([[5, 0, 7], [9]])
@@ -18,9 +16,6 @@ def test_rows_are_padded_with_minus_one():
 @pytest.mark.parametrize(("longest", "width"), [(1, 8), (7, 8), (8, 8), (9, 16), (16, 16), (17, 24)])
 def test_the_width_is_the_longest_row_rounded_up_to_eight(longest, width):
     assert pad([[1], [2] * longest]).shape == (2, width)
-
-
-# by_length
 
 
 def lengths_of(groups, lengths):
@@ -53,9 +48,6 @@ def test_a_group_has_at_most_so_many_rows_and_fills_its_budget_which_counts_padd
     assert lengths_of(by_length([8, 40, 8], budget=60), [8, 40, 8]) == [[40], [8, 8]]
     # Rows of 9 are padded to 16.
     assert [len(group) for group in by_length([9] * 10, budget=96)] == [6, 4]
-
-
-# pack
 
 
 def test_texts_follow_each_other_with_a_gap_and_every_segment_is_a_text_even_in_the_padding():

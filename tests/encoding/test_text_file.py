@@ -53,9 +53,6 @@ def test_an_absent_file_one_without_texts_and_invalid_json_are_refused(tmp_path)
             texts_of(write(tmp_path, *rows))
 
 
-# Block by block
-
-
 def test_a_block_is_read_alone_and_the_last_is_what_is_left(tmp_path):
     path = write(tmp_path, "", *({"id": n, "text": f"ä{n}"} for n in range(7)))
     file = TextFile(path, block=3)

@@ -31,9 +31,6 @@ def translated(seed, questions=40, languages=6, mean=0.0):
     return (mean + sizes * swaps).ravel(), np.repeat(alone(questions), languages)
 
 
-# Sign flips
-
-
 def test_signs_by_hand_flip_a_question_with_all_its_translations():
     sums, counts = clusters(DIFFERENCES, IDS)
     assert (sums.tolist(), counts.tolist()) == ([2, 0.5, 0], [2, 3, 1])
@@ -118,9 +115,6 @@ def test_a_known_difference_is_found():
     assert 0 < low < 1 < high and 0 < effect_low < effect_high
 
 
-# Intervals
-
-
 @pytest.mark.parametrize("most", [1, 5])
 def test_intervals_of_clusters_of_one_and_of_unequal_size_are_scipys(most):
     random = np.random.default_rng(4)
@@ -159,9 +153,6 @@ def test_intervals_are_the_same_for_a_seed_and_in_blocks_and_wider_for_a_wider_l
     assert wide[0] < narrow[0] < narrow[1] < wide[1]
 
 
-# Effect sizes
-
-
 def test_the_effect_is_over_the_means_of_questions_and_t_by_the_root_of_n():
     # Means 1, 1/6 and 0; their mean is 7/18.
     means = np.array([1, 1 / 6, 0])
@@ -192,9 +183,6 @@ def test_resamples_without_a_difference_have_effect_0(n):
     differences = np.zeros(n)
     differences[0] = 0.1
     assert bootstrap(differences, alone(n), 500)[1][0] == 0
-
-
-# What would have shown
 
 
 def test_the_standard_error_is_that_of_a_mean_and_of_unequal_clusters_by_hand():

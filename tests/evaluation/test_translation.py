@@ -72,9 +72,6 @@ def texts_of(dataset):
     return {lang: {id: q.text for id, q in known.items()} for lang, known in dataset.questions.items()}
 
 
-# Files
-
-
 LINES = {"id": "1", "language": "de", "text": "How old?"}, {"id": "1", "text": "Age?"}, "", {"id": "2", "text": "It?"}
 
 
@@ -123,9 +120,6 @@ def test_what_is_asked_for_is_one_thing_that_is_there(written):
         translation_of(PARALLEL, beam=1)
     with pytest.raises(DataError, match="nowhere.jsonl"):
         translation_of("nowhere.jsonl")
-
-
-# Data sets
 
 
 def test_parallel_questions_replace_those_of_the_split(dataset):
@@ -205,9 +199,6 @@ def test_an_empty_translation_is_none(dataset):
     changed, done = translated(dataset, MachineTranslation(Silent()), "dev", ("de",))
     assert texts_of(changed)["de"] == {"1": "Wie alt?", "2": "x", "3": "Wo?"}
     assert done.as_they_are == {"de": 1}
-
-
-# Pools
 
 
 def test_a_pools_questions_are_replaced_by_those_in_the_documents_language_and_its_sentences_stay(pool):

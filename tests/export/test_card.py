@@ -97,9 +97,6 @@ def test_the_card_is_json_and_the_page_comes_with_the_gates_figures(folder, card
     assert (folder / "README.md").read_text(encoding="utf-8") == readme(judged)
 
 
-# The page
-
-
 def test_the_page_has_size_origin_and_figures(card):
     page = page_of(card)
     assert page.startswith("# small\n") and " 512 " in page

@@ -39,9 +39,6 @@ def test_lengths_are_numbers_between_commas():
             lengths_of(text)
 
 
-# What a format needs
-
-
 def test_packages_that_are_there_are_enough(monkeypatch):
     packages = []
     monkeypatch.setattr(module, "find_spec", lambda package: packages.append(package) or object())

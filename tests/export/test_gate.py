@@ -75,9 +75,6 @@ def test_the_same_encoder_passes(sample, judged):
     assert judged(Oracle(sample), 1.0, 0.0) == ()
 
 
-# Tokens
-
-
 def test_ids_are_compared_on_every_dev_question_and_others_refused_whatever_the_vectors(sample, questions, judged):
     other, changed = Oracle(sample), questions["en"][2:5]
     other.tokenize = lambda text: [*map(ord, text)][text in changed :]
@@ -93,9 +90,6 @@ def test_ids_that_are_cut_where_the_artefact_ends_are_the_students(sample, quest
     assert other_ids(Oracle(sample), short, texts) == []
     short.tokenize = lambda text: [*map(ord, text)][:10]
     assert other_ids(Oracle(sample), short, texts) == [text for text in texts if len(text) > 10 and text[9] != text[-1]]
-
-
-# Vectors
 
 
 def test_cosines_are_over_the_dev_questions_of_the_languages(sample, questions):
@@ -139,9 +133,6 @@ def test_vectors_that_are_not_numbers_are_refused(sample, judged):
         judged(Broken(sample), -1.0, 100.0)
 
 
-# P@1
-
-
 def test_scores_are_of_each_encoder_and_language(sample, questions):
     figures = measure(Oracle(sample), Oracle(sample, questions["en"][:5]), sample, LANGUAGES)
     # Five disagreements, all one way: p = 2 / 2^5 exactly, and twice that by Holm, as there are two languages.
@@ -151,15 +142,12 @@ def test_scores_are_of_each_encoder_and_language(sample, questions):
     assert figures.drop == pytest.approx(12.5)
 
 
-def test_the_drop_is_a_mean_over_languages(sample, questions, judged):
+def test_the_drop_is_a_mean_over_languages_and_just_what_is_allowed_passes_as_every_gain(sample, questions, judged):
     # 3 of 20 wrong in one of two languages: 15 points and 0, so 7.5.
     artefact = Oracle(sample, questions["en"][:3])
     assert judged(artefact, -1.0, 7.6) == ()
     (reason,) = judged(artefact, -1.0, 7.4)
     assert "7.50 " in reason and reason.endswith(" 7.4")
-
-
-def test_a_loss_of_just_what_is_allowed_passes_and_every_gain(sample, questions, judged):
     # Of 20 + 20, one of each is wrong: 5 points, which floating point makes 5.000000000000004.
     artefact = Oracle(sample, [questions["en"][0], questions["de"][0]])
     assert 100 * (1 - 0.95) > 5
@@ -183,9 +171,6 @@ def test_a_language_that_is_significantly_worse_is_refused_whatever_the_mean(sam
 def test_another_encoder_is_refused_for_all_reasons_at_once(sample, questions, judged):
     reasons = judged(Oracle(sample, questions["de"] + questions["en"]))
     assert all(part in reason for part, reason in zip(("cosine", "points", "McNemar"), reasons, strict=True))
-
-
-# What is encoded by which
 
 
 @pytest.mark.parametrize("max_length, by", [(None, "artefact"), (1000, "student")])

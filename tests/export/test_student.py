@@ -1,10 +1,10 @@
 """Float weights out of artefacts: the same vectors, in every format and precision that has any to read."""
 
-import json
 import shutil
 
 import numpy as np
 import pytest
+from fixtures.folders import change_card
 
 from distill.encoders.encoder import KerasEncoder
 from distill.errors import EncoderError
@@ -20,10 +20,7 @@ from distill.students.static import StaticEncoder
 TEXTS = ["Where does the Danube end?", "Wo endet die Donau?", "Nile", "the river that begins where the lake ends " * 3]
 # Pooling and the head's first products are one in a bundle; twice `hidden` is more than `space` in the first.
 STUDENTS = {
-    "factor": (
-        NGramEncoder,
-        {"channels": 32, "orders": (2, 3), "hidden": 36, "rank": 24, "space": 48},
-    ),
+    "factor": (NGramEncoder, {"channels": 32, "orders": (2, 3), "hidden": 36, "rank": 24, "space": 48}),
     "shallow": (NGramEncoder, {"channels": 32, "orders": (5, 2), "hidden": 12, "inner": 30, "convolutions": 1}),
     "static": (StaticEncoder, {"hidden": 32}),
     "context": (StaticEncoder, {"hidden": 32, "channels": 16, "order": 5, "space": 48, "dimension": 24}),
@@ -61,11 +58,6 @@ def test_the_weights_of_an_artefact_give_its_vectors(name, form, tokenizer, rand
         assert getattr(student.model, size) == getattr(encoder.model, size)
 
 
-def test_gains_of_one_and_biases_of_zero_that_a_converter_leaves_out_are_there_again(tiny_encoder, tiny_bundle):
-    student = load_student(tiny_bundle)
-    np.testing.assert_allclose(student.encode(TEXTS), tiny_encoder.encode(TEXTS), atol=0.02)
-
-
 def test_a_layer_of_fewer_dimensions_than_its_rank_is_the_nearest_one():
     random = np.random.default_rng(0)
     kernel, bias = random.normal(size=(9, 6)), random.normal(size=6)
@@ -79,9 +71,8 @@ def test_a_layer_of_fewer_dimensions_than_its_rank_is_the_nearest_one():
 
 def test_what_has_no_weights_to_read_is_refused(artefacts, tiny_bundle, tmp_path):
     folder = shutil.copytree(tiny_bundle, tmp_path / "other")
-    card = json.loads((folder / "card.json").read_text(encoding="utf-8"))
     for table in ("int4", "int3"):
-        (folder / "card.json").write_text(json.dumps({**card, "precision": {"table": table}}), encoding="utf-8")
+        change_card(folder, precision={"table": table})
         with pytest.raises(EncoderError, match=f"^{folder}: "):
             load_student(folder)
     with pytest.raises(EncoderError, match="'string'"):

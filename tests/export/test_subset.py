@@ -6,6 +6,7 @@ import shutil
 
 import numpy as np
 import pytest
+from fixtures.folders import card_in, change_card
 
 from distill.encoders.tokenizer import Tokenizer, model_proto
 from distill.encoding.encode_file import encode_file
@@ -26,10 +27,6 @@ FORMS = {
     "float": Form(precision=Precision("float32", "float32")),
     "onnx": Form("onnx", Precision("int8", "pq8")),
 }
-
-
-def read_card(folder):
-    return json.loads((folder / "card.json").read_text(encoding="utf-8"))
 
 
 @pytest.fixture(scope="module")
@@ -61,10 +58,10 @@ def test_texts_of_the_languages_have_the_same_vectors_and_the_rest_is_left_out(f
         np.testing.assert_array_equal(after.encode(texts[name]), before.encode(texts[name]))
     assert result.pieces == (2000, len(Tokenizer.load(tmp_path / "small" / "tokenizer.model")))
     assert result.kept["de"] == result.kept["ru"] == 1 > result.kept["en"]
-    card = read_card(tmp_path / "small")
+    card = card_in(tmp_path / "small")
     size = sum(path.stat().st_size for path in (tmp_path / "small").iterdir() if path.name in card["files"])
     assert (card["languages"], card["source"], card["bytes"]) == (["de", "ru"], "wide", size)
-    assert result.bytes == (read_card(folder)["bytes"], size) and size < result.bytes[0]
+    assert result.bytes == (card_in(folder)["bytes"], size) and size < result.bytes[0]
     # Once more, and trained on.
     write_subset(tmp_path / "small", tmp_path / "smaller", ["ru"], "small")
     smaller = load_artefact(tmp_path / "smaller")
@@ -114,9 +111,8 @@ def test_a_text_in_a_language_that_is_left_out_is_told_once(whole, texts, tmp_pa
 def test_what_does_not_say_which_languages_use_its_pieces_is_refused(whole, tiny_bundle, tmp_path):
     other = shutil.copytree(whole("int4"), tmp_path / "other")
     (other / FILE).write_bytes(b"PK")
-    card = read_card(other)
-    card["files"][FILE] = {"bytes": 2, "sha256": hashlib.sha256(b"PK").hexdigest()}
-    (other / "card.json").write_text(json.dumps(card), encoding="utf-8")
+    label = {"bytes": 2, "sha256": hashlib.sha256(b"PK").hexdigest()}
+    change_card(other, files={**card_in(other)["files"], FILE: label})
     for source in (other, tiny_bundle):
         with pytest.raises(EncoderError, match=FILE):
             write_subset(source, tmp_path / "out", ["de"], "x")

@@ -53,9 +53,6 @@ def closed_log(folder):
     return log
 
 
-# --- what can be gone on with ---
-
-
 def test_a_stopped_run_of_the_same_settings_is_one_and_those_that_differ_are_named(stopped):
     settings, folder = stopped(seed=7)
     settings.teacher.allow_weak = True
@@ -168,9 +165,6 @@ def test_a_folder_of_something_else_is_refused(tmp_path, name):
         settings_file(tmp_path / name)
 
 
-# --- what is kept ---
-
-
 @pytest.mark.parametrize("fixed", [False, True])
 def test_what_is_whole_is_kept(stopped, fixed):
     _, folder = stopped()
@@ -238,9 +232,6 @@ def test_a_finished_teacher_is_not_trained_again(slim, slim_folder, sentence_dat
     teacher = stage_one(run, None, tmp_path / "teacher")
     for weight, other in zip(teacher.model.get_weights(), slim.model.get_weights(), strict=True):
         np.testing.assert_array_equal(weight, other)
-
-
-# --- the whole job ---
 
 
 def stop(*_):

@@ -31,9 +31,6 @@ def axes(rows):
     return np.random.default_rng(1).permutation(np.eye(200, dtype=np.float32))[rows]
 
 
-# The pool
-
-
 PAIRS = [
     ("Where does it end?", "The Danube ends in the Black Sea."),
     ("What ends in the sea?", "the danube  ends in the Black Sea."),
@@ -67,9 +64,6 @@ def test_bm25_negatives_share_words_and_are_drawn_anew_each_epoch():
     assert np.any(drawn[0] != drawn[1])
     # All of its own kind answer the same question: what is left shares no word but is there.
     assert all((negatives[:20] >= 20).all() and (negatives[20:] < 20).all() for negatives in drawn)
-
-
-# What an epoch asks
 
 
 def asked(stage, epochs):
@@ -119,9 +113,6 @@ def test_online_negatives_are_those_of_the_pairs_that_are_asked_as_an_index_says
         rows, _, negatives = stage.triplets(ONLINE_EPOCH, lambda rows: near[rows])
     assert negatives[:, 0].tolist() == ((rows + 1) % 20).tolist()
     assert built.call_count == (mining == "faiss")
-
-
-# The data set's own
 
 
 def test_own_anchors_are_the_train_questions_and_all_passages(sample):

@@ -54,15 +54,13 @@ def test_each_is_counted_once_by_the_questions_language(pairs):
     assert filters.taken() == {}
 
 
-def test_hard_negatives_that_answer_and_fillings_are_left_out(pairs):
+def test_hard_negatives_that_answer_or_are_nearer_than_the_positive_and_fillings_are_left_out(pairs):
     filters = FalseNegatives(pairs, ("passage",))
     # Beside two own columns: content 0 in German, which answers the first; content 1; and nothing.
     mask = filters.mask(np.array([0, 4]), np.array([0, 4]), np.array([2, 3, -1]))
     assert masked(mask) == [(0, 2), (0, 4), (1, 4)]
     assert filters.taken() == {"passage": {"en": 1}}
-
-
-def test_what_is_nearer_than_the_positive_by_the_margin_is_left_out(pairs):
+    # By the margin: what is nearer than the positive.
     scores = np.array([[0.5, 0.64, 0.9], [0.2, 0.7, 0.86]])
     filters = FalseNegatives(pairs, (), margin=0.15)
     mask = filters.mask(np.array([3, 5]), np.array([1, 5]), np.array([4]), scores)

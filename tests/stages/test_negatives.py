@@ -4,6 +4,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from fixtures.vectors import unit_rows
 
 from distill.data.dataset import Question, normalise
 from distill.errors import DataError
@@ -14,20 +15,12 @@ from distill.stages.negatives import bm25_candidates, draw, false_negatives, max
 NONE = np.zeros(0, dtype=int), np.zeros(0, dtype=int)
 
 
-def unit_rows(n, d, seed=0):
-    rows = np.random.default_rng(seed).normal(size=(n, d)).astype(np.float32)
-    return rows / np.linalg.norm(rows, axis=1, keepdims=True)
-
-
 def ask(text, passage):
     return Question(f"{text} {passage}", "en", text, passage)
 
 
 def pairs(forbidden):
     return sorted((int(query), int(passage)) for query, passage in zip(*forbidden, strict=True))
-
-
-# --- what may not be a negative ---
 
 
 def bm25_negatives(queries, passages, forbidden, n, seed=0, stopwords="en"):
@@ -55,8 +48,6 @@ def test_the_answers_document_and_that_of_an_identical_question_are_forbidden():
     for got, whole in zip(pairs_of(forbidden, np.arange(4)), forbidden, strict=True):
         np.testing.assert_array_equal(got, whole)
 
-
-# --- BM25 ---
 
 WORDS = ["ant", "bee", "cat", "dog", "elk", "fox", "gnu", "hen", "ibis", "jay"]
 
@@ -125,8 +116,6 @@ def test_bm25_gives_minus_1_where_none_is_left_and_passages_without_a_word_are_r
     with pytest.raises(DataError, match="--bm25-epochs 0$"):
         bm25_negatives(["who"], ["the of", "a"], NONE, 1)
 
-
-# --- online ---
 
 N, MARGIN = 2, 0.2
 
@@ -200,8 +189,6 @@ def test_mining_never_holds_the_whole_matrix(unit, n, size):
     assert peak < n * size * 4 / 8  # an eighth of the whole float32 score matrix
 
 
-# --- documents as their best passage ---
-
 # Cosines to the question (1, 0) are the first numbers. Documents: {0, 1}, {2, 3, 4}, {5}, {6, 7}.
 COSINES = [0.5, 0.75, 0.875, 0.25, 0.75, 0.625, 0.125, 0.25]
 DOCUMENT_OF = np.array([0, 0, 1, 1, 1, 2, 3, 3])
@@ -273,9 +260,6 @@ def test_documents_of_many_questions_are_scored_as_by_loops(cells):
         assert {int(positive[row]) for positive, _ in drawn} == {nearest}
         assert set(np.concatenate([negatives[row] for _, negatives in drawn]).tolist()) - {-1} == set(hardest)
         assert all((negatives[row] >= 0).sum() == min(N, len(near)) for _, negatives in drawn)
-
-
-# --- drawing ---
 
 
 def test_every_pair_of_candidates_can_be_drawn_and_minus_1_where_they_are_missing():

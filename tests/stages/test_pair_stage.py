@@ -119,9 +119,6 @@ def test_parts_of_fewer_texts_than_parts_train_none_twice(random, data, pairs, e
     assert not hasattr(batch, "shared")
 
 
-# Negatives
-
-
 def test_hard_negatives_are_in_the_language_of_the_passage(pairs):
     known = pairs.with_negatives([np.array([4, 7, 9])] * 16)
     rng = np.random.default_rng(0)
@@ -186,9 +183,6 @@ def test_a_sentence_is_a_positive_and_no_sentence_of_a_questions_passage_is_its_
     assert more.passages[second[1]] == "Two is there." and mask.tolist() == [[False, True]]
 
 
-# The whole stage
-
-
 @pytest.fixture(scope="module")
 def easy(data):
     return replace(data, splits={name: data.splits["train"] for name in ("train", "dev")})
@@ -213,13 +207,6 @@ def test_it_learns_and_says_how_far(base, easy, pairs, encoders, tmp_path):
     again = load(tmp_path / "encoder")
     for role in ("question", "document"):
         np.testing.assert_array_equal(again.encode(["How old?"], role), taught.encode(["How old?"], role))
-
-
-def test_the_same_seed_gives_the_same_encoder(base, easy, pairs):
-    options = settings({"teacher.online_epochs": 0}, batches="x-x-mono")
-    one, other = (teach_pairs(base, easy, pairs, options, ("en",), mined_in(easy, options, pairs)) for _ in range(2))
-    for a, b in zip(one.model.get_weights(), other.model.get_weights(), strict=True):
-        np.testing.assert_array_equal(a, b)
 
 
 def test_lines_of_parallel_text_are_asked_in_each_batch(base, data, pairs):

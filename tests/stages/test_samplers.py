@@ -111,9 +111,6 @@ def test_orders_follow_each_other_without_a_gap():
     np.testing.assert_array_equal(np.concatenate([cycled(7, 4, 0, 3), cycled(7, 11, 4, 3), cycled(7, 6, 15, 3)]), whole)
 
 
-# Other collections
-
-
 @pytest.mark.parametrize("kind", ["en-en", "x-en", "x-x", "x-x-mono", "x-y"])
 def test_pairs_of_other_collections_are_asked_by_weight_among_the_others_in_mono_alone(kind):
     sources = [

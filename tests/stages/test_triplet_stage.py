@@ -87,13 +87,6 @@ def test_the_base_learns_its_best_epoch_is_left_and_what_no_text_has_stays(taugh
     np.testing.assert_array_equal(tables[0][unused], tables[1][unused])
 
 
-def test_the_same_seed_gives_the_same_weights_and_another_others(taught, base, learnable):
-    again = teach(base, learnable, "en", SETTINGS, seed=0)
-    assert same(again.model.get_weights(), taught.teacher.model.get_weights())
-    other = teach(base, learnable, "en", SETTINGS, seed=1)
-    assert not same(other.model.get_weights(), taught.teacher.model.get_weights())
-
-
 def test_what_has_nothing_to_learn_from_is_not_trained(base, learnable, sample):
     none = teach(base, learnable, "en", replace(SETTINGS, bm25_epochs=0, online_epochs=0))
     assert same(none.model.get_weights(), base.model.get_weights())

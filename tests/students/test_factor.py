@@ -7,11 +7,6 @@ from distill.students.ngram import NGramEncoder
 IDS = np.array([[3, 7, 11, 2, -1], [19, 0, 4, 4, 5]], dtype="int32")
 
 
-@pytest.fixture(scope="module")
-def model(randomised):
-    return randomised(NGramEncoder(vocabulary=20, width=6, channels=5, orders=(2, 3), hidden=9, dimension=8))
-
-
 def table_of(model):
     """The table that a model computes with, its factor multiplied in."""
     table = model.get_layer("embedding").get_weights()[0]

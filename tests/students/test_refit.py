@@ -1,16 +1,10 @@
 import numpy as np
 import pytest
 
-from distill.students.ngram import NGramEncoder
 from distill.students.refit import features, linear_map, refitted, ridge
 from distill.students.thin import shallow, with_orders
 
 ROWS = [[3, 7, 11, 2], [19], [0, 4, 4, 5, 8, 9, 1], [6, 6]]
-
-
-@pytest.fixture(scope="module")
-def model(randomised):
-    return randomised(NGramEncoder(vocabulary=20, width=6, channels=5, orders=(2, 3), hidden=9, dimension=8))
 
 
 def test_ridge_and_map_are_numpys_least_squares_and_a_ridge_shrinks_the_kernel():

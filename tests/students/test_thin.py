@@ -5,11 +5,6 @@ from distill.students.ngram import NGramEncoder
 from distill.students.thin import largest, shallow, thinned, with_head, with_orders
 
 
-@pytest.fixture(scope="module")
-def model(randomised):
-    return randomised(NGramEncoder(vocabulary=20, width=6, channels=5, orders=(2, 3), hidden=9, dimension=8))
-
-
 def weights(model):
     return {weight.path: np.asarray(weight) for weight in model.weights}
 

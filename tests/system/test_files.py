@@ -5,6 +5,7 @@ import stat
 import tracemalloc
 
 import pytest
+from fixtures.folders import names
 
 from distill.errors import DataError, InputError
 from distill.system.files import leftovers, require_writable, write_aside, write_json, write_text
@@ -13,13 +14,6 @@ from distill.system.reading import iter_jsonl, read_json, read_jsonl, read_text
 
 class Stop(Exception):
     """What a test raises in the middle of writing."""
-
-
-def names(folder):
-    return sorted(path.name for path in folder.iterdir())
-
-
-# writing
 
 
 def test_a_file_appears_when_it_is_whole_and_replaces_the_old_one(tmp_path):
@@ -118,9 +112,6 @@ def test_text_and_json_are_written_readable_as_utf8_and_parent_folders_made_unle
     assert names(tmp_path) == ["a", "a.json"] and (tmp_path / "a.json").read_bytes() == written
 
 
-# reading text
-
-
 def test_text_is_read_as_utf8_without_a_byte_order_mark_or_a_lone_surrogate_of_an_escape(tmp_path):
     (tmp_path / "a.txt").write_bytes("Größe 河".encode())
     assert read_text(tmp_path / "a.txt") == "Größe 河"
@@ -137,9 +128,6 @@ def test_what_is_no_text_or_no_file_of_lines_is_named(tmp_path):
             read_text(tmp_path / name)
         with pytest.raises(DataError, match=f"{tmp_path / name}{place}"):
             list(iter_jsonl(tmp_path / name))
-
-
-# reading JSON
 
 
 @pytest.mark.parametrize(
@@ -184,9 +172,6 @@ def test_a_row_that_is_no_object_gives_its_line(tmp_path, value, kind):
     (tmp_path / "a.jsonl").write_text(f'{{"a": 1}}\n{value}\n')
     with pytest.raises(DataError, match=rf"a\.jsonl, line 2: .* {kind}"):
         read_jsonl(tmp_path / "a.jsonl")
-
-
-# JSON line by line
 
 
 def test_lines_come_one_at_a_time_before_the_rest_is_read(tmp_path):

@@ -88,9 +88,6 @@ def unit(rows):
     return np.array([row / np.linalg.norm(row) for row in rows])
 
 
-# Hugging Face
-
-
 def test_a_vector_is_the_mean_of_a_texts_own_last_states_many_long_and_odd_ones_too(bert, states):
     encoder, steps = load_encoder(f"hf:{bert}"), []
     assert (encoder.name, encoder.dimension) == ("bert", 16)
@@ -159,9 +156,6 @@ def test_what_cannot_be_loaded_is_refused_in_one_line(bert, tmp_path, files, sai
     assert "\n" not in str(error.value)
 
 
-# Sentence-Transformers
-
-
 def test_a_sentence_model_pools_and_prompts_as_it_says(sentences, states):
     encoder = load_encoder(f"st:{sentences}")
     assert (encoder.name, encoder.dimension) == ("sentences", 16)
@@ -189,9 +183,6 @@ def test_a_folder_is_recognised_without_a_prefix(bert, sentences):
         np.testing.assert_array_equal(encoder.encode(TEXTS), load_encoder(f"{kind}:{folder}").encode(TEXTS))
 
 
-# Fingerprints
-
-
 def test_a_fingerprint_is_of_what_decides_the_vectors(bert, sentences, tmp_path, torch):
     from transformers import BertModel
 
@@ -212,9 +203,6 @@ def test_a_fingerprint_is_of_what_decides_the_vectors(bert, sentences, tmp_path,
     (tmp_path / "other" / "tokenizer.json").write_text(words.replace('"Nile"', '"Elin"'), encoding="utf-8")
     prints.append(load_encoder(tmp_path / "other").fingerprint)
     assert len(set(prints)) == len(prints) == 5
-
-
-# Without the packages
 
 
 @pytest.fixture

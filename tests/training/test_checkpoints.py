@@ -34,9 +34,6 @@ def alike(one, other):
     return all(np.array_equal(a, b) and a.dtype == b.dtype for a, b in zip(one, other, strict=True))
 
 
-# --- on disk ---
-
-
 def test_the_last_state_that_is_saved_comes_back_bit_by_bit_until_it_is_removed(tmp_path):
     saved = groups()
     Checkpoint(tmp_path / "new").save(FACTS, saved)
@@ -108,9 +105,6 @@ def test_arrays_of_an_epoch_are_made_once_and_keep_their_order(tmp_path):
     for _ in range(2):
         arrays = Checkpoint(tmp_path).kept("many", 1, lambda: [np.array(number) for number in range(120)])
         assert [int(array) for array in arrays] == list(range(120))
-
-
-# --- a training that goes on ---
 
 
 def to_target(vectors, x):

@@ -94,9 +94,6 @@ def test_transfer_loss_is_equation_2():
     assert loss == pytest.approx(gamma * (expected / 4 + 0.2 * 5 + 0.1 * 8), rel=1e-5)
 
 
-# Nested prefixes
-
-
 def test_nested_of_no_prefixes_or_of_a_zero_one():
     assert nested(squared_l2, ()) is squared_l2
     a = np.array([[0.0, 0.0, 1.0]], dtype=np.float32)

@@ -25,9 +25,6 @@ def checked(space, settings=None, stage="student"):
     return checked_space(space, settings or Settings(), stage, "space.toml")
 
 
-# The default
-
-
 def test_the_default_is_table_1():
     student, teacher = default(Settings(), "student"), default(Settings(), "teacher")
     assert student == {
@@ -70,9 +67,6 @@ def test_parallel_text_has_a_temperature_and_where_it_needs_them_weights(paralle
     space = default(with_student(parallel=parallel), "student")
     expected = {f"student.{name}" for name in ("parallel_temperature", *names)}
     assert {name for name in space if "parallel" in name} == expected
-
-
-# A file
 
 
 def test_a_file_has_tables_or_dotted_names_and_one_that_is_no_toml_is_named(tmp_path):
@@ -152,9 +146,6 @@ def test_what_cannot_be_searched_is_refused(space, said):
         checked(space, with_student(parallel=("a.tsv",)))
 
 
-# A trial's settings
-
-
 def test_a_trials_settings_have_its_values_and_else_the_fixed_ones():
     fixed = with_student(epochs=3)
     trial = applied(fixed, {"student.lambda": 0.5, "student.objectives": ("qq",), "student.gamma": 10.0})
@@ -162,9 +153,7 @@ def test_a_trials_settings_have_its_values_and_else_the_fixed_ones():
     assert fixed == with_student(epochs=3)
     with pytest.raises(ConfigError, match="^student.quantised_epochs: "):
         applied(Settings(), {"student.epochs": 1, "student.quantised_epochs": 2})
-
-
-def test_a_weight_is_one_of_its_file():
+    # A weight is one of its file.
     fixed = with_student(parallel=("x/a.tsv", "b.tsv=2", "c.tsv=3"))
     trial = applied(fixed, {"student.parallel.x/a.tsv": 0.25, "student.parallel.b.tsv": 1})
     assert trial.student.parallel == ("x/a.tsv=0.25", "b.tsv=1.0", "c.tsv=3")

@@ -161,9 +161,6 @@ def test_values_that_do_not_go_together_are_pruned_untrained_and_the_log_tells_o
     assert [row["p@1"] for row in log.rows[1::2]] == [row.p1 for row in trials]
 
 
-# Studies that are refused
-
-
 def test_a_study_of_other_settings_is_refused_with_what_differs(tmp_path):
     tuning(tmp_path / "b.db").run(train, 1)
     other = {**MADE_OF, "student.epochs": 5, "texts": "e" * 64, "space of student.beta": [1.0]}
@@ -180,9 +177,6 @@ def test_a_file_that_is_no_study_is_refused_and_left_as_it_is_and_so_is_a_name_t
         with pytest.raises(InputError, match=f"{re.escape(name)}: "):
             tuning(tmp_path / name)
     assert (tmp_path / "b.db").read_text() == text and len(list(tmp_path.iterdir())) == 1
-
-
-# Figures
 
 
 def test_the_best_is_the_first_of_those_that_came_to_their_end():

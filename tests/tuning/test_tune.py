@@ -200,9 +200,6 @@ def test_a_trial_draws_parallel_text_by_its_own_weights_and_temperature(slim, se
     np.testing.assert_allclose(seen[1], [0.125, 0.125, 0.6, 0.15], rtol=1e-6)
 
 
-# What is refused, before anything is written
-
-
 @pytest.fixture
 def refused(distill, fixed, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)

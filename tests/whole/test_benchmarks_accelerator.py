@@ -23,16 +23,8 @@ def test_rows_become_a_table_in_a_page_and_what_is_not_there_is_not_measured(scr
     page = tmp_path / "page.md"
     page.write_text("a\n<!-- accelerator -->\nold\n<!-- /accelerator -->\nb\n", encoding="utf-8")
     script.write_docs(page, lines)
-    assert page.read_text(encoding="utf-8").split("\n") == [
-        "a",
-        script.MARKS[0],
-        "",
-        *lines,
-        "",
-        script.MARKS[1],
-        "b",
-        "",
-    ]
+    begin, end = script.MARKS
+    assert page.read_text(encoding="utf-8").split("\n") == ["a", begin, "", *lines, "", end, "b", ""]
     page.write_text("a\n", encoding="utf-8")
     with pytest.raises(SystemExit, match="page.md"):
         script.write_docs(page, lines)

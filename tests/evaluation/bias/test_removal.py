@@ -35,9 +35,6 @@ def equation_1(vectors, components):
     return np.array([e - c @ (c.T @ e / np.linalg.norm(e)) for e in vectors])
 
 
-# Components
-
-
 def test_by_hand_the_axis_with_the_longest_samples_comes_first_uncentred_of_few_texts_too():
     sample = np.array([[0.0, 3.0, 0.0], [0.0, 0.0, 1.0], [0.0, -3.0, 0.0], [0.0, 0.0, -2.0]])
     components = LanguageRemoval.fit({"de": sample}, rank=2).components["de"]
@@ -90,9 +87,6 @@ def test_a_laeuchli_matrix_keeps_its_small_direction():
 def test_samples_that_cannot_be_used_name_their_language(given, rank, said):
     with pytest.raises(InputError, match=said):
         LanguageRemoval.fit(given, rank)
-
-
-# Removing
 
 
 def test_by_hand_what_lies_along_a_component_is_gone_and_a_row_within_them_zeros_not_rounding(removal):
@@ -205,9 +199,6 @@ def test_with_one_direction_removed_the_nearest_text_is_the_translation(how):
     assert np.array_equal(meaning, np.tile(np.arange(5), 2)) and np.array_equal(language, np.repeat([1, 0], 5))
 
 
-# Shared
-
-
 def test_by_hand_the_shared_matrix_removes_what_all_languages_span():
     removal = LanguageRemoval(
         {"de": np.array([[1, 0, 0], [0, 0, 1]], np.float32), "th": np.array([[RIGHT, RIGHT, 0], [0, 0, 1]], np.float32)}
@@ -229,9 +220,6 @@ def test_the_shared_matrix_is_an_orthogonal_projection_and_a_direction_of_two_la
         np.testing.assert_allclose(removal.components[language][:2] @ matrix, 0, atol=1e-6)
     one = np.array([[0, 1, 0, 0]], np.float32)
     assert np.trace(LanguageRemoval({"de": one, "nl": one}).shared()) == pytest.approx(3)
-
-
-# The file
 
 
 def test_it_comes_back_as_it_was_or_cut_and_the_same_again_is_the_same_file(removal, tmp_path):

@@ -49,9 +49,6 @@ def larger(base, learned, kept_texts):
     return extended(base, learned, kept_texts)
 
 
-# What is learned
-
-
 def test_as_many_pieces_are_learned_as_requested_the_same_each_time_and_no_text_is_refused(learned, base, unseen):
     assert len(learned) == len(dict(learned)) == 900
     assert trained_pieces(unseen, 900, base) == learned
@@ -96,9 +93,6 @@ def test_another_model_than_a_unigram_one_is_refused(kind):
     for call in (lambda: trained_pieces(["νερό"], 20, base), lambda: extended(base, [("νερό", -1)])):
         with pytest.raises(EncoderError, match=kind.upper()):
             call()
-
-
-# What is let in
 
 
 def test_old_pieces_and_all_else_stay_and_new_ones_are_normal_learned_and_not_twice(base, larger, learned):
@@ -168,9 +162,6 @@ def test_extending_twice_keeps_the_first_ones(base, texts_by_language):
     assert list(model_proto(two).pieces[: len(one)]) == list(model_proto(one).pieces)
     assert (old_ids >= 0).sum() == len(one)
     assert cut(one, texts_by_language["el"]) == cut(two, texts_by_language["el"])
-
-
-# Rows
 
 
 def encoder_of(tokenizer):

@@ -103,9 +103,6 @@ def test_a_piece_without_letters_has_the_mean_of_what_it_replaces(zoo):
     assert not moved.weights[0].any() and moved.weights[1].any()
 
 
-# Centring
-
-
 def test_what_a_script_has_in_common_is_taken_off():
     random = np.random.default_rng(0)
     known, offset = random.normal(size=(40, 8)), 50 * random.normal(size=8)
@@ -129,9 +126,6 @@ def test_scripts_have_means_of_their_own_but_few_vectors_have_none():
     np.testing.assert_allclose(moved[:2], [[0, 1], [0.6, 0.8]])
 
 
-# Anchors
-
-
 def test_anchors_are_the_likeliest_words_in_plain_letters():
     pieces = [("▁the", -9), ("cat", -1), ("▁dog", -3), ("▁of", -2), ("▁été", -1), ("▁Нил", -1), ("▁Nile", -4)]
     encoder, _ = encoder_of(*pieces, ("▁a-b", -1), ("▁two", -3), ("▁ask", 0, USER), ("▁a▁b", -1), ("▁4th", -1))
@@ -140,9 +134,6 @@ def test_anchors_are_the_likeliest_words_in_plain_letters():
     encoder, _ = encoder_of(("▁Нил", -1))
     with pytest.raises(EncoderError, match="Latin"):
         anchor_pieces(encoder.tokenizer)
-
-
-# What a person sees
 
 
 def test_some_pieces_are_shown_with_their_best_anchors_and_none_without_words(zoo):

@@ -1,18 +1,12 @@
 import numpy as np
 import pytest
 
-from distill.encoders.encoder import KerasEncoder
 from distill.encoders.tokenizer import model_proto
 from distill.students import ngram  # noqa: F401  registers the layers
 from distill.students.shape import Shape
 from distill.students.vocabulary.vocabularies import NEW, Vocabularies
 
 GEORGIAN = ["სად იწყება მდინარე ნილოსი?", "სად მთავრდება დუნაი?", "სად იწყება დუნაი?", "ნილოსი სად მთავრდება?"]
-
-
-@pytest.fixture(scope="module")
-def tiny(tiny_folder):
-    return KerasEncoder.load(tiny_folder)
 
 
 @pytest.mark.parametrize("aligned", [False, True])
