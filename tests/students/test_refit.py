@@ -1,5 +1,4 @@
 import numpy as np
-import pytest
 
 from distill.students.refit import features, linear_map, refitted, ridge
 from distill.students.thin import shallow, with_orders
