@@ -56,7 +56,7 @@ def test_a_table_or_objects_give_pairs_by_the_names_of_their_columns_each_once_a
         ("pairs.tsv", [*ROWS, ("when ?",)], "line 4: .* 1$"),
         ("pairs.tsv", [*ROWS, ("when ?", " ")], "line 4: .* 'sentence'"),
         ("pairs.tsv", [*ROWS, ("", "now .")], "line 4: .* 'question'"),
-        ("pairs.jsonl", [*OBJECTS, ("{",)], "line 3: .* 2"),
+        ("pairs.jsonl", [*OBJECTS, ("{no",)], "line 3: .* 2"),
         ("pairs.jsonl", [*OBJECTS, ('{"question": "a"}',)], "line 3: .* neither"),
         ("pairs.jsonl", [*OBJECTS, ('{"passage": "a"}',)], "line 3: .* 'question'"),
         ("pairs.jsonl", [*OBJECTS, ('{"question": "a", "passage": 3}',)], "line 3: .* 'passage'.* 3"),

@@ -58,6 +58,11 @@ def test_the_weights_of_an_artefact_give_its_vectors(name, form, tokenizer, rand
         assert getattr(student.model, size) == getattr(encoder.model, size)
 
 
+def test_gains_of_one_and_biases_of_zero_that_a_converter_leaves_out_are_there_again(tiny_encoder, tiny_bundle):
+    student = load_student(tiny_bundle)
+    np.testing.assert_allclose(student.encode(TEXTS), tiny_encoder.encode(TEXTS), atol=0.02)
+
+
 def test_a_layer_of_fewer_dimensions_than_its_rank_is_the_nearest_one():
     random = np.random.default_rng(0)
     kernel, bias = random.normal(size=(9, 6)), random.normal(size=6)

@@ -17,16 +17,18 @@ def inputs_of(sample, **settings):
     return Inputs(Settings(**settings), sample, ("en", "de"))
 
 
-def test_a_student_starts_from_a_bundle_and_gets_a_map_into_another_space_which_is_said(
-    sample, tokenizer, tiny_encoder, tiny_bundle, capsys
-):
+def test_a_student_starts_from_a_bundle_in_the_space_of_its_weights(sample, tiny_encoder, tiny_bundle):
     inputs = inputs_of(sample, student=StudentSettings(start=str(tiny_bundle)))
     beginning = beginning_of(inputs, tiny_encoder)
     assert (beginning.shape, beginning.foreign) == (Shape(), False)
     texts = sample.passage_texts[:9]
     np.testing.assert_allclose(beginning.encoder.encode(texts), tiny_encoder.encode(texts), atol=0.02)
     assert beginning_of(inputs_of(sample), tiny_encoder).encoder is None
+
+
+def test_a_student_of_another_space_gets_a_map_which_is_said(sample, tokenizer, tiny_bundle, capsys):
     other = make_tiny(tokenizer, seed=1, name="other")
+    inputs = inputs_of(sample, student=StudentSettings(start=str(tiny_bundle)))
     beginning = beginning_of(inputs, other)
     assert beginning.foreign
     student = student_of(inputs, beginning.encoder, other, beginning.shape, beginning.foreign)
