@@ -15,7 +15,6 @@ import numpy as np
 
 from ..encoders.tokenizer import Tokenizer
 from ..errors import EncoderError, InputError
-from ..students.vocabulary.pieces import used_pieces
 from ..system.types import Booleans, Json
 
 FILE, BITS, CARD_KEY = "languages.npz", "bits", "pieces"
@@ -37,6 +36,9 @@ class PieceLanguages:
 
 def piece_languages(tokenizer: Tokenizer, texts: Mapping[str, Sequence[str]], least: int = 1) -> PieceLanguages:
     """Return the languages whose `texts`, by language, use a piece `least` times or more."""
+    # With Keras, which who reads them does without.
+    from ..students.vocabulary.pieces import used_pieces
+
     used = np.zeros((len(tokenizer), len(texts)), dtype=bool)
     for column, lines in enumerate(texts.values()):
         used[sorted(used_pieces(tokenizer, lines, least)), column] = True

@@ -108,9 +108,11 @@ def fold(model: str, removal: str | None, rank: int, output: str) -> None:
 def beside(model: str, flag: str = "--output") -> Path:
     """`lir.npz` in the folder of a saved encoder or of a run's student. Raises `InputError` where MODEL is neither."""
     from ..catalog.kinds import require_kind
+    from ..encoders.encoder import MODEL_FILE
 
     kind = require_kind(model)
     folder = kind.folder(model) if kind.trainable else None
-    if folder is None:
+    # The files of an artefact are those that its card names.
+    if folder is None or not (folder / MODEL_FILE).exists():
         raise InputError(f"{model}: no folder of a saved encoder that {FILE} could lie in; give {flag}")
     return folder / FILE

@@ -22,7 +22,7 @@ from distill.errors import EncoderError, ExportError, InputError, TrainingError
 from distill.export.weights.precision import Precision
 
 COMMANDS = "answers run compress teach transfer evaluate compare prune reduce extend lir report export bench encode"
-COMMANDS = (*COMMANDS.split(), "search", "tune")
+COMMANDS = (*COMMANDS.split(), "search", "subset", "tune")
 HEAVY = "tensorflow keras numpy scipy matplotlib sentencepiece statsmodels bm25s jinja2 snowballstemmer pythainlp"
 HEAVY = {*HEAVY.split(), "rjieba", "sudachipy", "mecab", "ray", "pyarrow", "pandas"}
 TOPICS = ("river", "castle", "falcon", "violin", "comet", "harbour")

@@ -139,12 +139,11 @@ def test_a_folded_encoder_is_exported_as_any_other(wide, tokenizer, sample, tmp_
 
 @pytest.mark.parametrize(
     ("model", "named"),
-    [("muse", "muse: .*--removal"), ("ENCODER", "lir.npz: .*lir fit"), ("BUNDLE --removal FILE", "bundle")]
-    + [("ENCODER --removal OTHER", " 16 .* 5")],
+    [("muse", "muse: .*--removal"), ("ENCODER", "lir.npz: .*lir fit")] + [("ENCODER --removal OTHER", " 16 .* 5")],
 )
-def test_what_cannot_be_folded_is_refused(refused, copy, tiny_bundle, removal, tmp_path, model, named):
+def test_what_cannot_be_folded_is_refused(refused, copy, removal, tmp_path, model, named):
     LanguageRemoval.fit({"de": np.eye(5)}, rank=1).save(tmp_path / "other.npz")
-    files = {"ENCODER": copy, "BUNDLE": tiny_bundle, "FILE": tmp_path / "removal.npz", "OTHER": tmp_path / "other.npz"}
+    files = {"ENCODER": copy, "OTHER": tmp_path / "other.npz"}
     arguments = [files.get(word, word) for word in model.split()]
     assert re.search(named, refused("lir", "fold", *arguments, "--output", tmp_path / "out"))
 

@@ -22,7 +22,7 @@ def test_a_student_starts_from_a_bundle_in_the_space_of_its_weights(sample, tiny
     beginning = beginning_of(inputs, tiny_encoder)
     assert (beginning.shape, beginning.foreign) == (Shape(), False)
     texts = sample.passage_texts[:9]
-    np.testing.assert_allclose(beginning.encoder.encode(texts), tiny_encoder.encode(texts), atol=0.02)
+    assert np.sum(beginning.encoder.encode(texts) * tiny_encoder.encode(texts), axis=1).min() > 0.99
     assert beginning_of(inputs_of(sample), tiny_encoder).encoder is None
 
 

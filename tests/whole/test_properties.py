@@ -711,6 +711,7 @@ FOLDERS = {
     "reduce FOLDER --channels 8 --output out": "encoder.json",
     "search Where? --model FOLDER": "card.json",
     "evaluate FOLDER": "card.json",
+    "subset FOLDER --languages de --output out": "card.json",
     "evaluate nowhere --translator FOLDER": "config.json",
     "bench FOLDER": "card.json",
     "lir fit FOLDER --corpus nowhere": "teacher.json",
