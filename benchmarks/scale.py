@@ -191,9 +191,10 @@ def rank_documents(data):
 
 
 def ranked(data, of):
-    from distill.retrieval.exact import unit_ranks
+    from distill.retrieval.units import ranks_of
 
-    return float(np.mean(unit_ranks(data.questions, data.passages, data.gold, data.document_of, of) == 1))
+    vectors, whole_of = {"passage": data.passages}, {"passage": data.document_of}
+    return float(np.mean(ranks_of(of, data.questions, vectors, data.gold, whole_of) == 1))
 
 
 def read_lines(data):

@@ -53,13 +53,13 @@ def write_languages(folder: Path, pieces: PieceLanguages) -> None:
 
 def read_languages(folder: Path, card: Mapping[str, Json]) -> PieceLanguages:
     """Return what `write_languages` wrote beside a card. Raises `EncoderError` where it is none, or there is none."""
-    said = card.get(CARD_KEY)
-    if not isinstance(said, dict) or FILE not in card["files"]:
+    pieces = card.get(CARD_KEY)
+    if not isinstance(pieces, dict) or FILE not in card["files"]:
         raise EncoderError(
             f"{folder}: it does not say which languages use its pieces, no {FILE}; export it again, or take released"
         )
     try:
-        names = tuple(said["languages"])
+        names = tuple(pieces["languages"])
         with np.load(folder / FILE, allow_pickle=False) as stored:
             used = np.unpackbits(stored[BITS], axis=1, count=len(names)).astype(bool)
     except (OSError, ValueError, KeyError, TypeError, EOFError, BadZipFile, zlib.error) as error:

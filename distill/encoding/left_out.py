@@ -22,8 +22,8 @@ class LeftOut:
 
     def __init__(self, encoder: Encoder) -> None:
         card: dict[str, Json] = {**encoder.card} if isinstance(encoder, Bundle) else {}
-        said = card.get(CARD_KEY, {})
-        self.missing = [name for name in said.get("kept", ()) if name not in said["languages"]]
+        pieces = card.get(CARD_KEY, {})
+        self.missing = [name for name in pieces.get("kept", ()) if name not in pieces["languages"]]
         self.bundle = encoder if isinstance(encoder, Bundle) and self.missing else None
 
     def look(self, texts: Sequence[str], first: int = 0) -> None:

@@ -83,26 +83,6 @@ class Candidates:
         return scores if self.document_of is None else max_passage(scores, self.document_of[rows])
 
 
-def unit_ranks(
-    questions: Floats,
-    vectors: Floats,
-    gold: Integers,
-    document_of: Integers,
-    unit: str,
-    block: int = ROWS,
-    whole: int = WHOLE,
-    columns: int = COLUMNS,
-) -> Integers:
-    """Return the rank, from 1, of the right unit, document, passage or maxp, for each question, int `(q,)`.
-
-    `vectors` are `(documents, d)` for the unit document, else `(passages, d)`; `gold` is the answer's passage index.
-    The rest is as in `candidate_ranks`.
-    """
-    target = gold if unit == "passage" else document_of[gold]
-    candidates = Candidates(vectors, document_of if unit == "maxp" else None)
-    return candidate_ranks(questions, candidates, target, block, whole, columns)
-
-
 def candidate_ranks(
     questions: Floats,
     candidates: Candidates,

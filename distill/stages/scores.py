@@ -16,19 +16,19 @@ from ..training.session import Scorer
 class Scored:
     """A scorer's vectors `(n, d)` of texts that are asked and of texts that answer, of which scores are products.
 
-    `lines` `(m, d)` are those of stage 2's lines of text; none without.
+    `lines` `(m, d)` are those of stage 2's lines of text, of which there may be none.
     """
 
     settings: ScorerSettings
     questions: Floats
     passages: Floats
-    lines: Floats | None = None
+    lines: Floats
 
     @classmethod
     def of(cls, scorer: Scorer, questions: Sequence[str], passages: Sequence[str], lines: Sequence[str] = ()) -> Scored:
         """Ask the scorer for the texts."""
         vectors = scorer.vectors(questions, "question"), scorer.vectors(passages, "document")
-        return cls(scorer.settings, *vectors, scorer.vectors(lines, "question") if len(lines) else None)
+        return cls(scorer.settings, *vectors, scorer.vectors(lines, "question") if len(lines) else vectors[0][:0])
 
     def scores(self, questions: Integers, passages: Integers) -> Floats:
         """The scores of rows of questions and of passages: of all pairs `(q, p)`, or with `passages` `(q, n)` of these.
@@ -41,7 +41,6 @@ class Scored:
 
     def of_lines(self, rows: Integers) -> Floats:
         """The scores of each of these lines, rows of `lines`, beside the others of a step, `(m, m)`."""
-        assert self.lines is not None
         return self.lines[rows] @ self.lines[rows].T
 
     def false_negatives(self, questions: Integers, positives: Integers, negatives: Integers) -> Booleans:

@@ -87,7 +87,7 @@ class TripletStage:
             for part in (scorer.vectors(anchors.questions, "question"), scorer.vectors(anchors.passages, "document"))
         ]
         vectors = np.concatenate(parts)
-        return Scored(scorer.settings, vectors, vectors)
+        return Scored(scorer.settings, vectors, vectors, vectors[:0])
 
     def batches(self, epoch: int) -> list[Maker]:
         """The batches of an epoch: anchors that have a negative, in the seeded order."""

@@ -2,9 +2,9 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from fixtures.vectors import unit_rows
+from fixtures.vectors import unit_ranks, unit_rows
 
-from distill.retrieval.exact import max_passage, ranks, top_k, unit_ranks
+from distill.retrieval.exact import max_passage, ranks, top_k
 
 # One question, four passages; documents are passages 0-1, 2, 3.
 SCORES = np.array([[0.1, 0.9, 0.3, 0.5]], dtype=np.float32)

@@ -14,6 +14,7 @@ from pathlib import Path
 import hypothesis.configuration
 import numpy as np
 import pytest
+from fixtures.vectors import unit_ranks
 
 from distill.catalog.bundle import find_artefact, is_artefact, released_folder
 from distill.catalog.identity import place as place_of
@@ -37,7 +38,7 @@ from distill.evaluation.bias.removal import LanguageRemoval, checked
 from distill.evaluation.translation import read_translations
 from distill.evaluation.translators import folders_of
 from distill.export.tflite.mediapipe import read_tokenizer
-from distill.retrieval.exact import top_k, unit_ranks
+from distill.retrieval.exact import top_k
 from distill.retrieval.metrics import question_scores
 from distill.settings.sections import Settings
 from distill.settings.store import load_settings, walk

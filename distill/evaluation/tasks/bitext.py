@@ -12,7 +12,7 @@ from ...encoders.encoder import Encoder
 from ...encoders.health import require_finite
 from ...report.bias_sections import Section, bitext_section
 from ...report.bias_tables import print_bitext
-from ...retrieval.exact import unit_ranks
+from ...retrieval.exact import Candidates, candidate_ranks
 from ...retrieval.metrics import precision_at, question_scores
 from ...system.hashes import hashes
 from ...system.types import Integers, Json, Progress
@@ -101,8 +101,8 @@ def retrieve(encoder: Encoder, bitext: Bitext, progress: Progress | None = None)
     }
     pivot, right = vectors.pop(bitext.pivot), np.arange(bitext.size)
     return BitextRanks(
-        {language: unit_ranks(rows, pivot, right, right, "passage") for language, rows in vectors.items()},
-        {language: unit_ranks(pivot, rows, right, right, "passage") for language, rows in vectors.items()},
+        {language: candidate_ranks(rows, Candidates(pivot), right) for language, rows in vectors.items()},
+        {language: candidate_ranks(pivot, Candidates(rows), right) for language, rows in vectors.items()},
     )
 
 
