@@ -103,7 +103,7 @@ def student_of(
     aligner, new = load_aligner(options.aligner or None), options.add_languages
     pieces = options.add_pieces, aligner, options.aligner_below
     words = Vocabularies(first, dataset, inputs.languages, text, new, *pieces)
-    encoder = words.vocabulary(options.keep + (NEW if new else ""))
+    encoder = words.vocabulary(options.keep + (NEW if new else ""), options.most_pieces)
     for piece, anchors in words.nearest.items():
         say(f"{piece}: " + ", ".join(f"{anchor} {weight:.2f}" for anchor, weight in anchors))
     if len(encoder.tokenizer) != len(first.tokenizer):

@@ -277,6 +277,7 @@ class VocabularySettings:
     keep: str = _common(
         "all", "--keep-pieces", "all, those that are used in the text, or twice", ("all", "used", "twice")
     )
+    most_pieces: int = _common(0, "--most-pieces", "of these, those that are used most (0: all)", low=0)
     add_languages: tuple = _common((), "--add-languages", "languages that get pieces of their own, such as hi,el,vi")
     add_pieces: int = _common(16_000, "--add-pieces", "to learn for these, at most", low=1)
     text: tuple = _common((), "--text", "files of text in the languages, a text a line; de=FILE names the language")

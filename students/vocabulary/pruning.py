@@ -9,11 +9,11 @@ import numpy as np
 
 from ...data.dataset import Dataset
 from ...encoders.encoder import KerasEncoder
-from ...encoders.tokenizer import Tokenizer
+from ...encoders.tokenizer import Tokenizer, model_proto
 from ...errors import InputError
 from ...system.types import Integers, Json
 from .fertility import compare
-from .pieces import pruned, used_pieces, with_pieces
+from .pieces import always_kept, pruned, used_pieces, with_pieces
 from .scripts import script_codes, script_pieces
 
 # Dev has to stay unseen, or its figures would not show what pruning costs.
@@ -33,20 +33,38 @@ class Line:
 
 @dataclass(frozen=True)
 class Rule:
-    """Pieces used `least` times or more, and all pieces of `scripts`."""
+    """Pieces used `least` times or more, of them the `most` that are used most (0: all), and all of `scripts`."""
 
     least: int = 1
     scripts: tuple[str, ...] = ()
+    most: int = 0
 
     def pieces(self, tokenizer: Tokenizer, lines: Sequence[Line]) -> set[int]:
         """Return the set of ids to keep."""
-        used = used_pieces(tokenizer, [line.text for line in lines], self.least)
+        used = set(range(len(tokenizer)))
+        if self.least:
+            used = used_pieces(tokenizer, [line.text for line in lines], self.least)
+        if self.most:
+            used &= commonest(tokenizer, lines, self.most)
         return used | (script_pieces(tokenizer, self.scripts) if self.scripts else set())
 
     def check(self) -> Rule:
         """Return the rule itself. Raises `ConfigError` for a script that there is not."""
         script_codes(self.scripts)
         return self
+
+
+def commonest(tokenizer: Tokenizer, lines: Sequence[Line], most: int) -> set[int]:
+    """Return the ids of `most` pieces: those that always stay, then those with the largest shares of a language's text.
+
+    A piece counts by the language that it is commonest in, so a language with little text keeps as much as the others.
+    """
+    shares = np.zeros(len(tokenizer))
+    for texts in texts_of(lines).values():
+        counts = np.bincount(np.concatenate(tokenizer.encode(texts)).astype(np.int64), minlength=len(tokenizer))
+        shares = np.maximum(shares, counts / counts.sum())
+    shares[list(always_kept(model_proto(tokenizer)))] = 1.0
+    return set(np.argsort(-shares, kind="stable")[:most].tolist())
 
 
 def lines_of(

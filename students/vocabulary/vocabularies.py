@@ -50,12 +50,15 @@ class Vocabularies:
         """Train questions, passages and the corpus: what is counted and refitted on."""
         return [line.text for line in self.counted]
 
-    def vocabulary(self, name: str) -> KerasEncoder:
-        """Return the encoder with the pieces of `candidates.VOCABULARIES`, with or without those for new languages."""
+    def vocabulary(self, name: str, most: int = 0) -> KerasEncoder:
+        """Return the encoder with the pieces of `VOCABULARIES`, with or without those for new languages.
+
+        Of them at most the `most` that are used most, and with 0 all.
+        """
         least = VOCABULARIES[name.removesuffix(NEW)]
         encoder = self.larger if name.endswith(NEW) else self.student
-        if least is not None:
-            encoder = pruned_encoder(encoder, Rule(least).pieces(encoder.tokenizer, self.counted))
+        if least is not None or most:
+            encoder = pruned_encoder(encoder, Rule(least or 0, most=most).pieces(encoder.tokenizer, self.counted))
         return self._realigned(encoder, self.aligner) if self.below and self.aligner else encoder
 
     def _realigned(self, encoder, aligner):

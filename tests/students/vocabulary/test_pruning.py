@@ -1,10 +1,13 @@
+from collections import Counter
+
 import numpy as np
 import pytest
 from fixtures.pieces import small_encoder
 
 from distill.data.dataset import Dataset, Passage, Question
+from distill.encoders.tokenizer import model_proto
 from distill.errors import ConfigError, InputError
-from distill.students.vocabulary.pieces import pruned, used_pieces
+from distill.students.vocabulary.pieces import always_kept, pruned, used_pieces
 from distill.students.vocabulary.pruning import Line, Rule, lines_of, prune, split_off
 from distill.students.vocabulary.scripts import script_pieces
 
@@ -64,6 +67,20 @@ def test_a_rule_is_a_union_of_pieces_and_refused_without_any(tokenizer, tiny):
         Rule(1, ("Thay",)).check()
     with pytest.raises(InputError, match="1000 .*--least"):
         prune(tiny, lines("question", "de", 20), [], Rule(1000))
+
+
+def test_the_most_used_pieces_are_those_commonest_in_a_language_however_little_text_it_has(tokenizer):
+    given = [*lines("question", "de", 30), *lines("corpus", "fi", 1)]
+    always = always_kept(model_proto(tokenizer))
+    shares = Counter()
+    for language in ("de", "fi"):
+        ids = [id for line in given if line.language == language for id in tokenizer.encode([line.text])[0]]
+        for id, count in Counter(ids).items():
+            shares[id] = max(shares[id], count / len(ids))
+    ranked = sorted((id for id in shares if id not in always), key=lambda id: (-shares[id], id))
+    for more in (1, 3):
+        assert Rule(0, most=len(always) + more).pieces(tokenizer, given) == always | set(ranked[:more])
+    assert Rule(2, most=len(always) + 3).pieces(tokenizer, given) <= used_pieces(tokenizer, [x.text for x in given], 2)
 
 
 @pytest.fixture(scope="module")

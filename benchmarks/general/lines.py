@@ -1,0 +1,132 @@
+"""Parallel text of many collections and sentences to label, as `--parallel` and `--labelled-text` read them.
+
+    python benchmarks/general/lines.py --data data --output materials
+
+Pairs of English and one other language become `parallel/NAME.jsonl`, objects by language, a file for each folder or
+group of folders in `PAIRS`; `wordnets` and `wiktionary-dict`, whose cells hold several words, rows of one word each;
+NTREX as `{lang}.txt`. Sentences of paragraphs become `text/{lang}.txt`, a sentence a line. What shares a sentence with
+`mlqa-dev-a` or FLORES is left out, and so is what is under the GPL.
+"""
+
+import argparse
+import json
+import random
+from collections import Counter
+from itertools import zip_longest
+from pathlib import Path
+
+from distill.words.sentences import sentence_places
+
+PAIRS = {
+    "docs": ("docs-parallel",),
+    "captions": ("sts-parallel",),
+    "strings": ("android-strings",),
+    "hindi": ("wiki-hi-crowd",),
+    "names": ("names-translit",),
+    "chinese": ("cc-cedict",),
+}
+# Alternatives of a cell, of which so many are taken.
+SEVERAL, MOST = " | ", 2
+# Turkish KeNet is under the GPL.
+LEFT_OUT = {"wordnets": ("synset", "tr")}
+PARAGRAPHS = ("wikipedia-en", "wikipedia-other", "sentences-mono", "tydiqa-goldp", "thaigov", "iapp-wiki-qa")
+PARAGRAPHS += ("cmrc2018", "arcd", "drcd", "tquad-tr")
+# Languages that mUSE knows: in others its vectors are no labels.
+KNOWN = ("en", "ar", "de", "es", "ru", "th", "tr", "zh")
+SHORT, LONG = 20, 400
+NEWS = {"src.eng": "en", "ref.arb": "ar", "ref.deu": "de", "ref.ell": "el", "ref.spa": "es", "ref.hin": "hi"}
+NEWS |= {"ref.ron": "ro", "ref.rus": "ru", "ref.tha": "th", "ref.tur": "tr", "ref.vie": "vi", "ref.zho-CN": "zh"}
+
+
+def main():
+    options = parse()
+    data, output = Path(options.data), Path(options.output)
+    kept_out = evaluated(data)
+    for name, rows in parallel(data).items():
+        write(output / "parallel" / f"{name}.jsonl", [json.dumps(row, ensure_ascii=False) for row in rows])
+        counts = Counter(language for row in rows for language in row)
+        print(f"{name}: " + " ".join(f"{language} {number}" for language, number in sorted(counts.items())))
+    for code, language in NEWS.items():
+        lines = (data / "ntrex" / f"newstest2019-{code}.txt").read_text(encoding="utf-8").split("\n")
+        write(output / "parallel" / "ntrex" / f"{language}.txt", lines[: len(lines) - (not lines[-1])])
+    for language in KNOWN:
+        lines = sentences(data, language, kept_out)
+        random.Random(options.seed).shuffle(lines)
+        write(output / "text" / f"{language}.txt", lines[: options.sentences])
+        print(f"text {language}: {len(lines[: options.sentences])} of {len(lines)} sentences")
+
+
+def parse():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--data", default="data", help="the folder of the collections")
+    parser.add_argument("--output", default="materials")
+    parser.add_argument("--sentences", type=int, default=120_000, help="of a language, at most")
+    parser.add_argument("--seed", type=int, default=0)
+    return parser.parse_args()
+
+
+def parallel(data):
+    """`{name: [{language: text}]}`, each row once."""
+    sources = {name: [row for folder in folders for row in tables(data / folder)] for name, folders in PAIRS.items()}
+    sources["aliases"] = [row for path in sorted((data / "wikidata-names").glob("aliases.*.tsv")) for row in table(path)]
+    sources["wordnets"] = table(data / "wordnets" / "synsets.tsv")
+    sources["dictionary"] = [
+        row
+        for path in sorted((data / "wiktionary-dict").glob("en-*.tsv"))
+        for row in table(path, path.stem.split("-"))
+    ]
+    return {name: [dict(row) for row in dict.fromkeys(tuple(row.items()) for row in rows)] for name, rows in sources.items()}
+
+
+def tables(folder):
+    return [row for path in sorted(folder.glob("en-*.tsv")) for row in table(path)]
+
+
+def table(path, head=None):
+    """`[{language: text}]` of a file headed by languages; a row of several words a cell is several rows."""
+    first, *lines = path.read_text(encoding="utf-8").split("\n")
+    names, out = head or first.split("\t"), LEFT_OUT.get(path.parent.name, ())
+    rows = [dict(zip(names, line.split("\t"), strict=False)) for line in lines if line]
+    return [row for cells in rows for row in alternatives({k: v for k, v in cells.items() if v and k not in out})]
+
+
+def alternatives(cells):
+    """A row for each of the first words of the cells; a cell with fewer gives its first again."""
+    words = {language: cell.split(SEVERAL)[:MOST] for language, cell in cells.items()}
+    longest = max(map(len, words.values()), default=0)
+    rows = [{name: parts[min(place, len(parts) - 1)] for name, parts in words.items()} for place in range(longest)]
+    return [row for row in rows if "en" in row and len(row) > 1]
+
+
+def sentences(data, language, kept_out):
+    """Distinct sentences of a language's paragraphs, of a length to learn from."""
+    texts = (row["context"] for path in files(data, language) for row in read(path))
+    cut = (text[start:end].strip() for text in texts for start, end in sentence_places(text, language))
+    whole = (" ".join(sentence.split()) for sentence in cut)
+    return list(dict.fromkeys(one for one in whole if SHORT <= len(one) <= LONG and one not in kept_out))
+
+
+def files(data, language):
+    return sorted(path for folder in PARAGRAPHS for path in (data / folder).glob(f"passages.{language}*.jsonl"))
+
+
+def evaluated(data):
+    """Sentences of the passages and lines that encoders are measured on."""
+    documents = read(data / "mlqa-dev-a" / "documents.jsonl")
+    passages = [passage["text"] for document in documents for passage in document["passages"]]
+    cut = {" ".join(text[start:end].split()) for text in passages for start, end in sentence_places(text, "en")}
+    lines = {cell for path in (data / "flores").glob("*.tsv") for cell in path.read_text(encoding="utf-8").split("\t")}
+    return cut | lines
+
+
+def read(path):
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n") if line]
+
+
+def write(path, lines):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(line + "\n" for line in lines), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
