@@ -12,7 +12,6 @@ import argparse
 import json
 import random
 from collections import Counter
-from itertools import zip_longest
 from pathlib import Path
 
 from distill.words.sentences import sentence_places
@@ -68,18 +67,19 @@ def parse():
 def parallel(data):
     """`{name: [{language: text}]}`, each row once."""
     sources = {name: [row for folder in folders for row in tables(data / folder)] for name, folders in PAIRS.items()}
-    sources["aliases"] = [row for path in sorted((data / "wikidata-names").glob("aliases.*.tsv")) for row in table(path)]
+    sources["aliases"] = tables(data / "wikidata-names", "aliases.*.tsv")
     sources["wordnets"] = table(data / "wordnets" / "synsets.tsv")
-    sources["dictionary"] = [
-        row
-        for path in sorted((data / "wiktionary-dict").glob("en-*.tsv"))
-        for row in table(path, path.stem.split("-"))
-    ]
-    return {name: [dict(row) for row in dict.fromkeys(tuple(row.items()) for row in rows)] for name, rows in sources.items()}
+    files = sorted((data / "wiktionary-dict").glob("en-*.tsv"))
+    sources["dictionary"] = [row for path in files for row in table(path, path.stem.split("-"))]
+    return {name: [dict(row) for row in dict.fromkeys(map(cells, rows))] for name, rows in sources.items()}
 
 
-def tables(folder):
-    return [row for path in sorted(folder.glob("en-*.tsv")) for row in table(path)]
+def cells(row):
+    return tuple(row.items())
+
+
+def tables(folder, names="en-*.tsv"):
+    return [row for path in sorted(folder.glob(names)) for row in table(path)]
 
 
 def table(path, head=None):
