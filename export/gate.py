@@ -11,7 +11,7 @@ from ..data.dataset import Dataset
 from ..encoders.encoder import KerasEncoder
 from ..errors import ExportError
 from ..evaluation.evaluate import encode_questions, encode_units, evaluation_size, rank
-from ..evaluation.mcnemar import compare
+from ..evaluation.mcnemar import allowed_drop, compare
 from ..settings.sections import ExportSettings
 from ..system.types import Booleans, Floats, Integers, Json, Progress
 from .encode import shortened
@@ -166,8 +166,11 @@ def _reasons(figures: Figures, settings: ExportSettings, least: float) -> Iterat
             f"least cosine to the student {figures.cosine_min:.4f} (mean {figures.cosine_mean:.4f}) "
             f"on {figures.texts - figures.cut} dev questions, expected at least {least}"
         )
-    if figures.drop > settings.max_drop:
-        yield f"{figures.drop:.2f} points of mean dev P@1 are lost, allowed are {settings.max_drop}"
+    if figures.drop > allowed_drop(settings.max_drop, figures.texts):
+        yield (
+            f"{figures.drop:.2f} points of mean dev P@1 are lost on {figures.texts} questions, "
+            f"allowed are {settings.max_drop}"
+        )
     worse = [
         language for language, scores in figures.p1.items() if scores.significant and scores.artefact < scores.student
     ]

@@ -55,7 +55,8 @@ class Trials:
         vocabulary, table = self.grid.smallest
         start = self.material.start(self.vocabulary(vocabulary), self.grid.shapes[shape], self.settings.seed)
         shutil.rmtree(folder / BUNDLE, ignore_errors=True)  # of a trial that was broken off
-        write_artefact(start, folder / BUNDLE, _form(self.settings, table), shape)
+        form, texts = _form(self.settings, table), self.material.words.by_language
+        write_artefact(start, folder / BUNDLE, form, shape, texts=texts)
         width = start.model.get_layer(TABLE).output_dim
         other = size_of(folder / BUNDLE) - table_bytes(start.tokenizer, width, table)
         ms = self.timed({shape: folder / BUNDLE})[shape]
@@ -75,7 +76,15 @@ class Trials:
         # How much P@1 is lost is measured against the uncompressed student.
         gate = Gate(data, languages, replace(self.settings.export, max_drop=100.0), force=True)
         with task(f"export {candidate.name}", gate_size(data, languages)) as advance:
-            judged = export_artefact(encoder, folder / BUNDLE, gate, form, self.notes, progress=advance)
+            judged = export_artefact(
+                encoder,
+                folder / BUNDLE,
+                gate,
+                form,
+                self.notes,
+                progress=advance,
+                texts=self.material.words.by_language,
+            )
         scores = self._evaluated(candidate.name, load_artefact(folder / BUNDLE, self.settings.export.threads))
         return Bundle(
             **vars(self._tried(candidate, encoder, scores)),

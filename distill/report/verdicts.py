@@ -105,16 +105,18 @@ def signed(points: float) -> str:
 
 def shipped(metrics: Mapping[str, Json]) -> Verdict:
     """Return the verdict on the bundle against the student: the gate's figures on dev, one vector a document."""
+    from ..evaluation.mcnemar import allowed_drop
+
     question, gate = "Is the bundle as good as the student?", metrics.get("gate")
     allowed = metrics["settings"].get("export", {}).get("max_drop", 0)
     if not gate:
         return Verdict(question, *_untested(metrics, allowed))
-    rows = gate["p@1"]
+    rows, allowed = gate["p@1"], allowed_drop(allowed, gate["texts"])
     tests = {name: {**row, "a": row["artefact"], "b": row["student"]} for name, row in rows.items()}
     worse = _significant(tests, -1)
     means = [100 * sum(row[name] for row in rows.values()) / len(rows) for name in ("artefact", "student")]
     mark, word = (BAD, "worse") if worse or gate["drop"] > allowed else (GOOD, "as good")
-    figures = f"{means[0]:.1f} % against {means[1]:.1f} %, {signed(-gate['drop'])} points (allowed −{allowed:g})"
+    figures = f"{means[0]:.1f} % against {means[1]:.1f} %, {signed(-gate['drop'])} points (allowed −{allowed:.3g})"
     where = f"On dev, unit document, mean P@1 of {len(rows)} languages {figures}."
     return Verdict(question, mark, word, f"{where} {counted('worse', worse, len(rows))}.")
 

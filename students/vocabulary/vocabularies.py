@@ -50,6 +50,11 @@ class Vocabularies:
         """Train questions, passages and the corpus: what is counted and refitted on."""
         return [line.text for line in self.counted]
 
+    @property
+    def by_language(self) -> dict[str, list[str]]:
+        """The same, by language."""
+        return texts_of(self.counted)
+
     def vocabulary(self, name: str, most: int = 0) -> KerasEncoder:
         """Return the encoder with the pieces of `VOCABULARIES`, with or without those for new languages.
 

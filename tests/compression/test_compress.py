@@ -11,6 +11,7 @@ from distill.compression.compress import budget_of, depends_on, require_same, se
 from distill.data.loading import load_dataset
 from distill.errors import ConfigError, InputError
 from distill.export.runtime import load_artefact, size_of
+from distill.export.subset import write_subset
 from distill.report.run_tables import summary
 from distill.settings.sections import Settings
 from distill.settings.store import load_settings
@@ -80,6 +81,13 @@ def test_bytes_are_those_on_disk_and_foretold_to_a_few_kilobytes(result, folder)
         for place in (bundle_of(folder, result["chosen"]), folder / "small" / "bundle")
     )
     assert shipped == chosen
+
+
+def test_the_bundle_says_which_languages_use_its_pieces(folder, sample, tmp_path):
+    write_subset(folder / "small" / "bundle", tmp_path / "de", ["de"], "r")
+    texts = [q.text for q in sample.select("de", "train")]
+    before, after = (load_artefact(place) for place in (folder / "small" / "bundle", tmp_path / "de"))
+    np.testing.assert_array_equal(after.encode(texts), before.encode(texts))
 
 
 def test_the_p1_of_a_bundle_is_that_of_its_files(result, folder, sample):

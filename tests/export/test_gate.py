@@ -153,6 +153,9 @@ def test_the_drop_is_a_mean_over_languages_and_just_what_is_allowed_passes_as_ev
     assert 100 * (1 - 0.95) > 5
     assert judged(artefact, -1.0, 5.0) == ()
     assert judged(artefact, -1.0, 4.999)
+    # One of 40 is 2.5 points: no more than chance, unless none may be lost; two are refused.
+    one, two = (Oracle(sample, questions["en"][:count]) for count in (1, 2))
+    assert judged(one, -1.0, 1.0) == () and judged(one, -1.0, 0.0) and judged(two, -1.0, 1.0)
     student, artefact = Oracle(sample, questions["de"][:3]), Oracle(sample, questions["en"][:3])
     assert judged(artefact, -1.0, 0.0, student=student) == ()
     for wrong in (questions["en"][:12], questions["en"]):

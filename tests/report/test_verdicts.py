@@ -49,6 +49,7 @@ def test_a_gain_gives_means_points_and_languages(metrics):
 
 
 def test_a_bundle_that_lost_what_is_allowed_is_as_good_unless_significantly_worse_in_a_language(metrics):
+    metrics["gate"]["texts"] = 290
     verdict = shipped(metrics)
     assert (verdict.mark, verdict.word, verdict.kind) == (GOOD, "as good", "good")
     # Means of .69 and .608, and of .71 and .604.
@@ -63,6 +64,8 @@ def test_a_bundle_that_lost_what_is_allowed_is_as_good_unless_significantly_wors
     assert shipped(metrics).mark == BAD and "(en)" in shipped(metrics).figures
     gate["en"]["significant"], metrics["settings"]["export"]["max_drop"] = False, 0.7
     assert (shipped(metrics).mark, shipped(metrics).word) == (BAD, "worse")
+    metrics["gate"]["texts"] = 29  # one of which is 3.4 points
+    assert shipped(metrics).mark == GOOD
 
 
 def test_an_older_run_has_means_without_a_test(metrics):
