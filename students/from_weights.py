@@ -22,9 +22,27 @@ def from_weights(weights: Mapping[str, Floats], name: str) -> Student:
     arrays that do not fit together, and `KeyError` for one that is missing.
     """
     kind, sizes = (NGramEncoder, _ngram) if "head/first/kernel" in weights else (StaticEncoder, _static)
+    if kind is StaticEncoder:
+        weights = {**weights, **_evened(weights, "residual"), **_evened(weights, "context")}
     model = kind(**sizes(weights), vocabulary=len(weights["embedding/embeddings"]), name=name)
     model.set_weights([weights[weight.path] for weight in model.weights])
     return model
+
+
+def _evened(weights, layer):
+    """The two products of a layer with a ReLU between, each hidden unit as large before it as behind.
+
+    The same function. An export leaves whole numbers up to 127 before it, and behind it numbers so small that a step of
+    an optimiser is many times as large.
+    """
+    names = [f"{layer}/{name}" for name in ("first/kernel", "first/bias", "second/kernel")]
+    if names[0] not in weights:
+        return {}
+    first, bias, second = (weights[name] for name in names)
+    before, behind = np.sqrt(np.square(first).sum(axis=0) + np.square(bias)), np.linalg.norm(second, axis=1)
+    scale = np.sqrt(behind / np.where(before > 0, before, 1))
+    scale = np.where(scale > 0, scale, 1).astype(np.float32)
+    return dict(zip(names, (first * scale, bias * scale, second / scale[:, None]), strict=True))
 
 
 def _static(weights: Mapping[str, Floats]) -> dict[str, Json]:

@@ -56,6 +56,11 @@ def test_the_weights_of_an_artefact_give_its_vectors(name, form, tokenizer, rand
     assert type(student.model) is type(encoder.model) and student.tokenizer.proto == tokenizer.proto
     for size in ("vocabulary", "width", "hidden", "dimension", "channels"):
         assert getattr(student.model, size) == getattr(encoder.model, size)
+    # An optimiser's step is one size for all weights: they are of the sizes that they were.
+    after = {weight.path: np.std(weight) for weight in student.model.weights}
+    for weight in encoder.model.weights:
+        if weight.path.endswith(("first/kernel", "second/kernel")):
+            assert 0.2 < np.std(weight) / after[weight.path] < 5, weight.path
 
 
 def test_gains_of_one_and_biases_of_zero_that_a_converter_leaves_out_are_there_again(tiny_encoder, tiny_bundle):
