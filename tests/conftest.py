@@ -1,6 +1,7 @@
 """Order and coverage of the tests; fixtures that every room needs come from `fixtures/`."""
 
 import gc
+import sys
 from pathlib import Path
 
 import pytest
@@ -70,13 +71,22 @@ def pytest_collection_modifyitems(items):
 
 
 def pytest_collection_finish():
-    """What was imported stays; the hundreds of collections of garbage need not walk over TensorFlow again."""
+    """What was imported stays; the hundreds of collections of garbage need not walk over TensorFlow again.
+
+    TensorFlow's graphs run but a few times here: to optimise them takes more than a third of the time of the first.
+    They are optimised in the processes that tests start, as a user's are.
+    """
     gc.freeze()
+    if tensorflow := sys.modules.get("tensorflow"):
+        tensorflow.config.optimizer.set_experimental_options({"disable_meta_optimizer": True})
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_protocol(item):
-    """Leave fixtures and all of the files in `UNCOUNTED` out of the coverage, where there is one."""
+def pytest_runtest_protocol(item, nextitem):
+    """Leave fixtures and all of the files in `UNCOUNTED` out of the coverage, where there is one.
+
+    What a file's tests left stays, as what was imported does.
+    """
     plugin = item.config.pluginmanager.getplugin("_cov")
     counting = plugin and plugin.cov_controller and _place(item) in UNCOUNTED
     if counting:
@@ -86,6 +96,9 @@ def pytest_runtest_protocol(item):
     finally:
         if counting:
             plugin.cov_controller.resume()
+        if nextitem and nextitem.path != item.path:
+            gc.collect()
+            gc.freeze()
 
 
 @pytest.fixture(scope="session", autouse=True)

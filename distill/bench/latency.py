@@ -11,7 +11,7 @@ from ..system.types import Json
 
 PERCENTILES = {"median_ms": 50, "p90_ms": 90, "p95_ms": 95, "p99_ms": 99}
 CONFIDENCE = 0.95
-RESAMPLES = 1000
+RESAMPLES, BLOCK = 1000, 50
 # Float64 `(rounds, questions)`.
 Milliseconds = NDArray[np.float64]
 
@@ -33,11 +33,10 @@ def summarise(milliseconds: Milliseconds, seed: int = 0) -> dict[str, Json]:
 def intervals(milliseconds: Milliseconds, seed: int = 0) -> dict[str, list[float]]:
     """Return `{percentile: [low, high]}` by percentile bootstrap; a question that is drawn brings all its rounds."""
     random, questions = np.random.default_rng(seed), milliseconds.shape[1]
-    drawn = [
-        np.percentile(milliseconds[:, random.integers(questions, size=questions)], list(PERCENTILES.values()))
-        for _ in range(RESAMPLES)
-    ]
-    ends = np.percentile(drawn, [50 * (1 - CONFIDENCE), 50 * (1 + CONFIDENCE)], axis=0)
+    # Many draws at a time, and never all of them in memory.
+    blocks = (random.integers(questions, size=(BLOCK, questions)) for _ in range(RESAMPLES // BLOCK))
+    drawn = [np.percentile(milliseconds[:, rows], list(PERCENTILES.values()), axis=(0, 2)) for rows in blocks]
+    ends = np.percentile(np.hstack(drawn), [50 * (1 - CONFIDENCE), 50 * (1 + CONFIDENCE)], axis=1)
     return dict(zip(PERCENTILES, ends.T.tolist(), strict=True))
 
 

@@ -8,8 +8,10 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
-from ..bench.process import Spec
-from ..bench.rounds import bench, select_questions, steps
+import numpy as np
+
+from ..bench.process import Spec, started
+from ..bench.rounds import ROUNDS, latency, select_questions
 from ..encoders.encoder import Encoder, KerasEncoder
 from ..encoders.tokenizer import Tokenizer
 from ..evaluation.evaluate import Evaluation, evaluate, evaluation_size
@@ -100,10 +102,10 @@ class Trials:
     def timed(self, folders: Mapping[str, Path]) -> dict[str, float]:
         """`{name: median ms a query}` of bundles in one run, in turns."""
         questions = select_questions(self.material.words.dataset, self.material.words.languages)
-        with task("benchmark", steps(len(folders))) as advance:
-            specs = {name: Spec("bundle", str(folder)) for name, folder in folders.items()}
-            rows = bench(specs, questions, threads=self.settings.export.threads, progress=advance)
-        return {name: row["median_ms"] for name, row in rows.items()}
+        specs = {name: Spec("bundle", str(folder)) for name, folder in folders.items()}
+        with task("benchmark", len(specs) * ROUNDS) as advance, started(specs, self.settings.export.threads) as workers:
+            spent = latency(workers, [question.text for question in questions], ROUNDS, advance)
+        return {name: float(np.median(milliseconds)) for name, milliseconds in spent.items()}
 
     def _encoder(self, candidate, folder):
         if (folder / STUDENT).is_dir():

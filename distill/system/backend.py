@@ -8,6 +8,7 @@ import os
 import sys
 import tempfile
 from collections.abc import Iterator
+from functools import cache
 
 from .lean_imports import is_lean
 
@@ -38,7 +39,11 @@ def start() -> None:
         import keras
 
         keras.ops.zeros((1,))
-    if first or (is_lean() and not gc.get_freeze_count()):
-        # Its backend's objects stay: a collection of garbage need not walk over them, which takes a third of a second,
-        # and statsmodels asks for one with each correction of p-values.
-        gc.freeze()
+    if first or is_lean():
+        _keep()
+
+
+@cache
+def _keep():
+    """Its backend's objects stay: a collection of garbage need not walk over them, which takes a third of a second."""
+    gc.freeze()

@@ -1,9 +1,9 @@
 import json
 import re
-import zlib
 
 import numpy as np
 import pytest
+from fixtures.encoders import word_vector
 
 from distill.catalog.loading import load_encoder
 from distill.compression import candidates
@@ -41,7 +41,7 @@ class Words:
         return unit(np.array(rows) + (30 if role == "document" else 20)).astype(np.float32)
 
     def word(self, word):
-        return np.random.default_rng(zlib.crc32(word.encode())).normal(size=self.dimension)
+        return word_vector(word, self.dimension)
 
 
 @pytest.fixture(scope="module")

@@ -53,7 +53,8 @@ def stepped(base, data, pairs, **more):
     """The change of every weight after one step of gradient descent at rate 1: minus the gradient."""
     pair_stage = stage(base, data, pairs, **more)
     together = {"gradient_accumulation_steps": pair_stage.parts} if pair_stage.parts > 1 else {}
-    pair_stage.trainer.compile(optimizer=keras.optimizers.SGD(1.0, **together), jit_compile=False)
+    # Of one step each, that takes less time than compiling it.
+    pair_stage.trainer.compile(optimizer=keras.optimizers.SGD(1.0, **together), run_eagerly=True)
     questions, passages = np.array([0, 9, 3, 12, 7]), np.array([0, 1, 15, 4, 19])
     negatives = np.array([[5], [2], [-1], [14], [6]])
     before = [weight.numpy().copy() for weight in pair_stage.trainer.trainable_variables]

@@ -56,6 +56,7 @@ def test_versions_import_nothing_and_name_the_backend_once_keras_is_there():
     code = (
         "import sys; from distill.system.versions import versions; known = versions()\n"
         "print('keras backend' in known, 'keras' in sys.modules, 'tensorflow' in sys.modules)\n"
+        "from distill.system.lean_imports import lean_imports; lean_imports()\n"
         "import keras; print(versions()['keras backend'] == keras.backend.backend())"
     )
     got = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)

@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import sentencepiece
+from fixtures.commands import ON_JAX
 
 from distill.encoders.batching import pack, pad
 from distill.errors import EncoderError
@@ -151,7 +152,7 @@ def test_another_backend_gives_the_vectors_of_numpy(backend, questions, expected
     (tmp_path / "texts.json").write_text(json.dumps(questions), encoding="utf-8")
     done = subprocess.run(
         [sys.executable, "-c", OTHER_BACKEND, tmp_path / "texts.json", tmp_path / "vectors.npy"],
-        env={**os.environ, "KERAS_BACKEND": backend, "JAX_PLATFORMS": "cpu", "PYTHONPATH": os.pathsep.join(sys.path)},
+        env={**os.environ, **ON_JAX, "KERAS_BACKEND": backend, "PYTHONPATH": os.pathsep.join(sys.path)},
         capture_output=True,
         text=True,
     )

@@ -116,12 +116,23 @@ def batch(number):
     return {**pack([[1, 5 + number % 7, 2], [1, 7, 8, 2], [1, 2 + number % 5]], 1), "target": target}
 
 
+class Once(Trainer):
+    """A trainer whose step is compiled once with rounded weights and once with whole ones, which takes seconds."""
+
+    def make_train_function(self, force=False):
+        if self.quantised not in self.steps:
+            super().make_train_function(force=True)
+            self.steps[self.quantised] = self.train_function
+        self.train_function = self.steps[self.quantised]
+
+
 @pytest.fixture(scope="module")
 def trainer():
     """Compiled once; with two parts a step, whose gradients add up in the optimizer."""
     keras.utils.set_random_seed(5)
     model = NGramEncoder(vocabulary=20, width=6, channels=4, orders=(2,), hidden=8, dimension=6)
-    quantised = Trainer(model, to_target, 1e-2, parts=2, precision=Precision(table="int4"))
+    quantised = Once(model, to_target, 1e-2, parts=2, precision=Precision(table="int4"))
+    quantised.steps = {}
     quantised.train_on_batch(batch(0))
     quantised.start = [np.array(variable) for variable in (*model.variables, *quantised.optimizer.variables)]
     return quantised
@@ -177,7 +188,7 @@ WAYS = {
 
 
 # The batches at which a way is stopped in turn, the age in seconds at which a state is due, and the steps that are on
-# disk then: a step has two parts, an epoch six. Tracing a step with rounded weights is dear.
+# disk then: a step has two parts, an epoch six.
 STOPS = [
     ("plain", [1], 0, 0),
     ("plain", [6], 0, 6),

@@ -8,6 +8,7 @@ import sys
 
 import numpy as np
 import pytest
+from fixtures.commands import ON_JAX
 
 from distill.errors import ConfigError
 from distill.settings.rules import require_one_device
@@ -89,7 +90,7 @@ def results(tmp_path_factory):
     if importlib.util.find_spec("jax") is None:
         pytest.skip("jax is not installed: training on several devices is only tested with it")
     path = tmp_path_factory.mktemp("devices") / "results.npz"
-    two = {"KERAS_BACKEND": "jax", "JAX_PLATFORMS": "cpu", "XLA_FLAGS": "--xla_force_host_platform_device_count=2"}
+    two = {**ON_JAX, "XLA_FLAGS": "--xla_force_host_platform_device_count=2"}
     done = subprocess.run(
         [sys.executable, "-c", TWO_DEVICES, path],
         env={**os.environ, **two, "PYTHONPATH": os.pathsep.join(sys.path)},

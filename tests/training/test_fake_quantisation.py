@@ -7,6 +7,7 @@ from functools import partial
 import keras
 import numpy as np
 import pytest
+from fixtures.commands import ON_JAX
 from keras import ops
 
 from distill.encoders.batching import pack
@@ -177,7 +178,8 @@ def gradients(model, precision, quantised):
     """`{path: gradient}`, by a step of SGD with a learning rate of one; and the step's loss."""
     before = {weight.path: np.array(weight) for weight in model.weights}
     trainer = Trainer(model, to_target, 1.0, precision=precision)
-    trainer.compile(optimizer=keras.optimizers.SGD(1.0), jit_compile=False)
+    # One step: on TensorFlow that takes less time than compiling it.
+    trainer.compile(keras.optimizers.SGD(1.0), jit_compile=False, run_eagerly=keras.backend.backend() == "tensorflow")
     trainer.quantise(quantised)
     loss = float(trainer.train_on_batch(make_batch(model)))
     return {weight.path: before[weight.path] - np.array(weight) for weight in model.weights}, loss
@@ -237,7 +239,7 @@ def test_another_backend_rounds_and_trains_alike(backend, expected, tmp_path):
     paths = [os.path.dirname(__file__), *sys.path]
     done = subprocess.run(
         [sys.executable, "-c", OTHER_BACKEND, tmp_path / "rows.npz", tmp_path / "gradients.npz"],
-        env={**os.environ, "KERAS_BACKEND": backend, "JAX_PLATFORMS": "cpu", "PYTHONPATH": os.pathsep.join(paths)},
+        env={**os.environ, **ON_JAX, "KERAS_BACKEND": backend, "PYTHONPATH": os.pathsep.join(paths)},
         capture_output=True,
         text=True,
     )

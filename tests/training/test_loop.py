@@ -206,6 +206,7 @@ def test_a_table_with_a_rate_of_its_own_moves_by_that_and_the_rest_as_ever(parts
     for table_rate in (0.0, 1e-3):
         one = Trainer(encoder(), to_target, 1e-2, parts=parts, table_rate=table_rate)
         before = one.encoder.get_weights()
+        one.run_eagerly = True
         # Halved for both; the first step alone, after which the gradients are others.
         one.optimizer.learning_rate = 5e-3
         for _ in range(parts):

@@ -1,4 +1,7 @@
-"""A run on the sample is killed at ten places of its life, each stage at least once, and ends with the same figures."""
+"""A run on the sample is killed at ten places of its life, each stage at least once, and ends with the same figures.
+
+It is one run, which goes on after each kill: what each of them left is what all that follows begins with.
+"""
 
 import contextlib
 import json
@@ -34,7 +37,8 @@ STAGES = {
 }
 # In the middle of a training, where there is something to go on from.
 WITHIN = {"teacher": "checkpoint/teacher/state.npz", "student": "checkpoint/student/state.npz"}
-PLACES = [*STAGES.items(), *WITHIN.items()]
+# In the order of a run.
+PLACES = [(stage, path) for stage, marker in STAGES.items() for path in (marker, WITHIN.get(stage)) if path]
 
 
 @pytest.fixture(scope="module")
@@ -65,13 +69,13 @@ for line in sys.stdin:
 
 
 @pytest.fixture(scope="module")
-def start(command):
-    """`start(runs)` -> the number of a process that runs the command in that folder."""
+def start():
+    """`start(arguments)` -> the number of a process that runs the command."""
     piped = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL, "text": True}
     with subprocess.Popen([sys.executable, "-c", STARTER], **piped) as starter:
 
-        def run(runs):
-            starter.stdin.write(json.dumps([*command, "--runs", str(runs), "--name", "run"]) + "\n")
+        def run(arguments):
+            starter.stdin.write(json.dumps([str(argument) for argument in arguments]) + "\n")
             starter.stdin.flush()
             return int(starter.stdout.readline())
 
@@ -91,38 +95,39 @@ def ended(process):
         time.sleep(0.005)
 
 
-@pytest.fixture(scope="module")
-def whole(start, tmp_path_factory):
-    """The metrics of the run that is not killed."""
-    runs = tmp_path_factory.mktemp("whole")
-    ended(start(runs))
-    return read_json(runs / "run" / "metrics.json")
-
-
-def killed(process, folder, marker, seconds):
-    """Kill the run so many seconds after a file is there; the stage that it truly was in."""
-    while not (folder / marker).exists():
-        assert is_running(process), "it ended before the stage began"
+def killed(process, file, before, seconds):
+    """Kill the run so many seconds after a file is there that was not `before`."""
+    while written(file) == before:
+        assert is_running(process), f"it ended before {file}"
         time.sleep(0.005)
     time.sleep(seconds)
     os.kill(process, signal.SIGKILL)
     ended(process)
-    return [name for name, path in STAGES.items() if (folder / path).exists()][-1]
+
+
+def written(file):
+    """When a file was written last."""
+    with contextlib.suppress(FileNotFoundError):
+        return file.stat().st_mtime_ns
 
 
 def without_time(metrics):
     return {**metrics, "timings": sorted(metrics["timings"])}
 
 
-@pytest.mark.parametrize("place", range(len(PLACES)), ids=[f"{stage} {n}" for n, (stage, _) in enumerate(PLACES)])
-def test_a_killed_run_goes_on_and_has_the_same_figures(distill, start, whole, tmp_path, place):
-    stage, marker = PLACES[place]
-    # Well within the stage, so that no load of the machine makes it another.
-    seconds = 0.1 * whole["timings"].get(stage, 0.5) * random.Random(place).random()
-    within, folder = marker in WITHIN.values(), tmp_path / "run"
-    assert killed(start(tmp_path), folder, marker, 0 if within else seconds) == stage
-    assert (folder / marker).exists() and not (folder / "metrics.json").exists()
-    assert distill("run", "--resume", folder) == 0
+def test_a_run_that_is_killed_again_and_again_goes_on_and_has_the_same_figures(start, command, tmp_path):
+    ended(start([*command, "--runs", tmp_path / "whole", "--name", "run"]))
+    whole, folder = read_json(tmp_path / "whole" / "run" / "metrics.json"), tmp_path / "run"
+    arguments = [*command, "--runs", tmp_path, "--name", "run"]
+    for place, (stage, marker) in enumerate(PLACES):
+        # Well within the stage, so that no load of the machine makes it another.
+        seconds = 0.1 * whole["timings"].get(stage, 0.5) * random.Random(place).random()
+        before = written(folder / marker)
+        killed(start(arguments), folder / marker, before, 0 if marker in WITHIN.values() else seconds)
+        assert [name for name, path in STAGES.items() if (folder / path).exists()][-1] == stage
+        assert not (folder / "metrics.json").exists()
+        arguments = ["run", "--resume", folder]
+    ended(start(arguments))
     assert without_time(read_json(folder / "metrics.json")) == without_time(whole)
     assert sorted(os.listdir(folder)) == [
         *("bundle", "config.toml", "log.jsonl", "metrics.json", "report.html", "student", "teacher")

@@ -144,6 +144,8 @@ def broken(draw, content):
 def written(path, content):
     """A file of bytes or of text, and its folder; a lone surrogate is no UTF-8 then."""
     path.parent.mkdir(parents=True, exist_ok=True)
+    # To cut off a file that was just written, a disk may first have to write it.
+    path.unlink(missing_ok=True)
     path.write_bytes(content if isinstance(content, bytes) else content.encode("utf-8", "surrogatepass"))
     return path
 

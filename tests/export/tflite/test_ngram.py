@@ -1,5 +1,3 @@
-import itertools
-
 import keras
 import numpy as np
 import pytest
@@ -9,7 +7,8 @@ from distill.export.tflite.layers import windows
 from distill.export.weights.codecs import CODECS, decoded, encoded
 from distill.export.weights.precision import Precision
 
-PRECISIONS = [Precision(dense, table) for dense, table in itertools.product(("int8", "float32"), CODECS)]
+# A kernel is rounded the same whatever the table is.
+PRECISIONS = [Precision("float32", "float32"), *(Precision("int8", table) for table in CODECS)]
 # The least cosine to the student on random ids, which are harder than text: their products cancel.
 LEAST = {"float32": 0.997, "uint8": 0.997, "int8-row": 0.997, "int4": 0.94, "pq4": 0.85, "pq8": 0.6}
 FIXED = 12
@@ -100,7 +99,7 @@ def test_any_negative_id_is_padding_and_zero_is_a_piece(edge, model, sliced):
     assert fixed.input_shape == (1, FIXED)
     assert np.array_equal(vector(fixed, padded(ids, FIXED, -1)), vector(fixed, padded(ids, FIXED, -2000)))
     assert np.abs(vector(fixed, padded(ids, FIXED, 0)) - vector(edge, ids)).max() > 0.01
-    for row in [ids, *map(ids_of, range(1, FIXED + 1))]:
+    for row in [ids, *map(ids_of, (1, 2, 3, 7, FIXED - 1, FIXED))]:
         expected = pytest.approx(vector(edge, row), abs=2e-6)
         assert (row.size, vector(fixed, padded(row, FIXED))) == (row.size, expected)
         # A model of any length takes padding too.
