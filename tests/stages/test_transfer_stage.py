@@ -383,7 +383,8 @@ def test_a_projected_student_learns_towards_its_teacher_on_its_own_axes(start, f
     np.testing.assert_allclose(stage.document_labels[len(few.document_texts) :], expected, atol=1e-6)
     questions = Words().encode([q.text for q in few.select("en", "train")])
     np.testing.assert_allclose(stage.question_labels, on_axes(questions, axes_of(smaller.model)), atol=1e-6)
-    student = transfer(Words(), smaller, few, "en", LANGUAGES, replace(SETTINGS, nested=("2",)))
+    # Its last epochs, whatever dev says of them, which may be that none is better than the start.
+    student = transfer(Words(), smaller, few, "en", LANGUAGES, replace(SETTINGS, nested=("2",), averaged_epochs=2))
     np.testing.assert_array_equal(np.asarray(student.model.get_layer("projection").kernel), axes)
     labels = on_axes(Words().encode(few.passage_texts), axes)
     before, after = (np.sum(one.encode(few.passage_texts) * labels, axis=1).mean() for one in (smaller, student))
