@@ -2,8 +2,11 @@
 
     python benchmarks/xquad/languages.py --data data --bundle distill/released
 
-A piece is a language's where its text has it `--least` times or more. Text is parallel text, sentences, paragraphs and
-dictionaries, of licences that an encoder which ships may be made with; none is text that encoders are evaluated on.
+A piece is a language's where its share of the language's pieces, times what losing it costs, is `--least` or more.
+The share is that in text, in the words of `wordfreq` (Speer, 2022) and in English text, whose names all languages
+write. The cost is 1 less the cosine of the piece's vector and that of its best cut without it: a name falls apart, an
+ending hardly changes. Text is parallel text, sentences, paragraphs and dictionaries, of licences that an encoder which
+ships may be made with; none is text that encoders are evaluated on.
 """
 
 import argparse
@@ -12,9 +15,13 @@ import shutil
 from dataclasses import asdict
 from pathlib import Path
 
-from distill.encoders.tokenizer import Tokenizer
+import numpy as np
+import wordfreq
+
+from distill.encoders.tokenizer import Tokenizer, model_proto
 from distill.export.card import stored_files
-from distill.export.languages import CARD_KEY, FILE, piece_languages, write_languages
+from distill.export.languages import CARD_KEY, FILE, PieceLanguages, write_languages
+from distill.export.runtime import load_artefact
 from distill.system.files import write_json
 from distill.system.reading import read_jsonl, read_text
 
@@ -33,6 +40,10 @@ PASSAGES += ("arcd", "drcd", "tquad-tr")
 NEWS = {"arb": "ar", "deu": "de", "ell": "el", "eng": "en", "hin": "hi", "ron": "ro", "rus": "ru", "spa": "es"}
 NEWS |= {"tha": "th", "tur": "tr", "vie": "vi", "zho-CN": "zh"}
 CARD = "card.json"
+# Parts of a language's text, of words, and of English text in what is expected of a language.
+TEXT, WORDS, ENGLISH = 0.85, 0.05, 0.1
+# Score and id of a character without a piece.
+UNKNOWN = -1e3, 0
 
 
 def main():
@@ -40,7 +51,10 @@ def main():
     bundle = Path(options.bundle)
     card = json.loads((bundle / CARD).read_text(encoding="utf-8"))
     texts = texts_of(Path(options.data), card["languages"])
-    pieces = piece_languages(Tokenizer.load(bundle / "tokenizer.model"), texts, options.least)
+    tokenizer = Tokenizer.load(bundle / "tokenizer.model")
+    cost, parts = costs(bundle, tokenizer), shares(tokenizer, texts)
+    used = np.stack([cost * share >= options.least for share in parts.values()], axis=1)
+    pieces = PieceLanguages(tuple(parts), used)
     write_languages(bundle, pieces)
     for name, column in zip(pieces.languages, pieces.used.T, strict=True):
         print(f"{name}: {len(texts[name])} texts, {column.sum()} pieces")
@@ -52,8 +66,82 @@ def parse():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", required=True, help="the folder with massive, ntrex, sentences-mono, …")
     parser.add_argument("--bundle", default="distill/released")
-    parser.add_argument("--least", type=int, default=2, help="uses that make a piece a language's")
+    parser.add_argument("--least", type=float, default=4.5e-7, help="share times cost that makes a piece a language's")
     return parser.parse_args()
+
+
+def shares(tokenizer, texts):
+    """`{language: share of each piece}`, expected in any text of a language, `(pieces,)`."""
+    text = {language: counted(tokenizer, lines) for language, lines in texts.items()}
+    english = (text["en"], ENGLISH)
+    return {name: mean_of((part, TEXT), (words(tokenizer, name), WORDS), english) for name, part in text.items()}
+
+
+def mean_of(*parts):
+    """The mean of `(counts, weight)`, each first brought to a sum of 1; counts of nothing are left out."""
+    parts = [(counts / counts.sum(), weight) for counts, weight in parts if counts.any()]
+    return sum(share * weight for share, weight in parts) / sum(weight for _, weight in parts)
+
+
+def counted(tokenizer, lines, weights=None):
+    """How often each piece occurs in the lines, `(pieces,)`; a line counts as often as its weight says."""
+    counts = np.zeros(len(tokenizer))
+    for start in range(0, len(lines), 20_000):
+        rows = [ids[1:-1] for ids in tokenizer.encode(lines[start : start + 20_000])]
+        ids = np.array([id for row in rows for id in row], dtype=np.int64)
+        often = None if weights is None else np.repeat(weights[start : start + 20_000], [len(row) for row in rows])
+        counts += np.bincount(ids, weights=often, minlength=len(tokenizer))
+    return counts
+
+
+def words(tokenizer, language):
+    """How often each piece occurs in the words of `wordfreq`, in lower case or as names, whichever is fewer pieces."""
+    if language not in wordfreq.available_languages():
+        return np.zeros(len(tokenizer))
+    often = wordfreq.get_frequency_dict(language, "best")
+    names = [word[:1].upper() + word[1:] for word in often]
+    lengths = ([len(ids) for ids in tokenizer.encode(list(lines))] for lines in (often, names))
+    cut = zip(often, names, *lengths, strict=True)
+    lines = [(name if after < before else word) for word, name, before, after in cut]
+    return counted(tokenizer, lines, list(often.values()))
+
+
+def costs(bundle, tokenizer):
+    """1 less the cosine of each piece's vector and that of its best cut without it; 1 for what has none."""
+    encoder, proto = load_artefact(bundle), model_proto(tokenizer)
+    scores = {piece.piece: (piece.score, id) for id, piece in enumerate(proto.pieces) if piece.type == piece.NORMAL}
+    cuts = {id: finer(text, scores) for text, (_, id) in scores.items() if len(text) > 1}
+    # Ids stand in for texts.
+    encoder.tokenizer = Ids()
+    begin, end = tokenizer.encode([""])[0]
+    lines = (
+        [" ".join(map(str, (begin, *row, end))) for row in rows] for rows in ([[id] for id in cuts], cuts.values())
+    )
+    whole, parts = map(encoder.encode, lines)
+    cost = np.ones(len(proto.pieces))
+    cost[list(cuts)] = 1 - np.sum(whole * parts, axis=1)
+    return cost
+
+
+class Ids:
+    """A tokenizer of texts that are ids already."""
+
+    def encode(self, text, add_bos, add_eos):
+        return [int(id) for id in text.split()]
+
+
+def finer(text, scores):
+    """The ids of the cut of a piece with the best sum of scores, but for the piece itself; `<unk>` is 0 and worst."""
+    best = [(0.0, [])]
+    for end in range(1, len(text) + 1):
+        cuts = []
+        for begin in range(end):
+            part = text[begin:end]
+            if part != text and (part in scores or len(part) == 1):
+                score, id = scores.get(part, UNKNOWN)
+                cuts.append((best[begin][0] + score, [*best[begin][1], id]))
+        best.append(max(cuts))
+    return best[-1][1]
 
 
 def texts_of(data, languages):
