@@ -44,6 +44,7 @@ ROWS = {
     "aligner": ((*FIXED, "--aligner", "e5"), "plain"),
     "aligner below 5": ((*FIXED, "--aligner", "e5", "--aligner-below", "5"), "aligner"),
     "scorer": ((*FIXED, *SCORER), "plain"),
+    "scorer of a tenth": ((*FIXED, *SCORER, "--scorer-weight", "0.1"), "plain"),
     "margins": ((*FIXED, *SCORER, "--scorer-margin-weight", "1"), "scorer"),
     "teacher": (TRAINED, ""),
     "teacher, scorer": (TAUGHT, "teacher"),

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 from statsmodels.stats.contingency_tables import mcnemar
+from statsmodels.stats.multitest import multipletests
 
 from ..system.types import Booleans, Integers, Json
 
@@ -70,14 +71,8 @@ def compare(
 
 
 def holm(ps: Sequence[float]) -> list[float]:
-    """The p-values of one family of tests, corrected. Holm (1979).
-
-    By hand, as statsmodels collects the process's garbage with each correction.
-    """
-    order = np.argsort(ps)
-    corrected = np.maximum.accumulate(np.asarray(ps)[order] * np.arange(len(ps), 0, -1))
-    # Back in the order of the tests.
-    return [float(p) for p in np.minimum(corrected, 1)[np.argsort(order)]]
+    """The p-values of one family of tests, corrected. Holm (1979)."""
+    return [float(p) for p in multipletests(ps, method="holm")[1]] if len(ps) else []
 
 
 def allowed_drop(points: float, questions: int) -> float:

@@ -3,9 +3,8 @@ from math import erfc, sqrt
 import numpy as np
 import pytest
 from scipy.stats import binomtest
-from statsmodels.stats.multitest import multipletests
 
-from distill.evaluation.mcnemar import compare, disagreements, holm, mcnemar_p
+from distill.evaluation.mcnemar import compare, disagreements, mcnemar_p
 
 
 def answers(only_a, only_b, both=3, neither=4):
@@ -50,12 +49,6 @@ def test_a_row_gives_shares_counts_and_p_and_only_the_first_place_is_right():
     assert row.p == pytest.approx(22 / 1024)  # 2 (1 + 10) / 2^10
     assert compare({"de": np.array([2, 3])}, {"de": np.array([5, 2])})["de"].only_a == 0
     assert compare({}, {}) == {}
-
-
-def test_the_correction_is_statsmodels():
-    for number in range(1, 12):
-        ps = np.random.default_rng(number).random(number) / number
-        assert holm(ps) == pytest.approx(multipletests(ps, method="holm")[1])
 
 
 def compared(level=0.05, **counts):
