@@ -64,10 +64,13 @@ def prune(
     from ..data.corpus import read_corpus
     from ..data.loading import chosen_data
     from ..report.vocabulary_tables import print_pruning
-    from ..students.vocabulary.pruning import Rule, lines_of, not_kept
-    from ..students.vocabulary.pruning import prune as cut
+    from ..system.backend import start
     from ..system.files import write_json
     from ..system.progress import say
+
+    start()
+    from ..students.vocabulary.pruning import Rule, lines_of, not_kept
+    from ..students.vocabulary.pruning import prune as cut
 
     settings, rule = settings_from(values), Rule(least, split_names(scripts)).check()
     dataset, languages = chosen_data(settings)
@@ -95,13 +98,17 @@ def subset(model: str, languages: str, output: str) -> None:
     """
     from ..catalog.bundle import find_artefact
     from ..catalog.identity import origin
-    from ..export.subset import write_subset
+    from ..system.backend import start
     from ..system.progress import say
 
     names = split_names(languages)
     if not names:
         raise InputError("--languages: expected languages such as de,ru, got none")
-    result = write_subset(find_artefact(model), output, names, origin(model)["source"])
+    artefact = find_artefact(model)
+    start()
+    from ..export.subset import write_subset
+
+    result = write_subset(artefact, output, names, origin(model)["source"])
     before, after = result.pieces
     say(f"{output}: {after} of {before} pieces, {result.bytes[1] / 1e6:.1f} of {result.bytes[0] / 1e6:.1f} MB")
 
@@ -165,11 +172,14 @@ def extend(
     from ..catalog.loading import load_aligner, load_keras_encoder
     from ..data.corpus import read_corpus
     from ..report.vocabulary_tables import print_extension
-    from ..students.vocabulary.extending import extend as enlarge
+    from ..system.backend import start
     from ..system.files import write_json
     from ..system.progress import say
 
     settings, texts, kept = settings_from(values), read_corpus(corpus), read_corpus(keep)
+    start()
+    from ..students.vocabulary.extending import extend as enlarge
+
     encoder, aligning = load_keras_encoder(model), load_aligner(aligner)
     larger, report = enlarge(encoder, texts, kept, pieces, aligning, settings.seed)
     larger.save(output)
