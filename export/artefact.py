@@ -33,9 +33,9 @@ def export_artefact(
     """Convert a student, write the artefact to `folder` and return its card with the gate's figures.
 
     `notes` go into the card; `removal` is put in with all its directions; `texts`, by language, say which languages use
-    a piece. Raises `ExportError`, leaving nothing under
-    `folder`, when the gate refuses the artefact (see `gate.verdict`); with its `force` the artefact is kept and its
-    card says why it was refused. Raises `InputError` for a `removal` of another space.
+    a piece. Raises `ExportError`, leaving nothing under `folder`, when the gate refuses the artefact (see
+    `gate.verdict`); with its `force` the artefact is kept and its card says why it was refused. Raises `InputError` for
+    a `removal` of another space.
     """
     form = form or Form()
     form.require()

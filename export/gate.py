@@ -11,7 +11,8 @@ from ..data.dataset import Dataset
 from ..encoders.encoder import KerasEncoder
 from ..errors import ExportError
 from ..evaluation.evaluate import encode_questions, encode_units, evaluation_size, rank
-from ..evaluation.mcnemar import allowed_drop, compare
+from ..evaluation.mcnemar import compare
+from ..retrieval.metrics import allowed_drop
 from ..settings.sections import ExportSettings
 from ..system.types import Booleans, Floats, Integers, Json, Progress
 from .encode import shortened

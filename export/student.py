@@ -9,9 +9,10 @@ from ..encoders.encoder import KerasEncoder
 from ..encoders.tokenizer import Tokenizer
 from ..errors import EncoderError, ExportError
 from ..system.backend import start
-from ..system.types import File, Floats, Json
+from ..system.types import File, Json
 from . import encode
 from .formats.folder import as_encoder_error
+from .formats.registry import format_of
 from .weights.codecs import CODECS
 
 if TYPE_CHECKING:
@@ -50,19 +51,9 @@ def checked_card(folder: Path) -> dict[str, Json]:
 def _model(folder: Path, card: dict[str, Json], rows: int) -> Student:
     from ..students.from_weights import from_weights
 
-    path = folder / encode.MODELS[card["format"]]
+    format_ = format_of(card["format"])
     try:
-        return from_weights(_weights(path, card, rows), "student")
+        weights = format_.weights((folder / format_.file).read_bytes(), rows, card["precision"]["table"])
+        return from_weights(weights, "student")
     except (ExportError, KeyError, ValueError) as error:
-        raise EncoderError(f"{folder}: no weights can be read out of {path.name}: {error}") from error
-
-
-def _weights(path: Path, card: dict[str, Json], rows: int) -> dict[str, Floats]:
-    codec = card["precision"]["table"]
-    if card["format"] == "onnx":
-        from .onnx.weights import weights_in as in_onnx
-
-        return in_onnx(path.read_bytes(), codec)
-    from .tflite.weights import weights_in as in_tflite
-
-    return in_tflite(path.read_bytes(), rows, codec)
+        raise EncoderError(f"{folder}: no weights can be read out of {format_.file}: {error}") from error

@@ -78,20 +78,13 @@ def kept_shares(pieces: PieceLanguages, old_ids: Integers) -> dict[str, float]:
 
 
 def _write_model(folder: Path, card: dict[str, Json], aside: Path, old_ids: Integers) -> None:
-    name = encode.MODELS[card["format"]]
-    content = (folder / name).read_bytes()
+    format_ = format_of(card["format"])
+    content = (folder / format_.file).read_bytes()
     try:
-        if card["format"] == "onnx":
-            from .onnx.weights import with_rows as of_onnx
-
-            content = of_onnx(content, card["precision"]["table"], old_ids)
-        else:
-            from .tflite.rows import with_rows as of_tflite
-
-            content = of_tflite(content, card["vocabulary"], old_ids)
+        content = format_.with_rows(content, card["vocabulary"], card["precision"]["table"], old_ids)
     except (ExportError, ValueError, IndexError, KeyError) as error:
-        raise EncoderError(f"{folder}: no rows can be taken out of {name}: {error}") from error
-    (aside / name).write_bytes(content)
+        raise EncoderError(f"{folder}: no rows can be taken out of {format_.file}: {error}") from error
+    (aside / format_.file).write_bytes(content)
 
 
 def _card(

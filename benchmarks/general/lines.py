@@ -2,10 +2,10 @@
 
     python benchmarks/general/lines.py --data data --output materials
 
-Pairs of English and one other language become `parallel/NAME.jsonl`, objects by language, a file for each folder or
-group of folders in `PAIRS`; `wordnets` and `wiktionary-dict`, whose cells hold several words, rows of one word each;
-NTREX as `{lang}.txt`. Sentences of paragraphs become `text/{lang}.txt`, a sentence a line. What shares a sentence with
-`mlqa-dev-a` or FLORES is left out, and so is what is under the GPL.
+Pairs of English and one other language become `parallel/NAME.jsonl`, objects by language, of each folder in `PAIRS`,
+of `wikidata-names` and of `wordnets`; of a cell that holds several words each has a row. Sentences of paragraphs become
+`text/{lang}.txt`, a sentence a line. What is a sentence of `mlqa-dev-a` or of FLORES is left out, and so is what is
+under the GPL. NTREX and the dictionary are made by `benchmarks/xquad/materials.py`.
 """
 
 import argparse
@@ -14,15 +14,16 @@ import random
 from collections import Counter
 from pathlib import Path
 
+from distill.system.reading import read_jsonl
 from distill.words.sentences import sentence_places
 
 PAIRS = {
-    "docs": ("docs-parallel",),
-    "captions": ("sts-parallel",),
-    "strings": ("android-strings",),
-    "hindi": ("wiki-hi-crowd",),
-    "names": ("names-translit",),
-    "chinese": ("cc-cedict",),
+    "docs": "docs-parallel",
+    "captions": "sts-parallel",
+    "strings": "android-strings",
+    "hindi": "wiki-hi-crowd",
+    "names": "names-translit",
+    "chinese": "cc-cedict",
 }
 # Alternatives of a cell, of which so many are taken.
 SEVERAL, MOST = " | ", 2
@@ -33,8 +34,6 @@ PARAGRAPHS += ("cmrc2018", "arcd", "drcd", "tquad-tr")
 # Languages that mUSE knows: in others its vectors are no labels.
 KNOWN = ("en", "ar", "de", "es", "ru", "th", "tr", "zh")
 SHORT, LONG = 20, 400
-NEWS = {"src.eng": "en", "ref.arb": "ar", "ref.deu": "de", "ref.ell": "el", "ref.spa": "es", "ref.hin": "hi"}
-NEWS |= {"ref.ron": "ro", "ref.rus": "ru", "ref.tha": "th", "ref.tur": "tr", "ref.vie": "vi", "ref.zho-CN": "zh"}
 
 
 def main():
@@ -45,9 +44,6 @@ def main():
         write(output / "parallel" / f"{name}.jsonl", [json.dumps(row, ensure_ascii=False) for row in rows])
         counts = Counter(language for row in rows for language in row)
         print(f"{name}: " + " ".join(f"{language} {number}" for language, number in sorted(counts.items())))
-    for code, language in NEWS.items():
-        lines = (data / "ntrex" / f"newstest2019-{code}.txt").read_text(encoding="utf-8").split("\n")
-        write(output / "parallel" / "ntrex" / f"{language}.txt", lines[: len(lines) - (not lines[-1])])
     for language in KNOWN:
         lines = sentences(data, language, kept_out)
         random.Random(options.seed).shuffle(lines)
@@ -66,26 +62,22 @@ def parse():
 
 def parallel(data):
     """`{name: [{language: text}]}`, each row once."""
-    sources = {name: [row for folder in folders for row in tables(data / folder)] for name, folders in PAIRS.items()}
+    sources = {name: tables(data / folder) for name, folder in PAIRS.items()}
     sources["aliases"] = tables(data / "wikidata-names", "aliases.*.tsv")
     sources["wordnets"] = table(data / "wordnets" / "synsets.tsv")
-    files = sorted((data / "wiktionary-dict").glob("en-*.tsv"))
-    sources["dictionary"] = [row for path in files for row in table(path, path.stem.split("-"))]
-    return {name: [dict(row) for row in dict.fromkeys(map(cells, rows))] for name, rows in sources.items()}
-
-
-def cells(row):
-    return tuple(row.items())
+    return {
+        name: [dict(row) for row in dict.fromkeys(tuple(row.items()) for row in rows)] for name, rows in sources.items()
+    }
 
 
 def tables(folder, names="en-*.tsv"):
     return [row for path in sorted(folder.glob(names)) for row in table(path)]
 
 
-def table(path, head=None):
+def table(path):
     """`[{language: text}]` of a file headed by languages; a row of several words a cell is several rows."""
     first, *lines = path.read_text(encoding="utf-8").split("\n")
-    names, out = head or first.split("\t"), LEFT_OUT.get(path.parent.name, ())
+    names, out = first.split("\t"), LEFT_OUT.get(path.parent.name, ())
     rows = [dict(zip(names, line.split("\t"), strict=False)) for line in lines if line]
     return [row for cells in rows for row in alternatives({k: v for k, v in cells.items() if v and k not in out})]
 
@@ -120,7 +112,7 @@ def evaluated(data):
 
 
 def read(path):
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n") if line]
+    return [row for _, row in read_jsonl(path)]
 
 
 def write(path, lines):

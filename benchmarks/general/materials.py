@@ -11,6 +11,8 @@ import argparse
 import json
 from pathlib import Path
 
+from distill.system.reading import read_jsonl
+
 # Each with the questions a passage that are taken at most.
 COLLECTIONS = {"selqa": 10, "nq-qed": 10, "qamr": 4}
 
@@ -73,7 +75,7 @@ def pairs(folder, most):
 
 
 def read(path):
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n") if line]
+    return [row for _, row in read_jsonl(path)]
 
 
 def write(path, rows):

@@ -229,7 +229,7 @@ def _pooled(questions, passages, document_of, sentences, languages):
     )
 
 
-def asked(sources: Sequence[Triplets], an_epoch: int, count: int, seed: int, epoch: int) -> Integers:
+def epoch_rows(sources: Sequence[Triplets], an_epoch: int, count: int, seed: int, epoch: int) -> Integers:
     """Rows of the pairs of all sources that an epoch asks: a source by its weight, all of it before one comes again.
 
     `an_epoch` of them, all for 0, `count` for -1.

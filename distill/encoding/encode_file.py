@@ -62,7 +62,8 @@ def _encode(file, texts, role, encoder, engine, advance):
         # What is written counts as done: never a block of texts that have changed since they were hashed.
         texts.require_unchanged()
         file.write(number, vectors)
-        left_out.look(texts.read(number), number * texts.block)
+        if left_out.is_looking:
+            left_out.look(texts.read(number), number * texts.block)
 
 
 def _blocks(texts, numbers, role, encoder, engine, advance):

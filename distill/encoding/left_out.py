@@ -26,6 +26,11 @@ class LeftOut:
         self.missing = [name for name in pieces.get("kept", ()) if name not in pieces["languages"]]
         self.bundle = encoder if isinstance(encoder, Bundle) and self.missing else None
 
+    @property
+    def is_looking(self) -> bool:
+        """True where the encoder leaves out languages, and none of its texts was told of yet."""
+        return self.bundle is not None
+
     def look(self, texts: Sequence[str], first: int = 0) -> None:
         """Say it of texts, `first` the number of the first one, where it was not said before."""
         if self.bundle is None:

@@ -73,11 +73,3 @@ def compare(
 def holm(ps: Sequence[float]) -> list[float]:
     """The p-values of one family of tests, corrected. Holm (1979)."""
     return [float(p) for p in multipletests(ps, method="holm")[1]] if len(ps) else []
-
-
-def allowed_drop(points: float, questions: int) -> float:
-    """The points of mean P@1 that may be lost on so many dev questions: at least one of them, unless none may be.
-
-    On few a single question is more than the `points`, and any rounding turns one.
-    """
-    return max(points, round(100 / max(1, questions), 6)) if points else 0.0

@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from ..data.dataset import Dataset
-from ..data.more_questions import asked, collection_of, own_sentences
+from ..data.more_questions import collection_of, epoch_rows, own_sentences
 from ..data.pairs import Pairs, gold_pairs, with_collection, with_sentences
 from ..data.parallel import Parallel
 from ..encoders.by_role import DualEncoder
@@ -50,7 +50,7 @@ def all_pairs(inputs: Inputs, pairs: Pairs) -> Pairs:
         return pairs
     collection = collection_of(inputs.triplets, teacher.language, teacher.answer_sentences)
     count, seed = len(pairs.questions), settings.seed
-    rows_of = partial(asked, inputs.triplets, teacher.triplets_an_epoch, count, seed)
+    rows_of = partial(epoch_rows, inputs.triplets, teacher.triplets_an_epoch, count, seed)
     return with_collection(pairs, collection, teacher.language, rows_of)
 
 

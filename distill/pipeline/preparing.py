@@ -84,7 +84,9 @@ def read_inputs(settings: Settings) -> Inputs:
     by_pairs = asked_in(settings, languages) if settings.teacher.loss == "softmax" else ()
     labelled = read_labelled(settings, settings.teacher.model or settings.teacher.base, by_pairs)
     require_text(settings.vocabulary.add_languages, languages, {*text, *texts_by_language([*sources, *labelled])})
-    dev = dev_of(settings, dataset, languages)
+    # A teacher that is trained needs some in its language.
+    needed = () if settings.teacher.model else (settings.teacher.language,)
+    dev = dev_of(settings, dataset, languages, needed)
     triplets = more_questions(settings, dataset, dev)
     teacher = fixed_teacher(settings.teacher.model) if settings.teacher.model else None
     require_lines(settings, sources)
@@ -95,12 +97,14 @@ def read_inputs(settings: Settings) -> Inputs:
     return Inputs(settings, dataset, languages, teacher, text, *learned, dev=dev, scoring=scoring)
 
 
-def dev_of(settings: Settings, dataset: Dataset, languages: Sequence[str]) -> Dataset | None:
-    """The data set whose dev questions choose epochs, None for the run's own; says what they share. Raises `DataError`.
+def dev_of(
+    settings: Settings, dataset: Dataset, languages: Sequence[str], needed: Sequence[str] = ()
+) -> Dataset | None:
+    """The data set whose dev questions choose epochs, None for the run's own; says what they share.
 
-    A teacher that is trained needs some in its language.
+    Raises what `load_dev` does.
     """
-    dev = load_dev(settings, languages, () if settings.teacher.model else (settings.teacher.language,))
+    dev = load_dev(settings, languages, needed)
     if dev is not None:
         warn_of_shared(dataset.name, dataset.passage_texts, dev)
     return dev

@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ..catalog.loading import load_keras_encoder, load_teacher
-from ..data.loading import chosen_data, load_dev
-from ..data.more_questions import warn_of_shared
+from ..data.loading import chosen_data
 from ..data.parallel import Parallel, read_parallel
 from ..encoders.encoder import Encoder, KerasEncoder
 from ..export.weights.precision import Precision
@@ -15,7 +14,7 @@ from ..settings.sections import Settings
 from ..settings.units import steered
 from ..training.session import Scorer, Session
 from .fixed_teacher import centre, fixed_teacher, into_space, is_foreign
-from .preparing import read_labelled
+from .preparing import dev_of, read_labelled
 from .twins import with_twins
 
 if TYPE_CHECKING:
@@ -40,9 +39,7 @@ def transfer_alone(
     settings = steered(settings)
     dataset, languages = chosen_data(settings, [language])
     dataset = with_twins(settings, dataset, language, languages)
-    dev = load_dev(settings, languages)
-    if dev is not None:
-        warn_of_shared(dataset.name, dataset.passage_texts, dev)
+    dev = dev_of(settings, dataset, languages)
     sources = read_parallel(settings.student.parallel, language, languages) + read_labelled(settings, source)
     first, teacher = load_keras_encoder(start or source), fixed_teacher(source)
     foreign = is_foreign(teacher, first, dataset, language)

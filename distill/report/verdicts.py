@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ..retrieval.metrics import allowed_drop
+
 if TYPE_CHECKING:
     from ..system.types import Json
 
@@ -105,8 +107,6 @@ def signed(points: float) -> str:
 
 def shipped(metrics: Mapping[str, Json]) -> Verdict:
     """Return the verdict on the bundle against the student: the gate's figures on dev, one vector a document."""
-    from ..evaluation.mcnemar import allowed_drop
-
     question, gate = "Is the bundle as good as the student?", metrics.get("gate")
     allowed = metrics["settings"].get("export", {}).get("max_drop", 0)
     if not gate:

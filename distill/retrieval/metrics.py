@@ -64,3 +64,11 @@ def mean_of(values: Iterable[float | None]) -> float | None:
 def summary(ranks: Integers, metrics: Sequence[str] = SUMMARY) -> dict[str, float]:
     """Return metrics of the ranks of one language's questions, by default `SUMMARY`, and the number of questions."""
     return {**{metric: float(np.mean(question_scores(ranks, metric))) for metric in metrics}, "questions": len(ranks)}
+
+
+def allowed_drop(points: float, questions: int) -> float:
+    """The points of mean P@1 that may be lost on so many dev questions: at least one of them, unless none may be.
+
+    On few a single question is more than the `points`, and any rounding turns one.
+    """
+    return max(points, round(100 / max(1, questions), 6)) if points else 0.0

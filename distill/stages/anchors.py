@@ -8,7 +8,7 @@ from functools import cached_property, partial
 import numpy as np
 
 from ..data.dataset import Dataset
-from ..data.more_questions import Collection, Triplets, asked, collection_of, own_collection
+from ..data.more_questions import Collection, Triplets, collection_of, epoch_rows, own_collection
 from ..retrieval.approximate import search_of
 from ..settings.sections import TeacherSettings
 from ..system.types import Floats, Integers
@@ -68,7 +68,7 @@ class Anchors:
     def _gold(self, rows, epoch):
         """One of each question's positives, drawn anew each epoch where it has several."""
         draws = np.random.default_rng((self.seed, 7, epoch)).random(len(self.positives))
-        return np.array([of[int(draws[row] * len(of))] for row in rows for of in (self.positives[row],)])
+        return np.array([self.positives[row][int(draws[row] * len(self.positives[row]))] for row in rows])
 
     def _candidates(self, rows):
         if len(rows) == len(self.questions):
@@ -113,5 +113,5 @@ def more_anchors(
     """
     collection = collection_of(sources, language, settings.answer_sentences)
     queries = [question.text for question in collection.questions]
-    rows_of = partial(asked, sources, settings.triplets_an_epoch, count, seed)
+    rows_of = partial(epoch_rows, sources, settings.triplets_an_epoch, count, seed)
     return Anchors(collection, settings, seed, queries, rows_of)

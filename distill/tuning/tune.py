@@ -76,11 +76,10 @@ def tune(
 ) -> Tuned:
     """Search, or go on with a search, until `trials` came to an end; `trials_path(output)` then holds its result.
 
-    What is maximised is P@1 on dev as training tracks it (`tracking.DevScore`), of `--dev-dataset` where that is
-    another: for a student the mean over all of the
-    run's languages, the teacher's among them, unit `student.dev_unit`; for a teacher in its language alone, unit
-    `teacher.unit`. `output` becomes the settings of the best trial, for `distill run --config`. Beside the file
-    `study` lie its log and, with the stage student, the teacher.
+    What is maximised is P@1 on dev as training tracks it (`dev_score.DevScore`), of `--dev-dataset` where that is
+    given: for a student the mean over all of the run's languages, the teacher's among them, unit `student.dev_unit`;
+    for a teacher in its language alone, unit `teacher.unit`. `output` becomes the settings of the best trial, for
+    `distill run --config`. Beside the file `study` lie its log and, with the stage student, the teacher.
     Raises `InputError` for what cannot be read or trained, or where the study is one of other data or settings.
     """
     require_optuna()

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...system.backend import hushed
-from ...system.types import Floats, Progress, Role
+from ...system.types import Floats, Integers, Progress, Role
 from .. import encode
 from ..weights.precision import Precision
 from .folder import as_encoder_error
@@ -65,6 +65,18 @@ def _write(student: KerasEncoder, folder: Path, precision: Precision, lengths: L
     write_tokenizer(student, folder)
 
 
+def _weights(content: bytes, rows: int, codec: str) -> dict[str, Floats]:
+    from ..tflite.weights import weights_in
+
+    return weights_in(content, rows, codec)
+
+
+def _with_rows(content: bytes, rows: int, codec: str, kept: Integers) -> bytes:
+    from ..tflite.rows import with_rows
+
+    return with_rows(content, rows, kept)
+
+
 FORMATS = (
     Format(
         "bundle",
@@ -75,5 +87,7 @@ FORMATS = (
         worker="bundle",
         fixable=True,
         signatures=True,
+        weights=_weights,
+        with_rows=_with_rows,
     ),
 )

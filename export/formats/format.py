@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NoReturn, Protocol
 
 from ...encoders.encoder import Encoder
+from ...errors import ExportError
+from ...system.types import Floats, Integers
 from ..weights.precision import Precision
 
 if TYPE_CHECKING:
@@ -47,6 +49,10 @@ class Artefact(Encoder, Protocol):
         """The ids of a text: bos, pieces, eos."""
 
 
+def _unreadable(content: bytes, rows: int, codec: str, kept: Integers | None = None) -> NoReturn:
+    raise ExportError("weights in this format cannot be read back")
+
+
 @dataclass(frozen=True)
 class Format:
     """A way to write a student as an artefact, and to run it again.
@@ -57,6 +63,10 @@ class Format:
     brings; `worker` is the loader of `bench/worker.py` that runs it without our package, if there is one. A format
     takes texts of any length unless it is `fixable` to one length, or has `signatures` of some; `length` is that of a
     format which needs a fixed one and was given none.
+
+    Of the content of `file`, whose table has so many rows and is stored by a codec, `weights(content, rows, codec)` are
+    the student's by name, and `with_rows(content, rows, codec, kept)` is the same file with the `kept` rows alone. Both
+    raise `ExportError` or `ValueError` for a file that is none of ours, and where a format cannot be read back.
     """
 
     name: str
@@ -70,3 +80,5 @@ class Format:
     fixable: bool = False
     signatures: bool = False
     length: int | None = None
+    weights: Callable[[bytes, int, str], dict[str, Floats]] = _unreadable
+    with_rows: Callable[[bytes, int, str, Integers], bytes] = _unreadable

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ...system.types import Floats, Integers
 from .. import encode
 from ..weights.precision import Precision
 from .bundle import how_to, load_bundle, write_tokenizer
@@ -21,6 +22,18 @@ def _write(student: KerasEncoder, folder: Path, precision: Precision, lengths: L
     write_tokenizer(student, folder)
 
 
+def _weights(content: bytes, rows: int, codec: str) -> dict[str, Floats]:
+    from ..onnx.weights import weights_in
+
+    return weights_in(content, codec)
+
+
+def _with_rows(content: bytes, rows: int, codec: str, kept: Integers) -> bytes:
+    from ..onnx.weights import with_rows
+
+    return with_rows(content, codec, kept)
+
+
 FORMATS = (
     Format(
         "onnx",
@@ -31,5 +44,7 @@ FORMATS = (
         needs=("onnx", "onnxruntime"),
         extra="onnx",
         worker="bundle",
+        weights=_weights,
+        with_rows=_with_rows,
     ),
 )

@@ -5,7 +5,6 @@ Pieces keep their order, so the new id of a piece is its place among the kept on
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -23,8 +22,13 @@ if TYPE_CHECKING:
 
 def used_pieces(tokenizer: Tokenizer, texts: Sequence[str], least: int = 1) -> set[int]:
     """Return the set of ids that occur `least` times or more in the texts, bos and eos left out."""
-    counts = Counter(id for ids in tokenizer.encode(list(texts)) for id in ids[1:-1])
-    return {id for id, count in counts.items() if count >= least}
+    return set(np.flatnonzero(piece_counts(tokenizer, texts) >= least).tolist())
+
+
+def piece_counts(tokenizer: Tokenizer, texts: Sequence[str]) -> Integers:
+    """Return how often the texts use each piece, int64 `(pieces,)`, bos and eos left out."""
+    ids = (id for row in tokenizer.encode(list(texts)) for id in row[1:-1])
+    return np.bincount(np.fromiter(ids, dtype=np.int64), minlength=len(tokenizer))
 
 
 def pruned(

@@ -13,7 +13,7 @@ from ...encoders.tokenizer import Tokenizer, model_proto
 from ...errors import InputError
 from ...system.types import Integers, Json
 from .fertility import compare
-from .pieces import always_kept, pruned, used_pieces, with_pieces
+from .pieces import always_kept, piece_counts, pruned, used_pieces, with_pieces
 from .scripts import script_codes, script_pieces
 
 # Dev has to stay unseen, or its figures would not show what pruning costs.
@@ -41,11 +41,10 @@ class Rule:
 
     def pieces(self, tokenizer: Tokenizer, lines: Sequence[Line]) -> set[int]:
         """Return the set of ids to keep."""
-        used = set(range(len(tokenizer)))
-        if self.least:
-            used = used_pieces(tokenizer, [line.text for line in lines], self.least)
         if self.most:
-            used &= commonest(tokenizer, lines, self.most)
+            used = commonest(tokenizer, lines, self.most, self.least)
+        else:
+            used = used_pieces(tokenizer, [line.text for line in lines], self.least)
         return used | (script_pieces(tokenizer, self.scripts) if self.scripts else set())
 
     def check(self) -> Rule:
@@ -54,17 +53,18 @@ class Rule:
         return self
 
 
-def commonest(tokenizer: Tokenizer, lines: Sequence[Line], most: int) -> set[int]:
+def commonest(tokenizer: Tokenizer, lines: Sequence[Line], most: int, least: int = 0) -> set[int]:
     """Return the ids of `most` pieces: those that always stay, then those with the largest shares of a language's text.
 
     A piece counts by the language that it is commonest in, so a language with little text keeps as much as the others.
+    Of these, those used `least` times or more.
     """
-    shares = np.zeros(len(tokenizer))
-    for texts in texts_of(lines).values():
-        counts = np.bincount(np.concatenate(tokenizer.encode(texts)).astype(np.int64), minlength=len(tokenizer))
-        shares = np.maximum(shares, counts / counts.sum())
+    texts = texts_of(lines).values()
+    counts = np.stack([piece_counts(tokenizer, of_language) for of_language in texts])
+    shares = (counts / counts.sum(axis=1, keepdims=True).clip(1)).max(axis=0)
     shares[list(always_kept(model_proto(tokenizer)))] = 1.0
-    return set(np.argsort(-shares, kind="stable")[:most].tolist())
+    first = np.argsort(-shares, kind="stable")[:most]
+    return set(first[counts.sum(axis=0)[first] >= least].tolist())
 
 
 def lines_of(

@@ -62,8 +62,8 @@ class Vocabularies:
         """
         least = VOCABULARIES[name.removesuffix(NEW)]
         encoder = self.larger if name.endswith(NEW) else self.student
-        if least is not None or most:
-            encoder = pruned_encoder(encoder, Rule(least or 0, most=most).pieces(encoder.tokenizer, self.counted))
+        if least or most:
+            encoder = pruned_encoder(encoder, Rule(least, most=most).pieces(encoder.tokenizer, self.counted))
         return self._realigned(encoder, self.aligner) if self.below and self.aligner else encoder
 
     def _realigned(self, encoder, aligner):
@@ -110,7 +110,7 @@ class Vocabularies:
         return shaped(encoder, shape, self.texts, vectors, seed, whole, self.languages)
 
 
-# How often a piece has to be used to stay; None keeps all.
-VOCABULARIES = {"all": None, "used": 1, "twice": 2}
+# How often a piece has to be used to stay.
+VOCABULARIES = {"all": 0, "used": 1, "twice": 2}
 # With pieces for new languages, whose rows have to be trained.
 NEW = "+new"

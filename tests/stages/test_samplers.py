@@ -6,7 +6,7 @@ import pytest
 
 from distill.data.dataset import Question
 from distill.data.draws import cycled
-from distill.data.more_questions import Triplets, asked, collection_of
+from distill.data.more_questions import Triplets, collection_of, epoch_rows
 from distill.data.pairs import Pairs, with_collection
 from distill.errors import ConfigError
 from distill.stages.samplers import Lines, Sampler
@@ -118,7 +118,7 @@ def test_pairs_of_other_collections_are_asked_by_weight_among_the_others_in_mono
         for name, weight in (("a", 1.0), ("b", 3.0))
     ]
     pairs = toy(size=12)
-    both = with_collection(pairs, collection_of(sources, "en"), "en", partial(asked, sources, 24, 0, 0))
+    both = with_collection(pairs, collection_of(sources, "en"), "en", partial(epoch_rows, sources, 24, 0, 0))
     sampler, counts, mixed = Sampler(both, kind, "en", 4, 0), Counter(), set()
     of_data = 12 if kind == "en-en" else 36
     for epoch in range(1, 21):
