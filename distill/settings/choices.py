@@ -14,7 +14,7 @@ TASKS = ("retrieval", "lareqa", "bitext")
 MOST = 2**63 - 1
 FORMATS = ("bundle", "string", "mediapipe", "mediapipe-zip", "onnx")
 # The names of `export/weights/codecs.py`, which needs NumPy.
-TABLES = ("uint8", "int8-row", "int4", "pq4", "pq8", "float32")
+TABLES = ("uint8", "int8-row", "int4", "pq4", "pq8", "int4-pq5", "float32")
 # Between two checkpoints within an epoch; one is written at the end of each epoch besides.
 CHECKPOINT_SECONDS = 60.0
 SHAPE_NAMES = ("full", "small", "static", "tiny")

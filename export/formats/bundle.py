@@ -74,7 +74,7 @@ def _weights(content: bytes, rows: int, codec: str) -> dict[str, Floats]:
 def _with_rows(content: bytes, rows: int, codec: str, kept: Integers) -> bytes:
     from ..tflite.rows import with_rows
 
-    return with_rows(content, rows, kept)
+    return with_rows(content, rows, codec, kept)
 
 
 FORMATS = (

@@ -25,7 +25,7 @@ def _write(student: KerasEncoder, folder: Path, precision: Precision, lengths: L
 def _weights(content: bytes, rows: int, codec: str) -> dict[str, Floats]:
     from ..onnx.weights import weights_in
 
-    return weights_in(content, codec)
+    return weights_in(content, rows, codec)
 
 
 def _with_rows(content: bytes, rows: int, codec: str, kept: Integers) -> bytes:

@@ -75,7 +75,12 @@ def lookup_of(g: Graph, model: Student, name: str) -> Callable[[str], str]:
     table = model.get_layer("embedding").get_weights()[0]
     stored = [g.constant(f"table/{number}", array) for number, array in enumerate(encoded(name, table))]
     rows, shared = CODECS[name].split(stored)
-    return lambda ids: LOOKUPS[name](g, *(g.add("Gather", array, ids) for array in rows), *shared, width=table.shape[1])
+
+    def lookup(ids: str) -> str:
+        gathered = [g.add("Gather", array, ids) for array in rows] or [ids]
+        return LOOKUPS[name](g, *gathered, *shared, width=table.shape[1])
+
+    return lookup
 
 
 def float32_lookup(g: Graph, rows: str, width: int) -> str:
@@ -114,12 +119,23 @@ def product_lookup(g: Graph, codes: str, words: str, scales: str, width: int, si
     return rows if width % size == 0 else g.add("Slice", rows, g.numbers(0), g.numbers(width), g.numbers(-1))
 
 
+def mixed_lookup(g: Graph, ids: str, *arrays: str, width: int, size: int) -> str:
+    """Rows of `codecs.mixed_rows`: an id below the number of frequent rows is one of theirs, another of the rest."""
+    *first, codes, words, scales, count = arrays
+    frequent, zero = g.add("Less", ids, count), g.number(0, "int32")
+    place, rest = g.add("Where", frequent, ids, zero), g.add("Where", frequent, zero, g.add("Sub", ids, count))
+    packed, steps, row_scales = (g.add("Gather", array, place) for array in first)
+    four = int4_lookup(g, packed, steps, row_scales, width)
+    product = product_lookup(g, g.add("Gather", codes, rest), words, scales, width, size)
+    return g.add("Where", g.add("Unsqueeze", frequent, g.numbers(-1)), four, product)
+
+
 def real(g: Graph, scales: str) -> str:
     """Scales in fixed point as float32."""
     return g.add("Mul", g.cast(scales, "float32"), g.number(2.0**-FRACTION_BITS))
 
 
-# Nodes that look rows up in the arrays of a codec, by the codec's name.
+# Nodes that look rows up in the arrays of a codec, by the codec's name: out of gathered rows, or of ids where none are.
 LOOKUPS: dict[str, Callable] = {
     "float32": float32_lookup,
     "uint8": uint8_lookup,
@@ -127,6 +143,7 @@ LOOKUPS: dict[str, Callable] = {
     "int4": int4_lookup,
     "pq4": partial(product_lookup, size=4),
     "pq8": partial(product_lookup, size=8),
+    "int4-pq5": partial(mixed_lookup, size=5),
 }
 
 

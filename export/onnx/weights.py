@@ -16,15 +16,15 @@ if TYPE_CHECKING:
     from onnx import ModelProto
 
 
-def weights_in(content: bytes, codec: str) -> dict[str, Floats]:
-    """Return `{name: array}` of the student in an ONNX file with its table in the format `codec`.
+def weights_in(content: bytes, rows: int, codec: str) -> dict[str, Floats]:
+    """Return `{name: array}` of the student in an ONNX file, its table of so many `rows` in the format `codec`.
 
     Raises `ExportError` for a file that is none of ours, or without the package onnx.
     """
     arrays = arrays_of(read_model(content))
     try:
         weights = _static(arrays) if "lift/kernel" in arrays else _ngram(arrays)
-        return {"embedding/embeddings": _table(arrays, codec, weights.pop("width").size), **weights}
+        return {"embedding/embeddings": _table(arrays, codec, weights.pop("width").size)[:rows], **weights}
     except (IndexError, StopIteration, ValueError, TypeError, KeyError) as error:
         raise ExportError("its graph is not that of a student") from error
 
@@ -32,17 +32,17 @@ def weights_in(content: bytes, codec: str) -> dict[str, Floats]:
 def with_rows(content: bytes, codec: str, kept: Integers) -> bytes:
     """Return the file with the `kept` of its table's rows alone, in their order, codes and scales copied."""
     model, helper = read_model(content), onnx_package().numpy_helper
-    shared = CODECS[codec].shared
-    tables = [stored for stored in model.graph.initializer if stored.name.startswith("table/")]
-    for stored in (stored for stored in tables if stored.name.split("/")[1].isdecimal()):
-        if int(stored.name.split("/")[1]) < _arrays(codec) - shared:
-            stored.CopyFrom(helper.from_array(helper.to_array(stored)[kept], stored.name))
+    stored = {array.name: array for array in model.graph.initializer}
+    tables = [stored[name] for name in _names(codec)]
+    arrays = CODECS[codec].taken([helper.to_array(table) for table in tables], kept)
+    for table, array in zip(tables, arrays, strict=True):
+        table.CopyFrom(helper.from_array(array, table.name))
     return checked(model)
 
 
-def _arrays(codec: str) -> int:
-    """How many arrays a table in a format is stored in."""
-    return len(CODECS[codec].rows(np.zeros((1, 1), np.float32)))
+def _names(codec: str) -> list[str]:
+    """The names of the arrays that a table in a format is stored in."""
+    return [f"table/{number}" for number in range(CODECS[codec].arrays)]
 
 
 def read_model(content: bytes) -> ModelProto:
@@ -62,8 +62,7 @@ def arrays_of(model: ModelProto) -> dict[str, np.ndarray]:
 
 
 def _table(arrays: Mapping[str, np.ndarray], codec: str, width: int) -> Floats:
-    stored = [arrays[f"table/{number}"] for number in range(_arrays(codec))]
-    return np.ascontiguousarray(decoded(codec, stored, width))
+    return np.ascontiguousarray(decoded(codec, [arrays[name] for name in _names(codec)], width))
 
 
 def _kernel(arrays: Mapping[str, np.ndarray], name: str) -> Floats:

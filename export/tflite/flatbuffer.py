@@ -9,8 +9,8 @@ from ...errors import ExportError
 # Operators and versions that were run under tflite-runtime 2.14, the oldest runtime that has to load an artefact.
 NEWEST = {
     **dict.fromkeys(("ADD", "BITCAST", "CONCATENATION", "EXPAND_DIMS", "FLOOR", "GREATER_EQUAL", "MAXIMUM"), 1),
-    **dict.fromkeys(("MEAN", "MUL", "PAD", "RESHAPE", "RSQRT", "SHAPE", "SQUARED_DIFFERENCE", "STRIDED_SLICE"), 1),
-    **dict.fromkeys(("RELU", "SUB", "SUM", "TANH", "TILE"), 1),
+    **dict.fromkeys(("LESS", "MEAN", "MUL", "PAD", "RELU", "RESHAPE", "RSQRT", "SELECT_V2", "SHAPE"), 1),
+    **dict.fromkeys(("SQUARED_DIFFERENCE", "STRIDED_SLICE", "SUB", "SUM", "TANH", "TILE"), 1),
     **{"CAST": 3, "FULLY_CONNECTED": 9, "GATHER": 2},
 }
 

@@ -137,13 +137,24 @@ class Graph:
     def lookups(self, rows: int) -> tuple[list[int], list[int]]:
         """Return the tensors of the arrays that ids pick rows of, each of `rows` rows, and those of codebooks.
 
-        Each in the order of the codecs: the widest first, a scale last.
+        Each in the order of the codecs: the widest first, a scale last. Of a table of two parts, which share the rows,
+        all are the latter: the first part, the codes of the second, which their codebooks hang on, and the `count`.
         """
         gathers = [operator for operator in self.operators if operator.name == "GATHER"]
-        picked = {tensor for operator in gathers for tensor in self._after(operator)}
+        after = {operator.inputs[0]: self._after(operator) for operator in gathers}
+        picked = frozenset().union(*after.values())
         tables = [operator.inputs[0] for operator in gathers if operator.inputs[1] not in picked]
-        books = [operator.inputs[0] for operator in gathers if operator.inputs[1] in picked]
-        return self._widest(tensor for tensor in tables if len(self._stored(tensor)) == rows), self._widest(books)
+        books = [operator for operator in gathers if operator.inputs[1] in picked]
+        words = self._widest(operator.inputs[0] for operator in books)
+        if self.count is None:
+            return self._widest(tensor for tensor in tables if len(self.stored(tensor)) == rows), words
+        codes = [tensor for tensor in tables if any(operator.inputs[1] in after[tensor] for operator in books)]
+        return [], [*self._widest(set(tables) - set(codes)), *codes, *words, self.count]
+
+    @cached_property
+    def count(self) -> int | None:
+        """The tensor of the number that ids are compared with, the rows of a table's first part; None for one part."""
+        return next((operator.inputs[1] for operator in self.operators if operator.name == "LESS"), None)
 
     def _after(self, operator: Operator) -> set[int]:
         """The tensors that are computed from what an operator writes."""
@@ -154,9 +165,10 @@ class Graph:
         return reached
 
     def _widest(self, tensors):
-        return sorted(tensors, key=lambda tensor: (self._stored(tensor).dtype == np.int32, -self._stored(tensor).size))
+        return sorted(tensors, key=lambda tensor: (self.stored(tensor).dtype == np.int32, -self.stored(tensor).size))
 
-    def _stored(self, tensor):
+    def stored(self, tensor: int) -> np.ndarray:
+        """Return `constant`, an array without rows for a tensor that has none."""
         array = self.constant(tensor)
         return np.zeros((0, 0)) if array is None else array
 

@@ -102,7 +102,8 @@ class Table(keras.layers.Layer):
         self.stored, self.shared = CODECS[codec].split(stored)
 
     def call(self, ids: Tensor) -> Tensor:
-        return self.decode(*(_rows(array, ids) for array in self.stored), *self.shared)[:, : self.width]
+        rows = [_rows(array, ids) for array in self.stored] or [ids]
+        return self.decode(*rows, *self.shared)[:, : self.width]
 
 
 def _opaque(array):
@@ -145,7 +146,16 @@ def _product(codes, words, scales):
     return ops.reshape(_uint8(_rows(words, where), _rows(scales, where)), (-1, places * words.shape[-1]))
 
 
-# Rows of a table out of the arrays of its codec, by the codec's name.
+def _mixed(ids, packed, steps, scales, codes, words, word_scales, count):
+    frequent = ops.less(ids, count)  # (t,)
+    first, rest = ops.where(frequent, ids, 0), ops.where(frequent, 0, ids - count)
+    first = _int4(*(_rows(array, first) for array in (packed, steps, scales)))
+    rest = _product(_rows(codes, rest), words, word_scales)
+    width = min(first.shape[-1], rest.shape[-1])
+    return ops.where(ops.expand_dims(frequent, -1), first[:, :width], rest[:, :width])
+
+
+# Rows of a table out of the arrays of its codec, by the codec's name; out of ids where it gathers nothing by them.
 DECODE: dict[str, Callable] = {
     "uint8": _uint8,
     "int8-row": lambda codes, scales: ops.cast(codes, "float32") * _real(scales),
@@ -153,4 +163,5 @@ DECODE: dict[str, Callable] = {
     "float32": _float32,
     "pq4": _product,
     "pq8": _product,
+    "int4-pq5": _mixed,
 }

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import copy
 from functools import partial
 
 import flatbuffers
 import numpy as np
 
 from ...system.types import Integers
+from ..weights.codecs import CODECS
 from .graph import Graph
 
 # The schema's alignment of a buffer, which the package's own packing leaves out.
@@ -15,25 +17,50 @@ ALIGNMENT = 16
 IDENTIFIER = b"TFL3"
 
 
-def with_rows(content: bytes, rows: int, kept: Integers) -> bytes:
-    """Return the flatbuffer with the `kept` of its table's `rows` alone, in their order."""
+def with_rows(content: bytes, rows: int, codec: str, kept: Integers) -> bytes:
+    """Return the flatbuffer with the `kept` of its table's `rows` alone, in their order, in the format `codec`."""
     from ai_edge_litert import schema_py_generated as schema
 
     graph = Graph(content)
-    tables, _ = graph.lookups(rows)
-    numbers = {graph.buffer(tensor) for tensor in tables}
-    if not numbers:
-        raise ValueError(f"no table of {rows} rows")
+    tensors = [tensor for part in graph.lookups(rows) for tensor in part]
+    if len(tensors) != CODECS[codec].arrays:
+        raise ValueError(f"no table of {rows} rows in the format {codec}")
+    stored = [graph.stored(tensor) for tensor in tensors]
     model = schema.ModelT.InitFromPackedBuf(content, 0)
-    for tensor in (tensor for part in model.subgraphs for tensor in part.tensors if tensor.buffer in numbers):
-        tensor.shape = np.array([len(kept), *tensor.shape[1:]], dtype=np.int32)
-    for number in numbers:
-        model.buffers[number].data = model.buffers[number].data.reshape(rows, -1)[kept].reshape(-1)
+    for tensor, before, after in zip(tensors, stored, CODECS[codec].taken(stored, kept), strict=True):
+        if tensor == graph.count:
+            _set_count(schema, model, after)
+        elif after is not before:
+            _set_array(model, graph.buffer(tensor), after)
     for buffer in model.buffers:
         buffer.Pack = partial(_packed, schema, buffer)
     builder = flatbuffers.Builder(len(content))
     builder.Finish(model.Pack(builder), file_identifier=IDENTIFIER)
     return bytes(builder.Output())
+
+
+def _set_array(model, number, array):
+    """Put an array into a buffer, in every signature that reads it."""
+    model.buffers[number].data = _content(array)
+    for tensor in (tensor for part in model.subgraphs for tensor in part.tensors if tensor.buffer == number):
+        tensor.shape = np.array(array.shape, dtype=np.int32)
+
+
+def _set_count(schema, model, count):
+    """Compare ids with another number, in a tensor of its own: a converter stores equal constants once."""
+    model.buffers.append(schema.BufferT())
+    model.buffers[-1].data = _content(count)
+    less = [place for place, code in enumerate(model.operatorCodes) if code.builtinCode == schema.BuiltinOperator.LESS]
+    for part in model.subgraphs:
+        (ids, old), new = next(one.inputs for one in part.operators if one.opcodeIndex in less), len(part.tensors)
+        part.tensors.append(copy.copy(part.tensors[old]))
+        part.tensors[new].buffer = len(model.buffers) - 1
+        for one in (one for one in part.operators if {ids, old} <= set(one.inputs)):
+            one.inputs = np.where(one.inputs == old, new, one.inputs)
+
+
+def _content(array):
+    return np.frombuffer(array.tobytes(), dtype=np.uint8)
 
 
 def _packed(schema, buffer, builder):

@@ -31,19 +31,19 @@ def weights_in(content: bytes, rows: int, codec: str) -> dict[str, Floats]:
         weights = _static(graph.products) if len(graph.products) in STATIC else _ngram(graph)
         width = weights.pop("width").size
         arrays = [graph.constant(tensor) for part in graph.lookups(rows) for tensor in part]
-        table = _table(codec, arrays, width)
+        table = _table(codec, arrays, rows, width)
     except (IndexError, StopIteration, ValueError, TypeError, KeyError) as error:
         raise ExportError("its graph is not that of a student") from error
     return {"embedding/embeddings": table, **weights}
 
 
-def _table(codec, arrays, width):
+def _table(codec, arrays, rows, width):
     if codec == "float32":
         (bits,) = arrays
         arrays = [np.ascontiguousarray(bits).view(np.float32)]
-    if len(arrays) != len(CODECS[codec].rows(np.zeros((1, width), np.float32))):
+    if len(arrays) != CODECS[codec].arrays:
         raise ValueError("the table is in another format")
-    return np.ascontiguousarray(decoded(codec, arrays, width))
+    return np.ascontiguousarray(decoded(codec, arrays, width)[:rows])
 
 
 def _static(products: Sequence[Product]) -> dict[str, Floats]:

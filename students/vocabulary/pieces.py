@@ -62,6 +62,22 @@ def with_pieces(encoder: KerasEncoder, tokenizer: Tokenizer, old_ids: Integers) 
     return KerasEncoder(with_table(encoder.model, table[old_ids]), tokenizer, encoder.name)
 
 
+def by_score(encoder: KerasEncoder) -> KerasEncoder:
+    """Return the encoder with its normal pieces in order of descending score, the frequent first, and their rows so.
+
+    All others stay in their places, at the front. Texts keep their pieces and vectors, since a unigram model's cuts do
+    not hang on ids. The scores of other models are no frequencies: their encoders are returned as they are.
+    """
+    proto = model_proto(encoder.tokenizer)
+    places = np.array([id for id, piece in enumerate(proto.pieces) if piece.type == piece.NORMAL], dtype=np.int64)
+    if proto.trainer_spec.model_type != proto.trainer_spec.UNIGRAM:
+        return encoder
+    scores, old_ids = np.array([piece.score for piece in proto.pieces]), np.arange(len(proto.pieces))
+    old_ids[places] = places[np.argsort(-scores[places], kind="stable")]
+    ordered = Tokenizer(_with_pieces(proto, old_ids).SerializeToString(), encoder.tokenizer.source)
+    return with_pieces(encoder, ordered, old_ids)
+
+
 def always_kept(proto: Message) -> set[int]:
     """Return the ids that always stay: all but the normal pieces, single characters, and the piece of the lowest score.
 

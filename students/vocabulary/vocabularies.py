@@ -14,7 +14,7 @@ from ...system.types import Floats
 from ..shape import Shape, shaped
 from .fertility import unknown_share
 from .new_pieces import extended, mean_rows, new_pieces, trained_pieces, with_rows
-from .pieces import pruned_encoder
+from .pieces import by_score, pruned_encoder
 from .pruning import Rule, lines_of, texts_of
 from .transplant import anchor_pieces, rare_pieces, realigned, shown, transplant
 
@@ -58,12 +58,14 @@ class Vocabularies:
     def vocabulary(self, name: str, most: int = 0) -> KerasEncoder:
         """Return the encoder with the pieces of `VOCABULARIES`, with or without those for new languages.
 
-        Of them at most the `most` that are used most, and with 0 all.
+        Of them at most the `most` that are used most, and with 0 all. New ones do not stand behind all others: the
+        frequent are the first.
         """
         least = VOCABULARIES[name.removesuffix(NEW)]
         encoder = self.larger if name.endswith(NEW) else self.student
         if least or most:
             encoder = pruned_encoder(encoder, Rule(least, most=most).pieces(encoder.tokenizer, self.counted))
+        encoder = by_score(encoder) if name.endswith(NEW) else encoder
         return self._realigned(encoder, self.aligner) if self.below and self.aligner else encoder
 
     def _realigned(self, encoder, aligner):

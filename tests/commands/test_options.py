@@ -100,7 +100,7 @@ def test_a_config_file_stands_where_no_flag_is_given(tmp_path):
         (("--seed", "one"), "one"),
         (("--margin", "wide"), "wide"),
         (("--student-dev-unit", "sentence"), "'document', 'passage', 'maxp'"),
-        (("--table", "int8"), "'uint8', 'int8-row', 'int4', 'pq4', 'pq8', 'float32'"),
+        (("--table", "int8"), "'uint8', 'int8-row', 'int4', 'pq4', 'pq8', 'int4-pq5', 'float32'"),
         (("--margn", "1"), "--margin"),
     ],
 )

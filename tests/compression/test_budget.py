@@ -56,10 +56,7 @@ def test_the_front_by_hand():
     ("rows", "budget"),
     [
         # The best within a size, and of equals the smaller.
-        (
-            [Row("d", 0.9, 200), Row("a", 0.8, 90), Row("chosen", 0.8, 80), Row("c", 0.7, 10)],
-            Budget(100, None, 5.0),
-        ),
+        ([Row("d", 0.9, 200), Row("a", 0.8, 90), Row("chosen", 0.8, 80), Row("c", 0.7, 10)], Budget(100, None, 5.0)),
         # The smallest within a loss.
         ([Row("a", 0.9, 90), Row("chosen", 0.88, 50, drop=1), Row("c", 0.7, 10, drop=9)], Budget(None, None, 1.0)),
         # The nearest where none keeps the budget: 1.5 times the size against 1.2 times the loss.

@@ -21,6 +21,7 @@ RUNTIMES = {
 FORMS = {
     "any length": Form(),
     "int4": Form(precision=Precision("int8", "int4")),
+    "int4-pq5": Form(precision=Precision("int8", "int4-pq5")),
     "int8-row": Form(precision=Precision("int8", "int8-row")),
     "float32": Form(precision=Precision("float32", "float32")),
     "fixed": Form(max_length=64),

@@ -31,10 +31,13 @@ FORMS = {
     "fixed": Form(precision=Precision("int8", "uint8"), max_length=64),
     "signatures": Form(precision=Precision("int8", "pq4"), signatures=(32, 64)),
     "onnx": Form("onnx", Precision("int8", "int4")),
+    "parts": Form(precision=Precision("int8", "int4-pq5")),
+    "onnx, parts": Form("onnx", Precision("int8", "int4-pq5")),
     "onnx float": Form("onnx", Precision("float32", "pq8")),
 }
 CASES = [*((name, "int4") for name in STUDENTS), ("static", "onnx"), ("factor", "onnx"), ("shallow", "onnx")]
 CASES += [("context", "onnx float"), ("factor", "float"), ("context", "fixed"), ("static", "signatures")]
+CASES += [("factor", "parts"), ("static", "onnx, parts")]
 
 
 def made(name, tokenizer, randomised):

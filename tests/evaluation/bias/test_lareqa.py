@@ -65,13 +65,7 @@ def ranking(pool, questions, candidates):
 
 
 def test_average_precision_is_equation_1_and_its_mean_by_question_language(ranking, pool, questions, candidates):
-    expected = [
-        (1 / 1 + 2 / 3 + 3 / 5) / 3,
-        (1 / 2 + 2 / 5) / 2,
-        1,
-        (1 / 5 + 2 / 7) / 2,
-        (1 / 2 + 2 / 3 + 3 / 4) / 3,
-    ]
+    expected = [(1 / 1 + 2 / 3 + 3 / 5) / 3, (1 / 2 + 2 / 5) / 2, 1, (1 / 5 + 2 / 7) / 2, (1 / 2 + 2 / 3 + 3 / 4) / 3]
     np.testing.assert_allclose(ranking.average_precisions, expected, rtol=1e-12)
     precision = mean_average_precision(questions, candidates, pool)
     assert precision == ranking.figures().precision and precision.map == pytest.approx(np.mean(expected))

@@ -31,10 +31,7 @@ def test_encoders_of_other_dimensions_are_named_with_both():
 
 @pytest.mark.parametrize(
     "lines, languages, error, said",
-    [
-        ({("9", None): "x"}, (), DataError, "a.tsv: 1 ids .*'9'"),
-        ({("9", None): "x"}, ("en",), InputError, " en, "),
-    ],
+    [({("9", None): "x"}, (), DataError, "a.tsv: 1 ids .*'9'"), ({("9", None): "x"}, ("en",), InputError, " en, ")],
 )
 def test_translations_are_refused_before_anything_is_measured(
     tiny_folder, sentence_data, capsys, lines, languages, error, said

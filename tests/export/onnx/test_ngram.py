@@ -13,7 +13,8 @@ from distill.export.weights.codecs import decoded, encoded, uint8_rows
 onnx = pytest.importorskip("onnx", reason="the extra distill[onnx] is not installed")
 runtime = pytest.importorskip("onnxruntime", reason="the extra distill[onnx] is not installed")
 
-VOCABULARY, WIDTH, DIMENSION = 300, 40, 24
+# A width of no whole number of groups or codewords.
+VOCABULARY, WIDTH, DIMENSION = 300, 38, 24
 # A single id, both sides of every n-gram order, and several hundred.
 LENGTHS = (1, 2, 3, 5, 17, 600)
 # How far from 1 the cosine to the same encoder in float may be. Texts of random pieces under random weights are
@@ -106,7 +107,7 @@ def test_vectors_are_those_of_the_keras_model_with_the_stored_table(wide, sessio
 @pytest.mark.parametrize("dense", PRODUCTS)
 def test_vectors_are_near_those_of_the_student_in_any_batch(wide, sessions, dense, table):
     # 8 bits a number cost a few 1e-5 and 4 bits up to a hundredth, in cosine, for random texts; codewords more.
-    rounding = {"float32": 0, "uint8": 1e-4, "int8-row": 1e-4, "int4": 0.02, "pq4": 0.15, "pq8": 0.4}
+    rounding = {"float32": 0, "uint8": 1e-4, "int8-row": 1e-4, "int4": 0.02, "pq4": 0.15, "pq8": 0.4, "int4-pq5": 0.25}
     most, session, texts = NEAR[dense] + rounding[table], sessions[dense, table], list(map(token_ids, LENGTHS))
     alone = np.concatenate([run(session, ids[None]) for ids in texts])
     expected = np.concatenate([keras_vectors(wide, ids[None]) for ids in texts])
@@ -117,7 +118,7 @@ def test_vectors_are_near_those_of_the_student_in_any_batch(wide, sessions, dens
     # The first and the last piece are in the table, and no other.
     ids = [[0, VOCABULARY - 1, VOCABULARY - 1, 0], [VOCABULARY - 1, -1, -1, -1]]
     cosines = np.sum(run(session, ids) * keras_vectors(wide, ids), axis=1)
-    assert cosines == pytest.approx(1, abs={"int4": 0.03, "pq4": 0.06, "pq8": 0.06}.get(table, 2e-3))
+    assert cosines == pytest.approx(1, abs={"int4": 0.03, "pq4": 0.06, "pq8": 0.06, "int4-pq5": 0.06}.get(table, 2e-3))
     with pytest.raises(Exception, match="Gather"):
         run(session, [[VOCABULARY]])
 
@@ -130,15 +131,6 @@ def test_padding_is_any_negative_id_wherever_it_stands(wide, sessions, dense):
     vectors = run(session, ids)
     assert np.min(np.sum(vectors * keras_vectors(wide, ids), axis=1)) > 1 - NEAR[dense]
     assert np.array_equal(run(session, np.where(ids < 0, -7, ids)), vectors)
-
-
-@pytest.mark.parametrize("table", ["pq4", "pq8"])
-def test_codewords_are_the_students_of_the_decoded_table(table):
-    """Nothing is lost but what the codec loses, for a width that is no whole number of codewords too."""
-    model, ids = encoder(seed=5, width=38), token_ids(12)[None]
-    rows = decoded(table, encoded(table, model.get_layer("embedding").get_weights()[0]), 38)
-    expected = keras_vectors(with_table(model, rows), ids)
-    np.testing.assert_allclose(run(session_of(onnx_model(model, "float32", table)), ids), expected, atol=1e-4)
 
 
 @pytest.mark.parametrize("changes", [{"width": 64}, {"orders": (3,)}, {"orders": (4, 6), "channels": 7, "hidden": 5}])

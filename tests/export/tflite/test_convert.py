@@ -12,6 +12,7 @@ from distill.export.tflite import convert as tflite
 from distill.export.tflite import flatbuffer
 from distill.export.tflite.convert import checked, convert, converted
 from distill.export.tflite.layers import Table
+from distill.export.tflite.rows import with_rows
 from distill.export.tflite.strings import Pieces, convert_string
 from distill.export.weights.codecs import decoded, encoded
 from distill.export.weights.precision import Precision
@@ -174,17 +175,23 @@ def test_the_table_is_stored_in_its_format_and_once(contents, model, precision):
         assert np.all(np.abs(codes - table / step) <= 0.51)
 
 
-@pytest.mark.parametrize("codec", ["float32", "pq4", "pq8"])
-def test_a_table_gives_its_rows(model, codec):
-    table = model.get_layer("embedding").get_weights()[0][:, :37]  # no whole number of codewords
+# One frequent row of 20, and a one is taken off each id: a converter stores equal numbers once.
+@pytest.mark.parametrize("size", [2000, 20])
+@pytest.mark.parametrize("codec", ["float32", "int4", "pq4", "pq8", "int4-pq5"])
+def test_a_table_gives_its_rows_and_those_taken_out_of_it_to_the_last_bit(model, codec, size):
+    table = model.get_layer("embedding").get_weights()[0][:size, :37]  # no whole number of codewords
     ids = keras.Input(batch_shape=(1, None), dtype="int32", name="ids")
-    rows = Table(table, codec)(keras.ops.reshape(ids, (-1,)))
-    interpreter = interpreter_of(converted(keras.Model(ids, keras.ops.expand_dims(rows, 0)), Precision()))
-    expected = decoded(codec, encoded(codec, table), 37)
-    for wanted in (token_ids(30), np.array([0, 1999])):
-        # float32 bit by bit.
-        atol = 0 if codec == "float32" else 1e-6
-        np.testing.assert_allclose(run(interpreter, wanted), expected[wanted], rtol=0, atol=atol)
+    rows = Table(table, codec)(keras.ops.reshape(ids, (-1,)) - np.ones(1, np.int32))
+    content = converted(keras.Model(ids, keras.ops.expand_dims(rows, 0)), Precision())
+    whole = run(interpreter_of(content), np.arange(size) + 1)
+    # float32 bit by bit.
+    atol = 0 if codec == "float32" else 1e-6
+    np.testing.assert_allclose(whole, decoded(codec, encoded(codec, table), 37), rtol=0, atol=atol)
+    for kept in ([0, 1, size // 11, size - 1], [0], [size // 2, size - 1], list(range(size // 11))):
+        fewer = with_rows(content, size, codec, np.array(kept))
+        np.testing.assert_array_equal(run(interpreter_of(fewer), np.arange(len(kept)) + 1), whole[kept])
+        last = with_rows(fewer, len(kept), codec, np.array([len(kept) - 1]))
+        np.testing.assert_array_equal(run(interpreter_of(last), [1]), whole[kept[-1:]])
 
 
 def test_fewer_bits_are_a_smaller_file(contents, model):

@@ -10,7 +10,7 @@ from distill.export.weights.precision import Precision
 # A kernel is rounded the same whatever the table is.
 PRECISIONS = [Precision("float32", "float32"), *(Precision("int8", table) for table in CODECS)]
 # The least cosine to the student on random ids, which are harder than text: their products cancel.
-LEAST = {"float32": 0.997, "uint8": 0.997, "int8-row": 0.997, "int4": 0.94, "pq4": 0.85, "pq8": 0.6}
+LEAST = {"float32": 0.997, "uint8": 0.997, "int8-row": 0.997, "int4": 0.94, "pq4": 0.85, "pq8": 0.6, "int4-pq5": 0.85}
 FIXED = 12
 
 
@@ -127,8 +127,7 @@ def test_its_input_is_one_text_and_weights_do_not_train_and_hold_no_second_table
 
 
 @pytest.mark.parametrize(
-    ("order", "expected"),
-    [(2, [[1, 2], [2, 3], [3, 0]]), (5, [[0, 0, 1, 2, 3], [0, 1, 2, 3, 0], [1, 2, 3, 0, 0]])],
+    ("order", "expected"), [(2, [[1, 2], [2, 3], [3, 0]]), (5, [[0, 0, 1, 2, 3], [0, 1, 2, 3, 0], [1, 2, 3, 0, 0]])]
 )
 def test_windows_by_hand(order, expected):
     assert np.asarray(windows(np.float32([[1], [2], [3]]), order)).tolist() == expected

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from distill.export.weights.codecs import decoded, encoded, stored_bytes
+from distill.export.weights.codecs import CODECS, decoded, encoded, stored_bytes
 from distill.export.weights.products import CODEWORDS, nearest, product_codes
 
 
@@ -61,6 +61,6 @@ def test_the_codec_decodes_to_its_codewords_whatever_the_width(table, name, size
     np.testing.assert_allclose(vectors, values(codes, books)[:, :width], atol=np.abs(books).max() / 127)
 
 
-@pytest.mark.parametrize("name", ["float32", "uint8", "int8-row", "int4", "pq4", "pq8"])
+@pytest.mark.parametrize("name", CODECS)
 def test_bytes_are_told_before_anything_is_encoded(table, name):
     assert stored_bytes(name, 2000, 12) == sum(array.nbytes for array in encoded(name, table))

@@ -17,9 +17,12 @@ def test_a_static_student_has_its_new_pieces_as_the_aligner_made_them(tiny, samp
     # Without rows of its own a piece is what the old ones, here letters or unknown, say of it.
     plain = Vocabularies(tiny, sample, ("en", "de"), corpus, ["de"], 120)
     students = [one.start(encoder, Shape(static=True, rank=4, hidden=4)) for one in (words, plain)]
-    tables = [one.model.get_layer("embedding").get_weights()[0][len(tiny.tokenizer) :] for one in students]
-    assert len(tables[0]) > 5
+    tables = [one.model.get_layer("embedding").get_weights()[0] for one in students]
+    pieces = [piece for piece in model_proto(encoder.tokenizer).pieces if piece.type == piece.NORMAL]
+    assert len(tables[0]) > len(tiny.tokenizer) + 5
     assert np.allclose(*tables) != aligned
+    # New pieces do not stand behind the others, whose scores are lower.
+    assert [piece.score for piece in pieces] == sorted((piece.score for piece in pieces), reverse=True)
 
 
 def test_rare_pieces_are_aligned_where_they_stay_and_new_ones_once(tiny, sample):
