@@ -103,7 +103,7 @@ def _material(folder, dataset, languages, corpus, sources, settings):
     start()
     import keras
 
-    from ..students.vocabulary.vocabularies import Vocabularies
+    from ..students.vocabulary.vocabularies import Additions, Vocabularies
     from .material import Material
 
     keras.utils.set_random_seed(settings.seed)
@@ -116,7 +116,7 @@ def _material(folder, dataset, languages, corpus, sources, settings):
         budget, language, units = settings.budget, settings.teacher.language, settings.student.units
         unseen = unseen_languages(settings.teacher.base, languages)
         new = budget.new_languages or [name for name in unseen if name not in settings.vocabulary.add_languages]
-        words = Vocabularies(student, dataset, languages, corpus, new, budget.new_pieces)
+        words = Vocabularies(student, dataset, languages, corpus, new, Additions(budget.new_pieces))
         material = Material.of(words, teacher, language, units, advance)
     if not sources:
         return material

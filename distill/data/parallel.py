@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -94,9 +94,14 @@ def labelled_text(corpus: Mapping[str, Sequence[str]]) -> list[Parallel]:
 
 def without_pivots(source: Parallel, pivot: str) -> Parallel:
     """A `Parallel` without the lines that are in the language `pivot` themselves."""
-    kept = [row for row, language in enumerate(source.languages) if language != pivot]
-    columns = ([column[row] for row in kept] for column in (source.texts, source.languages, source.pivots))
-    return Parallel(source.name, source.weight, *map(tuple, columns))
+    return in_languages(source, set(source.languages) - {pivot})
+
+
+def in_languages(source: Parallel, languages: Collection[str]) -> Parallel:
+    """A `Parallel` with the lines in these languages alone, of which there may be none."""
+    kept = [row for row, language in enumerate(source.languages) if language in languages]
+    columns = (tuple(column[row] for row in kept) for column in (source.texts, source.languages, source.pivots))
+    return Parallel(source.name, source.weight, *columns)
 
 
 def pivots(sources: Sequence[Parallel]) -> int:

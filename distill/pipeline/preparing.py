@@ -15,6 +15,7 @@ from ..data.parallel import Parallel, labelled_text, read_parallel, texts_by_lan
 from ..data.pool import Pool
 from ..data.pool_readers import has_sentences, load_pool
 from ..data.readers import find
+from ..data.word_list import read_words
 from ..errors import DataError, InputError
 from ..retrieval.approximate import search_of
 from ..settings.choices import CHECKPOINT_SECONDS
@@ -94,7 +95,8 @@ def read_inputs(settings: Settings) -> Inputs:
     answered = answered_of(settings, dataset, languages, pairs)
     scoring = fixed_teacher(settings.scorer.encoder) if settings.scorer.encoder else None
     learned = sources, labelled, triplets, pairs, answered
-    return Inputs(settings, dataset, languages, teacher, text, *learned, dev=dev, scoring=scoring)
+    words = read_words(settings.vocabulary.add_words)
+    return Inputs(settings, dataset, languages, teacher, text, *learned, dev=dev, scoring=scoring, words=words)
 
 
 def dev_of(

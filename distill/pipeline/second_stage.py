@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ..catalog.loading import load_aligner, load_keras_encoder
-from ..data.parallel import joined, pivots, texts_by_language
+from ..data.parallel import in_languages, joined, pivots, texts_by_language
 from ..encoders.encoder import Encoder, KerasEncoder
 from ..system.progress import say, task
 from ..training.checkpoints import CHECKPOINT
@@ -52,18 +52,26 @@ def study(run: Run, teacher: Encoder, first: KerasEncoder, beginning: Beginning)
     """Stage 2: `student_of` these, trained towards the teacher."""
     from ..export.weights.precision import Precision
     from ..stages.transfer_stage import Targets, learn, require_trainable, with_scores
+    from ..students.vocabulary.pieces import added_pieces
 
     settings, data = run.settings, run.dataset
     lines = parallel_lines(run.inputs, teacher)
+    languages = learned_languages(run.inputs)
     start = untrained(run, first, teacher, beginning)
     require_trainable(teacher, start, settings.training)
     targets = Targets.of(teacher, data, settings.teacher.language, settings.student.units, lines)
     scorer, language = run.inputs.scorer("student"), settings.teacher.language
     targets = with_scores(targets, scorer, data, language, settings.student.units)
+    if settings.student.trained_weights == "new-rows":
+        targets = replace(targets, trained=added_pieces(first.tokenizer, start.tokenizer))
     precision = Precision(settings.export.precision, settings.export.table)
-    return learn(
-        targets, start, data, run.languages, settings.student, settings.seed, run.session("student"), precision
-    )
+    return learn(targets, start, data, languages, settings.student, settings.seed, run.session("student"), precision)
+
+
+def learned_languages(inputs: Inputs) -> tuple[str, ...]:
+    """The languages whose texts have something to train: those with new rows alone where these alone are trained."""
+    settings = inputs.settings
+    return settings.vocabulary.add_languages if settings.student.trained_weights == "new-rows" else inputs.languages
 
 
 def untrained(run: Run, first: KerasEncoder, teacher: Encoder, beginning: Beginning) -> KerasEncoder:
@@ -81,10 +89,13 @@ def parallel_lines(inputs: Inputs, teacher: Encoder) -> Lines | None:
     """The parallel and the labelled text with its labels; None without."""
     from ..stages.lines import translations
 
-    if not inputs.lines:
+    learned = set(learned_languages(inputs))
+    sources = inputs.lines if learned >= set(inputs.languages) else [in_languages(s, learned) for s in inputs.lines]
+    sources = [source for source in sources if source.texts]
+    if not sources:
         return None
-    with task("teacher's vectors of lines of text", pivots(inputs.lines)) as advance:
-        return translations(inputs.lines, teacher, inputs.settings.student.parallel_temperature, advance)
+    with task("teacher's vectors of lines of text", pivots(sources)) as advance:
+        return translations(sources, teacher, inputs.settings.student.parallel_temperature, advance)
 
 
 def student_of(
@@ -95,13 +106,13 @@ def student_of(
     The axes of a smaller dimension are those of the teacher's vectors. Where their space is `foreign` to `first` the
     student has a map into it.
     """
-    from ..students.vocabulary.vocabularies import NEW, Vocabularies
+    from ..students.vocabulary.vocabularies import NEW, Additions, Vocabularies
 
     settings, dataset = inputs.settings, inputs.dataset
     options = settings.vocabulary
     text = joined(inputs.text, texts_by_language(inputs.lines))
     aligner, new = load_aligner(options.aligner or None), options.add_languages
-    pieces = options.add_pieces, aligner, options.aligner_below
+    pieces = Additions(options.add_pieces, inputs.words), aligner, options.aligner_below
     words = Vocabularies(first, dataset, inputs.languages, text, new, *pieces)
     encoder = words.vocabulary(options.keep + (NEW if new else ""), options.most_pieces)
     for piece, anchors in words.nearest.items():

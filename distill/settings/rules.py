@@ -17,6 +17,7 @@ def check_together(settings: Settings) -> None:
     _check_averaged(student)
     _check_translation(student)
     _check_table_rate(student)
+    _check_trained(student, settings.vocabulary)
     _check_scorer(settings.scorer, teacher)
     _check_triplets(teacher)
     _check_mining(teacher)
@@ -25,6 +26,9 @@ def check_together(settings: Settings) -> None:
     _check_pairs(teacher, pairs)
     _check_share(pairs, student, teacher.batch_size)
     named_units(settings.evaluation.ranked, settings.evaluation.score)
+    words = settings.vocabulary
+    if words.add_words and not (words.add_languages and words.aligner):
+        raise ConfigError("vocabulary.add_words: they need --add-languages, and --aligner for their rows")
     if settings.vocabulary.aligner_below and not settings.vocabulary.aligner:
         raise ConfigError("vocabulary.aligner_below: nothing aligns; name an encoder with --aligner, or leave it out")
     if teacher.centre and not teacher.model:
@@ -115,6 +119,15 @@ def _check_table_rate(student):
         raise ConfigError(f"{name}: --no-student-table leaves the table as it is; leave one of the two out")
     if student.table_learning_rate and not student.learning_rate:
         raise ConfigError(f"{name}: it is a multiple of student.learning_rate, which is 0; give that too")
+
+
+def _check_trained(student, vocabulary):
+    if student.trained_weights == "all":
+        return
+    if not vocabulary.add_languages:
+        raise ConfigError("student.trained_weights: there are no new rows; name languages with --add-languages")
+    if not student.train_table:
+        raise ConfigError("student.train_table: --no-student-table leaves nothing to train beside --trained-weights")
 
 
 def _check_translation(student):

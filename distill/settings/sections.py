@@ -219,6 +219,14 @@ class StudentSettings:
         2048, "--document-tokens", "tokens of documents that dd encodes a step, on average (0: all)", low=0
     )
     train_table: bool = _learned(True, "--student-table/--no-student-table", "train the embedding table too")
+    # What a search trains has the pieces that its encoder has.
+    trained_weights: str = _setting(
+        Work.RUN,
+        "all",
+        "--trained-weights",
+        "all of the student's, or the rows of pieces for new languages alone: the others stay what they are",
+        ("all", "new-rows"),
+    )
     nested: tuple = _learned((), "--nested", "prefixes of the vectors that shall serve too, such as 64,128,256")
     lines_a_step: int = _learned(
         64, "--lines-a-step", "lines of parallel text, or of a corpus that is labelled, a step", low=0
@@ -280,6 +288,9 @@ class VocabularySettings:
     most_pieces: int = _common(0, "--most-pieces", "of these, those that are used most (0: all)", low=0)
     add_languages: tuple = _common((), "--add-languages", "languages that get pieces of their own, such as hi,el,vi")
     add_pieces: int = _common(16_000, "--add-pieces", "to learn for these, at most", low=1)
+    add_words: tuple = _setting(
+        Work.RUN, (), "--add-words", "files of their words that get a piece each: word, tab, frequency; needs --aligner"
+    )
     text: tuple = _common((), "--text", "files of text in the languages, a text a line; de=FILE names the language")
     aligner: str = _common("", "--aligner", "makes the new rows by meaning: e5 or an encoder of the new languages")
     aligner_below: int = _common(

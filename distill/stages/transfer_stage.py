@@ -26,6 +26,7 @@ from ..training.dev_score import DevScore
 from ..training.devices import require_devices, shared_by
 from ..training.loop import fit
 from ..training.losses import DISTANCES, in_batch_loss, listwise_loss, nested, scorer_loss, transfer_loss
+from ..training.rates import TablePace
 from ..training.session import Schedule, Scorer, Session, session_of
 from ..training.trainer import Trainer
 from .lines import Lines, line_targets, same_label
@@ -111,7 +112,8 @@ class Targets:
 
     `row` maps a question's id to its row. `texts` `(n,)` are the documents; with both units they come first and then
     the passages. `lines` are more texts for objective 1. `scored` are another encoder's vectors of the same questions,
-    texts and lines, whose scores are labels too.
+    texts and lines, whose scores are labels too. `trained`, int `(m,)`, are the student's pieces whose rows alone are
+    trained, None for all its weights.
     """
 
     row: Mapping[str, int]
@@ -120,6 +122,7 @@ class Targets:
     documents: Floats
     lines: Lines | None = None
     scored: Scored | None = None
+    trained: Integers | None = None
 
     @classmethod
     def of(
@@ -207,8 +210,9 @@ class TransferStage:
         scorer = self.scored.settings if self.scored else None
         loss = partial(batch_loss, settings=settings, documents=ranked, scorer=scorer)
         rate, table = settings.learning_rate, settings.train_table
-        options, table_rate = session.options, settings.table_learning_rate
-        self.trainer = Trainer(self.used.small, loss, rate, table, precision, options=options, table_rate=table_rate)
+        rows = None if targets.trained is None else np.isin(self.used.rows, targets.trained)
+        pace = TablePace(settings.table_learning_rate, rows)
+        self.trainer = Trainer(self.used.small, loss, rate, table, precision, options=session.options, pace=pace)
 
     def batches(self, epoch: int) -> list[Maker]:
         """The batches of an epoch, each with lines beside its samples."""

@@ -6,33 +6,57 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import keras
+from keras import ops
 
-from ..system.types import Tensor
+from ..system.types import Booleans, Tensor
+
+
+@dataclass(frozen=True)
+class TablePace:
+    """How an embedding table is trained: its learning `rate`, 0 for that of the rest, and its `rows` that alone move.
+
+    `rows`, bool `(vocabulary,)`, None for all; with some, no other weight of the encoder moves either.
+    """
+
+    rate: float = 0.0
+    rows: Booleans | None = None
 
 
 class TableAdam(keras.optimizers.Adam):
-    """Adam that moves `tables`, Keras variables, `factor` times as fast as the rest.
+    """Adam that moves `tables`, Keras variables, `factor` times as fast as the rest, and of them `rows` alone.
 
-    A gradient times a factor would change nothing: Adam divides by its size. The factor stays when the learning rate
-    changes, and there is no further state, so a checkpoint of it is one of Adam.
+    A gradient times a factor would change nothing: Adam divides by its size. One of zero moves nothing. The factor
+    stays when the learning rate changes, and there is no further state, so a checkpoint of it is one of Adam.
     """
 
-    def __init__(self, learning_rate: float, factor: float, tables: Sequence[keras.Variable], parts: int = 1):
+    def __init__(
+        self,
+        learning_rate: float,
+        factor: float,
+        tables: Sequence[keras.Variable],
+        parts: int = 1,
+        rows: Booleans | None = None,
+    ):
         super().__init__(learning_rate, gradient_accumulation_steps=parts if parts > 1 else None)
         self.factor, self.tables = factor, list(tables)
+        self.rows = None if rows is None else rows.astype("float32")[:, None]
 
     def update_step(self, gradient: Tensor, variable: Tensor, learning_rate: Tensor) -> None:
         """One variable's step. Keras calls it, on TensorFlow with what the variable holds."""
-        is_table = any(variable is table or variable is table.value for table in self.tables)
-        super().update_step(gradient, variable, learning_rate * self.factor if is_table else learning_rate)
+        if any(variable is table or variable is table.value for table in self.tables):
+            gradient = gradient if self.rows is None else ops.multiply(gradient, self.rows)
+            learning_rate = learning_rate * self.factor
+        super().update_step(gradient, variable, learning_rate)
 
 
 def adam(
-    learning_rate: float, parts: int = 1, table_rate: float = 0.0, tables: Sequence[keras.Variable] = ()
+    learning_rate: float, parts: int = 1, pace: TablePace | None = None, tables: Sequence[keras.Variable] = ()
 ) -> keras.optimizers.Adam:
-    """Adam over the mean of `parts` gradients a step; with `table_rate` that is the learning rate of `tables`."""
-    if table_rate:
-        return TableAdam(learning_rate, table_rate / learning_rate, tables, parts)
+    """Adam over the mean of `parts` gradients a step; `tables` at a pace of their own."""
+    pace = pace or TablePace()
+    if pace.rate or pace.rows is not None:
+        factor = pace.rate / learning_rate if pace.rate else 1.0
+        return TableAdam(learning_rate, factor, tables, parts, pace.rows)
     return keras.optimizers.Adam(learning_rate, gradient_accumulation_steps=parts if parts > 1 else None)
 
 

@@ -22,7 +22,7 @@ from .buckets import few_shapes
 from .devices import require_devices
 from .fake_quantisation import fake_encode, quantised
 from .mixed_precision import mixed_encode
-from .rates import adam
+from .rates import TablePace, adam
 
 # `loss(vectors, x)`, a scalar; a Keras layer trains its own weights too.
 Loss: TypeAlias = Callable[[Tensor, Mapping[str, Tensor]], Tensor]
@@ -31,7 +31,7 @@ Loss: TypeAlias = Callable[[Tensor, Mapping[str, Tensor]], Tensor]
 class Trainer(keras.Model):
     """An encoder under training; a batch's `loss(vectors, x)` sees the vectors of all its packed texts.
 
-    `table_rate` is the learning rate of the embedding table, 0 for that of the rest.
+    `pace` is that of the embedding table; where some of its rows move alone, the rest of the encoder is fixed.
     `precision`, by default `Precision()`, is what `quantise` rounds weights to. With `parts` above 1 that many batches
     make one step, of the mean of their gradients. A `loss` that is a Keras layer trains its own weights too. `options`,
     a `TrainingSettings`, say how steps are computed; one of several devices is made within `devices.shared_by` them.
@@ -46,17 +46,20 @@ class Trainer(keras.Model):
         precision: Precision | None = None,
         parts: int = 1,
         options: TrainingSettings | None = None,
-        table_rate: float = 0.0,
+        pace: TablePace | None = None,
     ):
         super().__init__()
         self.options = options or TrainingSettings()
         self.encoder, self.batch_loss, self.parts = encoder, loss, parts
         self.precision, self.quantised = precision or Precision(), False
         tables = [student.get_layer("embedding") for student in getattr(encoder, "towers", [encoder])]
+        for student in getattr(encoder, "towers", [encoder]) if pace and pace.rows is not None else ():
+            for layer in student.layers:
+                layer.trainable = False
         for table in tables:
             table.trainable = train_table
         rows = [weight for table in tables for weight in table.weights]
-        self.compile(optimizer=adam(learning_rate, parts, table_rate, rows), jit_compile=self.jits)
+        self.compile(optimizer=adam(learning_rate, parts, pace, rows), jit_compile=self.jits)
 
     def call(self, x: Mapping[str, Tensor]) -> Tensor:
         """The vectors of a batch's packed texts, `(n, d)`, as the step computes them."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import io
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -51,6 +51,17 @@ def trained_pieces(
         raise InputError("no text to learn pieces from; give texts of the new languages")
     learned = _train(lines, size, proto, coverage)
     return [(piece.piece, piece.score) for piece in learned.pieces if piece.type == piece.NORMAL]
+
+
+def word_pieces(words: Mapping[str, float], tokenizer: Tokenizer) -> list[tuple[str, float]]:
+    """Return `[(piece, score)]` of words and phrases `{word: frequency}`, normalised as `tokenizer` does it.
+
+    Each begins a word, and a phrase is one piece with its spaces; single letters are left out, as they are pieces
+    anyway. The score is the logarithm of the frequency.
+    """
+    units = [SPACE + text.replace(" ", SPACE).strip(SPACE) for text in tokenizer.normalize(list(words))]
+    scored = zip(units, map(math.log, words.values()), strict=True)
+    return [(unit, score) for unit, score in scored if len(unit) > 2]
 
 
 def _train(lines, size, proto, coverage):
@@ -124,8 +135,9 @@ def admitted(
     """
     old = [piece.piece for piece in model_proto(tokenizer).pieces]
     wanted = {piece for piece, _ in pieces}
-    known = held(old, wanted)
-    known |= held(_units(tokenizer.normalize(keep), wanted - known), wanted - known)
+    known, lines = held(old, wanted), tokenizer.normalize(keep)
+    phrases = {piece for piece in wanted - known if piece.startswith(SPACE) and SPACE in piece[1:]}
+    known |= held(_units(lines, wanted - known - phrases), wanted - known - phrases) | held_phrases(lines, phrases)
     return [(piece, score) for piece, score in dict(pieces).items() if piece not in known]
 
 
@@ -134,6 +146,21 @@ def _units(lines, wanted):
     if any(SPACE in piece[1:] for piece in wanted):
         return lines
     return sorted({SPACE + word for line in lines for word in line.split(SPACE)})
+
+
+def held_phrases(lines: Iterable[str], phrases: Iterable[str]) -> set[str]:
+    """Return those of the `phrases`, which begin with a space and have one inside, that occur in any of the lines."""
+    by_word: dict[str, list[str]] = {}
+    for phrase in phrases:
+        by_word.setdefault(phrase.split(SPACE)[1], []).append(phrase)
+    inside: set[str] = set()
+    for line in lines:
+        words = line.split(SPACE)
+        for place, word in enumerate(words):
+            if word in by_word:
+                rest = SPACE + SPACE.join(words[place:])
+                inside.update(phrase for phrase in by_word[word] if rest.startswith(phrase))
+    return inside
 
 
 def held(units: Iterable[str], wanted: set[str]) -> set[str]:

@@ -31,6 +31,12 @@ def piece_counts(tokenizer: Tokenizer, texts: Sequence[str]) -> Integers:
     return np.bincount(np.fromiter(ids, dtype=np.int64), minlength=len(tokenizer))
 
 
+def added_pieces(before: Tokenizer, after: Tokenizer) -> Integers:
+    """Return the ids of the pieces of `after` that `before` lacks, int64 `(n,)`."""
+    known = {piece.piece for piece in model_proto(before).pieces}
+    return np.array([id for id, piece in enumerate(model_proto(after).pieces) if piece.piece not in known], np.int64)
+
+
 def pruned(
     tokenizer: Tokenizer, kept_ids: Iterable[int], always: Iterable[int] | None = None
 ) -> tuple[Tokenizer, Integers]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from ...data.dataset import Dataset
@@ -13,18 +14,29 @@ from ...system.progress import say, task
 from ...system.types import Floats
 from ..shape import Shape, shaped
 from .fertility import unknown_share
-from .new_pieces import extended, mean_rows, new_pieces, trained_pieces, with_rows
+from .new_pieces import extended, mean_rows, new_pieces, trained_pieces, with_rows, word_pieces
 from .pieces import by_score, pruned_encoder
 from .pruning import Rule, lines_of, texts_of
 from .transplant import anchor_pieces, rare_pieces, realigned, shown, transplant
 
 
+@dataclass(frozen=True)
+class Additions:
+    """Pieces for new languages: `learned` from their text, so many at most, and one for each of `words`.
+
+    These, `{word: frequency}`, stay whether the text uses them or not: their rows by meaning need no text.
+    """
+
+    learned: int = 0
+    words: Mapping[str, float] = field(default_factory=dict)
+
+
 class Vocabularies:
     """The vocabularies that a student can have, by an encoder, the data, and text of its languages.
 
-    `corpus` is `{language: [text]}`; `new` are languages that get pieces of their own, `pieces` of them at most, with
-    rows by meaning where an `aligner` knows these languages and else the means of what they replace. So have, with an
-    aligner, pieces that occur fewer than `below` times in these texts, but for the words that all are aligned with.
+    `corpus` is `{language: [text]}`; `new` are languages that get pieces of their own, the `additions`, with rows by
+    meaning where an `aligner` knows these languages and else the means of what they replace. So have, with an aligner,
+    pieces that occur fewer than `below` times in these texts, but for the words that all are aligned with.
     """
 
     def __init__(
@@ -34,13 +46,13 @@ class Vocabularies:
         languages: Sequence[str],
         corpus: Mapping[str, Sequence[str]],
         new: Sequence[str] = (),
-        pieces: int = 0,
+        additions: Additions | None = None,
         aligner: Encoder | None = None,
         below: int = 0,
     ) -> None:
         self.student, self.dataset, self.languages, self.aligner = student, dataset, languages, aligner
-        self.below = below
-        self.new, self.pieces = [name for name in new if name in languages] if pieces else [], pieces
+        self.below, self.additions = below, additions or Additions()
+        self.new = [name for name in new if name in languages] if self.additions.learned else []
         self.counted, self.others = lines_of(dataset, languages, corpus)
         # What a person is shown of the new rows, `students.transplant.shown`.
         self.nearest: dict[str, list[list[str | float]]] = {}
@@ -64,9 +76,16 @@ class Vocabularies:
         least = VOCABULARIES[name.removesuffix(NEW)]
         encoder = self.larger if name.endswith(NEW) else self.student
         if least or most:
-            encoder = pruned_encoder(encoder, Rule(least, most=most).pieces(encoder.tokenizer, self.counted))
+            words = self._words(encoder.tokenizer)
+            rule = Rule(least, most=max(1, most - len(words)) if most else 0)
+            encoder = pruned_encoder(encoder, rule.pieces(encoder.tokenizer, self.counted) | words)
         encoder = by_score(encoder) if name.endswith(NEW) else encoder
         return self._realigned(encoder, self.aligner) if self.below and self.aligner else encoder
+
+    def _words(self, tokenizer):
+        """The ids of the pieces of words."""
+        words = {piece for piece, _ in word_pieces(self.additions.words, tokenizer)} if self.additions.words else set()
+        return {id for id, piece in enumerate(model_proto(tokenizer).pieces) if piece.piece in words}
 
     def _realigned(self, encoder, aligner):
         """Rows by meaning for its rare pieces; the new ones have them already."""
@@ -84,10 +103,10 @@ class Vocabularies:
         if not texts:
             raise InputError(f"no text in {', '.join(self.new)} to learn pieces from; give some with --text")
         with task("learn pieces for new languages", 1) as advance:
-            learned = trained_pieces(texts, self.pieces, before)
+            learned = trained_pieces(texts, self.additions.learned, before)
             advance()
         kept = [line.text for line in self.counted if line.language not in self.new]
-        after, _ = extended(before, learned, kept)
+        after, _ = extended(before, [*learned, *word_pieces(self.additions.words, before)], kept)
         return with_rows(self.student, after, self._rows(after))
 
     def _rows(self, after):

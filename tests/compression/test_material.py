@@ -8,7 +8,7 @@ from distill.export.weights.precision import Precision
 from distill.settings.sections import StudentSettings
 from distill.students.ngram import NGramEncoder
 from distill.students.shape import Shape
-from distill.students.vocabulary.vocabularies import Vocabularies
+from distill.students.vocabulary.vocabularies import Additions, Vocabularies
 
 CORPUS = {"de": ["Der Fluss fließt durch die Stadt."] * 3, "el": ["Το ποτάμι κυλά", "Το ποτάμι είναι μεγάλο"] * 20}
 
@@ -26,7 +26,7 @@ def material(student, sample):
 
 @pytest.fixture(scope="module")
 def with_greek(student, sample):
-    words = Vocabularies(student, sample, ["en", "de", "el"], CORPUS, ["el", "fi"], 400)
+    words = Vocabularies(student, sample, ["en", "de", "el"], CORPUS, ["el", "fi"], Additions(400))
     return Material.of(words, student, "en", ("passage",))
 
 

@@ -35,10 +35,10 @@ RANKED = {"evaluation.ranked", "evaluation.score"}
 FREE = {
     Work.RUN: {"teacher.allow_weak"},
     Work.COMPRESSION: {"data.dataset", "teacher.allow_weak", "export.table", "budget.max_size", "budget.max_ms"}
-    | {"budget.shapes", "budget.corpus", "evaluation.dev_dataset", "student.start", *RANKED}
+    | {"budget.shapes", "budget.corpus", "evaluation.dev_dataset", "student.start", "student.trained_weights", "vocabulary.add_words", *RANKED}
     | {f"scorer.{name}" for name in vars(Settings().scorer)},
     Work.STUDY | Work.TRIAL: {"data.dataset", "data.languages", "teacher.base", "export.threads", "evaluation.lareqa"}
-    | {"student.start", *RANKED}
+    | {"student.start", "student.trained_weights", "vocabulary.add_words", *RANKED}
     | {f"budget.{name}" for name in ("max_size", "max_ms", "shapes", "new_languages", "new_pieces", "corpus")},
 }
 
@@ -51,7 +51,7 @@ def test_a_setting_is_free_where_kept_work_does_not_depend_on_it():
     names = {name for name, _, _ in walk(Settings()) if name.split(".")[0] in ("teacher", "student")}
     common = {f"teacher.{name}" for name in ("language", "base", "unit", "model", "centre", "triplets")}
     common |= {"teacher.answer_sentences"}
-    common |= {f"student.{name}" for name in ("units", "dev_unit", "parallel", "labelled_text", "start")}
+    common |= {f"student.{name}" for name in ("units", "dev_unit", "parallel", "labelled_text", "start", "trained_weights")}
     assert names & free_of(Work.TRIAL) == common
 
 
@@ -175,6 +175,8 @@ def test_a_word_that_is_no_option_is_shown_the_options(name, value, options):
         (("vocabulary.aligner_below", 2), ("vocabulary.aligner", "e5")),
         (("student.table_learning_rate", 0.1, "student.train_table", False), ("student.train_table", True)),
         (("student.table_learning_rate", 0.1, "student.learning_rate", 0.0), ("student.learning_rate", 1.0)),
+        (("student.trained_weights", "new-rows"), ("vocabulary.add_languages", ("hi",))),
+        (("vocabulary.add_words", ("hi.tsv",)), ("vocabulary.aligner", "e5", "vocabulary.add_languages", ("hi",))),
         (("student.quantised_epochs", 11), ("student.epochs", 11)),
         (("student.objectives", ("qq", "translation")), ("student.labelled_text", ("de=de.txt",))),
         (

@@ -14,6 +14,7 @@ from distill.students.ngram import NGramEncoder
 from distill.training.batches import Maker
 from distill.training.log import RunLog
 from distill.training.loop import fit
+from distill.training.rates import TablePace
 from distill.training.session import Schedule, Session
 from distill.training.trainer import Trainer
 
@@ -204,7 +205,7 @@ def test_the_learning_rate_of_each_of_eight_steps(trainer, options, expected):
 def test_a_table_with_a_rate_of_its_own_moves_by_that_and_the_rest_as_ever(parts):
     moved = []
     for table_rate in (0.0, 1e-3):
-        one = Trainer(encoder(), to_target, 1e-2, parts=parts, table_rate=table_rate)
+        one = Trainer(encoder(), to_target, 1e-2, parts=parts, pace=TablePace(table_rate))
         before = one.encoder.get_weights()
         one.run_eagerly = True
         # Halved for both; the first step alone, after which the gradients are others.
@@ -216,6 +217,17 @@ def test_a_table_with_a_rate_of_its_own_moves_by_that_and_the_rest_as_ever(parts
     for path, step in moved[0].items():
         expected = 0.1 * step if path == TABLE else step
         np.testing.assert_allclose(moved[1][path], expected, rtol=1e-3, atol=1e-6, err_msg=path)
+
+
+def test_rows_that_are_trained_alone_move_and_no_other_weight():
+    one = Trainer(encoder(), to_target, 1e-2, pace=TablePace(rows=np.isin(np.arange(20), [5, 9])))
+    before = one.encoder.get_weights()
+    for _ in range(2):
+        one.train_on_batch(batch())
+    for weight, old in zip(one.encoder.weights, before, strict=True):
+        moved = np.flatnonzero((np.array(weight) != old).reshape(len(old), -1).any(axis=1))
+        # No text has piece 9.
+        assert moved.tolist() == ([5] if weight.path == TABLE else [])
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from fixtures.pieces import NORMAL, USER, cut, tokenizer_of, trained_tokenizer
 from distill.encoders.encoder import KerasEncoder
 from distill.encoders.tokenizer import model_proto
 from distill.errors import EncoderError, InputError
-from distill.students.vocabulary.new_pieces import extended, mean_rows, trained_pieces, with_rows
+from distill.students.vocabulary.new_pieces import extended, mean_rows, trained_pieces, with_rows, word_pieces
 
 OLD, NEW = ("de", "en", "es", "ru"), ("el", "hi", "vi")
 
@@ -67,6 +67,16 @@ def test_kept_and_learned_text_are_read_as_the_base_normalises_them():
     assert {character for piece, _ in pieces for character in piece} == set("▁νεροσn")
     assert 0 not in extended(base, pieces)[0].encode(["ΝΕΡΟ ΕΡΟΣ"])[0]
     assert list(added(base, extended(base, [("νερ", -2), ("ξη", -3)], ["ΝΕΡΟ"])[0])) == ["ξη"]
+
+
+def test_words_and_phrases_have_a_piece_each_unless_kept_text_holds_it():
+    base = learn(["the river banks and the hills"] * 5, vocab_size=25, normalization_rule_name="nmt_nfkc_cf")
+    pieces = word_pieces({"ΝΕΡΟ πηγη": 0.01, "νερο": 0.02, "ν": 0.5, "river bank": 0.25, "bank river": 0.125}, base)
+    scores = {"▁νερο▁πηγη": 0.01, "▁νερο": 0.02, "▁river▁bank": 0.25, "▁bank▁river": 0.125}
+    assert dict(pieces) == pytest.approx({piece: math.log(share) for piece, share in scores.items()})
+    after, _ = extended(base, pieces, ["the river bankers", "bank river side"])
+    assert list(added(base, after)) == ["▁νερο▁πηγη", "▁νερο"]
+    assert after.encode(["Νερο πηγη νερο"])[0][1:-1] == [len(base), len(base) + 1]
 
 
 MIXED = ["νερόwater 1800", "το νερόwater", "1800"] * 5

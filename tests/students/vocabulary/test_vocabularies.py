@@ -4,7 +4,7 @@ import pytest
 from distill.encoders.tokenizer import model_proto
 from distill.students import ngram  # noqa: F401  registers the layers
 from distill.students.shape import Shape
-from distill.students.vocabulary.vocabularies import NEW, Vocabularies
+from distill.students.vocabulary.vocabularies import NEW, Additions, Vocabularies
 
 GEORGIAN = ["სად იწყება მდინარე ნილოსი?", "სად მთავრდება დუნაი?", "სად იწყება დუნაი?", "ნილოსი სად მთავრდება?"]
 
@@ -12,10 +12,10 @@ GEORGIAN = ["სად იწყება მდინარე ნილოს�
 @pytest.mark.parametrize("aligned", [False, True])
 def test_a_static_student_has_its_new_pieces_as_the_aligner_made_them(tiny, sample, aligned):
     corpus = {"de": 5 * GEORGIAN}
-    words = Vocabularies(tiny, sample, ("en", "de"), corpus, ["de"], 120, tiny if aligned else None)
+    words = Vocabularies(tiny, sample, ("en", "de"), corpus, ["de"], Additions(120), tiny if aligned else None)
     encoder = words.vocabulary("all" + NEW)
     # Without rows of its own a piece is what the old ones, here letters or unknown, say of it.
-    plain = Vocabularies(tiny, sample, ("en", "de"), corpus, ["de"], 120)
+    plain = Vocabularies(tiny, sample, ("en", "de"), corpus, ["de"], Additions(120))
     students = [one.start(encoder, Shape(static=True, rank=4, hidden=4)) for one in (words, plain)]
     tables = [one.model.get_layer("embedding").get_weights()[0] for one in students]
     pieces = [piece for piece in model_proto(encoder.tokenizer).pieces if piece.type == piece.NORMAL]
@@ -29,7 +29,7 @@ def test_rare_pieces_are_aligned_where_they_stay_and_new_ones_once(tiny, sample)
     corpus = {"de": 5 * GEORGIAN}
     tables = []
     for below in (0, 2, 10**9):
-        words = Vocabularies(tiny, sample, ("en", "de"), corpus, ["de"], 120, tiny, below)
+        words = Vocabularies(tiny, sample, ("en", "de"), corpus, ["de"], Additions(120), tiny, below)
         encoder = words.vocabulary("used" + NEW)
         tables.append(encoder.model.get_layer("embedding").get_weights()[0])
     new = {piece.piece for piece in model_proto(words.larger.tokenizer).pieces[len(tiny.tokenizer) :]}

@@ -1,0 +1,37 @@
+"""Words with their frequencies, which are to have a piece each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from ..errors import DataError
+from ..system.reading import read_text
+from ..system.types import File
+
+
+def read_words(paths: Iterable[File]) -> dict[str, float]:
+    """`{word: frequency}` of files with a word or a phrase a line, a tab, and its share of a text, above 0 to 1.
+
+    Of a word that stands there twice the higher counts. Raises `DataError` for another line, and a file without any.
+    """
+    words: dict[str, float] = {}
+    for path in map(Path, paths):
+        rows = [row for row in enumerate(read_text(path).split("\n"), 1) if row[1].strip()]
+        if not rows:
+            raise DataError(f"{path}: no words in it; write a word, a tab and its frequency a line")
+        for number, line in rows:
+            word, frequency = _cells(path, number, line)
+            words[word] = max(frequency, words.get(word, 0.0))
+    return words
+
+
+def _cells(path, number, line):
+    word, _, share = line.rpartition("\t")
+    try:
+        frequency = float(share)
+    except ValueError:
+        frequency = 0.0
+    if not word.strip() or not 0 < frequency <= 1:
+        raise DataError(f"{path}, line {number}: expected a word, a tab and its frequency above 0 to 1, got {line!r}")
+    return word.strip(), frequency
