@@ -30,6 +30,7 @@ ORIGIN = (
     "teacher_model",
     "triplets",
     "parallel_text",
+    "score",
     "seed",
 )
 

@@ -3,8 +3,8 @@
     python benchmarks/general/words.py --data data --output materials
 
 `words/{el,hi,ro}.tsv` are the commonest of the package wordfreq (CC BY-SA 4.0). Vietnamese is written in syllables, so
-`words/vi.tsv` has its words of several: those of the dictionaries and names that `lines.py` wrote and of `wikidata-names`
-which Vietnamese text holds, and pairs of syllables that stand together far more often than by chance.
+`words/vi.tsv` has its words of several: those of the dictionaries and names that `lines.py` wrote and of
+`wikidata-names` which Vietnamese text holds, and pairs of syllables that stand together far oftener than by chance.
 """
 
 import argparse

@@ -48,7 +48,7 @@ class _Released(_Bundle):
         return source == self.name
 
     def folder(self, source: File) -> Path:
-        folder = released_folder()
+        folder = released_folder(self.name)
         if not is_artefact(folder):
             raise EncoderError(
                 f"{self.name}: this copy of distill comes without an encoder, no {CARD_FILE} in {folder}; install a "
@@ -57,9 +57,9 @@ class _Released(_Bundle):
         return folder
 
 
-def released_folder() -> Path:
-    """Return the folder in which a copy of distill that comes with an encoder, a bundle, has it."""
-    return Path(__file__).resolve().parent.parent / "released"
+def released_folder(name: str = "released") -> Path:
+    """Return the folder in which a copy of distill that comes with the encoder of that name, a bundle, has it."""
+    return Path(__file__).resolve().parent.parent.joinpath(*name.split("-"))
 
 
 def is_artefact(folder: File) -> bool:
@@ -68,11 +68,12 @@ def is_artefact(folder: File) -> bool:
 
 
 def find_artefact(source: File) -> Path:
-    """Return the folder of the exported encoder that `source` names: itself, a run's `bundle`, or what is `released`.
+    """Return the folder of the exported encoder that `source` names: itself, a run's `bundle`, or what is released.
 
     Raises `EncoderError` where there is none.
     """
-    folder = RELEASED.folder(source) if RELEASED.matches(source) else usable_path(source)
+    named = next((kind for kind in (RELEASED, SMALL) if kind.matches(source)), None)
+    folder = named.folder(source) if named else usable_path(source)
     folder = folder / "bundle" if (folder / RUN_FILE).is_file() else folder
     if not is_artefact(folder):
         raise EncoderError(f"{source}: no {CARD_FILE} in it; give a bundle or the run folder that holds one")
@@ -81,3 +82,4 @@ def find_artefact(source: File) -> Path:
 
 BUNDLE = _Bundle("an exported encoder", trainable=True)
 RELEASED = _Released("an exported encoder", name="released", trainable=True)
+SMALL = _Released("an exported encoder", name="released-small", trainable=True)

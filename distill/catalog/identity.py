@@ -70,6 +70,7 @@ def provenance(settings: Settings) -> dict[str, Json]:
         **({"teacher_model": f"{origin(fixed)['source']}{', centred' * settings.teacher.centre}"} if fixed else {}),
         # Many files are called questions.tsv, so with their folder.
         **{key: ["/".join(path.parts[-2:]) for path in files] for key, files in more.items() if files},
+        **({"score": settings.evaluation.score[0]} if settings.evaluation.score else {}),
         **({"scorer": origin(settings.scorer.encoder)["source"]} if settings.scorer.encoder else {}),
         "seed": settings.seed,
     }

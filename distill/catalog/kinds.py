@@ -27,6 +27,7 @@ KINDS = {
     "teachers.huggingface:KIND": "st:NAME, hf:NAME",
     "teachers.e5:KIND": "e5",
     "teachers.muse:KIND": "muse",
+    "catalog.bundle:SMALL": "released-small",
     "catalog.bundle:RELEASED": "released",
 }
 # All that may be given, for `--help`.

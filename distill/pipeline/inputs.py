@@ -25,11 +25,11 @@ class Inputs:
     """All that a teacher and a student learn from, as the settings name it.
 
     `languages` are the questions', the teacher's first; `teacher` is a fixed one, None where stage 1 trains it. `text`,
-    by language, is what new pieces are learned from, `words`, with frequencies, get a piece each, `sources` are parallel text, `labelled` text that the teacher
-    labels itself, and `triplets` more questions of the teacher's. `pairs` are what stage 1 by pairs learns from,
-    `answered` tells self-training which passages answer, and `pool` is what language bias is measured on; None where
-    nothing asks for them. `dev` is another data set whose dev questions choose epochs, `scoring` the encoder whose
-    scores are labels.
+    by language, is what new pieces are learned from, `words`, with frequencies, get a piece each, `sources` are
+    parallel text, `labelled` text that the teacher labels itself, and `triplets` more questions of the teacher's.
+    `pairs` are what stage 1 by pairs learns from, `answered` tells self-training which passages answer, and `pool` is
+    what language bias is measured on; None where nothing asks for them. `dev` is another data set whose dev questions
+    choose epochs, `scoring` the encoder whose scores are labels.
     """
 
     settings: Settings

@@ -169,7 +169,7 @@ def test_the_student_and_the_bundle_of_a_run_are_found(run, tiny_folder, tiny_bu
 def released(tiny_bundle, tmp_path, monkeypatch):
     """A copy of distill that comes with an encoder."""
     shutil.copytree(tiny_bundle, tmp_path / "released")
-    monkeypatch.setattr("distill.catalog.bundle.released_folder", lambda: tmp_path / "released")
+    monkeypatch.setattr("distill.catalog.bundle.released_folder", lambda name: tmp_path / name)
     return tmp_path / "released"
 
 
@@ -185,11 +185,12 @@ def test_released_is_the_bundle_that_comes_with_the_package(released, tiny_bundl
 
 
 @pytest.mark.parametrize("load", [load_encoder, load_keras_encoder, find_artefact])
-def test_a_copy_without_a_released_encoder_is_refused(load, tmp_path, monkeypatch):
-    assert released_folder() == Path(distill.__file__).resolve().parent / "released"
-    monkeypatch.setattr("distill.catalog.bundle.released_folder", lambda: tmp_path / "released")
-    with pytest.raises(EncoderError, match="^released: .*json") as left:
-        load("released")
+@pytest.mark.parametrize("name", ["released", "released-small"])
+def test_a_copy_without_a_released_encoder_is_refused(name, load, tmp_path, monkeypatch):
+    assert released_folder(name) == Path(distill.__file__).resolve().parent.joinpath(*name.split("-"))
+    monkeypatch.setattr("distill.catalog.bundle.released_folder", lambda name: tmp_path / name)
+    with pytest.raises(EncoderError, match=f"^{name}: .*json") as left:
+        load(name)
     assert "\n" not in str(left.value)
 
 

@@ -35,7 +35,15 @@ RANKED = {"evaluation.ranked", "evaluation.score"}
 FREE = {
     Work.RUN: {"teacher.allow_weak"},
     Work.COMPRESSION: {"data.dataset", "teacher.allow_weak", "export.table", "budget.max_size", "budget.max_ms"}
-    | {"budget.shapes", "budget.corpus", "evaluation.dev_dataset", "student.start", "student.trained_weights", "vocabulary.add_words", *RANKED}
+    | {
+        "budget.shapes",
+        "budget.corpus",
+        "evaluation.dev_dataset",
+        "student.start",
+        "student.trained_weights",
+        "vocabulary.add_words",
+        *RANKED,
+    }
     | {f"scorer.{name}" for name in vars(Settings().scorer)},
     Work.STUDY | Work.TRIAL: {"data.dataset", "data.languages", "teacher.base", "export.threads", "evaluation.lareqa"}
     | {"student.start", "student.trained_weights", "vocabulary.add_words", *RANKED}
@@ -51,7 +59,9 @@ def test_a_setting_is_free_where_kept_work_does_not_depend_on_it():
     names = {name for name, _, _ in walk(Settings()) if name.split(".")[0] in ("teacher", "student")}
     common = {f"teacher.{name}" for name in ("language", "base", "unit", "model", "centre", "triplets")}
     common |= {"teacher.answer_sentences"}
-    common |= {f"student.{name}" for name in ("units", "dev_unit", "parallel", "labelled_text", "start", "trained_weights")}
+    common |= {
+        f"student.{name}" for name in ("units", "dev_unit", "parallel", "labelled_text", "start", "trained_weights")
+    }
     assert names & free_of(Work.TRIAL) == common
 
 
