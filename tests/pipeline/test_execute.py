@@ -285,7 +285,9 @@ def grown(distill, slim_folder, tmp_path_factory):
     (runs / "lines.tsv").write_text("\n".join("\t".join(row) for row in rows), encoding="utf-8")
     pairs = [("question", "passage")] + [(f"Which river is {n}?", f"River {n} is one.") for n in range(60)]
     (runs / "pairs.tsv").write_text("\n".join("\t".join(row) for row in pairs), encoding="utf-8")
+    (runs / "el.tsv").write_text("κάτω ποτάμι\t0.01\n", encoding="utf-8")
     flags = ["--base", slim_folder, "--languages", "de,el", "--parallel", f"{runs / 'lines.tsv'}=2"]
+    flags += ["--add-words", runs / "el.tsv", "--aligner", slim_folder, "--trained-weights", "new-rows"]
     flags += ["--triplets", f"{runs / 'pairs.tsv'}=3", "--triplets-an-epoch", "40", "--positives", "maxp"]
     shape = ["--static", "--rank", "6", "--hidden", "5", "--keep-pieces", "used", "--add-languages", "el"]
     learned = ["--objectives", "qq,dd,dq,list", "--lines-a-step", "8", "--min-cosine", "0.5"]
@@ -298,7 +300,7 @@ def test_a_student_has_the_pieces_and_the_shape_and_its_teacher_the_pairs_that_w
     assert type(student.model).__name__ == "StaticEncoder" and student.model.width == 6
     after, before = model_proto(student.tokenizer), model_proto(base.tokenizer)
     pieces = {piece.piece for piece in after.pieces}
-    assert "▁ποτάμι" in pieces and "▁ποτάμι" not in {piece.piece for piece in before.pieces}
+    assert {"▁ποτάμι", "▁κάτω▁ποτάμι"} <= pieces - {piece.piece for piece in before.pieces}
     assert len(pieces & {piece.piece for piece in before.pieces}) < len(before.pieces)
     rows = [json.loads(line) for line in (grown / "log.jsonl").read_text(encoding="utf-8").splitlines()]
     steps = [row["step"] for row in rows if row["event"] == "teacher"]

@@ -82,6 +82,15 @@ def distance_to_teacher(encoder, texts, labelled):
 # Training
 
 
+def test_rows_that_are_trained_alone_leave_all_other_weights(start, few):
+    rows = np.arange(len(start.tokenizer))[300:]
+    targets = replace(Targets.of(Words(), few, "en", SETTINGS.units), trained=rows)
+    student = learn(targets, start, few, ["de"], replace(SETTINGS, epochs=1))
+    for weight, before in zip(student.model.weights, start.model.get_weights(), strict=True):
+        moved = np.flatnonzero((np.asarray(weight) != before).reshape(len(before), -1).any(axis=1))
+        assert set(moved) <= set(rows) and (len(moved) > 0) == (weight.path == "embedding/embeddings")
+
+
 def test_the_teacher_is_asked_once_a_role_and_the_student_is_that_of_the_best_epoch(transferred, few, start):
     questions = [q.text for q in few.select("en", "train")]
     assert transferred.teacher.calls == [("question", questions), ("document", few.document_texts + few.passage_texts)]
