@@ -20,9 +20,9 @@ WORDS = {"hi": 12_000, "el": 5_000, "ro": 5_000}
 PHRASES, LONGEST = 8_000, 4
 # A pair counts as a word from so many occurrences on, with so much pointwise mutual information.
 OFTEN, TOGETHER = 8, 3.0
-TEXT = ("data/massive/utterances.tsv", "data/wikidata-names/names.tsv", "parallel/ntrex", "parallel/docs.jsonl")
+TEXT = ("data/massive/utterances.tsv", "data/wikidata-names/names.tsv", "ntrex", "parallel/docs.jsonl")
 TEXT += ("parallel/strings.jsonl",)
-NAMED = ("parallel/dictionary.jsonl", "parallel/wordnets.jsonl", "data/wikidata-names/names.tsv")
+NAMED = ("wiktionary.tsv", "parallel/wordnets.jsonl", "data/wikidata-names/names.tsv")
 NAMED += ("data/cldr-names/names.tsv",)
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from ...encoders.encoder import KerasEncoder
 from ...encoders.tokenizer import SPACE, Tokenizer, model_proto
 from ...errors import EncoderError
-from ...system.types import Integers
+from ...system.types import Floats, Integers
 from ..rows import TABLE, with_table
 
 if TYPE_CHECKING:
@@ -68,18 +68,18 @@ def with_pieces(encoder: KerasEncoder, tokenizer: Tokenizer, old_ids: Integers) 
     return KerasEncoder(with_table(encoder.model, table[old_ids]), tokenizer, encoder.name)
 
 
-def by_score(encoder: KerasEncoder) -> KerasEncoder:
-    """Return the encoder with its normal pieces in order of descending score, the frequent first, and their rows so.
+def by_use(encoder: KerasEncoder, use: Floats) -> KerasEncoder:
+    """Return the encoder with its normal pieces in order of their `use`, `(pieces,)`, the most used first.
 
-    All others stay in their places, at the front. Texts keep their pieces and vectors, since a unigram model's cuts do
-    not hang on ids. The scores of other models are no frequencies: their encoders are returned as they are.
+    Their rows go with them, and all others stay in their places, at the front. Texts keep their pieces and vectors,
+    since a unigram model's cuts do not hang on ids; an encoder with another kind of model is returned as it is.
     """
     proto = model_proto(encoder.tokenizer)
-    places = np.array([id for id, piece in enumerate(proto.pieces) if piece.type == piece.NORMAL], dtype=np.int64)
     if proto.trainer_spec.model_type != proto.trainer_spec.UNIGRAM:
         return encoder
-    scores, old_ids = np.array([piece.score for piece in proto.pieces]), np.arange(len(proto.pieces))
-    old_ids[places] = places[np.argsort(-scores[places], kind="stable")]
+    places = np.array([id for id, piece in enumerate(proto.pieces) if piece.type == piece.NORMAL], dtype=np.int64)
+    old_ids = np.arange(len(proto.pieces))
+    old_ids[places] = places[np.argsort(-use[places], kind="stable")]
     ordered = Tokenizer(_with_pieces(proto, old_ids).SerializeToString(), encoder.tokenizer.source)
     return with_pieces(encoder, ordered, old_ids)
 

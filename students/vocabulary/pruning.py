@@ -11,7 +11,7 @@ from ...data.dataset import Dataset
 from ...encoders.encoder import KerasEncoder
 from ...encoders.tokenizer import Tokenizer, model_proto
 from ...errors import InputError
-from ...system.types import Integers, Json
+from ...system.types import Doubles, Integers, Json
 from .fertility import compare
 from .pieces import always_kept, piece_counts, pruned, used_pieces, with_pieces
 from .scripts import script_codes, script_pieces
@@ -54,17 +54,25 @@ class Rule:
 
 
 def commonest(tokenizer: Tokenizer, lines: Sequence[Line], most: int, least: int = 0) -> set[int]:
-    """Return the ids of `most` pieces: those that always stay, then those with the largest shares of a language's text.
+    """Return the ids of `most` pieces: those that always stay, then those with the largest `use`.
 
-    A piece counts by the language that it is commonest in, so a language with little text keeps as much as the others.
     Of these, those used `least` times or more.
+    """
+    shares = use(tokenizer, lines)
+    shares[list(always_kept(model_proto(tokenizer)))] = np.inf
+    first = np.argsort(-shares, kind="stable")[:most]
+    counts = piece_counts(tokenizer, [line.text for line in lines]) if least else shares
+    return set(first[counts[first] >= least].tolist())
+
+
+def use(tokenizer: Tokenizer, lines: Sequence[Line]) -> Doubles:
+    """Return the share of each piece in a language's text, summed over the languages, float64 `(pieces,)`.
+
+    So a language with little text has as much of a say as the others.
     """
     texts = texts_of(lines).values()
     counts = np.stack([piece_counts(tokenizer, of_language) for of_language in texts])
-    shares = (counts / counts.sum(axis=1, keepdims=True).clip(1)).max(axis=0)
-    shares[list(always_kept(model_proto(tokenizer)))] = 1.0
-    first = np.argsort(-shares, kind="stable")[:most]
-    return set(first[counts.sum(axis=0)[first] >= least].tolist())
+    return (counts / counts.sum(axis=1, keepdims=True).clip(1)).sum(axis=0)
 
 
 def lines_of(

@@ -8,7 +8,7 @@ from sentencepiece import sentencepiece_model_pb2 as pb2
 from distill.encoders.encoder import KerasEncoder
 from distill.encoders.tokenizer import Tokenizer, model_proto
 from distill.errors import EncoderError
-from distill.students.vocabulary.pieces import always_kept, by_score, merges, pruned, pruned_encoder, used_pieces
+from distill.students.vocabulary.pieces import always_kept, by_use, merges, pruned, pruned_encoder, used_pieces
 
 WORD = pb2.TrainerSpec.WORD
 
@@ -137,21 +137,20 @@ def test_vectors_of_kept_texts_and_class_and_config_stay_but_for_the_rows(tiny, 
 
 
 @pytest.mark.parametrize("learned", ["unigram"], indirect=True)
-def test_pieces_by_score_keep_special_ones_in_their_places_equal_ones_in_order_and_vectors(learned, questions):
+def test_pieces_by_use_keep_special_ones_in_their_places_equal_ones_in_order_and_vectors(learned, questions):
     pairs = ("a", -3), ("b", -1), ("<ask>", 0, USER), ("c", -2), ("ab", -1), ("d", -3)
     small, unordered = (small_encoder(tokenizer_of(*pairs, kind=kind)) for kind in ("UNIGRAM", "BPE"))
-    assert pieces(by_score(small).tokenizer)[3:] == ["b", "ab", "<ask>", "c", "a", "d"]
-    rows = [one.model.get_layer("embedding").get_weights()[0] for one in (small, by_score(small))]
+    counts = np.array([9, 9, 9, 0.1, 0.4, 9, 0.3, 0.4, 0.1])
+    ordered = by_use(small, counts)
+    assert pieces(ordered.tokenizer)[3:] == ["b", "ab", "<ask>", "c", "a", "d"]
+    rows = [one.model.get_layer("embedding").get_weights()[0] for one in (small, ordered)]
     np.testing.assert_array_equal(rows[1], rows[0][[0, 1, 2, 4, 7, 5, 6, 3, 8]])
-    assert by_score(unordered) is unordered
-    # One that SentencePiece learned, with its last normal pieces first.
-    shuffled = model_proto(learned)
-    shuffled.ClearField("pieces")
-    shuffled.pieces.extend([*model_proto(learned).pieces[:4], *model_proto(learned).pieces[:3:-1]])
-    encoder = small_encoder(Tokenizer(shuffled.SerializeToString()))
-    ordered = [*shuffled.pieces[:4], *sorted(shuffled.pieces[4:], key=lambda piece: -piece.score)]
-    assert pieces(by_score(encoder).tokenizer) == [piece.piece for piece in ordered] != pieces(encoder.tokenizer)
-    np.testing.assert_array_equal(by_score(encoder).encode(questions), encoder.encode(questions))
+    assert by_use(unordered, counts) is unordered
+    # One that SentencePiece learned.
+    encoder = small_encoder(learned)
+    ordered = by_use(encoder, np.random.default_rng(0).permutation(len(learned)))
+    assert pieces(ordered.tokenizer) != pieces(learned)
+    np.testing.assert_array_equal(ordered.encode(questions), encoder.encode(questions))
 
 
 def test_rows_are_the_kept_ones_and_all_other_weights_stay_when_saved_too(tiny, questions, tmp_path):

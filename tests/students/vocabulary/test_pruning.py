@@ -69,14 +69,14 @@ def test_a_rule_is_a_union_of_pieces_and_refused_without_any(tokenizer, tiny):
         prune(tiny, lines("question", "de", 20), [], Rule(1000))
 
 
-def test_the_most_used_pieces_are_those_commonest_in_a_language_however_little_text_it_has(tokenizer):
+def test_the_most_used_pieces_are_those_with_the_largest_shares_however_little_text_a_language_has(tokenizer):
     given = [*lines("question", "de", 30), *lines("corpus", "fi", 1)]
     always = always_kept(model_proto(tokenizer))
     shares = Counter()
     for language in ("de", "fi"):
         ids = [id for line in given if line.language == language for id in tokenizer.encode([line.text])[0][1:-1]]
         for id, count in Counter(ids).items():
-            shares[id] = max(shares[id], count / len(ids))
+            shares[id] += count / len(ids)
     ranked = sorted((id for id in shares if id not in always), key=lambda id: (-shares[id], id))
     for more in (1, 3):
         assert Rule(0, most=len(always) + more).pieces(tokenizer, given) == always | set(ranked[:more])
