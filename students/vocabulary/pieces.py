@@ -13,7 +13,7 @@ import numpy as np
 from ...encoders.encoder import KerasEncoder
 from ...encoders.tokenizer import SPACE, Tokenizer, model_proto
 from ...errors import EncoderError
-from ...system.types import Floats, Integers
+from ...system.types import Doubles, Integers
 from ..rows import TABLE, with_table
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def with_pieces(encoder: KerasEncoder, tokenizer: Tokenizer, old_ids: Integers) 
     return KerasEncoder(with_table(encoder.model, table[old_ids]), tokenizer, encoder.name)
 
 
-def by_use(encoder: KerasEncoder, use: Floats) -> KerasEncoder:
+def by_use(encoder: KerasEncoder, use: Doubles) -> KerasEncoder:
     """Return the encoder with its normal pieces in order of their `use`, `(pieces,)`, the most used first.
 
     Their rows go with them, and all others stay in their places, at the front. Texts keep their pieces and vectors,
