@@ -1,0 +1,31 @@
+"""The mean of the weights of two encoders of one kind, one trained further than the other: good at what both are.
+
+    python benchmarks/general/mean.py runs/general/teacher runs/general/teacher-tuned --output runs/general/teacher-xquad
+
+Wortsman et al. (2022), Robust fine-tuning of zero-shot models, section 3.
+"""
+
+import argparse
+
+from distill.catalog.loading import load_keras_encoder
+
+
+def main():
+    options = parse()
+    one, other = load_keras_encoder(options.one), load_keras_encoder(options.other)
+    pairs = zip(one.model.get_weights(), other.model.get_weights(), strict=True)
+    other.model.set_weights([(1 - options.share) * first + options.share * second for first, second in pairs])
+    other.save(options.output)
+
+
+def parse():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("one", help="a saved encoder")
+    parser.add_argument("other", help="another with the same pieces")
+    parser.add_argument("--share", type=float, default=0.5, help="of the other")
+    parser.add_argument("--output", required=True)
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()
