@@ -31,8 +31,8 @@ SEVERAL, MOST = " | ", 2
 LEFT_OUT = {"wordnets": ("synset", "tr")}
 PARAGRAPHS = ("wikipedia-en", "wikipedia-other", "sentences-mono", "tydiqa-goldp", "thaigov", "iapp-wiki-qa")
 PARAGRAPHS += ("cmrc2018", "arcd", "drcd", "tquad-tr")
-# Languages that mUSE knows: in others its vectors are no labels.
-KNOWN = ("en", "ar", "de", "es", "ru", "th", "tr", "zh")
+# In el, hi, ro and vi mUSE's vectors are no labels; those of a student that learned them are.
+LANGUAGES = ("en", "ar", "de", "el", "es", "hi", "ro", "ru", "th", "tr", "vi", "zh")
 SHORT, LONG = 20, 400
 
 
@@ -44,7 +44,7 @@ def main():
         write(output / "parallel" / f"{name}.jsonl", [json.dumps(row, ensure_ascii=False) for row in rows])
         counts = Counter(language for row in rows for language in row)
         print(f"{name}: " + " ".join(f"{language} {number}" for language, number in sorted(counts.items())))
-    for language in KNOWN:
+    for language in LANGUAGES:
         lines = sentences(data, language, kept_out)
         random.Random(options.seed).shuffle(lines)
         write(output / "text" / f"{language}.txt", lines[: options.sentences])
