@@ -1,6 +1,6 @@
 """The mean of the weights of two encoders of one kind, one trained further than the other: good at what both are.
 
-    python benchmarks/general/mean.py runs/general/teacher runs/general/teacher-tuned --output runs/general/teacher-xquad
+    python benchmarks/general/mean.py runs/general/teacher runs/general/tuned --output runs/general/mean
 
 Wortsman et al. (2022), Robust fine-tuning of zero-shot models, section 3.
 """
