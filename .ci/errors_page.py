@@ -88,7 +88,7 @@ def rows(paths):
 def page():
     """The whole page: a section a folder."""
     paths = [path for folder in FOLDERS for path in sorted((ROOT / folder).rglob("*.py"))]
-    folders = sorted({path.parent for path in paths if "released" not in path.parts})
+    folders = sorted({path.parent for path in paths if not path.parent.name.startswith("released")})
     parts = [HEAD]
     for folder in folders:
         if table := rows([path for path in paths if path.parent == folder]):

@@ -34,7 +34,12 @@ FLOOR = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
 
 def files():
     """`{module as installed: its file}`; what is shipped as data is none."""
-    paths = [path for folder in FOLDERS for path in (ROOT / folder).rglob("*.py") if "released" not in path.parts]
+    paths = [
+        path
+        for folder in FOLDERS
+        for path in (ROOT / folder).rglob("*.py")
+        if not path.parent.name.startswith("released")
+    ]
     return {installed(path): path for path in paths}
 
 

@@ -59,7 +59,7 @@ class _Released(_Bundle):
 
 def released_folder(name: str = "released") -> Path:
     """Return the folder in which a copy of distill that comes with the encoder of that name, a bundle, has it."""
-    return Path(__file__).resolve().parent.parent.joinpath(*name.split("-"))
+    return Path(__file__).resolve().parent.parent.joinpath(name.replace("-", "_"))
 
 
 def is_artefact(folder: File) -> bool:

@@ -9,7 +9,7 @@ SOURCE = [
     path
     for folder in ("distill", "teachers", "students", "export")
     for path in sorted((ROOT / folder).rglob("*.py"))
-    if "released" not in path.parts
+    if not path.parent.name.startswith("released")
 ]
 TESTS = sorted((ROOT / "tests").rglob("*.py"))
 MOST_LINES, MOST_PARAMETERS, MOST_PROSE = 50, 8, 100

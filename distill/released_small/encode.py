@@ -1,0 +1,449 @@
+"""Texts to unit vectors with numpy, sentencepiece and a runtime: nothing else is needed.
+
+    from encode import Encoder
+    vectors = Encoder("path/to/bundle").encode(["Where does the Danube end?"])   # float32 (1, d)
+
+or `python encode.py texts.jsonl vectors.npy` with {"id", "text"} lines. Of documents of your own
+
+    passages = Passages(encoder, ["...", "..."])
+    rows, scores = passages.nearest(["Where does the Danube end?"], k=5)
+
+are the nearest. The runtime is ai-edge-litert or tflite-runtime for encoder.tflite, onnxruntime for encoder.onnx. One
+`Encoder` may be used by several threads.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+import os
+import re
+import sys
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, TypedDict
+
+import numpy as np
+import sentencepiece
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from ai_edge_litert.interpreter import Interpreter
+
+CARD, TOKENIZER, REMOVAL = "card.json", "tokenizer.model", "lir.npy"
+MODELS = {"bundle": "encoder.tflite", "onnx": "encoder.onnx"}
+LONG = ("truncate", "refuse")
+PADDING, WIDTH = -1, 64
+# What a card has to have, and of which type.
+FIELDS: dict = {
+    "name": str,
+    "format": str,
+    "dimension": int,
+    "vocabulary": int,
+    "max_length": (int, type(None)),
+    "signatures": list,
+    "files": dict,
+}
+AGAIN = "export the bundle again"
+# An end of a sentence, with what closes it, before a blank; without one in scripts that have none.
+END = re.compile(r"(?<=[.!?…।؟])[\"'»”’)\]]*\s+|(?<=[。！？])[」』”’）]*|\n\s*")
+
+
+class File(TypedDict):
+    """A file as its card has it."""
+
+    bytes: int
+    sha256: str
+
+
+class Removal(TypedDict):
+    """The languages whose components lie beside the model, in their order."""
+
+    languages: list[str]
+
+
+class Card(TypedDict, total=False):
+    """The entries of `card.json` that are read here."""
+
+    name: str
+    format: str
+    dimension: int
+    vocabulary: int
+    max_length: int | None
+    signatures: list[int]
+    files: dict[str, File]
+    removal: Removal
+
+
+class BundleError(Exception):
+    """The bundle, or what it needs, is not there or is not what it should be."""
+
+
+class TextError(ValueError):
+    """A text that cannot be encoded as asked."""
+
+
+class Encoder:
+    """A bundle or an ONNX artefact as text -> vector.
+
+    `folder`: the artefact, by default where this file lies. `threads`: of one inference. `max_length`: most ids of
+    a text, bos and eos among them, within what the artefact takes; `long`: whether a longer text is cut there
+    ("truncate", keeping eos) or a `TextError` ("refuse"). `verify`: compare the files' sha256 with the card's, not
+    only their sizes. Raises `BundleError` when the artefact is not whole or no runtime is installed.
+    """
+
+    def __init__(
+        self,
+        folder: str | os.PathLike[str] | None = None,
+        threads: int = 1,
+        max_length: int | None = None,
+        long: str = "truncate",
+        verify: bool = True,
+    ) -> None:
+        place = Path(folder) if folder else Path(__file__).resolve().parent
+        if long not in LONG:
+            raise ValueError(f"long: expected one of {', '.join(LONG)}, got {long!r}")
+        if max_length is not None and max_length < 2:
+            raise ValueError(f"max_length: expected at least 2, for bos and eos, got {max_length}")
+        self.card = read_card(place)
+        if self.card["format"] not in MODELS:
+            raise BundleError(f"{place}: encode.py runs {' and '.join(MODELS)}, not {self.card['format']!r}")
+        # The sizes always: older runtimes map a truncated file and die of it.
+        check_files(place, self.card, verify)
+        needed = (MODELS[self.card["format"]], TOKENIZER, *((REMOVAL,) if self.card.get("removal") else ()))
+        if unsaid := [name for name in needed if name not in self.card["files"]]:
+            raise BundleError(f"{place}: {CARD} says nothing of {', '.join(unsaid)}; {AGAIN}")
+        self.name, self.dimension = self.card["name"], self.card["dimension"]
+        limits = [limit for limit in (max_length, self.card["max_length"]) if limit]
+        self.max_length, self.long = min(limits, default=None), long
+        self.tokenizer = load_tokenizer(place / TOKENIZER, self.card["vocabulary"])
+        self._components = load_components(place, self.card)
+        self._models = _PerThread(place, self.card, threads)
+        dimension = self._models.model().dimension
+        if dimension != self.dimension:
+            raise BundleError(f"{place}: {CARD} says {self.dimension} dimensions, the model has {dimension}; {AGAIN}")
+
+    def tokenize(self, text: str) -> list[int]:
+        """A text's ids: bos, pieces, eos. Lone surrogates become U+FFFD."""
+        ids = self.tokenizer.encode(well_formed(text), add_bos=True, add_eos=True)
+        if self.long == "refuse" and self.max_length and len(ids) > self.max_length:
+            raise TextError(f"a text of {len(ids)} pieces; at most {self.max_length} are taken")
+        return shortened(ids, self.max_length)
+
+    def encode(
+        self,
+        texts: Sequence[str],
+        role: Literal["question", "document"] = "question",
+        progress: Callable[..., None] | None = None,
+        language: str | None = None,
+    ) -> NDArray[np.float32]:
+        """`[str]` -> float32 `(n, dimension)`, rows of unit length, in order. Either role is the same tower.
+
+        `language`, that of all the texts: its directions are removed, where the artefact has components of it.
+        """
+        if language is not None and language not in self._components:
+            known = ", ".join(self._components) or "none; export with --removal"
+            raise TextError(f"no components of the language {language!r} to remove; there are {known}")
+        if isinstance(texts, str):
+            raise TextError(f"expected a list of texts, got one text; write encode([{texts[:20]!r}])")
+        vectors, run = np.zeros((len(texts), self.dimension), dtype=np.float32), self._models.model()
+        for row, text in enumerate(texts):
+            ids = self.tokenize(text)
+            try:
+                vectors[row] = run(ids)
+            except Exception as error:  # the runtimes' errors have no common type
+                raise BundleError(f"{self.name}: the runtime cannot run it: {first_line(error)}") from error
+            if progress:
+                progress(1)
+        return vectors if language is None else removed(vectors, self._components[language])
+
+
+class _PerThread:
+    """The model, one instance a thread: an interpreter holds the state of one inference."""
+
+    def __init__(self, folder, card, threads):
+        self._arguments, self._local = (folder / MODELS[card["format"]], card, threads), threading.local()
+
+    def model(self):
+        """ids -> vector, this thread's own."""
+        if not hasattr(self._local, "model"):
+            path, card, threads = self._arguments
+            kind = Onnx if card["format"] == "onnx" else Signatures if card["signatures"] else TFLite
+            self._local.model = _made(kind, path, card, threads)
+        return self._local.model
+
+
+class Passages:
+    """Passages of one's own, searched by their vectors and by those of their sentences.
+
+    A passage scores its cosine to the question and that of its best sentence together, in [-2, 2]. `split` cuts a text
+    into sentences, by default `sentences` below, at punctuation alone; `functools.partial(sentencex.segment, "en")`
+    after `pip install sentencex` knows abbreviations too.
+    """
+
+    def __init__(
+        self, encoder: Encoder, texts: Sequence[str], split: Callable[[str], Sequence[str]] | None = None
+    ) -> None:
+        parts = [[part.strip() for part in (split or sentences)(text) if part.strip()] or [text] for text in texts]
+        self.encoder, self._starts = encoder, np.cumsum([0, *map(len, parts)])[:-1]
+        self.vectors = encoder.encode(texts, "document")
+        self.sentence_vectors = encoder.encode([part for row in parts for part in row], "document")
+
+    def nearest(self, questions: Sequence[str], k: int = 5) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        """The rows `(q, k)` of the nearest passages, best first, and their scores `(q, k)`; fewer of fewer passages."""
+        vectors = self.encoder.encode(questions, "question")
+        if not len(self.vectors):
+            return np.zeros((len(questions), 0), dtype=np.int64), np.zeros((len(questions), 0), dtype=np.float32)
+        best = np.maximum.reduceat(vectors @ self.sentence_vectors.T, self._starts, axis=1)
+        scores = vectors @ self.vectors.T + best
+        rows = np.argsort(-scores, axis=1, kind="stable")[:, :k]
+        return rows, np.take_along_axis(scores, rows, axis=1)
+
+
+def sentences(text: str) -> list[str]:
+    """A text cut behind its full stops, question marks and the like, and at line breaks; nothing of it is lost."""
+    ends = [match.end() for match in END.finditer(text)]
+    return [text[start:end] for start, end in zip([0, *ends], [*ends, len(text)], strict=True) if start < end]
+
+
+def _made(kind, path, card, threads):
+    try:
+        return kind(path, card, threads)
+    except BundleError:
+        raise
+    except Exception as error:  # a model of other inputs or outputs
+        raise BundleError(f"{path}: not an encoder's model: {first_line(error)}; {AGAIN}") from error
+
+
+class TFLite:
+    """ids -> vector by a flatbuffer with one input, of any length or of a fixed one.
+
+    An input of any length is kept at `WIDTH` ids for all texts that fit, as every other length is a new plan.
+    """
+
+    def __init__(self, path: Path, card: Card, threads: int) -> None:
+        self._interpreter = load_interpreter(path, threads)
+        (ids,), (vectors,) = self._interpreter.get_input_details(), self._interpreter.get_output_details()
+        self._input, self._output, self.dimension = ids["index"], vectors["index"], vectors["shape"][-1]
+        self._fixed, self._width = card["max_length"], ids["shape"][1]
+        if self._fixed and ids["shape"].tolist() != [1, self._fixed]:
+            raise BundleError(f"{path}: takes {ids['shape'].tolist()} ids, {CARD} says {self._fixed}; {AGAIN}")
+
+    def __call__(self, ids: list[int]) -> NDArray[np.float32]:
+        width = self._fixed or max(WIDTH, len(ids))
+        if width != self._width:
+            self._interpreter.resize_tensor_input(self._input, (1, width))
+            self._interpreter.allocate_tensors()
+            self._width = width
+        self._interpreter.set_tensor(self._input, padded(ids, width))
+        self._interpreter.invoke()
+        return self._interpreter.get_tensor(self._output)[0]
+
+
+class Signatures:
+    """ids -> vector by the signature of the least length that holds them."""
+
+    def __init__(self, path: Path, card: Card, threads: int) -> None:
+        interpreter, self._lengths = load_interpreter(path, threads), card["signatures"]
+        try:
+            self._runs = [interpreter.get_signature_runner(f"encode_{length}") for length in self._lengths]
+        except ValueError as error:
+            raise BundleError(f"{path}: has not the signatures {self._lengths} of {CARD}; {AGAIN}") from error
+        self.dimension = self._runs[0].get_output_details()["vectors"]["shape"][-1]
+
+    def __call__(self, ids: list[int]) -> NDArray[np.float32]:
+        place = next(place for place, length in enumerate(self._lengths) if length >= len(ids))
+        return self._runs[place](ids=padded(ids, self._lengths[place]))["vectors"][0]
+
+
+class Onnx:
+    """ids -> vector by onnxruntime."""
+
+    def __init__(self, path: Path, card: Card, threads: int) -> None:
+        try:
+            import onnxruntime
+        except ImportError:
+            raise BundleError("onnxruntime is not installed; run: pip install onnxruntime") from None
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads, options.inter_op_num_threads = threads, 1
+        try:
+            self._session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+        except Exception as error:  # its errors have no public type
+            raise BundleError(f"{path}: onnxruntime cannot load it: {first_line(error)}") from error
+        self.dimension = self._session.get_outputs()[0].shape[-1]
+
+    def __call__(self, ids: list[int]) -> NDArray[np.float32]:
+        return self._session.run(["vectors"], {"ids": np.array([ids], dtype=np.int32)})[0][0]
+
+
+def shortened(ids: list[int], most: int | None) -> list[int]:
+    """At most `most` ids (None: any number), the last one kept."""
+    return ids if most is None or len(ids) <= most else ids[: most - 1] + ids[-1:]
+
+
+def padded(ids: list[int], length: int) -> NDArray[np.int32]:
+    """int32 `(1, length)`: the ids, then padding."""
+    row = _blank(length).copy()
+    row[0, : len(ids)] = ids
+    return row
+
+
+@functools.lru_cache(maxsize=8)
+def _blank(length):
+    return np.full((1, length), PADDING, dtype=np.int32)
+
+
+def well_formed(text: str) -> str:
+    """The text with each lone surrogate as U+FFFD, so that it has a UTF-8 form. Raises `TextError` for no text."""
+    if not isinstance(text, str):
+        raise TextError(f"expected a text, got {type(text).__name__}")
+    try:
+        text.encode()
+        return text
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def read_card(folder: Path) -> Card:
+    """The artefact's card. Raises `BundleError`."""
+    path = folder / CARD
+    require_inside(folder, CARD)
+    try:
+        card = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise BundleError(f"{folder}: {CARD} is missing; {AGAIN}") from None
+    except (OSError, ValueError, RecursionError) as error:
+        raise BundleError(f"{path}: not an artefact's card: {first_line(error)}; {AGAIN}") from error
+    fields = card if isinstance(card, dict) else {}
+    wrong = [name for name, kind in FIELDS.items() if not isinstance(fields.get(name, ...), kind)]
+    if not wrong and not all(
+        isinstance(said, dict) and {"bytes", "sha256"} <= set(said) for said in card["files"].values()
+    ):
+        wrong = ["bytes or sha256"]
+    if wrong:
+        raise BundleError(f"{path}: not an artefact's card: {', '.join(wrong)} missing or of another type; {AGAIN}")
+    return card
+
+
+def check_files(folder: Path, card: Card, hashes: bool = True) -> None:
+    """Raise `BundleError` for a file of the card that is missing, or has another size or, with `hashes`, sha256."""
+    there = os.listdir(folder)
+    for name, said in card["files"].items():
+        path = folder / name
+        if name not in there or not path.is_file():
+            raise BundleError(f"{folder}: {name} is missing; {AGAIN}")
+        require_inside(folder, name)
+        if path.stat().st_size != said["bytes"]:
+            raise BundleError(f"{path}: {path.stat().st_size} bytes, {CARD} says {said['bytes']}; {AGAIN}")
+        if hashes and sha256(path) != said["sha256"]:
+            raise BundleError(f"{path}: its sha256 is not the one in {CARD}; {AGAIN}")
+
+
+def require_inside(folder: Path, name: str) -> None:
+    """Raise `BundleError` for a symbolic link that leads out of the folder."""
+    if os.path.dirname(os.path.realpath(folder / name)) != os.path.realpath(folder):
+        raise BundleError(f"{folder}: {name} is a symbolic link that leads out of it; put the file itself there")
+
+
+def sha256(path: Path) -> str:
+    """The hash of a file, read in parts."""
+    digest = hashlib.sha256()
+    with open(path, "rb") as file:
+        while block := file.read(1 << 20):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+def load_tokenizer(path: Path, vocabulary: int) -> sentencepiece.SentencePieceProcessor:
+    """The SentencePiece processor. Raises `BundleError`."""
+    try:
+        tokenizer = sentencepiece.SentencePieceProcessor(model_file=str(path))
+    except (RuntimeError, OSError) as error:
+        raise BundleError(f"{path}: not a SentencePiece model; {AGAIN}") from error
+    if tokenizer.get_piece_size() != vocabulary:
+        raise BundleError(f"{path}: {tokenizer.get_piece_size()} pieces, but the encoder has {vocabulary}; {AGAIN}")
+    return tokenizer
+
+
+def load_components(folder: Path, card: Card) -> Mapping[str, NDArray[np.float32]]:
+    """`{language: float32 (r, dimension)}` of what `encode` can remove, empty where the card says nothing of it."""
+    said = card.get("removal")
+    if said is None:
+        return {}
+    try:
+        components, names = np.load(folder / REMOVAL, allow_pickle=False), said["languages"]
+        if components.ndim != 3 or (len(components), components.shape[2]) != (len(names), card["dimension"]):
+            raise ValueError(f"of shape {components.shape}")
+        return {name: components[row] for row, name in enumerate(names)}
+    except (OSError, ValueError, EOFError, KeyError, TypeError, AttributeError) as error:
+        raise BundleError(f"{folder / REMOVAL}: not the components that {CARD} says; {AGAIN}") from error
+
+
+def removed(vectors: NDArray[np.float32], components: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Unit rows `(n, d)` without what lies along the orthonormal `components` `(r, d)`, unit rows again."""
+    left = vectors - (vectors @ components.T) @ components
+    return left / np.maximum(np.linalg.norm(left, axis=1, keepdims=True), 1e-12)
+
+
+def load_interpreter(path: Path, threads: int) -> Interpreter:
+    """A TFLite interpreter, tensors allocated. Raises `BundleError`."""
+    try:
+        interpreter = interpreter_class()(model_path=str(path), num_threads=threads)
+        interpreter.allocate_tensors()
+    except (ValueError, RuntimeError) as error:
+        raise BundleError(f"{path}: the runtime cannot load it: {first_line(error)}") from error
+    return interpreter
+
+
+def interpreter_class() -> type[Interpreter]:
+    """The interpreter of the runtime that is installed. Raises `BundleError` where none is."""
+    try:
+        from ai_edge_litert.interpreter import Interpreter
+    except ImportError:
+        try:
+            from tflite_runtime.interpreter import Interpreter
+        except ImportError:
+            raise BundleError("no TFLite runtime found; run: pip install ai-edge-litert") from None
+    return Interpreter
+
+
+def first_line(error: Exception) -> str:
+    """The first line of an error's text, or its type's name where it has none."""
+    return next(iter(str(error).splitlines()), type(error).__name__)
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Encode a file of lines into a file of vectors, which is there whole or not at all."""
+    if len(arguments) != 2:
+        sys.exit("usage: python encode.py texts.jsonl vectors.npy")
+    source, target = map(Path, arguments)
+    lines = source.read_text(encoding="utf-8").split("\n")
+    texts = [_text(number, line) for number, line in enumerate(lines, start=1) if line.strip()]
+    vectors = Encoder().encode(texts)
+    aside = target.with_name(f".{target.name}.{os.getpid()}")
+    try:
+        with open(aside, "wb") as file:
+            np.save(file, vectors)
+        os.replace(aside, target)
+    finally:
+        aside.unlink(missing_ok=True)
+
+
+def _text(number, line):
+    try:
+        text = json.loads(line)["text"]
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise BundleError(f'line {number}: expected an object such as {{"id": "1", "text": "…"}}') from error
+    if not isinstance(text, str):
+        raise BundleError(f"line {number}: expected a string under 'text', got {type(text).__name__}")
+    return text
+
+
+if __name__ == "__main__":
+    try:
+        main(sys.argv[1:])
+    except (BundleError, OSError, ValueError, KeyError) as problem:
+        print(f"error: {problem}", file=sys.stderr)
+        sys.exit(1)
