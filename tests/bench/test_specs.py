@@ -44,9 +44,9 @@ def test_what_encoders_of_others_weigh(one, tmp_path):
 
 
 def test_what_is_released_is_run_by_its_own_code(one, tiny_bundle, tmp_path, monkeypatch):
-    monkeypatch.setattr("distill.catalog.bundle.released_folder", lambda: tiny_bundle)
+    monkeypatch.setattr("distill.catalog.bundle.released_folder", lambda name: tiny_bundle)
     assert (one("released").kind, one("released").path) == ("bundle", str(tiny_bundle))
-    monkeypatch.setattr("distill.catalog.bundle.released_folder", lambda: tmp_path)
+    monkeypatch.setattr("distill.catalog.bundle.released_folder", lambda name: tmp_path)
     with pytest.raises(EncoderError, match=f"^released: .*{tmp_path}"):
         specs_of(["released"])
 
