@@ -1,6 +1,6 @@
 """Which languages use each piece of `released`, counted in open text: `languages.npz`, and the card that names it.
 
-    python benchmarks/xquad/languages.py --data data --bundle distill/released
+    python benchmarks/xquad/languages.py --data data --bundle runs/released/bundle
 
 A piece is a language's where its share of the language's pieces, times what losing it costs, is `--least` or more.
 The share is that in text, in the words of `wordfreq` (Speer, 2022) and in English text, whose names all languages
@@ -65,7 +65,7 @@ def main():
 def parse():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", required=True, help="the folder with massive, ntrex, sentences-mono, …")
-    parser.add_argument("--bundle", default="distill/released")
+    parser.add_argument("--bundle", required=True)
     parser.add_argument("--least", type=float, default=4.5e-7, help="share times cost that makes a piece a language's")
     return parser.parse_args()
 

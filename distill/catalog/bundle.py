@@ -57,9 +57,9 @@ class _Released(_Bundle):
         return folder
 
 
-def released_folder(name: str = "released") -> Path:
+def released_folder(name: str) -> Path:
     """Return the folder in which a copy of distill that comes with the encoder of that name, a bundle, has it."""
-    return Path(__file__).resolve().parent.parent.joinpath(name.replace("-", "_"))
+    return Path(__file__).resolve().parent.parent / name.replace("-", "_")
 
 
 def is_artefact(folder: File) -> bool:

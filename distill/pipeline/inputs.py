@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from ..data.parallel import in_languages
 from ..settings.units import measured_units
 
 if TYPE_CHECKING:
@@ -60,6 +61,19 @@ class Inputs:
         return [*self.sources, *self.labelled]
 
     @property
+    def learned(self) -> tuple[str, ...]:
+        """The languages that stage 2 learns: those with new rows alone where these alone are trained."""
+        return learned_languages(self.settings, self.languages)
+
+    @property
+    def learned_lines(self) -> list[Parallel]:
+        """Of the `lines` those in languages that stage 2 learns."""
+        if self.settings.student.trained_weights == "all":
+            return self.lines
+        lines = [in_languages(source, self.learned) for source in self.lines]
+        return [source for source in lines if source.texts]
+
+    @property
     def units(self) -> tuple[str, ...]:
         """The units that are measured."""
         return measured_units(self.settings)
@@ -74,6 +88,11 @@ class Inputs:
         """The question languages that are not the teacher's, over which a mean is taken."""
         others = tuple(language for language in self.languages if language != self.settings.teacher.language)
         return others or self.languages
+
+
+def learned_languages(settings: Settings, languages: Sequence[str]) -> tuple[str, ...]:
+    """Those of a run's languages that stage 2 learns."""
+    return settings.vocabulary.add_languages if settings.student.trained_weights == "new-rows" else tuple(languages)
 
 
 def measured_splits(dataset: Dataset) -> list[str]:

@@ -26,7 +26,7 @@ from ..system.files import ASIDE, require_writable
 from ..system.locking import LOCK, require_free
 from ..system.types import File
 from .fixed_teacher import fixed_teacher
-from .inputs import Inputs, measured_splits
+from .inputs import Inputs, learned_languages, measured_splits
 from .resuming import is_finished, require_resumable, require_same_data
 from .run import Run, read_timings
 from .twins import with_twins
@@ -87,7 +87,7 @@ def read_inputs(settings: Settings) -> Inputs:
     require_text(settings.vocabulary.add_languages, languages, {*text, *texts_by_language([*sources, *labelled])})
     # A teacher that is trained needs some in its language.
     needed = () if settings.teacher.model else (settings.teacher.language,)
-    dev = dev_of(settings, dataset, languages, needed)
+    dev = dev_of(settings, dataset, learned_languages(settings, languages), needed)
     triplets = more_questions(settings, dataset, dev)
     teacher = fixed_teacher(settings.teacher.model) if settings.teacher.model else None
     require_lines(settings, sources)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ..catalog.loading import load_aligner, load_keras_encoder
-from ..data.parallel import in_languages, joined, pivots, texts_by_language
+from ..data.parallel import joined, pivots, texts_by_language
 from ..encoders.encoder import Encoder, KerasEncoder
 from ..system.progress import say, task
 from ..training.checkpoints import CHECKPOINT
@@ -56,7 +56,6 @@ def study(run: Run, teacher: Encoder, first: KerasEncoder, beginning: Beginning)
 
     settings, data = run.settings, run.dataset
     lines = parallel_lines(run.inputs, teacher)
-    languages = learned_languages(run.inputs)
     start = untrained(run, first, teacher, beginning)
     require_trainable(teacher, start, settings.training)
     targets = Targets.of(teacher, data, settings.teacher.language, settings.student.units, lines)
@@ -65,13 +64,8 @@ def study(run: Run, teacher: Encoder, first: KerasEncoder, beginning: Beginning)
     if settings.student.trained_weights == "new-rows":
         targets = replace(targets, trained=added_pieces(first.tokenizer, start.tokenizer))
     precision = Precision(settings.export.precision, settings.export.table)
-    return learn(targets, start, data, languages, settings.student, settings.seed, run.session("student"), precision)
-
-
-def learned_languages(inputs: Inputs) -> tuple[str, ...]:
-    """The languages whose texts have something to train: those with new rows alone where these alone are trained."""
-    settings = inputs.settings
-    return settings.vocabulary.add_languages if settings.student.trained_weights == "new-rows" else inputs.languages
+    learned, session = run.inputs.learned, run.session("student")
+    return learn(targets, start, data, learned, settings.student, settings.seed, session, precision)
 
 
 def untrained(run: Run, first: KerasEncoder, teacher: Encoder, beginning: Beginning) -> KerasEncoder:
@@ -89,9 +83,7 @@ def parallel_lines(inputs: Inputs, teacher: Encoder) -> Lines | None:
     """The parallel and the labelled text with its labels; None without."""
     from ..stages.lines import translations
 
-    learned = set(learned_languages(inputs))
-    sources = inputs.lines if learned >= set(inputs.languages) else [in_languages(s, learned) for s in inputs.lines]
-    sources = [source for source in sources if source.texts]
+    sources = inputs.learned_lines
     if not sources:
         return None
     with task("teacher's vectors of lines of text", pivots(sources)) as advance:

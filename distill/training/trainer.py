@@ -52,9 +52,10 @@ class Trainer(keras.Model):
         self.options = options or TrainingSettings()
         self.encoder, self.batch_loss, self.parts = encoder, loss, parts
         self.precision, self.quantised = precision or Precision(), False
-        tables = [student.get_layer("embedding") for student in getattr(encoder, "towers", [encoder])]
-        for student in getattr(encoder, "towers", [encoder]) if pace and pace.rows is not None else ():
-            for layer in student.layers:
+        students = getattr(encoder, "towers", [encoder])
+        tables = [student.get_layer("embedding") for student in students]
+        if pace and pace.rows is not None:
+            for layer in (layer for student in students for layer in student.layers):
                 layer.trainable = False
         for table in tables:
             table.trainable = train_table

@@ -58,11 +58,11 @@ def commonest(tokenizer: Tokenizer, lines: Sequence[Line], most: int, least: int
 
     Of these, those used `least` times or more.
     """
-    shares = use(tokenizer, lines)
+    counts = language_counts(tokenizer, lines)
+    shares = summed_shares(counts)
     shares[list(always_kept(model_proto(tokenizer)))] = np.inf
     first = np.argsort(-shares, kind="stable")[:most]
-    counts = piece_counts(tokenizer, [line.text for line in lines]) if least else shares
-    return set(first[counts[first] >= least].tolist())
+    return set(first[counts.sum(axis=0)[first] >= least].tolist())
 
 
 def use(tokenizer: Tokenizer, lines: Sequence[Line]) -> Doubles:
@@ -70,8 +70,16 @@ def use(tokenizer: Tokenizer, lines: Sequence[Line]) -> Doubles:
 
     So a language with little text has as much of a say as the others.
     """
-    texts = texts_of(lines).values()
-    counts = np.stack([piece_counts(tokenizer, of_language) for of_language in texts])
+    return summed_shares(language_counts(tokenizer, lines))
+
+
+def language_counts(tokenizer: Tokenizer, lines: Sequence[Line]) -> Integers:
+    """Return how often each language's lines use each piece, int64 `(languages, pieces)`."""
+    return np.stack([piece_counts(tokenizer, texts) for texts in texts_of(lines).values()])
+
+
+def summed_shares(counts: Integers) -> Doubles:
+    """Return the sum over the rows of `counts` of each number's share of its row, float64 `(pieces,)`."""
     return (counts / counts.sum(axis=1, keepdims=True).clip(1)).sum(axis=0)
 
 
