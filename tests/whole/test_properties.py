@@ -539,9 +539,9 @@ def require_unit_rows(vectors, texts, dimension):
 
 @pytest.fixture(scope="module")
 def released():
-    if not is_artefact(released_folder()):
+    if not is_artefact(released_folder("released")):
         pytest.skip("this copy comes without an encoder")
-    return released_folder()
+    return released_folder("released")
 
 
 @pytest.fixture(scope="module")
