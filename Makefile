@@ -17,7 +17,7 @@ run: $(VENV)/.installed
 test: $(VENV)/.installed-test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/python .ci/typecheck.py
+	$(BIN)/python .ci/light_install.py & light=$$!; $(BIN)/python .ci/typecheck.py; status=$$?; wait $$light && exit $$status
 	place=$$(mktemp -d) && $(BIN)/mkdocs build --quiet --strict --site-dir "$$place"; status=$$?; rm -rf "$$place"; exit $$status
 	$(ONE_THREAD) $(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder --cov --cov-report=
 	$(BIN)/python .ci/coverage_table.py
@@ -35,7 +35,7 @@ $(VENV)/.installed: setup.cfg pyproject.toml
 	rm -rf $(VENV)
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet --no-compile --editable .
+	$(BIN)/python -m pip install --quiet --no-compile --editable '.[train]'
 	touch $@
 
 $(VENV)/.installed-test: $(VENV)/.installed

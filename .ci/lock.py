@@ -1,4 +1,4 @@
-"""Write requirements.lock: the versions, with sha256, of everything that a fresh `pip install .` brings here."""
+"""Write the lock files: versions, with sha256, of all that a fresh `pip install .`, or `.[train]`, brings here."""
 
 import json
 import platform
@@ -10,18 +10,19 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 HEAD = """\
-# What a fresh `pip install .` brought on {place}. Made by `make lock`; install it so:
-#   pip install --require-hashes -r requirements.lock
+# What a fresh `pip install {what}` brought on {place}. Made by `make lock`; install it so:
+#   pip install --require-hashes -r {file}
 #   pip install --no-deps --no-build-isolation .
 """
+EXTRAS = {"requirements.lock": "", "requirements-train.lock": "[train]"}
 
 
-def resolved():
-    """`[{name, version, sha256}]`: wheels alone, so that no package's own setup runs."""
+def resolved(extra):
+    """`[{name, version, sha256}]` with an extra, "" or "[train]": wheels alone, so that no package's own setup runs."""
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report.json"
         options = ["--dry-run", "--ignore-installed", "--only-binary", ":all:", "--quiet", "--report", str(report)]
-        subprocess.run([sys.executable, "-m", "pip", "install", *options, str(ROOT)], check=True)
+        subprocess.run([sys.executable, "-m", "pip", "install", *options, f"{ROOT}{extra}"], check=True)
         found = json.loads(report.read_text(encoding="utf-8"))["install"]
     return [one for one in found if one["metadata"]["name"] != "distill"]
 
@@ -35,8 +36,10 @@ def line(one):
 
 def main():
     place = f"{platform.system()} {platform.machine()}, Python {'.'.join(platform.python_version_tuple()[:2])}"
-    lines = sorted(map(line, resolved()))
-    (ROOT / "requirements.lock").write_text(HEAD.format(place=place) + "\n".join(lines) + "\n", encoding="utf-8")
+    for file, extra in EXTRAS.items():
+        lines = sorted(map(line, resolved(extra)))
+        head = HEAD.format(what=f"'.{extra}'" if extra else ".", place=place, file=file)
+        (ROOT / file).write_text(head + "\n".join(lines) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -52,7 +52,10 @@ if TYPE_CHECKING:
 def __getattr__(name: str) -> object:
     if name not in FACE:
         raise AttributeError(f"module 'distill' has no attribute {name!r}; it has {', '.join(FACE)}")
-    value = globals()[name] = getattr(import_module(f".{FACE[name]}", __name__), name)
+    from .system.extras import training_stack
+
+    with training_stack():
+        value = globals()[name] = getattr(import_module(f".{FACE[name]}", __name__), name)
     return value
 
 

@@ -21,6 +21,7 @@ from .commands.train import run, teach, transfer
 from .commands.tune import tune
 from .commands.use import encode, search
 from .errors import DistillError, one_line
+from .system.extras import training_stack
 from .system.lean_imports import lean_imports
 
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 110}
@@ -71,7 +72,8 @@ def terminable() -> Iterator[None]:
 
 def _run(arguments):
     try:
-        code = cli.main(arguments, prog_name="distill", standalone_mode=False)
+        with training_stack():
+            code = cli.main(arguments, prog_name="distill", standalone_mode=False)
         sys.exit(code if isinstance(code, int) else 0)
     except click.exceptions.NoArgsIsHelpError as error:
         click.echo(error.ctx.get_help())

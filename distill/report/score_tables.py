@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 from rich.text import Text
 
 from ..data.dataset import Dataset
-from ..evaluation.answers import AnswerFigures
 from ..evaluation.evaluate import Evaluation
 from ..evaluation.paired import ALL, Comparisons
 from ..evaluation.spoken import HEAD
 from ..retrieval.metrics import summary
 from ..system.types import Floats, Integers
 from .layout import new_console, new_table, percents
+
+if TYPE_CHECKING:
+    from ..evaluation.answers import AnswerFigures
 
 
 def print_evaluations(evaluations: Mapping[str, Evaluation], split: str, metrics: Sequence[str]) -> None:

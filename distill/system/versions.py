@@ -26,7 +26,6 @@ PACKAGES = (
     "python-mecab-ko-dic",
     "ctranslate2",
     "scikit-learn",
-    "statsmodels",
 )
 
 

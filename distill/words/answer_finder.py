@@ -11,7 +11,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..system.types import Booleans, Integers
-from .morphology import analyser, say_unstemmed
 
 # Stands between words and at both ends; no word has a blank.
 BETWEEN = " "
@@ -24,6 +23,8 @@ class AnswerFinder:
     """
 
     def __init__(self, passages: Sequence[str], language: str):
+        from .morphology import analyser, say_unstemmed
+
         say_unstemmed(language, f"{len(passages)} passages searched for answers")
         self.words = analyser(language).words
         self.passages = [self._joined(passage) for passage in passages]

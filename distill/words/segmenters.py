@@ -6,17 +6,16 @@ Each function takes folded text and gives its words; the libraries bring their d
 from __future__ import annotations
 
 import os
+import re
 from functools import lru_cache
 from importlib import import_module
 from types import ModuleType
-
-import regex
 
 from ..errors import InputError
 
 # Sudachi refuses 49,150 bytes or more.
 CHUNK_LENGTH = 8000
-CHUNK = regex.compile(rf"(?s).{{1,{CHUNK_LENGTH}}}(?:(?<=[。！？.!?\s])|$)|.{{1,{CHUNK_LENGTH}}}")
+CHUNK = re.compile(rf"(?s).{{1,{CHUNK_LENGTH}}}(?:(?<=[。！？.!?\s])|$)|.{{1,{CHUNK_LENGTH}}}")
 # Parts that follow a Korean stem and say its part in the sentence: particles (J), endings (E), suffixes of verbs.
 KOREAN_DROPPED = ("J", "E", "XSV", "XSA", "VCP")
 JAPANESE_DROPPED = ("助詞", "助動詞")

@@ -9,10 +9,10 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
 from functools import lru_cache
 
-import regex
 import sentencex
 
 from .segmenters import needed
@@ -29,7 +29,7 @@ def sentence_places(text: str, language: str) -> tuple[tuple[int, int], ...]:
     `language`: an ISO 639-1 code. Raises `InputError` where a library of the extra `morphology` is missing.
     """
     # One character for each lone surrogate, so that places stay.
-    text = regex.sub(r"\p{Cs}", "\ufffd", text)
+    text = re.sub("[\ud800-\udfff]", "\ufffd", text)
     places, end = [], 0
     for part in SPLITTERS.get(language[:2], sentencex.segment)(language, text):
         if sentence := part.strip():

@@ -21,6 +21,7 @@ from distill.cli import main
 from distill.encoders.encoder import KerasEncoder
 from distill.errors import EncoderError, ExportError, InputError, TrainingError
 from distill.export.weights.precision import Precision
+from distill.system.extras import TRAINING
 
 COMMANDS = "answers run compress teach transfer evaluate compare prune reduce extend lir report export bench encode"
 COMMANDS = (*COMMANDS.split(), "search", "subset", "tune")
@@ -35,6 +36,20 @@ def interruptible(*arguments, setup="pass"):
     code += f"{setup}; runpy.run_module('distill', run_name='__main__')"
     command = [sys.executable, "-c", code, *map(str, arguments)]
     return subprocess.Popen(command, env=environment(), stdout=-1, stderr=-1, text=True)
+
+
+def imported_by(commands):
+    """The packages that commands in one process import, all of which have to succeed."""
+    code = (
+        f"import sys\nfrom distill.cli import main\n"
+        f"for command in {[[str(argument) for argument in command] for command in commands]!r}:\n"
+        "    try: main(command)\n"
+        "    except SystemExit as left: assert left.code == 0, command\n"
+        "print('IMPORTED', *sorted({name.split('.')[0] for name in sys.modules}))"
+    )
+    left = process("-c", code)
+    assert left.code == 0, left.err
+    return set(left.out.split("IMPORTED")[1].split())
 
 
 def articles(language):
@@ -96,15 +111,8 @@ def test_help_is_there_for_every_command(distill):
 
 
 def test_help_imports_nothing_heavy_and_takes_less_than_two_seconds():
-    code = (
-        "import sys\nfrom distill.cli import main\n"
-        f"for command in {[[], *([command] for command in COMMANDS)]!r}:\n"
-        "    try: main([*command, '--help'])\n"
-        "    except SystemExit: pass\n"
-        "print('IMPORTED', *sorted({name.split('.')[0] for name in sys.modules}))"
-    )
-    imported = process("-c", code).out.split("IMPORTED")[1].split()
-    assert "click" in imported and not HEAVY & set(imported)
+    imported = imported_by([[*command, "--help"] for command in [[], *([command] for command in COMMANDS)]])
+    assert "click" in imported and not HEAVY & imported
     seconds = []
     # The best of three: the machine may be busy with something else.
     for _ in range(3):
@@ -703,6 +711,57 @@ def test_a_bundle_is_used_without_a_word_from_tensorflow(bundle, texts, tmp_path
     assert left.code == 0 and output.is_file()
     first, last = left.err.splitlines()
     assert first.startswith("encode: ") and last == f"{output}: 1 vectors of 16"
+
+
+def test_bundles_are_used_and_compared_without_the_training_stack(bundle, texts, data, tmp_path):
+    other = shutil.copytree(bundle, tmp_path / "other")
+    chosen = ["--dataset", data, "--languages", "de"]
+    commands = (
+        ["encode", "--model", bundle, "--role", "question", "--input", texts, "--output", tmp_path / "vectors.npy"],
+        ["search", "--model", bundle, "--dataset", data, "--score", "sum", "castle"],
+        ["evaluate", bundle, *chosen, "--json", tmp_path / "figures.json"],
+        ["compare", bundle, other, *chosen, "--metric", "p@1"],
+        ["bench", bundle, "--data", data, "--languages", "de", "--rounds", "1", "--questions", "2"],
+    )
+    allowed = {"numpy", "sentencepiece"}
+    assert imported_by(commands) & {*HEAVY, *TRAINING} == allowed
+
+
+# Capitals stand for files of the fixture.
+WITHOUT_TRAINING = (
+    "run --teacher en",
+    "teach --output out",
+    "transfer --teacher BUNDLE --output out",
+    "tune --study study.db --output best.toml",
+    "compress BUNDLE",
+    "prune BUNDLE --output out",
+    "subset BUNDLE --languages de --output out",
+    "reduce BUNDLE --convolutions 1 --output out",
+    "extend BUNDLE --corpus TEXTS --output out",
+    "export BUNDLE --output out",
+    "evaluate BUNDLE --metric r@2kt",
+    "evaluate BUNDLE --task bitext --report page.html",
+    "bench BUNDLE --plot figure.svg",
+    "answers PREDICTIONS",
+)
+
+
+def test_a_command_without_the_training_stack_says_what_brings_it(bundle, texts, tmp_path):
+    (predictions := tmp_path / "answers.jsonl").write_text(
+        '{"id": "1", "prediction": "x", "answers": ["x"], "language": "de"}\n'
+    )
+    files = {"BUNDLE": str(bundle), "TEXTS": str(texts), "PREDICTIONS": str(predictions)}
+    commands = [[files.get(part, part) for part in command.split()] for command in WITHOUT_TRAINING]
+    code = (
+        f"import sys\nsys.modules |= dict.fromkeys({TRAINING})\nfrom distill.cli import main\n"
+        f"for command in {commands}:\n    try: main(command)\n    except SystemExit as left: print(left.code)"
+    )
+    (here := tmp_path / "here").mkdir()
+    left = process("-c", code, cwd=here)
+    assert left.out.split() == ["2"] * len(commands), left.err
+    lines = left.err.splitlines()
+    assert len(lines) == len(commands) and all(line.endswith("pip install 'distill[train]'") for line in lines), lines
+    assert not list(here.iterdir())
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="sends SIGINT")

