@@ -14,6 +14,8 @@ HEAD = """\
 #   pip install --require-hashes -r {file}
 #   pip install --no-deps --no-build-isolation .
 """
+# Builds distill itself, without isolation.
+BUILDER = "setuptools>=68"
 EXTRAS = {"requirements.lock": "", "requirements-train.lock": "[train]"}
 
 
@@ -22,7 +24,7 @@ def resolved(extra):
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report.json"
         options = ["--dry-run", "--ignore-installed", "--only-binary", ":all:", "--quiet", "--report", str(report)]
-        subprocess.run([sys.executable, "-m", "pip", "install", *options, f"{ROOT}{extra}"], check=True)
+        subprocess.run([sys.executable, "-m", "pip", "install", *options, f"{ROOT}{extra}", BUILDER], check=True)
         found = json.loads(report.read_text(encoding="utf-8"))["install"]
     return [one for one in found if one["metadata"]["name"] != "distill"]
 

@@ -727,31 +727,31 @@ def test_bundles_are_used_and_compared_without_the_training_stack(bundle, texts,
     assert imported_by(commands) & {*HEAVY, *TRAINING} == allowed
 
 
-# Capitals stand for files of the fixture.
+# Names in braces stand for files of the fixtures.
 WITHOUT_TRAINING = (
     "run --teacher en",
     "teach --output out",
-    "transfer --teacher BUNDLE --output out",
+    "transfer --teacher {bundle} --output out",
     "tune --study study.db --output best.toml",
-    "compress BUNDLE",
-    "prune BUNDLE --output out",
-    "subset BUNDLE --languages de --output out",
-    "reduce BUNDLE --convolutions 1 --output out",
-    "extend BUNDLE --corpus TEXTS --output out",
-    "export BUNDLE --output out",
-    "evaluate BUNDLE --metric r@2kt",
-    "evaluate BUNDLE --task bitext --report page.html",
-    "bench BUNDLE --plot figure.svg",
-    "answers PREDICTIONS",
+    "compress {bundle}",
+    "prune {bundle} --output out",
+    "subset {bundle} --languages de --output out",
+    "reduce {bundle} --convolutions 1 --output out",
+    "extend {bundle} --corpus {texts} --output out",
+    "export {bundle} --output out",
+    "evaluate {bundle} --metric r@2kt",
+    "evaluate {bundle} --task lareqa={sentences}",
+    "evaluate {bundle} --task bitext --report page.html",
+    "bench {bundle} --plot figure.svg",
+    "answers {answers}",
 )
 
 
-def test_a_command_without_the_training_stack_says_what_brings_it(bundle, texts, tmp_path):
-    (predictions := tmp_path / "answers.jsonl").write_text(
-        '{"id": "1", "prediction": "x", "answers": ["x"], "language": "de"}\n'
-    )
-    files = {"BUNDLE": str(bundle), "TEXTS": str(texts), "PREDICTIONS": str(predictions)}
-    commands = [[files.get(part, part) for part in command.split()] for command in WITHOUT_TRAINING]
+def test_a_command_without_the_training_stack_says_what_brings_it(bundle, texts, sentence_data, tmp_path):
+    line = {"id": "1", "prediction": "x", "answers": ["x"], "language": "de"}
+    (answers := tmp_path / "answers.jsonl").write_text(json.dumps(line), encoding="utf-8")
+    files = {"bundle": bundle, "texts": texts, "sentences": sentence_data, "answers": answers}
+    commands = [command.format(**files).split() for command in WITHOUT_TRAINING]
     code = (
         f"import sys\nsys.modules |= dict.fromkeys({TRAINING})\nfrom distill.cli import main\n"
         f"for command in {commands}:\n    try: main(command)\n    except SystemExit as left: print(left.code)"
