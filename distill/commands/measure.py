@@ -222,9 +222,11 @@ def compare(
     from ..evaluation.tasks.registry import load_tasks
     from ..evaluation.tasks.task import TaskOptions
     from ..report.score_tables import print_scores
+    from ..system.extras import require_training
     from ..system.files import write_json
 
     _require_use(tasks, (*RETRIEVED, "split"))
+    require_training("statsmodels")
     settings = settings_from(values)
     loaded = load_tasks(tasks, TaskOptions(settings, split, units, metrics))
     require_draws(draws, sum(task.tests for task in loaded))

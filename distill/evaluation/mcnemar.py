@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from math import comb, erfc, sqrt
 
 import numpy as np
 
@@ -41,12 +40,11 @@ def mcnemar_p(right_a: Booleans, right_b: Booleans) -> float:
 
     McNemar (1947): exact binomial where fewer than 25 questions differ, else chi-squared with continuity correction.
     """
-    fewer, more = sorted(disagreements(right_a, right_b))
-    differ = fewer + more  # the agreements do not enter the test
-    if differ < EXACT_BELOW:
-        return min(1.0, 2 * sum(comb(differ, count) for count in range(fewer + 1)) / 2**differ)
-    # Chi-squared with one degree of freedom is the square of a normal variable.
-    return erfc(abs(more - fewer - 1) / sqrt(2 * differ))
+    from statsmodels.stats.contingency_tables import mcnemar
+
+    only_a, only_b = disagreements(right_a, right_b)
+    table = [[0, only_a], [only_b, 0]]  # the agreements do not enter the test
+    return float(mcnemar(table, exact=only_a + only_b < EXACT_BELOW, correction=True).pvalue)
 
 
 def disagreements(right_a: Booleans, right_b: Booleans) -> tuple[int, int]:
@@ -74,7 +72,6 @@ def compare(
 
 def holm(ps: Sequence[float]) -> list[float]:
     """The p-values of one family of tests, corrected. Holm (1979)."""
-    order = np.argsort(ps, kind="stable")
-    corrected = np.empty(len(ps))
-    corrected[order] = np.maximum.accumulate(np.sort(ps) * np.arange(len(ps), 0, -1))
-    return [float(p) for p in corrected.clip(max=1)]
+    from statsmodels.stats.multitest import multipletests
+
+    return [float(p) for p in multipletests(ps, method="holm")[1]] if len(ps) else []

@@ -26,6 +26,7 @@ PACKAGES = (
     "python-mecab-ko-dic",
     "ctranslate2",
     "scikit-learn",
+    "statsmodels",
 )
 
 
