@@ -7,38 +7,51 @@ import signal
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from importlib import import_module
 
 import click
 
 from . import __version__
-from .commands.answers import answers
-from .commands.export import bench, export
-from .commands.lir import lir
-from .commands.measure import compare, evaluate
-from .commands.report import report
-from .commands.shape import compress, extend, prune, reduce, subset
-from .commands.train import run, teach, transfer
-from .commands.tune import tune
-from .commands.use import encode, search
 from .errors import DistillError, one_line
 from .system.extras import training_stack
 from .system.lean_imports import lean_imports
 
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 110}
-COMMANDS = (
-    *(run, teach, transfer, tune, compress, prune, subset, reduce, extend, export, bench),
-    *(evaluate, compare, lir, report, answers, encode, search),
-)
+# By the modules of `commands`.
+COMMANDS = {
+    "answers": ("answers",),
+    "export": ("bench", "export"),
+    "init": ("init",),
+    "lir": ("lir",),
+    "measure": ("compare", "evaluate"),
+    "recipes": ("recipes",),
+    "report": ("report",),
+    "shape": ("compress", "extend", "prune", "reduce", "subset"),
+    "train": ("run", "teach", "transfer"),
+    "tune": ("tune",),
+    "use": ("encode", "search"),
+}
+MODULES = {name: module for module, names in COMMANDS.items() for name in names}
 
 
-@click.group(context_settings=CONTEXT)
+class Commands(click.Group):
+    """A group whose commands are imported when they are asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of all commands."""
+        return sorted(MODULES)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return a command, None where there is none of that name."""
+        if cmd_name not in MODULES:
+            return None
+        return getattr(import_module(f".commands.{MODULES[cmd_name]}", __package__), cmd_name)
+
+
+@click.group(cls=Commands, context_settings=CONTEXT)
 @click.version_option(__version__)
 def cli() -> None:
     """Small multilingual sentence encoders for retrieval question answering."""
-
-
-for command in COMMANDS:
-    cli.add_command(command)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

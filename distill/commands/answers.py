@@ -11,7 +11,7 @@ from .options import json_option, settings_from, settings_options
 
 @click.command()
 @click.argument("predictions", type=click.Path(dir_okay=False))
-@settings_options("", "data")
+@settings_options("seed", "data")
 @click.option("--language", help="of lines without one of their own [default: the documents']")
 @split_option
 @json_option

@@ -21,7 +21,7 @@ from .options import (
 
 @click.command()
 @click.argument("model")
-@settings_options("", "data", "export")
+@settings_options("seed", "data", "export")
 @click.option("--format", "format_", type=click.Choice(FORMATS), default="bundle", show_default=True)
 @click.option("--max-length", type=click.IntRange(1), help="fix the input's length in tokens [default: any length]")
 @click.option("--signatures", help="one signature a length in tokens, comma-separated, such as 16,32,64,128")

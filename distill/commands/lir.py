@@ -23,7 +23,7 @@ def lir() -> None:
 
 @lir.command()
 @click.argument("model")
-@settings_options("")
+@settings_options("seed")
 @corpus_option('sample text, a text a line or .jsonl with {"text", "language"}; may be given again', True)
 @click.option("--rank", type=click.IntRange(1), default=4, show_default=True, help="directions a language to keep")
 @click.option("--sentences", type=click.IntRange(1), default=10_000, show_default=True, help="at most, of a language")

@@ -24,6 +24,7 @@ from .options import (
     translator_option,
     writable,
 )
+from .panels import PanelCommand
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -99,10 +100,10 @@ def _require_use(tasks, options):
             raise InputError(f"{flag} is of the task {' and '.join(known)}, which is not asked for; leave it out")
 
 
-@click.command()
+@click.command(cls=PanelCommand)
 @click.argument("models", nargs=-1, required=True)
 @task_option
-@settings_options("", "data", *UNIT_SETTINGS)
+@settings_options("seed", "data", *UNIT_SETTINGS)
 @split_option
 @units_option
 @metrics_option(("p@1", "p@5", "p@10", "mrr@10"))
@@ -184,7 +185,7 @@ def _write(json_path, report, measured):
 @click.argument("a")
 @click.argument("b")
 @task_option
-@settings_options("", "data", *UNIT_SETTINGS)
+@settings_options("seed", "data", *UNIT_SETTINGS)
 @split_option
 @units_option
 @metrics_option(COMPARED_METRICS)

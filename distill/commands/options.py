@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, TypeVar
 
 import click
 
+from ..settings.recipes import TABLE
 from ..settings.sections import Settings, Value
-from ..settings.store import check, load_settings, walk
+from ..settings.store import check, load_settings, recipe_settings, walk
+from .recipes import complete
 
 if TYPE_CHECKING:
     from ..system.types import File
@@ -20,29 +22,33 @@ UNIT_SETTINGS = ("evaluation.ranked", "evaluation.score")
 SHORT = {"evaluation.ranked": ("--rank",)}
 
 
-def settings_options(*sections: str) -> Callable[[Command], Command]:
+def settings_options(*sections: str, recipe: str = "") -> Callable[[Command], Command]:
     """A decorator that adds the flags of the named sections, "" is the top, or of single settings by their names.
 
-    A setting whose name is given with a "-" before it is left out.
+    A setting whose name is given with a "-" before it is left out. The defaults that their help tells are those of the
+    `recipe`, where one is named.
     """
 
     def decorate(command):
-        for name, _, item in reversed(list(walk(Settings()))):
+        for name, section, item in reversed(list(walk(_begun(recipe)))):
             if f"-{name}" not in sections and (name in sections or name.rpartition(".")[0] in sections):
                 more = () if "shape" in sections else SHORT.get(name, ())
-                command = _option(name, item, more)(command)
+                command = _option(name, item, getattr(section, item.name), more)(command)
         return command
 
     return decorate
 
 
-def _option(name, item, more):
-    default, meta = item.default, item.metadata
+def _option(name, item, default, more):
+    meta = item.metadata
     shown = ",".join(default) if isinstance(default, tuple) else default
-    text = meta["help"] + (f" [default: {shown}]" if shown not in ("", None) and not isinstance(default, bool) else "")
+    told = shown != "" and name != TABLE and not isinstance(default, bool)
+    text = meta["help"] + (f" [default: {shown}]" if told else "")
     listed = item.type is tuple
     kind = str if listed else click.Choice(meta["options"]) if meta["options"] else item.type
-    return click.option(meta["flag"], *more, _parameter(name), type=kind, default=None, multiple=listed, help=text)
+    shell_complete = complete if name == TABLE else None
+    flags = (meta["flag"], *more, _parameter(name))
+    return click.option(*flags, type=kind, default=None, multiple=listed, help=text, shell_complete=shell_complete)
 
 
 def _parameter(name):
@@ -55,9 +61,14 @@ def given(values: Mapping[str, Value | None]) -> list[str]:
     return [name for name in names if values.get(_parameter(name)) not in (None, ())]
 
 
-def settings_from(values: dict[str, Value | None], config: File | None = None) -> Settings:
-    """Take the settings' flags out of a command's `values` (those left unset keep the config file's or the default)."""
-    settings = load_settings(config) if config else Settings()
+def settings_from(values: dict[str, Value | None], config: File | None = None, recipe: str = "") -> Settings:
+    """Take the settings' flags out of a command's `values`; those left unset keep what they begin with.
+
+    That is the config file's, above the recipe that it or --recipe names; without a file that recipe's, or that of the
+    name `recipe`; else the defaults.
+    """
+    requested = str(values.pop(TABLE, None) or "")
+    settings = load_settings(config, requested) if config else _begun(requested or recipe)
     for name, section, item in walk(settings):
         value = values.pop(_parameter(name), None)
         if isinstance(value, tuple):
@@ -65,6 +76,10 @@ def settings_from(values: dict[str, Value | None], config: File | None = None) -
         if value is not None:
             setattr(section, item.name, value)
     return check(settings)
+
+
+def _begun(recipe):
+    return recipe_settings(recipe) if recipe else Settings()
 
 
 def split_names(value: str) -> tuple[str, ...]:
@@ -100,6 +115,11 @@ def translator_option(meaning: str) -> Callable[[Command], Command]:
 
 document_option = click.option(
     "--document-model", help="the encoder of the documents, of the same space, such as the teacher [default: the same]"
+)
+config_option = click.option(
+    "--config",
+    type=click.Path(dir_okay=False),
+    help="settings of a file, such as a run's config.toml; flags stand above it, and it above its recipe",
 )
 beam_option = click.option(
     "--beam", type=click.IntRange(1, 64), help="hypotheses of --translator, 1 is greedy [default: 4]"

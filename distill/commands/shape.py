@@ -9,9 +9,10 @@ import click
 from ..errors import InputError
 from ..settings.sections import Value
 from .options import corpus_option, folder_option, json_option, settings_from, settings_options, split_names
+from .panels import PanelCommand
 
 
-@click.command()
+@click.command(cls=PanelCommand)
 @click.argument("folder", metavar="RUN", type=click.Path(file_okay=False))
 @settings_options(
     "data",
@@ -41,7 +42,7 @@ def compress(folder: str, output: str | None, **values: Value | None) -> None:
 
 @click.command()
 @click.argument("model")
-@settings_options("", "data")
+@settings_options("seed", "data")
 @corpus_option('more text to keep, a text a line or .jsonl with {"text", "language"}; may be given again')
 @click.option("--scripts", default="", help="keep all pieces of these Unicode scripts too, such as Latin,Thai")
 @click.option("--least", type=click.IntRange(1), default=1, show_default=True, help="uses that a piece needs to stay")
@@ -115,7 +116,7 @@ def subset(model: str, languages: str, output: str) -> None:
 
 @click.command()
 @click.argument("model")
-@settings_options("", "data", "shape")
+@settings_options("seed", "data", "shape")
 @folder_option("folder for the reduced encoder")
 def reduce(model: str, output: str, **values: Value | None) -> None:
     """A copy of MODEL in another shape: sliced, factorised and refitted on the data set, not yet trained.
@@ -144,7 +145,7 @@ def reduce(model: str, output: str, **values: Value | None) -> None:
 
 @click.command()
 @click.argument("model")
-@settings_options("")
+@settings_options("seed")
 @corpus_option('text of the new languages, a text a line or .jsonl with {"text", "language"}; may be given again', True)
 @click.option(
     "--keep", multiple=True, type=click.Path(dir_okay=False), help="such text of languages that are to be cut as before"

@@ -13,33 +13,41 @@ import click
 from ..catalog.kinds import ENCODER_HELP, RUN_FILE
 from ..errors import InputError
 from ..settings.choices import CHECKPOINT_SECONDS
+from ..settings.recipes import DEFAULT
 from ..settings.rules import require_no_stages, require_one_device
 from ..settings.sections import Value
-from .options import UNIT_SETTINGS, corpus_option, folder_option, settings_from, settings_options
+from .options import UNIT_SETTINGS, config_option, corpus_option, folder_option, settings_from, settings_options
+from .panels import PanelCommand
 
 if TYPE_CHECKING:
     from ..system.types import File
 
+ORDER = (
+    'Flags stand above --config, a config above the recipe that it names (recipe = "NAME" at its head), and a run '
+    "without --config has the recipe default."
+)
 
-@click.command()
+
+@click.command(cls=PanelCommand, epilog=ORDER)
 @settings_options(
     *("", "data", "teacher", "pairs", "student", "scorer", "vocabulary", "shape", "training", "export"),
     *("translation", "evaluation", "budget"),
+    recipe=DEFAULT,
 )
-@click.option("--config", type=click.Path(dir_okay=False), help="repeat a run's config.toml; flags given here win")
-@click.option("--name", help="of the run's folder [default: data set and teacher's language]")
+@config_option
+@click.option("--name", help="name of the run's folder [default: data set and teacher's language]")
 @click.option("--runs", type=click.Path(file_okay=False), default="runs", show_default=True, help="where runs are kept")
 @click.option(
     "--resume",
     type=click.Path(file_okay=False),
-    help="go on with a run that was stopped, its folder",
+    help="the folder of a run that was stopped, to go on with it",
 )
 @click.option(
     "--checkpoint-seconds",
     type=click.FloatRange(0),
     default=CHECKPOINT_SECONDS,
     show_default=True,
-    help="between what is kept within an epoch; the end of each is kept too",
+    help="seconds between what is kept within an epoch; the end of each is kept too",
 )
 def run(
     config: str | None,
@@ -59,7 +67,7 @@ def run(
 
     if resume and name and (Path(runs) / name).resolve() != Path(resume).resolve():
         raise InputError(f"--resume {resume} is another folder than --name {name} in {runs}; leave --name out")
-    settings = settings_from(values, config or (settings_file(resume) if resume is not None else None))
+    settings = settings_from(values, config or (settings_file(resume) if resume is not None else None), DEFAULT)
     require_one_device(settings, "distill run")
     searched = is_limited(settings)
     read_corpus(settings.budget.corpus)
@@ -96,12 +104,13 @@ def _free_folder(runs, settings):
     return next(Path(runs) / name for name in names if not (Path(runs) / name).exists())
 
 
-@click.command()
+@click.command(cls=PanelCommand, epilog=ORDER)
 @settings_options(
     *("", "data", "teacher", "pairs", "student.parallel", "student.parallel_temperature", "scorer", "training"),
     *("translation", "evaluation.dev_dataset", *UNIT_SETTINGS),
+    recipe=DEFAULT,
 )
-@click.option("--config", type=click.Path(dir_okay=False), help="settings in a config.toml; flags given here win")
+@config_option
 @folder_option("folder for the teacher")
 def teach(config: str | None, output: str, **values: Value | None) -> None:
     """Stage 1 alone: train a teacher, in one language or with --loss softmax on pairs of many, and save it."""
@@ -109,7 +118,7 @@ def teach(config: str | None, output: str, **values: Value | None) -> None:
     from ..pipeline.preparing import read_inputs
     from ..system.progress import say
 
-    settings = settings_from(values, config)
+    settings = settings_from(values, config, DEFAULT)
     require_no_stages(settings, "distill teach")
     if settings.teacher.model:
         raise InputError("--teacher-model is not trained; give it to distill run, or to distill transfer as --teacher")
@@ -125,10 +134,11 @@ def teach(config: str | None, output: str, **values: Value | None) -> None:
     say(f"teacher: {output}")
 
 
-@click.command()
+@click.command(cls=PanelCommand, epilog=ORDER)
 @settings_options(
     *("", "data", "student", "-student.start", "scorer", "training"),
     *("export.precision", "export.table", "translation", "evaluation.dev_dataset", *UNIT_SETTINGS),
+    recipe=DEFAULT,
 )
 @click.option("--teacher", "teacher_path", required=True, help=ENCODER_HELP)
 @click.option("--teacher-language", default="en", show_default=True, help="the language the teacher is asked in")
@@ -157,7 +167,7 @@ def transfer(
     from ..system.progress import say
 
     _require_one_labeller(labels, corpus, teacher_path if centre else None)
-    settings, texts = settings_from(values), read_corpus(corpus)
+    settings, texts = settings_from(values, recipe=DEFAULT), read_corpus(corpus)
     if labels and (settings.student.parallel or settings.student.labelled_text):
         raise InputError("--labels and --parallel or --labelled-text are two sources of labels; give one of them")
     student = transfer_alone(settings, teacher_path, teacher_language, start_path, centre, texts, labels)

@@ -7,15 +7,16 @@ from pathlib import Path
 import click
 
 from ..settings.sections import Value
-from .options import given, settings_from, settings_options, writable
+from .options import config_option, given, settings_from, settings_options, writable
+from .panels import PanelCommand
 
 
-@click.command()
+@click.command(cls=PanelCommand)
 @settings_options(
     *("", "data", "teacher", "student", "-student.start", "vocabulary", "shape", "training", "export"),
     *("translation", "evaluation", "budget"),
 )
-@click.option("--config", type=click.Path(dir_okay=False), help="a config.toml to start from; flags given here win")
+@config_option
 @click.option(
     "--stage",
     type=click.Choice(["student", "teacher", "both"]),

@@ -172,7 +172,7 @@ def depends_on(settings: Settings, dataset: Dataset, corpus: Mapping[str, Sequen
 def _bound(values):
     """The settings that no trial may have otherwise than another."""
     free = free_of(Work.COMPRESSION)
-    return {name: _without(part, free, name) for name, part in values.items()}
+    return {name: _without(part, free, name) for name, part in values.items() if name not in free}
 
 
 def _without(part, names, section):

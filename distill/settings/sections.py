@@ -58,7 +58,7 @@ class DataSettings:
 class TeacherSettings:
     """Stage 1. Values that CL-ReLKT searched: Table 1; epochs: section 3.1 and A.5.1."""
 
-    language: str = _common("en", "--teacher", "the language the teacher learns in, dominant in the base")
+    language: str = _common("en", "--teacher", "the language the teacher learns in, one that the base knows well")
     base: str = _untuned("muse", "--base", "the pretrained encoder to start from")
     model: str = _common("", "--teacher-model", "a teacher that stays as it is, e5 or any encoder; no stage 1 then")
     centre: bool = _common(
@@ -66,10 +66,10 @@ class TeacherSettings:
     )
     loss: str = _learned("triplet", "--loss", "the teacher's loss", ("triplet", "contrastive", "softmax"))
     margin: float = _learned(0.3, "--margin", "alpha of Equation 1, in cosine distance", low=0.0, high=2.0)
-    temperature: float = _learned(0.05, "--temperature", "of the contrastive loss", low=1e-4, high=10.0)
-    negatives: int = _learned(3, "--negatives", "negatives an anchor", low=1, high=1000)
+    temperature: float = _learned(0.05, "--temperature", "temperature of the contrastive loss", low=1e-4, high=10.0)
+    negatives: int = _learned(3, "--negatives", "negatives a question", low=1, high=1000)
     learning_rate: float = _learned(
-        1e-4, "--teacher-learning-rate", "Adam's, halved when dev stalls", low=0.0, high=1.0
+        1e-4, "--teacher-learning-rate", "Adam's learning rate, halved when dev stalls", low=0.0, high=1.0
     )
     batch_size: int = _learned(16, "--teacher-batch-size", "questions a step", low=1)
     bm25_epochs: int = _learned(3, "--bm25-epochs", "epochs with BM25 negatives", low=0)
@@ -184,8 +184,10 @@ class StudentSettings:
     )
     translation_temperature: float = _learned(0.05, "--translation-temperature", "of that softmax", low=1e-4, high=10.0)
     gamma: float = _learned(100.0, "--gamma", "scale of the whole loss", low=0.0)
-    distance: str = _learned("squared_l2", "--distance", "between vectors", ("squared_l2", "cosine"))
-    learning_rate: float = _learned(5e-4, "--student-learning-rate", "Adam's, at its highest", low=0.0, high=1.0)
+    distance: str = _learned("squared_l2", "--distance", "distance between vectors", ("squared_l2", "cosine"))
+    learning_rate: float = _learned(
+        5e-4, "--student-learning-rate", "Adam's learning rate, at its highest", low=0.0, high=1.0
+    )
     table_learning_rate: float = _learned(
         0.0, "--table-learning-rate", "of the student's embedding table (0: that of the rest)", low=0.0, high=1.0
     )
@@ -199,7 +201,7 @@ class StudentSettings:
         0.0, "--warmup-share", "of the student's steps, in which the learning rate rises evenly", low=0.0, high=0.9
     )
     batch_size: int = _learned(32, "--student-batch-size", "questions a step", low=1)
-    epochs: int = _learned(10, "--epochs", "at most", low=0)
+    epochs: int = _learned(10, "--epochs", "of the student, at most", low=0)
     quantised_epochs: int = _learned(
         0, "--quantised-epochs", "of the epochs, the last ones with weights rounded as in the bundle", low=0
     )
@@ -311,7 +313,7 @@ class ExportSettings:
         low=-1.0,
         high=1.0,
     )
-    max_drop: float = _free(1.0, "--max-drop", "points of mean P@1 it may lose", low=0.0, high=100.0)
+    max_drop: float = _free(1.0, "--max-drop", "points of mean P@1 that the bundle may lose", low=0.0, high=100.0)
     threads: int = _untuned(1, "--threads", "threads of one inference in the gate and the benchmark", low=1, high=1024)
 
 
@@ -393,9 +395,11 @@ class EvaluationSettings:
 class BudgetSettings:
     """The limits of a compressed bundle's size and time; without a limit on size or time nothing is searched."""
 
-    max_size: str = _setting(Work.RUN, "", "--max-size", "of the bundle on disk, such as 10MB")
-    max_ms: float = _setting(Work.RUN, 0.0, "--max-ms", "median ms a query, tokenize + encode (0: no limit)", low=0.0)
-    shapes: tuple = _setting(Work.RUN, SHAPE_NAMES, "--shapes", "shapes to train", SHAPE_NAMES)
+    max_size: str = _setting(Work.RUN, "", "--max-size", "the most a smaller bundle may take on disk, such as 10MB")
+    max_ms: float = _setting(
+        Work.RUN, 0.0, "--max-ms", "the most milliseconds a question may take it, in the median (0: no limit)", low=0.0
+    )
+    shapes: tuple = _setting(Work.RUN, SHAPE_NAMES, "--shapes", "shapes of smaller students to train", SHAPE_NAMES)
     new_languages: tuple = _untuned((), "--new-languages", "that get new pieces [default: those muse never saw]")
     new_pieces: int = _untuned(12_000, "--new-pieces", "to learn for these, at most (0: none)", low=0)
     corpus: tuple = _setting(
@@ -405,9 +409,10 @@ class BudgetSettings:
 
 @dataclass
 class Settings:
-    """All of a run. `seed` decides splits, shuffling and negatives."""
+    """All of a run. `seed` decides splits, shuffling and negatives, `recipe` says what the others were made of."""
 
-    seed: int = _common(0, "--seed", "of splits, shuffling and negatives", low=0, high=2**32 - 1)
+    recipe: str = _free("", "--recipe", "settings to begin with, by name; distill recipes lists them")
+    seed: int = _common(0, "--seed", "number by which splits, shuffling and negatives are drawn", low=0, high=2**32 - 1)
     data: DataSettings = field(default_factory=DataSettings)
     teacher: TeacherSettings = field(default_factory=TeacherSettings)
     pairs: PairSettings = field(default_factory=PairSettings)

@@ -10,19 +10,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import tomlkit
-from tomlkit.exceptions import TOMLKitError
 
-from ..errors import ConfigError, first_line
+from ..errors import ConfigError
 from ..system.files import write_text
-from ..system.reading import read_text
 from ..system.text import well_formed
 from .choices import MOST
+from .recipes import TABLE, read_recipe, read_toml
 from .rules import check_together, numbers_of
 from .sections import Section, Settings, Value, Work
 
 if TYPE_CHECKING:
     from ..system.types import File, Json
 
+# The key of a file that has every setting: what its recipe says now is of no account.
+COMPLETE = "complete"
 NOUNS = {str: "a text", int: "a whole number", float: "a number", bool: "true or false", tuple: "a list of names"}
 
 
@@ -75,14 +76,31 @@ def _check_list(name, value, options, may_be_empty):
         raise ConfigError(f"{name}: expected {expected}, got {', '.join(value) or 'none'}")
 
 
-def load_settings(path: File) -> Settings:
-    """Settings of a TOML file; what is absent keeps its default. Raises `ConfigError` on an unknown key or value."""
-    try:
-        stored = tomlkit.parse(read_text(path)).unwrap()
-    except (TOMLKitError, ValueError, TypeError, RecursionError) as error:
-        raise ConfigError(f"{path}: invalid TOML: {first_line(error)}") from error
-    settings = Settings()
+def load_settings(path: File, recipe: str = "") -> Settings:
+    """Settings of a TOML file; what is absent is that of the recipe that it names, or of `recipe`, else its default.
+
+    A file that is `COMPLETE` names the recipe that it was made of and does not rest on it. Raises `ConfigError` on an
+    unknown key or value, and where the file names another recipe than `recipe`.
+    """
+    stored = read_toml(path)
+    if isinstance(stored.get(TABLE), dict):
+        del stored[TABLE]  # A recipe's file, copied.
+    named = stored.setdefault(TABLE, recipe)
+    if recipe and named != recipe:
+        raise ConfigError(f"{path}: its recipe is {named!r}, not {recipe!r}; leave --recipe out")
+    complete = stored.pop(COMPLETE, False)
+    if not isinstance(complete, bool):
+        raise ConfigError(f"{path}: {COMPLETE}: expected true or false, got {complete!r}")
+    rests = named and isinstance(named, str) and not complete
+    settings = recipe_settings(named, str(path)) if rests else Settings()
     _update(settings, stored, str(path))
+    return check(settings)
+
+
+def recipe_settings(name: str, place: str = "--recipe") -> Settings:
+    """Settings of the recipe of that name, which `place` names. Raises `ConfigError` where there is none."""
+    settings = Settings(recipe=name)
+    _update(settings, read_recipe(name, place).values, f"{name}.toml")
     return check(settings)
 
 
@@ -135,5 +153,7 @@ def plain(value: Json | Value) -> Json:
 
 
 def save_settings(settings: Settings, path: File, notes: Sequence[str] = ()) -> None:
-    """Write `config.toml`, with `notes`, a line each, as comments above."""
-    write_text(Path(path), "".join(f"# {note}\n" for note in notes) + tomlkit.dumps(as_dict(settings)))
+    """Write `config.toml`, every setting, with `notes`, a line each, as comments above."""
+    values = as_dict(settings)
+    values = {TABLE: values.pop(TABLE), COMPLETE: True, **values}
+    write_text(Path(path), "".join(f"# {note}\n" for note in notes) + tomlkit.dumps(values))

@@ -9,15 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-import tomlkit
-from tomlkit.exceptions import TOMLKitError
-
 from ..data.parallel import weighted
-from ..errors import ConfigError, InputError, first_line
+from ..errors import ConfigError, InputError
 from ..settings.choices import MOST
+from ..settings.recipes import read_toml
 from ..settings.sections import Settings, Value, Work
 from ..settings.store import changed, free_of, plain, walk
-from ..system.reading import read_text
 from ..system.types import File, Json
 
 if TYPE_CHECKING:
@@ -126,11 +123,7 @@ Part: TypeAlias = Values | Range
 
 def read_space(path: File) -> dict[str, Json]:
     """`{setting: list or table}` of a TOML file, nested tables or dotted names. Raises `ConfigError`."""
-    try:
-        stored = tomlkit.parse(read_text(path)).unwrap()
-    except (TOMLKitError, ValueError, TypeError, RecursionError) as error:
-        raise ConfigError(f"{path}: invalid TOML: {first_line(error)}") from error
-    return dict(_flat(stored))
+    return dict(_flat(read_toml(path)))
 
 
 def _flat(values, prefix=""):

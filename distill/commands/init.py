@@ -1,0 +1,27 @@
+"""`distill init`: a config for a user's own data."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+import click
+
+
+@click.command()
+@click.argument("folder", type=click.Path(file_okay=False))
+@click.option("--document-language", default="en", show_default=True, help="the language of the documents")
+@click.option("--overwrite", is_flag=True, help="replace a distill.toml that is there")
+def init(folder: str, document_language: str, overwrite: bool) -> None:
+    """Look at the data in FOLDER, say what is there and what is missing, and write FOLDER/distill.toml for it.
+
+    FOLDER holds a data set, {lang}.json in SQuAD form or documents.jsonl and questions.jsonl, and may hold splits.json
+    and parallel text, .tsv or .jsonl.
+    """
+    from ..pipeline.own_data import missing, overview, read_own, require_free, write_config
+
+    require_free(folder, overwrite)
+    data = read_own(folder, document_language)
+    path = Path(folder) / write_config(data, overwrite).name
+    click.echo("\n".join([*overview(data), *(f"missing: {line}" for line in missing(data))]))
+    click.echo(f"{path}: written; next: distill run --config {shlex.quote(str(path))}")

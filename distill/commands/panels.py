@@ -1,0 +1,102 @@
+"""Options in named panels: a command's help shows those that matter, `--help-all` every one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import click
+
+HELP = "help"
+# By the sections of the settings, in the order in which they are shown.
+TITLES = {
+    "files": "Recipe and files",
+    "data": "Data",
+    "teacher": "Teacher (stage 1)",
+    "pairs": "Teacher by pairs of many languages (--loss softmax)",
+    "student": "Student (stage 2)",
+    "scorer": "Scores of another encoder (--scorer)",
+    "vocabulary": "The student's pieces",
+    "shape": "The student's shape",
+    "training": "How steps are computed",
+    "export": "Bundle",
+    "translation": "Questions in translation",
+    "evaluation": "What is measured",
+    "budget": "A bundle within a budget",
+    "search": "Search",
+    HELP: "Help",
+}
+# Of the options that are no settings, and of the seed and the recipe, by their parameters.
+SECTIONS = {
+    **dict.fromkeys(("recipe", "config", "name", "runs", "resume", "checkpoint_seconds", "seed"), "files"),
+    **dict.fromkeys(("output", "study", "json_path", "report"), "files"),
+    **dict.fromkeys(("corpus", "split"), "data"),
+    **dict.fromkeys(("teacher_path", "teacher_language", "centre"), "teacher"),
+    **dict.fromkeys(("start_path", "labels"), "student"),
+    **dict.fromkeys(("translations", "translators", "beam"), "translation"),
+    **dict.fromkeys(("tasks", "units", "metrics", "document_model"), "evaluation"),
+    **dict.fromkeys(("stage", "space_path", "trials"), "search"),
+}
+# Parameters that a short help shows.
+MAIN = {
+    *("recipe", "config", "name", "resume", "output", "study"),
+    *("data__dataset", "data__languages", "data__document_language", "corpus"),
+    *("teacher__language", "teacher__base", "teacher__model", "teacher_path", "teacher_language"),
+    *("teacher__bm25_epochs", "teacher__online_epochs", "teacher__loss"),
+    *("student__epochs", "student__parallel", "student__start", "start_path", "labels"),
+    *("vocabulary__add_languages", "export__table"),
+    *("budget__max_size", "budget__max_ms", "stage", "space_path", "trials"),
+}
+# A command of no more options shows them all.
+FEW = 25
+# Characters of the column of flags, at most.
+COLUMN = 26
+WHOLE = "distill.every-option"
+
+
+def panels(options: Iterable[click.Option]) -> dict[str, list[click.Option]]:
+    """`{title: options}`, each option in one panel, in the order of `TITLES`."""
+    members: dict[str, list[click.Option]] = {title: [] for title in TITLES.values()}
+    for option in options:
+        members[TITLES[_section(option)]].append(option)
+    return {title: part for title, part in members.items() if part}
+
+
+def _section(option):
+    name = option.name
+    if {"--help", "--help-all"} & set(option.opts):
+        return HELP
+    return name.partition("__")[0] if "__" in name else SECTIONS[name]
+
+
+def _show_all(context, option, value):
+    if value and not context.resilient_parsing:
+        context.meta[WHOLE] = True
+        click.echo(context.get_help())
+        context.exit()
+
+
+HELP_ALL = click.Option(
+    ["--help-all"], is_flag=True, is_eager=True, expose_value=False, callback=_show_all, help="Show every option."
+)
+
+
+class PanelCommand(click.Command):
+    """A command whose help has its options in `panels`, of many those in `MAIN`."""
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """Return the parameters, `--help-all` the last."""
+        return [*super().get_params(ctx), HELP_ALL]
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the panels, their second columns one below the other."""
+        options = [option for option in self.get_params(ctx) if isinstance(option, click.Option)]
+        whole = ctx.meta.get(WHOLE, False) or len(options) <= FEW
+        shown = [option for option in options if whole or option.name in MAIN or _section(option) == HELP]
+        records = {option: record for option in shown if (record := option.get_help_record(ctx))}
+        width = min(COLUMN, max(len(flags) for flags, _ in records.values()))
+        for title, part in panels(records).items():
+            with formatter.section(title):
+                formatter.write_dl([(f"{records[option][0]:<{width}}", records[option][1]) for option in part], COLUMN)
+        if more := len(options) - len(shown):
+            formatter.write_paragraph()
+            formatter.write_text(f"{more} more options: {ctx.command_path} --help-all")

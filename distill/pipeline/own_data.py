@@ -1,0 +1,178 @@
+"""A folder of a user's own data: what it has, what it lacks, and a config for it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import tomlkit
+
+from ..data.dataset import LEARNED, Dataset
+from ..data.loading import read_dataset
+from ..data.parallel import Parallel, read_parallel, texts_by_language
+from ..errors import DataError, InputError
+from ..settings.choices import SPLITS
+from ..settings.recipes import DEFAULT
+from ..settings.store import changed, recipe_settings
+from ..system.files import write_text
+from ..system.types import File, Json
+from .preparing import unseen_languages
+
+CONFIG = "distill.toml"
+# A language with fewer train questions learns from them what the base did not know, and little of the language.
+FEW = 100
+HEAD = (
+    "# Written by distill init, for: distill run --config THIS-FILE\n"
+    "# What is not here is the recipe's (distill recipes show NAME); flags stand above this file.\n"
+)
+# Above each setting that is written.
+COMMENTS = {
+    "data.dataset": "From where the command is given, unless it begins at the root.",
+    "data.document_language": "The language of the documents.",
+    "data.languages": "Those of the questions; take out what shall not be learned or measured.",
+    "teacher.language": "The language that the teacher learns in; its questions are translations of the others.",
+    "student.parallel": "Sentences with their translations, FILE or FILE=WEIGHT.",
+}
+
+
+@dataclass(frozen=True)
+class OwnData:
+    """A data set in a folder, the parallel text beside it, and why other files there are none."""
+
+    folder: Path
+    dataset: Dataset
+    parallel: dict[Path, Parallel]
+    left_out: tuple[str, ...]
+
+    @property
+    def teacher(self) -> str:
+        """The teacher's language: English, or that of the documents where nobody asks in English."""
+        return teacher_of(self.dataset)
+
+    @property
+    def others(self) -> list[str]:
+        """The question languages that are not the teacher's."""
+        return [language for language in self.dataset.languages if language != self.teacher]
+
+    @cached_property
+    def counts(self) -> dict[str, dict[str, int]]:
+        """`{language: {split: questions}}`, 0 for a split that is absent."""
+        splits = self.dataset.splits
+        return {
+            language: {split: len(self.dataset.select(language, split)) if split in splits else 0 for split in SPLITS}
+            for language in self.dataset.languages
+        }
+
+    @cached_property
+    def lines(self) -> dict[str, int]:
+        """`{language: distinct lines of parallel text}`."""
+        texts = texts_by_language(list(self.parallel.values()))
+        return {language: len(lines) for language, lines in texts.items()}
+
+
+def teacher_of(dataset: Dataset) -> str:
+    """The language that a teacher of this data learns in."""
+    return "en" if "en" in dataset.languages else dataset.document_language
+
+
+def read_own(folder: File, document_language: str = "en") -> OwnData:
+    """The `OwnData` in a folder. Raises `DataError` where the data set cannot be read."""
+    folder = Path(folder).absolute()
+    dataset, parallel, left_out = read_dataset(folder, document_language), {}, []
+    paths = [path for path in folder.iterdir() if path.suffix in (".tsv", ".jsonl")]
+    for path in sorted(path for path in paths if path.name not in ("documents.jsonl", "questions.jsonl")):
+        try:
+            [parallel[path]] = read_parallel([path], teacher_of(dataset), dataset.languages)
+        except DataError as error:
+            left_out.append(str(error))
+    return OwnData(folder, dataset, parallel, tuple(left_out))
+
+
+def overview(data: OwnData) -> list[str]:
+    """Lines that say what there is."""
+    dataset = data.dataset
+    by = "splits.json" if (data.folder / "splits.json").is_file() else "seed, 7 : 1 : 2"
+    titles = f"{'language':<10}{'train':>8}{'dev':>8}{'test':>8}{'parallel lines':>17}   questions, split by {by}"
+    rows = [
+        f"{language:<10}{''.join(f'{counts[split]:>8}' for split in SPLITS)}{data.lines.get(language, 0):>17}"
+        for language, counts in data.counts.items()
+    ]
+    there = f"{len(dataset.titles)} documents, {len(dataset.passages)} passages, in {dataset.document_language}"
+    text = [f"{path.name}: parallel text, {len(source.texts)} pairs" for path, source in data.parallel.items()]
+    return [f"{dataset.name}: {there}", titles, *rows, *text, *(f"left out: {reason}" for reason in data.left_out)]
+
+
+def missing(data: OwnData) -> list[str]:
+    """Lines that say what there is not, each with what it would bring."""
+    return [*_splits_missing(data), *_questions_missing(data), *_text_missing(data)]
+
+
+def _splits_missing(data):
+    for split in LEARNED:
+        if bare := [language for language, counts in data.counts.items() if not counts[split]]:
+            yield (
+                f"no {split} questions in {', '.join(bare)}: distill run needs some in each language; name them in "
+                "splits.json, or leave the language out"
+            )
+    if not any(counts["test"] for counts in data.counts.values()):
+        yield "no test questions: dev chooses epochs, so its figures flatter; test's would not"
+
+
+def _questions_missing(data):
+    dataset = data.dataset
+    few = [f"{name} {counts['train']}" for name, counts in data.counts.items() if 0 < counts["train"] < FEW]
+    if few:
+        yield f"few train questions ({', '.join(few)}): from {FEW} on a language learns more than the base knows"
+    if not data.others:
+        yield "no questions in a second language: with translations of these a student would learn it"
+    known = dataset.questions[data.teacher]
+    ids = {id for language in data.others for id in dataset.questions[language]}
+    if alone := len(ids - known.keys()):
+        yield (
+            f"{alone} questions have no version in {data.teacher}: they are measured and teach nothing; --translations "
+            "or --translator would give one"
+        )
+    if not any(question.answers for question in known.values()):
+        yield "no answers: they tell false negatives, and recall by tokens and --self-train need them"
+
+
+def _text_missing(data):
+    if bare := [language for language in data.others if language not in data.lines]:
+        yield f"no parallel text in {', '.join(bare)}: it brings most where questions are few; .tsv or .jsonl here"
+    if unseen := unseen_languages("muse", data.dataset.languages):
+        yield f"mUSE never saw {', '.join(unseen)}: with text in a language --add-languages gives it pieces of its own"
+
+
+def values_of(data: OwnData) -> dict[str, Json]:
+    """The settings of a config for this data, by their names."""
+    values: dict[str, Json] = {
+        "data.dataset": str(data.folder),
+        "data.document_language": data.dataset.document_language,
+        "data.languages": list(data.dataset.languages),
+        "teacher.language": data.teacher,
+    }
+    return {**values, **({"student.parallel": [str(path) for path in data.parallel]} if data.parallel else {})}
+
+
+def write_config(data: OwnData, overwrite: bool = False) -> Path:
+    """Write a config into the folder and return its path. Raises `InputError` as `require_free`."""
+    path = require_free(data.folder, overwrite)
+    values = values_of(data)
+    changed(recipe_settings(DEFAULT), values)
+    lines, section = [HEAD, f'recipe = "{DEFAULT}"\n'], ""
+    for name, value in values.items():
+        table, _, key = name.partition(".")
+        lines += [f"\n[{table}]\n"] if table != section else []
+        lines.append(f"# {COMMENTS[name]}\n{key} = {tomlkit.item(value).as_string()}\n")
+        section = table
+    write_text(path, "".join(lines))
+    return path
+
+
+def require_free(folder: File, overwrite: bool = False) -> Path:
+    """The path of the config in a folder. Raises `InputError` where one is there, unless it is to be overwritten."""
+    path = Path(folder) / CONFIG
+    if path.exists() and not overwrite:
+        raise InputError(f"{path} is there already; give --overwrite, or remove it")
+    return path
