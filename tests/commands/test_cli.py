@@ -24,7 +24,7 @@ from distill.export.weights.precision import Precision
 from distill.system.extras import TRAINING
 
 COMMANDS = "answers run compress teach transfer evaluate compare prune reduce extend lir report export bench encode"
-COMMANDS = (*COMMANDS.split(), "search", "subset", "tune")
+COMMANDS = (*COMMANDS.split(), "init", "recipes", "search", "subset", "tune")
 HEAVY = "tensorflow keras numpy scipy matplotlib sentencepiece statsmodels bm25s jinja2 snowballstemmer pythainlp"
 HEAVY = {*HEAVY.split(), "rjieba", "sudachipy", "mecab", "ray", "pyarrow", "pandas"}
 TOPICS = ("river", "castle", "falcon", "violin", "comet", "harbour")
@@ -102,7 +102,7 @@ def test_help_is_there_for_every_command(distill):
         assert (left.code, left.err) == (0, "") and left.out.startswith(f"Usage: distill {command} ")
     named = re.findall(r"^  (\w+) ", distill("--help").out.split("Commands:")[1], re.MULTILINE)
     assert sorted(named) == sorted(COMMANDS)
-    shown = " ".join(distill("run", "--help").out.split())
+    shown = " ".join(distill("run", "--help-all").out.split())
     assert "[triplet|contrastive|softmax]" in shown and "[default: 0.3]" in shown and "[default: muse]" in shown
     assert distill("--version").out.strip().endswith(__version__)
     # No command at all is not the help squeezed into an error.

@@ -1,33 +1,68 @@
-"""Every recipe trains: its settings on tiny data and a tiny base, a few steps."""
+"""Every recipe trains: its settings on tiny data and a tiny base, a few steps of what it is about."""
 
 import shutil
 
 import pytest
 
-from distill.settings.recipes import read_recipe, recipe_names
-from distill.settings.store import load_settings
+from distill.encoders.encoder import KerasEncoder
+from distill.pipeline.execute import stage_one, stage_two
+from distill.pipeline.preparing import read_inputs
+from distill.pipeline.run import Run
+from distill.pipeline.second_stage import beginning_of
+from distill.settings.recipes import recipe_names
+from distill.settings.store import changed, load_settings, recipe_settings
 from distill.system.reading import read_json
 
-FEW = "--bm25-epochs 0 --online-epochs 1 --teacher-batch-size 4 --min-cosine -1 --max-drop 100 --no-lareqa "
-FEW += "--allow-weak-teacher"
-PAIRS = "--pairs-an-epoch 8 --self-train-top 6"
+TEACHER = "--bm25-epochs 0 --online-epochs 1 --teacher-batch-size 4"
+# Of a command that is a stage alone.
+ALONE = {
+    **{name: f"teach {TEACHER} --pairs-an-epoch 8" for name in recipe_names() if name.startswith("lareqa")},
+    **dict.fromkeys(("paper", "small"), "transfer --epochs 1"),
+}
+WHOLE = f"{TEACHER} --epochs 1 --min-cosine 0.5 --max-drop 100 --no-lareqa --allow-weak-teacher"
 
 
-@pytest.mark.parametrize("name", recipe_names())
-def test_a_recipe_trains(distill, sentence_data, slim_folder, tmp_path, name):
-    values = read_recipe(name).values
-    flags = [*FEW.split(), "--base", slim_folder, "--runs", tmp_path, "--name", "run"]
-    flags += PAIRS.split() if "pairs" in values else []
-    flags += ["--epochs", 1] if values.get("student", {}).get("epochs") != 0 else []
-    if name == "default":
-        # With the config that is written for the data, in a folder with a blank.
-        folder = shutil.copytree(sentence_data, tmp_path / "own data")
-        assert distill("init", folder) == 0
-        given = ["--config", folder / "distill.toml"]
-    else:
-        given = ["--recipe", name, "--dataset", sentence_data]
-    assert distill("run", *given, *flags) == 0
-    settings = load_settings(tmp_path / "run" / "config.toml")
-    assert settings.recipe == name and settings.teacher.base == str(slim_folder)
-    assert set(read_json(tmp_path / "run" / "metrics.json")["languages"]) == {"en", "de"}
-    assert (tmp_path / "run" / "bundle" / "encoder.tflite").is_file()
+def test_every_recipe_is_tried():
+    assert sorted([*ALONE, "default", "sentri", "tiny"]) == sorted(recipe_names())
+
+
+@pytest.mark.parametrize("name", ALONE)
+def test_a_recipe_trains_a_stage_alone(distill, sentence_data, slim_folder, tmp_path, name):
+    command, *flags = ALONE[name].split()
+    start = ["--base" if command == "teach" else "--teacher", slim_folder, "--dataset", sentence_data]
+    assert distill(command, "--recipe", name, *start, *flags, "--output", tmp_path / "encoder") == 0
+    assert KerasEncoder.load(tmp_path / "encoder").dimension == 16
+
+
+def test_the_default_makes_a_bundle_by_the_config_that_is_written_for_the_data(
+    distill, sentence_data, slim_folder, tmp_path
+):
+    folder, run = shutil.copytree(sentence_data, tmp_path / "own data"), tmp_path / "run"
+    assert distill("init", folder) == 0
+    given = ["--config", folder / "distill.toml", "--base", slim_folder, "--runs", tmp_path, "--name", "run"]
+    assert distill("run", *given, *WHOLE.split()) == 0
+    settings = load_settings(run / "config.toml")
+    assert (settings.recipe, settings.data.dataset) == ("default", str(folder))
+    assert read_json(run / "metrics.json")["languages"] == ["en", "de"]
+    assert (run / "bundle" / "encoder.tflite").is_file()
+
+
+@pytest.fixture
+def begun(sentence_data, slim_folder, tmp_path):
+    """`begun(recipe, changes)`: a run of that recipe on the data."""
+    data = {"data.dataset": str(sentence_data), "teacher.base": str(slim_folder)}
+    return lambda recipe, values: Run(read_inputs(changed(recipe_settings(recipe), {**data, **values})), tmp_path)
+
+
+def test_sentri_trains_itself(begun, slim, tmp_path):
+    epochs = {"teacher.bm25_epochs": 0, "teacher.online_epochs": 1, "teacher.batch_size": 4}
+    run = begun("sentri", {**epochs, "pairs.pairs_an_epoch": 8, "pairs.self_train": 1})
+    stage_one(run, slim, tmp_path / "teacher")
+    assert (tmp_path / "self-training" / "stage-1" / "encoder").is_dir()
+
+
+def test_tiny_has_some_of_the_pieces(begun, slim, tmp_path):
+    run = begun("tiny", {"student.epochs": 1, "vocabulary.most_pieces": 500, "student.batch_size": 4})
+    student = stage_two(run, slim, slim, beginning_of(run.inputs, slim))
+    # Those that are single characters stay.
+    assert len(student.tokenizer) < len(slim.tokenizer)

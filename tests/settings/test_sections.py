@@ -53,7 +53,7 @@ FREE = {
 
 def test_a_setting_is_free_where_kept_work_does_not_depend_on_it():
     assert {work: free_of(work) for work in FREE} == {
-        work: free | {"export.min_cosine", "export.max_drop"} for work, free in FREE.items()
+        work: free | {"recipe", "export.min_cosine", "export.max_drop"} for work, free in FREE.items()
     }
     # A trial may have its own of what it trains alone.
     names = {name for name, _, _ in walk(Settings()) if name.split(".")[0] in ("teacher", "student")}
@@ -87,7 +87,7 @@ def test_walk_names_settings_as_the_file_does_and_each_has_flags_of_its_own_and_
     settings = Settings()
     settings.student.lambda_ = 2.5
     names = [name for name, _, _ in walk(settings)]
-    assert names[0] == "seed" and len(set(names)) == len(names)
+    assert names[:2] == ["recipe", "seed"] and len(set(names)) == len(names)
     assert {"data.dataset", "teacher.margin", "student.lambda", "export.min_cosine"} <= set(names)
     values = {name: getattr(section, item.name) for name, section, item in walk(settings)}
     assert (values["student.lambda"], values["seed"]) == (2.5, 0)
@@ -217,7 +217,7 @@ def test_settings_come_back_from_their_file_with_notes_as_comments_above(tmp_pat
     settings.student = replace(settings.student, objectives=("qq",), lambda_=0.25, gamma=1.0, document_tokens=0)
     settings.export = replace(settings.export, threads=4, precision="float32", table="int8-row", min_cosine=0.99)
     save_settings(settings, tmp_path / "config.toml", ["By dev.", "Trial 3."])
-    assert (tmp_path / "config.toml").read_text().startswith("# By dev.\n# Trial 3.\nseed = 5\n")
+    assert (tmp_path / "config.toml").read_text().startswith('# By dev.\n# Trial 3.\nrecipe = ""\n')
     assert load_settings(tmp_path / "config.toml") == settings
 
 
@@ -230,7 +230,8 @@ def test_the_file_holds_every_setting_under_its_plain_name(tmp_path):
         for name, value in table.items()
         if not isinstance(value, dict)
     }
-    assert names == {name for name, _, _ in walk(Settings())}
+    assert names == {"complete", *(name for name, _, _ in walk(Settings()))}
+    assert stored.pop("complete") is True
     assert stored == as_dict(Settings()) and stored["student"]["lambda"] == 1.0
     assert (stored["student"]["units"], stored["data"]["languages"]) == (["document", "passage"], [])
 

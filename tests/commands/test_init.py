@@ -1,0 +1,104 @@
+"""`distill init`: what a folder has and lacks, and the config that is written into it."""
+
+import json
+
+import pytest
+import tomlkit
+from fixtures.data import squad, write_lines, write_squad
+
+from distill.pipeline.preparing import read_inputs
+from distill.settings.store import load_settings
+
+TOPICS = ("river", "castle", "falcon", "violin", "comet", "harbour", "garden", "market", "bridge", "tower")
+IDS = [f"{topic}-{n}" for topic in TOPICS for n in range(3)]
+
+
+def articles(language, ids=IDS):
+    """An article a topic, of three questions at most."""
+    paragraphs = {
+        topic: (f"The {topic} is old.", {id: f"{language}: {id}?" for id in ids if id.startswith(topic)})
+        for topic in TOPICS
+    }
+    return squad([(topic, [paragraph]) for topic, paragraph in paragraphs.items()])
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """English, German and Greek, the last with a train question alone; parallel text of two; a blank in the name."""
+    place = tmp_path / "own data"
+    place.mkdir()
+    write_squad(place, en=articles("en"), de=articles("de"), el=articles("el", IDS[:1]))
+    (place / "splits.json").write_text(json.dumps({"train": IDS[:20], "dev": IDS[20:]}), encoding="utf-8")
+    (place / "text.tsv").write_text("en\tde\nThe Nile.\tDer Nil.\nA bird.\tEin Vogel.\n", encoding="utf-8")
+    (place / "notes.tsv").write_text("a note\n", encoding="utf-8")
+    return place
+
+
+def rows(out):
+    return {line.split()[0]: line.split()[1:] for line in out.splitlines() if line.split()[0] in ("en", "de", "el")}
+
+
+def test_what_is_there_and_what_is_missing_is_said_a_line_each(distill, folder):
+    left = distill("init", folder)
+    assert left.code == 0 and left.err == ""
+    assert left.out.startswith("own data: 10 documents, 10 passages, in en\n")
+    # Train, dev, test, and lines of parallel text.
+    assert rows(left.out) == {"en": ["20", "10", "0", "2"], "de": ["20", "10", "0", "2"], "el": ["1", "0", "0", "0"]}
+    assert "text.tsv: " in left.out and f"left out: {folder / 'notes.tsv'}: " in left.out
+    lacks = [line for line in left.out.splitlines() if line.startswith("missing: ")]
+    named = ("dev questions in el:", "test", "el 1", "answers", "parallel text in el:", "mUSE never saw el:")
+    assert len(lacks) == len(named)
+    assert all(words in line for words, line in zip(named, lacks, strict=True))
+
+
+def test_the_config_is_what_a_run_takes(distill, folder, monkeypatch):
+    (folder / "el.json").unlink()
+    monkeypatch.chdir(folder.parent)
+    left = distill("init", "own data")
+    assert left.out.splitlines()[-1].endswith("distill run --config 'own data/distill.toml'")
+    path = folder / "distill.toml"
+    text = path.read_text(encoding="utf-8")
+    assert tomlkit.parse(text).unwrap() == {
+        "recipe": "default",
+        "data": {"dataset": str(folder), "document_language": "en", "languages": ["de", "en"]},
+        "teacher": {"language": "en"},
+        "student": {"parallel": [str(folder / "text.tsv")]},
+    }
+    monkeypatch.chdir(folder)
+    inputs = read_inputs(load_settings(path))
+    assert inputs.languages == ("en", "de") and [len(source.texts) for source in inputs.sources] == [4]
+
+
+def test_jsonl_in_another_language_is_taken_too(distill, tmp_path):
+    folder = tmp_path / "lines"
+    folder.mkdir()
+    documents = [{"id": topic, "passages": [f"{topic} ist alt."]} for topic in TOPICS]
+    questions = [{"id": t, "language": "de", "text": f"{t}?", "passage": f"{t}/0", "answer": "alt"} for t in TOPICS]
+    write_lines(folder, documents, questions)
+    left = distill("init", folder, "--document-language", "de")
+    assert left.code == 0 and rows(left.out) == {"de": ["7", "1", "2", "0"]}
+    settings = load_settings(folder / "distill.toml")
+    assert (settings.data.document_language, settings.teacher.language, settings.student.parallel) == ("de", "de", ())
+
+
+def test_a_config_that_is_there_is_kept_unless_told_otherwise(distill, refused, folder):
+    (folder / "distill.toml").write_text("seed = 3\n", encoding="utf-8")
+    assert "distill.toml" in refused("init", folder)
+    assert distill("init", folder, "--overwrite").code == 0
+    assert load_settings(folder / "distill.toml").recipe == "default"
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "place"),
+    [
+        (None, None, "nowhere"),
+        ("en.txt", "text", "en.json"),
+        ("en.json", '{"data": [', "en.json: invalid JSON at line 1"),
+    ],
+)
+def test_a_folder_without_data_is_refused(refused, tmp_path, name, content, place):
+    folder = tmp_path / "nowhere"
+    if name:
+        folder.mkdir()
+        (folder / name).write_text(content, encoding="utf-8")
+    assert place in refused("init", folder)

@@ -1,0 +1,83 @@
+"""`distill recipes`, options in panels, and what a shell completes."""
+
+import click
+import pytest
+from fixtures.commands import process
+
+from distill.cli import cli
+from distill.commands.panels import HELP_ALL, MAIN, SECTIONS, TITLES, PanelCommand, panels
+from distill.settings.recipes import FOLDER, recipe_names
+from distill.settings.sections import Settings
+from distill.settings.store import walk
+
+HEAVY = {"numpy", "keras", "tensorflow", "rich", "distill.settings.sections"}
+PANELLED = ("run", "teach", "transfer", "tune", "compress", "evaluate")
+
+
+def test_recipes_lists_them_all_and_imports_next_to_nothing(distill):
+    code = (
+        "import sys\nfrom distill.cli import main\n"
+        "try: main(['recipes'])\nexcept SystemExit: print('IMPORTED', *sys.modules)"
+    )
+    out, _, imported = process("-c", code).out.partition("IMPORTED")
+    assert [line.split()[0] for line in out.splitlines() if line[0] != " "] == list(recipe_names())
+    assert "click" in imported.split() and not HEAVY & set(imported.split())
+    left = distill("recipes", "show", "tiny")
+    assert (left.code, left.out) == (0, (FOLDER / "tiny.toml").read_text(encoding="utf-8"))
+
+
+def options_of(name):
+    command = cli.get_command(None, name)
+    with click.Context(command) as context:
+        return [option for option in command.get_params(context) if isinstance(option, click.Option)]
+
+
+@pytest.mark.parametrize("name", PANELLED)
+def test_every_option_is_in_one_panel_and_help_all_shows_it(distill, name):
+    assert isinstance(cli.get_command(None, name), PanelCommand)
+    options = options_of(name)
+    parts = panels(options)
+    assert sorted(str(one.opts) for part in parts.values() for one in part) == sorted(str(one.opts) for one in options)
+    short, whole = distill(name, "--help"), distill(name, "--help-all")
+    assert (short.code, whole.code, short.err, whole.err) == (0, 0, "", "")
+    lines = [line for line in whole.out.splitlines() if line.startswith("  -")]
+    assert len(lines) == len(options)
+    assert all(any(line.split()[0].rstrip(",") in option.opts for line in lines) for option in options)
+    assert [line for line in whole.out.splitlines() if line.rstrip(":") in parts] == [f"{title}:" for title in parts]
+    assert len(short.out.splitlines()) <= 80 and "--help-all" in short.out
+
+
+def test_the_panels_follow_the_sections_and_name_parameters_that_there_are():
+    sections = {name.partition(".")[0] for name, _, _ in walk(Settings()) if "." in name}
+    assert sections < TITLES.keys() and set(SECTIONS.values()) < TITLES.keys()
+    names = {option.name for command in PANELLED for option in options_of(command)} - {HELP_ALL.name}
+    assert set(SECTIONS) | MAIN <= names
+
+
+def test_the_help_tells_the_order_of_flags_config_and_recipe(distill):
+    for command in ("run", "teach", "transfer"):
+        assert 'recipe = "NAME"' in " ".join(distill(command, "--help").out.split())
+
+
+@pytest.mark.parametrize("words", ["run --recipe nope", "teach --output out --recipe nope", "recipes show ../tiny"])
+def test_a_recipe_that_is_none_is_refused_and_all_are_named(refused, words):
+    line = refused(*words.split())
+    assert words.split()[-1] in line and ", ".join(recipe_names()) in line
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_a_shell_gets_a_script_that_completes(distill, monkeypatch, shell):
+    monkeypatch.setenv("_DISTILL_COMPLETE", f"{shell}_source")
+    left = distill()
+    assert left.code == 0 and f"_DISTILL_COMPLETE={shell}_complete" in left.out
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [("distill rec", ["recipes"]), ("distill run --recipe t", ["tiny"]), ("distill recipes show sen", ["sentri"])],
+)
+def test_commands_and_recipes_are_completed(distill, monkeypatch, words, expected):
+    monkeypatch.setenv("_DISTILL_COMPLETE", "bash_complete")
+    monkeypatch.setenv("COMP_WORDS", words)
+    monkeypatch.setenv("COMP_CWORD", str(len(words.split()) - 1))
+    assert distill().out.splitlines() == [f"plain,{name}" for name in expected]
