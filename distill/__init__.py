@@ -24,6 +24,7 @@ FACE = {
     "export_artefact": "export.artefact",
     "load_dataset": "data.loading",
     "load_encoder": "catalog.loading",
+    "recipe_settings": "settings.store",
     "run": "compression.whole_job",
     "static_student": "students.vocabulary.static_student",
     "teach": "stages.triplet_stage",
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from .settings.sections import ExportSettings as ExportSettings
     from .settings.sections import Settings as Settings
     from .settings.sections import StudentSettings as StudentSettings
+    from .settings.store import recipe_settings as recipe_settings
     from .stages.transfer_stage import transfer as transfer
     from .stages.triplet_stage import teach as teach
     from .students.vocabulary.static_student import static_student as static_student
