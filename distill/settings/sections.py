@@ -62,30 +62,38 @@ class TeacherSettings:
     base: str = _untuned("muse", "--base", "the pretrained encoder to start from")
     model: str = _common("", "--teacher-model", "a teacher that stays as it is, e5 or any encoder; no stage 1 then")
     centre: bool = _common(
-        False, "--centre/--no-centre", "take off the mean of such a teacher's vectors, of questions and of documents"
+        False,
+        "--centre/--no-centre",
+        "take off the mean of the --teacher-model's vectors, of questions and of documents",
     )
     loss: str = _learned("triplet", "--loss", "the teacher's loss", ("triplet", "contrastive", "softmax"))
-    margin: float = _learned(0.3, "--margin", "alpha of Equation 1, in cosine distance", low=0.0, high=2.0)
+    margin: float = _learned(
+        0.3,
+        "--margin",
+        "by how much a negative shall be farther than the positive, in cosine distance",
+        low=0.0,
+        high=2.0,
+    )
     temperature: float = _learned(0.05, "--temperature", "temperature of the contrastive loss", low=1e-4, high=10.0)
     negatives: int = _learned(3, "--negatives", "negatives a question", low=1, high=1000)
     learning_rate: float = _learned(
         1e-4, "--teacher-learning-rate", "Adam's learning rate, halved when dev stalls", low=0.0, high=1.0
     )
-    batch_size: int = _learned(16, "--teacher-batch-size", "questions a step", low=1)
+    batch_size: int = _learned(16, "--teacher-batch-size", "questions in a training step", low=1)
     bm25_epochs: int = _learned(3, "--bm25-epochs", "epochs with BM25 negatives", low=0)
     bm25_words: str = _learned(
         "plain", "--bm25-words", "what BM25 compares: words as written, or without inflection", ("plain", "morphology")
     )
     online_epochs: int = _learned(5, "--online-epochs", "epochs with negatives mined from the encoder", low=0)
-    unit: str = _common("maxp", "--teacher-unit", "what the teacher's dev P@1 counts", ALL_UNITS)
+    unit: str = _common("maxp", "--teacher-unit", "what is ranked to choose the teacher's best epoch on dev", ALL_UNITS)
     train_table: bool = _learned(True, "--teacher-table/--no-teacher-table", "train the embedding table too")
     positives: str = _learned(
-        "gold", "--positives", "in online epochs: the gold passage, or a document as its best passage", ("gold", "maxp")
+        "gold", "--positives", "in online epochs: the gold passage, or the document's nearest passage", ("gold", "maxp")
     )
     mining: str = _learned(
         "exact",
         "--mining",
-        "in online epochs: of all passages, or of those that an index says are near",
+        "how online epochs look for negatives: exactly in all passages, or with faiss by an index, for very many",
         ("exact", "faiss"),
     )
     triplets: tuple = _common(
@@ -106,7 +114,10 @@ class TeacherSettings:
         "go on with a teacher that does not beat its base on dev",
     )
     triplets_an_epoch: int = _learned(
-        -1, "--triplets-an-epoch", "of these pairs asked an epoch (-1: as many as train questions, 0: all)", low=-1
+        -1,
+        "--triplets-an-epoch",
+        "questions of --triplets in an epoch (-1: as many as train questions, 0: all)",
+        low=-1,
     )
 
 
@@ -120,35 +131,39 @@ class PairSettings:
         "languages of a batch's questions and passages, en the teacher's",
         ("en-en", "x-en", "x-x", "x-x-mono", "x-y"),
     )
-    scale: float = _common(20.0, "--scale", "of similarities in the softmax, at the start", low=1e-2, high=1e4)
-    hard_negatives: int = _common(1, "--hard-negatives", "a question, beside its batch's passages", low=0, high=1000)
-    pairs_an_epoch: int = _common(0, "--pairs-an-epoch", "drawn an epoch (0: as many as there are questions)", low=0)
+    scale: float = _common(20.0, "--scale", "scale of similarities in the softmax, at the start", low=1e-2, high=1e4)
+    hard_negatives: int = _common(
+        1, "--hard-negatives", "hard negatives a question, beside its batch's passages", low=0, high=1000
+    )
+    pairs_an_epoch: int = _common(
+        0, "--pairs-an-epoch", "pairs drawn in an epoch (0: as many as there are questions)", low=0
+    )
     chunk_size: int = _common(
         0, "--chunk-size", "pairs that gradients are computed of at once, by gradient caching (0: the batch)", low=0
     )
     filters: tuple = _common(
         FILTERS,
         "--filters",
-        "false negatives left out of a batch: passage, answer, parallel, the same of each",
+        "false negatives left out of a batch: those with the same passage, answer, or parallel passage",
         FILTERS,
         may_be_empty=True,
     )
     filter_margin: float = _common(
         0.0,
         "--filter-margin",
-        "and what is nearer than the positive by more than this (0: none)",
+        "also leave out what is nearer than the positive by more than this (0: nothing)",
         low=0.0,
         high=2.0,
     )
     parallel_share: float = _common(
         0.0,
         "--parallel-share",
-        "of a batch that is --parallel text, asking for its translation",
+        "share of a batch that is --parallel text, asking for its translation",
         low=0.0,
         high=0.9,
     )
     encoders: str = _common(
-        "single", "--encoders", "one for both, or one of questions and one of passages", ("single", "dual")
+        "single", "--encoders", "one encoder for both, or one of questions and one of passages", ("single", "dual")
     )
     self_train: int = _common(
         0,
@@ -158,7 +173,10 @@ class PairSettings:
     )
     self_train_top: int = _common(50, "--self-train-top", "passages a question that are looked at for answers", low=1)
     self_train_negatives: int = _common(
-        32, "--self-train-negatives", "of these at most kept as hard negatives, the highest that hold no answer", low=0
+        32,
+        "--self-train-negatives",
+        "of these, the highest without an answer that are kept as hard negatives, at most",
+        low=0,
     )
 
 
@@ -169,41 +187,49 @@ class StudentSettings:
     objectives: tuple = _learned(
         OBJECTIVES,
         "--objectives",
-        "of Equation 2: qq, dd, dq; and beside it: list, softmax, translation",
+        "parts of the loss: qq, dd, dq of Equation 2, and list, softmax, translation",
         (*OBJECTIVES, "list", "softmax", "translation"),
     )
     beta: float = _learned(1.0, "--beta", "weight of question-question", low=0.0)
     lambda_: float = _learned(1.0, "--lambda", "weight of document-document", low=0.0)
     omega: float = _learned(1.0, "--omega", "weight of document-question", low=0.0)
     list_weight: float = _learned(1.0, "--list-weight", "weight of list, the teacher's ranking", low=0.0)
-    list_temperature: float = _learned(0.05, "--list-temperature", "of both rankings' softmax", low=1e-4, high=10.0)
+    list_temperature: float = _learned(
+        0.05, "--list-temperature", "temperature of both rankings in list", low=1e-4, high=10.0
+    )
     softmax_weight: float = _learned(0.1, "--softmax-weight", "weight of softmax, the batch's own documents", low=0.0)
-    softmax_temperature: float = _learned(0.05, "--softmax-temperature", "of that softmax", low=1e-4, high=10.0)
+    softmax_temperature: float = _learned(0.05, "--softmax-temperature", "temperature of softmax", low=1e-4, high=10.0)
     translation_weight: float = _learned(
         0.1, "--translation-weight", "weight of translation, a line's own label among the step's", low=0.0
     )
-    translation_temperature: float = _learned(0.05, "--translation-temperature", "of that softmax", low=1e-4, high=10.0)
+    translation_temperature: float = _learned(
+        0.05, "--translation-temperature", "temperature of translation", low=1e-4, high=10.0
+    )
     gamma: float = _learned(100.0, "--gamma", "scale of the whole loss", low=0.0)
     distance: str = _learned("squared_l2", "--distance", "distance between vectors", ("squared_l2", "cosine"))
     learning_rate: float = _learned(
         5e-4, "--student-learning-rate", "Adam's learning rate, at its highest", low=0.0, high=1.0
     )
     table_learning_rate: float = _learned(
-        0.0, "--table-learning-rate", "of the student's embedding table (0: that of the rest)", low=0.0, high=1.0
+        0.0,
+        "--table-learning-rate",
+        "learning rate of the student's embedding table (0: that of the rest)",
+        low=0.0,
+        high=1.0,
     )
     schedule: str = _learned(
         "plateau",
         "--schedule",
-        "of the student's learning rate: halved when dev stalls, or evenly down to none",
+        "the student's learning rate: halved when dev stalls, or evenly down to none",
         ("plateau", "linear"),
     )
     warmup_share: float = _learned(
-        0.0, "--warmup-share", "of the student's steps, in which the learning rate rises evenly", low=0.0, high=0.9
+        0.0, "--warmup-share", "share of the student's steps in which the learning rate rises evenly", low=0.0, high=0.9
     )
-    batch_size: int = _learned(32, "--student-batch-size", "questions a step", low=1)
-    epochs: int = _learned(10, "--epochs", "of the student, at most", low=0)
+    batch_size: int = _learned(32, "--student-batch-size", "questions in a training step", low=1)
+    epochs: int = _learned(10, "--epochs", "epochs of the student, at most", low=0)
     quantised_epochs: int = _learned(
-        0, "--quantised-epochs", "of the epochs, the last ones with weights rounded as in the bundle", low=0
+        0, "--quantised-epochs", "how many of the last epochs have weights rounded as in the bundle", low=0
     )
     averaged_epochs: int = _learned(
         0, "--averaged-epochs", "the student is the mean of so many epochs at the end (0: the best on dev)", low=0
@@ -216,7 +242,9 @@ class StudentSettings:
         "what Equation 2 calls a document, one or both",
         ("document", "passage"),
     )
-    dev_unit: str = _common("document", "--student-dev-unit", "what the student's dev P@1 counts", ALL_UNITS)
+    dev_unit: str = _common(
+        "document", "--student-dev-unit", "what is ranked to choose the student's best epoch on dev", ALL_UNITS
+    )
     document_tokens: int = _learned(
         2048, "--document-tokens", "tokens of documents that dd encodes a step, on average (0: all)", low=0
     )
@@ -226,7 +254,7 @@ class StudentSettings:
         Work.RUN,
         "all",
         "--trained-weights",
-        "all of the student's, or the rows of pieces for new languages alone: the others stay what they are",
+        "all of the student's weights, or the rows of pieces for new languages alone",
         ("all", "new-rows"),
     )
     nested: tuple = _learned((), "--nested", "prefixes of the vectors that shall serve too, such as 64,128,256")
@@ -246,7 +274,7 @@ class StudentSettings:
     parallel_temperature: float = _learned(
         2.0,
         "--parallel-temperature",
-        "of drawing languages: 1 by their sizes, more is evener",
+        "how evenly languages of parallel text are drawn: 1 by their sizes, more is evener",
         low=1.0,
         high=1e6,
     )
@@ -258,12 +286,12 @@ class ScorerSettings:
 
     encoder: str = _scored("", "--scorer", "an encoder whose scores are labels too: e5 or any other, of whatever space")
     stages: tuple = _scored(
-        ("teacher", "student"), "--scorer-stages", "that learn from its scores", ("teacher", "student")
+        ("teacher", "student"), "--scorer-stages", "stages that learn from its scores", ("teacher", "student")
     )
     weight: float = _scored(1.0, "--scorer-weight", "weight of its ranking, a cross entropy of softmaxes", low=0.0)
-    temperature: float = _scored(0.02, "--scorer-temperature", "of its softmax", low=1e-4, high=10.0)
+    temperature: float = _scored(0.02, "--scorer-temperature", "temperature of its ranking", low=1e-4, high=10.0)
     learner_temperature: float = _scored(
-        0.05, "--scorer-learner-temperature", "of the softmax of what learns from it", low=1e-4, high=10.0
+        0.05, "--scorer-learner-temperature", "temperature of the ranking that learns from it", low=1e-4, high=10.0
     )
     margin_weight: float = _scored(
         0.0, "--scorer-margin-weight", "weight of its margins between positive and negatives, squared error", low=0.0
@@ -285,18 +313,26 @@ class VocabularySettings:
     """The student's pieces, and text of its languages that says which."""
 
     keep: str = _common(
-        "all", "--keep-pieces", "all, those that are used in the text, or twice", ("all", "used", "twice")
+        "all", "--keep-pieces", "all pieces, those that the text uses, or uses twice", ("all", "used", "twice")
     )
-    most_pieces: int = _common(0, "--most-pieces", "of these, those that are used most (0: all)", low=0)
+    most_pieces: int = _common(0, "--most-pieces", "keep so many pieces, those that are used most (0: all)", low=0)
     add_languages: tuple = _common((), "--add-languages", "languages that get pieces of their own, such as hi,el,vi")
-    add_pieces: int = _common(16_000, "--add-pieces", "to learn for these, at most", low=1)
+    add_pieces: int = _common(16_000, "--add-pieces", "pieces to learn for --add-languages, at most", low=1)
     add_words: tuple = _setting(
-        Work.RUN, (), "--add-words", "files of their words that get a piece each: word, tab, frequency; needs --aligner"
+        Work.RUN,
+        (),
+        "--add-words",
+        "files of words of --add-languages that get a piece each: word, tab, frequency; needs --aligner",
     )
     text: tuple = _common((), "--text", "files of text in the languages, a text a line; de=FILE names the language")
-    aligner: str = _common("", "--aligner", "makes the new rows by meaning: e5 or an encoder of the new languages")
+    aligner: str = _common(
+        "", "--aligner", "an encoder that new rows are made with by meaning: e5, or one of the new languages"
+    )
     aligner_below: int = _common(
-        0, "--aligner-below", "and those of pieces that occur fewer times in the text (0: new pieces alone)", low=0
+        0,
+        "--aligner-below",
+        "make rows by meaning of pieces that occur fewer times in the text too (0: new ones alone)",
+        low=0,
     )
 
 
@@ -304,7 +340,7 @@ class VocabularySettings:
 class ExportSettings:
     """The exported encoder's precision, and how much of the student it has to keep on dev."""
 
-    precision: str = _common("int8", "--precision", "of the dense layers", ("int8", "float32"))
+    precision: str = _common("int8", "--precision", "precision of the dense layers", ("int8", "float32"))
     table: str = _setting(Work.RUN | Work.STUDY, "uint8", "--table", "precision of the embedding table", TABLES)
     min_cosine: float = _free(
         0.0,
@@ -323,16 +359,16 @@ class ShapeSettings:
 
     static: bool = _common(False, "--static/--no-static", "no convolutions: a sum of piece vectors, the fastest")
     rank: int = _common(0, "--rank", "numbers a row of the table, with a product back to its width", low=0)
-    channels: int = _common(0, "--channels", "of each n-gram branch", low=0)
+    channels: int = _common(0, "--channels", "channels of each n-gram branch", low=0)
     orders: tuple = _common((), "--orders", "n-gram orders, such as 2,3")
-    convolutions: int = _common(0, "--convolutions", "of each branch, 1 or 2", low=0, high=2)
+    convolutions: int = _common(0, "--convolutions", "convolutions of each branch, 1 or 2", low=0, high=2)
     hidden: int = _common(0, "--hidden", "units of the last network's first layers", low=0)
     inner: int = _common(0, "--inner", "units of its third layer", low=0)
-    dimension: int = _common(0, "--dimension", "of the vectors, on axes of the teacher's space", low=0)
+    dimension: int = _common(0, "--dimension", "numbers of a vector, on axes of the teacher's space", low=0)
     frequencies: str = _common(
         "text",
         "--frequencies",
-        "of pieces, by which a static student weighs them: in its text, of the tokenizer, or of words",
+        "by what frequency a static student weighs pieces: in its text, the tokenizer's, or that of words",
         ("text", "unigram", "wordfreq"),
     )
     smoothing: float = _common(
@@ -345,10 +381,13 @@ class TrainingSettings:
     """How both stages compute their steps. What is saved, and measured on dev, is float32 whatever the precision."""
 
     precision: str = _common(
-        "float32", "--train-precision", "of the layers over tokens in a training step", ("float32", "mixed_bfloat16")
+        "float32",
+        "--train-precision",
+        "precision of the layers over tokens in a training step",
+        ("float32", "mixed_bfloat16"),
     )
     jit: bool = _common(False, "--jit/--no-jit", "compile training steps with XLA, for few shapes of batches")
-    devices: int = _common(1, "--devices", "that share a training step, with KERAS_BACKEND=jax (0: all)", low=0)
+    devices: int = _common(1, "--devices", "devices that share a training step, with KERAS_BACKEND=jax (0: all)", low=0)
 
 
 @dataclass
@@ -356,10 +395,12 @@ class TranslationSettings:
     """Questions in translation, for train questions without a twin in the teacher's language. CL-ReLKT, section 3.2."""
 
     file: str = _common(
-        "", "--translations", "of train questions into the teacher's language, a .jsonl or .tsv of id, text, language"
+        "", "--translations", "train questions in the teacher's language, a .jsonl or .tsv of id, text, language"
     )
     translators: tuple = _common(
-        (), "--translator", "these by a model that CTranslate2 runs, of all languages or, as LANGUAGE=FOLDER, of one"
+        (),
+        "--translator",
+        "translate them with a model that CTranslate2 runs, of all languages or, as LANGUAGE=FOLDER, of one",
     )
     beam: int = _common(0, "--beam", "hypotheses of --translator, 1 is greedy (0: 4)", low=0, high=64)
 
@@ -400,8 +441,10 @@ class BudgetSettings:
         Work.RUN, 0.0, "--max-ms", "the most milliseconds a question may take it, in the median (0: no limit)", low=0.0
     )
     shapes: tuple = _setting(Work.RUN, SHAPE_NAMES, "--shapes", "shapes of smaller students to train", SHAPE_NAMES)
-    new_languages: tuple = _untuned((), "--new-languages", "that get new pieces [default: those muse never saw]")
-    new_pieces: int = _untuned(12_000, "--new-pieces", "to learn for these, at most (0: none)", low=0)
+    new_languages: tuple = _untuned(
+        (), "--new-languages", "languages that get new pieces [default: those muse never saw]"
+    )
+    new_pieces: int = _untuned(12_000, "--new-pieces", "pieces to learn for --new-languages, at most (0: none)", low=0)
     corpus: tuple = _setting(
         Work.RUN, (), "--corpus", "files of text in the languages: its pieces stay, and it is learned from"
     )
