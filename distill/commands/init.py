@@ -18,9 +18,9 @@ def init(folder: str, document_language: str, overwrite: bool) -> None:
     FOLDER holds a data set, {lang}.json in SQuAD form or documents.jsonl and questions.jsonl, and may hold splits.json
     and parallel text, .tsv or .jsonl.
     """
-    from ..pipeline.own_data import missing, overview, read_own, require_free, write_config
+    from ..pipeline.own_data import config_path, missing, overview, read_own, write_config
 
-    require_free(folder, overwrite)
+    config_path(folder, overwrite)
     data = read_own(folder, document_language)
     path = Path(folder) / write_config(data, overwrite).name
     click.echo("\n".join([*overview(data), *(f"missing: {line}" for line in missing(data))]))

@@ -20,8 +20,8 @@ from ..system.types import File, Json
 from .preparing import unseen_languages
 
 CONFIG = "distill.toml"
-# A language with fewer train questions learns from them what the base did not know, and little of the language.
-FEW = 100
+# Of train questions in a language: of the sample's 134 there is little to learn.
+FEW = 200
 HEAD = (
     "# Written by distill init, for: distill run --config THIS-FILE\n"
     "# What is not here is the recipe's (distill recipes show NAME); flags stand above this file.\n"
@@ -112,36 +112,36 @@ def _splits_missing(data):
     for split in LEARNED:
         if bare := [language for language, counts in data.counts.items() if not counts[split]]:
             yield (
-                f"no {split} questions in {', '.join(bare)}: distill run needs some in each language; name them in "
+                f"{split} questions in {', '.join(bare)}: distill run needs some in each language; name them in "
                 "splits.json, or leave the language out"
             )
     if not any(counts["test"] for counts in data.counts.values()):
-        yield "no test questions: dev chooses epochs, so its figures flatter; test's would not"
+        yield "test questions: dev chooses epochs, so its figures flatter; those of test would not"
 
 
 def _questions_missing(data):
     dataset = data.dataset
     few = [f"{name} {counts['train']}" for name, counts in data.counts.items() if 0 < counts["train"] < FEW]
     if few:
-        yield f"few train questions ({', '.join(few)}): from {FEW} on a language learns more than the base knows"
+        yield f"train questions, few in {', '.join(few)}: below {FEW} there is little to learn; parallel text helps too"
     if not data.others:
-        yield "no questions in a second language: with translations of these a student would learn it"
+        yield "a second language: with the same questions in another a student would learn that"
     known = dataset.questions[data.teacher]
     ids = {id for language in data.others for id in dataset.questions[language]}
     if alone := len(ids - known.keys()):
         yield (
-            f"{alone} questions have no version in {data.teacher}: they are measured and teach nothing; --translations "
-            "or --translator would give one"
+            f"a version in {data.teacher} of {alone} questions: without one they are measured and teach nothing; "
+            "--translations or --translator gives it"
         )
     if not any(question.answers for question in known.values()):
-        yield "no answers: they tell false negatives, and recall by tokens and --self-train need them"
+        yield "answers: they tell false negatives, and recall by tokens and --self-train need them"
 
 
 def _text_missing(data):
     if bare := [language for language in data.others if language not in data.lines]:
-        yield f"no parallel text in {', '.join(bare)}: it brings most where questions are few; .tsv or .jsonl here"
+        yield f"parallel text in {', '.join(bare)}: it teaches more of a language than its questions; .tsv or .jsonl"
     if unseen := unseen_languages("muse", data.dataset.languages):
-        yield f"mUSE never saw {', '.join(unseen)}: with text in a language --add-languages gives it pieces of its own"
+        yield f"pieces for {', '.join(unseen)}: mUSE never saw them; with text in them --add-languages gives some"
 
 
 def values_of(data: OwnData) -> dict[str, Json]:
@@ -156,8 +156,8 @@ def values_of(data: OwnData) -> dict[str, Json]:
 
 
 def write_config(data: OwnData, overwrite: bool = False) -> Path:
-    """Write a config into the folder and return its path. Raises `InputError` as `require_free`."""
-    path = require_free(data.folder, overwrite)
+    """Write a config into the folder and return its path. Raises `InputError` as `config_path`."""
+    path = config_path(data.folder, overwrite)
     values = values_of(data)
     changed(recipe_settings(DEFAULT), values)
     lines, section = [HEAD, f'recipe = "{DEFAULT}"\n'], ""
@@ -170,7 +170,7 @@ def write_config(data: OwnData, overwrite: bool = False) -> Path:
     return path
 
 
-def require_free(folder: File, overwrite: bool = False) -> Path:
+def config_path(folder: File, overwrite: bool = False) -> Path:
     """The path of the config in a folder. Raises `InputError` where one is there, unless it is to be overwritten."""
     path = Path(folder) / CONFIG
     if path.exists() and not overwrite:

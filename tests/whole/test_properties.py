@@ -698,7 +698,6 @@ FILES = {
     "export nowhere --removal FILE --output out": "lir.npz",
     "tune --base nowhere --study study.db --output best.toml --space FILE": "space.toml",
     "extend nowhere --corpus FILE --output out": "ka.txt",
-    "init FILE": "questions.jsonl",
 }
 FOLDERS = {
     "search Where? --model nowhere --dataset FOLDER": "documents.jsonl",
@@ -722,6 +721,7 @@ FOLDERS = {
     "report FOLDER": "metrics.json",
     "compress FOLDER --max-size 1MB": "metrics.json",
     "run --base nowhere --resume FOLDER": "config.toml",
+    "init FOLDER": "en.json",
 }
 GARBAGE = st.one_of(
     st.sampled_from(
