@@ -26,6 +26,7 @@ DEAREST = (
     "tuning/test_tune",
     "export/tflite/test_convert",
     "pipeline/test_resuming",
+    "pipeline/test_recipes",
     "pipeline/test_self_training",
     "students/test_family",
     "stages/test_triplet_stage",
