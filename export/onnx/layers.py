@@ -106,27 +106,40 @@ def int4_lookup(g: Graph, packed: str, steps: str, scales: str, width: int) -> s
     codes = g.add("Sub", g.cast(halves, "float32"), g.number(INT4_ZERO))
     steps = g.add("Unsqueeze", g.add("Mul", g.cast(steps, "float32"), real(g, scales)), g.numbers(-1))
     rows = g.add("Mul", g.add("Reshape", codes, g.numbers(0, 0, -1, GROUP)), steps)
-    rows = g.add("Reshape", rows, g.numbers(0, 0, -1))
-    return rows if width % GROUP == 0 else g.add("Slice", rows, g.numbers(0), g.numbers(width), g.numbers(-1))
+    return _cut(g, g.add("Reshape", rows, g.numbers(0, 0, -1)), width, GROUP)
 
 
 def product_lookup(g: Graph, codes: str, words: str, scales: str, width: int, size: int) -> str:
     """Rows of `codecs.product_rows`: a codeword at each place of a row, laid end to end."""
-    starts = np.arange(0, -(-width // size) * CODEWORDS, CODEWORDS, dtype=np.int32)
-    where = g.add("Add", g.cast(codes, "int32"), g.constant("table/starts", starts))  # (b, t, places)
+    where = _places(g, codes, width, size)
     rows = uint8_lookup(g, g.add("Gather", words, where), g.add("Gather", scales, where), width)
-    rows = g.add("Reshape", rows, g.numbers(0, 0, -1))
-    return rows if width % size == 0 else g.add("Slice", rows, g.numbers(0), g.numbers(width), g.numbers(-1))
+    return _cut(g, g.add("Reshape", rows, g.numbers(0, 0, -1)), width, size)
+
+
+def column_lookup(g: Graph, codes: str, words: str, steps: str, width: int, size: int) -> str:
+    """Rows of `codecs.column_rows`: a codeword at each place of a row, laid end to end, times the columns' steps."""
+    rows = g.cast(g.add("Gather", words, _places(g, codes, width, size)), "float32")
+    return _cut(g, g.add("Mul", g.add("Reshape", rows, g.numbers(0, 0, -1)), steps), width, size)
+
+
+def _places(g, codes, width, size):
+    starts = np.arange(0, -(-width // size) * CODEWORDS, CODEWORDS, dtype=np.int32)
+    return g.add("Add", g.cast(codes, "int32"), g.constant("table/starts", starts))  # (b, t, places)
+
+
+def _cut(g, rows, width, part):
+    """Rows of whole parts, of which the last may reach beyond the width."""
+    return rows if width % part == 0 else g.add("Slice", rows, g.numbers(0), g.numbers(width), g.numbers(-1))
 
 
 def mixed_lookup(g: Graph, ids: str, *arrays: str, width: int, size: int) -> str:
     """Rows of `codecs.mixed_rows`: an id below the number of frequent rows is one of theirs, another of the rest."""
-    *first, codes, words, scales, count = arrays
+    *first, codes, words, word_steps, count = arrays
     frequent, zero = g.add("Less", ids, count), g.number(0, "int32")
     place, rest = g.add("Where", frequent, ids, zero), g.add("Where", frequent, zero, g.add("Sub", ids, count))
-    packed, steps, row_scales = (g.add("Gather", array, place) for array in first)
-    four = int4_lookup(g, packed, steps, row_scales, width)
-    product = product_lookup(g, g.add("Gather", codes, rest), words, scales, width, size)
+    packed, steps, scales = (g.add("Gather", array, place) for array in first)
+    four = int4_lookup(g, packed, steps, scales, width)
+    product = column_lookup(g, g.add("Gather", codes, rest), words, word_steps, width, size)
     return g.add("Where", g.add("Unsqueeze", frequent, g.numbers(-1)), four, product)
 
 

@@ -103,12 +103,17 @@ class Table(keras.layers.Layer):
 
     def call(self, ids: Tensor) -> Tensor:
         rows = [_rows(array, ids) for array in self.stored] or [ids]
-        return self.decode(*rows, *self.shared)[:, : self.width]
+        return _cut(self.decode(*rows, *self.shared), self.width)
 
 
 def _opaque(array):
-    """float32 as its bits: a float constant would be quantised by the converter."""
-    return array.view(np.int32) if array.dtype == np.float32 else array
+    """float32 rows as their bits: the converter would quantise such a constant, and leaves a vector as it is."""
+    return array.view(np.int32) if array.dtype == np.float32 and array.ndim > 1 else array
+
+
+def _cut(rows, width):
+    # A slice that takes all is a copy.
+    return rows if rows.shape[1] == width else rows[:, :width]
 
 
 def _rows(array, ids):
@@ -132,8 +137,9 @@ def _int4(packed, steps, scales):
     packed = ops.cast(packed, "float32")
     high = ops.floor(packed * (1 / 16))
     codes = ops.concatenate([packed - 16 * high, high], axis=-1) - INT4_ZERO  # (t, stored)
-    step = ops.repeat(ops.cast(steps, "float32") * _real(scales), GROUP, axis=-1)
-    return codes * step
+    step = ops.expand_dims(ops.cast(steps, "float32") * _real(scales), -1)  # (t, groups, 1)
+    # A step repeated to the row's width would take longer than all else here.
+    return ops.reshape(ops.reshape(codes, (-1, step.shape[1], GROUP)) * step, (-1, codes.shape[-1]))
 
 
 def _uint8(codes, scales):
@@ -141,18 +147,26 @@ def _uint8(codes, scales):
 
 
 def _product(codes, words, scales):
-    places = codes.shape[-1]
-    where = ops.cast(codes, "int32") + np.arange(0, CODEWORDS * places, CODEWORDS, dtype=np.int32)  # (t, places)
-    return ops.reshape(_uint8(_rows(words, where), _rows(scales, where)), (-1, places * words.shape[-1]))
+    where = _places(codes)
+    return ops.reshape(_uint8(_rows(words, where), _rows(scales, where)), (-1, codes.shape[-1] * words.shape[-1]))
 
 
-def _mixed(ids, packed, steps, scales, codes, words, word_scales, count):
+def _places(codes):
+    starts = np.arange(0, CODEWORDS * codes.shape[-1], CODEWORDS, dtype=np.int32)
+    return ops.cast(codes, "int32") + starts  # (t, places)
+
+
+def _columns(codes, words, steps):
+    return ops.reshape(ops.cast(_rows(words, _places(codes)), "float32"), (-1, steps.shape[0])) * steps
+
+
+def _mixed(ids, packed, steps, scales, codes, words, word_steps, count):
     frequent = ops.less(ids, count)  # (t,)
     first, rest = ops.where(frequent, ids, 0), ops.where(frequent, 0, ids - count)
     first = _int4(*(_rows(array, first) for array in (packed, steps, scales)))
-    rest = _product(_rows(codes, rest), words, word_scales)
+    rest = _columns(_rows(codes, rest), words, word_steps)
     width = min(first.shape[-1], rest.shape[-1])
-    return ops.where(ops.expand_dims(frequent, -1), first[:, :width], rest[:, :width])
+    return ops.where(ops.expand_dims(frequent, -1), _cut(first, width), _cut(rest, width))
 
 
 # Rows of a table out of the arrays of its codec, by the codec's name; out of ids where it gathers nothing by them.

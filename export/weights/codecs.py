@@ -11,6 +11,7 @@ unpacked each by itself and laid end to end.
 
 `int4-pq5` is of two parts: the first rows in `int4`, all others as codewords of 5 numbers. SentencePiece lists pieces
 by descending score, the frequent ones first, so that the first rows are those that most tokens of a text look up.
+Its codewords share a scale a place, where `pq4` and `pq8` have one a codeword: half the gathers of a lookup.
 """
 
 from __future__ import annotations
@@ -130,29 +131,51 @@ def product_rows(table: Floats, size: int) -> tuple[Bytes, Bytes, Scales]:
 
 def product_values(codes: Bytes, words: Bytes, scales: Scales) -> Floats:
     """Codes `(..., places)` with the codewords and their scales -> float32 `(..., places * size)`."""
-    where = codes.astype(np.int32) + CODEWORDS * np.arange(codes.shape[-1], dtype=np.int32)
+    where = _places(codes)
     return uint8_values(words[where], scales[where]).reshape(*codes.shape[:-1], -1)
 
 
+def column_rows(table: Floats, size: int) -> tuple[Bytes, NDArray[np.int8], Floats]:
+    """float32 `(rows, width)` -> codes of `size` numbers each, their codewords, and the step of each column.
+
+    uint8 `(rows, places)`, int8 `(places * 256, size)` and float32 `(places * size,)`, the same for all columns of a
+    place. A codeword's error is at most half a step, 1/254 of the largest number of its place.
+    """
+    codes, books = product_codes(table, size)
+    words, scales = int8_rows(books.reshape(len(books), -1))
+    return codes, words.reshape(-1, size), np.repeat(_real(scales), size)
+
+
+def column_values(codes: Bytes, words: NDArray[np.int8], steps: Floats) -> Floats:
+    """Codes `(..., places)` with the codewords and the columns' steps -> float32 `(..., places * size)`."""
+    return words[_places(codes)].astype(np.float32).reshape(*codes.shape[:-1], -1) * steps
+
+
 def mixed_rows(table: Floats, size: int) -> tuple[np.ndarray, ...]:
-    """float32 `(rows, width)` -> `int4_rows` of the first, `product_rows` of the rest, and how many are the first.
+    """float32 `(rows, width)` -> `int4_rows` of the first, `column_rows` of the rest, and how many are the first.
 
     They are the frequent pieces', one in `SHARE` and one at least; their number is int32 `(1,)`. A table of one row has
     a row of zeros for the rest.
     """
     count = frequent(len(table))
     rest = table[count:] if len(table) > count else np.zeros_like(table[:1])
-    return *int4_rows(table[:count]), *product_rows(rest, size), np.array([count], dtype=np.int32)
+    return *int4_rows(table[:count]), *column_rows(rest, size), np.array([count], dtype=np.int32)
 
 
 def mixed_values(
-    packed: Bytes, steps: Bytes, scales: Scales, codes: Bytes, words: Bytes, word_scales: Scales, count: Scales
+    packed: Bytes,
+    steps: Bytes,
+    scales: Scales,
+    codes: Bytes,
+    words: NDArray[np.int8],
+    word_steps: Floats,
+    count: Scales,
 ) -> Floats:
     """The arrays of `mixed_rows` -> float32 `(rows, stored)`, all of them, the narrower of the parts' widths.
 
     One more row than the table where that has none for a part.
     """
-    parts = int4_values(packed, steps, scales)[: count[0]], product_values(codes, words, word_scales)
+    parts = int4_values(packed, steps, scales)[: count[0]], column_values(codes, words, word_steps)
     return np.concatenate([part[:, : min(parts[0].shape[1], parts[1].shape[1])] for part in parts])
 
 
@@ -237,17 +260,17 @@ class MixedCodec(Codec):
 
     def taken(self, arrays: Sequence[np.ndarray], kept: Integers) -> tuple[np.ndarray, ...]:
         """The arrays of the `kept` rows alone, ascending ids: codes and scales are copied, never rounded anew."""
-        *first, codes, words, scales, count = arrays
+        *first, codes, words, steps, count = arrays
         often, rest = kept[kept < count], kept[kept >= count] - count
         left = np.array([len(often)], dtype=count.dtype)
-        return *(_some(array, often) for array in first), _some(codes, rest), words, scales, left
+        return *(_some(array, often) for array in first), _some(codes, rest), words, steps, left
 
     def size(self, rows: int, width: int) -> int:
         """Bytes of the arrays of a table `(rows, width)`."""
         # Each part has one row.
-        *first, codes, words, scales, count = self.rows(np.zeros((1, width), dtype=np.float32))
+        *first, codes, words, steps, count = self.rows(np.zeros((1, width), dtype=np.float32))
         rest = max(1, rows - frequent(rows))
-        return frequent(rows) * _bytes(first) + rest * codes.nbytes + _bytes([words, scales, count])
+        return frequent(rows) * _bytes(first) + rest * codes.nbytes + _bytes([words, steps, count])
 
 
 def _some(array, rows):
@@ -289,6 +312,11 @@ def decoded(name: str, arrays: Sequence[np.ndarray], width: int) -> Floats:
 def kept(name: str, table: Floats) -> Floats:
     """A float32 table `(rows, width)` as the format `name` keeps it: encoded and decoded."""
     return decoded(name, encoded(name, table), table.shape[1])[: len(table)]
+
+
+def _places(codes):
+    """Codes `(..., places)` as rows of the codebooks laid one after another."""
+    return codes.astype(np.int32) + CODEWORDS * np.arange(codes.shape[-1], dtype=np.int32)
 
 
 def _real(scales):

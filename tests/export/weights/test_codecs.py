@@ -90,8 +90,8 @@ def test_frequent_rows_are_int4_and_the_rest_codewords_and_rows_are_taken_as_the
     arrays, codec = encoded("int4-pq5", table[:rows, :38]), CODECS["int4-pq5"]
     whole = decoded("int4-pq5", arrays, 38)[:rows]
     assert np.array_equal(whole[:count], decoded("int4", int4_rows(table[:count, :38]), 38))
-    words = codecs.product_rows(table[count:rows, :38], 5) if rows > 1 else ()
-    assert rows == 1 or np.array_equal(whole[count:], codecs.product_values(*words)[:, :38])
+    words = codecs.column_rows(table[count:rows, :38], 5) if rows > 1 else ()
+    assert rows == 1 or np.array_equal(whole[count:], codecs.column_values(*words)[:, :38])
     for kept in (np.arange(rows), np.arange(count), np.array([0, rows - 1]), np.arange(count, rows), [rows - 1]):
         kept = np.unique(kept).astype(int)
         taken = codec.taken(arrays, kept)

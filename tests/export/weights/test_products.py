@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from distill.export.weights.codecs import CODECS, decoded, encoded, stored_bytes
+from distill.export.weights.codecs import CODECS, column_rows, column_values, decoded, encoded, stored_bytes
 from distill.export.weights.products import CODEWORDS, nearest, product_codes
 
 
@@ -59,6 +59,28 @@ def test_the_codec_decodes_to_its_codewords_whatever_the_width(table, name, size
     assert vectors.shape == (300, width)
     # A codeword is stored in 8 bits, a scale each.
     np.testing.assert_allclose(vectors, values(codes, books)[:, :width], atol=np.abs(books).max() / 127)
+
+
+def test_codewords_of_a_place_share_a_step_by_hand():
+    rows = np.float32([[1.27, 0.5, 254], [-0.304, 0.1, -100.9]])
+    codes, words, steps = column_rows(rows, 2)
+    # The steps are 1.27 / 127 and 254 / 127; 30.4 and 50.45 are rounded, and what stands beyond the width is zero.
+    assert (codes.dtype, codes.shape, words.dtype, words.shape) == (np.uint8, (2, 2), np.int8, (512, 2))
+    assert (steps.dtype, steps) == (np.float32, pytest.approx(np.array([0.01, 0.01, 2, 2]), abs=2**-24))
+    assert words[codes + np.array([0, 256])].tolist() == [[[127, 50], [127, 0]], [[-30, 10], [-50, 0]]]
+    vectors = column_values(codes, words, steps)
+    assert vectors.dtype == np.float32
+    np.testing.assert_allclose(vectors, [[1.27, 0.5, 254, 0], [-0.3, 0.1, -100, 0]], rtol=1e-5)
+
+
+@pytest.mark.parametrize("width", [10, 12])
+def test_a_codeword_is_within_half_a_step_of_its_place(table, width):
+    codes, books = product_codes(table[:, :width], 5)
+    stored, words, steps = column_rows(table[:, :width], 5)
+    largest = np.abs(books).max(axis=(1, 2)) / 127
+    assert np.array_equal(stored, codes) and steps == pytest.approx(np.repeat(largest, 5), abs=2**-24)
+    error = np.abs(column_values(stored, words, steps) - values(codes, books))
+    assert np.all(error <= 0.501 * steps) and error.max() > 0.4 * steps.min()
 
 
 @pytest.mark.parametrize("name", CODECS)
