@@ -16,7 +16,7 @@ from ...students.student import EPSILON, unit
 from ...system.types import Floats, Tensor
 from ..weights.precision import Precision
 from ..weights.rewrite import balanced, complement, factor_of, merged, projection_of
-from .layers import DENSE, Dense, FloatDense, Padding, Table, apart, constant, kept, unpadded, windows
+from .layers import DENSE, Dense, Padding, Table, apart, constant, kept, unpadded, windows
 
 
 class EdgeEncoder(keras.layers.Layer):
@@ -95,13 +95,8 @@ class EdgePooling(keras.layers.Layer):
         self.dense, self.bias = DENSE[precision.dense](kernel, name="dense"), constant(self, bias)
 
     def call(self, features: Tensor, count: Tensor) -> Tensor:
-        return (self._summed(features) + count * self.bias) / ops.sqrt(count)
-
-    def _summed(self, features):
-        # The sum first is cheaper, but int8 needs each token's own range.
-        if isinstance(self.dense, FloatDense):
-            return self.dense(ops.sum(features, axis=0, keepdims=True))
-        return ops.sum(self.dense(features), axis=0, keepdims=True)
+        # The sum first: one row for the runtime to round and multiply, where there is one a token.
+        return (self.dense(ops.sum(features, axis=0, keepdims=True)) + count * self.bias) / ops.sqrt(count)
 
 
 class EdgeHead(keras.layers.Layer):

@@ -11,6 +11,7 @@ from distill.errors import ExportError
 from distill.export.tflite import convert as tflite
 from distill.export.tflite import flatbuffer
 from distill.export.tflite.convert import checked, convert, converted
+from distill.export.tflite.graph import Graph
 from distill.export.tflite.layers import Table
 from distill.export.tflite.rows import with_rows
 from distill.export.tflite.strings import Pieces, convert_string
@@ -192,6 +193,14 @@ def test_a_table_gives_its_rows_and_those_taken_out_of_it_to_the_last_bit(model,
         np.testing.assert_array_equal(run(interpreter_of(fewer), np.arange(len(kept)) + 1), whole[kept])
         last = with_rows(fewer, len(kept), codec, np.array([len(kept) - 1]))
         np.testing.assert_array_equal(run(interpreter_of(last), [1]), whole[kept[-1:]])
+
+
+def test_tokens_are_summed_before_what_pools_them_is_multiplied(contents):
+    for graph in map(Graph, contents.values()):
+        # 104 features to 2 * 36.
+        before = {product.kernel.shape: graph.producer(product.start) for product in graph.products}
+        assert before[104, 72].name == "SUM"
+        assert graph.constant(before[104, 72].inputs[1]).tolist() in ([0], 0)
 
 
 def test_fewer_bits_are_a_smaller_file(contents, model):
