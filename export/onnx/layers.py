@@ -116,10 +116,13 @@ def product_lookup(g: Graph, codes: str, words: str, scales: str, width: int, si
     return _cut(g, g.add("Reshape", rows, g.numbers(0, 0, -1)), width, size)
 
 
-def column_lookup(g: Graph, codes: str, words: str, steps: str, width: int, size: int) -> str:
-    """Rows of `codecs.column_rows`: a codeword at each place of a row, laid end to end, times the columns' steps."""
-    rows = g.cast(g.add("Gather", words, _places(g, codes, width, size)), "float32")
-    return _cut(g, g.add("Mul", g.add("Reshape", rows, g.numbers(0, 0, -1)), steps), width, size)
+def column_lookup(g: Graph, codes: str, words: str, step: str, width: int, size: int) -> str:
+    """Rows of `codecs.column_rows`: codewords laid end to end, times the last column and the step."""
+    rows = g.cast(g.add("Gather", words, _places(g, codes, width + 1, size)), "float32")
+    rows = g.add("Reshape", rows, g.numbers(0, 0, -1))
+    lengths = g.add("Slice", rows, g.numbers(-1), g.numbers(ALL), g.numbers(-1))
+    rows = g.add("Slice", rows, g.numbers(0), g.numbers(width), g.numbers(-1))
+    return g.add("Mul", rows, g.add("Mul", lengths, step))
 
 
 def _places(g, codes, width, size):
@@ -134,12 +137,12 @@ def _cut(g, rows, width, part):
 
 def mixed_lookup(g: Graph, ids: str, *arrays: str, width: int, size: int) -> str:
     """Rows of `codecs.mixed_rows`: an id below the number of frequent rows is one of theirs, another of the rest."""
-    *first, codes, words, word_steps, count = arrays
+    *first, codes, words, step, count = arrays
     frequent, zero = g.add("Less", ids, count), g.number(0, "int32")
     place, rest = g.add("Where", frequent, ids, zero), g.add("Where", frequent, zero, g.add("Sub", ids, count))
     packed, steps, scales = (g.add("Gather", array, place) for array in first)
     four = int4_lookup(g, packed, steps, scales, width)
-    product = column_lookup(g, g.add("Gather", codes, rest), words, word_steps, width, size)
+    product = column_lookup(g, g.add("Gather", codes, rest), words, step, width, size)
     return g.add("Where", g.add("Unsqueeze", frequent, g.numbers(-1)), four, product)
 
 

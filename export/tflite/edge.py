@@ -12,6 +12,7 @@ from ...students.static import StaticEncoder
 from ...students.student import Student
 from ...system.types import Model
 from ..weights.precision import Precision
+from ..weights.rewrite import prepared
 from .layers import Padding
 from .ngram import EdgeEncoder
 from .static import EdgeStatic
@@ -24,7 +25,7 @@ def edge_encoder(model: Student, precision: Precision, padding: Padding = None) 
 
     Ids are negative where padded, after the text's; `padding` is None, masked or sliced.
     """
-    return EDGE[type(model)](model, precision, padding, name="encoder")
+    return EDGE[type(model)](prepared(model, precision.table), precision, padding, name="encoder")
 
 
 def edge_model(model: Student, precision: Precision, length: int | None = None, sliced: bool = True) -> Model:

@@ -138,8 +138,8 @@ class Graph:
         """Return the tensors of the arrays that ids pick rows of, each of `rows` rows, and those of codebooks.
 
         Each in the order of the codecs: the widest first, a scale last. Of a table of two parts, which share the rows,
-        all are the latter: the first part, the codes of the second, which their codebooks hang on, the steps of the
-        columns and the `count`.
+        all are the latter: the first part, the codes of the second, which their codebooks hang on, the step of their
+        numbers and the `count`.
         """
         gathers = [operator for operator in self.operators if operator.name == "GATHER"]
         after = {operator.inputs[0]: self._after(operator) for operator in gathers}
@@ -150,10 +150,10 @@ class Graph:
         if self.count is None:
             return self._widest(tensor for tensor in tables if len(self.stored(tensor)) == rows), words
         codes = [tensor for tensor in tables if any(operator.inputs[1] in after[tensor] for operator in books)]
-        steps = [self._columns(operator) for operator in books]
+        steps = [self._step(operator) for operator in books]
         return [], [*self._widest(set(tables) - set(codes)), *codes, *words, *steps, self.count]
 
-    def _columns(self, gather: Operator) -> int:
+    def _step(self, gather: Operator) -> int:
         """The tensor of the first vector that gathered rows are multiplied by."""
         after = self._after(gather)
         products = (one for one in self.operators if one.name == "MUL" and after & set(one.inputs))

@@ -156,17 +156,19 @@ def _places(codes):
     return ops.cast(codes, "int32") + starts  # (t, places)
 
 
-def _columns(codes, words, steps):
-    return ops.reshape(ops.cast(_rows(words, _places(codes)), "float32"), (-1, steps.shape[0])) * steps
-
-
-def _mixed(ids, packed, steps, scales, codes, words, word_steps, count):
+def _mixed(ids, packed, steps, scales, codes, words, step, count):
     frequent = ops.less(ids, count)  # (t,)
     first, rest = ops.where(frequent, ids, 0), ops.where(frequent, 0, ids - count)
     first = _int4(*(_rows(array, first) for array in (packed, steps, scales)))
-    rest = _columns(_rows(codes, rest), words, word_steps)
-    width = min(first.shape[-1], rest.shape[-1])
-    return ops.where(ops.expand_dims(frequent, -1), _cut(first, width), _cut(rest, width))
+    rest = _words(_rows(codes, rest), words)
+    width = min(first.shape[-1], rest.shape[-1] - 1)
+    rest = rest[:, :width] * (rest[:, -1:] * step)
+    return ops.where(ops.expand_dims(frequent, -1), _cut(first, width), rest)
+
+
+def _words(codes, words):
+    size = codes.shape[-1] * words.shape[-1]
+    return ops.reshape(ops.cast(_rows(words, _places(codes)), "float32"), (-1, size))
 
 
 # Rows of a table out of the arrays of its codec, by the codec's name; out of ids where it gathers nothing by them.

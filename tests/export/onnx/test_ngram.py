@@ -9,6 +9,7 @@ from distill.export.onnx.layers import LOOKUPS, PRODUCTS, unsaturated_channels
 from distill.export.onnx.ngram import onnx_model
 from distill.export.onnx.nodes import Graph, checked
 from distill.export.weights.codecs import decoded, encoded, uint8_rows
+from distill.export.weights.rewrite import prepared
 
 onnx = pytest.importorskip("onnx", reason="the extra distill[onnx] is not installed")
 runtime = pytest.importorskip("onnxruntime", reason="the extra distill[onnx] is not installed")
@@ -93,8 +94,9 @@ def stored(model):
 
 @pytest.mark.parametrize("table", LOOKUPS)
 def test_vectors_are_those_of_the_keras_model_with_the_stored_table(wide, sessions, table):
-    original = wide.get_layer("embedding").get_weights()[0]
-    model = with_table(wide, decoded(table, encoded(table, original), WIDTH))
+    same = prepared(wide, table)
+    original = same.get_layer("embedding").get_weights()[0]
+    model = with_table(same, decoded(table, encoded(table, original), WIDTH))
     for length in LENGTHS:
         ids = token_ids(length)[None]
         expected = keras_vectors(model, ids)

@@ -6,6 +6,7 @@ from distill.export.tflite.edge import edge_model, edge_models
 from distill.export.tflite.layers import windows
 from distill.export.weights.codecs import CODECS, decoded, encoded
 from distill.export.weights.precision import Precision
+from distill.export.weights.rewrite import prepared
 
 # A kernel is rounded the same whatever the table is.
 PRECISIONS = [Precision("float32", "float32"), *(Precision("int8", table) for table in CODECS)]
@@ -36,6 +37,7 @@ class Rounded:
     """What an artefact of a precision computes: up to the features by Keras with rounded weights, the rest by NumPy."""
 
     def __init__(self, model, precision):
+        model = prepared(model, precision.table)
         self.grid = on_grid if precision.dense == "int8" else lambda kernel: kernel
         self.features = self._features(model, precision)
         head, pooling = model.get_layer("head"), model.get_layer("pooling")

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from distill.export.weights.codecs import CODECS, column_rows, column_values, decoded, encoded, stored_bytes
+from distill.export.weights.codecs import CODECS, WHOLE, column_rows, column_values, decoded, encoded, stored_bytes
 from distill.export.weights.products import CODEWORDS, nearest, product_codes
 
 
@@ -11,7 +11,9 @@ def table():
 
 
 def values(codes, books):
-    return np.concatenate([books[place][codes[:, place]] for place in range(codes.shape[1])], axis=1)
+    return np.concatenate(
+        [np.zeros((len(codes), 0)), *(book[place] for book, place in zip(books, codes.T, strict=True))], axis=1
+    )
 
 
 def test_each_code_is_the_nearest_codeword(table):
@@ -61,26 +63,52 @@ def test_the_codec_decodes_to_its_codewords_whatever_the_width(table, name, size
     np.testing.assert_allclose(vectors, values(codes, books)[:, :width], atol=np.abs(books).max() / 127)
 
 
-def test_codewords_of_a_place_share_a_step_by_hand():
-    rows = np.float32([[1.27, 0.5, 254], [-0.304, 0.1, -100.9]])
-    codes, words, steps = column_rows(rows, 2)
-    # The steps are 1.27 / 127 and 254 / 127; 30.4 and 50.45 are rounded, and what stands beyond the width is zero.
-    assert (codes.dtype, codes.shape, words.dtype, words.shape) == (np.uint8, (2, 2), np.int8, (512, 2))
-    assert (steps.dtype, steps) == (np.float32, pytest.approx(np.array([0.01, 0.01, 2, 2]), abs=2**-24))
-    assert words[codes + np.array([0, 256])].tolist() == [[[127, 50], [127, 0]], [[-30, 10], [-50, 0]]]
-    vectors = column_values(codes, words, steps)
+def test_codewords_share_a_step_and_the_last_one_has_the_length_by_hand():
+    # Of length 13 and 5, and 5 is 48.8 steps of 13 / 127: 49. Of few values the codewords are these, sorted.
+    codes, words, step = column_rows(np.float32([[3, 4, 12], [0, 3, 4]]), 2)
+    short = 49 * 13 / 127
+    assert (codes.dtype, codes.tolist()) == (np.uint8, [[1, 1], [0, 0]])
+    assert (words.dtype, words.shape) == (np.int8, (512, 2))
+    # 82.3 of 3 / short, 31.7 and 42.3 of 3 / 13 and 4 / 13, and 110.1 of 4 / 5, to 12 / 13.
+    assert words[[0, 1, 256, 257]].tolist() == [[0, 82], [32, 42], [110, 49], [127, 127]]
+    assert (step.dtype, step.shape, step[0]) == (np.float32, (1,), pytest.approx(12 / 127**2, rel=1e-5))
+    vectors = column_values(codes, words, step)
     assert vectors.dtype == np.float32
-    np.testing.assert_allclose(vectors, [[1.27, 0.5, 254, 0], [-0.3, 0.1, -100, 0]], rtol=1e-5)
+    unit = 12 / 13 / 127
+    expected = [[32 * 13 * unit, 42 * 13 * unit, 12], [0, 82 * short * unit, 110 * short * unit]]
+    np.testing.assert_allclose(vectors, expected, rtol=1e-4)
 
 
-@pytest.mark.parametrize("width", [10, 12])
+@pytest.mark.parametrize("width", [5, 10, 12, 14])
 def test_a_codeword_is_within_half_a_step_of_its_place(table, width):
-    codes, books = product_codes(table[:, :width], 5)
-    stored, words, steps = column_rows(table[:, :width], 5)
-    largest = np.abs(books).max(axis=(1, 2)) / 127
-    assert np.array_equal(stored, codes) and steps == pytest.approx(np.repeat(largest, 5), abs=2**-24)
-    error = np.abs(column_values(stored, words, steps) - values(codes, books))
-    assert np.all(error <= 0.501 * steps) and error.max() > 0.4 * steps.min()
+    rows = np.resize(table, (2000, width)) * np.linspace(1, 9, 2000, dtype=np.float32)[:, None]
+    codes, words, step = column_rows(rows, 5)
+    body, places = width // 5 * 5, width // 5 + 1
+    assert (codes.shape, words.shape, step.shape) == ((2000, places), (places * 256, 5), (1,))
+    # The longest row's is 127.
+    unit = np.exp(np.log(np.linalg.norm(rows, axis=1)).max()) / 127
+    lengths = words[256 * (places - 1) :, 4][codes[:, -1]] * unit
+    plain, books = product_codes(rows[:, :body] / lengths[:, None], 5, WHOLE)
+    error = np.abs(column_values(codes, words, step)[:, :body] / lengths[:, None] - values(plain, books))
+    assert np.mean(error <= 0.501 * step / unit) > 0.999
+
+
+def test_rows_of_other_lengths_have_no_larger_error_but_for_codewords_of_all_lengths(table):
+    random = np.random.default_rng(5)
+    rows = np.concatenate([table] * 3)[:, :11] * np.exp(random.normal(size=(6000, 1))).astype(np.float32)
+
+    def error(kept):
+        return np.mean(np.sum((rows - kept) ** 2, axis=1) / np.sum(rows**2, axis=1))
+
+    apart = error(column_values(*column_rows(rows, 5))[:, :11])
+    assert apart < 0.6 * error(values(*product_codes(rows, 5))[:, :11])
+
+
+def test_a_row_of_zeros_stays_near_zero(table):
+    rows = np.concatenate([table, np.zeros_like(table[:1])])
+    kept = column_values(*column_rows(rows, 5))[:, :12]
+    assert np.linalg.norm(kept[-1]) < 0.02 * np.linalg.norm(kept[:-1], axis=1).max()
+    assert not column_values(*column_rows(rows[-1:], 5)).any()
 
 
 @pytest.mark.parametrize("name", CODECS)
