@@ -197,8 +197,14 @@ class StudentSettings:
     list_temperature: float = _learned(
         0.05, "--list-temperature", "temperature of both rankings in list", low=1e-4, high=10.0
     )
-    softmax_weight: float = _learned(0.1, "--softmax-weight", "weight of softmax, the batch's own documents", low=0.0)
+    softmax_weight: float = _learned(0.1, "--softmax-weight", "weight of softmax, a question's own document", low=0.0)
     softmax_temperature: float = _learned(0.05, "--softmax-temperature", "temperature of softmax", low=1e-4, high=10.0)
+    softmax_among: str = _learned(
+        "batch",
+        "--softmax-among",
+        "documents of softmax: those of the batch, of the first unit, or all, of each unit",
+        ("batch", "all"),
+    )
     translation_weight: float = _learned(
         0.1, "--translation-weight", "weight of translation, a line's own label among the step's", low=0.0
     )

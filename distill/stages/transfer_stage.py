@@ -206,7 +206,7 @@ class TransferStage:
         self.lengths = np.array([len(ids) for ids in documents])
         self.dev = partial(dev.score, self.used)
         self.scored, self.unit = targets.scored, scored_unit(settings.units)
-        self.first = sum(sizes[: self.unit])
+        self.firsts = np.cumsum([0, *sizes[:-1]])
         scorer = self.scored.settings if self.scored else None
         loss = partial(batch_loss, settings=settings, documents=ranked, scorer=scorer)
         rate, table = settings.learning_rate, settings.train_table
@@ -258,13 +258,14 @@ class TransferStage:
             x["same_line"] = same_label(labels[len(rows) :])
         if self.scored:
             gold = self.answers[rows, self.unit]
-            x["scorer"] = self.scored.scores(self.label[rows], gold - self.first)
+            x["scorer"] = self.scored.scores(self.label[rows], gold - self.firsts[self.unit])
             x["scored"] = self.document_labels[gold]
         if self.scored and len(lines):
             x["scorer_lines"] = self.scored.of_lines(self.line_rows[lines])
         if "softmax" in self.settings.objectives:
             gold = self.answers[rows, 0]
             x["same"] = gold[:, None] == gold[None]
+            x["gold"] = (self.answers[rows] - self.firsts).astype(np.int32)  # (b, units), rows of each unit
         if "dd" in self.settings.objectives:
             documents, encoded = self.documents_of(rows)
             texts += [self.documents[document] for document in documents]
@@ -300,7 +301,7 @@ def batch_loss(
 ) -> Tensor:
     """Equation 2 over a batch and the objectives beside it; one that was not chosen is not computed.
 
-    `documents` `[(n, d)]`: the teacher's vectors of those that "list" ranks, of each unit.
+    `documents` `[(n, d)]`: the teacher's vectors of those that "list" ranks, and "softmax" among all, of each unit.
     """
     distance, losses = nested(DISTANCES[settings.distance], numbers_of(settings.nested, "student.nested")), {}
     many = ops.shape(x["teacher_answers"])[0]
@@ -316,8 +317,7 @@ def batch_loss(
         labelled = vectors[: ops.shape(x["teacher_question"])[0]]
         losses["list"] = ranking_loss(labelled, x["teacher_question"], documents, settings.list_temperature)
     if "softmax" in settings.objectives:
-        scores = ops.matmul(questions, ops.transpose(x["teacher_answers"][:, 0]))
-        losses["softmax"] = in_batch_loss(scores, x["same"], settings.softmax_temperature)
+        losses["softmax"] = own_document_loss(questions, x, settings, documents)
     if "same_line" in x:
         lines, labels = (each[many : ops.shape(x["teacher_question"])[0]] for each in (vectors, x["teacher_question"]))
         scores = ops.matmul(lines, ops.transpose(labels))
@@ -342,6 +342,24 @@ def scored_loss(vectors: Tensor, x: Mapping[str, Tensor], scorer: ScorerSettings
         diagonal = ops.eye(ops.shape(scores)[0], dtype="bool")
         losses.append(scorer_loss(ops.matmul(rows, ops.transpose(columns)), scores, scorer, diagonal))
     return ops.mean(ops.concatenate(losses))
+
+
+def own_document_loss(
+    questions: Tensor, x: Mapping[str, Tensor], settings: StudentSettings, documents: Sequence[Floats]
+) -> Tensor:
+    """-log softmax of each question's own document, by the teacher's vectors, one value a query: `(b,)`.
+
+    Among the batch's of the first unit, or among all `documents`, `[(n, d)]`, the mean over units.
+    """
+    if settings.softmax_among == "batch":
+        scores = ops.matmul(questions, ops.transpose(x["teacher_answers"][:, 0]))
+        return in_batch_loss(scores, x["same"], settings.softmax_temperature)
+    losses = []
+    for place, unit in enumerate(documents):
+        scores = ops.matmul(questions, ops.transpose(ops.convert_to_tensor(unit))) / settings.softmax_temperature
+        gold = ops.take_along_axis(scores, x["gold"][:, place : place + 1], axis=-1)[:, 0]
+        losses.append(ops.logsumexp(scores, axis=-1) - gold)
+    return sum(losses) / len(losses)
 
 
 def ranking_loss(questions: Tensor, labels: Tensor, documents: Sequence[Floats], temperature: float) -> Tensor:

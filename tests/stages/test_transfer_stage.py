@@ -494,6 +494,23 @@ def test_list_and_softmax_by_hand(start, sample, units):
     assert float(stage.trainer.batch_loss(vectors, x)) == pytest.approx(expected, rel=1e-3)
 
 
+@pytest.mark.parametrize("units", [("passage",), ("passage", "document")], ids="+".join)
+def test_softmax_among_all_documents_by_hand(start, sample, units):
+    settings = replace(
+        SETTINGS, objectives=("softmax",), units=units, softmax_among="all", softmax_temperature=0.2,
+        softmax_weight=0.3, gamma=2.0,
+    )  # fmt: skip
+    stage = make_stage(start, sample, settings)
+    x = stage.batch(ROWS)
+    vectors = np.asarray(stage.used.small.encode_packed(x["ids"], x["segments"], x["counts"]))
+    passages, losses = [stage.samples[row].passage for row in ROWS], []
+    for unit in units:
+        gold = [sample.document_of[passage] for passage in passages] if unit == "document" else passages
+        q = log_softmax(vectors[: len(ROWS)] @ Words().encode(sample.texts(unit), "document").T / 0.2, axis=1)
+        losses.append(-q[np.arange(len(gold)), gold].mean())
+    assert float(stage.trainer.batch_loss(vectors, x)) == pytest.approx(2 * 0.3 * np.mean(losses), rel=1e-3)
+
+
 def test_each_line_finds_the_label_of_its_own_row_among_those_of_the_step(start, few):
     """Lines 0 and 2 of the step are translations of one text, so neither is the other's negative."""
     lines = translations([*SOURCES, *labelled_text({"de": ["vier", "eins"]})], Words(), 1.0)
