@@ -240,6 +240,13 @@ class StudentSettings:
     averaged_epochs: int = _learned(
         0, "--averaged-epochs", "the student is the mean of so many epochs at the end (0: the best on dev)", low=0
     )
+    start_share: float = _learned(
+        0.0,
+        "--start-share",
+        "of the weights the student starts from in its own at the end: it keeps more of what the start is good at",
+        low=0.0,
+        high=1.0,
+    )
     patience: int = _learned(4, "--student-patience", "evaluations without a better dev score before it stops", low=1)
     evaluate_every: int = _learned(0, "--evaluate-every", "steps between evaluations (0: once an epoch)", low=0)
     units: tuple = _common(

@@ -20,7 +20,7 @@ from ..settings.rules import numbers_of
 from ..settings.sections import ScorerSettings, StudentSettings, TrainingSettings
 from ..students.project import axes_of, on_axes
 from ..students.rows import UsedRows
-from ..system.types import Floats, Integers, Progress, Tensor
+from ..system.types import Floats, Integers, Model, Progress, Tensor
 from ..training.batches import Maker, StepInput, named
 from ..training.dev_score import DevScore
 from ..training.devices import require_devices, shared_by
@@ -74,7 +74,19 @@ def learn(
     with shared_by(session.options):
         stage = TransferStage(start, targets, dataset, languages, settings, seed, precision, session)
         fit(stage.trainer, stage.batches, stage.dev, schedule_of(settings), session)
-    return KerasEncoder(stage.used.restore(start.model), start.tokenizer, "student")
+    student = between(start.model, stage.used.restore(start.model), settings.start_share)
+    return KerasEncoder(student, start.tokenizer, "student")
+
+
+def between(start: Model, trained: Model, share: float) -> Model:
+    """The trained model with `share` of the start's weights and the rest of its own.
+
+    Wortsman et al. (2022), Robust fine-tuning of zero-shot models, section 3 (WiSE-FT, with alpha = 1 - share).
+    """
+    if share:
+        pairs = zip(start.get_weights(), trained.get_weights(), strict=True)
+        trained.set_weights([share * first + (1 - share) * last for first, last in pairs])
+    return trained
 
 
 def schedule_of(settings: StudentSettings) -> Schedule:

@@ -400,6 +400,16 @@ def test_a_projected_student_learns_towards_its_teacher_on_its_own_axes(start, f
     assert after > before
 
 
+def test_a_share_of_the_start_stays_in_the_student(start, few):
+    settings = replace(SETTINGS, epochs=1, averaged_epochs=1)
+    whole = transfer(Words(), start, few, "en", LANGUAGES, settings)
+    mixed = transfer(Words(), start, few, "en", LANGUAGES, replace(settings, start_share=0.75))
+    weights = [[np.asarray(weight) for weight in one.model.weights] for one in (start, whole, mixed)]
+    assert any((first != last).any() for first, last, _ in zip(*weights, strict=True))
+    for first, last, between in zip(*weights, strict=True):
+        np.testing.assert_allclose(between, 0.75 * first + 0.25 * last, atol=1e-6)
+
+
 # Another encoder's space
 
 
