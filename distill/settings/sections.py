@@ -243,7 +243,7 @@ class StudentSettings:
     start_share: float = _learned(
         0.0,
         "--start-share",
-        "of the weights the student starts from in its own at the end: it keeps more of what the start is good at",
+        "share of the weights it starts from in the student at the end, which keeps more of what the start is good at",
         low=0.0,
         high=1.0,
     )
