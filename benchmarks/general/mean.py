@@ -8,13 +8,13 @@ Wortsman et al. (2022), Robust fine-tuning of zero-shot models, section 3.
 import argparse
 
 from distill.catalog.loading import load_keras_encoder
+from distill.stages.transfer_stage import between
 
 
 def main():
     options = parse()
     one, other = load_keras_encoder(options.one), load_keras_encoder(options.other)
-    pairs = zip(one.model.get_weights(), other.model.get_weights(), strict=True)
-    other.model.set_weights([(1 - options.share) * first + options.share * second for first, second in pairs])
+    between(one.model, other.model, 1 - options.share)
     other.save(options.output)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-from pathlib import Path
 
 import click
 
@@ -20,8 +19,8 @@ def init(folder: str, document_language: str, overwrite: bool) -> None:
     """
     from ..pipeline.own_data import config_path, missing, overview, read_own, write_config
 
-    config_path(folder, overwrite)
+    path = config_path(folder, overwrite)
     data = read_own(folder, document_language)
-    path = Path(folder) / write_config(data, overwrite).name
+    write_config(data, path)
     click.echo("\n".join([*overview(data), *(f"missing: {line}" for line in missing(data))]))
     click.echo(f"{path}: written; next: distill run --config {shlex.quote(str(path))}")

@@ -115,7 +115,8 @@ class Trials:
         if not candidate.trained:
             return rounded(start, candidate.table)
         start = self.material.start(start, self.grid.shapes[candidate.shape], self.settings.seed)
-        settings = replace(self.settings.student, dev_unit=UNIT)
+        # Of a start in another shape, which nothing has trained, no share is worth keeping.
+        settings = replace(self.settings.student, dev_unit=UNIT, start_share=0.0)
         if not CODECS[candidate.table].trainable:
             start, settings = rounded(start, candidate.table), replace(settings, train_table=False)
         log = RunLog(folder / "log.jsonl")

@@ -155,9 +155,8 @@ def values_of(data: OwnData) -> dict[str, Json]:
     return {**values, **({"student.parallel": [str(path) for path in data.parallel]} if data.parallel else {})}
 
 
-def write_config(data: OwnData, overwrite: bool = False) -> Path:
-    """Write a config into the folder and return its path. Raises `InputError` as `config_path`."""
-    path = config_path(data.folder, overwrite)
+def write_config(data: OwnData, path: Path) -> None:
+    """Write a config for the data. Raises `ConfigError` where the recipe does not take it."""
     values = values_of(data)
     changed(recipe_settings(DEFAULT), values)
     lines, section = [HEAD, f'recipe = "{DEFAULT}"\n'], ""
@@ -167,7 +166,6 @@ def write_config(data: OwnData, overwrite: bool = False) -> Path:
         lines.append(f"# {COMMENTS[name]}\n{key} = {tomlkit.item(value).as_string()}\n")
         section = table
     write_text(path, "".join(lines))
-    return path
 
 
 def config_path(folder: File, overwrite: bool = False) -> Path:

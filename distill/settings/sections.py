@@ -240,7 +240,9 @@ class StudentSettings:
     averaged_epochs: int = _learned(
         0, "--averaged-epochs", "the student is the mean of so many epochs at the end (0: the best on dev)", low=0
     )
-    start_share: float = _learned(
+    # A search measures its students as they were trained.
+    start_share: float = _setting(
+        Work.RUN,
         0.0,
         "--start-share",
         "share of the weights it starts from in the student at the end, which keeps more of what the start is good at",

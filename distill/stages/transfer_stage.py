@@ -79,7 +79,7 @@ def learn(
 
 
 def between(start: Model, trained: Model, share: float) -> Model:
-    """The trained model with `share` of the start's weights and the rest of its own.
+    """Give the trained model `share` of the start's weights and the rest of its own; returns it.
 
     Wortsman et al. (2022), Robust fine-tuning of zero-shot models, section 3 (WiSE-FT, with alpha = 1 - share).
     """

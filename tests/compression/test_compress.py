@@ -4,6 +4,7 @@ import re
 import numpy as np
 import pytest
 
+from distill.catalog.loading import load_keras_encoder
 from distill.compression import candidates
 from distill.compression.budget import Budget
 from distill.compression.candidates import Grid
@@ -20,6 +21,8 @@ from distill.students.shape import Shape
 RUN = [
     *("--bm25-epochs", "1", "--online-epochs", "0", "--epochs", "1", "--allow-weak-teacher"),
     *("--min-cosine", "0.5", "--max-drop", "100"),
+    # The run's student is its teacher; those of other shapes are trained.
+    *("--averaged-epochs", "1", "--start-share", "1"),
 ]
 GRID = Grid(("all", "twice"), ("uint8", "pq8"), {"full": Shape(), "static": Shape(static=True, rank=8, hidden=8)})
 
@@ -69,6 +72,16 @@ def test_every_cheap_candidate_was_tried_and_every_shape_measured_and_trained(re
         assert (bundle_of(folder, row["name"]).with_name("student") / "encoder.keras").is_file()
     page = (folder / "report.html").read_text(encoding="utf-8")
     assert "Compressed bundles" in page and all(row["name"] in page for row in result["bundles"])
+
+
+def test_of_the_start_of_a_shape_no_share_is_kept(result, folder):
+    [full] = [row for row in result["bundles"] if row["trained"] and row["shape"] == "full"]
+    encoders = folder / "teacher", folder / "student", bundle_of(folder, full["name"]).with_name("student")
+    teacher, student, trial = (
+        np.asarray(load_keras_encoder(one).model.get_layer("pooling").weights[0]) for one in encoders
+    )
+    np.testing.assert_array_equal(student, teacher)
+    assert (trial != student).any()
 
 
 def test_bytes_are_those_on_disk_and_foretold_to_a_few_kilobytes(result, folder):

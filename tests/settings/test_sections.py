@@ -40,13 +40,14 @@ FREE = {
         "budget.corpus",
         "evaluation.dev_dataset",
         "student.start",
+        "student.start_share",
         "student.trained_weights",
         "vocabulary.add_words",
         *RANKED,
     }
     | {f"scorer.{name}" for name in vars(Settings().scorer)},
     Work.STUDY | Work.TRIAL: {"data.dataset", "data.languages", "teacher.base", "export.threads", "evaluation.lareqa"}
-    | {"student.start", "student.trained_weights", "vocabulary.add_words", *RANKED}
+    | {"student.start", "student.start_share", "student.trained_weights", "vocabulary.add_words", *RANKED}
     | {f"budget.{name}" for name in ("max_size", "max_ms", "shapes", "new_languages", "new_pieces", "corpus")},
 }
 
@@ -59,9 +60,8 @@ def test_a_setting_is_free_where_kept_work_does_not_depend_on_it():
     names = {name for name, _, _ in walk(Settings()) if name.split(".")[0] in ("teacher", "student")}
     common = {f"teacher.{name}" for name in ("language", "base", "unit", "model", "centre", "triplets")}
     common |= {"teacher.answer_sentences"}
-    common |= {
-        f"student.{name}" for name in ("units", "dev_unit", "parallel", "labelled_text", "start", "trained_weights")
-    }
+    common |= {f"student.{name}" for name in ("units", "dev_unit", "parallel", "labelled_text", "start")}
+    common |= {"student.start_share", "student.trained_weights"}
     assert names & free_of(Work.TRIAL) == common
 
 
