@@ -69,7 +69,7 @@ class Card:
         return {
             "name": self.name,
             "format": self.form.format,
-            "precision": asdict(self.form.precision),
+            "precision": {"dense": self.form.precision.dense, "table": self.form.precision.table},
             "dimension": self.dimension,
             "vocabulary": self.vocabulary,
             "max_length": self.form.longest,

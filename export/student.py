@@ -14,6 +14,7 @@ from . import encode
 from .formats.folder import as_encoder_error
 from .formats.registry import format_of
 from .weights.codecs import CODECS
+from .weights.stored import CODEC, StoredTable
 
 if TYPE_CHECKING:
     from ..students.student import Student
@@ -57,3 +58,20 @@ def _model(folder: Path, card: dict[str, Json], rows: int) -> Student:
         return from_weights(weights, "student")
     except (ExportError, KeyError, ValueError) as error:
         raise EncoderError(f"{folder}: no weights can be read out of {format_.file}: {error}") from error
+
+
+def stored_table(folder: File, like: KerasEncoder) -> StoredTable | None:
+    """Return the table in the codewords of the artefact in `folder`; None where it has none, or not the pieces of
+    the encoder `like`, row by row.
+
+    Raises `EncoderError` for an artefact that is not whole.
+    """
+    folder = Path(folder)
+    card = checked_card(folder)
+    format_ = format_of(card["format"])
+    if card["precision"]["table"] != CODEC or not format_.arrays:
+        return None
+    if (folder / encode.TOKENIZER).read_bytes() != like.tokenizer.proto:
+        return None
+    rows, width = like.model.get_layer("embedding").embeddings.shape
+    return StoredTable(format_.arrays((folder / format_.file).read_bytes(), rows), rows, width)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from ..catalog.bundle import CARD_FILE, is_artefact
 from ..catalog.identity import provenance
+from ..catalog.kinds import folder_of
 from ..data.parallel import joined, texts_by_language
 from ..encoders.encoder import KerasEncoder
 from ..encoders.health import KEY, TRY
@@ -15,6 +17,7 @@ from ..evaluation.evaluate import Evaluation
 from ..evaluation.mcnemar import as_dict as tests_as_dict
 from ..evaluation.mcnemar import compare
 from ..report.run_page import write_report
+from ..settings.sections import Settings
 from ..settings.store import as_dict
 from ..system.files import write_json
 from ..system.progress import task
@@ -25,6 +28,9 @@ from ..training.checkpoints import CHECKPOINT
 from .inputs import Inputs
 from .resuming import METRICS
 from .run import Run
+
+if TYPE_CHECKING:
+    from ..export.weights.stored import StoredTable
 
 
 def warnings_of(rows: Sequence[Mapping[str, Json]]) -> list[str]:
@@ -53,7 +59,7 @@ def finish(run: Run, student: KerasEncoder) -> Json:
     from ..system.versions import machine
 
     settings, folder = run.settings, run.folder / "bundle"
-    form = Form(precision=Precision(settings.export.precision, settings.export.table))
+    form = Form(precision=Precision(settings.export.precision, settings.export.table, stored_of(settings, student)))
     if is_artefact(folder):
         figures = Figures.from_dict(read_json(folder / CARD_FILE)["dev"])
         require_passed(figures, settings.export, form.precision.table)
@@ -69,6 +75,15 @@ def finish(run: Run, student: KerasEncoder) -> Json:
     with task("benchmark", steps(1)) as advance:
         times = bench({"bundle": Spec("bundle", str(folder))}, questions, threads=threads, progress=advance)
     return {**times["bundle"], "threads": threads, "queries": len(questions), "machine": machine()}
+
+
+def stored_of(settings: Settings, student: KerasEncoder) -> StoredTable | None:
+    """The table of what the student started from, where it is an artefact with its pieces and its kind of table."""
+    from ..export.student import stored_table
+    from ..export.weights.stored import CODEC
+
+    folder = folder_of(settings.student.start or settings.teacher.base)
+    return stored_table(folder, student) if settings.export.table == CODEC and folder and is_artefact(folder) else None
 
 
 def texts_seen(inputs: Inputs) -> dict[str, list[str]]:

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from ...system.backend import hushed
 from ...system.types import Floats, Integers, Progress, Role
 from .. import encode
@@ -77,6 +79,12 @@ def _with_rows(content: bytes, rows: int, codec: str, kept: Integers) -> bytes:
     return with_rows(content, rows, codec, kept)
 
 
+def _arrays(content: bytes, rows: int) -> tuple[np.ndarray, ...]:
+    from ..tflite.weights import arrays_in
+
+    return arrays_in(content, rows)
+
+
 FORMATS = (
     Format(
         "bundle",
@@ -89,5 +97,6 @@ FORMATS = (
         signatures=True,
         weights=_weights,
         with_rows=_with_rows,
+        arrays=_arrays,
     ),
 )

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn, Protocol
 
+import numpy as np
+
 from ...encoders.encoder import Encoder
 from ...errors import ExportError
 from ...system.types import Floats, Integers
@@ -67,6 +69,7 @@ class Format:
     Of the content of `file`, whose table has so many rows and is stored by a codec, `weights(content, rows, codec)` are
     the student's by name, and `with_rows(content, rows, codec, kept)` is the same file with the `kept` rows alone. Both
     raise `ExportError` or `ValueError` for a file that is none of ours, and where a format cannot be read back.
+    `arrays(content, rows)` are those of the table; a format without keeps no codes of what it is made from.
     """
 
     name: str
@@ -82,3 +85,4 @@ class Format:
     length: int | None = None
     weights: Callable[[bytes, int, str], dict[str, Floats]] = _unreadable
     with_rows: Callable[[bytes, int, str, Integers], bytes] = _unreadable
+    arrays: Callable[[bytes, int], tuple[np.ndarray, ...]] | None = None

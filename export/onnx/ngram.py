@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...errors import ConfigError
+from ..weights.precision import Precision
 from ..weights.rewrite import prepared, projection_of
 from .layers import LOOKUPS, PRODUCTS, Product, lookup_of, unit, windows
 from .nodes import Graph, checked
@@ -39,7 +40,7 @@ def onnx_model(model: Student, dense: str = "int8", table: str = "uint8") -> byt
             f"no ONNX export with dense={dense!r}, table={table!r}; "
             f"dense is one of {', '.join(PRODUCTS)}, table one of {', '.join(LOOKUPS)}"
         )
-    graph, model = Graph(), prepared(model, table)
+    graph, model = Graph(), prepared(model, Precision(dense, table))
     ENCODERS[type(model).__name__](graph, model, PRODUCTS[dense]).vectors(lookup_of(graph, model, table))
     # Without the model's name: an automatic one counts up in a process.
     text = f"Token ids, negative where padded, to vectors of unit length; dense {dense}, table {table}"

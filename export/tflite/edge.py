@@ -25,7 +25,7 @@ def edge_encoder(model: Student, precision: Precision, padding: Padding = None) 
 
     Ids are negative where padded, after the text's; `padding` is None, masked or sliced.
     """
-    return EDGE[type(model)](prepared(model, precision.table), precision, padding, name="encoder")
+    return EDGE[type(model)](prepared(model, precision), precision, padding, name="encoder")
 
 
 def edge_model(model: Student, precision: Precision, length: int | None = None, sliced: bool = True) -> Model:

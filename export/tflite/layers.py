@@ -16,8 +16,9 @@ import numpy as np
 from keras import ops
 
 from ...system.types import Floats, Tensor
-from ..weights.codecs import CODECS, FRACTION_BITS, GROUP, INT4_ZERO, ZERO, encoded
+from ..weights.codecs import CODECS, FRACTION_BITS, GROUP, INT4_ZERO, ZERO
 from ..weights.kernels import quantize_channels
+from ..weights.precision import Precision
 from ..weights.products import CODEWORDS
 
 # Below every activation, above float32's least.
@@ -95,11 +96,11 @@ DENSE: dict[str, Dense] = {"int8": WholeDense, "float32": FloatDense}
 class Table(keras.layers.Layer):
     """Looks up rows in the format that `codecs.encoded` stores and decodes only these: ids `(t,)` -> `(t, width)`."""
 
-    def __init__(self, table: Floats, codec: str, **kwargs: str) -> None:
+    def __init__(self, table: Floats, precision: Precision, **kwargs: str) -> None:
         super().__init__(**kwargs)
-        self.width, self.decode = table.shape[1], DECODE[codec]
-        stored = [constant(self, _opaque(array)) for array in encoded(codec, table)]
-        self.stored, self.shared = CODECS[codec].split(stored)
+        self.width, self.decode = table.shape[1], DECODE[precision.table]
+        stored = [constant(self, _opaque(array)) for array in precision.encoded(table)]
+        self.stored, self.shared = CODECS[precision.table].split(stored)
 
     def call(self, ids: Tensor) -> Tensor:
         rows = [_rows(array, ids) for array in self.stored] or [ids]

@@ -25,7 +25,7 @@ class EdgeEncoder(keras.layers.Layer):
     def __init__(self, model: NGramEncoder, precision: Precision, padding: Padding = None, **kwargs: str) -> None:
         super().__init__(**kwargs)
         self.padding, self.dimension = padding, model.dimension
-        self.table = Table(model.get_layer("embedding").get_weights()[0], precision.table, name="table")
+        self.table = Table(model.get_layer("embedding").get_weights()[0], precision, name="table")
         factor = factor_of(model)
         self.factor = None if factor is None else DENSE[precision.dense](factor, name="factor")
         self.branches = [EdgeBranch(branch, factor, precision, name=branch.name) for branch in model.branches]

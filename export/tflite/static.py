@@ -21,7 +21,7 @@ class EdgeStatic(keras.layers.Layer):
     def __init__(self, model: StaticEncoder, precision: Precision, padding: Padding = None, **kwargs: str) -> None:
         super().__init__(**kwargs)
         self.padding, self.dimension, dense = padding, model.dimension, DENSE[precision.dense]
-        self.table = Table(model.get_layer("embedding").get_weights()[0], precision.table, name="table")
+        self.table = Table(model.get_layer("embedding").get_weights()[0], precision, name="table")
         self.context = EdgeContext(model.get_layer("context"), dense, name="context") if model.channels else None
         residual = model.get_layer("residual")
         self.first = dense(residual.first.kernel, residual.first.bias, relu=True, name="first")

@@ -30,11 +30,19 @@ def weights_in(content: bytes, rows: int, codec: str) -> dict[str, Floats]:
     try:
         weights = _static(graph.products) if len(graph.products) in STATIC else _ngram(graph)
         width = weights.pop("width").size
-        arrays = [graph.constant(tensor) for part in graph.lookups(rows) for tensor in part]
-        table = _table(codec, arrays, rows, width)
+        table = _table(codec, _arrays(graph, rows), rows, width)
     except (IndexError, StopIteration, ValueError, TypeError, KeyError) as error:
         raise ExportError("its graph is not that of a student") from error
     return {"embedding/embeddings": table, **weights}
+
+
+def arrays_in(content: bytes, rows: int) -> tuple[np.ndarray, ...]:
+    """Return the arrays that the table of so many `rows` is stored in, codebooks last."""
+    return tuple(_arrays(Graph(content), rows))
+
+
+def _arrays(graph, rows):
+    return [graph.constant(tensor) for part in graph.lookups(rows) for tensor in part]
 
 
 def _table(codec, arrays, rows, width):

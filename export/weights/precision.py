@@ -1,11 +1,27 @@
 """How an artefact stores its weights."""
 
-from dataclasses import dataclass
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ...system.types import Floats
+from .codecs import encoded
+from .stored import StoredTable
 
 
 @dataclass(frozen=True)
 class Precision:
-    """How an artefact stores its weights: `dense` is int8 or float32; `table` one of `codecs.CODECS`."""
+    """How an artefact stores its weights: `dense` is int8 or float32; `table` one of `codecs.CODECS`.
+
+    `stored` is the table that the weights started from, where its codes are to stay those of rows that did not move.
+    """
 
     dense: str = "int8"
     table: str = "uint8"
+    stored: StoredTable | None = field(default=None, compare=False, repr=False)
+
+    def encoded(self, table: Floats) -> tuple[np.ndarray, ...]:
+        """The arrays of a float32 table `(rows, width)`, codebooks last."""
+        return self.stored.again(table) if self.stored else encoded(self.table, table)

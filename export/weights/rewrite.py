@@ -11,6 +11,7 @@ import numpy as np
 
 from ...system.types import Floats, Model
 from .codecs import CODECS
+from .precision import Precision
 from .rotation import TABLE, turned
 
 FARTHEST = 8
@@ -42,10 +43,12 @@ def merged(dense: Floats, bias: Floats, kernels: Mapping[str, Floats]) -> tuple[
     return (dense @ following).astype(np.float32), (bias @ following).astype(np.float32)
 
 
-def prepared(model: Model, codec: str) -> Model:
-    """A student that computes the same, with the table that the codec stores best: itself, or a turned copy."""
+def prepared(model: Model, precision: Precision) -> Model:
+    """A student that computes the same, with the table that its codec stores best: itself, or a turned copy."""
+    if precision.stored:
+        return model
     weights = {weight.path: np.asarray(weight) for weight in model.weights}
-    basis = CODECS[codec].basis(weights[TABLE])
+    basis = CODECS[precision.table].basis(weights[TABLE])
     if basis is None:
         return model
     copy = type(model).from_config(model.get_config())

@@ -11,8 +11,9 @@ from distill.errors import EncoderError
 from distill.export.artefact import write_artefact
 from distill.export.form import Form
 from distill.export.runtime import load_artefact
-from distill.export.student import load_student
+from distill.export.student import load_student, stored_table
 from distill.export.weights.precision import Precision
+from distill.export.weights.stored import CODEC
 from distill.students.from_weights import parted
 from distill.students.ngram import NGramEncoder
 from distill.students.static import StaticEncoder
@@ -90,3 +91,14 @@ def test_what_has_no_weights_to_read_is_refused(artefacts, tiny_bundle, tmp_path
             load_student(folder)
     with pytest.raises(EncoderError, match="'string'"):
         load_student(artefacts(Form("string")))
+
+
+def test_a_bundle_made_of_a_bundle_has_the_same_table(tokenizer, randomised, tmp_path):
+    write_artefact(made("factor", tokenizer, randomised), tmp_path / "small", FORMS["parts"], "small")
+    student = load_student(tmp_path / "small")
+    stored = stored_table(tmp_path / "small", student)
+    write_artefact(student, tmp_path / "again", Form(precision=Precision("int8", CODEC, stored)), "again")
+    again = stored_table(tmp_path / "again", student)
+    assert all(np.array_equal(before, after) for before, after in zip(stored.arrays, again.arrays, strict=True))
+    write_artefact(student, tmp_path / "int4", FORMS["int4"], "int4")
+    assert stored_table(tmp_path / "int4", student) is None

@@ -9,6 +9,7 @@ from distill.export.onnx.layers import LOOKUPS, PRODUCTS, unsaturated_channels
 from distill.export.onnx.ngram import onnx_model
 from distill.export.onnx.nodes import Graph, checked
 from distill.export.weights.codecs import decoded, encoded, uint8_rows
+from distill.export.weights.precision import Precision
 from distill.export.weights.rewrite import prepared
 
 onnx = pytest.importorskip("onnx", reason="the extra distill[onnx] is not installed")
@@ -94,7 +95,7 @@ def stored(model):
 
 @pytest.mark.parametrize("table", LOOKUPS)
 def test_vectors_are_those_of_the_keras_model_with_the_stored_table(wide, sessions, table):
-    same = prepared(wide, table)
+    same = prepared(wide, Precision(table=table))
     original = same.get_layer("embedding").get_weights()[0]
     model = with_table(same, decoded(table, encoded(table, original), WIDTH))
     for length in LENGTHS:

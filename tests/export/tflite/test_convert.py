@@ -182,7 +182,7 @@ def test_the_table_is_stored_in_its_format_and_once(contents, model, precision):
 def test_a_table_gives_its_rows_and_those_taken_out_of_it_to_the_last_bit(model, codec, size):
     table = model.get_layer("embedding").get_weights()[0][:size, :37]  # no whole number of codewords
     ids = keras.Input(batch_shape=(1, None), dtype="int32", name="ids")
-    rows = Table(table, codec)(keras.ops.reshape(ids, (-1,)) - np.ones(1, np.int32))
+    rows = Table(table, Precision(table=codec))(keras.ops.reshape(ids, (-1,)) - np.ones(1, np.int32))
     content = converted(keras.Model(ids, keras.ops.expand_dims(rows, 0)), Precision())
     whole = run(interpreter_of(content), np.arange(size) + 1)
     # float32 bit by bit.

@@ -4,6 +4,7 @@ import pytest
 
 from distill.export.tflite.layers import FLOOR, FloatDense, Table, WholeDense, apart, constant
 from distill.export.weights.codecs import CODECS, decoded, encoded
+from distill.export.weights.precision import Precision
 
 
 def normal(*shape, seed=0):
@@ -58,7 +59,7 @@ def test_a_dense_layer_is_the_trained_one_and_a_whole_one_that_on_the_grid(kerne
 @pytest.mark.parametrize("codec", CODECS)
 def test_a_table_decodes_the_whole_numbers_that_the_codec_stores(codec, width):
     table, ids = normal(9, width), np.array([8, 0, 3, 3], dtype=np.int32)
-    layer = Table(table, codec)
+    layer = Table(table, Precision(table=codec))
     rows = np.asarray(layer(ids))
     assert (rows.shape, rows.dtype) == ((4, width), np.float32)
     assert np.array_equal(rows, decoded(codec, encoded(codec, table), width)[ids])

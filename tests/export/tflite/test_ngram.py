@@ -37,7 +37,7 @@ class Rounded:
     """What an artefact of a precision computes: up to the features by Keras with rounded weights, the rest by NumPy."""
 
     def __init__(self, model, precision):
-        model = prepared(model, precision.table)
+        model = prepared(model, precision)
         self.grid = on_grid if precision.dense == "int8" else lambda kernel: kernel
         self.features = self._features(model, precision)
         head, pooling = model.get_layer("head"), model.get_layer("pooling")
