@@ -21,6 +21,7 @@ DEAREST = (
     "pipeline/test_execute",
     "export/test_artefact",
     "stages/test_transfer_stage",
+    "whole/test_tutorial",
     "compression/test_compress",
     "pipeline/test_fixed_teacher",
     "tuning/test_tune",

@@ -1,0 +1,84 @@
+"""The commands of the tutorial and of README.md as a newcomer types them, top to bottom, and what they print."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from fixtures.commands import ROOT, environment
+
+BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def blocks(page):
+    """`(language, text)` of each fenced block of a page."""
+    return BLOCK.findall((ROOT / page).read_text(encoding="utf-8"))
+
+
+def shell(script, folder):
+    """The output and messages of a script that is run in a folder, with this environment's Python and distill."""
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", script],
+        cwd=folder,
+        env={**environment(), "PATH": path, "COLUMNS": "160", "PYTHONWARNINGS": "ignore"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stdout
+    return done.stdout
+
+
+def without_numbers(text):
+    """The lines of a text, each with # for a number, up to what is left out and without blanks at the end."""
+    return [re.sub(r"\d+(\.\d+)?", "#", line).partition("…")[0].rstrip() for line in text.splitlines()]
+
+
+def test_the_tutorial_runs_from_top_to_bottom_and_prints_what_it_says(tmp_path):
+    page = blocks("docs/tutorial.md")
+    scripts = [text for language, text in page if language == "sh"]
+    pairs = zip(page, page[1:], strict=False)
+    answers = [text for (before, _), (language, text) in pairs if (before, language) == ("sh", "")]
+    assert len(scripts) >= 8 and len(answers) >= 6
+    lines = without_numbers(shell("\n".join(scripts), tmp_path))
+    for answer in answers:
+        first, *_ = without_numbers(answer)
+        assert any(line.startswith(first) for line in lines), answer
+    for name in ("mine/distill.toml", "runs/first/report.html", "app/encoder/encoder.tflite"):
+        assert (tmp_path / name).stat().st_size
+
+
+@pytest.fixture(scope="module")
+def commands():
+    """`{command: {line: what it prints}}` of README.md's blocks that begin with `$ `."""
+    shown = [text.partition("\n") for _, text in blocks("README.md") if text.startswith("$ ")]
+    return {command.removeprefix("$ "): answer for command, _, answer in shown}
+
+
+def test_the_commands_of_the_readme_print_what_it_says(commands, tmp_path):
+    (tmp_path / "texts.jsonl").write_text('{"id": "1", "text": "Wo mündet der Nil?"}\n', encoding="utf-8")
+    names = {command.split()[1]: command for command in commands}
+    assert {"search", "encode", "evaluate", "bench", "run"} == set(names)
+    for name in ("search", "encode", "evaluate", "bench"):
+        lines = without_numbers(shell(names[name], tmp_path))
+        first, *_ = without_numbers(commands[names[name]])
+        # Behind the threads stands the machine's name.
+        assert any(line.startswith(first.partition(", # thread")[0]) for line in lines), first
+
+
+def test_five_lines_of_python_print_the_passage(tmp_path):
+    [code] = [text for language, text in blocks("README.md") if language == "python"]
+    assert len([line for line in code.splitlines() if line]) == 5
+    assert "Nile" in shell(f"python - <<'END'\n{code}END\n", tmp_path)
+
+
+def test_the_readme_is_short_and_its_figures_stand_among_the_figures():
+    readme, figures = ((ROOT / page).read_text(encoding="utf-8") for page in ("README.md", "docs/figures.md"))
+    assert len(readme.splitlines()) <= 120
+    section = figures.replace("**", "").partition("### Documents that nobody")[2].partition("###")[0].splitlines()
+    _, _, *rows = [line for line in readme.splitlines() if line.startswith("|")]
+    assert len(rows) == 3 and set(rows) <= set(section)
