@@ -91,16 +91,20 @@ class Dataset:
     @cached_property
     def sentences(self) -> Sentences:
         """The sentences of the passages: as the data has them, else cut by the passage's language."""
-        from ..words.sentences import sentence_places
-
-        spoken = zip(self.passages, self.passage_languages, strict=True)
-        places = [passage.sentences or sentence_places(passage.text, language) for passage, language in spoken]
+        places = [self.sentence_places(number) for number in range(len(self.passages))]
         texts = [
             passage.text[start:end]
             for passage, pairs in zip(self.passages, places, strict=True)
             for start, end in pairs
         ]
         return Sentences(texts, np.repeat(np.arange(len(places)), [len(pairs) for pairs in places]))
+
+    def sentence_places(self, passage: int) -> Sequence[tuple[int, int]]:
+        """The sentences of a passage, `(start, end)` in characters: as the data has them, else cut by its language."""
+        from ..words.sentences import sentence_places
+
+        chosen = self.passages[passage]
+        return chosen.sentences or sentence_places(chosen.text, self.passage_languages[passage])
 
     def texts(self, kind: str) -> list[str]:
         """The texts of a kind: "document", "passage" or "sentence"."""

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import InputError
-from ..system.types import Json
+from ..system.types import Integers, Json
 from .mcnemar import holm, mcnemar_p
 from .resampling import bootstrap, detectable, effect_size, sign_flip_p
 
@@ -165,3 +165,29 @@ def _row(ids, a, b, test, level, draws, seed):
 
 def _finite(value):
     return value if math.isfinite(value) else None
+
+
+@dataclass(frozen=True)
+class Pooled:
+    """Two encoders on the questions of all languages together: P@1 of `a` and `b`, `difference` a - b, and its `p`.
+
+    `questions` counts each translation, `clusters` each id, whose translations are flipped together
+    (`resampling.sign_flip_p`).
+    """
+
+    a: float
+    b: float
+    difference: float
+    p: float
+    questions: int
+    clusters: int
+
+
+def compare_pooled(
+    ids: Mapping[str, Sequence[str]], ranks_a: Mapping[str, Integers], ranks_b: Mapping[str, Integers]
+) -> Pooled:
+    """The `Pooled` of two encoders' ranks, `{language: int (q,)}`; `ids` `{language: (q,)}` of the same questions."""
+    every, a, b = _pooled({name: (ids[name], ranks_a[name] == 1, ranks_b[name] == 1) for name in ids})
+    differences = a.astype(float) - b
+    p = sign_flip_p(differences, every)
+    return Pooled(float(a.mean()), float(b.mean()), float(differences.mean()), p, len(every), len(set(every.tolist())))

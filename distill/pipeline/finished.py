@@ -28,6 +28,8 @@ OPTIONAL: Form = {
     "bundle_bytes": int,
     "versions": dict,
     "lareqa": {"name": str, "split": str, "languages": list, "top": int, "encoders": dict},
+    "peers": dict,
+    "examples": {"split": str, "unit": str, "questions_won": int, "questions_lost": int, "won": list, "lost": list},
 }
 QUERY = dict.fromkeys(("median_ms", "p95_ms", "p99_ms"), NUMBER)
 COSTS: Form = {"bytes": int, "ms": NUMBER}
@@ -95,9 +97,14 @@ def _require_split(place, part, languages):
     units = _units(part)
     figures: Form = dict.fromkeys(languages, dict.fromkeys(("p@1", "p@5", "p@10", "mrr@10", "questions"), NUMBER))
     tested: Form = dict.fromkeys(languages, {"a": NUMBER, "b": NUMBER, "p_holm": NUMBER, "significant": bool})
+    means = part.get("mean_p@1") if isinstance(part, dict) else None
+    names = dict.fromkeys([*ENCODERS, *(means if isinstance(means, dict) else ())])
     form: Form = {
-        "encoders": dict.fromkeys(ENCODERS, dict.fromkeys(units, figures)),
-        "mean_p@1": dict.fromkeys(ENCODERS, dict.fromkeys(units, NUMBER)),
+        "encoders": dict.fromkeys(names, dict.fromkeys(units, figures)),
+        "mean_p@1": dict.fromkeys(names, dict.fromkeys(units, NUMBER)),
         "mcnemar": {"student against base": dict.fromkeys(units, tested)},
     }
     require(place, part, form)
+    if part.get("sign_flips") is not None:
+        flips: Form = {"a": NUMBER, "b": NUMBER, "difference": NUMBER, "p": NUMBER, "questions": int, "clusters": int}
+        require(place, part, {"sign_flips": {"student against base": dict.fromkeys(units, flips)}})

@@ -5,13 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 from ..data.dataset import Dataset
 from ..encoders.encoder import Encoder
 from ..evaluation.bias.analyses import measure_bias
 from ..evaluation.evaluate import Evaluation, encode_questions, encode_units, evaluation_size, rank
+from ..evaluation.examples import EXAMPLES, Encoded, choose_examples
 from ..settings.choices import CHECKPOINT_SECONDS
 from ..settings.sections import Settings
 from ..system.files import write_json
@@ -130,7 +131,16 @@ class Run:
                 evaluations[split] = evaluation
                 means = {unit: round(evaluation.mean(unit, self.inputs.other_languages), 4) for unit in units}
                 self.log.write("evaluation", encoder=name, split=split, **means)
+            if name == "bundle":
+                self.keep_examples(evaluation, Encoded(encoder, questions, vectors))
         return evaluations
+
+    def keep_examples(self, bundle: Evaluation, encoded: Encoded) -> None:
+        """Keep questions that the student won and lost against its base until the figures are written."""
+        evaluations = {**self.evaluations[bundle.split], "bundle": bundle}
+        unit, seed = self.settings.student.dev_unit, self.settings.seed
+        chosen = choose_examples(self.dataset, evaluations, encoded, unit, seed)
+        self.checkpoint(EXAMPLES).save({EXAMPLES: asdict(chosen)}, {})
 
     def measure_bias(self, name: str, encoder: Encoder) -> Json:
         """LAReQA's analyses on the last split; None where the data gives no sentences."""

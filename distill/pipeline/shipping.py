@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..catalog.bundle import CARD_FILE, is_artefact
@@ -16,6 +18,7 @@ from ..evaluation.bias.analyses import described
 from ..evaluation.evaluate import Evaluation
 from ..evaluation.mcnemar import as_dict as tests_as_dict
 from ..evaluation.mcnemar import compare
+from ..evaluation.paired import compare_pooled
 from ..report.run_page import write_report
 from ..settings.sections import Settings
 from ..settings.store import as_dict
@@ -27,7 +30,7 @@ from ..system.versions import versions
 from ..training.checkpoints import CHECKPOINT
 from .inputs import Inputs
 from .resuming import METRICS
-from .run import Run
+from .run import EXAMPLES, Run
 
 if TYPE_CHECKING:
     from ..export.weights.stored import StoredTable
@@ -51,6 +54,7 @@ def finish(run: Run, student: KerasEncoder) -> Json:
     """Export, evaluate the artefact itself, and time it; returns the times of a query."""
     from ..bench.process import Spec
     from ..bench.rounds import bench, select_questions, steps
+    from ..bench.specs import spec_of
     from ..export.artefact import export_artefact
     from ..export.form import Form
     from ..export.gate import Figures, Gate, require_passed, size
@@ -70,11 +74,21 @@ def finish(run: Run, student: KerasEncoder) -> Json:
             export_artefact(student, folder, gate, form, notes, progress=advance, texts=texts_seen(run.inputs))
     run.record("gate", read_json(folder / CARD_FILE)["dev"])
     run.measure("bundle", load_artefact(folder, settings.export.threads))
+    run.figures.update(run.checkpoint(EXAMPLES).facts())
     run.record("bundle_bytes", size_of(folder))
     questions, threads = select_questions(run.dataset, run.languages), settings.export.threads
-    with task("benchmark", steps(1)) as advance:
-        times = bench({"bundle": Spec("bundle", str(folder))}, questions, threads=threads, progress=advance)
-    return {**times["bundle"], "threads": threads, "queries": len(questions), "machine": machine()}
+    specs = {"bundle": Spec("bundle", str(folder)), **{name: spec_of(str(of)) for name, of in beside(settings).items()}}
+    with task("benchmark", steps(len(specs))) as advance:
+        times = bench(specs, questions, threads=threads, progress=advance)
+    query = {**times.pop("bundle"), "threads": threads, "queries": len(questions), "machine": machine()}
+    others = {name: {"bytes": row["bytes"], "ms": row["median_ms"]} for name, row in times.items()}
+    return {**query, **({"beside": others} if others else {})}
+
+
+def beside(settings: Settings) -> dict[str, Path]:
+    """The base's folder, by its name among the figures, where it is an artefact, whose size and time a bundle's are."""
+    folder = folder_of(settings.teacher.base)
+    return {"base": folder} if folder and is_artefact(folder) else {}
 
 
 def stored_of(settings: Settings, student: KerasEncoder) -> StoredTable | None:
@@ -139,4 +153,18 @@ def split_metrics(inputs: Inputs, evaluations: Mapping[str, Evaluation]) -> Json
             }
             for name in ("base", "teacher")
         },
+        "sign_flips": sign_flips(inputs, evaluations),
+    }
+
+
+def sign_flips(inputs: Inputs, evaluations: Mapping[str, Evaluation]) -> Json:
+    """Tests of the student on all languages' questions together, against its base and the peers, by unit."""
+    student, data = evaluations["student"], inputs.dataset
+    ids = {name: [question.id for question in data.select(name, student.split)] for name in inputs.languages}
+    return {
+        f"student against {name}": {
+            unit: asdict(compare_pooled(ids, ranks, evaluation.ranks[unit])) for unit, ranks in student.ranks.items()
+        }
+        for name, evaluation in evaluations.items()
+        if name not in ("teacher", "student", "bundle")
     }

@@ -8,6 +8,7 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING
 
@@ -24,6 +25,7 @@ INK, SOFT, PAPER = "#010203", "#040506", "#070809"
 COLOURS = {"base": "#9aa5b1", "teacher": "#e0a030", "student": "#2f7fd0", "bundle": "#184e86"}
 VARIABLES = {INK: "--ink", SOFT: "--soft", PAPER: "--paper"} | {value: f"--{name}" for name, value in COLOURS.items()}
 HATCHES = {"base": "", "teacher": "/////", "student": "", "bundle": "----"}
+SAID = {"bundle": "student's bundle"}
 MARKERS = {"base": "s", "teacher": "^", "student": "D", "bundle": "o"}
 STYLE = {
     "svg.fonttype": "none",
@@ -226,6 +228,70 @@ def latency_chart(query: Mapping[str, float]) -> str:
         axes.invert_yaxis()
         axes.set_xlabel("ms a query, tokenize + encode")
         return _svg(figure, "latency", "milliseconds a query: median, 95 and 99 %")
+
+
+@dataclass(frozen=True)
+class Cost:
+    """An encoder's milliseconds a query, bytes on disk and mean P@1 in per cent."""
+
+    name: str
+    ms: float
+    bytes: int
+    p: float
+
+
+# Of a circle, in points squared, the largest; between two labels, of which each has two lines, in points.
+LARGEST, APART = 900, 24
+
+
+def cost_chart(costs: Sequence[Cost]) -> str:
+    """Draw mean P@1 against time, each encoder as a circle whose area is its size, and named beside it."""
+    from matplotlib.ticker import MaxNLocator
+
+    largest = max(cost.bytes for cost in costs)
+    with _style():
+        figure, axes = _figure(6.4, 3.4)
+        for cost in costs:
+            colour, size = COLOURS.get(cost.name, INK), LARGEST * cost.bytes / largest
+            axes.scatter(cost.ms, cost.p, size, color=colour, alpha=0.25, linewidths=0)
+            axes.scatter(cost.ms, cost.p, size, facecolors="none", edgecolors=colour, linewidths=1.2)
+            axes.plot(cost.ms, cost.p, MARKERS.get(cost.name, "^"), color=colour, ms=4)
+        logarithmic(axes)
+        axes.set_xlim(*_with_room([cost.ms for cost in costs]))
+        axes.margins(y=0.3)
+        axes.yaxis.set_major_locator(MaxNLocator(5))
+        axes.grid(axis="y")
+        axes.set_xlabel("ms a query")
+        axes.set_ylabel("mean P@1, %")
+        _named(axes, costs)
+        return _svg(figure, "cost", "mean P@1 of base, bundle and peers against milliseconds a query, by size")
+
+
+def _with_room(times):
+    """The ends of a logarithmic axis, a third of which is right of all points, for their names."""
+    low, high = np.log10(min(times)) - 0.3, np.log10(max(times)) + 0.1
+    return 10**low, 10 ** (high + (high - low) / 2)
+
+
+def _named(axes, costs):
+    """Names with size and time right of the circles, lifted from below where one would lie on another."""
+    figure, lowest = axes.get_figure(), -np.inf
+    figure.canvas.draw()
+    scale = figure.dpi / 72
+    for cost in sorted(costs, key=lambda cost: cost.p):
+        height = axes.transData.transform((cost.ms, cost.p))[1] / scale
+        lowest = max(height, lowest + APART)
+        axes.annotate(
+            f"{SAID.get(cost.name, shortened(cost.name))}\n{cost.bytes / 1e6:.1f} MB, {cost.ms:.2f} ms, {cost.p:.1f} %",
+            (cost.ms, cost.p),
+            (24, lowest - height),
+            textcoords="offset points",
+            fontsize=8,
+            va="center",
+            linespacing=1.1,
+            parse_math=False,
+            arrowprops={"arrowstyle": "-", "color": SOFT, "linewidth": 0.5},
+        )
 
 
 def front_chart(metrics: Mapping[str, Json], search: Mapping[str, Json]) -> str:

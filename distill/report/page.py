@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from ..retrieval.metrics import mean_of
 from ..system.files import write_text
 from ..system.types import File, Json
+from .verdicts import signed
 
 TEMPLATES = Path(__file__).parent / "templates"
 DASH = "–"
@@ -28,6 +30,7 @@ def write_page(path: File, template: str, **values: Json) -> None:
     """Write a page of `templates/`; names in it are escaped, and a value that is missing is an error."""
     environment = Environment(loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined)
     environment.filters |= {"percent": percent, "megabytes": megabytes, "plain": plain, "p_value": p_value}
+    environment.filters |= {"points": signed, "unbroken": unbroken}
     functions = {"flat": flat, "averages": averages, "unit_names": UNIT_NAMES}
     write_text(path, environment.get_template(template).render(**functions, **values))
 
@@ -35,6 +38,11 @@ def write_page(path: File, template: str, **values: Json) -> None:
 def percent(share: float | None) -> str:
     """Return a share in [0, 1] in per cent, a dash for None."""
     return DASH if share is None else f"{100 * share:.1f}"
+
+
+def unbroken(text: str) -> str:
+    """Return a sentence whose figures keep their sign on their line."""
+    return re.sub(r" (?=[%<=])|(?<=[<=]) ", "\u00a0", text)
 
 
 def p_value(p: float) -> str:

@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 from ..system.types import File, Json
 from ..system.versions import versions
 from . import verdicts
+from .answers import answers, costs, language_rows, ordered, peers_of
 from .bias_sections import Section, lareqa_section
-from .charts import ENCODERS, bar_chart, curves, front_chart, latency_chart
+from .charts import ENCODERS, bar_chart, cost_chart, curves, front_chart, latency_chart
 from .page import write_page
 
 
@@ -19,19 +20,24 @@ def write_report(
     search: Mapping[str, Json] | None = None,
 ) -> None:
     """Write the page from the content of `metrics.json` and `search.json` and the rows of `log.jsonl`."""
-    gain, kept, units = verdicts.gain(metrics), verdicts.shipped(metrics), verdicts.shown_units(metrics)
-    query = metrics["timings"].get("query")
+    first, kept, units = answers(metrics), verdicts.shipped(metrics), verdicts.shown_units(metrics)
+    query, points = metrics["timings"].get("query"), costs(metrics)
     write_page(
         path,
         "report.html.j2",
         metrics=metrics,
         split=verdicts.shown_split(metrics),
         unit=verdicts.shown_unit(metrics),
-        headline=verdicts.headline(gain, kept),
-        verdicts=[verdict for verdict in (gain, kept, verdicts.smaller(search)) if verdict],
+        headline=verdicts.headline(first[1], kept),
+        answers=first,
+        verdicts=[verdict for verdict in (kept, verdicts.smaller(search)) if verdict],
+        language_rows=language_rows(metrics),
         contents=contents(metrics, search),
+        splits=ordered(metrics["splits"]),
         units=units,
-        encoders=ENCODERS,
+        encoders=(*peers_of(metrics), *ENCODERS),
+        picture=cost_chart(points) if len(points) > 1 else "",
+        examples=metrics.get("examples"),
         bars={(split, unit): bar_chart(metrics, split, unit) for split in metrics["splits"] for unit in units},
         curves=curves(rows),
         latency=latency_chart(query) if query else "",
@@ -50,12 +56,17 @@ def write_evaluation(path: File, sections: Sequence[Section]) -> None:
 
 def contents(metrics: Mapping[str, Json], search: Mapping[str, Json] | None) -> list[tuple[str, str]]:
     """Return (id, name) of the page's sections."""
+    first = {
+        "cost": ("Size, time and quality", len(costs(metrics)) > 1),
+        "examples": ("Questions won and lost", metrics.get("examples")),
+    }
     optional = {
         "compressed": ("Compressed bundles", search),
         "lareqa": ("LAReQA", metrics.get("lareqa")),
     }
     return [
-        *((f"p1-{split}", f"P@1 on {split}") for split in metrics["splits"]),
+        *((id, name) for id, (name, there) in first.items() if there),
+        *((f"p1-{split}", f"P@1 on {split}") for split in ordered(metrics["splits"])),
         ("training", "Training"),
         ("bundle", "Bundle"),
         *((id, name) for id, (name, there) in optional.items() if there),

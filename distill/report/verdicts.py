@@ -63,23 +63,8 @@ def headline(gain: Verdict, kept: Verdict) -> Verdict:
     return Verdict("", mark, f"{student[0].upper()}{student[1:]}, {joint} {bundle}.", "")
 
 
-def gain(metrics: Mapping[str, Json]) -> Verdict:
-    """Return the verdict on the student against its base, by McNemar's test in each language and the mean of P@1."""
-    split, unit = shown_split(metrics), shown_unit(metrics)
-    part = metrics["splits"][split]
-    means = {name: 100 * part["mean_p@1"][name][unit] for name in ("student", "base")}
-    rows = part["mcnemar"]["student against base"][unit]
-    better, worse = _significant(rows, 1), _significant(rows, -1)
-    points = means["student"] - means["base"]
-    words = [
-        f"Mean P@1 {means['student']:.1f} % against {means['base']:.1f} %, {signed(points)} points.",
-        f"{counted('better', better, len(rows))}, {counted('worse', worse, len(rows)).lower()} (McNemar, Holm).",
-    ]
-    mark, word = _weighed(points, better, worse)
-    return Verdict("Does the student beat its base?", mark, word, " ".join(words))
-
-
-def _weighed(points, better, worse):
+def weighed(points: float, better: Sequence[str], worse: Sequence[str]) -> tuple[str, str]:
+    """Return mark and word of a difference by its points and the languages where it is significant either way."""
     if better and not worse and points > 0:
         return GOOD, "better"
     if worse and points < 0 or worse and not better:
@@ -87,8 +72,8 @@ def _weighed(points, better, worse):
     return EVEN, "mixed" if better or worse else "no significant difference"
 
 
-def _significant(rows, sign):
-    """The languages where a, the first of a comparison, is significantly better (1) or worse (-1)."""
+def significant(rows: Mapping[str, Json], sign: int) -> list[str]:
+    """Return the languages where a, the first of a comparison, is significantly better (1) or worse (-1)."""
     return [name for name, row in rows.items() if row["significant"] and sign * (row["a"] - row["b"]) > 0]
 
 
@@ -113,7 +98,7 @@ def shipped(metrics: Mapping[str, Json]) -> Verdict:
         return Verdict(question, *_untested(metrics, allowed))
     rows, allowed = gate["p@1"], allowed_drop(allowed, gate["texts"])
     tests = {name: {**row, "a": row["artefact"], "b": row["student"]} for name, row in rows.items()}
-    worse = _significant(tests, -1)
+    worse = significant(tests, -1)
     means = [100 * sum(row[name] for row in rows.values()) / len(rows) for name in ("artefact", "student")]
     mark, word = (BAD, "worse") if worse or gate["drop"] > allowed else (GOOD, "as good")
     figures = f"{means[0]:.1f} % against {means[1]:.1f} %, {signed(-gate['drop'])} points (allowed −{allowed:.3g})"

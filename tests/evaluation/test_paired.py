@@ -1,4 +1,5 @@
 from dataclasses import asdict
+from itertools import product
 from math import comb
 
 import numpy as np
@@ -8,7 +9,7 @@ from statsmodels.stats.power import NormalIndPower
 
 from distill.errors import InputError
 from distill.evaluation.mcnemar import compare
-from distill.evaluation.paired import compare_scores, comparisons
+from distill.evaluation.paired import compare_pooled, compare_scores, comparisons
 
 IDS = [f"q{number}" for number in range(40)]
 
@@ -179,3 +180,16 @@ def test_draws_that_could_show_nothing_are_refused():
     with pytest.raises(InputError, match="59 .* 3 .* 60 "):
         compare_scores(tasks, "mrr@10", draws=59)
     assert compare_scores(tasks, "mrr@10", draws=60)
+
+
+def test_all_languages_questions_together_are_flipped_by_id():
+    ids = {"en": ["q0", "q1", "q2", "q3"], "de": ["q3", "q0", "q2"]}
+    a = {"en": np.array([1, 1, 1, 2]), "de": np.array([1, 1, 5])}
+    b = {"en": np.array([2, 7, 1, 1]), "de": np.array([3, 2, 1])}
+    pooled = compare_pooled(ids, a, b)
+    assert (pooled.questions, pooled.clusters) == (7, 4)
+    assert (pooled.a, pooled.b, pooled.difference) == pytest.approx((5 / 7, 3 / 7, 2 / 7))
+    # The sums by id, 2, 1, -1 and 0: of their 16 signs how many give 2 or more, either way.
+    sums = [abs(np.dot(signs, (2, 1, -1, 0))) for signs in product((-1, 1), repeat=4)]
+    assert pooled.p == np.mean(np.array(sums) >= 2)
+    assert compare_pooled(ids, a, a).p == 1

@@ -95,6 +95,10 @@ def test_the_metrics_compare_four_encoders_on_dev_and_test_and_name_data_version
         rows = split["mcnemar"]["student against base"]["maxp"]
         assert rows["de"]["a"] == split["encoders"]["student"]["maxp"]["de"]["p@1"]
         assert rows["de"]["b"] == split["encoders"]["base"]["maxp"]["de"]["p@1"]
+        flips = split["sign_flips"]["student against base"]["maxp"]
+        # As many questions a language: all together are the mean of languages.
+        assert flips["a"] == pytest.approx(np.mean([rows[language]["a"] for language in ("en", "de", "ru")]))
+        assert flips["questions"] == 3 * flips["clusters"] and 0 < flips["p"] <= 1
     names, splits = ("documents.jsonl", "questions.jsonl"), {split: len(ids) for split, ids in sample.splits.items()}
     files = {name: hashlib.sha256((SAMPLE / name).read_bytes()).hexdigest() for name in names}
     sizes = {"documents": 48, "passages": len(sample.passages), "splits": splits}
@@ -103,6 +107,15 @@ def test_the_metrics_compare_four_encoders_on_dev_and_test_and_name_data_version
     assert metrics["versions"]["keras backend"] == keras.backend.backend()
     named = {"load base", "teacher", "student", "export", "query"}
     assert named | {f"evaluate {name}" for name in ("base", "teacher", "student", "bundle")} == set(metrics["timings"])
+
+
+def test_the_metrics_have_the_questions_that_student_and_bundle_won_and_lost(metrics):
+    chosen = metrics["examples"]
+    assert (chosen["split"], chosen["unit"]) == ("test", "document")
+    rows = metrics["splits"]["test"]["mcnemar"]["student against base"]["document"].values()
+    for kind, count in (("won", "only_a"), ("lost", "only_b")):
+        assert chosen[f"questions_{kind}"] <= sum(row[count] for row in rows)
+        assert len(chosen[kind]) == min(6, chosen[f"questions_{kind}"])
 
 
 def test_what_the_log_warns_of_stands_in_the_metrics(metrics, sample, tmp_path, monkeypatch):

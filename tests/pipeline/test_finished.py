@@ -53,6 +53,20 @@ def test_metrics_of_another_form_are_refused_with_their_place(run_folder, change
         read_run(run_folder(change=change))
 
 
+@pytest.mark.parametrize(
+    ("path", "place"),
+    [
+        (("splits", "test", "encoders", "muse"), "splits.test, encoders: 'muse'"),
+        (("splits", "dev", "sign_flips", "student against base", "maxp"), "student against base: 'maxp'"),
+        (("examples", "won"), "examples: 'won'"),
+    ],
+)
+def test_what_a_newer_run_has_besides_has_to_be_whole(run_folder, shown, path, place):
+    assert read_run(run_folder(change=lambda metrics: metrics.update(shown["beside"]()))).metrics["peers"]
+    with pytest.raises(DataError, match=place):
+        read_run(run_folder(change=lambda metrics: (metrics.update(shown["beside"]()), without(*path)(metrics))))
+
+
 def with_unit(name, *encoders):
     """The metrics with the figures of the unit passage as those of another unit too, of some encoders or of all."""
 

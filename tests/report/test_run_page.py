@@ -13,7 +13,7 @@ LOADING = {"link", "img", "image", "iframe", "object", "embed", "base"}
 @pytest.fixture(scope="module")
 def write(shown):
     """Write the page of a run that has everything a page can show."""
-    metrics = {**shown["metrics"](), "lareqa": shown["lareqa"]()}
+    metrics = {**shown["beside"](), "lareqa": shown["lareqa"]()}
     return lambda path: write_report(path, metrics, shown["rows"](), shown["search"]())
 
 
@@ -45,8 +45,8 @@ def written(shown, read_page, tmp_path):
 def test_the_page_is_one_well_formed_document_that_loads_nothing(source, page):
     assert source.startswith("<!doctype html>")
     assert [page.tags.count(tag) for tag in ("html", "head", "body", "h1")] == [1, 1, 1, 1]
-    # A chart a split and unit; of training, latency and the front; of LAReQA, its maps and its plane.
-    assert page.tags.count("svg") == 2 * 3 + 3 + 4 + 4 + 1
+    # A chart a split and unit; of costs, training, latency and the front; of LAReQA, its maps and its plane.
+    assert page.tags.count("svg") == 2 * 3 + 4 + 4 + 4 + 1
     assert not LOADING & set(page.tags)
     attributes = [(name, value) for _, attrs in page.starts for name, value in attrs.items()]
     loaded = [value for name, value in attributes if name in ("src", "srcset", "href", "xlink:href", "data", "poster")]
@@ -68,7 +68,10 @@ def test_every_id_is_there_once_and_references_and_contents_lead_to_one(page):
     assert len(ids) == len(set(ids))
     wanted = [attrs[name] for _, attrs in page.starts for name in ("href", "xlink:href") if name in attrs]
     assert wanted and all(target.startswith("#") and target[1:] in ids for target in wanted)
-    assert linked(page) == ["#p1-dev", "#p1-test", "#training", "#bundle", "#compressed", "#lareqa", "#settings"]
+    first, last = ["#cost", "#examples", "#p1-test", "#p1-dev"], ["#compressed", "#lareqa", "#settings"]
+    assert linked(page) == [*first, "#training", "#bundle", *last]
+    sections = [attrs["id"] for tag, attrs in page.starts if tag == "section"]
+    assert [f"#{id}" for id in sections] == linked(page)
 
 
 ROWS = [
@@ -128,18 +131,28 @@ SHOWN = [
     "toys-r, dev: 34 questions and 84",
 ]
 VERDICTS = [
-    "≈ No clear gain of the student over its base, and the bundle is as good as the student.",
-    # German on test: 56.3 against 11.9.
-    "Does the student beat its base? ≈ mixed Mean P@1 56.3 % against 11.9 %, +44.4 points.",
+    "✓ The student beats its base, and the bundle is as good as the student.",
+    # On test: (66.2 + 56.3) / 2 against (71.0 + 22.1) / 2.
+    "How much better than others? ✓ +14.7 points on muse",
+    "Better than its base, untouched? ✓ +30.0 points, better",
+    "In which languages? ≈ better in 1 of 2, worse in 1",
+    "bundle 69.5 MB ms a query, median (95 %) 0.25 (0.75) LAReQA, mAP, % base 21.3, student 41.8",
     "Is the bundle as good as the student? ✓ as good",
     "Does a smaller bundle keep the budget? ✓ yes tiny-used-int4: 6.3 MB, 0.041 ms a query",
-    "bundle 69.5 MB ms a query, median (95 %) 0.25 (0.75) LAReQA, mAP, % base 21.3, student 41.8",
+]
+FIRST_TABLE = [
+    ["test, P@1, %", "en", "de", "all 2"],
+    ["muse", "71.0", "22.1", "46.5"],
+    ["base", "50.8", "11.9", "31.4"],
+    ["student", "66.2", "56.3", "61.3"],
+    ["difference", "+15.4▼", "+44.4▲", "+29.9"],
 ]
 
 
 def test_figures_stand_in_their_rows_words_say_what_was_run_and_the_summary_its_verdicts(page):
     assert [row for row in ROWS if row not in page.rows] == []
-    summary = page.words.split("P@1 on dev")[0]
+    summary = page.words.split("12 documents")[0]
+    assert page.rows[:5] == FIRST_TABLE
     assert [words for words in SHOWN if words not in page.words] == []
     assert [words for words in VERDICTS if words not in summary] == []
     # A query's time is no stage's.
@@ -171,8 +184,16 @@ def test_names_are_escaped_a_fixed_teacher_is_named_and_warnings_come_first(metr
     assert "<b>&co: from <em>" in page.words
     assert "<i>: median" in page.words
     assert "by <em>e5" in page.words and "of 384" in page.words
-    assert page.words.index("<2>") < page.words.index("Does the")
+    assert page.words.index("<2>") < page.words.index("Better than")
     assert ['<u>"', "44.7", "38.9", "41.8"] in page.rows
+
+
+def test_questions_won_and_lost_have_their_passages_with_a_marked_sentence(source, page):
+    part = source.split('<section id="examples">')[1].split("</section>")[0]
+    assert part.count("<mark>It ends in a delta.</mark>") == 1 and part.count("<mark>Khartoum lies there.</mark>") == 7
+    assert part.count('<b lang="de" dir="auto">Wo liegt Khartum?</b>') == 6
+    assert [part.count(f"{name}:") for name in ("Found", "Right")] == [7, 1] and "&lt;Rhine&gt;" in part
+    assert "9 questions" in page.words
 
 
 def test_the_same_metrics_give_the_same_bytes(write, source, tmp_path):

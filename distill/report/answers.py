@@ -1,0 +1,171 @@
+"""Answers to what a person asks of a run first: how much better than others and its base, and in which languages."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from .charts import ENCODERS, Cost, shortened
+from .verdicts import BAD, EVEN, GOOD, Verdict, shown_split, shown_unit, signed, significant, weighed
+
+if TYPE_CHECKING:
+    from ..system.types import Json
+
+LEVEL = 0.05
+# Of a p that no test gave.
+UNTESTED = 1.0
+
+
+@dataclass(frozen=True)
+class LanguageRow:
+    """A line of the table by language, in per cent or points: `values` by language, their `mean`, which are `signs`.
+
+    A sign, "better" or "worse", is of a significant difference.
+    """
+
+    name: str
+    values: dict[str, float]
+    mean: float
+    signs: dict[str, str]
+
+
+def peers_of(metrics: Mapping[str, Json]) -> list[str]:
+    """Return the names of the encoders that were measured beside a run's own four."""
+    return [name for name in _shown(metrics)["mean_p@1"] if name not in ENCODERS]
+
+
+def answers(metrics: Mapping[str, Json]) -> list[Verdict]:
+    """Return the three answers, on the split and the unit that verdicts are about."""
+    return [beside_peers(metrics), against_base(metrics), by_language(metrics)]
+
+
+def _shown(metrics):
+    return metrics["splits"][shown_split(metrics)]
+
+
+def _mean(metrics, name, languages):
+    """Mean P@1 over languages, in per cent."""
+    rows = _shown(metrics)["encoders"][name][shown_unit(metrics)]
+    return 100 * sum(rows[language]["p@1"] for language in languages) / len(languages)
+
+
+def beside_peers(metrics: Mapping[str, Json]) -> Verdict:
+    """Return the verdict on the student against each peer: mean P@1 over all languages, and over those it knows."""
+    question, languages, names = "How much better than others?", metrics["languages"], peers_of(metrics)
+    mean = f"Mean P@1 over all {len(languages)} languages: student {_mean(metrics, 'student', languages):.1f} %"
+    if not names:
+        return Verdict(question, EVEN, "none measured beside", f"{mean}.")
+    points = {name: _mean(metrics, "student", languages) - _mean(metrics, name, languages) for name in names}
+    marks = [_mark(points[name], (_flips(metrics, name) or {}).get("p", UNTESTED)) for name in names]
+    mark = next((mark for mark in (BAD, EVEN) if mark in marks), GOOD)
+    word = ", ".join(f"{signed(points[name])} points on {shortened(name)}" for name in names)
+    means = [mean, *(f"{shortened(name)} {_mean(metrics, name, languages):.1f} %{_p(metrics, name)}" for name in names)]
+    known = "".join(_known(metrics, name) for name in names)
+    return Verdict(question, mark, word, f"{', '.join(means)}.{known}")
+
+
+def _known(metrics, name):
+    """The points over the languages that a peer knows, where it says which, and there are others."""
+    peer = (metrics.get("peers") or {}).get(name) or {}
+    known = [language for language in metrics["languages"] if language in peer.get("languages", ())]
+    if not known or len(known) == len(metrics["languages"]):
+        return ""
+    points = _mean(metrics, "student", known) - _mean(metrics, name, known)
+    return f" Over the {len(known)} of them that {shortened(name)} knows: {signed(points)} points."
+
+
+def _flips(metrics, name):
+    """The test of all questions together, None of a run that has none."""
+    tests = _shown(metrics).get("sign_flips") or {}
+    return (tests.get(f"student against {name}") or {}).get(shown_unit(metrics))
+
+
+def _p(metrics, name):
+    test = _flips(metrics, name)
+    return f" ({p_words(test['p'])})" if test else ""
+
+
+def p_words(p: float) -> str:
+    """Return a p as a person reads it, never nothing at all."""
+    return "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
+
+
+def _mark(points, p):
+    return EVEN if p >= LEVEL else GOOD if points > 0 else BAD
+
+
+def against_base(metrics: Mapping[str, Json]) -> Verdict:
+    """Return the verdict on the student against its base: all questions together, by sign flips of them.
+
+    A run of an earlier version has no such test; its mark is by language.
+    """
+    question, test = "Better than its base, untouched?", _flips(metrics, "base")
+    if not test:
+        return _by_means(metrics, question)
+    points = 100 * test["difference"]
+    mark = _mark(points, test["p"])
+    word = {GOOD: "better", BAD: "worse", EVEN: "not significant"}[mark]
+    shares = f"{100 * test['a']:.1f} % against {100 * test['b']:.1f} %"
+    flipped = f"{p_words(test['p'])}, sign flips of {test['clusters']:,} questions with their translations"
+    together = f"All {test['questions']:,} {shown_split(metrics)} questions together"
+    return Verdict(question, mark, f"{signed(points)} points, {word}", f"{together}: {shares}; {flipped}.")
+
+
+def _by_means(metrics, question):
+    languages = metrics["languages"]
+    means = [_mean(metrics, name, languages) for name in ("student", "base")]
+    points = means[0] - means[1]
+    mark, word = weighed(points, *(significant(_by_mcnemar(metrics), sign) for sign in (1, -1)))
+    figures = f"Mean P@1 {means[0]:.1f} % against {means[1]:.1f} %; no test of all questions together is recorded."
+    return Verdict(question, mark, f"{signed(points)} points, {word}", figures)
+
+
+def _by_mcnemar(metrics):
+    return _shown(metrics)["mcnemar"]["student against base"][shown_unit(metrics)]
+
+
+def by_language(metrics: Mapping[str, Json]) -> Verdict:
+    """Return the verdict on the languages where the student is better or worse than its base, by McNemar's test."""
+    rows = _by_mcnemar(metrics)
+    better, worse = significant(rows, 1), significant(rows, -1)
+    mark = EVEN if bool(better) == bool(worse) else GOOD if better else BAD
+    word = f"better in {len(better)} of {len(rows)}, worse in {len(worse)}"
+    listed = f"Significantly better: {', '.join(better) or 'none'}; worse: {', '.join(worse) or 'none'}."
+    return Verdict("In which languages?", mark, word, f"{listed} Against the base, p < 0.05, McNemar, Holm.")
+
+
+def language_rows(metrics: Mapping[str, Json]) -> list[LanguageRow]:
+    """Return the rows of the table by language: peers, base, student, and the student's difference to the base."""
+    languages, figures = metrics["languages"], _shown(metrics)["encoders"]
+    names = [*peers_of(metrics), "base", "student"]
+    rows = {
+        name: {language: 100 * figures[name][shown_unit(metrics)][language]["p@1"] for language in languages}
+        for name in names
+    }
+    tests = _by_mcnemar(metrics)
+    signs = {name: "better" for name in significant(tests, 1)} | {name: "worse" for name in significant(tests, -1)}
+    points = {language: rows["student"][language] - rows["base"][language] for language in languages}
+    return [
+        *(LanguageRow(name, rows[name], _mean(metrics, name, languages), {}) for name in names),
+        LanguageRow("difference", points, sum(points.values()) / len(languages), signs),
+    ]
+
+
+def costs(metrics: Mapping[str, Json]) -> list[Cost]:
+    """Return size, time and mean P@1 of base, bundle and peers, of those whose size and time were measured."""
+    query = metrics["timings"].get("query") or {}
+    bundle = {"bytes": metrics.get("bundle_bytes"), "ms": query.get("median_ms")}
+    measured = {**(metrics.get("peers") or {}), **query.get("beside", {}), "bundle": bundle}
+    names = ["base", "bundle", *peers_of(metrics)]
+    rows = {name: measured.get(name, {}) for name in names}
+    return [
+        Cost(name, row["ms"], row["bytes"], _mean(metrics, name, metrics["languages"]))
+        for name, row in rows.items()
+        if row.get("bytes") and row.get("ms")
+    ]
+
+
+def ordered(splits: Sequence[str]) -> list[str]:
+    """Return the splits, test first, as training never saw it."""
+    return sorted(splits, key=lambda split: split != "test")

@@ -1,0 +1,96 @@
+import pytest
+
+from distill.report.answers import against_base, answers, beside_peers, by_language, costs, language_rows, ordered
+from distill.report.verdicts import BAD, EVEN, GOOD
+
+# P@1, passage, in English on test; in German they are .563, .119 and .221.
+ENGLISH = {"student": 0.665, "base": 0.507, "muse": 0.713}
+
+
+def rounded(metrics):
+    """The metrics with means that are no half of a tenth."""
+    for name, figures in metrics["splits"]["test"]["encoders"].items():
+        figures["passage"]["en"]["p@1"] = ENGLISH.get(name, 0.5)
+    return metrics
+
+
+@pytest.fixture
+def beside(shown):
+    return rounded(shown["beside"]())
+
+
+def test_the_student_is_compared_to_each_peer_over_all_languages_and_over_those_it_knows(beside):
+    verdict = beside_peers(beside)
+    assert (verdict.mark, verdict.word) == (GOOD, "+14.7 points on muse")
+    assert verdict.figures == (
+        "Mean P@1 over all 2 languages: student 61.4 %, muse 46.7 % (p < 0.001). "
+        "Over the 1 of them that muse knows: +34.2 points."
+    )
+    del beside["peers"]
+    assert beside_peers(beside).figures.endswith("muse 46.7 % (p < 0.001).")
+
+
+@pytest.mark.parametrize(("p", "p_1", "mark"), [(0.01, 0.9, GOOD), (0.05, 0.2, EVEN), (0.2, 0.01, BAD)])
+def test_one_peer_that_is_as_good_or_better_decides_the_mark(beside, p, p_1, mark):
+    part = beside["splits"]["test"]
+    for name in ("encoders", "mean_p@1"):
+        part[name]["e5"] = part[name]["student" if mark == GOOD else "teacher"]
+    part["encoders"]["e5"] = {"passage": {name: {"p@1": 0.6 if mark == GOOD else 0.99} for name in ("en", "de")}}
+    flips = part["sign_flips"]["student against muse"]["passage"]
+    part["sign_flips"]["student against muse"]["passage"] = {**flips, "p": p}
+    part["sign_flips"]["student against e5"] = {"passage": {**flips, "p": p if mark == GOOD else p_1}}
+    verdict = beside_peers(beside)
+    assert verdict.mark == mark
+    assert verdict.word == f"+14.7 points on muse, {'+1.4' if mark == GOOD else '−37.6'} points on e5"
+
+
+@pytest.mark.parametrize(
+    ("difference", "p", "expected"),
+    [
+        (0.3, 0.0123, (GOOD, "+30.0 points, better")),
+        (0.3, 0.05, (EVEN, "+30.0 points, not significant")),
+        (-0.012, 0.049, (BAD, "−1.2 points, worse")),
+    ],
+)
+def test_the_base_is_compared_by_all_questions_together(beside, difference, p, expected):
+    flips = beside["splits"]["test"]["sign_flips"]["student against base"]
+    flips["passage"] = {**flips["passage"], "difference": difference, "p": p}
+    verdict = against_base(beside)
+    assert (verdict.mark, verdict.word) == expected
+    assert "All 1,234 test questions" in verdict.figures and "61.0 % against 31.0 %" in verdict.figures
+    assert f"p = {p:.3f}" in verdict.figures and "617" in verdict.figures
+
+
+def test_an_earlier_run_has_means_and_tests_by_language(metrics):
+    # Significantly better in German, worse in English.
+    peers, base, languages = answers(rounded(metrics))
+    assert peers.mark == EVEN and "student 61.4 %." in peers.figures
+    assert (base.mark, base.word) == (EVEN, "+30.1 points, mixed") and "61.4 % against 31.3 %" in base.figures
+    assert (languages.mark, languages.word) == (EVEN, "better in 1 of 2, worse in 1")
+    assert "better: de; worse: en." in languages.figures
+    metrics["splits"]["test"]["mcnemar"]["student against base"]["passage"]["en"]["significant"] = False
+    assert (against_base(metrics).mark, by_language(metrics).mark) == (GOOD, GOOD)
+    assert by_language(metrics).figures.startswith("Significantly better: de; worse: none.")
+
+
+def test_the_table_has_peers_base_student_and_the_difference_with_its_signs(beside):
+    rows = {row.name: row for row in language_rows(beside)}
+    assert list(rows) == ["muse", "base", "student", "difference"]
+    assert rows["base"].values == pytest.approx({"en": 50.7, "de": 11.9}) and rows["base"].mean == pytest.approx(31.3)
+    assert rows["difference"].values == pytest.approx({"en": 15.8, "de": 44.4})
+    assert rows["difference"].mean == pytest.approx(30.1)
+    assert rows["difference"].signs == {"en": "worse", "de": "better"} and rows["student"].signs == {}
+
+
+def test_the_picture_has_what_was_measured_in_full(beside):
+    rows = [tuple(vars(cost).values()) for cost in costs(beside)]
+    assert [row[:3] for row in rows] == [
+        ("base", 0.5, 20_000_000),
+        ("bundle", 0.25, 69_500_000),
+        ("muse", 9.5, 278_000_000),
+    ]
+    # The bundle .5 and .555.
+    assert [row[3] for row in rows] == pytest.approx([31.3, 52.75, 46.7])
+    del beside["peers"]["muse"]["ms"], beside["timings"]["query"]["beside"]
+    assert [cost.name for cost in costs(beside)] == ["bundle"]
+    assert ordered(["dev", "test"]) == ["test", "dev"] and ordered(["dev"]) == ["dev"]
