@@ -258,7 +258,10 @@ def cost_chart(costs: Sequence[Cost]) -> str:
             axes.plot(cost.ms, cost.p, MARKERS.get(cost.name, "^"), color=colour, ms=4)
         logarithmic(axes)
         axes.set_xlim(*_with_room([cost.ms for cost in costs]))
-        axes.margins(y=0.3)
+        low, high = min(cost.p for cost in costs), max(cost.p for cost in costs)
+        # A point of P@1 is not to look like much where all are near each other.
+        reach = max(5, 0.65 * (high - low))
+        axes.set_ylim((low + high) / 2 - reach, (low + high) / 2 + reach)
         axes.yaxis.set_major_locator(MaxNLocator(5))
         axes.grid(axis="y")
         axes.set_xlabel("ms a query")

@@ -7,7 +7,9 @@ import pytest
 from distill.report.charts import (
     FAINTEST,
     STRONGEST,
+    Cost,
     bar_chart,
+    cost_chart,
     curves,
     front_chart,
     heat_map,
@@ -24,6 +26,9 @@ POINTS = {
     "en": {"questions": [[0.0, 0.0], [10.0, 0.0]], "candidates": [[0.0, 5.0]]},
     "$de$": {"questions": [[5.0, 5.0]], "candidates": []},
 }
+
+
+COSTS = [Cost("base", 0.5, 20_000_000, 60), Cost("bundle", 0.5, 20_000_000, 60), Cost("a$b$", 9, 320_000_000, 70)]
 
 
 def texts(chart):
@@ -99,7 +104,7 @@ def test_bars_of_latency_and_of_runs_are_in_proportion(metrics):
     assert {"a", "$b$", "20.0", "80.0"} <= set(texts(chart))
 
 
-@pytest.mark.parametrize("draw", ["bars", "curves", "latency", "front", "runs", "map", "plane"])
+@pytest.mark.parametrize("draw", ["bars", "curves", "latency", "front", "runs", "map", "plane", "cost"])
 def test_a_chart_takes_every_colour_from_the_page(draw, metrics, shown):
     chart = {
         "bars": lambda: bar_chart(metrics, "dev", "maxp"),
@@ -109,6 +114,7 @@ def test_a_chart_takes_every_colour_from_the_page(draw, metrics, shown):
         "runs": lambda: runs_chart({"a": dict.fromkeys(ENCODERS, 0.5)}, "title"),
         "map": lambda: heat_map(SHARES, "label", "map", 0.8),
         "plane": lambda: plane(POINTS, "label", "plane"),
+        "cost": lambda: cost_chart(COSTS),
     }[draw]()
     assert not re.findall(r"#[0-9a-fA-F]{6}|<style", chart)
     # What has no colour of its own is black, also on a dark page.
@@ -131,6 +137,18 @@ def test_the_front_has_every_bundle_under_its_number(metrics, shown):
     # Bundle 1 is a full circle, the chosen one an open one; in both panels.
     filled = re.findall(r'<use [^>]*style="(fill[^;]*); stroke: var\(--bundle\)', chart)
     assert filled == ["fill: var(--bundle)", "fill-opacity: 0"] * 2
+
+
+def test_the_area_of_a_circle_is_the_size_and_names_never_lie_on_each_other():
+    chart = cost_chart(COSTS)
+    names, sizes = ["base", "student's bundle", "a$b$"], ["20.0 MB, 0.50 ms, 60.0 %", "320.0 MB, 9.00 ms, 70.0 %"]
+    assert {*names, *sizes} <= set(texts(chart))
+    outline = r'd="([^"]*)" clip-path="[^"]*" style="fill: none; stroke: var\(--(\w+)\); stroke-width: 1.2"'
+    circles = {name: re.findall(r"([\d.]+) [\d.]+ \n", path) for path, name in re.findall(outline, chart)}
+    widths = {name: np.ptp(np.array(places, dtype=float)) for name, places in circles.items()}
+    assert widths["ink"] / widths["base"] == pytest.approx(4) and widths["bundle"] == widths["base"]
+    heights = [float(re.search(rf"([\d.]+)\)\">{re.escape(name)}<", chart)[1]) for name in names[:2]]
+    assert abs(heights[0] - heights[1]) >= 2 * 8
 
 
 def test_a_cell_has_its_number_in_per_cent_and_its_row_and_column_are_languages():
