@@ -1,3 +1,5 @@
+import re
+
 import pytest
 
 from distill.report.answers import against_base, answers, beside_peers, by_language, costs, language_rows, ordered
@@ -17,6 +19,10 @@ def rounded(metrics):
 @pytest.fixture
 def beside(shown):
     return rounded(shown["beside"]())
+
+
+def numbers(verdict):
+    return re.findall(r"\d[\d,.]*\d|\d", verdict.figures)
 
 
 def test_the_student_is_compared_to_each_peer_over_all_languages_and_over_those_it_knows(beside):
@@ -57,20 +63,19 @@ def test_the_base_is_compared_by_all_questions_together(beside, difference, p, e
     flips["passage"] = {**flips["passage"], "difference": difference, "p": p}
     verdict = against_base(beside)
     assert (verdict.mark, verdict.word) == expected
-    assert "All 1,234 test questions" in verdict.figures and "61.0 % against 31.0 %" in verdict.figures
-    assert f"p = {p:.3f}" in verdict.figures and "617" in verdict.figures
+    assert numbers(verdict) == ["1,234", "61.0", "31.0", f"{p:.3f}", "617"]
 
 
 def test_an_earlier_run_has_means_and_tests_by_language(metrics):
     # Significantly better in German, worse in English.
     peers, base, languages = answers(rounded(metrics))
-    assert peers.mark == EVEN and "student 61.4 %." in peers.figures
-    assert (base.mark, base.word) == (EVEN, "+30.1 points, mixed") and "61.4 % against 31.3 %" in base.figures
+    assert peers.mark == EVEN and numbers(peers) == ["1", "2", "61.4"]
+    assert (base.mark, base.word) == (EVEN, "+30.1 points, mixed") and numbers(base) == ["1", "61.4", "31.3"]
     assert (languages.mark, languages.word) == (EVEN, "better in 1 of 2, worse in 1")
-    assert "better: de; worse: en." in languages.figures
+    assert re.findall(r": (\w+)", languages.figures) == ["de", "en"]
     metrics["splits"]["test"]["mcnemar"]["student against base"]["passage"]["en"]["significant"] = False
     assert (against_base(metrics).mark, by_language(metrics).mark) == (GOOD, GOOD)
-    assert by_language(metrics).figures.startswith("Significantly better: de; worse: none.")
+    assert re.findall(r": (\w+)", by_language(metrics).figures) == ["de", "none"]
 
 
 def test_the_table_has_peers_base_student_and_the_difference_with_its_signs(beside):
