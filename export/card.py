@@ -69,7 +69,7 @@ class Card:
         return {
             "name": self.name,
             "format": self.form.format,
-            "precision": {"dense": self.form.precision.dense, "table": self.form.precision.table},
+            "precision": self.form.precision.as_dict(),
             "dimension": self.dimension,
             "vocabulary": self.vocabulary,
             "max_length": self.form.longest,

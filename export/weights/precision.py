@@ -22,6 +22,10 @@ class Precision:
     table: str = "uint8"
     stored: StoredTable | None = field(default=None, compare=False, repr=False)
 
+    def as_dict(self) -> dict[str, str]:
+        """The precision as a card has it."""
+        return {"dense": self.dense, "table": self.table}
+
     def encoded(self, table: Floats) -> tuple[np.ndarray, ...]:
         """The arrays of a float32 table `(rows, width)`, codebooks last."""
         return self.stored.again(table) if self.stored else encoded(self.table, table)

@@ -85,7 +85,7 @@ def test_every_form_passes_the_gate_on_the_sample(artefacts, name):
     assert names(folder) == sorted(["README.md", "card.json", *files]) and names(folder.parent) == ["small"]
     assert card["refused"] == [] and card["dev"]["other_ids"] == 0
     assert card["dev"]["cosine_min"] >= (0.9 if form.precision.table == "int4" else 0.995)
-    assert (card["format"], card["precision"]) == (form.format, vars(form.precision))
+    assert (card["format"], card["precision"]) == (form.format, form.precision.as_dict())
 
 
 def test_the_folder_holds_the_students_tokenizer_the_checked_code_and_the_card_of_all_files(exported, student, sample):
