@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 
 from ..catalog.kinds import RUN_FILE
-from ..catalog.loading import load_keras_encoder, load_trained
+from ..catalog.loading import load_keras_encoder, load_teacher, load_trained
 from ..encoders.by_role import DualEncoder, parameters
 from ..encoders.encoder import Encoder, KerasEncoder
 from ..settings.store import save_settings
@@ -81,6 +81,7 @@ def begin(run: Run) -> None:
 
 def stages(run: Run, base: KerasEncoder, beginning: Beginning) -> Json:
     """Teacher, student and bundle, each measured; returns the metrics."""
+    measure_peers(run)
     run.measure("base", base)
     seeded(run)
     with run.timed("teacher"):
@@ -99,6 +100,16 @@ def stages(run: Run, base: KerasEncoder, beginning: Beginning) -> Json:
     run.measure("student", student)
     seeded(run)
     return close(run, finish(run, student))
+
+
+def measure_peers(run: Run) -> None:
+    """Measure other encoders, and record which of the run's languages they never saw."""
+    for name in run.settings.evaluation.peers:
+        run.measure(name, load_teacher(name))
+    if peers := run.settings.evaluation.peers:
+        unseen = {name: unseen_languages(name, run.languages) for name in peers}
+        known = {name: [one for one in run.languages if one not in unseen[name]] for name in peers}
+        run.record("peers", {name: {"languages": known[name]} for name in peers})
 
 
 def taught(run: Run, base: KerasEncoder) -> tuple[Encoder, KerasEncoder]:

@@ -30,7 +30,8 @@ class Inputs:
     parallel text, `labelled` text that the teacher labels itself, and `triplets` more questions of the teacher's.
     `pairs` are what stage 1 by pairs learns from, `answered` tells self-training which passages answer, and `pool` is
     what language bias is measured on; None where nothing asks for them. `dev` is another data set whose dev questions
-    choose epochs, `scoring` the encoder whose scores are labels.
+    choose epochs, `scoring` the encoder whose scores are labels, and `described` the data set with the descriptions
+    that stage 2 learns too.
     """
 
     settings: Settings
@@ -47,6 +48,7 @@ class Inputs:
     dev: Dataset | None = None
     scoring: Encoder | None = None
     words: Mapping[str, float] = field(default_factory=dict)
+    described: Dataset | None = None
 
     def scorer(self, stage: str) -> Scorer | None:
         """The encoder whose scores are labels of a stage, "teacher" or "student"; None without."""
@@ -68,7 +70,7 @@ class Inputs:
     @property
     def learned_lines(self) -> list[Parallel]:
         """Of the `lines` those in languages that stage 2 learns."""
-        if self.settings.student.trained_weights == "all":
+        if self.settings.student.trained_weights != "new-rows":
             return self.lines
         lines = [in_languages(source, self.learned) for source in self.lines]
         return [source for source in lines if source.texts]

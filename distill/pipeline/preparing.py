@@ -6,16 +6,16 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from ..catalog.kinds import RUN_FILE, require_trainable
+from ..catalog.kinds import RUN_FILE, require_kind, require_trainable
 from ..data.corpus import read_corpus
 from ..data.dataset import Dataset
+from ..data.descriptions import PARALLEL, described
 from ..data.loading import dataset_of, load_dev
 from ..data.more_questions import Triplets, load_triplets, warn_of_shared
 from ..data.parallel import Parallel, labelled_text, read_parallel, texts_by_language
 from ..data.pool import Pool
 from ..data.pool_readers import has_sentences, load_pool
 from ..data.readers import find
-from ..data.word_list import read_words
 from ..errors import DataError, InputError
 from ..retrieval.approximate import search_of
 from ..settings.choices import CHECKPOINT_SECONDS
@@ -25,6 +25,7 @@ from ..settings.units import steered
 from ..system.files import ASIDE, require_writable
 from ..system.locking import LOCK, require_free
 from ..system.types import File
+from ..words.word_list import read_words
 from .fixed_teacher import fixed_teacher
 from .inputs import Inputs, learned_languages, measured_splits
 from .resuming import is_finished, require_resumable, require_same_data
@@ -80,6 +81,8 @@ def read_inputs(settings: Settings) -> Inputs:
     dataset = with_twins(settings, dataset, settings.teacher.language, languages)
     for source in filter(None, (settings.teacher.base, settings.student.start)):
         require_trainable(source)
+    for source in settings.evaluation.peers:
+        require_kind(source)
     search_of(settings.teacher.mining)
     text, sources = read_corpus(settings.vocabulary.text), read_sources(settings, languages)
     by_pairs = asked_in(settings, languages) if settings.teacher.loss == "softmax" else ()
@@ -96,7 +99,9 @@ def read_inputs(settings: Settings) -> Inputs:
     scoring = fixed_teacher(settings.scorer.encoder) if settings.scorer.encoder else None
     learned = sources, labelled, triplets, pairs, answered
     words = read_words(settings.vocabulary.add_words)
-    return Inputs(settings, dataset, languages, teacher, text, *learned, dev=dev, scoring=scoring, words=words)
+    inputs = Inputs(settings, dataset, languages, teacher, text, *learned, dev=dev, scoring=scoring, words=words)
+    learning = described(dataset, find(settings.data.dataset)) if settings.student.own_text else None
+    return replace(inputs, described=learning)
 
 
 def dev_of(
@@ -120,7 +125,10 @@ def more_questions(settings: Settings, dataset: Dataset, dev: Dataset | None) ->
 
 def read_sources(settings: Settings, languages: Sequence[str]) -> list[Parallel]:
     """The parallel text that the settings name, in the run's languages. Raises `InputError`."""
-    return read_parallel(settings.student.parallel, settings.teacher.language, languages)
+    files = list(settings.student.parallel)
+    if settings.student.own_text and (beside := find(settings.data.dataset) / PARALLEL).is_file():
+        files.append(str(beside))
+    return read_parallel(files, settings.teacher.language, languages)
 
 
 def read_labelled(settings: Settings, teacher: str, learned: Sequence[str] = ()) -> list[Parallel]:

@@ -5,6 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from ..catalog.bundle import is_artefact
+from ..catalog.kinds import folder_of
 from ..catalog.loading import load_aligner, load_keras_encoder
 from ..data.parallel import joined, pivots, texts_by_language
 from ..encoders.encoder import Encoder, KerasEncoder
@@ -15,6 +19,8 @@ from .inputs import Inputs
 from .run import Run
 
 if TYPE_CHECKING:
+    from ..export.weights.stored import StoredTable
+    from ..settings.sections import Settings
     from ..stages.lines import Lines
     from ..students.shape import Shape
 
@@ -54,18 +60,29 @@ def study(run: Run, teacher: Encoder, first: KerasEncoder, beginning: Beginning)
     from ..stages.transfer_stage import Targets, learn, require_trainable, with_scores
     from ..students.vocabulary.pieces import added_pieces
 
-    settings, data = run.settings, run.dataset
+    settings, data = run.settings, run.inputs.described or run.dataset
     lines = parallel_lines(run.inputs, teacher)
     start = untrained(run, first, teacher, beginning)
     require_trainable(teacher, start, settings.training)
     targets = Targets.of(teacher, data, settings.teacher.language, settings.student.units, lines)
     scorer, language = run.inputs.scorer("student"), settings.teacher.language
     targets = with_scores(targets, scorer, data, language, settings.student.units)
-    if settings.student.trained_weights == "new-rows":
-        targets = replace(targets, trained=added_pieces(first.tokenizer, start.tokenizer))
-    precision = Precision(settings.export.precision, settings.export.table)
+    if settings.student.trained_weights != "all":
+        alone = settings.student.trained_weights == "new-rows"
+        rows = added_pieces(first.tokenizer, start.tokenizer) if alone else np.arange(len(start.tokenizer))
+        targets = replace(targets, trained=rows)
+    precision = Precision(settings.export.precision, settings.export.table, stored_of(settings, start))
     learned, session = run.inputs.learned, run.session("student")
     return learn(targets, start, data, learned, settings.student, settings.seed, session, precision)
+
+
+def stored_of(settings: Settings, student: KerasEncoder) -> StoredTable | None:
+    """The table of what the student started from, where it is an artefact with its pieces and its kind of table."""
+    from ..export.student import stored_table
+    from ..export.weights.stored import CODEC
+
+    folder = folder_of(settings.student.start or settings.teacher.base)
+    return stored_table(folder, student) if settings.export.table == CODEC and folder and is_artefact(folder) else None
 
 
 def untrained(run: Run, first: KerasEncoder, teacher: Encoder, beginning: Beginning) -> KerasEncoder:

@@ -6,7 +6,6 @@ import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ..catalog.bundle import CARD_FILE, is_artefact
 from ..catalog.identity import provenance
@@ -31,9 +30,7 @@ from ..training.checkpoints import CHECKPOINT
 from .inputs import Inputs
 from .resuming import METRICS
 from .run import EXAMPLES, Run
-
-if TYPE_CHECKING:
-    from ..export.weights.stored import StoredTable
+from .second_stage import stored_of
 
 
 def warnings_of(rows: Sequence[Mapping[str, Json]]) -> list[str]:
@@ -89,15 +86,6 @@ def beside(settings: Settings) -> dict[str, Path]:
     """The base's folder, by its name among the figures, where it is an artefact, whose size and time a bundle's are."""
     folder = folder_of(settings.teacher.base)
     return {"base": folder} if folder and is_artefact(folder) else {}
-
-
-def stored_of(settings: Settings, student: KerasEncoder) -> StoredTable | None:
-    """The table of what the student started from, where it is an artefact with its pieces and its kind of table."""
-    from ..export.student import stored_table
-    from ..export.weights.stored import CODEC
-
-    folder = folder_of(settings.student.start or settings.teacher.base)
-    return stored_table(folder, student) if settings.export.table == CODEC and folder and is_artefact(folder) else None
 
 
 def texts_seen(inputs: Inputs) -> dict[str, list[str]]:

@@ -269,8 +269,8 @@ class StudentSettings:
         Work.RUN,
         "all",
         "--trained-weights",
-        "all of the student's weights, or the rows of pieces for new languages alone",
-        ("all", "new-rows"),
+        "all of the student's weights, its table alone, or of that the rows of pieces for new languages",
+        ("all", "table", "new-rows"),
     )
     nested: tuple = _learned((), "--nested", "prefixes of the vectors that shall serve too, such as 64,128,256")
     lines_a_step: int = _learned(
@@ -278,6 +278,13 @@ class StudentSettings:
     )
     parallel: tuple = _common(
         (), "--parallel", "parallel text, FILE or FILE=WEIGHT: a .tsv headed by languages, .jsonl, or a folder"
+    )
+    # Of a run alone: what it compresses learns from the student.
+    own_text: bool = _setting(
+        Work.RUN,
+        False,
+        "--own-text/--no-own-text",
+        "learn from the data set's own parallel.tsv and descriptions.jsonl too",
     )
     labelled_text: tuple = _common(
         (), "--labelled-text", "text in languages that the teacher knows, learned as it gives it: LANGUAGE=FILE"
@@ -439,6 +446,7 @@ class EvaluationSettings:
     lareqa: bool = _untuned(
         True, "--lareqa/--no-lareqa", "language bias by LAReQA's analyses, where the data gives sentence boundaries"
     )
+    peers: tuple = _setting(Work.RUN, (), "--peers", "other encoders to measure beside, such as muse,e5")
     dev_dataset: str = _setting(
         Work.RUN | Work.STUDY,
         "",

@@ -224,6 +224,7 @@ class TransferStage:
         rate, table = settings.learning_rate, settings.train_table
         rows = None if targets.trained is None else np.isin(self.used.rows, targets.trained)
         pace = TablePace(settings.table_learning_rate, rows)
+        precision = precision and precision.taken(self.used.rows)
         self.trainer = Trainer(self.used.small, loss, rate, table, precision, options=session.options, pace=pace)
 
     def batches(self, epoch: int) -> list[Maker]:

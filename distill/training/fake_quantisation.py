@@ -17,11 +17,12 @@ import keras
 import numpy as np
 from keras import ops
 
-from ..export.weights.codecs import FRACTION_BITS, GROUP, INT4_HIGHEST, INT4_LOWEST, STEPS, ZERO, kept
+from ..export.weights.codecs import FRACTION_BITS, GROUP, INT4_HIGHEST, INT4_LOWEST, STEPS, ZERO
 from ..export.weights.kernels import LEVELS
 from ..export.weights.precision import Precision
 from ..export.weights.rewrite import FARTHEST
-from ..system.types import Model, Tensor
+from ..export.weights.stored import StoredTable
+from ..system.types import Floats, Model, Tensor
 
 # Variables with the values that they have when rounded.
 Rounded: TypeAlias = list[tuple[keras.Variable, Tensor]]
@@ -39,6 +40,34 @@ def fake_rows(x: Tensor, codec: str) -> Tensor:
     and where a compiler multiplies by 1 / 127 instead of dividing, some rows' scales are one unit of 2^-24 larger.
     """
     return straight_through(x, ROUNDED[codec](ops.stop_gradient(x)))
+
+
+def fake_codewords(x: Tensor, ids: Tensor, stored: StoredTable) -> Tensor:
+    """Rows float32 `(1, t, w)` of a table, by `ids` `(1, t)` -> what `StoredTable.again` makes of them.
+
+    Straight through. A number that lies halfway between two codewords may go to the other one.
+    """
+    fixed = ops.stop_gradient(x)
+    frequent = ops.expand_dims(ops.less(ids, stored.frequent), -1)
+    return straight_through(x, ops.where(frequent, four_bits(fixed), codewords(fixed[0], stored)[None]))
+
+
+def codewords(rows: Tensor, stored: StoredTable) -> Tensor:
+    """Rows `(t, w)` in the nearest codewords."""
+    books = stored.books
+    places, _, size = books.words.shape
+    body = places * size
+    lengths = ops.maximum(ops.sqrt(ops.sum(ops.square(rows), axis=-1, keepdims=True)), 1e-12)
+    last = nearest_word(ops.concatenate([rows[:, body:] / lengths, ops.log(lengths)], axis=-1), books.ends)
+    scales = ops.take(books.scales, last, axis=0)
+    parts = ops.reshape(rows[:, :body] / scales, (-1, places, size))
+    values = [ops.take(book, nearest_word(parts[:, place], book), axis=0) for place, book in enumerate(books.words)]
+    return ops.concatenate([*values, ops.take(books.left, last, axis=0)], axis=-1) * scales
+
+
+def nearest_word(values: Tensor, words: Floats) -> Tensor:
+    """The places `(t,)` of the codewords with the least squared distance to values `(t, n)`."""
+    return ops.argmax(ops.matmul(values, words.T) - (words**2).sum(axis=1) / 2, axis=-1)
 
 
 def fake_kernel(kernel: Tensor) -> Tensor:
@@ -60,8 +89,11 @@ def fake_encode(encoder: Model, precision: Precision, ids: Tensor, segments: Ten
     """
     # Inside the scope a variable that is not mapped is, on JAX, a constant without a gradient; so all are.
     unrounded = [(weight, weight.value) for weight in encoder.weights]
+    rows = partial(fake_rows, codec=precision.table)
+    if precision.stored:
+        rows = partial(fake_codewords, ids=ids[None], stored=precision.stored)
     with keras.StatelessScope([*unrounded, *fake_kernels(encoder, precision.dense)]):
-        return encoder.encode_packed(ids, segments, counts, rows=partial(fake_rows, codec=precision.table))
+        return encoder.encode_packed(ids, segments, counts, rows=rows)
 
 
 @contextmanager
@@ -71,8 +103,8 @@ def quantised(encoder: Model, precision: Precision) -> Iterator[Model]:
     try:
         for variable, value in fake_kernels(encoder, precision.dense):
             variable.assign(value)
-        if ROUNDED[precision.table] is not float32:
-            table.assign(kept(precision.table, np.asarray(table)))
+        if precision.stored or ROUNDED[precision.table] is not float32:
+            table.assign(precision.kept(np.asarray(table)))
         yield encoder
     finally:
         encoder.set_weights(before)

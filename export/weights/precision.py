@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from ...system.types import Floats
-from .codecs import encoded
+from ...system.types import Floats, Integers
+from .codecs import encoded, kept
 from .stored import StoredTable
 
 
@@ -21,6 +21,14 @@ class Precision:
     dense: str = "int8"
     table: str = "uint8"
     stored: StoredTable | None = field(default=None, compare=False, repr=False)
+
+    def kept(self, table: Floats) -> Floats:
+        """A float32 table `(rows, width)` as it is stored: encoded and decoded."""
+        return self.stored.kept(table) if self.stored else kept(self.table, table)
+
+    def taken(self, rows: Integers) -> Precision:
+        """The precision of a table with these rows alone, ascending ids."""
+        return replace(self, stored=self.stored.taken(rows)) if self.stored else self
 
     def as_dict(self) -> dict[str, str]:
         """The precision as a card has it."""

@@ -7,11 +7,12 @@ would lose as much again, the many that no text of the training has too.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from ...system.types import Floats, Integers
-from .codecs import column_values, decoded, int4_rows
+from .codecs import CODECS, column_values, decoded, int4_rows
 from .products import CODEWORDS, nearest, row_lengths
 
 CODEC = "int4-pq5"
@@ -19,6 +20,19 @@ CODEC = "int4-pq5"
 SAMPLE = 4096
 # Of a row's largest number. A row that an average of weights brought back to itself has not moved.
 STILL = 1e-5
+
+
+@dataclass(frozen=True)
+class Books:
+    """Codebooks `words` `(places, 256, size)` of all places but the last, whose codewords have the columns that are
+    `left` `(256, n)`; both times its `scales` `(256, 1)`. `ends` `(256, n + 1)` tell which of these is nearest: the
+    columns that are left of a row of unit length, and the logarithm of a row's length.
+    """
+
+    words: Floats
+    left: Floats
+    scales: Floats
+    ends: Floats
 
 
 @dataclass(frozen=True)
@@ -37,13 +51,37 @@ class StoredTable:
     def again(self, table: Floats) -> tuple[np.ndarray, ...]:
         """The arrays of a float32 table `(rows, width)`: those of rows that moved anew, in the same codewords."""
         *first, codes, words, step, count = self.arrays
-        often, moved = int(count[0]), self._moved(table)
+        often, moved = self.frequent, self._moved(table)
         first, codes = [array.copy() for array in first], codes.copy()
         here, there = moved[moved < often], moved[moved >= often]
         for array, rows in zip(first, int4_rows(table[here]), strict=True):
             array[here] = rows
         codes[there - often] = self._codes(table[there])
         return *first, codes, words, step, count
+
+    def kept(self, table: Floats) -> Floats:
+        """The float32 table `(rows, width)` that the codes of `again` stand for."""
+        return StoredTable(self.again(table), self.rows, self.width).values
+
+    def taken(self, kept: Integers) -> StoredTable:
+        """The table of the `kept` rows alone, ascending ids."""
+        return StoredTable(CODECS[CODEC].taken(self.arrays, kept), len(kept), self.width)
+
+    @property
+    def frequent(self) -> int:
+        """How many of the rows, the first, are in int4."""
+        return int(self.arrays[-1][0])
+
+    @cached_property
+    def books(self) -> Books:
+        """The codewords of the rows behind these, and the numbers that tell a row's end."""
+        *_, codes, words, step, _ = self.arrays
+        books = words.astype(np.float32).reshape(-1, CODEWORDS, words.shape[1])
+        left, lengths, some = self.width - (len(books) - 1) * words.shape[1], books[-1, :, -1:], codes[:SAMPLE]
+        # A codeword's whole number of a length, times this, is that of the row.
+        unit = np.median(np.linalg.norm(column_values(some, words, step), axis=1) / lengths[some[:, -1], 0])
+        ends = np.concatenate([books[-1, :, :left] * (step / unit), np.log(lengths * unit)], axis=1)
+        return Books(books[:-1], books[-1, :, :left], lengths * step, ends.astype(np.float32))
 
     def _moved(self, table: Floats) -> Integers:
         """The rows, ids, that are others than before."""
@@ -52,19 +90,9 @@ class StoredTable:
 
     def _codes(self, rows: Floats) -> Integers:
         """Codes `(n, places)` of rows `(n, width)`: the end of each with its length, then the nearest codewords."""
-        words, step = self.arrays[-3:-1]
-        books = words.astype(np.float32).reshape(-1, CODEWORDS, words.shape[1])
-        body = (len(books) - 1) * words.shape[1]
-        last = self._ends(rows[:, body:], row_lengths(rows), books[-1])
-        parts = (rows[:, :body] / (books[-1, last, -1:] * step)).reshape(len(rows), len(books) - 1, words.shape[1])
-        firsts = [nearest(np.ascontiguousarray(parts[:, place]), book) for place, book in enumerate(books[:-1])]
+        books, lengths = self.books, row_lengths(rows)
+        body = books.words.shape[0] * books.words.shape[2]
+        last = nearest(np.concatenate([rows[:, body:] / lengths, np.log(lengths)], axis=1), books.ends)
+        parts = (rows[:, :body] / books.scales[last]).reshape(len(rows), *books.words.shape[::2])
+        firsts = [nearest(np.ascontiguousarray(parts[:, place]), book) for place, book in enumerate(books.words)]
         return np.column_stack([*firsts, last]).astype(np.uint8)
-
-    def _ends(self, left: Floats, lengths: Floats, ends: Floats) -> Integers:
-        """The last codes `(n,)`, as `codecs.column_rows` chose them: of columns that are left, and of lengths."""
-        *_, codes, words, step, _ = self.arrays
-        some = codes[:SAMPLE]
-        # A codeword's whole number of a length, times this, is that of the row.
-        unit = np.median(np.linalg.norm(column_values(some, words, step), axis=1) / ends[some[:, -1], -1])
-        known = [ends[:, : left.shape[1]] * (step / unit), np.log(ends[:, -1:] * unit)]
-        return nearest(np.concatenate([left / lengths, np.log(lengths)], axis=1), np.concatenate(known, axis=1))

@@ -1,7 +1,7 @@
 import pytest
 
-from distill.data.word_list import read_words
 from distill.errors import DataError
+from distill.words.word_list import read_words
 
 
 def test_words_of_several_files_with_the_higher_frequency(tmp_path):

@@ -1,0 +1,53 @@
+"""Descriptions: what a passage is about, in a line of each of some languages, learned as a question about it is.
+
+A description is no question, and names no answer: an abstract, a caption, the text under a link. A passage without a
+train question is known to the student by it, in languages that the documents are not in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from ..errors import DataError
+from ..system.reading import iter_jsonl
+from ..system.types import Json
+from .dataset import Dataset, Question
+
+DESCRIPTIONS, PARALLEL = "descriptions.jsonl", "parallel.tsv"
+# Before the id of a passage: no question has the same.
+PREFIX = "about "
+# An epoch has each description so often: it is all that there is on most passages, where questions ask about a few.
+TIMES = 2
+
+
+def described(dataset: Dataset, folder: Path) -> Dataset:
+    """The data set with the descriptions in its folder among its train questions; itself where there are none.
+
+    `descriptions.jsonl` has an object a passage, {passage, LANGUAGE: text, …}; languages without questions are left
+    out. Raises `DataError` with file and line.
+    """
+    path = folder / DESCRIPTIONS
+    if not path.is_file():
+        return dataset
+    index = {passage.id: number for number, passage in enumerate(dataset.passages)}
+    questions = {language: dict(known) for language, known in dataset.questions.items()}
+    added: dict[str, None] = {}
+    for number, row in iter_jsonl(path):
+        for line in _lines(row, index, f"{path}, line {number}"):
+            if line.language in questions:
+                questions[line.language][line.id] = line
+                added[line.id] = None
+    train = (*dataset.splits["train"], *(id for _ in range(TIMES) for id in added))
+    return replace(dataset, questions=questions, splits={**dataset.splits, "train": train})
+
+
+def _lines(row: Mapping[str, Json], index: Mapping[str, int], place: str) -> list[Question]:
+    passage = row.get("passage")
+    if not isinstance(passage, str) or passage not in index:
+        raise DataError(f"{place}: expected the id of a passage under 'passage', got {passage!r}")
+    texts = {language: text for language, text in row.items() if language != "passage"}
+    if wrong := [language for language, text in texts.items() if not isinstance(text, str) or not text.strip()]:
+        raise DataError(f"{place}: expected a text under {wrong[0]!r}, got {texts[wrong[0]]!r}")
+    return [Question(PREFIX + passage, language, text, index[passage]) for language, text in texts.items()]
