@@ -770,7 +770,7 @@ def test_an_interrupt_leaves_130_and_says_how_to_go_on(tiny_folder, tmp_path):
         first = child.stderr.readline()
         child.send_signal(signal.SIGINT)
         out, rest = child.communicate(timeout=120)
-    assert first == "sample: 48 documents, 144 passages, questions in en, de\n"
+    assert first == "sample: 108 documents, 324 passages, questions in en, de\n"
     assert (child.returncode, out) == (130, "")
     assert [line for line in rest.splitlines() if line] == [
         f"stopped; go on with: distill run --resume {tmp_path / 'runs' / 'sample-en'}",

@@ -9,7 +9,6 @@ from distill.compression import candidates
 from distill.compression.budget import Budget
 from distill.compression.candidates import Grid
 from distill.compression.compress import budget_of, depends_on, require_same, seconds_an_epoch
-from distill.data.loading import load_dataset
 from distill.errors import ConfigError, InputError
 from distill.export.runtime import load_artefact, size_of
 from distill.export.subset import write_subset
@@ -43,11 +42,12 @@ def corpus(tmp_path_factory, sample):
 
 
 @pytest.fixture(scope="module")
-def folder(distill, slim_folder, tmp_path_factory, fewer, corpus):
+def folder(distill, slim_folder, sample_folder, tmp_path_factory, fewer, corpus):
     """A run with a budget: what it leaves."""
     runs = tmp_path_factory.mktemp("runs")
-    budget = ["--max-size", "1MB", "--corpus", corpus, "--shapes", "full,static"]
-    assert distill("run", "--base", slim_folder, "--languages", "de", *RUN, *budget, "--runs", runs, "--name", "r") == 0
+    flags = ["--dataset", sample_folder, "--base", slim_folder, "--languages", "de"]
+    flags += ["--max-size", "1MB", "--corpus", corpus, "--shapes", "full,static"]
+    assert distill("run", *flags, *RUN, "--runs", runs, "--name", "r") == 0
     return runs / "r"
 
 
@@ -164,7 +164,7 @@ def test_settings_that_are_none_are_others(content, tmp_path):
         require_same(tmp_path, {"student": {"epochs": 1}, "seed": 0})
 
 
-def test_what_no_trial_depends_on_may_change(folder):
+def test_what_no_trial_depends_on_may_change(folder, sample):
     path = folder / "small" / "trials" / "settings.json"
     before = path.read_bytes()
     stored = json.loads(before)
@@ -174,7 +174,7 @@ def test_what_no_trial_depends_on_may_change(folder):
     try:
         settings = load_settings(folder / "config.toml")
         settings.teacher.allow_weak, settings.export.min_cosine = True, 0.25
-        values = {**stored, **depends_on(settings, load_dataset("sample"), {})}
+        values = {**stored, **depends_on(settings, sample, {})}
         require_same(folder / "small" / "trials", {**values, "texts": stored["texts"], "corpus": stored["corpus"]})
     finally:
         path.write_bytes(before)

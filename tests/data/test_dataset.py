@@ -1,8 +1,6 @@
-"""The data set itself, what it refuses, and the sample that ships."""
+"""The data set itself, and what it refuses."""
 
 import json
-import unicodedata
-from collections import Counter
 
 import numpy as np
 import pytest
@@ -10,13 +8,8 @@ from fixtures.data import squad, write_lines, write_squad
 
 from distill.data.dataset import Dataset, Passage, Question, trainable
 from distill.data.loading import load_dataset
-from distill.data.readers import SAMPLE
 from distill.errors import DataError
 from distill.settings.choices import SPLITS
-from distill.system.reading import read_jsonl
-
-SCRIPTS = dict.fromkeys(("en", "de", "es", "vi"), "LATIN")
-SCRIPTS |= {"ru": "CYRILLIC", "ar": "ARABIC", "th": "THAI", "zh": "CJK", "hi": "DEVANAGARI", "el": "GREEK"}
 
 
 def small(languages=("en", "de"), splits=None):
@@ -114,63 +107,3 @@ def test_both_forms_of_the_same_data_are_one_data_set_and_splits_json_decides_in
         (folder / "splits.json").write_text(json.dumps(stored))
         splits = load_dataset(folder, seed=1).splits
         assert splits == {"train": ("q9", "q0"), "dev": ("q4",), "test": ("q7",)}
-
-
-# the sample
-
-
-@pytest.fixture(scope="module")
-def documents():
-    return [row for _, row in read_jsonl(SAMPLE / "documents.jsonl")]
-
-
-@pytest.fixture(scope="module")
-def questions():
-    return [row for _, row in read_jsonl(SAMPLE / "questions.jsonl")]
-
-
-def texts_of(questions, language):
-    return [row["text"] for row in questions if row["language"] == language]
-
-
-def test_the_sample_loads_by_name_and_teaches_and_measures_every_language(sample):
-    assert (sample.name, sample.document_language) == ("sample", "en")
-    assert set(sample.splits) == set(SPLITS) and set(sample.languages) == set(SCRIPTS)
-    ids = {split: set(sample.splits[split]) for split in SPLITS}
-    assert sum(map(len, ids.values())) == len(set.union(*ids.values())) == len(sample.questions["en"])
-    for language in SCRIPTS:
-        assert [len(sample.select(language, split)) for split in SPLITS] == [len(ids[split]) for split in SPLITS]
-
-
-def test_the_sample_has_forty_articles_of_two_to_four_passages_with_two_answers_or_more(documents, questions):
-    assert len(documents) >= 40
-    assert {len(row["passages"]) for row in documents} <= {2, 3, 4}
-    texts = [passage["text"] for row in documents for passage in row["passages"]]
-    assert len(set(texts)) == len(texts)
-    passages = {passage["id"]: passage["text"] for row in documents for passage in row["passages"]}
-    assert all(row["answer"].strip() for row in questions)
-    assert [row["id"] for row in questions if row["answer"] not in passages[row["passage"]]] == []
-    used = {row["passage"] for row in questions}
-    assert [row["id"] for row in documents if sum(part["id"] in used for part in row["passages"]) < 2] == []
-
-
-@pytest.mark.parametrize("language", SCRIPTS)
-def test_the_sample_has_the_same_160_questions_in_each_language_and_its_script(questions, language):
-    ids = {row["id"] for row in questions if row["language"] == language}
-    assert len(ids) >= 160 and ids == {row["id"] for row in questions}
-    texts = texts_of(questions, language)
-    assert [text for text, times in Counter(texts).items() if times > 1] == []
-    assert language == "en" or set(texts_of(questions, "en")).isdisjoint(texts)
-    # Names such as DNA or Rover stay Latin in every language, hence most of the letters and not all.
-    assert [text for text in texts if share(text, SCRIPTS[language]) < 0.75] == []
-
-
-def share(text, script):
-    """How many of the letters of `text` belong to `script`, by their Unicode names."""
-    letters = [unicodedata.name(sign).split()[0] for sign in text if sign.isalpha()]
-    return letters.count(script) / len(letters)
-
-
-def test_spanish_questions_open_with_an_inverted_mark_and_vietnamese_ones_carry_tone_marks(questions):
-    assert [text for text in texts_of(questions, "es") if "¿" not in text] == []
-    assert [text for text in texts_of(questions, "vi") if text.isascii()] == []

@@ -48,8 +48,10 @@ def test_parallel_text_asks_for_its_pivot(pairs):
     assert (both.content[24:].tolist(), both.languages[24:].tolist()) == ([12, 13, 14], ["en"] * 3)
 
 
-def test_contexts_of_the_sample_are_in_one_language_and_answers_are_spans_of_theirs(sample, data, sentence_data):
-    assert read_contexts(sample, "sample", sample.languages) == {"en": tuple(sample.passage_texts)}
+def test_contexts_of_the_sample_are_in_one_language_and_answers_are_spans_of_theirs(
+    sample, sample_folder, data, sentence_data
+):
+    assert read_contexts(sample, sample_folder, sample.languages) == {"en": tuple(sample.passage_texts)}
     answers = read_answers(data, sentence_data, ("en", "de", "fr"))
     assert sorted(answers) == ["de", "en"] and answers["de"]["castle-1"] == ("101",)
 

@@ -10,7 +10,6 @@ import pytest
 
 from distill.catalog.loading import load_encoder
 from distill.data.pool_readers import load_pool
-from distill.data.readers import SAMPLE
 from distill.encoders.encoder import KerasEncoder
 from distill.encoders.tokenizer import model_proto
 from distill.errors import DataError, InputError
@@ -36,9 +35,10 @@ def runs(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def folder(distill, tiny_folder, runs):
+def folder(distill, tiny_folder, sample_folder, runs):
     """What the whole job leaves."""
-    assert distill("run", "--languages", "de,ru", "--base", tiny_folder, *SMALL, "--runs", runs, "--name", "first") == 0
+    flags = ["--dataset", sample_folder, "--languages", "de,ru", "--base", tiny_folder]
+    assert distill("run", *flags, *SMALL, "--runs", runs, "--name", "first") == 0
     return runs / "first"
 
 
@@ -78,7 +78,9 @@ def test_a_run_leaves_all_it_made_and_tells_of_it(folder, runs, tiny_folder):
     assert {key: card[key] for key in expected} == expected and card["languages"] == ["en", "de", "ru"]
 
 
-def test_the_metrics_compare_four_encoders_on_dev_and_test_and_name_data_versions_and_times(metrics, sample):
+def test_the_metrics_compare_four_encoders_on_dev_and_test_and_name_data_versions_and_times(
+    metrics, sample, sample_folder
+):
     assert list(metrics["splits"]) == ["dev", "test"]
     for split in metrics["splits"].values():
         assert list(split["encoders"]) == list(split["mean_p@1"]) == ["base", "teacher", "student", "bundle"]
@@ -100,7 +102,7 @@ def test_the_metrics_compare_four_encoders_on_dev_and_test_and_name_data_version
         assert flips["a"] == pytest.approx(np.mean([rows[language]["a"] for language in ("en", "de", "ru")]))
         assert flips["questions"] == 3 * flips["clusters"] and 0 < flips["p"] <= 1
     names, splits = ("documents.jsonl", "questions.jsonl"), {split: len(ids) for split, ids in sample.splits.items()}
-    files = {name: hashlib.sha256((SAMPLE / name).read_bytes()).hexdigest() for name in names}
+    files = {name: hashlib.sha256((sample_folder / name).read_bytes()).hexdigest() for name in names}
     sizes = {"documents": 48, "passages": len(sample.passages), "splits": splits}
     assert metrics["dataset"] == {"name": "sample", **sizes, "files": files}
     assert metrics["versions"]["keras"] == keras.__version__
@@ -153,8 +155,8 @@ def test_the_bundle_is_weighed_checked_and_timed(metrics, folder, sample):
     assert list(query["languages"]) == ["en", "de", "ru"] and "tensorflow" not in query["versions"]
 
 
-def test_a_bundle_may_be_exported_again_from_its_run(distill, folder, tmp_path):
-    lenient = ["--languages", "en,de,ru", "--max-drop", "100", "--min-cosine", "0.9"]
+def test_a_bundle_may_be_exported_again_from_its_run(distill, folder, sample_folder, tmp_path):
+    lenient = ["--dataset", sample_folder, "--languages", "en,de,ru", "--max-drop", "100", "--min-cosine", "0.9"]
     assert distill("export", folder, *lenient, "--output", tmp_path / "again") == 0
     first, again = read_json(folder / "bundle" / "card.json"), read_json(tmp_path / "again" / "card.json")
     # As asked for, of German and Russian; the run's card has the teacher's language with them.
@@ -205,13 +207,17 @@ def test_a_full_disk_does_not_hide_what_ended_a_stage(folder, tmp_path, monkeypa
     assert run.timings["teacher"] >= 0
 
 
-def settings_for(teacher="en", languages=(), dataset="sample"):
-    settings = Settings()
-    settings.teacher.language, settings.data.languages, settings.data.dataset = teacher, languages, str(dataset)
-    return settings
+@pytest.fixture
+def settings_for(sample_folder):
+    def build(teacher="en", languages=(), dataset=sample_folder):
+        settings = Settings()
+        settings.teacher.language, settings.data.languages, settings.data.dataset = teacher, languages, str(dataset)
+        return settings
+
+    return build
 
 
-def test_preparing_writes_nothing_and_what_lies_in_a_runs_place_is_not_overwritten(tmp_path):
+def test_preparing_writes_nothing_and_what_lies_in_a_runs_place_is_not_overwritten(settings_for, tmp_path):
     run = prepare(settings_for(languages=("de",)), tmp_path / "runs" / "new")
     assert (run.languages, run.folder) == (("en", "de"), tmp_path / "runs" / "new")
     assert list(tmp_path.iterdir()) == []
@@ -235,7 +241,7 @@ def test_preparing_writes_nothing_and_what_lies_in_a_runs_place_is_not_overwritt
         ("vocabulary.add_languages", ("el",), "--add-languages: .* el; .*--text"),
     ],
 )
-def test_what_cannot_be_is_refused_before_the_work(tmp_path, setting, value, place):
+def test_what_cannot_be_is_refused_before_the_work(settings_for, tmp_path, setting, value, place):
     settings = settings_for()
     section, name = setting.split(".")
     setattr(settings, section, replace(getattr(settings, section), **{name: value}))
@@ -244,7 +250,7 @@ def test_what_cannot_be_is_refused_before_the_work(tmp_path, setting, value, pla
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_teachers_language_comes_first_and_once_and_all_by_default(sample):
+def test_the_teachers_language_comes_first_and_once_and_all_by_default(sample, settings_for):
     assert chosen_languages(sample, settings_for("ru", ("ru", "en", "de"))) == ("ru", "de", "en")
     assert chosen_languages(sample, settings_for("ru", ("de",))) == ("ru", "de")
     assert chosen_languages(sample, settings_for("hi")) == ("hi", "ar", "de", "el", "en", "es", "ru", "th", "vi", "zh")
@@ -255,7 +261,7 @@ def test_the_teachers_language_comes_first_and_once_and_all_by_default(sample):
     assert unseen_languages("path/to/encoder", ("en", "el")) == []
 
 
-def test_the_mean_is_over_the_teachers_language_when_it_is_alone_and_no_sealed_split(sample):
+def test_the_mean_is_over_the_teachers_language_when_it_is_alone_and_no_sealed_split(sample, settings_for):
     assert Inputs(settings_for("en"), sample, ("en",)).other_languages == ("en",)
     assert Inputs(settings_for("en"), sample, ("en", "de")).other_languages == ("de",)
     sealed = replace(sample, splits={name: sample.splits[name] for name in ("train", "dev")})
@@ -281,7 +287,7 @@ def test_data_with_sentences_is_measured_for_language_bias(answered, slim, sente
     assert answered["encoders"]["base"]["languages"] == pytest.approx(expected, abs=1e-6)
 
 
-def test_language_bias_is_of_data_with_sentences_and_can_be_left_out(sentence_data, tmp_path):
+def test_language_bias_is_of_data_with_sentences_and_can_be_left_out(settings_for, sentence_data, tmp_path):
     settings = settings_for(dataset=sentence_data)
     assert prepare(settings, tmp_path / "run").inputs.pool.languages == ("de", "en")
     settings.evaluation.lareqa = False
@@ -291,7 +297,7 @@ def test_language_bias_is_of_data_with_sentences_and_can_be_left_out(sentence_da
 
 
 @pytest.fixture(scope="module")
-def grown(distill, slim_folder, tmp_path_factory):
+def grown(distill, slim_folder, sample_folder, tmp_path_factory):
     """A run with pairs for its teacher, whose student is static, has pieces for Greek, and saw parallel text too."""
     runs = tmp_path_factory.mktemp("grown")
     rows = [("en", "el", "de")] + [(f"The river {n}", f"Το ποτάμι {n}", f"Der Fluss {n}") for n in range(40)]
@@ -299,7 +305,8 @@ def grown(distill, slim_folder, tmp_path_factory):
     pairs = [("question", "passage")] + [(f"Which river is {n}?", f"River {n} is one.") for n in range(60)]
     (runs / "pairs.tsv").write_text("\n".join("\t".join(row) for row in pairs), encoding="utf-8")
     (runs / "el.tsv").write_text("κάτω ποτάμι\t0.01\n", encoding="utf-8")
-    flags = ["--base", slim_folder, "--languages", "de,el", "--parallel", f"{runs / 'lines.tsv'}=2"]
+    flags = ["--dataset", sample_folder, "--base", slim_folder, "--languages", "de,el"]
+    flags += ["--parallel", f"{runs / 'lines.tsv'}=2"]
     flags += ["--add-words", runs / "el.tsv", "--aligner", slim_folder, "--trained-weights", "new-rows"]
     flags += ["--triplets", f"{runs / 'pairs.tsv'}=3", "--triplets-an-epoch", "40", "--positives", "maxp"]
     shape = ["--static", "--rank", "6", "--hidden", "5", "--keep-pieces", "used", "--add-languages", "el"]

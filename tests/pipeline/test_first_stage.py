@@ -34,8 +34,10 @@ def test_languages_that_ask_and_answer_are_those_of_the_batches(sentence_data, s
     assert pairs_of(Settings(), sample, sample.languages) is None
 
 
-def test_a_teachers_language_without_passages_and_parallel_text_of_it_alone_are_refused(sentence_data, sample):
-    options = changed(settings("sample", "x-en"), {"teacher.language": "de"})
+def test_a_teachers_language_without_passages_and_parallel_text_of_it_alone_are_refused(
+    sentence_data, sample, sample_folder
+):
+    options = changed(settings(sample_folder, "x-en"), {"teacher.language": "de"})
     with pytest.raises(ConfigError, match="x-en"):
         pairs_of(options, sample, ("de", "en"))
     values = {"pairs.parallel_share": 0.5, "student.parallel": ["x.tsv"]}

@@ -12,7 +12,6 @@ import pytest
 import distill
 from distill.data.dataset import texts_digest
 from distill.data.loading import load_dataset
-from distill.data.readers import SAMPLE
 from distill.system import versions as module
 from distill.system.hashes import digest, hashes
 from distill.system.versions import machine, versions
@@ -72,15 +71,14 @@ def sha(text):
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def test_of_a_folder_what_is_read_is_hashed_of_a_data_set_too(tmp_path):
+def test_of_a_folder_what_is_read_is_hashed_of_a_data_set_too(sample, sample_folder, tmp_path):
     write(tmp_path, en_json="a", de_json="b", splits_json="c", LICENSE_md="d", x_jsonl="e")
     assert hashes(tmp_path) == {"de.json": sha("b"), "en.json": sha("a"), "splits.json": sha("c")}
     assert list(hashes(tmp_path)) == ["de.json", "en.json", "splits.json"]
     write(tmp_path, documents_jsonl="a", questions_jsonl="b")
     assert hashes(tmp_path) == {"documents.jsonl": sha("a"), "questions.jsonl": sha("b"), "splits.json": sha("c")}
-    files = load_dataset("sample").files
-    assert list(files) == ["documents.jsonl", "questions.jsonl"]
-    assert files == {name: sha((SAMPLE / name).read_text(encoding="utf-8")) for name in files}
+    assert list(sample.files) == ["documents.jsonl", "questions.jsonl"]
+    assert sample.files == {name: sha((sample_folder / name).read_text(encoding="utf-8")) for name in sample.files}
 
 
 def test_a_digest_is_of_the_values_not_of_their_order():

@@ -1,4 +1,4 @@
-"""A run on the sample is killed at ten places of its life, each stage at least once, and ends with the same figures.
+"""A run is killed at ten places of its life, each stage at least once, and ends with the same figures.
 
 It is one run, which goes on after each kill: what each of them left is what all that follows begins with.
 """
@@ -42,13 +42,13 @@ PLACES = [(stage, path) for stage, marker in STAGES.items() for path in (marker,
 
 
 @pytest.fixture(scope="module")
-def command(tokenizer, tmp_path_factory):
+def command(tokenizer, sample_folder, tmp_path_factory):
     keras.utils.set_random_seed(2)
     # Without convolutions, which compiles fastest.
     model = StaticEncoder(vocabulary=len(tokenizer), width=16, hidden=12, dimension=16)
     base = tmp_path_factory.mktemp("base") / "encoder"
     KerasEncoder(model, tokenizer, "base").save(base)
-    return ["run", "--base", str(base), *FLAGS]
+    return ["run", "--dataset", str(sample_folder), "--base", str(base), *FLAGS]
 
 
 # Imports what a run needs once, which takes most of its time, and makes of itself a process a run.

@@ -17,9 +17,9 @@ def settings(sentence_data):
     return Settings(data=DataSettings(dataset=str(sentence_data)))
 
 
-def test_tasks_take_the_settings_data_of_a_split_or_all_or_their_own(settings, sentence_data, tmp_path):
+def test_tasks_take_the_settings_data_of_a_split_or_all_or_their_own(settings, sentence_data, sample_folder, tmp_path):
     (tmp_path / "a.tsv").write_text("de\ten\neins\tone\n")
-    requested = [("lareqa", None), ("retrieval", "sample"), ("bitext", str(tmp_path / "a.tsv"))]
+    requested = [("lareqa", None), ("retrieval", str(sample_folder)), ("bitext", str(tmp_path / "a.tsv"))]
     lareqa, retrieval, bitext = load_tasks(requested, TaskOptions(settings))
     assert lareqa.pool.name == sentence_data.name and lareqa.pool.count(lareqa.pool.asked_in) == {"de": 4, "en": 4}
     assert retrieval.dataset.name == "sample" and retrieval.units == ("document", "passage", "maxp")
@@ -29,19 +29,19 @@ def test_tasks_take_the_settings_data_of_a_split_or_all_or_their_own(settings, s
 
 
 @pytest.mark.parametrize("names", [("retrieval", "lareqa"), ("lareqa", "retrieval")])
-def test_a_tasks_own_data_is_no_other_tasks(settings, names):
-    requested = [(name, "sample" if name == "retrieval" else None) for name in names]
+def test_a_tasks_own_data_is_no_other_tasks(settings, sample_folder, names):
+    requested = [(name, str(sample_folder) if name == "retrieval" else None) for name in names]
     loaded = {task.name: task for task in load_tasks(requested, TaskOptions(settings))}
     assert loaded["retrieval"].dataset.name == "sample" and loaded["lareqa"].pool.name == "answers"
 
 
-def test_a_split_that_is_not_there_is_refused_and_data_without_sentences_by_lareqa_alone(settings):
+def test_a_split_that_is_not_there_is_refused_and_data_without_sentences_by_lareqa_alone(settings, sample_folder):
     for name in ("retrieval", "lareqa"):
         with pytest.raises(InputError, match=r"\btest;.*train.*all"):
             load_tasks([(name, None)], TaskOptions(settings, "test"))
-    load_tasks([("retrieval", "sample")], TaskOptions(settings))
-    with pytest.raises(DataError, match="^sample: "):
-        load_tasks([("lareqa", "sample")], TaskOptions(settings))
+    load_tasks([("retrieval", str(sample_folder))], TaskOptions(settings))
+    with pytest.raises(DataError, match=f"^{sample_folder}: "):
+        load_tasks([("lareqa", str(sample_folder))], TaskOptions(settings))
 
 
 def test_words_are_counted_in_passages_alone(settings):
