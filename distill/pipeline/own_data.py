@@ -20,7 +20,7 @@ from ..system.types import File, Json
 from .preparing import unseen_languages
 
 CONFIG = "distill.toml"
-# Of train questions in a language: of the sample's 134 there is little to learn.
+# Of train questions in a language: of fewer there is little to learn.
 FEW = 200
 HEAD = (
     "# Written by distill init, for: distill run --config THIS-FILE\n"

@@ -274,6 +274,7 @@ def files(bundle, tiny_folder, data, unanswered, texts, georgian, tmp_path):
     return good | {"BROKEN": write_squad(tmp_path / "broken", **broken)}
 
 
+@pytest.mark.usefixtures("small_sample")
 @pytest.mark.parametrize("words", REFUSED)
 def test_what_cannot_be_used_is_named_in_one_line(refused, files, words):
     arguments = shlex.split(words)

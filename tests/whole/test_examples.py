@@ -16,8 +16,8 @@ TESTED = {"search", "evaluate", "train", "export", "bundle"}
 
 
 @pytest.fixture
-def example(monkeypatch, capsys):
-    """`example(name, *arguments)` -> the lines that the script prints."""
+def example(small_sample, monkeypatch, capsys):
+    """`example(name, *arguments)` -> the lines that the script prints, of a part of the sample."""
 
     def run(name, *arguments):
         path = str(EXAMPLES / f"{name}.py")

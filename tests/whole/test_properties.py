@@ -733,6 +733,7 @@ GARBAGE = st.one_of(
 )
 
 
+@pytest.mark.usefixtures("small_sample")
 @cases(300, st.sampled_from([*FILES, *FOLDERS]), GARBAGE)
 def test_a_command_given_garbage_says_one_line_and_leaves_two(place, monkeypatch, words, content):
     """No content, None, is a folder where a file should be."""
