@@ -19,7 +19,7 @@ DESCRIPTIONS, PARALLEL = "descriptions.jsonl", "parallel.tsv"
 # Before the id of a passage: no question has the same.
 PREFIX = "about "
 # An epoch has each description so often: it is all that there is on most passages, where questions ask about a few.
-TIMES = 2
+TIMES = 1
 
 
 def described(dataset: Dataset, folder: Path) -> Dataset:

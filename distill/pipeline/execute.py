@@ -10,6 +10,7 @@ from ..catalog.kinds import RUN_FILE
 from ..catalog.loading import load_keras_encoder, load_teacher, load_trained
 from ..encoders.by_role import DualEncoder, parameters
 from ..encoders.encoder import Encoder, KerasEncoder
+from ..settings.sections import Settings
 from ..settings.store import save_settings
 from ..system.backend import start
 from ..system.locking import locked
@@ -89,7 +90,10 @@ def stages(run: Run, base: KerasEncoder, beginning: Beginning) -> Json:
     first = beginning.encoder or first
     del base
     gc.collect()
-    run.measure("teacher", teacher)
+    if is_base(run.settings):
+        run.measure_as("teacher", "base")
+    else:
+        run.measure("teacher", teacher)
     require_gain(run)
     seeded(run)
     with run.timed("student"):
@@ -100,6 +104,11 @@ def stages(run: Run, base: KerasEncoder, beginning: Beginning) -> Json:
     run.measure("student", student)
     seeded(run)
     return close(run, finish(run, student))
+
+
+def is_base(settings: Settings) -> bool:
+    """True where the teacher is the base as it is: none is fixed, and no epoch trains it."""
+    return not (settings.teacher.model or settings.teacher.bm25_epochs + settings.teacher.online_epochs)
 
 
 def measure_peers(run: Run) -> None:

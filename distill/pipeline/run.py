@@ -118,6 +118,13 @@ class Run:
         if bias:
             self.bias[name] = bias
 
+    def measure_as(self, name: str, other: str) -> None:
+        """Add the figures of an encoder that is the `other`, which was measured."""
+        for evaluations in self.evaluations.values():
+            evaluations[name] = replace(evaluations[other], encoder=name)
+        if other in self.bias:
+            self.bias[name] = self.bias[other]
+
     def evaluate(self, name: str, encoder: Encoder) -> dict[str, Evaluation]:
         """`{split: Evaluation}`, timed; the documents are encoded once."""
         data, languages, splits, units = self.dataset, self.languages, self.inputs.splits, self.inputs.units

@@ -6,6 +6,7 @@ import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ..catalog.bundle import CARD_FILE, is_artefact
 from ..catalog.identity import provenance
@@ -31,6 +32,9 @@ from .inputs import Inputs
 from .resuming import METRICS
 from .run import EXAMPLES, Run
 from .second_stage import stored_of
+
+if TYPE_CHECKING:
+    from ..export.weights.precision import Precision
 
 
 def warnings_of(rows: Sequence[Mapping[str, Json]]) -> list[str]:
@@ -68,7 +72,8 @@ def finish(run: Run, student: KerasEncoder) -> Json:
         with run.timed("export"), task("export", size(run.dataset, run.languages)) as advance:
             notes = {**provenance(settings), "source": run.folder.resolve().name, "languages": list(run.languages)}
             gate = Gate(run.dataset, run.languages, settings.export)
-            export_artefact(student, folder, gate, form, notes, progress=advance, texts=texts_seen(run.inputs))
+            shipped = as_trained(student, form.precision) if settings.student.quantised_epochs else student
+            export_artefact(shipped, folder, gate, form, notes, progress=advance, texts=texts_seen(run.inputs))
     run.record("gate", read_json(folder / CARD_FILE)["dev"])
     run.measure("bundle", load_artefact(folder, settings.export.threads))
     run.figures.update(run.checkpoint(EXAMPLES).facts())
@@ -80,6 +85,16 @@ def finish(run: Run, student: KerasEncoder) -> Json:
     query = {**times.pop("bundle"), "threads": threads, "queries": len(questions), "machine": machine()}
     others = {name: {"bytes": row["bytes"], "ms": row["median_ms"]} for name, row in times.items()}
     return {**query, **({"beside": others} if others else {})}
+
+
+def as_trained(student: KerasEncoder, precision: Precision) -> KerasEncoder:
+    """The student with the codewords that its last epochs saw, where its table has some to keep."""
+    from ..students.rows import TABLE, with_table
+
+    if not precision.stored:
+        return student
+    table = precision.kept(student.model.get_layer(TABLE).get_weights()[0])
+    return KerasEncoder(with_table(student.model, table), student.tokenizer, student.name)
 
 
 def beside(settings: Settings) -> dict[str, Path]:
