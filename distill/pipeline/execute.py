@@ -8,6 +8,7 @@ from pathlib import Path
 
 from ..catalog.kinds import RUN_FILE
 from ..catalog.loading import load_keras_encoder, load_teacher, load_trained
+from ..data.descriptions import DESCRIPTIONS
 from ..encoders.by_role import DualEncoder, parameters
 from ..encoders.encoder import Encoder, KerasEncoder
 from ..settings.sections import Settings
@@ -75,6 +76,8 @@ def begin(run: Run) -> None:
         f"{run.dataset.name}: {len(run.dataset.titles)} documents, {len(run.dataset.passages)} passages, "
         f"questions in {', '.join(run.languages)}"
     )
+    if run.inputs.described is run.dataset:
+        say(f"{run.dataset.name} has no {DESCRIPTIONS}: a line on each passage in your users' languages brings most")
     unseen = unseen_languages(run.settings.teacher.base, run.languages)
     if unseen:
         say(f"{run.settings.teacher.base} never saw {', '.join(unseen)}: expect little there")
