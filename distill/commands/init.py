@@ -14,8 +14,8 @@ import click
 def init(folder: str, document_language: str, overwrite: bool) -> None:
     """Look at the data in FOLDER, say what is there and what is missing, and write FOLDER/distill.toml for it.
 
-    FOLDER holds a data set, {lang}.json in SQuAD form or documents.jsonl and questions.jsonl, and may hold splits.json
-    and parallel text, .tsv or .jsonl.
+    FOLDER holds a data set, {lang}.json in SQuAD form or documents.jsonl and questions.jsonl, and may hold splits.json,
+    parallel text, .tsv or .jsonl, and descriptions.jsonl.
     """
     from ..pipeline.own_data import config_path, missing, overview, read_own, write_config
 

@@ -22,25 +22,39 @@ PREFIX = "about "
 TIMES = 1
 
 
+def own_text_files(folder: Path) -> list[Path]:
+    """Those of a data set's own parallel text and descriptions that are in its folder."""
+    return [path for path in (folder / PARALLEL, folder / DESCRIPTIONS) if path.is_file()]
+
+
 def described(dataset: Dataset, folder: Path) -> Dataset:
     """The data set with the descriptions in its folder among its train questions; itself where there are none.
 
     `descriptions.jsonl` has an object a passage, {passage, LANGUAGE: text, …}; languages without questions are left
     out. Raises `DataError` with file and line.
     """
-    path = folder / DESCRIPTIONS
-    if not path.is_file():
+    lines = read_descriptions(dataset, folder)
+    if not lines:
         return dataset
-    index = {passage.id: number for number, passage in enumerate(dataset.passages)}
     questions = {language: dict(known) for language, known in dataset.questions.items()}
-    added: dict[str, None] = {}
-    for number, row in iter_jsonl(path):
-        for line in _lines(row, index, f"{path}, line {number}"):
-            if line.language in questions:
-                questions[line.language][line.id] = line
-                added[line.id] = None
+    for line in lines:
+        questions[line.language][line.id] = line
+    added = dict.fromkeys(line.id for line in lines)
     train = (*dataset.splits["train"], *(id for _ in range(TIMES) for id in added))
     return replace(dataset, questions=questions, splits={**dataset.splits, "train": train})
+
+
+def read_descriptions(dataset: Dataset, folder: Path) -> list[Question]:
+    """The descriptions in a data set's folder, in the languages of its questions; none without a file of them.
+
+    Raises `DataError` with file and line.
+    """
+    path = folder / DESCRIPTIONS
+    if not path.is_file():
+        return []
+    index = {passage.id: number for number, passage in enumerate(dataset.passages)}
+    lines = (line for number, row in iter_jsonl(path) for line in _lines(row, index, f"{path}, line {number}"))
+    return [line for line in lines if line.language in dataset.questions]
 
 
 def _lines(row: Mapping[str, Json], index: Mapping[str, int], place: str) -> list[Question]:

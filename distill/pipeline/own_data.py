@@ -8,7 +8,8 @@ from pathlib import Path
 
 import tomlkit
 
-from ..data.dataset import LEARNED, Dataset
+from ..data.dataset import LEARNED, Dataset, Question
+from ..data.descriptions import DESCRIPTIONS, PARALLEL, read_descriptions
 from ..data.loading import read_dataset
 from ..data.parallel import Parallel, read_parallel, texts_by_language
 from ..errors import DataError, InputError
@@ -32,18 +33,20 @@ COMMENTS = {
     "data.document_language": "The language of the documents.",
     "data.languages": "Those of the questions; take out what shall not be learned or measured.",
     "teacher.language": "The language that the teacher learns in; its questions are translations of the others.",
+    "student.own_text": "From parallel.tsv and descriptions.jsonl, where they are beside the data.",
     "student.parallel": "Sentences with their translations, FILE or FILE=WEIGHT.",
 }
 
 
 @dataclass(frozen=True)
 class OwnData:
-    """A data set in a folder, the parallel text beside it, and why other files there are none."""
+    """A data set in a folder, the parallel text and the descriptions beside it, and why other files are neither."""
 
     folder: Path
     dataset: Dataset
     parallel: dict[Path, Parallel]
     left_out: tuple[str, ...]
+    descriptions: tuple[Question, ...] = ()
 
     @property
     def teacher(self) -> str:
@@ -70,6 +73,16 @@ class OwnData:
         texts = texts_by_language(list(self.parallel.values()))
         return {language: len(lines) for language, lines in texts.items()}
 
+    @property
+    def own_text(self) -> bool:
+        """True where there is what `student.own_text` reads."""
+        return bool(self.descriptions) or self.folder / PARALLEL in self.parallel
+
+    @property
+    def listed(self) -> list[Path]:
+        """The parallel text that `student.parallel` has to name."""
+        return [path for path in self.parallel if path.name != PARALLEL]
+
 
 def teacher_of(dataset: Dataset) -> str:
     """The language that a teacher of this data learns in."""
@@ -77,16 +90,19 @@ def teacher_of(dataset: Dataset) -> str:
 
 
 def read_own(folder: File, document_language: str = "en") -> OwnData:
-    """The `OwnData` in a folder. Raises `DataError` where the data set cannot be read."""
+    """The `OwnData` in a folder. Raises `DataError` where the data set, or its own text, cannot be read."""
     folder = Path(folder).absolute()
     dataset, parallel, left_out = read_dataset(folder, document_language), {}, []
     paths = [path for path in folder.iterdir() if path.suffix in (".tsv", ".jsonl")]
-    for path in sorted(path for path in paths if path.name not in ("documents.jsonl", "questions.jsonl")):
+    known = ("documents.jsonl", "questions.jsonl", DESCRIPTIONS)
+    for path in sorted(path for path in paths if path.name not in known):
         try:
             [parallel[path]] = read_parallel([path], teacher_of(dataset), dataset.languages)
         except DataError as error:
+            if path.name == PARALLEL:
+                raise
             left_out.append(str(error))
-    return OwnData(folder, dataset, parallel, tuple(left_out))
+    return OwnData(folder, dataset, parallel, tuple(left_out), tuple(read_descriptions(dataset, folder)))
 
 
 def overview(data: OwnData) -> list[str]:
@@ -100,7 +116,14 @@ def overview(data: OwnData) -> list[str]:
     ]
     there = f"{len(dataset.titles)} documents, {len(dataset.passages)} passages, in {dataset.document_language}"
     text = [f"{path.name}: parallel text, {len(source.texts)} pairs" for path, source in data.parallel.items()]
+    text += _descriptions_there(data)
     return [f"{dataset.name}: {there}", titles, *rows, *text, *(f"left out: {reason}" for reason in data.left_out)]
+
+
+def _descriptions_there(data):
+    if data.descriptions:
+        languages = ", ".join(sorted({line.language for line in data.descriptions}))
+        yield f"{DESCRIPTIONS}: {len(data.descriptions)} descriptions of passages, in {languages}"
 
 
 def missing(data: OwnData) -> list[str]:
@@ -140,6 +163,8 @@ def _questions_missing(data):
 def _text_missing(data):
     if bare := [language for language in data.others if language not in data.lines]:
         yield f"parallel text in {', '.join(bare)}: it teaches more of a language than its questions; .tsv or .jsonl"
+    if not data.descriptions:
+        yield f"{DESCRIPTIONS}: a line on each passage teaches documents that no train question is about"
     if unseen := unseen_languages("muse", data.dataset.languages):
         yield f"pieces for {', '.join(unseen)}: mUSE never saw them; with text in them --add-languages gives some"
 
@@ -152,7 +177,9 @@ def values_of(data: OwnData) -> dict[str, Json]:
         "data.languages": list(data.dataset.languages),
         "teacher.language": data.teacher,
     }
-    return {**values, **({"student.parallel": [str(path) for path in data.parallel]} if data.parallel else {})}
+    if data.own_text:
+        values["student.own_text"] = True
+    return {**values, **({"student.parallel": [str(path) for path in data.listed]} if data.listed else {})}
 
 
 def write_config(data: OwnData, path: Path) -> None:

@@ -11,6 +11,7 @@ from ..catalog.identity import fingerprint, own_files
 from ..catalog.kinds import RUN_FILE, folder_of
 from ..data.corpus import named_file
 from ..data.dataset import Dataset
+from ..data.descriptions import own_text_files
 from ..data.more_questions import named_source
 from ..data.parallel import weighted
 from ..data.readers import SAMPLE, SHIPPED, find
@@ -75,6 +76,8 @@ def sources_of(settings: Settings, teacher: Encoder | None = None) -> dict[str, 
     """
     more = [named_source(one)[0] for one in settings.teacher.triplets]
     files = [("student.parallel", weighted(one)[0]) for one in settings.student.parallel]
+    if settings.student.own_text:
+        files += [("student.own_text", path) for path in own_text_files(find(settings.data.dataset))]
     files += [("student.labelled_text", named_file(one)[1]) for one in settings.student.labelled_text]
     files += [("teacher.triplets", SAMPLE if str(path) == SHIPPED else path) for path in more]
     files += [("vocabulary.text", named_file(one)[1]) for one in settings.vocabulary.text]

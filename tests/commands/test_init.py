@@ -7,6 +7,7 @@ import tomlkit
 from fixtures.data import squad, write_lines, write_squad
 
 from distill.pipeline.preparing import read_inputs
+from distill.pipeline.resuming import sources_of
 from distill.settings.store import load_settings
 
 TOPICS = ("river", "castle", "falcon", "violin", "comet", "harbour", "garden", "market", "bridge", "tower")
@@ -46,7 +47,15 @@ def test_what_is_there_and_what_is_missing_is_said_a_line_each(distill, folder):
     assert rows(left.out) == {"en": ["20", "10", "0", "2"], "de": ["20", "10", "0", "2"], "el": ["1", "0", "0", "0"]}
     assert "text.tsv: " in left.out and f"left out: {folder / 'notes.tsv'}: " in left.out
     lacks = [line for line in left.out.splitlines() if line.startswith("missing: ")]
-    named = ("dev questions in el:", "test", "el 1", "answers", "parallel text in el:", "pieces for el:")
+    named = (
+        "dev questions in el:",
+        "test",
+        "el 1",
+        "answers",
+        "parallel text in el:",
+        "descriptions.jsonl:",
+        "pieces for el:",
+    )
     assert len(lacks) == len(named)
     assert all(words in line for words, line in zip(named, lacks, strict=True))
 
@@ -67,6 +76,33 @@ def test_the_config_is_what_a_run_takes(distill, folder, monkeypatch):
     monkeypatch.chdir(folder)
     inputs = read_inputs(load_settings(path))
     assert inputs.languages == ("en", "de") and [len(source.texts) for source in inputs.sources] == [4]
+
+
+def test_a_data_sets_own_text_is_read_by_its_name(distill, folder):
+    (folder / "el.json").unlink()
+    (folder / "parallel.tsv").write_text("en\tde\nA fish.\tEin Fisch.\n", encoding="utf-8")
+    lines = [{"passage": "0-0", "en": "An old river", "de": "Ein alter Fluss"}, {"passage": "9-0", "de": "Ein Turm"}]
+    text = "".join(json.dumps(line) + "\n" for line in lines)
+    (folder / "descriptions.jsonl").write_text(text, encoding="utf-8")
+    left = distill("init", folder)
+    assert "descriptions.jsonl: 3 " in left.out and "missing: descriptions.jsonl" not in left.out
+    assert rows(left.out)["de"] == ["20", "10", "0", "3"]
+    settings = load_settings(folder / "distill.toml")
+    assert settings.student.own_text and settings.student.parallel == (str(folder / "text.tsv"),)
+    written = tomlkit.parse((folder / "distill.toml").read_text(encoding="utf-8")).unwrap()
+    assert written["student"] == {"own_text": True, "parallel": [str(folder / "text.tsv")]}
+    inputs = read_inputs(settings)
+    assert [len(source.texts) for source in inputs.sources] == [4, 2]
+    train = [question.text for question in inputs.described.select("de", "train")]
+    assert train[20:] == ["Ein alter Fluss", "Ein Turm"] and len(inputs.dataset.select("de", "train")) == 20
+    assert set(sources_of(settings)) >= {
+        f"student.own_text {folder / name}" for name in ("parallel.tsv", "descriptions.jsonl")
+    }
+
+
+def test_own_text_that_cannot_be_read_is_refused(refused, folder):
+    (folder / "parallel.tsv").write_text("a note\n", encoding="utf-8")
+    assert str(folder / "parallel.tsv") in refused("init", folder)
 
 
 def test_jsonl_in_another_language_is_taken_too(distill, tmp_path):

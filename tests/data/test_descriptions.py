@@ -1,0 +1,74 @@
+"""Descriptions of passages: what a student learns beside the train questions."""
+
+import json
+
+import pytest
+from fixtures.data import write_lines
+
+from distill.data.descriptions import described, own_text_files
+from distill.data.loading import load_dataset
+from distill.errors import DataError
+
+IDS = [f"d{number}" for number in range(6)]
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Six documents of a passage, a question each in English and German."""
+    documents = [{"id": id, "passages": [f"Text of {id}."]} for id in IDS]
+    questions = [
+        {"id": f"q-{id}", "language": language, "text": f"{language}: {id}?", "passage": f"{id}/0"}
+        for id in IDS
+        for language in ("en", "de")
+    ]
+    splits = {"train": ["q-d0", "q-d1", "q-d2"], "dev": ["q-d3"], "test": ["q-d4", "q-d5"]}
+    (tmp_path / "splits.json").write_text(json.dumps(splits), encoding="utf-8")
+    return write_lines(tmp_path, documents, questions)
+
+
+def write(folder, *rows):
+    text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+    (folder / "descriptions.jsonl").write_text(text, encoding="utf-8")
+
+
+def test_descriptions_join_the_train_questions_with_their_passage_in_languages_with_questions(folder):
+    # One of a passage with a train question, one of a passage that only test asks about; nobody asks in French.
+    write(
+        folder, {"passage": "d0/0", "en": "About 0", "fr": "De 0"}, {"passage": "d5/0", "en": "About 5", "de": "Zu 5"}
+    )
+    dataset = load_dataset(folder)
+    learned = described(dataset, folder)
+    assert learned.languages == ("de", "en")
+    texts = {
+        language: [(learned.passages[question.passage].id, question.text) for question in questions]
+        for language in ("en", "de")
+        for questions in [learned.select(language, "train")]
+    }
+    asked_about = {language: [(f"{id}/0", f"{language}: {id}?") for id in IDS[:3]] for language in ("en", "de")}
+    assert texts == {
+        "en": [*asked_about["en"], ("d0/0", "About 0"), ("d5/0", "About 5")],
+        "de": [*asked_about["de"], ("d5/0", "Zu 5")],
+    }
+    for split in ("dev", "test"):
+        assert learned.select("en", split) == dataset.select("en", split)
+    assert own_text_files(folder) == [folder / "descriptions.jsonl"]
+
+
+def test_without_descriptions_it_is_the_data_set(folder):
+    dataset = load_dataset(folder)
+    assert described(dataset, folder) is dataset and own_text_files(folder) == []
+
+
+@pytest.mark.parametrize(
+    ("row", "place"),
+    [
+        ({"passage": "d9/0", "en": "About 9"}, "'passage'.*'d9/0'"),
+        ({"en": "About 0"}, "'passage'.*None"),
+        ({"passage": "d0/0", "de": " "}, "'de'"),
+        ({"passage": "d0/0", "de": 3}, "'de'.*3"),
+    ],
+)
+def test_a_line_that_describes_no_passage_is_refused_with_its_place(folder, row, place):
+    write(folder, {"passage": "d0/0", "en": "About 0"}, row)
+    with pytest.raises(DataError, match=f"descriptions.jsonl, line 2: .*{place}"):
+        described(load_dataset(folder), folder)
