@@ -137,7 +137,7 @@ REFUSED = {
     "run --base e5": "e5",
     "run --base nowhere": "nowhere",
     "run --teacher-model nowhere": "nowhere",
-    "run --labelled-text el=GEORGIAN": " el: muse ",
+    "run --base muse --labelled-text el=GEORGIAN": " el: muse ",
     "run --objectives qq,translation": "--labelled-text",
     "run --scorer nowhere": "nowhere",
     "run --scorer-negatives": "--scorer",
@@ -297,7 +297,7 @@ def test_an_artefact_that_differs_fails_and_leaves_nothing_unless_forced(distill
     arguments = [tiny_folder, "--dataset", data, "--output", tmp_path / "out", "--min-cosine", "1.0"]
     left = distill("export", *arguments, "--format", "onnx" if find_spec("onnx") else "bundle")
     assert left.code == 1 and left.is_one_error
-    assert "cosine" in left.err and "0.99" in left.err and " 16 " in left.err
+    assert "cosine" in left.err and " 16 " in left.err
     assert list(tmp_path.iterdir()) == []
     left = distill("export", *arguments, "--format", "string", "--force")
     assert (left.code, left.out) == (0, "")

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from distill.catalog.loading import load_encoder
+from distill.data.loading import load_dataset
 from distill.data.pool_readers import load_pool
 from distill.encoders.encoder import KerasEncoder
 from distill.encoders.tokenizer import model_proto
@@ -269,19 +270,35 @@ def test_the_mean_is_over_the_teachers_language_when_it_is_alone_and_no_sealed_s
 
 
 @pytest.fixture(scope="module")
-def answered(distill, slim_folder, sentence_data, tmp_path_factory):
+def measured(distill, slim_folder, tiny_folder, sentence_data, tmp_path_factory):
     """The metrics of a run on data with sentence boundaries, which are measured whatever is trained: nothing is."""
     runs = tmp_path_factory.mktemp("answered")
     flags = ["--dataset", sentence_data, "--base", slim_folder, "--negatives", "1"]
+    flags += ["--peers", tiny_folder]
     untrained = ["--bm25-epochs", "0", "--online-epochs", "0", "--epochs", "0"]
     assert distill("run", *flags, *SMALL, *untrained, "--runs", runs, "--name", "run") == 0
-    return read_json(runs / "run" / "metrics.json")["lareqa"]
+    return read_json(runs / "run" / "metrics.json")
 
 
-def test_data_with_sentences_is_measured_for_language_bias(answered, slim, sentence_data):
+def test_a_peer_is_measured_beside_and_recorded_with_the_languages_that_it_knows(
+    measured, tiny_encoder, sentence_data, tiny_folder
+):
+    peer, dataset = str(tiny_folder), load_dataset(sentence_data)
+    assert measured["peers"] == {peer: {"languages": ["en", "de"]}}
+    encoders = measured["splits"]["dev"]["encoders"]
+    assert list(encoders) == [peer, "base", "teacher", "student", "bundle"]
+    for language in ("en", "de"):
+        expected = p_at_1(tiny_encoder, dataset, language, "dev")
+        assert encoders[peer]["document"][language]["p@1"] == pytest.approx(expected)
+    # No epoch trains the teacher, which is the base.
+    assert encoders["teacher"] == encoders["base"]
+
+
+def test_data_with_sentences_is_measured_for_language_bias(measured, slim, sentence_data, tiny_folder):
+    answered = measured["lareqa"]
     assert (answered["split"], answered["languages"]) == ("dev", ["de", "en"])
     assert (answered["questions"], answered["candidates"]) == ({"de": 4, "en": 4}, {"de": 36, "en": 36})
-    assert list(answered["encoders"]) == ["base", "teacher", "student", "bundle"]
+    assert list(answered["encoders"]) == [str(tiny_folder), "base", "teacher", "student", "bundle"]
     pool = load_pool(sentence_data, ["de", "en"], "dev")
     expected = mean_average_precision(*encode_pool(slim, pool), pool).languages
     assert answered["encoders"]["base"]["languages"] == pytest.approx(expected, abs=1e-6)

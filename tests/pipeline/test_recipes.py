@@ -2,6 +2,7 @@
 
 import shutil
 
+import numpy as np
 import pytest
 
 from distill.encoders.encoder import KerasEncoder
@@ -11,6 +12,7 @@ from distill.pipeline.run import Run
 from distill.pipeline.second_stage import beginning_of
 from distill.settings.recipes import recipe_names
 from distill.settings.store import changed, load_settings, recipe_settings
+from distill.students.rows import TABLE
 from distill.system.reading import read_json
 
 TEACHER = "--bm25-epochs 0 --online-epochs 1 --teacher-batch-size 4"
@@ -40,11 +42,26 @@ def test_the_default_makes_a_bundle_by_the_config_that_is_written_for_the_data(
     folder, run = shutil.copytree(sentence_data, tmp_path / "own data"), tmp_path / "run"
     assert distill("init", folder) == 0
     given = ["--config", folder / "distill.toml", "--base", slim_folder, "--runs", tmp_path, "--name", "run"]
-    assert distill("run", *given, *WHOLE.split()) == 0
+    assert distill("run", *given, "--peers", "", *WHOLE.split()) == 0
     settings = load_settings(run / "config.toml")
     assert (settings.recipe, settings.data.dataset) == ("default", str(folder))
     assert read_json(run / "metrics.json")["languages"] == ["en", "de"]
     assert (run / "bundle" / "encoder.tflite").is_file()
+    # Of the student the table is trained alone.
+    moved = {
+        name
+        for name, weights in weights_of(run / "student").items()
+        if not same(weights, weights_of(run / "teacher")[name])
+    }
+    assert moved == {TABLE}
+
+
+def weights_of(folder):
+    return {layer.name: layer.get_weights() for layer in KerasEncoder.load(folder).model.layers}
+
+
+def same(weights, others):
+    return all(map(np.array_equal, weights, others)) and len(weights) == len(others)
 
 
 @pytest.fixture

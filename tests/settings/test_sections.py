@@ -39,6 +39,8 @@ FREE = {
         "budget.shapes",
         "budget.corpus",
         "evaluation.dev_dataset",
+        "evaluation.peers",
+        "student.own_text",
         "student.start",
         "student.start_share",
         "student.trained_weights",
@@ -47,7 +49,8 @@ FREE = {
     }
     | {f"scorer.{name}" for name in vars(Settings().scorer)},
     Work.STUDY | Work.TRIAL: {"data.dataset", "data.languages", "teacher.base", "export.threads", "evaluation.lareqa"}
-    | {"student.start", "student.start_share", "student.trained_weights", "vocabulary.add_words", *RANKED}
+    | {"student.start", "student.start_share", "student.trained_weights", "student.own_text", "evaluation.peers"}
+    | {"vocabulary.add_words", *RANKED}
     | {f"budget.{name}" for name in ("max_size", "max_ms", "shapes", "new_languages", "new_pieces", "corpus")},
 }
 
@@ -61,7 +64,7 @@ def test_a_setting_is_free_where_kept_work_does_not_depend_on_it():
     common = {f"teacher.{name}" for name in ("language", "base", "unit", "model", "centre", "triplets")}
     common |= {"teacher.answer_sentences"}
     common |= {f"student.{name}" for name in ("units", "dev_unit", "parallel", "labelled_text", "start")}
-    common |= {"student.start_share", "student.trained_weights"}
+    common |= {"student.start_share", "student.trained_weights", "student.own_text"}
     assert names & free_of(Work.TRIAL) == common
 
 
