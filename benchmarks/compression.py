@@ -43,7 +43,19 @@ def parse():
 def make_run(options):
     run = Path(options.run)
     if not (run / "metrics.json").is_file():
-        distill("run", "--teacher", "en", "--dataset", options.dataset, "--runs", run.parent, "--name", run.name)
+        distill(
+            "run",
+            "--recipe",
+            "muse",
+            "--teacher",
+            "en",
+            "--dataset",
+            options.dataset,
+            "--runs",
+            run.parent,
+            "--name",
+            run.name,
+        )
 
 
 def search(options, languages, flags):

@@ -108,7 +108,6 @@ def _free_folder(runs, settings):
 @settings_options(
     *("", "data", "teacher", "pairs", "student.parallel", "student.parallel_temperature", "scorer", "training"),
     *("translation", "evaluation.dev_dataset", *UNIT_SETTINGS),
-    recipe=DEFAULT,
 )
 @config_option
 @folder_option("folder for the teacher")
@@ -118,7 +117,7 @@ def teach(config: str | None, output: str, **values: Value | None) -> None:
     from ..pipeline.preparing import read_inputs
     from ..system.progress import say
 
-    settings = settings_from(values, config, DEFAULT)
+    settings = settings_from(values, config)
     require_no_stages(settings, "distill teach")
     if settings.teacher.model:
         raise InputError("--teacher-model is not trained; give it to distill run, or to distill transfer as --teacher")
@@ -138,7 +137,6 @@ def teach(config: str | None, output: str, **values: Value | None) -> None:
 @settings_options(
     *("", "data", "student", "-student.start", "scorer", "training"),
     *("export.precision", "export.table", "translation", "evaluation.dev_dataset", *UNIT_SETTINGS),
-    recipe=DEFAULT,
 )
 @click.option("--teacher", "teacher_path", required=True, help=ENCODER_HELP)
 @click.option("--teacher-language", default="en", show_default=True, help="the language the teacher is asked in")
@@ -167,7 +165,7 @@ def transfer(
     from ..system.progress import say
 
     _require_one_labeller(labels, corpus, teacher_path if centre else None)
-    settings, texts = settings_from(values, recipe=DEFAULT), read_corpus(corpus)
+    settings, texts = settings_from(values), read_corpus(corpus)
     if labels and (settings.student.parallel or settings.student.labelled_text):
         raise InputError("--labels and --parallel or --labelled-text are two sources of labels; give one of them")
     student = transfer_alone(settings, teacher_path, teacher_language, start_path, centre, texts, labels)

@@ -19,7 +19,7 @@ TEACHER = "--bm25-epochs 0 --online-epochs 1 --teacher-batch-size 4"
 # Of a command that is a stage alone.
 ALONE = {
     **{name: f"teach {TEACHER} --pairs-an-epoch 8" for name in recipe_names() if name.startswith("lareqa")},
-    **dict.fromkeys(("paper", "small"), "transfer --epochs 1"),
+    **dict.fromkeys(("muse", "paper", "small"), "transfer --epochs 1"),
 }
 WHOLE = f"{TEACHER} --epochs 1 --min-cosine 0.5 --max-drop 100 --no-lareqa --allow-weak-teacher"
 
