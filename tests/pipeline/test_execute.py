@@ -36,9 +36,17 @@ def runs(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def folder(distill, tiny_folder, sample_folder, runs):
+def plain(tmp_path_factory):
+    """A config without a recipe: the settings' own defaults."""
+    path = tmp_path_factory.mktemp("config") / "plain.toml"
+    path.touch()
+    return path
+
+
+@pytest.fixture(scope="module")
+def folder(distill, plain, tiny_folder, sample_folder, runs):
     """What the whole job leaves."""
-    flags = ["--dataset", sample_folder, "--languages", "de,ru", "--base", tiny_folder]
+    flags = ["--config", plain, "--dataset", sample_folder, "--languages", "de,ru", "--base", tiny_folder]
     assert distill("run", *flags, *SMALL, "--runs", runs, "--name", "first") == 0
     return runs / "first"
 
@@ -270,10 +278,10 @@ def test_the_mean_is_over_the_teachers_language_when_it_is_alone_and_no_sealed_s
 
 
 @pytest.fixture(scope="module")
-def measured(distill, slim_folder, tiny_folder, sentence_data, tmp_path_factory):
+def measured(distill, plain, slim_folder, tiny_folder, sentence_data, tmp_path_factory):
     """The metrics of a run on data with sentence boundaries, which are measured whatever is trained: nothing is."""
     runs = tmp_path_factory.mktemp("answered")
-    flags = ["--dataset", sentence_data, "--base", slim_folder, "--negatives", "1"]
+    flags = ["--config", plain, "--dataset", sentence_data, "--base", slim_folder, "--negatives", "1"]
     flags += ["--peers", tiny_folder]
     untrained = ["--bm25-epochs", "0", "--online-epochs", "0", "--epochs", "0"]
     assert distill("run", *flags, *SMALL, *untrained, "--runs", runs, "--name", "run") == 0
@@ -314,7 +322,7 @@ def test_language_bias_is_of_data_with_sentences_and_can_be_left_out(settings_fo
 
 
 @pytest.fixture(scope="module")
-def grown(distill, slim_folder, sample_folder, tmp_path_factory):
+def grown(distill, plain, slim_folder, sample_folder, tmp_path_factory):
     """A run with pairs for its teacher, whose student is static, has pieces for Greek, and saw parallel text too."""
     runs = tmp_path_factory.mktemp("grown")
     rows = [("en", "el", "de")] + [(f"The river {n}", f"Το ποτάμι {n}", f"Der Fluss {n}") for n in range(40)]
@@ -322,7 +330,7 @@ def grown(distill, slim_folder, sample_folder, tmp_path_factory):
     pairs = [("question", "passage")] + [(f"Which river is {n}?", f"River {n} is one.") for n in range(60)]
     (runs / "pairs.tsv").write_text("\n".join("\t".join(row) for row in pairs), encoding="utf-8")
     (runs / "el.tsv").write_text("κάτω ποτάμι\t0.01\n", encoding="utf-8")
-    flags = ["--dataset", sample_folder, "--base", slim_folder, "--languages", "de,el"]
+    flags = ["--config", plain, "--dataset", sample_folder, "--base", slim_folder, "--languages", "de,el"]
     flags += ["--parallel", f"{runs / 'lines.tsv'}=2"]
     flags += ["--add-words", runs / "el.tsv", "--aligner", slim_folder, "--trained-weights", "new-rows"]
     flags += ["--triplets", f"{runs / 'pairs.tsv'}=3", "--triplets-an-epoch", "40", "--positives", "maxp"]
