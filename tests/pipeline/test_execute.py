@@ -36,14 +36,6 @@ def runs(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def plain(tmp_path_factory):
-    """A config without a recipe: the settings' own defaults."""
-    path = tmp_path_factory.mktemp("config") / "plain.toml"
-    path.touch()
-    return path
-
-
-@pytest.fixture(scope="module")
 def folder(distill, plain, tiny_folder, sample_folder, runs):
     """What the whole job leaves."""
     flags = ["--config", plain, "--dataset", sample_folder, "--languages", "de,ru", "--base", tiny_folder]

@@ -160,10 +160,11 @@ def teacher_folder(tokenizer, randomised, tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def folder(distill, slim_folder, teacher_folder, sentence_data, tmp_path_factory):
+def folder(distill, plain, slim_folder, teacher_folder, sentence_data, tmp_path_factory):
     """A run with a fixed teacher and a budget of two shapes: what it leaves."""
     runs, shapes = tmp_path_factory.mktemp("runs"), {"full": Shape(), "static": Shape(static=True, rank=8, hidden=8)}
-    fixed = ["--base", slim_folder, "--teacher-model", teacher_folder, "--centre", "--dataset", sentence_data]
+    fixed = ["--config", plain, "--base", slim_folder, "--teacher-model", teacher_folder, "--centre"]
+    fixed += ["--dataset", sentence_data]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(candidates, "GRID", Grid(("all",), ("uint8",), shapes, ("all", "uint8")))
         budget = ["--max-size", "1MB", "--shapes", "static"]
@@ -222,8 +223,10 @@ def kept(monkeypatch, tmp_path):
     return Words
 
 
-def test_the_same_run_again_computes_none_of_the_teachers_vectors(distill, kept, slim_folder, sentence_data, tmp_path):
-    fixed = ["--base", slim_folder, "--teacher-model", "e5", "--centre", "--dataset", sentence_data]
+def test_the_same_run_again_computes_none_of_the_teachers_vectors(
+    distill, plain, kept, slim_folder, sentence_data, tmp_path
+):
+    fixed = ["--config", plain, "--base", slim_folder, "--teacher-model", "e5", "--centre", "--dataset", sentence_data]
     shape = ["--static", "--rank", "6", "--hidden", "5", "--epochs", "0", "--runs", tmp_path]
     assert distill("run", *fixed, *SMALL, *shape, "--name", "first") == 0
     assert len(set(kept.computed)) == len(kept.computed) > 0

@@ -244,10 +244,10 @@ def written(folder):
 
 
 def test_a_run_goes_on_with_its_stages_as_they_are_which_can_be_compared(
-    distill, slim_folder, sentence_data, tmp_path, capsys
+    distill, plain, slim_folder, sentence_data, tmp_path, capsys
 ):
     folder, flags = tmp_path / "run", ["--dataset", sentence_data, "--languages", "de", *FLAGS.split()]
-    command = ["run", "--base", slim_folder, *flags, "--runs", tmp_path, "--name", "run"]
+    command = ["run", "--config", plain, "--base", slim_folder, *flags, "--runs", tmp_path, "--name", "run"]
     # It is stopped when its teacher is saved.
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(pipeline, "study", stop)

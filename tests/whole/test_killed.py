@@ -42,13 +42,13 @@ PLACES = [(stage, path) for stage, marker in STAGES.items() for path in (marker,
 
 
 @pytest.fixture(scope="module")
-def command(tokenizer, sample_folder, tmp_path_factory):
+def command(tokenizer, plain, sample_folder, tmp_path_factory):
     keras.utils.set_random_seed(2)
     # Without convolutions, which compiles fastest.
     model = StaticEncoder(vocabulary=len(tokenizer), width=16, hidden=12, dimension=16)
     base = tmp_path_factory.mktemp("base") / "encoder"
     KerasEncoder(model, tokenizer, "base").save(base)
-    return ["run", "--dataset", str(sample_folder), "--base", str(base), *FLAGS]
+    return ["run", "--config", str(plain), "--dataset", str(sample_folder), "--base", str(base), *FLAGS]
 
 
 # Imports what a run needs once, which takes most of its time, and makes of itself a process a run.
