@@ -42,10 +42,10 @@ def corpus(tmp_path_factory, sample):
 
 
 @pytest.fixture(scope="module")
-def folder(distill, slim_folder, sample_folder, tmp_path_factory, fewer, corpus):
+def folder(distill, plain, slim_folder, sample_folder, tmp_path_factory, fewer, corpus):
     """A run with a budget: what it leaves."""
     runs = tmp_path_factory.mktemp("runs")
-    flags = ["--dataset", sample_folder, "--base", slim_folder, "--languages", "de"]
+    flags = ["--config", plain, "--dataset", sample_folder, "--base", slim_folder, "--languages", "de"]
     flags += ["--max-size", "1MB", "--corpus", corpus, "--shapes", "full,static"]
     assert distill("run", *flags, *RUN, "--runs", runs, "--name", "r") == 0
     return runs / "r"
