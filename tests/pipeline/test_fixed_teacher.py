@@ -239,9 +239,9 @@ def test_the_same_run_again_computes_none_of_the_teachers_vectors(
     assert (type(student.model).__name__, student.model.foreign, student.dimension) == ("StaticEncoder", True, 24)
 
 
-def test_stage_two_alone_takes_any_teacher(distill, plain, kept, slim_folder, sentence_data, tmp_path):
+def test_stage_two_alone_takes_any_teacher(distill, kept, slim_folder, sentence_data, tmp_path):
     flags = ["--teacher", "e5", "--centre", "--start", slim_folder, "--dataset", sentence_data, "--epochs", "0"]
-    assert distill("transfer", "--config", plain, *flags, "--output", tmp_path / "student") == 0
+    assert distill("transfer", *flags, "--quantised-epochs", "0", "--output", tmp_path / "student") == 0
     student = KerasEncoder.load(tmp_path / "student")
     assert (student.model.foreign, student.dimension) == (True, 24)
 
