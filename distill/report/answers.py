@@ -136,9 +136,9 @@ def by_language(metrics: Mapping[str, Json]) -> Verdict:
 
 
 def language_rows(metrics: Mapping[str, Json]) -> list[LanguageRow]:
-    """Return the rows of the table by language: peers, base, student, and the student's difference to the base."""
+    """Return the rows of the table by language: peers, base, bundle, student, and its difference to the base."""
     languages, figures = metrics["languages"], _shown(metrics)["encoders"]
-    names = [*peers_of(metrics), "base", "student"]
+    names = [*peers_of(metrics), "base", "bundle", "student"]
     rows = {
         name: {language: 100 * figures[name][shown_unit(metrics)][language]["p@1"] for language in languages}
         for name in names

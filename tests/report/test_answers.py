@@ -80,7 +80,7 @@ def test_an_earlier_run_has_means_and_tests_by_language(metrics):
 
 def test_the_table_has_peers_base_student_and_the_difference_with_its_signs(beside):
     rows = {row.name: row for row in language_rows(beside)}
-    assert list(rows) == ["muse", "base", "student", "difference"]
+    assert list(rows) == ["muse", "base", "bundle", "student", "difference"]
     assert rows["base"].values == pytest.approx({"en": 50.7, "de": 11.9}) and rows["base"].mean == pytest.approx(31.3)
     assert rows["difference"].values == pytest.approx({"en": 15.8, "de": 44.4})
     assert rows["difference"].mean == pytest.approx(30.1)
