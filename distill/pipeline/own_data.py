@@ -165,8 +165,9 @@ def _text_missing(data):
         yield f"parallel text in {', '.join(bare)}: it teaches more of a language than its questions; .tsv or .jsonl"
     if not data.descriptions:
         yield f"{DESCRIPTIONS}: a line on each passage teaches documents that no train question is about"
-    if unseen := unseen_languages("muse", data.dataset.languages):
-        yield f"pieces for {', '.join(unseen)}: mUSE never saw them; with text in them --add-languages gives some"
+    base = recipe_settings(DEFAULT).teacher.base
+    if unseen := unseen_languages(base, data.dataset.languages):
+        yield f"pieces for {', '.join(unseen)}: {base} never saw them; with text in them --add-languages gives some"
 
 
 def values_of(data: OwnData) -> dict[str, Json]:

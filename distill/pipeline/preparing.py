@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from ..catalog.bundle import CARD_FILE, RELEASED, SMALL, released_folder
 from ..catalog.kinds import RUN_FILE, require_kind, require_trainable
 from ..data.corpus import read_corpus
 from ..data.dataset import Dataset
@@ -24,6 +25,7 @@ from ..settings.store import check, load_settings
 from ..settings.units import steered
 from ..system.files import ASIDE, require_writable
 from ..system.locking import LOCK, require_free
+from ..system.reading import read_json
 from ..system.types import File
 from ..words.word_list import read_words
 from .fixed_teacher import fixed_teacher
@@ -177,4 +179,8 @@ def unseen_languages(base: str, languages: Sequence[str]) -> list[str]:
     """Those of `languages` that the base of that name was not trained on; none is known of a saved encoder."""
     from ..teachers.muse import LANGUAGES
 
-    return [language for language in languages if language not in LANGUAGES] if base == "muse" else []
+    if base in (RELEASED.name, SMALL.name):
+        known = read_json(released_folder(base) / CARD_FILE)["languages"]
+    else:
+        known = LANGUAGES if base == "muse" else languages
+    return [language for language in languages if language not in known]

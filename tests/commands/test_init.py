@@ -54,7 +54,6 @@ def test_what_is_there_and_what_is_missing_is_said_a_line_each(distill, folder):
         "answers",
         "parallel text in el:",
         "descriptions.jsonl:",
-        "pieces for el:",
     )
     assert len(lacks) == len(named)
     assert all(words in line for words, line in zip(named, lacks, strict=True))

@@ -260,6 +260,7 @@ def test_the_teachers_language_comes_first_and_once_and_all_by_default(sample, s
             chosen_languages(sample, settings)
     assert unseen_languages("muse", ("en", "el", "de", "hi")) == ["el", "hi"]
     assert unseen_languages("path/to/encoder", ("en", "el")) == []
+    assert unseen_languages("released", ("en", "el", "fi")) == unseen_languages("released-small", ("fi",)) == ["fi"]
 
 
 def test_the_mean_is_over_the_teachers_language_when_it_is_alone_and_no_sealed_split(sample, settings_for):
