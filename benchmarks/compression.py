@@ -43,19 +43,8 @@ def parse():
 def make_run(options):
     run = Path(options.run)
     if not (run / "metrics.json").is_file():
-        distill(
-            "run",
-            "--recipe",
-            "muse",
-            "--teacher",
-            "en",
-            "--dataset",
-            options.dataset,
-            "--runs",
-            run.parent,
-            "--name",
-            run.name,
-        )
+        flags = ["--dataset", options.dataset, "--runs", run.parent, "--name", run.name]
+        distill("run", "--recipe", "muse", "--teacher", "en", *flags)
 
 
 def search(options, languages, flags):

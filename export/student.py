@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from ..encoders.encoder import KerasEncoder
 from ..encoders.tokenizer import Tokenizer
 from ..errors import EncoderError, ExportError
@@ -61,10 +63,10 @@ def _model(folder: Path, card: dict[str, Json], rows: int) -> Student:
 
 
 def stored_table(folder: File, like: KerasEncoder) -> StoredTable | None:
-    """Return the table in the codewords of the artefact in `folder`; None where it has none, or not the pieces of
-    the encoder `like`, row by row.
+    """Return the table in the codewords of the artefact in `folder`, for an encoder `like` it.
 
-    Raises `EncoderError` for an artefact that is not whole.
+    None where the artefact has no codewords, or the encoder other pieces or a table of another width. Raises
+    `EncoderError` for an artefact that is not whole.
     """
     folder = Path(folder)
     card = checked_card(folder)
@@ -74,4 +76,9 @@ def stored_table(folder: File, like: KerasEncoder) -> StoredTable | None:
     if (folder / encode.TOKENIZER).read_bytes() != like.tokenizer.proto:
         return None
     rows, width = like.model.get_layer("embedding").embeddings.shape
-    return StoredTable(format_.arrays((folder / format_.file).read_bytes(), rows), rows, width)
+    arrays = format_.arrays((folder / format_.file).read_bytes(), rows)
+    # A student of another shape may have the same pieces.
+    ours = CODECS[CODEC].rows(np.zeros((1, width), dtype=np.float32))
+    if [array.shape[1:] for array in arrays] != [array.shape[1:] for array in ours]:
+        return None
+    return StoredTable(arrays, rows, width)

@@ -40,19 +40,9 @@ def metrics(options, seed):
     """The metrics of one seed's run, made where it is not there yet."""
     path = Path(options.runs) / f"seed-{seed}" / "metrics.json"
     if not path.is_file():
-        command = [
-            sys.executable,
-            "-m",
-            "distill",
-            "run",
-            "--recipe",
-            "muse",
-            "--teacher",
-            "en",
-            "--dataset",
-            options.dataset,
-        ]
-        command += ["--languages", options.languages, "--seed", seed, "--runs", options.runs, "--name", f"seed-{seed}"]
+        command = [sys.executable, "-m", "distill", "run", "--recipe", "muse", "--teacher", "en"]
+        command += ["--dataset", options.dataset, "--languages", options.languages]
+        command += ["--seed", seed, "--runs", options.runs, "--name", f"seed-{seed}"]
         subprocess.run(command, check=True)
     return json.loads(path.read_text(encoding="utf-8"))
 

@@ -18,8 +18,6 @@ from .dataset import Dataset, Question
 DESCRIPTIONS, PARALLEL = "descriptions.jsonl", "parallel.tsv"
 # Before the id of a passage: no question has the same.
 PREFIX = "about "
-# An epoch has each description so often: it is all that there is on most passages, where questions ask about a few.
-TIMES = 1
 
 
 def own_text_files(folder: Path) -> list[Path]:
@@ -27,7 +25,7 @@ def own_text_files(folder: Path) -> list[Path]:
     return [path for path in (folder / PARALLEL, folder / DESCRIPTIONS) if path.is_file()]
 
 
-def described(dataset: Dataset, folder: Path) -> Dataset:
+def with_descriptions(dataset: Dataset, folder: Path) -> Dataset:
     """The data set with the descriptions in its folder among its train questions; itself where there are none.
 
     `descriptions.jsonl` has an object a passage, {passage, LANGUAGE: text, …}; languages without questions are left
@@ -39,8 +37,7 @@ def described(dataset: Dataset, folder: Path) -> Dataset:
     questions = {language: dict(known) for language, known in dataset.questions.items()}
     for line in lines:
         questions[line.language][line.id] = line
-    added = dict.fromkeys(line.id for line in lines)
-    train = (*dataset.splits["train"], *(id for _ in range(TIMES) for id in added))
+    train = tuple(dict.fromkeys([*dataset.splits["train"], *(line.id for line in lines)]))
     return replace(dataset, questions=questions, splits={**dataset.splits, "train": train})
 
 

@@ -11,7 +11,7 @@ from ..data.dataset import Dataset, Question
 from ..encoders.encoder import Encoder
 from ..retrieval.blocks import Product
 from ..retrieval.units import candidates_of
-from ..settings.units import BY_NAME
+from ..settings.units import BY_NAME, NAMES, Unit
 from ..system.types import Floats
 from ..words.answer_sentences import answer_sentence
 from .evaluate import Evaluation
@@ -22,8 +22,6 @@ EXAMPLES = "examples"
 MOST = 6
 # Characters of a passage that are kept on either side of its sentence.
 AROUND = 400
-# The unit of passages that are scored as a unit of documents is; else by their vectors.
-PASSAGE_UNITS = {"sentence": "passage-sentence", "sum": "passage-sum"}
 
 
 @dataclass(frozen=True)
@@ -113,16 +111,17 @@ def _example(dataset, encoded, unit, question, row, with_right):
 
 def nearest_passage(dataset: Dataset, vectors: Mapping[str, Floats], question: Floats, unit: str) -> int:
     """The passage that a unit has first for a question `(d,)`; of a unit of documents the first one's best passage."""
-    whole_of, score = dataset.whole_of(tuple(vectors)), BY_NAME[unit].score
+    whole_of, ranked = dataset.whole_of(tuple(vectors)), BY_NAME[unit]
 
     def scores(name):
         candidates = candidates_of(name, vectors, whole_of)
         return candidates.scores(question[None], slice(0, len(candidates.vectors)), Product())[0]
 
     best = int(np.argmax(scores(unit)))
-    if BY_NAME[unit].rank == "passage":
+    if ranked.rank == "passage":
         return best
-    of_passages = scores(PASSAGE_UNITS.get(score, "passage"))
+    # Passages by the same score, or where they have it not, as with maxp, by their vectors.
+    of_passages = scores(NAMES.get(Unit("passage", ranked.score), "passage"))
     return int(np.argmax(np.where(dataset.document_of == best, of_passages, -np.inf)))
 
 

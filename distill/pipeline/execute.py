@@ -115,13 +115,14 @@ def is_base(settings: Settings) -> bool:
 
 
 def measure_peers(run: Run) -> None:
-    """Measure other encoders, and record which of the run's languages they never saw."""
+    """Measure other encoders, and record which of the run's languages they know."""
+    peers = {}
     for name in run.settings.evaluation.peers:
         run.measure(name, load_teacher(name))
-    if peers := run.settings.evaluation.peers:
-        unseen = {name: unseen_languages(name, run.languages) for name in peers}
-        known = {name: [one for one in run.languages if one not in unseen[name]] for name in peers}
-        run.record("peers", {name: {"languages": known[name]} for name in peers})
+        unseen = unseen_languages(name, run.languages)
+        peers[name] = {"languages": [language for language in run.languages if language not in unseen]}
+    if peers:
+        run.record("peers", peers)
 
 
 def taught(run: Run, base: KerasEncoder) -> tuple[Encoder, KerasEncoder]:

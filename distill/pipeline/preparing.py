@@ -10,7 +10,7 @@ from ..catalog.bundle import CARD_FILE, RELEASED, SMALL, released_folder
 from ..catalog.kinds import RUN_FILE, require_kind, require_trainable
 from ..data.corpus import read_corpus
 from ..data.dataset import Dataset
-from ..data.descriptions import PARALLEL, described
+from ..data.descriptions import PARALLEL, with_descriptions
 from ..data.loading import dataset_of, load_dev
 from ..data.more_questions import Triplets, load_triplets, warn_of_shared
 from ..data.parallel import Parallel, labelled_text, read_parallel, texts_by_language
@@ -18,6 +18,7 @@ from ..data.pool import Pool
 from ..data.pool_readers import has_sentences, load_pool
 from ..data.readers import find
 from ..errors import DataError, InputError
+from ..report.charts import ENCODERS
 from ..retrieval.approximate import search_of
 from ..settings.choices import CHECKPOINT_SECONDS
 from ..settings.sections import Settings
@@ -83,8 +84,7 @@ def read_inputs(settings: Settings) -> Inputs:
     dataset = with_twins(settings, dataset, settings.teacher.language, languages)
     for source in filter(None, (settings.teacher.base, settings.student.start)):
         require_trainable(source)
-    for source in settings.evaluation.peers:
-        require_kind(source)
+    require_peers(settings.evaluation.peers)
     search_of(settings.teacher.mining)
     text, sources = read_corpus(settings.vocabulary.text), read_sources(settings, languages)
     by_pairs = asked_in(settings, languages) if settings.teacher.loss == "softmax" else ()
@@ -101,9 +101,17 @@ def read_inputs(settings: Settings) -> Inputs:
     scoring = fixed_teacher(settings.scorer.encoder) if settings.scorer.encoder else None
     learned = sources, labelled, triplets, pairs, answered
     words = read_words(settings.vocabulary.add_words)
+    described = with_descriptions(dataset, find(settings.data.dataset)) if settings.student.own_text else None
     inputs = Inputs(settings, dataset, languages, teacher, text, *learned, dev=dev, scoring=scoring, words=words)
-    learning = described(dataset, find(settings.data.dataset)) if settings.student.own_text else None
-    return replace(inputs, described=learning)
+    return replace(inputs, described=described)
+
+
+def require_peers(peers: Sequence[str]) -> None:
+    """Raise `InputError` for a peer that bears the name of a run's own encoder, `EncoderError` where there is none."""
+    for peer in peers:
+        if peer in ENCODERS:
+            raise InputError(f"--peers: {peer} is the name of an encoder of the run; name a folder as ./{peer}")
+        require_kind(peer)
 
 
 def dev_of(

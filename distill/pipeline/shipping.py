@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +16,7 @@ from ..encoders.encoder import KerasEncoder
 from ..encoders.health import KEY, TRY
 from ..evaluation.bias.analyses import described
 from ..evaluation.evaluate import Evaluation
+from ..evaluation.examples import EXAMPLES
 from ..evaluation.mcnemar import as_dict as tests_as_dict
 from ..evaluation.mcnemar import compare
 from ..evaluation.paired import compare_pooled
@@ -30,7 +31,7 @@ from ..system.versions import versions
 from ..training.checkpoints import CHECKPOINT
 from .inputs import Inputs
 from .resuming import METRICS
-from .run import EXAMPLES, Run
+from .run import Run
 from .second_stage import stored_of
 
 if TYPE_CHECKING:
@@ -56,24 +57,16 @@ def finish(run: Run, student: KerasEncoder) -> Json:
     from ..bench.process import Spec
     from ..bench.rounds import bench, select_questions, steps
     from ..bench.specs import spec_of
-    from ..export.artefact import export_artefact
-    from ..export.form import Form
-    from ..export.gate import Figures, Gate, require_passed, size
+    from ..export.gate import Figures, require_passed
     from ..export.runtime import load_artefact, size_of
-    from ..export.weights.precision import Precision
     from ..system.versions import machine
 
     settings, folder = run.settings, run.folder / "bundle"
-    form = Form(precision=Precision(settings.export.precision, settings.export.table, stored_of(settings, student)))
     if is_artefact(folder):
         figures = Figures.from_dict(read_json(folder / CARD_FILE)["dev"])
-        require_passed(figures, settings.export, form.precision.table)
+        require_passed(figures, settings.export, settings.export.table)
     else:
-        with run.timed("export"), task("export", size(run.dataset, run.languages)) as advance:
-            notes = {**provenance(settings), "source": run.folder.resolve().name, "languages": list(run.languages)}
-            gate = Gate(run.dataset, run.languages, settings.export)
-            shipped = as_trained(student, form.precision) if settings.student.quantised_epochs else student
-            export_artefact(shipped, folder, gate, form, notes, progress=advance, texts=texts_seen(run.inputs))
+        export(run, student, folder)
     run.record("gate", read_json(folder / CARD_FILE)["dev"])
     run.measure("bundle", load_artefact(folder, settings.export.threads))
     run.figures.update(run.checkpoint(EXAMPLES).facts())
@@ -87,14 +80,33 @@ def finish(run: Run, student: KerasEncoder) -> Json:
     return {**query, **({"beside": others} if others else {})}
 
 
-def as_trained(student: KerasEncoder, precision: Precision) -> KerasEncoder:
-    """The student with the codewords that its last epochs saw, where its table has some to keep."""
+def export(run: Run, student: KerasEncoder, folder: Path) -> None:
+    """Write the student's bundle to a folder, past the gate."""
+    from ..export.artefact import export_artefact
+    from ..export.form import Form
+    from ..export.gate import Gate, size
+    from ..export.weights.precision import Precision
+
+    settings = run.settings
+    with run.timed("export"), task("export", size(run.dataset, run.languages)) as advance:
+        notes = {**provenance(settings), "source": run.folder.resolve().name, "languages": list(run.languages)}
+        gate = Gate(run.dataset, run.languages, settings.export)
+        precision = Precision(settings.export.precision, settings.export.table, stored_of(settings, student))
+        if settings.student.quantised_epochs:
+            student, precision = as_trained(student, precision)
+        form, texts = Form(precision=precision), texts_seen(run.inputs)
+        export_artefact(student, folder, gate, form, notes, progress=advance, texts=texts)
+
+
+def as_trained(student: KerasEncoder, precision: Precision) -> tuple[KerasEncoder, Precision]:
+    """The student with the codewords that its last epochs saw, and the precision that has them, where it has any."""
     from ..students.rows import TABLE, with_table
 
     if not precision.stored:
-        return student
-    table = precision.kept(student.model.get_layer(TABLE).get_weights()[0])
-    return KerasEncoder(with_table(student.model, table), student.tokenizer, student.name)
+        return student, precision
+    stored = precision.stored.again(student.model.get_layer(TABLE).get_weights()[0])
+    rounded = KerasEncoder(with_table(student.model, stored.values), student.tokenizer, student.name)
+    return rounded, replace(precision, stored=stored)
 
 
 def beside(settings: Settings) -> dict[str, Path]:

@@ -103,7 +103,7 @@ def shipped(metrics: Mapping[str, Json]) -> Verdict:
     mark, word = (BAD, "worse") if worse or gate["drop"] > allowed else (GOOD, "as good")
     figures = f"{means[0]:.1f} % against {means[1]:.1f} %, {signed(-gate['drop'])} points (allowed −{allowed:.3g})"
     where = f"On dev, unit document, mean P@1 of {len(rows)} languages {figures}."
-    if metrics["settings"]["student"].get("quantised_epochs"):
+    if metrics["settings"].get("student", {}).get("quantised_epochs"):
         where += " The student here is as its last epochs rounded it."
     return Verdict(question, mark, word, f"{where} {counted('worse', worse, len(rows))}.")
 

@@ -22,9 +22,13 @@ class Precision:
     table: str = "uint8"
     stored: StoredTable | None = field(default=None, compare=False, repr=False)
 
+    def encoded(self, table: Floats) -> tuple[np.ndarray, ...]:
+        """The arrays of a float32 table `(rows, width)`, codebooks last."""
+        return self.stored.again(table).arrays if self.stored else encoded(self.table, table)
+
     def kept(self, table: Floats) -> Floats:
         """A float32 table `(rows, width)` as it is stored: encoded and decoded."""
-        return self.stored.kept(table) if self.stored else kept(self.table, table)
+        return self.stored.again(table).values if self.stored else kept(self.table, table)
 
     def taken(self, rows: Integers) -> Precision:
         """The precision of a table with these rows alone, ascending ids."""
@@ -33,7 +37,3 @@ class Precision:
     def as_dict(self) -> dict[str, str]:
         """The precision as a card has it."""
         return {"dense": self.dense, "table": self.table}
-
-    def encoded(self, table: Floats) -> tuple[np.ndarray, ...]:
-        """The arrays of a float32 table `(rows, width)`, codebooks last."""
-        return self.stored.again(table) if self.stored else encoded(self.table, table)

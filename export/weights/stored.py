@@ -6,7 +6,7 @@ would lose as much again, the many that no text of the training has too.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -48,8 +48,8 @@ class StoredTable:
         """The table that it stands for, float32 `(rows, width)`."""
         return decoded(CODEC, self.arrays, self.width)[: self.rows]
 
-    def again(self, table: Floats) -> tuple[np.ndarray, ...]:
-        """The arrays of a float32 table `(rows, width)`: those of rows that moved anew, in the same codewords."""
+    def again(self, table: Floats) -> StoredTable:
+        """The float32 table `(rows, width)` in the same codewords: rows that moved take the nearest, others stay."""
         *first, codes, words, step, count = self.arrays
         often, moved = self.frequent, self._moved(table)
         first, codes = [array.copy() for array in first], codes.copy()
@@ -57,11 +57,7 @@ class StoredTable:
         for array, rows in zip(first, int4_rows(table[here]), strict=True):
             array[here] = rows
         codes[there - often] = self._codes(table[there])
-        return *first, codes, words, step, count
-
-    def kept(self, table: Floats) -> Floats:
-        """The float32 table `(rows, width)` that the codes of `again` stand for."""
-        return StoredTable(self.again(table), self.rows, self.width).values
+        return replace(self, arrays=(*first, codes, words, step, count))
 
     def taken(self, kept: Integers) -> StoredTable:
         """The table of the `kept` rows alone, ascending ids."""

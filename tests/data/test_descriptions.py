@@ -5,7 +5,7 @@ import json
 import pytest
 from fixtures.data import write_lines
 
-from distill.data.descriptions import described, own_text_files
+from distill.data.descriptions import own_text_files, with_descriptions
 from distill.data.loading import load_dataset
 from distill.errors import DataError
 
@@ -37,7 +37,7 @@ def test_descriptions_join_the_train_questions_with_their_passage_in_languages_w
         folder, {"passage": "d0/0", "en": "About 0", "fr": "De 0"}, {"passage": "d5/0", "en": "About 5", "de": "Zu 5"}
     )
     dataset = load_dataset(folder)
-    learned = described(dataset, folder)
+    learned = with_descriptions(dataset, folder)
     assert learned.languages == ("de", "en")
     texts = {
         language: [(learned.passages[question.passage].id, question.text) for question in questions]
@@ -56,7 +56,7 @@ def test_descriptions_join_the_train_questions_with_their_passage_in_languages_w
 
 def test_without_descriptions_it_is_the_data_set(folder):
     dataset = load_dataset(folder)
-    assert described(dataset, folder) is dataset and own_text_files(folder) == []
+    assert with_descriptions(dataset, folder) is dataset and own_text_files(folder) == []
 
 
 @pytest.mark.parametrize(
@@ -71,4 +71,4 @@ def test_without_descriptions_it_is_the_data_set(folder):
 def test_a_line_that_describes_no_passage_is_refused_with_its_place(folder, row, place):
     write(folder, {"passage": "d0/0", "en": "About 0"}, row)
     with pytest.raises(DataError, match=f"descriptions.jsonl, line 2: .*{place}"):
-        described(load_dataset(folder), folder)
+        with_descriptions(load_dataset(folder), folder)

@@ -102,3 +102,6 @@ def test_a_bundle_made_of_a_bundle_has_the_same_table(tokenizer, randomised, tmp
     assert all(np.array_equal(before, after) for before, after in zip(stored.arrays, again.arrays, strict=True))
     write_artefact(student, tmp_path / "int4", FORMS["int4"], "int4")
     assert stored_table(tmp_path / "int4", student) is None
+    # Its pieces, and a table of another width.
+    narrow = made("static", tokenizer, randomised)
+    assert stored_table(tmp_path / "small", narrow) is None

@@ -238,6 +238,7 @@ def test_preparing_writes_nothing_and_what_lies_in_a_runs_place_is_not_overwritt
         ("student.parallel", ("nowhere.tsv",), "nowhere.tsv"),
         ("teacher.triplets", ("nowhere.jsonl",), "nowhere.jsonl"),
         ("vocabulary.text", ("nowhere.txt",), "nowhere.txt"),
+        ("evaluation.peers", ("student",), "--peers: student"),
         ("vocabulary.add_languages", ("xx",), "--add-languages: .* xx; "),
         ("vocabulary.add_languages", ("el",), "--add-languages: .* el; .*--text"),
     ],
