@@ -1,0 +1,107 @@
+"""A file of named arrays that C, Java and a browser read where they lie, and NumPy maps into memory.
+
+Little-endian. Bytes 0 to 7 are `distill` and a zero, then the version and the number of sections, both uint32, then an
+entry of 64 bytes a section:
+
+| bytes | |
+|---|---|
+| 0 to 23 | the name, ASCII, zeros behind it |
+| 24 to 27 | the type, uint32: 0 uint8, 1 int8, 2 int32, 3 uint32, 4 float32, 5 uint64 |
+| 28 to 31 | the number of dimensions, uint32: 1 or 2 |
+| 32 to 47 | rows and columns, uint64 each; columns are 1 where there is one dimension |
+| 48 to 63 | offset from the begin of the file, and bytes, uint64 each |
+
+Sections begin at multiples of 64, in the order of the entries; the file ends where the last one ends.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import DataError, InputError
+from .files import write_aside
+from .types import File
+
+MAGIC, VERSION, ALIGNMENT = b"distill\0", 1, 64
+TYPES = tuple(np.dtype(name) for name in ("<u1", "<i1", "<i4", "<u4", "<f4", "<u8"))
+HEAD = np.dtype([("magic", "S8"), ("version", "<u4"), ("count", "<u4")])
+ENTRY = np.dtype(
+    [
+        *(("name", "S24"), ("type", "<u4"), ("dimensions", "<u4")),
+        *(("rows", "<u8"), ("columns", "<u8"), ("offset", "<u8"), ("bytes", "<u8")),
+    ]
+)
+# More than any of ours has; a file that is none may say any number.
+MOST = 4096
+
+
+def write_sections(path: File, arrays: Mapping[str, NDArray[np.generic]]) -> None:
+    """Write named arrays of one or two dimensions, whole or not at all; memory-mapped ones are copied block by block.
+
+    Raises `InputError` for a path that cannot be written, `ValueError` for an array that has no place in such a file.
+    """
+    entries = _entries(arrays)
+    with write_aside(path) as aside, open(aside, "wb") as file:
+        file.write(np.array((MAGIC, VERSION, len(entries)), dtype=HEAD).tobytes() + entries.tobytes())
+        for entry, array in zip(entries, arrays.values(), strict=True):
+            file.write(bytes(int(entry["offset"]) - file.tell()))
+            np.ascontiguousarray(array, dtype=TYPES[entry["type"]]).tofile(file)
+
+
+def read_sections(path: File) -> dict[str, NDArray[np.generic]]:
+    """Return the arrays of a file by name, mapped into memory, read-only.
+
+    Raises `DataError` for a file that is not such a file or not whole, `InputError` where none can be read.
+    """
+    try:
+        content = np.memmap(path, dtype=np.uint8, mode="r") if os.path.getsize(path) else np.zeros(0, dtype=np.uint8)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror or error}") from error
+    end = HEAD.itemsize
+    head = np.frombuffer(content[:end].tobytes().ljust(end, b"\0"), dtype=HEAD)[0]
+    if head["magic"] != MAGIC.rstrip(b"\0") or head["version"] != VERSION or head["count"] > MOST:
+        raise DataError(f"{path}: no file of sections of version {VERSION}; write it again with this distill")
+    end += int(head["count"]) * ENTRY.itemsize
+    if len(content) < end:
+        raise DataError(f"{path}: not whole: {len(content)} bytes, its head alone has {end}; write it again")
+    entries = np.frombuffer(content[HEAD.itemsize : end].tobytes(), dtype=ENTRY)
+    sections = {}
+    for entry in entries:
+        start, end = _span(path, entry, end)
+        if end > len(content):
+            raise DataError(f"{path}: not whole: {len(content)} bytes where at least {end} should be; write it again")
+        name = entry["name"].decode("ascii", "replace")
+        shape = (int(entry["rows"]), int(entry["columns"]))[: entry["dimensions"]]
+        sections[name] = content[start:end].view(TYPES[entry["type"]]).reshape(shape)
+    if len(content) != end or len(sections) != len(entries):
+        raise DataError(f"{path}: {len(content)} bytes where {end} should be, or a name twice; write it again")
+    return sections
+
+
+def _entries(arrays):
+    end, entries = HEAD.itemsize + len(arrays) * ENTRY.itemsize, []
+    for name, array in arrays.items():
+        if not 1 <= array.ndim <= 2 or not name.isascii() or not 0 < len(name) <= 24:
+            raise ValueError(f"section {name!r} of {array.ndim} dimensions")
+        start, kind = _aligned(end), TYPES.index(array.dtype.newbyteorder("<"))
+        rows, columns = (*array.shape, 1)[:2]
+        entries.append((name.encode("ascii"), kind, array.ndim, rows, columns, start, array.nbytes))
+        end = start + array.nbytes
+    return np.array(entries, dtype=ENTRY)
+
+
+def _span(path, entry, least):
+    """The begin and end of a section behind `least`, in numbers of Python, which do not overflow."""
+    rows, columns, start, size = (int(entry[name]) for name in ("rows", "columns", "offset", "bytes"))
+    known = entry["type"] < len(TYPES) and 1 <= entry["dimensions"] <= 2 and (columns == 1 or entry["dimensions"] == 2)
+    if not known or rows * columns * TYPES[entry["type"]].itemsize != size or start != _aligned(least):
+        raise DataError(f"{path}: the entry of section {entry['name']!r} says what cannot be; write the file again")
+    return start, start + size
+
+
+def _aligned(offset):
+    return -(-offset // ALIGNMENT) * ALIGNMENT
