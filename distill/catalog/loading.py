@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, cast
 from ..encoders.by_role import AsymmetricEncoder
 from ..system.extras import training_stack
 from .cached import CachedEncoder
-from .kinds import require_kind, require_trainable
+from .kinds import folder_of, require_kind, require_trainable
 
 if TYPE_CHECKING:
     from ..encoders.by_role import DualEncoder
     from ..encoders.encoder import Encoder, KerasEncoder
+    from ..export.weights.stored import StoredTable
     from ..system.types import File
 
 
@@ -32,6 +33,19 @@ def load_keras_encoder(source: File) -> KerasEncoder:
     Raises `EncoderError` for a SavedModel, or an artefact whose weights cannot be read.
     """
     return require_trainable(source).load_trainable(source, load_encoder)
+
+
+def load_stored_table(source: File, codec: str, encoder: KerasEncoder) -> StoredTable | None:
+    """Return the table of what `source` names, in its own codewords, for an `encoder` with its pieces.
+
+    None where a table in `codec` has none, or `source` names no artefact, or one with another kind of table.
+    """
+    from ..export.student import stored_table
+    from ..export.weights.stored import CODEC
+    from .bundle import is_artefact
+
+    folder = folder_of(source) if codec == CODEC else None
+    return stored_table(folder, encoder) if folder and is_artefact(folder) else None
 
 
 def load_trained(folder: File) -> KerasEncoder | DualEncoder:

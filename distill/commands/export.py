@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import click
 
 from ..errors import InputError
@@ -48,7 +50,7 @@ def export(
     or its P@1 is worse: by more than --max-drop points on average, or significantly in a language.
     """
     from ..catalog.identity import origin
-    from ..catalog.loading import load_keras_encoder, with_documents
+    from ..catalog.loading import load_keras_encoder, load_stored_table, with_documents
     from ..data.loading import chosen_data
     from ..export.form import Form, lengths_of
     from ..export.removal import read_removal
@@ -56,14 +58,18 @@ def export(
     from ..system.progress import task
 
     settings = settings_from(values)
-    precision = Precision(settings.export.precision, settings.export.table)
-    form = Form(format_, precision, max_length, lengths_of(signatures))
+    form = Form(
+        format_, Precision(settings.export.precision, settings.export.table), max_length, lengths_of(signatures)
+    )
     form.require()
     if removal_rank and not removal:
         raise InputError("--removal-rank is of --removal, which is not given")
     components = read_removal(removal, removal_rank or 1, form) if removal else None
     dataset, languages = chosen_data(settings)
     encoder, notes = load_keras_encoder(model), origin(model)
+    # Codewords chosen anew would lose as much again.
+    stored = load_stored_table(model, form.precision.table, encoder)
+    form = replace(form, precision=replace(form.precision, stored=stored))
     if document_model:
         with_documents(encoder, document_model)
         notes["documents"] = origin(document_model)["source"]

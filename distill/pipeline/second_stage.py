@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..catalog.bundle import is_artefact
-from ..catalog.kinds import folder_of
-from ..catalog.loading import load_aligner, load_keras_encoder
+from ..catalog.loading import load_aligner, load_keras_encoder, load_stored_table
 from ..data.parallel import joined, pivots, texts_by_language
 from ..encoders.encoder import Encoder, KerasEncoder
 from ..system.progress import say, task
@@ -78,11 +76,7 @@ def study(run: Run, teacher: Encoder, first: KerasEncoder, beginning: Beginning)
 
 def stored_of(settings: Settings, student: KerasEncoder) -> StoredTable | None:
     """The table of what the student started from, where it is an artefact with its pieces and its kind of table."""
-    from ..export.student import stored_table
-    from ..export.weights.stored import CODEC
-
-    folder = folder_of(settings.student.start or settings.teacher.base)
-    return stored_table(folder, student) if settings.export.table == CODEC and folder and is_artefact(folder) else None
+    return load_stored_table(settings.student.start or settings.teacher.base, settings.export.table, student)
 
 
 def untrained(run: Run, first: KerasEncoder, teacher: Encoder, beginning: Beginning) -> KerasEncoder:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from fixtures.folders import change_card
 
+from distill.catalog.loading import load_stored_table
 from distill.encoders.encoder import KerasEncoder
 from distill.errors import EncoderError
 from distill.export.artefact import write_artefact
@@ -96,7 +97,8 @@ def test_what_has_no_weights_to_read_is_refused(artefacts, tiny_bundle, tmp_path
 def test_a_bundle_made_of_a_bundle_has_the_same_table(tokenizer, randomised, tmp_path):
     write_artefact(made("factor", tokenizer, randomised), tmp_path / "small", FORMS["parts"], "small")
     student = load_student(tmp_path / "small")
-    stored = stored_table(tmp_path / "small", student)
+    stored = load_stored_table(tmp_path / "small", CODEC, student)
+    assert load_stored_table(tmp_path / "small", "int4", student) is None
     write_artefact(student, tmp_path / "again", Form(precision=Precision("int8", CODEC, stored)), "again")
     again = stored_table(tmp_path / "again", student)
     assert all(np.array_equal(before, after) for before, after in zip(stored.arrays, again.arrays, strict=True))
