@@ -21,6 +21,7 @@ CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 110}
 COMMANDS = {
     "answers": ("answers",),
     "export": ("bench", "export"),
+    "index": ("index",),
     "init": ("init",),
     "lir": ("lir",),
     "measure": ("compare", "evaluate"),

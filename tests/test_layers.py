@@ -23,6 +23,7 @@ FLOORS = (
     ("evaluation.tasks", "export"),
     ("catalog",),
     ("bench", "stages", "encoding"),
+    ("indexing",),
     ("pipeline",),
     ("compression", "tuning"),
     ("commands",),

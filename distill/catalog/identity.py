@@ -11,7 +11,7 @@ from ..data.parallel import weighted
 from ..encoders.kind import files_in
 from ..errors import ConfigError
 from ..settings.store import load_settings
-from .kinds import RUN_FILE, kind_of, require_kind
+from .kinds import RUN_FILE, folder_of, kind_of, require_kind
 
 if TYPE_CHECKING:
     from ..encoders.encoder import Encoder
@@ -22,6 +22,19 @@ if TYPE_CHECKING:
 def fingerprint(source: File, encoder: Encoder | None) -> str:
     """Return what is the same while `source` names the same `encoder`: its own, else of the files of `source`."""
     return getattr(encoder, "fingerprint", None) or require_kind(source).fingerprint(source)
+
+
+def weights_fingerprint(source: File, encoder: Encoder | None = None) -> str:
+    """Return what an index, or one file of an encoder, knows it by: of a bundle its card's hashes, else `fingerprint`.
+
+    Raises `EncoderError` where `source` names no encoder.
+    """
+    from ..export.formats.folder import fingerprint_of
+    from .bundle import is_artefact
+
+    folder = folder_of(source)
+    known = fingerprint_of(folder) if folder is not None and is_artefact(folder) else None
+    return known or fingerprint(source, encoder)
 
 
 def own_files(folder: Path) -> list[Path]:

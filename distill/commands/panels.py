@@ -23,6 +23,13 @@ TITLES = {
     "evaluation": "What is measured",
     "budget": "A bundle within a budget",
     "search": "Search",
+    "encoder": "Encoder",
+    "index": "An index (--index)",
+    "collection": "A data set in its place",
+    "hits": "What is printed",
+    "documents": "Documents",
+    "passages": "Passages",
+    "engine": "Who encodes",
     HELP: "Help",
 }
 # Of the options that are no settings, and of the seed and the recipe, by their parameters.
@@ -35,6 +42,13 @@ SECTIONS = {
     **dict.fromkeys(("translations", "translators", "beam"), "translation"),
     **dict.fromkeys(("tasks", "units", "metrics", "document_model"), "evaluation"),
     **dict.fromkeys(("stage", "space_path", "trials"), "search"),
+    **dict.fromkeys(("model", "score"), "encoder"),
+    **dict.fromkeys(("folder", "where"), "index"),
+    **dict.fromkeys(("dataset", "document_language", "documents_by"), "collection"),
+    **dict.fromkeys(("top", "as_json"), "hits"),
+    **dict.fromkeys(("documents", "remove"), "documents"),
+    **dict.fromkeys(("length", "overlap", "language"), "passages"),
+    **dict.fromkeys(("engine", "workers", "ray_address"), "engine"),
 }
 # Parameters that a short help shows.
 MAIN = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 import click
@@ -9,13 +10,38 @@ import click
 from ..catalog.kinds import ENCODER_HELP
 from ..errors import InputError
 from ..settings.choices import SCORES
-from .options import document_option, writable
+from .options import Command, writable
+from .panels import PanelCommand
 
 if TYPE_CHECKING:
+    from ..encoding.encode_file import Engine
     from ..system.types import Role
 
 
 PASSAGE_SCORES = tuple(score for score in SCORES if score != "maxp")
+
+
+def engine_options(command: Command) -> Command:
+    """Add the options `--engine`, `--workers` and `--ray-address`, which `engine_of` takes."""
+    options = (
+        click.option(
+            "--engine", type=click.Choice(["local", "ray"]), default="local", show_default=True, help="who encodes"
+        ),
+        click.option("--workers", type=click.IntRange(1, 10_000), help="processes of --engine ray [default: 2]"),
+        click.option("--ray-address", help="of a Ray cluster [default: $RAY_ADDRESS, else processes of this machine]"),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def engine_of(model: str, engine: str, workers: int | None, address: str | None) -> Engine | None:
+    """Return the engine that the options name, None for this process. Raises `InputError` where they do not fit."""
+    from ..encoding.on_ray import ray_engine
+
+    if engine != "ray" and (workers or address):
+        raise InputError("--workers and --ray-address are of --engine ray, which is not given")
+    return ray_engine(model, workers or 2, address) if engine == "ray" else None
 
 
 @click.command()
@@ -30,9 +56,7 @@ PASSAGE_SCORES = tuple(score for score in SCORES if score != "maxp")
     help=".npy, float32 (n, d), unit rows in order",
 )
 @click.option("--restart", is_flag=True, help="leave what a stopped command wrote, and begin anew")
-@click.option("--engine", type=click.Choice(["local", "ray"]), default="local", show_default=True, help="who encodes")
-@click.option("--workers", type=click.IntRange(1, 10_000), help="processes of --engine ray [default: 2]")
-@click.option("--ray-address", help="of a Ray cluster [default: $RAY_ADDRESS, else processes of this machine]")
+@engine_options
 def encode(
     model: str,
     role: Role,
@@ -48,46 +72,95 @@ def encode(
     Texts are read, and vectors written, block by block; the same command goes on with what a stopped one wrote.
     """
     from ..encoding.encode_file import encode_file
-    from ..encoding.on_ray import ray_engine
     from ..encoding.text_file import TextFile, rereadable
     from ..system.progress import say
 
-    if engine != "ray" and (workers or ray_address):
-        raise InputError("--workers and --ray-address are of --engine ray, which is not given")
-    by = ray_engine(model, workers or 2, ray_address) if engine == "ray" else None
+    by = engine_of(model, engine, workers, ray_address)
     with rereadable(input_path) as path:
         count, dimension = encode_file(TextFile(path), output, model, role, by, restart)
     say(f"{output}: {count} vectors of {dimension}")
 
 
-@click.command()
+@click.command(cls=PanelCommand)
 @click.argument("question")
-@click.option("--model", required=True, help=ENCODER_HELP)
-@click.option("--dataset", default="sample", show_default=True, help="whose passages are searched")
-@click.option("--document-language", default="en", show_default=True)
+@click.option("--model", help=f"{ENCODER_HELP} [default: of an index its own]")
+@click.option(
+    "--index", "folder", type=click.Path(file_okay=False), help="the folder of distill index that is searched"
+)
+@click.option("--where", multiple=True, metavar="NAME=VALUE", help="documents alone whose field has that value")
+@click.option("--json", "as_json", is_flag=True, help="print an object a question, a line each")
+@click.option("--dataset", help="whose passages are searched, each encoded anew [default: sample]")
+@click.option("--document-language", help="of a data set's documents [default: en]")
 @click.option("-k", "--top", type=click.IntRange(1), default=5, show_default=True, help="how many passages")
 @click.option(
     "--score",
     type=click.Choice(PASSAGE_SCORES),
-    default="vector",
-    show_default=True,
-    help="of a passage: its vector's, its best sentence's, or both together",
+    help="of a passage: its vector's, its best sentence's, or both together [default: vector; of an index its own]",
 )
-@document_option
+@click.option(
+    "--document-model", "documents_by", help="the encoder of its passages, of the same space [default: the same]"
+)
 def search(
-    question: str, model: str, dataset: str, document_language: str, top: int, score: str, document_model: str | None
+    question: str,
+    model: str | None,
+    folder: str | None,
+    where: tuple[str, ...],
+    as_json: bool,
+    dataset: str | None,
+    document_language: str | None,
+    top: int,
+    score: str | None,
+    documents_by: str | None,
 ) -> None:
-    """Print the passages that are nearest to QUESTION."""
+    """Print the passages that are nearest to QUESTION.
+
+    With --index, QUESTION may be -, for questions on standard input, a line each.
+    """
+    if not question.strip():
+        raise InputError("the question is empty; give a text")
+    if folder:
+        if dataset or document_language or documents_by:
+            raise InputError(
+                "--dataset, --document-language and --document-model do not go with --index; leave them out"
+            )
+        _search_index(folder, question, model, score, top, where, as_json)
+        return
+    if where or as_json:
+        raise InputError("--where and --json are of --index, which is not given")
+    if not model:
+        raise click.UsageError("Missing option '--model' or '--index'.")
+    _search_dataset(
+        question, model, dataset or "sample", document_language or "en", top, score or "vector", documents_by
+    )
+
+
+def _search_index(folder, question, model, score, top, where, as_json):
+    from ..indexing.answers import Answers, print_answers, print_json
+
+    for one in where:
+        if not one.partition("=")[0] or "=" not in one:
+            raise InputError(f"--where: expected a field and its value, such as lang=en, got {one!r}")
+    fields = dict(one.split("=", 1) for one in where)
+    answers = Answers(folder, model, score).answers(_lines() if question == "-" else [question], top, fields)
+    if as_json:
+        print_json(answers)
+    else:
+        print_answers(answers, many=question == "-")
+
+
+def _lines():
+    return (line.strip() for line in sys.stdin if line.strip())
+
+
+def _search_dataset(question, model, dataset, language, top, score, documents_by):
     from ..catalog.loading import load_teacher, with_documents
     from ..data.loading import read_dataset
     from ..report.score_tables import print_hits
     from ..retrieval.search import nearest
     from ..settings.units import kinds_of, named_units
 
-    if not question.strip():
-        raise InputError("the question is empty; give a text")
-    data = read_dataset(dataset, document_language)
-    encoder = with_documents(load_teacher(model), document_model)
+    data = read_dataset(dataset, language)
+    encoder = with_documents(load_teacher(model), documents_by)
     [unit] = named_units(["passage"], [score])
     kinds = kinds_of([unit])
     texts = {kind: data.texts(kind) for kind in kinds}

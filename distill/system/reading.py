@@ -61,14 +61,15 @@ def iter_jsonl(path: File) -> Iterator[tuple[int, dict[str, Json]]]:
 
     Raises `DataError` as it comes to what is wrong: what stands before it has been yielded by then.
     """
-    for number, line in enumerate(_iter_lines(path), start=1):
+    for number, line in enumerate(iter_lines(path), start=1):
         if line.strip():
             yield number, parse_line(path, number, line)
 
 
-def _iter_lines(path):
+def iter_lines(path: File, newline: str | None = None) -> Iterator[str]:
+    """Yield the lines of a UTF-8 file, their ends as `open` has them of `newline`. Raises `DataError`."""
     try:
-        with open(path, encoding="utf-8-sig") as file:
+        with open(path, encoding="utf-8-sig", newline=newline) as file:
             yield from _decoded(path, file)
     except OSError as error:
         raise DataError(f"{path}: cannot be read: {error.strerror}") from error

@@ -16,8 +16,10 @@ Sections begin at multiples of 64, in the order of the entries; the file ends wh
 
 from __future__ import annotations
 
+import math
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,8 +41,27 @@ ENTRY = np.dtype(
 MOST = 4096
 
 
-def write_sections(path: File, arrays: Mapping[str, NDArray[np.generic]]) -> None:
-    """Write named arrays of one or two dimensions, whole or not at all; memory-mapped ones are copied block by block.
+@dataclass(frozen=True)
+class Rows:
+    """An array that is never whole in memory: `blocks()` yields its rows in order, which together have its shape."""
+
+    dtype: np.dtype[np.generic]
+    shape: tuple[int, ...]
+    blocks: Callable[[], Iterable[NDArray[np.generic]]]
+
+    @property
+    def ndim(self) -> int:
+        """The number of dimensions."""
+        return len(self.shape)
+
+    @property
+    def nbytes(self) -> int:
+        """The size in bytes."""
+        return math.prod(self.shape) * self.dtype.itemsize
+
+
+def write_sections(path: File, arrays: Mapping[str, NDArray[np.generic] | Rows]) -> None:
+    """Write named arrays of one or two dimensions, whole or not at all; `Rows` are written block by block.
 
     Raises `InputError` for a path that cannot be written, `ValueError` for an array that has no place in such a file.
     """
@@ -49,7 +70,10 @@ def write_sections(path: File, arrays: Mapping[str, NDArray[np.generic]]) -> Non
         file.write(np.array((MAGIC, VERSION, len(entries)), dtype=HEAD).tobytes() + entries.tobytes())
         for entry, array in zip(entries, arrays.values(), strict=True):
             file.write(bytes(int(entry["offset"]) - file.tell()))
-            np.ascontiguousarray(array, dtype=TYPES[entry["type"]]).tofile(file)
+            for block in array.blocks() if isinstance(array, Rows) else (array,):
+                np.ascontiguousarray(block, dtype=TYPES[entry["type"]]).tofile(file)
+            if file.tell() != entry["offset"] + entry["bytes"]:
+                raise ValueError(f"section {entry['name']!r}: its blocks have not the {entry['bytes']} bytes it says")
 
 
 def read_sections(path: File) -> dict[str, NDArray[np.generic]]:

@@ -23,6 +23,11 @@ CACHED = 2**17
 
 @lru_cache(CACHED)
 def sentence_places(text: str, language: str) -> tuple[tuple[int, int], ...]:
+    """Return what `sentences_in` does; of texts that come again it is known."""
+    return sentences_in(text, language)
+
+
+def sentences_in(text: str, language: str) -> tuple[tuple[int, int], ...]:
     """Return the sentences of `text` as `((start, end), ...)` in characters, ascending, none of them blank.
 
     Blanks around a sentence belong to none. A text without a boundary is one sentence, as is a blank one.

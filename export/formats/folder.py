@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,6 +18,19 @@ def read_label(folder: File) -> Label:
     with as_encoder_error():
         card = encode.read_card(Path(folder))
     return Label(card["name"], card["format"], card["dimension"], card["max_length"], tuple(card["files"]))
+
+
+def fingerprint_of(folder: File) -> str | None:
+    """The identity of the encoder of a bundle: the sha256 of its card's hashes of the model and the tokenizer.
+
+    None for an artefact of another format. Raises `EncoderError`.
+    """
+    with as_encoder_error():
+        files = encode.read_card(Path(folder))["files"]
+    names = (encode.MODELS["bundle"], encode.TOKENIZER)
+    if not all(name in files for name in names):
+        return None
+    return hashlib.sha256("\n".join(files[name]["sha256"] for name in names).encode()).hexdigest()
 
 
 def one_file(folder: Path, label: Label, name: str) -> Path:

@@ -1,0 +1,60 @@
+"""`distill index`: documents into an index that `distill search --index` searches."""
+
+from __future__ import annotations
+
+import click
+
+from ..catalog.kinds import ENCODER_HELP
+from ..errors import InputError
+from .panels import PanelCommand
+from .use import PASSAGE_SCORES, engine_of, engine_options
+
+
+@click.command(cls=PanelCommand)
+@click.option("--model", required=True, help=ENCODER_HELP)
+@click.option(
+    "--documents",
+    multiple=True,
+    type=click.Path(),
+    metavar="FILE...",
+    help=".jsonl, .csv, .txt, .md or .html files, folders of them",
+)
+@click.argument("more", nargs=-1, type=click.Path(), metavar="")
+@click.option("--remove", multiple=True, metavar="ID", help="a document that is taken out")
+@click.option("--output", required=True, type=click.Path(file_okay=False), help="the index's folder")
+@click.option("--length", type=click.IntRange(50, 100_000), help="characters of a passage, at most [default: 1000]")
+@click.option(
+    "--overlap", type=click.IntRange(0), help="characters of whole sentences that two passages share [default: 0]"
+)
+@click.option("--language", help="of documents that do not say theirs, for their sentences [default: en]")
+@click.option("--score", type=click.Choice(PASSAGE_SCORES), help="of a passage [default: the encoder's, else sum]")
+@engine_options
+def index(
+    model: str,
+    documents: tuple[str, ...],
+    more: tuple[str, ...],
+    remove: tuple[str, ...],
+    output: str,
+    length: int | None,
+    overlap: int | None,
+    language: str | None,
+    score: str | None,
+    engine: str,
+    workers: int | None,
+    ray_address: str | None,
+) -> None:
+    """An index of documents, or more documents for it.
+
+    A document takes the place of the one with its id. The same command goes on with what a stopped one wrote.
+    """
+    from ..indexing.building import Change, Given, build
+    from ..system.progress import say
+
+    change = Change((*documents, *more), remove)
+    if not change.documents and not change.removed:
+        raise InputError("no documents; give --documents FILE…, or --remove ID")
+    card = build(
+        output, change, model, Given(length, overlap, language, score), engine_of(model, engine, workers, ray_address)
+    )
+    counts = ", ".join(f"{card[name]} {name}" for name in ("documents", "passages", "sentences"))
+    say(f"{output}: {counts}")

@@ -1,0 +1,1 @@
+"""An index of documents: read, cut into passages, encoded, stored, searched."""

@@ -1,0 +1,113 @@
+"""Questions answered from an index: one load for many, and how answers are shown."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from rich.text import Text
+
+from ..catalog.identity import weights_fingerprint
+from ..catalog.loading import load_encoder
+from ..encoders.health import require_finite
+from ..errors import InputError
+from ..report.layout import new_console
+from ..system.types import File, Json
+from .searching import Searcher
+from .stored import Index
+
+# Round the best sentence where there is no terminal to show it bold.
+MARK = "**"
+
+
+@dataclass(frozen=True)
+class Hit:
+    """A passage, the number of it within its document, from 0, and what is kept of that, `fields`.
+
+    `sentence` is the place of the best one in `text`, in characters, None without vectors of sentences; `offset` that
+    of the passage in the document's text, in bytes of UTF-8.
+    """
+
+    score: float
+    row: int
+    passage: int
+    offset: int
+    text: str
+    sentence: tuple[int, int] | None
+    fields: Mapping[str, Json]
+
+    def as_dict(self) -> dict[str, Json]:
+        """Return it as `--json` prints it."""
+        start, end = self.sentence or (0, 0)
+        best = {"sentence": self.text[start:end], "sentence_at": [start, end]} if self.sentence else {}
+        place = {"passage": self.passage, "offset": self.offset}
+        return {"score": round(self.score, 6), "document": dict(self.fields), **place, "text": self.text, **best}
+
+
+class Answers:
+    """An index and its encoder, loaded once. `model` names the encoder, by default the one that the index was made by.
+
+    Raises `InputError`, `DataError` for a file that is no index, or `EncoderError` for an encoder that is not its own.
+    """
+
+    def __init__(self, folder: File, model: File | None = None, score: str | None = None) -> None:
+        self.index = Index(folder)
+        source = model or self.index.card["encoder"]
+        self.index.require(weights_fingerprint(source), source)
+        self.searcher = Searcher(self.index, score)
+        self.encoder = load_encoder(source)
+
+    def answers(
+        self, questions: Iterable[str], k: int, where: Mapping[str, str] | None = None
+    ) -> Iterator[tuple[str, list[Hit]]]:
+        """Yield each question with the passages that are nearest to it, best first, as soon as it is there."""
+        mask = self.index.mask(where) if where else None
+        for question in questions:
+            if not question.strip():
+                raise InputError("the question is empty; give a text")
+            [vector] = require_finite(self.encoder.encode([question], "question"), self.encoder)
+            best = self.searcher.search(vector, k, mask)
+            rows = zip(best.rows.tolist(), best.scores.tolist(), best.sentences.tolist(), strict=True)
+            yield question, [self.hit(*row) for row in rows]
+
+    def hit(self, row: int, score: float, sentence: int) -> Hit:
+        """Return a passage with its text and its document."""
+        index, content = self.index, self.index.text(row)
+        document = int(index.array("document_of")[row])
+        place = None
+        if sentence >= 0:
+            start, end = index.bounds(row)[sentence].tolist()
+            place = len(_text(content[:start])), len(_text(content[:end]))
+        number, offset = row - int(index.document_edges[document]), int(index.array("passage_offsets")[row])
+        return Hit(score, row, number, offset, _text(content), place, index.fields(document))
+
+
+def _text(content):
+    return content.decode("utf-8", "replace")
+
+
+def print_json(answers: Iterable[tuple[str, list[Hit]]]) -> None:
+    """Print an object a question, a line each."""
+    for question, hits in answers:
+        said = {"question": question, "hits": [hit.as_dict() for hit in hits]}
+        print(json.dumps(said, ensure_ascii=False), flush=True)
+
+
+def print_answers(answers: Iterable[tuple[str, list[Hit]]], many: bool) -> None:
+    """Print passages, the best sentence marked; of `many` questions each one above its own."""
+    console = new_console()
+    for question, hits in answers:
+        if many:
+            console.print(question, markup=False, style="underline")
+        for place, hit in enumerate(hits, start=1):
+            name = hit.fields.get("title") or hit.fields["id"]
+            console.print(f"{place}. {hit.score:.3f}  {name}", markup=False)
+            console.print(_shown(hit, console.is_terminal), soft_wrap=True)
+
+
+def _shown(hit, terminal):
+    start, end = hit.sentence or (0, 0)
+    mark = "" if terminal or not hit.sentence else MARK
+    shown = Text("   ").append(hit.text[:start]).append(mark + hit.text[start:end] + mark, "bold")
+    return shown.append(hit.text[end:])

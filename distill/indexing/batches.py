@@ -1,0 +1,223 @@
+"""Documents in batches on disk: read and cut in one pass, their texts encoded in another, in any order.
+
+A batch is two files named after all that it depends on, so that the same command finds again what it had done, whatever
+became of the rest: `KEY.texts` and `KEY.vectors`, both files of sections.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..system.sections import read_sections, write_sections
+from ..system.types import Floats, Json
+from .codes import quantised
+from .cutting import Cut, Piece, pieces
+from .documents import Document
+from .stored import Index, ranges
+
+# Documents of a batch and their characters, at most; of a longer document more.
+DOCUMENTS, CHARACTERS = 2048, 2**20
+TEXTS, VECTORS = ".texts", ".vectors"
+# Of a passage that is not in the index yet.
+NEW = -1
+
+
+class Batch(Protocol):
+    """Documents as an index stores them, by the names of arrays: of a stopped command's files, or of an index itself.
+
+    | name | |
+    |---|---|
+    | `documents`, `document_lengths` | uint8: a JSON object a document, end to end, and the bytes of each |
+    | `passage_counts`, `sentence_counts` | uint32: passages of each document, sentences of each passage |
+    | `passage_offsets`, `text`, `text_lengths` | uint32, uint8, uint32: as in an index |
+    | `sentence_bounds` | uint32 (m, 2): as in an index |
+    | `passage_vectors`, `passage_scales`, `sentence_vectors`, `sentence_scales` | as in an index |
+    """
+
+    def array(self, name: str) -> NDArray[np.generic]: ...
+
+
+def batches(documents: Iterable[Document]) -> Iterator[list[Document]]:
+    """Yield the documents in lists, of which one is held at a time."""
+    held: list[Document] = []
+    characters = 0
+    for document in documents:
+        held.append(document)
+        characters += len(document.text)
+        if len(held) == DOCUMENTS or characters >= CHARACTERS:
+            yield held
+            held, characters = [], 0
+    if held:
+        yield held
+
+
+def key_of(documents: Sequence[Document], made_of: Mapping[str, Json]) -> str:
+    """Return the name of a batch: of its documents and of `made_of`, the settings and the encoder."""
+    total = hashlib.sha256(json.dumps(made_of, sort_keys=True).encode())
+    for document in documents:
+        parts = [[part.start, part.end, part.sentences, part.language] for part in document.parts]
+        said = json.dumps([document.fields, parts, document.language, document.text])
+        total.update(hashlib.sha256(said.encode()).digest())
+    return total.hexdigest()[:32]
+
+
+def write_texts(path: Path, documents: Sequence[Document], cut: Cut, known: Index | None) -> None:
+    """Write the passages of documents, and the rows of those that are in the index `known` already."""
+    names = ("document_lengths", "passage_counts", "sentence_counts", "passage_offsets", "text_lengths", "copied")
+    numbers: dict[str, list[int]] = {name: [] for name in names}
+    objects, texts, all_bounds = [], [], []
+    for document in documents:
+        objects.append(json.dumps(document.fields, ensure_ascii=False).encode("utf-8", "replace"))
+        offsets, parts, bounds = _in_bytes(document.text, pieces(document, cut))
+        numbers["document_lengths"].append(len(objects[-1]))
+        numbers["passage_counts"].append(len(parts))
+        numbers["sentence_counts"] += [len(pairs) for pairs in bounds]
+        numbers["passage_offsets"] += offsets
+        numbers["text_lengths"] += [len(part) for part in parts]
+        numbers["copied"] += known.rows_of(document.id, parts, bounds) if known else [NEW] * len(parts)
+        texts += parts
+        all_bounds += [pair for pairs in bounds for pair in pairs]
+    kinds = {"copied": np.int32}
+    write_sections(
+        path,
+        {
+            **{name: np.array(values, dtype=kinds.get(name, np.uint32)) for name, values in numbers.items()},
+            "documents": np.frombuffer(b"".join(objects), dtype=np.uint8),
+            "text": np.frombuffer(b"".join(texts), dtype=np.uint8),
+            "sentence_bounds": np.array(all_bounds, dtype=np.uint32).reshape(-1, 2),
+        },
+    )
+
+
+def _in_bytes(text: str, parts: Sequence[Piece]):
+    """Offsets of passages, their texts and their sentences' bounds, all in UTF-8."""
+    offsets, texts, bounds = [], [], []
+    place = offset = 0
+    for piece in parts:
+        # Passages may overlap: what lies between two begins is counted once, in one direction or the other.
+        ahead = piece.start >= place
+        between = len(_utf8(text[place : piece.start] if ahead else text[piece.start : place]))
+        place, offset = piece.start, offset + (between if ahead else -between)
+        passage = text[piece.start : piece.end]
+        offsets.append(offset)
+        texts.append(_utf8(passage))
+        bounds.append(_byte_bounds(passage, piece.sentences, len(texts[-1])))
+    return offsets, texts, bounds
+
+
+def _byte_bounds(text, places, size):
+    if size == len(text):
+        return list(places)
+    return [(len(_utf8(text[:start])), len(_utf8(text[:end]))) for start, end in places]
+
+
+def _utf8(text):
+    return text.encode("utf-8", "replace")
+
+
+@dataclass(frozen=True)
+class Batches:
+    """The batches of a folder by number: what an engine encodes, as `encoding.text_file.Texts`.
+
+    The texts of a batch are those of its passages that are new, then those of their sentences where the score needs
+    these, which `with_sentences` says.
+    """
+
+    folder: Path
+    keys: Sequence[str]
+    with_sentences: bool
+    block: int = field(default=0)
+
+    @property
+    def blocks(self) -> int:
+        """The number of batches."""
+        return len(self.keys)
+
+    def path(self, number: int, ending: str) -> Path:
+        """Return the path of a batch's file."""
+        return self.folder / f"{self.keys[number]}{ending}"
+
+    @property
+    def missing(self) -> list[int]:
+        """The numbers of the batches without vectors; of two that are the same the first alone."""
+        first: dict[str, int] = {}
+        for number, key in enumerate(self.keys):
+            first.setdefault(key, number)
+        return [number for number in first.values() if not self.path(number, VECTORS).exists()]
+
+    def rows(self, number: int) -> int:
+        """Return the number of texts that are encoded for a batch."""
+        arrays = self.texts(number)
+        new = arrays["copied"] == NEW
+        return int(new.sum() + (arrays["sentence_counts"][new].sum() if self.with_sentences else 0))
+
+    def read(self, number: int) -> list[str]:
+        """Return the texts that are encoded for a batch."""
+        arrays = self.texts(number)
+        content, lengths = arrays["text"].tobytes(), arrays["text_lengths"].astype(np.int64)
+        ends = np.cumsum(lengths)
+        starts = ends - lengths
+        new = np.flatnonzero(arrays["copied"] == NEW)
+        passages = [content[starts[row] : ends[row]] for row in new]
+        texts = [passage.decode() for passage in passages]
+        if self.with_sentences:
+            edges = np.append(0, np.cumsum(arrays["sentence_counts"], dtype=np.int64))
+            for row, passage in zip(new, passages, strict=True):
+                bounds = arrays["sentence_bounds"][edges[row] : edges[row + 1]]
+                texts += [passage[start:end].decode() for start, end in bounds.tolist()]
+        return texts
+
+    def texts(self, number: int) -> dict[str, NDArray[np.generic]]:
+        """Return the arrays of a batch's texts."""
+        return read_sections(self.path(number, TEXTS))
+
+    def write(self, number: int, vectors: Floats, known: Index | None) -> None:
+        """Write the codes of a batch: of its texts, float32 `(rows, d)` as `read` has them, and of what is known."""
+        arrays = self.texts(number)
+        copied, counts = arrays["copied"], arrays["sentence_counts"].astype(np.int64)
+        new = copied == NEW
+        stored = _filled("passage", new, copied, vectors[: new.sum()], known)
+        if self.with_sentences:
+            which = np.repeat(new, counts)
+            rows = np.full(len(which), NEW)
+            if known and not which.all():
+                rows[~which] = ranges(known.array("sentence_starts")[copied[~new]].astype(np.int64), counts[~new])
+            stored |= _filled("sentence", which, rows, vectors[new.sum() :], known)
+        write_sections(self.path(number, VECTORS), stored)
+
+    def batch(self, number: int) -> StoredBatch:
+        """Return a batch that has its vectors."""
+        return StoredBatch(self.path(number, TEXTS), self.path(number, VECTORS))
+
+
+@dataclass(frozen=True)
+class StoredBatch:
+    """A `Batch` of two files."""
+
+    texts: Path
+    vectors: Path
+
+    def array(self, name: str) -> NDArray[np.generic]:
+        """Return the array of that name."""
+        return read_sections(self.vectors if name.endswith(("_vectors", "_scales")) else self.texts)[name]
+
+
+def _filled(kind, new, rows, vectors, known):
+    """Codes and scales of rows: those that are `new` of vectors, the others of the rows of an index."""
+    stored: dict[str, NDArray[np.generic]] = {}
+    codes, scales = quantised(vectors)
+    of_names: dict[str, NDArray[np.generic]] = {f"{kind}_vectors": codes, f"{kind}_scales": scales}
+    for name, of_new in of_names.items():
+        stored[name] = np.zeros((len(new), *of_new.shape[1:]), of_new.dtype)
+        stored[name][new] = of_new
+        if known and not new.all():
+            stored[name][~new] = known.array(name)[rows[~new]]
+    return stored

@@ -1,0 +1,215 @@
+"""`distill index`: an index made, added to, and taken from, by one command that goes on where it was stopped.
+
+Documents are read and cut first, in batches that lie in `kb/.part`, so that what is wrong with one is said before any
+is encoded; then batches are encoded; then `index.bin` is written aside and renamed.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+
+from ..catalog.identity import place, weights_fingerprint
+from ..catalog.kinds import folder_of
+from ..catalog.loading import load_encoder
+from ..encoders.encoder import Encoder
+from ..encoders.health import require_finite
+from ..encoding.encode_file import Engine
+from ..errors import DataError, InputError
+from ..export import encode as bundle
+from ..system.files import leftovers, remove, require_writable
+from ..system.locking import held
+from ..system.progress import Progress, say, task
+from ..system.types import File, Integers, Json
+from .assembling import kept, write_index
+from .batches import TEXTS, VECTORS, Batches, batches, key_of, write_texts
+from .cutting import Cut
+from .documents import Document, read_documents
+from .stored import FILE, FORMAT, Index, id_hash
+
+PART, LOCK = ".part", ".lock"
+# Of an encoder that names no other.
+SCORE = "sum"
+
+
+@dataclass(frozen=True)
+class Given:
+    """Settings of an index that a user gives, None for those of the index that is there, or the defaults.
+
+    The fields of `Cut`, and how a passage scores, by default as the encoder's card says, else as a "sum".
+    """
+
+    length: int | None = None
+    overlap: int | None = None
+    language: str | None = None
+    score: str | None = None
+
+
+@dataclass(frozen=True)
+class Change:
+    """The documents that are put into an index, in the place of those of their ids, and ids of documents taken out."""
+
+    documents: Sequence[File] = ()
+    removed: Sequence[str] = ()
+
+
+def build(
+    folder: File, change: Change, source: File, given: Given | None = None, engine: Engine | None = None
+) -> dict[str, Json]:
+    """Make the index in `folder`, or change the one that is there, and return its card.
+
+    The index has the documents that were there and stay, in their order, then those of `change`, so that files given
+    one after the other, or all at once, make the same index. Texts that are in it already are not encoded again.
+
+    Raises `InputError`, `DataError` with file and line, or `EncoderError` for another encoder than the index's.
+    """
+    folder = Path(folder)
+    _require_folder(folder)
+    there = folder.exists()
+    encoder, fingerprint = load_encoder(source), weights_fingerprint(source)
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        with held(folder / LOCK, f"{folder}: another process is writing it; wait for its end"), _part(folder) as part:
+            known = Index(folder) if (folder / FILE).exists() else None
+            if known:
+                known.require(fingerprint, source)
+            settings = _settings(known, source, given or Given())
+            card = {"format": FORMAT, "encoder": place(source), "fingerprint": fingerprint, **settings}
+            job = _Job(encoder, card, part, known, Cut(*(card[name] for name in ("length", "overlap", "language"))))
+            return job.run(folder / FILE, change, engine)
+    finally:
+        if not there and not any(folder.iterdir()):
+            folder.rmdir()
+
+
+def _require_folder(folder):
+    if folder.is_dir() and any(folder.iterdir()) and not (folder / FILE).exists() and not (folder / PART).exists():
+        raise InputError(f"{folder} is a folder that is not empty, and no index; choose another name")
+    if not folder.is_dir():
+        require_writable(folder)
+
+
+def _settings(known: Index | None, source: File, given: Given) -> dict[str, Json]:
+    """Those of the index that is there, else those given, else the defaults. Raises `InputError` for other ones."""
+    said = {name: value for name, value in asdict(given).items() if value is not None}
+    if not known:
+        settings = {**asdict(Cut()), "score": _score_of(source), **said}
+        if settings["overlap"] >= settings["length"]:
+            raise InputError(f"--overlap {settings['overlap']}: expected less than --length {settings['length']}")
+        return settings
+    settings = {name: known.card[name] for name in asdict(Given())}
+    if other := [name for name, value in said.items() if settings[name] != value]:
+        told = ", ".join(f"--{name} {settings[name]}" for name in other)
+        raise InputError(f"{known.path}: was made with {told}; give the same, or write to another folder")
+    return settings
+
+
+def _score_of(source):
+    folder = folder_of(source)
+    card = bundle.read_card(folder) if folder is not None and (folder / bundle.CARD).is_file() else {}
+    return card.get("score", SCORE) if card.get("score", SCORE) != "maxp" else SCORE
+
+
+@contextmanager
+def _part(folder: Path) -> Iterator[Path]:
+    """The folder of what is not done yet: left to go on with where anything was encoded, else removed."""
+    part = folder / PART
+    for path in (*leftovers(part), *(path for path in leftovers(folder) if path.name.startswith(f".{FILE}."))):
+        remove(path)
+    part.mkdir(exist_ok=True)
+    try:
+        yield part
+    except BaseException:
+        if any(part.glob(f"*{VECTORS}")):
+            say(f"{part}: what is encoded is kept; the same command goes on with it")
+        else:
+            shutil.rmtree(part, ignore_errors=True)
+        raise
+    shutil.rmtree(part)
+
+
+@dataclass(frozen=True)
+class _Job:
+    """One command's work on an index."""
+
+    encoder: Encoder
+    card: dict[str, Json]
+    part: Path
+    known: Index | None
+    cut: Cut
+
+    def run(self, path: Path, change: Change, engine: Engine | None) -> dict[str, Json]:
+        keys, hashes = self._read(change.documents)
+        stay = self._stay(hashes, change.removed)
+        jobs = Batches(self.part, keys, self.card["score"] != "vector")
+        self._encode(jobs, engine)
+        stored = [jobs.batch(number) for number in range(jobs.blocks)]
+        earlier = kept(self.known, stay) if self.known else []
+        whole = {**self.card, "dimension": self.encoder.dimension, "axes": self.encoder.dimension, "bits": 8}
+        return write_index(path, [*earlier, *stored], whole, self.encoder.dimension)
+
+    def _read(self, paths: Sequence[File]) -> tuple[list[str], Integers]:
+        """The names of the batches, their texts written, and the hashes of the documents' ids."""
+        made_of = {**self.card, "known": _stamp(self.known)}
+        keys, hashes = [], []
+        with task("read documents", None) as advance:
+            for documents in batches(read_documents(paths)):
+                keys.append(key_of(documents, made_of))
+                hashes.append(np.array([id_hash(document.id) for document in documents], dtype=np.uint64))
+                target = self.part / f"{keys[-1]}{TEXTS}"
+                if not target.exists():
+                    write_texts(target, documents, self.cut, self.known)
+                advance(len(documents))
+        every = np.concatenate([*hashes, np.zeros(0, dtype=np.uint64)])
+        _require_distinct(every, read_documents(paths))
+        return keys, every
+
+    def _stay(self, hashes: Integers, removed: Sequence[str]) -> Integers:
+        """The documents of the index that stay in it."""
+        ids = self.known.ids if self.known else {}
+        if unknown := [id for id in removed if id_hash(id) not in ids]:
+            raise InputError(f"--remove {unknown[0]}: no document of {self.part.parent} has this id")
+        gone = {*hashes.tolist(), *map(id_hash, removed)}
+        return np.array([document for id, document in ids.items() if id not in gone], dtype=np.int64)
+
+    def _encode(self, jobs: Batches, engine: Engine | None) -> None:
+        missing = jobs.missing
+        rows = {number: jobs.rows(number) for number in missing}
+        with task("encode", sum(rows.values())) as advance:
+            for number in (number for number in missing if not rows[number]):
+                jobs.write(number, np.zeros((0, self.encoder.dimension), np.float32), self.known)
+            for number, vectors in self._vectors(jobs, [number for number in missing if rows[number]], engine, advance):
+                jobs.write(number, vectors, self.known)
+
+    def _vectors(self, jobs, missing, engine, advance: Progress):
+        if engine:
+            for number, vectors in engine(jobs, missing, "document"):
+                yield number, vectors
+                advance(len(vectors))
+            return
+        for number in missing:
+            yield number, require_finite(self.encoder.encode(jobs.read(number), "document", advance), self.encoder)
+
+
+def _stamp(known):
+    """Size, time and number of an index's file: another for one that takes its place."""
+    if not known:
+        return None
+    said = known.path.stat()
+    return [said.st_size, said.st_mtime_ns, said.st_ino]
+
+
+def _require_distinct(hashes: Integers, documents: Iterable[Document]) -> None:
+    """Raise `DataError` with the place of the second of two documents of one id."""
+    values, counts = np.unique(hashes, return_counts=True)
+    twice, seen = set(values[counts > 1].tolist()), set()
+    for document in documents if twice else ():
+        if id_hash(document.id) in twice:
+            if document.id in seen:
+                raise DataError(f"{document.place}: a second document with the id {document.id!r}; ids are distinct")
+            seen.add(document.id)

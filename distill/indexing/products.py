@@ -1,0 +1,78 @@
+"""Products of a question and stored rows: quick ones of all rows, with what they may be off by, and exact ones of few.
+
+The quick ones are by numkong where that is installed (`distill[search]`), of the question in int8, else by NumPy. Rows
+in fewer bits, or of fewer axes, get a class of their own beside `Int8Rows`: `quick`, `error` and `exact` are what
+`searching` asks for.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.util import find_spec
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..retrieval.blocks import spans
+from ..system.types import Floats, Integers
+from .codes import quantised
+
+# Rows that are float32 at once: 2 MB of 512 axes stay in a core's cache.
+BLOCK = 1024
+# What a sum of float32 may be off by; lengths of stored rows, which are about 1, at most.
+ROUNDING, LONGEST = 1e-5, 1.01
+
+
+class Rows(Protocol):
+    """Stored unit rows: products with a question of the same space."""
+
+    def quick(self, question: Floats) -> tuple[Floats, float]:
+        """Return float32 `(n,)`, products of all rows with `(d,)`, and how far each is from the exact one at most."""
+        ...
+
+    def exact(self, question: Floats, rows: Integers) -> NDArray[np.float64]:
+        """Return float64 `(r,)`, the products of some rows, the same whatever rows they are computed with."""
+        ...
+
+
+class Int8Rows:
+    """Rows as int8 `codes` `(n, d)` with float32 `scales` `(n,)`, memory-mapped or not."""
+
+    def __init__(self, codes: NDArray[np.int8], scales: Floats) -> None:
+        self.codes, self.scales = codes, scales
+
+    def quick(self, question: Floats) -> tuple[Floats, float]:
+        """Return the products of all rows, and their greatest error."""
+        if not has_kernel():
+            return self._by_numpy(question), ROUNDING
+        codes, scale = quantised(question[None])
+        left = float(np.linalg.norm(question - codes[0] * scale[0]))
+        return _by_kernel(codes, self.codes) * (self.scales * scale[0]), LONGEST * left + ROUNDING
+
+    def _by_numpy(self, question):
+        products, held = np.empty(len(self.codes), np.float32), np.empty((BLOCK, len(question)), np.float32)
+        for block in spans(len(self.codes), BLOCK):
+            part = held[: block.stop - block.start]
+            np.copyto(part, self.codes[block])
+            np.matmul(part, question, out=products[block])
+        products *= self.scales
+        return products
+
+    def exact(self, question: Floats, rows: Integers) -> NDArray[np.float64]:
+        """Return the products of some rows."""
+        return (self.codes[rows] * question.astype(np.float64)).sum(axis=1) * self.scales[rows]
+
+
+@cache
+def has_kernel() -> bool:
+    """Return True where numkong is installed."""
+    return find_spec("numkong") is not None
+
+
+def _by_kernel(codes, rows):
+    import numkong
+
+    if not len(rows):
+        return np.zeros(0, np.float32)
+    return np.asarray(numkong.cdist(codes, rows, "dot", out_dtype="float32"))[0]

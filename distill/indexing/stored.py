@@ -1,0 +1,210 @@
+"""An index on disk: `index.bin` in its folder, a file of sections (docs/formats.md), mapped into memory.
+
+`Index` is what search, update and conversion to another form read. What another form stores otherwise, such as fewer
+bits or packed text, is read here: `array`, `text`, and the checks of `SHAPES`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from hashlib import blake2b
+from pathlib import Path
+from typing import cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import DataError, EncoderError, InputError
+from ..system.reading import decoded
+from ..system.sections import read_sections
+from ..system.types import Booleans, File, Integers, Json
+
+FILE, FORMAT = "index.bin", 1
+# By their places in `numbers`.
+SCORES = ("vector", "sentence", "sum")
+VERSION, DIMENSION, AXES, BITS, SCORE, PACKED, PER_BLOCK = range(7)
+# Rows and columns of sections by the names of counts: N passages, M sentences, D documents, A axes.
+SHAPES = {
+    "passage_vectors": ("N", "A"),
+    "passage_scales": ("N",),
+    "sentence_vectors": ("M", "A"),
+    "sentence_scales": ("M",),
+    "sentence_starts": ("N + 1",),
+    "sentence_bounds": ("M", "2"),
+    "text_lengths": ("N",),
+    "text_blocks": ("B + 1",),
+    "document_of": ("N",),
+    "passage_offsets": ("N",),
+    "document_starts": ("D + 1",),
+}
+# Sections that an index of the score `vector` does without.
+OF_SENTENCES = ("sentence_vectors", "sentence_scales", "sentence_starts", "sentence_bounds")
+CARD_FIELDS = ("format", "encoder", "fingerprint", "score", "dimension", "documents", "passages", "sentences")
+
+
+class Index:
+    """An index that is whole: `card`, and its sections by name.
+
+    Raises `InputError` where `folder` has none, `DataError` for a file that is no index, or not whole.
+    """
+
+    def __init__(self, folder: File) -> None:
+        self.path = Path(folder) / FILE
+        if not self.path.is_file():
+            raise InputError(f"{folder}: no {FILE} in it; give the folder that distill index wrote")
+        self.sections = read_sections(self.path)
+        self.card = self._card()
+        self.numbers = self._numbers()
+        self._require_shapes()
+
+    def _broken(self, problem):
+        return DataError(f"{self.path}: {problem}; write it again with distill index")
+
+    def _card(self) -> dict[str, Json]:
+        try:
+            card = json.loads(self.sections["card"].tobytes())
+        except (KeyError, ValueError, RecursionError) as error:
+            raise self._broken("not an index: no card in it") from error
+        if not isinstance(card, dict) or card.get("format") != FORMAT:
+            raise self._broken(f"not an index of format {FORMAT}")
+        if missing := [name for name in CARD_FIELDS if name not in card]:
+            raise self._broken(f"its card lacks {', '.join(missing)}")
+        return card
+
+    def _numbers(self) -> list[int]:
+        numbers = self.sections.get("numbers")
+        if numbers is None or numbers.shape != (16,) or not 0 <= int(numbers[SCORE]) < len(SCORES):
+            raise self._broken("not an index: no numbers in it that can be")
+        if numbers[VERSION] != FORMAT or numbers[PER_BLOCK] < 1:
+            raise self._broken(f"numbers of format {numbers[VERSION]}, expected {FORMAT}")
+        return [int(number) for number in numbers]
+
+    def _require_shapes(self) -> None:
+        blocks = -(-int(self.card["passages"]) // self.numbers[PER_BLOCK])
+        counts = {"N": self.card["passages"], "M": self.card["sentences"], "D": self.card["documents"]}
+        counts |= {"A": self.numbers[AXES] * self.numbers[BITS] // 8, "2": 2, "B": blocks}
+        for name, form in SHAPES.items():
+            if not self.has_sentences and name in OF_SENTENCES[:2]:
+                continue
+            shape = tuple(counts[side[0]] + side.endswith("+ 1") for side in form)
+            if name not in self.sections or self.sections[name].shape != shape:
+                raise self._broken(f"section {name}: expected the shape {shape}")
+        for name, ends in (
+            ("text", "text_blocks"),
+            ("documents", "document_starts"),
+            ("sentence_bounds", "sentence_starts"),
+        ):
+            if name not in self.sections or len(self.sections[name]) != self.sections[ends][-1]:
+                raise self._broken(f"section {name}: expected as many rows as {ends} ends with")
+
+    @property
+    def score(self) -> str:
+        """How a passage scores: by its own vector, its best sentence's, or both together ("sum")."""
+        return SCORES[self.numbers[SCORE]]
+
+    @property
+    def has_sentences(self) -> bool:
+        """True where sentences have vectors."""
+        return self.score != "vector"
+
+    @property
+    def passages(self) -> int:
+        """The number of passages."""
+        return len(self.sections["document_of"])
+
+    @property
+    def documents(self) -> int:
+        """The number of documents."""
+        return len(self.sections["document_starts"]) - 1
+
+    def require(self, fingerprint: str, source: File) -> None:
+        """Raise `EncoderError` where the index was made by another encoder than `source`, which has the fingerprint."""
+        if fingerprint != self.card["fingerprint"]:
+            raise EncoderError(
+                f"{self.path}: made by {self.card['encoder']} ({self.card['fingerprint'][:12]}), not by "
+                f"{source} ({fingerprint[:12]}); give its own as --model, or make another index"
+            )
+
+    def array(self, name: str) -> NDArray[np.generic]:
+        """Return the array of a section."""
+        return self.sections[name]
+
+    def text(self, row: int) -> bytes:
+        """Return the text of a passage, UTF-8."""
+        per = self.numbers[PER_BLOCK]
+        block, first = row // per, row // per * per
+        before = int(self.sections["text_lengths"][first:row].sum(dtype=np.int64))
+        start = int(self.sections["text_blocks"][block]) + before
+        return self.sections["text"][start : start + int(self.sections["text_lengths"][row])].tobytes()
+
+    def bounds(self, row: int) -> Integers:
+        """Return the sentences of a passage, int64 `(m, 2)`, in bytes of its text."""
+        start, end = self.sections["sentence_starts"][row : row + 2].tolist()
+        return self.sections["sentence_bounds"][start:end].astype(np.int64)
+
+    def fields(self, document: int) -> dict[str, Json]:
+        """Return what is kept of a document, its id and title among it."""
+        start, end = self.sections["document_starts"][document : document + 2].tolist()
+        content = decoded(self.path, self.sections["documents"][start:end].tobytes())
+        try:
+            fields = json.loads(content)
+        except (ValueError, RecursionError) as error:
+            raise self._broken(f"document {document}: not JSON") from error
+        if not isinstance(fields, dict) or "id" not in fields:
+            raise self._broken(f"document {document}: not an object with an id")
+        return fields
+
+    def all_fields(self) -> Iterator[dict[str, Json]]:
+        """Yield what is kept of each document, in order."""
+        return (self.fields(document) for document in range(self.documents))
+
+    @cached_property
+    def document_edges(self) -> Integers:
+        """int64 `(D + 1,)`: the first passage of each document."""
+        counts = np.bincount(cast(Integers, self.sections["document_of"]), minlength=self.documents)
+        return np.append(0, np.cumsum(counts))
+
+    @cached_property
+    def ids(self) -> dict[int, int]:
+        """`{hash of an id: document}`."""
+        return {id_hash(fields["id"]): document for document, fields in enumerate(self.all_fields())}
+
+    def rows_of(self, id: str, texts: Sequence[bytes], bounds: Sequence[Sequence[tuple[int, int]]]) -> list[int]:
+        """Return the passages of the document of an id that have these texts and sentences, -1 for each that is new."""
+        document = self.ids.get(id_hash(id))
+        if document is None:
+            return [-1] * len(texts)
+        first, last = self.document_edges[document : document + 2].tolist()
+        known = {(self.text(row), tuple(map(tuple, self.bounds(row).tolist()))): row for row in range(first, last)}
+        return [known.get((text, tuple(pairs)), -1) for text, pairs in zip(texts, bounds, strict=True)]
+
+    def mask(self, where: Mapping[str, str]) -> Booleans:
+        """Return bool `(passages,)`: those whose document's field has the value that `where` names for it, as text.
+
+        A list has it where one of its members is it. Raises `InputError` for a field that no document has.
+        """
+        matching, missing = np.zeros(self.documents, dtype=bool), set(where)
+        for document, fields in enumerate(self.all_fields()):
+            missing -= fields.keys()
+            matching[document] = all(name in fields and _is(fields[name], value) for name, value in where.items())
+        if missing and self.documents:
+            raise InputError(f"--where {sorted(missing)[0]}: no document of {self.path} has such a field")
+        return matching[self.sections["document_of"]]
+
+
+def _is(value, text):
+    if isinstance(value, list):
+        return any(_is(part, text) for part in value)
+    return text == (value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
+
+
+def ranges(first: Integers, counts: Integers) -> Integers:
+    """Return the numbers from each `first` on, so many as its count, end to end."""
+    return np.repeat(first - (np.cumsum(counts) - counts), counts) + np.arange(counts.sum())
+
+
+def id_hash(id: str) -> int:
+    """Return 64 bits that stand for a document's id."""
+    return int.from_bytes(blake2b(id.encode("utf-8", "replace"), digest_size=8).digest(), "little")

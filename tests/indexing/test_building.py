@@ -1,0 +1,172 @@
+"""An index is the same however its documents came into it, and whatever stopped the command on the way."""
+
+import json
+import signal
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from fixtures.commands import environment
+
+from distill.catalog.identity import weights_fingerprint
+from distill.catalog.loading import load_encoder
+from distill.errors import DataError, EncoderError, InputError
+from distill.indexing import batches
+from distill.indexing.building import Change, Given, build
+from distill.indexing.stored import FILE, Index
+from distill.system.locking import held
+from distill.system.sections import read_sections
+
+MODEL = "released-small"
+TEXTS = [f"The {name} is old. It has {n} rooms and {n + 3} windows! Who {name}?" for n, name in enumerate("abcdefghij")]
+
+
+def write(path, numbers, texts=TEXTS, **fields):
+    rows = [{"id": n, "title": f"T{n}", "text": texts[n], "group": "even" if n % 2 == 0 else "odd"} for n in numbers]
+    path.write_text("".join(f"{json.dumps(row | fields)}\n" for row in rows), encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def small_batches(monkeypatch):
+    monkeypatch.setattr(batches, "DOCUMENTS", 3)
+
+
+@pytest.fixture(scope="module")
+def expected(tmp_path_factory):
+    """The folder of a file of all texts, and the bytes of its index, made at once."""
+    folder = tmp_path_factory.mktemp("index")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(batches, "DOCUMENTS", 3)
+        build(folder / "kb", Change([write(folder / "all.jsonl", range(10))]), MODEL)
+    return folder / "all.jsonl", (folder / "kb" / FILE).read_bytes()
+
+
+def content(folder):
+    assert [path.name for path in folder.iterdir()] == [FILE]
+    return (folder / FILE).read_bytes()
+
+
+def test_vectors_are_the_encoders_in_int8_with_a_scale_a_row(expected):
+    path, _ = expected
+    index, encoder = Index(path.parent / "kb"), load_encoder(MODEL)
+    sentences = [
+        part + mark
+        for text in TEXTS
+        for part, mark in zip(text.replace(". ", "|").replace("! ", "|").split("|"), (".", "!", ""), strict=True)
+    ]
+    for kind, texts in {"passage": TEXTS, "sentence": sentences}.items():
+        vectors = encoder.encode(texts, "document")
+        scales = np.abs(vectors).max(axis=1) / np.float32(127)
+        np.testing.assert_array_equal(index.array(f"{kind}_scales"), scales)
+        np.testing.assert_array_equal(index.array(f"{kind}_vectors"), np.rint(vectors / scales[:, None]))
+    assert [index.text(row).decode() for row in range(10)] == TEXTS
+    assert index.array("sentence_starts").tolist() == list(range(0, 31, 3))
+    assert index.bounds(0).tolist() == [[0, 13], [14, 43], [44, 50]]
+    assert index.fields(3) == {"id": "3", "title": "T3", "group": "odd"}
+    assert index.card["fingerprint"] == weights_fingerprint(MODEL) and index.score == "sum"
+
+
+def test_documents_added_replaced_and_removed_give_the_index_of_those_that_remain(expected, small_batches, tmp_path):
+    path, whole = expected
+    kb = tmp_path / "kb"
+    build(kb, Change([write(tmp_path / "one.jsonl", range(4))]), MODEL)
+    build(kb, Change([tmp_path / "one.jsonl", write(tmp_path / "two.jsonl", range(4, 10))]), MODEL)
+    assert content(kb) == whole
+    # Others in its place, and back again: nothing of them stays.
+    changed = [text.replace("old", "new") for text in TEXTS]
+    build(kb, Change([write(tmp_path / "three.jsonl", (8, 9), changed)], ["1"]), MODEL)
+    index = Index(kb)
+    assert [fields["id"] for fields in index.all_fields()] == list("023456789")
+    assert index.text(8).decode() == changed[9] and index.card["documents"] == 9
+    build(kb, Change([path]), MODEL)
+    assert content(kb) == whole
+
+
+def test_what_is_in_the_index_is_not_encoded_again(expected, small_batches, tmp_path):
+    texts = []
+
+    def engine(jobs, numbers, role):
+        for number in numbers:
+            texts.extend(jobs.read(number))
+            yield number, load_encoder(MODEL).encode(jobs.read(number), role)
+
+    kb = tmp_path / "kb"
+    build(kb, Change([write(tmp_path / "one.jsonl", range(4))]), MODEL)
+    build(kb, Change([expected[0]]), MODEL, engine=engine)
+    assert [text for text in texts if text in TEXTS] == TEXTS[4:]
+    assert content(kb) == expected[1]
+
+
+@pytest.mark.parametrize("place", range(8))
+def test_a_killed_command_is_gone_on_with(expected, tmp_path, place):
+    path, whole = expected
+    code = f"""
+import os, signal
+from distill.indexing import batches
+from distill.indexing.building import Change, build
+from distill.system import files
+batches.DOCUMENTS, count, replace = 3, 0, os.replace
+
+def killing(*paths):
+    global count
+    if count == {place}:
+        os.kill(os.getpid(), signal.SIGKILL)
+    count += 1
+    replace(*paths)
+
+files.os.replace = killing
+build({str(tmp_path / "kb")!r}, Change([{str(path)!r}]), {MODEL!r})
+"""
+    done = subprocess.run([sys.executable, "-c", code], env=environment(), capture_output=True, timeout=180)
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(batches, "DOCUMENTS", 3)
+        build(tmp_path / "kb", Change([path]), MODEL)
+    assert content(tmp_path / "kb") == whole
+
+
+def test_what_is_wrong_is_said_with_its_place_and_leaves_nothing(tmp_path):
+    path = write(tmp_path / "all.jsonl", range(3))
+    for line, place in (
+        ('{"id": 7, "text": " "}', "line 4"),
+        ('{"id": 1, "text": "Again."}', "line 4"),
+        ('{"id": 7}', "line 4"),
+    ):
+        path.write_text(write(path, range(3)).read_text() + line, encoding="utf-8")
+        with pytest.raises(DataError, match=rf"all\.jsonl, {place}"):
+            build(tmp_path / "kb", Change([path]), MODEL)
+    for given in (Given(length=100, overlap=100), Given(length=50, overlap=70)):
+        with pytest.raises(InputError, match="--overlap"):
+            build(tmp_path / "kb", Change([write(path, range(3))]), MODEL, given)
+    with pytest.raises(InputError, match="--remove 5"):
+        build(tmp_path / "kb", Change([path], ["5"]), MODEL)
+    with pytest.raises(InputError, match=str(tmp_path)):
+        build(tmp_path, Change([path]), MODEL)
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_an_index_that_is_there_stays_as_it_is_where_a_change_is_refused(expected, small_batches, tmp_path):
+    path, whole = expected
+    build(tmp_path / "kb", Change([path]), MODEL)
+    for change, given, model, kind, place in (
+        (Change([path]), Given(length=500), MODEL, InputError, "--length 1000"),
+        (Change([path]), Given(score="vector"), MODEL, InputError, "--score sum"),
+        (Change([path]), Given(), "released", EncoderError, "released"),
+        (Change([], ["x"]), Given(), MODEL, InputError, "--remove x"),
+        (Change([tmp_path / "none.txt"]), Given(), MODEL, DataError, r"none\.txt"),
+    ):
+        with pytest.raises(kind, match=place):
+            build(tmp_path / "kb", change, model, given)
+    with held(tmp_path / "kb" / ".lock", "held"), pytest.raises(InputError, match="kb"):
+        build(tmp_path / "kb", Change([path]), MODEL)
+    assert content(tmp_path / "kb") == whole
+
+
+def test_an_index_of_the_score_vector_has_no_vectors_of_sentences(tmp_path):
+    card = build(tmp_path / "kb", Change([write(tmp_path / "all.jsonl", range(3))]), MODEL, Given(score="vector"))
+    assert card["sentences"] == 9
+    assert not {"sentence_vectors", "sentence_scales"} & read_sections(tmp_path / "kb" / FILE).keys()
+    # All of it may be taken out.
+    assert build(tmp_path / "kb", Change([], ["0", "1", "2"]), MODEL)["passages"] == 0
