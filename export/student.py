@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,9 +14,11 @@ from ..errors import EncoderError, ExportError
 from ..system.backend import start
 from ..system.types import File, Json
 from . import encode
+from .form import Form
 from .formats.folder import as_encoder_error
 from .formats.registry import format_of
 from .weights.codecs import CODECS
+from .weights.precision import Precision
 from .weights.stored import CODEC, StoredTable
 
 if TYPE_CHECKING:
@@ -49,6 +52,18 @@ def checked_card(folder: Path) -> dict[str, Json]:
     if codec not in CODECS:
         raise EncoderError(f"{folder}: its table is in {codec!r}, expected one of {', '.join(CODECS)}; export it again")
     return card
+
+
+def bundle_form(folder: Path, form: Form) -> Form:
+    """Return `form` with the precision and the length of the bundle in `folder`, and the weights that are stored there.
+
+    Raises `EncoderError` for a bundle that is not whole.
+    """
+    card = checked_card(folder)
+    content = (folder / encode.MODELS["bundle"]).read_bytes()
+    lengths = [length for length in (form.max_length, card["max_length"]) if length]
+    precision = Precision(**card["precision"], content=content)
+    return replace(form, precision=precision, max_length=min(lengths, default=None))
 
 
 def _model(folder: Path, card: dict[str, Json], rows: int) -> Student:

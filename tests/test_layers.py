@@ -17,6 +17,7 @@ FLOORS = (
     ("settings", "words", "encoders"),
     ("retrieval", "data", "students"),
     ("students.vocabulary", "teachers", "training", "evaluation.bias", "export.tflite", "export.onnx"),
+    ("export.c",),
     ("evaluation", "export.formats"),
     # It shows what was measured; a task knows its table.
     ("report",),

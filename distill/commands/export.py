@@ -12,6 +12,7 @@ from ..settings.sections import Value
 from .options import (
     beam_option,
     folder_option,
+    given,
     json_option,
     settings_from,
     settings_options,
@@ -50,26 +51,24 @@ def export(
     or its P@1 is worse: by more than --max-drop points on average, or significantly in a language.
     """
     from ..catalog.identity import origin
-    from ..catalog.loading import load_keras_encoder, load_stored_table, with_documents
+    from ..catalog.loading import load_keras_encoder, with_documents
     from ..data.loading import chosen_data
     from ..export.form import Form, lengths_of
     from ..export.removal import read_removal
     from ..export.weights.precision import Precision
     from ..system.progress import task
 
+    requested = given(values)
     settings = settings_from(values)
-    form = Form(
-        format_, Precision(settings.export.precision, settings.export.table), max_length, lengths_of(signatures)
-    )
+    precision = Precision(settings.export.precision, settings.export.table)
+    form = _kept(Form(format_, precision, max_length, lengths_of(signatures)), model, requested)
     form.require()
     if removal_rank and not removal:
         raise InputError("--removal-rank is of --removal, which is not given")
     components = read_removal(removal, removal_rank or 1, form) if removal else None
     dataset, languages = chosen_data(settings)
     encoder, notes = load_keras_encoder(model), origin(model)
-    # Codewords chosen anew would lose as much again.
-    stored = load_stored_table(model, form.precision.table, encoder)
-    form = replace(form, precision=replace(form.precision, stored=stored))
+    form = _with_codewords(form, model, encoder)
     if document_model:
         with_documents(encoder, document_model)
         notes["documents"] = origin(document_model)["source"]
@@ -82,6 +81,35 @@ def export(
     with task("export", size(dataset, languages, form.longest)) as advance:
         judged = export_artefact(encoder, output, gate, form, notes, components, advance, texts)
     _say_exported(judged, model, output)
+
+
+def _with_codewords(form, model, encoder):
+    """The form with the table of what is exported, whose codewords chosen anew would lose as much again."""
+    from ..catalog.loading import load_stored_table
+
+    if form.precision.content:
+        return form
+    stored = load_stored_table(model, form.precision.table, encoder)
+    return replace(form, precision=replace(form.precision, stored=stored))
+
+
+def _kept(form, model, requested):
+    """The form with what a bundle stores, where the format keeps that as it is."""
+    from ..catalog.bundle import is_artefact
+    from ..catalog.kinds import folder_of
+    from ..export.formats.folder import read_label
+    from ..export.formats.registry import format_of
+    from ..export.student import bundle_form
+
+    folder = folder_of(model) if format_of(form.format).keeps else None
+    if folder is None or not is_artefact(folder) or read_label(folder).format != "bundle":
+        return form
+    if {"export.precision", "export.table"} & set(requested):
+        raise InputError(
+            f"--precision, --table: the format {form.format} keeps those of the bundle {model}; leave them out, "
+            "or export a bundle with others first"
+        )
+    return bundle_form(folder, form)
 
 
 def _say_exported(judged, model, output):

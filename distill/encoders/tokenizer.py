@@ -67,6 +67,15 @@ SPACE = "\u2581"  # SentencePiece's mark for a space
 
 def model_proto(tokenizer: Tokenizer) -> Message:
     """Return the `ModelProto` of a `Tokenizer`, a copy."""
+    return _parsed(tokenizer.proto)
+
+
+def empty_proto() -> Message:
+    """Return a `ModelProto` without pieces, to be filled."""
+    return _parsed(b"")
+
+
+def _parsed(proto):
     from sentencepiece import sentencepiece_model_pb2
 
-    return sentencepiece_model_pb2.ModelProto.FromString(tokenizer.proto)  # type: ignore[attr-defined]
+    return sentencepiece_model_pb2.ModelProto.FromString(proto)  # type: ignore[attr-defined]

@@ -33,13 +33,21 @@ def fingerprint_of(folder: File) -> str | None:
     return hashlib.sha256("\n".join(files[name]["sha256"] for name in names).encode()).hexdigest()
 
 
-def one_file(folder: Path, label: Label, name: str) -> Path:
-    """The path of an artefact's only file. Raises `EncoderError` where it is changed, or is not what the card lists."""
+def whole_file(folder: Path, label: Label, name: str) -> Path:
+    """The path of a file of an artefact. Raises `EncoderError` where one is changed, or the card does not list it."""
     with as_encoder_error():
         encode.check_files(folder, encode.read_card(folder))
-    if label.files != (name,):
+    if name not in label.files:
         raise unknown_format(folder, label)
     return folder / name
+
+
+def one_file(folder: Path, label: Label, name: str) -> Path:
+    """The path of an artefact's only file. Raises `EncoderError` where it is changed, or is not what the card lists."""
+    path = whole_file(folder, label, name)
+    if label.files != (name,):
+        raise unknown_format(folder, label)
+    return path
 
 
 def unknown_format(folder: Path, label: Label) -> EncoderError:

@@ -69,7 +69,8 @@ class Format:
     Of the content of `file`, whose table has so many rows and is stored by a codec, `weights(content, rows, codec)` are
     the student's by name, and `with_rows(content, rows, codec, kept)` is the same file with the `kept` rows alone. Both
     raise `ExportError` or `ValueError` for a file that is none of ours, and where a format cannot be read back.
-    `arrays(content, rows)` are those of the table; a format without keeps no codes of what it is made from.
+    `arrays(content, rows)` are those of the table; a format without keeps no codes of what it is made from. One that
+    `keeps` takes the weights of a bundle as they are stored there.
     """
 
     name: str
@@ -86,3 +87,4 @@ class Format:
     weights: Callable[[bytes, int, str], dict[str, Floats]] = _unreadable
     with_rows: Callable[[bytes, int, str, Integers], bytes] = _unreadable
     arrays: Callable[[bytes, int], tuple[np.ndarray, ...]] | None = None
+    keeps: bool = False

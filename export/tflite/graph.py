@@ -27,16 +27,41 @@ class Operator:
 
 @dataclass(frozen=True)
 class Product:
-    """A dense layer of a graph: y = x W + b, a ReLU where it has one, and a scale a column multiplied in.
+    """A dense layer of a graph: y = act(x V^T step + b) s, where act is a ReLU or the identity.
 
-    `kernel` `(in, out)` and `bias` `(out,)`, zeros without; `start` is the tensor that it reads, `end` its result.
+    `stored` is V `(out, in)`, of int8 or float32; `added` `(out,)` is b, `scales` `(out,)` is s, None where there is
+    none. `start` is the tensor that it reads, `end` its result.
     """
 
-    kernel: Floats
-    bias: Floats
+    stored: np.ndarray
+    step: float
+    added: Floats | None
+    scales: Floats | None
     relu: bool
     start: int
     end: int
+
+    @property
+    def inputs(self) -> int:
+        """The numbers of a row that it reads."""
+        return self.stored.shape[1]
+
+    @property
+    def outputs(self) -> int:
+        """The numbers of a row that it gives."""
+        return self.stored.shape[0]
+
+    @cached_property
+    def kernel(self) -> Floats:
+        """W `(in, out)` of y = act(x W + bias)."""
+        kernel = self.stored.T.astype(np.float32) * np.float32(self.step)
+        return kernel if self.scales is None else kernel * self.scales
+
+    @property
+    def bias(self) -> Floats:
+        """The bias `(out,)` of that, zeros without."""
+        bias = np.zeros(self.outputs, np.float32) if self.added is None else self.added
+        return bias if self.scales is None else bias * self.scales
 
 
 class Graph:
@@ -76,12 +101,13 @@ class Graph:
     def real(self, tensor: int) -> Floats | None:
         """Return the array of a tensor as float32: whole numbers times their scale."""
         array = self.constant(tensor)
-        if array is None:
-            return None
+        return None if array is None else array.astype(np.float32) * np.float32(self._step_of(tensor, array))
+
+    def _step_of(self, tensor: int, array: np.ndarray) -> float:
+        """The scale of a tensor's whole numbers, 1 without."""
         quantised = self._graph.Tensors(tensor).Quantization()
-        if array.dtype != np.int8 or quantised is None or not quantised.ScaleLength():
-            return array.astype(np.float32)
-        return array.astype(np.float32) * np.float32(quantised.Scale(0))
+        known = array.dtype == np.int8 and quantised is not None and quantised.ScaleLength()
+        return float(quantised.Scale(0)) if known else 1.0
 
     def producer(self, tensor: int) -> Operator | None:
         """Return the operator that computes a tensor, None for a constant or an input."""
@@ -93,22 +119,22 @@ class Graph:
         return [self._product(operator) for operator in self.operators if operator.name == "FULLY_CONNECTED"]
 
     def _product(self, operator: Operator) -> Product:
-        _, kernel, bias = (self.real(tensor) for tensor in (*operator.inputs, NONE)[:3])
-        if kernel is None:
+        kernel, bias = (*operator.inputs[1:], NONE)[:2]
+        stored, end, relu, start = self.constant(kernel), operator.outputs[0], operator.relu, operator.inputs[0]
+        if stored is None:
             raise ValueError("a product of two values")
-        kernel, end, relu = kernel.T, operator.outputs[0], operator.relu
-        bias = np.zeros(kernel.shape[1], np.float32) if bias is None else bias
-        while following := self._alone(end):
+        step, added, scales = self._step_of(kernel, stored), self.real(bias), None
+        while scales is None and (following := self._alone(end)):
             other = next((vector for tensor in following.inputs if (vector := self.real(tensor)) is not None), None)
             if following.name == "RELU":
                 relu = True
-            elif following.name == "MUL" and other is not None and other.size == kernel.shape[1]:
-                return Product(kernel * other, bias * other, relu, operator.inputs[0], following.outputs[0])
+            elif following.name == "MUL" and other is not None and other.size == len(stored):
+                scales = other
             # A MAXIMUM with less than every number keeps the converter from joining what stands on either side.
             elif following.name != "MAXIMUM" or other is None:
                 break
             end = following.outputs[0]
-        return Product(kernel, bias, relu, operator.inputs[0], end)
+        return Product(stored, step, added, scales, relu, start, end)
 
     def _alone(self, tensor: int) -> Operator | None:
         """The only operator that reads a tensor, None where there are several."""

@@ -15,12 +15,14 @@ from .stored import StoredTable
 class Precision:
     """How an artefact stores its weights: `dense` is int8 or float32; `table` one of `codecs.CODECS`.
 
-    `stored` is the table that the weights started from, where its codes are to stay those of rows that did not move.
+    `stored` is the table that the weights started from, where its codes are to stay those of rows that did not move;
+    `content` a flatbuffer that has the weights already, for a format that stores them as they are there.
     """
 
     dense: str = "int8"
     table: str = "uint8"
     stored: StoredTable | None = field(default=None, compare=False, repr=False)
+    content: bytes | None = field(default=None, compare=False, repr=False)
 
     def encoded(self, table: Floats) -> tuple[np.ndarray, ...]:
         """The arrays of a float32 table `(rows, width)`, codebooks last."""

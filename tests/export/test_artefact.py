@@ -14,6 +14,7 @@ from distill.export import form as form_module
 from distill.export.artefact import export_artefact
 from distill.export.form import Form
 from distill.export.formats import bundle
+from distill.export.formats.c import PROGRAM
 from distill.export.gate import Gate
 from distill.export.runtime import load_artefact
 from distill.export.tflite import convert as tflite
@@ -38,6 +39,13 @@ FORMS = {
     "onnx": Form("onnx"),
     "onnx int4": Form("onnx", Precision("int8", "int4")),
     "onnx float32": Form("onnx", Precision("float32", "float32")),
+    "c": Form("c"),
+}
+FILES = {
+    "string": ["encoder.tflite"],
+    "mediapipe": ["encoder.tflite"],
+    "mediapipe-zip": ["encoder.task"],
+    "c": ["encoder.bin", *PROGRAM],
 }
 RUN_BY = {"mediapipe": ("mediapipe",), "mediapipe-zip": ("mediapipe",), "onnx": ("onnx", "onnxruntime")}
 
@@ -79,9 +87,8 @@ def test_every_form_passes_the_gate_on_the_sample(artefacts, name):
     form = FORMS[name]
     folder = artefacts(form)
     card = card_in(folder)
-    files = {"string": ["encoder.tflite"], "mediapipe": ["encoder.tflite"], "mediapipe-zip": ["encoder.task"]}.get(
-        form.format, ["encode.py", "encoder.onnx" if form.format == "onnx" else "encoder.tflite", "tokenizer.model"]
-    )
+    python = ["encode.py", "encoder.onnx" if form.format == "onnx" else "encoder.tflite", "tokenizer.model"]
+    files = FILES.get(form.format, python)
     assert names(folder) == sorted(["README.md", "card.json", *files]) and names(folder.parent) == ["small"]
     assert card["refused"] == [] and card["dev"]["other_ids"] == 0
     assert card["dev"]["cosine_min"] >= (0.9 if form.precision.table == "int4" else 0.995)

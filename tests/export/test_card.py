@@ -32,6 +32,7 @@ HOW_TO = {
     "string": "SELECT_TFTEXT_OPS",
     "mediapipe": "`encoder.tflite` is for MediaPipe's TextEmbedder",
     "mediapipe-zip": " 64 pieces",
+    "c": "`encoder.bin`",
 }
 
 

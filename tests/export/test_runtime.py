@@ -17,6 +17,7 @@ FORMATS = {
     "onnx": Form("onnx"),
     "string": Form("string"),
     "mediapipe": Form("mediapipe"),
+    "c": Form("c"),
 }
 
 

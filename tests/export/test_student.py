@@ -4,10 +4,10 @@ import shutil
 
 import numpy as np
 import pytest
+from fixtures.encoders import STUDENTS, made_student
 from fixtures.folders import change_card
 
 from distill.catalog.loading import load_stored_table
-from distill.encoders.encoder import KerasEncoder
 from distill.errors import EncoderError
 from distill.export.artefact import write_artefact
 from distill.export.form import Form
@@ -16,17 +16,8 @@ from distill.export.student import load_student, stored_table
 from distill.export.weights.precision import Precision
 from distill.export.weights.stored import CODEC
 from distill.students.from_weights import parted
-from distill.students.ngram import NGramEncoder
-from distill.students.static import StaticEncoder
 
 TEXTS = ["Where does the Danube end?", "Wo endet die Donau?", "Nile", "the river that begins where the lake ends " * 3]
-# Pooling and the head's first products are one in a bundle; twice `hidden` is more than `space` in the first.
-STUDENTS = {
-    "factor": (NGramEncoder, {"channels": 32, "orders": (2, 3), "hidden": 36, "rank": 24, "space": 48}),
-    "shallow": (NGramEncoder, {"channels": 32, "orders": (5, 2), "hidden": 12, "inner": 30, "convolutions": 1}),
-    "static": (StaticEncoder, {"hidden": 32}),
-    "context": (StaticEncoder, {"hidden": 32, "channels": 16, "order": 5, "space": 48, "dimension": 24}),
-}
 FORMS = {
     "float": Form(precision=Precision("float32", "float32")),
     "int4": Form(precision=Precision("int8", "int4")),
@@ -42,17 +33,11 @@ CASES += [("context", "onnx float"), ("factor", "float"), ("context", "fixed"), 
 CASES += [("factor", "parts"), ("static", "onnx, parts")]
 
 
-def made(name, tokenizer, randomised):
-    kind, sizes = STUDENTS[name]
-    model = randomised(kind(**{"vocabulary": len(tokenizer), "width": 40, "dimension": 40, **sizes}), 0.15)
-    return KerasEncoder(model, tokenizer, name)
-
-
 @pytest.mark.parametrize(("name", "form"), CASES)
 def test_the_weights_of_an_artefact_give_its_vectors(name, form, tokenizer, randomised, tmp_path):
     if form.startswith("onnx"):
         pytest.importorskip("onnxruntime")
-    encoder, folder = made(name, tokenizer, randomised), tmp_path / "small"
+    encoder, folder = made_student(name, tokenizer, randomised), tmp_path / "small"
     write_artefact(encoder, folder, FORMS[form], "small")
     student = load_student(folder)
     cosines = np.sum(student.encode(TEXTS) * load_artefact(folder).encode(TEXTS), axis=1)
@@ -95,7 +80,7 @@ def test_what_has_no_weights_to_read_is_refused(artefacts, tiny_bundle, tmp_path
 
 
 def test_a_bundle_made_of_a_bundle_has_the_same_table(tokenizer, randomised, tmp_path):
-    write_artefact(made("factor", tokenizer, randomised), tmp_path / "small", FORMS["parts"], "small")
+    write_artefact(made_student("factor", tokenizer, randomised), tmp_path / "small", FORMS["parts"], "small")
     student = load_student(tmp_path / "small")
     stored = load_stored_table(tmp_path / "small", CODEC, student)
     assert load_stored_table(tmp_path / "small", "int4", student) is None
@@ -105,5 +90,5 @@ def test_a_bundle_made_of_a_bundle_has_the_same_table(tokenizer, randomised, tmp
     write_artefact(student, tmp_path / "int4", FORMS["int4"], "int4")
     assert stored_table(tmp_path / "int4", student) is None
     # Its pieces, and a table of another width.
-    narrow = made("static", tokenizer, randomised)
+    narrow = made_student("static", tokenizer, randomised)
     assert stored_table(tmp_path / "small", narrow) is None

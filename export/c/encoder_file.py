@@ -1,0 +1,128 @@
+"""The encoder of a bundle as one file of sections, `encoder.bin`: see docs/formats.md.
+
+Rows, kernels and scales are those of the bundle's flatbuffer, bit for bit.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...encoders.tokenizer import Tokenizer
+from ...errors import ExportError
+from ..tflite.graph import Graph, Product
+from ..tflite.parts import Parts, parts_of
+from ..tflite.weights import table_in
+from .tokenizer_sections import tokenizer_sections
+
+FILE = "encoder.bin"
+# Of the list `settings`, and its length.
+VERSION, SETTINGS = 1, 16
+STATIC, NGRAM = 0, 1
+# The codecs that a program in C decodes, by their number in `settings`.
+TABLES = ("float32", "uint8", "int4", "int4-pq5")
+# Where the orders of the branches begin in `settings`.
+ORDERS = 10
+Sections = dict[str, np.ndarray]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The list `settings` of a file: see docs/formats.md.
+
+    `orders` are those of the branches, or of a static encoder's context; `max_length` None for texts of any length.
+    """
+
+    static: bool
+    dimension: int
+    width: int
+    vocabulary: int
+    max_length: int | None
+    rounded: bool
+    table: str
+    orders: tuple[int, ...]
+
+    def as_array(self) -> np.ndarray:
+        """The settings as they stand in the file. Raises `ExportError` where it has no room for them."""
+        if len(self.orders) > SETTINGS - ORDERS:
+            raise ExportError(f"the format c takes {SETTINGS - ORDERS} branches, the student has {len(self.orders)}")
+        numbers = [VERSION, STATIC if self.static else NGRAM, self.dimension, self.width, self.vocabulary]
+        numbers += [self.max_length or 0, int(self.rounded), TABLES.index(self.table)]
+        numbers += [sum(self.orders), 0] if self.static else [0, len(self.orders), *self.orders]
+        return np.array(numbers + [0] * (SETTINGS - len(numbers)), dtype=np.int32)
+
+    @classmethod
+    def from_array(cls, numbers: np.ndarray) -> Settings:
+        """The settings that stand in a file."""
+        _, kind, dimension, width, vocabulary, most, rounded, table, order, count, *orders = numbers.tolist()
+        orders = [order] if kind == STATIC else [0, *orders][1 : count + 1]
+        return cls(
+            kind == STATIC,
+            dimension,
+            width,
+            vocabulary,
+            most or None,
+            bool(rounded),
+            TABLES[table],
+            tuple(order for order in orders if order),
+        )
+
+
+def require_table(table: str) -> None:
+    """Raise `ExportError` for a table in a format that a program in C does not decode."""
+    if table not in TABLES:
+        raise ExportError(f"--table: the format c takes {', '.join(TABLES)}, not {table}; export with one of these")
+
+
+def encoder_sections(content: bytes, tokenizer: Tokenizer, name: str, table: str, max_length: int | None) -> Sections:
+    """Return the sections of a bundle's encoder, of the `content` of its flatbuffer with a table in the format `table`.
+
+    Raises `ExportError` for a graph, a table or a tokenizer that a program in C does not take.
+    """
+    require_table(table)
+    parts = parts_of(Graph(content))
+    last = parts.products["lift" if parts.static else _last(parts)]
+    rounded = any(product.stored.dtype == np.int8 for product in parts.products.values())
+    settings = Settings(
+        parts.static, last.outputs, parts.width, len(tokenizer), max_length, rounded, table, parts.orders
+    ).as_array()
+    arrays = table_in(content, len(tokenizer), table)
+    return {
+        "settings": settings,
+        "name": _text(name),
+        "fingerprint": _text(fingerprint(content, tokenizer.proto)),
+        **tokenizer_sections(tokenizer),
+        **{f"table.{place}": array for place, array in enumerate(arrays)},
+        **layer_sections(parts.products),
+        **{name: np.asarray(vector, dtype=np.float32).reshape(-1) for name, vector in parts.vectors.items()},
+    }
+
+
+def _last(parts: Parts) -> str:
+    return next((name for name in ("projection", "projection.up") if name in parts.products), "fourth")
+
+
+def layer_sections(products: Mapping[str, Product]) -> Sections:
+    """The sections of dense layers: y = act(x V^T + b) s, with V `(out, in)`; b and s only where there are any."""
+    sections = {}
+    for name, product in products.items():
+        scales = np.ones(product.outputs, np.float32) if product.scales is None else product.scales.reshape(-1)
+        sections[f"{name}.kernel"] = product.stored
+        if product.stored.dtype == np.int8 or product.scales is not None:
+            sections[f"{name}.scales"] = scales * np.float32(product.step)
+        if product.added is not None:
+            sections[f"{name}.bias"] = product.added / np.float32(product.step)
+    return sections
+
+
+def fingerprint(content: bytes, proto: bytes) -> str:
+    """The identity of the encoder of a flatbuffer and a tokenizer, a SHA-256 of both: 64 hexadecimal digits."""
+    hashes = [hashlib.sha256(part).hexdigest() for part in (content, proto)]
+    return hashlib.sha256("\n".join(hashes).encode()).hexdigest()
+
+
+def _text(text: str) -> np.ndarray:
+    return np.frombuffer(text.encode(), dtype=np.uint8)

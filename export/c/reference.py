@@ -1,0 +1,152 @@
+"""An `encoder.bin` computed by NumPy as the program in C does: the gate of an export runs it, where no compiler is.
+
+Activations are rounded as LiteRT rounds them: each row of numbers by itself, to 256 whole numbers from its least to its
+greatest, zero among them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from ...errors import DataError, EncoderError
+from ...students.student import EPSILON
+from ...system.sections import read_sections
+from ...system.text import well_formed
+from ...system.types import File, Floats, Progress, Role
+from ..encode import shortened
+from ..weights.codecs import CODECS, decoded
+from .encoder_file import Settings
+from .tokenizer_sections import tokenizer_of
+
+LOWEST, HIGHEST = np.float32(-128), np.float32(127)
+# Under the root of a length.
+LEAST = 1e-12
+
+
+class SectionsEncoder:
+    """An `encoder.bin` as an `Encoder`. Raises `EncoderError` for a file that is none."""
+
+    def __init__(self, path: File, name: str) -> None:
+        try:
+            self._arrays = read_sections(path)
+            settings = Settings.from_array(self._arrays["settings"])
+            self.name, self.fingerprint = name, self._arrays["fingerprint"].tobytes().decode()
+        except (DataError, KeyError, ValueError, IndexError) as error:
+            raise EncoderError(f"{path}: not an encoder's file: {error}; export it again") from error
+        self.dimension, self.max_length = settings.dimension, settings.max_length
+        self._tokenizer = tokenizer_of(self._arrays)
+        arrays = [self._arrays[f"table.{place}"] for place in range(CODECS[settings.table].arrays)]
+        self._table = decoded(settings.table, arrays, settings.width)
+        self._layers = Layers(self._arrays)
+        self._vector = _static if settings.static else _ngram
+        self._orders = settings.orders
+
+    def tokenize(self, text: str) -> list[int]:
+        """The ids of a text: bos, pieces, eos."""
+        (ids,) = self._tokenizer.encode([well_formed(text)])
+        return shortened(ids, self.max_length)
+
+    def encode(self, texts: Sequence[str], role: Role = "question", progress: Progress | None = None) -> Floats:
+        """`[str]` -> float32 `(n, dimension)`, rows of unit length, in order."""
+        vectors = np.zeros((len(texts), self.dimension), dtype=np.float32)
+        for row, text in enumerate(texts):
+            vectors[row] = self._vector(self._table[self.tokenize(text)], self._layers, self._orders)
+            if progress:
+                progress(1)
+        return vectors
+
+
+class Layers:
+    """The dense layers and the vectors among the sections of a file."""
+
+    def __init__(self, arrays: Mapping[str, np.ndarray]) -> None:
+        self._arrays = arrays
+        self._kernels: dict[str, Floats] = {}
+
+    def __contains__(self, name: str) -> bool:
+        return f"{name}.kernel" in self._arrays
+
+    def dense(self, name: str, x: Floats, relu: bool = False) -> Floats:
+        """act(x V^T + b) s of rows `(n, in)`: float32 `(n, out)`."""
+        bias, scales = (self._arrays.get(f"{name}.{part}") for part in ("bias", "scales"))
+        if self._arrays[f"{name}.kernel"].dtype == np.int8:
+            x, steps = rounded(x)
+            # Sums of whole numbers, in float32 exact up to 2^24, which none comes near.
+            x = (x @ self._kernel(name)) * steps
+        else:
+            x = x @ self._kernel(name)
+        x = x if bias is None else x + bias
+        x = np.maximum(x, 0) if relu else x
+        return x if scales is None else x * scales
+
+    def _kernel(self, name):
+        if name not in self._kernels:
+            self._kernels[name] = np.ascontiguousarray(self._arrays[f"{name}.kernel"].T, dtype=np.float32)
+        return self._kernels[name]
+
+    def norm(self, name: str, x: Floats) -> Floats:
+        """Rows `(n, w)` less their mean, over their standard deviation, with the gains and biases of a layer."""
+        centred = x - x.mean(axis=1, keepdims=True)
+        variance = np.mean(centred * centred, axis=1, keepdims=True)
+        gamma, beta = (self._arrays[f"{name}.{part}"] for part in ("gamma", "beta"))
+        return centred / np.sqrt(variance + np.float32(EPSILON)) * gamma + beta
+
+    def vector(self, name: str) -> Floats:
+        """A section's numbers."""
+        return self._arrays[name]
+
+
+def rounded(x: Floats) -> tuple[Floats, Floats]:
+    """Rows `(n, w)` -> whole numbers less that of zero, float32 `(n, w)`, and the steps of the rows `(n, 1)`."""
+    least, greatest = np.minimum(x.min(axis=1), 0)[:, None], np.maximum(x.max(axis=1), 0)[:, None]
+    spread = greatest - least
+    scale = np.where(spread > 0, (HIGHEST - LOWEST) / np.where(spread > 0, spread, 1), 1).astype(np.float32)
+    ends = LOWEST + least * scale, HIGHEST + greatest * scale
+    zero = np.where(ends[0] + ends[1] > 0, LOWEST - least * scale, HIGHEST - greatest * scale)
+    zero = np.rint(np.clip(zero, LOWEST, HIGHEST)).astype(np.float32)
+    return np.clip(np.rint(x * scale), LOWEST - zero, HIGHEST - zero), np.float32(1) / scale
+
+
+def windows(x: Floats, order: int) -> Floats:
+    """Each row with its neighbours side by side, zeros beyond the ends: `(n, w)` -> `(n, order * w)`."""
+    before = (order - 1) // 2
+    padded = np.pad(x, [(before, order - 1 - before), (0, 0)])
+    return np.concatenate([padded[place : place + len(x)] for place in range(order)], axis=1)
+
+
+def _unit(x):
+    return x / np.sqrt(np.maximum(np.sum(x * x, axis=1, keepdims=True), np.float32(LEAST)))
+
+
+def _static(x, layers, orders):
+    for order in orders:
+        x = x + layers.dense("context.second", layers.dense("context.first", windows(x, order), relu=True))
+    x = _unit(x.sum(axis=0, keepdims=True, dtype=np.float32))
+    x = x + layers.dense("second", layers.dense("first", x, relu=True))
+    return _unit(layers.dense("lift", x))[0]
+
+
+def _ngram(x, layers, orders):
+    branches = [_branch(x, layers, f"branch{place}", order) for place, order in enumerate(orders)]
+    rows = layers.dense("factor", x) if "factor" in layers else x
+    features = layers.norm("norm", np.concatenate([rows, *branches], axis=1))
+    summed, count = features.sum(axis=0, keepdims=True), np.float32(len(x))
+    x = (layers.dense("pooling", summed) + count * layers.vector("pooling.offset")) / np.sqrt(count)
+    first, skip = np.split(x, 2, axis=1)
+    hidden = np.maximum(skip + layers.dense("second", np.maximum(first, 0)), 0)
+    x = np.tanh(layers.dense("fourth_skip", hidden) + layers.dense("fourth", layers.dense("third", hidden, relu=True)))
+    if "projection" in layers:
+        x = layers.dense("projection", x)
+    if "projection.down" in layers:
+        x = x - layers.dense("projection.up", layers.dense("projection.down", x))
+    return _unit(x)[0]
+
+
+def _branch(x, layers, name, order):
+    x = layers.norm(f"{name}.norm", layers.dense(f"{name}.project", x))
+    for part in ("first", "second"):
+        if f"{name}.{part}" in layers:
+            x = x + layers.dense(f"{name}.{part}", windows(x, order), relu=True)
+    return x

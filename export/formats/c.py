@@ -1,0 +1,42 @@
+"""One file for a program in C, the program, and what compiles it."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..weights.precision import Precision
+from .folder import whole_file
+from .format import Artefact, Format, Label, Lengths
+
+if TYPE_CHECKING:
+    from ...encoders.encoder import KerasEncoder
+
+MODEL = "encoder.bin"
+SOURCES = Path(__file__).parents[1] / "c"
+# What of them goes into an artefact.
+PROGRAM: tuple[str, ...] = ()
+HOW_TO = f"`{MODEL}` is the encoder in one file, for programs without a runtime: docs/formats.md says what is in it."
+
+
+def _write(student: KerasEncoder, folder: Path, precision: Precision, lengths: Lengths) -> None:
+    from ...system.sections import write_sections
+    from ..c.encoder_file import encoder_sections, require_table
+    from ..tflite.convert import convert
+
+    require_table(precision.table)
+    content = precision.content or convert(student.model, precision)
+    sections = encoder_sections(content, student.tokenizer, student.name, precision.table, lengths.fixed)
+    write_sections(folder / MODEL, sections)
+    for name in PROGRAM:
+        shutil.copyfile(SOURCES / name, folder / name)
+
+
+def _load(folder: Path, label: Label, threads: int) -> Artefact:
+    from ..c.reference import SectionsEncoder
+
+    return SectionsEncoder(whole_file(folder, label, MODEL), label.name)
+
+
+FORMATS = (Format("c", MODEL, _write, _load, HOW_TO, fixable=True, keeps=True),)

@@ -1,0 +1,81 @@
+"""`encoder.bin` has what the bundle stores, and NumPy computes the bundle's vectors of it."""
+
+import hashlib
+
+import numpy as np
+import pytest
+from fixtures.encoders import made_student
+from fixtures.pieces import tokenizer_of, trained_tokenizer
+from fixtures.text import TEXTS
+
+from distill.encoders.tokenizer import Tokenizer
+from distill.errors import EncoderError, ExportError
+from distill.export.artefact import write_artefact
+from distill.export.c.encoder_file import Settings, encoder_sections
+from distill.export.c.reference import SectionsEncoder, rounded
+from distill.export.c.tokenizer_sections import tokenizer_of as tokenizer_in
+from distill.export.c.tokenizer_sections import tokenizer_sections
+from distill.export.form import Form
+from distill.export.runtime import load_artefact
+from distill.export.student import bundle_form
+from distill.export.tflite.graph import Graph
+from distill.export.weights.precision import Precision
+from distill.system.sections import read_sections, write_sections
+
+CASES = [("factor", "int8", "int4-pq5"), ("context", "int8", "uint8"), ("shallow", "float32", "float32")]
+
+
+@pytest.mark.parametrize(("name", "dense", "table"), CASES)
+def test_a_bundles_weights_and_vectors_are_kept(name, dense, table, tokenizer, randomised, tmp_path):
+    student, bundle, folder = made_student(name, tokenizer, randomised), tmp_path / "bundle", tmp_path / "c"
+    write_artefact(student, bundle, Form(precision=Precision(dense, table), max_length=48), "small")
+    form = bundle_form(bundle, Form("c"))
+    assert (form.precision, form.max_length) == (Precision(dense, table), 48)
+    write_artefact(student, folder, form, "small")
+    content, arrays = (bundle / "encoder.tflite").read_bytes(), read_sections(folder / "encoder.bin")
+    kernels = [array.tobytes() for name, array in arrays.items() if name.endswith(".kernel")]
+    assert sorted(kernels) == sorted(product.stored.tobytes() for product in Graph(content).products)
+    hashes = [hashlib.sha256(part).hexdigest() for part in (content, tokenizer.proto)]
+    encoder, reference = load_artefact(folder), load_artefact(bundle)
+    assert encoder.fingerprint == hashlib.sha256("\n".join(hashes).encode()).hexdigest()
+    assert [encoder.tokenize(text) for text in TEXTS] == [reference.tokenize(text) for text in TEXTS]
+    assert np.sum(encoder.encode(TEXTS) * reference.encode(TEXTS), axis=1) == pytest.approx(1, abs=1e-4)
+
+
+def test_settings_are_read_as_they_were_written():
+    for settings in (
+        Settings(True, 512, 256, 1000, None, True, "int4-pq5", (3,)),
+        Settings(True, 512, 256, 1000, 64, False, "uint8", ()),
+        Settings(False, 16, 40, 9, None, True, "float32", (2, 3, 5)),
+    ):
+        numbers = settings.as_array()
+        assert (numbers.dtype, numbers.size, Settings.from_array(numbers)) == (np.int32, 16, settings)
+    with pytest.raises(ExportError):
+        Settings(False, 16, 40, 9, None, True, "uint8", (2,) * 7).as_array()
+
+
+def test_a_row_is_rounded_between_its_ends_and_zero():
+    # By hand: from -1 to 2 in 255 steps zero is step 85; all of one sign have zero at an end.
+    rows, steps = rounded(np.array([[-1, 0, 0.5, 2], [1, 2, 3, 4], [0, 0, 0, 0]], dtype=np.float32))
+    assert rows.tolist() == [[-85, 0, 42, 170], [64, 128, 191, 255], [0, 0, 0, 0]]
+    assert steps[:, 0] == pytest.approx([3 / 255, 4 / 255, 1])
+
+
+def test_a_tokenizer_comes_back_and_another_kind_is_refused():
+    texts = ["a river, a lake and 3 rivers"] * 50
+    options = {"vocab_size": 40, "user_defined_symbols": ["lake"], "hard_vocab_limit": False}
+    whole = trained_tokenizer(texts, **options)
+    again = tokenizer_in(tokenizer_sections(whole))
+    assert again.encode(TEXTS) == whole.encode(TEXTS) and isinstance(again, Tokenizer)
+    bytes_too = trained_tokenizer(texts, **{**options, "vocab_size": 300}, byte_fallback=True)
+    for refused in (bytes_too, tokenizer_of(("a", 0.0), kind="BPE")):
+        with pytest.raises(ExportError, match="tokenizer"):
+            tokenizer_sections(refused)
+
+
+def test_another_table_and_a_broken_file_are_refused(tokenizer, tmp_path):
+    with pytest.raises(ExportError, match="--table.*pq8"):
+        encoder_sections(b"", tokenizer, "small", "pq8", None)
+    write_sections(tmp_path / "encoder.bin", {"settings": np.zeros(16, dtype=np.int32)})
+    with pytest.raises(EncoderError, match="encoder.bin"):
+        SectionsEncoder(tmp_path / "encoder.bin", "small")
