@@ -144,6 +144,7 @@ class _Job:
     cut: Cut
 
     def run(self, path: Path, change: Change, engine: Engine | None) -> dict[str, Json]:
+        self._require_there(change.removed)
         keys, hashes = self._read(change.documents)
         stay = self._stay(hashes, change.removed)
         jobs = Batches(self.part, keys, self.card["score"] != "vector")
@@ -169,11 +170,14 @@ class _Job:
         _require_distinct(every, read_documents(paths))
         return keys, every
 
+    def _require_there(self, removed: Sequence[str]) -> None:
+        for id in removed:
+            if not self.known or id_hash(id) not in self.known.ids:
+                raise InputError(f"--remove {id}: no document of {self.part.parent} has this id")
+
     def _stay(self, hashes: Integers, removed: Sequence[str]) -> Integers:
         """The documents of the index that stay in it."""
         ids = self.known.ids if self.known else {}
-        if unknown := [id for id in removed if id_hash(id) not in ids]:
-            raise InputError(f"--remove {unknown[0]}: no document of {self.part.parent} has this id")
         gone = {*hashes.tolist(), *map(id_hash, removed)}
         return np.array([document for id, document in ids.items() if id not in gone], dtype=np.int64)
 

@@ -12,6 +12,9 @@ from distill.encoding import on_ray as ray_encoding
 from distill.encoding.encode_file import encode_file
 from distill.encoding.text_file import TextFile
 from distill.errors import DataError, DistillError, InputError
+from distill.indexing import batches
+from distill.indexing.building import Change, build
+from distill.indexing.stored import FILE
 
 MODEL = "released"
 
@@ -83,6 +86,13 @@ def test_two_workers_give_the_vectors_of_one_process(ray, path, expected, tmp_pa
     assert len(processes) == 2 and str(os.getpid()) not in processes
     said = capfd.readouterr()
     assert (said.out, said.err.count("\n")) == ("", 1) and said.err.startswith("encode: ")
+
+
+def test_an_index_by_workers_is_that_of_one_process(ray, path, tmp_path, monkeypatch):
+    monkeypatch.setattr(batches, "DOCUMENTS", 20)
+    for name, engine in (("one", None), ("two", ray_encoding.ray_engine(MODEL, 2))):
+        build(tmp_path / name, Change([path]), MODEL, engine=engine)
+    assert (tmp_path / "one" / FILE).read_bytes() == (tmp_path / "two" / FILE).read_bytes()
 
 
 def test_a_worker_that_is_killed_is_started_again(ray, path, expected, tmp_path, monkeypatch):

@@ -99,7 +99,7 @@ def test_what_is_in_the_index_is_not_encoded_again(expected, small_batches, tmp_
     assert content(kb) == expected[1]
 
 
-@pytest.mark.parametrize("place", range(8))
+@pytest.mark.parametrize("place", range(9))
 def test_a_killed_command_is_gone_on_with(expected, tmp_path, place):
     path, whole = expected
     code = f"""

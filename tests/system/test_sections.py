@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from distill.errors import DataError, InputError
-from distill.system.sections import read_sections, write_sections
+from distill.system.sections import Rows, read_sections, write_sections
 
 ARRAYS = {
     "codes": np.arange(-3, 3, dtype=np.int8).reshape(2, 3),
@@ -39,6 +39,17 @@ def test_arrays_come_back_with_their_types_and_shapes(file):
     for name, array in ARRAYS.items():
         assert sections[name].dtype == array.dtype and not sections[name].flags.writeable
         np.testing.assert_array_equal(sections[name], array)
+
+
+def test_an_array_may_come_in_blocks(file, tmp_path):
+    def rows(*blocks):
+        return Rows(np.dtype(np.int8), (2, 3), lambda: (ARRAYS["codes"][block] for block in blocks))
+
+    write_sections(tmp_path / "blocks.bin", ARRAYS | {"codes": rows(slice(0, 1), slice(1, 2))})
+    assert (tmp_path / "blocks.bin").read_bytes() == file.read_bytes()
+    with pytest.raises(ValueError):
+        write_sections(tmp_path / "short.bin", {"codes": rows(slice(0, 1))})
+    assert not (tmp_path / "short.bin").exists()
 
 
 @pytest.mark.parametrize("length", [0, 7, 15, 100, 271, 330, 455])

@@ -1,0 +1,159 @@
+"""`distill index` and `distill search --index`, measured: minutes, megabytes, memory, milliseconds, and P@1.
+
+    python benchmarks/indexing/index.py --documents data/wikipedia-en/passages.en.1.jsonl \
+        --documents data/wikipedia-en/passages.en.2.jsonl --questions data/mlqa-dev-a --output index.json
+
+Everything runs in processes of its own. With --kills the index is made once more, killed so often on the way, and has
+to be the same to the byte.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+from distill.catalog.loading import load_encoder
+from distill.data.loading import read_dataset
+from distill.indexing import products
+from distill.indexing.searching import Searcher
+from distill.indexing.stored import FILE, Index
+from distill.system.hashes import sha256
+
+DISTILL = [sys.executable, "-m", "distill"]
+# Questions that are timed, of those of the data set; starts of the command.
+TIMED, STARTS = 200, 5
+
+
+def measured(command):
+    """Seconds and the peak of resident memory, in MB, of a command that has to succeed."""
+    begin = time.perf_counter()
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        raise SystemExit(f"{command}: exit code {process.returncode}")
+    seconds = time.perf_counter() - begin
+    return {
+        "seconds": round(seconds, 2),
+        "cpu": round(usage.ru_utime + usage.ru_stime, 2),
+        "mb": usage.ru_maxrss // 1024,
+    }
+
+
+def building(model, documents, folder):
+    """The command that makes an index."""
+    return [*DISTILL, "index", "--model", model, "--documents", *documents, "--output", str(folder)]
+
+
+def killed(command, folder, times, seconds, expected):
+    """How often a command was killed before it came to its end, and whether its index is the one expected."""
+    rng, count = random.Random(0), 0
+    while count < times:
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            process.wait(rng.uniform(0.5, 2) * seconds / times + 5)
+        except subprocess.TimeoutExpired:
+            process.send_signal(signal.SIGKILL)
+            count += 1
+        process.wait()
+        if process.returncode == 0:
+            break
+    measured(command)
+    return {"kills": count, "same": sha256(folder / FILE) == expected}
+
+
+def searches(folder, model, texts):
+    """Milliseconds of a question after loading, its encoding in them, by kernel."""
+    encoder, searcher = load_encoder(model), Searcher(Index(folder))
+    has_kernel, figures = products.has_kernel, {}
+    for name in ["numkong", "numpy"] if has_kernel() else ["numpy"]:
+        products.has_kernel = lambda name=name: name == "numkong"
+        # The first reads the file.
+        searcher.search(encoder.encode(texts[:1])[0], 10)
+        times = []
+        for text in texts:
+            begin = time.perf_counter()
+            searcher.search(encoder.encode([text])[0], 10)
+            times.append(1000 * (time.perf_counter() - begin))
+        figures[name] = {"median": round(float(np.median(times)), 2), "p95": round(float(np.percentile(times, 95)), 2)}
+    products.has_kernel = has_kernel
+    return figures
+
+
+def precision(folder, model, data):
+    """P@1 by language, %, of an index of a data set's passages."""
+    encoder, searcher, figures = load_encoder(model), Searcher(Index(folder)), {}
+    for language in data.languages:
+        questions = list(data.questions[language].values())
+        vectors = encoder.encode([question.text for question in questions], "question")
+        hits = [searcher.search(vector, 1).rows[0] for vector in vectors]
+        figures[language] = 100 * np.mean(np.array(hits) == [question.passage for question in questions])
+    return {
+        name: round(float(value), 2) for name, value in {**figures, "mean": np.mean(list(figures.values()))}.items()
+    }
+
+
+def evaluated(model, dataset, folder):
+    """The same by `distill evaluate`."""
+    path = folder / "figures.json"
+    unit = ["--split", "all", "--ranked", "passage", "--score", "sum", "--json", str(path)]
+    measured([*DISTILL, "evaluate", model, "--dataset", dataset, *unit])
+    [encoder] = json.loads(path.read_text(encoding="utf-8"))["retrieval"]["encoders"].values()
+    figures = {language: 100 * of["p@1"] for language, of in encoder["units"]["passage-sum"].items()}
+    return {
+        name: round(float(value), 2) for name, value in {**figures, "mean": np.mean(list(figures.values()))}.items()
+    }
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--documents", action="append", default=[], help="files or folders")
+    parser.add_argument("--questions", required=True, help="a data set's folder with documents.jsonl")
+    parser.add_argument("--model", default="released")
+    parser.add_argument("--index", help="one that is there, which is not made anew")
+    parser.add_argument("--kills", type=int, default=0)
+    parser.add_argument("--output", default="index.json")
+    options = parser.parse_args()
+    figures = {"model": options.model, "load": os.getloadavg(), "cores": os.cpu_count()}
+    data = read_dataset(options.questions)
+    texts = [question.text for known in data.questions.values() for question in known.values()]
+    texts = random.Random(0).sample(texts, min(TIMED, len(texts)))
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(options.index or Path(place) / "kb")
+        if not options.index:
+            figures["build"] = measured(building(options.model, options.documents, folder))
+        card = Index(folder).card
+        figures["index"] = {name: card[name] for name in ("documents", "passages", "sentences")}
+        figures["index"]["mb"] = round((folder / FILE).stat().st_size / 1e6, 1)
+        if options.kills:
+            again = Path(place) / "killed"
+            command = building(options.model, options.documents, again)
+            seconds = figures.get("build", {"seconds": 60})["seconds"]
+            figures["killed"] = killed(command, again, options.kills, seconds, sha256(folder / FILE))
+            shutil.rmtree(again)
+        figures["ms"] = searches(folder, options.model, texts)
+        cold = [measured([*DISTILL, "search", "--index", str(folder), text]) for text in texts[:STARTS]]
+        figures["cold"] = {name: float(np.median([one[name] for one in cold])) for name in ("seconds", "mb")}
+        of_questions = Path(place) / "questions"
+        measured(building(options.model, [str(Path(options.questions) / "documents.jsonl")], of_questions))
+        figures["p@1"] = {
+            "index": precision(of_questions, options.model, data),
+            "evaluate": evaluated(options.model, options.questions, Path(place)),
+        }
+    Path(options.output).write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
+    print(json.dumps(figures, indent=1))
+
+
+if __name__ == "__main__":
+    main()

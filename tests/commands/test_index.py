@@ -1,0 +1,82 @@
+"""`distill index`, and `distill search --index`."""
+
+import io
+import json
+import sys
+
+import pytest
+
+from distill.indexing.stored import FILE
+
+MODEL = "released-small"
+RIVER, CASTLE = "The Nile flows north. It ends in the sea.", "The castle is of stone. Its tower burned down."
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Documents in two files, and a broken one."""
+    folder = tmp_path_factory.mktemp("documents")
+    (folder / "river.jsonl").write_text(json.dumps({"id": "r", "text": RIVER, "lang": "en"}) + "\n", encoding="utf-8")
+    (folder / "castle.txt").write_text(CASTLE, encoding="utf-8")
+    (folder / "broken.jsonl").write_text('{"id": 1, "text": "Whole."}\n{"id": 2, "text": " "}\n', encoding="utf-8")
+    return folder
+
+
+@pytest.fixture
+def kb(distill, folder, tmp_path):
+    files = folder / "river.jsonl", folder / "castle.txt"
+    left = distill("index", "--model", MODEL, "--documents", *files, "--output", tmp_path / "kb")
+    assert left.code == 0 and "2 documents" in left.err
+    return tmp_path / "kb"
+
+
+def test_documents_are_indexed_searched_and_removed(distill, kb, folder, monkeypatch):
+    left = distill("search", "Where does the Nile flow?", "--index", kb, "-k", "1")
+    assert left.code == 0 and "**The Nile flows north.** It ends in the sea." in left.out and "castle" not in left.out
+    left = distill("search", "Where does the Nile flow?", "--index", kb, "--json")
+    [answer] = map(json.loads, left.out.splitlines())
+    assert [hit["text"] for hit in answer["hits"]] == [RIVER, CASTLE]
+    first = answer["hits"][0]
+    assert first["document"] == {"id": "r", "title": "", "lang": "en"}
+    assert (first["sentence"], first["sentence_at"], first["offset"]) == ("The Nile flows north.", [0, 21], 0)
+    monkeypatch.setattr(sys, "stdin", io.StringIO("Where does the Nile flow?\n\nWhat burned?\n"))
+    left = distill("search", "-", "--index", kb, "--json", "-k", "1", "--score", "vector")
+    assert [json.loads(line)["hits"][0]["text"] for line in left.out.splitlines()] == [RIVER, CASTLE]
+    left = distill("search", "What burned?", "--index", kb, "--json", "--where", "lang=en")
+    assert [hit["text"] for hit in json.loads(left.out)["hits"]] == [RIVER]
+    assert distill("index", "--model", MODEL, "--output", kb, "--remove", "r").code == 0
+    assert [path.name for path in kb.iterdir()] == [FILE]
+    left = distill("search", "Where does the Nile flow?", "--index", kb)
+    assert CASTLE.split(".")[0] in left.out and "Nile" not in left.out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "place"),
+    [
+        (["--documents", "FOLDER/broken.jsonl", "--output", "new"], r"broken\.jsonl, line 2"),
+        (["--documents", "FOLDER/none.jsonl", "--output", "new"], r"none\.jsonl"),
+        (["--documents", "FOLDER/castle.txt", "--output", "FOLDER"], "FOLDER"),
+        (["--documents", "FOLDER/castle.txt", "--output", "new", "--length", "60", "--overlap", "60"], "--overlap"),
+        (["--documents", "FOLDER/castle.txt", "--output", "new", "--workers", "2"], "--workers"),
+        (["--output", "new"], "--documents"),
+        (["--output", "new", "--remove", "x"], "--remove"),
+    ],
+)
+def test_wrong_documents_leave_nothing(refused, folder, arguments, place):
+    named = [argument.replace("FOLDER", str(folder)) for argument in arguments]
+    assert place.replace("FOLDER", str(folder)).replace("\\", "") in refused("index", "--model", MODEL, *named)
+
+
+def test_an_index_is_searched_with_its_own_encoder_and_what_is_none_is_refused(distill, refused, kb, folder):
+    ask = ["search", "Where?", "--index"]
+    assert "--model" in refused(*ask, kb, "--model", "released")
+    assert FILE in refused(*ask, folder)
+    assert "--where" in refused(*ask, kb, "--where", "lang")
+    assert "--where" in refused(*ask, kb, "--where", "author=x")
+    assert "--dataset" in refused(*ask, kb, "--dataset", "sample")
+    assert "--index" in refused("search", "Where?", "--json", "--model", MODEL)
+    assert "--index" in refused("search", "Where?")
+    content = (kb / FILE).read_bytes()
+    (kb / FILE).write_bytes(content[:-100])
+    assert FILE in refused(*ask, kb)
+    assert FILE in refused("index", "--model", MODEL, "--documents", folder / "castle.txt", "--output", kb)
