@@ -99,9 +99,13 @@ def precision(folder, model, data):
         vectors = encoder.encode([question.text for question in questions], "question")
         hits = [searcher.search(vector, 1).rows[0] for vector in vectors]
         figures[language] = 100 * np.mean(np.array(hits) == [question.passage for question in questions])
-    return {
-        name: round(float(value), 2) for name, value in {**figures, "mean": np.mean(list(figures.values()))}.items()
-    }
+    return with_mean(figures)
+
+
+def with_mean(figures):
+    """Figures by language and their mean, rounded."""
+    whole = figures | {"mean": np.mean(list(figures.values()))}
+    return {name: round(float(value), 2) for name, value in whole.items()}
 
 
 def evaluated(model, dataset, folder):
@@ -111,9 +115,7 @@ def evaluated(model, dataset, folder):
     measured([*DISTILL, "evaluate", model, "--dataset", dataset, *unit])
     [encoder] = json.loads(path.read_text(encoding="utf-8"))["retrieval"]["encoders"].values()
     figures = {language: 100 * of["p@1"] for language, of in encoder["units"]["passage-sum"].items()}
-    return {
-        name: round(float(value), 2) for name, value in {**figures, "mean": np.mean(list(figures.values()))}.items()
-    }
+    return with_mean(figures)
 
 
 def main():
