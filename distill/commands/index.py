@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 
 from ..catalog.kinds import ENCODER_HELP
@@ -28,6 +30,8 @@ from .use import PASSAGE_SCORES, engine_of, engine_options
 )
 @click.option("--language", help="of documents that do not say theirs, for their sentences [default: en]")
 @click.option("--score", type=click.Choice(PASSAGE_SCORES), help="of a passage [default: the encoder's, else sum]")
+@click.option("--compact", is_flag=True, help="a quarter of the bytes: a bit a number, text deflated; asks longer")
+@click.option("--hybrid", "words", is_flag=True, help="the words too, for search --hybrid")
 @engine_options
 def index(
     model: str,
@@ -39,6 +43,8 @@ def index(
     overlap: int | None,
     language: str | None,
     score: str | None,
+    compact: bool,
+    words: bool,
     engine: str,
     workers: int | None,
     ray_address: str | None,
@@ -47,14 +53,14 @@ def index(
 
     A document takes the place of the one with its id. The same command goes on with what a stopped one wrote.
     """
-    from ..indexing.building import Change, Given, build
+    from ..indexing.building import COMPACT, Change, Given, build
+    from ..indexing.stored import FILE
     from ..system.progress import say
 
     change = Change((*documents, *more), remove)
-    if not change.documents and not change.removed:
+    if not change.documents and not change.removed and not (words and (Path(output) / FILE).exists()):
         raise InputError("no documents; give --documents FILE…, or --remove ID")
-    card = build(
-        output, change, model, Given(length, overlap, language, score), engine_of(model, engine, workers, ray_address)
-    )
+    given = Given(length, overlap, language, score, COMPACT if compact else None, words or None)
+    card = build(output, change, model, given, engine_of(model, engine, workers, ray_address))
     counts = ", ".join(f"{card[name]} {name}" for name in ("documents", "passages", "sentences"))
     say(f"{output}: {counts}")

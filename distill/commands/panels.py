@@ -29,6 +29,7 @@ TITLES = {
     "hits": "What is printed",
     "documents": "Documents",
     "passages": "Passages",
+    "stored": "What is stored",
     "engine": "Who encodes",
     HELP: "Help",
 }
@@ -43,11 +44,12 @@ SECTIONS = {
     **dict.fromkeys(("tasks", "units", "metrics", "document_model"), "evaluation"),
     **dict.fromkeys(("stage", "space_path", "trials"), "search"),
     **dict.fromkeys(("model", "score"), "encoder"),
-    **dict.fromkeys(("folder", "where"), "index"),
+    **dict.fromkeys(("folder", "where", "hybrid"), "index"),
     **dict.fromkeys(("dataset", "document_language", "documents_by"), "collection"),
     **dict.fromkeys(("top", "as_json"), "hits"),
     **dict.fromkeys(("documents", "remove"), "documents"),
     **dict.fromkeys(("length", "overlap", "language"), "passages"),
+    **dict.fromkeys(("compact", "words"), "stored"),
     **dict.fromkeys(("engine", "workers", "ray_address"), "engine"),
 }
 # Parameters that a short help shows.

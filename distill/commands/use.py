@@ -88,6 +88,7 @@ def encode(
     "--index", "folder", type=click.Path(file_okay=False), help="the folder of distill index that is searched"
 )
 @click.option("--where", multiple=True, metavar="NAME=VALUE", help="documents alone whose field has that value")
+@click.option("--hybrid", is_flag=True, help="passages with the question's words stand higher; repeats are folded")
 @click.option("--json", "as_json", is_flag=True, help="print an object a question, a line each")
 @click.option("--dataset", help="whose passages are searched, each encoded anew [default: sample]")
 @click.option("--document-language", help="of a data set's documents [default: en]")
@@ -105,6 +106,7 @@ def search(
     model: str | None,
     folder: str | None,
     where: tuple[str, ...],
+    hybrid: bool,
     as_json: bool,
     dataset: str | None,
     document_language: str | None,
@@ -123,10 +125,10 @@ def search(
             raise InputError(
                 "--dataset, --document-language and --document-model do not go with --index; leave them out"
             )
-        _search_index(folder, question, model, score, top, where, as_json)
+        _search_index(folder, question, model, score, top, where, hybrid, as_json)
         return
-    if where or as_json:
-        raise InputError("--where and --json are of --index, which is not given")
+    if where or hybrid or as_json:
+        raise InputError("--where, --hybrid and --json are of --index, which is not given")
     if not model:
         raise click.UsageError("Missing option '--model' or '--index'.")
     _search_dataset(
@@ -134,14 +136,14 @@ def search(
     )
 
 
-def _search_index(folder, question, model, score, top, where, as_json):
+def _search_index(folder, question, model, score, top, where, hybrid, as_json):
     from ..indexing.answers import Answers, print_answers, print_json
 
     for one in where:
         if not one.partition("=")[0] or "=" not in one:
             raise InputError(f"--where: expected a field and its value, such as lang=en, got {one!r}")
     fields = dict(one.split("=", 1) for one in where)
-    answers = Answers(folder, model, score).answers(_lines() if question == "-" else [question], top, fields)
+    answers = Answers(folder, model, score, hybrid).answers(_lines() if question == "-" else [question], top, fields)
     if as_json:
         print_json(answers)
     else:

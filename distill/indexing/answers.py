@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from rich.text import Text
 
@@ -13,12 +13,17 @@ from ..catalog.loading import load_encoder
 from ..encoders.health import require_finite
 from ..errors import InputError
 from ..report.layout import new_console
+from ..retrieval.duplicates import first_alike
 from ..system.types import File, Json
-from .searching import Searcher
+from .again import Again
+from .lexical import Lexical
+from .searching import Nearest, Searcher
 from .stored import Index
 
 # Round the best sentence where there is no terminal to show it bold.
 MARK = "**"
+# Times as many passages as are to be shown, so that as many are left where some repeat others.
+MORE = 3
 
 
 @dataclass(frozen=True)
@@ -26,7 +31,7 @@ class Hit:
     """A passage, the number of it within its document, from 0, and what is kept of that, `fields`.
 
     `sentence` is the place of the best one in `text`, in characters, None without vectors of sentences; `offset` that
-    of the passage in the document's text, in bytes of UTF-8.
+    of the passage in the document's text, in bytes of UTF-8. `repeats` are further ones that say the same.
     """
 
     score: float
@@ -36,27 +41,37 @@ class Hit:
     text: str
     sentence: tuple[int, int] | None
     fields: Mapping[str, Json]
+    repeats: tuple[Hit, ...] = ()
 
     def as_dict(self) -> dict[str, Json]:
         """Return it as `--json` prints it."""
         start, end = self.sentence or (0, 0)
         best = {"sentence": self.text[start:end], "sentence_at": [start, end]} if self.sentence else {}
         place = {"passage": self.passage, "offset": self.offset}
-        return {"score": round(self.score, 6), "document": dict(self.fields), **place, "text": self.text, **best}
+        said = {"score": round(self.score, 6), "document": dict(self.fields), **place, "text": self.text, **best}
+        return {**said, "repeats": [hit.as_dict() for hit in self.repeats]} if self.repeats else said
 
 
 class Answers:
     """An index and its encoder, loaded once. `model` names the encoder, by default the one that the index was made by.
 
+    `hybrid`: passages with the question's words stand higher (`searching.WEIGHT`), and those that say the same as
+    another one are its `repeats`.
+
     Raises `InputError`, `DataError` for a file that is no index, or `EncoderError` for an encoder that is not its own.
     """
 
-    def __init__(self, folder: File, model: File | None = None, score: str | None = None) -> None:
+    def __init__(self, folder: File, model: File | None = None, score: str | None = None, hybrid: bool = False) -> None:
         self.index = Index(folder)
+        if hybrid and not self.index.has_words:
+            command = f"distill index --model {self.index.card['encoder']} --hybrid --output {folder}"
+            raise InputError(f"{self.index.path}: made without words; run {command}")
         source = model or self.index.card["encoder"]
         self.index.require(weights_fingerprint(source), source)
-        self.searcher = Searcher(self.index, score)
         self.encoder = load_encoder(source)
+        again = Again(self.index, self.encoder, score or self.index.score) if self.index.scored_again else None
+        self.searcher = Searcher(self.index, score, again)
+        self.lexical = Lexical(self.index.sections, self.index.passages) if hybrid else None
 
     def answers(
         self, questions: Iterable[str], k: int, where: Mapping[str, str] | None = None
@@ -67,9 +82,15 @@ class Answers:
             if not question.strip():
                 raise InputError("the question is empty; give a text")
             [vector] = require_finite(self.encoder.encode([question], "question"), self.encoder)
-            best = self.searcher.search(vector, k, mask)
-            rows = zip(best.rows.tolist(), best.scores.tolist(), best.sentences.tolist(), strict=True)
-            yield question, [self.hit(*row) for row in rows]
+            if self.lexical:
+                best = self.searcher.search(vector, MORE * k, mask, self.lexical.shares(question))
+                yield question, _folded(self._hits(best), k)
+            else:
+                yield question, self._hits(self.searcher.search(vector, k, mask))
+
+    def _hits(self, best: Nearest) -> list[Hit]:
+        rows = zip(best.rows.tolist(), best.scores.tolist(), best.sentences.tolist(), strict=True)
+        return [self.hit(*row) for row in rows]
 
     def hit(self, row: int, score: float, sentence: int) -> Hit:
         """Return a passage with its text and its document."""
@@ -81,6 +102,15 @@ class Answers:
             place = len(_text(content[:start])), len(_text(content[:end]))
         number, offset = row - int(index.document_edges[document]), int(index.array("passage_offsets")[row])
         return Hit(score, row, number, offset, _text(content), place, index.fields(document))
+
+
+def _folded(hits: Sequence[Hit], k: int) -> list[Hit]:
+    """The first k of the hits that do not repeat another one, each with those that repeat it."""
+    firsts = first_alike([hit.text for hit in hits])
+    repeats: dict[int, list[Hit]] = {}
+    for number, first in enumerate(firsts):
+        repeats.setdefault(first, []).append(hits[number])
+    return [replace(one, repeats=tuple(others)) for one, *others in repeats.values()][:k]
 
 
 def _text(content):
@@ -101,9 +131,14 @@ def print_answers(answers: Iterable[tuple[str, list[Hit]]], many: bool) -> None:
         if many:
             console.print(question, markup=False, style="underline")
         for place, hit in enumerate(hits, start=1):
-            name = hit.fields.get("title") or hit.fields["id"]
-            console.print(f"{place}. {hit.score:.3f}  {name}", markup=False)
+            console.print(f"{place}. {hit.score:.3f}  {_name(hit)}", markup=False)
             console.print(_shown(hit, console.is_terminal), soft_wrap=True)
+            if hit.repeats:
+                console.print(f"   also in {', '.join(map(_name, hit.repeats))}", markup=False)
+
+
+def _name(hit):
+    return str(hit.fields.get("title") or hit.fields["id"])
 
 
 def _shown(hit, terminal):

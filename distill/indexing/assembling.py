@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice, pairwise
 from pathlib import Path
 
 import numpy as np
@@ -14,10 +16,15 @@ from .. import __version__
 from ..system.sections import Rows, write_sections
 from ..system.types import Integers, Json
 from .batches import DOCUMENTS, Batch
+from .codes import WHOLE, width
+from .lexical import inverted
 from .stored import FORMAT, SCORES, Index, ranges
 
-# Passages of a block of text.
-PER_BLOCK = 64
+# Passages of a block of text; of a compact index, where a block is inflated for one of them.
+PER_BLOCK, PER_PACKED_BLOCK = 64, 32
+# Of a compact index: passages that are scored again by their text. With 20 the first result is that of float32 in 99 of
+# 100 questions; docs/index-search.md.
+SCORED_AGAIN = 20
 SMALL = ("document_lengths", "passage_counts", "sentence_counts", "passage_offsets", "text_lengths")
 
 
@@ -58,20 +65,30 @@ def kept(index: Index, documents: Integers) -> list[Kept]:
 
 
 def write_index(path: Path, batches: Sequence[Batch], card: Mapping[str, Json], dimension: int) -> dict[str, Json]:
-    """Write the file of an index, whole or not at all; returns its card, with the counts."""
+    """Write the file of an index, whole or not at all; returns its card, with the counts.
+
+    By the card in so many `bits` a number, text deflated where these are fewer than 8, and with words where `hybrid`.
+    """
     small, rows = {name: _joined(batches, name) for name in SMALL}, _Streams(batches)
     counts = {"documents": len(small["passage_counts"]), "passages": len(small["text_lengths"])}
     counts["sentences"] = int(small["sentence_counts"].sum())
     whole = {**card, **counts, "distill": __version__}
-    head = [FORMAT, dimension, dimension, 8, SCORES.index(card["score"]), 0, PER_BLOCK, *[0] * 9]
+    bits = card["bits"]
+    form = (0, PER_BLOCK, 0) if bits == WHOLE else (1, PER_PACKED_BLOCK, SCORED_AGAIN)
+    head = [FORMAT, dimension, dimension, bits, SCORES.index(card["score"]), *form, *[0] * 8]
     arrays: dict[str, NDArray[np.generic] | Rows] = {
         "card": np.frombuffer(json.dumps(whole, ensure_ascii=False).encode(), dtype=np.uint8),
         "numbers": np.array(head, dtype=np.int32),
     }
     for kind in ("passage", "sentence") if card["score"] != "vector" else ("passage",):
-        arrays[f"{kind}_vectors"] = rows.of(f"{kind}_vectors", np.int8, (counts[f"{kind}s"], dimension))
+        code = np.int8 if bits == WHOLE else np.uint8
+        arrays[f"{kind}_vectors"] = rows.of(f"{kind}_vectors", code, (counts[f"{kind}s"], width(dimension, bits)))
         arrays[f"{kind}_scales"] = rows.of(f"{kind}_scales", np.float32, (counts[f"{kind}s"],))
-    write_sections(path, arrays | _small_sections(small) | _texts(small, rows))
+    arrays |= _small_sections(small) | _texts(small, rows)
+    arrays |= _plain(small, rows) if bits == WHOLE else _packed(batches)
+    if card["hybrid"]:
+        arrays |= inverted(passage.decode() for passage in _passages(batches))
+    write_sections(path, arrays)
     return whole
 
 
@@ -84,7 +101,6 @@ def _small_sections(small: Mapping[str, Integers]) -> dict[str, NDArray[np.gener
     documents = np.arange(len(small["passage_counts"]), dtype=np.uint32)
     return {
         "sentence_starts": _starts(small["sentence_counts"]).astype(np.uint32),
-        "text_blocks": _block_starts(small["text_lengths"]),
         "text_lengths": small["text_lengths"].astype(np.uint32),
         "document_of": np.repeat(documents, small["passage_counts"]),
         "passage_offsets": small["passage_offsets"].astype(np.uint32),
@@ -95,7 +111,6 @@ def _small_sections(small: Mapping[str, Integers]) -> dict[str, NDArray[np.gener
 def _texts(small: Mapping[str, Integers], rows: _Streams) -> dict[str, NDArray[np.generic] | Rows]:
     return {
         "sentence_bounds": rows.of("sentence_bounds", np.uint32, (int(small["sentence_counts"].sum()), 2)),
-        "text": rows.of("text", np.uint8, (int(small["text_lengths"].sum()),)),
         "documents": rows.of("documents", np.uint8, (int(small["document_lengths"].sum()),)),
     }
 
@@ -109,6 +124,36 @@ class _Streams:
 
     def _arrays(self, name) -> Iterator[NDArray[np.generic]]:
         return (batch.array(name) for batch in self.batches)
+
+
+def _plain(small: Mapping[str, Integers], rows: _Streams) -> dict[str, NDArray[np.generic] | Rows]:
+    lengths = small["text_lengths"]
+    return {"text": rows.of("text", np.uint8, (int(lengths.sum()),)), "text_blocks": _block_starts(lengths)}
+
+
+def _packed(batches: Sequence[Batch]) -> dict[str, NDArray[np.generic] | Rows]:
+    """The text deflated, about half of its size, which is held."""
+    blocks = [_deflated(b"".join(block)) for block in _blocks(_passages(batches))]
+    starts = _starts(np.array([len(block) for block in blocks], dtype=np.int64))
+    return {"text": np.frombuffer(b"".join(blocks), dtype=np.uint8), "text_blocks": starts.astype(np.uint64)}
+
+
+def _deflated(content: bytes) -> bytes:
+    """Raw deflate, without a head."""
+    packer = zlib.compressobj(9, zlib.DEFLATED, -zlib.MAX_WBITS, 9)
+    return packer.compress(content) + packer.flush()
+
+
+def _blocks(passages: Iterator[bytes]) -> Iterator[list[bytes]]:
+    while block := list(islice(passages, PER_PACKED_BLOCK)):
+        yield block
+
+
+def _passages(batches: Sequence[Batch]) -> Iterator[bytes]:
+    """The texts of passages, in order."""
+    for batch in batches:
+        content, starts = batch.array("text").tobytes(), _starts(batch.array("text_lengths").astype(np.int64)).tolist()
+        yield from (content[start:end] for start, end in pairwise(starts))
 
 
 def _starts(counts: Integers) -> Integers:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from ..system.sections import read_sections, write_sections
 from ..system.types import Floats, Json
-from .codes import quantised
+from .codes import WHOLE, coded
 from .cutting import Cut, Piece, pieces
 from .documents import Document
 from .stored import Index, ranges
@@ -128,12 +128,13 @@ class Batches:
     """The batches of a folder by number: what an engine encodes, as `encoding.text_file.Texts`.
 
     The texts of a batch are those of its passages that are new, then those of their sentences where the score needs
-    these, which `with_sentences` says.
+    these, which `with_sentences` says; their vectors are stored in so many `bits` a number.
     """
 
     folder: Path
     keys: Sequence[str]
     with_sentences: bool
+    bits: int = WHOLE
     block: int = field(default=0)
 
     @property
@@ -184,13 +185,13 @@ class Batches:
         arrays = self.texts(number)
         copied, counts = arrays["copied"], arrays["sentence_counts"].astype(np.int64)
         new = copied == NEW
-        stored = _filled("passage", new, copied, vectors[: new.sum()], known)
+        stored = _filled("passage", new, copied, coded(vectors[: new.sum()], self.bits), known)
         if self.with_sentences:
             which = np.repeat(new, counts)
             rows = np.full(len(which), NEW)
             if known and not which.all():
                 rows[~which] = ranges(known.array("sentence_starts")[copied[~new]].astype(np.int64), counts[~new])
-            stored |= _filled("sentence", which, rows, vectors[new.sum() :], known)
+            stored |= _filled("sentence", which, rows, coded(vectors[new.sum() :], self.bits), known)
         write_sections(self.path(number, VECTORS), stored)
 
     def batch(self, number: int) -> StoredBatch:
@@ -210,12 +211,10 @@ class StoredBatch:
         return read_sections(self.vectors if name.endswith(("_vectors", "_scales")) else self.texts)[name]
 
 
-def _filled(kind, new, rows, vectors, known):
-    """Codes and scales of rows: those that are `new` of vectors, the others of the rows of an index."""
+def _filled(kind, new, rows, codes_and_scales, known):
+    """Codes and scales of rows: those that are `new` as given, the others of the rows of an index."""
     stored: dict[str, NDArray[np.generic]] = {}
-    codes, scales = quantised(vectors)
-    of_names: dict[str, NDArray[np.generic]] = {f"{kind}_vectors": codes, f"{kind}_scales": scales}
-    for name, of_new in of_names.items():
+    for name, of_new in zip((f"{kind}_vectors", f"{kind}_scales"), codes_and_scales, strict=True):
         stored[name] = np.zeros((len(new), *of_new.shape[1:]), of_new.dtype)
         stored[name][new] = of_new
         if known and not new.all():

@@ -28,11 +28,14 @@ from ..system.progress import Progress, say, task
 from ..system.types import File, Integers, Json
 from .assembling import kept, write_index
 from .batches import TEXTS, VECTORS, Batches, batches, key_of, write_texts
+from .codes import WHOLE
 from .cutting import Cut
 from .documents import Document, read_documents
 from .stored import FILE, FORMAT, Index, id_hash
 
 PART, LOCK = ".part", ".lock"
+# Bits of a number of `--compact`.
+COMPACT = 1
 # Of an encoder that names no other.
 SCORE = "sum"
 
@@ -41,13 +44,16 @@ SCORE = "sum"
 class Given:
     """Settings of an index that a user gives, None for those of the index that is there, or the defaults.
 
-    The fields of `Cut`, and how a passage scores, by default as the encoder's card says, else as a "sum".
+    The fields of `Cut`; how a passage scores, by default as the encoder's card says, else as a "sum"; bits of a number
+    of vectors, 8, or fewer for a compact index; whether words are indexed too, which may be said later.
     """
 
     length: int | None = None
     overlap: int | None = None
     language: str | None = None
     score: str | None = None
+    bits: int | None = None
+    hybrid: bool | None = None
 
 
 @dataclass(frozen=True)
@@ -98,15 +104,22 @@ def _settings(known: Index | None, source: File, given: Given) -> dict[str, Json
     """Those of the index that is there, else those given, else the defaults. Raises `InputError` for other ones."""
     said = {name: value for name, value in asdict(given).items() if value is not None}
     if not known:
-        settings = {**asdict(Cut()), "score": _score_of(source), **said}
+        settings = {**asdict(Cut()), "score": _score_of(source), "bits": WHOLE, "hybrid": False, **said}
         if settings["overlap"] >= settings["length"]:
             raise InputError(f"--overlap {settings['overlap']}: expected less than --length {settings['length']}")
         return settings
-    settings = {name: known.card[name] for name in asdict(Given())}
+    words = known.has_words or said.pop("hybrid", False)
+    settings = {name: words if name == "hybrid" else known.card[name] for name in asdict(Given())}
     if other := [name for name, value in said.items() if settings[name] != value]:
-        told = ", ".join(f"--{name} {settings[name]}" for name in other)
+        told = ", ".join(_option(name, settings[name]) for name in other)
         raise InputError(f"{known.path}: was made with {told}; give the same, or write to another folder")
     return settings
+
+
+def _option(name, value):
+    if name == "bits":
+        return "no --compact" if value == WHOLE else "--compact"
+    return f"--{name} {value}"
 
 
 def _score_of(source):
@@ -147,11 +160,11 @@ class _Job:
         self._require_there(change.removed)
         keys, hashes = self._read(change.documents)
         stay = self._stay(hashes, change.removed)
-        jobs = Batches(self.part, keys, self.card["score"] != "vector")
+        jobs = Batches(self.part, keys, self.card["score"] != "vector", self.card["bits"])
         self._encode(jobs, engine)
         stored = [jobs.batch(number) for number in range(jobs.blocks)]
         earlier = kept(self.known, stay) if self.known else []
-        whole = {**self.card, "dimension": self.encoder.dimension, "axes": self.encoder.dimension, "bits": 8}
+        whole = {**self.card, "dimension": self.encoder.dimension, "axes": self.encoder.dimension}
         return write_index(path, [*earlier, *stored], whole, self.encoder.dimension)
 
     def _read(self, paths: Sequence[File]) -> tuple[list[str], Integers]:

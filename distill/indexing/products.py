@@ -1,8 +1,6 @@
 """Products of a question and stored rows: quick ones of all rows, with what they may be off by, and exact ones of few.
 
-The quick ones are by numkong where that is installed (`distill[search]`), of the question in int8, else by NumPy. Rows
-in fewer bits, or of fewer axes, get a class of their own beside `Int8Rows`: `quick`, `error` and `exact` are what
-`searching` asks for.
+The quick ones are by numkong where that is installed (`distill[search]`), of the question in int8, else by NumPy.
 """
 
 from __future__ import annotations
@@ -16,7 +14,7 @@ from numpy.typing import NDArray
 
 from ..retrieval.blocks import spans
 from ..system.types import Floats, Integers
-from .codes import quantised
+from .codes import WHOLE, quantised, unpacked
 
 # Rows that are float32 at once: 2 MB of 512 axes stay in a core's cache.
 BLOCK = 1024
@@ -37,10 +35,10 @@ class Rows(Protocol):
 
 
 class Int8Rows:
-    """Rows as int8 `codes` `(n, d)` with float32 `scales` `(n,)`, memory-mapped or not."""
+    """Rows as int8 `codes` `(n, d)` with float32 `scales` `(n,)`, memory-mapped or not, `longest` at most."""
 
-    def __init__(self, codes: NDArray[np.int8], scales: Floats) -> None:
-        self.codes, self.scales = codes, scales
+    def __init__(self, codes: NDArray[np.int8], scales: Floats, longest: float = LONGEST) -> None:
+        self.codes, self.scales, self.longest = codes, scales, longest
 
     def quick(self, question: Floats) -> tuple[Floats, float]:
         """Return the products of all rows, and their greatest error."""
@@ -48,7 +46,7 @@ class Int8Rows:
             return self._by_numpy(question), ROUNDING
         codes, scale = quantised(question[None])
         left = float(np.linalg.norm(question - codes[0] * scale[0]))
-        return _by_kernel(codes, self.codes) * (self.scales * scale[0]), LONGEST * left + ROUNDING
+        return _by_kernel(codes, self.codes) * (self.scales * scale[0]), self.longest * left + ROUNDING
 
     def _by_numpy(self, question):
         products, held = np.empty(len(self.codes), np.float32), np.empty((BLOCK, len(question)), np.float32)
@@ -62,6 +60,14 @@ class Int8Rows:
     def exact(self, question: Floats, rows: Integers) -> NDArray[np.float64]:
         """Return the products of some rows."""
         return (self.codes[rows] * question.astype(np.float64)).sum(axis=1) * self.scales[rows]
+
+
+def stored_rows(codes: NDArray[np.int8] | NDArray[np.uint8], scales: Floats, bits: int, axes: int) -> Int8Rows:
+    """Return rows of so many bits a number; those of fewer than 8 are held as int8, a byte a number."""
+    if bits == WHOLE:
+        return Int8Rows(codes.view(np.int8), scales)
+    longest = float(scales.max(initial=0)) * ((1 << bits) - 1) * axes**0.5
+    return Int8Rows(unpacked(codes.view(np.uint8), bits, axes), scales, longest)
 
 
 @cache

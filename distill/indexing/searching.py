@@ -1,22 +1,28 @@
 """The passages of an index that are nearest to a question, exactly.
 
 Quick products bound every passage's score from both sides; those that may be among the best are scored again exactly.
-A passage's score is computed in `Searcher` alone: what joins another ranking, or fewer bits with a second look, takes
-`candidates` and `scores` from there.
+Of a compact index the best are scored once more, by their text; with words, their shares of the question are added.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import cast
+from typing import TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InputError
 from ..system.types import Booleans, Floats, Integers
-from .products import Int8Rows
+from .products import Int8Rows, stored_rows
 from .stored import SCORES, Index, ranges
+
+# A passage with all of a question's words stands higher by so many standard deviations of the question's scores.
+# Chosen on XQuAD dev; benchmarks/indexing/hybrid.py.
+WEIGHT = 8
+# A question's unit vector and rows to their scores and the numbers of their best sentences.
+Scored: TypeAlias = Callable[[Floats, Integers], tuple[Floats, Integers]]
 
 
 @dataclass(frozen=True)
@@ -34,34 +40,29 @@ class Nearest:
 class Searcher:
     """Searches an index, which stays open; `score` is one of `SCORES`, by default the index's own.
 
+    `again` scores the best passages of a compact index once more, better; as many as the index says.
+
     Raises `InputError` for a score that needs vectors of sentences which the index has not.
     """
 
-    def __init__(self, index: Index, score: str | None = None) -> None:
-        self.index, self.score = index, score or index.score
+    def __init__(self, index: Index, score: str | None = None, again: Scored | None = None) -> None:
+        self.index, self.score, self.again = index, score or index.score, again
         if self.score not in SCORES or (self.score != "vector" and not index.has_sentences):
             raise InputError(f"{index.path}: without sentences, --score {self.score} needs them; take --score vector")
-        self._passages, self._sentences = _rows(index, "passage"), _rows(index, "sentence")
+        self._passages = _rows(index, "passage")
+        self._sentences = _rows(index, "sentence") if index.has_sentences else self._passages
 
-    def search(self, question: Floats, k: int, mask: Booleans | None = None) -> Nearest:
+    def search(self, question: Floats, k: int, mask: Booleans | None = None, shares: Floats | None = None) -> Nearest:
         """Return the `k` passages with the highest scores for a unit vector `(d,)`, fewer where there are fewer.
 
-        `mask`, bool `(passages,)`, has those that may be returned. Equal scores stand by their rows.
+        `mask`, bool `(passages,)`, has those that may be returned; `shares`, float32 `(passages,)`, of the question's
+        words, `lexical.Lexical.shares`, is added `WEIGHT` times in `spread`. Equal scores stand by their rows.
         """
-        rows = self.candidates(question, k, mask)
-        scores, sentences = self.scores(question, rows)
-        order = np.lexsort((rows, -scores))[:k]
-        return Nearest(rows[order], scores[order], sentences[order])
-
-    def candidates(self, question: Floats, k: int, mask: Booleans | None = None) -> Integers:
-        """Return rows, int64 ascending, among which are the `k` passages with the highest scores."""
         quick, error = self._quick(question)
-        allowed = np.arange(len(quick)) if mask is None else np.flatnonzero(mask)
-        if k >= len(allowed):
-            return allowed
-        among = quick[allowed]
-        least = np.partition(among, len(among) - k)[len(among) - k]
-        return allowed[among >= least - 2 * error]
+        added = np.zeros_like(quick) if shares is None else shares * np.float32(WEIGHT * spread(quick))
+        first = max(k, self.index.scored_again) if self.again else k
+        nearest = _best(_candidates(quick + added, error, first, mask), self.scores, question, added, first)
+        return _best(nearest.rows, self.again, question, added, k) if self.again else nearest
 
     def _quick(self, question):
         """Scores of all passages, float32, and how far each is from the exact one at most."""
@@ -92,6 +93,28 @@ class Searcher:
         return np.asarray(wholes + parts, dtype=np.float32), number
 
 
+def spread(scores: Floats) -> float:
+    """Return the standard deviation of scores to two digits, which it has in common with either kernel's."""
+    return float(f"{float(np.std(scores)) if len(scores) else 0:.1e}")
+
+
+def _candidates(quick, error, k, mask):
+    """Rows, ascending, among which are the k with the highest scores, of scores that are off by `error` at most."""
+    allowed = np.arange(len(quick)) if mask is None else np.flatnonzero(mask)
+    if k >= len(allowed):
+        return allowed
+    among = quick[allowed]
+    least = np.partition(among, len(among) - k)[len(among) - k]
+    return allowed[among >= least - 2 * error]
+
+
+def _best(rows, scored, question, added, k):
+    scores, sentences = scored(question, rows)
+    scores = scores + added[rows]
+    order = np.lexsort((rows, -scores))[:k]
+    return Nearest(rows[order], scores[order], sentences[order])
+
+
 def _rows(index: Index, kind: str) -> Int8Rows:
-    codes, scales = (index.sections.get(f"{kind}_{part}") for part in ("vectors", "scales"))
-    return Int8Rows(cast("NDArray[np.int8]", codes), cast(Floats, scales))
+    codes, scales = (index.array(f"{kind}_{part}") for part in ("vectors", "scales"))
+    return stored_rows(cast("NDArray[np.uint8]", codes), cast(Floats, scales), index.bits, index.axes)

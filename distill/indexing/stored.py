@@ -7,8 +7,9 @@ bits or packed text, is read here: `array`, `text`, and the checks of `SHAPES`.
 from __future__ import annotations
 
 import json
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from hashlib import blake2b
 from pathlib import Path
 from typing import cast
@@ -20,12 +21,16 @@ from ..errors import DataError, EncoderError, InputError
 from ..system.reading import decoded
 from ..system.sections import read_sections
 from ..system.types import Booleans, File, Integers, Json
+from .codes import FEW, WHOLE, width
+from .lexical import SECTIONS as OF_WORDS
 
 FILE, FORMAT = "index.bin", 1
 # By their places in `numbers`.
 SCORES = ("vector", "sentence", "sum")
-VERSION, DIMENSION, AXES, BITS, SCORE, PACKED, PER_BLOCK = range(7)
-# Rows and columns of sections by the names of counts: N passages, M sentences, D documents, A axes.
+VERSION, DIMENSION, AXES, BITS, SCORE, PACKED, PER_BLOCK, AGAIN = range(8)
+# Blocks of deflated text that are held as they were.
+HELD = 64
+# Rows and columns of sections by the names of counts: N passages, M sentences, D documents, A bytes of a row.
 SHAPES = {
     "passage_vectors": ("N", "A"),
     "passage_scales": ("N",),
@@ -58,6 +63,7 @@ class Index:
         self.card = self._card()
         self.numbers = self._numbers()
         self._require_shapes()
+        self._block = lru_cache(HELD)(self._inflated)
 
     def _broken(self, problem):
         return DataError(f"{self.path}: {problem}; write it again with distill index")
@@ -77,14 +83,15 @@ class Index:
         numbers = self.sections.get("numbers")
         if numbers is None or numbers.shape != (16,) or not 0 <= int(numbers[SCORE]) < len(SCORES):
             raise self._broken("not an index: no numbers in it that can be")
-        if numbers[VERSION] != FORMAT or numbers[PER_BLOCK] < 1:
+        can_be = numbers[BITS] in (WHOLE, *FEW) and numbers[PACKED] in (0, 1) and numbers[AGAIN] >= 0
+        if numbers[VERSION] != FORMAT or numbers[PER_BLOCK] < 1 or not can_be:
             raise self._broken(f"numbers of format {numbers[VERSION]}, expected {FORMAT}")
         return [int(number) for number in numbers]
 
     def _require_shapes(self) -> None:
         blocks = -(-int(self.card["passages"]) // self.numbers[PER_BLOCK])
         counts = {"N": self.card["passages"], "M": self.card["sentences"], "D": self.card["documents"]}
-        counts |= {"A": self.numbers[AXES] * self.numbers[BITS] // 8, "2": 2, "B": blocks}
+        counts |= {"A": width(self.axes, self.bits), "2": 2, "B": blocks}
         for name, form in SHAPES.items():
             if not self.has_sentences and name in OF_SENTENCES[:2]:
                 continue
@@ -98,6 +105,16 @@ class Index:
         ):
             if name not in self.sections or len(self.sections[name]) != self.sections[ends][-1]:
                 raise self._broken(f"section {name}: expected as many rows as {ends} ends with")
+        if self.has_words:
+            self._require_words()
+
+    def _require_words(self) -> None:
+        terms, term_starts, starts, rows, weights = (self.sections.get(name, np.zeros(0)) for name in OF_WORDS)
+        whole = min(len(term_starts), len(starts)) > 0
+        if not whole or (len(starts), len(terms), len(rows)) != (len(term_starts), term_starts[-1], starts[-1]):
+            raise self._broken("sections bm25: not whole")
+        if len(weights) != len(rows):
+            raise self._broken("section bm25.weights: expected as many rows as bm25.rows")
 
     @property
     def score(self) -> str:
@@ -108,6 +125,26 @@ class Index:
     def has_sentences(self) -> bool:
         """True where sentences have vectors."""
         return self.score != "vector"
+
+    @property
+    def axes(self) -> int:
+        """The numbers of a vector."""
+        return self.numbers[AXES]
+
+    @property
+    def bits(self) -> int:
+        """Bits of a number of the vectors."""
+        return self.numbers[BITS]
+
+    @property
+    def scored_again(self) -> int:
+        """The number of passages that are scored again by their text, which few bits put first."""
+        return self.numbers[AGAIN]
+
+    @property
+    def has_words(self) -> bool:
+        """True where words are indexed too."""
+        return OF_WORDS[0] in self.sections
 
     @property
     def passages(self) -> int:
@@ -135,9 +172,27 @@ class Index:
         """Return the text of a passage, UTF-8."""
         per = self.numbers[PER_BLOCK]
         block, first = row // per, row // per * per
-        before = int(self.sections["text_lengths"][first:row].sum(dtype=np.int64))
-        start = int(self.sections["text_blocks"][block]) + before
-        return self.sections["text"][start : start + int(self.sections["text_lengths"][row])].tobytes()
+        start = int(self.sections["text_lengths"][first:row].sum(dtype=np.int64))
+        end = start + int(self.sections["text_lengths"][row])
+        if self.numbers[PACKED]:
+            return self._block(block)[start:end]
+        begin = int(self.sections["text_blocks"][block])
+        return self.sections["text"][begin + start : begin + end].tobytes()
+
+    def _inflated(self, block: int) -> bytes:
+        start, end = self.sections["text_blocks"][block : block + 2].tolist()
+        per = self.numbers[PER_BLOCK]
+        length = int(self.sections["text_lengths"][block * per : (block + 1) * per].sum(dtype=np.int64))
+        try:
+            # One more, so that a longer block is seen and not held.
+            content = zlib.decompressobj(-zlib.MAX_WBITS).decompress(
+                self.sections["text"][start:end].tobytes(), length + 1
+            )
+        except zlib.error as error:
+            raise self._broken(f"section text, block {block}: not deflated") from error
+        if len(content) != length:
+            raise self._broken(f"section text, block {block}: expected {length} bytes inflated")
+        return content
 
     def bounds(self, row: int) -> Integers:
         """Return the sentences of a passage, int64 `(m, 2)`, in bytes of its text."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
-
-import regex
+from collections.abc import Callable
 
 STRESS = r"[\u0300\u0301]"
 # Vowel signs and the like, and the stroke that stretches a word.
@@ -32,6 +32,22 @@ RULES = {
 STRESSED = ("be", "bg", "ru", "uk")
 
 
+class ByCategory(dict[int, str]):
+    """A table for `str.translate`: of each character what `replaced` makes of it and of its Unicode category."""
+
+    def __init__(self, replaced: Callable[[str, str], str]) -> None:
+        super().__init__()
+        self.replaced = replaced
+
+    def __missing__(self, code: int) -> str:
+        self[code] = self.replaced(chr(code), unicodedata.category(chr(code)))
+        return self[code]
+
+
+# Digits in ASCII, without characters that are not seen.
+SEEN = ByCategory(lambda char, kind: str(unicodedata.decimal(char)) if kind == "Nd" else "" if kind == "Cf" else char)
+
+
 def fold(text: str, language: str) -> str:
     """Return `text` in NFKC without case; digits are ASCII, blanks single; marks that may be left out are left out.
 
@@ -43,11 +59,10 @@ def fold(text: str, language: str) -> str:
     if language in STRESSED:
         text = _unstressed(text)
     for pattern, other in RULES.get(language, ()):
-        text = regex.sub(pattern, other, text)
+        text = re.sub(pattern, other, text)
     text = unicodedata.normalize("NFC", text.casefold())
-    text = regex.sub(r"\p{Nd}", lambda digit: str(unicodedata.decimal(digit[0])), regex.sub(r"\p{Cf}", "", text))
-    return " ".join(text.split())
+    return " ".join(text.translate(SEEN).split())
 
 
 def _unstressed(text):
-    return unicodedata.normalize("NFC", regex.sub(STRESS, "", unicodedata.normalize("NFD", text)))
+    return unicodedata.normalize("NFC", re.sub(STRESS, "", unicodedata.normalize("NFD", text)))

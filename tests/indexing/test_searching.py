@@ -71,6 +71,7 @@ class Stored:
             unit = (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
             self.sections[f"{kind}_vectors"], self.sections[f"{kind}_scales"] = quantised(unit)
         self.score, self.has_sentences, self.path, self.array = score, True, FILE, self.sections.__getitem__
+        self.bits, self.axes, self.scored_again = 8, dimension, 0
 
     def scores(self, question):
         """By NumPy, float64, of all passages."""

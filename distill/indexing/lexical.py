@@ -1,0 +1,121 @@
+"""BM25 of an index: for each word the passages that have it, so that a question looks at these alone.
+
+Sections, beside those of docs/formats.md:
+
+| name | |
+|---|---|
+| `bm25.terms`, `bm25.term_starts` | uint8: the words in UTF-8, ascending by their bytes, end to end; uint32 (t + 1) |
+| `bm25.starts` | uint32 (t + 1): the first entry of each word in the two that follow |
+| `bm25.rows` | uint32: passages that have the word, ascending |
+| `bm25.weights` | uint8: 255 f / (f + k1 (1 - b + b l / mean l)), rounded, at least 1, of f times in l words |
+
+A passage's share of a question is its BM25, with Lucene's idf and without the factor k1 + 1, by the most that it can
+be: the sum of idf weight / 255 of the words that it has, by the sum of idf of the question's distinct words. Words of
+no passage count among these, so that a question in another language than the passages' has small shares.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from itertools import chain
+from typing import cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..system.types import Floats, Integers
+from ..words.plain import plain_words
+
+# Chosen on XQuAD dev, as `searching.WEIGHT`.
+K1, B = 0.6, 0.75
+HIGHEST = 255
+# Characters of a word that count.
+LONGEST = 64
+SECTIONS = tuple(f"bm25.{name}" for name in ("terms", "term_starts", "starts", "rows", "weights"))
+
+
+def terms_of(text: str) -> list[str]:
+    """Return the words of a text that are compared."""
+    return [word[:LONGEST] for word in plain_words(text)]
+
+
+def inverted(texts: Iterable[str]) -> dict[str, NDArray[np.generic]]:
+    """Return the sections of passages, in their order, by name."""
+    numbers: dict[str, int] = {}
+    words, counts, distinct, lengths = [], [], [], []
+    for text in texts:
+        times = Counter(terms_of(text))
+        words.append(np.array([numbers.setdefault(term, len(numbers)) for term in times], dtype=np.uint32))
+        counts.append(np.fromiter(times.values(), dtype=np.uint32, count=len(times)))
+        distinct.append(len(times))
+        lengths.append(times.total())
+    rows = np.repeat(np.arange(len(lengths), dtype=np.uint32), distinct)
+    return _sections(numbers, _joined(words), _joined(counts), rows, np.array(lengths, dtype=np.float64))
+
+
+def _joined(parts):
+    return np.concatenate([*parts, np.zeros(0, dtype=np.uint32)])
+
+
+def _sections(numbers, words, counts, rows, lengths):
+    """Of entries by passage: the word's number, how often it is there, the passage; and of the lengths of passages."""
+    terms = sorted((term.encode(), number) for term, number in numbers.items())
+    place = np.empty(len(terms), dtype=np.uint32)
+    place[[number for _, number in terms]] = np.arange(len(terms), dtype=np.uint32)
+    places = place[words]
+    order = np.argsort(places, kind="stable")
+    return {
+        "bm25.terms": np.frombuffer(b"".join(term for term, _ in terms), dtype=np.uint8),
+        "bm25.term_starts": _starts([len(term) for term, _ in terms]),
+        "bm25.starts": _starts(np.bincount(places, minlength=len(terms))),
+        "bm25.rows": rows[order],
+        "bm25.weights": _weights(counts, lengths[rows], lengths.mean() if len(lengths) else 0.0)[order],
+    }
+
+
+def _starts(lengths):
+    return np.fromiter(chain([0], np.cumsum(lengths)), dtype=np.uint32, count=len(lengths) + 1)
+
+
+def _weights(counts: Integers, lengths: NDArray[np.float64], mean: float) -> NDArray[np.uint8]:
+    weights = counts / (counts + K1 * (1 - B + B * lengths / max(mean, 1.0)))
+    return np.maximum(np.rint(HIGHEST * weights), 1).astype(np.uint8)
+
+
+class Lexical:
+    """The words of an index of so many `passages`, by its `sections`."""
+
+    def __init__(self, sections: Mapping[str, NDArray[np.generic]], passages: int) -> None:
+        self.passages = passages
+        self._terms, self._term_starts, self._starts, self._rows = (sections[name] for name in SECTIONS[:-1])
+        self._weights = cast("NDArray[np.uint8]", sections[SECTIONS[-1]])
+
+    def shares(self, question: str) -> Floats:
+        """Return each passage's share of the question, float32 `(passages,)`, in [0, 1]."""
+        shares, whole = np.zeros(self.passages, dtype=np.float32), 0.0
+        for term in sorted(set(terms_of(question))):
+            entries = self._entries(term.encode())
+            idf = self._idf(entries.stop - entries.start)
+            whole += idf
+            shares[self._rows[entries]] += self._weights[entries] * np.float32(idf / HIGHEST)
+        return shares / np.float32(whole or 1)
+
+    def _idf(self, having: int) -> float:
+        return float(np.log1p((self.passages - having + 0.5) / (having + 0.5)))
+
+    def _entries(self, term: bytes) -> slice:
+        low, high = 0, len(self._term_starts) - 1
+        while low < high:
+            middle = (low + high) // 2
+            if self._term(middle) < term:
+                low = middle + 1
+            else:
+                high = middle
+        if low == len(self._term_starts) - 1 or self._term(low) != term:
+            return slice(0, 0)
+        return slice(int(self._starts[low]), int(self._starts[low + 1]))
+
+    def _term(self, number: int) -> bytes:
+        start, end = self._term_starts[number : number + 2].tolist()
+        return self._terms[start:end].tobytes()

@@ -1,0 +1,91 @@
+"""Passages that have a question's words stand higher, and those that say the same are one."""
+
+import json
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from distill.cli import cli
+from distill.errors import DataError, InputError
+from distill.indexing.answers import Answers
+from distill.indexing.building import Change, Given, build
+from distill.indexing.lexical import Lexical, inverted
+from distill.indexing.stored import FILE, Index
+from distill.system.sections import read_sections, write_sections
+
+MODEL = "released-small"
+TEXTS = [
+    "The ferry X-41 leaves the harbour at noon.",
+    "Trains to the harbour leave every hour.",
+    "The ferry X-42 leaves the harbour at noon.",
+    "Bread is baked in the morning.",
+    "THE ferry X-41 leaves the harbour, at noon!",
+    "The old castle has a garden.",
+]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("hybrid")
+    rows = [{"id": str(n), "title": f"T{n}", "text": text} for n, text in enumerate(TEXTS)]
+    (folder / "all.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
+    build(folder / "plain", Change([folder / "all.jsonl"]), MODEL)
+    build(folder / "kb", Change([folder / "all.jsonl"]), MODEL, Given(hybrid=True))
+    return folder
+
+
+def test_words_are_added_to_an_index_that_is_there_and_stay(folder, tmp_path):
+    kb, sections = tmp_path / "kb", inverted(TEXTS)
+    build(kb, Change([folder / "all.jsonl"]), MODEL)
+    result = CliRunner().invoke(cli, ["index", "--model", MODEL, "--output", str(kb), "--hybrid"])
+    assert result.exit_code == 0
+    assert (kb / FILE).read_bytes() == (folder / "kb" / FILE).read_bytes()
+    for name, array in sections.items():
+        np.testing.assert_array_equal(Index(kb).array(name), array)
+    build(kb, Change(removed=["1"]), MODEL)
+    np.testing.assert_array_equal(Index(kb).array("bm25.rows"), inverted(TEXTS[:1] + TEXTS[2:])["bm25.rows"])
+
+
+def test_shares_of_words_are_added_in_deviations_of_the_scores(folder):
+    plain, hybrid = Answers(folder / "plain"), Answers(folder / "kb", hybrid=True)
+    question = "When does the X-42 leave?"
+    [(_, hits)] = plain.answers([question], 6)
+    scores = np.zeros(6)
+    for hit in hits:
+        scores[hit.row] = hit.score
+    shares = Lexical(inverted(TEXTS), 6).shares(question)
+    expected = scores + 8 * float(f"{scores.std():.1e}") * shares
+    [(_, hits)] = hybrid.answers([question], 6)
+    assert hits[0].row == 2 == int(np.argmax(expected))
+    every = [hit for one in hits for hit in (one, *one.repeats)]
+    np.testing.assert_allclose([hit.score for hit in every], expected[[hit.row for hit in every]], atol=1e-5)
+
+
+def test_passages_that_say_the_same_are_one_and_numbers_tell_them_apart(folder):
+    [(_, hits)] = Answers(folder / "kb", hybrid=True).answers(["the ferry X-41 at noon"], 2)
+    assert [(hit.row, [one.row for one in hit.repeats]) for hit in hits] == [(0, [4]), (2, [])]
+    [(_, hits)] = Answers(folder / "plain").answers(["the ferry X-41 at noon"], 6)
+    assert sorted(hit.row for hit in hits) == list(range(6))
+
+
+def test_the_command_prints_what_is_repeated(folder):
+    arguments = ["search", "--index", str(folder / "kb"), "--hybrid", "the ferry X-41 at noon", "-k", "1"]
+    result = CliRunner().invoke(cli, arguments)
+    assert "T0" in result.output and "also in T4" in result.output
+    [hit] = json.loads(CliRunner().invoke(cli, [*arguments, "--json"]).stdout)["hits"]
+    assert [one["document"]["id"] for one in hit["repeats"]] == ["4"]
+
+
+def test_an_index_without_words_is_refused(folder):
+    with pytest.raises(InputError, match=r"distill index .*--hybrid"):
+        Answers(folder / "plain", hybrid=True)
+
+
+@pytest.mark.parametrize("name", ["bm25.rows", "bm25.weights", "bm25.term_starts"])
+def test_words_that_are_not_whole_are_refused(folder, tmp_path, name):
+    sections = {name: np.array(array) for name, array in read_sections(folder / "kb" / FILE).items()}
+    sections[name] = sections[name][:-1]
+    write_sections(tmp_path / FILE, sections)
+    with pytest.raises(DataError, match=FILE):
+        Index(tmp_path)

@@ -1,0 +1,27 @@
+import subprocess
+import sys
+
+import pytest
+
+from distill.words.plain import plain_words
+
+
+@pytest.mark.parametrize(
+    "text, expected",
+    [
+        ("Newton's U-2, №5", ["newton", "s", "u", "2", "no5"]),
+        ("the The THE", ["the", "the", "the"]),
+        ("नमस्ते दुनिया २०१४", ["नमस्ते", "दुनिया", "2014"]),
+        ("東京都はA1", ["東京", "京都", "都は", "a1"]),
+        ("山", ["山"]),
+        ("– …!", []),
+        ("a_b@c.de", ["a", "b", "c", "de"]),
+    ],
+)
+def test_words_are_runs_of_letters_and_digits_or_pairs_of_characters(text, expected):
+    assert plain_words(text) == expected
+
+
+def test_words_need_numpy_at_most():
+    code = "import sys; import distill.words.plain; print({'regex', 'snowballstemmer', 'bm25s'} & set(sys.modules))"
+    assert subprocess.check_output([sys.executable, "-c", code], text=True) == "set()\n"
