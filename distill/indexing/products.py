@@ -16,8 +16,9 @@ from ..retrieval.blocks import spans
 from ..system.types import Floats, Integers
 from .codes import WHOLE, quantised, unpacked
 
-# Rows that are float32 at once: 2 MB of 512 axes stay in a core's cache.
-BLOCK = 1024
+# Numbers that are float32 at once: they stay in a core's cache, and OpenBLAS multiplies so few on one thread, since its
+# threads wait for each other, on a busy machine for milliseconds a product.
+NUMBERS = 2**17
 # What a sum of float32 may be off by; lengths of stored rows, which are about 1, at most.
 ROUNDING, LONGEST = 1e-5, 1.01
 
@@ -49,8 +50,9 @@ class Int8Rows:
         return _by_kernel(codes, self.codes) * (self.scales * scale[0]), self.longest * left + ROUNDING
 
     def _by_numpy(self, question):
-        products, held = np.empty(len(self.codes), np.float32), np.empty((BLOCK, len(question)), np.float32)
-        for block in spans(len(self.codes), BLOCK):
+        many = max(1, NUMBERS // len(question))
+        products, held = np.empty(len(self.codes), np.float32), np.empty((many, len(question)), np.float32)
+        for block in spans(len(self.codes), many):
             part = held[: block.stop - block.start]
             np.copyto(part, self.codes[block])
             np.matmul(part, question, out=products[block])

@@ -18,13 +18,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DataError, EncoderError, InputError
-from ..system.reading import decoded
 from ..system.sections import read_sections
-from ..system.types import Booleans, File, Integers, Json
+from ..system.types import Booleans, File, Floats, Integers, Json
 from .codes import FEW, WHOLE, width
 from .lexical import SECTIONS as OF_WORDS
 
 FILE, FORMAT = "index.bin", 1
+# Documents that are read at once.
+AT_ONCE = 4096
 # By their places in `numbers`.
 SCORES = ("vector", "sentence", "sum")
 VERSION, DIMENSION, AXES, BITS, SCORE, PACKED, PER_BLOCK, AGAIN = range(8)
@@ -168,6 +169,11 @@ class Index:
         """Return the array of a section."""
         return self.sections[name]
 
+    def vectors(self, kind: str, rows: slice | Integers) -> Floats:
+        """Return vectors of a kind, "passage" or "sentence", as float32 `(r, d)`, about unit rows."""
+        codes, scales = (self.sections[f"{kind}_{part}"][rows] for part in ("vectors", "scales"))
+        return cast(Floats, codes.astype(np.float32) * cast(Floats, scales)[:, None])
+
     def text(self, row: int) -> bytes:
         """Return the text of a passage, UTF-8."""
         per = self.numbers[PER_BLOCK]
@@ -201,8 +207,16 @@ class Index:
 
     def fields(self, document: int) -> dict[str, Json]:
         """Return what is kept of a document, its id and title among it."""
-        start, end = self.sections["document_starts"][document : document + 2].tolist()
-        content = decoded(self.path, self.sections["documents"][start:end].tobytes())
+        return next(self._fields(document, document + 1))
+
+    def _fields(self, first: int, last: int) -> Iterator[dict[str, Json]]:
+        starts = self.sections["document_starts"][first : last + 1].tolist()
+        content = self.sections["documents"][starts[0] : starts[-1]].tobytes()
+        for document in range(first, last):
+            start, end = (place - starts[0] for place in starts[document - first : document - first + 2])
+            yield self._parsed(document, content[start:end])
+
+    def _parsed(self, document, content):
         try:
             fields = json.loads(content)
         except (ValueError, RecursionError) as error:
@@ -213,7 +227,8 @@ class Index:
 
     def all_fields(self) -> Iterator[dict[str, Json]]:
         """Yield what is kept of each document, in order."""
-        return (self.fields(document) for document in range(self.documents))
+        for first in range(0, self.documents, AT_ONCE):
+            yield from self._fields(first, min(first + AT_ONCE, self.documents))
 
     @cached_property
     def document_edges(self) -> Integers:
