@@ -22,6 +22,8 @@ LOADED = "import distill; print(*distill.load_encoder('released').encode(['Wo?']
 COMMANDS = (
     (("--version",), 0, ", version "),
     (("encode", "--model", "released", "--role", "question", "--input", "texts.jsonl", "--output", "v.npy"), 0, ""),
+    (("index", "--model", "released", "--documents", "texts.jsonl", "--output", "kb"), 0, "1 documents"),
+    (("search", "--index", "kb", "Where does the Nile end?"), 0, "mündet der Nil"),
     (("search", "--model", "released-small", "Wo wurde das Fahrrad erfunden?"), 0, "bicycle"),
     (("evaluate", "released", "--metric", "p@1,mrr@10", "--json", "figures.json"), 0, "mrr@10"),
     (("bench", "released", "--rounds", "1", "--questions", "10"), 0, "released"),

@@ -106,8 +106,18 @@ class Index:
         ):
             if name not in self.sections or len(self.sections[name]) != self.sections[ends][-1]:
                 raise self._broken(f"section {name}: expected as many rows as {ends} ends with")
+        self._require_order()
         if self.has_words:
             self._require_words()
+
+    def _require_order(self) -> None:
+        """Rows that lead elsewhere ascend; each passage has a sentence."""
+        for name, least in {"sentence_starts": 1, "text_blocks": 0, "document_starts": 0, "document_of": 0}.items():
+            rows = self.sections[name].astype(np.int64)
+            if (np.diff(rows) < least).any() or (name != "document_of" and rows[0]):
+                raise self._broken(f"section {name}: expected rows that ascend from 0")
+        if self.passages and int(self.sections["document_of"][-1]) >= self.documents:
+            raise self._broken(f"section document_of: expected numbers below {self.documents}")
 
     def _require_words(self) -> None:
         terms, term_starts, starts, rows, weights = (self.sections.get(name, np.zeros(0)) for name in OF_WORDS)

@@ -138,6 +138,8 @@ def test_an_index_that_is_broken_or_none_is_refused(kb, tmp_path):
         "passage_vectors": sections["passage_vectors"][:, 1:],
         "sentence_starts": sections["sentence_starts"][1:],
         "text_blocks": sections["text_blocks"][:0],
+        "document_of": sections["document_of"] + np.uint32(1),
+        "document_starts": sections["document_starts"][[0, 2, 1, 3]],
     }
     for name, array in wrong.items():
         for changed in (sections | {name: array}, {other: sections[other] for other in sections if other != name}):
