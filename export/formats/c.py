@@ -16,8 +16,13 @@ if TYPE_CHECKING:
 MODEL = "encoder.bin"
 SOURCES = Path(__file__).parents[1] / "c"
 # What of them goes into an artefact.
-PROGRAM: tuple[str, ...] = ()
-HOW_TO = f"`{MODEL}` is the encoder in one file, for programs without a runtime: docs/formats.md says what is in it."
+PROGRAM = ("distill.h", "distill.c", "example.c", "CMakeLists.txt")
+HOW_TO = f"""`{MODEL}` is the encoder in one file, and `distill.c` with `distill.h`, C99 without a library, reads it:
+
+```
+cc -std=c99 -O3 -o example example.c distill.c -lm
+echo "Where does the Danube end?" | ./example {MODEL}
+```"""
 
 
 def _write(student: KerasEncoder, folder: Path, precision: Precision, lengths: Lengths) -> None:
