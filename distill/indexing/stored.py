@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from ..errors import DataError, EncoderError, InputError
 from ..system.sections import read_sections
 from ..system.types import Booleans, File, Floats, Integers, Json
-from .codes import FEW, WHOLE, width
+from .codes import FEW, WHOLE, unpacked, width
 from .lexical import SECTIONS as OF_WORDS
 
 FILE, FORMAT = "index.bin", 1
@@ -113,19 +113,24 @@ class Index:
     def _require_order(self) -> None:
         """Rows that lead elsewhere ascend; each passage has a sentence."""
         for name, least in {"sentence_starts": 1, "text_blocks": 0, "document_starts": 0, "document_of": 0}.items():
-            rows = self.sections[name].astype(np.int64)
-            if (np.diff(rows) < least).any() or (name != "document_of" and rows[0]):
-                raise self._broken(f"section {name}: expected rows that ascend from 0")
+            self._require_ascending(name, least)
         if self.passages and int(self.sections["document_of"][-1]) >= self.documents:
             raise self._broken(f"section document_of: expected numbers below {self.documents}")
+
+    def _require_ascending(self, name: str, least: int) -> None:
+        rows = self.sections[name].astype(np.int64)
+        if (np.diff(rows) < least).any() or (name != "document_of" and rows[0]):
+            raise self._broken(f"section {name}: expected rows that ascend from 0")
 
     def _require_words(self) -> None:
         terms, term_starts, starts, rows, weights = (self.sections.get(name, np.zeros(0)) for name in OF_WORDS)
         whole = min(len(term_starts), len(starts)) > 0
         if not whole or (len(starts), len(terms), len(rows)) != (len(term_starts), term_starts[-1], starts[-1]):
             raise self._broken("sections bm25: not whole")
-        if len(weights) != len(rows):
-            raise self._broken("section bm25.weights: expected as many rows as bm25.rows")
+        if len(weights) != len(rows) or int(rows.max(initial=0)) >= max(self.passages, 1):
+            raise self._broken(f"sections bm25: expected as many weights as rows, and these below {self.passages}")
+        for name in ("bm25.term_starts", "bm25.starts"):
+            self._require_ascending(name, 1)
 
     @property
     def score(self) -> str:
@@ -182,6 +187,8 @@ class Index:
     def vectors(self, kind: str, rows: slice | Integers) -> Floats:
         """Return vectors of a kind, "passage" or "sentence", as float32 `(r, d)`, about unit rows."""
         codes, scales = (self.sections[f"{kind}_{part}"][rows] for part in ("vectors", "scales"))
+        if self.bits != WHOLE:
+            codes = unpacked(cast("NDArray[np.uint8]", codes), self.bits, self.axes)
         return cast(Floats, codes.astype(np.float32) * cast(Floats, scales)[:, None])
 
     def text(self, row: int) -> bytes:

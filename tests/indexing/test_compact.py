@@ -51,6 +51,8 @@ def test_a_number_is_a_bit_and_text_is_deflated_by_block(folder, encoder):
     np.testing.assert_allclose(
         index.array("passage_scales"), (vectors**2).sum(axis=1) / np.abs(vectors).sum(axis=1), rtol=1e-5
     )
+    values = np.where(vectors >= 0, 1, -1) * index.array("passage_scales")[:, None]
+    np.testing.assert_allclose(index.vectors("passage", slice(3, 7)), values[3:7], rtol=1e-6)
     ends = index.array("text_blocks").tolist()
     blocks = [zlib.decompress(index.array("text")[a:b].tobytes(), -15) for a, b in zip(ends, ends[1:], strict=False)]
     assert blocks == ["".join(TEXTS[at : at + 32]).encode() for at in range(0, len(TEXTS), 32)]

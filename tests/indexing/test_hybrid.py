@@ -82,10 +82,15 @@ def test_an_index_without_words_is_refused(folder):
         Answers(folder / "plain", hybrid=True)
 
 
-@pytest.mark.parametrize("name", ["bm25.rows", "bm25.weights", "bm25.term_starts"])
+@pytest.mark.parametrize("name", ["rows", "bm25.rows", "bm25.weights", "bm25.starts", "bm25.term_starts"])
 def test_words_that_are_not_whole_are_refused(folder, tmp_path, name):
     sections = {name: np.array(array) for name, array in read_sections(folder / "kb" / FILE).items()}
-    sections[name] = sections[name][:-1]
+    if name == "bm25.starts":
+        sections[name][1:3] = sections[name][2:0:-1]
+    elif name == "rows":
+        sections["bm25.rows"][0] = len(TEXTS)
+    else:
+        sections[name] = sections[name][:-1]
     write_sections(tmp_path / FILE, sections)
     with pytest.raises(DataError, match=FILE):
         Index(tmp_path)
