@@ -26,6 +26,8 @@ import numpy as np
 from distill.catalog.loading import load_encoder
 from distill.data.loading import read_dataset
 from distill.indexing import products
+from distill.indexing.batches import TEXTS, VECTORS
+from distill.indexing.building import PART
 from distill.indexing.searching import Searcher
 from distill.indexing.stored import FILE, Index
 from distill.system.hashes import sha256
@@ -56,21 +58,27 @@ def building(model, documents, folder):
     return [*DISTILL, "index", "--model", model, "--documents", *documents, "--output", str(folder)]
 
 
-def killed(command, folder, times, seconds, expected):
-    """How often a command was killed before it came to its end, and whether its index is the one expected."""
-    rng, count = random.Random(0), 0
-    while count < times:
+def killed(command, folder, times, expected):
+    """The batches that were done at each kill of a command, and whether its index is the one expected in the end.
+
+    The first kills come while documents are read, the others while batches are encoded, at even distances.
+    """
+    places = []
+    for number in range(times):
         process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        try:
-            process.wait(rng.uniform(0.5, 2) * seconds / times + 5)
-        except subprocess.TimeoutExpired:
-            process.send_signal(signal.SIGKILL)
-            count += 1
+        while process.poll() is None and not due(folder / PART, number, times):
+            time.sleep(0.01)
+        process.send_signal(signal.SIGKILL)
         process.wait()
-        if process.returncode == 0:
-            break
+        places.append([len(list((folder / PART).glob(f"*{ending}"))) for ending in (TEXTS, VECTORS)])
     measured(command)
-    return {"kills": count, "same": sha256(folder / FILE) == expected}
+    return {"read and encoded at each kill": places, "same": sha256(folder / FILE) == expected}
+
+
+def due(part, number, times):
+    """True where a kill of that number is due, by the batches that are done."""
+    read, encoded = (len(list(part.glob(f"*{ending}"))) for ending in (TEXTS, VECTORS))
+    return read > number if number < 2 else encoded > read * (number - 2) / (times - 2)
 
 
 def searches(folder, model, texts):
@@ -141,8 +149,7 @@ def main():
         if options.kills:
             again = Path(place) / "killed"
             command = building(options.model, options.documents, again)
-            seconds = figures.get("build", {"seconds": 60})["seconds"]
-            figures["killed"] = killed(command, again, options.kills, seconds, sha256(folder / FILE))
+            figures["killed"] = killed(command, again, options.kills, sha256(folder / FILE))
             shutil.rmtree(again)
         figures["ms"] = searches(folder, options.model, texts)
         cold = [measured([*DISTILL, "search", "--index", str(folder), text]) for text in texts[:STARTS]]
