@@ -11,7 +11,14 @@ from distill.system.lean_imports import lean_imports
 # As in a command's process, which takes half of the time to import Keras and TensorFlow.
 lean_imports()
 
-pytest_plugins = ["fixtures.data", "fixtures.encoders", "fixtures.pages", "fixtures.tables", "fixtures.translator"]
+pytest_plugins = [
+    "fixtures.data",
+    "fixtures.encoders",
+    "fixtures.pages",
+    "fixtures.plain_c",
+    "fixtures.tables",
+    "fixtures.translator",
+]
 
 # What takes longest comes first, with --no-loadscope-reorder, so that no worker is left alone with it at the end.
 DEAREST = (

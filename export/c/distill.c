@@ -746,8 +746,8 @@ typedef struct {
 
 static distill_status append(buffer *out, const char *bytes, size_t size)
 {
-    if (size > out->room - out->size) {
-        size_t room = 2 * (out->room + size);
+    if (size >= out->room - out->size) {
+        size_t room = 2 * (out->room + size) + 64;
         char *more = room < 4 * LONGEST ? realloc(out->bytes, room) : NULL;
         if (!more)
             return room < 4 * LONGEST ? DISTILL_NO_MEMORY : DISTILL_TOO_LONG;

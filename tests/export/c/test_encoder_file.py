@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from fixtures.encoders import made_student
 from fixtures.pieces import tokenizer_of, trained_tokenizer
+from fixtures.plain_c import program
 from fixtures.text import TEXTS
 
 from distill.encoders.tokenizer import Tokenizer
@@ -26,7 +27,7 @@ CASES = [("factor", "int8", "int4-pq5"), ("context", "int8", "uint8"), ("shallow
 
 
 @pytest.mark.parametrize(("name", "dense", "table"), CASES)
-def test_a_bundles_weights_and_vectors_are_kept(name, dense, table, tokenizer, randomised, tmp_path):
+def test_a_bundles_weights_and_vectors_are_kept(name, dense, table, tokenizer, randomised, tmp_path, plain_program):
     student, bundle, folder = made_student(name, tokenizer, randomised), tmp_path / "bundle", tmp_path / "c"
     write_artefact(student, bundle, Form(precision=Precision(dense, table), max_length=48), "small")
     form = bundle_form(bundle, Form("c"))
@@ -39,7 +40,9 @@ def test_a_bundles_weights_and_vectors_are_kept(name, dense, table, tokenizer, r
     encoder, reference = load_artefact(folder), load_artefact(bundle)
     assert encoder.fingerprint == hashlib.sha256("\n".join(hashes).encode()).hexdigest()
     assert [encoder.tokenize(text) for text in TEXTS] == [reference.tokenize(text) for text in TEXTS]
-    assert np.sum(encoder.encode(TEXTS) * reference.encode(TEXTS), axis=1) == pytest.approx(1, abs=1e-4)
+    plain = program.PlainEncoder(plain_program, (folder / "encoder.bin").read_bytes())
+    for computed in (encoder, plain):
+        assert np.sum(computed.encode(TEXTS) * reference.encode(TEXTS), axis=1) == pytest.approx(1, abs=1e-4)
 
 
 def test_settings_are_read_as_they_were_written():

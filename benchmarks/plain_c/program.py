@@ -1,0 +1,146 @@
+"""`export/c/distill.c` compiled, and called from Python by ctypes."""
+
+from __future__ import annotations
+
+import ctypes
+import shutil
+import subprocess
+import sys
+from ctypes import POINTER, byref, c_char_p, c_float, c_int, c_int32, c_size_t, c_uint32, c_void_p
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+
+import distill.export.c
+from distill.system.text import well_formed
+
+SOURCES = Path(distill.export.c.__file__).parent
+STRICT = ("-std=c99", "-Wall", "-Wextra", "-Werror")
+FUZZ = Path(__file__).with_name("fuzz.c")
+ROOM = 1 << 16
+
+
+class Hit(ctypes.Structure):
+    """A passage, its best sentence and the score."""
+
+    _fields_ = (("passage", c_uint32), ("sentence", c_uint32), ("score", c_float))
+
+
+class Span(ctypes.Structure):
+    """Bytes in an index."""
+
+    _fields_ = (("bytes", c_void_p), ("size", c_size_t))
+
+
+class Refused(Exception):
+    """A status that is not 0."""
+
+
+def compilers():
+    """`{name: command}` of those that are here."""
+    ours = {"zig": [sys.executable, "-m", "ziglang", "cc"]} if find_spec("ziglang") else {}
+    return ({"gcc": ["gcc"]} if shutil.which("gcc") else {}) | ours
+
+
+def compiled(command, output, *options, sources=("distill.c",)):
+    """The file that a compiler makes of sources."""
+    files = [str(SOURCES / name) for name in sources]
+    subprocess.run([*command, *STRICT, f"-I{SOURCES}", *options, *files, "-lm", "-o", str(output)], check=True)
+    return output
+
+
+def library(command, output, *options):
+    """The program as a library for `Program`."""
+    return Program(compiled(command, output, "-O3", "-shared", "-fPIC", *options))
+
+
+class Program:
+    """The functions of distill.h in a shared library."""
+
+    def __init__(self, path):
+        self.functions = ctypes.CDLL(str(path))
+        self.functions.distill_text.restype = c_char_p
+        for name in ("distill_dimension", "distill_index_dimension", "distill_passages"):
+            getattr(self.functions, name).restype = c_size_t
+
+    def require(self, status):
+        """Raise `Refused` for a status that is not 0."""
+        if status:
+            raise Refused(status, self.functions.distill_text(c_int(status)).decode())
+
+
+class PlainEncoder:
+    """An encoder.bin, as the program reads it."""
+
+    def __init__(self, program, content):
+        self.program, self.pointer = program, c_void_p()
+        # At a multiple of 8, as memory for numbers of 64 bits is.
+        self.content = np.zeros(len(content) // 8 + 1, dtype=np.uint64)
+        self.content.view(np.uint8)[: len(content)] = np.frombuffer(content, dtype=np.uint8)
+        place = c_void_p(self.content.ctypes.data)
+        program.require(program.functions.distill_open(place, c_size_t(len(content)), byref(self.pointer)))
+        self.dimension = program.functions.distill_dimension(self.pointer)
+
+    def tokenize(self, text):
+        """The ids of a text, str or bytes."""
+        text = text if isinstance(text, bytes) else well_formed(text).encode()
+        ids, count = np.zeros(ROOM, dtype=np.int32), c_size_t()
+        place = ids.ctypes.data_as(POINTER(c_int32))
+        arguments = text, c_size_t(len(text)), place, c_size_t(ROOM), byref(count)
+        self.program.require(self.program.functions.distill_tokenize(self.pointer, *arguments))
+        return ids[: count.value].tolist()
+
+    def encode(self, texts):
+        """The vectors of texts, float32 `(n, d)`."""
+        vectors = np.zeros((len(texts), self.dimension), dtype=np.float32)
+        for row, text in zip(vectors, (well_formed(text).encode() for text in texts), strict=True):
+            place = row.ctypes.data_as(POINTER(c_float))
+            arguments = text, c_size_t(len(text)), place
+            self.program.require(self.program.functions.distill_encode(self.pointer, *arguments))
+        return vectors
+
+    def close(self):
+        """Free what the program holds."""
+        self.program.functions.distill_close(self.pointer)
+
+
+class PlainIndex:
+    """An index.bin, as the program reads it."""
+
+    def __init__(self, program, content, encoder=None):
+        self.program, self.pointer = program, c_void_p()
+        self.content = np.zeros(len(content) // 8 + 1, dtype=np.uint64)
+        self.content.view(np.uint8)[: len(content)] = np.frombuffer(content, dtype=np.uint8)
+        arguments = c_void_p(self.content.ctypes.data), c_size_t(len(content)), encoder and encoder.pointer
+        program.require(program.functions.distill_index_open(*arguments, byref(self.pointer)))
+
+    def search(self, vector, k):
+        """`[(row of a passage, row of its best sentence, score)]`, best first."""
+        vector, hits, count = np.ascontiguousarray(vector, dtype=np.float32), (Hit * k)(), c_size_t()
+        place = vector.ctypes.data_as(POINTER(c_float))
+        self.program.require(
+            self.program.functions.distill_search(self.pointer, place, c_size_t(k), hits, byref(count))
+        )
+        return [(hit.passage, hit.sentence, hit.score) for hit in hits[: count.value]]
+
+    def passage(self, row):
+        """The text of a passage, bytes."""
+        return self._span("distill_passage", row)
+
+    def document(self, row):
+        """What is kept of a passage's document, bytes."""
+        return self._span("distill_document", row)
+
+    def _span(self, name, row):
+        span = Span()
+        self.program.require(getattr(self.program.functions, name)(self.pointer, c_uint32(row), byref(span)))
+        return ctypes.string_at(span.bytes, span.size)
+
+    def sentence(self, row):
+        """The begin and end of a sentence in its passage."""
+        begin, end = c_size_t(), c_size_t()
+        self.program.require(
+            self.program.functions.distill_sentence(self.pointer, c_uint32(row), byref(begin), byref(end))
+        )
+        return begin.value, end.value

@@ -1,0 +1,164 @@
+"""The program in C: ids as SentencePiece's, vectors and passages as Python's, nothing that a sanitizer minds."""
+
+import json
+import random
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+import sentencepiece
+from fixtures.pieces import trained_tokenizer
+from fixtures.plain_c import program, static_file
+from fixtures.text import TEXTS
+
+from distill.catalog.bundle import released_folder
+from distill.encoders.tokenizer import Tokenizer
+from distill.export.c.encoder_file import encoder_sections
+from distill.export.runtime import load_artefact
+from distill.indexing.building import Change, build
+from distill.indexing.searching import Searcher
+from distill.indexing.stored import FILE, Index
+from distill.system.sections import read_sections, write_sections
+
+MODEL = "released-small"
+# What is trained on a few lines, cut otherwise each.
+CUTTERS = {
+    "plain": {},
+    "as it is": {"normalization_rule_name": "identity", "add_dummy_prefix": False, "remove_extra_whitespaces": False},
+    "suffix": {"treat_whitespace_as_suffix": True},
+    "own pieces": {"user_defined_symbols": ["ver", "river!", "ß 3"], "normalization_rule_name": "nfkc_cf"},
+}
+LINES = ["the river and the lake, 3 rivers", "Straße und Fluss", "the end of a river!", "aa aaa a"] * 20
+# Bytes that begin characters, or none, and blanks of several kinds.
+PARTS = ["river", "ver", " ", "  ", "\t", "\u3000", "\u2581", "ß 3", "ﬁ", "e\u0301", "中文", "🎉", "\0", "\ufffd", "!"]
+BROKEN = [b"\xff", b"\xc3", b"\xe2\x96", b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b"\xc0\x80"]
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory):
+    """The released small encoder: its `encoder.bin`, bytes, and the bundle."""
+    folder, path = released_folder(MODEL), tmp_path_factory.mktemp("small") / "encoder.bin"
+    content, tokenizer = (folder / "encoder.tflite").read_bytes(), Tokenizer.load(folder / "tokenizer.model")
+    write_sections(path, encoder_sections(content, tokenizer, MODEL, "int4-pq5", None))
+    return path.read_bytes(), load_artefact(folder)
+
+
+@pytest.fixture(scope="module")
+def kb(tmp_path_factory, sample):
+    """The bytes of an index of the sample's English documents, and the `Index`."""
+    folder = tmp_path_factory.mktemp("kb")
+    rows = [{"id": str(row), "text": text} for row, text in enumerate(sample.document_texts[:20])]
+    (folder / "all.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
+    build(folder / "kb", Change([folder / "all.jsonl"]), MODEL)
+    return (folder / "kb" / FILE).read_bytes(), Index(folder / "kb")
+
+
+def texts_of(sample, step):
+    questions = [question.text for some in sample.questions.values() for question in some.values()]
+    return [*questions[::step], *sample.passage_texts[::step], *TEXTS]
+
+
+@pytest.mark.parametrize("compiler", program.compilers())
+def test_texts_in_twelve_languages_have_the_bundles_ids_and_vectors(compiler, small, sample, tmp_path):
+    content, bundle = small
+    built = program.library(program.compilers()[compiler], tmp_path / "distill.so")
+    encoder, texts = program.PlainEncoder(built, content), texts_of(sample, 3)
+    assert [encoder.tokenize(text) for text in texts] == [bundle.tokenize(text) for text in texts]
+    some = texts[::8]
+    assert np.sum(encoder.encode(some) * bundle.encode(some), axis=1).min() >= 0.9999
+    encoder.close()
+
+
+@pytest.mark.parametrize("name", CUTTERS)
+def test_any_text_is_cut_as_sentencepiece_cuts_it(name, plain_program, tmp_path):
+    options = {"vocab_size": 60, "hard_vocab_limit": False, **CUTTERS[name]}
+    tokenizer = trained_tokenizer(LINES, **options)
+    encoder = program.PlainEncoder(plain_program, static_file(tmp_path / "encoder.bin", tokenizer))
+    processor, draw = sentencepiece.SentencePieceProcessor(model_proto=tokenizer.proto), random.Random(0)
+    parts = [*(part.encode() for part in PARTS), *BROKEN, *(letter.encode() for letter in "aeinrtv ")]
+    for _ in range(400):
+        text = b"".join(draw.choices(parts, k=draw.randrange(14)))
+        assert encoder.tokenize(text) == processor.encode(text, add_bos=True, add_eos=True), text
+
+
+def test_a_longer_text_keeps_the_first_ids_and_eos(plain_program, tmp_path):
+    tokenizer = trained_tokenizer(LINES, vocab_size=40, hard_vocab_limit=False)
+    encoder = program.PlainEncoder(plain_program, static_file(tmp_path / "encoder.bin", tokenizer, max_length=5))
+    (ids,) = tokenizer.encode(["the river and the lake"])
+    assert encoder.tokenize("the river and the lake") == [*ids[:4], ids[-1]]
+
+
+def test_the_passages_found_are_those_that_python_finds(plain_program, small, kb, sample):
+    content, index = kb
+    encoder = program.PlainEncoder(plain_program, small[0])
+    opened, searcher = program.PlainIndex(plain_program, content, encoder), Searcher(index)
+    vectors = encoder.encode(texts_of(sample, 150))
+    starts = index.array("sentence_starts")
+    for vector, k in zip(vectors, [1, 3, 10**4] * len(vectors), strict=False):
+        nearest = searcher.search(vector, k)
+        hits = opened.search(vector, min(k, index.passages + 2))
+        assert [row for row, _, _ in hits] == nearest.rows.tolist()
+        assert [score for _, _, score in hits] == pytest.approx(nearest.scores, abs=1e-6)
+        assert [sentence - starts[row] for row, sentence, _ in hits] == nearest.sentences.tolist()
+    row, sentence, _ = opened.search(vectors[0], 1)[0]
+    assert opened.passage(row) == index.text(row)
+    begin, end = opened.sentence(sentence)
+    assert [begin, end] == index.bounds(row)[sentence - starts[row]].tolist()
+    assert json.loads(opened.document(row)) == index.fields(index.array("document_of")[row])
+
+
+def test_what_is_not_whole_or_of_another_encoder_is_refused(plain_program, small, kb, tokenizer, tmp_path):
+    other = program.PlainEncoder(plain_program, static_file(tmp_path / "other.bin", tokenizer))
+    content = kb[0]
+    sections = read_sections(kb[1].path)
+    numbers = sections["numbers"].copy()
+    numbers[3] = 3
+    write_sections(tmp_path / "fewer.bin", {**sections, "numbers": numbers})
+    refusals = [(kind, content[:size], 3) for kind in ("PlainEncoder", "PlainIndex") for size in (0, 15, 16, 4000)]
+    refusals += [("PlainEncoder", content, 4), ("PlainIndex", small[0], 5), ("PlainIndex", content[:8] + b"\2" * 8, 6)]
+    refusals += [("PlainIndex", (tmp_path / "fewer.bin").read_bytes(), 6)]
+    for kind, broken, status in refusals:
+        with pytest.raises(program.Refused) as caught:
+            getattr(program, kind)(plain_program, broken)
+        assert caught.value.args[0] == status
+    with pytest.raises(program.Refused) as caught:
+        program.PlainIndex(plain_program, content, other)
+    assert caught.value.args[0] == 7
+    index = program.PlainIndex(plain_program, content)
+    with pytest.raises(program.Refused):
+        index.passage(10**6)
+
+
+@pytest.mark.skipif(not shutil.which("gcc"), reason="its sanitizers")
+def test_broken_texts_and_files_do_no_harm(tokenizer, kb, sample, tmp_path):
+    static_file(tmp_path / "encoder.bin", tokenizer)
+    (tmp_path / "index.bin").write_bytes(kb[0])
+    (tmp_path / "texts.txt").write_text("\n".join(texts_of(sample, 20)[: -len(TEXTS)]), encoding="utf-8")
+    options = ["-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all", str(program.FUZZ)]
+    fuzz = program.compiled(["gcc"], tmp_path / "fuzz", *options)
+    files = [str(tmp_path / name) for name in ("encoder.bin", "texts.txt")]
+    command = [str(fuzz), *files, "1", "3000", "200", str(tmp_path / "index.bin")]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert (result.returncode, result.stderr) == (0, "")
+    # Some are opened: what is broken in them is met later.
+    opened = [int(line.split()[2]) for line in result.stdout.splitlines()]
+    assert len(opened) == 2 and all(0 < number < 200 for number in opened)
+
+
+@pytest.mark.parametrize("target", ["aarch64-linux-gnu", "wasm32-wasi"])
+def test_it_compiles_for_phones_and_browsers(target, tmp_path):
+    pytest.importorskip("ziglang")
+    more = ["-msimd128", "-DDISTILL_NO_FILES"] if target.startswith("wasm") else []
+    command = program.compilers()["zig"]
+    assert program.compiled(command, tmp_path / "distill.o", "-target", target, "-O1", "-c", *more).stat().st_size
+
+
+def test_the_example_prints_vectors(plain_program, small, tmp_path):
+    (tmp_path / "encoder.bin").write_bytes(small[0])
+    command = next(iter(program.compilers().values()))
+    example = program.compiled(command, tmp_path / "example", "-O1", sources=("example.c", "distill.c"))
+    lines = "Where does the Danube end?\nNile\n"
+    result = subprocess.run([str(example), str(tmp_path / "encoder.bin")], input=lines, capture_output=True, text=True)
+    printed = np.array([line.split() for line in result.stdout.splitlines()], dtype=np.float32)
+    assert printed == pytest.approx(small[1].encode(lines.splitlines())[:, :3], abs=2e-3)
