@@ -1,5 +1,6 @@
 # `make run` shows the whole job on the sample data; `make test` checks and tests; `make docs` writes docs/errors.md
-# anew and builds site/. Each makes its own environment.
+# anew and builds site/; `make demo` builds a page that searches the sample, and `make wasm` compiles its program anew.
+# Each makes its own environment.
 PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
@@ -9,10 +10,16 @@ ONE_THREAD = OMP_NUM_THREADS=1 TF_NUM_INTRAOP_THREADS=1 TF_NUM_INTEROP_THREADS=1
 # What is imported is compiled once, not in every process, whatever the shell says.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test docs lock clean
+.PHONY: run demo test docs lock wasm clean
 
 run: $(VENV)/.installed
 	$(BIN)/distill run --teacher en
+
+demo: $(VENV)/.installed
+	rm -rf runs/demo
+	$(BIN)/distill index --model released --documents distill/data/sample/documents.jsonl --output runs/demo/kb
+	$(BIN)/distill export released --format web --index runs/demo/kb --output runs/demo/site
+	@echo "Serve it: $(BIN)/python -m http.server --directory runs/demo/site 8000, then open http://localhost:8000"
 
 test: $(VENV)/.installed-test
 	$(BIN)/ruff check .
@@ -29,6 +36,10 @@ docs: $(VENV)/.installed-test
 # Versions and hashes of what an installation brings, anew; commit the file after the tests have passed with them.
 lock:
 	$(PYTHON) .ci/lock.py
+
+# From export/c and export/web; commit the file with what it is made from.
+wasm: $(VENV)/.installed-test
+	$(BIN)/python .ci/wasm.py
 
 # Removed and made anew when the requirements change.
 $(VENV)/.installed: setup.cfg pyproject.toml

@@ -18,6 +18,7 @@ from .gate import Figures, Gate, measure, require_passed
 from .languages import piece_languages, write_languages
 from .removal import write_removal
 from .runtime import load_artefact
+from .web.site import add_index
 
 
 def export_artefact(
@@ -63,6 +64,8 @@ def write_artefact(
     format_of(form.format).write(student, folder, form.precision, form.lengths)
     if removal:
         write_removal(folder, removal)
+    if form.index:
+        add_index(folder, form.index)
     # A format of one file has the tokenizer in it.
     known = texts if texts and (folder / encode.TOKENIZER).is_file() else {}
     if known:

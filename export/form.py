@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from importlib.util import find_spec
+from pathlib import Path
 
 from ..errors import InputError
 from .formats.format import Lengths
@@ -17,16 +18,19 @@ SHORTEST = 4
 class Form:
     """`max_length` None and no `signatures`: texts of any length; lengths count tokens, bos and eos among them.
 
-    Raises `InputError` for what a format has not.
+    `index` is the `index.bin` that a page searches. Raises `InputError` for what a format has not.
     """
 
     format: str = "bundle"
     precision: Precision = field(default_factory=Precision)
     max_length: int | None = None
     signatures: tuple[int, ...] = ()
+    index: Path | None = None
 
     def __post_init__(self) -> None:
         format_ = format_of(self.format)
+        if self.index and self.format != "web":
+            raise InputError(f"--index: only for the format web, not for {self.format}")
         if self.max_length and not format_.fixable:
             raise InputError(f"--max-length: the format {self.format} takes any length; leave it out")
         if self.signatures and (not format_.signatures or self.max_length):

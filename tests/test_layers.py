@@ -13,7 +13,7 @@ FLOORS = (
     # The script that goes into each bundle imports nothing of ours.
     ("errors", "export.encode"),
     ("system",),
-    ("export.weights",),
+    ("export.weights", "export.web"),
     ("settings", "words", "encoders"),
     ("retrieval", "data", "students"),
     ("students.vocabulary", "teachers", "training", "evaluation.bias", "export.tflite", "export.onnx"),

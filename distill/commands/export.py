@@ -31,6 +31,9 @@ from .options import (
 @click.option("--removal", type=click.Path(dir_okay=False), help="put the components of distill lir fit in")
 @click.option("--removal-rank", type=click.IntRange(1), help="directions a language to put in [default: 1]")
 @click.option("--force", is_flag=True, help="keep an artefact that the gate refuses, and say so in its card")
+@click.option(
+    "--index", type=click.Path(), help="of --format web: the folder of the distill index that the page searches"
+)
 @click.option("--document-model", help="named in the card as the encoder of the documents, of the same space")
 @folder_option("folder for the artefact")
 def export(
@@ -41,6 +44,7 @@ def export(
     removal: str | None,
     removal_rank: int | None,
     force: bool,
+    index: str | None,
     document_model: str | None,
     output: str,
     **values: Value | None,
@@ -61,7 +65,8 @@ def export(
     requested = given(values)
     settings = settings_from(values)
     precision = Precision(settings.export.precision, settings.export.table)
-    form = _kept(Form(format_, precision, max_length, lengths_of(signatures)), model, requested)
+    form = Form(format_, precision, max_length, lengths_of(signatures), _index_file(index, model))
+    form = _kept(form, model, requested)
     form.require()
     if removal_rank and not removal:
         raise InputError("--removal-rank is of --removal, which is not given")
@@ -81,6 +86,18 @@ def export(
     with task("export", size(dataset, languages, form.longest)) as advance:
         judged = export_artefact(encoder, output, gate, form, notes, components, advance, texts)
     _say_exported(judged, model, output)
+
+
+def _index_file(folder, model):
+    """The file of a whole index that MODEL made, None for None."""
+    from ..catalog.identity import weights_fingerprint
+    from ..indexing.stored import Index
+
+    if folder is None:
+        return None
+    index = Index(folder)
+    index.require(weights_fingerprint(model), model)
+    return index.path
 
 
 def _with_codewords(form, model, encoder):

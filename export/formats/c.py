@@ -25,7 +25,8 @@ echo "Where does the Danube end?" | ./example {MODEL}
 ```"""
 
 
-def _write(student: KerasEncoder, folder: Path, precision: Precision, lengths: Lengths) -> None:
+def write_encoder(student: KerasEncoder, folder: Path, precision: Precision, lengths: Lengths) -> None:
+    """Write the encoder's one file. Raises `ExportError` for what a program in C does not take."""
     from ...system.sections import write_sections
     from ..c.encoder_file import encoder_sections, require_table
     from ..tflite.convert import convert
@@ -34,14 +35,19 @@ def _write(student: KerasEncoder, folder: Path, precision: Precision, lengths: L
     content = precision.content or convert(student.model, precision)
     sections = encoder_sections(content, student.tokenizer, student.name, precision.table, lengths.fixed)
     write_sections(folder / MODEL, sections)
+
+
+def _write(student: KerasEncoder, folder: Path, precision: Precision, lengths: Lengths) -> None:
+    write_encoder(student, folder, precision, lengths)
     for name in PROGRAM:
         shutil.copyfile(SOURCES / name, folder / name)
 
 
-def _load(folder: Path, label: Label, threads: int) -> Artefact:
+def load_sections(folder: Path, label: Label, threads: int) -> Artefact:
+    """The artefact by its one file, computed by NumPy. Raises `EncoderError` when it is not whole."""
     from ..c.reference import SectionsEncoder
 
     return SectionsEncoder(whole_file(folder, label, MODEL), label.name)
 
 
-FORMATS = (Format("c", MODEL, _write, _load, HOW_TO, fixable=True, keeps=True),)
+FORMATS = (Format("c", MODEL, _write, load_sections, HOW_TO, fixable=True, keeps=True),)

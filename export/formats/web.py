@@ -1,0 +1,26 @@
+"""A page that searches by itself: the encoder of the format c, the program as WebAssembly, and an index or none."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..weights.precision import Precision
+from . import c
+from .format import Format, Lengths
+
+if TYPE_CHECKING:
+    from ...encoders.encoder import KerasEncoder
+
+HOW_TO = """A page for any static server; nothing is computed on it. Here: `python -m http.server` in this folder, then
+http://localhost:8000. docs/web.md says more."""
+
+
+def _write(student: KerasEncoder, folder: Path, precision: Precision, lengths: Lengths) -> None:
+    from ..web.site import write_page
+
+    c.write_encoder(student, folder, precision, lengths)
+    write_page(folder)
+
+
+FORMATS = (Format("web", c.MODEL, _write, c.load_sections, HOW_TO, fixable=True, keeps=True),)

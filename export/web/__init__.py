@@ -1,0 +1,1 @@
+"""A page that searches by itself: the encoder and an index, read by the program in C as WebAssembly."""

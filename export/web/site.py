@@ -1,0 +1,65 @@
+"""The files of a page that searches by itself, from any static server: docs/web.md."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from string import Template
+
+from ...errors import DataError, EncoderError
+from ...system.hashes import fingerprint_of
+from ...system.sections import read_sections
+
+ENCODER, INDEX = "encoder.bin", "index.bin"
+PROGRAM = "distill.wasm"
+SOURCES = Path(__file__).parent
+# Of these, what a page says of its files is filled in.
+FILLED = ("index.html", "offline.js")
+COPIED = ("page.css", "page.js", "engine.js", "icon.svg", PROGRAM)
+
+
+def write_page(folder: Path) -> None:
+    """Write the page of the encoder, and of the index where there is one, that lie in a folder."""
+    for name in COPIED:
+        shutil.copyfile(SOURCES / name, folder / name)
+    index = folder / INDEX
+    values = {"encoder": _bytes(folder / ENCODER), "index": _bytes(index) if index.is_file() else ""}
+    values["version"] = _version([*(SOURCES / name for name in (*FILLED, *COPIED)), folder / ENCODER, index])
+    for name in FILLED:
+        text = Template((SOURCES / name).read_text(encoding="utf-8")).substitute(values)
+        (folder / name).write_text(text, encoding="utf-8")
+
+
+def add_index(folder: Path, index: Path) -> None:
+    """Put an `index.bin` into the folder of a page, and write the page anew.
+
+    Raises `EncoderError` where another encoder than the page's made it, `DataError` for a file that is no index.
+    """
+    require_own(folder / ENCODER, index)
+    shutil.copyfile(index, folder / INDEX)
+    write_page(folder)
+
+
+def require_own(encoder: Path, index: Path) -> None:
+    """Raise `EncoderError` where an index was not made by the encoder of an `encoder.bin`."""
+    ours = read_sections(encoder)["fingerprint"].tobytes().decode()
+    try:
+        card = json.loads(read_sections(index)["card"].tobytes())
+        theirs, name = card["fingerprint"], card["encoder"]
+    except (KeyError, TypeError, ValueError) as error:
+        raise DataError(f"{index}: not an index: no card in it; write it again with distill index") from error
+    if theirs != ours:
+        raise EncoderError(
+            f"{index}: made by {name} ({theirs[:12]}), not by the page's encoder ({ours[:12]}); export the bundle that "
+            "made it, or make another index with this one's bundle"
+        )
+
+
+def _bytes(path):
+    return str(path.stat().st_size)
+
+
+def _version(paths):
+    """Another for each content, by which a browser tells whether what it keeps is still right."""
+    return fingerprint_of(*(path for path in paths if path.is_file()))[:16]

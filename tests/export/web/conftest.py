@@ -1,0 +1,53 @@
+"""Pages of the released encoders, as `distill export --format web` leaves them, but for the gate."""
+
+import pytest
+from fixtures.chromium import CHROMIUM, Chromium
+
+
+@pytest.fixture(scope="session")
+def chromium():
+    """A browser; tests that need one are skipped where there is none."""
+    if CHROMIUM is None:
+        pytest.skip("no Chromium")
+    browser = Chromium()
+    yield browser
+    browser.close()
+
+
+@pytest.fixture(scope="session")
+def page_of():
+    """A maker of pages: `page_of(folder, name of a released encoder, index.bin or None)`."""
+    from distill.catalog.kinds import folder_of
+    from distill.encoders.tokenizer import Tokenizer
+    from distill.export.form import Form
+    from distill.export.formats.format import Lengths
+    from distill.export.formats.registry import format_of
+    from distill.export.student import bundle_form
+    from distill.export.web.site import add_index
+
+    class Bundle:
+        """What the format asks a student for."""
+
+        def __init__(self, name):
+            self.name, self.tokenizer = name, Tokenizer.load(folder_of(name) / "tokenizer.model")
+
+    def make(folder, name, index=None):
+        folder.mkdir()
+        form = bundle_form(folder_of(name), Form("web"))
+        format_of("web").write(Bundle(name), folder, form.precision, Lengths())
+        if index:
+            add_index(folder, index)
+        return folder
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def kb(tmp_path_factory):
+    """The sample's passages, indexed by `released`: the index's folder."""
+    from distill.data.readers import SAMPLE
+    from distill.indexing.building import Change, build
+
+    folder = tmp_path_factory.mktemp("index") / "kb"
+    build(folder, Change([SAMPLE / "documents.jsonl"]), "released")
+    return folder

@@ -1,0 +1,98 @@
+"""The files of a page: what is in them, what they weigh, and what they refuse."""
+
+import re
+import subprocess
+import sys
+from importlib.metadata import version
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from distill.errors import DataError, EncoderError
+from distill.export.artefact import write_artefact
+from distill.export.form import Form
+from distill.export.runtime import load_artefact
+from distill.export.student import bundle_form
+from distill.export.web.site import COPIED, FILLED, PROGRAM, SOURCES, add_index
+from distill.indexing.building import Change, build
+
+ROOT = Path(__file__).resolve().parents[3]
+MB = 1e6
+
+
+def size(folder):
+    return sum(path.stat().st_size for path in folder.iterdir())
+
+
+@pytest.mark.parametrize(("name", "most"), [("released", 21), ("released-small", 11)])
+def test_a_page_without_an_index_is_small(page_of, name, most, tmp_path):
+    folder = page_of(tmp_path / "site", name)
+    assert {path.name for path in folder.iterdir()} == {"encoder.bin", *FILLED, *COPIED}
+    assert size(folder) <= most * MB
+    page = (folder / "index.html").read_text(encoding="utf-8")
+    assert f'data-encoder="{(folder / "encoder.bin").stat().st_size}" data-index=""' in page
+    [version] = re.findall(r'VERSION = "(\w+)"', (folder / "offline.js").read_text(encoding="utf-8"))
+    assert f'data-version="{version}"' in page
+
+
+def test_nothing_in_a_page_comes_from_elsewhere():
+    texts = {name: (SOURCES / name).read_text(encoding="utf-8") for name in (*FILLED, *COPIED) if name != PROGRAM}
+    addresses = {address for text in texts.values() for address in re.findall(r"https?://[\w.:-]*\w", text)}
+    assert addresses == {"http://www.w3.org", "http://localhost:8000"}
+    [policy] = re.findall(r'Content-Security-Policy" content="([^"]+)"', texts["index.html"])
+    rules = dict(rule.strip().split(" ", 1) for rule in policy.split(";"))
+    assert rules["default-src"] == "'none'" and rules["script-src"] == "'self' 'wasm-unsafe-eval'"
+    assert {value for name, value in rules.items() if name != "script-src"} == {"'none'", "'self'"}
+
+
+def luminance(colour):
+    """Of WCAG 2.2, of a colour `#rrggbb`."""
+    parts = [int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5)]
+    red, green, blue = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def contrast(one, other):
+    light, dark = sorted((luminance(one), luminance(other)), reverse=True)
+    return (light + 0.05) / (dark + 0.05)
+
+
+def test_text_has_the_contrast_of_wcag_aa_in_light_and_in_dark():
+    style = (SOURCES / "page.css").read_text(encoding="utf-8")
+    themes = [dict(re.findall(r"--(\w+): (#\w{6})", block)) for block in re.findall(r":root \{([^}]+)\}", style)]
+    assert len(themes) == 2
+    for theme in themes:
+        for ground in ("ground", "sheet"):
+            assert min(contrast(theme[name], theme[ground]) for name in ("ink", "quiet", "accent", "failed")) >= 4.5
+            # Of the box's edge, which is no text.
+            assert contrast(theme["edge"], theme[ground]) >= 3
+        assert contrast(theme["ink"], theme["mark"]) >= 4.5
+
+
+def test_an_index_of_another_encoder_and_a_file_that_is_none_are_refused(page_of, tmp_path):
+    folder = page_of(tmp_path / "site", "released-small")
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    (tmp_path / "note.txt").write_text("The tower burned down.", encoding="utf-8")
+    build(tmp_path / "kb", Change([tmp_path / "note.txt"]), "released")
+    with pytest.raises(EncoderError, match=r"index\.bin.*released"):
+        add_index(folder, tmp_path / "kb" / "index.bin")
+    (tmp_path / "half").write_bytes((tmp_path / "kb" / "index.bin").read_bytes()[:-100])
+    for path in (tmp_path / "half", folder / "encoder.bin"):
+        with pytest.raises(DataError, match=path.name):
+            add_index(folder, path)
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+
+
+def test_a_page_is_an_artefact_with_a_card(tiny_encoder, tiny_bundle, tmp_path):
+    card = write_artefact(tiny_encoder, tmp_path / "site", bundle_form(tiny_bundle, Form("web")), "small")
+    assert set(card.files) == {"encoder.bin", *FILLED, *COPIED}
+    assert load_artefact(tmp_path / "site").tokenize("Nile") == load_artefact(tiny_bundle).tokenize("Nile")
+
+
+def test_the_program_is_what_its_sources_give(tmp_path):
+    script = ROOT / ".ci" / "wasm.py"
+    if find_spec("ziglang") is None or f'"{version("ziglang")}"' not in script.read_text(encoding="utf-8"):
+        pytest.skip("another ziglang, or none")
+    subprocess.run([sys.executable, script, tmp_path / PROGRAM], check=True)
+    assert (tmp_path / PROGRAM).read_bytes() == (SOURCES / PROGRAM).read_bytes()
