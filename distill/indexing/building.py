@@ -20,6 +20,7 @@ from ..catalog.loading import load_encoder
 from ..encoders.encoder import Encoder
 from ..encoders.health import require_finite
 from ..encoding.encode_file import Engine
+from ..encoding.left_out import LeftOut
 from ..errors import DataError, InputError
 from ..export import encode as bundle
 from ..system.files import leftovers, remove, require_writable
@@ -195,13 +196,17 @@ class _Job:
         return np.array([document for id, document in ids.items() if id not in gone], dtype=np.int64)
 
     def _encode(self, jobs: Batches, engine: Engine | None) -> None:
-        missing = jobs.missing
+        missing, left_out = jobs.missing, LeftOut(self.encoder)
+        if done := jobs.blocks - len(missing):
+            say(f"{self.part}: going on after {done} of {jobs.blocks} batches")
         rows = {number: jobs.rows(number) for number in missing}
         with task("encode", sum(rows.values())) as advance:
             for number in (number for number in missing if not rows[number]):
                 jobs.write(number, np.zeros((0, self.encoder.dimension), np.float32), self.known)
             for number, vectors in self._vectors(jobs, [number for number in missing if rows[number]], engine, advance):
                 jobs.write(number, vectors, self.known)
+                if left_out.is_looking:
+                    left_out.look(jobs.read(number), sum(rows[before] for before in missing if before < number))
 
     def _vectors(self, jobs, missing, engine, advance: Progress):
         if engine:
