@@ -13,7 +13,7 @@ from distill.export import encode
 from distill.export import form as form_module
 from distill.export.artefact import export_artefact
 from distill.export.form import Form
-from distill.export.formats import bundle
+from distill.export.formats import bundle, java
 from distill.export.formats.c import PROGRAM
 from distill.export.gate import Gate
 from distill.export.runtime import load_artefact
@@ -40,12 +40,14 @@ FORMS = {
     "onnx int4": Form("onnx", Precision("int8", "int4")),
     "onnx float32": Form("onnx", Precision("float32", "float32")),
     "c": Form("c"),
+    "java": Form("java"),
 }
 FILES = {
     "string": ["encoder.tflite"],
     "mediapipe": ["encoder.tflite"],
     "mediapipe-zip": ["encoder.task"],
     "c": ["encoder.bin", *PROGRAM],
+    "java": [*(path.name for path in java.program()), "encoder.bin"],
 }
 RUN_BY = {"mediapipe": ("mediapipe",), "mediapipe-zip": ("mediapipe",), "onnx": ("onnx", "onnxruntime")}
 

@@ -32,7 +32,8 @@ HOW_TO = {
     "string": "SELECT_TFTEXT_OPS",
     "mediapipe": "`encoder.tflite` is for MediaPipe's TextEmbedder",
     "mediapipe-zip": " 64 pieces",
-    "c": "`encoder.bin`",
+    "c": "cc -std=c99",
+    "java": "javac -d classes",
 }
 
 

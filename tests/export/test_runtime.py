@@ -18,6 +18,7 @@ FORMATS = {
     "string": Form("string"),
     "mediapipe": Form("mediapipe"),
     "c": Form("c"),
+    "java": Form("java"),
 }
 
 

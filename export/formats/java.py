@@ -1,0 +1,46 @@
+"""One file for a program in Java, and the sources of what reads it, for Kotlin and Android too."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..weights.precision import Precision
+from .c import MODEL, load_sections, write_encoder
+from .format import Format, Lengths
+
+if TYPE_CHECKING:
+    from ...encoders.encoder import KerasEncoder
+
+SOURCES = Path(__file__).parents[1] / "java"
+HOW_TO = f"""`{MODEL}` is the encoder in one file; the sources beside it, Java 8 without a dependency, are the package
+`distill` and `Example.java`:
+
+```
+javac -d classes *.java
+java -cp classes Example {MODEL} "Where does the Danube end?"
+```
+
+In Kotlin (not run: there was no Kotlin, no Gradle and no phone), with the sources but `Example.java` in the app's
+`src/main/java/distill`:
+
+```kotlin
+val encoder = Encoder.open(File(filesDir, "{MODEL}"))
+val index = Index.open(File(filesDir, "kb"), encoder)
+for (hit in index.search("Where does the Danube end?", 5)) println("${{{{hit.score()}}}} ${{{{hit.sentence()}}}}")
+```"""
+
+
+def program() -> list[Path]:
+    """Return the files in Java that go into an artefact."""
+    return sorted(SOURCES.glob("*.java"))
+
+
+def _write(student: KerasEncoder, folder: Path, precision: Precision, lengths: Lengths) -> None:
+    write_encoder(student, folder, precision, lengths)
+    for path in program():
+        shutil.copyfile(path, folder / path.name)
+
+
+FORMATS = (Format("java", MODEL, _write, load_sections, HOW_TO, fixable=True, keeps=True),)

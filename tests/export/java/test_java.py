@@ -1,0 +1,252 @@
+"""The encoder and the searcher in Java, compiled once and run in one JVM: ids, vectors and answers are Python's."""
+
+import json
+import random
+import runpy
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from fixtures.encoders import made_student
+from fixtures.text import TEXTS
+
+import distill
+from distill.encoders.encoder import KerasEncoder
+from distill.export.artefact import write_artefact
+from distill.export.c.reference import SectionsEncoder
+from distill.export.form import Form
+from distill.export.weights.precision import Precision
+from distill.indexing.answers import Answers
+from distill.indexing.building import COMPACT, Change, Given, build
+from distill.system.sections import read_sections, write_sections
+
+ROOT = Path(__file__).resolve().parents[3]
+SAMPLE = ROOT / "distill" / "data" / "sample"
+JAVA = runpy.run_path(str(ROOT / "benchmarks" / "plain_java" / "run.py"))
+REFUSED = "distill.FormatException: "
+K = 5
+# Of the sample; and what its normaliser and its symbols make of odd texts.
+QUESTIONS = [json.loads(line) for line in (SAMPLE / "questions.jsonl").read_text(encoding="utf-8").splitlines()]
+ODD = [
+    *TEXTS,
+    " extra_token_id_1extra_token_id_2  x <s> </s> <unk>",
+    "\u3000a\u3000\u2581 \u2581b\u0301 ㌖ﬁ\u200b",
+    "\ude00\ud83d",
+    "a\0b",
+    "\U0001f389" * 3 + "\u0e33 हिन्दी",
+]
+pytestmark = pytest.mark.skipif(not (shutil.which("javac") and shutil.which("java")), reason="there is no JDK")
+
+
+def some(count):
+    """Texts of the sample, the same number in each of its languages, and the odd ones."""
+    languages = sorted({row["language"] for row in QUESTIONS})
+    assert len(languages) == 12
+    rows = [[row["text"] for row in QUESTIONS if row["language"] == language][:count] for language in languages]
+    return [*(text for row in rows for text in row), *ODD]
+
+
+# Each table and both precisions of dense layers, a context, a factor and a projection, and lengths.
+SMALL = {
+    "factor": Form("c", Precision("int8", "int4"), max_length=48),
+    "context": Form("c", Precision("int8", "uint8")),
+    "shallow": Form("c", Precision("float32", "float32")),
+}
+
+
+@pytest.fixture(scope="module")
+def small(tokenizer, tmp_path_factory):
+    """`{name: encoder.bin}` of small students with random weights."""
+    folder, rng = tmp_path_factory.mktemp("small"), np.random.default_rng(0)
+
+    def randomised(model, scale):
+        model.set_weights([weight + rng.normal(0, scale, weight.shape) for weight in model.get_weights()])
+        return model
+
+    for name, form in SMALL.items():
+        student = made_student(name, tokenizer, randomised)
+        assert isinstance(student, KerasEncoder)
+        write_artefact(student, folder / name, form, name)
+    return {name: folder / name / "encoder.bin" for name in SMALL}
+
+
+@pytest.fixture(scope="module")
+def shipped(tmp_path_factory):
+    """`{name: encoder.bin}` of the two encoders that distill comes with."""
+    folder = tmp_path_factory.mktemp("shipped")
+    return {
+        name: JAVA["write_encoder"](folder / f"{name}.bin", ROOT / "distill" / name.replace("-", "_"), name)
+        for name in ("released", "released-small")
+    }
+
+
+@pytest.fixture(scope="module")
+def indexes(tmp_path_factory):
+    """`{bits: folder}` of indexes of the sample's documents, two of the encoder."""
+    folder = tmp_path_factory.mktemp("indexes")
+    for bits in (8, COMPACT):
+        build(folder / str(bits), Change([SAMPLE / "documents.jsonl"]), "released-small", Given(bits=bits))
+    return {bits: folder / str(bits) for bits in (8, COMPACT)}
+
+
+def changed(source, target, **sections):
+    """A file of sections written anew with some that are others, or without those that are None."""
+    arrays = {**read_sections(source), **sections}
+    write_sections(target, {name: array for name, array in arrays.items() if array is not None})
+    return target
+
+
+def with_number(array, place, number):
+    array = array.copy()
+    array.reshape(-1)[place] = number
+    return array
+
+
+def broken_encoders(path, folder):
+    """Files that are no encoder's, each by what is wrong with it."""
+    content, arrays, files = path.read_bytes(), read_sections(path), {}
+    for length in (0, 7, 100, len(content) // 2, len(content) - 1):
+        files[f"cut at {length}"] = folder / f"cut-{length}"
+        files[f"cut at {length}"].write_bytes(content[:length])
+    files["longer"] = folder / "longer"
+    files["longer"].write_bytes(content + b"\0")
+    for name, place, number in (
+        *(("settings", place, 9) for place in (0, 1, 2, 3, 4, 7, 8)),
+        *(("settings", 5, 1), ("settings", 3, -1), ("tokenizer", 0, -1), ("tokenizer", 7, 1)),
+        *(("piece_starts", 3, 2**31), ("charsmap", 3, 255)),
+    ):
+        array = {name: with_number(arrays[name], place, number)}
+        files[f"{name} {place}"] = changed(path, folder / f"{name}-{place}-{number}", **array)
+    for name in ("piece_types", "table.1", "lift.kernel", "context.second.kernel", "fingerprint"):
+        files[name] = changed(path, folder / name, **{name: None})
+    kernel = arrays["second.kernel"]
+    files["narrow"] = changed(path, folder / "narrow", **{"second.kernel": kernel[:, :-1]})
+    files["another type"] = changed(path, folder / "type", **{"piece_scores": arrays["piece_scores"].view(np.int32)})
+    return files
+
+
+def broken_indexes(path, folder):
+    """Files that are no index, each by what is wrong with it."""
+    arrays, files = read_sections(path), {}
+    for name, place, number in (
+        *(("numbers", place, 9) for place in (0, 1, 2, 3, 4, 5)),
+        *(("numbers", 6, 0), ("sentence_starts", 1, 2**30)),
+    ):
+        array = {name: with_number(arrays[name], place, number)}
+        files[f"{name} {place}"] = changed(path, folder / f"i-{name}-{place}", **array)
+    for name in ("card", "passage_scales", "text_blocks", "sentence_bounds"):
+        files[name] = changed(path, folder / f"i-{name}", **{name: None})
+    card = arrays["card"].tobytes().replace(b'"fingerprint": "', b'"fingerprint": "0')
+    files["of another encoder"] = changed(path, folder / "other", card=np.frombuffer(card, dtype=np.uint8))
+    return files
+
+
+def damaged(path, folder, count):
+    """Copies with a byte or two that are others, in the head or anywhere."""
+    content, rng = path.read_bytes(), random.Random(7)
+    for number in range(count):
+        array = bytearray(content)
+        for _ in range(rng.randint(1, 2)):
+            array[rng.randrange(len(array) if number % 4 == 0 else 2048)] = rng.randrange(256)
+        (folder / f"damaged-{number}").write_bytes(array)
+    return [folder / f"damaged-{number}" for number in range(count)]
+
+
+class Ran:
+    """All jobs and what they printed and wrote."""
+
+    def __init__(self, folder):
+        self.folder, self.lines, self.jobs = folder, {}, []
+
+    def add(self, name, *words):
+        self.jobs.append((name, words))
+
+    def run(self, classes):
+        printed = JAVA["jobs"](classes, self.folder, [words for _, words in self.jobs])
+        assert len(printed) == len(self.jobs)
+        self.lines = {name: line for (name, _), line in zip(self.jobs, printed, strict=True)}
+
+
+@pytest.fixture(scope="module")
+def ran(small, shipped, indexes, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("java")
+    ran, model = Ran(folder), shipped["released-small"]
+    for name, path in {**small, **shipped}.items():
+        texts = JAVA["write_texts"](folder / f"{name}.texts", some(2 if name == "released" else 30))
+        ran.add(name, "encode", path, texts, folder / f"{name}.out")
+    questions = JAVA["write_texts"](folder / "questions", some(2))
+    for bits, index in indexes.items():
+        ran.add(bits, "search", model, index, questions, K, folder / f"{bits}.hits")
+    ran.broken = broken_encoders(small["context"], folder)
+    ran.damaged = damaged(small["context"], folder, 100)
+    for name, path in [*ran.broken.items(), *((path.name, path) for path in ran.damaged)]:
+        ran.add(name, "encode", path, questions, folder / "nothing")
+    ran.broken_indexes = broken_indexes(indexes[8] / "index.bin", folder)
+    for name, path in ran.broken_indexes.items():
+        ran.add(f"index {name}", "open", model, path)
+    ran.broken_texts = {
+        "text_lengths": changed(
+            indexes[8] / "index.bin",
+            folder / "t8",
+            text_lengths=with_number(read_sections(indexes[8] / "index.bin")["text_lengths"], slice(None), 2**30),
+        ),
+        "text": changed(
+            indexes[COMPACT] / "index.bin",
+            folder / "t1",
+            text=with_number(read_sections(indexes[COMPACT] / "index.bin")["text"], slice(None), 255),
+        ),
+    }
+    for name, path in ran.broken_texts.items():
+        ran.add(f"index {name}", "search", model, path, questions, K, folder / "nothing")
+    ran.add("nowhere", "open", folder / "nowhere.bin")
+    ran.run(JAVA["compiled"](folder / "classes"))
+    return ran
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_every_kind_of_layer_and_table_gives_the_vectors_of_numpy(name, ran, small):
+    encoder, texts = SectionsEncoder(small[name], name), some(30)
+    ids, vectors = JAVA["read_encoded"](ran.folder / f"{name}.out", encoder.dimension)
+    assert ids == [encoder.tokenize(text) for text in texts]
+    cosines = np.sum(vectors * encoder.encode(texts), axis=1)
+    # In few dimensions one number that is rounded to its other neighbour weighs more.
+    assert cosines.mean() > 0.99999 and cosines.min() > 0.999
+
+
+@pytest.mark.parametrize("name", ["released", "released-small"])
+def test_the_encoders_that_distill_comes_with_have_the_ids_and_vectors_of_encode_py(name, ran):
+    encoder, texts = distill.load_encoder(name), some(2 if name == "released" else 30)
+    ids, vectors = JAVA["read_encoded"](ran.folder / f"{name}.out", encoder.dimension)
+    assert ids == [list(encoder.tokenize(text)) for text in texts]
+    assert np.sum(vectors * encoder.encode(texts), axis=1).min() > 0.9999
+    assert np.linalg.norm(vectors, axis=1) == pytest.approx(1, abs=1e-6)
+
+
+@pytest.mark.parametrize("bits", [8, COMPACT])
+def test_answers_are_those_of_distill_search(bits, ran, indexes):
+    answers, questions = Answers(indexes[bits]), [text for text in some(2) if text.strip()]
+    expected = [hits for _, hits in answers.answers(questions, K)]
+    got = dict(zip(some(2), JAVA["read_hits"](ran.folder / f"{bits}.hits"), strict=True))
+    for question, hits in zip(questions, expected, strict=True):
+        rows = got[question]
+        assert [row[1] for row in rows] == pytest.approx([hit.score for hit in hits], abs=2e-3)
+        assert [row[0] for row in rows] == [hit.row for hit in hits]
+        for (_, _, text, sentence, document), hit in zip(rows, hits, strict=True):
+            assert text == hit.text and sentence == hit.text[slice(*hit.sentence)]
+            assert json.loads(document) == hit.fields
+
+
+def test_files_that_are_broken_are_refused_by_name(ran):
+    for name, path in ran.broken.items():
+        assert ran.lines[name].startswith(f"{REFUSED}{path}: "), name
+    for name, path in {**ran.broken_indexes, **ran.broken_texts}.items():
+        assert ran.lines[f"index {name}"].startswith(f"{REFUSED}{path}: "), name
+    assert ran.lines["nowhere"].startswith("java.io.FileNotFoundException: ") and "nowhere.bin" in ran.lines["nowhere"]
+
+
+def test_a_file_with_other_bytes_is_refused_or_gives_other_numbers(ran):
+    lines = {path.name: ran.lines[path.name] for path in ran.damaged}
+    refused = [line for line in lines.values() if line.startswith(REFUSED)]
+    assert 10 < len(refused) < len(lines)
+    assert {name: line for name, line in lines.items() if line not in refused and not line[0].isdigit()} == {}
