@@ -211,7 +211,7 @@ def test_every_kind_of_layer_and_table_gives_the_vectors_of_numpy(name, ran, sma
     assert ids == [encoder.tokenize(text) for text in texts]
     cosines = np.sum(vectors * encoder.encode(texts), axis=1)
     # In few dimensions one number that is rounded to its other neighbour weighs more.
-    assert cosines.mean() > 0.99999 and cosines.min() > 0.999
+    assert np.median(cosines) > 0.999999 and cosines.min() > 0.998
 
 
 @pytest.mark.parametrize("name", ["released", "released-small"])
