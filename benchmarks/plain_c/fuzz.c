@@ -184,9 +184,9 @@ int main(int count, char **arguments)
     if (count > 6) {
         index = read_or_leave(arguments[6]);
         printf("indexes opened: %lu of %lu\n", (unsigned long)try_files(&index, &texts, some, 1), (unsigned long)some);
-        free(index.bytes);
+        distill_free(index.bytes);
     }
-    free(file.bytes);
-    free(texts.bytes);
+    distill_free(file.bytes);
+    distill_free(texts.bytes);
     return 0;
 }

@@ -18,7 +18,7 @@ from distill.system.text import well_formed
 SOURCES = Path(distill.export.c.__file__).parent
 STRICT = ("-std=c99", "-Wall", "-Wextra", "-Werror")
 FUZZ = Path(__file__).with_name("fuzz.c")
-ROOM = 1 << 16
+ROOM, LINE = 1 << 16, 64
 
 
 class Hit(ctypes.Structure):
@@ -70,14 +70,20 @@ class Program:
             raise Refused(status, self.functions.distill_text(c_int(status)).decode())
 
 
+def lines_of(content):
+    """Bytes where a line of the cache begins, as in a mapped file."""
+    memory = np.zeros(len(content) + LINE, dtype=np.uint8)
+    start = -memory.ctypes.data % LINE
+    memory[start : start + len(content)] = np.frombuffer(content, dtype=np.uint8)
+    return memory[start : start + len(content)]
+
+
 class PlainEncoder:
     """An encoder.bin, as the program reads it."""
 
     def __init__(self, program, content):
         self.program, self.pointer = program, c_void_p()
-        # At a multiple of 8, as memory for numbers of 64 bits is.
-        self.content = np.zeros(len(content) // 8 + 1, dtype=np.uint64)
-        self.content.view(np.uint8)[: len(content)] = np.frombuffer(content, dtype=np.uint8)
+        self.content = lines_of(content)
         place = c_void_p(self.content.ctypes.data)
         program.require(program.functions.distill_open(place, c_size_t(len(content)), byref(self.pointer)))
         self.dimension = program.functions.distill_dimension(self.pointer)
@@ -110,8 +116,7 @@ class PlainIndex:
 
     def __init__(self, program, content, encoder=None):
         self.program, self.pointer = program, c_void_p()
-        self.content = np.zeros(len(content) // 8 + 1, dtype=np.uint64)
-        self.content.view(np.uint8)[: len(content)] = np.frombuffer(content, dtype=np.uint8)
+        self.content = lines_of(content)
         arguments = c_void_p(self.content.ctypes.data), c_size_t(len(content)), encoder and encoder.pointer
         program.require(program.functions.distill_index_open(*arguments, byref(self.pointer)))
 

@@ -8,13 +8,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#if (defined(__x86_64__) || defined(_M_X64)) && (defined(__GNUC__) || defined(__clang__))
+/* -DDISTILL_PLAIN leaves out what is written for a processor, -DDISTILL_NO_AVX512 that alone. */
+#if defined(DISTILL_PLAIN)
+#elif defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
 #define X86 1
 #include <cpuid.h>
 #include <immintrin.h>
 #elif defined(__ARM_NEON) && defined(__aarch64__)
+#define NEON 1
 #include <arm_neon.h>
 #elif defined(__wasm_simd128__)
+#define SIMD128 1
 #include <wasm_simd128.h>
 #endif
 
@@ -41,6 +45,9 @@ const char *distill_text(distill_status status)
 enum { UINT8, INT8, INT32, UINT32, FLOAT32, UINT64, TYPES };
 
 enum { HEAD = 16, ENTRY = 64, NAME = 24, ALIGNMENT = 64, MOST_SECTIONS = 4096 };
+
+/* From what is at hand on, the next place where a line of the cache begins. */
+static void *aligned(void *place) { return (char *)place + (ALIGNMENT - (uintptr_t)place % ALIGNMENT) % ALIGNMENT; }
 
 static const uint8_t SIZES[TYPES] = {1, 1, 4, 4, 4, 8};
 
@@ -135,6 +142,15 @@ static const void *shaped(const sections *file, const char *name, uint32_t type,
 /* Products of `n` numbers at `a` with four rows of `n` weights, one behind the other. All exact. */
 typedef void four_products(const uint8_t *a, const int8_t *weights, size_t n, int32_t products[4]);
 
+/* The same of two rows at `a`; the products with the second stand `next` behind those with the first. */
+typedef void eight_products(const uint8_t *a, const int8_t *weights, size_t n, int32_t *products, size_t next);
+
+/* What a processor has; `eight` may be missing. */
+typedef struct {
+    four_products *four;
+    eight_products *eight;
+} kernels;
+
 static int32_t one_product(const uint8_t *a, const int8_t *weights, size_t from, size_t n)
 {
     int32_t sum = 0;
@@ -143,7 +159,24 @@ static int32_t one_product(const uint8_t *a, const int8_t *weights, size_t from,
     return sum;
 }
 
+#if !defined(NEON) && !defined(SIMD128)
+
+static void four_by_hand(const uint8_t *a, const int8_t *weights, size_t n, int32_t products[4])
+{
+    for (size_t row = 0; row < 4; row++)
+        products[row] = one_product(a, weights + row * n, 0, n);
+}
+
+#endif
+
 #if defined(X86)
+
+/* Sums are registers where their loops are unrolled, which gcc leaves out at -O2. */
+#if defined(__clang__)
+#define UNROLL
+#else
+#define UNROLL _Pragma("GCC unroll 4")
+#endif
 
 __attribute__((target("avx2"))) static int32_t sum_of_8(__m256i x)
 {
@@ -166,38 +199,76 @@ __attribute__((target("avx2"))) static void four_by_avx2(const uint8_t *a, const
     size_t whole = n / 16 * 16;
     for (size_t i = 0; i < whole; i += 16) {
         __m256i wide = _mm256_cvtepu8_epi16(_mm_loadu_si128((const __m128i *)(a + i)));
+        UNROLL
         for (size_t row = 0; row < 4; row++)
             sums[row] = add_products(sums[row], wide, weights + row * n + i);
     }
+    UNROLL
     for (size_t row = 0; row < 4; row++)
         products[row] = sum_of_8(sums[row]) + one_product(a, weights + row * n, whole, n);
 }
 
+#if defined(DISTILL_NO_AVX512)
+enum { USE_AVX512 = 0 };
+#else
+enum { USE_AVX512 = 1 };
+#endif
+
 #define VNNI "avx512f,avx512bw,avx512vl,avx512vnni"
 
-__attribute__((target(VNNI))) static void four_by_vnni(const uint8_t *a, const int8_t *weights, size_t n,
-                                                       int32_t products[4])
+/* The sums of four registers: pairs side by side, then all four, then the four parts of the register. */
+__attribute__((target(VNNI))) static void store_sums(const __m512i sums[4], int32_t *products)
 {
-    __m512i sums[4] = {_mm512_setzero_si512(), _mm512_setzero_si512(), _mm512_setzero_si512(), _mm512_setzero_si512()};
-    size_t whole = n / 64 * 64;
-    for (size_t i = 0; i < whole; i += 64) {
-        __m512i part = _mm512_loadu_si512(a + i);
-        for (size_t row = 0; row < 4; row++)
-            sums[row] = _mm512_dpbusd_epi32(sums[row], part, _mm512_loadu_si512(weights + row * n + i));
-    }
-    if (whole < n) {
-        __mmask64 mask = ((__mmask64)1 << (n - whole)) - 1;
-        __m512i part = _mm512_maskz_loadu_epi8(mask, a + whole);
-        for (size_t row = 0; row < 4; row++)
-            sums[row] = _mm512_dpbusd_epi32(sums[row], part, _mm512_maskz_loadu_epi8(mask, weights + row * n + whole));
-    }
-    /* Pairs of rows, then four, side by side; then the four parts of the register. */
     __m512i first = _mm512_add_epi32(_mm512_unpacklo_epi32(sums[0], sums[1]), _mm512_unpackhi_epi32(sums[0], sums[1]));
     __m512i last = _mm512_add_epi32(_mm512_unpacklo_epi32(sums[2], sums[3]), _mm512_unpackhi_epi32(sums[2], sums[3]));
     __m512i all = _mm512_add_epi32(_mm512_unpacklo_epi64(first, last), _mm512_unpackhi_epi64(first, last));
     __m256i half = _mm256_add_epi32(_mm512_castsi512_si256(all), _mm512_extracti64x4_epi64(all, 1));
     __m128i quarter = _mm_add_epi32(_mm256_castsi256_si128(half), _mm256_extracti128_si256(half, 1));
     _mm_storeu_si128((__m128i *)products, quarter);
+}
+
+/* Products of one row, or of two, at `a`. Written once for both: a compiler unrolls it for each `count`. */
+__attribute__((target(VNNI), always_inline)) static inline void by_vnni(size_t count, const uint8_t *a,
+                                                                        const int8_t *weights, size_t n,
+                                                                        int32_t *products, size_t next)
+{
+    const __m512i zero = _mm512_setzero_si512();
+    __m512i sums[2][4] = {{zero, zero, zero, zero}, {zero, zero, zero, zero}};
+    size_t whole = n / 64 * 64;
+    const __mmask64 rest = ((__mmask64)1 << (n - whole)) - 1;
+    for (size_t i = 0; i < whole; i += 64) {
+        UNROLL
+        for (size_t row = 0; row < 4; row++) {
+            __m512i part = _mm512_loadu_si512(weights + row * n + i);
+            sums[0][row] = _mm512_dpbusd_epi32(sums[0][row], _mm512_loadu_si512(a + i), part);
+            if (count > 1)
+                sums[1][row] = _mm512_dpbusd_epi32(sums[1][row], _mm512_loadu_si512(a + n + i), part);
+        }
+    }
+    if (rest) {
+        UNROLL
+        for (size_t row = 0; row < 4; row++) {
+            __m512i part = _mm512_maskz_loadu_epi8(rest, weights + row * n + whole);
+            sums[0][row] = _mm512_dpbusd_epi32(sums[0][row], _mm512_maskz_loadu_epi8(rest, a + whole), part);
+            if (count > 1)
+                sums[1][row] = _mm512_dpbusd_epi32(sums[1][row], _mm512_maskz_loadu_epi8(rest, a + n + whole), part);
+        }
+    }
+    store_sums(sums[0], products);
+    if (count > 1)
+        store_sums(sums[1], products + next);
+}
+
+__attribute__((target(VNNI))) static void four_by_vnni(const uint8_t *a, const int8_t *weights, size_t n,
+                                                       int32_t products[4])
+{
+    by_vnni(1, a, weights, n, products, 0);
+}
+
+__attribute__((target(VNNI))) static void eight_by_vnni(const uint8_t *a, const int8_t *weights, size_t n,
+                                                        int32_t *products, size_t next)
+{
+    by_vnni(2, a, weights, n, products, next);
 }
 
 /* The registers that the system saves: bit 2 those of AVX, bits 5 to 7 those of AVX-512. */
@@ -208,24 +279,23 @@ static uint32_t saved_registers(void)
     return low;
 }
 
-static void four_by_hand(const uint8_t *a, const int8_t *weights, size_t n, int32_t products[4]);
-
 /* Asked of the processor itself: a linker of another compiler lacks what the compiler's own question needs. */
-static four_products *best_products(void)
+static kernels best_products(void)
 {
-    unsigned a, b, c, d, saved;
+    const kernels plain = {four_by_hand, NULL}, avx2 = {four_by_avx2, NULL}, vnni = {four_by_vnni, eight_by_vnni};
     const unsigned avx512 = 1u << 16 | 1u << 30 | 1u << 31;
+    unsigned a, b, c, d, saved;
     if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & bit_OSXSAVE))
-        return four_by_hand;
+        return plain;
     saved = saved_registers();
     if (!__get_cpuid_count(7, 0, &a, &b, &c, &d) || (saved & 6) != 6)
-        return four_by_hand;
-    if ((b & avx512) == avx512 && (c & 1u << 11) && (saved & 0xe0) == 0xe0)
-        return four_by_vnni;
-    return b & bit_AVX2 ? four_by_avx2 : four_by_hand;
+        return plain;
+    if (USE_AVX512 && (b & avx512) == avx512 && (c & 1u << 11) && (saved & 0xe0) == 0xe0)
+        return vnni;
+    return b & bit_AVX2 ? avx2 : plain;
 }
 
-#elif defined(__ARM_NEON) && defined(__aarch64__)
+#elif defined(NEON)
 
 static int32x4_t add_products(int32x4_t sum, uint8x16_t a, int8x16_t weights)
 {
@@ -257,9 +327,13 @@ static void four_by_neon(const uint8_t *a, const int8_t *weights, size_t n, int3
         products[row] = vaddvq_s32(sums[row]) + one_product(a, weights + row * n, whole, n);
 }
 
-static four_products *best_products(void) { return four_by_neon; }
+static kernels best_products(void)
+{
+    const kernels best = {four_by_neon, NULL};
+    return best;
+}
 
-#elif defined(__wasm_simd128__)
+#elif defined(SIMD128)
 
 static void four_by_simd128(const uint8_t *a, const int8_t *weights, size_t n, int32_t products[4])
 {
@@ -280,22 +354,18 @@ static void four_by_simd128(const uint8_t *a, const int8_t *weights, size_t n, i
     }
 }
 
-static four_products *best_products(void) { return four_by_simd128; }
+static kernels best_products(void)
+{
+    const kernels best = {four_by_simd128, NULL};
+    return best;
+}
 
 #else
 
-static void four_by_hand(const uint8_t *a, const int8_t *weights, size_t n, int32_t products[4]);
-
-static four_products *best_products(void) { return four_by_hand; }
-
-#endif
-
-#if defined(X86) || !((defined(__ARM_NEON) && defined(__aarch64__)) || defined(__wasm_simd128__))
-
-static void four_by_hand(const uint8_t *a, const int8_t *weights, size_t n, int32_t products[4])
+static kernels best_products(void)
 {
-    for (size_t row = 0; row < 4; row++)
-        products[row] = one_product(a, weights + row * n, 0, n);
+    const kernels best = {four_by_hand, NULL};
+    return best;
 }
 
 #endif
@@ -449,14 +519,21 @@ static void finish(const layer *dense, bool relu, float *y)
 }
 
 /* A block of rounded rows times the weights, four rows of these at a time, which stay in the nearest cache. */
-static void whole_block(four_products *four, const layer *dense, const scratch *space, size_t count, float *y)
+static void whole_block(const kernels *kernel, const layer *dense, const scratch *space, size_t count, float *y)
 {
     size_t inputs = dense->inputs, outputs = dense->outputs;
     for (size_t output = 0; output < outputs; output += 4) {
         size_t some = outputs - output < 4 ? outputs - output : 4;
         const int8_t *weights = dense->whole + output * inputs;
-        for (size_t row = 0; row < count; row++)
-            all_products(four, space->codes + row * inputs, weights, inputs, some, space->products + row * outputs + output);
+        for (size_t row = 0, next; row < count; row = next) {
+            const uint8_t *codes = space->codes + row * inputs;
+            int32_t *products = space->products + row * outputs + output;
+            next = row + (kernel->eight && some == 4 && row + 1 < count ? 2 : 1);
+            if (next - row == 2)
+                kernel->eight(codes, weights, inputs, products, outputs);
+            else
+                all_products(kernel->four, codes, weights, inputs, some, products);
+        }
     }
     for (size_t row = 0; row < count; row++)
         for (size_t i = 0; i < outputs; i++) {
@@ -472,7 +549,7 @@ static void real_row(const layer *dense, const float *x, float *y)
 }
 
 /* act(x V^T + b) s of all rows: `(count, outputs)`. */
-static void dense_rows(four_products *four, const layer *dense, const rows *in, bool relu, const scratch *space, float *y)
+static void dense_rows(const kernels *kernel, const layer *dense, const rows *in, bool relu, const scratch *space, float *y)
 {
     for (size_t start = 0; start < in->count; start += BLOCK) {
         size_t count = in->count - start < BLOCK ? in->count - start : BLOCK;
@@ -485,7 +562,7 @@ static void dense_rows(four_products *four, const layer *dense, const rows *in, 
                 real_row(dense, x, out + row * dense->outputs);
         }
         if (dense->whole)
-            whole_block(four, dense, space, count, out);
+            whole_block(kernel, dense, space, count, out);
         for (size_t row = 0; row < count; row++)
             finish(dense, relu, out + row * dense->outputs);
     }
@@ -1118,7 +1195,7 @@ struct distill_encoder {
     layer layers[LAYERS];
     norm norm, norms[MOST_BRANCHES];
     const float *offset;
-    four_products *four;
+    kernels kernel;
 };
 
 static void join(char *name, const char *first, const char *second, const char *third)
@@ -1282,7 +1359,7 @@ static distill_status take_encoder(distill_encoder *encoder, const void *bytes, 
 {
     sections file;
     distill_status status = open_sections(bytes, size, &file);
-    encoder->four = best_products();
+    encoder->kernel = best_products();
     if (!status)
         status = take_settings(encoder, &file);
     if (!status && !take_table(&encoder->table, &file, encoder->tokenizer.count))
@@ -1381,7 +1458,7 @@ static size_t widest_row(const distill_encoder *encoder)
 static distill_status reserve(const distill_encoder *encoder, size_t count, work *room)
 {
     size_t inputs = widest(encoder, true), outputs = widest(encoder, false), row = widest_row(encoder);
-    size_t each = 3 * row + encoder->features, once = inputs + (4 + BLOCK) * outputs + 2 * BLOCK + BLOCK * inputs / 4;
+    size_t each = 3 * row + encoder->features, once = inputs + (4 + BLOCK) * outputs + 2 * BLOCK + BLOCK * inputs / 4 + ALIGNMENT;
     float *next;
     if (count > (SIZE_MAX / sizeof *next - once) / each)
         return DISTILL_TOO_LONG;
@@ -1397,7 +1474,7 @@ static distill_status reserve(const distill_encoder *encoder, size_t count, work
     room->space.steps = (next += inputs);
     room->space.zeros = (int32_t *)(next += BLOCK);
     room->space.products = (int32_t *)(next += BLOCK);
-    room->space.codes = (uint8_t *)(next + BLOCK * outputs);
+    room->space.codes = aligned(next + BLOCK * outputs);
     return DISTILL_OK;
 }
 
@@ -1405,7 +1482,7 @@ static void dense(const distill_encoder *encoder, size_t place, const float *x, 
 {
     const layer *one = encoder->layers + place;
     rows in = {x, 1, one->inputs, 1};
-    dense_rows(encoder->four, one, &in, relu, &room->space, y);
+    dense_rows(&encoder->kernel, one, &in, relu, &room->space, y);
 }
 
 static void add(float *x, const float *y, size_t n)
@@ -1428,8 +1505,8 @@ static void static_vector(const distill_encoder *encoder, size_t count, work *ro
     if (encoder->orders[0]) {
         rows windows = {room->x, count, width, encoder->orders[0]};
         rows between = {room->y, count, encoder->layers[CONTEXT_FIRST].outputs, 1};
-        dense_rows(encoder->four, encoder->layers + CONTEXT_FIRST, &windows, true, &room->space, room->y);
-        dense_rows(encoder->four, encoder->layers + CONTEXT_SECOND, &between, false, &room->space, room->z);
+        dense_rows(&encoder->kernel, encoder->layers + CONTEXT_FIRST, &windows, true, &room->space, room->y);
+        dense_rows(&encoder->kernel, encoder->layers + CONTEXT_SECOND, &between, false, &room->space, room->z);
         add(room->x, room->z, count * width);
     }
     memcpy(sum, room->x, width * sizeof *sum);
@@ -1455,11 +1532,11 @@ static void branch_rows(const distill_encoder *encoder, size_t branch, size_t co
     const layer *layers = encoder->layers + BRANCHES + 3 * branch;
     size_t channels = layers->outputs;
     rows in = {room->x, count, encoder->width, 1}, windows = {room->y, count, channels, encoder->orders[branch]};
-    dense_rows(encoder->four, layers, &in, false, &room->space, room->y);
+    dense_rows(&encoder->kernel, layers, &in, false, &room->space, room->y);
     for (size_t row = 0; row < count; row++)
         normalise(encoder->norms + branch, room->y + row * channels, channels);
     for (size_t place = 1; place < 3 && layers[place].outputs; place++) {
-        dense_rows(encoder->four, layers + place, &windows, true, &room->space, room->z);
+        dense_rows(&encoder->kernel, layers + place, &windows, true, &room->space, room->z);
         add(room->y, room->z, count * channels);
     }
 }
@@ -1471,7 +1548,7 @@ static void sum_features(const distill_encoder *encoder, size_t count, work *roo
     rows in = {room->x, count, encoder->width, 1};
     const float *first = room->x;
     if (encoder->layers[FACTOR].outputs) {
-        dense_rows(encoder->four, encoder->layers + FACTOR, &in, false, &room->space, room->y);
+        dense_rows(&encoder->kernel, encoder->layers + FACTOR, &in, false, &room->space, room->y);
         first = room->y;
     }
     place_columns(encoder, first, count, column, 0, room);
@@ -1568,7 +1645,7 @@ typedef struct {
 } stored;
 
 struct distill_index {
-    four_products *four;
+    kernels kernel;
     size_t dimension, count, per_block;
     int32_t score;
     bool packed;
@@ -1671,7 +1748,7 @@ static distill_status take_index(distill_index *index, const void *bytes, size_t
 {
     sections file;
     distill_status status = open_sections(bytes, size, &file);
-    index->four = best_products();
+    index->kernel = best_products();
     if (!status)
         status = take_numbers(index, &file);
     if (status)
@@ -1739,8 +1816,8 @@ static void quick_products(const distill_index *index, const stored *all, const 
 {
     int32_t above[SOME], below[SOME];
     const int8_t *codes = all->codes + first * index->dimension;
-    all_products(index->four, asked->above, codes, index->dimension, count, above);
-    all_products(index->four, asked->below, codes, index->dimension, count, below);
+    all_products(index->kernel.four, asked->above, codes, index->dimension, count, above);
+    all_products(index->kernel.four, asked->below, codes, index->dimension, count, below);
     for (size_t i = 0; i < count; i++)
         products[i] = (float)(above[i] - below[i]) * asked->step * all->scales[first + i];
 }
@@ -1927,20 +2004,36 @@ distill_status distill_document(const distill_index *index, uint32_t passage, di
 
 #include <stdio.h>
 
+/* The memory begins where a line of the cache does, behind the address of what is to be freed. */
+static void *reserve_lines(size_t size)
+{
+    char *memory = size < SIZE_MAX - 2 * ALIGNMENT ? malloc(size + 2 * ALIGNMENT) : NULL;
+    void **lines = memory ? aligned(memory + sizeof *lines) : NULL;
+    if (lines)
+        lines[-1] = memory;
+    return lines;
+}
+
 static distill_status read_all(FILE *file, void **bytes, size_t *size)
 {
     long end;
     if (fseek(file, 0, SEEK_END) || (end = ftell(file)) < 0 || fseek(file, 0, SEEK_SET))
         return DISTILL_NO_FILE;
     *size = (size_t)end;
-    *bytes = malloc(*size + 1);
+    *bytes = reserve_lines(*size);
     if (!*bytes)
         return DISTILL_NO_MEMORY;
     if (fread(*bytes, 1, *size, file) == *size)
         return DISTILL_OK;
-    free(*bytes);
+    distill_free(*bytes);
     *bytes = NULL;
     return DISTILL_NO_FILE;
+}
+
+void distill_free(void *bytes)
+{
+    if (bytes)
+        free(((void **)bytes)[-1]);
 }
 
 distill_status distill_read(const char *path, void **bytes, size_t *size)

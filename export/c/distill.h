@@ -2,7 +2,7 @@
 
    An encoder is the file encoder.bin of `distill export --format c`, an index the file index.bin in the folder that
    `distill index` wrote; docs/formats.md says what is in them. Both are used where they lie in memory, mapped or read,
-   and have to stay there until they are closed; the memory begins at a multiple of 8. Nothing is global: what was
+   and have to stay there until they are closed; the memory begins at a multiple of 8, best of 64. Nothing is global: what was
    opened is not changed by its use, and several threads may use it at once.
 
    Texts are UTF-8; a byte that belongs to no character counts as U+FFFD. */
@@ -96,8 +96,9 @@ distill_status distill_block(const distill_index *index, uint32_t passage, disti
                              size_t *size);
 
 #ifndef DISTILL_NO_FILES
-/* A file's content, to be freed with `free`. Mapping it with what the system has for that starts sooner. */
+/* A file's content, to be freed with `distill_free`. Mapping it with what the system has for that starts sooner. */
 distill_status distill_read(const char *path, void **bytes, size_t *size);
+void distill_free(void *bytes);
 #endif
 
 #ifdef __cplusplus
