@@ -30,8 +30,9 @@ from distill.system.versions import machine
 
 READY = "document.documentElement?.dataset.ready"
 SHOWN = """(() => {
-  const item = document.querySelector("#hits li"), text = name => item.querySelector(name)?.textContent || "";
-  return [text("p"), text("mark"), Number(text(".score")), Number(document.getElementById("hits").dataset.ms)];
+  const hits = document.getElementById("hits"), item = hits.firstChild;
+  const text = name => item.querySelector(name)?.textContent || "";
+  return [text("p"), text("mark"), Number(text(".score")), Number(hits.dataset.ms), Number(hits.dataset.first)];
 })()"""
 
 
@@ -70,6 +71,7 @@ def main():
         "again_s": again[1],
         "offline_s": offline[1],
         "median_ms": float(np.median([row[3] for row in online])),
+        "median_first_ms": float(np.median([row[4] for row in online])),
         "page_heap_mb": used and used / 1e6,
         "other_hosts": hosts,
         "complaints": page.complaints,
@@ -115,7 +117,7 @@ def opened(page, address, question):
 
 
 def asked(page, question):
-    """Passage, best sentence, score and milliseconds of the first result of a question that is typed."""
+    """Passage, best sentence, score of a typed question's first result, milliseconds to the last hits and the first."""
     page.value("document.getElementById('question').select()")
     page.type(question)
     page.until(f"document.getElementById('hits').dataset.question === {json.dumps(question.strip())}")

@@ -182,7 +182,8 @@ function show(text, answer) {
   const rows = answer.hits.map(hit => `${hit.row} ${hit.score}`).join();
   if (rows !== hits.dataset.rows) hits.replaceChildren(...answer.hits.map(shown));
   hits.dataset.rows = rows;
-  hits.dataset.ms = answer.ms;
+  if (hits.dataset.shown !== text) hits.dataset.first = answer.ms;
+  Object.assign(hits.dataset, { shown: text, ms: answer.ms });
   clearTimeout(silence);
   if (text) silence = setTimeout(said, hits.dataset.said ? SILENCE : 0, answer);
   else state.textContent = "";

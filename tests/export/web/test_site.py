@@ -84,6 +84,16 @@ def test_an_index_of_another_encoder_and_a_file_that_is_none_are_refused(page_of
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
 
 
+@pytest.mark.parametrize(("format_", "named"), [("web", "index.bin"), ("bundle", "--index")])
+def test_the_command_refuses_an_index_before_it_exports(distill, capsys, tmp_path, format_, named):
+    (tmp_path / "note.txt").write_text("The tower burned down.", encoding="utf-8")
+    build(tmp_path / "kb", Change([tmp_path / "note.txt"]), "released-small")
+    model = "released" if format_ == "web" else "released-small"
+    site = tmp_path / "site"
+    assert distill("export", model, "--format", format_, "--index", tmp_path / "kb", "--output", site) == 2
+    assert named in capsys.readouterr().err.splitlines()[-1] and not site.exists()
+
+
 def test_a_page_is_an_artefact_with_a_card(tiny_encoder, tiny_bundle, tmp_path):
     card = write_artefact(tiny_encoder, tmp_path / "site", bundle_form(tiny_bundle, Form("web")), "small")
     assert set(card.files) == {"encoder.bin", *FILLED, *COPIED}
