@@ -1,8 +1,8 @@
 /* Texts and files that are broken by chance, given to the encoder and the searcher: meant for a build with sanitizers.
 
-       fuzz encoder.bin texts.txt seed texts files [index.bin]
+       fuzz encoder.bin texts.txt seed texts files [index.bin ...]
 
-   `texts` texts, lines of texts.txt that are changed, and `files` files, copies of encoder.bin and index.bin that are
+   `texts` texts, lines of texts.txt that are changed, and `files` files, copies of encoder.bin and of each index.bin that are
    changed or cut, each in memory of just its size. Prints how many files were opened all the same. */
 
 #include "distill.h"
@@ -181,8 +181,8 @@ int main(int count, char **arguments)
     some = (size_t)strtoull(arguments[5], NULL, 10);
     try_texts(&file, &texts, (size_t)strtoull(arguments[4], NULL, 10));
     printf("encoders opened: %lu of %lu\n", (unsigned long)try_files(&file, &texts, some, 0), (unsigned long)some);
-    if (count > 6) {
-        index = read_or_leave(arguments[6]);
+    for (int place = 6; place < count; place++) {
+        index = read_or_leave(arguments[place]);
         printf("indexes opened: %lu of %lu\n", (unsigned long)try_files(&index, &texts, some, 1), (unsigned long)some);
         distill_free(index.bytes);
     }

@@ -61,7 +61,7 @@ class Program:
     def __init__(self, path):
         self.functions = ctypes.CDLL(str(path))
         self.functions.distill_text.restype = c_char_p
-        for name in ("distill_dimension", "distill_index_dimension", "distill_passages"):
+        for name in ("distill_dimension", "distill_index_dimension", "distill_passages", "distill_rescored"):
             getattr(self.functions, name).restype = c_size_t
 
     def require(self, status):
@@ -128,6 +128,22 @@ class PlainIndex:
             self.program.functions.distill_search(self.pointer, place, c_size_t(k), hits, byref(count))
         )
         return [(hit.passage, hit.sentence, hit.score) for hit in hits[: count.value]]
+
+    @property
+    def rescored(self):
+        """Passages that are to be scored again by their text."""
+        return self.program.functions.distill_rescored(self.pointer)
+
+    def rescore(self, encoder, vector, texts):
+        """Those of `texts`, bytes by the row of a passage, scored again, as `search` gives them."""
+        hits = (Hit * len(texts))(*(Hit(row, 0, 0) for row in texts))
+        vector = np.ascontiguousarray(vector, dtype=np.float32)
+        for hit, text in zip(hits, texts.values(), strict=True):
+            arguments = vector.ctypes.data_as(POINTER(c_float)), text, c_size_t(len(text)), byref(hit)
+            status = self.program.functions.distill_rescore(self.pointer, encoder.pointer, *arguments)
+            self.program.require(status)
+        self.program.functions.distill_sort(hits, c_size_t(len(hits)))
+        return [(hit.passage, hit.sentence, hit.score) for hit in hits]
 
     def passage(self, row):
         """The text of a passage, bytes."""

@@ -1637,11 +1637,12 @@ distill_status distill_encode(const distill_encoder *encoder, const char *text, 
 
 enum { SCORE_VECTOR, SCORE_SENTENCE, SCORE_SUM };
 
-/* Stored unit rows: a number is its code times the scale of its row. */
+/* Stored unit rows: a number is its code times the scale of its row. `longest` bounds the length of a row. */
 typedef struct {
-    const int8_t *codes;
+    const uint8_t *codes;
     const float *scales;
-    size_t count;
+    size_t count, bytes;
+    float longest;
 } stored;
 
 struct distill_index {
@@ -1654,6 +1655,8 @@ struct distill_index {
     const uint64_t *document_starts, *blocks;
     const uint8_t *documents, *text;
     size_t document_count, block_count;
+    size_t bits, again;       /* of a number; passages to be scored again */
+    int8_t values[256][8];    /* of fewer bits than 8, the numbers in a byte */
 };
 
 static bool ascends32(const uint32_t *numbers, size_t count, size_t end)
@@ -1677,11 +1680,14 @@ static distill_status take_numbers(distill_index *index, const sections *file)
     const int32_t *numbers = shaped(file, "numbers", INT32, SETTINGS, 1);
     if (!numbers)
         return DISTILL_NOT_AN_INDEX;
-    if (numbers[0] != 1 || numbers[3] != 8 || numbers[2] != numbers[1] || numbers[4] < SCORE_VECTOR ||
+    if (numbers[0] != 1 || (numbers[3] != 8 && numbers[3] != 4 && numbers[3] != 2 && numbers[3] != 1) ||
+        numbers[2] != numbers[1] || numbers[4] < SCORE_VECTOR ||
         numbers[4] > SCORE_SUM || numbers[5] < 0 || numbers[5] > 1)
         return DISTILL_NEWER;
-    if (numbers[1] < 1 || numbers[1] > WIDEST || numbers[6] < 1)
+    if (numbers[1] < 1 || numbers[1] > WIDEST || numbers[6] < 1 || numbers[7] < 0)
         return DISTILL_NOT_AN_INDEX;
+    index->bits = (size_t)numbers[3];
+    index->again = (size_t)numbers[7];
     index->dimension = (size_t)numbers[1];
     index->score = numbers[4];
     index->packed = numbers[5];
@@ -1689,13 +1695,31 @@ static distill_status take_numbers(distill_index *index, const sections *file)
     return DISTILL_OK;
 }
 
-static bool take_stored(stored *all, const sections *file, const char *name, size_t dimension)
+/* The values of all bytes: the first number is in the lowest bits, and numbers are odd. */
+static void fill_values(distill_index *index)
 {
-    array codes = part_of(file, name, "_vectors", INT8), scales = part_of(file, name, "_scales", FLOAT32);
+    int32_t levels = 1 << index->bits;
+    for (int32_t byte = 0; byte < 256; byte++)
+        for (size_t i = 0; i < 8 / index->bits; i++)
+            index->values[byte][i] = (int8_t)(2 * (byte >> (i * index->bits) & (levels - 1)) + 1 - levels);
+}
+
+static bool take_stored(stored *all, const distill_index *index, const sections *file, const char *name)
+{
+    array codes = part_of(file, name, "_vectors", index->bits == 8 ? INT8 : UINT8);
+    array scales = part_of(file, name, "_scales", FLOAT32);
+    float most = 0;
     all->codes = codes.data;
     all->scales = scales.data;
     all->count = codes.rows;
-    return codes.data && scales.data && codes.columns == dimension && scales.rows == codes.rows && scales.columns == 1;
+    all->bytes = (index->dimension * index->bits + 7) / 8;
+    if (!codes.data || !scales.data || codes.columns != all->bytes || scales.rows != codes.rows || scales.columns != 1)
+        return false;
+    for (size_t row = 0; row < all->count && index->bits < 8; row++)
+        most = all->scales[row] > most ? all->scales[row] : most;
+    /* Whole bytes are of unit length, but for their rounding. */
+    all->longest = index->bits == 8 ? 1.01f : most * (float)((1 << index->bits) - 1) * sqrtf((float)index->dimension);
+    return true;
 }
 
 static bool take_sentences(distill_index *index, const sections *file)
@@ -1711,7 +1735,7 @@ static bool take_sentences(distill_index *index, const sections *file)
     for (size_t i = 0; i < index->count; i++)
         if (index->starts[i] == index->starts[i + 1])
             return false;
-    return take_stored(&index->sentences, file, "sentence", index->dimension) && index->sentences.count == bounds.rows;
+    return take_stored(&index->sentences, index, file, "sentence") && index->sentences.count == bounds.rows;
 }
 
 static bool take_texts(distill_index *index, const sections *file)
@@ -1753,7 +1777,9 @@ static distill_status take_index(distill_index *index, const void *bytes, size_t
         status = take_numbers(index, &file);
     if (status)
         return status;
-    if (!take_stored(&index->passages, &file, "passage", index->dimension))
+    if (index->bits < 8)
+        fill_values(index);
+    if (!take_stored(&index->passages, index, &file, "passage"))
         return DISTILL_NOT_AN_INDEX;
     index->count = index->passages.count;
     if (index->count >= UINT32_MAX || !take_sentences(index, &file) || !take_texts(index, &file))
@@ -1784,11 +1810,13 @@ size_t distill_passages(const distill_index *index) { return index->count; }
 
 size_t distill_index_dimension(const distill_index *index) { return index->dimension; }
 
-/* A question in whole numbers, those above 0 and those below apart, and by how much a product may be off. */
+/* A question in whole numbers, those above 0 and those below apart, and what the rounding left of it, a length. `codes`
+   is room for rows of fewer bits, a byte a number. */
 typedef struct {
     const float *vector;
     uint8_t *above, *below;
-    float step, error;
+    int8_t *codes;
+    float step, left;
 } question;
 
 static void round_question(question *asked, size_t n)
@@ -1804,8 +1832,32 @@ static void round_question(question *asked, size_t n)
         asked->below[i] = (uint8_t)(code < 0 ? -code : 0);
         off += left * left;
     }
-    /* Stored rows are of unit length, but for their rounding; the last is that of sums in float32. */
-    asked->error = 1.01f * sqrtf(off) + 1e-5f;
+    asked->left = sqrtf(off);
+}
+
+/* What a quick score may be off by, with what sums in float32 may be. */
+static float error_of(const distill_index *index, const question *asked)
+{
+    float passage = asked->left * index->passages.longest + 1e-5f;
+    float sentence = asked->left * index->sentences.longest + 1e-5f;
+    return (index->score == SCORE_SENTENCE ? 0 : passage) + (index->score == SCORE_VECTOR ? 0 : sentence);
+}
+
+/* Some rows with a byte a number: where they lie, or decoded. */
+static const int8_t *rows_of(const distill_index *index, const stored *all, size_t first, size_t count, int8_t *room)
+{
+    size_t each = 8 / index->bits;
+    if (index->bits == 8)
+        return (const int8_t *)all->codes + first * all->bytes;
+    for (size_t row = 0; row < count; row++) {
+        const uint8_t *codes = all->codes + (first + row) * all->bytes;
+        int8_t *values = room + row * index->dimension;
+        for (size_t i = 0; i < index->dimension; i += each) {
+            size_t left = index->dimension - i;
+            memcpy(values + i, index->values[*codes++], left < each ? left : each);
+        }
+    }
+    return room;
 }
 
 enum { SOME = 64 };
@@ -1815,7 +1867,7 @@ static void quick_products(const distill_index *index, const stored *all, const 
                            size_t count, float *products)
 {
     int32_t above[SOME], below[SOME];
-    const int8_t *codes = all->codes + first * index->dimension;
+    const int8_t *codes = rows_of(index, all, first, count, asked->codes);
     all_products(index->kernel.four, asked->above, codes, index->dimension, count, above);
     all_products(index->kernel.four, asked->below, codes, index->dimension, count, below);
     for (size_t i = 0; i < count; i++)
@@ -1852,29 +1904,29 @@ static void quick_scores(const distill_index *index, const question *asked, floa
 }
 
 /* The product of a question with a row, the same on every machine. */
-static double exact_product(const distill_index *index, const stored *all, const float *vector, size_t row)
+static double exact_product(const distill_index *index, const stored *all, const question *asked, size_t row)
 {
-    const int8_t *codes = all->codes + row * index->dimension;
+    const int8_t *codes = rows_of(index, all, row, 1, asked->codes);
     double sum = 0;
     for (size_t i = 0; i < index->dimension; i++)
-        sum += (double)codes[i] * (double)vector[i];
+        sum += (double)codes[i] * (double)asked->vector[i];
     return sum * (double)all->scales[row];
 }
 
-static distill_hit exact_hit(const distill_index *index, const float *vector, size_t passage)
+static distill_hit exact_hit(const distill_index *index, const question *asked, size_t passage)
 {
     distill_hit hit = {(uint32_t)passage, DISTILL_NONE, 0};
     double best = 0, whole = 0;
     if (index->score != SCORE_VECTOR)
         for (uint32_t row = index->starts[passage]; row < index->starts[passage + 1]; row++) {
-            double score = exact_product(index, &index->sentences, vector, row);
+            double score = exact_product(index, &index->sentences, asked, row);
             if (hit.sentence == DISTILL_NONE || score > best) {
                 best = score;
                 hit.sentence = row;
             }
         }
     if (index->score != SCORE_SENTENCE)
-        whole = exact_product(index, &index->passages, vector, passage);
+        whole = exact_product(index, &index->passages, asked, passage);
     hit.score = (float)(whole + best);
     return hit;
 }
@@ -1912,6 +1964,8 @@ static int best_first(const void *left, const void *right)
     return better(left, right) ? -1 : better(right, left) ? 1 : 0;
 }
 
+void distill_sort(distill_hit *hits, size_t count) { qsort(hits, count, sizeof *hits, best_first); }
+
 /* The best by their quick scores tell how low a score may be; all above are scored again. */
 static void search(const distill_index *index, const question *asked, const float *scores, size_t k, distill_hit *hits,
                    size_t *count)
@@ -1922,20 +1976,20 @@ static void search(const distill_index *index, const question *asked, const floa
         keep(hits, count, k, hit);
     }
     if (*count == k)
-        least = hits[0].score - 2 * asked->error * (index->score == SCORE_SUM ? 2 : 1);
+        least = hits[0].score - 2 * error_of(index, asked);
     *count = 0;
     for (size_t passage = 0; passage < index->count; passage++)
         if (!(scores[passage] < least))
-            keep(hits, count, k, exact_hit(index, asked->vector, passage));
-    qsort(hits, *count, sizeof *hits, best_first);
+            keep(hits, count, k, exact_hit(index, asked, passage));
+    distill_sort(hits, *count);
 }
 
 distill_status distill_search(const distill_index *index, const float *vector, size_t k, distill_hit *hits,
                               size_t *count)
 {
-    question asked = {vector, malloc(index->dimension), malloc(index->dimension), 0, 0};
+    question asked = {vector, malloc(index->dimension), malloc(index->dimension), malloc(SOME * index->dimension), 0, 0};
     float *scores = calloc(2 * index->count + 1, sizeof *scores);
-    distill_status status = asked.above && asked.below && scores ? DISTILL_OK : DISTILL_NO_MEMORY;
+    distill_status status = asked.above && asked.below && asked.codes && scores ? DISTILL_OK : DISTILL_NO_MEMORY;
     *count = 0;
     if (!status && k) {
         round_question(&asked, index->dimension);
@@ -1944,7 +1998,69 @@ distill_status distill_search(const distill_index *index, const float *vector, s
     }
     free(asked.above);
     free(asked.below);
+    free(asked.codes);
     free(scores);
+    return status;
+}
+
+size_t distill_rescored(const distill_index *index) { return index->again; }
+
+/* The product of a question and a text, with `room` for the text's vector. */
+static distill_status product_of(const distill_encoder *encoder, const float *vector, distill_span text, float *room,
+                                 float *score)
+{
+    distill_status status = distill_encode(encoder, text.bytes, text.size, room);
+    if (!status)
+        *score = product(vector, room, encoder->dimension);
+    return status;
+}
+
+/* Score the sentences of a passage by their texts. */
+static distill_status rescore_sentences(const distill_index *index, const distill_encoder *encoder, const float *vector,
+                                        distill_span text, float *room, distill_hit *hit)
+{
+    float best = 0;
+    hit->sentence = DISTILL_NONE;
+    for (uint32_t row = index->starts[hit->passage]; row < index->starts[hit->passage + 1]; row++) {
+        float score = 0;
+        size_t begin, end;
+        distill_status status = distill_sentence(index, row, &begin, &end);
+        if (!status && end > text.size)
+            status = DISTILL_NOT_AN_INDEX;
+        if (!status) {
+            distill_span sentence = {text.bytes + begin, end - begin};
+            status = product_of(encoder, vector, sentence, room, &score);
+        }
+        if (status)
+            return status;
+        if (hit->sentence == DISTILL_NONE || score > best) {
+            best = score;
+            hit->sentence = row;
+        }
+    }
+    hit->score += best;
+    return DISTILL_OK;
+}
+
+distill_status distill_rescore(const distill_index *index, const distill_encoder *encoder, const float *vector,
+                               const char *text, size_t size, distill_hit *hit)
+{
+    distill_span whole = {text, size};
+    distill_status status = DISTILL_OK;
+    float *room;
+    if (hit->passage >= index->count)
+        return DISTILL_NO_PASSAGE;
+    if (encoder->dimension != index->dimension)
+        return DISTILL_OTHER_ENCODER;
+    room = malloc(index->dimension * sizeof *room);
+    if (!room)
+        return DISTILL_NO_MEMORY;
+    hit->score = 0;
+    if (index->score != SCORE_SENTENCE)
+        status = product_of(encoder, vector, whole, room, &hit->score);
+    if (!status && index->score != SCORE_VECTOR)
+        status = rescore_sentences(index, encoder, vector, whole, room, hit);
+    free(room);
     return status;
 }
 

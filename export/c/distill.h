@@ -81,6 +81,13 @@ size_t distill_index_dimension(const distill_index *index);
 distill_status distill_search(const distill_index *index, const float *vector, size_t k, distill_hit *hits,
                               size_t *count);
 
+/* Of an index of fewer bits than 8: how many of the best passages are to be scored again by their text, 0 for none.
+   Search for so many at least, give each to `distill_rescore` with its text, then all to `distill_sort`. */
+size_t distill_rescored(const distill_index *index);
+distill_status distill_rescore(const distill_index *index, const distill_encoder *encoder, const float *vector,
+                               const char *text, size_t size, distill_hit *hit);
+void distill_sort(distill_hit *hits, size_t count);
+
 /* The text of a passage. DISTILL_PACKED where the index has it deflated: see `distill_block`. */
 distill_status distill_passage(const distill_index *index, uint32_t passage, distill_span *text);
 

@@ -16,9 +16,10 @@ from distill.catalog.bundle import released_folder
 from distill.encoders.tokenizer import Tokenizer
 from distill.export.c.encoder_file import encoder_sections
 from distill.export.runtime import load_artefact
-from distill.indexing.building import Change, build
+from distill.indexing.again import Again
+from distill.indexing.building import Change, Given, build
 from distill.indexing.searching import Searcher
-from distill.indexing.stored import FILE, Index
+from distill.indexing.stored import Index
 from distill.system.sections import read_sections, write_sections
 
 MODEL = "released-small"
@@ -45,13 +46,20 @@ def small(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def kb(tmp_path_factory, sample):
-    """The bytes of an index of the sample's English documents, and the `Index`."""
+def indexes(tmp_path_factory, sample):
+    """Indexes of the sample's English documents, by the bits of a number."""
     folder = tmp_path_factory.mktemp("kb")
     rows = [{"id": str(row), "text": text} for row, text in enumerate(sample.document_texts[:20])]
     (folder / "all.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
-    build(folder / "kb", Change([folder / "all.jsonl"]), MODEL)
-    return (folder / "kb" / FILE).read_bytes(), Index(folder / "kb")
+    for bits in (8, 4, 1):
+        build(folder / str(bits), Change([folder / "all.jsonl"]), MODEL, Given(bits=bits))
+    return {bits: Index(folder / str(bits)) for bits in (8, 4, 1)}
+
+
+@pytest.fixture(scope="module")
+def kb(indexes):
+    """The bytes of the index of 8 bits, and the `Index`."""
+    return indexes[8].path.read_bytes(), indexes[8]
 
 
 def texts_of(sample, step):
@@ -91,10 +99,10 @@ def test_a_longer_text_keeps_the_first_ids_and_eos(plain_program, tmp_path):
     assert encoder.tokenize("the river and the lake") == [*ids[:4], ids[-1]]
 
 
-def test_the_passages_found_are_those_that_python_finds(plain_program, small, kb, sample):
-    content, index = kb
-    encoder = program.PlainEncoder(plain_program, small[0])
-    opened, searcher = program.PlainIndex(plain_program, content, encoder), Searcher(index)
+@pytest.mark.parametrize("bits", [8, 4, 1])
+def test_the_passages_found_are_those_that_python_finds(bits, plain_program, small, indexes, sample):
+    index, encoder = indexes[bits], program.PlainEncoder(plain_program, small[0])
+    opened, searcher = program.PlainIndex(plain_program, index.path.read_bytes(), encoder), Searcher(index)
     vectors = encoder.encode(texts_of(sample, 150))
     starts = index.array("sentence_starts")
     for vector, k in zip(vectors, [1, 3, 10**4] * len(vectors), strict=False):
@@ -103,10 +111,30 @@ def test_the_passages_found_are_those_that_python_finds(plain_program, small, kb
         assert [row for row, _, _ in hits] == nearest.rows.tolist()
         assert [score for _, _, score in hits] == pytest.approx(nearest.scores, abs=1e-6)
         assert [sentence - starts[row] for row, sentence, _ in hits] == nearest.sentences.tolist()
-    row, sentence, _ = opened.search(vectors[0], 1)[0]
+
+
+def test_a_compact_index_has_its_best_passages_scored_again_by_their_text(plain_program, small, indexes):
+    index, encoder = indexes[1], program.PlainEncoder(plain_program, small[0])
+    opened = program.PlainIndex(plain_program, index.path.read_bytes(), encoder)
+    vector = encoder.encode(["Where do the White Nile and the Blue Nile come together?"])[0]
+    rows = np.array([row for row, _, _ in opened.search(vector, opened.rescored)])
+    scores, sentences = Again(index, small[1], index.score)(vector, rows)
+    order = np.lexsort((rows, -scores))
+    hits = opened.rescore(encoder, vector, {row: index.text(row) for row in rows.tolist()})
+    assert opened.rescored == index.numbers[7] > 0 and [row for row, _, _ in hits] == rows[order].tolist()
+    assert [score for _, _, score in hits] == pytest.approx(scores[order], abs=1e-3)
+    with pytest.raises(program.Refused):
+        opened.passage(0)
+
+
+def test_what_was_found_is_shown(plain_program, small, kb):
+    content, index = kb
+    encoder = program.PlainEncoder(plain_program, small[0])
+    opened = program.PlainIndex(plain_program, content, encoder)
+    row, sentence, _ = opened.search(encoder.encode(["Where does the Danube end?"])[0], 1)[0]
     assert opened.passage(row) == index.text(row)
     begin, end = opened.sentence(sentence)
-    assert [begin, end] == index.bounds(row)[sentence - starts[row]].tolist()
+    assert [begin, end] == index.bounds(row)[sentence - index.array("sentence_starts")[row]].tolist()
     assert json.loads(opened.document(row)) == index.fields(index.array("document_of")[row])
 
 
@@ -133,19 +161,18 @@ def test_what_is_not_whole_or_of_another_encoder_is_refused(plain_program, small
 
 
 @pytest.mark.skipif(not shutil.which("gcc"), reason="its sanitizers")
-def test_broken_texts_and_files_do_no_harm(tokenizer, kb, sample, tmp_path):
+def test_broken_texts_and_files_do_no_harm(tokenizer, indexes, sample, tmp_path):
     static_file(tmp_path / "encoder.bin", tokenizer)
-    (tmp_path / "index.bin").write_bytes(kb[0])
     (tmp_path / "texts.txt").write_text("\n".join(texts_of(sample, 20)[: -len(TEXTS)]), encoding="utf-8")
     options = ["-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-DDISTILL_PLAIN", str(program.FUZZ)]
     fuzz = program.compiled(["gcc"], tmp_path / "fuzz", *options)
     files = [str(tmp_path / name) for name in ("encoder.bin", "texts.txt")]
-    command = [str(fuzz), *files, "1", "3000", "200", str(tmp_path / "index.bin")]
+    command = [str(fuzz), *files, "1", "3000", "200", str(indexes[8].path), str(indexes[1].path)]
     result = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert (result.returncode, result.stderr) == (0, "")
     # Some are opened: what is broken in them is met later.
     opened = [int(line.split()[2]) for line in result.stdout.splitlines()]
-    assert len(opened) == 2 and all(0 < number < 200 for number in opened)
+    assert len(opened) == 3 and all(0 < number < 200 for number in opened)
 
 
 @pytest.mark.parametrize("target", ["aarch64-linux-gnu", "wasm32-wasi"])
