@@ -33,6 +33,7 @@ HOW_TO = {
     "mediapipe": "`encoder.tflite` is for MediaPipe's TextEmbedder",
     "mediapipe-zip": " 64 pieces",
     "c": "cc -std=c99",
+    "web": "python -m http.server",
     "java": "javac -d classes",
 }
 

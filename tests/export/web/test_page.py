@@ -142,5 +142,5 @@ def test_without_webassembly_or_scripts_a_line_says_so(site, chromium, tab):
             browser.close()
         tab.send("Emulation.setScriptExecutionDisabled", value=True)
         tab.send("Page.navigate", url=address)
-        line = tab.until("document.querySelector('noscript').innerText")
+        line = tab.until("document.querySelector('noscript')?.innerText")
     assert "JavaScript" in line and "\n" not in line
