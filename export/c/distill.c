@@ -3,6 +3,7 @@
 
 #include "distill.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -617,7 +618,7 @@ typedef struct {
     size_t count;
     int32_t unknown, bos, eos;
     bool prefix, one_space, escape, suffix;
-    float unknown_score;
+    float unknown_score, greatest;
     bool user_defined[256]; /* the first bytes of such pieces */
     tree tree;
     const uint8_t *trie; /* uint32 units of the map of characters */
@@ -903,17 +904,20 @@ typedef struct {
     float score;
 } step;
 
-/* float32 sums, compared before they are rounded: of two ways that are equal SentencePiece keeps the same. */
-static void offer(step *end, int32_t id, size_t start, double score)
+/* Sums in float32: of two ways that are equal there, SentencePiece keeps the first. */
+static void offer(step *end, int32_t id, size_t start, float score)
 {
     if (end->start == NONE || score > end->score) {
         end->id = id;
         end->start = (int32_t)start;
-        end->score = (float)score;
+        end->score = score;
     }
 }
 
 static size_t lead(uint8_t byte) { return byte < 0xc0 ? 1 : byte < 0xe0 ? 2 : byte < 0xf0 ? 3 : 4; }
+
+/* What a user-defined piece scores: more than any way through its bytes. */
+static float own_score(const tokenizer *cutter, size_t size) { return (float)((float)size * cutter->greatest - .1); }
 
 /* Offer all pieces that begin at a place of a text. */
 static void offer_pieces(const tokenizer *cutter, const uint8_t *text, size_t size, size_t start, step *steps)
@@ -926,7 +930,8 @@ static void offer_pieces(const tokenizer *cutter, const uint8_t *text, size_t si
         if (id == NONE || cutter->types[id] == UNUSED)
             continue;
         offer(steps + i + 1, id, start,
-              (cutter->types[id] == USER_DEFINED ? -.1 : (double)cutter->scores[id]) + steps[start].score);
+              (cutter->types[id] == USER_DEFINED ? own_score(cutter, i + 1 - start) : cutter->scores[id]) +
+                  steps[start].score);
         known = known || i + 1 - start == one;
     }
     if (!known)
@@ -1018,17 +1023,17 @@ static bool take_pieces(tokenizer *cutter, const sections *file)
 
 static void take_scores(tokenizer *cutter)
 {
-    bool first = true;
-    float least = 0;
+    float least = FLT_MAX, greatest = FLT_MIN;
     for (size_t id = 0; id < cutter->count; id++) {
-        if (cutter->types[id] == NORMAL && (first || cutter->scores[id] < least)) {
-            least = cutter->scores[id];
-            first = false;
+        if (cutter->types[id] == NORMAL) {
+            least = cutter->scores[id] < least ? cutter->scores[id] : least;
+            greatest = cutter->scores[id] > greatest ? cutter->scores[id] : greatest;
         }
         if (cutter->types[id] == USER_DEFINED && cutter->starts[id + 1] > cutter->starts[id])
             cutter->user_defined[cutter->pieces[cutter->starts[id]]] = true;
     }
     cutter->unknown_score = least - PENALTY;
+    cutter->greatest = greatest;
 }
 
 static distill_status take_tokenizer(tokenizer *cutter, const sections *file)
