@@ -127,13 +127,14 @@ def encoding(classes, folder, encoder, path, texts):
     }
 
 
-def searching(classes, folder, model, path, data):
+def searching(classes, folder, model, path, options):
     """Figures of an index of the model: questions whose nearest passages are not those of `distill search`."""
     from distill.indexing.answers import Answers
     from distill.indexing.building import COMPACT, Change, Given, build
 
-    passages = [text for language in LANGUAGES for text in xquad(data, language)[0]]
-    questions = [text for language in LANGUAGES for text in random.Random(0).sample(xquad(data, language)[1], 25)]
+    paragraphs = {language: xquad(options.data, language) for language in LANGUAGES}
+    passages = [text for texts, _ in paragraphs.values() for text in texts]
+    questions = [text for _, texts in paragraphs.values() for text in random.Random(0).sample(texts, options.questions)]
     rows = [json.dumps({"id": str(row), "text": text}, ensure_ascii=False) for row, text in enumerate(passages)]
     (folder / "documents.jsonl").write_text("\n".join(rows), encoding="utf-8")
     figures = {}
@@ -169,6 +170,7 @@ def main():
     parser.add_argument("models", nargs="+", help="bundles")
     parser.add_argument("--data", type=Path, required=True, help="the folder with xquad and ntrex")
     parser.add_argument("--texts", type=int, default=2500, help="of a language")
+    parser.add_argument("--questions", type=int, default=25, help="of a language, to the index")
     parser.add_argument("--json", type=Path, required=True)
     options = parser.parse_args()
     from distill.catalog.kinds import folder_of
@@ -184,9 +186,10 @@ def main():
             table = json.loads((bundle / "card.json").read_text())["precision"]["table"]
             path = write_encoder(folder / f"{Path(model).name}.bin", bundle, Path(model).name, table)
             row = encoding(classes, folder, load_encoder(model), path, texts)
-            row["index"] = searching(classes, folder, model, path, options.data)
+            print(json.dumps({model: row}, indent=1), flush=True)
+            row["index"] = searching(classes, folder, model, path, options)
             figures["models"][Path(model).name] = row
-            print(json.dumps({model: row}, indent=1))
+            print(json.dumps(row["index"], indent=1), flush=True)
     write_json(options.json, figures)
 
 
