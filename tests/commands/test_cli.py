@@ -186,6 +186,7 @@ REFUSED = {
     "export muse --output out --format coreml": "'coreml'",
     "export muse --output out --max-drop 101": "export.max_drop",
     "export muse --output out --max-length 9 --format onnx": "--max-length",
+    "export released --output out --table int4 --format c": "--table",
     "export muse --output out --signatures 32,16": "--signatures",
     "bench": "'MODELS...'",
     "bench nowhere": "nowhere",
