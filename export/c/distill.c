@@ -23,6 +23,11 @@
 #include <wasm_simd128.h>
 #endif
 
+/* A product that is not rounded before it is added gives other last bits. */
+#if defined(__clang__)
+#pragma STDC FP_CONTRACT OFF
+#endif
+
 const char *distill_text(distill_status status)
 {
     switch (status) {
@@ -146,11 +151,16 @@ typedef void four_products(const uint8_t *a, const int8_t *weights, size_t n, in
 /* The same of two rows at `a`; the products with the second stand `next` behind those with the first. */
 typedef void eight_products(const uint8_t *a, const int8_t *weights, size_t n, int32_t *products, size_t next);
 
+typedef float inverse_root(float x);
+
 /* What a processor has; `eight` may be missing. */
 typedef struct {
     four_products *four;
     eight_products *eight;
+    inverse_root *root;
 } kernels;
+
+static float plain_root(float x) { return 1 / sqrtf(x); }
 
 static int32_t one_product(const uint8_t *a, const int8_t *weights, size_t from, size_t n)
 {
@@ -272,6 +282,14 @@ __attribute__((target(VNNI))) static void eight_by_vnni(const uint8_t *a, const 
     by_vnni(2, a, weights, n, products, next);
 }
 
+/* 1 / sqrt(x) to the last bit as LiteRT has it here: what comes of it is rounded to whole numbers. */
+__attribute__((target("avx512f,fma"))) static float root_by_avx512(float x)
+{
+    __m128 whole = _mm_set_ss(x), near = _mm_rsqrt14_ss(whole, whole);
+    __m128 rest = _mm_fmsub_ss(whole, _mm_mul_ss(near, near), _mm_set_ss(3));
+    return _mm_cvtss_f32(_mm_mul_ss(rest, _mm_mul_ss(near, _mm_set_ss(-.5f))));
+}
+
 /* The registers that the system saves: bit 2 those of AVX, bits 5 to 7 those of AVX-512. */
 static uint32_t saved_registers(void)
 {
@@ -283,7 +301,8 @@ static uint32_t saved_registers(void)
 /* Asked of the processor itself: a linker of another compiler lacks what the compiler's own question needs. */
 static kernels best_products(void)
 {
-    const kernels plain = {four_by_hand, NULL}, avx2 = {four_by_avx2, NULL}, vnni = {four_by_vnni, eight_by_vnni};
+    const kernels plain = {four_by_hand, NULL, plain_root}, avx2 = {four_by_avx2, NULL, plain_root};
+    const kernels vnni = {four_by_vnni, eight_by_vnni, root_by_avx512};
     const unsigned avx512 = 1u << 16 | 1u << 30 | 1u << 31;
     unsigned a, b, c, d, saved;
     if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & bit_OSXSAVE))
@@ -330,7 +349,7 @@ static void four_by_neon(const uint8_t *a, const int8_t *weights, size_t n, int3
 
 static kernels best_products(void)
 {
-    const kernels best = {four_by_neon, NULL};
+    const kernels best = {four_by_neon, NULL, plain_root};
     return best;
 }
 
@@ -357,7 +376,7 @@ static void four_by_simd128(const uint8_t *a, const int8_t *weights, size_t n, i
 
 static kernels best_products(void)
 {
-    const kernels best = {four_by_simd128, NULL};
+    const kernels best = {four_by_simd128, NULL, plain_root};
     return best;
 }
 
@@ -365,7 +384,7 @@ static kernels best_products(void)
 
 static kernels best_products(void)
 {
-    const kernels best = {four_by_hand, NULL};
+    const kernels best = {four_by_hand, NULL, plain_root};
     return best;
 }
 
@@ -385,7 +404,7 @@ static void all_products(four_products *four, const uint8_t *a, const int8_t *we
 /* ---- Dense layers ---- */
 
 /* Most numbers of a row: sums of products of bytes fit into 32 bits. */
-enum { WIDEST = 32768, LANES = 16 };
+enum { WIDEST = 32768, LANES = 32 };
 
 /* y = act(x V^T + bias) scales. Of V either `whole` or `real` is there; `sums` are those of the rows of `whole`. */
 typedef struct {
@@ -410,15 +429,16 @@ typedef struct {
 
 enum { BLOCK = 16 };
 
-static float sum_of(const float lanes[LANES])
+/* The sum of the lanes, which it changes. */
+static float sum_of(float lanes[LANES])
 {
-    float sum = 0;
-    for (size_t i = 0; i < LANES; i++)
-        sum += lanes[i];
-    return sum;
+    for (size_t half = LANES / 2; half; half /= 2)
+        for (size_t i = 0; i < half; i++)
+            lanes[i] += lanes[i + half];
+    return lanes[0];
 }
 
-/* Sums go over several lanes, which a compiler makes one register of. */
+/* Sums go over two registers of 16 lanes, and these by halves, as LiteRT's do. */
 static float total(const float *x, size_t n)
 {
     float lanes[LANES] = {0};
@@ -582,12 +602,12 @@ typedef struct {
 } norm;
 
 /* Less the mean, over the standard deviation, with gains and biases. */
-static void normalise(const norm *layer_norm, float *x, size_t n)
+static void normalise(const kernels *kernel, const norm *layer_norm, float *x, size_t n)
 {
-    float mean = total(x, n) / (float)n, over;
+    float share = 1 / (float)n, mean = total(x, n) * share, over;
     for (size_t i = 0; i < n; i++)
         x[i] -= mean;
-    over = 1 / sqrtf(product(x, x, n) / (float)n + 1e-12f);
+    over = kernel->root(product(x, x, n) * share + 1e-12f);
     for (size_t i = 0; i < n; i++)
         x[i] = x[i] * over * layer_norm->gamma[i] + layer_norm->beta[i];
 }
@@ -1539,7 +1559,7 @@ static void branch_rows(const distill_encoder *encoder, size_t branch, size_t co
     rows in = {room->x, count, encoder->width, 1}, windows = {room->y, count, channels, encoder->orders[branch]};
     dense_rows(&encoder->kernel, layers, &in, false, &room->space, room->y);
     for (size_t row = 0; row < count; row++)
-        normalise(encoder->norms + branch, room->y + row * channels, channels);
+        normalise(&encoder->kernel, encoder->norms + branch, room->y + row * channels, channels);
     for (size_t place = 1; place < 3 && layers[place].outputs; place++) {
         dense_rows(&encoder->kernel, layers + place, &windows, true, &room->space, room->z);
         add(room->y, room->z, count * channels);
@@ -1565,7 +1585,7 @@ static void sum_features(const distill_encoder *encoder, size_t count, work *roo
     }
     memset(sum, 0, encoder->features * sizeof *sum);
     for (size_t row = 0; row < count; row++) {
-        normalise(&encoder->norm, room->joined + row * encoder->features, encoder->features);
+        normalise(&encoder->kernel, &encoder->norm, room->joined + row * encoder->features, encoder->features);
         add(sum, room->joined + row * encoder->features, encoder->features);
     }
 }
