@@ -283,11 +283,11 @@ __attribute__((target(VNNI))) static void eight_by_vnni(const uint8_t *a, const 
 }
 
 /* 1 / sqrt(x) to the last bit as LiteRT has it here: what comes of it is rounded to whole numbers. */
-__attribute__((target("avx512f,fma"))) static float root_by_avx512(float x)
+__attribute__((target("avx512f"))) static float root_by_avx512(float x)
 {
     __m128 whole = _mm_set_ss(x), near = _mm_rsqrt14_ss(whole, whole);
-    __m128 rest = _mm_fmsub_ss(whole, _mm_mul_ss(near, near), _mm_set_ss(3));
-    return _mm_cvtss_f32(_mm_mul_ss(rest, _mm_mul_ss(near, _mm_set_ss(-.5f))));
+    __m128 rest = _mm_sub_ss(_mm_set_ss(1), _mm_mul_ss(whole, _mm_mul_ss(near, near)));
+    return _mm_cvtss_f32(_mm_add_ss(near, _mm_mul_ss(_mm_mul_ss(near, _mm_set_ss(.5f)), rest)));
 }
 
 /* The registers that the system saves: bit 2 those of AVX, bits 5 to 7 those of AVX-512. */

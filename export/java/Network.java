@@ -78,9 +78,9 @@ interface Network {
             }
             Rows summed = norm.apply((factor == null ? rows : factor.apply(rows)).beside(ends)).sum();
             Rows pooled = pooling.apply(summed);
-            float root = (float) (1 / Math.sqrt(rows.count));
+            float root = (float) Math.sqrt(rows.count);
             for (int place = 0; place < bias.length; place++) {
-                pooled.values[place] = (pooled.values[place] + rows.count * bias[place]) * root;
+                pooled.values[place] = (pooled.values[place] + rows.count * bias[place]) / root;
             }
             return head(pooled.columns(0, pooled.width / 2), pooled.columns(pooled.width / 2, pooled.width)).unit();
         }
@@ -131,6 +131,8 @@ interface Network {
     /** Layer normalisation: a row less its mean, over its standard deviation, with gains and biases. */
     final class Norm {
         private static final float EPSILON = 1e-12f;
+        /** Two registers of 16 numbers. */
+        private static final int LANES = 32;
         private final float[] gamma, beta;
 
         Norm(Sections file, String name, int width) throws IOException {
@@ -147,19 +149,30 @@ interface Network {
         }
 
         private void apply(float[] values, int start, int width) {
-            double sum = 0, squares = 0;
-            for (int place = start; place < start + width; place++) {
-                sum += values[place];
-            }
-            float mean = (float) (sum / width);
+            float share = 1f / width, mean = sum(values, start, width, false) * share;
             for (int place = start; place < start + width; place++) {
                 values[place] -= mean;
-                squares += values[place] * values[place];
             }
-            float factor = (float) (1 / Math.sqrt((float) (squares / width) + EPSILON));
+            float factor = (float) (1 / Math.sqrt(sum(values, start, width, true) * share + EPSILON));
             for (int place = 0; place < width; place++) {
                 values[start + place] = values[start + place] * factor * gamma[place] + beta[place];
             }
+        }
+
+        /** The sum of a row, or of its squares, in the order of LiteRT's: what comes of it is rounded. */
+        private float sum(float[] values, int start, int width, boolean squared) {
+            float[] lanes = new float[LANES];
+            int whole = width / LANES * LANES;
+            for (int place = 0; place < width; place++) {
+                float value = values[start + place];
+                lanes[(place < whole ? place : place - whole) % LANES] += squared ? value * value : value;
+            }
+            for (int half = LANES / 2; half > 0; half /= 2) {
+                for (int lane = 0; lane < half; lane++) {
+                    lanes[lane] += lanes[lane + half];
+                }
+            }
+            return lanes[0];
         }
     }
 
