@@ -12,6 +12,8 @@ from distill.settings.store import walk
 
 HEAVY = {"numpy", "keras", "tensorflow", "rich", "distill.settings.sections"}
 PANELLED = ("run", "teach", "transfer", "tune", "compress", "evaluate")
+# All of their options fit into the short help.
+FEW = ("index", "search")
 
 
 def test_recipes_lists_them_all_and_imports_next_to_nothing(distill):
@@ -50,7 +52,7 @@ def test_every_option_is_in_one_panel_and_help_all_shows_it(distill, name):
 def test_the_panels_follow_the_sections_and_name_parameters_that_there_are():
     sections = {name.partition(".")[0] for name, _, _ in walk(Settings()) if "." in name}
     assert sections < TITLES.keys() and set(SECTIONS.values()) < TITLES.keys()
-    names = {option.name for command in PANELLED for option in options_of(command)} - {HELP_ALL.name}
+    names = {option.name for command in (*PANELLED, *FEW) for option in options_of(command)} - {HELP_ALL.name}
     assert set(SECTIONS) | MAIN <= names
 
 

@@ -698,9 +698,11 @@ FILES = {
     "export nowhere --removal FILE --output out": "lir.npz",
     "tune --base nowhere --study study.db --output best.toml --space FILE": "space.toml",
     "extend nowhere --corpus FILE --output out": "ka.txt",
+    "index --model nowhere --output out FILE": "notes.jsonl",
 }
 FOLDERS = {
     "search Where? --model nowhere --dataset FOLDER": "documents.jsonl",
+    "search Where? --index FOLDER": "index.bin",
     "run --base nowhere --dataset FOLDER": "en.json",
     "teach --base nowhere --output out --dataset FOLDER": "questions.jsonl",
     "transfer --teacher nowhere --output out --dataset FOLDER": "en.json",
