@@ -180,6 +180,8 @@ class _Job:
                 if not target.exists():
                     write_texts(target, documents, self.cut, self.known)
                 advance(len(documents))
+        if paths and not hashes:
+            raise DataError(f"{', '.join(map(str, paths))}: no documents in it; name files that have some, or a folder")
         every = np.concatenate([*hashes, np.zeros(0, dtype=np.uint64)])
         _require_distinct(every, read_documents(paths))
         return keys, every

@@ -137,6 +137,9 @@ def test_what_is_wrong_is_said_with_its_place_and_leaves_nothing(tmp_path):
         path.write_text(write(path, range(3)).read_text() + line, encoding="utf-8")
         with pytest.raises(DataError, match=rf"all\.jsonl, {place}"):
             build(tmp_path / "kb", Change([path]), MODEL)
+    path.write_text("", encoding="utf-8")
+    with pytest.raises(DataError, match=r"all\.jsonl"):
+        build(tmp_path / "kb", Change([path]), MODEL)
     for given in (Given(length=100, overlap=100), Given(length=50, overlap=70)):
         with pytest.raises(InputError, match="--overlap"):
             build(tmp_path / "kb", Change([write(path, range(3))]), MODEL, given)
