@@ -29,11 +29,11 @@ def weights_fingerprint(source: File, encoder: Encoder | None = None) -> str:
 
     Raises `EncoderError` where `source` names no encoder.
     """
-    from ..export.formats.folder import fingerprint_of
+    from ..export.formats.folder import bundle_fingerprint
     from .bundle import is_artefact
 
     folder = folder_of(source)
-    known = fingerprint_of(folder) if folder is not None and is_artefact(folder) else None
+    known = bundle_fingerprint(folder) if folder is not None and is_artefact(folder) else None
     return known or fingerprint(source, encoder)
 
 

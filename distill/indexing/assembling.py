@@ -17,8 +17,9 @@ from ..system.sections import Rows, write_sections
 from ..system.types import Integers, Json
 from .batches import DOCUMENTS, Batch
 from .codes import WHOLE, width
+from .edges import counts_of, edges, rows_of
 from .lexical import inverted
-from .stored import FORMAT, SCORES, Index, ranges
+from .stored import FORMAT, SCORES, Index
 
 # Passages of a block of text; of a compact index, where a block is inflated for one of them.
 PER_BLOCK, PER_PACKED_BLOCK = 64, 32
@@ -37,26 +38,19 @@ class Kept:
 
     def array(self, name: str) -> NDArray[np.generic]:
         """Return the array of that name."""
-        index, edges = self.index, self.index.document_edges
+        index, starts = self.index, self.index.array("document_starts")
         if name == "passage_counts":
-            return np.diff(edges)[self.documents]
-        starts = index.array("document_starts").astype(np.int64)
+            return counts_of(index.document_edges, self.documents)
         if name == "document_lengths":
-            return np.diff(starts)[self.documents]
+            return counts_of(starts, self.documents)
         if name == "documents":
-            return index.array(name)[_of(starts, self.documents)]
-        rows = _of(edges, self.documents)
+            return index.array(name)[rows_of(starts, self.documents)]
+        rows, sentences = rows_of(index.document_edges, self.documents), index.array("sentence_starts")
         if name == "text":
             return np.frombuffer(b"".join(index.text(row) for row in rows.tolist()), dtype=np.uint8)
-        sentences = index.array("sentence_starts").astype(np.int64)
         if name == "sentence_counts":
-            return np.diff(sentences)[rows]
-        return index.array(name)[_of(sentences, rows) if name.startswith("sentence") else rows]
-
-
-def _of(starts, rows):
-    """The numbers from `starts[row]` up to `starts[row + 1]` of each row."""
-    return ranges(starts[rows], starts[rows + 1] - starts[rows])
+            return counts_of(sentences, rows)
+        return index.array(name)[rows_of(sentences, rows) if name.startswith("sentence") else rows]
 
 
 def kept(index: Index, documents: Integers) -> list[Kept]:
@@ -100,11 +94,11 @@ def _joined(batches: Sequence[Batch], name: str) -> Integers:
 def _small_sections(small: Mapping[str, Integers]) -> dict[str, NDArray[np.generic] | Rows]:
     documents = np.arange(len(small["passage_counts"]), dtype=np.uint32)
     return {
-        "sentence_starts": _starts(small["sentence_counts"]).astype(np.uint32),
+        "sentence_starts": edges(small["sentence_counts"]).astype(np.uint32),
         "text_lengths": small["text_lengths"].astype(np.uint32),
         "document_of": np.repeat(documents, small["passage_counts"]),
         "passage_offsets": small["passage_offsets"].astype(np.uint32),
-        "document_starts": _starts(small["document_lengths"]).astype(np.uint64),
+        "document_starts": edges(small["document_lengths"]).astype(np.uint64),
     }
 
 
@@ -134,7 +128,7 @@ def _plain(small: Mapping[str, Integers], rows: _Streams) -> dict[str, NDArray[n
 def _packed(batches: Sequence[Batch]) -> dict[str, NDArray[np.generic] | Rows]:
     """The text deflated, about half of its size, which is held."""
     blocks = [_deflated(b"".join(block)) for block in _blocks(_passages(batches))]
-    starts = _starts(np.array([len(block) for block in blocks], dtype=np.int64))
+    starts = edges([len(block) for block in blocks])
     return {"text": np.frombuffer(b"".join(blocks), dtype=np.uint8), "text_blocks": starts.astype(np.uint64)}
 
 
@@ -152,14 +146,10 @@ def _blocks(passages: Iterator[bytes]) -> Iterator[list[bytes]]:
 def _passages(batches: Sequence[Batch]) -> Iterator[bytes]:
     """The texts of passages, in order."""
     for batch in batches:
-        content, starts = batch.array("text").tobytes(), _starts(batch.array("text_lengths").astype(np.int64)).tolist()
+        content, starts = batch.array("text").tobytes(), edges(batch.array("text_lengths").astype(np.int64)).tolist()
         yield from (content[start:end] for start, end in pairwise(starts))
 
 
-def _starts(counts: Integers) -> Integers:
-    return np.append(0, np.cumsum(counts))
-
-
 def _block_starts(lengths: Integers) -> NDArray[np.uint64]:
-    starts = _starts(lengths)
+    starts = edges(lengths)
     return np.append(starts[:-1][::PER_BLOCK], starts[-1]).astype(np.uint64)

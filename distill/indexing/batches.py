@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
@@ -21,7 +21,8 @@ from ..system.types import Floats, Json
 from .codes import WHOLE, coded
 from .cutting import Cut, Piece, pieces
 from .documents import Document
-from .stored import Index, ranges
+from .edges import edges, rows_of
+from .stored import Index
 
 # Documents of a batch and their characters, at most; of a longer document more.
 DOCUMENTS, CHARACTERS = 2048, 2**20
@@ -135,7 +136,7 @@ class Batches:
     keys: Sequence[str]
     with_sentences: bool
     bits: int = WHOLE
-    block: int = field(default=0)
+    block: int = 0
 
     @property
     def blocks(self) -> int:
@@ -163,16 +164,14 @@ class Batches:
     def read(self, number: int) -> list[str]:
         """Return the texts that are encoded for a batch."""
         arrays = self.texts(number)
-        content, lengths = arrays["text"].tobytes(), arrays["text_lengths"].astype(np.int64)
-        ends = np.cumsum(lengths)
-        starts = ends - lengths
+        content, starts = arrays["text"].tobytes(), edges(arrays["text_lengths"].astype(np.int64))
         new = np.flatnonzero(arrays["copied"] == NEW)
-        passages = [content[starts[row] : ends[row]] for row in new]
+        passages = [content[starts[row] : starts[row + 1]] for row in new]
         texts = [passage.decode() for passage in passages]
         if self.with_sentences:
-            edges = np.append(0, np.cumsum(arrays["sentence_counts"], dtype=np.int64))
+            sentences = edges(arrays["sentence_counts"].astype(np.int64))
             for row, passage in zip(new, passages, strict=True):
-                bounds = arrays["sentence_bounds"][edges[row] : edges[row + 1]]
+                bounds = arrays["sentence_bounds"][sentences[row] : sentences[row + 1]]
                 texts += [passage[start:end].decode() for start, end in bounds.tolist()]
         return texts
 
@@ -190,7 +189,7 @@ class Batches:
             which = np.repeat(new, counts)
             rows = np.full(len(which), NEW)
             if known and not which.all():
-                rows[~which] = ranges(known.array("sentence_starts")[copied[~new]].astype(np.int64), counts[~new])
+                rows[~which] = rows_of(known.array("sentence_starts"), copied[~new].astype(np.int64))
             stored |= _filled("sentence", which, rows, coded(vectors[new.sum() :], self.bits), known)
         write_sections(self.path(number, VECTORS), stored)
 

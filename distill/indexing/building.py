@@ -32,7 +32,7 @@ from .batches import TEXTS, VECTORS, Batches, batches, key_of, write_texts
 from .codes import WHOLE
 from .cutting import Cut
 from .documents import Document, read_documents
-from .stored import FILE, FORMAT, Index, id_hash
+from .stored import FILE, FORMAT, SCORES, Index, id_hash
 
 PART, LOCK = ".part", ".lock"
 # Bits of a number of `--compact`.
@@ -126,7 +126,9 @@ def _option(name, value):
 def _score_of(source):
     folder = folder_of(source)
     card = bundle.read_card(folder) if folder is not None and (folder / bundle.CARD).is_file() else {}
-    return card.get("score", SCORE) if card.get("score", SCORE) != "maxp" else SCORE
+    score = card.get("score", SCORE)
+    # maxp is of documents.
+    return score if score in SCORES else SCORE
 
 
 @contextmanager

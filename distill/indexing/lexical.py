@@ -18,7 +18,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from itertools import chain
 from typing import cast
 
 import numpy as np
@@ -26,6 +25,7 @@ from numpy.typing import NDArray
 
 from ..system.types import Floats, Integers
 from ..words.plain import plain_words
+from .edges import edges
 
 # Chosen on XQuAD dev, as `searching.WEIGHT`.
 K1, B = 0.6, 0.75
@@ -67,15 +67,11 @@ def _sections(numbers, words, counts, rows, lengths):
     order = np.argsort(places, kind="stable")
     return {
         "bm25.terms": np.frombuffer(b"".join(term for term, _ in terms), dtype=np.uint8),
-        "bm25.term_starts": _starts([len(term) for term, _ in terms]),
-        "bm25.starts": _starts(np.bincount(places, minlength=len(terms))),
+        "bm25.term_starts": edges([len(term) for term, _ in terms]).astype(np.uint32),
+        "bm25.starts": edges(np.bincount(places, minlength=len(terms))).astype(np.uint32),
         "bm25.rows": rows[order],
         "bm25.weights": _weights(counts, lengths[rows], lengths.mean() if len(lengths) else 0.0)[order],
     }
-
-
-def _starts(lengths):
-    return np.fromiter(chain([0], np.cumsum(lengths)), dtype=np.uint32, count=len(lengths) + 1)
 
 
 def _weights(counts: Integers, lengths: NDArray[np.float64], mean: float) -> NDArray[np.uint8]:

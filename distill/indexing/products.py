@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from functools import cache
 from importlib.util import find_spec
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,26 +22,14 @@ NUMBERS = 2**17
 ROUNDING, LONGEST = 1e-5, 1.01
 
 
-class Rows(Protocol):
-    """Stored unit rows: products with a question of the same space."""
-
-    def quick(self, question: Floats) -> tuple[Floats, float]:
-        """Return float32 `(n,)`, products of all rows with `(d,)`, and how far each is from the exact one at most."""
-        ...
-
-    def exact(self, question: Floats, rows: Integers) -> NDArray[np.float64]:
-        """Return float64 `(r,)`, the products of some rows, the same whatever rows they are computed with."""
-        ...
-
-
 class Int8Rows:
-    """Rows as int8 `codes` `(n, d)` with float32 `scales` `(n,)`, memory-mapped or not, `longest` at most."""
+    """Rows as int8 `codes` `(n, d)` with float32 `scales` `(n,)`, memory-mapped or not, of length `longest` at most."""
 
     def __init__(self, codes: NDArray[np.int8], scales: Floats, longest: float = LONGEST) -> None:
         self.codes, self.scales, self.longest = codes, scales, longest
 
     def quick(self, question: Floats) -> tuple[Floats, float]:
-        """Return the products of all rows, and their greatest error."""
+        """Return float32 `(n,)`, products of all rows with `(d,)`, and how far each is from the exact one at most."""
         if not has_kernel():
             return self._by_numpy(question), ROUNDING
         codes, scale = quantised(question[None])
@@ -60,7 +47,7 @@ class Int8Rows:
         return products
 
     def exact(self, question: Floats, rows: Integers) -> NDArray[np.float64]:
-        """Return the products of some rows."""
+        """Return float64 `(r,)`, the products of some rows, the same whatever rows they are computed with."""
         return (self.codes[rows] * question.astype(np.float64)).sum(axis=1) * self.scales[rows]
 
 

@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 
 from ..errors import InputError
 from ..system.types import Booleans, Floats, Integers
+from .edges import counts_of, edges, rows_of
 from .products import Int8Rows, stored_rows
-from .stored import SCORES, Index, ranges
+from .stored import SCORES, Index
 
 # A passage with all of a question's words stands higher by so many standard deviations of the question's scores.
 # Chosen on XQuAD dev; benchmarks/indexing/hybrid.py.
@@ -81,13 +82,12 @@ class Searcher:
         if not self.index.has_sentences:
             return self._passages.exact(question, rows).astype(np.float32), np.full(len(rows), -1)
         starts = self.index.array("sentence_starts")
-        first = starts[rows].astype(np.int64)
-        counts = starts[rows + 1].astype(np.int64) - first
-        edges = np.cumsum(counts) - counts
-        products = self._sentences.exact(question, ranges(first, counts))
-        best = np.maximum.reduceat(products, edges) if len(rows) else np.zeros(0)
+        counts = counts_of(starts, rows)
+        first = edges(counts)[:-1]
+        products = self._sentences.exact(question, rows_of(starts, rows))
+        best = np.maximum.reduceat(products, first) if len(rows) else np.zeros(0)
         at = np.flatnonzero(products == np.repeat(best, counts))
-        number = at[np.searchsorted(at, edges)] - edges
+        number = at[np.searchsorted(at, first)] - first
         parts = {"vector": 0.0, "sentence": best, "sum": best}[self.score]
         wholes = 0.0 if self.score == "sentence" else self._passages.exact(question, rows)
         return np.asarray(wholes + parts, dtype=np.float32), number

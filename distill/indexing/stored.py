@@ -21,6 +21,7 @@ from ..errors import DataError, EncoderError, InputError
 from ..system.sections import read_sections
 from ..system.types import Booleans, File, Floats, Integers, Json
 from .codes import FEW, WHOLE, unpacked, width
+from .edges import edges
 from .lexical import SECTIONS as OF_WORDS
 
 FILE, FORMAT = "index.bin", 1
@@ -250,8 +251,7 @@ class Index:
     @cached_property
     def document_edges(self) -> Integers:
         """int64 `(D + 1,)`: the first passage of each document."""
-        counts = np.bincount(cast(Integers, self.sections["document_of"]), minlength=self.documents)
-        return np.append(0, np.cumsum(counts))
+        return edges(np.bincount(cast(Integers, self.sections["document_of"]), minlength=self.documents))
 
     @cached_property
     def ids(self) -> dict[int, int]:
@@ -285,11 +285,6 @@ def _is(value, text):
     if isinstance(value, list):
         return any(_is(part, text) for part in value)
     return text == (value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
-
-
-def ranges(first: Integers, counts: Integers) -> Integers:
-    """Return the numbers from each `first` on, so many as its count, end to end."""
-    return np.repeat(first - (np.cumsum(counts) - counts), counts) + np.arange(counts.sum())
 
 
 def id_hash(id: str) -> int:

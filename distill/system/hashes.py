@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from .types import File, Json
@@ -17,6 +17,11 @@ def fingerprint_of(*parts: Json | Path) -> str:
         content = part.read_bytes() if isinstance(part, Path) else str(part).encode()
         total.update(hashlib.sha256(content).digest())
     return total.hexdigest()[:32]
+
+
+def joint(several: Iterable[str]) -> str:
+    """Return the sha256 of several, in their order, a line each: what an index and `encoder.bin` know a bundle by."""
+    return hashlib.sha256("\n".join(several).encode()).hexdigest()
 
 
 def hashes(folder: File) -> dict[str, str]:

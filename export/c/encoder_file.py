@@ -13,12 +13,12 @@ import numpy as np
 
 from ...encoders.tokenizer import Tokenizer
 from ...errors import ExportError
+from ...system.hashes import joint
 from ..tflite.graph import Graph, Product
 from ..tflite.parts import Parts, parts_of
 from ..tflite.weights import table_in
 from .tokenizer_sections import tokenizer_sections
 
-FILE = "encoder.bin"
 # Of the list `settings`, and its length.
 VERSION, SETTINGS = 1, 16
 STATIC, NGRAM = 0, 1
@@ -120,8 +120,7 @@ def layer_sections(products: Mapping[str, Product]) -> Sections:
 
 def fingerprint(content: bytes, proto: bytes) -> str:
     """The identity of the encoder of a flatbuffer and a tokenizer, a SHA-256 of both: 64 hexadecimal digits."""
-    hashes = [hashlib.sha256(part).hexdigest() for part in (content, proto)]
-    return hashlib.sha256("\n".join(hashes).encode()).hexdigest()
+    return joint(hashlib.sha256(part).hexdigest() for part in (content, proto))
 
 
 def _text(text: str) -> np.ndarray:

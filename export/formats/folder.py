@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from ...errors import EncoderError
+from ...system.hashes import joint
 from ...system.types import File
 from .. import encode
 from .format import Label
@@ -20,7 +20,7 @@ def read_label(folder: File) -> Label:
     return Label(card["name"], card["format"], card["dimension"], card["max_length"], tuple(card["files"]))
 
 
-def fingerprint_of(folder: File) -> str | None:
+def bundle_fingerprint(folder: File) -> str | None:
     """The identity of the encoder of a bundle: the sha256 of its card's hashes of the model and the tokenizer.
 
     None for an artefact of another format. Raises `EncoderError`.
@@ -30,7 +30,7 @@ def fingerprint_of(folder: File) -> str | None:
     names = (encode.MODELS["bundle"], encode.TOKENIZER)
     if not all(name in files for name in names):
         return None
-    return hashlib.sha256("\n".join(files[name]["sha256"] for name in names).encode()).hexdigest()
+    return joint(files[name]["sha256"] for name in names)
 
 
 def whole_file(folder: Path, label: Label, name: str) -> Path:
