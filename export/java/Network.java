@@ -153,7 +153,7 @@ interface Network {
             for (int place = start; place < start + width; place++) {
                 values[place] -= mean;
             }
-            float factor = (float) (1 / Math.sqrt(sum(values, start, width, true) * share + EPSILON));
+            float factor = InverseRoot.of(sum(values, start, width, true) * share + EPSILON);
             for (int place = 0; place < width; place++) {
                 values[start + place] = values[start + place] * factor * gamma[place] + beta[place];
             }
