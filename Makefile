@@ -10,7 +10,7 @@ ONE_THREAD = OMP_NUM_THREADS=1 TF_NUM_INTRAOP_THREADS=1 TF_NUM_INTEROP_THREADS=1
 # What is imported is compiled once, not in every process, whatever the shell says.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run demo test docs lock wasm clean
+.PHONY: run demo test packages docs lock wasm clean
 
 run: $(VENV)/.installed
 	$(BIN)/distill run --teacher en
@@ -28,6 +28,10 @@ test: $(VENV)/.installed-test
 	place=$$(mktemp -d) && $(BIN)/mkdocs build --quiet --strict --site-dir "$$place"; status=$$?; rm -rf "$$place"; exit $$status
 	$(ONE_THREAD) $(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder --cov --cov-report=
 	$(BIN)/python .ci/coverage_table.py
+
+# What is committed, as wheel and sdist, on Python 3.10 and 3.13; `make packages PYTHONS="PATH PATH"` elsewhere.
+packages:
+	$(PYTHON) .ci/packages.py $(addprefix --python ,$(PYTHONS))
 
 docs: $(VENV)/.installed-test
 	$(BIN)/python .ci/errors_page.py

@@ -3,7 +3,7 @@
 
 What is committed is built as for a release. Each file is installed into environments of its own, outside of the
 checkout, on each Python: the wheel with the oldest versions that setup.cfg allows and have wheels for that Python, the
-sdist with the newest. `--light` leaves out the extra `train`.
+sdist with the newest.
 """
 
 import argparse
@@ -29,6 +29,8 @@ TOOLS = ("build", "cffconvert", "check-wheel-contents", "twine", "uv")
 TOP = {"CHANGELOG.md", "CITATION.cff", "LICENSE", "MANIFEST.in", "README.md", "pyproject.toml", "setup.cfg"}
 # What setuptools writes.
 BUILT = {"METADATA", "WHEEL", "RECORD", "entry_points.txt", "top_level.txt", "licenses/LICENSE"}
+# Extras.
+KINDS = {"light": (), "train": ("train",)}
 # Per cent: by how much the released encoder's P@1 on the sample may differ between environments.
 APART = 1.0
 # Of the training stack.
@@ -218,7 +220,7 @@ def measured(tools, folder, python, files, extras):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--python", action="append", help="an interpreter; may be repeated [3.10 and 3.13 on PATH]")
-    parser.add_argument("--light", action="store_true", help="without the extra train")
+    parser.add_argument("--only", choices=KINDS, help="without the extra train, or with it alone")
     arguments = parser.parse_args()
     pythons = [interpreter(name) for name in arguments.python or PYTHONS]
     os.environ.update(TF_CPP_MIN_LOG_LEVEL="3", COLUMNS="160")
@@ -229,7 +231,7 @@ def main():
         run(tools / "python", "-m", "pip", "install", "--quiet", *TOOLS)
         *files, version = built(tools, folder)
         print(f"distill {version}: the files hold what they should", flush=True)
-        kinds = [()] if arguments.light else [(), ("train",)]
+        kinds = [KINDS[arguments.only]] if arguments.only else KINDS.values()
         shares = [
             one for extras in kinds for python in pythons for one in measured(tools, folder, python, files, extras)
         ]
