@@ -30,7 +30,7 @@ COMMANDS = {
     "shape": ("compress", "extend", "prune", "reduce", "subset"),
     "train": ("run", "teach", "transfer"),
     "tune": ("tune",),
-    "use": ("encode", "search"),
+    "use": ("encode", "search", "serve"),
 }
 MODULES = {name: module for module, names in COMMANDS.items() for name in names}
 

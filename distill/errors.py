@@ -41,6 +41,10 @@ class TranslatorError(InputError):
     """A translator that cannot be found, read or used."""
 
 
+class ServingError(DistillError):
+    """The server cannot have its address."""
+
+
 class TrainingError(DistillError):
     """Training cannot go on."""
 

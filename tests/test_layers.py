@@ -25,7 +25,7 @@ FLOORS = (
     ("catalog",),
     ("bench", "stages", "encoding"),
     ("indexing",),
-    ("pipeline",),
+    ("pipeline", "serving"),
     ("compression", "tuning"),
     ("commands",),
     # cli.py, __main__.py and the package's own face.

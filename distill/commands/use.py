@@ -1,4 +1,4 @@
-"""The commands that use an encoder: `encode` and `search`."""
+"""The commands that use an encoder: `encode`, `search` and `serve`."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import click
 
 from ..catalog.kinds import ENCODER_HELP
 from ..errors import InputError
+from ..serving.limits import Limits
 from ..settings.choices import SCORES
 from .options import Command, writable
 from .panels import PanelCommand
@@ -167,3 +168,63 @@ def _search_dataset(question, model, dataset, language, top, score, documents_by
     kinds = kinds_of([unit])
     texts = {kind: data.texts(kind) for kind in kinds}
     print_hits(data, *nearest(encoder, question, texts, data.whole_of(kinds), unit, top))
+
+
+@click.command()
+@click.argument("model")
+@click.option("--index", "folder", type=click.Path(file_okay=False), help="a folder of distill index, for /v1/search")
+@click.option("--host", default="127.0.0.1", show_default=True, help="the address that it listens on")
+@click.option("--port", type=click.IntRange(0, 65535), default=8000, show_default=True, help="0: one that is free")
+@click.option("--name", help="what clients call the model [default: as its folder is called]")
+@click.option(
+    "--token-file", type=click.Path(dir_okay=False), help="tokens, a line each [default: $DISTILL_TOKEN, else none]"
+)
+@click.option(
+    "--max-texts", type=click.IntRange(1, 100_000), default=Limits.texts, show_default=True, help="of a request"
+)
+@click.option(
+    "--max-characters",
+    type=click.IntRange(1, 10_000_000),
+    default=Limits.characters,
+    show_default=True,
+    help="of a text",
+)
+@click.option(
+    "--max-body", type=click.IntRange(1000, 10**9), default=Limits.body, show_default=True, help="bytes of a request"
+)
+@click.option(
+    "--max-waiting",
+    type=click.IntRange(1, 10**7),
+    default=Limits.waiting,
+    show_default=True,
+    help="texts that wait, of all requests",
+)
+@click.option(
+    "--timeout",
+    type=click.FloatRange(0.1, 3600),
+    default=Limits.seconds,
+    show_default=True,
+    help="seconds of a request",
+)
+def serve(
+    model: str,
+    folder: str | None,
+    host: str,
+    port: int,
+    name: str | None,
+    token_file: str | None,
+    max_texts: int,
+    max_characters: int,
+    max_body: int,
+    max_waiting: int,
+    timeout: float,
+) -> None:
+    """Serve MODEL over HTTP: /v1/embeddings, as OpenAI's clients speak it, and /v1/search over an index.
+
+    MODEL is as for the other commands: a run folder, a bundle, released, … SIGTERM or Ctrl-C stops it.
+    """
+    from ..serving.start import require_packages, serve_model
+
+    require_packages()
+    limits = Limits(max_texts, max_characters, max_body, max_waiting, timeout)
+    serve_model(model, folder, (host, port), name, token_file, limits)

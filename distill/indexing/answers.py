@@ -5,16 +5,18 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from rich.text import Text
 
 from ..catalog.identity import weights_fingerprint
 from ..catalog.loading import load_encoder
+from ..encoders.encoder import Encoder
 from ..encoders.health import require_finite
 from ..errors import InputError
 from ..report.layout import new_console
 from ..retrieval.duplicates import first_alike
-from ..system.types import File, Json
+from ..system.types import Booleans, File, Floats, Json
 from .again import Again
 from .lexical import Lexical
 from .searching import Nearest, Searcher
@@ -56,22 +58,34 @@ class Answers:
     """An index and its encoder, loaded once. `model` names the encoder, by default the one that the index was made by.
 
     `hybrid`: passages with the question's words stand higher (`searching.WEIGHT`), and those that say the same as
-    another one are its `repeats`.
+    another one are its `repeats`. `encoder` is the one of that name, where it is loaded already.
 
     Raises `InputError`, `DataError` for a file that is no index, or `EncoderError` for an encoder that is not its own.
     """
 
-    def __init__(self, folder: File, model: File | None = None, score: str | None = None, hybrid: bool = False) -> None:
+    def __init__(
+        self,
+        folder: File,
+        model: File | None = None,
+        score: str | None = None,
+        hybrid: bool = False,
+        encoder: Encoder | None = None,
+    ) -> None:
         self.index = Index(folder)
         if hybrid and not self.index.has_words:
             command = f"distill index --model {self.index.card['encoder']} --hybrid --output {folder}"
             raise InputError(f"{self.index.path}: made without words; run {command}")
         source = model or self.index.card["encoder"]
         self.index.require(weights_fingerprint(source), source)
-        self.encoder = load_encoder(source)
+        self.encoder = encoder or load_encoder(source)
         again = Again(self.index, self.encoder, score or self.index.score) if self.index.scored_again else None
         self.searcher = Searcher(self.index, score, again)
-        self.lexical = Lexical(self.index.sections, self.index.passages) if hybrid else None
+        self.hybrid = hybrid
+
+    @cached_property
+    def lexical(self) -> Lexical:
+        """The words of the index, which has some."""
+        return Lexical(self.index.sections, self.index.passages)
 
     def answers(
         self, questions: Iterable[str], k: int, where: Mapping[str, str] | None = None
@@ -82,11 +96,16 @@ class Answers:
             if not question.strip():
                 raise InputError("the question is empty; give a text")
             [vector] = require_finite(self.encoder.encode([question], "question"), self.encoder)
-            if self.lexical:
-                best = self.searcher.search(vector, MORE * k, mask, self.lexical.shares(question))
-                yield question, _folded(self._hits(best), k)
-            else:
-                yield question, self._hits(self.searcher.search(vector, k, mask))
+            yield question, self.nearest(question, vector, k, mask, self.hybrid)
+
+    def nearest(
+        self, question: str, vector: Floats, k: int, mask: Booleans | None = None, hybrid: bool = False
+    ) -> list[Hit]:
+        """Return the passages that are nearest to a question with a unit vector `(d,)`, best first."""
+        if not hybrid:
+            return self._hits(self.searcher.search(vector, k, mask))
+        best = self.searcher.search(vector, MORE * k, mask, self.lexical.shares(question))
+        return _folded(self._hits(best), k)
 
     def _hits(self, best: Nearest) -> list[Hit]:
         rows = zip(best.rows.tolist(), best.scores.tolist(), best.sentences.tolist(), strict=True)
@@ -117,11 +136,15 @@ def _text(content):
     return content.decode("utf-8", "replace")
 
 
+def answer_dict(question: str, hits: Sequence[Hit]) -> dict[str, Json]:
+    """Return a question and its passages as `--json` prints them."""
+    return {"question": question, "hits": [hit.as_dict() for hit in hits]}
+
+
 def print_json(answers: Iterable[tuple[str, list[Hit]]]) -> None:
     """Print an object a question, a line each."""
     for question, hits in answers:
-        said = {"question": question, "hits": [hit.as_dict() for hit in hits]}
-        print(json.dumps(said, ensure_ascii=False), flush=True)
+        print(json.dumps(answer_dict(question, hits), ensure_ascii=False), flush=True)
 
 
 def print_answers(answers: Iterable[tuple[str, list[Hit]]], many: bool) -> None:

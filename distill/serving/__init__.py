@@ -1,0 +1,1 @@
+"""An encoder, and an index of documents, over HTTP: `distill serve`."""

@@ -1,0 +1,96 @@
+"""A request's body read within bounds, and work for it that ends when its client goes away."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Iterator
+from contextlib import contextmanager
+from typing import TypeVar
+
+from starlette.requests import Request
+
+from .limits import BODIES, BODY_SECONDS, MOST_REQUESTS, Limits
+from .refusals import Gone, Refusal, busy, too_large
+
+Result = TypeVar("Result")
+# Of a body that is refused so much more is read, so that the client has read the answer before the connection ends.
+LEFT = 8
+
+
+class Room:
+    """The requests that are in the server, and the bytes of their bodies."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self.requests, self.bytes = 0, 0
+
+    @contextmanager
+    def entered(self) -> Iterator[None]:
+        """Count a request meanwhile. Raises `Refusal` where there are too many."""
+        if self.requests >= MOST_REQUESTS:
+            raise busy(f"{self.requests} requests are in it")
+        self.requests += 1
+        try:
+            yield
+        finally:
+            self.requests -= 1
+
+    @contextmanager
+    def holding(self, body: bytearray) -> Iterator[None]:
+        """Count the bytes that a body has in the end off the sum that reading it has added."""
+        try:
+            yield
+        finally:
+            self.bytes -= len(body)
+
+    async def read(self, request: Request, body: bytearray) -> None:
+        """Read a body. Raises `Refusal` for one that is too large or too slow, or of too many, `Gone`."""
+        try:
+            await asyncio.wait_for(self._read(request, body), BODY_SECONDS)
+        except asyncio.TimeoutError:
+            raise Refusal(408, f"the body was not there within {BODY_SECONDS:g} s", "timeout") from None
+
+    async def _read(self, request: Request, body: bytearray) -> None:
+        length = request.headers.get("content-length", "0")
+        if int(length) > self._limits.body:
+            await self._refuse(request)
+        more = True
+        while more:
+            chunk, more = await _chunk(request)
+            if len(body) + len(chunk) > self._limits.body:
+                await self._refuse(request)
+            if self.bytes + len(chunk) > BODIES * self._limits.body:
+                raise busy(f"{self.bytes} bytes of requests are in it")
+            self.bytes += len(chunk)
+            body += chunk
+
+    async def _refuse(self, request: Request) -> None:
+        more, left = True, LEFT * self._limits.body
+        while more and left > 0:
+            chunk, more = await _chunk(request)
+            left -= len(chunk)
+        raise too_large(None, f"the body is larger than {self._limits.body} bytes, which are taken at most")
+
+
+async def _chunk(request: Request) -> tuple[bytes, bool]:
+    message = await request.receive()
+    if message["type"] == "http.disconnect":
+        raise Gone
+    return message.get("body", b""), message.get("more_body", False)
+
+
+async def unless_gone(request: Request, work: Awaitable[Result], seconds: float) -> Result:
+    """Return what a request's work gives, whose body is read.
+
+    Raises `Gone` where its client goes away meanwhile, `Refusal` after so many seconds; the work is cancelled then.
+    """
+    task, gone = asyncio.ensure_future(work), asyncio.ensure_future(request.receive())
+    try:
+        await asyncio.wait({task, gone}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+        if task.done():
+            return task.result()
+        raise Gone if gone.done() else busy(f"no answer within {seconds:g} s")
+    finally:
+        task.cancel()
+        gone.cancel()
+        await asyncio.gather(task, gone, return_exceptions=True)

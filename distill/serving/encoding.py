@@ -1,0 +1,79 @@
+"""The encoder that is served: its names, its roles, and texts to vectors with the numbers of their pieces."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import cast
+
+import numpy as np
+
+from ..encoders.encoder import Encoder
+from ..encoders.health import require_finite
+from ..system.types import File, Floats, Progress, Role
+from .batching import Vectors
+from .refusals import Refusal
+
+# Behind a model's name, for clients that cannot say a text's role otherwise.
+SUFFIXES: dict[str, Role] = {"query": "question", "document": "document"}
+PROBE = "Where does the Danube end?"
+
+
+class Served:
+    """An `Encoder` under a `name`, which threads use one at a time; `has_roles` where the role makes a difference."""
+
+    def __init__(self, encoder: Encoder, name: str) -> None:
+        self.name, self.dimension = name, encoder.dimension
+        self._encoder, self._lock = encoder, threading.Lock()
+        question, document = (self.encode([PROBE], role) for role in SUFFIXES.values())
+        self.has_roles = not np.array_equal(question, document)
+
+    def encode(self, texts: Sequence[str], role: Role = "question", progress: Progress | None = None) -> Floats:
+        """Return unit vectors of texts, float32 `(n, d)`. Raises `EncoderError` where one of them is no number."""
+        with self._lock:
+            return require_finite(self._encoder.encode(texts, role, progress), self._encoder)
+
+    def vectors(self, texts: Sequence[str], role: Role) -> Vectors:
+        """Return the vectors and the numbers of pieces, of an encoder that does not tell these the numbers of words."""
+        split = getattr(self._encoder, "tokenize", str.split)
+        return Vectors(self.encode(texts, role), np.array([len(split(text)) for text in texts]))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names that a request may call it by."""
+        return (self.name, *(f"{self.name}:{suffix}" for suffix in SUFFIXES))
+
+    def require(self, model: str | None) -> None:
+        """Raise `Refusal` for the name of another model; None is this one."""
+        if model is not None and model not in self.names:
+            raise Refusal(
+                404, f"model: {model[:80]!r} is not served; there are {', '.join(self.names)}", "no_model", "model"
+            )
+
+    def role(self, model: str | None, role: Role | None) -> Role:
+        """Return the role of texts: `role`, else the one in the model's name.
+
+        Raises `Refusal` for another model, for two roles, and where neither says one that makes a difference.
+        """
+        self.require(model)
+        suffix = SUFFIXES.get((model or "").removeprefix(self.name).removeprefix(":"))
+        if role and suffix and role != suffix:
+            raise Refusal(
+                422, f"input_type: another role than that of the model {model!r}", "invalid_value", "input_type"
+            )
+        if not (role or suffix) and self.has_roles:
+            raise Refusal(
+                422,
+                f"input_type: {self.name} encodes queries and documents differently; give input_type, query or "
+                f"document, or as model {' or '.join(self.names[1:])}",
+                "no_role",
+                "input_type",
+            )
+        return cast(Role, role or suffix or "document")
+
+
+def name_of_source(source: File) -> str:
+    """Return the name under which the encoder that `source` names is served: its own, or that of its folder."""
+    path = Path(source)
+    return (path.resolve().parent if path.name == "bundle" else path).name or str(source)

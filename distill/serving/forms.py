@@ -1,0 +1,151 @@
+"""Requests, checked: bodies in JSON to `EmbeddingRequest` and `SearchRequest`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import orjson
+
+from ..system.types import Json, Role
+from .limits import MOST_HITS, Limits
+from .refusals import Refusal, too_large, wrong
+
+# As clients of several services call a text's role.
+ROLES: dict[str, Role] = {
+    **dict.fromkeys(("query", "question", "search_query"), "question"),
+    **dict.fromkeys(("document", "passage", "search_document"), "document"),
+}
+FORMATS = ("float", "base64")
+NAMES: dict[type, str] = {str: "a text", int: "a whole number", bool: "true or false"}
+SEARCH_FIELDS = ("model", "query", "queries", "top", "where", "hybrid")
+
+
+@dataclass(frozen=True)
+class EmbeddingRequest:
+    """Texts to encode; `role` is None where the request does not say one."""
+
+    texts: tuple[str, ...]
+    model: str | None
+    role: Role | None
+    base64: bool
+
+
+@dataclass(frozen=True)
+class SearchRequest:
+    """Questions to an index; `many` where they came as a list."""
+
+    questions: tuple[str, ...]
+    many: bool
+    model: str | None
+    top: int
+    where: tuple[tuple[str, str], ...]
+    hybrid: bool
+
+
+def parsed(body: bytes) -> Mapping[str, Json]:
+    """Return the object that a body holds. Raises `Refusal`."""
+    try:
+        value = orjson.loads(body)
+    except orjson.JSONDecodeError as error:
+        raise Refusal(400, f"the body is not JSON: {error}", "invalid_json") from None
+    if not isinstance(value, dict):
+        raise Refusal(400, "the body is not a JSON object", "invalid_json")
+    return value
+
+
+def embedding_request(body: bytes, dimension: int, limits: Limits) -> EmbeddingRequest:
+    """Return what a body asks of an encoder with so many dimensions. Raises `Refusal`."""
+    fields = parsed(body)
+    texts, _ = _texts(fields, "input", limits)
+    form = _one(fields, "encoding_format", str, "float")
+    if form not in FORMATS:
+        raise wrong("encoding_format", f"expected {' or '.join(FORMATS)}, got {form!r}")
+    dimensions = _one(fields, "dimensions", int, dimension)
+    if dimensions != dimension:
+        raise wrong("dimensions", f"this encoder's vectors have {dimension} and are not cut; got {dimensions}")
+    return EmbeddingRequest(texts, _one(fields, "model", str, None), _role(fields), form == "base64")
+
+
+def search_request(body: bytes, limits: Limits) -> SearchRequest:
+    """Return what a body asks of an index. Raises `Refusal`."""
+    fields = parsed(body)
+    if unknown := [name for name in fields if name not in SEARCH_FIELDS]:
+        raise wrong(unknown[0], f"no such field; there are {', '.join(SEARCH_FIELDS)}")
+    if ("query" in fields) == ("queries" in fields):
+        raise wrong("query", "give a query, or queries, a list")
+    name = "query" if "query" in fields else "queries"
+    questions, many = _texts(fields, name, limits)
+    if many != (name == "queries"):
+        raise wrong(name, "expected a text" if many else "expected a list of texts")
+    top = _one(fields, "top", int, 5)
+    if not 1 <= top <= MOST_HITS:
+        raise wrong("top", f"expected a number from 1 to {MOST_HITS}, got {top}")
+    hybrid = _one(fields, "hybrid", bool, False)
+    return SearchRequest(questions, many, _one(fields, "model", str, None), top, _where(fields), hybrid)
+
+
+def _one(fields, name, kind, default):
+    """A field of one type; null stands for none."""
+    value = fields.get(name)
+    if value is None:
+        return default
+    if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
+        raise wrong(name, f"expected {NAMES[kind]}, got {_short(value)}")
+    return value
+
+
+def _short(value):
+    text = orjson.dumps(value).decode()
+    return text if len(text) <= 40 else f"{text[:40]}…"
+
+
+def _role(fields) -> Role | None:
+    kind = _one(fields, "input_type", str, None)
+    if kind is not None and kind not in ROLES:
+        raise wrong("input_type", f"expected one of {', '.join(ROLES)}, got {kind!r}")
+    return ROLES[kind] if kind else None
+
+
+def _texts(fields, name, limits):
+    """The texts of a field, and whether it is a list."""
+    value = fields.get(name)
+    texts = value if isinstance(value, list) else [value]
+    if not texts:
+        raise wrong(name, "an empty list; give a text")
+    if len(texts) > limits.texts:
+        raise too_large(name, f"{name}: {len(texts)} texts; a request takes {limits.texts} at most")
+    for place, text in enumerate(texts):
+        _require_text(text, f"{name}[{place}]" if isinstance(value, list) else name, limits)
+    return tuple(texts), isinstance(value, list)
+
+
+def _require_text(text, place, limits):
+    if isinstance(text, int | list) and not isinstance(text, bool):
+        raise Refusal(
+            422,
+            f"{place}: expected a text, got numbers of tokens, which are another encoder's; have the client send text "
+            "(LangChain: check_embedding_ctx_length=False)",
+            "tokens",
+            place,
+        )
+    if not isinstance(text, str):
+        raise wrong(place, f"expected a text, got {_short(text)}")
+    if not text.strip():
+        raise wrong(place, "an empty text")
+    if len(text) > limits.characters:
+        raise too_large(place, f"{place}: {len(text)} characters; a text has {limits.characters} at most")
+
+
+def _where(fields):
+    where = fields.get("where") or {}
+    if not isinstance(where, dict):
+        raise wrong("where", f"expected an object of fields and their values, got {_short(where)}")
+    for name, value in where.items():
+        if isinstance(value, dict | list):
+            raise wrong(f"where.{name}", "expected a text, a number, true, false or null")
+    return tuple(sorted((name, _as_text(value)) for name, value in where.items()))
+
+
+def _as_text(value):
+    return value if isinstance(value, str) else orjson.dumps(value).decode()

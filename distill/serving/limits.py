@@ -1,0 +1,32 @@
+"""How much a server takes: of one request, of one batch, and of all that wait."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+# Of one pass of the encoder: small, so that a text does not wait long behind others.
+BATCH_TEXTS, BATCH_CHARACTERS = 64, 20_000
+# Passages of one question.
+MOST_HITS = 1000
+# Bodies that are held at a time, in the largest that one may be.
+BODIES = 16
+# Seconds in which a request's head and its body have to be there, and its answer to be taken.
+HEAD_SECONDS, BODY_SECONDS, ANSWER_SECONDS = 10.0, 30.0, 60.0
+# Requests that are in the server at a time, those that are still being read among them.
+MOST_REQUESTS = 8192
+# Seconds after which a client that was sent away may try again.
+AGAIN_SECONDS = 1
+
+
+@dataclass(frozen=True)
+class Limits:
+    """The most `texts` of a request, `characters` of a text, bytes of a `body`, texts that are `waiting` together.
+
+    `seconds` are what a request may take once it is read.
+    """
+
+    texts: int = 2048
+    characters: int = 20_000
+    body: int = 8_000_000
+    waiting: int = 20_000
+    seconds: float = 30.0

@@ -1,0 +1,44 @@
+"""From a command's options to a server that runs; what is wrong is said before the encoder is loaded."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+
+from ..catalog.loading import load_encoder
+from ..errors import InputError
+from ..system.progress import say
+from ..system.types import File
+from .limits import Limits
+from .tokens import VARIABLE, read_tokens
+
+# By the names that they are imported by.
+PACKAGES = ("orjson", "starlette", "uvicorn")
+HERE = ("127.", "::1")
+
+
+def require_packages() -> None:
+    """Raise `InputError` where a package of the extra `serve` is not installed."""
+    if missing := [package for package in PACKAGES if find_spec(package) is None]:
+        raise InputError(f"distill serve needs {' and '.join(missing)}; run: pip install 'distill[serve]'")
+
+
+def serve_model(
+    source: File, index: File | None, place: tuple[str, int], name: str | None, token_file: File | None, limits: Limits
+) -> None:
+    """Serve the encoder that `source` names, and an index, on a host and port until SIGTERM or Ctrl-C.
+
+    Raises `InputError` for what is not there, `ServingError` where the address is not to be had.
+    """
+    from .app import Server
+    from .collection import Collection
+    from .encoding import Served, name_of_source
+    from .running import Uvicorn, bound, more_files
+
+    tokens = read_tokens(token_file)
+    with bound(*place) as listener:
+        served = Served(load_encoder(source), name or name_of_source(source))
+        collection = Collection(index, source, served) if index else None
+        if not tokens and not listener.getsockname()[0].startswith(HERE):
+            say(f"whoever reaches {place[0]} may use it: neither --token-file nor ${VARIABLE} is given")
+        more_files()
+        Uvicorn(Server(served, collection, limits, tokens), listener).serve_until_stopped()
