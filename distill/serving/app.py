@@ -11,6 +11,7 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
+from typing import TYPE_CHECKING
 
 import orjson
 from starlette.applications import Starlette
@@ -24,13 +25,15 @@ from ..errors import first_line, one_line
 from ..system.types import Floats, Json
 from .batching import Batcher
 from .bodies import Room, unless_gone
-from .collection import Collection
 from .encoding import Served
 from .forms import embedding_request, search_request
 from .limits import ANSWER_SECONDS, Limits
 from .metrics import TEXT, Metrics
 from .refusals import Gone, Refusal
 from .tokens import allowed
+
+if TYPE_CHECKING:
+    from .collection import Collection
 
 # Bytes of an answer that are sent at once, so that little is held for a client that does not take it.
 CHUNK = 1 << 16

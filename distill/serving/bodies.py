@@ -53,19 +53,19 @@ class Room:
     async def _read(self, request: Request, body: bytearray) -> None:
         length = request.headers.get("content-length", "0")
         if int(length) > self._limits.body:
-            await self._refuse(request)
+            await self._refuse(request, True)
         more = True
         while more:
             chunk, more = await _chunk(request)
             if len(body) + len(chunk) > self._limits.body:
-                await self._refuse(request)
+                await self._refuse(request, more)
             if self.bytes + len(chunk) > BODIES * self._limits.body:
                 raise busy(f"{self.bytes} bytes of requests are in it")
             self.bytes += len(chunk)
             body += chunk
 
-    async def _refuse(self, request: Request) -> None:
-        more, left = True, LEFT * self._limits.body
+    async def _refuse(self, request: Request, more: bool) -> None:
+        left = LEFT * self._limits.body
         while more and left > 0:
             chunk, more = await _chunk(request)
             left -= len(chunk)

@@ -48,7 +48,10 @@ class Served:
         """Raise `Refusal` for the name of another model; None is this one."""
         if model is not None and model not in self.names:
             raise Refusal(
-                404, f"model: {model[:80]!r} is not served; there are {', '.join(self.names)}", "no_model", "model"
+                404,
+                f"model: {model[:80]!r} is not served; there are {', '.join(self.names)}",
+                "model_not_found",
+                "model",
             )
 
     def role(self, model: str | None, role: Role | None) -> Role:

@@ -699,6 +699,7 @@ FILES = {
     "tune --base nowhere --study study.db --output best.toml --space FILE": "space.toml",
     "extend nowhere --corpus FILE --output out": "ka.txt",
     "index --model nowhere --output out FILE": "notes.jsonl",
+    "serve nowhere --port 0 --token-file FILE": "tokens",
 }
 FOLDERS = {
     "search Where? --model nowhere --dataset FOLDER": "documents.jsonl",
@@ -716,6 +717,7 @@ FOLDERS = {
     "reduce FOLDER --channels 8 --output out": "encoder.json",
     "search Where? --model FOLDER": "card.json",
     "evaluate FOLDER": "card.json",
+    "serve FOLDER --port 0": "card.json",
     "subset FOLDER --languages de --output out": "card.json",
     "evaluate nowhere --translator FOLDER": "config.json",
     "bench FOLDER": "card.json",
