@@ -54,7 +54,7 @@ async def one(place, content):
 
 
 async def many(place, contents, workers):
-    """Statuses and seconds of requests by so many clients at once, each on a connection that it keeps, and all seconds."""
+    """Statuses and seconds of requests by so many clients at once, each with a connection, and the seconds of all."""
     left, statuses, seconds = iter(contents), [], []
 
     async def work():

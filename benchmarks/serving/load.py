@@ -113,9 +113,8 @@ def speed(options, texts, folder):
     if options.python:
         servers["sentence-transformers, e5-small's shape"] = peer(options.python, folder)
     rows = []
-    print(
-        "| server | clients | requests | a second | p50 ms | p95 | p99 | MB | load |\n|---|---|---|---|---|---|---|---|---|"
-    )
+    print("| server | clients | requests | a second | p50 ms | p95 | p99 | MB | load |")
+    print("|---" * 9 + "|")
     for workers, counts in WORKERS.items():
         for (name, server), count in zip(servers.items(), counts, strict=False):
             contents = requests(texts, count)
@@ -125,10 +124,8 @@ def speed(options, texts, folder):
             row = {"server": name, "clients": workers, "requests": count, "statuses": dict(Counter(statuses))}
             row |= {"a_second": count / whole, "p50": p50, "p95": p95, "p99": p99, "mb": server.memory()}
             rows.append(row | {"load": os.getloadavg()[0]})
-            told = (
-                f"{count / whole:.0f} | {p50:.1f} | {p95:.1f} | {p99:.1f} | {row['mb']:.0f} | {os.getloadavg()[0]:.1f}"
-            )
-            print(f"| {name} | {workers} | {count} | {told} |", flush=True)
+            told = [f"{one:.1f}" for one in (count / whole, p50, p95, p99, row["mb"], os.getloadavg()[0])]
+            print(f"| {name} | {workers} | {count} | {' | '.join(told)} |", flush=True)
             if set(statuses) != {200}:
                 print(f"statuses: {row['statuses']}")
     for server in servers.values():
@@ -171,9 +168,7 @@ async def harm(texts, index, rounds):
     text = urllib.request.urlopen(f"http://{place[0]}:{place[1]}/metrics", timeout=60).read().decode()
     left = {name: float(re.search(rf"^{name} (\S+)$", text, re.MULTILINE)[1]) for name in LEFT}
     code, said = server.stop()
-    print(
-        f"same vector: {same}; search: {alone[0]}; left behind: {left}; exit code {code}; said: {said.strip() or 'nothing'}"
-    )
+    print(f"same vector: {same}; search: {alone[0]}; left behind: {left}; exit code {code}; said: {said.strip()!r}")
     return {"rounds": figures, "same_vector": same, "left": left, "exit_code": code, "said": said}
 
 

@@ -188,7 +188,7 @@ def test_what_is_wrong_has_its_status_and_the_form_of_the_interface(place, metho
 
 
 def test_a_body_without_its_length_is_bounded_too(place):
-    for count in (3, 100):
+    for count in (3, 12):
         parts, chunked = (b"x" * 10_000 for _ in range(count)), {"Transfer-Encoding": "chunked"}
         with contextlib.closing(http.client.HTTPConnection(*place, timeout=10)) as connection:
             connection.request("POST", "/v1/embeddings", parts, encode_chunked=True, headers=chunked)
