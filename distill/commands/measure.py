@@ -197,6 +197,11 @@ def _write(json_path, report, measured):
     help="of a sign-flip test and of an interval",
 )
 @click.option("--any-dimension", is_flag=True, help="compare encoders of different dimensions too")
+@click.option(
+    "--relevant",
+    type=click.Path(exists=True, file_okay=False),
+    help="where A and B are folders of mteb's predictions: the folder that distill.mteb.save_relevant wrote to",
+)
 @document_option
 @json_option
 def compare(
@@ -208,6 +213,7 @@ def compare(
     metrics: tuple[str, ...],
     draws: int,
     any_dimension: bool,
+    relevant: str | None,
     document_model: str | None,
     json_path: str | None,
     **values: Value | None,
@@ -215,28 +221,63 @@ def compare(
     """Encoder A against B, question by question: by language and over all, Holm-corrected over languages and tasks.
 
     McNemar's test for p@1 within a language, else random signs by question; differences and effect sizes with 95 %
-    intervals; and the smallest difference that the test set would have shown in 80 of 100 cases.
+    intervals; and the smallest difference that the test set would have shown in 80 of 100 cases. A and B may be folders
+    of mteb's predictions instead, of any two models on the same tasks.
     """
-    from ..catalog.loading import load_teacher, with_documents
-    from ..evaluation.paired import as_dict, require_draws
-    from ..evaluation.tasks.measures import compare_all, require_one_dimension
-    from ..evaluation.tasks.registry import load_tasks
+    from ..evaluation.mteb_predictions import is_predictions
+    from ..evaluation.paired import as_dict
     from ..evaluation.tasks.task import TaskOptions
     from ..report.score_tables import print_scores
-    from ..system.extras import require_training
     from ..system.files import write_json
+
+    settings, of = settings_from(values), split
+    if relevant or is_predictions(a) or is_predictions(b):
+        compared, of = _of_predictions((a, b), relevant, metrics, draws, settings.seed), "mteb"
+    else:
+        options = TaskOptions(settings, split, units, metrics)
+        compared = _of_encoders((a, b), document_model, tasks, options, draws, any_dimension)
+    for metric, comparisons in compared.items():
+        print_scores(a, b, of, metric, comparisons)
+    if json_path:
+        figures = {metric: as_dict(comparisons) for metric, comparisons in compared.items()}
+        write_json(json_path, {"a": a, "b": b, "split": of, "metrics": figures})
+
+
+def _of_encoders(names, document_model, tasks, options, draws, any_dimension):
+    from ..catalog.loading import load_teacher, with_documents
+    from ..evaluation.paired import require_draws
+    from ..evaluation.tasks.measures import compare_all, require_one_dimension
+    from ..evaluation.tasks.registry import load_tasks
+    from ..system.extras import require_training
 
     _require_use(tasks, (*RETRIEVED, "split"))
     require_training("statsmodels")
-    settings = settings_from(values)
-    loaded = load_tasks(tasks, TaskOptions(settings, split, units, metrics))
+    loaded = load_tasks(tasks, options)
     require_draws(draws, sum(task.tests for task in loaded))
-    encoders = {name: with_documents(load_teacher(name), document_model) for name in (a, b)}
+    encoders = {name: with_documents(load_teacher(name), document_model) for name in names}
     if not any_dimension:
         require_one_dimension(encoders)
-    compared = compare_all((a, b), encoders, loaded, metrics, draws, settings.seed)
-    for metric, comparisons in compared.items():
-        print_scores(a, b, split, metric, comparisons)
-    if json_path:
-        figures = {metric: as_dict(comparisons) for metric, comparisons in compared.items()}
-        write_json(json_path, {"a": a, "b": b, "split": split, "metrics": figures})
+    return compare_all(names, encoders, loaded, options.metrics, draws, options.settings.seed)
+
+
+# Options of `compare` that folders of mteb's predictions take.
+OF_PREDICTIONS = ("a", "b", "metrics", "draws", "relevant", "seed", "json_path")
+
+
+def _of_predictions(folders, relevant, metrics, draws, seed):
+    from ..evaluation.mteb_predictions import PREDICTIONS, compare_predictions, is_predictions
+    from ..system.extras import require_training
+
+    context = click.get_current_context()
+    for option in context.command.params:
+        given = context.get_parameter_source(option.name) is ParameterSource.COMMANDLINE
+        if given and option.name not in OF_PREDICTIONS:
+            raise InputError(f"{option.opts[0]} is not of mteb's predictions, which are made already; leave it out")
+    if others := [folder for folder in folders if not is_predictions(folder)]:
+        raise InputError(f"{others[0]}: no *{PREDICTIONS} in it; mteb.evaluate(…, prediction_folder=…) writes them")
+    if not relevant:
+        raise InputError("--relevant is missing: mteb keeps rankings alone; give what distill.mteb.save_relevant wrote")
+    if counted := [metric for metric in metrics if metric.startswith("r@")]:
+        raise InputError(f"{counted[0]} counts the words of passages, which mteb's predictions do not have")
+    require_training("statsmodels")
+    return compare_predictions(folders[0], folders[1], relevant, metrics, draws, seed)

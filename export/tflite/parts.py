@@ -45,6 +45,12 @@ class Parts:
         return self.products["first" if self.static else "branch0.project"].inputs
 
     @property
+    def size(self) -> int:
+        """The number of weights beside the table."""
+        layers = sum(one.stored.size + (0 if one.added is None else one.added.size) for one in self.products.values())
+        return layers + sum(vector.size for vector in self.vectors.values())
+
+    @property
     def orders(self) -> tuple[int, ...]:
         """The tokens of a window, of each branch, or of the context of a static student's rows."""
         pairs = [("context.first", "first")] if self.static else self._branches

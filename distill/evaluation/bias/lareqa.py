@@ -99,7 +99,7 @@ class LareqaFigures:
         }
 
 
-def average_precision(above: Counted, keep: Booleans) -> Doubles:
+def average_precision(above: Counted | Doubles, keep: Booleans) -> Doubles:
     """Return Equation 1 for each question, `(q,)` in [0, 1], ties counted against it.
 
     `above`, int `(q, r)`: wrong candidates that are not below a target; `keep`, bool `(q, r)`: the targets that are
@@ -111,9 +111,24 @@ def average_precision(above: Counted, keep: Booleans) -> Doubles:
         return (np.arange(1, ranks.shape[1] + 1) / ranks).sum(axis=1) / keep.sum(axis=1)
 
 
-def target_ranks(above: Counted, keep: Booleans) -> Doubles:
+def target_ranks(above: Counted | Doubles, keep: Booleans) -> Doubles:
     """Return the ranks, from 1, of a question's targets, float `(q, r)`, best first; inf where it has no more."""
     return np.sort(np.where(keep, above, np.inf), axis=1) + np.arange(1, above.shape[1] + 1)
+
+
+def target_scores(above: Counted | Doubles, keep: Booleans, metric: str) -> Doubles:
+    """Return each question's score, float `(q,)`: p@k and mrr@k of its best target, ndcg@k and map of all.
+
+    `above` and `keep` as of `average_precision`; inf above a target that is nowhere. nDCG (Järvelin & Kekäläinen, 2002)
+    divides by what the same number of targets give in the first places.
+    """
+    if metric == "map":
+        return average_precision(above, keep)
+    gains = question_scores(target_ranks(above, keep), metric)
+    if not metric.startswith("ndcg"):
+        return gains[:, 0]
+    ideal = question_scores(np.arange(1, above.shape[1] + 1), metric)
+    return gains.sum(axis=1) / np.cumsum(ideal)[np.sum(keep, axis=1) - 1]
 
 
 @dataclass(frozen=True)
@@ -132,23 +147,9 @@ class Lareqa:
         """Equation 1 of each question over the whole pool, float `(q,)`."""
         return average_precision(self._all, self.pool.targets != NONE)
 
-    @cached_property
-    def ranks(self) -> Doubles:
-        """`target_ranks` over the whole pool, float `(q, r)`."""
-        return target_ranks(self._all, self.pool.targets != NONE)
-
     def scores(self, metric: str) -> Doubles:
-        """Return each question's score, float `(q,)`: p@k and mrr@k of its best right sentence, ndcg@k and map of all.
-
-        nDCG (Järvelin & Kekäläinen, 2002) divides by what the same number of targets give in the first places.
-        """
-        if metric == "map":
-            return self.average_precisions
-        gains = question_scores(self.ranks, metric)
-        if not metric.startswith("ndcg"):
-            return gains[:, 0]
-        ideal = question_scores(np.arange(1, self.ranks.shape[1] + 1), metric)
-        return gains.sum(axis=1) / np.cumsum(ideal)[np.sum(self.pool.targets != NONE, axis=1) - 1]
+        """Return each question's `target_scores` over the whole pool, float `(q,)`."""
+        return target_scores(self._all, self.pool.targets != NONE, metric)
 
     def removed(self) -> OneRemoved:
         """Table 3: mAP with the target of one language taken out of the pool: another's, and the question's own.

@@ -1,0 +1,223 @@
+"""Encoders as mteb's models are: `mteb.evaluate(distill.mteb.load("released"), tasks)`. Needs the extra `mteb`."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, get_args
+
+from .catalog.bundle import CARD_FILE, is_artefact
+from .catalog.identity import origin, weights_fingerprint
+from .catalog.kinds import folder_of
+from .catalog.loading import load_teacher
+from .encoders.by_role import DualEncoder, parameters
+from .encoders.encoder import KerasEncoder
+from .errors import ExportError, InputError
+from .evaluation.mteb_predictions import RELEVANT
+from .system.files import write_json
+from .system.reading import read_json
+
+try:
+    from mteb.models import ModelMeta
+    from mteb.similarity_functions import dot_score, pairwise_dot_score
+    from mteb.types import Licenses, PromptType
+except ModuleNotFoundError as error:
+    if (error.name or "").partition(".")[0] != "mteb":
+        raise
+    raise InputError("mteb is not installed; run, in Python 3.11 or later: pip install 'distill[mteb]'") from error
+
+if TYPE_CHECKING:
+    from mteb.abstasks import AbsTask
+    from mteb.abstasks.task_metadata import TaskMetadata
+    from mteb.types import Array, BatchedInput
+
+    from .encoders.encoder import Encoder
+    from .system.types import File, Floats, Json
+
+# mteb's languages, by the codes that cards have.
+LANGUAGES = {
+    "ar": "ara-Arab", "bg": "bul-Cyrl", "cs": "ces-Latn", "da": "dan-Latn", "de": "deu-Latn", "el": "ell-Grek",
+    "en": "eng-Latn", "es": "spa-Latn", "fa": "fas-Arab", "fi": "fin-Latn", "fr": "fra-Latn", "he": "heb-Hebr",
+    "hi": "hin-Deva", "hu": "hun-Latn", "id": "ind-Latn", "it": "ita-Latn", "ja": "jpn-Jpan", "ko": "kor-Hang",
+    "nl": "nld-Latn", "no": "nob-Latn", "pl": "pol-Latn", "pt": "por-Latn", "ro": "ron-Latn", "ru": "rus-Cyrl",
+    "sv": "swe-Latn", "th": "tha-Thai", "tr": "tur-Latn", "uk": "ukr-Cyrl", "vi": "vie-Latn", "zh": "zho-Hans",
+}  # fmt: skip
+# mteb's tasks of whose data some was learned, by words of the files' and folders' names that a card lists. Those of
+# benchmarks/mteb/lareqa_tasks.py are XQuAD's too; Belebele's passages are FLORES'.
+XQUAD = ("XQuADRetrieval", "XQuADCrossLingualRetrieval", "XQuADRRetrieval", "LAReQARetrieval")
+TYDI = ("MrTidyRetrieval", "MIRACLRetrieval", "MIRACLRetrievalHardNegatives", "MIRACLReranking")
+TASKS_OF_DATA = {
+    "belebele": ("BelebeleRetrieval",),
+    "flores": ("FloresBitextMining", "BelebeleRetrieval"),
+    "massive": ("MassiveIntentClassification", "MassiveScenarioClassification"),
+    "mintaka": ("MintakaRetrieval",),
+    "miracl": TYDI,
+    "mkqa": ("MKQARetrieval",),
+    "mlqa": ("MLQARetrieval",),
+    "nq": ("NQ", "NQHardNegatives"),
+    "ntrex": ("NTREXBitextMining",),
+    "rubq": ("RuBQRetrieval", "RuBQReranking"),
+    "squad": XQUAD,
+    "sts": ("STSBenchmark", "STSBenchmarkMultilingualSTS"),
+    "tatoeba": ("Tatoeba",),
+    "tydi": TYDI,
+    "tydiqa": TYDI,
+    "xor": TYDI,
+    "xquad": XQUAD,
+}
+# What the teacher of the bundles that distill comes with learned from, as their README.md says and their card does not.
+TEACHER_DATA = {name: ("tydiqa", "squad", "nq", "sts") for name in ("released", "released-small")}
+
+
+class EncoderModel:
+    """An `Encoder` under mteb's EncoderProtocol: queries are questions, documents are documents, similarity is dot.
+
+    What has no prompt type, as the sentences of a bitext, is encoded as questions are.
+    """
+
+    def __init__(self, encoder: Encoder, meta: ModelMeta) -> None:
+        self.encoder, self.mteb_model_meta = encoder, meta
+
+    def encode(
+        self,
+        inputs: Iterable[BatchedInput],
+        *,
+        task_metadata: TaskMetadata,
+        hf_split: str,
+        hf_subset: str,
+        prompt_type: PromptType | None = None,
+        **unused: Json,
+    ) -> Floats:
+        """Return the vectors of the texts of all batches, float32 `(n, dimension)`, rows of unit length.
+
+        How many texts are encoded at once is the encoder's own affair, whatever `batch_size` says. Raises `InputError` for a task without texts.
+        """
+        batches = list(inputs)
+        if any("text" not in batch for batch in batches):
+            raise InputError(f"{task_metadata.name}: has other inputs than texts; choose tasks of texts alone")
+        texts = [text for batch in batches for text in batch["text"]]
+        return self.encoder.encode(texts, "document" if prompt_type is PromptType.document else "question")
+
+    def similarity(self, embeddings1: Array, embeddings2: Array) -> Array:
+        """Return the dot products of all pairs, `(n, m)`."""
+        return dot_score(embeddings1, embeddings2)
+
+    def similarity_pairwise(self, embeddings1: Array, embeddings2: Array) -> Array:
+        """Return the dot products of rows, `(n,)`."""
+        return pairwise_dot_score(embeddings1, embeddings2)
+
+
+def load(source: File, trained_on: Collection[str] = ()) -> EncoderModel:
+    """Return the encoder that `source` names, as `distill.load_encoder` takes it, as a model of mteb's.
+
+    Its `mteb_model_meta` is filled from its card. `trained_on` are names of mteb's tasks whose data it learned from
+    besides those that the card tells of; their scores are marked as not zero-shot. Raises what `load_encoder` raises.
+    """
+    encoder = load_teacher(source)
+    return EncoderModel(encoder, model_meta(source, encoder, trained_on))
+
+
+def model_meta(source: File, encoder: Encoder, trained_on: Collection[str] = ()) -> ModelMeta:
+    """Return what mteb is told of an encoder; None for what neither its card nor its run says."""
+    folder = folder_of(source)
+    bundle = folder if folder is not None and is_artefact(folder) else None
+    card = read_json(bundle / CARD_FILE) if bundle else {}
+    known = {**origin(source), **card}
+    weights, table, size = _weights(bundle, card) if bundle else _keras_weights(encoder)
+    return ModelMeta(
+        loader=None,
+        name=f"distill/{re.sub(r'[^-.a-zA-Z0-9_]+', '-', origin(source)['source'])}",
+        revision=weights_fingerprint(source, encoder)[:40],
+        release_date=None,
+        languages=[LANGUAGES[one] for one in known.get("languages", ()) if one in LANGUAGES] or None,
+        n_parameters=weights,
+        n_embedding_parameters=table,
+        memory_usage_mb=None if size is None else size / 2**20,
+        max_tokens=known.get("max_length") or math.inf,
+        embed_dim=encoder.dimension,
+        license=_licence(known),
+        open_weights=True,
+        public_training_code=None,
+        public_training_data=None,
+        framework=_framework(card, encoder),
+        similarity_fn_name="dot",
+        use_instructions=False,
+        training_datasets=_trained_on(source, known, trained_on),
+    )
+
+
+def _weights(folder, card):
+    """(all parameters, those of the table, bytes on disk) of a bundle; None for those of another format."""
+    from .export.encode import MODELS
+    from .export.tflite.graph import Graph
+    from .export.tflite.parts import as_graph_error, parts_of
+
+    size = card.get("bytes")
+    if card["format"] != "bundle":
+        return None, None, size
+    try:
+        with as_graph_error():
+            parts = parts_of(Graph((folder / MODELS["bundle"]).read_bytes()))
+    except ExportError:
+        return None, None, size
+    table = card["vocabulary"] * parts.width
+    return table + parts.size, table, size
+
+
+def _keras_weights(encoder):
+    if not isinstance(encoder, KerasEncoder | DualEncoder):
+        return None, None, None
+    counts = parameters(encoder)
+    return counts["parameters"], None, counts["bytes"]
+
+
+def _licence(known):
+    licence = str(known.get("licence", "")).lower()
+    return licence if licence in get_args(Licenses) else None
+
+
+def _framework(card, encoder):
+    if card.get("format") == "onnx":
+        return ["ONNX"]
+    return ["TensorFlow"] if card or isinstance(encoder, KerasEncoder | DualEncoder) else []
+
+
+def _trained_on(source, known, more):
+    """The names of mteb's tasks of which data was learned; None where nothing is known of what was."""
+    if "dataset" not in known and not more:
+        return None
+    words = {*TEACHER_DATA.get(str(source), ())}
+    for key in ("dataset", "triplets", "parallel_text", "labelled_text"):
+        words.update(word for text in _texts(known.get(key)) for word in re.findall("[a-z]+", text.lower()))
+    return {task for word in words for task in TASKS_OF_DATA.get(word, ())} | set(more)
+
+
+def _texts(value: Json) -> Sequence[str]:
+    return [value] if isinstance(value, str) else value or ()
+
+
+def save_relevant(task: AbsTask, folder: File) -> Path:
+    """Write the documents that are right in a retrieval task of mteb's, as `distill compare --relevant` reads them.
+
+    Returns the file, `{task}_relevant.json`: `{subset: {split: {question: {document: grade}}}}`. Raises `InputError`
+    for a task of another kind.
+    """
+    # mteb drops the data of a task that it has loaded itself.
+    task.load_data()
+    if hasattr(task, "convert_v1_dataset_format_to_v2"):
+        task.convert_v1_dataset_format_to_v2(num_proc=None)
+    name, dataset = task.metadata.name, task.dataset
+    if task.metadata.type != "Retrieval" or not isinstance(dataset, Mapping):
+        raise InputError(f"{name}: {task.metadata.type}, expected a task of the type Retrieval")
+    right = {
+        subset: {
+            split: {str(id): dict(of) for id, of in data["relevant_docs"].items()} for split, data in splits.items()
+        }
+        for subset, splits in dataset.items()
+    }
+    path = Path(folder) / f"{name}{RELEVANT}"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_json(path, right)
+    return path
