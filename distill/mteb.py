@@ -92,7 +92,7 @@ class EncoderModel:
     ) -> Floats:
         """Return the vectors of the texts of all batches, float32 `(n, dimension)`, rows of unit length.
 
-        How many texts are encoded at once is the encoder's own affair, whatever `batch_size` says. Raises `InputError` for a task without texts.
+        The encoder chooses how many texts it encodes at once. Raises `InputError` for a task without texts.
         """
         batches = list(inputs)
         if any("text" not in batch for batch in batches):
