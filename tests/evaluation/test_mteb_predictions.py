@@ -1,4 +1,4 @@
-"""mteb's folders of rankings read and compared; what mteb itself writes is in tests/whole/test_mteb.py."""
+"""mteb's folders of rankings read and compared; what mteb itself writes is in tests/test_mteb.py."""
 
 import json
 
