@@ -158,9 +158,9 @@ COLUMNS = {
 }
 
 
-def measured(model, task, subsets, metric):
-    """Figures by language, documents and questions too."""
-    result = mteb.evaluate(model, task, cache=None, show_progress_bar=False)
+def measured(model, task, subsets, metric, folder):
+    """Figures by language, documents and questions too; rankings go to a folder."""
+    result = mteb.evaluate(model, task, cache=None, prediction_folder=folder, show_progress_bar=False)
     [rows] = result.task_results[0].scores.values()
     by_subset = {row["hf_subset"]: row[metric] for row in rows}
     return {
@@ -203,6 +203,7 @@ def main():
     parser.add_argument("models", nargs="+")
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--only", default="", help="the columns whose names begin so, such as MLQA")
+    parser.add_argument("--predictions", type=Path, help="a folder for rankings, which distill compare reads")
     parser.add_argument("--json")
     options = parser.parse_args()
     models = {name: distill.mteb.load(name) for name in options.models}
@@ -211,8 +212,12 @@ def main():
         if not column.startswith(options.only):
             continue
         task, subsets = data(options.data)
+        folder = options.predictions and options.predictions / column
+        if folder and subsets and task.metadata.type == "Retrieval":
+            distill.mteb.save_relevant(task, folder)
         for name, model in models.items():
-            figures[name][column] = measured(model, task, subsets, metric) if subsets else NO_DATA
+            place = folder and folder / name
+            figures[name][column] = measured(model, task, subsets, metric, place) if subsets else NO_DATA
     print("\n".join(table(figures)))
     if options.json:
         published = json.loads((HERE / "published.json").read_text(encoding="utf-8"))
