@@ -5,17 +5,19 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
 from .catalog.bundle import CARD_FILE, is_artefact
 from .catalog.identity import origin, weights_fingerprint
-from .catalog.kinds import folder_of
+from .catalog.kinds import RUN_FILE, folder_of
 from .catalog.loading import load_teacher
 from .encoders.by_role import DualEncoder, parameters
 from .encoders.encoder import KerasEncoder
-from .errors import ExportError, InputError
+from .errors import EncoderError, ExportError, InputError
 from .evaluation.mteb_predictions import RELEVANT
+from .settings.store import load_settings
 from .system.files import write_json
 from .system.reading import read_json
 
@@ -188,14 +190,34 @@ def _trained_on(source, known, more):
     """The names of mteb's tasks of which data was learned; None where nothing is known of what was."""
     if "dataset" not in known and not more:
         return None
-    words = {*TEACHER_DATA.get(str(source), ())}
-    for key in ("dataset", "triplets", "parallel_text", "labelled_text"):
-        words.update(word for text in _texts(known.get(key)) for word in re.findall("[a-z]+", text.lower()))
-    return {task for word in words for task in TASKS_OF_DATA.get(word, ())} | set(more)
+    return {task for word in _words(str(source), set()) for task in TASKS_OF_DATA.get(word, ())} | set(more)
+
+
+def _words(source, seen):
+    """Words of what an encoder learned from, and of what those did that its run started from and was taught by."""
+    with suppress(EncoderError):  # One that is no longer there.
+        folder = folder_of(source)
+        card = read_json(folder / CARD_FILE) if folder is not None and is_artefact(folder) else {}
+        known, words = {**origin(source), **card}, {*TEACHER_DATA.get(source, ())}
+        for key in ("dataset", "triplets", "parallel_text", "labelled_text"):
+            words.update(word for text in _texts(known.get(key)) for word in re.findall("[a-z]+", text.lower()))
+        for start in _starts(folder) - seen:
+            words |= _words(start, seen | {source, start})
+        return words
+    return set()
 
 
 def _texts(value: Json) -> Sequence[str]:
     return [value] if isinstance(value, str) else value or ()
+
+
+def _starts(folder):
+    """The encoders that the run of a folder, itself or the one that it is in, started from and was taught by."""
+    runs = [] if folder is None else [one for one in (folder, folder.resolve().parent) if (one / RUN_FILE).is_file()]
+    if not runs:
+        return set()
+    settings = load_settings(runs[0] / RUN_FILE)
+    return {settings.teacher.base, settings.teacher.model, settings.student.start} - {"", None}
 
 
 def save_relevant(task: AbsTask, folder: File) -> Path:

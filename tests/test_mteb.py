@@ -2,6 +2,7 @@
 
 import json
 import runpy
+import shutil
 from functools import partial
 
 import numpy as np
@@ -94,6 +95,20 @@ def test_the_model_is_described_by_its_card(mteb, name):
     assert meta.n_parameters > meta.n_embedding_parameters == card["vocabulary"] * columns
     assert meta.training_datasets > {"Tatoeba", *learned} and "MLQARetrieval" not in meta.training_datasets
     assert not meta.is_zero_shot_on(["XQuADRetrieval"]) and meta.is_zero_shot_on(["MLQARetrieval"])
+
+
+def test_what_a_runs_start_learned_from_counts_too(mteb, tmp_path):
+    from distill.mteb import load
+
+    bundle = tmp_path / "run" / "bundle"
+    shutil.copytree(ROOT / "distill" / "released_small", bundle)
+    (tmp_path / "run" / "config.toml").write_text('[teacher]\nbase = "released"\n', encoding="utf-8")
+    card = json.loads((bundle / "card.json").read_text(encoding="utf-8")) | {"dataset": "mine", "parallel_text": []}
+    (bundle / "card.json").write_text(json.dumps(card), encoding="utf-8")
+    meta = load(bundle).mteb_model_meta
+    assert meta.name == "distill/run" and {"XQuADRetrieval", "MIRACLRetrieval"} < meta.training_datasets
+    (tmp_path / "run" / "config.toml").unlink()
+    assert load(bundle).mteb_model_meta.training_datasets == set()
 
 
 def test_the_prompt_type_is_the_role_and_similarity_is_dot(mteb):

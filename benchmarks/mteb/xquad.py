@@ -17,6 +17,7 @@ import mteb
 import numpy as np
 
 import distill.mteb
+from distill.catalog.cached import CachedEncoder
 from distill.data.loading import load_dataset
 from distill.data.pool_readers import load_pool
 from distill.evaluation.bias.lareqa import encode_pool, rank_pool
@@ -93,6 +94,22 @@ def table(title, rows):
     return "\n".join(lines) + "\n"
 
 
+def measured(name, options, folder):
+    """Figures of one encoder, printed too; its vectors are kept in a folder, as each subset has LAReQA's whole pool."""
+    model, figures = distill.mteb.load(name), {}
+    model.encoder = CachedEncoder(model.encoder, "vectors", folder)
+    figures["XQuADCrossLingualRetrieval"] = cross_lingual(model, options.data / "xquad", options.split)
+    print(
+        table(f"{name}, XQuADCrossLingualRetrieval, P@1, {options.split}", figures["XQuADCrossLingualRetrieval"]),
+        flush=True,
+    )
+    if options.lareqa:
+        figures |= pools(model, options.data / "xquad-r", options.split)
+        for task in ("LAReQARetrieval", "XQuADRRetrieval"):
+            print(table(f"{name}, {task}, mAP, {options.split}", figures[task]), flush=True)
+    return figures
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("models", nargs="+")
@@ -103,14 +120,8 @@ def main():
     options = parser.parse_args()
     figures = {}
     for name in options.models:
-        model = distill.mteb.load(name)
-        rows = cross_lingual(model, options.data / "xquad", options.split)
-        print(table(f"{name}, XQuADCrossLingualRetrieval, P@1, {options.split}", rows), flush=True)
-        figures[name] = {"XQuADCrossLingualRetrieval": rows}
-        if options.lareqa:
-            figures[name] |= pools(model, options.data / "xquad-r", options.split)
-            for task in ("LAReQARetrieval", "XQuADRRetrieval"):
-                print(table(f"{name}, {task}, mAP, {options.split}", figures[name][task]), flush=True)
+        with TemporaryDirectory() as folder:
+            figures[name] = measured(name, options, folder)
     if options.json:
         note = {"split": options.split, "mteb": mteb.__version__, "machine": machine()}
         write_json(options.json, {**note, "models": figures})
