@@ -23,7 +23,7 @@ from distill.export.weights.precision import Precision
 LANGUAGES = ("en", "de", "ru")
 FORMS = {
     "int4": Form(precision=Precision("int8", "int4")),
-    "product, signatures": Form(precision=Precision("int8", "pq4"), signatures=(64, 128)),
+    "product": Form(precision=Precision("int8", "pq4")),
     "float": Form(precision=Precision("float32", "float32")),
     "parts, signatures": Form(precision=Precision("int8", "int4-pq5"), signatures=(64, 128)),
     "onnx": Form("onnx", Precision("int8", "pq8")),
@@ -68,8 +68,8 @@ def test_texts_of_the_languages_have_the_same_vectors_and_the_rest_is_left_out(f
     write_subset(tmp_path / "small", tmp_path / "smaller", ["ru"], "small")
     smaller = load_artefact(tmp_path / "smaller")
     np.testing.assert_array_equal(smaller.encode(texts["ru"]), before.encode(texts["ru"]))
-    student = load_student(tmp_path / "smaller")
-    assert np.sum(student.encode(texts["ru"]) * smaller.encode(texts["ru"]), axis=1).min() > 0.99
+    student, few = load_student(tmp_path / "smaller"), texts["ru"][:8]
+    assert np.sum(student.encode(few) * smaller.encode(few), axis=1).min() > 0.99
 
 
 def test_pieces_that_all_languages_need_stay(wide, texts):

