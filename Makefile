@@ -25,7 +25,7 @@ test: $(VENV)/.installed-test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/python .ci/light_install.py & light=$$!; $(BIN)/python .ci/typecheck.py; status=$$?; wait $$light && exit $$status
-	place=$$(mktemp -d) && $(BIN)/mkdocs build --quiet --strict --site-dir "$$place"; status=$$?; rm -rf "$$place"; exit $$status
+	place=$$(mktemp -d) && $(BIN)/mkdocs build --strict --site-dir "$$place"; status=$$?; rm -rf "$$place"; exit $$status
 	$(ONE_THREAD) $(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder --cov --cov-report=
 	$(BIN)/python .ci/coverage_table.py
 

@@ -2,6 +2,8 @@
 
 import re
 import runpy
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -27,12 +29,24 @@ def test_ci_and_hooks_are_commands_of_make_test_and_fetch_nothing():
     *whole, docs = hooks()
     assert whole == ["ruff check .", "ruff format --check .", "python .ci/typecheck.py"]
     built = docs.partition(" --site-dir")[0]
-    assert built == "mkdocs build --quiet --strict"
+    assert built == "mkdocs build --strict"
     assert all(any(one in command for command in commands) for one in [*whole, built])
     text = (ROOT / ".pre-commit-config.yaml").read_text(encoding="utf-8")
     assert re.findall(r"repo: (.*)", text) == ["local"]
     assert set(re.findall(r"language: (.*)", text)) == {"system"}
     assert re.findall(r"make [^=]*", (ROOT / ".ci" / "run").read_text(encoding="utf-8"))[-1] == "make test VENV"
+
+
+@pytest.mark.parametrize(("text", "code"), [("[a](#b)\n\n# b", 0), ("[a](nowhere.md)", 1), ("[a](#nowhere)", 1)])
+def test_a_page_whose_link_leads_nowhere_fails_the_build(text, code, tmp_path):
+    """With --quiet it does not: --strict sees no warning then."""
+    pytest.importorskip("mkdocs")
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "index.md").write_text(f"# A page\n\n{text}\n", encoding="utf-8")
+    settings = (ROOT / "mkdocs.yml").read_text(encoding="utf-8").partition("nav:\n  - index.md")[0]
+    (tmp_path / "mkdocs.yml").write_text(settings, encoding="utf-8")
+    command = [sys.executable, "-m", *hooks()[-1].split()]
+    assert subprocess.run(command, cwd=tmp_path, capture_output=True).returncode == code
 
 
 def test_types_are_checked_under_the_installed_names(tmp_path):
