@@ -59,10 +59,15 @@ class Server:
         self.lines.append(line)
         return line
 
-    def memory(self):
-        """Megabytes of the process."""
+    def memory(self, kind="VmRSS"):
+        """Megabytes of the process; `RssAnon` are those that are no files."""
         status = Path(f"/proc/{self._process.pid}/status").read_text(encoding="ascii")
-        return int(re.search(r"VmRSS:\s+(\d+)", status)[1]) / 1024
+        return int(re.search(rf"{kind}:\s+(\d+)", status)[1]) / 1024
+
+    def core_seconds(self):
+        """Seconds of a core that the process has had, which other programs change least."""
+        fields = Path(f"/proc/{self._process.pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
+        return sum(map(int, fields[11:13])) / os.sysconf("SC_CLK_TCK")
 
     def stop(self):
         """Its exit code, and what it has said since it began."""
@@ -113,18 +118,27 @@ def speed(options, texts, folder):
     if options.python:
         servers["sentence-transformers, e5-small's shape"] = peer(options.python, folder)
     rows = []
-    print("| server | clients | requests | a second | p50 ms | p95 | p99 | MB | load |")
-    print("|---" * 9 + "|")
+    print("| server | clients | requests | a second | p50 ms | p95 | p99 | core ms | MB | load |")
+    print("|---" * 10 + "|")
     for workers, counts in WORKERS.items():
         for (name, server), count in zip(servers.items(), counts, strict=False):
             contents = requests(texts, count)
             asyncio.run(many(server.place, contents[: max(20, workers // 10)], min(workers, 20)))
+            cores = server.core_seconds()
             statuses, seconds, whole = asyncio.run(many(server.place, contents, workers))
+            cores = 1000 * (server.core_seconds() - cores) / count
             p50, p95, p99 = (1000 * np.percentile(seconds, (50, 95, 99))).tolist()
             row = {"server": name, "clients": workers, "requests": count, "statuses": dict(Counter(statuses))}
-            row |= {"a_second": count / whole, "p50": p50, "p95": p95, "p99": p99, "mb": server.memory()}
+            row |= {
+                "a_second": count / whole,
+                "p50": p50,
+                "p95": p95,
+                "p99": p99,
+                "core_ms": cores,
+                "mb": server.memory(),
+            }
             rows.append(row | {"load": os.getloadavg()[0]})
-            told = [f"{one:.1f}" for one in (count / whole, p50, p95, p99, row["mb"], os.getloadavg()[0])]
+            told = [f"{one:.1f}" for one in (count / whole, p50, p95, p99, cores, row["mb"], os.getloadavg()[0])]
             print(f"| {name} | {workers} | {count} | {' | '.join(told)} |", flush=True)
             if set(statuses) != {200}:
                 print(f"statuses: {row['statuses']}")
@@ -161,8 +175,10 @@ async def harm(texts, index, rounds):
             "no HTTP": await no_http(place, chance),
             "gone": await leaving(place, texts, chance),
         }
-        figures.append({"statuses": kinds, "mb": server.memory()})
-        print(f"round {number}: {server.memory():.1f} MB; {kinds}", flush=True)
+        figures.append({"statuses": kinds, "mb": server.memory(), "anonymous_mb": server.memory("RssAnon")})
+        print(
+            f"round {number}: {server.memory():.1f} MB, {server.memory('RssAnon'):.1f} anonymous; {kinds}", flush=True
+        )
     same = (await one(place, probe))[2] == before
     alone = await one(place, message(SEARCH, {"query": texts[0]}))
     text = urllib.request.urlopen(f"http://{place[0]}:{place[1]}/metrics", timeout=60).read().decode()

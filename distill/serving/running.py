@@ -60,7 +60,8 @@ def bound(host: str, port: int) -> socket.socket:
         family, _, _, _, place = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
     except (OSError, UnicodeError) as error:
         raise InputError(f"--host {host}: no such host: {getattr(error, 'strerror', None) or error}") from error
-    listener = socket.socket(family)
+    # Of a socket that does not say TCP asyncio has small packets wait, 40 ms an answer.
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind(place)
