@@ -36,7 +36,7 @@ HERE = Path(__file__).resolve().parent
 RELEASED = HERE.parents[1] / "distill" / "released" / "tokenizer.model"
 EMBEDDINGS, SEARCH = "/v1/embeddings", "/v1/search"
 # Clients at a time, and requests to each server.
-WORKERS = {1: (300, 100), 32: (3000, 300), 1000: (5000, 1000)}
+WORKERS = {1: (300, 100), 32: (3000, 200), 1000: (5000, 1000)}
 FUZZ, LEAVING = 1000, 300
 WELL = {200, 400, 404, 413, 422}
 VALUES = [None, True, -1, 1e308, "", " ", "\0", "\ud800", [], {}, [[]], [1, 2], ["a", 1], "x" * 30_000, ["a"] * 3000]

@@ -77,7 +77,7 @@ def main():
 
     with tempfile.TemporaryDirectory() as folder, bound("127.0.0.1", 0) as listener:
         served = Served(Peer(folder), Peer.name)
-        Uvicorn(Server(served, None, Limits()), listener).serve_until_stopped()
+        Uvicorn(Server(served, None, Limits(seconds=3600)), listener).serve_until_stopped()
 
 
 if __name__ == "__main__":
