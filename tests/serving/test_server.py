@@ -11,6 +11,7 @@ import time
 
 import numpy as np
 import pytest
+from fixtures.commands import ROOT
 
 pytest.importorskip("orjson")
 pytest.importorskip("starlette")
@@ -140,6 +141,18 @@ def test_openais_client_runs_unchanged(place, locked, encoder):
             client.embeddings.create(model=MODEL, input="a", dimensions=64)
         with pytest.raises(openai.AuthenticationError):
             client.with_options(base_url=f"http://{locked[0]}:{locked[1]}/v1").models.list()
+
+
+def test_the_page_says_what_works(place):
+    pytest.importorskip("openai")
+    page = (ROOT / "docs" / "serve.md").read_text(encoding="utf-8").replace('"released"', f'"{MODEL}"')
+    requests = re.findall(r"^curl http://127.0.0.1:8000(\S+) -d '(.*)'$", page, re.MULTILINE)
+    assert [post(place, path, body.encode())[0] for path, body in requests] == [200, 200]
+    [block] = re.findall(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    names = {}
+    exec(block.replace("127.0.0.1:8000", f"{place[0]}:{place[1]}"), names)
+    names["client"].close()
+    assert len(names["vector"]) == 512
 
 
 def test_search_gives_what_the_command_prints(place, kb):
