@@ -155,10 +155,12 @@ def test_the_page_says_what_works(place):
     assert len(names["vector"]) == 512
 
 
-def test_search_gives_what_the_command_prints(place, kb):
+def test_search_gives_what_the_command_prints(place, kb, encoder):
     for fields, more in (({}, {}), ({"where": {"lang": "de"}}, {"where": {"lang": "de"}}), ({"hybrid": True}, {})):
         hybrid = fields.get("hybrid", False)
-        answers = Answers(kb, MODEL, hybrid=hybrid).answers(["What burned in 1703?", "Nile?"], 1, more.get("where"))
+        answers = Answers(kb, MODEL, None, hybrid, encoder).answers(
+            ["What burned in 1703?", "Nile?"], 1, more.get("where")
+        )
         expected = json.loads(json.dumps([answer_dict(*one) for one in answers]))
         request = {"queries": ["What burned in 1703?", "Nile?"], "top": 1, **fields}
         assert post(place, "/v1/search", request) == (200, {"results": expected})
