@@ -15,7 +15,7 @@ FLOORS = (
     ("system",),
     ("export.weights", "export.web"),
     ("settings", "words", "encoders"),
-    ("retrieval", "data", "students"),
+    ("retrieval", "data", "students", "typed"),
     ("students.vocabulary", "teachers", "training", "evaluation.bias", "export.tflite", "export.onnx"),
     ("export.c",),
     ("evaluation", "export.formats"),

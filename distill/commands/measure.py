@@ -10,7 +10,7 @@ import click
 from click.core import ParameterSource
 
 from ..errors import InputError
-from ..settings.choices import ALL_UNITS, EVERY, SPLITS, TASKS
+from ..settings.choices import ALL_UNITS, EVERY, SPLITS, TASKS, TYPED
 from ..settings.sections import Value
 from .options import (
     UNIT_SETTINGS,
@@ -88,6 +88,23 @@ task_option = click.option(
 )
 
 
+def _kinds(context, parameter, values):
+    """Names of `choices.TYPED`, comma-separated or repeated; `all` of them."""
+    names = list(dict.fromkeys(split_names(",".join(values))))
+    if names == [EVERY]:
+        return TYPED
+    return tuple(click.Choice([*TYPED, EVERY]).convert(name, parameter, context) for name in names)
+
+
+typed_option = click.option(
+    "--typed",
+    multiple=True,
+    metavar="KIND",
+    callback=_kinds,
+    help=f"also with questions as people type them: {', '.join(TYPED)}, comma-separated or repeated, or {EVERY}",
+)
+
+
 def _require_use(tasks, options):
     """Raise `InputError` for one of the options, which some tasks take, that is given and that none of these takes."""
     from ..evaluation.tasks.registry import takers
@@ -116,6 +133,7 @@ def _require_use(tasks, options):
 )
 @translator_option("also with these questions")
 @beam_option
+@typed_option
 @json_option
 @click.option("--report", type=click.Path(dir_okay=False), callback=writable, help="also a page of lareqa and bitext")
 def evaluate(
@@ -129,6 +147,7 @@ def evaluate(
     translations: str | None,
     translators: tuple[str, ...],
     beam: int | None,
+    typed: tuple[str, ...],
     json_path: str | None,
     report: str | None,
     **values: Value | None,
@@ -150,12 +169,12 @@ def evaluate(
     from ..evaluation.translation import translation_of
     from ..system.extras import require_training
 
-    _require_use(tasks, (*RETRIEVED, "metrics", "corpus", "split", "translations", "translators", "report"))
+    _require_use(tasks, (*RETRIEVED, "metrics", "corpus", "split", "translations", "translators", "typed", "report"))
     if report:
         require_training("jinja2", "matplotlib")
     settings, texts = settings_from(values), read_corpus(corpus)
     samples = Samples(", ".join(Path(path).name for path in corpus), texts) if texts else None
-    loaded = load_tasks(tasks, TaskOptions(settings, split, units, metrics, samples))
+    loaded = load_tasks(tasks, TaskOptions(settings, split, units, metrics, samples, typed))
     translation = translation_of(translations, translators, beam)
 
     def load(model):

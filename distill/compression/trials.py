@@ -116,7 +116,9 @@ class Trials:
             return rounded(start, candidate.table)
         start = self.material.start(start, self.grid.shapes[candidate.shape], self.settings.seed)
         # Of a start in another shape, which nothing has trained, no share is worth keeping.
-        settings = replace(self.settings.student, dev_unit=UNIT, start_share=0.0)
+        settings = replace(
+            self.settings.student, dev_unit=UNIT, start_share=0.0, typed_share=0.0, trained_weights="all"
+        )
         if not CODECS[candidate.table].trainable:
             start, settings = rounded(start, candidate.table), replace(settings, train_table=False)
         log = RunLog(folder / "log.jsonl")

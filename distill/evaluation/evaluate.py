@@ -18,6 +18,8 @@ from ..settings.units import kinds_of
 from ..system.extras import require_training
 from ..system.progress import say
 from ..system.types import Floats, Integers, Progress
+from ..typed.kinds import has_kind
+from ..typed.kinds import typed as as_typed
 from .spoken import languages_of_head
 
 if TYPE_CHECKING:
@@ -25,13 +27,24 @@ if TYPE_CHECKING:
 
 # The rank, from 1, of each question's answer, int `(q,)`, by unit and by language.
 Ranks: TypeAlias = dict[str, dict[str, Integers]]
+# Metrics by unit and by language.
+Figures: TypeAlias = dict[str, dict[str, dict[str, float]]]
+
+
+@dataclass(frozen=True)
+class Typed:
+    """The `kinds` of `choices.TYPED` that questions are measured in too, drawn by `seed`."""
+
+    kinds: Sequence[str] = ()
+    seed: int = 0
 
 
 @dataclass(frozen=True)
 class Evaluation:
     """One encoder on one split: `ranks[unit][language]`, int `(q,)`; `recall` by metric, as `token_recall` has it.
 
-    `spoken` are the languages of the nearest passages, as `languages_of_head` has them.
+    `spoken` are the languages of the nearest passages, as `languages_of_head` has them. `typed[kind]` are the ranks of
+    the questions as people type them, of the languages that have the kind.
     """
 
     encoder: str
@@ -39,13 +52,15 @@ class Evaluation:
     ranks: Ranks
     recall: dict[str, Recalls] = field(default_factory=dict)
     spoken: dict[str, dict[str, float]] = field(default_factory=dict)
+    typed: dict[str, Ranks] = field(default_factory=dict)
 
-    def table(self, metrics: Sequence[str] = SUMMARY) -> dict[str, dict[str, dict[str, float]]]:
+    def table(self, metrics: Sequence[str] = SUMMARY) -> Figures:
         """`{unit: {language: metrics}}`."""
-        return {
-            unit: {language: summary(ranks, metrics) for language, ranks in by_language.items()}
-            for unit, by_language in self.ranks.items()
-        }
+        return _table(self.ranks, metrics)
+
+    def typed_table(self, metrics: Sequence[str] = SUMMARY) -> dict[str, Figures]:
+        """`{kind: {unit: {language: metrics}}}` of questions as people type them."""
+        return {kind: _table(ranks, metrics) for kind, ranks in self.typed.items()}
 
     def recalls(self) -> dict[str, dict[str, dict[str, float]]]:
         """`{metric: {language: {"recall", "questions"}}}`."""
@@ -62,6 +77,13 @@ class Evaluation:
         return float(np.mean([summary(self.ranks[unit][language])[metric] for language in languages]))
 
 
+def _table(ranks, metrics):
+    return {
+        unit: {language: summary(each, metrics) for language, each in by_language.items()}
+        for unit, by_language in ranks.items()
+    }
+
+
 def evaluate(
     encoder: Encoder,
     dataset: Dataset,
@@ -70,8 +92,9 @@ def evaluate(
     units: Sequence[str] = UNITS,
     progress: Progress | None = None,
     recalls: Sequence[str] = (),
+    typed: Typed | None = None,
 ) -> Evaluation:
-    """Encode the documents and every language's questions of a split, and rank.
+    """Encode the documents and every language's questions of a split, and rank; the questions as `typed` too.
 
     `recalls`: metrics of `token_recall`, for which passages are encoded too. A collapsed encoder is warned of.
     """
@@ -88,7 +111,37 @@ def evaluate(
 
         recall = token_recall(questions, vectors["passage"], dataset, split, recalls)
     spoken = languages_of_head(questions, vectors["passage"], dataset) if "passage" in vectors else {}
-    return Evaluation(encoder.name, split, rank(questions, vectors, dataset, split, units), recall, spoken)
+    ranks = rank(questions, vectors, dataset, split, units)
+    ranks_typed = {
+        kind: rank(encoded, vectors, dataset, split, units)
+        for kind, encoded in typed_questions(encoder, dataset, split, languages, typed or Typed(), progress).items()
+    }
+    return Evaluation(encoder.name, split, ranks, recall, spoken, ranks_typed)
+
+
+def typed_questions(
+    encoder: Encoder,
+    dataset: Dataset,
+    split: str,
+    languages: Sequence[str],
+    typed: Typed,
+    progress: Progress | None = None,
+) -> dict[str, dict[str, Floats]]:
+    """`{kind: {language: float32 (q, d)}}` of a split's questions as people type them. Errors as `encode_questions`."""
+    vectors: dict[str, dict[str, Floats]] = {}
+    for kind in typed.kinds:
+        vectors[kind] = {}
+        for language in (language for language in languages if has_kind(language, kind)):
+            questions = dataset.select(language, split)
+            texts = [as_typed(question.text, language, kind, typed.seed) for question in questions]
+            vectors[kind][language] = require_finite(encoder.encode(texts, "question", progress), encoder)
+    return vectors
+
+
+def typed_size(dataset: Dataset, split: str, languages: Sequence[str], kinds: Sequence[str]) -> int:
+    """The number of questions that are encoded as typed."""
+    counts = {language: len(dataset.select(language, split)) for language in languages}
+    return sum(counts[language] for kind in kinds for language in languages if has_kind(language, kind))
 
 
 def needed_units(units: Sequence[str], recalls: Sequence[str]) -> tuple[str, ...]:

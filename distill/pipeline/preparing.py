@@ -28,6 +28,7 @@ from ..system.files import ASIDE, require_writable
 from ..system.locking import LOCK, require_free
 from ..system.reading import read_json
 from ..system.types import File
+from ..typed.kinds import require_kinds
 from ..words.word_list import read_words
 from .fixed_teacher import fixed_teacher
 from .inputs import Inputs, learned_languages, measured_splits
@@ -86,6 +87,7 @@ def read_inputs(settings: Settings) -> Inputs:
         require_trainable(source)
     require_peers(settings.evaluation.peers)
     search_of(settings.teacher.mining)
+    require_kinds(languages, settings.student.typed_kinds if settings.student.typed_share else ())
     text, sources = read_corpus(settings.vocabulary.text), read_sources(settings, languages)
     by_pairs = asked_in(settings, languages) if settings.teacher.loss == "softmax" else ()
     labelled = read_labelled(settings, settings.teacher.model or settings.teacher.base, by_pairs)

@@ -65,7 +65,7 @@ def study(run: Run, teacher: Encoder, first: KerasEncoder, beginning: Beginning)
     targets = Targets.of(teacher, data, settings.teacher.language, settings.student.units, lines)
     scorer, language = run.inputs.scorer("student"), settings.teacher.language
     targets = with_scores(targets, scorer, data, language, settings.student.units)
-    if settings.student.trained_weights != "all":
+    if settings.student.trained_weights in ("table", "new-rows"):
         alone = settings.student.trained_weights == "new-rows"
         rows = added_pieces(first.tokenizer, start.tokenizer) if alone else np.arange(len(start.tokenizer))
         targets = replace(targets, trained=rows)

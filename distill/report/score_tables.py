@@ -34,6 +34,33 @@ def print_evaluations(evaluations: Mapping[str, Evaluation], split: str, metrics
         console.print(_recall_table(evaluations, split))
     if first.spoken:
         console.print(_spoken_table(evaluations, split))
+    for unit, by_language in first.ranks.items() if metrics and first.typed else ():
+        console.print(_typed_table(evaluations, split, unit, metrics[0], list(by_language)))
+
+
+def _typed_table(evaluations, split, unit, metric, languages):
+    """Rows are kinds of `choices.TYPED`, under that of the questions as they are; points that each loses."""
+    title = f"unit {unit}, {split}, {metric} in % of questions as people type them"
+    table = new_table(title, "encoder", "typed", *languages, "mean", "points lost")
+    for name, evaluation in evaluations.items():
+        clean = _scores(evaluation.ranks[unit], metric)
+        cells = percents([*clean.values(), np.mean([*clean.values()])])
+        table.add_row(Text(name), "as they are", *cells, "")
+        lost = []
+        for kind, ranks in evaluation.typed.items():
+            scores = _scores(ranks[unit], metric)
+            losses = [clean[language] - score for language, score in scores.items()]
+            cells = percents([scores.get(language) for language in languages])
+            means = [f"{100 * np.mean(values):.1f}" if values else "" for values in ([*scores.values()], losses)]
+            table.add_row("", kind, *cells, *means)
+            lost += losses
+        table.add_row("", "points lost", *[""] * (len(languages) + 1), f"{100 * np.mean(lost):.1f}", end_section=True)
+    return table
+
+
+def _scores(ranks, metric):
+    """`{language: score}` of ranks by language."""
+    return {language: summary(each, [metric])[metric] for language, each in ranks.items()}
 
 
 def _spoken_table(evaluations, split):

@@ -9,6 +9,8 @@ SCORES = ("vector", "maxp", "sentence", "sum")
 UNITS = ("document", "passage", "maxp")
 SENTENCE_UNITS = ("document-sentence", "document-sum", "passage-sentence", "passage-sum")
 ALL_UNITS = (*UNITS, *SENTENCE_UNITS)
+# How people type (the room `typed`).
+TYPED = ("no-accents", "lower-case", "typos", "no-blanks", "speech", "latin")
 TASKS = ("retrieval", "lareqa", "bitext")
 # No setting is a greater number.
 MOST = 2**63 - 1

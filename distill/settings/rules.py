@@ -124,6 +124,8 @@ def _check_table_rate(student):
 def _check_trained(student, vocabulary):
     if student.trained_weights == "new-rows" and not vocabulary.add_languages:
         raise ConfigError("student.trained_weights: there are no new rows; name languages with --add-languages")
+    if student.trained_weights == "typed-rows" and not student.typed_share:
+        raise ConfigError("student.trained_weights: no text is typed; give a share with --typed-share")
     if student.trained_weights != "all" and not student.train_table:
         raise ConfigError("student.train_table: --no-student-table leaves nothing to train beside --trained-weights")
 

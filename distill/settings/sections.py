@@ -8,7 +8,7 @@ from enum import Flag, auto
 from functools import partial
 from typing import TypeAlias
 
-from .choices import ALL_UNITS, RANKED, SCORES, SHAPE_NAMES, TABLES
+from .choices import ALL_UNITS, RANKED, SCORES, SHAPE_NAMES, TABLES, TYPED
 
 OBJECTIVES = ("qq", "dd", "dq")
 FILTERS = ("passage", "answer", "parallel")
@@ -269,13 +269,24 @@ class StudentSettings:
         Work.RUN,
         "all",
         "--trained-weights",
-        "all of the student's weights, its table alone, or of that the rows of pieces for new languages",
-        ("all", "table", "new-rows"),
+        "all of the student's weights, its table alone, or of that the rows of pieces for new languages or of those "
+        "that texts have oftener as people type them",
+        ("all", "table", "new-rows", "typed-rows"),
     )
     nested: tuple = _learned((), "--nested", "prefixes of the vectors that shall serve too, such as 64,128,256")
     lines_a_step: int = _learned(
         64, "--lines-a-step", "lines of parallel text, or of a corpus that is labelled, a step", low=0
     )
+    # Of a run alone, as own_text.
+    typed_share: float = _setting(
+        Work.RUN,
+        0.0,
+        "--typed-share",
+        "share of questions and of lines of text that are learned as people type them, with typos and the like",
+        low=0.0,
+        high=1.0,
+    )
+    typed_kinds: tuple = _setting(Work.RUN, TYPED, "--typed-kinds", "how people type them", TYPED)
     parallel: tuple = _common(
         (), "--parallel", "parallel text, FILE or FILE=WEIGHT: a .tsv headed by languages, .jsonl, or a folder"
     )

@@ -24,7 +24,7 @@ class Lines:
 
     Those of an encoder that it replaces, or the teacher's of their translations: `vectors` `(m, space)`, of which each
     text has that of its `row`, by default its own. With `groups`, int `(n,)`, texts are drawn by the groups' `chances`.
-    `pivots` `(m,)` are the texts that the vectors are of.
+    `pivots` `(m,)` are the texts that the vectors are of; `languages` `(n,)` those of the texts, where they are known.
     """
 
     texts: list[str]
@@ -33,12 +33,14 @@ class Lines:
     groups: Integers | None = None
     chances: NDArray[np.float64] | None = None
     pivots: Sequence[str] = ()
+    languages: Sequence[str] = ()
 
 
 def labelled(corpus: Mapping[str, Sequence[str]], encoder: Encoder, progress: Progress | None = None) -> Lines:
     """`Lines` of a corpus `{language: [text]}`, with an encoder's vectors."""
     texts = [text for language in corpus for text in corpus[language]]
-    return Lines(texts, encoder.encode(texts, "question", progress), pivots=texts)
+    languages = [language for language in corpus for _ in corpus[language]]
+    return Lines(texts, encoder.encode(texts, "question", progress), pivots=texts, languages=languages)
 
 
 def translations(
@@ -51,7 +53,8 @@ def translations(
     groups, _ = groups_of(sources)
     texts = [text for source in sources for text in source.texts]
     rows = np.array([place[pivot] for pivot in pivots])
-    return Lines(texts, vectors, rows, groups, shares(sources, temperature), list(place))
+    languages = [language for source in sources for language in source.languages]
+    return Lines(texts, vectors, rows, groups, shares(sources, temperature), list(place), languages)
 
 
 def mixed(*parts: Lines) -> Lines:
@@ -68,6 +71,7 @@ def mixed(*parts: Lines) -> Lines:
         np.concatenate([group + start for group, start in zip(groups, below, strict=False)]),
         np.concatenate(chances) / len(parts),
         [pivot for part in parts for pivot in part.pivots],
+        [language for part in parts for language in part.languages or [""] * len(part.texts)],
     )
 
 

@@ -31,6 +31,7 @@ from ..training.session import Schedule, Scorer, Session, session_of
 from ..training.trainer import Trainer
 from .lines import Lines, line_targets, same_label
 from .scores import Scored
+from .typed_texts import Typist
 
 
 def transfer(
@@ -206,14 +207,15 @@ class TransferStage:
         sizes = [len(dataset.texts(unit)) for unit in settings.units]
         ranked = np.split(self.document_labels, np.cumsum(sizes)[:-1])
         dev = DevScore(start.tokenizer, *session.scored_on(dataset, languages), settings.dev_unit)
-        questions = start.tokenizer.encode([question.text for question in self.samples])
+        self.typist = Typist.of(settings, seed)
+        questions = self._encoded(start, [q.text for q in self.samples], [q.language for q in self.samples])
         documents = start.tokenizer.encode(targets.texts)
-        of_lines = start.tokenizer.encode(lines.texts) if lines else []
+        of_lines = self._encoded(start, self.texts, lines.languages if lines else ())
         self.used = UsedRows(start.model, questions + documents + of_lines + dev.tokens)
         self.questions, self.documents = self.used.ids(questions), self.used.ids(documents)
         self.lines = self.used.ids(of_lines)
         self.line_targets = line_targets(lines, start) if lines else None
-        self.line_rows = lines.rows if lines and lines.rows is not None else np.arange(len(of_lines))
+        self.line_rows = lines.rows if lines and lines.rows is not None else np.arange(len(self.texts))
         self.groups, self.chances = (lines.groups, lines.chances) if lines else (None, None)
         self.lengths = np.array([len(ids) for ids in documents])
         self.dev = partial(dev.score, self.used)
@@ -223,17 +225,34 @@ class TransferStage:
         loss = partial(batch_loss, settings=settings, documents=ranked, scorer=scorer)
         rate, table = settings.learning_rate, settings.train_table
         rows = None if targets.trained is None else np.isin(self.used.rows, targets.trained)
+        if settings.trained_weights == "typed-rows":
+            rows = self._oftener_typed()
         pace = TablePace(settings.table_learning_rate, rows)
         precision = precision and precision.taken(self.used.rows)
         self.trainer = Trainer(self.used.small, loss, rate, table, precision, options=session.options, pace=pace)
+
+    def _encoded(self, start, texts, languages):
+        """Token ids of texts, and behind them of the same as typed where a share is."""
+        return start.tokenizer.encode([*texts, *self.typist.variants(texts, languages)])
+
+    def _oftener_typed(self):
+        """bool `(used rows,)`: true of pieces that questions and lines have oftener as typed than as written."""
+        counts = np.zeros((2, len(self.used.rows)), dtype=np.int64)
+        for tokens, many in ((self.questions, len(self.samples)), (self.lines, len(self.texts))):
+            for row, part in enumerate((tokens[:many], tokens[many:])):
+                ids = np.concatenate([*part, np.zeros(0, dtype=np.int32)])
+                counts[row] += np.bincount(ids, minlength=counts.shape[1])
+        return counts[1] > counts[0]
 
     def batches(self, epoch: int) -> list[Maker]:
         """The batches of an epoch, each with lines beside its samples."""
         order = shuffled(len(self.label), self.settings.batch_size, self.seed + epoch)
         drawn = self.drawn(len(order), epoch)
+        typed = self.typist.drawn(len(order), len(order[0]) + drawn.shape[1], epoch)
         loss = f"loss of {', '.join(self.settings.objectives)}"
         return [
-            Maker(partial(self.batch, *pair), partial(self.ids, *pair), loss) for pair in zip(order, drawn, strict=True)
+            Maker(partial(self.batch, *parts), partial(self.ids, *parts[:2]), loss)
+            for parts in zip(order, drawn, typed, strict=True)
         ]
 
     def ids(self, rows: Integers, lines: Integers | Sequence[int] = ()) -> list[str]:
@@ -245,21 +264,24 @@ class TransferStage:
 
         Of a group where they are in groups.
         """
-        many = min(self.settings.lines_a_step, len(self.lines))
+        many = min(self.settings.lines_a_step, len(self.texts))
         if self.groups is not None and self.chances is not None:
             first = (epoch - 1) * steps * many
             return draws(self.groups, self.chances, steps * many, first, self.seed).reshape(steps, many)
         places = (epoch - 1) * steps * many + np.arange(steps * many)
-        order = np.random.default_rng(self.seed).permutation(len(self.lines))
+        order = np.random.default_rng(self.seed).permutation(len(self.texts))
         return order[places % max(1, len(order))].reshape(steps, many)
 
-    def batch(self, rows: Integers, lines: Sequence[int] = ()) -> StepInput:
+    def batch(self, rows: Integers, lines: Sequence[int] = (), typed: Sequence[bool] = ()) -> StepInput:
         """Return a step's input: the questions, the lines, and each distinct document once.
+
+        Of questions and lines those are as people type them that are true in `typed`.
 
         The second objective is a mean over the samples whose documents are encoded: an unbiased part of the batch's
         (`documented`), all of it without a budget, as in the paper.
         """
-        texts = [self.questions[row] for row in rows] + [self.lines[line] for line in lines]
+        places = self._places(rows, lines, typed)
+        texts = [self.questions[row] for row in places[: len(rows)]] + [self.lines[row] for row in places[len(rows) :]]
         labels = self.question_labels[self.label[rows]]
         if len(lines):
             labels = np.concatenate([labels, self.line_targets[self.line_rows[lines]]])  # type: ignore[index]
@@ -285,6 +307,14 @@ class TransferStage:
             x["document"] = (len(rows) + len(lines) + encoded).astype(np.int32)
             x["teacher_document"] = self.document_labels[documents[encoded]]
         return {**pack(texts, self.used.small.gap), **x}
+
+    def _places(self, rows, lines, typed):
+        """Rows of the questions and the lines of a step: those that are typed stand behind the others."""
+        written = np.concatenate([np.asarray(rows, dtype=np.int64), np.asarray(lines, dtype=np.int64)])
+        behind = np.repeat([len(self.samples), len(self.texts)], [len(rows), len(lines)])
+        chosen = np.zeros(len(written), dtype=bool)
+        chosen[: len(typed)] = np.asarray(typed, dtype=bool)[: len(written)]
+        return written + behind * chosen
 
     def documents_of(self, rows: Integers) -> tuple[Integers, Integers]:
         """The distinct documents of the first samples of a batch, and for each of their answers its place there."""

@@ -5,7 +5,15 @@ import pytest
 
 from distill.data.dataset import Dataset, Passage, Question
 from distill.errors import EncoderError, InputError
-from distill.evaluation.evaluate import Evaluation, encode_units, evaluate, evaluation_size, needed_units
+from distill.evaluation.evaluate import (
+    Evaluation,
+    Typed,
+    encode_units,
+    evaluate,
+    evaluation_size,
+    needed_units,
+    typed_size,
+)
 
 # Document A has two passages that point elsewhere than their joined text.
 VECTORS = {
@@ -174,3 +182,20 @@ def test_vectors_that_are_no_numbers_are_no_ranks(role, toy, dataset):
 
     with pytest.raises(EncoderError, match="^toy: "):
         evaluate(Broken(), dataset, "dev", ["en"])
+
+
+def test_questions_as_people_type_them_are_ranked_beside(toy, dataset, monkeypatch):
+    # "x?" is typed "x" as it is spoken; German has umlauts, English has none.
+    monkeypatch.setitem(VECTORS, "x", (0, 0, 1))
+    monkeypatch.setitem(VECTORS, "y", (0, 1, 0))
+    monkeypatch.setitem(VECTORS, "z", (0, 0, 1))
+    typed, languages = Typed(("speech", "no-accents")), ["en", "de"]
+    evaluation = evaluate(toy, dataset, "dev", languages, ["passage"], typed=typed)
+    plain = evaluate(toy, dataset, "dev", languages, ["passage"])
+    assert evaluation.ranks["passage"]["en"].tolist() == plain.ranks["passage"]["en"].tolist() and plain.typed == {}
+    # Question 1 finds b0 now, the others are 0: its a0 is last.
+    assert evaluation.typed["speech"]["passage"]["en"].tolist()[1] == 4
+    assert list(evaluation.typed["no-accents"]["passage"]) == ["de"]
+    p_at_1 = evaluation.typed_table(["p@1"])["speech"]["passage"]["en"]["p@1"]
+    assert p_at_1 == pytest.approx(np.mean(evaluation.typed["speech"]["passage"]["en"] == 1))
+    assert typed_size(dataset, "dev", languages, typed.kinds) == 3 + 1 + 1

@@ -7,6 +7,7 @@ import pytest
 import tomlkit
 
 from distill.errors import ConfigError
+from distill.settings.choices import TYPED
 from distill.settings.sections import Settings, Work
 from distill.settings.store import as_dict, check, free_of, load_settings, save_settings, walk
 from distill.settings.store import changed as with_values
@@ -44,12 +45,15 @@ FREE = {
         "student.start",
         "student.start_share",
         "student.trained_weights",
+        "student.typed_kinds",
+        "student.typed_share",
         "vocabulary.add_words",
         *RANKED,
     }
     | {f"scorer.{name}" for name in vars(Settings().scorer)},
     Work.STUDY | Work.TRIAL: {"data.dataset", "data.languages", "teacher.base", "export.threads", "evaluation.lareqa"}
     | {"student.start", "student.start_share", "student.trained_weights", "student.own_text", "evaluation.peers"}
+    | {"student.typed_kinds", "student.typed_share"}
     | {"vocabulary.add_words", *RANKED}
     | {f"budget.{name}" for name in ("max_size", "max_ms", "shapes", "new_languages", "new_pieces", "corpus")},
 }
@@ -65,6 +69,7 @@ def test_a_setting_is_free_where_kept_work_does_not_depend_on_it():
     common |= {"teacher.answer_sentences"}
     common |= {f"student.{name}" for name in ("units", "dev_unit", "parallel", "labelled_text", "start")}
     common |= {"student.start_share", "student.trained_weights", "student.own_text"}
+    common |= {"student.typed_kinds", "student.typed_share"}
     assert names & free_of(Work.TRIAL) == common
 
 
@@ -73,6 +78,7 @@ def test_lists_of_known_parts():
     assert {name: known for name, known in parts.items() if known} == {
         "student.objectives": ("qq", "dd", "dq", "list", "softmax", "translation"),
         "student.units": ("document", "passage"),
+        "student.typed_kinds": TYPED,
         "budget.shapes": ("full", "small", "static", "tiny"),
         "pairs.filters": ("passage", "answer", "parallel"),
         "scorer.stages": ("teacher", "student"),
@@ -189,6 +195,7 @@ def test_a_word_that_is_no_option_is_shown_the_options(name, value, options):
         (("student.table_learning_rate", 0.1, "student.train_table", False), ("student.train_table", True)),
         (("student.table_learning_rate", 0.1, "student.learning_rate", 0.0), ("student.learning_rate", 1.0)),
         (("student.trained_weights", "new-rows"), ("vocabulary.add_languages", ("hi",))),
+        (("student.trained_weights", "typed-rows"), ("student.typed_share", 0.2)),
         (("vocabulary.add_words", ("hi.tsv",)), ("vocabulary.aligner", "e5", "vocabulary.add_languages", ("hi",))),
         (("student.quantised_epochs", 11), ("student.epochs", 11)),
         (("student.objectives", ("qq", "translation")), ("student.labelled_text", ("de=de.txt",))),

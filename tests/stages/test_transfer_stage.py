@@ -547,3 +547,42 @@ def test_labels_that_differ_in_their_last_bits_are_one():
     labels = Words().encode(["one", "two", "one"])
     labels[2] *= 1 + 1e-6
     assert same_label(labels).tolist() == [[True, False, True], [False, True, False], [True, False, True]]
+
+
+# As people type
+
+
+def test_a_share_of_questions_and_lines_is_typed_and_learns_the_same_labels(start, few, lines):
+    settings = replace(SETTINGS, lines_a_step=3, typed_share=0.5, typed_kinds=("lower-case",))
+    targets = Targets.of(Words(), few, "en", settings.units, lines)
+    stage = TransferStage(start, targets, few, LANGUAGES, settings, 0)
+    rows, beside = np.arange(4), [0, 9]
+    typed = [True, False, True, False, False, True]
+    step, written = stage.batch(rows, beside, typed), stage.batch(rows, beside)
+    np.testing.assert_array_equal(step["teacher_question"], written["teacher_question"])
+    # What the trainer packs are the lower-cased texts where the step's draw says so.
+    for place, text in enumerate([*[stage.samples[row].text for row in rows], *[CORPUS[line] for line in beside]]):
+        ids = start.tokenizer.encode([text.lower() if typed[place] else text])[0]
+        row = (stage.lines if place >= 4 else stage.questions)[stage._places(rows, beside, typed)[place]]
+        assert stage.used.rows[row].tolist() == ids
+    # Another epoch types others, and the same one the same.
+    draws = [stage.typist.drawn(20, 6, epoch) for epoch in (1, 1, 2)]
+    assert 0.3 < draws[0].mean() < 0.7
+    np.testing.assert_array_equal(draws[0], draws[1])
+    assert (draws[0] != draws[2]).any()
+
+
+def test_typed_rows_alone_are_trained(start, few):
+    settings = replace(SETTINGS, epochs=1, typed_share=1.0, typed_kinds=("lower-case",), trained_weights="typed-rows")
+    student = transfer(Words(), start, few, "en", LANGUAGES, settings)
+    counts = np.zeros((2, len(start.tokenizer)))
+    for language in LANGUAGES:
+        for question in few.select(language, "train"):
+            for row, text in enumerate((question.text, question.text.lower())):
+                np.add.at(counts[row], start.tokenizer.encode([text])[0], 1)
+    before, after = ([layer.get_weights() for layer in model.layers] for model in (start.model, student.model))
+    tables = [encoder.model.get_layer("embedding").get_weights()[0] for encoder in (start, student)]
+    moved = np.flatnonzero((tables[0] != tables[1]).any(axis=1))
+    assert len(moved) and set(moved) <= set(np.flatnonzero(counts[1] > counts[0]))
+    others = [(a, b) for a, b in zip(before, after, strict=True) if a and a[0].shape != tables[0].shape]
+    assert all(np.array_equal(x, y) for a, b in others for x, y in zip(a, b, strict=True))

@@ -14,22 +14,31 @@ from ...retrieval.metrics import question_scores
 from ...settings.choices import EVERY, UNITS
 from ...settings.units import named_units
 from ...system.types import Json, Progress
-from ..evaluate import Evaluation, evaluate, evaluation_size, needed_units
+from ...typed.kinds import require_kinds
+from ..evaluate import Evaluation, Typed, evaluate, evaluation_size, needed_units, typed_size
 from ..translation import Translated, Translation, translated
 from .task import RECALL, Scores, Task, TaskOptions
 
 
 @dataclass(frozen=True)
 class RetrievalTask(Task[Evaluation, Evaluation]):
-    """The `units` of a `Dataset`, by `metrics` of ranks and of recall by tokens."""
+    """The `units` of a `Dataset`, by `metrics` of ranks and of recall by tokens.
+
+    With questions as people type them, of the kinds `typed`, drawn by `seed`.
+    """
 
     dataset: Dataset
     languages: tuple[str, ...]
     split: str
     units: tuple[str, ...] = UNITS
     metrics: tuple[str, ...] = ()
+    typed: tuple[str, ...] = ()
+    seed: int = 0
     name = "retrieval"
-    takes = ("units", "evaluation__ranked", "evaluation__score", "metrics", "split", "translations", "translators")
+    takes = (
+        *("units", "evaluation__ranked", "evaluation__score", "metrics", "split"),
+        *("translations", "translators", "typed"),
+    )
 
     @classmethod
     def load(cls, source: str, options: TaskOptions) -> RetrievalTask:
@@ -41,7 +50,9 @@ class RetrievalTask(Task[Evaluation, Evaluation]):
         if options.split not in splits:
             raise InputError(f"the data set {dataset.name} has no split {options.split}; it has {', '.join(splits)}")
         dataset = checked(replace(dataset, splits=splits), [options.split])
-        return cls(dataset, tuple(languages), options.split, chosen_units(options), options.metrics)
+        units, typed = chosen_units(options), options.typed
+        require_kinds(languages, typed)
+        return cls(dataset, tuple(languages), options.split, units, options.metrics, typed, settings.seed)
 
     @classmethod
     def has(cls, metric: str) -> bool:
@@ -61,7 +72,8 @@ class RetrievalTask(Task[Evaluation, Evaluation]):
     @property
     def size(self) -> int:
         """As `Task.size`."""
-        return evaluation_size(self.dataset, [self.split], self.languages, needed_units(self.units, self.recalls))
+        clean = evaluation_size(self.dataset, [self.split], self.languages, needed_units(self.units, self.recalls))
+        return clean + typed_size(self.dataset, self.split, self.languages, self.typed)
 
     @property
     def tests(self) -> int:
@@ -69,8 +81,9 @@ class RetrievalTask(Task[Evaluation, Evaluation]):
         return len(self.units) * len(self.languages)
 
     def measure(self, encoder: Encoder, progress: Progress | None = None) -> Evaluation:
-        """The ranks of every unit, and recall by tokens."""
-        return evaluate(encoder, self.dataset, self.split, self.languages, self.units, progress, self.recalls)
+        """The ranks of every unit, of questions as they are and as typed, and recall by tokens."""
+        recalls, typed = self.recalls, Typed(self.typed, self.seed)
+        return evaluate(encoder, self.dataset, self.split, self.languages, self.units, progress, recalls, typed)
 
     def scores(self, result: Evaluation, metric: str) -> Scores:
         """By unit; recall by tokens is of the unit passage."""
@@ -93,6 +106,7 @@ class RetrievalTask(Task[Evaluation, Evaluation]):
                 "units": evaluation.table(self.ranked),
                 "recall": evaluation.recalls(),
                 **({"languages": evaluation.spoken} if evaluation.spoken else {}),
+                **({"typed": evaluation.typed_table(self.ranked)} if evaluation.typed else {}),
             }
             for name, evaluation in encoders.items()
         }

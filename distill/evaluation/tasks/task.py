@@ -31,7 +31,8 @@ Figures = TypeVar("Figures")
 class TaskOptions:
     """The options of a command that tasks are loaded with; each task reads those that it `takes`.
 
-    `samples` are what language information removal is fitted on, None for the task's own texts.
+    `samples` are what language information removal is fitted on, None for the task's own texts; `typed` are kinds of
+    `choices.TYPED`.
     """
 
     settings: Settings
@@ -39,6 +40,7 @@ class TaskOptions:
     units: tuple[str, ...] = ()
     metrics: tuple[str, ...] = ()
     samples: Samples | None = None
+    typed: tuple[str, ...] = ()
 
 
 class Task(ABC, Generic[Result, Figures]):

@@ -1,0 +1,97 @@
+"""Other scripts in Latin letters as people type them: Greeklish, Hinglish, Arabizi, Pinyin without tones, Russian.
+
+No standard: spellings vary from person to person, so each text is by one drawn writer, who keeps to a spelling.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+import unicodedata
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from types import ModuleType
+
+from ..errors import InputError
+from .arabizi import arabizi
+from .hinglish import hinglish
+from .marks import without_accents
+
+# Each letter with its spellings; a writer has one of each.
+GREEK = {
+    "ου": ("ou",), "αυ": ("au", "av"), "ευ": ("eu", "ev"), "μπ": ("mp", "b"), "ντ": ("nt", "d"), "γγ": ("gg",),
+    "γκ": ("gk", "g"), "τζ": ("tz",), "α": ("a",), "β": ("b", "v"), "γ": ("g",), "δ": ("d",), "ε": ("e",), "ζ": ("z",),
+    "η": ("i", "h"), "θ": ("th", "8"), "ι": ("i",), "κ": ("k",), "λ": ("l",), "μ": ("m",), "ν": ("n",),
+    "ξ": ("x", "ks", "3"), "ο": ("o",), "π": ("p",), "ρ": ("r",), "σ": ("s",), "ς": ("s",), "τ": ("t",),
+    "υ": ("y", "u", "i"), "φ": ("f",), "χ": ("x", "h", "ch"), "ψ": ("ps",), "ω": ("o", "w"), ";": ("?",), "·": (";",),
+}  # fmt: skip
+RUSSIAN = {
+    "ый": ("yj", "iy", "y"), "ий": ("ij", "iy", "y"), "а": ("a",), "б": ("b",), "в": ("v",), "г": ("g",), "д": ("d",),
+    "е": ("e",), "ё": ("e", "yo"), "ж": ("zh", "j"), "з": ("z",), "и": ("i",), "й": ("j", "y", "i"), "к": ("k",),
+    "л": ("l",), "м": ("m",), "н": ("n",), "о": ("o",), "п": ("p",), "р": ("r",), "с": ("s",), "т": ("t",),
+    "у": ("u",), "ф": ("f",), "х": ("h", "kh"), "ц": ("c", "ts"), "ч": ("ch",), "ш": ("sh",), "щ": ("sch", "sh"),
+    "ъ": ("",), "ы": ("y", "i"), "ь": ("", "'"), "э": ("e",), "ю": ("yu", "ju"), "я": ("ya", "ia"),
+}  # fmt: skip
+# Chinese signs, as they are typed with Latin letters.
+CHINESE_SIGNS = str.maketrans("，。？！：；、（）“”‘’《》·", ',.?!:;,()""\'\'"" ')
+HAN = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff]")
+
+
+def greeklish(text: str, draw: random.Random) -> str:
+    """Return Greek in Latin letters without accents: "Ποιος ήταν ο βασιλιάς;" "Poios itan o vasilias?"."""
+    return spelled(without_accents(text, "el"), GREEK, draw)
+
+
+def romanised_russian(text: str, draw: random.Random) -> str:
+    """Return Russian in Latin letters: "Какой город" "Kakoj gorod", "Kakoy gorod"."""
+    return spelled(text, RUSSIAN, draw)
+
+
+def spelled(text: str, letters: Mapping[str, tuple[str, ...]], draw: random.Random) -> str:
+    """Replace letters, the longest first, each by one of its spellings throughout; capitals stay capitals."""
+    chosen = {letter: draw.choice(spellings) for letter, spellings in letters.items()}
+    pattern = re.compile("|".join(map(re.escape, sorted(letters, key=len, reverse=True))), re.IGNORECASE)
+
+    def replaced(match):
+        letter = match[0]
+        other = chosen.get(letter.lower(), letter)
+        return other[:1].upper() + other[1:] if letter[0].isupper() else other
+
+    return pattern.sub(replaced, text)
+
+
+def pinyin(text: str, draw: random.Random) -> str:
+    """Return Chinese in Pinyin without tones, ü as v: by syllables ("bei jing you duo da?") or words ("beijing").
+
+    Raises `InputError` where pypinyin, of the extra `typed`, is not installed.
+    """
+    package = pinyin_package()
+    from pypinyin.seg.mmseg import seg
+
+    text = unicodedata.normalize("NFKC", text.translate(CHINESE_SIGNS))
+    runs = re.findall(rf"{HAN.pattern}+|[^\u3400-\u4dbf\u4e00-\u9fff]+", text)
+    join = "" if draw.random() < 0.5 else " "
+    parts = [_pinyin_of(run, seg, package.lazy_pinyin, join) if HAN.match(run) else run.strip() for run in runs]
+    text = re.sub(r"\s+([,.?!:;)])", r"\1", " ".join(part for part in parts if part))
+    return re.sub(r"(?<=[^\W\d])([,;:])(?=\w)", r"\1 ", text)
+
+
+def pinyin_package() -> ModuleType:
+    """Return pypinyin, of the extra `typed`. Raises `InputError` that says how to install it."""
+    try:
+        return import_module("pypinyin")
+    except ImportError as error:
+        raise InputError("Pinyin needs pypinyin, which is not installed; run: pip install 'distill[typed]'") from error
+
+
+def _pinyin_of(run, seg, syllables, join):
+    return " ".join(join.join(syllables(word)) for word in seg.cut(run))
+
+
+ROMANISERS: dict[str, Callable[[str, random.Random], str]] = {
+    "ar": arabizi,
+    "el": greeklish,
+    "hi": hinglish,
+    "ru": romanised_russian,
+    "zh": pinyin,
+}

@@ -1,0 +1,48 @@
+"""Text without its marks: without accents, without capitals, without punctuation."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+from ..words.folding import ARABIC_MARKS
+
+# What people write in place of a letter, before marks are taken off.
+REPLACED = {
+    "de": {"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss", "Ä": "Ae", "Ö": "Oe", "Ü": "Ue"},
+    "tr": {"ı": "i"},
+    "vi": {"đ": "d", "Đ": "D"},
+}
+# Languages whose letters have marks that a keyboard's plain letters lack.
+ACCENTED = ("de", "el", "es", "ro", "tr", "vi")
+# A hyphen or slash parts words, an apostrophe within a word stays.
+PARTING = re.compile(r"[-‐‑–—/]")
+BETWEEN_LETTERS = re.compile(r"(?<=\w)['’](?=\w)|(?<=\d)[.,](?=\d)")
+
+
+def without_accents(text: str, language: str) -> str:
+    """Return text in plain letters: "¿Qué año?" "¿Que ano?", "größer" "groesser", "Ποιος είναι" "Ποιος ειναι"."""
+    for letter, plain in REPLACED.get(language, {}).items():
+        text = text.replace(letter, plain)
+    bare = (char for char in unicodedata.normalize("NFD", text) if unicodedata.category(char) != "Mn")
+    return unicodedata.normalize("NFC", "".join(bare))
+
+
+def lower_cased(text: str, language: str) -> str:
+    """Return text without capitals; Turkish I is ı."""
+    if language in ("az", "tr"):
+        text = text.replace("İ", "i").replace("I", "ı")
+    return text.lower()
+
+
+def spoken(text: str, language: str) -> str:
+    """Return text as a recogniser of speech writes it: no signs, capitals or vowel signs of Arabic; numbers stay."""
+    text = re.sub(ARABIC_MARKS, "", text) if language == "ar" else text
+    text = lower_cased(PARTING.sub(" ", text), language)
+    kept = [match.start() for match in BETWEEN_LETTERS.finditer(text)]
+    chars = (char if place in kept or not _is_sign(char) else " " for place, char in enumerate(text))
+    return " ".join("".join(chars).split())
+
+
+def _is_sign(char):
+    return unicodedata.category(char)[0] == "P"
