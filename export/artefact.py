@@ -8,13 +8,14 @@ from pathlib import Path
 from ..encoders.encoder import KerasEncoder
 from ..errors import EncoderError, ExportError, first_line
 from ..evaluation.bias.removal import LanguageRemoval
-from ..system.files import write_aside
+from ..system.files import write_aside, write_text
 from ..system.types import File, Json, Progress
 from . import encode
-from .card import Card, JudgedCard, card_of, write_card, write_judged
+from .card import README, Card, JudgedCard, card_of, write_card, write_judged
 from .form import Form
 from .formats.registry import format_of
 from .gate import Figures, Gate, measure, require_passed
+from .hub_page import hub_page
 from .languages import piece_languages, write_languages
 from .removal import write_removal
 from .runtime import load_artefact
@@ -44,9 +45,13 @@ def export_artefact(
         removal.require_own(student)
     with write_aside(folder) as aside:
         card = write_artefact(student, aside, form, Path(folder).resolve().name, notes, removal, texts)
-        figures = _measured(student, aside, gate, progress)
-        judged = JudgedCard(card, figures, require_passed(figures, gate.settings, form.precision.table, gate.force))
+        format_ = format_of(form.format)
+        figures = _measured(student, aside, gate, progress, format_.others)
+        reasons = require_passed(figures, gate.settings, form.precision.table, gate.force, format_.others)
+        judged = JudgedCard(card, figures, reasons)
         write_judged(aside, judged)
+        if format_.library:
+            write_text(aside / README, hub_page(judged))
     return judged
 
 
@@ -75,9 +80,9 @@ def write_artefact(
     return card
 
 
-def _measured(student: KerasEncoder, folder: Path, gate: Gate, progress: Progress | None) -> Figures:
+def _measured(student: KerasEncoder, folder: Path, gate: Gate, progress: Progress | None, others: float) -> Figures:
     try:
         artefact = load_artefact(folder, gate.settings.threads)
-        return measure(student, artefact, gate.dataset, gate.languages, progress)
+        return measure(student, artefact, gate.dataset, gate.languages, progress, others)
     except (EncoderError, encode.BundleError, RuntimeError, ValueError) as error:
         raise ExportError(f"the exported encoder cannot be run: {first_line(error)}") from error

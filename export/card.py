@@ -113,8 +113,9 @@ def card_of(
 
 
 def stored_files(folder: Path) -> dict[str, StoredFile]:
-    """The files that lie in a folder, by name."""
-    return {path.name: StoredFile(path.stat().st_size, sha256(path)) for path in sorted(folder.iterdir())}
+    """The files that lie in a folder and in those inside it, by name."""
+    files = [path for path in sorted(folder.rglob("*")) if path.is_file()]
+    return {path.relative_to(folder).as_posix(): StoredFile(path.stat().st_size, sha256(path)) for path in files}
 
 
 def write_card(folder: Path, card: Card) -> None:
@@ -142,7 +143,8 @@ def readme(judged: JudgedCard) -> str:
         *(f"- {key}: {', '.join(value) if isinstance(value, list) else value}" for key, value in origin.items()),
         *(f"- **refused by the gate and kept by force**: {reason}" for reason in judged.refused),
     ]
-    how = format_of(card.form.format).how_to.format(dimension=card.dimension, max_length=card.form.longest)
+    sizes = {"dimension": card.dimension, "max_length": card.form.longest}
+    how = format_of(card.form.format).how_to.format(**sizes, folder=card.name, options="")
     return PAGE.format(
         name=card.name,
         dimension=card.dimension,

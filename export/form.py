@@ -18,7 +18,8 @@ SHORTEST = 4
 class Form:
     """`max_length` None and no `signatures`: texts of any length; lengths count tokens, bos and eos among them.
 
-    `index` is the `index.bin` that a page searches. Raises `InputError` for what a format has not.
+    `index` is the `index.bin` that a page searches; `about` what is known of the encoder besides, for the artefact's
+    page. Raises `InputError` for what a format has not.
     """
 
     format: str = "bundle"
@@ -26,11 +27,14 @@ class Form:
     max_length: int | None = None
     signatures: tuple[int, ...] = ()
     index: Path | None = None
+    about: str = ""
 
     def __post_init__(self) -> None:
         format_ = format_of(self.format)
         if self.index and self.format != "web":
             raise InputError(f"--index: only for the format web, not for {self.format}")
+        if format_.library and (self.precision.dense, self.precision.table) != ("float32", "float32"):
+            raise InputError(f"--precision, --table: the format {self.format} has float32 weights; leave them out")
         if self.max_length and not format_.fixable:
             raise InputError(f"--max-length: the format {self.format} takes any length; leave it out")
         if self.signatures and (not format_.signatures or self.max_length):

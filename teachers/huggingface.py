@@ -30,6 +30,8 @@ BATCH = 32
 LONGEST = 512
 PACKAGES = {"st": "sentence_transformers", "hf": "transformers"}
 CONFIG = "config.json"
+# A folder that distill exported, which it reads itself.
+EXPORTED = "card.json"
 TOKENIZERS = ("tokenizer.json", "tokenizer_config.json", "vocab.txt", "sentencepiece.bpe.model", "spiece.model")
 # What E5 models were trained with (Wang et al., 2022, section 3.2); those that take instructions were not.
 E5 = re.compile(r"(?<![a-z0-9])e5(?![a-z0-9])(?!.*instruct)", re.IGNORECASE)
@@ -45,6 +47,8 @@ def model_of(source: File) -> tuple[str, str] | None:
     if colon and prefix in PACKAGES:
         return prefix, model
     folder = Path(source)
+    if (folder / EXPORTED).is_file():
+        return None
     if (folder / MODULES).is_file():
         return "st", str(source)
     if (folder / CONFIG).is_file() and any((folder / name).is_file() for name in TOKENIZERS):

@@ -17,7 +17,7 @@ FLOORS = (
     ("settings", "words", "encoders"),
     ("retrieval", "data", "students", "typed"),
     ("students.vocabulary", "teachers", "training", "evaluation.bias", "export.tflite", "export.onnx"),
-    ("export.c",),
+    ("export.c", "export.hub"),
     ("evaluation", "export.formats"),
     # It shows what was measured; a task knows its table.
     ("report",),

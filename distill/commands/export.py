@@ -59,14 +59,12 @@ def export(
     from ..data.loading import chosen_data
     from ..export.form import Form, lengths_of
     from ..export.removal import read_removal
-    from ..export.weights.precision import Precision
     from ..system.progress import task
 
     requested = given(values)
     settings = settings_from(values)
-    precision = Precision(settings.export.precision, settings.export.table)
-    form = Form(format_, precision, max_length, lengths_of(signatures), _index_file(index, model))
-    form = _kept(form, model, requested)
+    form = Form(format_, _precision(settings, format_, requested), max_length, lengths_of(signatures))
+    form = _kept(replace(form, index=_index_file(index, model)), model, requested)
     form.require()
     if removal_rank and not removal:
         raise InputError("--removal-rank is of --removal, which is not given")
@@ -74,9 +72,11 @@ def export(
     dataset, languages = chosen_data(settings)
     encoder, notes = load_keras_encoder(model), origin(model)
     form = _with_codewords(form, model, encoder)
+    form, notes = _described(form, notes, model)
     if document_model:
         with_documents(encoder, document_model)
         notes["documents"] = origin(document_model)["source"]
+        encoder = _with_route(encoder, document_model, form)
     from ..export.artefact import export_artefact
     from ..export.gate import Gate, size
     from ..students.vocabulary.pruning import lines_of, texts_of
@@ -86,6 +86,41 @@ def export(
     with task("export", size(dataset, languages, form.longest)) as advance:
         judged = export_artefact(encoder, output, gate, form, notes, components, advance, texts)
     _say_exported(judged, model, output)
+
+
+def _precision(settings, format_, requested):
+    """That of the settings; of a folder for the hub, where nobody asked for one, that which it has."""
+    from ..export.formats.registry import format_of
+    from ..export.weights.precision import Precision
+
+    if format_of(format_).library and not {"export.precision", "export.table"} & set(requested):
+        return Precision("float32", "float32")
+    return Precision(settings.export.precision, settings.export.table)
+
+
+def _described(form, notes, model):
+    """The form and the notes of a folder for the hub with what the bundle that it is made from says of itself."""
+    from ..catalog.bundle import is_artefact
+    from ..catalog.kinds import folder_of
+    from ..export.formats.registry import format_of
+    from ..export.hub_page import said_of
+
+    folder = folder_of(model) if format_of(form.format).library else None
+    if folder is None or not is_artefact(folder):
+        return form, notes
+    known, about = said_of(folder)
+    return replace(form, about=about), {**known, **notes}
+
+
+def _with_route(encoder, document_model, form):
+    """The encoder, for Sentence-Transformers with a route of its own for documents."""
+    from ..catalog.loading import load_keras_encoder
+    from ..export.formats.registry import format_of
+    from ..export.hub.students import Pair
+
+    if format_of(form.format).library != "sentence-transformers":
+        return encoder
+    return Pair(encoder, load_keras_encoder(document_model))
 
 
 def _index_file(folder, model):

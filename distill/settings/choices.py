@@ -14,7 +14,10 @@ TYPED = ("no-accents", "lower-case", "typos", "no-blanks", "speech", "latin")
 TASKS = ("retrieval", "lareqa", "bitext")
 # No setting is a greater number.
 MOST = 2**63 - 1
-FORMATS = ("bundle", "string", "mediapipe", "mediapipe-zip", "onnx", "c", "web", "java")
+FORMATS = (
+    *("bundle", "string", "mediapipe", "mediapipe-zip", "onnx", "c", "web", "java"),
+    *("sentence-transformers", "model2vec"),
+)
 # The names of `export/weights/codecs.py`, which needs NumPy.
 TABLES = ("uint8", "int8-row", "int4", "pq4", "pq8", "int4-pq5", "float32")
 # Between two checkpoints within an epoch; one is written at the end of each epoch besides.

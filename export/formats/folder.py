@@ -42,6 +42,21 @@ def whole_file(folder: Path, label: Label, name: str) -> Path:
     return folder / name
 
 
+def require_whole(folder: Path) -> Path:
+    """Return the folder of an artefact whose files, in folders of their own too, are those of its card.
+
+    Raises `EncoderError` where one is missing or changed.
+    """
+    with as_encoder_error():
+        card = encode.read_card(folder)
+        for name, said in card["files"].items():
+            path = folder / name
+            if ".." in path.parts or not path.parent.is_dir():
+                raise EncoderError(f"{folder}: {name} is missing; {encode.AGAIN}")
+            encode.check_files(path.parent, {**card, "files": {path.name: said}})
+    return folder
+
+
 def one_file(folder: Path, label: Label, name: str) -> Path:
     """The path of an artefact's only file. Raises `EncoderError` where it is changed, or is not what the card lists."""
     path = whole_file(folder, label, name)

@@ -71,6 +71,9 @@ class Format:
     raise `ExportError` or `ValueError` for a file that is none of ours, and where a format cannot be read back.
     `arrays(content, rows)` are those of the table; a format without keeps no codes of what it is made from. One that
     `keeps` takes the weights of a bundle as they are stored there.
+
+    One with a `library` is a folder for the hub of models that this library reads, with float32 weights alone. Of the
+    dev questions a share of `others` may have other ids there; their vectors are left out of the gate's cosines.
     """
 
     name: str
@@ -88,3 +91,5 @@ class Format:
     with_rows: Callable[[bytes, int, str, Integers], bytes] = _unreadable
     arrays: Callable[[bytes, int], tuple[np.ndarray, ...]] | None = None
     keeps: bool = False
+    library: str = ""
+    others: float = 0.0

@@ -1,0 +1,1 @@
+"""A student as the folders that Sentence-Transformers and model2vec open."""

@@ -1,0 +1,157 @@
+"""The modules of a Sentence-Transformers folder, and the files that they are.
+
+The names of types, files and settings are those that sentence-transformers 6.2 writes itself.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from ...encoders.tokenizer import Tokenizer
+from ...system.files import write_json
+from ...system.types import Floats, Json
+from .tokenizer_json import FILE, tokenizer_json
+
+WEIGHTS, CONFIG, MODULES, ROUTER = "model.safetensors", "config.json", "modules.json", "router_config.json"
+SETTINGS = "config_sentence_transformers.json"
+REQUIRED = ">=6"
+STATIC = "sentence_transformers.sentence_transformer.modules.static_embedding.StaticEmbedding"
+NORMALIZE = "sentence_transformers.base.modules.normalize.Normalize"
+DENSE = "sentence_transformers.base.modules.dense.Dense"
+ROUTES = "sentence_transformers.base.modules.router.Router"
+ACTIVATIONS = {True: "torch.nn.modules.activation.ReLU", False: "torch.nn.modules.linear.Identity"}
+SENTENCE = "sentence_embedding"
+
+
+@dataclass(frozen=True)
+class Module:
+    """A module of a pipeline: its class, what its `config.json` and `model.safetensors` hold, its tokenizer if any."""
+
+    type: str
+    config: Mapping[str, Json] = field(default_factory=dict)
+    weights: Mapping[str, Floats] = field(default_factory=dict)
+    tokenizer: Tokenizer | None = None
+
+    @property
+    def name(self) -> str:
+        """The name of the class."""
+        return self.type.rpartition(".")[2]
+
+    def write(self, folder: Path) -> None:
+        """Write the files of the module into a folder, which is made where it is missing."""
+        folder.mkdir(exist_ok=True)
+        if self.config:
+            write_json(folder / CONFIG, dict(self.config))
+        if self.weights:
+            write_weights(folder / WEIGHTS, self.weights)
+        if self.tokenizer:
+            write_tokenizer(folder, self.tokenizer)
+
+
+def embedding(table: Floats, tokenizer: Tokenizer) -> Module:
+    """Return the module that takes the mean of the rows of a text's pieces, of a table `(rows, width)`."""
+    return Module(STATIC, weights={"embedding.weight": table}, tokenizer=tokenizer)
+
+
+def normalize() -> Module:
+    """Return the module that makes vectors of unit length."""
+    return Module(NORMALIZE, {"module_input_name": SENTENCE, "module_output_name": SENTENCE})
+
+
+def dense(kernel: Floats, bias: Floats | None = None, residual: Floats | None = None, relu: bool = False) -> Module:
+    """Return act(x K + b) + x R as a module, of a kernel `(in, out)`, `b` `(out,)` and `residual` R `(in, out)`."""
+    config: dict[str, Json] = {
+        "in_features": kernel.shape[0],
+        "out_features": kernel.shape[1],
+        "bias": bias is not None,
+        "activation_function": ACTIVATIONS[relu],
+        "module_input_name": SENTENCE,
+        "module_output_name": SENTENCE,
+    }
+    weights = {"linear.weight": kernel.T}
+    if bias is not None:
+        weights["linear.bias"] = bias
+    if residual is not None:
+        config["use_residual"] = True
+        weights["residual.weight"] = residual.T
+    return Module(DENSE, config, weights)
+
+
+def write_pipeline(folder: Path, modules: Sequence[Module]) -> None:
+    """Write the folder of an encoder of these modules, one after another; the first lies in the folder itself."""
+    paths = [f"{place}_{module.name}" if place else "" for place, module in enumerate(modules)]
+    for path, module in zip(paths, modules, strict=True):
+        module.write(folder / path)
+    _write_modules(folder, [(path, module.type) for path, module in zip(paths, modules, strict=True)])
+
+
+def write_router(folder: Path, routes: Mapping[str, Sequence[Module]]) -> None:
+    """Write the folder of an encoder of modules by task, "query" or "document"; the first is for texts of none."""
+    types, structure = {}, {}
+    for task, modules in routes.items():
+        structure[task] = [f"{task}_{place}_{module.name}" for place, module in enumerate(modules)]
+        for path, module in zip(structure[task], modules, strict=True):
+            module.write(folder / path)
+            types[path] = module.type
+    parameters = {"default_route": next(iter(routes)), "allow_empty_key": True, "route_mappings": {}}
+    write_json(folder / ROUTER, {"types": types, "structure": structure, "parameters": parameters})
+    _write_modules(folder, [("", ROUTES)])
+
+
+def write_model2vec(folder: Path, rows: Floats, tokenizer: Tokenizer) -> None:
+    """Write the folder of a model2vec model of a table `(rows, d)`: texts of any length, vectors of unit length."""
+    settings = {"model_type": "model2vec", "architectures": ["StaticModel"], "normalize": True, "max_length": None}
+    write_json(folder / CONFIG, {**settings, "hidden_dim": rows.shape[1], "embedding_dtype": "float32"})
+    write_weights(folder / WEIGHTS, {"embeddings": rows})
+    write_tokenizer(folder, tokenizer)
+    types = {
+        ".": "sentence_transformers.models.StaticEmbedding",
+        "1_Normalize": "sentence_transformers.models.Normalize",
+    }
+    _write_list(folder, list(types.items()))
+
+
+def _write_list(folder: Path, modules: Sequence[tuple[str, str]]) -> None:
+    entries = [{"idx": i, "name": str(i), "path": path, "type": type_} for i, (path, type_) in enumerate(modules)]
+    write_json(folder / MODULES, entries)
+
+
+def _write_modules(folder: Path, modules: Sequence[tuple[str, str]]) -> None:
+    _write_list(folder, modules)
+    write_json(
+        folder / SETTINGS,
+        {
+            "model_type": "SentenceTransformer",
+            "requirements": {"sentence-transformers": REQUIRED},
+            "prompts": {"query": "", "document": ""},
+            "default_prompt_name": None,
+            "similarity_fn_name": "cosine",
+        },
+    )
+
+
+def write_weights(path: Path, weights: Mapping[str, Floats]) -> None:
+    """Write arrays by name, in float32; the same arrays give the same bytes."""
+    from safetensors.numpy import save
+
+    arrays = {name: np.ascontiguousarray(array, dtype=np.float32) for name, array in weights.items()}
+    # What transformers and its relatives look for.
+    path.write_bytes(save(arrays, metadata={"format": "pt"}))
+
+
+def read_weights(path: Path) -> dict[str, Floats]:
+    """Return the arrays in a file by name."""
+    from safetensors.numpy import load_file
+
+    return {name: np.asarray(array, dtype=np.float32) for name, array in load_file(path).items()}
+
+
+def write_tokenizer(folder: Path, tokenizer: Tokenizer) -> None:
+    """Write the `tokenizer.json` of a tokenizer. Raises `ExportError` for one that it cannot stand for."""
+    content = json.dumps(tokenizer_json(tokenizer), ensure_ascii=False)
+    (folder / FILE).write_text(content, encoding="utf-8")

@@ -1,0 +1,65 @@
+import json
+
+import numpy as np
+import pytest
+from fixtures.encoders import made_student
+
+from distill.errors import ExportError
+from distill.export.formats import model2vec
+from distill.export.formats.format import Lengths
+from distill.export.hub.modules import read_weights
+from distill.export.hub.reference import FolderEncoder
+from distill.export.weights.precision import Precision
+
+pytest.importorskip("tokenizers")
+pytest.importorskip("safetensors")
+# All of their characters are pieces: model2vec leaves unknown ones out.
+TEXTS = ["Where does the Danube end?", "the bicycle", "Wo endet die Donau?"]
+
+
+def linear_student(tokenizer, randomised):
+    student = made_student("static", tokenizer, randomised)
+    second = student.model.get_layer("residual").second
+    second.set_weights([np.zeros(second.kernel.shape)])
+    return student
+
+
+def written(student, folder):
+    (format_,) = model2vec.FORMATS
+    folder.mkdir()
+    format_.write(student, folder, Precision("float32", "float32"), Lengths())
+    return folder
+
+
+def test_rows_of_the_folder_sum_to_the_students_vectors(tokenizer, randomised, tmp_path):
+    student = linear_student(tokenizer, randomised)
+    folder = written(student, tmp_path / "folder")
+    rows = read_weights(folder / "model.safetensors")["embeddings"]
+    assert rows.shape == (len(tokenizer), student.dimension)
+    settings = json.loads((folder / "config.json").read_text())
+    assert (settings["model_type"], settings["normalize"], settings["max_length"]) == ("model2vec", True, None)
+    loaded = FolderEncoder(folder, "folder", student.dimension, known=True)
+    for text, ids, vector in zip(TEXTS, tokenizer.encode(TEXTS), loaded.encode(TEXTS), strict=True):
+        summed = rows[ids].sum(axis=0)
+        np.testing.assert_allclose(vector, summed / np.linalg.norm(summed), atol=1e-5)
+        np.testing.assert_allclose(vector, student.encode([text])[0], atol=1e-5)
+
+
+def test_unknown_pieces_are_left_out_as_the_library_does(tokenizer, randomised, tmp_path):
+    folder = written(linear_student(tokenizer, randomised), tmp_path / "folder")
+    loaded = FolderEncoder(folder, "folder", 40, known=True)
+    (ids,) = tokenizer.encode(["end 🎉"])
+    assert 0 in ids and loaded.tokenize("end 🎉") == [id for id in ids if id]
+
+
+@pytest.mark.parametrize("name", ["static", "context", "shallow"])
+def test_a_student_that_is_no_sum_of_rows_is_refused(tokenizer, randomised, tmp_path, name):
+    with pytest.raises(ExportError, match="--trained-weights|--channels"):
+        written(made_student(name, tokenizer, randomised), tmp_path / "folder")
+
+
+def test_model2vec_gives_the_students_vectors(tokenizer, randomised, tmp_path):
+    library = pytest.importorskip("model2vec")
+    student = linear_student(tokenizer, randomised)
+    model = library.StaticModel.from_pretrained(written(student, tmp_path / "folder"))
+    np.testing.assert_allclose(model.encode(TEXTS), student.encode(TEXTS), atol=1e-5)
