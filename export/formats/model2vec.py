@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 from ..weights.precision import Precision
 from .folder import require_whole
 from .format import Artefact, Format, Label, Lengths
-from .sentence import OTHERS
 
 if TYPE_CHECKING:
     from ...encoders.encoder import KerasEncoder
 
 MODEL = "model.safetensors"
+# Of the dev questions: of unknown characters side by side SentencePiece makes one piece, and bytes stay apart.
+OTHERS = 0.05
 HOW_TO = """```
 pip install model2vec
 ```

@@ -18,7 +18,7 @@ from ...system.text import well_formed
 from ...system.types import Floats, Json, Progress, Role
 from .modules import CONFIG, MODULES, ROUTER, WEIGHTS, read_weights
 from .ngram_reference import ngram_vectors
-from .tokenizer_json import FILE
+from .tokenizer_json import BYTES, FILE, begins
 
 # Texts are encoded so many at a time.
 BATCH = 256
@@ -31,7 +31,7 @@ Ids = Sequence[list[int]]
 class FolderEncoder:
     """The folder of an encoder, or of two by role, as an `Encoder`. Raises `EncoderError` for a folder that is none.
 
-    With `known` pieces that are unknown are left out of a text, as model2vec does.
+    With `known` pieces that are unknown are left out of a text, as model2vec does; there are bytes in their place.
     """
 
     max_length: int | None = None
@@ -45,7 +45,7 @@ class FolderEncoder:
 
     def tokenize(self, text: str) -> list[int]:
         """The ids of a question: bos, pieces, eos."""
-        return self._routes["question"].ids([text])[0]
+        return self._routes["question"].pieces(text)
 
     def encode(self, texts: Sequence[str], role: Role = "question", progress: Progress | None = None) -> Floats:
         """`[str]` -> float32 `(n, dimension)`, rows of unit length, in order."""
@@ -65,13 +65,25 @@ class Pipeline:
         (first, folder), *rest = modules
         self._tokenizer = _tokenizer(folder)
         self._left_out = {_unknown(folder)} if known else set()
+        # StaticEmbedding takes the mean of none.
+        self._empty = read_json(folder / CONFIG)["empty"] if _class(first) == "NGramEncoder" else []
         self._embedded = STARTS[_class(first)](folder)
         self._steps = [STEPS[_class(type_)](path) for type_, path in rest]
 
     def ids(self, texts: Sequence[str]) -> list[list[int]]:
         """The ids of each text."""
         encodings = self._tokenizer.encode_batch([well_formed(text) for text in texts], add_special_tokens=False)
-        return [[id for id in encoding.ids if id not in self._left_out] for encoding in encodings]
+        return [
+            [id for id in encoding.ids if id not in self._left_out] if encoding.ids else self._empty
+            for encoding in encodings
+        ]
+
+    def pieces(self, text: str) -> list[int]:
+        """The ids of a text, of an unknown character that is there as its bytes that of the unknown piece."""
+        (ids,) = self.ids([text])
+        known = self._tokenizer.get_vocab_size() - BYTES if self._left_out else len(ids) and max(ids) + 1
+        kept = [id for id in ids if id < known or begins(id - known)]
+        return [id if id < known else min(self._left_out) for id in kept]
 
     def vectors(self, texts: Sequence[str]) -> Floats:
         """The vectors `(n, d)` of texts."""
@@ -120,7 +132,7 @@ def _mean(folder: Path) -> Callable[[Ids], Floats]:
 def _ngram(folder: Path) -> Callable[[Ids], Floats]:
     config: Mapping[str, Json] = read_json(folder / CONFIG)
     weights = read_weights(folder / WEIGHTS)
-    return lambda rows: np.stack([ngram_vectors(ids or config["empty"], weights, config) for ids in rows])
+    return lambda rows: np.stack([ngram_vectors(ids, weights, config) for ids in rows])
 
 
 def _dense(folder: Path) -> Step:

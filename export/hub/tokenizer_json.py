@@ -22,18 +22,23 @@ UNIGRAM = 1
 NORMAL, UNKNOWN, CONTROL, USER_DEFINED = 1, 2, 3, 4
 # Unicode's private use area: no text has them but by accident.
 PRIVATE = range(0xE000, 0xF900)
+BYTES = 256
 
 
-def tokenizer_json(tokenizer: Tokenizer) -> dict[str, Json]:
+def tokenizer_json(tokenizer: Tokenizer, by_bytes: bool = False) -> dict[str, Json]:
     """Return the content of a `tokenizer.json` that gives the ids of a `Tokenizer`, bos and eos among them.
 
-    Raises `ExportError` for a SentencePiece model that it cannot stand for.
+    With `by_bytes` an unknown character is its bytes, 256 more pieces: a library that leaves unknown pieces out sees
+    none. Raises `ExportError` for a SentencePiece model that it cannot stand for.
     """
     proto = model_proto(tokenizer)
     _require(proto, tokenizer.source)
     bos, eos, spare = _unused(proto, 3)
     marks = {proto.trainer_spec.bos_piece: bos, proto.trainer_spec.eos_piece: eos}
     pieces = [[_piece(piece, marks, spare), piece.score] for piece in proto.pieces]
+    if by_bytes:
+        # The least score decides what an unknown character costs, and stays what it is.
+        pieces += [[f"<0x{byte:02X}>", min(score for _, score in pieces)] for byte in range(BYTES)]
     normal = {piece.piece for piece in proto.pieces if piece.type == NORMAL}
     return {
         "version": "1.0",
@@ -53,9 +58,14 @@ def tokenizer_json(tokenizer: Tokenizer) -> dict[str, Json]:
             "type": "Unigram",
             "unk_id": next(id for id, piece in enumerate(proto.pieces) if piece.type == UNKNOWN),
             "vocab": pieces,
-            "byte_fallback": False,
+            "byte_fallback": by_bytes,
         },
     }
+
+
+def begins(byte: int) -> bool:
+    """Return True for the first byte of a character in UTF-8."""
+    return byte & 0xC0 != 0x80
 
 
 def _require(proto: Message, source: str) -> None:

@@ -41,6 +41,7 @@ FORMS = {
     "onnx float32": Form("onnx", Precision("float32", "float32")),
     "c": Form("c"),
     "java": Form("java"),
+    "sentence-transformers": Form("sentence-transformers", Precision("float32", "float32")),
 }
 FILES = {
     "string": ["encoder.tflite"],
@@ -48,8 +49,18 @@ FILES = {
     "mediapipe-zip": ["encoder.task"],
     "c": ["encoder.bin", *PROGRAM],
     "java": [*(path.name for path in java.program()), "encoder.bin"],
+    "sentence-transformers": [
+        *("config.json", "config_sentence_transformers.json", "distill_ngram.py", "model.safetensors"),
+        *("modules.json", "tokenizer.json"),
+    ],
 }
-RUN_BY = {"mediapipe": ("mediapipe",), "mediapipe-zip": ("mediapipe",), "onnx": ("onnx", "onnxruntime")}
+HUB = ("safetensors", "tokenizers")
+RUN_BY = {
+    "sentence-transformers": HUB,
+    "mediapipe": ("mediapipe",),
+    "mediapipe-zip": ("mediapipe",),
+    "onnx": ("onnx", "onnxruntime"),
+}
 
 
 @pytest.fixture(scope="module")

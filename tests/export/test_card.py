@@ -8,6 +8,7 @@ from fixtures.folders import card_in
 import distill
 from distill.export.card import JudgedCard, card_of, lengths, p1_table, readme, write_card, write_judged
 from distill.export.form import Form
+from distill.export.formats.registry import format_of
 from distill.export.gate import Figures, Scores
 from distill.export.weights.precision import Precision
 
@@ -35,6 +36,8 @@ HOW_TO = {
     "c": "cc -std=c99",
     "web": "python -m http.server",
     "java": "javac -d classes",
+    "sentence-transformers": "pip install sentence-transformers",
+    "model2vec": "pip install model2vec",
 }
 
 
@@ -118,7 +121,8 @@ def test_the_page_has_size_origin_and_figures(card):
 
 @pytest.mark.parametrize("name", HOW_TO)
 def test_the_page_says_how_to_use_it(folder, name):
-    form = Form(name, max_length=64 if name == "mediapipe-zip" else None)
+    precision = Precision("float32", "float32") if format_of(name).library else Precision()
+    form = Form(name, precision, max_length=64 if name == "mediapipe-zip" else None)
     page = page_of(card_of("small", STUDENT, form, folder))
     assert [other for other in HOW_TO if HOW_TO[other] in page] == [name]
     assert ("# float32 (1, 512)" in page) == (name in ("bundle", "onnx"))

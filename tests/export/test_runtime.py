@@ -8,6 +8,7 @@ from distill.errors import EncoderError
 from distill.export.form import Form
 from distill.export.formats.folder import read_label
 from distill.export.runtime import load_artefact, size_of
+from distill.export.weights.precision import Precision
 
 TEXTS = ["", "?", "Where does the Danube end?", "多瑙河在哪里结束？", "broken \ud800 text", "river " * 300]
 FORMATS = {
@@ -19,6 +20,7 @@ FORMATS = {
     "mediapipe": Form("mediapipe"),
     "c": Form("c"),
     "java": Form("java"),
+    "sentence-transformers": Form("sentence-transformers", Precision("float32", "float32")),
 }
 
 

@@ -31,7 +31,8 @@ def test_a_format_is_found_by_its_name(name):
     assert format_.name == name and bool(format_.needs) == bool(format_.extra)
     assert format_.worker == "" or format_.worker in LOADERS
     # What a card has.
-    assert {field for _, field, _, _ in string.Formatter().parse(format_.how_to)} <= {None, "dimension", "max_length"}
+    fields = {None, "dimension", "max_length", "folder", "options"}
+    assert {field for _, field, _, _ in string.Formatter().parse(format_.how_to)} <= fields
 
 
 def test_what_encode_py_runs_has_the_names_that_it_knows():

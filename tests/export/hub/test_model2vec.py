@@ -13,8 +13,7 @@ from distill.export.weights.precision import Precision
 
 pytest.importorskip("tokenizers")
 pytest.importorskip("safetensors")
-# All of their characters are pieces: model2vec leaves unknown ones out.
-TEXTS = ["Where does the Danube end?", "the bicycle", "Wo endet die Donau?"]
+TEXTS = ["Where does the Danube end?", "the bicycle", "Wo endet die Donau?", "end \U0001f389 end"]
 
 
 def linear_student(tokenizer, randomised):
@@ -35,7 +34,7 @@ def test_rows_of_the_folder_sum_to_the_students_vectors(tokenizer, randomised, t
     student = linear_student(tokenizer, randomised)
     folder = written(student, tmp_path / "folder")
     rows = read_weights(folder / "model.safetensors")["embeddings"]
-    assert rows.shape == (len(tokenizer), student.dimension)
+    assert rows.shape == (len(tokenizer) + 256, student.dimension)
     settings = json.loads((folder / "config.json").read_text())
     assert (settings["model_type"], settings["normalize"], settings["max_length"]) == ("model2vec", True, None)
     loaded = FolderEncoder(folder, "folder", student.dimension, known=True)
@@ -45,11 +44,18 @@ def test_rows_of_the_folder_sum_to_the_students_vectors(tokenizer, randomised, t
         np.testing.assert_allclose(vector, student.encode([text])[0], atol=1e-5)
 
 
-def test_unknown_pieces_are_left_out_as_the_library_does(tokenizer, randomised, tmp_path):
-    folder = written(linear_student(tokenizer, randomised), tmp_path / "folder")
+def test_an_unknown_character_is_its_bytes_of_which_the_first_has_the_unknown_row(tokenizer, randomised, tmp_path):
+    student = linear_student(tokenizer, randomised)
+    folder = written(student, tmp_path / "folder")
+    rows = read_weights(folder / "model.safetensors")["embeddings"]
+    first, later = rows[len(tokenizer) + 0xF0], rows[len(tokenizer) + 0x8E]
+    np.testing.assert_array_equal(first, rows[0])
+    assert not later.any() and len(rows) == len(tokenizer) + 256
     loaded = FolderEncoder(folder, "folder", 40, known=True)
-    (ids,) = tokenizer.encode(["end 🎉"])
-    assert 0 in ids and loaded.tokenize("end 🎉") == [id for id in ids if id]
+    (ids,) = tokenizer.encode(["end \U0001f389 end"])
+    assert 0 in ids and loaded.tokenize("end \U0001f389 end") == ids
+    text = ["end \U0001f389 end"]
+    np.testing.assert_allclose(loaded.encode(text), student.encode(text), atol=1e-5)
 
 
 @pytest.mark.parametrize("name", ["static", "context", "shallow"])

@@ -14,7 +14,8 @@ from distill.export.hub.tokenizer_json import tokenizer_json
 tokenizers = pytest.importorskip("tokenizers")
 
 # Letters of many scripts, composed; spaces, marks that take no letter's place, and what stands for bos, eos and others.
-LETTERS = "aéüßçñŁąŽőœÆ ЯйёїЖ αλώςΩ אבג ابتثج किताब กาเขียน 中文字漢 ひらカタ 한국어 ①½ﬁＡ…— \t\n\u3000\u00a0.,?'\"<s>/_▁0123🎉𐌀"
+LETTERS = "aéüßçñŁąŽőœÆ ЯйёїЖ αλώςΩ אבג ابتثج किताब กาเขียน"
+LETTERS += " 中文字漢 ひらカタ 한국어 ①½ﬁＡ…— \t\n\u3000\u00a0.,?'\"<s>/_▁0123🎉𐌀"
 MARKS = "\ue000\ue001\ue002\ue003\u200b\ufeff"
 
 
