@@ -27,7 +27,7 @@ COMMANDS = {
     "measure": ("compare", "evaluate"),
     "recipes": ("recipes",),
     "report": ("report",),
-    "shape": ("compress", "extend", "prune", "reduce", "subset"),
+    "shape": ("add-language", "compress", "extend", "prune", "reduce", "subset"),
     "train": ("run", "teach", "transfer"),
     "tune": ("tune",),
     "use": ("encode", "search", "serve"),
@@ -46,7 +46,7 @@ class Commands(click.Group):
         """Return a command, None where there is none of that name."""
         if cmd_name not in MODULES:
             return None
-        return getattr(import_module(f".commands.{MODULES[cmd_name]}", __package__), cmd_name)
+        return getattr(import_module(f".commands.{MODULES[cmd_name]}", __package__), cmd_name.replace("-", "_"))
 
 
 @click.group(cls=Commands, context_settings=CONTEXT)

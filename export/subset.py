@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +21,7 @@ from .card import README, stored_files
 from .formats.registry import format_of
 from .languages import CARD_KEY, PieceLanguages, read_languages, write_languages
 from .student import checked_card
+from .weights.codecs import CODECS
 
 # Figures of the whole, which are not the subset's.
 MEASURED = ("dev", "refused")
@@ -81,7 +83,9 @@ def _write_model(folder: Path, card: dict[str, Json], aside: Path, old_ids: Inte
     format_ = format_of(card["format"])
     content = (folder / format_.file).read_bytes()
     try:
-        content = format_.with_rows(content, card["vocabulary"], card["precision"]["table"], old_ids)
+        codec = card["precision"]["table"]
+        remade = partial(CODECS[codec].taken, kept=old_ids)
+        content = format_.with_table(content, card["vocabulary"], codec, remade)
     except (ExportError, ValueError, IndexError, KeyError) as error:
         raise EncoderError(f"{folder}: no rows can be taken out of {format_.file}: {error}") from error
     (aside / format_.file).write_bytes(content)

@@ -37,9 +37,9 @@ TITLES = {
 SECTIONS = {
     **dict.fromkeys(("recipe", "config", "name", "runs", "resume", "checkpoint_seconds", "seed"), "files"),
     **dict.fromkeys(("output", "study", "json_path", "report"), "files"),
-    **dict.fromkeys(("corpus", "split"), "data"),
+    **dict.fromkeys(("corpus", "split", "text", "parallel", "dictionary", "keep"), "data"),
     **dict.fromkeys(("teacher_path", "teacher_language", "centre"), "teacher"),
-    **dict.fromkeys(("start_path", "labels"), "student"),
+    **dict.fromkeys(("start_path", "labels", "steps", "lines"), "student"),
     **dict.fromkeys(("translations", "translators", "beam"), "translation"),
     **dict.fromkeys(("tasks", "units", "metrics", "document_model"), "evaluation"),
     **dict.fromkeys(("stage", "space_path", "trials"), "search"),
@@ -50,6 +50,7 @@ SECTIONS = {
     **dict.fromkeys(("documents", "remove"), "documents"),
     **dict.fromkeys(("length", "overlap", "language"), "passages"),
     **dict.fromkeys(("compact", "words"), "stored"),
+    **dict.fromkeys(("learned", "most_words", "word_lists", "aligner"), "vocabulary"),
     **dict.fromkeys(("engine", "workers", "ray_address"), "engine"),
 }
 # Parameters that a short help shows.

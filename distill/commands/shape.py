@@ -1,14 +1,18 @@
-"""The commands that make an encoder smaller, or larger: `compress`, `prune`, `subset`, `reduce`, `extend`."""
+"""The commands that make an encoder smaller, or larger.
+
+`compress`, `prune`, `subset`, `reduce`; `extend` and `add-language`.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import click
 
 from ..errors import InputError
 from ..settings.sections import Value
-from .options import corpus_option, folder_option, json_option, settings_from, settings_options, split_names
+from .options import Command, corpus_option, folder_option, json_option, settings_from, settings_options, split_names
 from .panels import PanelCommand
 
 
@@ -189,3 +193,73 @@ def extend(
         write_json(json_path, report)
     before, after = report["rows"]
     say(f"encoder: {output}, {after - before} of {report['learned']} learned pieces added to {before}")
+
+
+def files_option(flag: str, meaning: str, name: str) -> Callable[[Command], Command]:
+    """An option of files that may be given again."""
+    meaning += "; may be given again"
+    return click.option(flag, name, multiple=True, type=click.Path(), metavar="FILE", help=meaning)
+
+
+@click.command("add-language", cls=PanelCommand)
+@click.argument("model")
+@click.argument("language")
+@files_option("--text", "text in it, a text a line or .jsonl, that pieces are learned from", "text")
+@files_option(
+    "--parallel", "translations, FILE or FILE=WEIGHT: a .tsv headed by languages, .jsonl, a folder", "parallel"
+)
+@files_option("--dictionary", "the same of words; a cell may hold several, parted by ' | '", "dictionary")
+@files_option("--add-words", "words that get a piece each, a word, a tab and its frequency a line", "word_lists")
+@files_option("--keep", "text of other languages, language=FILE, that is to be cut as before", "keep")
+@click.option("--teacher-language", default="en", show_default=True, help="the language of the translations")
+@click.option(
+    "--add-pieces", "learned", type=click.IntRange(1), default=4000, show_default=True, help="how many are learned"
+)
+@click.option(
+    "--most-words", type=click.IntRange(0), default=8000, show_default=True, help="frequent words, a piece each"
+)
+@click.option(
+    "--aligner", help="e5 or another encoder that knows it, for rows by meaning; none [default: e5, if there]"
+)
+@click.option("--steps", type=click.IntRange(1), default=500, show_default=True, help="of training")
+@click.option("--lines-a-step", "lines", type=click.IntRange(2), default=256, show_default=True, help="lines of each")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="of what is drawn")
+@json_option
+@folder_option("folder for the encoder: a bundle, where MODEL is one or is a run")
+def add_language(
+    model: str,
+    language: str,
+    text: tuple[str, ...],
+    parallel: tuple[str, ...],
+    dictionary: tuple[str, ...],
+    word_lists: tuple[str, ...],
+    keep: tuple[str, ...],
+    teacher_language: str,
+    learned: int,
+    most_words: int,
+    aligner: str | None,
+    steps: int,
+    lines: int,
+    seed: int,
+    json_path: str | None,
+    output: str,
+) -> None:
+    """A copy of MODEL that knows LANGUAGE too; the languages that it has stay as they are.
+
+    Pieces are learned from the text, their rows placed by meaning and trained on translations, nothing else. Texts of
+    other languages have the vectors that they had, to the last bit, unless a new piece stands in one.
+    """
+    from ..languages.add_language import Plan, chosen_aligner
+    from ..languages.add_language import add_language as add
+    from ..languages.material import Sources
+    from ..report.vocabulary_tables import print_language
+    from ..system.files import write_json
+    from ..system.progress import say
+
+    sources = Sources(language, teacher_language, text, parallel, dictionary, word_lists, keep)
+    plan = Plan(sources, learned, most_words, chosen_aligner(aligner), steps, lines, seed)
+    report = add(model, plan, output)
+    print_language(report)
+    if json_path:
+        write_json(json_path, report)
+    say(f"encoder: {output}, {language} in {report['pieces'][1] - report['pieces'][0]} pieces")

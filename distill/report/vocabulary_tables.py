@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from .layout import new_console, new_table
+from .layout import new_console, new_table, percents
 
 if TYPE_CHECKING:
     from ..system.types import Json
@@ -38,6 +38,21 @@ def print_extension(report: Mapping[str, Json]) -> None:
         _print_segmentation(console, "the texts that were kept", report["kept"])
     title = f"unseen text: a tenth of all (seed {report['seed']}), under a vocabulary made of the other nine tenths"
     _print_segmentation(console, title, report["unseen"])
+
+
+def print_language(report: Mapping[str, Json]) -> None:
+    """Print what a new language's held-out lines find, then what the others lose on the sample's questions."""
+    console, scores = new_console(), report["p@1"]
+    title = f"{report['language']}: {report['dev_lines']} held-out lines whose translation is the nearest, in per cent"
+    table = new_table(title, report["model"], "new rows untrained", "trained", "as written")
+    table.add_row(*percents([scores[name] for name in ("before", "untrained", "student", "written")]))
+    console.print(table)
+    if not report["others"]:
+        return
+    table = new_table("the sample's questions: P@1, %", "language", "before", "after", "cut otherwise\n% of questions")
+    for language, row in report["others"].items():
+        table.add_row(Text(language), *percents([*row["p@1"], row["cut_otherwise"]]))
+    console.print(table)
 
 
 def _print_vocabulary(console, report):

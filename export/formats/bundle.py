@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...system.backend import hushed
-from ...system.types import Floats, Integers, Progress, Role
+from ...system.types import Floats, Progress, Role
 from .. import encode
+from ..weights.codecs import Remade
 from ..weights.precision import Precision
 from .folder import as_encoder_error
 from .format import Format, Label, Lengths
@@ -73,10 +74,10 @@ def _weights(content: bytes, rows: int, codec: str) -> dict[str, Floats]:
     return weights_in(content, rows, codec)
 
 
-def _with_rows(content: bytes, rows: int, codec: str, kept: Integers) -> bytes:
-    from ..tflite.rows import with_rows
+def _with_table(content: bytes, rows: int, codec: str, remade: Remade) -> bytes:
+    from ..tflite.rows import with_table
 
-    return with_rows(content, rows, codec, kept)
+    return with_table(content, rows, codec, remade)
 
 
 def _arrays(content: bytes, rows: int) -> tuple[np.ndarray, ...]:
@@ -96,7 +97,7 @@ FORMATS = (
         fixable=True,
         signatures=True,
         weights=_weights,
-        with_rows=_with_rows,
+        with_table=_with_table,
         arrays=_arrays,
     ),
 )

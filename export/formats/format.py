@@ -11,7 +11,8 @@ import numpy as np
 
 from ...encoders.encoder import Encoder
 from ...errors import ExportError
-from ...system.types import Floats, Integers
+from ...system.types import Floats
+from ..weights.codecs import Remade
 from ..weights.precision import Precision
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ class Artefact(Encoder, Protocol):
         """The ids of a text: bos, pieces, eos."""
 
 
-def _unreadable(content: bytes, rows: int, codec: str, kept: Integers | None = None) -> NoReturn:
+def _unreadable(content: bytes, rows: int, codec: str, remade: Remade | None = None) -> NoReturn:
     raise ExportError("weights in this format cannot be read back")
 
 
@@ -67,10 +68,10 @@ class Format:
     format which needs a fixed one and was given none.
 
     Of the content of `file`, whose table has so many rows and is stored by a codec, `weights(content, rows, codec)` are
-    the student's by name, and `with_rows(content, rows, codec, kept)` is the same file with the `kept` rows alone. Both
-    raise `ExportError` or `ValueError` for a file that is none of ours, and where a format cannot be read back.
-    `arrays(content, rows)` are those of the table; a format without keeps no codes of what it is made from. One that
-    `keeps` takes the weights of a bundle as they are stored there.
+    the student's by name, and `with_table(content, rows, codec, remade)` is the same file with what is `remade` of the
+    table's arrays. Both raise `ExportError` or `ValueError` for a file that is none of ours, and where a format cannot
+    be read back. `arrays(content, rows)` are those of the table; a format without keeps no codes of what it is made
+    from. One that `keeps` takes the weights of a bundle as they are stored there.
 
     One with a `library` is a folder for the hub of models that this library reads, with float32 weights alone. Of the
     dev questions a share of `others` may have other ids there; their vectors are left out of the gate's cosines.
@@ -88,7 +89,7 @@ class Format:
     signatures: bool = False
     length: int | None = None
     weights: Callable[[bytes, int, str], dict[str, Floats]] = _unreadable
-    with_rows: Callable[[bytes, int, str, Integers], bytes] = _unreadable
+    with_table: Callable[[bytes, int, str, Remade], bytes] = _unreadable
     arrays: Callable[[bytes, int], tuple[np.ndarray, ...]] | None = None
     keeps: bool = False
     library: str = ""

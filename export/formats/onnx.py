@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ...system.types import Floats, Integers
+from ...system.types import Floats
 from .. import encode
+from ..weights.codecs import Remade
 from ..weights.precision import Precision
 from .bundle import how_to, load_bundle, write_tokenizer
 from .format import Format, Lengths
@@ -28,10 +29,10 @@ def _weights(content: bytes, rows: int, codec: str) -> dict[str, Floats]:
     return weights_in(content, rows, codec)
 
 
-def _with_rows(content: bytes, rows: int, codec: str, kept: Integers) -> bytes:
-    from ..onnx.weights import with_rows
+def _with_table(content: bytes, rows: int, codec: str, remade: Remade) -> bytes:
+    from ..onnx.weights import with_table
 
-    return with_rows(content, codec, kept)
+    return with_table(content, codec, remade)
 
 
 FORMATS = (
@@ -45,6 +46,6 @@ FORMATS = (
         extra="onnx",
         worker="bundle",
         weights=_weights,
-        with_rows=_with_rows,
+        with_table=_with_table,
     ),
 )

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...errors import ExportError
-from ...system.types import Floats, Integers
-from ..weights.codecs import CODECS, decoded
+from ...system.types import Floats
+from ..weights.codecs import CODECS, Remade, decoded
 from .nodes import checked, onnx_package
 
 if TYPE_CHECKING:
@@ -29,12 +29,12 @@ def weights_in(content: bytes, rows: int, codec: str) -> dict[str, Floats]:
         raise ExportError("its graph is not that of a student") from error
 
 
-def with_rows(content: bytes, codec: str, kept: Integers) -> bytes:
-    """Return the file with the `kept` of its table's rows alone, in their order, codes and scales copied."""
+def with_table(content: bytes, codec: str, remade: Remade) -> bytes:
+    """Return the file with what is `remade` of the arrays of its table in the format `codec`."""
     model, helper = read_model(content), onnx_package().numpy_helper
     stored = {array.name: array for array in model.graph.initializer}
     tables = [stored[name] for name in _names(codec)]
-    arrays = CODECS[codec].taken([helper.to_array(table) for table in tables], kept)
+    arrays = remade([helper.to_array(table) for table in tables])
     for table, array in zip(tables, arrays, strict=True):
         table.CopyFrom(helper.from_array(array, table.name))
     return checked(model)

@@ -1,4 +1,4 @@
-"""A flatbuffer with fewer rows in its table: codes and scales are copied, so that a row is what it was."""
+"""A flatbuffer with other rows in its table: what is copied of codes and scales stays what it was."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from functools import partial
 import flatbuffers
 import numpy as np
 
-from ...system.types import Integers
-from ..weights.codecs import CODECS
+from ..weights.codecs import CODECS, Remade
 from .graph import Graph
 
 # The schema's alignment of a buffer, which the package's own packing leaves out.
@@ -17,8 +16,8 @@ ALIGNMENT = 16
 IDENTIFIER = b"TFL3"
 
 
-def with_rows(content: bytes, rows: int, codec: str, kept: Integers) -> bytes:
-    """Return the flatbuffer with the `kept` of its table's `rows` alone, in their order, in the format `codec`."""
+def with_table(content: bytes, rows: int, codec: str, remade: Remade) -> bytes:
+    """Return the flatbuffer with what is `remade` of its table's arrays, of so many `rows` in the format `codec`."""
     from ai_edge_litert import schema_py_generated as schema
 
     graph = Graph(content)
@@ -27,7 +26,7 @@ def with_rows(content: bytes, rows: int, codec: str, kept: Integers) -> bytes:
         raise ValueError(f"no table of {rows} rows in the format {codec}")
     stored = [graph.stored(tensor) for tensor in tensors]
     model = schema.ModelT.InitFromPackedBuf(content, 0)
-    for tensor, before, after in zip(tensors, stored, CODECS[codec].taken(stored, kept), strict=True):
+    for tensor, before, after in zip(tensors, stored, remade(stored), strict=True):
         if tensor == graph.count:
             _set_count(schema, model, after)
         elif after is not before:

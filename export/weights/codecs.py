@@ -49,6 +49,8 @@ NUMBERS, WHOLE = 5, 4
 Bytes: TypeAlias = NDArray[np.uint8]
 Scales: TypeAlias = NDArray[np.int32]
 Array = TypeVar("Array")
+# Other arrays of a table, of those that are stored.
+Remade: TypeAlias = Callable[[Sequence[np.ndarray]], Sequence[np.ndarray]]
 
 
 def float32_rows(table: Floats) -> tuple[Floats]:

@@ -56,7 +56,7 @@ class StoredTable:
         here, there = moved[moved < often], moved[moved >= often]
         for array, rows in zip(first, int4_rows(table[here]), strict=True):
             array[here] = rows
-        codes[there - often] = self._codes(table[there])
+        codes[there - often] = self.codes(table[there])
         return replace(self, arrays=(*first, codes, words, step, count))
 
     def taken(self, kept: Integers) -> StoredTable:
@@ -79,12 +79,7 @@ class StoredTable:
         ends = np.concatenate([books[-1, :, :left] * (step / unit), np.log(lengths * unit)], axis=1)
         return Books(books[:-1], books[-1, :, :left], lengths * step, ends.astype(np.float32))
 
-    def _moved(self, table: Floats) -> Integers:
-        """The rows, ids, that are others than before."""
-        far = np.abs(table - self.values).max(axis=1)
-        return np.flatnonzero(far > STILL * np.abs(table).max(axis=1))
-
-    def _codes(self, rows: Floats) -> Integers:
+    def codes(self, rows: Floats) -> Integers:
         """Codes `(n, places)` of rows `(n, width)`: the end of each with its length, then the nearest codewords."""
         books, lengths = self.books, row_lengths(rows)
         body = books.words.shape[0] * books.words.shape[2]
@@ -92,3 +87,8 @@ class StoredTable:
         parts = (rows[:, :body] / books.scales[last]).reshape(len(rows), *books.words.shape[::2])
         firsts = [nearest(np.ascontiguousarray(parts[:, place]), book) for place, book in enumerate(books.words)]
         return np.column_stack([*firsts, last]).astype(np.uint8)
+
+    def _moved(self, table: Floats) -> Integers:
+        """The rows, ids, that are others than before."""
+        far = np.abs(table - self.values).max(axis=1)
+        return np.flatnonzero(far > STILL * np.abs(table).max(axis=1))

@@ -80,8 +80,12 @@ def by_use(encoder: KerasEncoder, use: Doubles) -> KerasEncoder:
     places = np.array([id for id, piece in enumerate(proto.pieces) if piece.type == piece.NORMAL], dtype=np.int64)
     old_ids = np.arange(len(proto.pieces))
     old_ids[places] = places[np.argsort(-use[places], kind="stable")]
-    ordered = Tokenizer(_with_pieces(proto, old_ids).SerializeToString(), encoder.tokenizer.source)
-    return with_pieces(encoder, ordered, old_ids)
+    return with_pieces(encoder, reordered(encoder.tokenizer, old_ids), old_ids)
+
+
+def reordered(tokenizer: Tokenizer, old_ids: Integers) -> Tokenizer:
+    """Return the tokenizer with its pieces in another order, `(pieces,)`, the old id of each."""
+    return Tokenizer(_with_pieces(model_proto(tokenizer), old_ids).SerializeToString(), tokenizer.source)
 
 
 def always_kept(proto: Message) -> set[int]:

@@ -1,5 +1,6 @@
 import errno
 import tempfile
+from functools import partial
 from types import SimpleNamespace
 
 import keras
@@ -13,9 +14,9 @@ from distill.export.tflite import flatbuffer
 from distill.export.tflite.convert import checked, convert, converted
 from distill.export.tflite.graph import Graph
 from distill.export.tflite.layers import Table
-from distill.export.tflite.rows import with_rows
+from distill.export.tflite.rows import with_table
 from distill.export.tflite.strings import Pieces, convert_string
-from distill.export.weights.codecs import decoded, encoded
+from distill.export.weights.codecs import CODECS, decoded, encoded
 from distill.export.weights.precision import Precision
 
 # A single id, the shortest real text (bos, a piece, eos), both sides of every n-gram order, and several hundred.
@@ -189,9 +190,9 @@ def test_a_table_gives_its_rows_and_those_taken_out_of_it_to_the_last_bit(model,
     atol = 0 if codec == "float32" else 1e-6
     np.testing.assert_allclose(whole, decoded(codec, encoded(codec, table), 37), rtol=0, atol=atol)
     for kept in ([0, 1, size // 8, size - 1], [0], [size // 2, size - 1], list(range(size // 8))):
-        fewer = with_rows(content, size, codec, np.array(kept))
+        fewer = with_table(content, size, codec, partial(CODECS[codec].taken, kept=np.array(kept)))
         np.testing.assert_array_equal(run(interpreter_of(fewer), np.arange(len(kept)) + 1), whole[kept])
-        last = with_rows(fewer, len(kept), codec, np.array([len(kept) - 1]))
+        last = with_table(fewer, len(kept), codec, partial(CODECS[codec].taken, kept=np.array([len(kept) - 1])))
         np.testing.assert_array_equal(run(interpreter_of(last), [1]), whole[kept[-1:]])
 
 

@@ -1,0 +1,1 @@
+"""A language that an encoder gets when it is there already."""

@@ -1,0 +1,196 @@
+"""A copy of an encoder with one more language, all others as they were."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..catalog.bundle import CARD_FILE, find_artefact
+from ..catalog.identity import origin
+from ..catalog.loading import load_aligner, load_encoder, load_keras_encoder
+from ..data.dataset import Dataset
+from ..data.loading import read_dataset
+from ..data.parallel import pivots
+from ..encoders.encoder import Encoder
+from ..errors import EncoderError, ExportError
+from ..evaluation.evaluate import evaluate
+from ..settings.choices import EVERY
+from ..system.backend import start
+from ..system.progress import task
+from ..system.reading import read_json
+from ..system.types import File, Floats, Json
+from ..teachers.e5 import PACKAGE
+from .material import Material, Sources, read_material, require_new
+
+if TYPE_CHECKING:
+    from ..encoders.encoder import KerasEncoder
+    from ..encoders.tokenizer import Tokenizer
+
+# What the other languages are measured on, and how.
+SAMPLE, UNIT = "sample", "passage"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The `sources` of a language, and how much is made of them.
+
+    `learned` pieces and pieces of `words`, at most; the `aligner` that gives them rows by meaning, None for none; and
+    so many `steps` of training, of so many `lines` each.
+    """
+
+    sources: Sources
+    learned: int = 4000
+    words: int = 8000
+    aligner: str | None = None
+    steps: int = 500
+    lines: int = 256
+    seed: int = 0
+
+
+def add_language(model: str, plan: Plan, output: File) -> dict[str, Json]:
+    """Write what `model` names, with a language more, to `output`, and return the figures.
+
+    A bundle, or a run's, stays a bundle in its format, all that it has in the codes that it had; another encoder is
+    saved as Keras saves it. Raises `InputError` for a language that it has and for what `read_material` refuses, and
+    `ExportError` where nothing was learned.
+    """
+    language, seconds = plan.sources.language, dict[str, Json]()
+    folder, languages = known_languages(model)
+    require_new(language, languages, model)
+    with timed(seconds, "read"):
+        material = read_material(plan.sources, plan.seed)
+    start()
+    encoder = load_keras_encoder(model)
+    with timed(seconds, "pieces"):
+        larger = enlarged(encoder, material, plan)
+    with timed(seconds, "train"):
+        student = trained(larger, len(encoder.tokenizer), load_encoder(model), material, plan)
+    with timed(seconds, "measure"):
+        figures = on_dev(material, {"before": encoder, "untrained": larger, "student": student})
+    if figures["student"] <= figures["before"]:
+        raise ExportError(
+            f"nothing was learned: of {material.language}'s {material.dev_size} held-out lines {model} finds "
+            f"{100 * figures['before']:.1f} % and the student {100 * figures['student']:.1f} %; give more parallel text"
+        )
+    about = {"lines": {source.name: len(source.texts) for source in material.lines}, "seed": plan.seed}
+    about |= {"aligner": plan.aligner, "dev_lines": material.dev_size, "p@1": figures}
+    with timed(seconds, "write"):
+        write(folder, output, encoder, student, material, {**about, **origin(model)})
+    with timed(seconds, "measure bundle"):
+        before, after = load_encoder(model), load_encoder(output)
+        figures["written"] = on_dev(material, {"written": after})["written"]
+        others = on_others(before, after, encoder.tokenizer, student.tokenizer, languages)
+    pieces = [len(encoder.tokenizer), len(student.tokenizer)]
+    return {"model": model, "language": language, **about, "pieces": pieces, "others": others, "seconds": seconds}
+
+
+@contextmanager
+def timed(seconds: dict[str, Json], part: str) -> Iterator[None]:
+    """Put the seconds of clock and of CPU that a part takes under its name."""
+    clock, cpu = time.perf_counter(), time.process_time()
+    yield
+    passed = {"clock": time.perf_counter() - clock, "cpu": time.process_time() - cpu}
+    seconds[part] = {name: round(value, 1) for name, value in passed.items()}
+
+
+def chosen_aligner(name: str | None) -> str | None:
+    """Return the encoder of that name; by default e5 where it is installed, and None for `none`."""
+    if name is None:
+        return "e5" if find_spec(PACKAGE) else None
+    return None if name == "none" else name
+
+
+def known_languages(model: str) -> tuple[Path | None, tuple[str, ...]]:
+    """Return the folder of the artefact that `model` names, None for an encoder that is none, and its languages."""
+    from ..teachers.muse import LANGUAGES
+
+    try:
+        folder = find_artefact(model)
+    except EncoderError:
+        return None, tuple(LANGUAGES) if model == "muse" else ()
+    return folder, tuple(read_json(folder / CARD_FILE).get("languages", ()))
+
+
+def enlarged(encoder: KerasEncoder, material: Material, plan: Plan) -> KerasEncoder:
+    """Return the encoder with the language's pieces, untrained."""
+    from .pieces import with_language
+
+    return with_language(encoder, material, plan.learned, plan.words, load_aligner(plan.aligner))
+
+
+def trained(larger: KerasEncoder, first: int, teacher: Encoder, material: Material, plan: Plan) -> KerasEncoder:
+    """Return the larger encoder, its rows from the `first` on trained towards the teacher's vectors of translations."""
+    from ..stages.lines import translations
+    from ..stages.new_rows import Steps, train_new_rows
+    from ..training.session import Session
+
+    with task("vectors of translations", pivots(material.lines)) as advance:
+        lines = translations(material.lines, teacher, 1.0, advance)
+    rows = np.arange(first, len(larger.tokenizer))
+    steps = Steps(plan.steps, plan.lines, seed=plan.seed)
+    return train_new_rows(larger, rows, lines, material.dev, steps, Session())
+
+
+def write(
+    folder: Path | None,
+    output: File,
+    encoder: KerasEncoder,
+    student: KerasEncoder,
+    material: Material,
+    notes: Mapping[str, Json],
+) -> None:
+    """Write the student: as the artefact in `folder` with its new rows, or where there is none by itself."""
+    from ..export.larger import NewLanguage, write_larger
+    from ..students.rows import TABLE
+
+    if folder is None:
+        student.save(output)
+        return
+    rows: Floats = student.model.get_layer(TABLE).get_weights()[0][len(encoder.tokenizer) :]
+    new = NewLanguage(material.language, student.tokenizer, rows, material.texts, notes)
+    write_larger(folder, output, new, str(notes["source"]))
+
+
+def on_dev(material: Material, encoders: Mapping[str, Encoder]) -> dict[str, float]:
+    """Return the share of the held-out lines whose translation is the nearest, by encoder."""
+    languages, results = list(material.dev.questions), {}
+    with task("held-out lines", 2 * material.dev_size * len(encoders)) as advance:
+        for name, encoder in encoders.items():
+            results[name] = evaluate(encoder, material.dev, "dev", languages, [UNIT], advance).mean(UNIT, languages)
+    return results
+
+
+def on_others(
+    before: Encoder, after: Encoder, first: Tokenizer, second: Tokenizer, languages: tuple[str, ...]
+) -> dict[str, Json]:
+    """Return what the other languages' questions of the sample lose: P@1 before and after, and those cut otherwise."""
+    sample = whole(read_dataset(SAMPLE))
+    shared = [name for name in sample.languages if name in languages]
+    if not shared:
+        return {}
+    with task("the other languages", 2 * sum(len(sample.questions[name]) for name in shared)) as advance:
+        ranks = [evaluate(each, sample, EVERY, shared, [UNIT], advance).table()[UNIT] for each in (before, after)]
+    return {
+        name: {"p@1": [row[name]["p@1"] for row in ranks], "cut_otherwise": cut_otherwise(sample, name, first, second)}
+        for name in shared
+    }
+
+
+def whole(dataset: Dataset) -> Dataset:
+    """Return a data set of one split, of all its questions."""
+    ids = dict.fromkeys(id for questions in dataset.questions.values() for id in questions)
+    return replace(dataset, splits={EVERY: tuple(ids)})
+
+
+def cut_otherwise(dataset: Dataset, language: str, before: Tokenizer, after: Tokenizer) -> float:
+    """Return the share of a language's questions that a tokenizer with pieces behind the other's cuts otherwise."""
+    texts = [question.text for question in dataset.questions[language].values()]
+    pairs = zip(before.encode(texts), after.encode(texts), strict=True)
+    return sum(one != other for one, other in pairs) / len(texts)

@@ -1,0 +1,162 @@
+"""The files that a language is learned from, read and checked: text, translations, a dictionary and words."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..data.corpus import read_corpus
+from ..data.dataset import Dataset, Passage, Question
+from ..data.parallel import Parallel, joined, pivots_of, read_parallel, texts_by_language
+from ..errors import InputError
+from ..system.progress import say
+from ..system.types import File
+from ..words.word_list import read_words
+from .writing import foreign, scripts_of_language
+
+# Lines that no training sees: so many, of all at most one in so many.
+HELD, SHARE = 500, 10
+# Parts the translations in a cell of a dictionary, of which so many are taken.
+SEVERAL, MOST = " | ", 3
+
+
+@dataclass(frozen=True)
+class Sources:
+    """The files of a `language`; translations are in the language `pivot`.
+
+    `text` is in the language, `parallel` are `FILE` or `FILE=WEIGHT`, `dictionary` those with words, `words` lists of
+    words with their frequencies, and `keep` is text of other languages.
+    """
+
+    language: str
+    pivot: str = "en"
+    text: tuple[File, ...] = ()
+    parallel: tuple[File, ...] = ()
+    dictionary: tuple[File, ...] = ()
+    words: tuple[File, ...] = ()
+    keep: tuple[File, ...] = ()
+
+
+@dataclass(frozen=True)
+class Material:
+    """The `texts` of a language, its `lines` with translations, and its `words` with frequencies.
+
+    `others`, `{language: texts}`, are to be cut as before. `dev` are lines that are not among `lines`, questions for
+    their translations.
+    """
+
+    language: str
+    pivot: str
+    texts: Sequence[str]
+    lines: Sequence[Parallel]
+    words: Mapping[str, float]
+    others: Mapping[str, Sequence[str]]
+    dev: Dataset
+
+    @property
+    def dev_size(self) -> int:
+        """How many lines are held out."""
+        return len(self.dev.passages)
+
+    @property
+    def pairs(self) -> list[tuple[str, str]]:
+        """The lines with their translations."""
+        return [pair for source in self.lines for pair in zip(source.texts, source.pivots, strict=True)]
+
+
+def require_new(language: str, known: Collection[str], model: str) -> None:
+    """Raise `InputError` for a language that a model has."""
+    if language in known:
+        raise InputError(f"{model} has {language} already; it has {', '.join(known)}")
+
+
+def read_material(sources: Sources, seed: int = 0) -> Material:
+    """Read the files of a language. Raises `InputError` without translations, or without a line in its script."""
+    language, pivot = sources.language, sources.pivot
+    if not sources.parallel:
+        raise InputError(
+            f"--parallel: no translations of {language}, and text alone teaches no meaning; give a .tsv headed by "
+            f"{pivot} and {language}"
+        )
+    corpus = read_corpus([f"{language}={file}" for file in sources.text])
+    texts = _written(corpus.pop(language, []), language, "--text")
+    parallel = [_lines(source, language) for source in read_parallel(sources.parallel, pivot, [language])]
+    meant = [_lines(several(source), language) for source in read_parallel(sources.dictionary, pivot, [language])]
+    rows = texts_by_language(read_parallel(sources.parallel, pivot))
+    dev = held_out(parallel, pivot, seed)
+    lines = [*(without(source, dev) for source in parallel), *meant]
+    others = joined(corpus, read_corpus(sources.keep), rows, {pivot: pivots_of(lines)})
+    others.pop(language, None)
+    texts = list(dict.fromkeys([*texts, *texts_by_language(lines)[language]]))
+    return Material(language, pivot, texts, lines, read_words(sources.words), others, dev)
+
+
+def _written(texts: list[str], language: str, option: str) -> list[str]:
+    return [texts[place] for place in in_script(texts, language, option)]
+
+
+def _lines(source: Parallel, language: str) -> Parallel:
+    """The lines of a source that are in the script of a language."""
+    return _taken(source, in_script(source.texts, language, source.name))
+
+
+def _taken(source: Parallel, places: Sequence[int]) -> Parallel:
+    columns = ([column[place] for place in places] for column in (source.texts, source.languages, source.pivots))
+    return Parallel(source.name, source.weight, *map(tuple, columns))
+
+
+def in_script(texts: Sequence[str], language: str, name: str) -> list[int]:
+    """Return the places of the texts in a language's script, and say how many are in another.
+
+    Raises `InputError` where all are; `name` is that of the file or the option.
+    """
+    chosen = foreign(texts, language)
+    script = " or ".join(sorted(scripts_of_language(language)))
+    if texts and not chosen.kept:
+        raise InputError(f"{name}: {language} is written in {script}, and of {len(texts)} lines {chosen.told}")
+    if chosen.counts:
+        left = len(texts) - len(chosen.kept)
+        say(f"{name}: {left} of {len(texts)} lines left out, as {language} is written in {script}: {chosen.told}")
+    return chosen.kept
+
+
+def several(source: Parallel) -> Parallel:
+    """Return a dictionary with a line for each of the translations of a word."""
+    rows = zip(source.texts, source.languages, source.pivots, strict=True)
+    cut = [(text, name, one) for text, name, cell in rows for one in cell.split(SEVERAL)[:MOST] if one.strip()]
+    return Parallel(source.name, source.weight, *map(tuple, zip(*cut, strict=True)))
+
+
+def held_out(sources: Sequence[Parallel], pivot: str, seed: int = 0) -> Dataset:
+    """Return a data set of some lines with their translations for passages, all of them in the split dev.
+
+    Raises `InputError` for too few lines to hold one out.
+    """
+    pairs = {}
+    for source in sources:
+        for text, language, translation in zip(source.texts, source.languages, source.pivots, strict=True):
+            pairs.setdefault(translation, (text, language))
+    many = min(HELD, len(pairs) // SHARE)
+    if not many:
+        raise InputError(f"--parallel: {len(pairs)} lines, expected {SHARE} or more; give more translations")
+    chosen, translations = np.random.default_rng(seed).choice(len(pairs), many, replace=False), list(pairs)
+    rows = [(translations[place], *pairs[translations[place]]) for place in np.sort(chosen)]
+    questions = [Question(str(n), language, text, n) for n, (_, text, language) in enumerate(rows)]
+    return Dataset(
+        "held out lines",
+        pivot,
+        tuple(translation for translation, _, _ in rows),
+        tuple(Passage(str(n), translation, n) for n, (translation, _, _) in enumerate(rows)),
+        {questions[0].language: {question.id: question for question in questions}},
+        {"dev": tuple(question.id for question in questions)},
+    )
+
+
+def without(source: Parallel, dev: Dataset) -> Parallel:
+    """Return the lines of a source that hold neither a text nor a translation of `dev`."""
+    held = {question.text for questions in dev.questions.values() for question in questions.values()}
+    known = set(dev.passage_texts)
+    pairs = enumerate(zip(source.texts, source.pivots, strict=True))
+    return _taken(source, [place for place, (text, pivot) in pairs if text not in held and pivot not in known])

@@ -1,0 +1,104 @@
+"""The rows of a new language's pieces, trained on lines of text: each line learns the vector of its translation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from keras import ops
+
+from ..data.dataset import Dataset, line_name
+from ..data.draws import drawn
+from ..encoders.batching import pack
+from ..encoders.encoder import KerasEncoder
+from ..students.rows import UsedRows
+from ..system.types import Floats, Integers, Tensor
+from ..training.batches import Maker, StepInput
+from ..training.dev_score import DevScore
+from ..training.loop import fit
+from ..training.losses import in_batch_loss, squared_l2
+from ..training.rates import TablePace
+from ..training.session import Schedule, Session, session_of
+from ..training.trainer import Trainer
+from .lines import Lines, same_label
+
+EPOCHS, WARMUP = 5, 0.05
+# What finding its own label among a step's counts beside the distance to it.
+TRANSLATION = 0.1
+
+
+@dataclass(frozen=True)
+class Steps:
+    """The number of steps, the lines of each, and the learning rate at its height: a row's numbers are about .3."""
+
+    number: int = 500
+    lines: int = 256
+    rate: float = 1e-2
+    seed: int = 0
+
+    @property
+    def epochs(self) -> int:
+        """How often the training is scored."""
+        return min(EPOCHS, self.number)
+
+
+def train_new_rows(
+    start: KerasEncoder, rows: Integers, lines: Lines, dev: Dataset, steps: Steps, session: Session
+) -> KerasEncoder:
+    """Train a copy of `start`, of its weights the `rows` of its table alone, on `lines`; returns it.
+
+    Labels are on the encoder's own axes. The epoch stays that is best on the dev questions of `dev`.
+    """
+    session = session_of("new rows", session)
+    stage = NewRowsStage(start, rows, lines, dev, steps, session)
+    schedule = Schedule(epochs=steps.epochs, linear=True, warmup=WARMUP)
+    fit(stage.trainer, stage.batches, stage.dev, schedule, session)
+    return KerasEncoder(stage.used.restore(start.model), start.tokenizer, start.name)
+
+
+class NewRowsStage:
+    """The lines in the ids of the pieces that they use, what scores them, and the trainer."""
+
+    def __init__(
+        self,
+        start: KerasEncoder,
+        rows: Integers,
+        lines: Lines,
+        dev: Dataset,
+        steps: Steps,
+        session: Session,
+    ) -> None:
+        self.steps, self.texts, self.labels = steps, lines.texts, lines.vectors
+        self.rows = np.arange(len(lines.texts)) if lines.rows is None else lines.rows
+        score = DevScore(start.tokenizer, dev, list(dev.questions), "passage")
+        tokens = start.tokenizer.encode(lines.texts)
+        self.used = UsedRows(start.model, tokens + score.tokens)
+        self.lines, self.dev = self.used.ids(tokens), partial(score.score, self.used)
+        groups = np.zeros(len(tokens), np.int64) if lines.groups is None else lines.groups
+        chances = np.ones(1) if lines.chances is None else lines.chances
+        self.order = drawn(groups, chances, steps.number * steps.lines, 0, steps.seed).reshape(-1, steps.lines)
+        pace = TablePace(rows=np.isin(self.used.rows, rows))
+        self.trainer = Trainer(self.used.small, loss_of, steps.rate, options=session.options, pace=pace)
+
+    def batches(self, epoch: int) -> list[Maker]:
+        """The batches of an epoch."""
+        parts = np.array_split(self.order, self.steps.epochs)[epoch - 1]
+        return [Maker(partial(self.batch, part), partial(self.ids, part), "distance to labels") for part in parts]
+
+    def ids(self, lines: Integers) -> list[str]:
+        """The names of the lines of a batch."""
+        return [line_name("line", line, self.texts[line]) for line in lines]
+
+    def batch(self, lines: Integers) -> StepInput:
+        """Return a step's input: the lines and their labels."""
+        labels: Floats = self.labels[self.rows[lines]]
+        packed = pack([self.lines[line] for line in lines], self.used.small.gap)
+        return {**packed, "labels": labels, "same": same_label(labels)}
+
+
+def loss_of(vectors: Tensor, x: Mapping[str, Tensor]) -> Tensor:
+    """The mean squared distance of lines to their labels, and how each finds its own among them, a scalar."""
+    ranked = in_batch_loss(ops.matmul(vectors, ops.transpose(x["labels"])), x["same"])
+    return ops.mean(squared_l2(x["labels"], vectors)) + TRANSLATION * ops.mean(ranked)

@@ -1,0 +1,72 @@
+"""A stored table with more rows: those that it has keep their codes, and new ones take the codewords that there are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...system.types import Floats, Integers
+from .codecs import CODECS, int4_rows, uint8_values
+from .products import CODEWORDS, nearest
+from .stored import CODEC, StoredTable
+
+
+@dataclass(frozen=True)
+class Addition:
+    """The `new` rows of a table, float32 `(n, width)`, behind its `rows`; the first `often` of them are frequent.
+
+    Where a format has parts, those of frequent rows and of all others, each new row stands behind its part.
+    """
+
+    codec: str
+    rows: int
+    new: Floats
+    often: int = 0
+
+    def order(self, arrays: Sequence[np.ndarray]) -> Integers:
+        """The rows of the larger table, int `(rows + n,)`: ids of the old ones, and from `rows` on the new ones."""
+        ids, first = np.arange(self.rows + len(self.new)), self._frequent(arrays)
+        return np.concatenate([ids[:first], ids[self.rows :][: self.often], ids[first : self.rows], ids[self._rare :]])
+
+    def remade(self, arrays: Sequence[np.ndarray]) -> Sequence[np.ndarray]:
+        """The arrays of the larger table, its rows in their `order`. None of those that were there is rounded anew."""
+        if self.codec == CODEC:
+            return self._mixed(arrays)
+        codec = CODECS[self.codec]
+        rows, shared = codec.split(arrays)
+        new = [_codes(self.new, rows[0], shared)] if shared else codec.rows(self.new)
+        return *(np.concatenate([old, like(more, old)]) for old, more in zip(rows, new, strict=True)), *shared
+
+    @property
+    def _rare(self):
+        return self.rows + self.often
+
+    def _frequent(self, arrays):
+        return int(arrays[-1][0]) if self.codec == CODEC else self.rows
+
+    def _mixed(self, arrays):
+        *first, codes, words, step, count = arrays
+        table = StoredTable(tuple(arrays), self.rows, self.new.shape[1])
+        new, rest = int4_rows(self.new[: self.often]), table.codes(self.new[self.often :])
+        # A part without a row has one that nothing looks up.
+        here, there = int(count[0]), self.rows - int(count[0])
+        often = [np.concatenate([old[:here], more]) for old, more in zip(first, new, strict=True)]
+        larger = np.array([here + self.often], dtype=count.dtype)
+        return *often, np.concatenate([codes[:there], rest]), words, step, larger
+
+
+def like(array: np.ndarray, stored: np.ndarray) -> np.ndarray:
+    """An array in the type of the stored one: float32 is bytes in a flatbuffer."""
+    return np.ascontiguousarray(array).view(stored.dtype)
+
+
+def _codes(table: Floats, codes: np.ndarray, shared: Sequence[np.ndarray]) -> np.ndarray:
+    """The nearest codewords of each row, uint8 `(n, places)`."""
+    words, scales = shared
+    books = uint8_values(words, scales).reshape(codes.shape[1], CODEWORDS, -1)
+    places, size = codes.shape[1], books.shape[2]
+    parts = np.pad(table, [(0, 0), (0, places * size - table.shape[1])]).reshape(len(table), places, size)
+    chosen = [nearest(np.ascontiguousarray(parts[:, place]), book) for place, book in enumerate(books)]
+    return np.column_stack(chosen).astype(np.uint8)
