@@ -14,16 +14,16 @@ import numpy as np
 
 from ..catalog.bundle import CARD_FILE, find_artefact
 from ..catalog.identity import origin
-from ..catalog.loading import load_aligner, load_encoder, load_keras_encoder
+from ..catalog.loading import load_encoder, load_keras_encoder, load_teacher
 from ..data.dataset import Dataset
 from ..data.loading import read_dataset
 from ..data.parallel import pivots
-from ..encoders.encoder import Encoder
+from ..encoders.encoder import Encoder, unit_rows
 from ..errors import EncoderError, ExportError
 from ..evaluation.evaluate import evaluate
 from ..settings.choices import EVERY
 from ..system.backend import start
-from ..system.progress import task
+from ..system.progress import say, task
 from ..system.reading import read_json
 from ..system.types import File, Floats, Json
 from ..teachers.e5 import PACKAGE
@@ -32,6 +32,8 @@ from .material import Material, Sources, read_material, require_new
 if TYPE_CHECKING:
     from ..encoders.encoder import KerasEncoder
     from ..encoders.tokenizer import Tokenizer
+    from ..stages.lines import Lines
+    from .induced import Induced
 
 # What the other languages are measured on, and how.
 SAMPLE, UNIT = "sample", "passage"
@@ -69,9 +71,10 @@ def add_language(model: str, plan: Plan, output: File) -> dict[str, Json]:
     start()
     encoder = load_keras_encoder(model)
     with timed(seconds, "pieces"):
-        larger = enlarged(encoder, material, plan)
+        larger, near = enlarged(encoder, material, plan)
     with timed(seconds, "train"):
-        student = trained(larger, len(encoder.tokenizer), load_encoder(model), material, plan)
+        lines = lines_of(material, near, load_encoder(model))
+        student = trained(larger, len(encoder.tokenizer), lines, material, plan)
     with timed(seconds, "measure"):
         figures = on_dev(material, {"before": encoder, "untrained": larger, "student": student})
     if figures["student"] <= figures["before"]:
@@ -118,23 +121,39 @@ def known_languages(model: str) -> tuple[Path | None, tuple[str, ...]]:
     return folder, tuple(read_json(folder / CARD_FILE).get("languages", ()))
 
 
-def enlarged(encoder: KerasEncoder, material: Material, plan: Plan) -> KerasEncoder:
-    """Return the encoder with the language's pieces, untrained."""
-    from .pieces import with_language
+def enlarged(encoder: KerasEncoder, material: Material, plan: Plan) -> tuple[KerasEncoder, Induced | None]:
+    """Return the encoder with the language's pieces, untrained, and the words that the aligner finds near, if any."""
+    from ..students.vocabulary.new_pieces import with_rows
+    from .pieces import larger_tokenizer, near_words, rows_by_meaning
 
-    return with_language(encoder, material, plan.learned, plan.words, load_aligner(plan.aligner))
+    tokenizer, aligner = larger_tokenizer(encoder.tokenizer, material, plan.learned, plan.words), plan.aligner
+    say(f"{len(tokenizer) - len(encoder.tokenizer)} pieces for {material.language}")
+    near = near_words(encoder.tokenizer, tokenizer, material, load_teacher(aligner)) if aligner else None
+    return with_rows(encoder, tokenizer, rows_by_meaning(encoder, tokenizer, material, near)), near
 
 
-def trained(larger: KerasEncoder, first: int, teacher: Encoder, material: Material, plan: Plan) -> KerasEncoder:
-    """Return the larger encoder, its rows from the `first` on trained towards the teacher's vectors of translations."""
-    from ..stages.lines import translations
-    from ..stages.new_rows import Steps, train_new_rows
-    from ..training.session import Session
+def lines_of(material: Material, near: Induced | None, teacher: Encoder) -> Lines:
+    """Return the lines with the teacher's vectors of their translations, and as often the words that are near others.
+
+    A word's label is the mean of the vectors of those.
+    """
+    from ..stages.lines import Lines, mixed, translations
 
     with task("vectors of translations", pivots(material.lines)) as advance:
         lines = translations(material.lines, teacher, 1.0, advance)
-    rows = np.arange(first, len(larger.tokenizer))
+    if near is None:
+        return lines
+    labels = unit_rows(near.mean(teacher.encode(near.words, "question")))
+    return mixed(lines, Lines(near.texts, labels, pivots=near.texts))
+
+
+def trained(larger: KerasEncoder, first: int, lines: Lines, material: Material, plan: Plan) -> KerasEncoder:
+    """Return the larger encoder, its rows from the `first` on trained on lines."""
+    from ..stages.new_rows import Steps, train_new_rows
+    from ..training.session import Session
+
     steps = Steps(plan.steps, plan.lines, seed=plan.seed)
+    rows = np.arange(first, len(larger.tokenizer))
     return train_new_rows(larger, rows, lines, material.dev, steps, Session())
 
 

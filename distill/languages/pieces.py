@@ -8,45 +8,75 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..encoders.encoder import Encoder, KerasEncoder
-from ..encoders.tokenizer import Tokenizer
+from ..encoders.tokenizer import SPACE, Tokenizer, model_proto
+from ..errors import InputError
 from ..students.vocabulary.lexicon import translated
-from ..students.vocabulary.new_pieces import extended, trained_pieces, with_rows, word_pieces
+from ..students.vocabulary.new_pieces import trained_pieces, with_new_pieces, word_pieces
 from ..students.vocabulary.pieces import piece_counts, reordered
-from ..students.vocabulary.transplant import shown, transplant
 from ..system.progress import say, task
-from ..system.types import Floats
+from ..system.types import Doubles, Floats, Integers
+from .induced import Induced, commonest_words, induced, words_of
 from .material import Material
+from .writing import main_script, scripts_of_language
 
 # A word of the text is frequent that occurs so often.
 OFTEN = 3
-
-
-def with_language(
-    encoder: KerasEncoder, material: Material, learned: int, words: int, aligner: Encoder | None
-) -> KerasEncoder:
-    """Return the encoder with pieces of a language behind its own, the most used first, and rows by meaning.
-
-    So many are `learned` from its text, and so many of its frequent `words` have one each, at most.
-    """
-    tokenizer = larger_tokenizer(encoder.tokenizer, material, learned, words)
-    say(f"{len(tokenizer) - len(encoder.tokenizer)} pieces for {material.language}")
-    return with_rows(encoder, tokenizer, rows_by_meaning(encoder, tokenizer, material, aligner))
+# A piece is the language's own that it uses so many times as often as any other does, or others in so small a share of
+# theirs: parallel text has lines that nobody translated. In so many rounds, as a text that loses one is cut into another.
+OWN, STRAY, ROUNDS = 5.0, 4e-6, 2
+# Texts that tell a language's script, words that an aligner is asked for, and of these those that a person is shown.
+SOME, ALIGNED, SHOWN = 100, 30_000, 12
 
 
 def larger_tokenizer(before: Tokenizer, material: Material, learned: int, words: int) -> Tokenizer:
-    """Return the tokenizer with the pieces that neither it nor other languages' text holds, the most used first."""
-    frequent = frequent_words(material, words)
-    with task(f"pieces of {material.language}", 2) as advance:
+    """Return the tokenizer with pieces of the language behind its own, the most used first.
+
+    Raises `InputError` where none is left that other languages do not use.
+    """
+    known, frequent = {piece.piece for piece in model_proto(before).pieces}, frequent_words(material, words)
+    with task(f"pieces of {material.language}", 1 + ROUNDS) as advance:
         # A list of words tells stems and endings that the text has not.
-        pieces = trained_pieces([*material.texts, *material.words], learned, before)
+        learned_pieces = trained_pieces([*material.texts, *material.words], learned, before)
+        pieces = {
+            piece: score for piece, score in [*learned_pieces, *word_pieces(frequent, before)] if piece not in known
+        }
         advance()
-        kept = [text for texts in material.others.values() for text in texts]
-        after, _ = extended(before, [*pieces, *word_pieces(frequent, before)], kept)
-        advance()
-    counts = piece_counts(after, list(material.texts)) + piece_counts(after, list(frequent))
-    ids = np.arange(len(after))
-    new = ids[len(before) :]
-    return reordered(after, np.concatenate([ids[: len(before)], new[np.argsort(-counts[new], kind="stable")]]))
+        own, others = [*material.texts, *frequent], same_script(material)
+        for _ in range(ROUNDS):
+            after = with_new_pieces(before, list(pieces.items()))
+            foreign = used_elsewhere(after, own, others)
+            names = [piece.piece for piece in model_proto(after).pieces]
+            pieces = {piece: pieces[piece] for piece in names[len(before) :] if piece not in foreign}
+            advance()
+    if not pieces:
+        raise InputError(f"no piece of {material.language} is new: the encoder, or other languages, have them all")
+    return by_use_of(with_new_pieces(before, list(pieces.items())), len(before), own)
+
+
+def same_script(material: Material) -> list[Sequence[str]]:
+    """Return the texts of each other language that is written in the same script."""
+    scripts = scripts_of_language(material.language)
+    return [rows for rows in material.others.values() if {main_script(text) for text in rows[:SOME]} & scripts]
+
+
+def used_elsewhere(tokenizer: Tokenizer, own: Sequence[str], others: Sequence[Sequence[str]]) -> set[str]:
+    """Return the pieces that another language uses too, by their shares of all pieces: more than `OWN`, `STRAY`."""
+    share = shares(piece_counts(tokenizer, list(own)))
+    most = np.max([shares(piece_counts(tokenizer, list(texts))) for texts in others], axis=0, initial=0.0)
+    names = [piece.piece for piece in model_proto(tokenizer).pieces]
+    return {names[id] for id in np.flatnonzero(most > np.maximum(share / OWN, STRAY))}
+
+
+def shares(counts: Integers) -> Doubles:
+    """Return each number's share of their sum."""
+    return counts / max(1, counts.sum())
+
+
+def by_use_of(tokenizer: Tokenizer, first: int, texts: Sequence[str]) -> Tokenizer:
+    """Return the tokenizer with those of its pieces from `first` on that the texts use, the most used first."""
+    counts, ids = piece_counts(tokenizer, list(texts)), np.arange(len(tokenizer))
+    order = ids[first:][np.argsort(-counts[first:], kind="stable")]
+    return reordered(tokenizer, np.concatenate([ids[:first], order[counts[order] > 0]]))
 
 
 def frequent_words(material: Material, most: int) -> dict[str, float]:
@@ -58,25 +88,35 @@ def frequent_words(material: Material, most: int) -> dict[str, float]:
     return dict(sorted(words.items(), key=lambda pair: (-pair[1], pair[0]))[:most])
 
 
-def words_of(text: str) -> Sequence[str]:
-    """Return the words of a text, without the punctuation around them."""
-    parts = (part.strip("".join(sign for sign in part if not sign.isalnum())) for part in text.split())
-    return [part for part in parts if part and not part.isdigit()]
-
-
-def rows_by_meaning(encoder: KerasEncoder, after: Tokenizer, material: Material, aligner: Encoder | None) -> Floats:
-    """Return rows `(new, width)` by the translations of lines and, with an `aligner` that knows the language, by it.
+def rows_by_meaning(encoder: KerasEncoder, after: Tokenizer, material: Material, near: Induced | None) -> Floats:
+    """Return rows `(new, width)` by the translations of lines and, where an aligner told `near` words, by these.
 
     A piece that both know has the mean of the two.
     """
     with task("rows by translations", 1) as advance:
         meant = translated(encoder, after, material.pairs)
         advance()
-    if aligner is None:
+    if near is None:
         return meant.rows
-    near = transplant(encoder, after, aligner)
-    for piece, anchors in shown(encoder.tokenizer, after, near).items():
-        say(f"{piece}: " + ", ".join(f"{anchor} {weight:.2f}" for anchor, weight in anchors))
-    known = [each.weights.max(axis=1, keepdims=True) > 0 for each in (meant, near)]
-    mean = np.where(known[1], (meant.rows + near.rows) / 2, meant.rows)
-    return np.where(known[0], mean, near.rows).astype(meant.rows.dtype)
+    places = {text: place for place, text in enumerate(near.texts)}
+    texts = plain_pieces(after, len(encoder.tokenizer))
+    rows = near.rows(encoder)[[places[text] for text in texts]]
+    written = np.array([any(map(str.isalpha, text)) for text in texts])[:, None]
+    known = meant.weights.max(axis=1, keepdims=True) > 0
+    return np.where(written, np.where(known, (meant.rows + rows) / 2, rows), meant.rows).astype(meant.rows.dtype)
+
+
+def plain_pieces(tokenizer: Tokenizer, first: int) -> list[str]:
+    """Return the pieces from `first` on as text."""
+    return [piece.piece.replace(SPACE, " ").strip() for piece in model_proto(tokenizer).pieces[first:]]
+
+
+def near_words(before: Tokenizer, after: Tokenizer, material: Material, aligner: Encoder) -> Induced:
+    """Return the words of the translations that an aligner finds near the new pieces and the words that are given."""
+    texts = dict.fromkeys([*plain_pieces(after, len(before)), *list(material.words)[:ALIGNED]])
+    words = commonest_words([pivot for source in material.lines for pivot in source.pivots])
+    near = induced(list(texts), words, aligner)
+    for place in range(0, len(near.texts), max(1, len(near.texts) // SHOWN)):
+        weights = zip(near.nearest[place], near.weights[place], strict=True)
+        say(f"{near.texts[place]}: " + ", ".join(f"{near.words[id]} {weight:.2f}" for id, weight in weights))
+    return near

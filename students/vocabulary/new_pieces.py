@@ -112,18 +112,26 @@ def extended(
     and -1 for a new one. No text of `keep` is cut otherwise than before.
     Raises `EncoderError` for another model than a unigram one, `InputError` when no piece is let in.
     """
-    proto = unigram_proto(tokenizer)
+    unigram_proto(tokenizer)
     new = admitted(tokenizer, pieces, keep)
     if not new:
         raise InputError(
             f"none of the {len(pieces)} pieces is new: the base has them, or the texts to keep hold them; "
             "give texts of languages that are not kept, or ask for more pieces"
         )
-    old_ids = np.concatenate([np.arange(len(proto.pieces)), np.full(len(new), NEW)])
+    return with_new_pieces(tokenizer, new), np.concatenate([np.arange(len(tokenizer)), np.full(len(new), NEW)])
+
+
+def with_new_pieces(tokenizer: Tokenizer, new: Sequence[tuple[str, float]]) -> Tokenizer:
+    """Return a tokenizer of all old pieces and behind them the new ones, `(piece, score)`, none of which is old.
+
+    Raises `EncoderError` for another model than a unigram one.
+    """
+    proto = unigram_proto(tokenizer)
     for piece, score in _rescaled(proto, new):
         proto.pieces.add(piece=piece, score=score)
     proto.trainer_spec.vocab_size = len(proto.pieces)
-    return Tokenizer(proto.SerializeToString(), tokenizer.source), old_ids
+    return Tokenizer(proto.SerializeToString(), tokenizer.source)
 
 
 def admitted(

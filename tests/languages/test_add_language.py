@@ -8,7 +8,6 @@ import pytest
 from fixtures.folders import card_in
 
 from distill.cli import main
-from distill.encoders.encoder import KerasEncoder
 from distill.encoders.tokenizer import Tokenizer, model_proto
 from distill.export.artefact import write_artefact
 from distill.export.form import Form
