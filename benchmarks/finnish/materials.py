@@ -2,9 +2,9 @@
 
     python benchmarks/finnish/materials.py --data data --output materials/fi     # needs wordfreq
 
-`ntrex.tsv`, `questions.tsv` (XOR-TyDi's, without the last `HELD`, which are `held.tsv`), `dictionary.tsv` of Wiktionary's
-head words, `text.txt`, the sentences of TyDi QA's Finnish passages, and `words.tsv`, the commonest of wordfreq with their
-frequencies. Nothing of FLORES is in them.
+`ntrex.tsv`, `questions.tsv` (XOR-TyDi's, without the last `HELD`, which are `held.tsv`), `dictionary.tsv` of
+Wiktionary's head words, `text.txt`, the sentences of TyDi QA's Finnish passages, and `words.tsv`, the commonest of
+wordfreq with their frequencies. Nothing of FLORES is in them.
 """
 
 import argparse

@@ -22,7 +22,7 @@ from .writing import main_script, scripts_of_language
 # A word of the text is frequent that occurs so often.
 OFTEN = 3
 # A piece is the language's own that it uses so many times as often as any other does, or others in so small a share of
-# theirs: parallel text has lines that nobody translated. In so many rounds, as a text that loses one is cut into another.
+# theirs: parallel text has lines that nobody translated. In rounds, as a text that loses one is cut into another.
 OWN, STRAY, ROUNDS = 5.0, 4e-6, 2
 # Texts that tell a language's script, words that an aligner is asked for, and of these those that a person is shown.
 SOME, ALIGNED, SHOWN = 100, 30_000, 12
@@ -41,16 +41,16 @@ def larger_tokenizer(before: Tokenizer, material: Material, learned: int, words:
             piece: score for piece, score in [*learned_pieces, *word_pieces(frequent, before)] if piece not in known
         }
         advance()
-        own, others = [*material.texts, *frequent], same_script(material)
+        texts, others = [*material.texts, *frequent], same_script(material)
         for _ in range(ROUNDS):
             after = with_new_pieces(before, list(pieces.items()))
-            foreign = used_elsewhere(after, own, others)
+            foreign = used_elsewhere(after, texts, others)
             names = [piece.piece for piece in model_proto(after).pieces]
             pieces = {piece: pieces[piece] for piece in names[len(before) :] if piece not in foreign}
             advance()
     if not pieces:
         raise InputError(f"no piece of {material.language} is new: the encoder, or other languages, have them all")
-    return by_use_of(with_new_pieces(before, list(pieces.items())), len(before), own)
+    return by_use_of(with_new_pieces(before, list(pieces.items())), len(before), texts)
 
 
 def same_script(material: Material) -> list[Sequence[str]]:
@@ -59,10 +59,10 @@ def same_script(material: Material) -> list[Sequence[str]]:
     return [rows for rows in material.others.values() if {main_script(text) for text in rows[:SOME]} & scripts]
 
 
-def used_elsewhere(tokenizer: Tokenizer, own: Sequence[str], others: Sequence[Sequence[str]]) -> set[str]:
+def used_elsewhere(tokenizer: Tokenizer, texts: Sequence[str], others: Sequence[Sequence[str]]) -> set[str]:
     """Return the pieces that another language uses too, by their shares of all pieces: more than `OWN`, `STRAY`."""
-    share = shares(piece_counts(tokenizer, list(own)))
-    most = np.max([shares(piece_counts(tokenizer, list(texts))) for texts in others], axis=0, initial=0.0)
+    share = shares(piece_counts(tokenizer, list(texts)))
+    most = np.max([shares(piece_counts(tokenizer, list(rows))) for rows in others], axis=0, initial=0.0)
     names = [piece.piece for piece in model_proto(tokenizer).pieces]
     return {names[id] for id in np.flatnonzero(most > np.maximum(share / OWN, STRAY))}
 

@@ -39,6 +39,8 @@ CODES = {
     "Thai": "th",
     "Tibt": "bo dz",
 }
+# Codes of ISO 15924 that stand for other scripts of characters.
+SEVERAL = {"Hans": {"Hani"}, "Hant": {"Hani"}, "Jpan": {"Hani", "Hira", "Kana"}, "Kore": {"Hang", "Hani"}}
 
 
 @dataclass(frozen=True)
@@ -58,7 +60,7 @@ def scripts_of_language(language: str) -> frozenset[str]:
     """Return the ISO 15924 codes that a language is written in: those that its code names, as sr-Cyrl, or its usual."""
     base, *parts = language.replace("_", "-").split("-")
     if named := [part for part in parts if len(part) == 4 and part.isalpha()]:
-        return frozenset(part.capitalize() for part in named)
+        return frozenset(code for part in named for code in SEVERAL.get(part.capitalize(), {part.capitalize()}))
     return frozenset(code for code, names in CODES.items() if base.lower() in names.split()) or frozenset({LATIN})
 
 

@@ -1,0 +1,36 @@
+"""Rows behind a stored table: its own keep their codes, new ones are as near as the format lets them be."""
+
+import numpy as np
+import pytest
+
+from distill.export.weights.added import Addition
+from distill.export.weights.codecs import CODECS, decoded, encoded
+
+WIDTH = 37  # no whole number of codewords
+
+
+@pytest.mark.parametrize("codec", ["float32", "uint8", "int8-row", "int4", "pq4", "pq8", "int4-pq5"])
+@pytest.mark.parametrize("often", [0, 3])
+def test_old_rows_keep_their_codes_and_new_ones_take_what_there_is(codec, often):
+    random = np.random.default_rng(0)
+    table = random.normal(size=(600, WIDTH)).astype(np.float32)
+    # Rows that the codewords know.
+    new = table[random.choice(600, 40)] * random.uniform(0.9, 1.1, (40, 1)).astype(np.float32)
+    arrays = encoded(codec, table)
+    addition = Addition(codec, 600, new, often)
+    order, larger = addition.order(arrays), addition.remade(arrays)
+    assert sorted(order) == list(range(640)) and [id for id in order if id < 600] == list(range(600))
+    before, after = decoded(codec, arrays, WIDTH)[:600], decoded(codec, larger, WIDTH)[:640]
+    np.testing.assert_array_equal(after[order < 600], before)
+    assert len(larger) == CODECS[codec].arrays
+    # As near as the table's own rows are to theirs, or nearly.
+    error, usual = (
+        np.square(a - b).sum() / np.square(b).sum()
+        for a, b in ((after[order >= 600], new[order[order >= 600] - 600]), (before, table))
+    )
+    assert error <= 2 * usual
+    if codec == "int4-pq5":
+        # One in eight of 600 is frequent, and new ones that are stand behind these.
+        assert order[75 : 75 + often].tolist() == list(range(600, 600 + often)) and larger[-1][0] == 75 + often
+    else:
+        assert order.tolist() == list(range(640))
