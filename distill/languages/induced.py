@@ -52,9 +52,9 @@ def induced(texts: Sequence[str], words: Sequence[str], aligner: Encoder) -> Ind
     ours, theirs = (unit_rows(part - part.mean(axis=0)) for part in (ours, theirs))
     nearest, cosines = top_k(ours, theirs, min(AROUND, len(words)))
     around = top_k(theirs, ours, min(AROUND, len(texts)))[1].mean(axis=1)
-    scores = (2 * cosines - around[nearest]).astype(np.float32)
+    scores = 2 * cosines - around[nearest]
     best = np.argsort(-scores, axis=1, kind="stable")[:, :NEAREST]
-    weights = softmax(np.take_along_axis(scores, best, axis=1) / TEMPERATURE)
+    weights = softmax((np.take_along_axis(scores, best, axis=1) / TEMPERATURE).astype(np.float32))
     return Induced(list(texts), list(words), np.take_along_axis(nearest, best, axis=1), weights)
 
 
