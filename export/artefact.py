@@ -16,7 +16,7 @@ from .form import Form
 from .formats.registry import format_of
 from .gate import Figures, Gate, measure, require_passed
 from .hub_page import hub_page
-from .languages import piece_languages, write_languages
+from .languages import PieceLanguages, piece_languages, write_languages
 from .removal import write_removal
 from .runtime import load_artefact
 from .web.site import add_index
@@ -30,14 +30,14 @@ def export_artefact(
     notes: Mapping[str, Json] | None = None,
     removal: LanguageRemoval | None = None,
     progress: Progress | None = None,
-    texts: Mapping[str, Sequence[str]] | None = None,
+    texts: Mapping[str, Sequence[str]] | PieceLanguages | None = None,
 ) -> JudgedCard:
     """Convert a student, write the artefact to `folder` and return its card with the gate's figures.
 
     `notes` go into the card; `removal` is put in with all its directions; `texts`, by language, say which languages use
-    a piece. Raises `ExportError`, leaving nothing under `folder`, when the gate refuses the artefact (see
-    `gate.verdict`); with its `force` the artefact is kept and its card says why it was refused. Raises `InputError` for
-    a `removal` of another space.
+    a piece, where that is not known. Raises `ExportError`, leaving nothing under `folder`, when the gate refuses the
+    artefact (see `gate.verdict`); with its `force` the artefact is kept and its card says why it was refused. Raises
+    `InputError` for a `removal` of another space.
     """
     form = form or Form()
     form.require()
@@ -62,7 +62,7 @@ def write_artefact(
     name: str,
     notes: Mapping[str, Json] | None = None,
     removal: LanguageRemoval | None = None,
-    texts: Mapping[str, Sequence[str]] | None = None,
+    texts: Mapping[str, Sequence[str]] | PieceLanguages | None = None,
 ) -> Card:
     """Write the artefact to a folder that it makes, not yet measured against the student, and return its card."""
     folder.mkdir()
@@ -72,10 +72,11 @@ def write_artefact(
     if form.index:
         add_index(folder, form.index)
     # A format of one file has the tokenizer in it.
-    known = texts if texts and (folder / encode.TOKENIZER).is_file() else {}
-    if known:
-        write_languages(folder, piece_languages(student.tokenizer, known))
-    card = card_of(name, student, form, folder, notes, removal, tuple(known))
+    known = None
+    if texts and (folder / encode.TOKENIZER).is_file():
+        known = texts if isinstance(texts, PieceLanguages) else piece_languages(student.tokenizer, texts)
+        write_languages(folder, known)
+    card = card_of(name, student, form, folder, notes, removal, known.languages if known else ())
     write_card(folder, card)
     return card
 

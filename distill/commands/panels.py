@@ -55,7 +55,7 @@ SECTIONS = {
 }
 # Parameters that a short help shows.
 MAIN = {
-    *("recipe", "config", "name", "resume", "output", "study"),
+    *("recipe", "config", "name", "resume", "output", "study", "documents"),
     *("data__dataset", "data__languages", "data__document_language", "corpus"),
     *("teacher__language", "teacher__base", "teacher__model", "teacher_path", "teacher_language"),
     *("teacher__bm25_epochs", "teacher__online_epochs", "teacher__loss"),

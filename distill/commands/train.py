@@ -16,7 +16,15 @@ from ..settings.choices import CHECKPOINT_SECONDS
 from ..settings.recipes import DEFAULT
 from ..settings.rules import require_no_stages, require_one_device
 from ..settings.sections import Value
-from .options import UNIT_SETTINGS, config_option, corpus_option, folder_option, settings_from, settings_options
+from .options import (
+    UNIT_SETTINGS,
+    config_option,
+    corpus_option,
+    folder_option,
+    given,
+    settings_from,
+    settings_options,
+)
 from .panels import PanelCommand
 
 if TYPE_CHECKING:
@@ -26,6 +34,8 @@ ORDER = (
     'Flags stand above --config, a config above the recipe that it names (recipe = "NAME" at its head), and a run '
     "without --config has the recipe default."
 )
+# Settings that bear on what --documents does.
+ADAPTED = ("seed", "data.document_language", "teacher.base", "student.parallel")
 
 
 @click.command(cls=PanelCommand, epilog=ORDER)
@@ -43,6 +53,14 @@ ORDER = (
     help="the folder of a run that was stopped, to go on with it",
 )
 @click.option(
+    "--documents",
+    multiple=True,
+    type=click.Path(),
+    metavar="FILE...",
+    help="documents and no questions, for --base to learn: .jsonl, .csv, .txt, .md or .html files, folders of them",
+)
+@click.argument("more", nargs=-1, type=click.Path(), metavar="")
+@click.option(
     "--checkpoint-seconds",
     type=click.FloatRange(0),
     default=CHECKPOINT_SECONDS,
@@ -54,10 +72,15 @@ def run(
     name: str | None,
     runs: str,
     resume: str | None,
+    documents: tuple[str, ...],
+    more: tuple[str, ...],
     checkpoint_seconds: float,
     **values: Value | None,
 ) -> None:
-    """The whole job: teacher, student, evaluation, bundle, benchmark, report; with a budget a smaller bundle too."""
+    """The whole job: teacher, student, evaluation, bundle, benchmark, report; with a budget a smaller bundle too.
+
+    With --documents there are no questions: the base learns to find these documents by what they say of themselves.
+    """
     from ..compression.compress import compress, is_limited, places
     from ..data.corpus import read_corpus
     from ..pipeline.execute import execute
@@ -65,6 +88,10 @@ def run(
     from ..pipeline.resuming import settings_file
     from ..system.files import usable_path
 
+    if documents:
+        return _adapt((*documents, *more), name, runs, (config, resume), values)
+    if more:
+        raise InputError(f"{more[0]}: no option takes it; documents are named with --documents")
     if resume and name and (Path(runs) / name).resolve() != Path(resume).resolve():
         raise InputError(f"--resume {resume} is another folder than --name {name} in {runs}; leave --name out")
     settings = settings_from(values, config or (settings_file(resume) if resume is not None else None), DEFAULT)
@@ -84,6 +111,26 @@ def run(
         with told_how_to_go_on(prepared.folder):
             result = compress(prepared.folder, prepared.settings)
         print_search(result.as_dict(), *places(prepared.folder))
+
+
+def _adapt(documents, name, runs, others, values):
+    """The encoder `--base` adapted to documents, as a run's folder."""
+    from ..adapting.adapt import adapt, prepare
+    from ..report.run_tables import print_run
+    from ..system.files import usable_path
+
+    needless = [name for name in given(values) if name not in ADAPTED]
+    if needless or any(others):
+        named = needless[0] if needless else "--config" if others[0] else "--resume"
+        raise InputError(
+            f"{named}: --documents goes with --base, --parallel, --document-language, --seed, --name and --runs alone; "
+            "leave it out, or give a --dataset with questions"
+        )
+    settings = settings_from(values, recipe=DEFAULT)
+    settings.data.dataset = Path(documents[0]).stem
+    folder = usable_path(Path(runs) / name) if name else _free_folder(runs, settings)
+    job = prepare(settings, documents, folder)
+    print_run(adapt(job), job.folder)
 
 
 @contextmanager

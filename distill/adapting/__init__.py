@@ -1,0 +1,1 @@
+"""An encoder learns a collection of documents that nobody has asked about."""

@@ -1,0 +1,198 @@
+"""`distill run --documents`: an encoder learns documents that nobody has asked about, and is shipped where it gains."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from ..catalog.bundle import CARD_FILE, is_artefact
+from ..catalog.identity import provenance
+from ..catalog.kinds import RUN_FILE, folder_of, require_trainable
+from ..catalog.loading import load_keras_encoder
+from ..data.parallel import Parallel, read_parallel
+from ..encoders.encoder import KerasEncoder
+from ..errors import TrainingError
+from ..evaluation.resampling import sign_flip_p
+from ..export.artefact import export_artefact
+from ..export.form import Form
+from ..export.gate import Gate, size
+from ..export.languages import CARD_KEY, read_languages
+from ..export.weights.precision import Precision
+from ..pipeline.inputs import Inputs
+from ..pipeline.preparing import require_new
+from ..pipeline.resuming import LOG
+from ..pipeline.run import Run
+from ..pipeline.second_stage import stored_of
+from ..pipeline.shipping import close, finish
+from ..retrieval.metrics import reciprocal_ranks
+from ..settings.sections import Settings
+from ..settings.store import save_settings
+from ..system.backend import start
+from ..system.locking import locked
+from ..system.progress import say, task
+from ..system.reading import read_json
+from ..system.types import File, Json
+from ..training.checkpoints import CHECKPOINT
+from ..training.log import RunLog
+from .asked import UNIT, Asked, OtherText
+from .collection import Collection, read_collection
+from .pairs import Draw, cloze, headings, mixed, translations
+from .queries import Held, hold_out, write_queries
+from .sums import SummedPassages, Summing
+from .training import PAIRS, Head, learn
+
+# The folder of the queries that were held out, in the run's.
+QUERIES = "queries"
+# Shares of the start's weights that are tried, and how many points other text may lose of either figure.
+SHARES, MOST_LOST = (0.0, 0.25, 0.5, 0.75), 0.75
+LEVEL = 0.05
+
+
+@dataclass(frozen=True)
+class Job:
+    """An adaptation: the documents, the part of them that is held out, parallel text, the settings and the folder."""
+
+    collection: Collection
+    held: Held
+    sources: Sequence[Parallel]
+    settings: Settings
+    folder: Path
+
+
+def prepare(settings: Settings, documents: Sequence[File], folder: File) -> Job:
+    """Read and check everything that can be wrong before anything is written. Raises `InputError`."""
+    folder, language = Path(folder), settings.data.document_language
+    require_trainable(settings.teacher.base)
+    require_new(folder)
+    sources = read_parallel(settings.student.parallel, language)
+    collection = read_collection(documents, language)
+    return Job(collection, hold_out(collection, settings.seed), sources, settings, folder)
+
+
+def adapt(job: Job) -> Json:
+    """Adapt, measure and ship; returns the metrics that it leaves in the folder.
+
+    Raises `TrainingError`, leaving no folder, where nothing is gained on the held-out part, or only at other text's
+    cost.
+    """
+    start()
+    job.folder.mkdir(parents=True, exist_ok=True)
+    base = load_keras_encoder(job.settings.teacher.base)
+    with locked(job.folder):
+        try:
+            return _adapted(job, base)
+        except BaseException:
+            shutil.rmtree(job.folder, ignore_errors=True)
+            raise
+
+
+def _adapted(job: Job, base: KerasEncoder) -> Json:
+    """The stages of an adaptation, in its folder."""
+    queries = job.folder / QUERIES
+    write_queries(job.held.dataset, queries)
+    settings = replace(job.settings, data=replace(job.settings.data, dataset=str(queries)))
+    run = Run(Inputs(settings, job.held.dataset, job.held.languages), job.folder, RunLog(job.folder / LOG))
+    (job.folder / CHECKPOINT).mkdir()
+    try:
+        say(told(job))
+        run.measure("base", base)
+        run.measure_as("teacher", "base")
+        with run.timed("student"):
+            student, figures = taught(job, base, run.log)
+        run.record("other_text", figures)
+        student.save(job.folder / "student")
+        run.measure("student", student)
+        require_gain(run)
+        export(run, student, folder_of(settings.teacher.base))
+        metrics = close(run, finish(run, student))
+    finally:
+        run.log.close()
+    save_settings(settings, job.folder / RUN_FILE)
+    return metrics
+
+
+def told(job: Job) -> str:
+    """A line that says what is adapted to what."""
+    whole, part = job.collection.dataset, job.held.dataset
+    counts = ", ".join(f"{len(ids)} in {split}" for split, ids in part.splits.items())
+    return (
+        f"{whole.name}: {len(whole.titles)} documents, {len(whole.passages)} passages; {int(job.held.rows.sum())} of "
+        f"them are held out, with queries made of them: {counts}"
+    )
+
+
+def taught(job: Job, base: KerasEncoder, log: RunLog) -> tuple[KerasEncoder, dict[str, Json]]:
+    """The encoder that learned the collection, and what other text says of it.
+
+    The smallest share of the start's weights is kept with which other text loses little. Raises `TrainingError` where
+    there is none.
+    """
+    summing = Summing(base)
+    other, dev = OtherText.of(summing), Asked.of(summing, job.held.dataset, ("dev",))
+    learned = learn(
+        base, drawing(job, summing), min(PAIRS, int(np.sum(~job.held.rows))), dev.score, log, job.settings.seed
+    )
+    before = other.scores(Head(base.model))
+    tried = []
+    for share in SHARES:
+        scores = other.scores(learned.between(share))
+        tried.append(", ".join(f"{name} {before[name]:.1f} -> {score:.1f}" for name, score in scores.items()))
+        if all(before[name] - score <= MOST_LOST for name, score in scores.items()):
+            say(f"share of the start's weights: {share:g}; other text: {tried[-1]}")
+            return learned.encoder, {"before": before, "after": scores, "start_share": share}
+    base_name = job.settings.teacher.base
+    raise TrainingError(
+        f"{job.collection.dataset.name}: what is learned of it costs other text more than {MOST_LOST} points, with "
+        f"{SHARES[-1]} of the start's weights too: {tried[-1]}; use {base_name} as it is"
+    )
+
+
+def drawing(job: Job, summing: Summing) -> Draw:
+    """The pairs that are learned: of the passages that are not held out, and of the parallel text."""
+    data, collection = job.collection.dataset, job.collection
+    with task(f"encode {data.name}", len(data.sentences.texts)) as advance:
+        summed = SummedPassages.of(summing, data, advance)
+    rows = np.flatnonzero(~job.held.rows)
+    headed = rows[[bool(collection.headings[row]) for row in rows]]
+    asking = summing.sums([collection.headings[row] for row in headed]) if len(headed) else None
+    of_headings = headings(summed, asking, headed, collection.groups) if asking else None
+    lines = translations(job.sources, summing.sums) if job.sources else None
+    return mixed(of_headings, cloze(summed, rows, collection.groups), lines)
+
+
+def require_gain(run: Run) -> None:
+    """Raise `TrainingError` where the student does not answer held-out queries significantly better than its base.
+
+    Of the split test, which nothing was chosen on, all languages together: MRR@10, and sign flips by query.
+    """
+    ids, student, base = [], [], []
+    for language in run.languages:
+        ids += [query.id for query in run.dataset.select(language, "test")]
+        student.append(run.evaluations["test"]["student"].ranks[UNIT][language])
+        base.append(run.evaluations["test"]["base"].ranks[UNIT][language])
+    scores, before = (reciprocal_ranks(np.concatenate(ranks), 10) for ranks in (student, base))
+    p = sign_flip_p(scores - before, ids)
+    figures = f"MRR@10 {before.mean():.3f} -> {scores.mean():.3f}, p {p:.3f}, {len(ids)} queries"
+    say(f"held-out documents: {figures}")
+    run.record("held_out", {"base": float(before.mean()), "student": float(scores.mean()), "p": p, "queries": len(ids)})
+    if scores.mean() <= before.mean() or p >= LEVEL:
+        name, base_name = run.dataset.name, run.settings.teacher.base
+        raise TrainingError(f"{name}: no gain shows on its held-out part: {figures}; use {base_name} as it is")
+
+
+def export(run: Run, student: KerasEncoder, base: Path | None) -> None:
+    """Write the bundle; its languages, and those of its pieces, are the base's where that is a bundle."""
+    settings, card = run.settings, {}
+    if base and is_artefact(base):
+        card = read_json(base / CARD_FILE)
+    languages = list(dict.fromkeys([*card.get("languages", ()), *run.languages]))
+    notes = {**provenance(settings), "source": run.folder.resolve().name, "languages": languages}
+    gate = Gate(run.dataset, run.languages, settings.export)
+    form = Form(precision=Precision(settings.export.precision, settings.export.table, stored_of(settings, student)))
+    known = read_languages(base, card) if base and CARD_KEY in card else None
+    with run.timed("export"), task("export", size(run.dataset, run.languages)) as advance:
+        export_artefact(student, run.folder / "bundle", gate, form, notes, progress=advance, texts=known)

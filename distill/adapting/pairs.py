@@ -1,0 +1,92 @@
+"""Pairs that a collection learns from: its headings and sentences with their passages, and lines of parallel text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..data.parallel import Parallel
+from ..system.types import Integers
+from .sums import SummedPassages, Sums, joined
+
+# Sentences that stay in their passage: Lee et al. (2019), section 4.
+LEFT_IN = 0.1
+# Of a step's pairs those that a sentence asks, where headings do too, and those of parallel text, where there is any.
+SENTENCES, LINES = 0.375, 0.25
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Queries and the passages that answer them: `Sums` of each, `groups` `(n,)` of those that may answer the same."""
+
+    queries: Sums
+    passages: Sums
+    groups: Integers
+
+
+# `(random, n)` to so many pairs.
+Draw = Callable[[np.random.Generator, int], Pairs]
+
+
+def headings(summed: SummedPassages, asking: Sums, rows: Integers, groups: Integers) -> Draw:
+    """Pairs of a heading and its passage, of `rows` `(m,)` of the passages whose headings' sums are `asking` `(m,)`."""
+
+    def draw(random: np.random.Generator, many: int) -> Pairs:
+        chosen = random.integers(len(rows), size=many)
+        return Pairs(asking.of(chosen), summed.passages.of(rows[chosen]), groups[rows[chosen]])
+
+    return draw
+
+
+def cloze(summed: SummedPassages, rows: Integers, groups: Integers) -> Draw:
+    """Pairs of a sentence and its passage without it, now and then with it, of `rows` of the passages."""
+    learned = np.flatnonzero(np.isin(summed.passage_of, rows) & ~summed.alone)
+
+    def draw(random: np.random.Generator, many: int) -> Pairs:
+        chosen = learned[random.integers(len(learned), size=many)]
+        left = random.random(many) < LEFT_IN
+        taken_out, whole = summed.without(chosen), summed.passages.of(summed.passage_of[chosen])
+        features = np.where(left[:, None], whole.features, taken_out.features)
+        passages = Sums(features, np.where(left[:, None], whole.counts, taken_out.counts))
+        return Pairs(summed.sentences.of(chosen), passages, groups[summed.passage_of[chosen]])
+
+    return draw
+
+
+def translations(sources: Sequence[Parallel], sums: Callable[[Sequence[str]], Sums]) -> Draw:
+    """Pairs of a line and its translation into the documents' language, each source by its weight."""
+    lines = [joined([sums(source.texts), sums(source.pivots)]) for source in sources]
+    weights = np.array([source.weight for source in sources]) / sum(source.weight for source in sources)
+    first = np.cumsum([0, *(len(source.texts) for source in sources)])
+
+    def draw(random: np.random.Generator, many: int) -> Pairs:
+        parts = []
+        for number, drawn in enumerate(random.multinomial(many, weights)):
+            length = len(sources[number].texts)
+            rows = random.integers(length, size=drawn)
+            groups = -1 - first[number] - rows
+            parts.append(Pairs(lines[number].of(rows), lines[number].of(length + rows), groups))
+        return together(parts)
+
+    return draw
+
+
+def together(parts: Sequence[Pairs]) -> Pairs:
+    """Pairs after pairs."""
+    queries, passages = joined([part.queries for part in parts]), joined([part.passages for part in parts])
+    return Pairs(queries, passages, np.concatenate([part.groups for part in parts]))
+
+
+def mixed(of_headings: Draw | None, of_sentences: Draw, of_lines: Draw | None) -> Draw:
+    """Pairs of all kinds that there are."""
+
+    def draw(random: np.random.Generator, many: int) -> Pairs:
+        lines = round(LINES * many) if of_lines else 0
+        sentences = round(SENTENCES * (many - lines)) if of_headings else many - lines
+        parts = [of_sentences(random, sentences)]
+        parts += [of_headings(random, many - lines - sentences)] if of_headings else []
+        return together(parts + ([of_lines(random, lines)] if of_lines else []))
+
+    return draw

@@ -1,0 +1,106 @@
+"""Texts as the sums of what an encoder makes of their pieces: what lies behind these sums is trained in seconds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import keras
+import numpy as np
+from keras import ops
+
+from ..data.dataset import Dataset
+from ..encoders.batching import pack
+from ..encoders.compiled import AnyLength
+from ..encoders.encoder import KerasEncoder
+from ..system.types import Booleans, Floats, Integers, Progress
+
+# Pieces that go through an encoder at once.
+PIECES = 8192
+
+
+@dataclass(frozen=True)
+class Sums:
+    """Of n texts the summed features of their pieces `(n, f)`, and how many pieces they have `(n, 1)`."""
+
+    features: Floats
+    counts: Floats
+
+    def __len__(self) -> int:
+        return len(self.features)
+
+    def of(self, rows: Integers) -> Sums:
+        """Those of some rows."""
+        return Sums(self.features[rows], self.counts[rows])
+
+    def plus(self, other: Sums, times: Floats) -> Sums:
+        """The sums, and those of others so many `times`, `(n, 1)`."""
+        return Sums(self.features + times * other.features, self.counts + times * other.counts)
+
+
+def joined(several: Sequence[Sums]) -> Sums:
+    """Sums after sums."""
+    return Sums(np.concatenate([one.features for one in several]), np.concatenate([one.counts for one in several]))
+
+
+class Summing:
+    """An encoder up to the sum over a text's pieces, compiled once."""
+
+    def __init__(self, encoder: KerasEncoder) -> None:
+        self.tokenizer, self.model = encoder.tokenizer, encoder.model
+        self.table = self.model.get_layer("embedding")
+        self.step = AnyLength(self._sums) if keras.backend.backend() == "tensorflow" else self._sums
+
+    def _sums(self, x):
+        keep = ops.cast(ops.greater_equal(x["ids"], 0), "float32")[None, :, None]
+        features = self.model.features(self.table(ops.maximum(x["ids"], 0)[None]), keep)[0]
+        return ops.segment_sum(features, x["segments"], num_segments=ops.shape(x["counts"])[0])
+
+    def sums(self, texts: Sequence[str], progress: Progress | None = None) -> Sums:
+        """The `Sums` of texts."""
+        ids = self.tokenizer.encode(list(texts))
+        counts = np.array([[len(row)] for row in ids], dtype=np.float32)
+        ends = np.cumsum(counts[:, 0] + self.model.gap) // PIECES
+        features = []
+        for rows in np.split(np.arange(len(ids)), np.flatnonzero(np.diff(ends)) + 1):
+            features.append(ops.convert_to_numpy(self.step(pack([ids[row] for row in rows], self.model.gap))))
+            if progress:
+                progress(len(rows))
+        return Sums(np.concatenate(features), counts)
+
+
+@dataclass(frozen=True)
+class SummedPassages:
+    """Of a data set the `Sums` of its sentences, `passage_of` `(sentences,)` of each, and those of its passages.
+
+    A passage's sums are those of its sentences, less what begins and ends a text between two of them, `ends`: but for
+    windows that reach over the end of a sentence they are the same.
+    """
+
+    sentences: Sums
+    passage_of: Integers
+    passages: Sums
+    ends: Sums
+
+    @classmethod
+    def of(cls, summing: Summing, dataset: Dataset, progress: Progress | None = None) -> SummedPassages:
+        """Those of a data set's sentences and passages, each sentence encoded once."""
+        sentences, passage_of = summing.sums(dataset.sentences.texts, progress), dataset.sentences.passage_of
+        ends, many = summing.sums([""]), len(dataset.passages)
+        passages = Sums(np.zeros((many, sentences.features.shape[1]), np.float32), np.zeros((many, 1), np.float32))
+        np.add.at(passages.features, passage_of, sentences.features)
+        np.add.at(passages.counts, passage_of, sentences.counts)
+        between = np.bincount(passage_of, minlength=many)[:, None].astype(np.float32) - 1
+        return cls(sentences, passage_of, passages.plus(ends, -between), ends)
+
+    @cached_property
+    def alone(self) -> Booleans:
+        """bool `(sentences,)`: those whose passage has no other."""
+        return np.bincount(self.passage_of)[self.passage_of] < 2
+
+    def without(self, sentences: Integers) -> Sums:
+        """The sums of the passage of each of these sentences, without it where the passage has others."""
+        times = np.where(self.alone[sentences], 0, 1).astype(np.float32)[:, None]
+        whole = self.passages.of(self.passage_of[sentences])
+        return whole.plus(self.sentences.of(sentences), -times).plus(self.ends, times)

@@ -1,0 +1,154 @@
+"""The layers behind the sums learn a collection: its headings and sentences ask for its passages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import keras
+import numpy as np
+from keras import ops
+
+from ..encoders.compiled import AnyLength
+from ..encoders.encoder import KerasEncoder
+from ..students.rows import TABLE, with_table
+from ..students.student import Student
+from ..system.progress import task
+from ..system.types import Floats, Tensor
+from ..training.log import RunLog
+from ..training.losses import in_batch_loss, squared_l2
+from ..training.rates import Pace
+from .pairs import Draw, Pairs
+from .sums import Sums, joined
+
+# Chosen on the dev half of benchmarks/adaptation.
+ROUNDS, STEPS, PAIRS, RATE, WARMUP = 4, 50, 256, 2e-4, 0.1
+TEMPERATURE, KEEP = 0.05, 1.0
+# Texts that go through the layers at once.
+BLOCK = 4096
+
+
+def head_of(model: Student, sums: Tensor, counts: Tensor) -> Tensor:
+    """The vectors `(n, d)` of sums `(n, f)` and counts `(n, 1)`."""
+    vectors = model.pooled(sums, counts)
+    return model.get_layer("projection")(vectors) if model.space else vectors
+
+
+class Head:
+    """The layers of a student behind the sums, `vectors` compiled once."""
+
+    def __init__(self, model: Student) -> None:
+        self.model = model
+        self.step = AnyLength(self._vectors) if keras.backend.backend() == "tensorflow" else self._vectors
+
+    def _vectors(self, x):
+        return head_of(self.model, x["features"], x["counts"])
+
+    def vectors(self, sums: Sums) -> Floats:
+        """The vectors `(n, d)` of sums, block by block."""
+        blocks = (sums.of(rows) for rows in np.split(np.arange(len(sums)), range(BLOCK, len(sums), BLOCK)))
+        each = [self.step({"features": one.features, "counts": one.counts}) for one in blocks]
+        return np.concatenate([ops.convert_to_numpy(part) for part in each])
+
+
+class HeadTrainer(keras.Model):
+    """A student of which the layers behind the sums train: a softmax among a step's passages, and the start's vectors.
+
+    loss = mean_i -log softmax_j(q_i . p_j / T)_i + KEEP x (|q_i - q'_i|^2 + |p_i - p'_i|^2), with ' the start's vectors
+    and T `TEMPERATURE`; passages of the query's own group do not compete.
+    """
+
+    def __init__(self, student: Student, rate: float = RATE) -> None:
+        super().__init__()
+        self.student = student
+        trained = behind(student)
+        for layer in student.layers:
+            layer.trainable = any(layer is one for one in trained)
+        self.compile(optimizer=keras.optimizers.Adam(rate), jit_compile=False)
+
+    def call(self, x: Mapping[str, Tensor]) -> Tensor:
+        """The vectors of queries, then of passages, `(2n, d)`."""
+        return head_of(self.student, x["features"], x["counts"])
+
+    def compute_loss(
+        self,
+        x: Mapping[str, Tensor] | None = None,
+        y: None = None,
+        y_pred: Tensor = None,
+        sample_weight: None = None,
+        training: bool = True,
+    ) -> Tensor:
+        """The loss of a batch `x` whose vectors are `y_pred`. Keras calls it."""
+        batch = {name: ops.convert_to_tensor(value) for name, value in (x or {}).items()}
+        queries, passages = ops.split(y_pred, 2)
+        ranked = ops.mean(in_batch_loss(ops.matmul(queries, ops.transpose(passages)), batch["same"], TEMPERATURE))
+        return ranked + 2 * KEEP * ops.mean(squared_l2(y_pred, batch["start"]))
+
+
+def behind(student: Student) -> list[keras.layers.Layer]:
+    """The layers of a student behind the sums that train."""
+    return [layer for layer in student.layers if layer.weights and layer.name != TABLE and _is_behind(student, layer)]
+
+
+def _is_behind(student, layer):
+    return not any(layer is one for one in student.token_layers) and layer.trainable
+
+
+@dataclass(frozen=True)
+class Learned:
+    """The student, the weights of its layers behind the sums, the start's `before` and `after`, and dev's `scores`.
+
+    A score is (MRR@10, P@1); the start's comes first, then one a round.
+    """
+
+    encoder: KerasEncoder
+    before: list[list[Floats]]
+    after: list[list[Floats]]
+    scores: list[tuple[float, float]]
+
+    def between(self, share: float) -> Head:
+        """The layers behind the sums with `share` of the start's weights and the rest of what was learned.
+
+        Wortsman et al. (2022), Robust fine-tuning of zero-shot models, section 3.
+        """
+        for layer, first, last in zip(behind(self.encoder.model), self.before, self.after, strict=True):
+            layer.set_weights([share * a + (1 - share) * b for a, b in zip(first, last, strict=True)])
+        return Head(self.encoder.model)
+
+
+# Of the layers as they are trained so far, on held-out queries: (MRR@10, P@1).
+Score = Callable[[Head], tuple[float, float]]
+
+
+def learn(start: KerasEncoder, draw: Draw, pairs: int, score: Score, log: RunLog, seed: int = 0) -> Learned:
+    """Train a copy of the start's layers behind the sums, on `pairs` pairs a step.
+
+    It is scored after each round of steps; the best one stays, and one that is no better ends it.
+    """
+    table = start.model.get_layer(TABLE).get_weights()[0]
+    model = with_table(start.model, table)
+    layers, first, head = behind(model), Head(start.model), Head(model)
+    before = after = [layer.get_weights() for layer in layers]
+    trainer, scores = HeadTrainer(model), [score(head)]
+    random, pace = np.random.default_rng(seed), Pace(RATE, ROUNDS, linear=True, warmup=WARMUP)
+    for number in range(1, ROUNDS + 1):
+        losses = []
+        with task(f"round {number}/{ROUNDS}", STEPS) as advance:
+            for step in range(STEPS):
+                trainer.optimizer.learning_rate = pace.at(number, step, STEPS)
+                losses.append(float(trainer.train_on_batch(batch_of(draw(random, pairs), first))))
+                advance(1, f"loss {np.mean(losses):.4f}")
+        scores.append(score(head))
+        mean, (reciprocal, precision) = round(float(np.mean(losses)), 4), scores[-1]
+        log.write("student", epoch=number, step=number * STEPS, loss=mean, **{"p@1": precision, "mrr@10": reciprocal})
+        if scores[-1] <= max(scores[:-1]):
+            break
+        after = [layer.get_weights() for layer in layers]
+    return Learned(KerasEncoder(model, start.tokenizer, "student"), before, after, scores)
+
+
+def batch_of(pairs: Pairs, start: Head) -> dict[str, np.ndarray]:
+    """The input of a step: the sums of queries and passages, the start's vectors of them, and which share a group."""
+    sums = joined([pairs.queries, pairs.passages])
+    same = pairs.groups[:, None] == pairs.groups[None]
+    return {"features": sums.features, "counts": sums.counts, "start": start.vectors(sums), "same": same}
