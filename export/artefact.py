@@ -67,6 +67,8 @@ def write_artefact(
     """Write the artefact to a folder that it makes, not yet measured against the student, and return its card."""
     folder.mkdir()
     format_of(form.format).write(student, folder, form.precision, form.lengths)
+    if notes and encode.ANSWERABLE in notes:
+        format_of(form.format).add_answerable(folder, notes[encode.ANSWERABLE])
     if removal:
         write_removal(folder, removal)
     if form.index:

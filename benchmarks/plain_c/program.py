@@ -129,6 +129,13 @@ class PlainIndex:
         )
         return [(hit.passage, hit.sentence, hit.score) for hit in hits[: count.value]]
 
+    def probability(self, encoder, scores):
+        """The probability that the first passage answers, and the threshold, by the scores of the best passages."""
+        hits, known, least = (Hit * len(scores))(*(Hit(0, 0, score) for score in scores)), c_float(), c_float()
+        arguments = encoder.pointer, self.pointer, hits, c_size_t(len(scores)), byref(known), byref(least)
+        self.program.require(self.program.functions.distill_probability(*arguments))
+        return known.value, least.value
+
     @property
     def rescored(self):
         """Passages that are to be scored again by their text."""

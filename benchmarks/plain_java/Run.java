@@ -15,8 +15,8 @@ import java.util.List;
 
 /**
  * Jobs for the encoder and the searcher, lines of a file, words parted by tabs: {@code encode ENCODER TEXTS OUTPUT},
- * {@code search ENCODER INDEX TEXTS K OUTPUT} or {@code open ENCODER INDEX}. Each prints a line: the milliseconds a text,
- * or what is thrown.
+ * {@code search ENCODER INDEX TEXTS K OUTPUT}, {@code answer ENCODER INDEX TEXTS K} or {@code open ENCODER INDEX}. Each
+ * prints a line: the milliseconds a text, the probability that the first text is answered, or what is thrown.
  */
 final class Run {
     private Run() {
@@ -38,6 +38,10 @@ final class Run {
         Encoder encoder = Encoder.open(new File(words[1]));
         if (words[0].equals("open")) {
             return words.length == 2 ? encoder.dimension() : Index.open(new File(words[2]), encoder).size();
+        }
+        if (words[0].equals("answer")) {
+            Index index = Index.open(new File(words[2]), encoder);
+            return index.probability(index.search(texts(words[3])[0], Integer.parseInt(words[4])));
         }
         if (words[0].equals("encode")) {
             return encode(encoder, texts(words[2]), words[3]);

@@ -7,16 +7,18 @@ from typing import TYPE_CHECKING
 
 from ..encoders.kind import Kind
 from ..errors import EncoderError
-from ..export.formats.folder import read_label
+from ..export.encode import ANSWERABLE, Calibration, calibrations
+from ..export.formats.folder import as_encoder_error, read_label
 from ..export.runtime import load_artefact
 from ..export.student import load_student
 from ..system.files import usable_path
+from ..system.reading import read_json
 from .kinds import RUN_FILE
 
 if TYPE_CHECKING:
     from ..encoders.encoder import Encoder, KerasEncoder
     from ..encoders.kind import Load
-    from ..system.types import File
+    from ..system.types import File, Json
 
 CARD_FILE, READ_ME = "card.json", "README.md"
 
@@ -78,6 +80,24 @@ def find_artefact(source: File) -> Path:
     if not is_artefact(folder):
         raise EncoderError(f"{source}: no {CARD_FILE} in it; give a bundle or the run folder that holds one")
     return folder
+
+
+def answerable_of(source: File) -> Json | None:
+    """Return what the card says of answers, of the exported encoder that `source` names; of a run its bundle's.
+
+    None where there is no such encoder, or its card says nothing.
+    """
+    try:
+        return read_json(find_artefact(source) / CARD_FILE).get(ANSWERABLE)
+    except EncoderError:
+        return None
+
+
+def calibrations_of(source: File) -> dict[str, Calibration]:
+    """Return by score the calibration in the card of what `source` names, as `answerable_of`. Raises `EncoderError`."""
+    said = answerable_of(source)
+    with as_encoder_error():
+        return calibrations({"answerable": said} if said else {})
 
 
 BUNDLE = _Bundle("an exported encoder", trainable=True)

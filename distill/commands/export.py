@@ -70,7 +70,7 @@ def export(
         raise InputError("--removal-rank is of --removal, which is not given")
     components = read_removal(removal, removal_rank or 1, form) if removal else None
     dataset, languages = chosen_data(settings)
-    encoder, notes = load_keras_encoder(model), origin(model)
+    encoder, notes = load_keras_encoder(model), {**origin(model), **_answerable(model)}
     form = _with_codewords(form, model, encoder)
     form, notes = _described(form, notes, model)
     if document_model:
@@ -121,6 +121,15 @@ def _with_route(encoder, document_model, form):
     if format_of(form.format).library != "sentence-transformers":
         return encoder
     return Pair(encoder, load_keras_encoder(document_model))
+
+
+def _answerable(model):
+    """The entry on answers of the card of MODEL, whose vectors the artefact has."""
+    from ..catalog.bundle import answerable_of
+    from ..export.encode import ANSWERABLE
+
+    said = answerable_of(model)
+    return {ANSWERABLE: said} if said else {}
 
 
 def _index_file(folder, model):

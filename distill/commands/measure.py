@@ -135,7 +135,12 @@ def _require_use(tasks, options):
 @beam_option
 @typed_option
 @json_option
-@click.option("--report", type=click.Path(dir_okay=False), callback=writable, help="also a page of lareqa and bitext")
+@click.option(
+    "--report",
+    type=click.Path(dir_okay=False),
+    callback=writable,
+    help="also a page of lareqa, bitext and answerable",
+)
 def evaluate(
     models: tuple[str, ...],
     tasks: list[tuple[str, str | None]],
@@ -157,7 +162,8 @@ def evaluate(
     retrieval: documents and passages (--ranked), by vectors of their own or of parts of them (--score) and --metric.
     r@2kt, r@5kt: an answer within the first 2,000 or 5,000 words of the passages. lareqa: sentences of all languages
     in one pool (XQuAD-R, MLQA-R), with what tells of language bias, and with language information removed. bitext: a
-    folder of translations, {lang}.txt, or a .tsv. With --translations or --translator each encoder has a second row,
+    folder of translations, {lang}.txt, or a .tsv. answerable: half of the questions with their documents taken out,
+    and how well the encoder tells which. With --translations or --translator each encoder has a second row,
     "MODEL, translated".
     """
     from ..catalog.loading import load_teacher, with_documents

@@ -46,7 +46,7 @@ SECTIONS = {
     **dict.fromkeys(("model", "score"), "encoder"),
     **dict.fromkeys(("folder", "where", "hybrid"), "index"),
     **dict.fromkeys(("dataset", "document_language", "documents_by"), "collection"),
-    **dict.fromkeys(("top", "as_json"), "hits"),
+    **dict.fromkeys(("top", "as_json", "threshold"), "hits"),
     **dict.fromkeys(("documents", "remove"), "documents"),
     **dict.fromkeys(("length", "overlap", "language"), "passages"),
     **dict.fromkeys(("compact", "words"), "stored"),

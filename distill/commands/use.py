@@ -89,6 +89,11 @@ def encode(
     "--index", "folder", type=click.Path(file_okay=False), help="the folder of distill index that is searched"
 )
 @click.option("--where", multiple=True, metavar="NAME=VALUE", help="documents alone whose field has that value")
+@click.option(
+    "--threshold",
+    type=click.FloatRange(0, 1),
+    help="nothing is found where the first passage answers with less probability [default: the card's, as a remark]",
+)
 @click.option("--hybrid", is_flag=True, help="passages with the question's words stand higher; repeats are folded")
 @click.option("--json", "as_json", is_flag=True, help="print an object a question, a line each")
 @click.option("--dataset", help="whose passages are searched, each encoded anew [default: sample]")
@@ -107,6 +112,7 @@ def search(
     model: str | None,
     folder: str | None,
     where: tuple[str, ...],
+    threshold: float | None,
     hybrid: bool,
     as_json: bool,
     dataset: str | None,
@@ -126,48 +132,68 @@ def search(
             raise InputError(
                 "--dataset, --document-language and --document-model do not go with --index; leave them out"
             )
-        _search_index(folder, question, model, score, top, where, hybrid, as_json)
+        answers = _answers(folder, question, model, score, top, where, hybrid, threshold)
+        _print_answers(answers, question == "-", threshold is not None, as_json)
         return
     if where or hybrid or as_json:
         raise InputError("--where, --hybrid and --json are of --index, which is not given")
     if not model:
         raise click.UsageError("Missing option '--model' or '--index'.")
     _search_dataset(
-        question, model, dataset or "sample", document_language or "en", top, score or "vector", documents_by
+        question, model, dataset or "sample", document_language or "en", top, score or "vector", documents_by, threshold
     )
 
 
-def _search_index(folder, question, model, score, top, where, hybrid, as_json):
-    from ..indexing.answers import Answers, print_answers, print_json
+def _answers(folder, question, model, score, top, where, hybrid, threshold):
+    from ..indexing.answers import Answers
 
     for one in where:
         if not one.partition("=")[0] or "=" not in one:
             raise InputError(f"--where: expected a field and its value, such as lang=en, got {one!r}")
     fields = dict(one.split("=", 1) for one in where)
-    answers = Answers(folder, model, score, hybrid).answers(_lines() if question == "-" else [question], top, fields)
+    questions = _lines() if question == "-" else [question]
+    return Answers(folder, model, score, hybrid).judged(questions, top, fields, threshold)
+
+
+def _print_answers(answers, many, strict, as_json):
+    from ..indexing.answers import print_answers, print_json
+
     if as_json:
         print_json(answers)
     else:
-        print_answers(answers, many=question == "-")
+        print_answers(answers, many, strict)
 
 
 def _lines():
     return (line.strip() for line in sys.stdin if line.strip())
 
 
-def _search_dataset(question, model, dataset, language, top, score, documents_by):
+def _search_dataset(question, model, dataset, language, top, score, documents_by, threshold):
+    from ..catalog.bundle import calibrations_of
     from ..catalog.loading import load_teacher, with_documents
     from ..data.loading import read_dataset
+    from ..export.encode import COMPARED
+    from ..indexing.answers import require_no_threshold
+    from ..report.answered import print_remark
     from ..report.score_tables import print_hits
     from ..retrieval.search import nearest
     from ..settings.units import kinds_of, named_units
 
+    calibration = None if documents_by else calibrations_of(model).get(score)
+    if calibration is None:
+        require_no_threshold(threshold, model)
     data = read_dataset(dataset, language)
     encoder = with_documents(load_teacher(model), documents_by)
     [unit] = named_units(["passage"], [score])
     kinds = kinds_of([unit])
     texts = {kind: data.texts(kind) for kind in kinds}
-    print_hits(data, *nearest(encoder, question, texts, data.whole_of(kinds), unit, top))
+    rows, scores = nearest(encoder, question, texts, data.whole_of(kinds), unit, max(top, COMPARED))
+    probability = calibration.probability(scores) if calibration else None
+    least = calibration.threshold if calibration and threshold is None else threshold
+    shown = 0 if threshold is not None and probability is not None and probability < threshold else top
+    print_hits(data, rows[:shown], scores[:shown])
+    if probability is not None and least is not None:
+        print_remark(probability, least)
 
 
 @click.command()

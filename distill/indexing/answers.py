@@ -9,11 +9,14 @@ from functools import cached_property
 
 from rich.text import Text
 
+from ..catalog.bundle import calibrations_of
 from ..catalog.identity import weights_fingerprint
 from ..catalog.loading import load_encoder
 from ..encoders.encoder import Encoder
 from ..encoders.health import require_finite
 from ..errors import InputError
+from ..export.encode import COMPARED
+from ..report.answered import print_remark
 from ..report.layout import new_console
 from ..retrieval.duplicates import first_alike
 from ..system.types import Booleans, File, Floats, Json
@@ -54,6 +57,30 @@ class Hit:
         return {**said, "repeats": [hit.as_dict() for hit in self.repeats]} if self.repeats else said
 
 
+@dataclass(frozen=True)
+class Answer:
+    """The passages that are nearest to a question, best first, and the probability that the first one answers it.
+
+    `answered`: it is at least the `threshold`. All three are None of an encoder that is not calibrated.
+    """
+
+    question: str
+    hits: list[Hit]
+    probability: float | None = None
+    threshold: float | None = None
+
+    @property
+    def answered(self) -> bool | None:
+        """True where the probability reaches the threshold, None where either is not known."""
+        return None if self.probability is None or self.threshold is None else self.probability >= self.threshold
+
+    def as_dict(self) -> dict[str, Json]:
+        """Return it as `--json` prints it."""
+        known = {} if self.probability is None else {"probability": round(self.probability, 4)}
+        judged = {**known, "answered": self.answered} if known else {}
+        return {"question": self.question, **judged, "hits": [hit.as_dict() for hit in self.hits]}
+
+
 class Answers:
     """An index and its encoder, loaded once. `model` names the encoder, by default the one that the index was made by.
 
@@ -81,6 +108,7 @@ class Answers:
         again = Again(self.index, self.encoder, score or self.index.score) if self.index.scored_again else None
         self.searcher = Searcher(self.index, score, again)
         self.hybrid = hybrid
+        self.calibration = calibrations_of(source).get(self.searcher.score)
 
     @cached_property
     def lexical(self) -> Lexical:
@@ -91,12 +119,36 @@ class Answers:
         self, questions: Iterable[str], k: int, where: Mapping[str, str] | None = None
     ) -> Iterator[tuple[str, list[Hit]]]:
         """Yield each question with the passages that are nearest to it, best first, as soon as it is there."""
+        for answer in self.judged(questions, k, where):
+            yield answer.question, answer.hits
+
+    def judged(
+        self, questions: Iterable[str], k: int, where: Mapping[str, str] | None = None, threshold: float | None = None
+    ) -> Iterator[Answer]:
+        """Yield an `Answer` to each question, as soon as it is there; the threshold is the card's unless it is given.
+
+        Raises `InputError` for a threshold where nothing is calibrated: the encoder, its score, or words.
+        """
+        if self.calibration is None or self.hybrid:
+            require_no_threshold(threshold, self.index.card["encoder"])
         mask = self.index.mask(where) if where else None
         for question in questions:
             if not question.strip():
                 raise InputError("the question is empty; give a text")
             [vector] = require_finite(self.encoder.encode([question], "question"), self.encoder)
-            yield question, self.nearest(question, vector, k, mask, self.hybrid)
+            answer = self.judge(question, vector, k, mask, self.hybrid)
+            yield answer if threshold is None else replace(answer, threshold=threshold)
+
+    def judge(
+        self, question: str, vector: Floats, k: int, mask: Booleans | None = None, hybrid: bool = False
+    ) -> Answer:
+        """Return the `Answer` to a question with a unit vector `(d,)`, by the card's threshold."""
+        # Words change the scores.
+        if self.calibration is None or hybrid:
+            return Answer(question, self.nearest(question, vector, k, mask, hybrid))
+        hits = self.nearest(question, vector, max(k, COMPARED), mask)
+        probability = self.calibration.probability([hit.score for hit in hits])
+        return Answer(question, hits[:k], probability, self.calibration.threshold)
 
     def nearest(
         self, question: str, vector: Floats, k: int, mask: Booleans | None = None, hybrid: bool = False
@@ -136,28 +188,34 @@ def _text(content):
     return content.decode("utf-8", "replace")
 
 
-def answer_dict(question: str, hits: Sequence[Hit]) -> dict[str, Json]:
-    """Return a question and its passages as `--json` prints them."""
-    return {"question": question, "hits": [hit.as_dict() for hit in hits]}
+def require_no_threshold(threshold: float | None, encoder: str) -> None:
+    """Raise `InputError` for a threshold without probabilities that it could be of."""
+    if threshold is not None:
+        raise InputError(f"--threshold: {encoder} is not calibrated for this score, or for words; leave it out")
 
 
-def print_json(answers: Iterable[tuple[str, list[Hit]]]) -> None:
+def print_json(answers: Iterable[Answer]) -> None:
     """Print an object a question, a line each."""
-    for question, hits in answers:
-        print(json.dumps(answer_dict(question, hits), ensure_ascii=False), flush=True)
+    for answer in answers:
+        print(json.dumps(answer.as_dict(), ensure_ascii=False), flush=True)
 
 
-def print_answers(answers: Iterable[tuple[str, list[Hit]]], many: bool) -> None:
-    """Print passages, the best sentence marked; of `many` questions each one above its own."""
+def print_answers(answers: Iterable[Answer], many: bool, strict: bool = False) -> None:
+    """Print passages, the best sentence marked; of `many` questions each one above its own.
+
+    `strict`: no passages where the first one does not answer.
+    """
     console = new_console()
-    for question, hits in answers:
+    for answer in answers:
         if many:
-            console.print(question, markup=False, style="underline")
-        for place, hit in enumerate(hits, start=1):
+            console.print(answer.question, markup=False, style="underline")
+        for place, hit in enumerate(() if strict and not answer.answered else answer.hits, start=1):
             console.print(f"{place}. {hit.score:.3f}  {_name(hit)}", markup=False)
             console.print(_shown(hit, console.is_terminal), soft_wrap=True)
             if hit.repeats:
                 console.print(f"   also in {', '.join(map(_name, hit.repeats))}", markup=False)
+        if answer.probability is not None and answer.threshold is not None:
+            print_remark(answer.probability, answer.threshold)
 
 
 def _name(hit):

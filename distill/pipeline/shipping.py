@@ -12,10 +12,11 @@ from ..catalog.bundle import CARD_FILE, is_artefact
 from ..catalog.identity import provenance
 from ..catalog.kinds import folder_of
 from ..data.parallel import joined, texts_by_language
-from ..encoders.encoder import KerasEncoder
+from ..encoders.encoder import Encoder, KerasEncoder
 from ..encoders.health import KEY, TRY
+from ..errors import DataError
 from ..evaluation.bias.analyses import described
-from ..evaluation.evaluate import Evaluation
+from ..evaluation.evaluate import Evaluation, encode_questions
 from ..evaluation.examples import EXAMPLES
 from ..evaluation.mcnemar import as_dict as tests_as_dict
 from ..evaluation.mcnemar import compare
@@ -24,7 +25,7 @@ from ..report.run_page import write_report
 from ..settings.sections import Settings
 from ..settings.store import as_dict
 from ..system.files import write_json
-from ..system.progress import task
+from ..system.progress import say, task
 from ..system.reading import read_json
 from ..system.types import Json
 from ..system.versions import versions
@@ -68,7 +69,9 @@ def finish(run: Run, student: KerasEncoder) -> Json:
     else:
         export(run, student, folder)
     run.record("gate", read_json(folder / CARD_FILE)["dev"])
-    run.measure("bundle", load_artefact(folder, settings.export.threads))
+    bundle = load_artefact(folder, settings.export.threads)
+    run.measure("bundle", bundle)
+    calibrate(run, folder, bundle)
     run.figures.update(run.checkpoint(EXAMPLES).facts())
     run.record("bundle_bytes", size_of(folder))
     questions, threads = select_questions(run.dataset, run.languages), settings.export.threads
@@ -96,6 +99,33 @@ def export(run: Run, student: KerasEncoder, folder: Path) -> None:
             student, precision = as_trained(student, precision)
         form, texts = Form(precision=precision), texts_seen(run.inputs)
         export_artefact(student, folder, gate, form, notes, progress=advance, texts=texts)
+
+
+def calibrate(run: Run, folder: Path, bundle: Encoder) -> None:
+    """Fit on dev how likely a first passage answers, for the bundle's card, and measure that on the last split.
+
+    Dev of too few questions is said, and the card says nothing.
+    """
+    from ..evaluation.calibration import fit_scores, said
+    from ..evaluation.tasks.answerable import AnswerableTask, confidence_in
+    from ..evaluation.unanswerable import SCORES, encode, half_without
+    from ..export.encode import ANSWERABLE
+
+    data, split, languages = run.dataset, run.inputs.splits[-1], run.languages
+    with run.timed("calibrate"):
+        dev = encode(bundle, data, "dev", languages)
+        try:
+            fits = fit_scores(dev, seed=run.settings.seed)
+        except DataError as error:
+            say(f"the bundle's card does not say how likely an answer is: {error}")
+            return
+        write_json(folder / CARD_FILE, {**read_json(folder / CARD_FILE), ANSWERABLE: said(fits, dev)})
+        score = next((score for score in run.settings.evaluation.score if score in SCORES), "sum")
+        questions = dev.questions if split == "dev" else encode_questions(bundle, data, split, languages)
+        cases = half_without(replace(dev, split=split, questions=questions), score)
+    task_ = AnswerableTask(data, tuple(languages), split, score)
+    figures = task_.figures(confidence_in(cases, fits[score].calibration), "bundle")
+    run.record(ANSWERABLE, task_.as_dict({"bundle": figures}))
 
 
 def as_trained(student: KerasEncoder, precision: Precision) -> tuple[KerasEncoder, Precision]:

@@ -8,8 +8,9 @@ or `python encode.py texts.jsonl vectors.npy` with {"id", "text"} lines. Of docu
     passages = Passages(encoder, ["...", "..."])
     rows, scores = passages.nearest(["Where does the Danube end?"], k=5)
 
-are the nearest. The runtime is ai-edge-litert or tflite-runtime for encoder.tflite, onnxruntime for encoder.onnx. One
-`Encoder` may be used by several threads.
+are the nearest, and `passages.search("...")` says too how likely the first of them answers the question. The runtime is
+ai-edge-litert or tflite-runtime for encoder.tflite, onnxruntime for encoder.onnx. One `Encoder` may be used by several
+threads.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypedDict
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypedDict
 
 import numpy as np
 import sentencepiece
@@ -47,6 +48,8 @@ FIELDS: dict = {
     "files": dict,
 }
 AGAIN = "export the bundle again"
+# The card's entry on answers, and the first passages of a ranking, by which it tells how likely the first one answers.
+ANSWERABLE, COMPARED = "answerable", 5
 # An end of a sentence, with what closes it, before a blank; without one in scripts that have none.
 END = re.compile(r"(?<=[.!?…।؟])[\"'»”’)\]]*\s+|(?<=[。！？])[」』”’）]*|\n\s*")
 
@@ -64,6 +67,24 @@ class Removal(TypedDict):
     languages: list[str]
 
 
+class Calibrated(TypedDict):
+    """The numbers of a `Calibration`, of one score."""
+
+    best: float
+    margin: float
+    usual: float
+    at: list[float]
+    probability: list[float]
+    threshold: float
+    precision: float
+
+
+class Answerable(TypedDict):
+    """The entry of a card on answers."""
+
+    scores: dict[str, Calibrated]
+
+
 class Card(TypedDict, total=False):
     """The entries of `card.json` that are read here."""
 
@@ -75,6 +96,7 @@ class Card(TypedDict, total=False):
     signatures: list[int]
     files: dict[str, File]
     removal: Removal
+    answerable: Answerable
 
 
 class BundleError(Exception):
@@ -118,6 +140,7 @@ class Encoder:
         self.name, self.dimension = self.card["name"], self.card["dimension"]
         limits = [limit for limit in (max_length, self.card["max_length"]) if limit]
         self.max_length, self.long = min(limits, default=None), long
+        self.calibrations = calibrations(self.card)
         self.tokenizer = load_tokenizer(place / TOKENIZER, self.card["vocabulary"])
         self._components = load_components(place, self.card)
         self._models = _PerThread(place, self.card, threads)
@@ -200,6 +223,71 @@ class Passages:
         scores = vectors @ self.vectors.T + best
         rows = np.argsort(-scores, axis=1, kind="stable")[:, :k]
         return rows, np.take_along_axis(scores, rows, axis=1)
+
+    def search(self, question: str, k: int = 5, threshold: float | None = None) -> Answer:
+        """The `Answer` to a question; by `threshold`, the card's unless it is given, the first passage answers or not.
+
+        Without passages nothing does. Of an encoder that is not calibrated both are None.
+        """
+        [rows], [scores] = self.nearest([question], max(k, COMPARED))
+        known = self.encoder.calibrations.get("sum")
+        probability = known.probability(scores) if known else None
+        least = threshold if threshold is not None or not known else known.threshold
+        answered = None if probability is None or least is None else probability >= least
+        return Answer(rows[:k], scores[:k], probability, answered)
+
+
+class Answer(NamedTuple):
+    """The rows of the nearest passages, best first, and their scores; how likely the first one answers the question."""
+
+    rows: NDArray[np.int64]
+    scores: NDArray[np.float32]
+    probability: float | None
+    answered: bool | None
+
+
+class Calibration:
+    """How likely the first passage of a ranking answers the question, by its score and those of the next ones.
+
+    Of the first `COMPARED` scores z = best x the first + margin x (the first - the mean of the others); passages that
+    are missing score `usual`. The probability is a line through the points (`at`, `probability`), level beyond them.
+    Where it was `threshold` or more, the share `precision` of the questions that this was fitted on, of which half had
+    no answer, was answered by the first passage.
+    """
+
+    def __init__(self, fields: Calibrated) -> None:
+        self.fields = fields
+        self.threshold, self.precision = float(fields["threshold"]), float(fields["precision"])
+        self._at, self._probability = (np.array(fields[name], dtype=np.float64) for name in ("at", "probability"))
+        if self._at.shape != self._probability.shape or self._at.ndim != 1 or not len(self._at):
+            raise ValueError("as many probabilities as numbers are expected, one at least")
+
+    def probability(self, scores: Sequence[float] | NDArray[np.float32]) -> float:
+        """That the first passage answers, by the scores of at least `COMPARED` passages, best first, or of all."""
+        return float(self.probabilities(np.asarray(scores, dtype=np.float32).reshape(1, -1))[0])
+
+    def probabilities(self, scores: NDArray[np.float32]) -> NDArray[np.float64]:
+        """`(q,)`: as `probability`, of scores `(q, k)`; NaN where there are fewer passages. 0 without any."""
+        first = np.full((len(scores), COMPARED), np.nan)
+        first[:, : scores.shape[1]] = scores[:, :COMPARED]
+        best, margin = compared(first, self.fields["usual"])
+        evidence = self.fields["best"] * best + self.fields["margin"] * margin
+        return np.where(np.isnan(best), 0.0, np.interp(evidence, self._at, self._probability))
+
+
+def compared(first: NDArray[np.float64], usual: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The best of the first scores `(q, COMPARED)`, and by how much it is above the mean of the others, `(q,)` both."""
+    best, others = first[:, 0], np.where(np.isnan(first[:, 1:]), usual, first[:, 1:])
+    return best, best - others.mean(axis=1)
+
+
+def calibrations(card: Card) -> dict[str, Calibration]:
+    """By score the `Calibration` of a card; none of one that says nothing of answers. Raises `BundleError`."""
+    try:
+        scores = card["answerable"]["scores"] if card.get(ANSWERABLE) else {}
+        return {score: Calibration(fields) for score, fields in scores.items()}
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise BundleError(f"{CARD}: {ANSWERABLE!r} is not what a card says of answers: {first_line(error)}") from error
 
 
 def sentences(text: str) -> list[str]:

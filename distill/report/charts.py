@@ -128,6 +128,23 @@ def lines(rows: Mapping[str, Mapping[str, float]], label: str, name: str, across
         return _svg(figure, name, label)
 
 
+def risk_chart(curves: Mapping[str, Sequence[Sequence[float]]]) -> str:
+    """Draw `{encoder: [[coverage, risk], …]}`, shares in per cent."""
+    with _style():
+        figure, axes = _figure(5.5, 2.8)
+        for place, (encoder, curve) in enumerate(curves.items()):
+            colour, _, marker = SERIES[place % len(SERIES)]
+            coverage, risk = (100 * np.array(curve)).T
+            axes.plot(coverage, risk, marker=marker, color=colour, ms=4, label=shortened(encoder))
+        axes.set_xlim(0, 102)
+        axes.set_ylim(0, None)
+        axes.grid(axis="y")
+        axes.set_xlabel("coverage: questions answered, most confident first, %")
+        axes.set_ylabel("risk: not right, %")
+        _legend_above(axes, min(4, len(curves)))
+        return _svg(figure, "risk", "share of wrong answers against the share of questions that are answered")
+
+
 # Opacity of a heat map's cells; the strongest leaves the number over it legible.
 FAINTEST, STRONGEST = 0.03, 0.62
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from ..system.types import File, Json
 from ..system.versions import versions
 from . import verdicts
+from .answered import answerable_section
 from .answers import answers, costs, language_rows, ordered, peers_of
 from .bias_sections import Section, lareqa_section
 from .charts import ENCODERS, bar_chart, cost_chart, curves, front_chart, latency_chart
@@ -44,6 +45,7 @@ def write_report(
         search=search,
         fronts=front_chart(metrics, search) if search and search["bundles"] else "",
         **(lareqa_section(metrics["lareqa"]).values if metrics.get("lareqa") else {"lareqa": None}),
+        **(answerable_section(metrics["answerable"]).values if metrics.get("answerable") else {"answerable": None}),
     )
 
 
@@ -63,6 +65,7 @@ def contents(metrics: Mapping[str, Json], search: Mapping[str, Json] | None) -> 
     optional = {
         "compressed": ("Compressed bundles", search),
         "lareqa": ("LAReQA", metrics.get("lareqa")),
+        "answerable": ("Questions without an answer", metrics.get("answerable")),
     }
     return [
         *((id, name) for id, (name, there) in first.items() if there),

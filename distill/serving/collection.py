@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ..encoders.encoder import Encoder
 from ..errors import DistillError, InputError
-from ..indexing.answers import Answers, answer_dict
+from ..indexing.answers import Answers
 from ..indexing.stored import FILE
 from ..system.progress import say
 from ..system.types import File, Floats, Json
@@ -74,11 +74,9 @@ class Collection:
         except InputError:
             names = ", ".join(name for name, _ in request.where)
             raise wrong("where", f"no document has a field of this name: {names}") from None
-        lines = []
-        for question, vector in zip(request.questions, vectors, strict=True):
-            hits = answers.nearest(question, vector, request.top, mask, request.hybrid)
-            lines.append(answer_dict(question, hits))
-        return lines
+        pairs = zip(request.questions, vectors, strict=True)
+        judged = [answers.judge(question, vector, request.top, mask, request.hybrid) for question, vector in pairs]
+        return [answer.as_dict() for answer in judged]
 
 
 def _mask(index, where):

@@ -11,7 +11,7 @@ SENTENCE_UNITS = ("document-sentence", "document-sum", "passage-sentence", "pass
 ALL_UNITS = (*UNITS, *SENTENCE_UNITS)
 # How people type (the room `typed`).
 TYPED = ("no-accents", "lower-case", "typos", "no-blanks", "speech", "latin")
-TASKS = ("retrieval", "lareqa", "bitext")
+TASKS = ("retrieval", "lareqa", "bitext", "answerable")
 # No setting is a greater number.
 MOST = 2**63 - 1
 FORMATS = (

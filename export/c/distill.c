@@ -42,6 +42,7 @@ const char *distill_text(distill_status status)
     case DISTILL_TOO_LONG: return "the text is too long";
     case DISTILL_NO_PASSAGE: return "the index has no such passage or sentence";
     case DISTILL_PACKED: return "the index has its text deflated";
+    case DISTILL_NOT_CALIBRATED: return "the encoder does not say how likely an answer is";
     }
     return "no such error";
 }
@@ -1245,6 +1246,9 @@ static const char *const LAYER_NAMES[BRANCHES] = {"context.first", "context.seco
                                                   "projection.up"};
 static const char *const BRANCH_NAMES[3] = {"project", "first", "second"};
 
+/* The section `answerable`: a row a score, of these numbers and then of the points of a line, and their probabilities. */
+enum { BEST, MARGIN, USUAL, THRESHOLD, PRECISION, LINE, POINTS = 12, CALIBRATED = LINE + 2 * POINTS, CALIBRATED_SCORES = 3 };
+
 struct distill_encoder {
     const uint8_t *fingerprint;
     bool ngram;
@@ -1255,6 +1259,7 @@ struct distill_encoder {
     layer layers[LAYERS];
     norm norm, norms[MOST_BRANCHES];
     const float *offset;
+    const float *answerable;
     kernels kernel;
 };
 
@@ -1428,6 +1433,8 @@ static distill_status take_encoder(distill_encoder *encoder, const void *bytes, 
         status = take_layers(encoder, &file);
     if (!status && !(encoder->ngram ? ngram_fits(encoder, &file) : static_fits(encoder)))
         status = DISTILL_NOT_AN_ENCODER;
+    if (!status)
+        encoder->answerable = shaped(&file, "answerable", FLOAT32, CALIBRATED_SCORES, CALIBRATED);
     return status ? status : take_tokenizer(&encoder->tokenizer, &file);
 }
 
@@ -2025,6 +2032,38 @@ static int best_first(const void *left, const void *right)
 }
 
 void distill_sort(distill_hit *hits, size_t count) { qsort(hits, count, sizeof *hits, best_first); }
+
+/* The height of a line at x; its points ascend. */
+static float height(const float *at, const float *heights, float x)
+{
+    size_t place = 0;
+    if (!(x > at[0]))
+        return heights[0];
+    while (place < POINTS && at[place] < x)
+        place++;
+    if (place == POINTS)
+        return heights[POINTS - 1];
+    return heights[place - 1] +
+           (heights[place] - heights[place - 1]) * ((x - at[place - 1]) / (at[place] - at[place - 1]));
+}
+
+distill_status distill_probability(const distill_encoder *encoder, const distill_index *index, const distill_hit *hits,
+                                   size_t count, float *probability, float *threshold)
+{
+    const float *numbers = encoder->answerable ? encoder->answerable + (size_t)index->score * CALIBRATED : NULL;
+    float others = 0;
+    if (!numbers || (numbers[BEST] == 0 && numbers[MARGIN] == 0))
+        return DISTILL_NOT_CALIBRATED;
+    for (size_t i = 1; i < DISTILL_COMPARED; i++)
+        others += (i < count ? hits[i].score : numbers[USUAL]) / (DISTILL_COMPARED - 1);
+    if (threshold)
+        *threshold = numbers[THRESHOLD];
+    if (probability)
+        *probability = count ? height(numbers + LINE, numbers + LINE + POINTS,
+                                      numbers[BEST] * hits[0].score + numbers[MARGIN] * (hits[0].score - others))
+                             : 0;
+    return DISTILL_OK;
+}
 
 /* The best by their quick scores tell how low a score may be; all above are scored again. */
 static void search(const distill_index *index, const question *asked, const float *scores, size_t k, distill_hit *hits,

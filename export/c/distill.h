@@ -28,7 +28,8 @@ typedef enum {
     DISTILL_OTHER_ENCODER,
     DISTILL_TOO_LONG,
     DISTILL_NO_PASSAGE,
-    DISTILL_PACKED
+    DISTILL_PACKED,
+    DISTILL_NOT_CALIBRATED
 } distill_status;
 
 /* The status as a sentence in English. */
@@ -80,6 +81,13 @@ size_t distill_index_dimension(const distill_index *index);
    `count` is how many there are, fewer of fewer passages. */
 distill_status distill_search(const distill_index *index, const float *vector, size_t k, distill_hit *hits,
                               size_t *count);
+
+/* How likely the first of the hits answers the question, from 0 to 1, by their scores: the best DISTILL_COMPARED of a
+   search, best first, or all where there are fewer. Where it is below the threshold nothing is found; either pointer may
+   be NULL. DISTILL_NOT_CALIBRATED where the encoder's file does not say it for the index's score. */
+#define DISTILL_COMPARED 5
+distill_status distill_probability(const distill_encoder *encoder, const distill_index *index, const distill_hit *hits,
+                                   size_t count, float *probability, float *threshold);
 
 /* Of an index of fewer bits than 8: how many of the best passages are to be scored again by their text, 0 for none.
    Search for so many at least, give each to `distill_rescore` with its text, then all to `distill_sort`. */

@@ -14,6 +14,8 @@ import numpy as np
 from ...encoders.tokenizer import Tokenizer
 from ...errors import ExportError
 from ...system.hashes import joint
+from ...system.types import Floats, Json
+from ..encode import ANSWERABLE
 from ..tflite.graph import Graph, Product
 from ..tflite.parts import Parts, parts_of
 from ..tflite.weights import table_in
@@ -26,6 +28,10 @@ STATIC, NGRAM = 0, 1
 TABLES = ("float32", "uint8", "int4", "int4-pq5")
 # Where the orders of the branches begin in `settings`.
 ORDERS = 10
+# The rows of the section `answerable`, by the number that an index has for a score; its columns are these numbers, then
+# so many of `at` and of `probability`.
+SCORES = ("vector", "sentence", "sum")
+CALIBRATED, POINTS = ("best", "margin", "usual", "threshold", "precision"), 12
 Sections = dict[str, np.ndarray]
 
 
@@ -99,6 +105,25 @@ def encoder_sections(content: bytes, tokenizer: Tokenizer, name: str, table: str
         **layer_sections(parts.products),
         **{name: np.asarray(vector, dtype=np.float32).reshape(-1) for name, vector in parts.vectors.items()},
     }
+
+
+def answerable_sections(said: Mapping[str, Json]) -> Sections:
+    """Return the section of what a card says of answers, float32 `(3, 29)`; a score that is not in it has zeros.
+
+    Raises `ExportError` where it has more points than the section.
+    """
+    rows = np.zeros((len(SCORES), len(CALIBRATED) + 2 * POINTS), dtype=np.float32)
+    for name, fields in said["scores"].items():
+        lines = [_filled(fields[line]) for line in ("at", "probability")]
+        rows[SCORES.index(name)] = np.concatenate([[fields[field] for field in CALIBRATED], *lines])
+    return {ANSWERABLE: rows}
+
+
+def _filled(line: list[float]) -> Floats:
+    """The numbers of a line, the last one as often again as there is room."""
+    if not 0 < len(line) <= POINTS:
+        raise ExportError(f"the format c takes 1 to {POINTS} points of probability, the card has {len(line)}")
+    return np.array([*line, *line[-1:] * (POINTS - len(line))], dtype=np.float32)
 
 
 def _last(parts: Parts) -> str:

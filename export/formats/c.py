@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from ...system.types import Json
 from ..weights.precision import Precision
 from .folder import whole_file
 from .format import Artefact, Format, Label, Lengths
@@ -37,6 +41,16 @@ def write_encoder(student: KerasEncoder, folder: Path, precision: Precision, len
     write_sections(folder / MODEL, sections)
 
 
+def add_answerable(folder: Path, said: Mapping[str, Json]) -> None:
+    """Put what a card says of answers into the encoder's one file."""
+    from ...system.sections import read_sections, write_sections
+    from ..c.encoder_file import answerable_sections
+
+    # Out of the file, in whose place the new one comes.
+    sections = {name: np.array(array) for name, array in read_sections(folder / MODEL).items()}
+    write_sections(folder / MODEL, {**sections, **answerable_sections(said)})
+
+
 def _write(student: KerasEncoder, folder: Path, precision: Precision, lengths: Lengths) -> None:
     write_encoder(student, folder, precision, lengths)
     for name in PROGRAM:
@@ -50,4 +64,4 @@ def load_sections(folder: Path, label: Label, threads: int) -> Artefact:
     return SectionsEncoder(whole_file(folder, label, MODEL), label.name)
 
 
-FORMATS = (Format("c", MODEL, _write, load_sections, HOW_TO, fixable=True, keeps=True),)
+FORMATS = (Format("c", MODEL, _write, load_sections, HOW_TO, fixable=True, keeps=True, add_answerable=add_answerable),)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn, Protocol
@@ -11,7 +11,7 @@ import numpy as np
 
 from ...encoders.encoder import Encoder
 from ...errors import ExportError
-from ...system.types import Floats
+from ...system.types import Floats, Json
 from ..weights.codecs import Remade
 from ..weights.precision import Precision
 
@@ -52,6 +52,10 @@ class Artefact(Encoder, Protocol):
         """The ids of a text: bos, pieces, eos."""
 
 
+def _in_card_alone(folder: Path, said: Mapping[str, Json]) -> None:
+    """Leave the files as they are: what reads these reads the card."""
+
+
 def _unreadable(content: bytes, rows: int, codec: str, remade: Remade | None = None) -> NoReturn:
     raise ExportError("weights in this format cannot be read back")
 
@@ -71,7 +75,8 @@ class Format:
     the student's by name, and `with_table(content, rows, codec, remade)` is the same file with what is `remade` of the
     table's arrays. Both raise `ExportError` or `ValueError` for a file that is none of ours, and where a format cannot
     be read back. `arrays(content, rows)` are those of the table; a format without keeps no codes of what it is made
-    from. One that `keeps` takes the weights of a bundle as they are stored there.
+    from. One that `keeps` takes the weights of a bundle as they are stored there. `add_answerable(folder, said)` puts
+    what the card says of answers into what `write` has written, where that is read without the card.
 
     One with a `library` is a folder for the hub of models that this library reads, with float32 weights alone. Of the
     dev questions a share of `others` may have other ids there; their vectors are left out of the gate's cosines.
@@ -94,3 +99,4 @@ class Format:
     keeps: bool = False
     library: str = ""
     others: float = 0.0
+    add_answerable: Callable[[Path, Mapping[str, Json]], None] = _in_card_alone

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..weights.precision import Precision
-from .c import MODEL, load_sections, write_encoder
+from .c import MODEL, add_answerable, load_sections, write_encoder
 from .format import Format, Lengths
 
 if TYPE_CHECKING:
@@ -43,4 +43,6 @@ def _write(student: KerasEncoder, folder: Path, precision: Precision, lengths: L
         shutil.copyfile(path, folder / path.name)
 
 
-FORMATS = (Format("java", MODEL, _write, load_sections, HOW_TO, fixable=True, keeps=True),)
+FORMATS = (
+    Format("java", MODEL, _write, load_sections, HOW_TO, fixable=True, keeps=True, add_answerable=add_answerable),
+)

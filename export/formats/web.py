@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ...system.types import Json
 from ..weights.precision import Precision
 from . import c
 from .format import Format, Lengths
@@ -23,4 +25,14 @@ def _write(student: KerasEncoder, folder: Path, precision: Precision, lengths: L
     write_page(folder)
 
 
-FORMATS = (Format("web", c.MODEL, _write, c.load_sections, HOW_TO, fixable=True, keeps=True),)
+def _add_answerable(folder: Path, said: Mapping[str, Json]) -> None:
+    from ..web.site import write_page
+
+    c.add_answerable(folder, said)
+    # It says how long the encoder's file is.
+    write_page(folder)
+
+
+FORMATS = (
+    Format("web", c.MODEL, _write, c.load_sections, HOW_TO, fixable=True, keeps=True, add_answerable=_add_answerable),
+)

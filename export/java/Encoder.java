@@ -26,6 +26,7 @@ public final class Encoder {
     private final Pieces pieces;
     private final Table table;
     private final Network network;
+    final Answerable answerable;
 
     private Encoder(Sections file) throws IOException {
         int[] settings = file.ints("settings", SETTINGS);
@@ -40,6 +41,7 @@ public final class Encoder {
         pieces = new Pieces(file);
         file.require(pieces.count == settings[4], pieces.count + " pieces, section 'settings' says " + settings[4]);
         table = Table.of(file, settings[7], pieces.count, width);
+        answerable = new Answerable(file);
         network = network(file, settings, width);
         file.require(network.dimension() == dimension,
             "vectors of " + network.dimension() + " numbers, section 'settings' says " + dimension);

@@ -162,6 +162,26 @@ public final class Index {
         return hits;
     }
 
+    /**
+     * How likely the first passage of a search answers the question.
+     *
+     * @param hits what {@link #search} has found: at least 5, or all passages
+     * @return a probability, by the scores of the first 5; below {@link #threshold} nothing is found. Not a number where
+     *     the encoder's file does not say it
+     */
+    public double probability(List<Hit> hits) {
+        return encoder.answerable.probability(score, hits);
+    }
+
+    /**
+     * The probability from which on something is found.
+     *
+     * @return that of the encoder's card; not a number where the encoder's file does not say it
+     */
+    public double threshold() {
+        return encoder.answerable.threshold(score);
+    }
+
     /** The score of a passage whose text, and whose sentences, are encoded again. */
     private float scoreAgain(float[] question, int row, int[] best) throws IOException {
         byte[] text = texts.passage(row);

@@ -4,10 +4,15 @@
 const ROOM = 65536;
 // Bytes of a passage that was found: its row, that of its best sentence, its score.
 const HIT = 12;
+// The kind of the score of an index that is a passage's and its best sentence's together.
+const SUM = 2;
 // In place of a sentence, where there is none.
 const NONE = 0xffffffff;
 // Passages whose vectors are kept.
 const KNOWN = 2000;
+// The first passages, by whose scores the probability that the best one answers is told, and the points of its line.
+const COMPARED = 5;
+const POINTS = 12;
 const TYPES = [Uint8Array, Int8Array, Int32Array, Uint32Array, Float32Array, BigUint64Array];
 const decoder = new TextDecoder();
 const encoder = new TextEncoder();
@@ -55,12 +60,13 @@ const ANSWERS = {
 
   async search({ number, text, most }) {
     const start = performance.now();
-    const answer = async hits => {
+    const answer = async nearest => {
+      const hits = nearest.slice(0, most);
       const ms = performance.now() - start;
-      return { kind: "hits", ms, hits: index ? await Promise.all(hits.map(hit => index.shown(hit))) : hits };
+      return { kind: "hits", ms, ...program.answered(index ? index.kind : SUM, nearest), hits: index ? await Promise.all(hits.map(hit => index.shown(hit))) : hits };
     };
     const early = async hits => postMessage({ number, early: true, ...(await answer(hits)) });
-    const hits = await (index || pasted).search(text, most, early, () => number !== newest);
+    const hits = await (index || pasted).search(text, Math.max(most, COMPARED), early, () => number !== newest);
     return hits ? answer(hits) : { kind: "late" };
   },
 
@@ -145,6 +151,19 @@ class Program {
     this.require(this.calls.open_index(place, bytes), "index.bin");
   }
 
+  // How likely the first of the hits answers, and the least at which something is found; nothing where it is not known.
+  answered(kind, hits) {
+    const rows = sectionsOf(this, this.encoder).answerable;
+    const width = 5 + 2 * POINTS;
+    const [best, margin, usual, least, , ...line] = rows?.length === 3 * width ? rows.subarray(kind * width, (kind + 1) * width) : [];
+    if (!best && !margin) return {};
+    if (!hits.length) return { probability: 0, least };
+    let others = 0;
+    for (let i = 1; i < COMPARED; i++) others += (hits[i]?.score ?? usual) / (COMPARED - 1);
+    const first = hits[0].score;
+    return { probability: heightOf(line, best * first + margin * (first - others)), least };
+  }
+
   require(code, name) {
     if (code) throw new Failure(`${name}: ${this.problem(code)}. Export the page again.`);
   }
@@ -180,6 +199,17 @@ class Program {
       score: hits.getFloat32(i * HIT + 8, true),
     }));
   }
+}
+
+// The height at x of a line of `POINTS` points, whose heights stand behind them.
+function heightOf(line, x) {
+  const at = line.slice(0, POINTS);
+  const heights = line.slice(POINTS);
+  const place = at.findIndex(point => point >= x);
+  if (place === 0) return heights[0];
+  if (place < 0) return heights[POINTS - 1];
+  const share = (x - at[place - 1]) / (at[place] - at[place - 1]);
+  return heights[place - 1] + share * (heights[place] - heights[place - 1]);
 }
 
 function notWhole(name, bytes, expected) {
@@ -218,6 +248,7 @@ class Index {
     this.place = place;
     this.blocks = new Map();
     const { numbers, card } = this.again();
+    this.kind = numbers[4];
     this.packed = numbers[5] === 1;
     this.size = numbers[6] || 1;
     this.card = JSON.parse(decoder.decode(card));

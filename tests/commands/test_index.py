@@ -6,6 +6,7 @@ import sys
 
 import pytest
 
+from distill.catalog.loading import load_encoder
 from distill.indexing.stored import FILE
 
 MODEL = "released-small"
@@ -48,6 +49,24 @@ def test_documents_are_indexed_searched_and_removed(distill, kb, folder, monkeyp
     assert [path.name for path in kb.iterdir()] == [FILE]
     left = distill("search", "Where does the Nile flow?", "--index", kb)
     assert CASTLE.split(".")[0] in left.out and "Nile" not in left.out
+
+
+def test_the_probability_of_an_answer_is_that_of_the_card_and_below_the_threshold_nothing_is_shown(distill, kb):
+    ask = ["search", "Where does the Nile flow?", "--index", kb]
+    [answer] = map(json.loads, distill(*ask, "--json", "-k", "1").out.splitlines())
+    hits = json.loads(distill(*ask, "--json").out)["hits"]
+    line = load_encoder(MODEL).calibrations["sum"]
+    known = line.probability([hit["score"] for hit in hits])
+    assert answer["probability"] == pytest.approx(known, abs=1e-4) and len(answer["hits"]) == 1
+    assert answer["answered"] == (known >= line.threshold)
+    share = f"{100 * known:.0f} %"
+    assert share in distill(*ask).out and "Nile" in distill(*ask).out
+    shown = distill(*ask, "--threshold", "0.999").out
+    assert share in shown and "Nile" not in shown
+    [answer] = map(json.loads, distill(*ask, "--json", "--threshold", "0").out.splitlines())
+    assert answer["answered"] is True
+    data = ["search", "Where does the Nile flow?", "--model", MODEL, "--score", "sum"]
+    assert " %" in distill(*data).out and "Nile" not in distill(*data, "--threshold", "0.999").out
 
 
 @pytest.mark.parametrize(

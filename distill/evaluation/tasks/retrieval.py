@@ -43,16 +43,21 @@ class RetrievalTask(Task[Evaluation, Evaluation]):
     @classmethod
     def load(cls, source: str, options: TaskOptions) -> RetrievalTask:
         """As `Task.load`; the split `all` has every question, and of a data set's own no other need have any."""
+        dataset, languages = cls.read(source, options)
+        units, typed, seed = chosen_units(options), options.typed, options.settings.seed
+        require_kinds(languages, typed)
+        return cls(dataset, languages, options.split, units, options.metrics, typed, seed)
+
+    @staticmethod
+    def read(source: str, options: TaskOptions) -> tuple[Dataset, tuple[str, ...]]:
+        """The data set with the split that is asked for, and its languages. Raises `InputError` for another split."""
         settings = options.settings
         dataset, languages = chosen_data(replace(settings, data=replace(settings.data, dataset=source)), to_train=False)
         every = dict.fromkeys(id for questions in dataset.questions.values() for id in questions)
         splits = {**dataset.splits, EVERY: tuple(every)}
         if options.split not in splits:
             raise InputError(f"the data set {dataset.name} has no split {options.split}; it has {', '.join(splits)}")
-        dataset = checked(replace(dataset, splits=splits), [options.split])
-        units, typed = chosen_units(options), options.typed
-        require_kinds(languages, typed)
-        return cls(dataset, tuple(languages), options.split, units, options.metrics, typed, settings.seed)
+        return checked(replace(dataset, splits=splits), [options.split]), tuple(languages)
 
     @classmethod
     def has(cls, metric: str) -> bool:

@@ -76,7 +76,7 @@ ROOT = Path(__file__).resolve().parents[3]
 def test_each_task_is_a_module_in_the_one_list_with_the_commands_options_and_in_documents_and_help():
     files = (ROOT / "distill" / "evaluation" / "tasks").glob("*.py")
     assert {path.stem for path in files if "\nTASK = " in path.read_text(encoding="utf-8")} == set(TASKS)
-    assert takers("corpus") == ["lareqa"] and takers("split") == ["retrieval", "lareqa"]
+    assert takers("corpus") == ["lareqa"] and takers("split") == ["retrieval", "lareqa", "answerable"]
     docs = (ROOT / "docs" / "lareqa.md").read_text(encoding="utf-8")
     parameters = {option.name for option in evaluate.params}
     for name in TASKS:

@@ -15,6 +15,8 @@ from fixtures.text import TEXTS
 from distill.catalog.bundle import released_folder
 from distill.encoders.tokenizer import Tokenizer
 from distill.export.c.encoder_file import encoder_sections
+from distill.export.encode import Calibration
+from distill.export.formats.c import add_answerable
 from distill.export.runtime import load_artefact
 from distill.indexing.again import Again
 from distill.indexing.building import Change, Given, build
@@ -125,6 +127,27 @@ def test_a_compact_index_has_its_best_passages_scored_again_by_their_text(plain_
     assert [score for _, _, score in hits] == pytest.approx(scores[order], abs=1e-3)
     with pytest.raises(program.Refused):
         opened.passage(0)
+
+
+def test_the_probability_of_an_answer_is_that_of_a_card(plain_program, small, kb, tmp_path):
+    fields = {"best": 2.5, "margin": 9.0, "usual": 0.4, "at": [0.5, 2.0, 6.0], "probability": [0.05, 0.4, 0.9]}
+    fields |= {"threshold": 0.6, "precision": 0.8}
+    line, path = Calibration(fields), tmp_path / "encoder.bin"
+    path.write_bytes(small[0])
+    add_answerable(tmp_path, {"scores": {"sum": fields}})
+    encoder = program.PlainEncoder(plain_program, path.read_bytes())
+    opened = program.PlainIndex(plain_program, kb[0], encoder)
+    rng = np.random.default_rng(0)
+    rankings = [-np.sort(-rng.uniform(-0.5, 2, count)) for count in (0, 1, 3, 5, 9) for _ in range(20)]
+    for scores in rankings:
+        known, least = opened.probability(encoder, scores.tolist())
+        assert (known, least) == (pytest.approx(line.probability(scores), abs=1e-5), pytest.approx(0.6))
+    # An encoder without the section, and a score that is not in it.
+    add_answerable(tmp_path, {"scores": {"vector": fields}})
+    for content in (small[0], path.read_bytes()):
+        with pytest.raises(program.Refused) as caught:
+            opened.probability(program.PlainEncoder(plain_program, content), [1.0])
+        assert caught.value.args[0] == 11
 
 
 def test_what_was_found_is_shown(plain_program, small, kb):

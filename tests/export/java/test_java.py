@@ -14,7 +14,9 @@ from fixtures.text import TEXTS
 import distill
 from distill.encoders.encoder import KerasEncoder
 from distill.export.artefact import write_artefact
+from distill.export.c.encoder_file import answerable_sections
 from distill.export.c.reference import SectionsEncoder
+from distill.export.encode import Calibration
 from distill.export.form import Form
 from distill.export.weights.precision import Precision
 from distill.indexing.answers import Answers
@@ -24,6 +26,8 @@ from distill.system.sections import read_sections, write_sections
 ROOT = Path(__file__).resolve().parents[3]
 SAMPLE = ROOT / "distill" / "data" / "sample"
 JAVA = runpy.run_path(str(ROOT / "benchmarks" / "plain_java" / "run.py"))
+LINE = {"best": 1.0, "margin": 4.0, "usual": 0.6, "at": [0.0, 6.0], "probability": [0.1, 0.9]}
+LINE |= {"threshold": 0.5, "precision": 0.8}
 REFUSED = "distill.FormatException: "
 K = 5
 # Of the sample; and what its normaliser and its symbols make of odd texts.
@@ -178,6 +182,9 @@ def ran(small, shipped, indexes, tmp_path_factory):
     questions = JAVA["write_texts"](folder / "questions", some(2))
     for bits, index in indexes.items():
         ran.add(bits, "search", model, index, questions, K, folder / f"{bits}.hits")
+    calibrated = changed(model, folder / "calibrated.bin", **answerable_sections({"scores": {"sum": LINE}}))
+    for name, path, k in (("answer", calibrated, K), ("few", calibrated, 2), ("not calibrated", model, K)):
+        ran.add(name, "answer", path, indexes[8], questions, k)
     ran.broken = broken_encoders(small["context"], folder)
     ran.damaged = damaged(small["context"], folder, 100)
     for name, path in [*ran.broken.items(), *((path.name, path) for path in ran.damaged)]:
@@ -235,6 +242,14 @@ def test_answers_are_those_of_distill_search(bits, ran, indexes):
         for (_, _, text, sentence, document), hit in zip(rows, hits, strict=True):
             assert text == hit.text and sentence == hit.text[slice(*hit.sentence)]
             assert json.loads(document) == hit.fields
+
+
+def test_the_probability_of_an_answer_is_that_of_encode_py(ran, indexes):
+    [(_, hits)] = Answers(indexes[8]).answers(some(2)[:1], K)
+    line, scores = Calibration(LINE), [hit.score for hit in hits]
+    assert float(ran.lines["answer"]) == pytest.approx(line.probability(scores), abs=0.01)
+    assert float(ran.lines["few"]) == pytest.approx(line.probability(scores[:2]), abs=0.01)
+    assert 0.1 < float(ran.lines["answer"]) < 0.9 and ran.lines["not calibrated"] == "NaN"
 
 
 def test_files_that_are_broken_are_refused_by_name(ran):

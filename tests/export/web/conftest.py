@@ -17,6 +17,7 @@ def chromium():
 @pytest.fixture(scope="session")
 def page_of():
     """A maker of pages: `page_of(folder, name of a released encoder, index.bin or None)`."""
+    from distill.catalog.bundle import answerable_of
     from distill.catalog.kinds import folder_of
     from distill.encoders.tokenizer import Tokenizer
     from distill.export.form import Form
@@ -35,6 +36,7 @@ def page_of():
         folder.mkdir()
         form = bundle_form(folder_of(name), Form("web"))
         format_of("web").write(Bundle(name), folder, form.precision, Lengths())
+        format_of("web").add_answerable(folder, answerable_of(name))
         if index:
             add_index(folder, index)
         return folder

@@ -78,6 +78,52 @@ def test_an_index_of_a_bit_a_number_is_scored_again_as_in_python(page_of, tab, t
             assert asked(tab, question) == expected
 
 
+# One in each language, about what the sample has and about what it has not.
+HELD = {
+    "ar": "ما أصل لعبة الشطرنج؟",
+    "de": "Wer hat das Penicillin entdeckt?",
+    "el": "Ποιος σχεδίασε το ποδήλατο που κυκλοφόρησε το 1885 με το όνομα Rover;",
+    "en": "How many arms does an octopus have?",
+    "es": "¿Qué comen los pandas gigantes?",
+    "hi": "शतरंज का खेल कहाँ से आया?",
+    "ro": "Când s-a născut Beethoven?",
+    "ru": "Что едят большие панды?",
+    "th": "หมากรุกมาจากไหน",
+    "tr": "Dev panda ne yer?",
+    "vi": "Ai đã phát hiện ra penicillin?",
+    "zh": "咖啡来自哪里？",
+}
+MISSING = {
+    "ar": "كم عدد لاعبي فريق كرة السلة؟",
+    "de": "Welche Zinsen zahlt die Bank für ein Sparkonto?",
+    "el": "Ποιος είναι ο πρωθυπουργός της Ιαπωνίας;",
+    "en": "How do I reset the password of my router?",
+    "es": "¿Qué vacunas necesita un perro recién nacido?",
+    "hi": "क्रिकेट विश्व कप 2011 किसने जीता?",
+    "ro": "Ce impozit pe venit plătește o firmă mică?",
+    "ru": "Какой язык программирования выбрать для сайта?",
+    "th": "วิธีต่ออายุใบขับขี่ทำอย่างไร",
+    "tr": "Buzdolabı neden su akıtıyor?",
+    "vi": "Lãi suất vay mua nhà hiện nay là bao nhiêu?",
+    "zh": "怎样取消手机套餐？",
+}
+
+
+def test_nothing_is_found_where_the_sample_holds_no_answer_and_only_there(site, kb, tab):
+    judged = {one.question: one for one in Answers(kb).judged([*HELD.values(), *MISSING.values()], 3)}
+    assert [judged[question].answered for question in HELD.values()] == [True] * 12
+    assert [judged[question].answered for question in MISSING.values()] == [False] * 12
+    with served(site) as address:
+        tab.open(address)
+        tab.until(READY)
+        for question, answer in judged.items():
+            asked(tab, question)
+            tab.until(f"document.getElementById('hits').dataset.shown === {question!r}")
+            share = f"{100 * answer.probability:.0f} %"
+            line = tab.until(f"{STATE}.includes({share!r}) && {STATE}")
+            assert line.startswith("Nothing found") == (not answer.answered)
+
+
 def test_keys_move_through_the_results_and_back(site, tab):
     with served(site) as address:
         tab.open(f"{address}#q=Nil")

@@ -1,0 +1,61 @@
+"""How well encoders tell which questions have an answer: a table, and a section of the page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from rich.text import Text
+
+from ..evaluation.calibration import Judged
+from ..system.types import Json
+from .bias_sections import Section, Value
+from .charts import risk_chart
+from .layout import new_console, new_table, percents
+
+# The rows of both tables: what they are called, and the field of `Judged`.
+ROWS = {
+    "right first": "right",
+    "AUROC": "auroc",
+    "calibration error": "ece",
+    "answered": "answered",
+    "right of these": "precision",
+}
+
+
+def print_answerable(encoders: Mapping[str, Mapping[str, Judged]], place: str) -> None:
+    """Print shares of questions, of which half have no answer, in per cent, by language."""
+    languages = next(iter(encoders.values()))
+    table = new_table(f"half without an answer, {place}, %", "encoder", "", *languages)
+    for name, figures in encoders.items():
+        for place_of, (label, field) in enumerate(ROWS.items()):
+            values = [getattr(row, field) for row in figures.values()]
+            if any(value is not None for value in values):
+                table.add_row(Text("" if place_of else name), label, *percents(values))
+        table.add_section()
+    table.add_row("", "questions", *(str(row.cases) for row in languages.values()))
+    new_console().print(table)
+
+
+def print_remark(probability: float, threshold: float) -> None:
+    """Print the line on a question's first passage: that nothing is found, or how likely that one answers."""
+    share, line = f"{100 * probability:.0f} %", "{} likely that the first passage answers"
+    if probability < threshold:
+        line = f"nothing found: {line}, less than {100 * threshold:.0f} %"
+    new_console().print(line.format(share), style="dim", soft_wrap=True, markup=False)
+
+
+def answerable_section(part: Mapping[str, Json]) -> Section:
+    """Return the section, of the content of `metrics.json` or of `--json`."""
+    encoders = part["encoders"]
+    values: dict[str, Value] = {
+        "answerable": part,
+        "answerable_rows": ROWS,
+        "answerable_languages": columns(encoders),
+        "risks": risk_chart({name: figures["all"]["curve"] for name, figures in encoders.items()}),
+    }
+    return Section("_answerable.html.j2", f"Questions without an answer, {part['name']}", part, values)
+
+
+def columns(encoders: Mapping[str, Mapping[str, Json]]) -> Sequence[str]:
+    """The languages of all encoders, and `all`, each once."""
+    return list(dict.fromkeys(language for figures in encoders.values() for language in figures))

@@ -1,0 +1,156 @@
+"""Probabilities of answers: what is fitted, and its figures, against scikit-learn and by hand."""
+
+import numpy as np
+import pytest
+from fixtures.vectors import unit_rows
+from sklearn.metrics import roc_auc_score
+
+from distill.data.dataset import Dataset, Passage, Question
+from distill.errors import DataError
+from distill.evaluation.calibration import (
+    auroc,
+    calibration_error,
+    fit,
+    judged,
+    risk_coverage,
+    said,
+    threshold_of,
+)
+from distill.evaluation.unanswerable import Cases, Encoded, half_without, with_and_without
+from distill.export.encode import COMPARED, Calibration
+
+
+def cases_of(first, right, language="en", share=1.0):
+    many = len(right)
+    return Cases(
+        np.asarray(first, np.float32),
+        np.asarray(right),
+        np.ones(many, bool),
+        np.arange(many),
+        np.full(many, language),
+        np.full(many, share, np.float32),
+    )
+
+
+@pytest.fixture(scope="module")
+def drawn():
+    """Cases whose probability is known: the sigmoid of 4 x the best + 12 x its margin - 6."""
+    rng = np.random.default_rng(0)
+    first = -np.sort(-rng.uniform(0.2, 1.2, (8000, COMPARED)), axis=1)
+    truth = 1 / (1 + np.exp(6 - 4 * first[:, 0] - 12 * (first[:, 0] - first[:, 1:].mean(axis=1))))
+    return cases_of(first, rng.uniform(size=8000) < truth), truth
+
+
+def test_a_fit_gives_the_probabilities_that_cases_were_drawn_by_and_keeps_its_promise(drawn):
+    cases, truth = drawn
+    fitted = fit(cases, 0.9)
+    known = fitted.calibration.probabilities(cases.first)
+    assert np.abs(known - truth).mean() < 0.03
+    assert fitted.margin / fitted.best == pytest.approx(3, rel=0.2)
+    assert fitted.precision == pytest.approx(0.9, abs=0.005)
+    assert truth[known >= fitted.threshold].mean() == pytest.approx(0.9, abs=0.02)
+    assert fitted.at == sorted(fitted.at) and fitted.probability == sorted(fitted.probability)
+
+
+def test_each_language_and_each_share_counts_alike():
+    rng = np.random.default_rng(1)
+    first = -np.sort(-rng.uniform(0, 1, (900, COMPARED)), axis=1)
+    right = rng.uniform(size=900) < 0.5
+    # The same cases, those of one language nine times: the fit is that of all once.
+    few, many = (cases_of(first, right, language) for language in ("de", "en"))
+    twice = Cases.joined([few, many])
+    often = Cases.joined([few, *[many] * 9])
+    one, other = fit(twice), fit(often)
+    assert (one.best, one.margin) == pytest.approx((other.best, other.margin), abs=1e-3)
+
+
+def test_too_few_cases_are_refused():
+    with pytest.raises(DataError, match="^5 .*20"):
+        fit(cases_of(np.ones((20, COMPARED)), np.arange(20) < 5))
+
+
+def test_a_line_is_evaluated_as_numpy_interpolates_and_missing_passages_score_as_usual():
+    fields = {"best": 2.0, "margin": 10.0, "usual": 0.3, "at": [0.0, 4.0, 8.0], "probability": [0.1, 0.5, 0.9]}
+    line = Calibration({**fields, "threshold": 0.5, "precision": 0.8})
+    # 2 x .9 + 10 x (.9 - .6) = 4.8: a fifth of the way from .5 to .9.
+    assert line.probability([0.9, 0.6, 0.6, 0.6, 0.6, 0.1]) == pytest.approx(0.58)
+    # 2 x .9 + 10 x (.9 - (.6 + 3 x .3) / 4) = 7.05.
+    assert line.probability([0.9, 0.6]) == pytest.approx(0.5 + 0.4 * 3.05 / 4)
+    assert line.probability([]) == 0.0 and line.probability([-1.0]) == 0.1 and line.probability([2.0]) == 0.9
+
+
+def test_figures_are_scikit_learns_and_those_by_hand(drawn):
+    cases, truth = drawn
+    assert auroc(truth, cases.right) == pytest.approx(roc_auc_score(cases.right, truth))
+    rounded = truth.round(1)
+    assert auroc(rounded, cases.right) == pytest.approx(roc_auc_score(cases.right, rounded))
+    assert auroc(truth, np.ones(8000, bool)) is None
+    right = np.array([True, True, False, True, False])
+    known = np.array([0.9, 0.8, 0.85, 0.3, 0.35])
+    # Bins .8-.9 (two), .9-1 (one), .3-.4 (two): |.8 + .85 - 1| + |.9 - 1| + |.3 + .35 - 1|, of five.
+    assert calibration_error(known, right) == pytest.approx((0.65 + 0.1 + 0.35) / 5)
+    assert risk_coverage(known, right, 5) == [[0.2, 0], [0.4, 0.5], [0.6, 1 / 3], [0.8, 0.5], [1, 0.4]]
+    figures = judged(known, right, 0.8)
+    assert (figures.answered, figures.precision, figures.right) == (0.6, pytest.approx(2 / 3), 0.6)
+    assert judged(known, right, 0.95).precision is None and judged(known, right).ece is None
+
+
+def test_a_threshold_is_the_least_from_which_on_enough_are_right():
+    known, right = np.array([0.9, 0.7, 0.7, 0.5, 0.2]), np.array([True, True, False, True, False])
+    ones = np.ones(5)
+    # From the top 1, then both of .7 2/3, then 3/4, then 3/5.
+    assert threshold_of(known, right, ones, 0.75) == (0.5, 0.75)
+    assert threshold_of(known, right, ones, 0.76) == (0.9, 1.0)
+    assert threshold_of(known, right, np.array([1, 1, 1, 3, 1.0]), 0.8) == (0.5, pytest.approx(5 / 6))
+    assert threshold_of(known, ~right, ones, 0.9) == (0.9, 0.0)
+
+
+@pytest.fixture(scope="module")
+def encoded():
+    """Four articles, two of one title, of two passages each; a question about each passage in two languages."""
+    titles = ("a", "b", "c", "b")
+    passages = tuple(Passage(str(row), f"{row}.", row // 2) for row in range(8))
+    questions = {
+        language: {str(row): Question(str(row), language, "?", row) for row in range(8)} for language in ("de", "en")
+    }
+    data = Dataset("toy", "en", titles, passages, questions, {"dev": tuple(map(str, range(8)))})
+    vectors = {"passage": unit_rows(8, 5, 2)}
+    questions = {"de": unit_rows(8, 5, 3), "en": unit_rows(8, 5, 4)}
+    return Encoded(data, "dev", questions, vectors)
+
+
+def expected(encoded, language, row, kept):
+    """The first scores of a question among the kept passages, and whether its own is first."""
+    scores = encoded.vectors["passage"] @ encoded.questions[language][row]
+    order = sorted(kept, key=lambda place: -scores[place])
+    first = [float(scores[place]) for place in order[:COMPARED]]
+    return [*first, *[np.nan] * (COMPARED - len(first))], order[0] == row
+
+
+def test_an_unanswerable_question_has_all_documents_of_its_title_taken_out(encoded):
+    cases = with_and_without(encoded, "vector")
+    for number in range(32):
+        language, there, row = "de" if number < 16 else "en", number % 16 < 8, number % 8
+        article = {0: {0, 1}, 1: {2, 3, 6, 7}, 2: {4, 5}, 3: {2, 3, 6, 7}}[row // 2]
+        first, right = expected(encoded, language, row, set(range(8)) if there else set(range(8)) - article)
+        assert cases.first[number] == pytest.approx(first, abs=1e-6, nan_ok=True)
+        assert (cases.right[number], cases.there[number], cases.language[number]) == (there and right, there, language)
+    assert len(cases) == 32 and set(cases.share.tolist()) == {1.0}
+
+
+def test_of_a_share_of_the_articles_those_of_the_question_are_kept(encoded):
+    cases = with_and_without(encoded, "vector", (0.0,))
+    with_, without = cases.of(cases.there), cases.of(~cases.there)
+    assert np.isnan(without.first).all() and not without.right.any()
+    assert (~np.isnan(with_.first)).sum(axis=1).tolist() == [2, 2, 4, 4, 2, 2, 4, 4] * 2
+
+
+def test_half_of_the_ids_have_no_answer_alike_in_all_languages(encoded):
+    cases, both = half_without(encoded, "vector", 3), with_and_without(encoded, "vector")
+    assert cases.there.sum() == 8 and cases.there[:8].tolist() == cases.there[8:].tolist()
+    places = [16 * (row // 8) + row % 8 + (0 if cases.there[row] else 8) for row in range(16)]
+    assert np.array_equal(cases.first, both.first[places], equal_nan=True)
+    assert half_without(encoded, "vector", 4).there.tolist() != cases.there.tolist()
+    fitted = fit(cases_of(np.random.default_rng(0).uniform(size=(300, COMPARED)), np.arange(300) % 2 == 0))
+    entry = said({"vector": fitted}, encoded)
+    assert entry["questions"] == {"de": 8, "en": 8} and entry["scores"]["vector"]["threshold"] == fitted.threshold
