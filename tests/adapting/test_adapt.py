@@ -60,7 +60,10 @@ def rivers(sample, tmp_path_factory):
 
 
 def test_an_encoder_learns_documents_and_its_table_stays(distill, static, rivers, tmp_path):
-    left = distill("run", "--documents", rivers, "--base", static, "--runs", tmp_path, "--name", "mine")
+    lines = tmp_path / "lines.tsv"
+    lines.write_text("en\tde\nThe Nile flows north.\tDer Nil fließt nach Norden.\n", encoding="utf-8")
+    named = ["--base", static, "--parallel", lines, "--runs", tmp_path, "--name", "mine"]
+    left = distill("run", "--documents", rivers, *named)
     assert left.code == 0, left.err
     folder = tmp_path / "mine"
     left_there = {"bundle", "config.toml", "log.jsonl", "metrics.json", "queries", "report.html", "student"}
