@@ -54,7 +54,7 @@ def main():
         (folder / "text" / f"{language}.txt").write_text("\n".join(learned) + "\n", encoding="utf-8")
     pairs = {cell: pairs_of(cell, texts[cell[1]]) for cell in CELLS}
     cells = {cell: words_of(encoder.tokenizer, cell, pairs[cell]) for cell in SHARES}
-    chosen = chosen_words(cells, options.pieces)
+    chosen = chosen_words(encoder.tokenizer, cells, options.pieces)
     larger = with_rows(encoder, larger_tokenizer(encoder.tokenizer, chosen), rows_of(encoder, chosen))
     start = refitted(encoder, larger, texts, pairs, options.share) if options.share else larger
     start.save(folder / "start")
@@ -152,16 +152,20 @@ def stripped(word):
     return word.strip(".,;:!?¿¡\"'()«»“”„-–।")
 
 
-def chosen_words(cells, many):
+def chosen_words(tokenizer, cells, many):
     """`{typed word: (cell, {as written: count})}`, of each cell those of most count and information."""
     chosen, total = {}, sum(SHARES.values())
+    units = {piece.piece for piece in model_proto(tokenizer).pieces}
     for cell, words in cells.items():
         counts = {word: sum(written.values()) for word, written in words.items()}
         every = sum(counts.values())
         ranked = sorted(counts, key=lambda word: (-counts[word] * math.log(1 + every / counts[word]), word))
-        free = (word for word in ranked if word not in chosen)
-        for word, _ in zip(free, range(round(many * SHARES[cell] / total)), strict=False):
+        # Words that are one to the tokenizer are one piece.
+        named = {unit: word for unit, word in zip(units_of(tokenizer, ranked[::-1]), ranked[::-1], strict=True)}
+        free = [word for unit, word in reversed(named.items()) if unit not in units]
+        for word in free[: round(many * SHARES[cell] / total)]:
             chosen[word] = cell, words[word]
+        units |= set(units_of(tokenizer, list(chosen)))
     return chosen
 
 
@@ -170,11 +174,16 @@ def larger_tokenizer(tokenizer, chosen):
     proto = model_proto(tokenizer)
     scores = [piece.score for piece in proto.pieces]
     lowest = min(piece.score for piece in proto.pieces if piece.type == piece.NORMAL)
-    for word, ids in zip(chosen, tokenizer.encode(list(chosen)), strict=True):
-        unit = SPACE + tokenizer.normalize([word])[0].replace(" ", SPACE).strip(SPACE)
+    words = list(chosen)
+    for unit, ids in zip(units_of(tokenizer, words), tokenizer.encode(words), strict=True):
         proto.pieces.add(piece=unit, score=max(lowest, sum(scores[id] for id in ids[1:-1]) + 1.0))
     proto.trainer_spec.vocab_size = len(proto.pieces)
     return Tokenizer(proto.SerializeToString(), tokenizer.source)
+
+
+def units_of(tokenizer, words):
+    """The words as pieces that begin with a space."""
+    return [SPACE + text.replace(" ", SPACE).strip(SPACE) for text in tokenizer.normalize(words)]
 
 
 def rows_of(encoder, chosen):
