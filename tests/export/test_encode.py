@@ -77,6 +77,26 @@ def test_passages_are_found_by_their_vectors_and_their_best_sentences(encoder, s
     assert [part.shape for part in encode.Passages(encoder, []).nearest(questions)] == [(len(questions), 0)] * 2
 
 
+def test_a_search_says_how_likely_the_first_passage_answers_where_the_card_does(tiny_bundle, encoder, tmp_path):
+    fields = {"best": 1.0, "margin": 2.0, "usual": 0.5, "at": [-9.0, 9.0], "probability": [0.0, 0.9]}
+    fields |= {"threshold": 0.4, "precision": 0.8}
+    folder = shutil.copytree(tiny_bundle, tmp_path / "bundle")
+    change_card(folder, answerable={"scores": {"sum": fields}})
+    passages, plain = (encode.Passages(one, TEXTS) for one in (Encoder(folder), encoder))
+    answer, before = passages.search("river?", 2), plain.search("river?", 2)
+    [rows], [scores] = passages.nearest(["river?"], 5)
+    assert (answer.rows.tolist(), answer.scores.tolist()) == (rows[:2].tolist(), scores[:2].tolist())
+    z = scores[0] + 2 * (scores[0] - scores[1:5].mean())
+    assert answer.probability == pytest.approx(0.05 * (z + 9), abs=1e-5)
+    assert answer.answered == (answer.probability >= 0.4)
+    assert (passages.search("river?", threshold=0).answered, passages.search("river?", threshold=1).answered) == (1, 0)
+    assert before.rows.tolist() == answer.rows.tolist() and (before.probability, before.answered) == (None, None)
+    assert encode.Passages(Encoder(folder), []).search("river?").probability == 0
+    for broken in ({"scores": {"sum": {}}}, {"scores": {"sum": {**fields, "at": []}}}, {"scores": 3}, 5):
+        change_card(folder, answerable=broken)
+        refused("answerable", folder)
+
+
 @pytest.mark.parametrize("text", ['A b. C d? "E!" F', "甲。乙！丙", "नदी। कहाँ?", "no end\nnext", "3.5 m", "", " \n "])
 def test_the_plain_sentences_are_cut_behind_marks_and_lose_nothing(text):
     parts = encode.sentences(text)

@@ -4,8 +4,21 @@ import re
 import numpy as np
 import pytest
 
+from distill.evaluation.calibration import by_language
+from distill.evaluation.unanswerable import Cases
+from distill.report.answered import answerable_section
 from distill.report.bias_sections import bitext_section, lareqa_section
 from distill.report.run_page import write_evaluation, write_report
+
+
+def unanswered():
+    """Figures of two encoders on four questions, one of which is calibrated."""
+    right, known = np.array([True, False, True, False]), np.array([0.9, 0.8, 0.3, 0.1])
+    cases = Cases(np.ones((4, 5)), right, right, np.arange(4), np.array(["de", "de", "en", "en"]), np.ones(4))
+    encoders = {"bundle": by_language(cases, known, 0.5), "muse": by_language(cases, known)}
+    figures = {name: {of: row.as_dict() for of, row in one.items()} for name, one in encoders.items()}
+    return {"name": "toys", "split": "test", "score": "sum", "seed": 0, "encoders": figures}
+
 
 LOADING = {"link", "img", "image", "iframe", "object", "embed", "base"}
 
@@ -13,7 +26,7 @@ LOADING = {"link", "img", "image", "iframe", "object", "embed", "base"}
 @pytest.fixture(scope="module")
 def write(shown):
     """Write the page of a run that has everything a page can show."""
-    metrics = {**shown["beside"](), "lareqa": shown["lareqa"]()}
+    metrics = {**shown["beside"](), "lareqa": shown["lareqa"](), "answerable": unanswered()}
     return lambda path: write_report(path, metrics, shown["rows"](), shown["search"]())
 
 
@@ -45,8 +58,8 @@ def written(shown, read_page, tmp_path):
 def test_the_page_is_one_well_formed_document_that_loads_nothing(source, page):
     assert source.startswith("<!doctype html>")
     assert [page.tags.count(tag) for tag in ("html", "head", "body", "h1")] == [1, 1, 1, 1]
-    # A chart a split and unit; of costs, training, latency and the front; of LAReQA, its maps and its plane.
-    assert page.tags.count("svg") == 2 * 3 + 4 + 4 + 4 + 1
+    # A chart a split and unit; of costs, training, latency and the front; of LAReQA, its maps and its plane; of risk.
+    assert page.tags.count("svg") == 2 * 3 + 4 + 4 + 4 + 1 + 1
     assert not LOADING & set(page.tags)
     attributes = [(name, value) for _, attrs in page.starts for name, value in attrs.items()]
     loaded = [value for name, value in attributes if name in ("src", "srcset", "href", "xlink:href", "data", "poster")]
@@ -68,7 +81,7 @@ def test_every_id_is_there_once_and_references_and_contents_lead_to_one(page):
     assert len(ids) == len(set(ids))
     wanted = [attrs[name] for _, attrs in page.starts for name in ("href", "xlink:href") if name in attrs]
     assert wanted and all(target.startswith("#") and target[1:] in ids for target in wanted)
-    first, last = ["#cost", "#examples", "#p1-test", "#p1-dev"], ["#compressed", "#lareqa", "#settings"]
+    first, last = ["#cost", "#examples", "#p1-test", "#p1-dev"], ["#compressed", "#lareqa", "#answerable", "#settings"]
     assert linked(page) == [*first, "#training", "#bundle", *last]
     sections = [attrs["id"] for tag, attrs in page.starts if tag == "section"]
     assert [f"#{id}" for id in sections] == linked(page)
@@ -221,6 +234,15 @@ def test_an_evaluation_alone_has_a_page(shown, read_page, tmp_path, page):
     end = alone.rows.index(["package", "version"])
     assert end > 0 and all(row in page.rows for row in alone.rows[:end])
     assert ["python", platform.python_version()] in alone.rows[end:] and ["file", "sha256"] not in alone.rows
+
+
+def test_questions_without_an_answer_have_curves_and_what_holds_at_the_threshold(page, read_page, tmp_path):
+    write_evaluation(tmp_path / "page.html", [answerable_section(unanswered())])
+    alone = read_page(tmp_path / "page.html")
+    # Of the two at .5 or above one is right; AUROC: three of the four pairs.
+    assert ["right of these", "50.0", "–", "50.0"] in alone.rows and ["AUROC", "100.0", "100.0", "75.0"] in alone.rows
+    assert ["questions", "2", "2", "4"] in alone.rows and sum(row[0] == "answered" for row in alone.rows) == 1
+    assert alone.tags.count("svg") == 1 and ["right of these", "50.0", "–", "50.0"] in page.rows
 
 
 def test_bitext_retrieval_has_both_directions_and_data_is_named_by_its_hashes(shown, read_page, tmp_path):

@@ -19,7 +19,7 @@ pytest.importorskip("uvicorn")
 
 from distill.catalog.loading import load_encoder
 from distill.encoders.by_role import AsymmetricEncoder
-from distill.indexing.answers import Answers, answer_dict
+from distill.indexing.answers import Answers
 from distill.indexing.building import Change, Given, build
 from distill.serving import connections
 from distill.serving.app import Server
@@ -158,10 +158,11 @@ def test_the_page_says_what_works(place):
 def test_search_gives_what_the_command_prints(place, kb, encoder):
     for fields, more in (({}, {}), ({"where": {"lang": "de"}}, {"where": {"lang": "de"}}), ({"hybrid": True}, {})):
         hybrid = fields.get("hybrid", False)
-        answers = Answers(kb, MODEL, None, hybrid, encoder).answers(
+        answers = Answers(kb, MODEL, None, hybrid, encoder).judged(
             ["What burned in 1703?", "Nile?"], 1, more.get("where")
         )
-        expected = json.loads(json.dumps([answer_dict(*one) for one in answers]))
+        expected = json.loads(json.dumps([one.as_dict() for one in answers]))
+        assert all(("probability" in one) == (not hybrid) for one in expected)
         request = {"queries": ["What burned in 1703?", "Nile?"], "top": 1, **fields}
         assert post(place, "/v1/search", request) == (200, {"results": expected})
     one = {"query": "Nile?", "top": 1, "hybrid": True, "model": MODEL}
