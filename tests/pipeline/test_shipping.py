@@ -1,0 +1,48 @@
+"""How likely an answer is, fitted on dev into a bundle's card."""
+
+import shutil
+from dataclasses import replace
+
+import pytest
+from fixtures.folders import card_in, change_card
+
+from distill.catalog.bundle import released_folder
+from distill.data.loading import load_dataset
+from distill.evaluation.tasks.answerable import AnswerableTask
+from distill.export.runtime import load_artefact
+from distill.pipeline.inputs import Inputs
+from distill.pipeline.run import Run
+from distill.pipeline.shipping import calibrate
+from distill.settings.sections import Settings
+
+LANGUAGES = ("en", "de")
+
+
+@pytest.fixture
+def bundle(tmp_path):
+    """A bundle whose card says nothing of answers."""
+    folder = shutil.copytree(released_folder("released-small"), tmp_path / "bundle")
+    change_card(folder, answerable=None)
+    return folder
+
+
+def test_the_card_of_a_runs_bundle_says_how_likely_an_answer_is_and_the_metrics_how_well_that_holds(bundle, tmp_path):
+    data = load_dataset("sample", "en")
+    run, card = Run(Inputs(Settings(), data, LANGUAGES), tmp_path), card_in(bundle)
+    calibrate(run, bundle, load_artefact(bundle))
+    entry = card_in(bundle).pop("answerable")
+    assert {**card, "answerable": entry} == card_in(bundle) and set(entry["scores"]) == {"vector", "sentence", "sum"}
+    assert (entry["split"], entry["questions"]) == ("dev", {"en": 56, "de": 56})
+    task, encoder = AnswerableTask(data, LANGUAGES, "test"), load_artefact(bundle)
+    expected = task.as_dict({"bundle": task.figures(task.measure(encoder), "bundle")})
+    assert run.figures["answerable"] == expected
+    assert expected["encoders"]["bundle"]["all"]["cases"] == 208
+
+
+def test_of_too_few_dev_questions_the_card_says_nothing(bundle, tmp_path, capsys):
+    data = load_dataset("sample", "en")
+    few = replace(data, splits={**data.splits, "dev": data.splits["dev"][:3]})
+    run, card = Run(Inputs(Settings(), few, LANGUAGES), tmp_path), card_in(bundle)
+    calibrate(run, bundle, load_artefact(bundle))
+    assert card_in(bundle) == card and "answerable" not in run.figures
+    assert " 36 " in capsys.readouterr().err
