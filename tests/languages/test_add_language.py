@@ -8,6 +8,7 @@ import pytest
 from fixtures.folders import card_in
 
 from distill.cli import main
+from distill.encoders.encoder import KerasEncoder
 from distill.encoders.tokenizer import Tokenizer, model_proto
 from distill.export.artefact import write_artefact
 from distill.export.form import Form
@@ -15,6 +16,7 @@ from distill.export.languages import read_languages
 from distill.export.runtime import load_artefact
 from distill.export.weights.precision import Precision
 from distill.languages.material import Sources, read_material
+from distill.students.rows import TABLE
 
 LANGUAGES = ("en", "de", "ru")
 ADJECTIVES = {"musta": "black", "valkoinen": "white", "pieni": "small", "vanha": "old", "nopea": "fast"}
@@ -91,8 +93,20 @@ def test_a_bundle_learns_a_language_and_keeps_all_else_to_the_last_bit(bundle, f
     assert add(output, tmp_path / "again", files) == 2
 
 
-def test_an_encoder_that_is_no_bundle_is_saved_as_keras_saves_it(slim_folder, files, tmp_path):
-    assert add(slim_folder, tmp_path / "saved", files, "--steps", "2") in (0, 1)
+def test_an_encoder_that_is_no_bundle_is_saved_as_keras_saves_it(wide, files, tmp_path):
+    wide.save(tmp_path / "wide")
+    # The encoder itself for the aligner: of an option that is given twice the last counts.
+    more = "--steps", "40", "--aligner", str(tmp_path / "wide")
+    assert add(tmp_path / "wide", tmp_path / "saved", files, *more) == 0
+    larger, before = KerasEncoder.load(tmp_path / "saved"), len(wide.tokenizer)
+    table, old = (each.model.get_layer(TABLE).get_weights()[0] for each in (larger, wide))
+    np.testing.assert_array_equal(table[:before], old)
+    assert len(larger.tokenizer) == len(table) > before
+
+
+def test_where_nothing_is_learned_nothing_is_written(slim_folder, files, tmp_path):
+    assert add(slim_folder, tmp_path / "saved", files, "--steps", "40", "--aligner", str(slim_folder)) == 1
+    assert not (tmp_path / "saved").exists()
 
 
 @pytest.mark.parametrize(
