@@ -15,7 +15,7 @@ import numpy as np
 from ...encoders.tokenizer import Tokenizer
 from ...system.files import write_json
 from ...system.types import Floats, Json
-from .tokenizer_json import BYTES, FILE, begins, tokenizer_json
+from .tokenizer_json import FILE, tokenizer_json
 
 WEIGHTS, CONFIG, MODULES, ROUTER = "model.safetensors", "config.json", "modules.json", "router_config.json"
 SETTINGS = "config_sentence_transformers.json"
@@ -50,7 +50,7 @@ class Module:
         if self.weights:
             write_weights(folder / WEIGHTS, self.weights)
         if self.tokenizer:
-            write_tokenizer(folder, self.tokenizer)
+            write_tokenizer(folder, tokenizer_json(self.tokenizer))
 
 
 def embedding(table: Floats, tokenizer: Tokenizer) -> Module:
@@ -106,15 +106,15 @@ def write_router(folder: Path, routes: Mapping[str, Sequence[Module]]) -> None:
 def write_model2vec(folder: Path, rows: Floats, tokenizer: Tokenizer) -> None:
     """Write the folder of a model2vec model of a table `(rows, d)`: texts of any length, vectors of unit length.
 
-    The library leaves unknown pieces out. So the row of these is that of the first byte of an unknown character.
+    The library leaves unknown pieces out. So others stand for them, with the row of these.
     """
-    unknown = rows[tokenizer_json(tokenizer)["model"]["unk_id"]]
-    nothing = np.zeros_like(unknown)
-    rows = np.concatenate([rows, [unknown if begins(byte) else nothing for byte in range(BYTES)]])
+    content = tokenizer_json(tokenizer, none_unknown=True)
+    more = len(content["model"]["vocab"]) - len(rows)
+    rows = np.concatenate([rows, np.repeat(rows[None, content["model"]["unk_id"]], more, axis=0)])
     settings = {"model_type": "model2vec", "architectures": ["StaticModel"], "normalize": True, "max_length": None}
     write_json(folder / CONFIG, {**settings, "hidden_dim": rows.shape[1], "embedding_dtype": "float32"})
     write_weights(folder / WEIGHTS, {"embeddings": rows})
-    write_tokenizer(folder, tokenizer, by_bytes=True)
+    write_tokenizer(folder, content)
     types = {
         ".": "sentence_transformers.models.StaticEmbedding",
         "1_Normalize": "sentence_transformers.models.Normalize",
@@ -157,7 +157,6 @@ def read_weights(path: Path) -> dict[str, Floats]:
     return {name: np.asarray(array, dtype=np.float32) for name, array in load_file(path).items()}
 
 
-def write_tokenizer(folder: Path, tokenizer: Tokenizer, by_bytes: bool = False) -> None:
-    """Write the `tokenizer.json` of a tokenizer. Raises `ExportError` for one that it cannot stand for."""
-    content = json.dumps(tokenizer_json(tokenizer, by_bytes), ensure_ascii=False)
-    (folder / FILE).write_text(content, encoding="utf-8")
+def write_tokenizer(folder: Path, content: Mapping[str, Json]) -> None:
+    """Write the content of a `tokenizer.json`."""
+    (folder / FILE).write_text(json.dumps(content, ensure_ascii=False), encoding="utf-8")

@@ -18,7 +18,7 @@ from ...system.text import well_formed
 from ...system.types import Floats, Json, Progress, Role
 from .modules import CONFIG, MODULES, ROUTER, WEIGHTS, read_weights
 from .ngram_reference import ngram_vectors
-from .tokenizer_json import BYTES, FILE, begins
+from .tokenizer_json import FILE, before_others
 
 # Texts are encoded so many at a time.
 BATCH = 256
@@ -31,7 +31,7 @@ Ids = Sequence[list[int]]
 class FolderEncoder:
     """The folder of an encoder, or of two by role, as an `Encoder`. Raises `EncoderError` for a folder that is none.
 
-    With `known` pieces that are unknown are left out of a text, as model2vec does; there are bytes in their place.
+    With `known` pieces that are unknown are left out of a text, as model2vec does; others stand in their place.
     """
 
     max_length: int | None = None
@@ -64,7 +64,10 @@ class Pipeline:
     def __init__(self, modules: Sequence[tuple[str, Path]], known: bool = False) -> None:
         (first, folder), *rest = modules
         self._tokenizer = _tokenizer(folder)
-        self._left_out = {_unknown(folder)} if known else set()
+        content = read_json(folder / FILE)
+        self._unknown = content["model"]["unk_id"]
+        self._left_out = {self._unknown} if known else set()
+        self._known = before_others(content) if known else len(content["model"]["vocab"])
         # StaticEmbedding takes the mean of none.
         self._empty = read_json(folder / CONFIG)["empty"] if _class(first) == "NGramEncoder" else []
         self._embedded = STARTS[_class(first)](folder)
@@ -79,11 +82,9 @@ class Pipeline:
         ]
 
     def pieces(self, text: str) -> list[int]:
-        """The ids of a text, of an unknown character that is there as its bytes that of the unknown piece."""
+        """The ids of a text, of what stands for an unknown piece that of the unknown piece."""
         (ids,) = self.ids([text])
-        known = self._tokenizer.get_vocab_size() - BYTES if self._left_out else len(ids) and max(ids) + 1
-        kept = [id for id in ids if id < known or begins(id - known)]
-        return [id if id < known else min(self._left_out) for id in kept]
+        return [self._unknown if id >= self._known else id for id in ids]
 
     def vectors(self, texts: Sequence[str]) -> Floats:
         """The vectors `(n, d)` of texts."""
@@ -100,10 +101,6 @@ def _tokenizer(folder):
         return Tokenizer.from_file(str(folder / FILE))
     except Exception as error:  # it raises none of its own
         raise ValueError(f"{folder / FILE}: {error}") from error
-
-
-def _unknown(folder):
-    return read_json(folder / FILE)["model"]["unk_id"]
 
 
 def _class(type_):

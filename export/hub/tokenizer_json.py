@@ -7,7 +7,8 @@ characters that stand for them; a text that has such a character itself gets an 
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from ...encoders.tokenizer import SPACE, Tokenizer, model_proto
@@ -22,30 +23,34 @@ UNIGRAM = 1
 NORMAL, UNKNOWN, CONTROL, USER_DEFINED = 1, 2, 3, 4
 # Unicode's private use area: no text has them but by accident.
 PRIVATE = range(0xE000, 0xF900)
-BYTES = 256
+# What an unknown character scores below the least piece.
+PENALTY = 10
 
 
-def tokenizer_json(tokenizer: Tokenizer, by_bytes: bool = False) -> dict[str, Json]:
+def tokenizer_json(tokenizer: Tokenizer, none_unknown: bool = False) -> dict[str, Json]:
     """Return the content of a `tokenizer.json` that gives the ids of a `Tokenizer`, bos and eos among them.
 
-    With `by_bytes` an unknown character is its bytes, 256 more pieces: a library that leaves unknown pieces out sees
-    none. Raises `ExportError` for a SentencePiece model that it cannot stand for.
+    With `none_unknown` further pieces, behind the others, stand for what is unknown: a library that leaves unknown
+    pieces out sees none. Raises `ExportError` for a SentencePiece model that it cannot stand for.
     """
     proto = model_proto(tokenizer)
     _require(proto, tokenizer.source)
-    bos, eos, spare = _unused(proto, 3)
+    bos, eos, spare, other = _unused(proto, 4)
     marks = {proto.trainer_spec.bos_piece: bos, proto.trainer_spec.eos_piece: eos}
     pieces = [[_piece(piece, marks, spare), piece.score] for piece in proto.pieces]
-    if by_bytes:
-        # The least score decides what an unknown character costs, and stays what it is.
-        pieces += [[f"<0x{byte:02X}>", min(score for _, score in pieces)] for byte in range(BYTES)]
+    normalizers = list(_normalizers(proto.normalizer_spec, (bos, eos, spare), other))
+    if none_unknown:
+        alphabet, apart = _characters(proto)
+        least = min(score for _, score in pieces) - PENALTY
+        pieces += [[character, least] for character in [other, *apart]]
+        normalizers.insert(-2, _replaced(f"[^{_class(alphabet)}]+", other))
     normal = {piece.piece for piece in proto.pieces if piece.type == NORMAL}
     return {
         "version": "1.0",
         "truncation": None,
         "padding": None,
         "added_tokens": [],
-        "normalizer": {"type": "Sequence", "normalizers": list(_normalizers(proto.normalizer_spec, bos, eos, spare))},
+        "normalizer": {"type": "Sequence", "normalizers": normalizers},
         "pre_tokenizer": {
             "type": "Metaspace",
             "replacement": SPACE,
@@ -58,14 +63,34 @@ def tokenizer_json(tokenizer: Tokenizer, by_bytes: bool = False) -> dict[str, Js
             "type": "Unigram",
             "unk_id": next(id for id, piece in enumerate(proto.pieces) if piece.type == UNKNOWN),
             "vocab": pieces,
-            "byte_fallback": by_bytes,
+            "byte_fallback": False,
         },
     }
 
 
-def begins(byte: int) -> bool:
-    """Return True for the first byte of a character in UTF-8."""
-    return byte & 0xC0 != 0x80
+def before_others(content: Mapping[str, Json]) -> int:
+    """Return the number of pieces before those that stand for what is unknown, of a `tokenizer.json` with such."""
+    model = content["model"]
+    least = min(score for _, score in model["vocab"])
+    return sum(score > least for _, score in model["vocab"])
+
+
+def _characters(proto: Message) -> tuple[list[str], list[str]]:
+    """The characters of all pieces, in order, and those that are no piece alone: unknown but within another."""
+    names = {piece.piece for piece in proto.pieces if piece.type in (NORMAL, USER_DEFINED)}
+    alphabet = sorted({" ", SPACE}.union(*names))
+    return alphabet, [character for character in alphabet if character not in names and character != " "]
+
+
+def _class(characters: list[str]) -> str:
+    """Characters in order as the inside of a regular expression's class: ranges of such as follow each other."""
+    ranges: list[list[int]] = []
+    for code in map(ord, characters):
+        if ranges and ranges[-1][1] == code - 1:
+            ranges[-1][1] = code
+        else:
+            ranges.append([code, code])
+    return "".join(f"{re.escape(chr(first))}-{re.escape(chr(last))}" for first, last in ranges)
 
 
 def _require(proto: Message, source: str) -> None:
@@ -96,8 +121,9 @@ def _piece(piece, marks: dict[str, str], spare: str) -> str:
     return piece.piece
 
 
-def _normalizers(spec, bos: str, eos: str, spare: str) -> Iterator[dict[str, Json]]:
-    yield _replaced(f"[{bos}{eos}{spare}]", chr(ord(spare) + 1))
+def _normalizers(spec, taken: tuple[str, str, str], other: str) -> Iterator[dict[str, Json]]:
+    bos, eos, _ = taken
+    yield _replaced(f"[{''.join(taken)}]", other)
     if spec.precompiled_charsmap:
         yield {"type": "Precompiled", "precompiled_charsmap": base64.b64encode(spec.precompiled_charsmap).decode()}
     if spec.remove_extra_whitespaces:

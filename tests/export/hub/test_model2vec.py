@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from fixtures.encoders import made_student
 
+from distill.encoders.tokenizer import model_proto
 from distill.errors import ExportError
 from distill.export.formats import model2vec
 from distill.export.formats.format import Lengths
@@ -13,7 +14,8 @@ from distill.export.weights.precision import Precision
 
 pytest.importorskip("tokenizers")
 pytest.importorskip("safetensors")
-TEXTS = ["Where does the Danube end?", "the bicycle", "Wo endet die Donau?", "end \U0001f389 end"]
+UNKNOWN = "end \U0001f389\u0f00\U0001f389 end \U0001f389"
+TEXTS = ["Where does the Danube end?", "the bicycle", "Wo endet die Donau?", UNKNOWN]
 
 
 def linear_student(tokenizer, randomised):
@@ -34,7 +36,7 @@ def test_rows_of_the_folder_sum_to_the_students_vectors(tokenizer, randomised, t
     student = linear_student(tokenizer, randomised)
     folder = written(student, tmp_path / "folder")
     rows = read_weights(folder / "model.safetensors")["embeddings"]
-    assert rows.shape == (len(tokenizer) + 256, student.dimension)
+    assert rows.shape[1] == student.dimension
     settings = json.loads((folder / "config.json").read_text())
     assert (settings["model_type"], settings["normalize"], settings["max_length"]) == ("model2vec", True, None)
     loaded = FolderEncoder(folder, "folder", student.dimension, known=True)
@@ -44,18 +46,18 @@ def test_rows_of_the_folder_sum_to_the_students_vectors(tokenizer, randomised, t
         np.testing.assert_allclose(vector, student.encode([text])[0], atol=1e-5)
 
 
-def test_an_unknown_character_is_its_bytes_of_which_the_first_has_the_unknown_row(tokenizer, randomised, tmp_path):
+def test_unknown_characters_side_by_side_are_a_piece_with_the_unknown_row(tokenizer, randomised, tmp_path):
     student = linear_student(tokenizer, randomised)
     folder = written(student, tmp_path / "folder")
     rows = read_weights(folder / "model.safetensors")["embeddings"]
-    first, later = rows[len(tokenizer) + 0xF0], rows[len(tokenizer) + 0x8E]
-    np.testing.assert_array_equal(first, rows[0])
-    assert not later.any() and len(rows) == len(tokenizer) + 256
+    vocabulary = [name for name, _ in json.loads((folder / "tokenizer.json").read_text())["model"]["vocab"]]
+    assert (rows[len(tokenizer) :] == rows[0]).all() and len(rows) == len(vocabulary)
+    single = {piece.piece for piece in model_proto(tokenizer).pieces}
+    apart = {character for piece in single if not piece.startswith("<") for character in piece} - single
+    assert set(vocabulary[len(tokenizer) + 1 :]) == apart
     loaded = FolderEncoder(folder, "folder", 40, known=True)
-    (ids,) = tokenizer.encode(["end \U0001f389 end"])
-    assert 0 in ids and loaded.tokenize("end \U0001f389 end") == ids
-    text = ["end \U0001f389 end"]
-    np.testing.assert_allclose(loaded.encode(text), student.encode(text), atol=1e-5)
+    (ids,) = tokenizer.encode([UNKNOWN])
+    assert ids.count(0) == 2 and loaded.tokenize(UNKNOWN) == ids
 
 
 @pytest.mark.parametrize("name", ["static", "context", "shallow"])
