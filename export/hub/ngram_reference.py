@@ -1,4 +1,4 @@
-"""The n-gram encoder of `distill_ngram`, a text at a time, by NumPy."""
+"""The n-gram encoder of `distill_ngram`, by NumPy."""
 
 from __future__ import annotations
 
@@ -10,18 +10,19 @@ from ...students.student import EPSILON
 from ...system.types import Floats, Json
 
 
-def ngram_vectors(ids: Sequence[int], weights: Mapping[str, Floats], config: Mapping[str, Json]) -> Floats:
-    """Return the vector `(d,)` of a text's ids, of the weights and the settings that lie in a folder."""
-    layers = _Layers(weights)
-    x = weights["embedding.weight"][np.asarray(ids)]
+def ngram_vectors(texts: Sequence[Sequence[int]], weights: Mapping[str, Floats], config: Mapping[str, Json]) -> Floats:
+    """Return the vectors `(n, d)` of texts of an id or more, by the weights and settings that lie in a folder."""
+    layers, starts = _Layers(weights), np.cumsum([0, *map(len, texts)])
+    x = weights["embedding.weight"][np.concatenate(texts)]
     x = layers.linear("factor", x) if config["sizes"]["rank"] else x
-    branches = [_branch(x, layers, f"branches.{place}", order, config) for place, order in enumerate(config["orders"])]
+    places = range(len(config["orders"]))
+    branches = [_branch(x, layers, f"branches.{place}", (config["orders"][place], starts), config) for place in places]
     features = layers.norm("norm", np.concatenate([x, *branches], axis=1))
-    count = np.float32(len(ids))
-    summed = features.sum(axis=0, keepdims=True) @ weights["pooling.weight"].T + count * weights["pooling.bias"]
-    x = _head(summed / np.sqrt(count), layers)
+    counts = np.diff(starts).astype(np.float32)[:, None]
+    summed = np.add.reduceat(features, starts[:-1], axis=0) @ weights["pooling.weight"].T
+    x = _head((summed + counts * weights["pooling.bias"]) / np.sqrt(counts), layers)
     x = layers.linear("projection", _unit(x)) if config["sizes"]["projected"] else x
-    return _unit(x)[0]
+    return _unit(x)
 
 
 class _Layers:
@@ -37,14 +38,20 @@ class _Layers:
         return centred / deviation * self.weights[f"{name}.weight"] + self.weights[f"{name}.bias"]
 
 
-def _branch(x, layers, name, order, config):
+def _branch(x, layers, name, window, config):
     x = layers.norm(f"{name}.norm", layers.linear(f"{name}.projection", x))
-    before = (order - 1) // 2
     for number in range(config["sizes"]["convolutions"]):
-        padded = np.pad(x, [(before, order - 1 - before), (0, 0)])
-        windows = np.concatenate([padded[place : place + len(x)] for place in range(order)], axis=1)
-        x = x + np.maximum(layers.linear(f"{name}.convolutions.{number}", windows), 0)
+        x = x + np.maximum(layers.linear(f"{name}.convolutions.{number}", _windows(x, *window)), 0)
     return x
+
+
+def _windows(x, order, starts):
+    """Each row with those about it, `order` in all, and zeros where its text has none."""
+    before = (order - 1) // 2
+    padding = [(before, order - 1 - before), (0, 0)]
+    padded = [np.pad(x[start:end], padding) for start, end in zip(starts, starts[1:], strict=False)]
+    windows = [[part[place : len(part) - order + 1 + place] for place in range(order)] for part in padded]
+    return np.concatenate([np.concatenate(parts, axis=1) for parts in windows])
 
 
 def _head(x, layers):

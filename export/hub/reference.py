@@ -129,7 +129,7 @@ def _mean(folder: Path) -> Callable[[Ids], Floats]:
 def _ngram(folder: Path) -> Callable[[Ids], Floats]:
     config: Mapping[str, Json] = read_json(folder / CONFIG)
     weights = read_weights(folder / WEIGHTS)
-    return lambda rows: np.stack([ngram_vectors(ids, weights, config) for ids in rows])
+    return lambda rows: ngram_vectors(rows, weights, config)
 
 
 def _dense(folder: Path) -> Step:
