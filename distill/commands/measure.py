@@ -163,8 +163,8 @@ def evaluate(
     r@2kt, r@5kt: an answer within the first 2,000 or 5,000 words of the passages. lareqa: sentences of all languages
     in one pool (XQuAD-R, MLQA-R), with what tells of language bias, and with language information removed. bitext: a
     folder of translations, {lang}.txt, or a .tsv. answerable: half of the questions with their documents taken out,
-    and how well the encoder tells which. With --translations or --translator each encoder has a second row,
-    "MODEL, translated".
+    and how well the encoder tells which. Each encoder has a second row, "MODEL, translated", with --translations
+    or --translator.
     """
     from ..catalog.loading import load_teacher, with_documents
     from ..data.corpus import read_corpus
