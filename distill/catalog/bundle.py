@@ -88,7 +88,8 @@ def answerable_of(source: File) -> Json | None:
     None where there is no such encoder, or its card says nothing.
     """
     try:
-        return read_json(find_artefact(source) / CARD_FILE).get(ANSWERABLE)
+        card = read_json(find_artefact(source) / CARD_FILE)
+        return card.get(ANSWERABLE) if isinstance(card, dict) else None
     except EncoderError:
         return None
 

@@ -625,7 +625,7 @@ def compared(figures_of, tiny_folder, others, data):
 def test_compare_tests_every_metric_by_language_and_over_all(compared, tiny_encoder, others):
     figures, left = compared("--metric", "p@1", "--metric", "mrr@10,p@1", "--draws", 2000)
     metrics, other = figures["metrics"], KerasEncoder.load(others / "same")
-    assert re.findall(r"(\S+), passage, dev", left.out) == list(metrics) == ["p@1", "mrr@10"]
+    assert re.findall(r"(\S+),\s+passage,\s+dev", left.out) == list(metrics) == ["p@1", "mrr@10"]
     assert list(metrics["mrr@10"]["passage"]) == ["de", "en", "all"]
     for language in ("de", "en"):
         row = metrics["p@1"]["passage"][language]

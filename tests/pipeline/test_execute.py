@@ -108,7 +108,7 @@ def test_the_metrics_compare_four_encoders_on_dev_and_test_and_name_data_version
     assert metrics["dataset"] == {"name": "sample", **sizes, "files": files}
     assert metrics["versions"]["keras"] == keras.__version__
     assert metrics["versions"]["keras backend"] == keras.backend.backend()
-    named = {"load base", "teacher", "student", "export", "query"}
+    named = {"load base", "teacher", "student", "export", "calibrate", "query"}
     assert named | {f"evaluate {name}" for name in ("base", "teacher", "student", "bundle")} == set(metrics["timings"])
 
 

@@ -698,6 +698,7 @@ FILES = {
     "export nowhere --removal FILE --output out": "lir.npz",
     "tune --base nowhere --study study.db --output best.toml --space FILE": "space.toml",
     "extend nowhere --corpus FILE --output out": "ka.txt",
+    "add-language released-small fi --parallel FILE --aligner none --output out": "parallel.jsonl",
     "index --model nowhere --output out FILE": "notes.jsonl",
     "serve nowhere --port 0 --token-file FILE": "tokens",
 }
