@@ -33,18 +33,19 @@ def load_dataset(source: File, document_language: str = "en", split_by: str = "q
 
 
 def read_dataset(source: File, document_language: str = "en", split_by: str = "question", seed: int = 0) -> Dataset:
-    """A `Dataset` from `sample`, a folder of SQuAD-format `{lang}.json`, or a folder with `documents.jsonl`.
+    """A `Dataset` from `sample`, or a folder: `documents.jsonl`, SQuAD-format `{lang}.json`, or a corpus of `corpora`.
 
     Where the folder has a `splits.json` it decides, and a split of it may be empty; else the split is seeded,
     0.7/0.1/0.2, by question or document. Raises `DataError` naming file and place.
     """
     from ..system.hashes import hashes
+    from .corpora import files_beside
     from .splits import read_splits, seeded_splits
 
     folder, dataset = _read(source, document_language)
     stored = read_splits(folder, dataset)
     splits = seeded_splits(dataset, split_by, seed) if stored is None else stored
-    return checked(replace(dataset, splits=splits, files=hashes(folder)))
+    return checked(replace(dataset, splits=splits, files={**hashes(folder), **files_beside(folder)}))
 
 
 def load_dev(settings: Settings, languages: Sequence[str], needed: Sequence[str] = ()) -> Dataset | None:
@@ -72,7 +73,9 @@ def load_dev(settings: Settings, languages: Sequence[str], needed: Sequence[str]
 def _read(source, document_language):
     """The folder of a data set and what is in it, without splits."""
     from . import readers
+    from .corpora import corpus_reader
 
     folder = readers.find(source)
-    read = readers.read_jsonl_folder if (folder / "documents.jsonl").is_file() else readers.read_squad_folder
-    return folder, read(folder, document_language)
+    if (folder / "documents.jsonl").is_file():
+        return folder, readers.read_jsonl_folder(folder, document_language)
+    return folder, (corpus_reader(folder) or readers.read_squad_folder)(folder, document_language)

@@ -9,13 +9,13 @@ from pathlib import Path
 import numpy as np
 
 from ..errors import DataError
+from ..system.draws import drawn
 from ..system.progress import say
 from ..system.reading import read_jsonl
 from ..system.types import File, Integers
 from ..words.answer_sentences import answer_sentence
 from ..words.overlap import letters, sharing
 from .dataset import Dataset, Question, line_name, normalise
-from .draws import drawn
 from .loading import read_dataset
 from .parallel import weighted
 from .readers import SHIPPED, text_of

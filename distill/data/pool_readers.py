@@ -10,11 +10,10 @@ from pathlib import Path
 from ..errors import DataError
 from ..settings.choices import EVERY
 from ..system.types import File
+from .corpora import MLQA_NAME
 from .pool import LanguageFile, Pool, pool_of
 from .readers import BREAKS, articles_of, breaks_of, find, list_of, text_of
 from .splits import divided, stored_splits
-
-MLQA_NAME = re.compile(r".*context-(?P<context>[\w-]+)-question-(?P<question>[\w-]+)$")
 
 
 def load_pool(

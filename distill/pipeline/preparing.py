@@ -8,6 +8,7 @@ from pathlib import Path
 
 from ..catalog.bundle import CARD_FILE, RELEASED, SMALL, released_folder
 from ..catalog.kinds import RUN_FILE, require_kind, require_trainable
+from ..data.corpora import corpus_reader
 from ..data.corpus import read_corpus
 from ..data.dataset import Dataset
 from ..data.descriptions import PARALLEL, with_descriptions
@@ -169,7 +170,9 @@ def require_text(added: Sequence[str], languages: Sequence[str], written: Collec
 def lareqa_pool(settings: Settings, dataset: Dataset, languages: Sequence[str]) -> Pool | None:
     """The `Pool` of a run whose data gives sentence boundaries, unless --no-lareqa; else None. Raises `DataError`."""
     folder = find(settings.data.dataset)
-    if not settings.evaluation.lareqa or (folder / "documents.jsonl").is_file() or not has_sentences(folder, languages):
+    # A released corpus's pool has other questions than its data set, and so other splits.
+    another = (folder / "documents.jsonl").is_file() or corpus_reader(folder)
+    if not settings.evaluation.lareqa or another or not has_sentences(folder, languages):
         return None
     data, split = settings.data, measured_splits(dataset)[-1]
     try:

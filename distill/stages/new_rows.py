@@ -10,10 +10,10 @@ import numpy as np
 from keras import ops
 
 from ..data.dataset import Dataset, line_name
-from ..data.draws import drawn
 from ..encoders.batching import pack
 from ..encoders.encoder import KerasEncoder
 from ..students.rows import UsedRows
+from ..system.draws import drawn
 from ..system.types import Floats, Integers, Tensor
 from ..training.batches import Maker, StepInput
 from ..training.dev_score import DevScore

@@ -8,9 +8,9 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from ..data.draws import cycled, drawn, occurrence
 from ..data.pairs import Pairs
 from ..errors import ConfigError
+from ..system.draws import cycled, drawn, occurrence
 from ..system.types import Integers
 
 

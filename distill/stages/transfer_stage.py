@@ -10,8 +10,6 @@ import numpy as np
 from keras import ops
 
 from ..data.dataset import Dataset, line_name
-from ..data.draws import drawn as draws
-from ..data.draws import shuffled
 from ..encoders.batching import pack
 from ..encoders.encoder import Encoder, KerasEncoder
 from ..errors import EncoderError
@@ -20,6 +18,8 @@ from ..settings.rules import numbers_of
 from ..settings.sections import ScorerSettings, StudentSettings, TrainingSettings
 from ..students.project import axes_of, on_axes
 from ..students.rows import UsedRows
+from ..system.draws import drawn as draws
+from ..system.draws import shuffled
 from ..system.types import Floats, Integers, Model, Progress, Tensor
 from ..training.batches import Maker, StepInput, named
 from ..training.dev_score import DevScore

@@ -9,12 +9,12 @@ import numpy as np
 from keras import ops
 
 from ..data.dataset import Dataset
-from ..data.draws import shuffled
 from ..data.more_questions import Triplets
 from ..encoders.batching import pack
 from ..encoders.encoder import KerasEncoder, encode_ids
 from ..settings.sections import ScorerSettings, TeacherSettings
 from ..students.rows import UsedRows
+from ..system.draws import shuffled
 from ..system.progress import say, task
 from ..system.types import Floats, Integers, Tensor
 from ..training.batches import Maker, StepInput

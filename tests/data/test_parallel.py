@@ -4,9 +4,9 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from distill.data.draws import drawn
 from distill.data.parallel import Parallel, groups_of, read_parallel, shares
 from distill.errors import DataError, InputError
+from distill.system.draws import drawn
 
 
 @pytest.fixture

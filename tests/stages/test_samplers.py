@@ -5,11 +5,11 @@ import numpy as np
 import pytest
 
 from distill.data.dataset import Question
-from distill.data.draws import cycled
 from distill.data.more_questions import Triplets, collection_of, epoch_rows
 from distill.data.pairs import Pairs, with_collection
 from distill.errors import ConfigError
 from distill.stages.samplers import Lines, Sampler
+from distill.system.draws import cycled
 
 LANGUAGES = ("en", "de", "th")
 

@@ -7,7 +7,6 @@ import pytest
 from fixtures.encoders import Words
 from scipy.special import log_softmax
 
-from distill.data.draws import shuffled
 from distill.data.parallel import Parallel, labelled_text
 from distill.encoders.encoder import KerasEncoder
 from distill.errors import EncoderError
@@ -19,6 +18,7 @@ from distill.stages.transfer_stage import Targets, TransferStage, answers, batch
 from distill.students.ngram import NGramEncoder
 from distill.students.project import axes_of, mapped, on_axes, projected
 from distill.students.rows import UsedRows, with_table
+from distill.system.draws import shuffled
 from distill.training.dev_score import DevScore
 from distill.training.log import RunLog
 from distill.training.session import Session

@@ -5,12 +5,12 @@ import numpy as np
 import pytest
 from keras import ops
 
-from distill.data.draws import shuffled
 from distill.encoders.batching import pack
 from distill.errors import TrainingError
 from distill.export.weights.codecs import decoded, encoded
 from distill.export.weights.precision import Precision
 from distill.students.ngram import NGramEncoder
+from distill.system.draws import shuffled
 from distill.training.batches import Maker
 from distill.training.log import RunLog
 from distill.training.loop import fit

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..system.types import Integers
+from .types import Integers
 
 
 def drawn(groups: Integers, chances: NDArray[np.float64], count: int, first: int, seed: int) -> Integers:
