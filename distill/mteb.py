@@ -15,7 +15,7 @@ from .catalog.kinds import RUN_FILE, folder_of
 from .catalog.loading import load_teacher
 from .encoders.by_role import DualEncoder, parameters
 from .encoders.encoder import KerasEncoder
-from .errors import EncoderError, ExportError, InputError
+from .errors import ConfigError, EncoderError, ExportError, InputError
 from .evaluation.mteb_predictions import RELEVANT
 from .settings.store import load_settings
 from .system.files import write_json
@@ -124,13 +124,12 @@ def load(source: File, trained_on: Collection[str] = ()) -> EncoderModel:
 def model_meta(source: File, encoder: Encoder, trained_on: Collection[str] = ()) -> ModelMeta:
     """Return what mteb is told of an encoder; None for what neither its card nor its run says."""
     folder = folder_of(source)
-    bundle = folder if folder is not None and is_artefact(folder) else None
-    card = read_json(bundle / CARD_FILE) if bundle else {}
-    known = {**origin(source), **card}
-    weights, table, size = _weights(bundle, card) if bundle else _keras_weights(encoder)
+    card, comes_from = _card(folder), origin(source)
+    known = {**comes_from, **card}
+    weights, table, size = _weights(folder, card) if card else _keras_weights(encoder)
     return ModelMeta(
         loader=None,
-        name=f"distill/{re.sub(r'[^-.a-zA-Z0-9_]+', '-', origin(source)['source'])}",
+        name=f"distill/{re.sub(r'[^-.a-zA-Z0-9_]+', '-', comes_from['source'])}",
         revision=weights_fingerprint(source, encoder)[:40],
         release_date=None,
         languages=[LANGUAGES[one] for one in known.get("languages", ()) if one in LANGUAGES] or None,
@@ -148,6 +147,11 @@ def model_meta(source: File, encoder: Encoder, trained_on: Collection[str] = ())
         use_instructions=False,
         training_datasets=_trained_on(source, known, trained_on),
     )
+
+
+def _card(folder):
+    """The card of a bundle, empty for what is none."""
+    return read_json(folder / CARD_FILE) if folder is not None and is_artefact(folder) else {}
 
 
 def _weights(folder, card):
@@ -197,8 +201,7 @@ def _words(source, seen):
     """Words of what an encoder learned from, and of what those did that its run started from and was taught by."""
     with suppress(EncoderError):  # One that is no longer there.
         folder = folder_of(source)
-        card = read_json(folder / CARD_FILE) if folder is not None and is_artefact(folder) else {}
-        known, words = {**origin(source), **card}, {*TEACHER_DATA.get(source, ())}
+        known, words = {**origin(source), **_card(folder)}, {*TEACHER_DATA.get(source, ())}
         for key in ("dataset", "triplets", "parallel_text", "labelled_text"):
             words.update(word for text in _texts(known.get(key)) for word in re.findall("[a-z]+", text.lower()))
         for start in _starts(folder) - seen:
@@ -216,8 +219,10 @@ def _starts(folder):
     runs = [] if folder is None else [one for one in (folder, folder.resolve().parent) if (one / RUN_FILE).is_file()]
     if not runs:
         return set()
-    settings = load_settings(runs[0] / RUN_FILE)
-    return {settings.teacher.base, settings.teacher.model, settings.student.start} - {"", None}
+    with suppress(ConfigError):  # another program's
+        settings = load_settings(runs[0] / RUN_FILE)
+        return {settings.teacher.base, settings.teacher.model, settings.student.start} - {"", None}
+    return set()
 
 
 def save_relevant(task: AbsTask, folder: File) -> Path:

@@ -107,6 +107,8 @@ def test_what_a_runs_start_learned_from_counts_too(mteb, tmp_path):
     (bundle / "card.json").write_text(json.dumps(card), encoding="utf-8")
     meta = load(bundle).mteb_model_meta
     assert meta.name == "distill/run" and {"XQuADRetrieval", "MIRACLRetrieval"} < meta.training_datasets
+    (tmp_path / "run" / "config.toml").write_text("[another.program]\n", encoding="utf-8")
+    assert load(bundle).mteb_model_meta.training_datasets == set()
     (tmp_path / "run" / "config.toml").unlink()
     assert load(bundle).mteb_model_meta.training_datasets == set()
 

@@ -41,7 +41,7 @@ def main():
     texts = questions(options)
     expected = [
         (hit.text, hit.text[slice(*hit.sentence)] if hit.sentence else "", hit.score)
-        for _, (hit, *_) in Answers(options.index).answers(texts, 1)
+        for hit in (answer.hits[0] for answer in Answers(options.index).answers(texts, 1))
     ]
     browser = Chromium()
     try:

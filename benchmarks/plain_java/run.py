@@ -143,7 +143,7 @@ def searching(classes, folder, model, path, options):
         build(index, Change([folder / "documents.jsonl"]), model, Given(bits=bits))
         answers, source = Answers(index), write_texts(folder / "questions", questions)
         start = time.perf_counter()
-        expected = [[(hit.row, hit.score) for hit in hits] for _, hits in answers.answers(questions, K)]
+        expected = [[(hit.row, hit.score) for hit in one.hits] for one in answers.answers(questions, K)]
         python = 1000 * (time.perf_counter() - start) / len(questions)
         (line,) = jobs(classes, folder, [("search", path, index, source, K, folder / "hits")])
         got = [[hit[:2] for hit in hits] for hits in read_hits(folder / "hits")]

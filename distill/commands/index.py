@@ -8,8 +8,9 @@ import click
 
 from ..catalog.kinds import ENCODER_HELP
 from ..errors import InputError
+from ..settings.choices import PASSAGE_SCORES
 from .panels import PanelCommand
-from .use import PASSAGE_SCORES, engine_of, engine_options
+from .use import engine_of, engine_options
 
 
 @click.command(cls=PanelCommand)

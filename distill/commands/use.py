@@ -10,16 +10,14 @@ import click
 from ..catalog.kinds import ENCODER_HELP
 from ..errors import InputError
 from ..serving.limits import Limits
-from ..settings.choices import SCORES
+from ..settings.choices import PASSAGE_SCORES
+from ..system.extras import require_extra
 from .options import Command, writable
 from .panels import PanelCommand
 
 if TYPE_CHECKING:
     from ..encoding.encode_file import Engine
     from ..system.types import Role
-
-
-PASSAGE_SCORES = tuple(score for score in SCORES if score != "maxp")
 
 
 def engine_options(command: Command) -> Command:
@@ -152,7 +150,7 @@ def _answers(folder, question, model, score, top, where, hybrid, threshold):
             raise InputError(f"--where: expected a field and its value, such as lang=en, got {one!r}")
     fields = dict(one.split("=", 1) for one in where)
     questions = _lines() if question == "-" else [question]
-    return Answers(folder, model, score, hybrid).judged(questions, top, fields, threshold)
+    return Answers(folder, model, score, hybrid).answers(questions, top, fields, threshold)
 
 
 def _print_answers(answers, many, strict, as_json):
@@ -193,7 +191,7 @@ def _search_dataset(question, model, dataset, language, top, score, documents_by
     shown = 0 if threshold is not None and probability is not None and probability < threshold else top
     print_hits(data, rows[:shown], scores[:shown])
     if probability is not None and least is not None:
-        print_remark(probability, least)
+        print_remark(probability, least, threshold is not None)
 
 
 @click.command()
@@ -249,8 +247,8 @@ def serve(
 
     MODEL is as for the other commands: a run folder, a bundle, released, … SIGTERM or Ctrl-C stops it.
     """
-    from ..serving.start import require_packages, serve_model
+    from ..serving.start import PACKAGES, serve_model
 
-    require_packages()
+    require_extra("distill serve", PACKAGES, "serve")
     limits = Limits(max_texts, max_characters, max_body, max_waiting, timeout)
     serve_model(model, folder, (host, port), name, token_file, limits)

@@ -7,7 +7,6 @@ import os
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,6 +16,7 @@ from ..catalog.identity import place
 from ..catalog.loading import load_encoder
 from ..errors import DistillError, InputError, first_line
 from ..system.backend import hushed
+from ..system.extras import require_extra
 from ..system.types import File, Floats, Role
 from .encode_file import Engine, encode_block
 from .text_file import TextFile
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
     from ..encoders.encoder import Encoder
 
+# Ray and what its data library needs.
+PACKAGES = ("ray", "pyarrow", "pandas")
 # How often a block is tried again whose worker died; a worker is started again as often as it takes.
 RETRIES = 3
 # Bytes of shared memory of a local Ray: Ray's least is 75 MiB.
@@ -41,7 +43,7 @@ def ray_engine(source: File, workers: int, address: str | None = None) -> Engine
     A worker reads its texts and loads the encoder itself: on a cluster both have to be there under the same path.
     Raises `InputError` where ray is not installed or no cluster answers, `DistillError` where the workers fail.
     """
-    require_ray()
+    require_extra("--engine ray", PACKAGES, "ray")
 
     def encode(texts: TextFile, numbers: Sequence[int], role: Role) -> Iterator[tuple[int, Floats]]:
         if numbers:
@@ -49,13 +51,6 @@ def ray_engine(source: File, workers: int, address: str | None = None) -> Engine
                 yield from _blocks(texts, numbers, {"source": place(source), "role": role, "texts": texts}, workers)
 
     return encode
-
-
-def require_ray() -> None:
-    """Raise `InputError` where ray, or what its data library needs, is not installed."""
-    missing = [package for package in ("ray", "pyarrow", "pandas") if find_spec(package) is None]
-    if missing:
-        raise InputError(f"--engine ray needs {' and '.join(missing)}; run: pip install 'distill[ray]'")
 
 
 class Worker:

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from ..errors import DataError
 from ..export.encode import Calibration, compared
+from ..settings.choices import PASSAGE_SCORES
 from ..system.types import Booleans, Doubles, Json
-from .unanswerable import SCORES, Cases, Encoded, with_and_without
+from .unanswerable import Cases, Encoded, with_and_without
 
 # Of questions whose first passage is taken for an answer, the share where it is to be one.
 PROMISE = 0.8
@@ -96,7 +97,7 @@ def probabilities_without(cases: Cases, part: NDArray[np.generic]) -> Doubles:
     return held
 
 
-def fit_scores(encoded: Encoded, scores: Sequence[str] = SCORES, seed: int = 0) -> dict[str, Fit]:
+def fit_scores(encoded: Encoded, scores: Sequence[str] = PASSAGE_SCORES, seed: int = 0) -> dict[str, Fit]:
     """Return a fit for each score, on the questions with and without their articles among collections of `SHARES`."""
     return {score: fit(with_and_without(encoded, score, SHARES, seed)) for score in scores}
 

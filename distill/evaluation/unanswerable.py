@@ -13,12 +13,11 @@ from ..encoders.encoder import Encoder
 from ..export.encode import COMPARED
 from ..retrieval.blocks import Product, spans
 from ..retrieval.units import candidates_of
+from ..settings.choices import PASSAGE_SCORES
 from ..settings.units import NAMES, Unit, kinds_of
 from ..system.types import Booleans, Floats, Integers, Progress
 from .evaluate import encode_questions, encode_units
 
-# Of a passage: its own vector's, its best sentence's, or both together. In the order of the numbers in `index.bin`.
-SCORES = ("vector", "sentence", "sum")
 # Questions that are scored at once.
 AT_ONCE = 128
 # The score of what is taken out.
@@ -73,7 +72,7 @@ def encode(
     dataset: Dataset,
     split: str,
     languages: Sequence[str],
-    scores: Sequence[str] = SCORES,
+    scores: Sequence[str] = PASSAGE_SCORES,
     progress: Progress | None = None,
 ) -> Encoded:
     """Encode what passages are scored by. Raises `EncoderError` for vectors that are no numbers."""

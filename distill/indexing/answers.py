@@ -116,13 +116,6 @@ class Answers:
         return Lexical(self.index.sections, self.index.passages)
 
     def answers(
-        self, questions: Iterable[str], k: int, where: Mapping[str, str] | None = None
-    ) -> Iterator[tuple[str, list[Hit]]]:
-        """Yield each question with the passages that are nearest to it, best first, as soon as it is there."""
-        for answer in self.judged(questions, k, where):
-            yield answer.question, answer.hits
-
-    def judged(
         self, questions: Iterable[str], k: int, where: Mapping[str, str] | None = None, threshold: float | None = None
     ) -> Iterator[Answer]:
         """Yield an `Answer` to each question, as soon as it is there; the threshold is the card's unless it is given.
@@ -145,15 +138,14 @@ class Answers:
         """Return the `Answer` to a question with a unit vector `(d,)`, by the card's threshold."""
         # Words change the scores.
         if self.calibration is None or hybrid:
-            return Answer(question, self.nearest(question, vector, k, mask, hybrid))
-        hits = self.nearest(question, vector, max(k, COMPARED), mask)
+            return Answer(question, self._nearest(question, vector, k, mask, hybrid))
+        hits = self._nearest(question, vector, max(k, COMPARED), mask)
         probability = self.calibration.probability([hit.score for hit in hits])
         return Answer(question, hits[:k], probability, self.calibration.threshold)
 
-    def nearest(
+    def _nearest(
         self, question: str, vector: Floats, k: int, mask: Booleans | None = None, hybrid: bool = False
     ) -> list[Hit]:
-        """Return the passages that are nearest to a question with a unit vector `(d,)`, best first."""
         if not hybrid:
             return self._hits(self.searcher.search(vector, k, mask))
         best = self.searcher.search(vector, MORE * k, mask, self.lexical.shares(question))
@@ -215,7 +207,7 @@ def print_answers(answers: Iterable[Answer], many: bool, strict: bool = False) -
             if hit.repeats:
                 console.print(f"   also in {', '.join(map(_name, hit.repeats))}", markup=False)
         if answer.probability is not None and answer.threshold is not None:
-            print_remark(answer.probability, answer.threshold)
+            print_remark(answer.probability, answer.threshold, strict)
 
 
 def _name(hit):

@@ -13,13 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import __version__
+from ..settings.choices import PASSAGE_SCORES
 from ..system.sections import Rows, write_sections
 from ..system.types import Integers, Json
 from .batches import DOCUMENTS, Batch
 from .codes import WHOLE, width
 from .edges import counts_of, edges, rows_of
 from .lexical import inverted
-from .stored import FORMAT, SCORES, Index
+from .stored import FORMAT, Index
 
 # Passages of a block of text; of a compact index, where a block is inflated for one of them.
 PER_BLOCK, PER_PACKED_BLOCK = 64, 32
@@ -69,7 +70,7 @@ def write_index(path: Path, batches: Sequence[Batch], card: Mapping[str, Json], 
     whole = {**card, **counts, "distill": __version__}
     bits = card["bits"]
     form = (0, PER_BLOCK, 0) if bits == WHOLE else (1, PER_PACKED_BLOCK, SCORED_AGAIN)
-    head = [FORMAT, dimension, dimension, bits, SCORES.index(card["score"]), *form, *[0] * 8]
+    head = [FORMAT, dimension, dimension, bits, PASSAGE_SCORES.index(card["score"]), *form, *[0] * 8]
     arrays: dict[str, NDArray[np.generic] | Rows] = {
         "card": np.frombuffer(json.dumps(whole, ensure_ascii=False).encode(), dtype=np.uint8),
         "numbers": np.array(head, dtype=np.int32),

@@ -23,6 +23,7 @@ from ..encoding.encode_file import Engine
 from ..encoding.left_out import LeftOut
 from ..errors import DataError, InputError
 from ..export import encode as bundle
+from ..settings.choices import PASSAGE_SCORES
 from ..system.files import leftovers, remove, require_writable
 from ..system.locking import held
 from ..system.progress import Progress, say, task
@@ -32,7 +33,7 @@ from .batches import TEXTS, VECTORS, Batches, batches, key_of, write_texts
 from .codes import WHOLE
 from .cutting import Cut
 from .documents import Document, read_documents
-from .stored import FILE, FORMAT, SCORES, Index, id_hash
+from .stored import FILE, FORMAT, Index, id_hash
 
 PART, LOCK = ".part", ".lock"
 # Bits of a number of `--compact`.
@@ -128,7 +129,7 @@ def _score_of(source):
     card = bundle.read_card(folder) if folder is not None and (folder / bundle.CARD).is_file() else {}
     score = card.get("score", SCORE)
     # maxp is of documents.
-    return score if score in SCORES else SCORE
+    return score if score in PASSAGE_SCORES else SCORE
 
 
 @contextmanager

@@ -14,10 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InputError
+from ..settings.choices import PASSAGE_SCORES
 from ..system.types import Booleans, Floats, Integers
 from .edges import counts_of, edges, rows_of
 from .products import Int8Rows, stored_rows
-from .stored import SCORES, Index
+from .stored import Index
 
 # A passage with all of a question's words stands higher by so many standard deviations of the question's scores.
 # Chosen on XQuAD dev; benchmarks/indexing/hybrid.py.
@@ -39,7 +40,7 @@ class Nearest:
 
 
 class Searcher:
-    """Searches an index, which stays open; `score` is one of `SCORES`, by default the index's own.
+    """Searches an index, which stays open; `score` is one of `PASSAGE_SCORES`, by default the index's own.
 
     `again` scores the best passages of a compact index once more, better; as many as the index says.
 
@@ -48,7 +49,7 @@ class Searcher:
 
     def __init__(self, index: Index, score: str | None = None, again: Scored | None = None) -> None:
         self.index, self.score, self.again = index, score or index.score, again
-        if self.score not in SCORES or (self.score != "vector" and not index.has_sentences):
+        if self.score not in PASSAGE_SCORES or (self.score != "vector" and not index.has_sentences):
             raise InputError(f"{index.path}: without sentences, --score {self.score} needs them; take --score vector")
         self._passages = _rows(index, "passage")
         self._sentences = _rows(index, "sentence") if index.has_sentences else self._passages

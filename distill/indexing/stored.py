@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DataError, EncoderError, InputError
+from ..settings.choices import PASSAGE_SCORES
 from ..system.sections import read_sections
 from ..system.types import Booleans, File, Floats, Integers, Json
 from .codes import FEW, WHOLE, unpacked, width
@@ -27,8 +28,7 @@ from .lexical import SECTIONS as OF_WORDS
 FILE, FORMAT = "index.bin", 1
 # Documents that are read at once.
 AT_ONCE = 4096
-# By their places in `numbers`.
-SCORES = ("vector", "sentence", "sum")
+# Places in `numbers`.
 VERSION, DIMENSION, AXES, BITS, SCORE, PACKED, PER_BLOCK, AGAIN = range(8)
 # Blocks of deflated text that are held as they were.
 HELD = 64
@@ -83,7 +83,7 @@ class Index:
 
     def _numbers(self) -> list[int]:
         numbers = self.sections.get("numbers")
-        if numbers is None or numbers.shape != (16,) or not 0 <= int(numbers[SCORE]) < len(SCORES):
+        if numbers is None or numbers.shape != (16,) or not 0 <= int(numbers[SCORE]) < len(PASSAGE_SCORES):
             raise self._broken("not an index: no numbers in it that can be")
         can_be = numbers[BITS] in (WHOLE, *FEW) and numbers[PACKED] in (0, 1) and numbers[AGAIN] >= 0
         if numbers[VERSION] != FORMAT or numbers[PER_BLOCK] < 1 or not can_be:
@@ -136,7 +136,7 @@ class Index:
     @property
     def score(self) -> str:
         """How a passage scores: by its own vector, its best sentence's, or both together ("sum")."""
-        return SCORES[self.numbers[SCORE]]
+        return PASSAGE_SCORES[self.numbers[SCORE]]
 
     @property
     def has_sentences(self) -> bool:
@@ -284,7 +284,12 @@ class Index:
 def _is(value, text):
     if isinstance(value, list):
         return any(_is(part, text) for part in value)
-    return text == (value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
+    return text == as_text(value)
+
+
+def as_text(value: Json) -> str:
+    """Return a field's value as `where` names it: a text as it is, anything else as JSON."""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def id_hash(id: str) -> int:

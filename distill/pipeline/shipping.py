@@ -22,6 +22,7 @@ from ..evaluation.mcnemar import as_dict as tests_as_dict
 from ..evaluation.mcnemar import compare
 from ..evaluation.paired import compare_pooled
 from ..report.run_page import write_report
+from ..settings.choices import PASSAGE_SCORES
 from ..settings.sections import Settings
 from ..settings.store import as_dict
 from ..system.files import write_json
@@ -108,7 +109,7 @@ def calibrate(run: Run, folder: Path, bundle: Encoder) -> None:
     """
     from ..evaluation.calibration import fit_scores, said
     from ..evaluation.tasks.answerable import AnswerableTask, confidence_in
-    from ..evaluation.unanswerable import SCORES, encode, half_without
+    from ..evaluation.unanswerable import encode, half_without
     from ..export.encode import ANSWERABLE
 
     data, split, languages = run.dataset, run.inputs.splits[-1], run.languages
@@ -120,7 +121,7 @@ def calibrate(run: Run, folder: Path, bundle: Encoder) -> None:
             say(f"the bundle's card does not say how likely an answer is: {error}")
             return
         write_json(folder / CARD_FILE, {**read_json(folder / CARD_FILE), ANSWERABLE: said(fits, dev)})
-        score = next((score for score in run.settings.evaluation.score if score in SCORES), "sum")
+        score = next((score for score in run.settings.evaluation.score if score in PASSAGE_SCORES), "sum")
         questions = dev.questions if split == "dev" else encode_questions(bundle, data, split, languages)
         cases = half_without(replace(dev, split=split, questions=questions), score)
     task_ = AnswerableTask(data, tuple(languages), split, score)

@@ -12,6 +12,8 @@ from .bias_sections import Section, Value
 from .charts import risk_chart
 from .layout import new_console, new_table, percents
 
+# As likely as not.
+EVEN = 0.5
 # The rows of both tables: what they are called, and the field of `Judged`.
 ROWS = {
     "right first": "right",
@@ -36,12 +38,15 @@ def print_answerable(encoders: Mapping[str, Mapping[str, Judged]], place: str) -
     new_console().print(table)
 
 
-def print_remark(probability: float, threshold: float) -> None:
-    """Print the line on a question's first passage: that nothing is found, or how likely that one answers."""
-    share, line = f"{100 * probability:.0f} %", "{} likely that the first passage answers"
+def print_remark(probability: float, threshold: float, strict: bool = False) -> None:
+    """Print how likely a question's first passage answers, and below the threshold that it is unsure.
+
+    That nothing is found: where no answer is likelier than one, and, `strict`, wherever it is below the threshold.
+    """
+    line = f"{100 * probability:.0f} % likely that the first passage answers"
     if probability < threshold:
-        line = f"nothing found: {line}, less than {100 * threshold:.0f} %"
-    new_console().print(line.format(share), style="dim", soft_wrap=True, markup=False)
+        line = f"{'nothing found' if strict or probability < EVEN else 'unsure'}: {line}"
+    new_console().print(line, style="dim", soft_wrap=True, markup=False)
 
 
 def answerable_section(part: Mapping[str, Json]) -> Section:

@@ -26,7 +26,7 @@ from ..system.types import Floats, Json
 from .batching import Batcher
 from .bodies import Room, unless_gone
 from .encoding import Served
-from .forms import embedding_request, search_request
+from .forms import SearchRequest, embedding_request, search_request
 from .limits import ANSWER_SECONDS, Limits
 from .metrics import TEXT, Metrics
 from .refusals import Gone, Refusal
@@ -78,10 +78,8 @@ class Server:
         self.served.require(request.model)
         vectors = await self.batcher.encode(request.questions, "question")
         loop = asyncio.get_running_loop()
-        answers = await loop.run_in_executor(self._searchers, self.collection.search, request, vectors.rows)
-        # Documents may have numbers of any length, and texts without a UTF-8 form, which orjson has not.
-        content = json.dumps({"results": answers} if request.many else answers[0], ensure_ascii=False)
-        return Reply(content.encode("utf-8", "replace"), media_type="application/json")
+        content = await loop.run_in_executor(self._searchers, found, self.collection, request, vectors.rows)
+        return Reply(content, media_type="application/json")
 
     def models(self) -> list[dict[str, Json]]:
         """Return the names of the encoder, as the interface lists models."""
@@ -118,6 +116,14 @@ class Reply(Response):
 def answer(content: dict[str, Json], status: int = 200, headers: dict[str, str] | None = None) -> Response:
     """Return a response in JSON; arrays of numbers are written as lists."""
     return Reply(orjson.dumps(content, option=orjson.OPT_SERIALIZE_NUMPY), status, headers, "application/json")
+
+
+def found(collection: Collection, request: SearchRequest, vectors: Floats) -> bytes:
+    """Return what is found for questions with unit vectors `(q, d)`, in JSON. Raises `Refusal`."""
+    answers = collection.search(request, vectors)
+    # Documents may have numbers of any length, and texts without a UTF-8 form, which orjson has not.
+    content = json.dumps({"results": answers} if request.many else answers[0], ensure_ascii=False)
+    return content.encode("utf-8", "replace")
 
 
 def base64_of(row: Floats) -> str:

@@ -115,22 +115,17 @@ class Batcher:
 
     def _next_batch(self) -> _Parts:
         """Parts of requests of one role, that of the first in line; a request with more goes to the end of the line."""
-        for line in self._lines.values():
-            while line and line[0].answer.done():
-                line.popleft()
+        # Who has gone, or has failed with a first part, waits no more.
+        self._lines = {role: deque(job for job in line if not job.answer.done()) for role, line in self._lines.items()}
         line = min(self._lines.values(), key=lambda line: line[0].number if line else float("inf"))
         parts: _Parts = []
         texts, characters = BATCH_TEXTS, BATCH_CHARACTERS
-        while line and texts > 0:
-            job = line[0]
-            part = [] if job.answer.done() else job.take(texts, characters)
-            if not part and not job.answer.done():
-                break
-            line.popleft()
+        while line and texts > 0 and (part := line[0].take(texts, characters)):
+            job = line.popleft()
+            parts.append((job, part))
             self.waiting -= len(part)
             texts, characters = texts - len(part), characters - sum(map(len, part))
-            parts += [(job, part)] if part else []
-            if part and job.at < len(job.texts):
+            if job.at < len(job.texts):
                 self._line_up(job)
         return parts
 

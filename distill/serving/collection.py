@@ -6,8 +6,9 @@ import threading
 from functools import lru_cache, partial
 from pathlib import Path
 
+from ..catalog.identity import weights_fingerprint
 from ..encoders.encoder import Encoder
-from ..errors import DistillError, InputError
+from ..errors import DistillError, EncoderError, InputError
 from ..indexing.answers import Answers
 from ..indexing.stored import FILE
 from ..system.progress import say
@@ -27,12 +28,15 @@ class Collection:
 
     def __init__(self, folder: File, source: File, encoder: Encoder) -> None:
         self._path, self._arguments = Path(folder) / FILE, (folder, source, encoder)
+        self._fingerprint = weights_fingerprint(source)
         self._lock = threading.Lock()
         self._load()
 
     def _load(self):
         folder, source, encoder = self._arguments
         self._seen = self._state()
+        if weights_fingerprint(source) != self._fingerprint:
+            raise EncoderError(f"{source}: another encoder than the one that is served; start distill serve again")
         self._answers = Answers(folder, source, encoder=encoder)
         self._mask = lru_cache(HELD)(partial(_mask, self._answers.index))
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 import orjson
 
+from ..indexing.stored import as_text
 from ..system.types import Json, Role
-from .limits import MOST_HITS, Limits
+from .limits import MOST_HITS, MOST_HITS_TOGETHER, Limits
 from .refusals import Refusal, too_large, wrong
 
 # As clients of several services call a text's role.
@@ -43,11 +45,13 @@ class SearchRequest:
     hybrid: bool
 
 
-def parsed(body: bytes) -> Mapping[str, Json]:
-    """Return the object that a body holds. Raises `Refusal`."""
+def parsed(body: bytes, exact: bool = False) -> Mapping[str, Json]:
+    """Return the object that a body holds; `exact`: whole numbers of any length. Raises `Refusal`."""
     try:
         value = orjson.loads(body)
-    except orjson.JSONDecodeError as error:
+        # orjson, which is stricter, makes a float of what has more than 64 bits.
+        value = json.loads(body) if exact else value
+    except (ValueError, RecursionError) as error:
         raise Refusal(400, f"the body is not JSON: {error}", "invalid_json") from None
     if not isinstance(value, dict):
         raise Refusal(400, "the body is not a JSON object", "invalid_json")
@@ -69,7 +73,7 @@ def embedding_request(body: bytes, dimension: int, limits: Limits) -> EmbeddingR
 
 def search_request(body: bytes, limits: Limits) -> SearchRequest:
     """Return what a body asks of an index. Raises `Refusal`."""
-    fields = parsed(body)
+    fields = parsed(body, exact=True)
     if unknown := [name for name in fields if name not in SEARCH_FIELDS]:
         raise wrong(unknown[0], f"no such field; there are {', '.join(SEARCH_FIELDS)}")
     if ("query" in fields) == ("queries" in fields):
@@ -81,6 +85,10 @@ def search_request(body: bytes, limits: Limits) -> SearchRequest:
     top = _one(fields, "top", int, 5)
     if not 1 <= top <= MOST_HITS:
         raise wrong("top", f"expected a number from 1 to {MOST_HITS}, got {top}")
+    if len(questions) * top > MOST_HITS_TOGETHER:
+        raise too_large(
+            "top", f"top: {top} passages of {len(questions)} questions; together {MOST_HITS_TOGETHER} at most"
+        )
     hybrid = _one(fields, "hybrid", bool, False)
     return SearchRequest(questions, many, _one(fields, "model", str, None), top, _where(fields), hybrid)
 
@@ -96,7 +104,9 @@ def _one(fields, name, kind, default):
 
 
 def _short(value):
-    text = orjson.dumps(value).decode()
+    if isinstance(value, dict | list):
+        return "an object" if isinstance(value, dict) else "a list"
+    text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= 40 else f"{text[:40]}…"
 
 
@@ -144,8 +154,4 @@ def _where(fields):
     for name, value in where.items():
         if isinstance(value, dict | list):
             raise wrong(f"where.{name}", "expected a text, a number, true, false or null")
-    return tuple(sorted((name, _as_text(value)) for name, value in where.items()))
-
-
-def _as_text(value):
-    return value if isinstance(value, str) else orjson.dumps(value).decode()
+    return tuple(sorted((name, as_text(value)) for name, value in where.items()))

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 BATCH_TEXTS, BATCH_CHARACTERS = 64, 20_000
 # Passages of one question.
 MOST_HITS = 1000
+# Those of all questions of a request.
+MOST_HITS_TOGETHER = 20_000
 # Bodies that are held at a time, in the largest that one may be.
 BODIES = 16
 # Seconds in which a request's head and its body have to be there, and its answer to be taken.

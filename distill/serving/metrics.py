@@ -55,24 +55,19 @@ class Histogram:
 
 
 class Metrics:
-    """The figures of a server, since it began."""
+    """The figures of a server since it began, `begun`, seconds since 1970."""
 
     def __init__(self) -> None:
-        self._begun = time.time()
+        self.begun = time.time()
         self.requests = Count("distill_requests_total", "Requests, by path and status", ("path", "status"))
         self.texts = Count("distill_texts_total", "Texts that were encoded", ("role",))
         self.pieces = Count("distill_pieces_total", "Pieces of these texts", ("role",))
         self.seconds = Histogram("distill_request_seconds", "Seconds of a request, its reading within", SECONDS)
         self.batches = Histogram("distill_batch_texts", "Texts that were encoded at once", TEXTS)
         self._gauges: dict[str, tuple[str, Callable[[], float]]] = {
-            "process_start_time_seconds": ("Start of the process, seconds since 1970", lambda: round(self._begun, 3)),
+            "process_start_time_seconds": ("Start of the process, seconds since 1970", lambda: round(self.begun, 3)),
             "process_resident_memory_bytes": ("Memory of the process", resident_bytes),
         }
-
-    @property
-    def begun(self) -> float:
-        """The seconds since 1970 at which the server began."""
-        return self._begun
 
     def gauge(self, name: str, meaning: str, value: Callable[[], float]) -> None:
         """Add a figure that is asked for when it is read."""

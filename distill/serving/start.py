@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
-
 from ..catalog.loading import load_encoder
-from ..errors import InputError
 from ..system.progress import say
 from ..system.types import File
 from .limits import Limits
@@ -14,12 +11,6 @@ from .tokens import VARIABLE, read_tokens
 # By the names that they are imported by.
 PACKAGES = ("orjson", "starlette", "uvicorn")
 HERE = ("127.", "::1")
-
-
-def require_packages() -> None:
-    """Raise `InputError` where a package of the extra `serve` is not installed."""
-    if missing := [package for package in PACKAGES if find_spec(package) is None]:
-        raise InputError(f"distill serve needs {' and '.join(missing)}; run: pip install 'distill[serve]'")
 
 
 def serve_model(

@@ -7,6 +7,7 @@ import os
 from collections.abc import Sequence
 
 from ..errors import InputError
+from ..system.reading import read_text
 from ..system.types import File
 
 VARIABLE = "DISTILL_TOKEN"
@@ -16,26 +17,18 @@ SCHEME = "bearer "
 def read_tokens(path: File | None) -> tuple[bytes, ...]:
     """Return the tokens of a file, a line each, else that of the environment; none where neither is given.
 
-    Raises `InputError` for a file that cannot be read, or without a token, and for an empty variable.
+    Raises `DataError` for a file that cannot be read, `InputError` for one without a token and an empty variable.
     """
     if path is None:
         text, place = os.environ.get(VARIABLE), f"${VARIABLE}"
         if text is None:
             return ()
     else:
-        text, place = _content(path), str(path)
+        text, place = read_text(path), str(path)
     tokens = [line.strip() for line in text.splitlines() if line.strip()]
     if not tokens or not all(token.isascii() and token.isprintable() for token in tokens):
         raise InputError(f"{place}: expected a token a line, in ASCII")
     return tuple(token.encode("ascii") for token in tokens)
-
-
-def _content(path):
-    try:
-        with open(path, encoding="utf-8") as file:
-            return file.read()
-    except (OSError, ValueError) as error:
-        raise InputError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from error
 
 
 def allowed(header: str, tokens: Sequence[bytes]) -> bool:

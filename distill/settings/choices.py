@@ -6,6 +6,8 @@ EVERY = "all"
 # What is ranked, how it is scored, and names of both together (units.py): those that every run measures, and others.
 RANKED = ("document", "passage")
 SCORES = ("vector", "maxp", "sentence", "sum")
+# Of a passage: its own vector's, its best sentence's, or both together. In the order of their numbers in files.
+PASSAGE_SCORES = ("vector", "sentence", "sum")
 UNITS = ("document", "passage", "maxp")
 SENTENCE_UNITS = ("document-sentence", "document-sum", "passage-sentence", "passage-sum")
 ALL_UNITS = (*UNITS, *SENTENCE_UNITS)

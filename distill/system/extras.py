@@ -1,8 +1,8 @@
-"""The training stack: packages of the extra `train`, without which an encoder is used and measured, but not trained."""
+"""Packages of extras: of `train`, without which an encoder is used and measured, but not trained, and of others."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
 
@@ -13,6 +13,12 @@ TRAINING = (
     *("bm25s", "fontTools", "jinja2", "keras", "matplotlib", "nltk", "regex", "sklearn", "snowballstemmer"),
     *("statsmodels", "tensorflow", "tensorflow_hub", "tensorflow_text"),
 )
+
+
+def require_extra(what: str, packages: Sequence[str], extra: str) -> None:
+    """Raise `InputError` where one of the packages, which `what` needs and an extra brings, is not installed."""
+    if missing := [package for package in packages if find_spec(package) is None]:
+        raise InputError(f"{what} needs {' and '.join(missing)}; run: pip install 'distill[{extra}]'")
 
 
 def require_training(*packages: str) -> None:

@@ -152,51 +152,11 @@ typedef void four_products(const uint8_t *a, const int8_t *weights, size_t n, in
 /* The same of two rows at `a`; the products with the second stand `next` behind those with the first. */
 typedef void eight_products(const uint8_t *a, const int8_t *weights, size_t n, int32_t *products, size_t next);
 
-typedef float inverse_root(float x);
-
 /* What a processor has; `eight` may be missing. */
 typedef struct {
     four_products *four;
     eight_products *eight;
-    inverse_root *root;
 } kernels;
-
-/* The estimate of 1 / sqrt(x) in 16 bits that a processor with AVX-512 has, from 1 below 4: 64 lines. */
-static const int32_t root_starts[64] = {
-    262121, 254113, 246469, 239154, 232142, 225415, 218957, 212753, 206778, 201025, 195479,
-    190132, 184962, 179962, 175135, 170459, 165927, 161539, 157279, 153144, 149133, 145235,
-    141448, 137763, 134175, 130683, 127286, 123966, 120735, 117590, 114511, 111514, 108565,
-    102905, 97500, 92324, 87372, 82615, 78049, 73657, 69437, 65371, 61445, 57661, 54005, 50474,
-    47057, 43755, 40551, 37443, 34431, 31513, 28675, 25918, 23236, 20632, 18098, 15629, 13223,
-    10878, 8597, 6365, 4192, 2070};
-static const int32_t root_slopes[64] = {
-    1001, 955, 915, 877, 841, 807, 775, 747, 719, 693, 669, 647, 625, 603, 585, 567, 549, 533,
-    517, 501, 487, 473, 461, 449, 437, 425, 415, 403, 393, 385, 375, 367, 707, 675, 647, 619,
-    595, 571, 549, 527, 509, 491, 473, 457, 441, 427, 413, 401, 389, 377, 365, 355, 345, 335,
-    325, 317, 309, 301, 293, 285, 279, 271, 265, 259};
-
-/* 1 / sqrt(x) as LiteRT has it with AVX-512, to the last bit, as what comes of it is rounded to whole numbers:
-   an estimate, of which the power of four is the exponent's, and a step of Newton's. */
-static float plain_root(float x)
-{
-    uint32_t bits, fraction, line;
-    int32_t exponent, odd, root;
-    float near, rest;
-    if (!(x >= FLT_MIN && x <= FLT_MAX))
-        return 1 / sqrtf(x);
-    memcpy(&bits, &x, sizeof bits);
-    exponent = (int32_t)(bits >> 23) - 127;
-    odd = exponent & 1;
-    fraction = bits & 0x7fffff;
-    line = (uint32_t)odd * 32 + (fraction >> 18);
-    root = (128 * root_starts[line] - root_slopes[line] * (int32_t)(fraction >> 8 & 1023)) / 512 * 128 + 0x3f000000;
-    if (!odd && !fraction)
-        root = 0x3f800000;
-    root -= (exponent - odd) / 2 * 0x800000;
-    memcpy(&near, &root, sizeof near);
-    rest = 1 - x * (near * near);
-    return near + near * .5f * rest;
-}
 
 static int32_t one_product(const uint8_t *a, const int8_t *weights, size_t from, size_t n)
 {
@@ -318,14 +278,6 @@ __attribute__((target(VNNI))) static void eight_by_vnni(const uint8_t *a, const 
     by_vnni(2, a, weights, n, products, next);
 }
 
-/* 1 / sqrt(x) to the last bit as LiteRT has it here: what comes of it is rounded to whole numbers. */
-__attribute__((target("avx512f"))) static float root_by_avx512(float x)
-{
-    __m128 whole = _mm_set_ss(x), near = _mm_rsqrt14_ss(whole, whole);
-    __m128 rest = _mm_sub_ss(_mm_set_ss(1), _mm_mul_ss(whole, _mm_mul_ss(near, near)));
-    return _mm_cvtss_f32(_mm_add_ss(near, _mm_mul_ss(_mm_mul_ss(near, _mm_set_ss(.5f)), rest)));
-}
-
 /* The registers that the system saves: bit 2 those of AVX, bits 5 to 7 those of AVX-512. */
 static uint32_t saved_registers(void)
 {
@@ -337,8 +289,8 @@ static uint32_t saved_registers(void)
 /* Asked of the processor itself: a linker of another compiler lacks what the compiler's own question needs. */
 static kernels best_products(void)
 {
-    const kernels plain = {four_by_hand, NULL, plain_root}, avx2 = {four_by_avx2, NULL, plain_root};
-    const kernels vnni = {four_by_vnni, eight_by_vnni, root_by_avx512};
+    const kernels plain = {four_by_hand, NULL}, avx2 = {four_by_avx2, NULL};
+    const kernels vnni = {four_by_vnni, eight_by_vnni};
     const unsigned avx512 = 1u << 16 | 1u << 30 | 1u << 31;
     unsigned a, b, c, d, saved;
     if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & bit_OSXSAVE))
@@ -385,7 +337,7 @@ static void four_by_neon(const uint8_t *a, const int8_t *weights, size_t n, int3
 
 static kernels best_products(void)
 {
-    const kernels best = {four_by_neon, NULL, plain_root};
+    const kernels best = {four_by_neon, NULL};
     return best;
 }
 
@@ -412,7 +364,7 @@ static void four_by_simd128(const uint8_t *a, const int8_t *weights, size_t n, i
 
 static kernels best_products(void)
 {
-    const kernels best = {four_by_simd128, NULL, plain_root};
+    const kernels best = {four_by_simd128, NULL};
     return best;
 }
 
@@ -420,7 +372,7 @@ static kernels best_products(void)
 
 static kernels best_products(void)
 {
-    const kernels best = {four_by_hand, NULL, plain_root};
+    const kernels best = {four_by_hand, NULL};
     return best;
 }
 
@@ -637,13 +589,51 @@ typedef struct {
     const float *gamma, *beta;
 } norm;
 
+/* The estimate of 1 / sqrt(x) in 16 bits that a processor with AVX-512 has, from 1 below 4: 64 straight
+   lines. */
+static const int32_t root_starts[64] = {
+    262121, 254113, 246469, 239154, 232142, 225415, 218957, 212753, 206778, 201025, 195479,
+    190132, 184962, 179962, 175135, 170459, 165927, 161539, 157279, 153144, 149133, 145235,
+    141448, 137763, 134175, 130683, 127286, 123966, 120735, 117590, 114511, 111514, 108565,
+    102905, 97500, 92324, 87372, 82615, 78049, 73657, 69437, 65371, 61445, 57661, 54005, 50474,
+    47057, 43755, 40551, 37443, 34431, 31513, 28675, 25918, 23236, 20632, 18098, 15629, 13223,
+    10878, 8597, 6365, 4192, 2070};
+static const int32_t root_slopes[64] = {
+    1001, 955, 915, 877, 841, 807, 775, 747, 719, 693, 669, 647, 625, 603, 585, 567, 549, 533,
+    517, 501, 487, 473, 461, 449, 437, 425, 415, 403, 393, 385, 375, 367, 707, 675, 647, 619,
+    595, 571, 549, 527, 509, 491, 473, 457, 441, 427, 413, 401, 389, 377, 365, 355, 345, 335,
+    325, 317, 309, 301, 293, 285, 279, 271, 265, 259};
+
+/* 1 / sqrt(x) as LiteRT has it with AVX-512, to the last bit, as what comes of it is rounded to whole numbers:
+   an estimate, of which the power of four is the exponent's, and a step of Newton's. */
+static float inverse_root(float x)
+{
+    uint32_t bits, fraction, line;
+    int32_t exponent, odd, root;
+    float near, rest;
+    if (!(x >= FLT_MIN && x <= FLT_MAX))
+        return 1 / sqrtf(x);
+    memcpy(&bits, &x, sizeof bits);
+    exponent = (int32_t)(bits >> 23) - 127;
+    odd = exponent & 1;
+    fraction = bits & 0x7fffff;
+    line = (uint32_t)odd * 32 + (fraction >> 18);
+    root = (128 * root_starts[line] - root_slopes[line] * (int32_t)(fraction >> 8 & 1023)) / 512 * 128 + 0x3f000000;
+    if (!odd && !fraction)
+        root = 0x3f800000;
+    root -= (exponent - odd) / 2 * 0x800000;
+    memcpy(&near, &root, sizeof near);
+    rest = 1 - x * (near * near);
+    return near + near * .5f * rest;
+}
+
 /* Less the mean, over the standard deviation, with gains and biases. */
-static void normalise(const kernels *kernel, const norm *layer_norm, float *x, size_t n)
+static void normalise(const norm *layer_norm, float *x, size_t n)
 {
     float share = 1 / (float)n, mean = total(x, n) * share, over;
     for (size_t i = 0; i < n; i++)
         x[i] -= mean;
-    over = kernel->root(product(x, x, n) * share + 1e-12f);
+    over = inverse_root(product(x, x, n) * share + 1e-12f);
     for (size_t i = 0; i < n; i++)
         x[i] = x[i] * over * layer_norm->gamma[i] + layer_norm->beta[i];
 }
@@ -1601,7 +1591,7 @@ static void branch_rows(const distill_encoder *encoder, size_t branch, size_t co
     rows in = {room->x, count, encoder->width, 1}, windows = {room->y, count, channels, encoder->orders[branch]};
     dense_rows(&encoder->kernel, layers, &in, false, &room->space, room->y);
     for (size_t row = 0; row < count; row++)
-        normalise(&encoder->kernel, encoder->norms + branch, room->y + row * channels, channels);
+        normalise(encoder->norms + branch, room->y + row * channels, channels);
     for (size_t place = 1; place < 3 && layers[place].outputs; place++) {
         dense_rows(&encoder->kernel, layers + place, &windows, true, &room->space, room->z);
         add(room->y, room->z, count * channels);
@@ -1627,7 +1617,7 @@ static void sum_features(const distill_encoder *encoder, size_t count, work *roo
     }
     memset(sum, 0, encoder->features * sizeof *sum);
     for (size_t row = 0; row < count; row++) {
-        normalise(&encoder->kernel, &encoder->norm, room->joined + row * encoder->features, encoder->features);
+        normalise(&encoder->norm, room->joined + row * encoder->features, encoder->features);
         add(sum, room->joined + row * encoder->features, encoder->features);
     }
 }

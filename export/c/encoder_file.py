@@ -13,6 +13,7 @@ import numpy as np
 
 from ...encoders.tokenizer import Tokenizer
 from ...errors import ExportError
+from ...settings.choices import PASSAGE_SCORES
 from ...system.hashes import joint
 from ...system.types import Floats, Json
 from ..encode import ANSWERABLE
@@ -28,9 +29,8 @@ STATIC, NGRAM = 0, 1
 TABLES = ("float32", "uint8", "int4", "int4-pq5")
 # Where the orders of the branches begin in `settings`.
 ORDERS = 10
-# The rows of the section `answerable`, by the number that an index has for a score; its columns are these numbers, then
-# so many of `at` and of `probability`.
-SCORES = ("vector", "sentence", "sum")
+# The columns of the section `answerable`, whose rows are the `PASSAGE_SCORES`: these numbers, then so many of `at` and
+# of `probability`.
 CALIBRATED, POINTS = ("best", "margin", "usual", "threshold", "precision"), 12
 Sections = dict[str, np.ndarray]
 
@@ -112,10 +112,10 @@ def answerable_sections(said: Mapping[str, Json]) -> Sections:
 
     Raises `ExportError` where it has more points than the section.
     """
-    rows = np.zeros((len(SCORES), len(CALIBRATED) + 2 * POINTS), dtype=np.float32)
+    rows = np.zeros((len(PASSAGE_SCORES), len(CALIBRATED) + 2 * POINTS), dtype=np.float32)
     for name, fields in said["scores"].items():
         lines = [_filled(fields[line]) for line in ("at", "probability")]
-        rows[SCORES.index(name)] = np.concatenate([[fields[field] for field in CALIBRATED], *lines])
+        rows[PASSAGE_SCORES.index(name)] = np.concatenate([[fields[field] for field in CALIBRATED], *lines])
     return {ANSWERABLE: rows}
 
 

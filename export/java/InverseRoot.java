@@ -1,8 +1,8 @@
 package distill;
 
 /**
- * 1 / sqrt(x) as LiteRT takes it with AVX-512: the processor's estimate in 16 bits, read off 64 lines, and a step of
- * Newton's. What comes of it is rounded to whole numbers, so that the last bit counts.
+ * 1 / sqrt(x) as LiteRT takes it with AVX-512: the processor's estimate in 16 bits, read off 64 straight lines, and a
+ * step of Newton's. What comes of it is rounded to whole numbers, so that the last bit counts.
  */
 final class InverseRoot {
     private static final int[] STARTS = {

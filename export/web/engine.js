@@ -13,6 +13,8 @@ const KNOWN = 2000;
 // The first passages, by whose scores the probability that the best one answers is told, and the points of its line.
 const COMPARED = 5;
 const POINTS = 12;
+// The numbers of a score: five, and the points' places and heights.
+const CALIBRATED = 5 + 2 * POINTS;
 const TYPES = [Uint8Array, Int8Array, Int32Array, Uint32Array, Float32Array, BigUint64Array];
 const decoder = new TextDecoder();
 const encoder = new TextEncoder();
@@ -145,6 +147,9 @@ class Program {
     this.require(this.calls.open_encoder(place, bytes), "encoder.bin");
     this.dimension = this.calls.dimension();
     this.encoder = place;
+    const rows = sectionsOf(this, place).answerable;
+    // A copy: memory that has grown is another buffer.
+    this.answerable = rows?.length === 3 * CALIBRATED ? rows.slice() : null;
   }
 
   openIndex(place, bytes) {
@@ -153,9 +158,7 @@ class Program {
 
   // How likely the first of the hits answers, and the least at which something is found; nothing where it is not known.
   answered(kind, hits) {
-    const rows = sectionsOf(this, this.encoder).answerable;
-    const width = 5 + 2 * POINTS;
-    const [best, margin, usual, least, , ...line] = rows?.length === 3 * width ? rows.subarray(kind * width, (kind + 1) * width) : [];
+    const [best, margin, usual, least, , ...line] = this.answerable?.subarray(kind * CALIBRATED, (kind + 1) * CALIBRATED) ?? [];
     if (!best && !margin) return {};
     if (!hits.length) return { probability: 0, least };
     let others = 0;

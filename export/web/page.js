@@ -183,7 +183,7 @@ function show(text, answer) {
   if (rows !== hits.dataset.rows) hits.replaceChildren(...answer.hits.map(shown));
   hits.dataset.rows = rows;
   if (hits.dataset.shown !== text) hits.dataset.first = answer.ms;
-  hits.classList.toggle("unsure", answer.probability < answer.least);
+  hits.classList.toggle("nothing", isNothing(answer));
   Object.assign(hits.dataset, { shown: text, ms: answer.ms });
   clearTimeout(silence);
   if (text) silence = setTimeout(said, hits.dataset.said ? SILENCE : 0, answer);
@@ -195,8 +195,14 @@ function said({ hits: shownHits, ms, probability, least }) {
   hits.dataset.said = "once";
   const time = `${counted(shownHits.length, "passage", "passages")} in ${ms < 10 ? ms.toFixed(1) : ms.toFixed(0)} ms`;
   const likely = probability === undefined ? "" : `${(100 * probability).toFixed(0)} % likely that the first answers`;
-  const nothing = probability < least && shownHits.length;
-  state.textContent = nothing ? `Nothing found: ${likely}. The nearest of ${time}` : [likely, time].filter(Boolean).join(", ");
+  const nothing = shownHits.length && isNothing({ probability, least });
+  const doubt = probability < least ? "Unsure: " : "";
+  state.textContent = nothing ? `Nothing found: ${likely}. The nearest of ${time}` : doubt + [likely, time].filter(Boolean).join(", ");
+}
+
+// Less likely than not, and than what the encoder's card asks for.
+function isNothing({ probability, least }) {
+  return probability < Math.min(least, 0.5);
 }
 
 function shown({ score, document: { title, url, language, lang }, parts: [before, best, after] }) {

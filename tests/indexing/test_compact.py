@@ -70,13 +70,14 @@ def test_the_best_are_scored_by_their_text_as_if_stored_in_float32(folder, encod
         answers.index.text(row)[a:b].decode() for row in range(len(TEXTS)) for a, b in answers.index.bounds(row)
     ]
     wholes, parts = encoder.encode(TEXTS, "document"), encoder.encode(sentences, "document")
-    for (question, hits), vector in zip(answers.answers(QUESTIONS, 3), encoder.encode(QUESTIONS), strict=True):
+    for answer, vector in zip(answers.answers(QUESTIONS, 3), encoder.encode(QUESTIONS), strict=True):
+        hits = answer.hits
         coded = values["passage"] @ vector + np.maximum.reduceat(values["sentence"] @ vector, starts[:-1])
         first = np.argsort(-coded, kind="stable")[:20]
         products = parts @ vector
         exact = wholes @ vector + np.maximum.reduceat(products, starts[:-1])
         best = first[np.argsort(-exact[first], kind="stable")][:3]
-        assert [hit.row for hit in hits] == best.tolist(), question
+        assert [hit.row for hit in hits] == best.tolist(), answer.question
         np.testing.assert_allclose([hit.score for hit in hits], exact[best], atol=1e-6)
         row = best[0]
         start, end = hits[0].sentence

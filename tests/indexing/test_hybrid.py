@@ -50,22 +50,22 @@ def test_words_are_added_to_an_index_that_is_there_and_stay(folder, tmp_path):
 def test_shares_of_words_are_added_in_deviations_of_the_scores(folder):
     plain, hybrid = Answers(folder / "plain"), Answers(folder / "kb", hybrid=True)
     question = "When does the X-42 leave?"
-    [(_, hits)] = plain.answers([question], 6)
+    hits = next(plain.answers([question], 6)).hits
     scores = np.zeros(6)
     for hit in hits:
         scores[hit.row] = hit.score
     shares = Lexical(inverted(TEXTS), 6).shares(question)
     expected = scores + 8 * float(f"{scores.std():.1e}") * shares
-    [(_, hits)] = hybrid.answers([question], 6)
+    hits = next(hybrid.answers([question], 6)).hits
     assert hits[0].row == 2 == int(np.argmax(expected))
     every = [hit for one in hits for hit in (one, *one.repeats)]
     np.testing.assert_allclose([hit.score for hit in every], expected[[hit.row for hit in every]], atol=1e-5)
 
 
 def test_passages_that_say_the_same_are_one_and_numbers_tell_them_apart(folder):
-    [(_, hits)] = Answers(folder / "kb", hybrid=True).answers(["the ferry X-41 at noon"], 2)
+    hits = next(Answers(folder / "kb", hybrid=True).answers(["the ferry X-41 at noon"], 2)).hits
     assert [(hit.row, [one.row for one in hit.repeats]) for hit in hits] == [(0, [4]), (2, [])]
-    [(_, hits)] = Answers(folder / "plain").answers(["the ferry X-41 at noon"], 6)
+    hits = next(Answers(folder / "plain").answers(["the ferry X-41 at noon"], 6)).hits
     assert sorted(hit.row for hit in hits) == list(range(6))
 
 

@@ -109,7 +109,7 @@ def test_the_best_are_those_of_all_scores(kernel, score):
 
 def test_an_answer_has_its_document_and_its_best_sentence(kb):
     answers = Answers(kb)
-    [(_, hits)] = answers.answers(["Wohin fließt die Donau?"], 2)
+    hits = next(answers.answers(["Wohin fließt die Donau?"], 2)).hits
     assert hits[0].fields == {"id": "b", "title": "Danube", "lang": "de", "tags": ["river", 7]}
     start, end = hits[0].sentence
     assert hits[0].text[start:end] == "Die Donau fließt nach Osten." and len(hits) == 2
@@ -119,7 +119,7 @@ def test_an_answer_has_its_document_and_its_best_sentence(kb):
         ({"tags": "7"}, "b"),
         ({"lang": "fr"}, ""),
     ):
-        [(_, hits)] = answers.answers(["Wohin fließt die Donau?"], 5, where)
+        hits = next(answers.answers(["Wohin fließt die Donau?"], 5, where)).hits
         assert sorted(hit.fields["id"] for hit in hits) == list(ids)
 
 

@@ -60,12 +60,23 @@ def test_texts_that_cannot_be_encoded_are_refused_by_their_field(fields, status,
         ({"query": "a", "where": ["lang"]}, 422, "where"),
         ({"query": "a", "where": {"lang": ["en"]}}, 422, "where.lang"),
         ({"queries": ["a"] * 4}, 413, "queries"),
+        ({"query": {"a": 2**80}}, 422, "query"),
+        ({"query": "a", "model": {"a": json.loads("[" * 400 + "]" * 400)}}, 422, "model"),
+        ({"query": "a", "top": 2**80}, 422, "top"),
     ],
 )
 def test_questions_that_cannot_be_answered_are_refused_by_their_field(fields, status, param):
     with pytest.raises(Refusal) as refused:
         search_request(json.dumps(fields).encode(), LIMITS)
     assert (refused.value.status, refused.value.param) == (status, param)
+
+
+def test_the_passages_of_all_questions_are_bounded_together():
+    body, limits = {"queries": ["a"] * 40, "top": 500}, Limits()
+    assert search_request(json.dumps(body).encode(), limits).top == 500
+    with pytest.raises(Refusal) as refused:
+        search_request(json.dumps(body | {"top": 501}).encode(), limits)
+    assert (refused.value.status, refused.value.param) == (413, "top")
 
 
 @pytest.mark.parametrize("body", [b"", b"[]", b"{", b'{"input": NaN}', b"\xff", b"[" * 5000, b'{"input": "\\ud800"}'])
@@ -79,9 +90,10 @@ def test_what_is_no_object_in_json_is_refused(body):
 def test_requests_are_read_with_their_defaults():
     request = embedding_request(b'{"input": "a", "dimensions": 8, "user": "me"}', 8, LIMITS)
     assert (request.texts, request.model, request.role, request.base64) == (("a",), None, None, False)
-    request = search_request(b'{"queries": ["a"], "where": {"year": 1990, "lang": "en", "old": true}}', LIMITS)
+    where = {"year": 1990, "lang": "en", "old": True, "big": 2**80}
+    request = search_request(json.dumps({"queries": ["a"], "where": where}).encode(), LIMITS)
     assert (request.many, request.top, request.hybrid) == (True, 5, False)
-    assert request.where == (("lang", "en"), ("old", "true"), ("year", "1990"))
+    assert request.where == (("big", str(2**80)), ("lang", "en"), ("old", "true"), ("year", "1990"))
 
 
 def lengths(texts, role):

@@ -5,6 +5,7 @@ import contextlib
 import http.client
 import json
 import re
+import shutil
 import socket
 import threading
 import time
@@ -25,6 +26,7 @@ from distill.serving import connections
 from distill.serving.app import Server
 from distill.serving.collection import Collection
 from distill.serving.encoding import Served
+from distill.serving.forms import search_request
 from distill.serving.limits import Limits
 from distill.serving.running import Uvicorn, bound
 
@@ -47,10 +49,10 @@ def kb(tmp_path_factory):
     return indexed(folder, DOCUMENTS)
 
 
-def indexed(folder, documents):
+def indexed(folder, documents, model=MODEL):
     path = folder / "documents.jsonl"
     path.write_text("".join(json.dumps(one) + "\n" for one in documents), encoding="utf-8")
-    build(folder / "kb", Change((str(path),)), MODEL, Given(None, None, None, None, None, True))
+    build(folder / "kb", Change((str(path),)), model, Given(None, None, None, None, None, True))
     return folder / "kb"
 
 
@@ -158,7 +160,7 @@ def test_the_page_says_what_works(place):
 def test_search_gives_what_the_command_prints(place, kb, encoder):
     for fields, more in (({}, {}), ({"where": {"lang": "de"}}, {"where": {"lang": "de"}}), ({"hybrid": True}, {})):
         hybrid = fields.get("hybrid", False)
-        answers = Answers(kb, MODEL, None, hybrid, encoder).judged(
+        answers = Answers(kb, MODEL, None, hybrid, encoder).answers(
             ["What burned in 1703?", "Nile?"], 1, more.get("where")
         )
         expected = json.loads(json.dumps([one.as_dict() for one in answers]))
@@ -181,6 +183,20 @@ def test_an_index_that_is_written_anew_is_read_anew(encoder, tmp_path):
         (tmp_path / "broken").write_bytes(b"broken")
         (tmp_path / "broken").replace(folder / "index.bin")
         assert post(place, "/v1/search", {"query": "?"})[0] == 200
+
+
+def test_an_index_of_another_encoder_that_has_taken_the_place_of_the_one_served_is_not_read(tmp_path, capsys):
+    model = tmp_path / "model"
+    shutil.copytree(ROOT / "distill" / "released_small", model)
+    folder = indexed(tmp_path, DOCUMENTS[:1], str(model))
+    served = Served(load_encoder(model), "model")
+    collection = Collection(folder, model, served)
+    shutil.rmtree(model), shutil.rmtree(folder)
+    shutil.copytree(ROOT / "distill" / "released", model)
+    indexed(tmp_path, DOCUMENTS, str(model))
+    request = search_request(b'{"query": "?"}', Limits())
+    [answer] = collection.search(request, served.encode(["?"]))
+    assert [hit["document"]["id"] for hit in answer["hits"]] == ["r"] and str(model) in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@ import sys
 import pytest
 
 from distill.errors import InputError
-from distill.system.extras import require_training, training_stack
+from distill.system.extras import require_extra, require_training, training_stack
 
 
 @pytest.fixture
@@ -25,3 +25,10 @@ def test_packages_are_required_before_the_work(without):
     without("nltk")
     with pytest.raises(InputError, match=r"^nltk.*distill\[train\]"):
         require_training("keras", "nltk")
+
+
+def test_an_extra_is_named_with_what_it_lacks(without):
+    require_extra("it", ("json", "re"), "more")
+    without("json"), without("re")
+    with pytest.raises(InputError, match=r"it.*json and re.*distill\[more\]"):
+        require_extra("it", ("json", "os", "re"), "more")

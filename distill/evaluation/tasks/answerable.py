@@ -13,10 +13,11 @@ from ...errors import InputError
 from ...export.encode import Calibration
 from ...report.answered import answerable_section, print_answerable
 from ...report.bias_sections import Section
+from ...settings.choices import PASSAGE_SCORES
 from ...system.types import Doubles, Json, Progress
 from ..calibration import Judged, by_language
 from ..evaluate import evaluation_size
-from ..unanswerable import SCORES, Cases, encode, half_without, units_of
+from ..unanswerable import Cases, encode, half_without, units_of
 from .retrieval import RetrievalTask
 from .task import Scores, Task, TaskOptions
 
@@ -38,7 +39,7 @@ class Confidence:
 
 @dataclass(frozen=True)
 class AnswerableTask(Task[Confidence, Mapping[str, Judged]]):
-    """The passages of a `Dataset` by a score of `unanswerable.SCORES`."""
+    """The passages of a `Dataset` by a score of `PASSAGE_SCORES`."""
 
     dataset: Dataset
     languages: tuple[str, ...]
@@ -51,8 +52,10 @@ class AnswerableTask(Task[Confidence, Mapping[str, Judged]]):
     def load(cls, source: str, options: TaskOptions) -> AnswerableTask:
         """As `Task.load`; raises `InputError` for another score, or for more than one."""
         scores = options.settings.evaluation.score or ("sum",)
-        if len(scores) > 1 or scores[0] not in SCORES:
-            raise InputError(f"--score: the task answerable takes one of {', '.join(SCORES)}, not {','.join(scores)}")
+        if len(scores) > 1 or scores[0] not in PASSAGE_SCORES:
+            raise InputError(
+                f"--score: the task answerable takes one of {', '.join(PASSAGE_SCORES)}, not {','.join(scores)}"
+            )
         data = RetrievalTask.read(source, options)
         return cls(*data, options.split, scores[0])
 

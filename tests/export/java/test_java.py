@@ -233,7 +233,7 @@ def test_the_encoders_that_distill_comes_with_have_the_ids_and_vectors_of_encode
 @pytest.mark.parametrize("bits", [8, COMPACT])
 def test_answers_are_those_of_distill_search(bits, ran, indexes):
     answers, questions = Answers(indexes[bits]), [text for text in some(2) if text.strip()]
-    expected = [hits for _, hits in answers.answers(questions, K)]
+    expected = [answer.hits for answer in answers.answers(questions, K)]
     got = dict(zip(some(2), JAVA["read_hits"](ran.folder / f"{bits}.hits"), strict=True))
     for question, hits in zip(questions, expected, strict=True):
         rows = got[question]
@@ -245,7 +245,7 @@ def test_answers_are_those_of_distill_search(bits, ran, indexes):
 
 
 def test_the_probability_of_an_answer_is_that_of_encode_py(ran, indexes):
-    [(_, hits)] = Answers(indexes[8]).answers(some(2)[:1], K)
+    hits = next(Answers(indexes[8]).answers(some(2)[:1], K)).hits
     line, scores = Calibration(LINE), [hit.score for hit in hits]
     assert float(ran.lines["answer"]) == pytest.approx(line.probability(scores), abs=0.01)
     assert float(ran.lines["few"]) == pytest.approx(line.probability(scores[:2]), abs=0.01)
