@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from ..encoders.kind import Kind
 from ..errors import EncoderError
+from ..settings.choices import BM25
 from ..system.files import usable_path
 
 if TYPE_CHECKING:
@@ -47,6 +48,10 @@ def require_kind(source: File) -> Kind:
     """Return the kind of the encoder that `source` names. Raises `EncoderError` where it names none."""
     from ..encoders.encoder import MODEL_FILE
 
+    if source in BM25:
+        raise EncoderError(
+            f"{source}: it compares words and has no vectors; distill evaluate and compare take it, nothing else does"
+        )
     kind = kind_of(source)
     if kind is None:
         problem = f"{source}: no {MODEL_FILE} in it" if Path(source).exists() else f"no such encoder: {source}"

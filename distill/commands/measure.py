@@ -10,7 +10,7 @@ import click
 from click.core import ParameterSource
 
 from ..errors import InputError
-from ..settings.choices import ALL_UNITS, EVERY, SPLITS, TASKS, TYPED
+from ..settings.choices import ALL_UNITS, BM25, EVERY, SPLITS, TASKS, TYPED
 from ..settings.sections import Value
 from .options import (
     UNIT_SETTINGS,
@@ -117,6 +117,19 @@ def _require_use(tasks, options):
             raise InputError(f"{flag} is of the task {' and '.join(known)}, which is not asked for; leave it out")
 
 
+def _loaded(models, document_model, tasks):
+    """`load(model)` of encoders, or of BM25 by its name. Raises `InputError` where that is given more than words."""
+    from ..catalog.loading import load_teacher, with_documents
+    from ..evaluation.bm25 import Bm25
+
+    words = [model for model in models if model in BM25]
+    others = [task for task, _ in tasks if task != TASKS[0]]
+    if words and (others or document_model):
+        what = "--document-model" if document_model else f"the task {others[0]}"
+        raise InputError(f"{words[0]} compares words, and {what} is of vectors; leave one of them out")
+    return lambda model: Bm25(model) if model in BM25 else with_documents(load_teacher(model), document_model)
+
+
 @click.command(cls=PanelCommand)
 @click.argument("models", nargs=-1, required=True)
 @task_option
@@ -164,9 +177,8 @@ def evaluate(
     in one pool (XQuAD-R, MLQA-R), with what tells of language bias, and with language information removed. bitext: a
     folder of translations, {lang}.txt, or a .tsv. answerable: half of the questions with their documents taken out,
     and how well the encoder tells which. Each encoder has a second row, "MODEL, translated", with --translations
-    or --translator.
+    or --translator. bm25 and bm25-morphology are models too, by words in place of vectors, in retrieval alone.
     """
-    from ..catalog.loading import load_teacher, with_documents
     from ..data.corpus import read_corpus
     from ..evaluation.bias.analyses import Samples
     from ..evaluation.tasks.measures import measure_all
@@ -182,10 +194,7 @@ def evaluate(
     samples = Samples(", ".join(Path(path).name for path in corpus), texts) if texts else None
     loaded = load_tasks(tasks, TaskOptions(settings, split, units, metrics, samples, typed))
     translation = translation_of(translations, translators, beam)
-
-    def load(model):
-        return with_documents(load_teacher(model), document_model)
-
+    load = _loaded(models, document_model, tasks)
     measured = measure_all(models, loaded, load, translation, settings.data.document_language)
     for one in measured:
         one.print()
@@ -246,8 +255,9 @@ def compare(
     """Encoder A against B, question by question: by language and over all, Holm-corrected over languages and tasks.
 
     McNemar's test for p@1 within a language, else random signs by question; differences and effect sizes with 95 %
-    intervals; and the smallest difference that the test set would have shown in 80 of 100 cases. A and B may be folders
-    of mteb's predictions instead, of any two models on the same tasks.
+    intervals; and the smallest difference that the test set would have shown in 80 of 100 cases. Either may be bm25 or
+    bm25-morphology, in retrieval. A and B may be folders of mteb's predictions instead, of any two models on the same
+    tasks.
     """
     from ..evaluation.mteb_predictions import is_predictions
     from ..evaluation.paired import as_dict
@@ -269,7 +279,6 @@ def compare(
 
 
 def _of_encoders(names, document_model, tasks, options, draws, any_dimension):
-    from ..catalog.loading import load_teacher, with_documents
     from ..evaluation.paired import require_draws
     from ..evaluation.tasks.measures import compare_all, require_one_dimension
     from ..evaluation.tasks.registry import load_tasks
@@ -279,7 +288,8 @@ def _of_encoders(names, document_model, tasks, options, draws, any_dimension):
     require_training("statsmodels")
     loaded = load_tasks(tasks, options)
     require_draws(draws, sum(task.tests for task in loaded))
-    encoders = {name: with_documents(load_teacher(name), document_model) for name in names}
+    load = _loaded(names, document_model, tasks)
+    encoders = {name: load(name) for name in names}
     if not any_dimension:
         require_one_dimension(encoders)
     return compare_all(names, encoders, loaded, options.metrics, draws, options.settings.seed)

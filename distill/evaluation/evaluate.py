@@ -20,6 +20,7 @@ from ..system.progress import say
 from ..system.types import Floats, Integers, Progress
 from ..typed.kinds import has_kind
 from ..typed.kinds import typed as as_typed
+from .bm25 import Bm25, WordScores
 from .spoken import languages_of_head
 
 if TYPE_CHECKING:
@@ -100,6 +101,8 @@ def evaluate(
     """
     if recalls:
         require_training("nltk")
+    if isinstance(encoder, Bm25):
+        return _by_words(encoder, dataset, split, languages, units, progress, recalls, typed or Typed())
     vectors = encode_units(encoder, dataset, needed_units(units, recalls), progress)
     questions = encode_questions(encoder, dataset, split, languages, progress)
     ids = [question.id for language in languages for question in dataset.select(language, split)]
@@ -119,6 +122,48 @@ def evaluate(
     return Evaluation(encoder.name, split, ranks, recall, spoken, ranks_typed)
 
 
+def _by_words(model, dataset, split, languages, units, progress, recalls, typed):
+    """The `Evaluation` of BM25, as `evaluate` measures an encoder."""
+    scores = WordScores(dataset, model.words, needed_units(units, recalls), progress)
+    texts = {language: [question.text for question in dataset.select(language, split)] for language in languages}
+
+    def ranked(by_language):
+        rows = {language: _gold(dataset, split, language) for language in by_language}
+        places = {name: scores.ranks(by_language[name], gold, units, progress) for name, gold in rows.items()}
+        return {unit: {language: of[unit] for language, of in places.items()} for unit in units}
+
+    recall = {}
+    if recalls:
+        from .token_recall import recall_of
+
+        def nearest(language, rows, deep):
+            return scores.nearest([texts[language][row] for row in rows], deep)
+
+        recall = recall_of(nearest, dataset, split, languages, recalls)
+    ranks_typed = {kind: ranked(rows) for kind, rows in typed_texts(dataset, split, languages, typed).items()}
+    return Evaluation(model.name, split, ranked(texts), recall, typed=ranks_typed)
+
+
+def _gold(dataset, split, language):
+    return np.array([question.passage for question in dataset.select(language, split)])
+
+
+def typed_texts(
+    dataset: Dataset, split: str, languages: Sequence[str], typed: Typed
+) -> dict[str, dict[str, list[str]]]:
+    """`{kind: {language: texts (q,)}}` of a split's questions as people type them, of the languages with the kind."""
+    return {
+        kind: {
+            language: [
+                as_typed(question.text, language, kind, typed.seed) for question in dataset.select(language, split)
+            ]
+            for language in languages
+            if has_kind(language, kind)
+        }
+        for kind in typed.kinds
+    }
+
+
 def typed_questions(
     encoder: Encoder,
     dataset: Dataset,
@@ -128,14 +173,13 @@ def typed_questions(
     progress: Progress | None = None,
 ) -> dict[str, dict[str, Floats]]:
     """`{kind: {language: float32 (q, d)}}` of a split's questions as people type them. Errors as `encode_questions`."""
-    vectors: dict[str, dict[str, Floats]] = {}
-    for kind in typed.kinds:
-        vectors[kind] = {}
-        for language in (language for language in languages if has_kind(language, kind)):
-            questions = dataset.select(language, split)
-            texts = [as_typed(question.text, language, kind, typed.seed) for question in questions]
-            vectors[kind][language] = require_finite(encoder.encode(texts, "question", progress), encoder)
-    return vectors
+    return {
+        kind: {
+            language: require_finite(encoder.encode(texts, "question", progress), encoder)
+            for language, texts in by_language.items()
+        }
+        for kind, by_language in typed_texts(dataset, split, languages, typed).items()
+    }
 
 
 def typed_size(dataset: Dataset, split: str, languages: Sequence[str], kinds: Sequence[str]) -> int:
@@ -181,7 +225,7 @@ def rank(
     ranks: Ranks = {unit: {} for unit in units}
     whole_of = dataset.whole_of(tuple(vectors))
     for language, encoded in questions.items():
-        gold = np.array([question.passage for question in dataset.select(language, split)])
+        gold = _gold(dataset, split, language)
         for unit in units:
             ranks[unit][language] = ranks_of(unit, encoded, vectors, gold, whole_of)
     return ranks

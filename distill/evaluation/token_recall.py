@@ -5,7 +5,7 @@ Asai et al. (2021), XOR QA, section 3; Sorokin et al. (2022), Ask Me Anything in
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeAlias
 
 import numpy as np
@@ -19,6 +19,9 @@ from ..words.answer_finder import findable
 
 # By language: the ids of the questions that have an answer, and 1 or 0 for each, float `(q,)`.
 Recalls: TypeAlias = dict[str, tuple[list[str], Doubles]]
+
+# Of a language, rows of its questions and a number n: their n first passages, int `(rows, n)`, best first.
+Nearest: TypeAlias = Callable[[str, Sequence[int], int], Integers]
 
 
 class TokenRecall:
@@ -61,15 +64,26 @@ class TokenRecall:
 def token_recall(
     questions: Mapping[str, Floats], passages: Floats, dataset: Dataset, split: str, metrics: Sequence[str]
 ) -> dict[str, Recalls]:
+    """Return `recall_of` by vectors: `questions`, `{language: (q, d)}` of the split's, and `passages`, `(n, d)`."""
+
+    def nearest(language: str, rows: Sequence[int], deep: int) -> Integers:
+        return top_k(questions[language][rows], passages, deep)[0]
+
+    return recall_of(nearest, dataset, split, tuple(questions), metrics)
+
+
+def recall_of(
+    nearest: Nearest, dataset: Dataset, split: str, languages: Sequence[str], metrics: Sequence[str]
+) -> dict[str, Recalls]:
     """`{metric: {language: (ids, float (q,))}}` of metrics r@<n>kt, n thousand words; q questions with an answer.
 
-    `questions`: `{language: (q, d)}` of the split's questions; `passages`: `(n, d)`. Questions whose answers are yes
-    or no alone do not count, as in XOR-TyDi. Raises `DataError` where no question has an answer that can be looked for.
+    Questions whose answers are yes or no alone do not count, as in XOR-TyDi. Raises `DataError` where no question has
+    an answer that can be looked for.
     """
     budgets, recall = {metric: 1000 * int(metric[2:-2]) for metric in metrics}, TokenRecall(dataset.passage_texts)
-    deep = min(recall.enough(max(budgets.values())), len(passages))
+    deep = min(recall.enough(max(budgets.values())), len(dataset.passages))
     recalls: dict[str, Recalls] = {metric: {} for metric in metrics}
-    for language, vectors in questions.items():
+    for language in languages:
         golds = [findable(question.answers) for question in dataset.select(language, split)]
         rows = [row for row, answers in enumerate(golds) if answers]
         if not rows:
@@ -77,7 +91,7 @@ def token_recall(
                 f"{dataset.name}: no question in {language} (split {split}) has an answer to look for; "
                 f"{', '.join(metrics)} needs answers, as SQuAD files have them or under 'answers' in questions.jsonl"
             )
-        order, ids = top_k(vectors[rows], passages, deep)[0], [dataset.select(language, split)[row].id for row in rows]
+        order, ids = nearest(language, rows, deep), [dataset.select(language, split)[row].id for row in rows]
         for metric, tokens in budgets.items():
             recalls[metric][language] = (ids, recall.hits(order, [golds[row] for row in rows], tokens))
     return recalls

@@ -13,6 +13,8 @@ SENTENCE_UNITS = ("document-sentence", "document-sum", "passage-sentence", "pass
 ALL_UNITS = (*UNITS, *SENTENCE_UNITS)
 # How people type (the room `typed`).
 TYPED = ("no-accents", "lower-case", "typos", "no-blanks", "speech", "latin")
+# Rankings by words that stand in an encoder's place, and the kind of words that they compare (retrieval/bm25.py).
+BM25 = {"bm25": "plain", "bm25-morphology": "morphology"}
 TASKS = ("retrieval", "lareqa", "bitext", "answerable")
 # No setting is a greater number.
 MOST = 2**63 - 1

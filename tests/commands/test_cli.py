@@ -638,6 +638,21 @@ def test_compare_tests_every_metric_by_language_and_over_all(compared, tiny_enco
     assert row["difference"] == pytest.approx(np.mean(means))
 
 
+def test_bm25_is_measured_and_compared_by_its_name_and_refused_where_vectors_are_needed(
+    figures_of, refused, tiny_folder, data, lines
+):
+    flags = ["--dataset", data, "--unit", "passage", "--languages", "en"]
+    figures, _ = figures_of("evaluate", "bm25", "bm25-morphology", *flags)
+    assert list(figures["retrieval"]["encoders"]) == ["bm25", "bm25-morphology"]
+    right = figures["retrieval"]["encoders"]["bm25"]["units"]["passage"]["en"]["p@1"]
+    # It has no dimension that could be another.
+    figures, _ = figures_of("compare", "bm25", tiny_folder, *flags, "--metric", "p@1")
+    assert figures["metrics"]["p@1"]["passage"]["en"]["a"] == right
+    others = (["--task", f"bitext={lines}"], [*flags, "--document-model", tiny_folder])
+    for command in (*(["evaluate", "bm25", *more] for more in others), ["export", "bm25", "--output", "out"]):
+        assert "bm25" in refused(*command)
+
+
 def test_compare_draws_by_the_seed_as_often_as_asked(compared):
     runs = [compared("--metric", "mrr@10", "--draws", *flags)[0] for flags in ((1000,), (1000, "--seed", 1), (5000,))]
     rows = [figures["metrics"]["mrr@10"]["passage"]["all"] for figures in runs]

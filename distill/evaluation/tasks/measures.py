@@ -107,8 +107,8 @@ def paired(task: Task, first: Figures, second: Figures, metric: str) -> dict[str
 
 
 def require_one_dimension(encoders: Mapping[str, Encoder]) -> None:
-    """Raise `EncoderError` where the encoders, by what the user calls them, differ in dimension."""
-    dimensions = {name: encoder.dimension for name, encoder in encoders.items()}
+    """Raise `EncoderError` where the encoders, by what the user calls them, differ in dimension; BM25 has none."""
+    dimensions = {name: encoder.dimension for name, encoder in encoders.items() if encoder.dimension}
     if len(set(dimensions.values())) > 1:
         (a, first), (b, second) = dimensions.items()
         raise EncoderError(
