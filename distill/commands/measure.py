@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -236,6 +237,12 @@ def _write(json_path, report, measured):
     type=click.Path(exists=True, file_okay=False),
     help="where A and B are folders of mteb's predictions: the folder that distill.mteb.save_relevant wrote to",
 )
+@click.option(
+    "--differences",
+    type=click.Path(dir_okay=False),
+    callback=writable,
+    help="also write the questions that one of both alone finds, with what each finds first, as JSON Lines",
+)
 @document_option
 @json_option
 def compare(
@@ -248,6 +255,7 @@ def compare(
     draws: int,
     any_dimension: bool,
     relevant: str | None,
+    differences: str | None,
     document_model: str | None,
     json_path: str | None,
     **values: Value | None,
@@ -270,7 +278,7 @@ def compare(
         compared, of = _of_predictions((a, b), relevant, metrics, draws, settings.seed), "mteb"
     else:
         options = TaskOptions(settings, split, units, metrics)
-        compared = _of_encoders((a, b), document_model, tasks, options, draws, any_dimension)
+        compared = _of_encoders((a, b), _loaded((a, b), document_model, tasks), tasks, options, differences)
     for metric, comparisons in compared.items():
         print_scores(a, b, of, metric, comparisons)
     if json_path:
@@ -278,21 +286,40 @@ def compare(
         write_json(json_path, {"a": a, "b": b, "split": of, "metrics": figures})
 
 
-def _of_encoders(names, document_model, tasks, options, draws, any_dimension):
+def _of_encoders(names, load, tasks, options, path):
     from ..evaluation.paired import require_draws
-    from ..evaluation.tasks.measures import compare_all, require_one_dimension
+    from ..evaluation.tasks.measures import compare_all, measure_both, require_one_dimension
     from ..evaluation.tasks.registry import load_tasks
     from ..system.extras import require_training
 
-    _require_use(tasks, (*RETRIEVED, "split"))
+    given = click.get_current_context().params
+    _require_use(tasks, (*RETRIEVED, "split", "differences"))
     require_training("statsmodels")
     loaded = load_tasks(tasks, options)
-    require_draws(draws, sum(task.tests for task in loaded))
-    load = _loaded(names, document_model, tasks)
+    require_draws(given["draws"], sum(task.tests for task in loaded))
     encoders = {name: load(name) for name in names}
-    if not any_dimension:
+    if not given["any_dimension"]:
         require_one_dimension(encoders)
-    return compare_all(names, encoders, loaded, options.metrics, draws, options.settings.seed)
+    results = measure_both(names, encoders, loaded)
+    compared = compare_all(names, results, options.metrics, given["draws"], options.settings.seed)
+    if path:
+        _write_differences(path, results, tuple(encoders[name] for name in names))
+    return compared
+
+
+def _write_differences(path, results, encoders):
+    from ..evaluation.tasks.differences import differences
+    from ..evaluation.tasks.retrieval import RetrievalTask
+    from ..system.files import write_text
+    from ..system.progress import task as progress_of
+
+    [of] = [one for one in results if isinstance(one.task, RetrievalTask)]
+    with progress_of("differences", None) as advance:
+        rows = []
+        for one in differences(of.task, encoders, (of.a, of.b)):
+            rows.append(json.dumps(one.as_dict(of.task.dataset), ensure_ascii=False))
+            advance()
+    write_text(path, "".join(f"{row}\n" for row in rows))
 
 
 # Options of `compare` that folders of mteb's predictions take.

@@ -52,15 +52,25 @@ class WordScores:
 
         `gold`, int `(q,)`, is the passage that answers.
         """
+        targets = {unit: gold if BY_NAME[unit].rank == "passage" else self.whole_of["passage"][gold] for unit in units}
         places = {unit: np.empty(len(texts), dtype=np.int64) for unit in units}
-        for row, scored in enumerate(zip(*(index.scores(texts) for index in self.indices.values()), strict=True)):
-            scores = dict(zip(self.indices, scored, strict=True))
+        for row, scores in enumerate(self._by_kind(texts)):
             for unit in units:
-                target = gold[row] if BY_NAME[unit].rank == "passage" else self.whole_of["passage"][gold[row]]
-                places[unit][row] = ranks(unit_scores(unit, scores, self.whole_of)[None], np.array([target]))[0]
+                scored = unit_scores(unit, scores, self.whole_of)
+                places[unit][row] = ranks(scored[None], targets[unit][row : row + 1])[0]
             if progress:
                 progress(1)
         return places
+
+    def firsts(self, texts: Sequence[str], unit: str) -> Integers:
+        """Return the document or passage that is first, int `(q,)`; of equal scores the first one."""
+        rows = [int(unit_scores(unit, scores, self.whole_of).argmax()) for scores in self._by_kind(texts)]
+        return np.array(rows, dtype=np.int64)
+
+    def _by_kind(self, texts):
+        """Yield each text's scores by kind of what is scored."""
+        for scores in zip(*(index.scores(texts) for index in self.indices.values()), strict=True):
+            yield dict(zip(self.indices, scores, strict=True))
 
     def nearest(self, texts: Sequence[str], deep: int) -> Integers:
         """Return the `deep` best passages of each text, int `(q, deep)`, equal scores in the passages' order."""
@@ -84,10 +94,14 @@ def unit_scores(unit: str, scores: Mapping[str, Floats], whole_of: Mapping[str, 
     rank, score = BY_NAME[unit].rank, BY_NAME[unit].score
     if score == "vector":
         return scores[rank]
-    of_passages = scores["passage"] if score in ("maxp", "sum") else 0.0
-    if score != "maxp":
-        of_passages = of_passages + max_passage(scores["sentence"][None], whole_of["sentence"])[0]
-    return max_passage(of_passages[None], whole_of["passage"])[0] if rank == "document" else of_passages
+    of_passages = scores["passage"] if score == "maxp" else _best(scores["sentence"], whole_of["sentence"])
+    if score == "sum":
+        of_passages = of_passages + scores["passage"]
+    return _best(of_passages, whole_of["passage"]) if rank == "document" else of_passages
+
+
+def _best(scores, whole_of):
+    return max_passage(scores[None], whole_of)[0]
 
 
 def evaluate_bm25(

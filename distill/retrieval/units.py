@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import numpy as np
+
 from ..settings.units import BY_NAME
 from ..system.types import Floats, Integers
-from .exact import Candidates, candidate_ranks
+from .blocks import COLUMNS, ROWS, spans
+from .exact import Candidates, Scored, candidate_ranks
 
 
 def candidates_of(unit: str, vectors: Mapping[str, Floats], whole_of: Mapping[str, Integers]) -> Candidates:
@@ -37,3 +40,19 @@ def ranks_of(
     """Return the rank, from 1, of each question's document or passage, int `(q,)`; `gold` is the answer's passage."""
     target = gold if BY_NAME[unit].rank == "passage" else whole_of["passage"][gold]
     return candidate_ranks(questions, candidates_of(unit, vectors, whole_of), target)
+
+
+def firsts_of(
+    unit: str, questions: Floats, vectors: Mapping[str, Floats], whole_of: Mapping[str, Integers], block: int = ROWS
+) -> Integers:
+    """Return the document or passage that is first for each question, int `(q,)`; of equal scores the first one."""
+    scored = Scored(candidates_of(unit, vectors, whole_of), COLUMNS)
+    firsts = np.zeros(len(questions), dtype=np.int64)
+    for rows in spans(len(questions), block):
+        best = np.full(rows.stop - rows.start, -np.inf)
+        for number, start in enumerate(scored.starts):
+            scores = scored(questions[rows], number)
+            highest = scores.max(axis=1)
+            firsts[rows] = np.where(highest > best, start + scores.argmax(axis=1), firsts[rows])
+            best = np.maximum(highest, best)
+    return firsts

@@ -653,6 +653,19 @@ def test_bm25_is_measured_and_compared_by_its_name_and_refused_where_vectors_are
         assert "bm25" in refused(*command)
 
 
+def test_compare_writes_the_questions_that_one_alone_finds(compared, refused, tiny_folder, tmp_path):
+    figures, _ = compared("--metric", "p@1", "--draws", 2000, "--differences", tmp_path / "out.jsonl")
+    lines = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text(encoding="utf-8").splitlines()]
+    for language in ("de", "en"):
+        row, of = figures["metrics"]["p@1"]["passage"][language], [one for one in lines if one["language"] == language]
+        assert [sum(one["only"] == side for one in of) for side in "ab"] == [row["only_a"], row["only_b"]]
+    for line in lines:
+        assert [line[side]["first"] == line["gold"] for side in "ab"] == [line[side]["rank"] == 1 for side in "ab"]
+    assert "--differences" in refused(
+        "compare", tiny_folder, tiny_folder, "--task", "lareqa", "--differences", "x.jsonl"
+    )
+
+
 def test_compare_draws_by_the_seed_as_often_as_asked(compared):
     runs = [compared("--metric", "mrr@10", "--draws", *flags)[0] for flags in ((1000,), (1000, "--seed", 1), (5000,))]
     rows = [figures["metrics"]["mrr@10"]["passage"]["all"] for figures in runs]

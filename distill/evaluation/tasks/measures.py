@@ -14,7 +14,7 @@ from ...system.progress import task as progress_of
 from ...system.types import Json
 from ..paired import Comparisons, Pair, compare_scores, comparisons
 from ..translation import SUFFIX, Translated, Translation
-from .task import Figures, Task
+from .task import Figures, Result, Task
 
 
 @dataclass(frozen=True)
@@ -69,18 +69,26 @@ def _figures(task, encoders):
     return {name: task.figures(_measured(task, name, encoder), name) for name, encoder in encoders.items()}
 
 
+@dataclass(frozen=True)
+class Both(Generic[Result]):
+    """The results of two encoders, `a` and `b`, on a task."""
+
+    task: Task
+    a: Result
+    b: Result
+
+
+def measure_both(names: tuple[str, str], encoders: Mapping[str, Encoder], tasks: Sequence[Task]) -> list[Both]:
+    """Measure two encoders, by what the user calls them, on each task."""
+    return [Both(task, *(_measured(task, name, encoders[name]) for name in names)) for task in tasks]
+
+
 def compare_all(
-    names: tuple[str, str],
-    encoders: Mapping[str, Encoder],
-    tasks: Sequence[Task],
-    metrics: Sequence[str],
-    draws: int,
-    seed: int,
+    names: tuple[str, str], results: Sequence[Both], metrics: Sequence[str], draws: int, seed: int
 ) -> dict[str, Comparisons]:
     """`{metric: what compare_scores gives}` of two encoders over all tasks together."""
-    results = [(task, [_measured(task, name, encoders[name]) for name in names]) for task in tasks]
     pairs = {
-        metric: {part: rows for task, (a, b) in results for part, rows in paired(task, a, b, metric).items()}
+        metric: {part: rows for of in results for part, rows in paired(of.task, of.a, of.b, metric).items()}
         for metric in metrics
     }
     with progress_of(f"compare {' with '.join(names)}", sum(map(comparisons, pairs.values()))) as advance:

@@ -1,0 +1,92 @@
+"""The questions that only one of two encoders finds, with what each of them finds first (CL-ReLKT, A.7, Table 12)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ...data.dataset import Dataset, Question
+from ...encoders.encoder import Encoder
+from ...encoders.health import require_finite
+from ...retrieval.units import firsts_of
+from ...settings.units import BY_NAME
+from ...system.types import Json
+from ..bm25 import Bm25, WordScores
+from ..evaluate import Evaluation, encode_units
+from .retrieval import RetrievalTask
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A question in one unit: the `ranks` of what answers it under A and B, of which one is 1, and their `firsts`.
+
+    `firsts` are rows of the data set's documents or passages, by the unit.
+    """
+
+    unit: str
+    question: Question
+    ranks: tuple[int, int]
+    firsts: tuple[int, int]
+
+    def as_dict(self, dataset: Dataset) -> dict[str, Json]:
+        """Plain values, with the texts; `twin` is the question in the documents' language, where that has it."""
+        question, rank = self.question, BY_NAME[self.unit].rank
+        twin = dataset.questions.get(dataset.document_language, {}).get(question.id)
+        answer = question.passage if rank == "passage" else dataset.passages[question.passage].document
+        sides: dict[str, Json] = {
+            name: {"rank": place, "first": text_at(dataset, rank, first)}
+            for name, place, first in zip("ab", self.ranks, self.firsts, strict=True)
+        }
+        return {
+            **{"unit": self.unit, "id": question.id, "language": question.language, "text": question.text},
+            **({"twin": twin.text} if twin and twin.language != question.language else {}),
+            **{"only": "a" if self.ranks[0] == 1 else "b", "gold": text_at(dataset, rank, answer)},
+            **sides,
+        }
+
+
+def text_at(dataset: Dataset, rank: str, row: int) -> dict[str, Json]:
+    """A document's title and text, or a passage's with its id; `rank` is "document" or "passage"."""
+    if rank == "document":
+        return {"title": dataset.titles[row], "text": dataset.document_texts[row]}
+    passage = dataset.passages[row]
+    return {"id": passage.id, "title": dataset.titles[passage.document], "text": passage.text}
+
+
+def differences(
+    task: RetrievalTask, encoders: tuple[Encoder, Encoder], results: tuple[Evaluation, Evaluation]
+) -> Iterator[Difference]:
+    """Yield the `Difference`s of the `results` of two encoders, by unit and language in the split's order.
+
+    What is searched is encoded once more. Raises `EncoderError` for vectors that are no numbers.
+    """
+    cases = {unit: list(_cases(task, unit, results)) for unit in task.units}
+    firsts = [_firsts(encoder, task.dataset, cases) for encoder in encoders]
+    for unit, rows in cases.items():
+        for number, (question, ranks) in enumerate(rows):
+            first, second = (int(of[unit][number]) for of in firsts)
+            yield Difference(unit, question, ranks, (first, second))
+
+
+def _cases(task, unit, results):
+    """Yield (question, both ranks) of what one alone has at rank 1."""
+    one, other = (result.ranks[unit] for result in results)
+    for language in task.languages:
+        questions = task.dataset.select(language, task.split)
+        for question, a, b in zip(questions, one[language].tolist(), other[language].tolist(), strict=True):
+            if (a == 1) != (b == 1):
+                yield question, (a, b)
+
+
+def _firsts(encoder, dataset, cases):
+    """`{unit: row of what is first for each case, int (q,)}`."""
+    texts = {unit: [question.text for question, _ in rows] for unit, rows in cases.items() if rows}
+    if isinstance(encoder, Bm25):
+        scores = WordScores(dataset, encoder.words, tuple(texts))
+        return {unit: scores.firsts(rows, unit) for unit, rows in texts.items()}
+    vectors = encode_units(encoder, dataset, tuple(texts))
+    whole_of = dataset.whole_of(tuple(vectors))
+    return {
+        unit: firsts_of(unit, require_finite(encoder.encode(rows, "question"), encoder), vectors, whole_of)
+        for unit, rows in texts.items()
+    }
