@@ -14,10 +14,11 @@ from pathlib import Path
 
 import numpy as np
 
-from distill.evaluation.answers import NORMALISATIONS, scores
+from distill.evaluation.answers import scores
 from distill.evaluation.mcnemar import disagreements, holm, mcnemar_p
 from distill.retrieval.bm25 import TERMS, bm25_ranks
 from distill.retrieval.metrics import summary
+from distill.settings.choices import COMPARED
 from distill.system.files import require_writable, write_json
 from distill.system.progress import say
 from distill.system.reading import read_jsonl
@@ -128,7 +129,7 @@ def agreement(questions, language):
         return None
     means = {
         name: np.mean([scores(first, others, language, name) for first, others in several], axis=0).tolist()
-        for name in NORMALISATIONS
+        for name in COMPARED
     }
     return {"questions": len(several)} | {name: {"em": em, "f1": f1} for name, (em, f1) in means.items()}
 
@@ -153,7 +154,7 @@ def show(found):
     print(f"\n{'first annotator':18} {'q':>5}     EM plain, morphology     F1 plain, morphology")
     for name, row in found.items():
         if row["answers"]:
-            figures = [100 * row["answers"][way][key] for key in ("em", "f1") for way in NORMALISATIONS]
+            figures = [100 * row["answers"][way][key] for key in ("em", "f1") for way in COMPARED]
             print(f"{name:18} {row['answers']['questions']:5} {' '.join(f'{value:12.1f}' for value in figures)}")
 
 

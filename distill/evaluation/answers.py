@@ -8,16 +8,18 @@ from __future__ import annotations
 import re
 import string
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TypeAlias
 
 import numpy as np
 
 from ..errors import DataError, InputError
+from ..settings.choices import COMPARED
 from ..system.reading import read_jsonl
 from ..system.types import File, Json
 from ..words.morphology import say_unstemmed, words
+from .answer_scripts import bleu, mlqa_words, xor_prediction, xor_words
 
 ARTICLES = ("a", "an", "the")
 PUNCTUATION = str.maketrans("", "", string.punctuation)
@@ -27,10 +29,15 @@ Predictions: TypeAlias = dict[str, dict[str, tuple[str, list[str] | None]]]
 
 @dataclass(frozen=True)
 class Match:
-    """Means over the questions, in [0, 1]: exact match and F1."""
+    """Means over the questions, in [0, 1]: exact match, F1 and, of the normalisation "xor", BLEU."""
 
     em: float
     f1: float
+    bleu: float | None = None
+
+    def as_dict(self) -> dict[str, Json]:
+        """Those that there are."""
+        return {name: value for name, value in asdict(self).items() if value is not None}
 
 
 @dataclass(frozen=True)
@@ -43,7 +50,7 @@ class AnswerFigures:
 
     def as_dict(self) -> dict[str, Json]:
         """Plain values, as `--json` writes them."""
-        matches: dict[str, Json] = {name: asdict(match) for name, match in self.matches.items()}
+        matches: dict[str, Json] = {name: match.as_dict() for name, match in self.matches.items()}
         return {"questions": self.questions, "missing": self.missing, **matches}
 
 
@@ -58,7 +65,15 @@ def stemmed_words(text: str, language: str) -> list[str]:
     return stems or plain_words(text)
 
 
-NORMALISATIONS = {"plain": plain_words, "morphology": stemmed_words}
+# By name, of `choices.NORMALISATIONS`: the words of a text in a language.
+WORDS: Mapping[str, Callable[[str, str], list[str]]] = {
+    "plain": plain_words,
+    "morphology": stemmed_words,
+    "xor": xor_words,
+    "mlqa": mlqa_words,
+}
+# Scripts to which two empty answers have nothing in common, though they match exactly.
+SCRIPTS = ("xor", "mlqa")
 
 
 def f1(predicted: list[str], gold: list[str]) -> float:
@@ -73,15 +88,25 @@ def scores(prediction: str, golds: Sequence[str], language: str, normalisation: 
     """(exact match 0 or 1, F1) of a text, each the best over the texts `golds`. Raises `InputError` without any."""
     if not golds:
         raise InputError("an answer is compared with at least one gold answer, got none")
-    cut = NORMALISATIONS[normalisation]
+    cut = WORDS[normalisation]
+    prediction = xor_prediction(prediction, language) if normalisation == "xor" else prediction
     predicted, expected = cut(prediction, language), [cut(gold, language) for gold in golds]
-    return max(float(predicted == gold) for gold in expected), max(f1(predicted, gold) for gold in expected)
+    exact = max(float(predicted == gold) for gold in expected)
+    if normalisation in SCRIPTS and not predicted:
+        return exact, 0.0
+    return exact, max(f1(predicted, gold) for gold in expected)
 
 
-def measure(predictions: Mapping[str, str], golds: Mapping[str, Sequence[str]], language: str) -> AnswerFigures:
+def measure(
+    predictions: Mapping[str, str],
+    golds: Mapping[str, Sequence[str]],
+    language: str,
+    normalisations: Sequence[str] = COMPARED,
+) -> AnswerFigures:
     """Return the `AnswerFigures` of one language; a question without a prediction scores 0.
 
-    `predictions`: `{id: text}`; `golds`: `{id: texts}`, in `language`. Raises `DataError` for ids that `golds` lacks.
+    `predictions`: `{id: text}`; `golds`: `{id: texts}`, in `language`; `normalisations` of `WORDS`. Raises `DataError`
+    for ids that `golds` lacks.
     """
     unknown = [id for id in predictions if id not in golds]
     if unknown:
@@ -89,12 +114,14 @@ def measure(predictions: Mapping[str, str], golds: Mapping[str, Sequence[str]], 
             f"{len(unknown)} predictions are of no question that has an answer, such as {unknown[0]}; "
             "check the ids, --dataset and --split"
         )
-    say_unstemmed(language, f"the answers of {len(golds)} questions")
+    if "morphology" in normalisations:
+        say_unstemmed(language, f"the answers of {len(golds)} questions")
     matches = {}
-    for name in NORMALISATIONS:
+    for name in normalisations:
         rows = [scores(text, golds[id], language, name) for id, text in predictions.items()]
         em, overlap = np.sum(rows, axis=0) / len(golds) if rows else (0.0, 0.0)
-        matches[name] = Match(float(em), float(overlap))
+        runs = sum(bleu(text, golds[id], language) for id, text in predictions.items()) if name == "xor" else None
+        matches[name] = Match(float(em), float(overlap), None if runs is None else runs / len(golds))
     return AnswerFigures(len(golds), len(golds) - len(predictions), matches)
 
 

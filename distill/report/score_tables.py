@@ -157,9 +157,21 @@ def print_hits(dataset: Dataset, rows: Integers, scores: Floats) -> None:
 
 
 def print_answers(languages: Mapping[str, AnswerFigures]) -> None:
-    """Print exact match and F1 by language, plain and without inflection."""
-    table = new_table("answers, %", "language", "questions", "missing", "EM", "F1", "EM, stemmed", "F1, stemmed")
+    """Print exact match and F1 by language, of each normalisation, and BLEU where there is one."""
+    first = next(iter(languages.values()))
+    titles = [
+        f"{title}{MARKS.get(name, f', {name}')}" for name, match in first.matches.items() for title in _columns(match)
+    ]
+    table = new_table("answers, %", "language", "questions", "missing", *titles)
     for language, figures in languages.items():
-        values = [value for match in figures.matches.values() for value in (match.em, match.f1)]
+        values = [value for match in figures.matches.values() for value in _columns(match).values()]
         table.add_row(Text(language), str(figures.questions), str(figures.missing), *percents(values))
     new_console().print(table)
+
+
+# Behind the name of a figure; of another normalisation its own name.
+MARKS = {"plain": "", "morphology": ", stemmed"}
+
+
+def _columns(match):
+    return {"EM": match.em, "F1": match.f1, **({} if match.bleu is None else {"BLEU": match.bleu})}

@@ -15,6 +15,9 @@ ALL_UNITS = (*UNITS, *SENTENCE_UNITS)
 TYPED = ("no-accents", "lower-case", "typos", "no-blanks", "speech", "latin")
 # Rankings by words that stand in an encoder's place, and the kind of words that they compare (retrieval/bm25.py).
 BM25 = {"bm25": "plain", "bm25-morphology": "morphology"}
+# How predicted answers are compared with gold ones (evaluation/answers.py), and what is shown unless others are named.
+NORMALISATIONS = ("plain", "morphology", "xor", "mlqa")
+COMPARED = NORMALISATIONS[:2]
 TASKS = ("retrieval", "lareqa", "bitext", "answerable")
 # No setting is a greater number.
 MOST = 2**63 - 1

@@ -41,6 +41,11 @@ def japanese(text: str) -> list[str]:
     return [token.normalized_form().casefold() for token in kept or tokens]
 
 
+def japanese_surfaces(text: str) -> list[str]:
+    """Return Sudachi's shortest units as they are written."""
+    return [token.surface() for part in CHUNK.findall(text) for token in _sudachi().tokenize(part)]
+
+
 @lru_cache(maxsize=1)
 def _sudachi():
     needed("sudachidict_small", "Japanese")

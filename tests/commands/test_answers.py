@@ -33,6 +33,19 @@ def test_gold_answers_in_the_lines(answers):
     assert percent == ["100.0", "100.0", "50.0", "50.0", "100.0", "100.0"]
 
 
+def test_normalisations_are_those_asked_for(answers):
+    row = {"id": "1", "prediction": "Das Haus", "answers": ["Haus"]}
+    left, figures = answers(row, arguments=["--language", "de", "--normalisation", "mlqa,xor"])
+    of = figures["languages"]["de"]
+    assert left.code == 0 and list(of) == ["questions", "missing", "mlqa", "xor"] and "BLEU, xor" in left.out
+    assert of["mlqa"] == {"em": 1, "f1": 1} and of["xor"]["em"] == 0
+    assert list(answers(row, arguments=["--normalisation", "all"])[1]["languages"]["en"])[2:] == [
+        *("plain", "morphology", "xor", "mlqa")
+    ]
+    left, _ = answers(row, arguments=["--normalisation", "squad"])
+    assert left.code == 2 and left.is_one_error
+
+
 def test_gold_answers_of_a_data_set(answers, sentence_data):
     """Its dev questions are the market's and the harbour's, two each, answered by 100 and 101."""
     rows = {"id": "market-0", "prediction": "100"}, {"id": "market-1", "answer": "the 100!"}

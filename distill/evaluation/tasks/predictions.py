@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ...errors import InputError
+from ...settings.choices import COMPARED
 from ...settings.sections import Settings
 from ...system.progress import say
 from ...system.types import File
@@ -22,7 +23,13 @@ class PredictionFigures:
     split: str | None
 
 
-def measure_predictions(path: File, settings: Settings, split: str, language: str | None = None) -> PredictionFigures:
+def measure_predictions(
+    path: File,
+    settings: Settings,
+    split: str,
+    language: str | None = None,
+    normalisations: Sequence[str] = COMPARED,
+) -> PredictionFigures:
     """Measure a file's predictions; lines without a `language` of their own are in that, by default the documents'.
 
     Raises `DataError` for lines that cannot be read, and `InputError` where no gold answer is known.
@@ -30,10 +37,12 @@ def measure_predictions(path: File, settings: Settings, split: str, language: st
     of_documents = settings.data.document_language
     rows = read_predictions(path, language or of_documents)
     if has_golds(path, rows):
-        figures = {name: _figures(name, part, _golds_of_lines(part), name) for name, part in rows.items()}
+        figures = {
+            name: _figures(name, part, _golds_of_lines(part), name, normalisations) for name, part in rows.items()
+        }
         return PredictionFigures(figures, None)
     golds = golds_of(settings, split, rows)
-    figures = {name: _figures(name, rows[name], known, of_documents) for name, known in golds.items()}
+    figures = {name: _figures(name, rows[name], known, of_documents, normalisations) for name, known in golds.items()}
     return PredictionFigures(figures, split)
 
 
@@ -41,8 +50,8 @@ def _golds_of_lines(part) -> dict[str, list[str]]:
     return {id: golds or [] for id, (_, golds) in part.items()}
 
 
-def _figures(name, part, golds, language) -> AnswerFigures:
-    figures = measure({id: text for id, (text, _) in part.items()}, golds, language)
+def _figures(name, part, golds, language, normalisations) -> AnswerFigures:
+    figures = measure({id: text for id, (text, _) in part.items()}, golds, language, normalisations)
     if figures.missing:
         say(f"{name}: {figures.missing} of {len(golds)} questions have no prediction; they count as wrong")
     return figures
