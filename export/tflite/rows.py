@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import copy
-from functools import partial
 
-import flatbuffers
 import numpy as np
 
 from ..weights.codecs import CODECS, Remade
 from .graph import Graph
-
-# The schema's alignment of a buffer, which the package's own packing leaves out.
-ALIGNMENT = 16
-IDENTIFIER = b"TFL3"
+from .packing import packed
 
 
 def with_table(content: bytes, rows: int, codec: str, remade: Remade) -> bytes:
@@ -31,11 +26,7 @@ def with_table(content: bytes, rows: int, codec: str, remade: Remade) -> bytes:
             _set_count(schema, model, after)
         elif after is not before:
             _set_array(model, graph.buffer(tensor), after)
-    for buffer in model.buffers:
-        buffer.Pack = partial(_packed, schema, buffer)
-    builder = flatbuffers.Builder(len(content))
-    builder.Finish(model.Pack(builder), file_identifier=IDENTIFIER)
-    return bytes(builder.Output())
+    return packed(model, len(content))
 
 
 def _set_array(model, number, array):
@@ -60,22 +51,3 @@ def _set_count(schema, model, count):
 
 def _content(array):
     return np.frombuffer(array.tobytes(), dtype=np.uint8)
-
-
-def _packed(schema, buffer, builder):
-    """`BufferT.Pack` with the schema's alignment."""
-    data = None if buffer.data is None else _vector(builder, np.asarray(buffer.data, dtype=np.uint8))
-    schema.BufferStart(builder)
-    if data is not None:
-        schema.BufferAddData(builder, data)
-    schema.BufferAddOffset(builder, buffer.offset)
-    schema.BufferAddSize(builder, buffer.size)
-    return schema.BufferEnd(builder)
-
-
-def _vector(builder, data):
-    """`Builder.CreateNumpyVector` with the schema's alignment."""
-    builder.StartVector(1, len(data), ALIGNMENT)
-    builder.head -= len(data)
-    builder.Bytes[builder.head : builder.head + len(data)] = data.tobytes()
-    return builder.EndVector()

@@ -238,6 +238,13 @@ def test_a_fixed_length_gives_the_vectors_of_any_length(model, content, sliced):
         assert run_fixed(fixed, padded(ids, FIXED)) == pytest.approx(run(free, ids), abs=1e-5)
 
 
+def test_of_any_length_it_has_the_signature_of_a_saved_model(content):
+    interpreter, ids = interpreter_of(content), token_ids(7)
+    assert interpreter.get_signature_list() == {"serving_default": {"inputs": ["ids"], "outputs": ["output_0"]}}
+    given = interpreter.get_signature_runner()(ids=ids[None].astype(np.int32))["output_0"][0]
+    assert given == pytest.approx(run(interpreter, ids), abs=1e-6)
+
+
 def test_signatures_give_the_vectors_of_any_length_and_share_the_weights(signatures, content):
     several, free = interpreter_of(signatures), interpreter_of(content)
     assert several.get_signature_list() == {

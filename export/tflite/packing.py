@@ -1,0 +1,68 @@
+"""A flatbuffer written from the schema's objects, and the signature that a converted graph gets."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+import flatbuffers
+import numpy as np
+
+if TYPE_CHECKING:
+    from ai_edge_litert.schema_py_generated import ModelT
+
+# The schema's alignment of a buffer, which the package's own packing leaves out.
+ALIGNMENT = 16
+IDENTIFIER = b"TFL3"
+# As a SavedModel's is called, and its output.
+SIGNATURE, OUTPUT = b"serving_default", b"output_0"
+
+
+def packed(model: ModelT, size: int) -> bytes:
+    """Return the flatbuffer of a model, of about so many bytes."""
+    from ai_edge_litert import schema_py_generated as schema
+
+    for buffer in model.buffers:
+        buffer.Pack = partial(_packed, schema, buffer)
+    builder = flatbuffers.Builder(size)
+    builder.Finish(model.Pack(builder), file_identifier=IDENTIFIER)
+    return bytes(builder.Output())
+
+
+def signed(content: bytes) -> bytes:
+    """Return the flatbuffer, which has one input and one output, with the signature that a SavedModel's would have."""
+    from ai_edge_litert import schema_py_generated as schema
+
+    model = schema.ModelT.InitFromPackedBuf(content, 0)
+    [graph], signature = model.subgraphs, schema.SignatureDefT()
+    [start], [end] = graph.inputs, graph.outputs
+    signature.signatureKey, signature.subgraphIndex = SIGNATURE, 0
+    signature.inputs = [_named(schema, graph.tensors[start].name, start)]
+    signature.outputs = [_named(schema, OUTPUT, end)]
+    model.signatureDefs = [signature]
+    return packed(model, len(content))
+
+
+def _named(schema, name, tensor):
+    place = schema.TensorMapT()
+    place.name, place.tensorIndex = name, int(tensor)
+    return place
+
+
+def _packed(schema, buffer, builder):
+    """`BufferT.Pack` with the schema's alignment."""
+    data = None if buffer.data is None else _vector(builder, np.asarray(buffer.data, dtype=np.uint8))
+    schema.BufferStart(builder)
+    if data is not None:
+        schema.BufferAddData(builder, data)
+    schema.BufferAddOffset(builder, buffer.offset)
+    schema.BufferAddSize(builder, buffer.size)
+    return schema.BufferEnd(builder)
+
+
+def _vector(builder, data):
+    """`Builder.CreateNumpyVector` with the schema's alignment."""
+    builder.StartVector(1, len(data), ALIGNMENT)
+    builder.head -= len(data)
+    builder.Bytes[builder.head : builder.head + len(data)] = data.tobytes()
+    return builder.EndVector()
