@@ -185,6 +185,14 @@ def own_collection(dataset: Dataset, questions: Sequence[Question], with_sentenc
     return _pooled(questions, dataset.passage_texts, dataset.document_of, sentences, dataset.passage_languages)
 
 
+def document_collection(dataset: Dataset, questions: Sequence[Question]) -> Collection:
+    """The `Collection` of questions of a data set, and its documents whole, each in its first passage's language."""
+    document_of, many = dataset.document_of, len(dataset.titles)
+    spoken = [dataset.passage_languages[row] for row in np.searchsorted(document_of, np.arange(many))]
+    whole = [replace(question, passage=int(document_of[question.passage])) for question in questions]
+    return _pooled(whole, dataset.document_texts, np.arange(many), [None] * len(whole), spoken)
+
+
 def collection_of(sources: Sequence[Triplets], language: str, with_sentences: bool = False) -> Collection:
     """The `Collection` of the pairs of all sources; each passage once, and a document of its own."""
     pool: dict[str, tuple[int, str]] = {}

@@ -32,6 +32,8 @@ def first_stage(inputs: Inputs, base: KerasEncoder, session: Session | None = No
         from ..stages.triplet_stage import teach
 
         language = settings.teacher.language
+        # With questions in all languages, those of the run.
+        dataset = inputs.taught if settings.teacher.questions == "all" else dataset
         return teach(base, dataset, language, settings.teacher, settings.seed, session, inputs.triplets)
     from ..stages.pair_stage import mined_in, teach_pairs
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from ..data.parallel import in_languages
+from ..errors import ConfigError
 from ..settings.units import measured_units
 
 if TYPE_CHECKING:
@@ -68,6 +69,12 @@ class Inputs:
         return learned_languages(self.settings, self.languages)
 
     @property
+    def taught(self) -> Dataset:
+        """The data set with its questions in the run's languages alone."""
+        known = self.dataset.questions
+        return replace(self.dataset, questions={name: known[name] for name in known if name in self.languages})
+
+    @property
     def learned_lines(self) -> list[Parallel]:
         """Of the `lines` those in languages that stage 2 learns."""
         if self.settings.student.trained_weights != "new-rows":
@@ -93,8 +100,20 @@ class Inputs:
 
 
 def learned_languages(settings: Settings, languages: Sequence[str]) -> tuple[str, ...]:
-    """Those of a run's languages that stage 2 learns."""
-    return settings.vocabulary.add_languages if settings.student.trained_weights == "new-rows" else tuple(languages)
+    """Those of a run's languages that stage 2 learns. Raises `ConfigError` for none."""
+    if settings.student.trained_weights == "new-rows":
+        return settings.vocabulary.add_languages
+    return without_teachers(settings, settings.teacher.language, languages)
+
+
+def without_teachers(settings: Settings, language: str, languages: Sequence[str]) -> tuple[str, ...]:
+    """The languages, without the teacher's `language` where the student does not learn that. Raises `ConfigError`."""
+    learned = tuple(one for one in languages if settings.student.teacher_samples or one != language)
+    if not learned:
+        raise ConfigError(
+            f"student.teacher_samples: questions are in {language} alone, so --no-teacher-samples leaves none to learn"
+        )
+    return learned
 
 
 def measured_splits(dataset: Dataset) -> list[str]:

@@ -14,6 +14,7 @@ from ..settings.sections import Settings
 from ..settings.units import steered
 from ..training.session import Scorer, Session
 from .fixed_teacher import centre, fixed_teacher, into_space, is_foreign
+from .inputs import without_teachers
 from .preparing import dev_of, read_labelled
 from .twins import with_twins
 
@@ -39,7 +40,8 @@ def transfer_alone(
     settings = steered(settings)
     dataset, languages = chosen_data(settings, [language])
     dataset = with_twins(settings, dataset, language, languages)
-    dev = dev_of(settings, dataset, languages)
+    learned = without_teachers(settings, language, languages)
+    dev = dev_of(settings, dataset, learned)
     sources = read_parallel(settings.student.parallel, language, languages) + read_labelled(settings, source)
     first, teacher = load_keras_encoder(start or source), fixed_teacher(source)
     foreign = is_foreign(teacher, first, dataset, language)
@@ -57,7 +59,7 @@ def transfer_alone(
     targets = with_scores(targets, scorer, dataset, language, settings.student.units)
     session = Session(options=settings.training, dev=dev)
     precision = Precision(settings.export.precision, settings.export.table)
-    return learn(targets, first, dataset, languages, settings.student, settings.seed, session, precision)
+    return learn(targets, first, dataset, learned, settings.student, settings.seed, session, precision)
 
 
 def _lines(

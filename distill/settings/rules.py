@@ -21,6 +21,8 @@ def check_together(settings: Settings) -> None:
     _check_scorer(settings.scorer, teacher)
     _check_triplets(teacher)
     _check_mining(teacher)
+    _check_quota(teacher)
+    _check_of_triplets(teacher)
     _check_twins(settings.translation)
     _check_self_training(teacher, pairs)
     _check_pairs(teacher, pairs)
@@ -54,6 +56,28 @@ def _check_twins(translation):
 def _check_mining(teacher):
     if teacher.mining == "faiss" and teacher.positives == "maxp":
         raise ConfigError("teacher.mining: --positives maxp looks at all passages; leave it or --mining faiss out")
+
+
+def _check_quota(teacher):
+    if teacher.hard_quota > teacher.negatives:
+        name, got = "teacher.hard_quota", teacher.hard_quota
+        raise ConfigError(f"{name}: expected at most teacher.negatives, which is {teacher.negatives}, got {got}")
+    if teacher.hard_quota >= 0 and (teacher.positives == "maxp" or teacher.mining == "faiss"):
+        raise ConfigError("teacher.hard_quota: it looks at all passages; leave it, or --positives and --mining, out")
+
+
+def _check_of_triplets(teacher):
+    """Refuse settings of triplets beside pairs or a fixed teacher."""
+    values = {"hard_quota": -1, "questions": "own", "train_unit": "passage"}
+    for name in (name for name, default in values.items() if getattr(teacher, name) != default):
+        if teacher.loss == "softmax" or teacher.model:
+            other = "--teacher-model" if teacher.model else "--loss softmax"
+            raise ConfigError(f"teacher.{name}: it is of triplets, and {other} learns from none; leave one of both out")
+    if teacher.train_unit == "document" and (teacher.positives == "maxp" or teacher.answer_sentences):
+        raise ConfigError(
+            "teacher.train_unit: whole documents have no best passage or sentence; leave --positives and "
+            "--answer-sentences out"
+        )
 
 
 def _check_quantised(student, export):

@@ -87,6 +87,19 @@ class TeacherSettings:
     online_epochs: int = _learned(5, "--online-epochs", "epochs with negatives mined from the encoder", low=0)
     unit: str = _common("maxp", "--teacher-unit", "what is ranked to choose the teacher's best epoch on dev", ALL_UNITS)
     train_table: bool = _learned(True, "--teacher-table/--no-teacher-table", "train the embedding table too")
+    hard_quota: int = _learned(
+        -1,
+        "--hard-quota",
+        "of --negatives in online epochs so many are hard ones, the rest semi-hard, the nearest of each (-1: no quota)",
+        low=-1,
+        high=1000,
+    )
+    questions: str = _common(
+        "own", "--teacher-questions", "questions of its triplets: those in its language, or in all", ("own", "all")
+    )
+    train_unit: str = _common(
+        "passage", "--teacher-train-unit", "positives and negatives of its triplets", ("passage", "document")
+    )
     positives: str = _learned(
         "gold", "--positives", "in online epochs: the gold passage, or the document's nearest passage", ("gold", "maxp")
     )
@@ -289,6 +302,11 @@ class StudentSettings:
     typed_kinds: tuple = _setting(Work.RUN, TYPED, "--typed-kinds", "how people type them", TYPED)
     parallel: tuple = _common(
         (), "--parallel", "parallel text, FILE or FILE=WEIGHT: a .tsv headed by languages, .jsonl, or a folder"
+    )
+    teacher_samples: bool = _scored(
+        True,
+        "--teacher-samples/--no-teacher-samples",
+        "the student learns questions in the teacher's language too, as that of CL-ReLKT does not",
     )
     # Of a run alone: what it compresses learns from the student.
     own_text: bool = _setting(

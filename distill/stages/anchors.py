@@ -8,12 +8,27 @@ from functools import cached_property, partial
 import numpy as np
 
 from ..data.dataset import Dataset
-from ..data.more_questions import Collection, Triplets, collection_of, epoch_rows, own_collection
+from ..data.more_questions import (
+    Collection,
+    Triplets,
+    collection_of,
+    document_collection,
+    epoch_rows,
+    own_collection,
+)
 from ..retrieval.approximate import search_of
 from ..settings.sections import TeacherSettings
 from ..system.types import Floats, Integers
 from ..training.batches import named
-from .negatives import bm25_candidates, draw, false_negatives, maxp_candidates, online_negatives, pairs_of
+from .negatives import (
+    bm25_candidates,
+    draw,
+    false_negatives,
+    maxp_candidates,
+    online_negatives,
+    pairs_of,
+    quota_negatives,
+)
 
 
 class Anchors:
@@ -87,20 +102,26 @@ class Anchors:
         if self.settings.positives == "maxp":
             positives, hardest = maxp_candidates(questions, passages, self.document_of, gold, forbidden, n, margin)
             return positives, draw(hardest, n, seed)
+        if (hard := self.settings.hard_quota) >= 0:
+            return gold, quota_negatives(questions, passages, gold, forbidden, (hard, n - hard), margin)
         search = search_of(self.settings.mining)
         return gold, online_negatives(questions, passages, gold, forbidden, n, margin, seed, search)
 
 
 def own_anchors(dataset: Dataset, language: str, settings: TeacherSettings, seed: int) -> Anchors:
-    """The data set's train questions in `language`, with its passages.
+    """The data set's train questions in `language`, or by the settings in all, with its passages or documents.
 
     BM25 compares words, so it asks in the language of the passage where the parallel question is there.
     """
-    questions = dataset.select(language, "train")
+    languages = dataset.languages if settings.questions == "all" else (language,)
+    questions = [question for one in languages for question in dataset.select(one, "train")]
     spoken = [dataset.passage_languages[question.passage] for question in questions]
     parallel = [dataset.questions.get(language, {}) for language in spoken]
     queries = [of.get(question.id, question).text for of, question in zip(parallel, questions, strict=True)]
-    collection = own_collection(dataset, questions, settings.answer_sentences)
+    if settings.train_unit == "document":
+        collection = document_collection(dataset, questions)
+    else:
+        collection = own_collection(dataset, questions, settings.answer_sentences)
     return Anchors(collection, settings, seed, queries)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TypeAlias
 
 import numpy as np
@@ -99,6 +100,43 @@ def online_negatives(
         positive = np.sum(questions[rows] * passages[gold[rows]], axis=1, keepdims=True)
         candidates[rows][similarity[rows] <= positive - margin] = -1
     return draw(candidates, n, seed)
+
+
+def quota_negatives(
+    questions: Floats,
+    passages: Floats,
+    gold: Integers,
+    forbidden: Forbidden,
+    quotas: tuple[int, int],
+    margin: float,
+    cells: int = CELLS,
+) -> Integers:
+    """int `(q, n)`: the nearest hard negatives, then the nearest semi-hard ones, `quotas` of each; -1 for fewer.
+
+    Hard: d(a, n) < d(a, p). Semi-hard: d(a, p) <= d(a, n) < d(a, p) + margin. Shapes as in `online_negatives`, with
+    nothing drawn; all passages are looked at, `cells` scores at a time. CL-ReLKT's code; Kaya and Bilge (2019),
+    section 3.
+    """
+    blocks, product = spans(len(passages), max(1, cells // ROWS)), Product()
+    negatives = np.empty((len(questions), sum(quotas)), dtype=np.int64)
+    for rows in spans(len(questions), ROWS):
+        positive = np.sum(questions[rows] * passages[gold[rows]], axis=1, keepdims=True)
+        of_kind = [Highest(len(positive), quota) for quota in quotas]
+        inside = (forbidden[0] >= rows.start) & (forbidden[0] < rows.stop)
+        row, column = forbidden[0][inside] - rows.start, forbidden[1][inside]
+        for block in blocks:
+            scores = product(questions[rows], passages[block])
+            at = (column >= block.start) & (column < block.stop)
+            scores[row[at], column[at] - block.start] = -np.inf
+            is_hard = scores > positive
+            for highest, chosen in zip(of_kind, (is_hard, ~is_hard & (scores > positive - margin)), strict=True):
+                highest.add(np.where(chosen, scores, -np.inf), partial(_behind, block.start))
+        negatives[rows] = np.concatenate([highest.indices for highest in of_kind], axis=1)
+    return negatives
+
+
+def _behind(start, _, column):
+    return start + column
 
 
 def pairs_of(forbidden: Forbidden, rows: Integers) -> Forbidden:

@@ -29,7 +29,9 @@ class Teachers:
         """The teacher of a trial's settings."""
         from ..stages.triplet_stage import teach
 
-        data, triplets, language = self.inputs.dataset, self.inputs.triplets, settings.teacher.language
+        every = settings.teacher.questions == "all"
+        data, triplets = self.inputs.taught if every else self.inputs.dataset, self.inputs.triplets
+        language = settings.teacher.language
         session = Session(self.log, watch, options=settings.training, dev=self.inputs.dev)
         return teach(self.base, data, language, settings.teacher, settings.seed, session, triplets)
 
@@ -62,7 +64,7 @@ class Students:
         chances = self._chances(settings.student) if lines else None
         targets = replace(self.targets, lines=lines and replace(lines, chances=chances))
         session = Session(self.log, watch, options=settings.training, dev=self.inputs.dev)
-        data, languages = inputs.dataset, inputs.languages
+        data, languages = inputs.dataset, inputs.learned
         learn(targets, self.start, data, languages, settings.student, settings.seed, session, precision)
 
     def _chances(self, settings):

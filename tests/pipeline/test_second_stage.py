@@ -17,6 +17,15 @@ def inputs_of(sample, **settings):
     return Inputs(Settings(**settings), sample, ("en", "de"))
 
 
+def test_the_teachers_language_is_learned_unless_it_is_left_out(sample):
+    assert inputs_of(sample).learned == ("en", "de")
+    assert inputs_of(sample).taught.questions == {name: sample.questions[name] for name in ("de", "en")}
+    without = inputs_of(sample, student=StudentSettings(teacher_samples=False))
+    assert without.learned == ("de",)
+    with pytest.raises(ConfigError, match=r"^student\.teacher_samples: "):
+        _ = replace(without, languages=("en",)).learned
+
+
 def test_a_student_starts_from_a_bundle_in_the_space_of_its_weights(sample, tiny_encoder, tiny_bundle):
     inputs = inputs_of(sample, student=StudentSettings(start=str(tiny_bundle)))
     beginning = beginning_of(inputs, tiny_encoder)

@@ -44,6 +44,7 @@ FREE = {
         "student.own_text",
         "student.start",
         "student.start_share",
+        "student.teacher_samples",
         "student.trained_weights",
         "student.typed_kinds",
         "student.typed_share",
@@ -66,7 +67,7 @@ def test_a_setting_is_free_where_kept_work_does_not_depend_on_it():
     # A trial may have its own of what it trains alone.
     names = {name for name, _, _ in walk(Settings()) if name.split(".")[0] in ("teacher", "student")}
     common = {f"teacher.{name}" for name in ("language", "base", "unit", "model", "centre", "triplets")}
-    common |= {"teacher.answer_sentences"}
+    common |= {"teacher.answer_sentences", "teacher.questions", "teacher.train_unit", "student.teacher_samples"}
     common |= {f"student.{name}" for name in ("units", "dev_unit", "parallel", "labelled_text", "start")}
     common |= {"student.start_share", "student.trained_weights", "student.own_text"}
     common |= {"student.typed_kinds", "student.typed_share"}
@@ -205,6 +206,12 @@ def test_a_word_that_is_no_option_is_shown_the_options(name, value, options):
         ),
         (("teacher.triplets", ("pairs.tsv",), "teacher.model", "e5"), ("teacher.model", "")),
         (("teacher.mining", "faiss", "teacher.positives", "maxp"), ("teacher.positives", "gold")),
+        (("teacher.hard_quota", 4), ("teacher.negatives", 4)),
+        (("teacher.hard_quota", 0, "teacher.mining", "faiss"), ("teacher.mining", "exact")),
+        (("teacher.hard_quota", 0, "teacher.positives", "maxp"), ("teacher.hard_quota", -1)),
+        (("teacher.train_unit", "document", "teacher.answer_sentences", True), ("teacher.answer_sentences", False)),
+        (("teacher.questions", "all", "teacher.loss", "softmax"), ("teacher.loss", "contrastive")),
+        (("teacher.train_unit", "document", "teacher.model", "e5"), ("teacher.model", "")),
         *(
             (("student.quantised_epochs", 1, "export.precision", "float32", "export.table", "float32"), rounded)
             for rounded in (("export.precision", "int8"), ("export.table", "int4"), ("student.quantised_epochs", 0))

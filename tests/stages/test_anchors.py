@@ -124,6 +124,34 @@ def test_own_anchors_are_the_train_questions_and_all_passages(sample):
     assert stage.rows_of(1).tolist() == stage.rows_of(7).tolist() == list(range(len(questions)))
 
 
+def test_own_anchors_ask_in_all_languages_and_of_whole_documents(sample):
+    settings = replace(SETTINGS, questions="all", train_unit="document")
+    stage = own_anchors(sample, "en", settings, 0)
+    questions = [question for language in sample.languages for question in sample.select(language, "train")]
+    assert stage.questions == [question.text for question in questions]
+    # BM25 asks the translation in the documents' language.
+    assert stage.queries == [sample.questions["en"][question.id].text for question in questions]
+    assert stage.passages == sample.document_texts
+    documents = [int(sample.document_of[question.passage]) for question in questions]
+    assert stage.gold.tolist() == documents == [int(row[0]) for row in stage.positives]
+    # No other document is closed to a question, but for those that answer the same words.
+    row = next(row for row, question in enumerate(questions) if stage.questions.count(question.text) == 1)
+    assert stage.forbidden[1][stage.forbidden[0] == row].tolist() == [documents[row]]
+
+
+def test_a_quota_is_of_online_epochs_and_needs_no_draw(sample):
+    stage = own_anchors(sample, "en", replace(SETTINGS, negatives=3, hard_quota=1, margin=2.0), 0)
+    vectors = np.random.default_rng(0).normal(size=(len(stage.texts), 8)).astype(np.float32)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    scores = vectors[: len(stage.questions)] @ vectors[len(stage.questions) :].T
+    _, positive, negatives = stage.triplets(ONLINE_EPOCH, lambda rows: vectors[rows])
+    gold = scores[np.arange(len(scores)), positive]
+    for row, (hard, *semi) in enumerate(negatives.tolist()):
+        assert hard == -1 or scores[row, hard] > gold[row]
+        assert all(one == -1 or scores[row, one] <= gold[row] for one in semi)
+    assert (negatives[:, 0] >= 0).mean() > 0.5 and (negatives[:, 1:] >= 0).mean() > 0.5
+
+
 def test_maxp_chooses_the_positive_in_online_epochs_only(sample):
     stage = own_anchors(sample, "en", replace(SETTINGS, positives="maxp"), 0)
     vectors = np.random.default_rng(0).normal(size=(len(stage.texts), 8)).astype(np.float32)

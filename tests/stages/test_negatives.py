@@ -10,7 +10,15 @@ from distill.data.dataset import Question, normalise
 from distill.errors import DataError
 from distill.retrieval.blocks import CELLS
 from distill.retrieval.exact import top_k
-from distill.stages.negatives import bm25_candidates, draw, false_negatives, maxp_candidates, online_negatives, pairs_of
+from distill.stages.negatives import (
+    bm25_candidates,
+    draw,
+    false_negatives,
+    maxp_candidates,
+    online_negatives,
+    pairs_of,
+    quota_negatives,
+)
 
 NONE = np.zeros(0, dtype=int), np.zeros(0, dtype=int)
 
@@ -161,6 +169,21 @@ def test_online_negatives_are_the_hardest_and_never_forbidden(space):
     negatives = online_negatives(*space, 15, 3.0)
     assert (negatives >= 0).all()
     assert not [pair for pair in ((q, int(p)) for q in range(20) for p in negatives[q]) if pair in banned]
+
+
+@pytest.mark.parametrize("quotas", [(2, 3), (0, 2), (1, 0)])
+@pytest.mark.parametrize("cells", [CELLS, 1])
+def test_a_quota_takes_the_nearest_hard_and_the_nearest_semi_hard_negatives(space, quotas, cells):
+    hard, both = hard_and_semi_hard(*space, 0.0), hard_and_semi_hard(*space, MARGIN)
+    taken = quota_negatives(*space, quotas, MARGIN, cells)
+    full = 0
+    for query in range(20):
+        semi = [row for row in both[query] if row not in hard[query]]
+        for columns, expected in ((taken[query, : quotas[0]], hard[query]), (taken[query, quotas[0] :], semi)):
+            missing = max(0, len(columns) - len(expected))
+            assert columns.tolist() == expected[: len(columns)] + [-1] * missing
+            full += not missing
+    assert full
 
 
 def test_a_passage_just_beyond_the_margin_is_too_easy():
