@@ -149,7 +149,8 @@ print(keras.backend.backend())
 def test_another_backend_gives_the_vectors_of_numpy(backend, questions, expected, tmp_path):
     if importlib.util.find_spec(backend) is None:
         pytest.skip(f"{backend} is not installed: the encoder is only tested on TensorFlow here")
-    (tmp_path / "texts.json").write_text(json.dumps(questions), encoding="utf-8")
+    # Two in each language: JAX compiles for each of their lengths.
+    (tmp_path / "texts.json").write_text(json.dumps(questions[::10]), encoding="utf-8")
     done = subprocess.run(
         [sys.executable, "-c", OTHER_BACKEND, tmp_path / "texts.json", tmp_path / "vectors.npy"],
         env={**os.environ, **ON_JAX, "KERAS_BACKEND": backend, "PYTHONPATH": os.pathsep.join(sys.path)},
@@ -158,7 +159,7 @@ def test_another_backend_gives_the_vectors_of_numpy(backend, questions, expected
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.split()[-1] == backend
-    assert least_cosine(np.load(tmp_path / "vectors.npy"), expected) >= LEAST_COSINE
+    assert least_cosine(np.load(tmp_path / "vectors.npy"), expected[::10]) >= LEAST_COSINE
 
 
 @pytest.fixture

@@ -178,8 +178,9 @@ def gradients(model, precision, quantised):
     """`{path: gradient}`, by a step of SGD with a learning rate of one; and the step's loss."""
     before = {weight.path: np.array(weight) for weight in model.weights}
     trainer = Trainer(model, to_target, 1.0, precision=precision)
-    # One step: on TensorFlow that takes less time than compiling it.
-    trainer.compile(keras.optimizers.SGD(1.0), jit_compile=False, run_eagerly=keras.backend.backend() == "tensorflow")
+    # One step: on TensorFlow that takes less time than compiling it; JAX compiles every operation otherwise.
+    backend = keras.backend.backend()
+    trainer.compile(keras.optimizers.SGD(1.0), jit_compile=backend == "jax", run_eagerly=backend == "tensorflow")
     trainer.quantise(quantised)
     loss = float(trainer.train_on_batch(make_batch(model)))
     return {weight.path: before[weight.path] - np.array(weight) for weight in model.weights}, loss

