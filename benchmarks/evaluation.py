@@ -15,7 +15,8 @@ import numpy as np
 
 from distill.data.pool import pool_of
 from distill.encoders.encoder import unit_rows
-from distill.evaluation.bias.analyses import RANKS, PoolVectors, by_language, removal_table
+from distill.evaluation.bias.analyses import PoolVectors, by_language, removal_table
+from distill.evaluation.bias.fitting import RANKS
 from distill.evaluation.bias.lareqa import rank_pool
 from distill.evaluation.bias.space import identify, project
 from distill.evaluation.paired import compare_scores

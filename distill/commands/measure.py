@@ -44,6 +44,11 @@ units_option = click.option(
 )
 # Parameters of the options that say what is retrieved.
 RETRIEVED = ("units", *(name.replace(".", "__") for name in UNIT_SETTINGS))
+# Options of `distill evaluate` that some tasks take.
+OF_TASKS = (
+    *(*RETRIEVED, "metrics", "split", "corpus", "lir_ranks", "lir_rescaled", "label_column"),
+    *("translations", "translators", "typed", "report"),
+)
 split_option = click.option(
     "--split", default="dev", show_default=True, type=click.Choice([*SPLITS, EVERY]), help="of the questions"
 )
@@ -106,6 +111,14 @@ typed_option = click.option(
 )
 
 
+def _ranks(context, parameter, value):
+    """Whole numbers above 0, comma-separated, each once, in their order."""
+    parts = split_names(value or "")
+    if wrong := [part for part in parts if not re.fullmatch(r"[1-9]\d{0,4}", part)]:
+        raise click.BadParameter(f"expected whole numbers above 0, such as 1,2,3, got {wrong[0]!r}")
+    return tuple(sorted({int(part) for part in parts}))
+
+
 def _require_use(tasks, options):
     """Raise `InputError` for one of the options, which some tasks take, that is given and that none of these takes."""
     from ..evaluation.tasks.registry import takers
@@ -138,7 +151,18 @@ def _loaded(models, document_model, tasks):
 @split_option
 @units_option
 @metrics_option(("p@1", "p@5", "p@10", "mrr@10"))
-@corpus_option("text by language that LIR is fitted on in lareqa, as lir fit takes it [default: the pool's sentences]")
+@corpus_option("text by language that LIR is fitted on, as lir fit takes it [default: the task's own]")
+@click.option(
+    "--lir-ranks",
+    callback=_ranks,
+    help="numbers of directions that LIR removes [default: 1,2,3,4; in classification 1,2,3,5,8,10,12]",
+)
+@click.option(
+    "--lir-rescaled/--no-lir-rescaled",
+    default=True,
+    help="scale what LIR leaves to unit length again; the paper does not [default: rescaled]",
+)
+@click.option("--label-column", default="", help="heading of classification's labels [default: label, or intent]")
 @document_option
 @click.option(
     "--translations",
@@ -162,6 +186,9 @@ def evaluate(
     units: tuple[str, ...],
     metrics: tuple[str, ...],
     corpus: tuple[str, ...],
+    lir_ranks: tuple[int, ...],
+    lir_rescaled: bool,
+    label_column: str,
     document_model: str | None,
     translations: str | None,
     translators: tuple[str, ...],
@@ -174,26 +201,27 @@ def evaluate(
     """How good MODELS are, by language, on one or more tasks.
 
     retrieval: documents and passages (--ranked), by vectors of their own or of parts of them (--score) and --metric.
-    r@2kt, r@5kt: an answer within the first 2,000 or 5,000 words of the passages. lareqa: sentences of all languages
-    in one pool (XQuAD-R, MLQA-R), with what tells of language bias, and with language information removed. bitext: a
-    folder of translations, {lang}.txt, or a .tsv. answerable: half of the questions with their documents taken out,
-    and how well the encoder tells which. Each encoder has a second row, "MODEL, translated", with --translations
-    or --translator. bm25 and bm25-morphology are models too, by words in place of vectors, in retrieval alone.
+    r@2kt, r@5kt: an answer within the first 2,000 or 5,000 words of the passages. lareqa: sentences of all languages in
+    one pool (XQuAD-R, MLQA-R), with what tells of language bias, and with language information removed. bitext: a
+    folder of translations, {lang}.txt, or a .tsv. answerable: half of the questions with their documents taken out, and
+    how well the encoder tells which. classification: a .tsv of texts by language with their labels, learned in the
+    documents' language and found in all, with language information removed too. Each encoder has a second row, "MODEL,
+    translated", with --translations or --translator. bm25 and bm25-morphology are models too, by words in place of
+    vectors, in retrieval alone.
     """
-    from ..data.corpus import read_corpus
-    from ..evaluation.bias.analyses import Samples
+    from ..evaluation.bias.fitting import Removed
     from ..evaluation.tasks.measures import measure_all
     from ..evaluation.tasks.registry import load_tasks
     from ..evaluation.tasks.task import TaskOptions
     from ..evaluation.translation import translation_of
     from ..system.extras import require_training
 
-    _require_use(tasks, (*RETRIEVED, "metrics", "corpus", "split", "translations", "translators", "typed", "report"))
+    _require_use(tasks, OF_TASKS)
     if report:
         require_training("jinja2", "matplotlib")
-    settings, texts = settings_from(values), read_corpus(corpus)
-    samples = Samples(", ".join(Path(path).name for path in corpus), texts) if texts else None
-    loaded = load_tasks(tasks, TaskOptions(settings, split, units, metrics, samples, typed))
+    settings, removed = settings_from(values), Removed(lir_ranks, lir_rescaled)
+    options = TaskOptions(settings, split, units, metrics, _samples(corpus), typed, removed, label_column)
+    loaded = load_tasks(tasks, options)
     translation = translation_of(translations, translators, beam)
     load = _loaded(models, document_model, tasks)
     measured = measure_all(models, loaded, load, translation, settings.data.document_language)
@@ -201,6 +229,15 @@ def evaluate(
         one.print()
     if json_path or report:
         _write(json_path, report, measured)
+
+
+def _samples(corpus):
+    """The texts that language information removal is fitted on; None without files."""
+    from ..data.corpus import read_corpus
+    from ..evaluation.bias.analyses import Samples
+
+    texts = read_corpus(corpus)
+    return Samples(", ".join(Path(path).name for path in corpus), texts) if texts else None
 
 
 def _write(json_path, report, measured):

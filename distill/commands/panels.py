@@ -42,6 +42,7 @@ SECTIONS = {
     **dict.fromkeys(("start_path", "labels", "steps", "lines"), "student"),
     **dict.fromkeys(("translations", "translators", "beam"), "translation"),
     **dict.fromkeys(("tasks", "units", "metrics", "typed", "document_model"), "evaluation"),
+    **dict.fromkeys(("label_column", "lir_ranks", "lir_rescaled"), "evaluation"),
     **dict.fromkeys(("stage", "space_path", "trials"), "search"),
     **dict.fromkeys(("model", "score"), "encoder"),
     **dict.fromkeys(("folder", "where", "hybrid"), "index"),

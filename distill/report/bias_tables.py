@@ -10,6 +10,7 @@ from rich.text import Text
 from ..data.bitext import Bitext
 from ..data.pool import Pool
 from ..evaluation.bias.analyses import BiasFigures, top_of
+from ..evaluation.bias.classification import Classified
 from ..evaluation.translation import Translated
 from ..retrieval.metrics import mean_of
 from .layout import new_console, new_table, percents
@@ -70,6 +71,24 @@ def _removal_table(pool, encoders):
             values = percents([*row.languages.values(), row.map])
             table.add_row(Text(name), str(rank), *values, end_section=rank == max(figures.lir.ranks))
     return table
+
+
+def print_classified(encoders: Mapping[str, Classified], what: str) -> None:
+    """Print accuracy by language with r directions removed; a star where McNemar's test tells it from r = 0."""
+    languages = list(next(iter(encoders.values())).plain)
+    corpora = ", ".join(dict.fromkeys(figures.corpus for figures in encoders.values()))
+    title = f"classification, accuracy, %: {what}; r directions of each language removed, learned from {corpora}"
+    table = new_table(title, "encoder", "r", *languages, "mean")
+    for name, figures in encoders.items():
+        rows = {0: [(accuracy, False) for accuracy in figures.plain.values()]}
+        rows |= {r: [(one.accuracy, one.significant) for one in of.values()] for r, of in figures.ranks.items()}
+        for rank, values in rows.items():
+            cells = [percents([accuracy])[0] + "*" * star for accuracy, star in values]
+            table.add_row(Text(name), str(rank), *cells, *percents([mean_of(accuracy for accuracy, _ in values)]))
+        table.add_section()
+    console = new_console()
+    console.print(table)
+    console.print("* differs from r = 0, McNemar's test, p < .05 after Holm's correction")
 
 
 def print_translated(task: str, done: Translated) -> None:

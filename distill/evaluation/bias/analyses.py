@@ -12,12 +12,10 @@ from ...encoders.encoder import Encoder
 from ...errors import InputError
 from ...system.progress import task
 from ...system.types import Floats, Integers, Json, Progress
+from .fitting import AS_EVER, Removed, fitted
 from .lareqa import TOP, Lareqa, LareqaFigures, MeanPrecision, encode_pool, mean_average_precision, rank_pool
-from .removal import LanguageRemoval
 from .space import Identification, Projection, identify, project
 
-# Components removed in the LIR table (Yang et al., 2021, Tables 1 and 5).
-RANKS = (1, 2, 3, 4)
 # Sentences a language that LIR is fitted on, at most, as in the paper.
 SENTENCES = 10_000
 
@@ -104,6 +102,16 @@ def drawn(samples: Samples | None, pool: Pool, seed: int) -> Samples | None:
     return Samples(samples.name, texts)
 
 
+def require_samples(samples: Samples, languages: Sequence[str]) -> None:
+    """Raise `InputError` where a language has no sample text."""
+    missing = [language for language in languages if language not in samples.texts]
+    if missing:
+        raise InputError(
+            f"--corpus has no text in {', '.join(missing)}: LIR needs some of each language; "
+            f"it has {', '.join(sorted(samples.texts))}"
+        )
+
+
 def pool_size(pool: Pool, samples: Samples | None = None) -> int:
     """The number of texts that `encode_with_samples` encodes."""
     return len(pool.questions) + len(pool.sentences) + sum(map(len, samples.texts.values() if samples else ()))
@@ -121,17 +129,19 @@ def encode_with_samples(
     return PoolVectors(pool, questions, candidates, vectors, samples.name)
 
 
-def analyse(vectors: PoolVectors, pivot: str = "en", name: str = "", seed: int = 0) -> BiasFigures:
+def analyse(
+    vectors: PoolVectors, pivot: str = "en", name: str = "", seed: int = 0, removed: Removed = AS_EVER
+) -> BiasFigures:
     """Return all analyses; language identification is against the language `pivot`."""
     both = vectors.questions, vectors.candidates
-    with task(f"lareqa: analyse {name}", 3 + len(RANKS)) as step:
+    with task(f"lareqa: analyse {name}", 3 + len(removed.ranks)) as step:
         figures = vectors.ranking.figures()
         step()
         pca = project(*both, vectors.pool, seed=seed)
         step()
         language_id = identify(*both, vectors.pool, pivot, seed)
         step()
-        return BiasFigures(figures, pca, language_id, removal_table(vectors, figures.precision, step))
+        return BiasFigures(figures, pca, language_id, removal_table(vectors, figures.precision, step, removed))
 
 
 def by_language(vectors: Floats, numbers: Integers, languages: Sequence[str]) -> dict[str, Floats]:
@@ -140,17 +150,20 @@ def by_language(vectors: Floats, numbers: Integers, languages: Sequence[str]) ->
 
 
 def removal_table(
-    vectors: PoolVectors, plain: MeanPrecision, step: Callable[[], None] = lambda: None
+    vectors: PoolVectors,
+    plain: MeanPrecision,
+    step: Callable[[], None] = lambda: None,
+    removed: Removed = AS_EVER,
 ) -> RemovalFigures:
-    """Return LIR's figures with r = 0…4 components removed; `plain` is mAP with none.
+    """Return LIR's figures with as many components removed as `removed` says; `plain` is mAP with none.
 
-    Fewer where a language's sample does not span so many directions.
+    Fewer rows where a language's sample does not span so many directions.
     """
-    removal, pool = fitted(vectors.samples), vectors.pool
+    removal, pool = fitted(vectors.samples, removed.ranks), vectors.pool
     ranks = {0: plain}
-    for rank in RANKS[: removal.rank if removal else 0]:
+    for rank in (rank for rank in removed.ranks if removal and rank <= removal.rank):
         questions, candidates = [
-            _removed(removal, rows, numbers, pool.languages, rank)
+            _left(removed, removal, rows, numbers, pool.languages, rank)
             for rows, numbers in ((vectors.questions, pool.asked_in), (vectors.candidates, pool.language_of))
         ]
         ranks[rank] = mean_average_precision(questions, candidates, pool)
@@ -158,20 +171,10 @@ def removal_table(
     return RemovalFigures(vectors.corpus, ranks)
 
 
-def fitted(samples: Mapping[str, Floats]) -> LanguageRemoval | None:
-    """A `LanguageRemoval` of as many directions as each sample has, four at most; None where one has none."""
-    for rank in reversed(RANKS):
-        try:
-            return LanguageRemoval.fit(samples, rank)
-        except InputError:
-            continue
-    return None
-
-
-def _removed(removal, vectors, numbers, languages, rank):
+def _left(removed, removal, vectors, numbers, languages, rank):
     rest = vectors.copy()
     for number, language in enumerate(languages):
-        rest[numbers == number] = removal.remove(vectors[numbers == number], language, rank)
+        rest[numbers == number] = removed.of(removal, vectors[numbers == number], language, rank)
     return rest
 
 

@@ -3,12 +3,44 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from ...encoders.encoder import Encoder
 from ...errors import InputError
 from ...system.progress import task
+from ...system.types import Floats
 from .removal import PROBE, LanguageRemoval
+
+# Components removed in the paper's Tables 1 and 5.
+RANKS = (1, 2, 3, 4)
+
+
+@dataclass(frozen=True)
+class Removed:
+    """How language information is removed: `ranks`, numbers of directions, a row of a table each.
+
+    `rescaled`: vectors are scaled to unit length afterwards. The paper's Equation 1 leaves them shorter.
+    """
+
+    ranks: tuple[int, ...] = RANKS
+    rescaled: bool = True
+
+    def of(self, removal: LanguageRemoval, vectors: Floats, language: str, rank: int) -> Floats:
+        """Unit rows `(n, d)` in a language without its first `rank` directions."""
+        return (removal.remove if self.rescaled else removal.left)(vectors, language, rank)
+
+
+AS_EVER = Removed()
+
+
+def fitted(samples: Mapping[str, Floats], ranks: Sequence[int] = RANKS) -> LanguageRemoval | None:
+    """A `LanguageRemoval` of the highest of `ranks` that each sample has directions for; None where one has none."""
+    for rank in sorted(ranks, reverse=True):
+        try:
+            return LanguageRemoval.fit(samples, rank)
+        except InputError:
+            continue
+    return None
 
 
 def require_enough(texts: Mapping[str, Sequence[str]], rank: int) -> None:

@@ -82,9 +82,15 @@ class LanguageRemoval:
     def remove(self, vectors: Floats, language: str, rank: int | None = None) -> Floats:
         """Unit rows `(n, d)` in a language without its first `rank` directions (None: all), float32, unit rows again.
 
-        It is the orthogonal projection e - C^T C e, scaled to unit length. Equation 1 of the paper, which divides
-        C^T C e by ||e||, is that projection for unit vectors only: of others the part (1 - 1 / ||e||) C^T C e would
-        stay. All encoders here give unit vectors; rows of another length give what they would at unit length.
+        It is `left`, scaled to unit length: rows of another length give what they would at unit length.
+        """
+        return unit_rows(self.left(vectors, language, rank))
+
+    def left(self, vectors: Floats, language: str, rank: int | None = None) -> Floats:
+        """The orthogonal projection e - C^T C e of rows `(n, d)`, float32, as long as what is left of them.
+
+        Equation 1 of the paper, which divides C^T C e by ||e||, is that projection for unit vectors only: of others the
+        part (1 - 1 / ||e||) C^T C e would stay. All encoders here give unit vectors.
         Rank 0 removes nothing; a row that is nothing else becomes zeros.
         Raises `InputError` for an unknown language, a rank that is not held, or vectors that are none of this space.
         """
@@ -93,7 +99,7 @@ class LanguageRemoval:
         left = (vectors - (vectors @ components.T) @ components).astype(np.float32, copy=False)
         # What is left of a vector within these directions is rounding, which must not become a direction.
         left[np.linalg.norm(left, axis=1) < NOTHING * np.linalg.norm(vectors, axis=1)] = 0
-        return unit_rows(left)
+        return left
 
     def shared(self, rank: int | None = None) -> Floats:
         """For text of an unknown language: I - B B^T, float32 `(d, d)`, symmetric; `unit_rows(vectors @ it)`.

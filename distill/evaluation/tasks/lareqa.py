@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -10,7 +10,6 @@ import numpy as np
 from ...data.pool import Pool
 from ...data.pool_readers import load_pool
 from ...encoders.encoder import Encoder
-from ...errors import InputError
 from ...report.bias_sections import Section, lareqa_section
 from ...report.bias_tables import print_lareqa
 from ...system.hashes import hashes
@@ -24,7 +23,9 @@ from ..bias.analyses import (
     drawn,
     encode_with_samples,
     pool_size,
+    require_samples,
 )
+from ..bias.fitting import AS_EVER, RANKS, Removed
 from ..translation import Translated, Translation, translated_pool
 from .task import Scores, Task, TaskOptions
 
@@ -39,8 +40,9 @@ class LareqaTask(Task[PoolVectors, BiasFigures]):
     samples: Samples | None = None
     pivot: str = "en"
     seed: int = 0
+    removed: Removed = AS_EVER
     name = "lareqa"
-    takes = ("corpus", "split", "translations", "translators", "report")
+    takes = ("corpus", "split", "lir_ranks", "lir_rescaled", "translations", "translators", "report")
     needs = ("sklearn",)
 
     @classmethod
@@ -51,7 +53,8 @@ class LareqaTask(Task[PoolVectors, BiasFigures]):
         if options.samples:
             require_samples(options.samples, pool.languages)
         samples = drawn(options.samples, pool, seed)
-        return cls(pool, options.split, source, samples, data.document_language, seed)
+        removed = options.removed if options.removed.ranks else replace(options.removed, ranks=RANKS)
+        return cls(pool, options.split, source, samples, data.document_language, seed, removed)
 
     @property
     def size(self) -> int:
@@ -75,7 +78,7 @@ class LareqaTask(Task[PoolVectors, BiasFigures]):
 
     def figures(self, result: PoolVectors, encoder: str) -> BiasFigures:
         """All analyses of LAReQA and LIR."""
-        return analyse(result, self.pivot, encoder, self.seed)
+        return analyse(result, self.pivot, encoder, self.seed, self.removed)
 
     def as_dict(self, encoders: Mapping[str, BiasFigures]) -> dict[str, Json]:
         """As `Task.as_dict`."""
@@ -94,16 +97,6 @@ class LareqaTask(Task[PoolVectors, BiasFigures]):
         """As `Task.translated`; raises what `translation.translated_pool` raises."""
         pool, done = translated_pool(self.pool, translation, pivot)
         return replace(self, pool=pool), done
-
-
-def require_samples(samples: Samples, languages: Sequence[str]) -> None:
-    """Raise `InputError` where a language has no sample text."""
-    missing = [language for language in languages if language not in samples.texts]
-    if missing:
-        raise InputError(
-            f"--corpus has no text in {', '.join(missing)}: LIR needs some of each language; "
-            f"it has {', '.join(sorted(samples.texts))}"
-        )
 
 
 TASK = LareqaTask

@@ -11,6 +11,7 @@ from ...encoders.encoder import Encoder
 from ...settings.sections import Settings
 from ...system.types import Doubles, Json, Progress
 from ..bias.analyses import Samples
+from ..bias.fitting import Removed
 from ..translation import Translated, Translation
 
 if TYPE_CHECKING:
@@ -31,8 +32,8 @@ Figures = TypeVar("Figures")
 class TaskOptions:
     """The options of a command that tasks are loaded with; each task reads those that it `takes`.
 
-    `samples` are what language information removal is fitted on, None for the task's own texts; `typed` are kinds of
-    `choices.TYPED`.
+    `samples` are what language information removal is fitted on, None for the task's own texts, and `removed` says how
+    it is done, without ranks as the task does; `typed` are kinds of `choices.TYPED`; `label_column` is a heading.
     """
 
     settings: Settings
@@ -41,6 +42,8 @@ class TaskOptions:
     metrics: tuple[str, ...] = ()
     samples: Samples | None = None
     typed: tuple[str, ...] = ()
+    removed: Removed = Removed(())
+    label_column: str = ""
 
 
 class Task(ABC, Generic[Result, Figures]):

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from distill.data.pool import pool_of
-from distill.evaluation.bias.analyses import Samples, described, fitted, measure_bias
+from distill.evaluation.bias.analyses import Samples, described, measure_bias
+from distill.evaluation.bias.fitting import fitted
 from distill.evaluation.bias.lareqa import MeanPrecision
 
 LANGUAGES = ("de", "en")

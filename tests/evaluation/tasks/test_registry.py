@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from distill.commands.measure import evaluate
+from distill.commands.measure import compare, evaluate
 from distill.errors import DataError, InputError
 from distill.evaluation.bias.analyses import Samples
 from distill.evaluation.tasks.registry import load_tasks, takers, task_class
@@ -76,9 +76,10 @@ ROOT = Path(__file__).resolve().parents[3]
 def test_each_task_is_a_module_in_the_one_list_with_the_commands_options_and_in_documents_and_help():
     files = (ROOT / "distill" / "evaluation" / "tasks").glob("*.py")
     assert {path.stem for path in files if "\nTASK = " in path.read_text(encoding="utf-8")} == set(TASKS)
-    assert takers("corpus") == ["lareqa"] and takers("split") == ["retrieval", "lareqa", "answerable"]
+    assert takers("corpus") == ["lareqa", "classification"]
+    assert takers("split") == ["retrieval", "lareqa", "answerable", "classification"]
     docs = (ROOT / "docs" / "lareqa.md").read_text(encoding="utf-8")
-    parameters = {option.name for option in evaluate.params}
+    parameters = {option.name for command in (evaluate, compare) for option in command.params}
     for name in TASKS:
         assert issubclass(task_class(name), Task) and task_class(name).name == name
         assert set(task_class(name).takes) <= parameters
