@@ -13,6 +13,7 @@ from ..system.types import Integers
 from .dataset import Dataset, Question
 from .more_questions import Collection
 from .parallel import Parallel
+from .pool import Pool
 
 NONE = -1
 
@@ -86,6 +87,29 @@ def gold_pairs(dataset: Dataset, contexts: Mapping[str, Sequence[str]], language
         ),
         content=np.tile(np.arange(size), len(spoken)),
         positives=tuple(translations + question.passage for question in questions),
+        negatives=tuple(np.zeros(0, dtype=np.int64) for _ in questions),
+    )
+
+
+def sentence_pairs(dataset: Dataset, pool: Pool, languages: Sequence[str]) -> Pairs:
+    """`Pairs` of the train questions in `languages` with the sentences of a `Pool` that answer them, in its languages.
+
+    LAReQA (Roy et al., 2020, section 4). A question that the pool has no answer of is left out. Sentences that answer
+    one question are translations of each other.
+    """
+    targets = {id: rows[rows != NONE] for id, rows in zip(pool.ids, pool.targets, strict=True)}
+    train = [question for language in languages for question in dataset.select(language, "train")]
+    questions = [question for question in train if len(targets.get(question.id, ()))]
+    content = np.arange(len(pool.sentences))
+    for question in questions:
+        rows = targets[question.id]
+        content[rows] = content[rows].min()
+    return Pairs(
+        questions=tuple(questions),
+        passages=pool.sentences,
+        languages=np.array(pool.languages, dtype=np.str_)[pool.language_of],
+        content=content,
+        positives=tuple(targets[question.id] for question in questions),
         negatives=tuple(np.zeros(0, dtype=np.int64) for _ in questions),
     )
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ..data.dataset import Dataset
 from ..data.more_questions import collection_of, epoch_rows, own_sentences
-from ..data.pairs import Pairs, gold_pairs, with_collection, with_sentences
+from ..data.pairs import Pairs, gold_pairs, sentence_pairs, with_collection, with_sentences
 from ..data.parallel import Parallel
 from ..encoders.by_role import DualEncoder
 from ..encoders.encoder import KerasEncoder
@@ -64,7 +64,8 @@ def asked_in(settings: Settings, languages: Sequence[str]) -> tuple[str, ...]:
 def pairs_of(settings: Settings, dataset: Dataset, languages: Sequence[str]) -> Pairs | None:
     """The `Pairs` of the data set that stage 1 learns from with `--loss softmax`, else None.
 
-    Of batches that answer in one language they have no passages in others. Raises what `read_contexts` does, and
+    Of batches that answer in one language they have no passages in others. Raises what `read_contexts` and, for
+    sentences, `load_pool` do, and
     `ConfigError` for batches of passages in languages that the data has none in.
     """
     from ..data.contexts import read_contexts
@@ -72,7 +73,10 @@ def pairs_of(settings: Settings, dataset: Dataset, languages: Sequence[str]) -> 
     if settings.teacher.loss != "softmax":
         return None
     kind, pivot = settings.pairs.batches, settings.teacher.language
-    contexts = read_contexts(dataset, settings.data.dataset, (pivot,) if kind in IN_ONE else languages)
+    answered_in = (pivot,) if kind in IN_ONE else tuple(languages)
+    if settings.pairs.unit == "sentence":
+        return _by_sentence(settings, dataset, answered_in, asked_in(settings, languages))
+    contexts = read_contexts(dataset, settings.data.dataset, answered_in)
     spoken = dict.fromkeys([*contexts, *dataset.passage_languages])
     there = ", ".join(spoken)
     if kind not in IN_ONE and len(spoken) == 1:
@@ -85,6 +89,14 @@ def pairs_of(settings: Settings, dataset: Dataset, languages: Sequence[str]) -> 
             f"pairs.batches: {kind} takes passages in {pivot}, the teacher's language; {dataset.name} has {there}"
         )
     return gold_pairs(dataset, contexts, asked_in(settings, languages))
+
+
+def _by_sentence(settings, dataset, spoken, languages):
+    from ..data.pool_readers import load_pool
+
+    data = settings.data
+    pool = load_pool(data.dataset, spoken, "train", data.document_language, data.split_by, settings.seed)
+    return sentence_pairs(dataset, pool, languages)
 
 
 def require_lines(settings: Settings, sources: Sequence[Parallel]) -> None:

@@ -26,6 +26,7 @@ def check_together(settings: Settings) -> None:
     _check_twins(settings.translation)
     _check_self_training(teacher, pairs)
     _check_pairs(teacher, pairs)
+    _check_sentences(teacher, pairs)
     _check_share(pairs, student, teacher.batch_size)
     named_units(settings.evaluation.ranked, settings.evaluation.score)
     words = settings.vocabulary
@@ -106,6 +107,19 @@ def _check_pairs(teacher, pairs):
         if getattr(pairs, item.name) != item.default:
             flag = item.metadata["flag"]
             raise ConfigError(f"pairs.{item.name}: {flag} is of --loss softmax, which is not asked for; leave it out")
+
+
+def _check_sentences(teacher, pairs):
+    """Refuse settings that look for passages beside pairs of sentences."""
+    if pairs.unit != "sentence":
+        return
+    for flag, given in (("--hard-negatives", pairs.hard_negatives), ("--self-train", pairs.self_train)):
+        if given:
+            raise ConfigError(f"pairs.unit: {flag} looks for passages; give {flag} 0 with --pair-unit sentence")
+    if teacher.answer_sentences:
+        raise ConfigError(
+            "pairs.unit: with --pair-unit sentence all answers are sentences; leave --answer-sentences out"
+        )
 
 
 def _check_share(pairs, student, size):

@@ -144,6 +144,9 @@ class PairSettings:
         "languages of a batch's questions and passages, en the teacher's",
         ("en-en", "x-en", "x-x", "x-x-mono", "x-y"),
     )
+    unit: str = _common(
+        "passage", "--pair-unit", "what answers a question: its passage, or the sentence in it", ("passage", "sentence")
+    )
     scale: float = _common(20.0, "--scale", "scale of similarities in the softmax, at the start", low=1e-2, high=1e4)
     hard_negatives: int = _common(
         1, "--hard-negatives", "hard negatives a question, beside its batch's passages", low=0, high=1000

@@ -5,8 +5,9 @@ import pytest
 
 from distill.data.contexts import read_answers, read_contexts
 from distill.data.loading import load_dataset
-from distill.data.pairs import gold_pairs, with_lines
+from distill.data.pairs import gold_pairs, sentence_pairs, with_lines
 from distill.data.parallel import Parallel
+from distill.data.pool_readers import load_pool
 from distill.errors import DataError
 
 
@@ -33,6 +34,17 @@ def test_a_question_has_its_passage_in_every_language(pairs):
     assert not any(len(rows) for rows in pairs.negatives)
     assert [pairs.in_language(3, "de"), pairs.in_language(15, "en"), pairs.in_language(15, "fr")] == [15, 3, 15]
     assert all(np.issubdtype(rows.dtype, np.integer) for rows in (*pairs.positives, *pairs.negatives, pairs.content))
+
+
+def test_a_question_may_have_the_sentence_that_answers_it_in_every_language(data, sentence_data):
+    """Six articles of two paragraphs of three sentences, the third of which answers: 36 a language, German first."""
+    pairs = sentence_pairs(data, load_pool(sentence_data, ("de", "en"), "train"), ("en", "de"))
+    assert (len(pairs.questions), len(pairs.passages)) == (16, 72)
+    # Bridge 1 is the fourth paragraph of a language.
+    assert [pairs.positives[row].tolist() for row in (3, 11)] == [[11, 36 + 11], [11, 36 + 11]]
+    assert [pairs.passages[row] for row in (11, 47)] == ["bridge 1 ist 101 Jahre alt.", "bridge 1 is 101 years old."]
+    assert pairs.languages[[11, 47]].tolist() == ["de", "en"] and pairs.in_language(11, "en") == 47
+    assert sentence_pairs(data, load_pool(sentence_data, ("en",), "train"), ("en",)).positives[3].tolist() == [11]
 
 
 def test_parallel_text_asks_for_its_pivot(pairs):
