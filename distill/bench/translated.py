@@ -48,7 +48,7 @@ def translated_specs(
         # Too much for a command line.
         path = Path(folder) / "languages.json"
         path.write_text(json.dumps({q.text: q.language for q in foreign}))
-        values = {**asdict(translation), "languages": str(path)}
+        values = {**asdict(translation), "languages": str(path), "target": document_language}
         yield {f"{name}{SUFFIX}": _translated(spec, values) for name, spec in specs.items()}
 
 

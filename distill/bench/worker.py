@@ -187,7 +187,7 @@ def load_translated(spec: Json) -> Loaded:
     sys.path.insert(0, spec["root"])
     from distill.evaluation.translators import load_translators
 
-    translators = load_translators(spec["translators"], spec["beam"], spec["threads"])
+    translators = load_translators(spec["translators"], spec["beam"], spec["threads"], spec["target"])
     encode, paths = LOADERS[spec["of"]["kind"]]({**spec["of"], "threads": spec["threads"]})
     with open(spec["languages"], encoding="utf-8") as file:
         languages = json.load(file)

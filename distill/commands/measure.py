@@ -222,7 +222,7 @@ def evaluate(
     settings, removed = settings_from(values), Removed(lir_ranks, lir_rescaled)
     options = TaskOptions(settings, split, units, metrics, _samples(corpus), typed, removed, label_column)
     loaded = load_tasks(tasks, options)
-    translation = translation_of(translations, translators, beam)
+    translation = translation_of(translations, translators, beam, settings.data.document_language)
     load = _loaded(models, document_model, tasks)
     measured = measure_all(models, loaded, load, translation, settings.data.document_language)
     for one in measured:

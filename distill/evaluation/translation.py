@@ -138,20 +138,23 @@ class MachineTranslation:
     def texts(
         self, questions: Sequence[Untranslated], pivots: Mapping[str, str | None], progress: Progress | None = None
     ) -> list[str | None]:
-        """As `Translation.texts`: None for a language that has no translator, or an empty translation."""
+        """As `Translation.texts`: None without a translator of the language, or without a letter or digit said."""
         translations: dict[int, str] = {}
         for language in dict.fromkeys(question.language for question in questions):
             places = [place for place, question in enumerate(questions) if question.language == language]
             if self.translators.serves(language):
-                texts = self.translators.translate([questions[place].text for place in places], language, progress)
-                translations.update(zip(places, texts, strict=True))
-        return [translations.get(place, "").strip() or None for place in range(len(questions))]
+                sources = [questions[place].text for place in places]
+                translations.update(zip(places, self.translators.translate(sources, language, progress), strict=True))
+        texts = [translations.get(place, "").strip() for place in range(len(questions))]
+        return [text if any(map(str.isalnum, text)) else None for text in texts]
 
 
 def translation_of(
-    source: str | None = None, translators: Sequence[str] = (), beam: int | None = None
+    source: str | None = None, translators: Sequence[str] = (), beam: int | None = None, target: str = "en"
 ) -> Translation | None:
     """The `Translation` that `--translations` (a file, or `parallel`) or `--translator` names; None for neither.
+
+    A translator of many languages translates into `target`.
 
     Raises `InputError` for both, `DataError` for a file that cannot be used, `TranslatorError` for a translator.
     """
@@ -159,7 +162,7 @@ def translation_of(
         raise InputError("--translations and --translator: either are the translations; give one")
     require_beam(translators, beam)
     if translators:
-        return MachineTranslation(load_translators(translators, beam or BEAM))
+        return MachineTranslation(load_translators(translators, beam or BEAM, target=target))
     if source == PARALLEL:
         return ParallelQuestions()
     return read_translations(source) if source else None

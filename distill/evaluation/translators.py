@@ -1,4 +1,4 @@
-"""Translators into the documents' language, by name: Marian models (OPUS-MT) that CTranslate2 runs."""
+"""Translators into the documents' language, by name, that CTranslate2 runs: Marian models, M2M100, NLLB, mBART-50."""
 
 from __future__ import annotations
 
@@ -15,8 +15,11 @@ from ..system.files import usable_path
 from ..system.reading import read_json
 from ..system.text import well_formed
 from ..system.types import File, Progress
+from ..words.language_tokens import language_token, language_tokens
 
 MODEL, SOURCE, TARGET, CONFIG = "model.bin", "source.spm", "target.spm", "config.json"
+# Of a model of many languages: pieces of all of them, and its vocabulary, with a token a language.
+SHARED, VOCABULARY = "sentencepiece.bpe.model", "shared_vocabulary.json"
 # Texts a call, of like length.
 BATCH = 32
 # Pieces of a text, as many as Marian models have positions for, and of its translation.
@@ -32,15 +35,14 @@ class Translator(Protocol):
     def translate(self, texts: Sequence[str], language: str, progress: Progress | None = None) -> list[str]: ...
 
 
-class MarianTranslator:
-    """A folder with CTranslate2's `model.bin` and the SentencePiece models `source.spm` and `target.spm`.
+class PieceTranslator:
+    """A model in a folder that CTranslate2 runs on pieces; a subclass cuts texts into them and joins them again.
 
-    `ct2-transformers-converter --copy_files source.spm target.spm` makes one of an OPUS-MT model. The same texts give
-    the same translations: the best of `beam` hypotheses, 1 is greedy, nothing is drawn. A text of more than 511 pieces
-    is cut. Raises `TranslatorError` where ctranslate2 is not installed, a file is missing, or none of these.
+    The same texts give the same translations: the best of `beam` hypotheses, 1 is greedy, nothing is drawn. Raises
+    `TranslatorError` where ctranslate2 is not installed, a file is missing, or none of these.
     """
 
-    def __init__(self, folder: File, beam: int = BEAM, threads: int = 0) -> None:
+    def __init__(self, folder: File, pieces: Sequence[str], beam: int = BEAM, threads: int = 0) -> None:
         folder = require_folder(folder)
         import ctranslate2
         import sentencepiece
@@ -50,12 +52,10 @@ class MarianTranslator:
         if not isinstance(config, dict) or not isinstance(config.get("eos_token", ""), str):
             raise TranslatorError(f"{folder / CONFIG}: expected an object, with 'eos_token' a string where it is there")
         # Of what was converted from Transformers the caller ends each text; Marian's own says that it does it itself.
-        self._end = [] if config.get("add_source_eos") else [config.get("eos_token", "</s>")]
+        self.end = [] if config.get("add_source_eos") else [config.get("eos_token", "</s>")]
         try:
-            self._source, self._target = (
-                sentencepiece.SentencePieceProcessor(model_file=str(folder / name)) for name in (SOURCE, TARGET)
-            )
-            self._model = ctranslate2.Translator(str(folder), device="cpu", intra_threads=threads)
+            self.pieces = [sentencepiece.SentencePieceProcessor(model_file=str(folder / name)) for name in pieces]
+            self.model = ctranslate2.Translator(str(folder), device="cpu", intra_threads=threads)
         except (RuntimeError, ValueError, OSError) as error:
             raise TranslatorError(f"{folder}: not a translator: {first_line(error)}") from error
 
@@ -63,7 +63,7 @@ class MarianTranslator:
         self, texts: Sequence[str], language: str | None = None, progress: Progress | None = None
     ) -> list[str]:
         """Return the translations of `texts` in order; the model has to know `language`. `progress(n)` a batch."""
-        rows = [pieces[: LONGEST - 1] + self._end for pieces in self._source.encode(_known(texts), out_type=str)]
+        rows = self.rows(texts, language)
         order, translations = np.argsort([len(row) for row in rows], kind="stable"), [""] * len(rows)
         for start in range(0, len(rows), BATCH):
             places = order[start : start + BATCH]
@@ -73,14 +73,83 @@ class MarianTranslator:
                 progress(len(places))
         return translations
 
+    def rows(self, texts: Sequence[str], language: str | None) -> list[list[str]]:
+        """Return the pieces of each text, of which more than 512 with its ends are cut."""
+        head = self.head(language)
+        many = LONGEST - len(head) - 1
+        return [head + row[:many] + self.end for row in self.pieces[0].encode(_known(texts), out_type=str)]
+
+    def head(self, language: str | None) -> list[str]:
+        """Return what stands before each text of a language. Raises `TranslatorError` for one it does not know."""
+        return []
+
+    @property
+    def prefix(self) -> list[str]:
+        """The pieces that each translation begins with, no part of it."""
+        return []
+
     def _translated(self, rows):
         try:
-            results = self._model.translate_batch(
-                rows, beam_size=self.beam, max_input_length=LONGEST, max_decoding_length=LONGEST_TRANSLATION
+            results = self.model.translate_batch(
+                rows,
+                target_prefix=[self.prefix] * len(rows) if self.prefix else None,
+                beam_size=self.beam,
+                max_input_length=LONGEST,
+                max_decoding_length=LONGEST_TRANSLATION,
             )
         except (RuntimeError, ValueError) as error:
             raise TranslatorError(f"{self.name}: cannot translate: {first_line(error)}") from error
-        return [self._target.decode(result.hypotheses[0]) for result in results]
+        return [self.pieces[-1].decode(self._without_prefix(result.hypotheses[0])) for result in results]
+
+    def _without_prefix(self, pieces):
+        many = len(self.prefix)
+        return pieces[many:] if pieces[:many] == self.prefix else pieces
+
+
+class MarianTranslator(PieceTranslator):
+    """A folder with CTranslate2's `model.bin` and the SentencePiece models `source.spm` and `target.spm`.
+
+    `ct2-transformers-converter --copy_files source.spm target.spm` makes one of an OPUS-MT model. A text of more than
+    511 pieces is cut. Errors as of `PieceTranslator`.
+    """
+
+    def __init__(self, folder: File, beam: int = BEAM, threads: int = 0) -> None:
+        super().__init__(folder, (SOURCE, TARGET), beam, threads)
+
+
+class ManyToManyTranslator(PieceTranslator):
+    """A folder with CTranslate2's `model.bin` and `shared_vocabulary.json` and a `sentencepiece.bpe.model`.
+
+    `ct2-transformers-converter --copy_files sentencepiece.bpe.model` makes one of M2M100, NLLB or mBART-50. A text is
+    its language's token, at most 510 pieces, the end; a translation begins with the token of `target`. Raises
+    `TranslatorError` as `PieceTranslator` and where the vocabulary has no token of the target.
+    """
+
+    def __init__(self, folder: File, target: str, beam: int = BEAM, threads: int = 0) -> None:
+        super().__init__(folder, (SHARED,), beam, threads)
+        vocabulary = read_json(Path(folder) / VOCABULARY)
+        if not isinstance(vocabulary, list) or not all(isinstance(piece, str) for piece in vocabulary):
+            raise TranslatorError(f"{Path(folder) / VOCABULARY}: expected a list of pieces, as CTranslate2 writes it")
+        self.tokens, self.target = language_tokens(vocabulary), target
+        self._token(target)
+
+    @property
+    def prefix(self) -> list[str]:
+        """The target's token."""
+        return [self._token(self.target)]
+
+    def head(self, language: str | None) -> list[str]:
+        """As `PieceTranslator.head`."""
+        return [self._token(language or "")]
+
+    def _token(self, language):
+        token = language_token(language, self.tokens)
+        if token is None:
+            raise TranslatorError(
+                f"{self.name}: no token of the language {language!r} in its {VOCABULARY}, which has {len(self.tokens)} "
+                "as M2M100, NLLB and mBART-50 write them; give another translator of it, as LANGUAGE=FOLDER"
+            )
+        return token
 
 
 def _known(texts):
@@ -125,10 +194,19 @@ def is_served(language: str, by_language: Mapping[str | None, Translator | Path]
     return language in by_language or None in by_language
 
 
-def load_translators(sources: Iterable[File], beam: int = BEAM, threads: int = 0) -> Translators:
-    """`Translators` of `FOLDER` or `LANGUAGE=FOLDER`. Raises `TranslatorError` as `MarianTranslator` does."""
+def load_translators(sources: Iterable[File], beam: int = BEAM, threads: int = 0, target: str = "en") -> Translators:
+    """`Translators` of `FOLDER` or `LANGUAGE=FOLDER`, those of many languages into `target`.
+
+    Raises `TranslatorError` as `MarianTranslator` and `ManyToManyTranslator` do.
+    """
+
+    def loaded_from(folder: Path) -> PieceTranslator:
+        if (folder / SHARED).is_file():
+            return ManyToManyTranslator(folder, target, beam, threads)
+        return MarianTranslator(folder, beam, threads)
+
     folders = folders_of(sources)
-    loaded = {folder: MarianTranslator(folder, beam, threads) for folder in dict.fromkeys(folders.values())}
+    loaded = {folder: loaded_from(folder) for folder in dict.fromkeys(folders.values())}
     return Translators({language: loaded[folder] for language, folder in folders.items()})
 
 
@@ -160,11 +238,13 @@ def require_beam(translators: Sequence[File], beam: int | None) -> None:
 def require_folder(folder: File) -> Path:
     """The path, if CTranslate2 is there and the folder has a translator's files; else `TranslatorError`."""
     folder = Path(folder)
-    missing = [name for name in (MODEL, SOURCE, TARGET) if not (folder / name).is_file()]
+    needed = (MODEL, SHARED, VOCABULARY) if (folder / SHARED).is_file() else (MODEL, SOURCE, TARGET)
+    missing = [name for name in needed if not (folder / name).is_file()]
     if missing:
         what = f"no {', no '.join(missing)} in it" if folder.is_dir() else "no such folder"
         raise TranslatorError(
-            f"{folder}: {what}; expected a translator that CTranslate2 runs, with {MODEL}, {SOURCE} and {TARGET}"
+            f"{folder}: {what}; expected a translator that CTranslate2 runs, with {MODEL}, {SOURCE} and {TARGET}, or "
+            f"of many languages with {MODEL}, {SHARED} and {VOCABULARY}"
         )
     if find_spec("ctranslate2") is None:
         raise TranslatorError("ctranslate2 is not installed; run: pip install ctranslate2 (or 'distill[translate]')")

@@ -35,7 +35,7 @@ from .fixed_teacher import fixed_teacher
 from .inputs import Inputs, learned_languages, measured_splits
 from .resuming import is_finished, require_resumable, require_same_data
 from .run import Run, read_timings
-from .twins import with_twins
+from .twins import needed_questions, with_twins
 
 
 def prepare(settings: Settings, folder: File, resume: bool = False, seconds: float = CHECKPOINT_SECONDS) -> Run:
@@ -182,10 +182,14 @@ def lareqa_pool(settings: Settings, dataset: Dataset, languages: Sequence[str]) 
 
 
 def chosen_languages(dataset: Dataset, settings: Settings) -> tuple[str, ...]:
-    """The teacher's language first, then those asked for, or all. Raises `DataError` for one that the data lacks."""
-    requested = settings.data.languages or dataset.languages
-    dataset.require([settings.teacher.language, *requested])
-    return tuple(dict.fromkeys([settings.teacher.language, *sorted(requested)]))
+    """The teacher's language first, then those asked for, or all. Raises `DataError` for one that the data lacks.
+
+    The teacher's may be in translation alone.
+    """
+    language, requested = settings.teacher.language, settings.data.languages or dataset.languages
+    translated = {language} - set(needed_questions(settings, language))
+    dataset.require([one for one in (language, *requested) if one not in translated])
+    return tuple(dict.fromkeys([language, *sorted(requested)]))
 
 
 def unseen_languages(base: str, languages: Sequence[str]) -> list[str]:

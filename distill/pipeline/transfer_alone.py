@@ -16,7 +16,7 @@ from ..training.session import Scorer, Session
 from .fixed_teacher import centre, fixed_teacher, into_space, is_foreign
 from .inputs import without_teachers
 from .preparing import dev_of, read_labelled
-from .twins import with_twins
+from .twins import needed_questions, with_twins
 
 if TYPE_CHECKING:
     from ..stages.lines import Lines
@@ -38,7 +38,7 @@ def transfer_alone(
     `labels` gives them.
     """
     settings = steered(settings)
-    dataset, languages = chosen_data(settings, [language])
+    dataset, languages = chosen_data(settings, needed_questions(settings, language))
     dataset = with_twins(settings, dataset, language, languages)
     learned = without_teachers(settings, language, languages)
     dev = dev_of(settings, dataset, learned)

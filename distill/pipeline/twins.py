@@ -18,30 +18,40 @@ def with_twins(settings: Settings, dataset: Dataset, language: str, languages: S
     """The data set with translations into the teacher's `language` among its train questions, as the settings ask.
 
     A question of `languages` gets one where its id has no question in the teacher's; one without a translation stays
-    without, and is counted. Dev and test stay as they are. Raises `InputError` where nothing is to be translated, and
-    what `translation_of` and `Translation.texts` raise, an unknown id among it.
+    without, and is counted. Dev and test stay as they are, unless nobody asks in the teacher's language: then all
+    splits get translations. Raises `InputError` where nothing is to be translated, `DataError` for a split without any,
+    and what `translation_of` and `Translation.texts` raise, an unknown id among it.
     """
     options = settings.translation
-    translation = translation_of(options.file or None, options.translators, options.beam or None)
+    translation = translation_of(options.file or None, options.translators, options.beam or None, language)
     if translation is None:
         return dataset
-    known = dataset.questions[language]
-    alone = [q for one in languages for q in dataset.select(one, "train") if q.id not in known]
+    known, others = dataset.questions.get(language, {}), [one for one in languages if one in dataset.questions]
+    splits = ("train",) if known else tuple(dataset.splits)
+    alone = [q for one in others for split in splits for q in dataset.select(one, split) if q.id not in known]
     twins = _translated(translation, dataset, alone, language)
     missing = {question.id for question in alone}
     if not missing:
         raise InputError(f"{translation.name}: each train question has one in {language}; leave the translations out")
     if not twins:
         raise DataError(f"{translation.name}: no translation of a train question without one in {language}")
-    say(f"{translation.name}: {len(twins)} of {len(missing)} train questions without one in {language} translated")
+    if bare := [split for split in splits if not set(dataset.splits[split]) & {*known, *twins}]:
+        raise DataError(f"{translation.name}: no translation of a question of {', '.join(bare)} into {language}")
+    many = f"{len(twins)} of {len(missing)} {', '.join(splits)} questions"
+    say(f"{translation.name}: {many} without one in {language} translated")
     questions = {q.id: replace(q, language=language, text=twins[q.id]) for q in reversed(alone) if q.id in twins}
     return replace(dataset, questions={**dataset.questions, language: {**known, **questions}})
+
+
+def needed_questions(settings: Settings, language: str) -> tuple[str, ...]:
+    """The languages that the data has to have questions in: the teacher's `language`, unless they are translated."""
+    return () if settings.translation.file or settings.translation.translators else (language,)
 
 
 def _translated(translation: Translation, dataset: Dataset, alone, language):
     """`{id: translation}`, of the first of its languages that has one."""
     pivots: dict[str, str | None] = dict.fromkeys(id for of in dataset.questions.values() for id in of)
-    pivots.update({id: question.text for id, question in dataset.questions[language].items()})
+    pivots.update({id: question.text for id, question in dataset.questions.get(language, {}).items()})
     # Ids that the data lacks are refused, whether any translation is needed or not.
     translation.texts((), pivots)
     twins = {}

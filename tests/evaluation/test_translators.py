@@ -4,7 +4,13 @@ import pytest
 
 from distill.errors import TranslatorError
 from distill.evaluation import translators
-from distill.evaluation.translators import BATCH, MarianTranslator, folders_of, load_translators
+from distill.evaluation.translators import (
+    BATCH,
+    ManyToManyTranslator,
+    MarianTranslator,
+    folders_of,
+    load_translators,
+)
 
 WORDS = {"Wie": "How", "alt": "old", "ist": "is", "der": "the", "Fluss": "river", "Burg?": "castle?"}
 
@@ -98,3 +104,33 @@ def test_folders_are_told_from_languages_and_a_missing_one_is_named(tmp_path, em
     for one, said in (("de=", "^de=: .*LANGUAGE=FOLDER"), ("=x", "^=x: .*LANGUAGE=FOLDER"), ("nowhere", "^nowhere: ")):
         with pytest.raises(TranslatorError, match=said):
             load_translators([one])
+
+
+# As M2M100, NLLB and mBART-50 write them: Thai, German, English.
+TOKENS = [("__th__", "__de__", "__en__"), ("tha_Thai", "deu_Latn", "eng_Latn"), ("th_TH", "de_DE", "en_XX")]
+
+
+@pytest.mark.parametrize("tokens", TOKENS)
+def test_a_model_of_many_languages_is_told_which_two(many_translator, tokens):
+    folder = many_translator(WORDS, tokens)
+    translators = load_translators([folder], target="en")
+    assert translators.translate(["Wie alt ist der Fluss", "Burg?"], "de") == ["How old is the river", "castle?"]
+    model = ManyToManyTranslator(folder, "en")
+    assert model.rows(["alt ist"], "th") == [[tokens[0], "▁alt", "▁ist", "</s>"]]
+    # With its token and its end a text has as many pieces as there are positions.
+    assert [len(row) for row in model.rows(["alt " * 600], "de")] == [512]
+    assert model.prefix == [tokens[2]]
+
+
+def test_a_language_without_a_token_is_named(many_translator):
+    folder = many_translator(WORDS, TOKENS[0])
+    for call in (lambda: ManyToManyTranslator(folder, "fi"), lambda: ManyToManyTranslator(folder, "en").head("fi")):
+        with pytest.raises(TranslatorError, match="^many: .*'fi'"):
+            call()
+
+
+def test_a_broken_vocabulary_and_a_missing_file_of_many_languages_are_named(many_translator, tmp_path):
+    shutil.copytree(many_translator(WORDS, TOKENS[1]), tmp_path / "copy")
+    (tmp_path / "copy" / "shared_vocabulary.json").unlink()
+    with pytest.raises(TranslatorError, match=r"copy: no shared_vocabulary\.json "):
+        load_translators([tmp_path / "copy"])

@@ -3,7 +3,8 @@ from dataclasses import replace
 
 import pytest
 
-from distill.errors import ConfigError, InputError
+from distill.errors import ConfigError, DataError, InputError
+from distill.pipeline.preparing import chosen_languages
 from distill.pipeline.twins import translation_files, with_twins
 from distill.settings.sections import Settings
 from distill.settings.store import changed
@@ -62,3 +63,31 @@ def test_a_translator_translates_a_question_once(data, sample, word_translator, 
     texts = [twins.questions["en"][id].text for id in sample.splits["train"][:2]]
     assert all(set(text.split()) <= {"river"} or "river" in text for text in texts)
     assert translation_files(options) == [("translation.translators", folder)]
+
+
+def test_where_nobody_asks_in_the_teachers_language_every_split_is_translated(sample, tmp_path):
+    """As of XOR-TyDi's gold paragraphs, which have no English questions."""
+    alone = replace(sample, questions={"de": sample.questions["de"], "th": sample.questions["th"]})
+    ids = [id for split in sample.splits.values() for id in split]
+    with pytest.raises(DataError, match="no questions in en: "):
+        chosen_languages(alone, Settings())
+    options = settings(tmp_path / "t.jsonl", *({"id": id, "text": f"about {id}"} for id in ids))
+    languages = chosen_languages(alone, options)
+    assert languages == ("en", "de", "th")
+    twins = with_twins(options, alone, "en", languages)
+    assert {id: question.text for id, question in twins.questions["en"].items()} == {id: f"about {id}" for id in ids}
+    # Of a split that is left without any nothing could be measured.
+    with pytest.raises(DataError, match=r"t\.jsonl: .* test "):
+        with_twins(
+            settings(tmp_path / "t.jsonl", *({"id": id, "text": "x"} for id in ids if id not in sample.splits["test"])),
+            alone,
+            "en",
+            languages,
+        )
+
+
+def test_a_translator_that_says_nothing_is_refused(data, sample, word_translator):
+    words = {word: "?" for question in sample.select("de", "train")[:2] for word in question.text.split()}
+    options = changed(Settings(), {"translation.translators": [str(word_translator(words))]})
+    with pytest.raises(DataError, match="^words-en: "):
+        with_twins(options, data, "en", ("en", "de"))
