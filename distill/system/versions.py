@@ -24,6 +24,7 @@ PACKAGES = (
     "sudachidict-small",
     "python-mecab-ko",
     "python-mecab-ko-dic",
+    "bangla-stemmer",
     "ctranslate2",
     "scikit-learn",
     "statsmodels",

@@ -10,9 +10,10 @@ turns text of a language into words:
 | zh | jieba-rs (`rjieba`) | `distill[morphology]` |
 | ja | Sudachi, small dictionary (`sudachipy`, `sudachidict_small`) | `distill[morphology]` |
 | ko | MeCab-ko (`python-mecab-ko`) | `distill[morphology]` |
+| bn | `bangla-stemmer`; BM25 also takes the character n-grams of the stems | `distill[morphology]` |
 | vi | its syllables: it does not inflect | distill |
 | bo dz km lo my, written without blanks | character clusters; BM25 also takes pairs of them | distill |
-| all others, such as bn, he, te | whole words; BM25 also takes their character n-grams | distill |
+| all others, such as he, te, uk | whole words; BM25 also takes their character n-grams | distill |
 
 All text is folded first (`folding.fold`).
 """  # noqa: E501
@@ -27,7 +28,7 @@ import regex
 
 from ..system.progress import say
 from .folding import fold
-from .segmenters import SEGMENTERS
+from .segmenters import SEGMENTERS, bengali_stem
 
 STEMMERS = {
     "ar": "arabic", "ca": "catalan", "cs": "czech", "da": "danish", "de": "german", "el": "greek", "en": "english",
@@ -37,6 +38,8 @@ STEMMERS = {
     "no": "norwegian", "pl": "polish", "pt": "portuguese", "ro": "romanian", "ru": "russian", "sr": "serbian",
     "st": "sesotho", "sv": "swedish", "ta": "tamil", "tr": "turkish", "yi": "yiddish",
 }  # fmt: skip
+# Stemmed by a library of the extra, which leaves many words as they are.
+BENGALI = "bn"
 UNINFLECTED = ("vi",)
 # Written without blanks between words.
 UNSPACED = ("bo", "dz", "km", "lo", "my")
@@ -92,7 +95,9 @@ def _code(language):
 @cache
 def _analyser(language):
     if language in STEMMERS:
-        return Analyser(language, _stemming(STEMMERS[language]))
+        return Analyser(language, _stemming(_snowball(STEMMERS[language])))
+    if language == BENGALI:
+        return Analyser(language, _stemming(bengali_stem()), grams)
     if language in SEGMENTERS:
         return Analyser(language, _segmenting(SEGMENTERS[language]))
     if language in UNINFLECTED:
@@ -108,7 +113,7 @@ def say_unstemmed(language: str, texts: str, bm25: bool = False) -> None:
     if language in UNSPACED:
         parts = ", for BM25 with pairs of them" if bm25 else ""
         _warn(f"{language}: no library cuts its words here; character clusters of {texts} are compared{parts}")
-    elif language not in (*STEMMERS, *SEGMENTERS, *UNINFLECTED):
+    elif language not in (*STEMMERS, *SEGMENTERS, *UNINFLECTED, BENGALI):
         parts = f", for BM25 with their {GRAM}-grams" if bm25 else ""
         _warn(f"{language}: no stemmer; the words of {texts} are compared whole{parts}")
 
@@ -118,11 +123,15 @@ def _warn(text):
     say(f"warning: {text}")
 
 
-def _stemming(algorithm):
+def _snowball(algorithm):
     import snowballstemmer
 
+    return snowballstemmer.stemmer(algorithm).stemWord
+
+
+def _stemming(stem):
     # Texts repeat their words: held, they cost a tenth.
-    stem = lru_cache(CACHED_WORDS)(snowballstemmer.stemmer(algorithm).stemWord)
+    stem = lru_cache(CACHED_WORDS)(stem)
     return lambda text: [stem(word) or word for word in WORD.findall(text)]
 
 

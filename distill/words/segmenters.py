@@ -1,4 +1,4 @@
-"""Words of languages that libraries of the extra `morphology` cut: Thai, Chinese, Japanese, Korean.
+"""Words of languages that libraries of the extra `morphology` cut, Thai, Chinese, Japanese, Korean, or stem, Bengali.
 
 Each function takes folded text and gives its words; the libraries bring their dictionaries and load nothing.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Callable
 from functools import lru_cache
 from importlib import import_module
 from types import ModuleType
@@ -19,6 +20,19 @@ CHUNK = re.compile(rf"(?s).{{1,{CHUNK_LENGTH}}}(?:(?<=[。！？.!?\s])|$)|.{{1,
 # Parts that follow a Korean stem and say its part in the sentence: particles (J), endings (E), suffixes of verbs.
 KOREAN_DROPPED = ("J", "E", "XSV", "XSA", "VCP")
 JAPANESE_DROPPED = ("助詞", "助動詞")
+
+
+def bengali_stem() -> Callable[[str], str]:
+    """Return the stemmer that Sentri takes, by suffixes: (ঢাকার: ঢাকা). Not all it leaves is a word, nor all cut."""
+    stemmer = needed("bangla_stemmer.stemmer.stemmer", "Bengali")
+    # Of each rule that it applies it prints a line.
+    vars(stemmer)["print"] = _silent
+    stem: Callable[[str], str] = stemmer.BanglaStemmer().stem
+    return stem
+
+
+def _silent(*_):
+    pass
 
 
 def thai(text: str) -> list[str]:

@@ -43,8 +43,8 @@ def test_passages_without_words_are_refused():
 def test_passages_without_a_stemmer_are_counted_once(capsys):
     morphology._warn.cache_clear()
     for words in ("plain", "morphology", "morphology"):
-        Lexical(PASSAGES, "bn", words)
-    said = "warning: bn: no stemmer; the words of 4 passages are compared whole, for BM25 with their 3-grams\n"
+        Lexical(PASSAGES, "te", words)
+    said = "warning: te: no stemmer; the words of 4 passages are compared whole, for BM25 with their 3-grams\n"
     assert capsys.readouterr().err == said
 
 

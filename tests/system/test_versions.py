@@ -35,7 +35,7 @@ def test_a_machine_has_its_models_name_or_its_kind(monkeypatch, tmp_path, conten
 ROOT = Path(distill.__file__).resolve().parent.parent
 
 
-EXTRAS = ("pythainlp", "rjieba", "sudachipy", "sudachidict-small", "ctranslate2")
+EXTRAS = ("bangla-stemmer", "pythainlp", "rjieba", "sudachipy", "sudachidict-small", "ctranslate2")
 MODULES = {name: name.replace("-", "_") for name in EXTRAS}
 MODULES |= {"python-mecab-ko": "mecab", "python-mecab-ko-dic": "mecab_ko_dic"}
 

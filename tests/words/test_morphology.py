@@ -1,10 +1,21 @@
 import re
+from importlib.util import find_spec
 
 import pytest
 import snowballstemmer
 
 from distill.words import morphology
-from distill.words.morphology import CLUSTER, STEMMERS, analyser, grams, normal_form, pairs, say_unstemmed, words
+from distill.words.morphology import (
+    BENGALI,
+    CLUSTER,
+    STEMMERS,
+    analyser,
+    grams,
+    normal_form,
+    pairs,
+    say_unstemmed,
+    words,
+)
 
 
 @pytest.mark.parametrize(
@@ -38,7 +49,7 @@ def test_forms_of_a_word_are_one_word(language, forms):
         ("ja", "東京へ。", ["東京"]),
         ("vi", "Hà Nội (1010)", ["hà", "nội", "1010"]),
         ("tr", "İstanbul'un", ["istanbul", "un"]),
-        ("bn", "ঢাকার রাজধানী", ["ঢাকার", "রাজধানী"]),
+        ("te", "హైదరాబాదులో రాజధాని", ["హైదరాబాదులో", "రాజధాని"]),
         ("hi", "हिन्दी", ["हिन्द"]),
         # A region is not read.
         *((code, "Häuser", ["haus"]) for code in ("de-AT", "DE", "de_CH")),
@@ -52,11 +63,11 @@ def test_words(language, text, expected):
 def test_every_stemmer_is_one_of_snowballs_and_the_docstring_names_every_language():
     assert set(STEMMERS.values()) <= set(snowballstemmer.algorithms())
     named = set(re.findall(r"\b[a-z]{2}\b", morphology.__doc__))
-    assert {*STEMMERS, *morphology.SEGMENTERS, *morphology.UNINFLECTED, *morphology.UNSPACED} <= named
+    assert {*STEMMERS, *morphology.SEGMENTERS, *morphology.UNINFLECTED, *morphology.UNSPACED, BENGALI} <= named
 
 
 def test_without_a_stemmer_bm25_takes_parts_of_words_too_clusters_where_there_are_no_blanks():
-    assert analyser("bn").terms("abcd ab") == ["abcd", "ab", "_ab", "abc", "bcd", "cd_"]
+    assert analyser("te").terms("abcd ab") == ["abcd", "ab", "_ab", "abc", "bcd", "cd_"]
     assert analyser("de").terms("Häuser") == ["haus"]
     assert grams(["ab", "abc"]) == []
     # "Khmer", with a consonant below another, then a digit and a Latin word.
@@ -92,7 +103,38 @@ def test_a_language_with_an_entry_of_its_own_says_nothing(capsys, language):
 ODD = ["", " \n", "?!…", "😀👍🏽", "\ud800 a", "\x00", "\u200b\u200d", "\u0301", "ー", "ᄀ", "์", "a" * 5000]
 
 
-@pytest.mark.parametrize("language", ["ru", "ar", "th", "zh", "ja", "ko", "km", "bn", "vi", "xx", "fa", "tr", "en"])
+with_stemmer = pytest.mark.skipif(find_spec("bangla_stemmer") is None, reason="bangla-stemmer is not installed")
+
+
+@with_stemmer
+def test_bengali_is_stemmed_without_a_word_on_standard_output_and_bm25_takes_parts_of_the_stems_too(capsys):
+    # Dhaka's, the people and to the people, the river and in the river.
+    assert words("ঢাকার মানুষ মানুষকে, নদী নদীতে!", "bn") == ["ঢাকা", "মানুষ", "মানুষ", "নদী", "নদী"]
+    assert analyser("bn").terms("মানুষকে") == ["মানুষ", *grams(["মানুষ"])]
+    morphology._warn.cache_clear()
+    morphology.say_unstemmed("bn", "2 passages")
+    assert "".join(capsys.readouterr()) == ""
+
+
+@pytest.mark.parametrize(
+    "language",
+    [
+        "ru",
+        "ar",
+        "th",
+        "zh",
+        "ja",
+        "ko",
+        "km",
+        "te",
+        "vi",
+        "xx",
+        "fa",
+        "tr",
+        "en",
+        pytest.param("bn", marks=with_stemmer),
+    ],
+)
 def test_any_text_has_words(language):
     every = "".join(map(chr, range(1, 0x3000, 7)))
     for text in [*ODD, every, every[::-1]]:

@@ -3,7 +3,7 @@ import sys
 import pytest
 
 from distill.errors import InputError
-from distill.words.segmenters import SEGMENTERS, chinese, japanese, korean, thai
+from distill.words.segmenters import SEGMENTERS, bengali_stem, chinese, japanese, korean, thai
 
 
 def test_words_are_in_dictionary_form_or_stems_without_particles():
@@ -27,3 +27,9 @@ def test_a_missing_library_says_how_to_install_it(language, monkeypatch):
     with pytest.raises(InputError, match=r"distill\[morphology\]"):
         SEGMENTERS[language]("北京")
     segmentation._sudachi.cache_clear(), segmentation._mecab.cache_clear()
+
+
+def test_a_missing_stemmer_says_how_to_install_it(monkeypatch):
+    monkeypatch.setitem(sys.modules, "bangla_stemmer.stemmer.stemmer", None)
+    with pytest.raises(InputError, match=r"distill\[morphology\]"):
+        bengali_stem()
