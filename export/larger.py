@@ -51,7 +51,7 @@ def write_larger(folder: Path, output: File, new: NewLanguage, source: str) -> d
         aside.mkdir()
         order = _write_model(folder, card, aside, new)
         tokenizer = reordered(new.tokenizer, order)
-        (aside / encode.TOKENIZER).write_bytes(tokenizer.proto)
+        tokenizer.save(aside / encode.TOKENIZER)
         if pieces:
             write_languages(aside, _with_language(pieces, tokenizer, order, new))
         for name in ("encode.py", encode.REMOVAL):

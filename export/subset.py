@@ -53,7 +53,7 @@ def write_subset(folder: Path, output: File, languages: Sequence[str], source: s
     with write_aside(output) as aside:
         aside.mkdir()
         _write_model(folder, card, aside, old_ids)
-        (aside / encode.TOKENIZER).write_bytes(smaller.proto)
+        smaller.save(aside / encode.TOKENIZER)
         write_languages(aside, PieceLanguages(wanted.languages, wanted.used[old_ids]))
         for name in ("encode.py", encode.REMOVAL):
             if name in card["files"]:

@@ -71,7 +71,7 @@ class KerasEncoder:
         with write_aside(folder) as aside:
             aside.mkdir()
             self.model.save(aside / MODEL_FILE)
-            (aside / TOKENIZER_FILE).write_bytes(self.tokenizer.proto)
+            self.tokenizer.save(aside / TOKENIZER_FILE)
             write_json(aside / CARD_FILE, {"name": self.name, "dimension": self.dimension, "distill": __version__})
 
     @classmethod

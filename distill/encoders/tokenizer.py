@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import EncoderError, InputError
 from ..system.text import well_formed
+from .spellings import FILE, Expansions, Spelling, content_of
 
 if TYPE_CHECKING:
     from google.protobuf.message import Message
@@ -19,19 +20,28 @@ if TYPE_CHECKING:
 class Tokenizer:
     """Text -> ids. `proto` is a serialised SentencePiece model.
 
-    Raises `EncoderError` when the bytes are no SentencePiece model or it has no bos and eos.
+    Its last pieces stand for others where there is the content of a file of `spellings`; they are none of its ids.
+    Raises `EncoderError` when the bytes are no SentencePiece model, it has no bos and eos, or other spellings.
     """
 
-    def __init__(self, proto: bytes, source: str = "the tokenizer") -> None:
-        self.proto, self.source = proto, source
+    def __init__(self, proto: bytes, source: str = "the tokenizer", spellings: bytes | None = None) -> None:
+        self.proto, self.source, self.spellings = proto, source, spellings
+        pieces = self._processor.get_piece_size()
+        self._expansions = None if spellings is None else Expansions.of(pieces, spellings, source)
+        self._size = self._expansions.first if self._expansions else pieces
         if min(self._processor.bos_id(), self._processor.eos_id()) < 0:
             raise EncoderError(f"{source}: the SentencePiece model has no bos or eos piece; train it with both")
 
     @classmethod
     def load(cls, path: File) -> Tokenizer:
-        """Return the tokenizer in a file. Raises `EncoderError` where it cannot be read or holds none."""
+        """Return the tokenizer in a file, with the spellings beside it if there are any.
+
+        Raises `EncoderError` where it cannot be read or holds none.
+        """
+        path = Path(path)
+        beside = path.with_name(FILE)
         try:
-            return cls(Path(path).read_bytes(), str(path))
+            return cls(path.read_bytes(), str(path), beside.read_bytes() if beside.is_file() else None)
         except OSError as error:
             raise EncoderError(f"{path}: cannot be read: {error.strerror}") from error
 
@@ -47,7 +57,13 @@ class Tokenizer:
             raise EncoderError(f"{self.source}: not a SentencePiece model") from error
 
     def __len__(self) -> int:
-        return self._processor.get_piece_size()
+        return self._size
+
+    def save(self, path: File) -> None:
+        """Write the file that `load` reads, and beside it that of its spellings if there are any."""
+        Path(path).write_bytes(self.proto)
+        if self.spellings is not None:
+            Path(path).with_name(FILE).write_bytes(self.spellings)
 
     def encode(self, texts: Sequence[str]) -> list[list[int]]:
         """Return the ids of each text, bos + pieces + eos. Lone surrogates become U+FFFD."""
@@ -55,7 +71,8 @@ class Tokenizer:
             raise InputError(f"expected a list of texts, got one text; give [{texts[:20]!r}]")
         if not texts:
             return []
-        return self._processor.encode([well_formed(text) for text in texts], add_bos=True, add_eos=True)
+        rows = self._processor.encode([well_formed(text) for text in texts], add_bos=True, add_eos=True)
+        return [self._expansions.expanded(row) for row in rows] if self._expansions else rows
 
     def normalize(self, texts: Sequence[str]) -> list[str]:
         """Return each text as it is cut into pieces: normalised, a space as U+2581."""
@@ -66,8 +83,42 @@ SPACE = "\u2581"  # SentencePiece's mark for a space
 
 
 def model_proto(tokenizer: Tokenizer) -> Message:
-    """Return the `ModelProto` of a `Tokenizer`, a copy."""
-    return _parsed(tokenizer.proto)
+    """Return the `ModelProto` of a `Tokenizer`, a copy, without its spellings."""
+    proto = _parsed(tokenizer.proto)
+    if tokenizer.spellings is not None:
+        del proto.pieces[len(tokenizer) :]
+        proto.trainer_spec.vocab_size = len(tokenizer)
+    return proto
+
+
+def plain(tokenizer: Tokenizer) -> Tokenizer:
+    """Return the tokenizer without its spellings."""
+    if tokenizer.spellings is None:
+        return tokenizer
+    return Tokenizer(model_proto(tokenizer).SerializeToString(), tokenizer.source)
+
+
+def spellings_of(tokenizer: Tokenizer) -> list[Spelling]:
+    """Return the spellings of a tokenizer, none of most."""
+    if tokenizer.spellings is None:
+        return []
+    pieces = _parsed(tokenizer.proto).pieces
+    expansions = Expansions.of(len(pieces), tokenizer.spellings, tokenizer.source)
+    rows = zip(pieces[len(tokenizer) :], range(len(expansions)), strict=True)
+    return [Spelling(piece.piece, piece.score, tuple(expansions[place])) for piece, place in rows]
+
+
+def with_spellings(tokenizer: Tokenizer, spellings: Sequence[Spelling]) -> Tokenizer:
+    """Return the tokenizer with these spellings in place of those that it has; one that is a piece is left out."""
+    proto = model_proto(tokenizer)
+    known = {piece.piece for piece in proto.pieces}
+    free = [one for one in spellings if one.piece not in known]
+    if not free:
+        return plain(tokenizer)
+    for one in free:
+        proto.pieces.add(piece=one.piece, score=one.score)
+    proto.trainer_spec.vocab_size = len(proto.pieces)
+    return Tokenizer(proto.SerializeToString(), tokenizer.source, content_of(free))
 
 
 def empty_proto() -> Message:

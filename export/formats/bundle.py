@@ -44,7 +44,7 @@ def load_bundle(folder: Path, label: Label, threads: int) -> Bundle:
 
 def write_tokenizer(student: KerasEncoder, folder: Path) -> None:
     """Write what stands beside a model: the tokenizer and `encode.py`."""
-    (folder / encode.TOKENIZER).write_bytes(student.tokenizer.proto)
+    student.tokenizer.save(folder / encode.TOKENIZER)
     shutil.copyfile(encode.__file__, folder / "encode.py")
 
 

@@ -1,0 +1,75 @@
+"""Pieces for what people type, behind the others: each stands for the pieces of a word as it is written.
+
+A unigram model takes the best path through all of them, so words as typed are cut beside words as written, and what
+reads the ids has no row more.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..errors import EncoderError
+from ..system.types import Integers
+
+FILE, END = "spellings.npy", -1
+
+
+@dataclass(frozen=True)
+class Spelling:
+    """A `piece`, with U+2581 for a space, its `score`, and the `ids` of the pieces that it stands for."""
+
+    piece: str
+    score: float
+    ids: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Expansions:
+    """The ids that pieces from the id `first` on stand for: of each those of `ids` from one of the `starts` on."""
+
+    first: int
+    ids: Integers
+    starts: Integers
+
+    @classmethod
+    def of(cls, pieces: int, content: bytes, source: str) -> Expansions:
+        """Those of a file's content, for a model of so many pieces in all. Raises `EncoderError` for another file's."""
+        try:
+            array = np.load(io.BytesIO(content), allow_pickle=False)
+        except (ValueError, EOFError, OSError) as error:
+            raise EncoderError(f"{source}: not the spellings of a tokenizer; export it again") from error
+        ends = np.flatnonzero(array == END) if array.ndim == 1 and array.dtype == np.int32 else np.zeros(0, np.int64)
+        first, starts = pieces - len(ends), np.concatenate([[0], ends + 1])
+        ids = array[array != END] if len(ends) else array
+        if not (len(ends) and starts[-1] == len(array) and 0 <= ids.min(initial=-1) <= ids.max(initial=0) < first):
+            raise EncoderError(f"{source}: not the spellings of a tokenizer of {pieces} pieces; export it again")
+        return cls(first, ids, starts - np.arange(len(starts)))
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+    def expanded(self, ids: list[int]) -> list[int]:
+        """The ids with those that a piece stands for in its place."""
+        if max(ids) < self.first:
+            return ids
+        return [each for id in ids for each in ([id] if id < self.first else self[id - self.first])]
+
+    def __getitem__(self, place: int) -> list[int]:
+        return self.ids[self.starts[place] : self.starts[place + 1]].tolist()
+
+
+def content_of(spellings: Sequence[Spelling]) -> bytes:
+    """Return the content of the file: int32, the ids of each spelling and behind them -1."""
+    file = io.BytesIO()
+    np.save(file, np.array([id for one in spellings for id in (*one.ids, END)], dtype=np.int32))
+    return file.getvalue()
+
+
+def renumbered(spellings: Sequence[Spelling], places: Mapping[int, int]) -> list[Spelling]:
+    """Return those whose pieces are all in `places`, `{old id: new id}`, by their new ids."""
+    kept = [one for one in spellings if all(id in places for id in one.ids)]
+    return [Spelling(one.piece, one.score, tuple(places[id] for id in one.ids)) for one in kept]
