@@ -22,9 +22,11 @@ import os
 import re
 import sys
 import threading
+import zlib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypedDict
+from zipfile import BadZipFile
 
 import numpy as np
 import sentencepiece
@@ -33,7 +35,7 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from ai_edge_litert.interpreter import Interpreter
 
-CARD, TOKENIZER, SPELLINGS, REMOVAL = "card.json", "tokenizer.model", "spellings.npy", "lir.npy"
+CARD, TOKENIZER, SPELLINGS, REMOVAL = "card.json", "tokenizer.model", "spellings.npz", "lir.npy"
 MODELS = {"bundle": "encoder.tflite", "onnx": "encoder.onnx"}
 LONG = ("truncate", "refuse")
 PADDING, END_OF_IDS, WIDTH = -1, -1, 64
@@ -485,8 +487,9 @@ def load_spellings(folder: Path, card: Card) -> Spellings:
     if SPELLINGS not in card["files"]:
         return Spellings(card["vocabulary"], np.zeros(0, dtype=np.int32))
     try:
-        stored = np.load(folder / SPELLINGS, allow_pickle=False)
-    except (OSError, ValueError, EOFError) as error:
+        with np.load(folder / SPELLINGS, allow_pickle=False) as file:
+            stored = file["ids"]
+    except (OSError, ValueError, EOFError, KeyError, TypeError, AttributeError, BadZipFile, zlib.error) as error:
         raise BundleError(f"{folder / SPELLINGS}: not the spellings of a tokenizer; {AGAIN}") from error
     right = stored.ndim == 1 and stored.dtype == np.int32 and len(stored) and stored[-1] == END_OF_IDS
     if not right or stored.min() < END_OF_IDS or stored.max() >= card["vocabulary"]:

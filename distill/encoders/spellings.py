@@ -7,15 +7,17 @@ reads the ids has no row more.
 from __future__ import annotations
 
 import io
+import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from zipfile import BadZipFile
 
 import numpy as np
 
 from ..errors import EncoderError
 from ..system.types import Integers
 
-FILE, END = "spellings.npy", -1
+FILE, IDS, END = "spellings.npz", "ids", -1
 
 
 @dataclass(frozen=True)
@@ -39,13 +41,14 @@ class Expansions:
     def of(cls, pieces: int, content: bytes, source: str) -> Expansions:
         """Those of a file's content, for a model of so many pieces in all. Raises `EncoderError` for another file's."""
         try:
-            array = np.load(io.BytesIO(content), allow_pickle=False)
-        except (ValueError, EOFError, OSError) as error:
+            with np.load(io.BytesIO(content), allow_pickle=False) as stored:
+                array = stored[IDS]
+        except (ValueError, EOFError, OSError, KeyError, BadZipFile, zlib.error, AttributeError, TypeError) as error:
             raise EncoderError(f"{source}: not the spellings of a tokenizer; export it again") from error
         ends = np.flatnonzero(array == END) if array.ndim == 1 and array.dtype == np.int32 else np.zeros(0, np.int64)
         first, starts = pieces - len(ends), np.concatenate([[0], ends + 1])
         ids = array[array != END] if len(ends) else array
-        if not (len(ends) and starts[-1] == len(array) and 0 <= ids.min(initial=-1) <= ids.max(initial=0) < first):
+        if not (len(ends) and starts[-1] == len(array) and 0 <= ids.min(initial=0) <= ids.max(initial=0) < first):
             raise EncoderError(f"{source}: not the spellings of a tokenizer of {pieces} pieces; export it again")
         return cls(first, ids, starts - np.arange(len(starts)))
 
@@ -63,9 +66,9 @@ class Expansions:
 
 
 def content_of(spellings: Sequence[Spelling]) -> bytes:
-    """Return the content of the file: int32, the ids of each spelling and behind them -1."""
+    """Return the content of the file: int32, the ids of each spelling and behind them -1, compressed."""
     file = io.BytesIO()
-    np.save(file, np.array([id for one in spellings for id in (*one.ids, END)], dtype=np.int32))
+    np.savez_compressed(file, **{IDS: np.array([id for one in spellings for id in (*one.ids, END)], dtype=np.int32)})
     return file.getvalue()
 
 

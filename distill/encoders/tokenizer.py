@@ -74,6 +74,11 @@ class Tokenizer:
         rows = self._processor.encode([well_formed(text) for text in texts], add_bos=True, add_eos=True)
         return [self._expansions.expanded(row) for row in rows] if self._expansions else rows
 
+    @property
+    def unexpanded(self) -> Tokenizer:
+        """The tokenizer whose ids are those of the spellings too."""
+        return Tokenizer(self.proto, self.source)
+
     def normalize(self, texts: Sequence[str]) -> list[str]:
         """Return each text as it is cut into pieces: normalised, a space as U+2581."""
         return [self._processor.normalize(well_formed(text)) for text in texts]
@@ -109,14 +114,18 @@ def spellings_of(tokenizer: Tokenizer) -> list[Spelling]:
 
 
 def with_spellings(tokenizer: Tokenizer, spellings: Sequence[Spelling]) -> Tokenizer:
-    """Return the tokenizer with these spellings in place of those that it has; one that is a piece is left out."""
+    """Return the tokenizer with these spellings in place of those that it has; one that is a piece is left out.
+
+    None scores below the pieces, as SentencePiece counts <unk> from the lowest score of all.
+    """
     proto = model_proto(tokenizer)
+    lowest = min((piece.score for piece in proto.pieces if piece.type == piece.NORMAL), default=0.0)
     known = {piece.piece for piece in proto.pieces}
     free = [one for one in spellings if one.piece not in known]
     if not free:
         return plain(tokenizer)
     for one in free:
-        proto.pieces.add(piece=one.piece, score=one.score)
+        proto.pieces.add(piece=one.piece, score=max(lowest, one.score))
     proto.trainer_spec.vocab_size = len(proto.pieces)
     return Tokenizer(proto.SerializeToString(), tokenizer.source, content_of(free))
 

@@ -76,6 +76,14 @@ def pinyin(text: str, draw: random.Random) -> str:
     return re.sub(r"(?<=[^\W\d])([,;:])(?=\w)", r"\1 ", text)
 
 
+def chinese_words(text: str) -> list[str]:
+    """Return the words of Chinese text that `pinyin` writes as one. Raises `InputError` as it does."""
+    pinyin_package()
+    from pypinyin.seg.mmseg import seg
+
+    return list(seg.cut(text))
+
+
 def pinyin_package() -> ModuleType:
     """Return pypinyin, of the extra `typed`. Raises `InputError` that says how to install it."""
     try:

@@ -1,0 +1,1 @@
+"""Pieces for text as people type it: `distill add-spellings`."""

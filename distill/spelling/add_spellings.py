@@ -1,0 +1,172 @@
+"""A copy of an encoder that reads text as people type it: more ways to cut text, and no row or weight more."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from ..catalog.bundle import find_artefact
+from ..catalog.identity import origin
+from ..data.corpus import sampled
+from ..encoders.tokenizer import Tokenizer, spellings_of
+from ..errors import InputError
+from ..export.languages import FILE, piece_languages, read_languages
+from ..export.spelled import write_spelled
+from ..export.student import checked_card
+from ..system.progress import task
+from ..system.types import File, Json
+from ..typed.kinds import UNSPACED, has_kind, require_kinds, typed
+from ..typed.latin import chinese_words
+from .candidates import JOINED, KINDS, LATIN, Candidate, Candidates
+from .protection import protected
+from .written import Pieces, joined_words, written_phrases, written_pieces, written_words
+
+# Lines of a language that are read, and of the one whose documents are searched; those of the last that are held out.
+MOST_LINES, MOST_PIVOT, HELD = 20_000, 40_000, 200
+# Candidates beyond the number that is asked for, as some are left out.
+SPARE = 1.1
+# Pieces of a language that may follow a word without a blank.
+JOINED_WORDS = 4000
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What spellings are made of: `texts` by language, lists of `words` by language with their frequencies.
+
+    `kinds` are some of `KINDS`; at most `most` spellings, and `phrases` of a language that is written without blanks.
+    The text of the language `pivot` is read further than that of others.
+    """
+
+    texts: Mapping[str, Sequence[str]]
+    words: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    kinds: tuple[str, ...] = KINDS
+    most: int = 100_000
+    phrases: int = 12_000
+    pivot: str = "en"
+    seed: int = 0
+
+
+def add_spellings(model: str, plan: Plan, output: File) -> dict[str, Json]:
+    """Write the artefact that `model` names, reading its languages as typed too, to `output`; returns the figures.
+
+    Its vectors are those that it had wherever a text is cut as it was. Raises `InputError` where no spelling is new,
+    or for a language of the texts that it lacks, and `EncoderError` for an encoder that is no artefact.
+    """
+    folder = find_artefact(model)
+    card = checked_card(folder)
+    tokenizer = Tokenizer.load(folder / "tokenizer.model")
+    require_known(plan, tuple(card.get("languages", ())), model)
+    read, held = divided(plan)
+    used = read_languages(folder, card) if FILE in card["files"] else piece_languages(tokenizer, read)
+    columns = {name: np.flatnonzero(used.used[:, used.languages.index(name)]) for name in read}
+    candidates = candidates_of(Pieces(tokenizer), columns, read, plan)
+    with task("spellings that written text has", None) as advance:
+        spelled = protected(tokenizer, foremost(candidates, round(SPARE * plan.most)), read, advance)
+    spelled = shortened(spelled, candidates, plan.most)
+    if not spellings_of(spelled):
+        raise InputError(f"{model}: no spelling is new; give text of languages that are typed otherwise than written")
+    figures = {"kept": kept_pieces(tokenizer, spelled, held, plan.kinds)}
+    notes = {"kinds": list(plan.kinds), "spellings": counts_of(spelled, candidates), **figures}
+    write_spelled(folder, Path(output), spelled, notes, origin(model)["source"])
+    return {"model": model, **notes}
+
+
+def require_known(plan: Plan, languages: Sequence[str], model: str) -> None:
+    """Raise `InputError` for text in a language that a model lacks, or without what its kinds need."""
+    if unknown := sorted(set(plan.texts) - set(languages)):
+        raise InputError(f"--text: {model} has no {', '.join(unknown)}; it has {', '.join(languages)}")
+    require_kinds(plan.texts, plan.kinds)
+
+
+def divided(plan: Plan) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
+    """Return by language the lines that are read, and those that are held out to tell what came of it."""
+    read, held = {}, {}
+    for language, texts in plan.texts.items():
+        most = MOST_PIVOT if language == plan.pivot else MOST_LINES
+        lines = list(dict.fromkeys(sampled(list(texts), most, plan.seed)))
+        random.Random(f"{plan.seed}\n{language}").shuffle(lines)
+        many = min(HELD, len(lines) // 10)
+        read[language], held[language] = lines[many:], lines[:many]
+    return read, held
+
+
+def candidates_of(
+    pieces: Pieces, used: Mapping[str, np.ndarray], texts: Mapping[str, Sequence[str]], plan: Plan
+) -> Candidates:
+    """Return all spellings of what languages use, the ids of each under `used`."""
+    candidates = Candidates(pieces)
+    with task("spellings", len(texts)) as advance:
+        for language, lines in texts.items():
+            counts, bare = pieces.counts(lines), language in UNSPACED
+            rows = list(written_pieces(pieces, used[language], counts))
+            for kind in (kind for kind in plan.kinds if kind != JOINED and has_kind(language, kind)):
+                candidates.add_typed(rows, language, kind)
+                if kind == LATIN:
+                    candidates.add_typed(written_words(pieces, plan.words.get(language, {}), bare), language, kind)
+                if kind == LATIN and language == "zh":
+                    phrases = written_phrases(pieces, [chinese_words(line) for line in lines], plan.phrases)
+                    candidates.add_typed(phrases, language, kind)
+            if JOINED in plan.kinds and not bare:
+                candidates.add_joined(joined_words(pieces, counts, JOINED_WORDS), language)
+            advance()
+    return candidates
+
+
+def foremost(candidates: Mapping[str, Candidate], most: int) -> dict[str, Candidate]:
+    """Return at most so many candidates: those in a language's own letters first, then of each language as many.
+
+    Of a language's own those of the largest shares.
+    """
+    order, ranks = [], Counter[str]()
+    for piece in sorted(candidates, key=lambda piece: (-candidates[piece].share, piece)):
+        kind, language = candidates[piece].cell
+        order.append((kind == LATIN, ranks[f"{kind} {language}"], piece))
+        ranks[f"{kind} {language}"] += 1
+    return {piece: candidates[piece] for _, _, piece in sorted(order)[:most]}
+
+
+def shortened(spelled: Tokenizer, candidates: Mapping[str, Candidate], most: int) -> Tokenizer:
+    """Return the tokenizer with the foremost of its spellings, at most so many."""
+    from ..encoders.tokenizer import with_spellings
+
+    spellings = spellings_of(spelled)
+    chosen = foremost({one.piece: candidates[one.piece] for one in spellings}, most)
+    return with_spellings(spelled, [one for one in spellings if one.piece in chosen])
+
+
+def counts_of(spelled: Tokenizer, candidates: Mapping[str, Candidate]) -> dict[str, dict[str, int]]:
+    """Return how many spellings there are, by kind and language."""
+    counts: dict[str, Counter[str]] = {}
+    for one in spellings_of(spelled):
+        kind, language = candidates[one.piece].cell
+        counts.setdefault(kind, Counter())[language] += 1
+    return {kind: dict(sorted(row.items())) for kind, row in sorted(counts.items())}
+
+
+def kept_pieces(
+    before: Tokenizer, after: Tokenizer, held: Mapping[str, Sequence[str]], kinds: Sequence[str]
+) -> dict[str, dict[str, list[float]]]:
+    """Return the share of the pieces of written lines that the lines have as typed, `{kind: {language: [before, after]}}`.
+
+    Under "written" that of the lines as they are, which is 1 before.
+    """
+    shares: dict[str, dict[str, list[float]]] = {"written": {}}
+    for language, lines in held.items():
+        written = before.encode(lines)
+        shares["written"][language] = [1.0, _shared(written, after.encode(lines))]
+        for kind in (kind for kind in kinds if has_kind(language, kind)):
+            as_typed = [typed(line, language, kind) for line in lines]
+            row = [_shared(written, tokenizer.encode(as_typed)) for tokenizer in (before, after)]
+            shares.setdefault(kind, {})[language] = row
+    return shares
+
+
+def _shared(rows: Sequence[Sequence[int]], others: Sequence[Sequence[int]]) -> float:
+    """The share of the rows' ids, bos and eos left out, that the others have too."""
+    pairs = [(Counter(row[1:-1]), Counter(other[1:-1])) for row, other in zip(rows, others, strict=True)]
+    return sum((row & other).total() for row, other in pairs) / max(1, sum(row.total() for row, _ in pairs))
