@@ -27,7 +27,7 @@ COMMANDS = {
     "measure": ("compare", "evaluate"),
     "recipes": ("recipes",),
     "report": ("report",),
-    "shape": ("add-language", "compress", "extend", "prune", "reduce", "subset"),
+    "shape": ("add-language", "add-spellings", "compress", "extend", "prune", "reduce", "subset"),
     "train": ("run", "teach", "transfer"),
     "tune": ("tune",),
     "use": ("encode", "search", "serve"),

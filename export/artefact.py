@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from ..encoders.encoder import KerasEncoder
+from ..encoders.tokenizer import plain
 from ..errors import EncoderError, ExportError, first_line
 from ..evaluation.bias.removal import LanguageRemoval
 from ..system.files import write_aside, write_text
@@ -13,6 +14,7 @@ from ..system.types import File, Json, Progress
 from . import encode
 from .card import README, Card, JudgedCard, card_of, write_card, write_judged
 from .form import Form
+from .formats.format import Format
 from .formats.registry import format_of
 from .gate import Figures, Gate, measure, require_passed
 from .hub_page import hub_page
@@ -41,6 +43,7 @@ def export_artefact(
     """
     form = form or Form()
     form.require()
+    student = as_read(student, format_of(form.format))
     if removal:
         removal.require_own(student)
     with write_aside(folder) as aside:
@@ -81,6 +84,11 @@ def write_artefact(
     card = card_of(name, student, form, folder, notes, removal, known.languages if known else ())
     write_card(folder, card)
     return card
+
+
+def as_read(student: KerasEncoder, format_: Format) -> KerasEncoder:
+    """Return the student as a format reads text: without its spellings where the format has none."""
+    return student if format_.spelled else KerasEncoder(student.model, plain(student.tokenizer), student.name)
 
 
 def _measured(student: KerasEncoder, folder: Path, gate: Gate, progress: Progress | None, others: float) -> Figures:

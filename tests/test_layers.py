@@ -26,7 +26,7 @@ FLOORS = (
     ("bench", "stages", "encoding"),
     ("indexing",),
     ("pipeline", "serving"),
-    ("compression", "tuning", "languages", "adapting"),
+    ("compression", "tuning", "languages", "adapting", "spelling"),
     ("commands",),
     # cli.py, __main__.py and the package's own face.
     ("",),

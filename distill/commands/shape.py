@@ -1,6 +1,6 @@
 """The commands that make an encoder smaller, or larger.
 
-`compress`, `prune`, `subset`, `reduce`; `extend` and `add-language`.
+`compress`, `prune`, `subset`, `reduce`; `extend`, `add-language` and `add-spellings`.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from pathlib import Path
 import click
 
 from ..errors import InputError
+from ..settings.choices import SPELLED
 from ..settings.sections import Value
 from .options import Command, corpus_option, folder_option, json_option, settings_from, settings_options, split_names
 from .panels import PanelCommand
@@ -263,3 +264,61 @@ def add_language(
     if json_path:
         write_json(json_path, report)
     say(f"encoder: {output}, {language} in {report['pieces'][1] - report['pieces'][0]} pieces")
+
+
+@click.command("add-spellings", cls=PanelCommand)
+@click.argument("model")
+@files_option("--text", "text as it is written, language=FILE, a text a line or .jsonl", "text")
+@files_option("--add-words", "words of a language, language=FILE, a word, a tab and its frequency a line", "word_lists")
+@click.option("--typed-kinds", "kinds", default=",".join(SPELLED), show_default=True, help="how people type")
+@click.option(
+    "--most-spellings", type=click.IntRange(1), default=140_000, show_default=True, help="about 24 bytes each"
+)
+@click.option("--teacher-language", default="en", show_default=True, help="the language of the documents")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="of what is drawn")
+@json_option
+@folder_option("folder for the artefact")
+def add_spellings(
+    model: str,
+    text: tuple[str, ...],
+    word_lists: tuple[str, ...],
+    kinds: str,
+    most_spellings: int,
+    teacher_language: str,
+    seed: int,
+    json_path: str | None,
+    output: str,
+) -> None:
+    """A copy of MODEL, a bundle or a run's, that reads text as people type it: without accents, in Latin letters.
+
+    Words as typed stand for the pieces of the words as they are written, so no row or weight is added or changed. Each
+    language of the text has to be one of MODEL's; what stands in written text is cut as before.
+    """
+    from ..report.vocabulary_tables import print_spellings
+    from ..spelling.add_spellings import Plan
+    from ..spelling.add_spellings import add_spellings as add
+    from ..spelling.files import read_texts, read_word_lists
+    from ..system.files import write_json
+    from ..system.progress import say
+
+    plan = Plan(
+        read_texts(text),
+        read_word_lists(word_lists),
+        chosen_kinds(kinds),
+        most_spellings,
+        pivot=teacher_language,
+        seed=seed,
+    )
+    report = add(model, plan, output)
+    print_spellings(report)
+    if json_path:
+        write_json(json_path, report)
+    say(f"encoder: {output}, {sum(sum(row.values()) for row in report['spellings'].values())} spellings")
+
+
+def chosen_kinds(names: str) -> tuple[str, ...]:
+    """Return the kinds that are named, comma-separated. Raises `InputError` for another."""
+    kinds = split_names(names)
+    if not kinds or not set(kinds) <= set(SPELLED):
+        raise InputError(f"--typed-kinds: expected some of {', '.join(SPELLED)}, got {names!r}")
+    return kinds

@@ -65,10 +65,15 @@ class Expansions:
         return self.ids[self.starts[place] : self.starts[place + 1]].tolist()
 
 
-def content_of(spellings: Sequence[Spelling]) -> bytes:
-    """Return the content of the file: int32, the ids of each spelling and behind them -1, compressed."""
+def stored(spellings: Sequence[Spelling]) -> Integers:
+    """Return the ids of each spelling and behind them -1, int32 `(n,)`."""
+    return np.array([id for one in spellings for id in (*one.ids, END)], dtype=np.int32)
+
+
+def content_of(ids: Integers) -> bytes:
+    """Return the content of the file of what `stored` gave."""
     file = io.BytesIO()
-    np.savez_compressed(file, **{IDS: np.array([id for one in spellings for id in (*one.ids, END)], dtype=np.int32)})
+    np.savez_compressed(file, ids=ids)
     return file.getvalue()
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import EncoderError, InputError
 from ..system.text import well_formed
-from .spellings import FILE, Expansions, Spelling, content_of
+from .spellings import FILE, Expansions, Spelling, content_of, stored
 
 if TYPE_CHECKING:
     from google.protobuf.message import Message
@@ -127,7 +127,7 @@ def with_spellings(tokenizer: Tokenizer, spellings: Sequence[Spelling]) -> Token
     for one in free:
         proto.pieces.add(piece=one.piece, score=max(lowest, one.score))
     proto.trainer_spec.vocab_size = len(proto.pieces)
-    return Tokenizer(proto.SerializeToString(), tokenizer.source, content_of(free))
+    return Tokenizer(proto.SerializeToString(), tokenizer.source, content_of(stored(free)))
 
 
 def empty_proto() -> Message:

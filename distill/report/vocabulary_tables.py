@@ -55,6 +55,17 @@ def print_language(report: Mapping[str, Json]) -> None:
     console.print(table)
 
 
+def print_spellings(report: Mapping[str, Json]) -> None:
+    """Print the cosines of held-out lines, as people type them, to the lines as they are written, by language."""
+    console, languages = new_console(), list(report["cosine"]["written"])
+    table = new_table("cosine to the text as written, before and after, x 100", "typed", *languages, "spellings")
+    for kind, row in report["cosine"].items():
+        cells = ("\n".join(percents(row[name])) if name in row else "" for name in languages)
+        many = sum(report["spellings"].get(kind, {}).values())
+        table.add_row(Text("as they are" if kind == "written" else kind), *cells, str(many or ""))
+    console.print(table)
+
+
 def _print_vocabulary(console, report):
     table = new_table("vocabulary", "", "before", "after")
     table.add_row("pieces", *map(str, report["rows"]))

@@ -13,6 +13,8 @@ SENTENCE_UNITS = ("document-sentence", "document-sum", "passage-sentence", "pass
 ALL_UNITS = (*UNITS, *SENTENCE_UNITS)
 # How people type (the room `typed`).
 TYPED = ("no-accents", "lower-case", "typos", "no-blanks", "speech", "latin")
+# Those of which a tokenizer can have spellings.
+SPELLED = ("no-accents", "lower-case", "latin", "no-blanks")
 # Rankings by words that stand in an encoder's place, and the kind of words that they compare (retrieval/bm25.py).
 BM25 = {"bm25": "plain", "bm25-morphology": "morphology"}
 # How predicted answers are compared with gold ones (evaluation/answers.py), and what is shown unless others are named.

@@ -12,17 +12,20 @@ import numpy as np
 
 from ..catalog.bundle import find_artefact
 from ..catalog.identity import origin
+from ..catalog.loading import load_encoder
 from ..data.corpus import sampled
-from ..encoders.tokenizer import Tokenizer, spellings_of
+from ..encoders.encoder import Encoder
+from ..encoders.tokenizer import Tokenizer, spellings_of, with_spellings
 from ..errors import InputError
 from ..export.languages import FILE, piece_languages, read_languages
 from ..export.spelled import write_spelled
 from ..export.student import checked_card
+from ..settings.choices import SPELLED
 from ..system.progress import task
-from ..system.types import File, Json
+from ..system.types import File, Floats, Json
 from ..typed.kinds import UNSPACED, has_kind, require_kinds, typed
 from ..typed.latin import chinese_words
-from .candidates import JOINED, KINDS, LATIN, Candidate, Candidates
+from .candidates import JOINED, LATIN, Candidate, Candidates
 from .protection import protected
 from .written import Pieces, joined_words, written_phrases, written_pieces, written_words
 
@@ -38,14 +41,14 @@ JOINED_WORDS = 4000
 class Plan:
     """What spellings are made of: `texts` by language, lists of `words` by language with their frequencies.
 
-    `kinds` are some of `KINDS`; at most `most` spellings, and `phrases` of a language that is written without blanks.
-    The text of the language `pivot` is read further than that of others.
+    `kinds` are some of `choices.SPELLED`; at most `most` spellings, and `phrases` of a language that is written without
+    blanks. The text of the language `pivot` is read further than that of others.
     """
 
     texts: Mapping[str, Sequence[str]]
     words: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
-    kinds: tuple[str, ...] = KINDS
-    most: int = 100_000
+    kinds: tuple[str, ...] = SPELLED
+    most: int = 140_000
     phrases: int = 12_000
     pivot: str = "en"
     seed: int = 0
@@ -70,10 +73,10 @@ def add_spellings(model: str, plan: Plan, output: File) -> dict[str, Json]:
     spelled = shortened(spelled, candidates, plan.most)
     if not spellings_of(spelled):
         raise InputError(f"{model}: no spelling is new; give text of languages that are typed otherwise than written")
-    figures = {"kept": kept_pieces(tokenizer, spelled, held, plan.kinds)}
-    notes = {"kinds": list(plan.kinds), "spellings": counts_of(spelled, candidates), **figures}
+    notes: dict[str, Json] = {"kinds": list(plan.kinds), "spellings": counts_of(spelled, candidates)}
     write_spelled(folder, Path(output), spelled, notes, origin(model)["source"])
-    return {"model": model, **notes}
+    figures = cosines(load_encoder(model), load_encoder(output), held, plan.kinds)
+    return {"model": model, "seed": plan.seed, **notes, "cosine": figures}
 
 
 def require_known(plan: Plan, languages: Sequence[str], model: str) -> None:
@@ -132,8 +135,6 @@ def foremost(candidates: Mapping[str, Candidate], most: int) -> dict[str, Candid
 
 def shortened(spelled: Tokenizer, candidates: Mapping[str, Candidate], most: int) -> Tokenizer:
     """Return the tokenizer with the foremost of its spellings, at most so many."""
-    from ..encoders.tokenizer import with_spellings
-
     spellings = spellings_of(spelled)
     chosen = foremost({one.piece: candidates[one.piece] for one in spellings}, most)
     return with_spellings(spelled, [one for one in spellings if one.piece in chosen])
@@ -148,25 +149,26 @@ def counts_of(spelled: Tokenizer, candidates: Mapping[str, Candidate]) -> dict[s
     return {kind: dict(sorted(row.items())) for kind, row in sorted(counts.items())}
 
 
-def kept_pieces(
-    before: Tokenizer, after: Tokenizer, held: Mapping[str, Sequence[str]], kinds: Sequence[str]
+def cosines(
+    before: Encoder, after: Encoder, held: Mapping[str, Sequence[str]], kinds: Sequence[str]
 ) -> dict[str, dict[str, list[float]]]:
-    """Return the share of the pieces of written lines that the lines have as typed, `{kind: {language: [before, after]}}`.
+    """Return the mean cosine of lines to what they were as written, `{kind: {language: [before, after]}}`.
 
     Under "written" that of the lines as they are, which is 1 before.
     """
-    shares: dict[str, dict[str, list[float]]] = {"written": {}}
-    for language, lines in held.items():
-        written = before.encode(lines)
-        shares["written"][language] = [1.0, _shared(written, after.encode(lines))]
-        for kind in (kind for kind in kinds if has_kind(language, kind)):
-            as_typed = [typed(line, language, kind) for line in lines]
-            row = [_shared(written, tokenizer.encode(as_typed)) for tokenizer in (before, after)]
-            shares.setdefault(kind, {})[language] = row
-    return shares
+    table: dict[str, dict[str, list[float]]] = {"written": {}}
+    with task("lines as people type them", len(held)) as advance:
+        for language, lines in held.items():
+            written = before.encode(lines)
+            table["written"][language] = [1.0, _cosine(written, after.encode(lines))]
+            for kind in (kind for kind in kinds if has_kind(language, kind)):
+                as_typed = [typed(line, language, kind) for line in lines]
+                row = [_cosine(written, encoder.encode(as_typed)) for encoder in (before, after)]
+                table.setdefault(kind, {})[language] = row
+            advance()
+    return table
 
 
-def _shared(rows: Sequence[Sequence[int]], others: Sequence[Sequence[int]]) -> float:
-    """The share of the rows' ids, bos and eos left out, that the others have too."""
-    pairs = [(Counter(row[1:-1]), Counter(other[1:-1])) for row, other in zip(rows, others, strict=True)]
-    return sum((row & other).total() for row, other in pairs) / max(1, sum(row.total() for row, _ in pairs))
+def _cosine(vectors: Floats, others: Floats) -> float:
+    """The mean cosine of unit rows, row by row."""
+    return float((vectors * others).sum(axis=1).mean())

@@ -12,9 +12,9 @@ from ..typed.kinds import UNSPACED, typed
 from .written import Pieces, Written
 
 Cell = tuple[str, str]
-# Kinds that are spelled; writers that are drawn of those who write in Latin letters, and their first seed: those of
-# `distill evaluate --typed` have others.
-KINDS, LATIN, JOINED = ("no-accents", "lower-case", "latin", "no-blanks"), "latin", "no-blanks"
+# Writers that are drawn of those who write in Latin letters, and their first seed: those of `distill evaluate --typed`
+# have others.
+LATIN, JOINED = "latin", "no-blanks"
 DRAWS, FIRST = 12, 1000
 # Letters of a spelling; of one in Latin letters that no blank stands before.
 SHORTEST, INSIDE = 2, 5
@@ -26,9 +26,9 @@ MISSING_BLANK = 2.0
 class Candidate:
     """What a spelling may stand for, `{ids: share}`, the best score of these, and its shares by kind and language."""
 
-    meant: Counter[tuple[int, ...]] = field(default_factory=Counter)
+    meant: defaultdict[tuple[int, ...], float] = field(default_factory=lambda: defaultdict(float))
     score: float = float("-inf")
-    cells: Counter[Cell] = field(default_factory=Counter)
+    cells: defaultdict[Cell, float] = field(default_factory=lambda: defaultdict(float))
 
     @property
     def share(self) -> float:
@@ -92,6 +92,6 @@ def _forms(text: str, row: Written, language: str, kind: str) -> Iterator[str]:
     long_enough = len(text) >= SHORTEST or kind == "no-accents"
     if long_enough and (row.begins or unspaced):
         yield SPACE + text
-    inside = unspaced or kind != LATIN or len(text) >= INSIDE
+    inside = SPACE not in text and (unspaced or kind != LATIN or len(text) >= INSIDE)
     if long_enough and inside and (unspaced or not row.begins):
         yield text

@@ -661,7 +661,9 @@ typedef struct {
     const uint8_t *pieces, *types;
     const uint32_t *starts;
     const float *scores;
-    size_t count;
+    size_t count, rows;       /* of all, and of those with a row: behind them stand spellings */
+    const int32_t *spellings; /* the ids that each stands for, and NONE */
+    uint32_t *spelled;        /* where those of each begin, and behind the last */
     int32_t unknown, bos, eos;
     bool prefix, one_space, escape, suffix;
     float unknown_score, greatest;
@@ -984,13 +986,23 @@ static void offer_pieces(const tokenizer *cutter, const uint8_t *text, size_t si
         offer(steps + start + one, cutter->unknown, start, cutter->unknown_score + steps[start].score);
 }
 
+/* The ids that a spelling stands for, before those from `first` on: returns the first of them. */
+static size_t put_spelling(const tokenizer *cutter, size_t place, int32_t *ids, size_t first)
+{
+    for (size_t i = cutter->spelled[place + 1] - 1; i-- > cutter->spelled[place];)
+        ids[--first] = cutter->spellings[i];
+    return first;
+}
+
 /* Follow the steps back from the end; unknown pieces one after another are one. The ids stand at the end of `ids`. */
 static size_t walk_back(const tokenizer *cutter, const step *steps, size_t size, int32_t *ids)
 {
     size_t first = size;
     for (size_t place = size; place > 0; place = (size_t)steps[place].start) {
         int32_t id = steps[place].id;
-        if (id != cutter->unknown || first == size || ids[first] != id)
+        if ((size_t)id >= cutter->rows)
+            first = put_spelling(cutter, (size_t)id - cutter->rows, ids, first);
+        else if (id != cutter->unknown || first == size || ids[first] != id)
             ids[--first] = id;
     }
     return first;
@@ -1067,6 +1079,49 @@ static bool take_pieces(tokenizer *cutter, const sections *file)
     return cutter->starts[cutter->count] == pieces.rows;
 }
 
+/* How many spellings there are; SIZE_MAX for a section that stands for others than the pieces with a row. */
+static size_t count_spellings(const tokenizer *cutter, array stored)
+{
+    const int32_t *ids = stored.data;
+    size_t count = 0;
+    if (stored.rows && (stored.columns != 1 || ids[stored.rows - 1] != NONE))
+        return SIZE_MAX;
+    for (size_t i = 0; i < stored.rows; i++) {
+        if (ids[i] < NONE || (ids[i] > NONE && (size_t)ids[i] >= cutter->rows))
+            return SIZE_MAX;
+        count += ids[i] == NONE;
+    }
+    return count;
+}
+
+static distill_status take_spellings(tokenizer *cutter, const sections *file)
+{
+    array stored = section_of(file, "spellings", INT32);
+    size_t many = count_spellings(cutter, stored), place = 0;
+    if (many == SIZE_MAX || stored.rows > UINT32_MAX)
+        return DISTILL_NOT_AN_ENCODER;
+    cutter->spellings = stored.data;
+    cutter->spelled = calloc(many + 1, sizeof *cutter->spelled);
+    cutter->count = cutter->rows + many;
+    if (!cutter->spelled)
+        return DISTILL_NO_MEMORY;
+    for (size_t i = 0; i < stored.rows; i++)
+        if (cutter->spellings[i] == NONE)
+            cutter->spelled[++place] = (uint32_t)i + 1;
+    return DISTILL_OK;
+}
+
+/* A text has room for an id a byte. */
+static bool spellings_fit(const tokenizer *cutter)
+{
+    for (size_t place = 0; place < cutter->count - cutter->rows; place++) {
+        const uint32_t *starts = cutter->starts + cutter->rows + place;
+        if (cutter->spelled[place + 1] - cutter->spelled[place] - 1 > starts[1] - starts[0])
+            return false;
+    }
+    return true;
+}
+
 static void take_scores(tokenizer *cutter)
 {
     float least = FLT_MAX, greatest = FLT_MIN;
@@ -1086,10 +1141,13 @@ static distill_status take_tokenizer(tokenizer *cutter, const sections *file)
 {
     const int32_t *numbers = shaped(file, "tokenizer", INT32, 8, 1);
     array map = section_of(file, "charsmap", UINT8);
-    if (!numbers || !map.data || !take_pieces(cutter, file) || !take_charsmap(cutter, map))
+    distill_status status = take_spellings(cutter, file);
+    if (status)
+        return status;
+    if (!numbers || !map.data || !take_pieces(cutter, file) || !spellings_fit(cutter) || !take_charsmap(cutter, map))
         return DISTILL_NOT_AN_ENCODER;
     for (size_t i = 0; i < 3; i++)
-        if (numbers[i] < 0 || (size_t)numbers[i] >= cutter->count)
+        if (numbers[i] < 0 || (size_t)numbers[i] >= cutter->rows)
             return DISTILL_NOT_AN_ENCODER;
     if (numbers[7])
         return DISTILL_NEWER;
@@ -1398,7 +1456,7 @@ static distill_status take_settings(distill_encoder *encoder, const sections *fi
     encoder->ngram = settings[1] == NGRAM;
     encoder->dimension = (size_t)settings[2];
     encoder->width = encoder->table.width = (size_t)settings[3];
-    encoder->tokenizer.count = (size_t)settings[4];
+    encoder->tokenizer.rows = (size_t)settings[4];
     encoder->most = (size_t)settings[5];
     encoder->table.codec = settings[7];
     encoder->branches = encoder->ngram ? (size_t)settings[9] : 0;
@@ -1417,7 +1475,7 @@ static distill_status take_encoder(distill_encoder *encoder, const void *bytes, 
     encoder->kernel = best_products();
     if (!status)
         status = take_settings(encoder, &file);
-    if (!status && !take_table(&encoder->table, &file, encoder->tokenizer.count))
+    if (!status && !take_table(&encoder->table, &file, encoder->tokenizer.rows))
         status = DISTILL_NOT_AN_ENCODER;
     if (!status)
         status = take_layers(encoder, &file);
@@ -1451,6 +1509,7 @@ void distill_close(distill_encoder *encoder)
     free(encoder->tokenizer.tree.children);
     free(encoder->tokenizer.tree.ids);
     free(encoder->tokenizer.tree.labels);
+    free(encoder->tokenizer.spelled);
     free(encoder);
 }
 

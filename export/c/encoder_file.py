@@ -99,7 +99,7 @@ def encoder_sections(content: bytes, tokenizer: Tokenizer, name: str, table: str
     return {
         "settings": settings,
         "name": _text(name),
-        "fingerprint": _text(fingerprint(content, tokenizer.proto)),
+        "fingerprint": _text(fingerprint(content, tokenizer)),
         **tokenizer_sections(tokenizer),
         **{f"table.{place}": array for place, array in enumerate(arrays)},
         **layer_sections(parts.products),
@@ -143,9 +143,10 @@ def layer_sections(products: Mapping[str, Product]) -> Sections:
     return sections
 
 
-def fingerprint(content: bytes, proto: bytes) -> str:
+def fingerprint(content: bytes, tokenizer: Tokenizer) -> str:
     """The identity of the encoder of a flatbuffer and a tokenizer, a SHA-256 of both: 64 hexadecimal digits."""
-    return joint(hashlib.sha256(part).hexdigest() for part in (content, proto))
+    parts = (content, tokenizer.proto, *((tokenizer.spellings,) if tokenizer.spellings is not None else ()))
+    return joint(hashlib.sha256(part).hexdigest() for part in parts)
 
 
 def _text(text: str) -> np.ndarray:

@@ -6,10 +6,13 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from ...encoders.tokenizer import Tokenizer, empty_proto, model_proto
+from ...encoders.spellings import content_of, stored
+from ...encoders.tokenizer import Tokenizer, empty_proto, model_proto, spellings_of
 from ...errors import ExportError
 
 UNKNOWN, CONTROL, BYTE, UNIGRAM = 2, 3, 6, 1
+# The section with what spellings stand for.
+SPELLINGS = "spellings"
 # What the list `tokenizer` has behind the ids of the unknown piece and of the two that stand around a text.
 FLAGS = ("add_dummy_prefix", "remove_extra_whitespaces", "escape_whitespaces")
 
@@ -17,9 +20,11 @@ FLAGS = ("add_dummy_prefix", "remove_extra_whitespaces", "escape_whitespaces")
 def tokenizer_sections(tokenizer: Tokenizer) -> dict[str, np.ndarray]:
     """Return the sections of a tokenizer: its pieces, their scores and types, the map of its normaliser.
 
+    Its spellings stand behind the pieces, and in a section of their own the pieces that each stands for, and -1.
+
     Raises `ExportError` for one that is no unigram model, or cuts unknown characters into bytes.
     """
-    proto = model_proto(tokenizer)
+    proto = model_proto(tokenizer.unexpanded)
     trainer, normalizer = proto.trainer_spec, proto.normalizer_spec
     if trainer.model_type != UNIGRAM or trainer.byte_fallback:
         kind = "one with byte_fallback" if trainer.byte_fallback else f"model_type {trainer.model_type}"
@@ -36,6 +41,7 @@ def tokenizer_sections(tokenizer: Tokenizer) -> dict[str, np.ndarray]:
         "piece_scores": np.array([piece.score for piece in proto.pieces], dtype=np.float32),
         "piece_types": types,
         "charsmap": np.frombuffer(normalizer.precompiled_charsmap, dtype=np.uint8),
+        **({SPELLINGS: stored(spellings_of(tokenizer))} if tokenizer.spellings is not None else {}),
     }
 
 
@@ -53,4 +59,5 @@ def tokenizer_of(sections: Mapping[str, np.ndarray]) -> Tokenizer:
     for name, value in zip(FLAGS, flags, strict=True):
         setattr(proto.normalizer_spec, name, bool(value))
     proto.normalizer_spec.precompiled_charsmap = sections["charsmap"].tobytes()
-    return Tokenizer(proto.SerializeToString())
+    spellings = content_of(sections[SPELLINGS]) if SPELLINGS in sections else None
+    return Tokenizer(proto.SerializeToString(), spellings=spellings)

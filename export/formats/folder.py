@@ -21,7 +21,7 @@ def read_label(folder: File) -> Label:
 
 
 def bundle_fingerprint(folder: File) -> str | None:
-    """The identity of the encoder of a bundle: the sha256 of its card's hashes of the model and the tokenizer.
+    """The identity of the encoder of a bundle: the sha256 of its card's hashes of the model and the tokenizer's files.
 
     None for an artefact of another format. Raises `EncoderError`.
     """
@@ -30,7 +30,7 @@ def bundle_fingerprint(folder: File) -> str | None:
     names = (encode.MODELS["bundle"], encode.TOKENIZER)
     if not all(name in files for name in names):
         return None
-    return joint(files[name]["sha256"] for name in names)
+    return joint(files[name]["sha256"] for name in (*names, encode.SPELLINGS) if name in files)
 
 
 def whole_file(folder: Path, label: Label, name: str) -> Path:

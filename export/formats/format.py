@@ -78,6 +78,8 @@ class Format:
     from. One that `keeps` takes the weights of a bundle as they are stored there. `add_answerable(folder, said)` puts
     what the card says of answers into what `write` has written, where that is read without the card.
 
+    One that is not `spelled` cuts text without the spellings that a tokenizer has.
+
     One with a `library` is a folder for the hub of models that this library reads, with float32 weights alone. Of the
     dev questions a share of `others` may have other ids there; their vectors are left out of the gate's cosines.
     """
@@ -99,4 +101,5 @@ class Format:
     keeps: bool = False
     library: str = ""
     others: float = 0.0
+    spelled: bool = True
     add_answerable: Callable[[Path, Mapping[str, Json]], None] = _in_card_alone

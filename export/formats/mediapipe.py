@@ -31,7 +31,7 @@ def _write_zip(student: KerasEncoder, folder: Path, precision: Precision, length
     from ..tflite.mediapipe import write_zip
 
     content = convert(student.model, precision, lengths.fixed, sliced=True)
-    write_zip(folder / ZIP, content, plain(student.tokenizer).proto)
+    write_zip(folder / ZIP, content, student.tokenizer.proto)
 
 
 def _load(folder: Path, label: Label, threads: int) -> Artefact:
@@ -58,6 +58,7 @@ FORMATS = (
         needs=("mediapipe",),
         extra="mediapipe",
         worker="mediapipe",
+        spelled=False,
     ),
     Format(
         "mediapipe-zip",
@@ -68,6 +69,7 @@ FORMATS = (
         needs=("mediapipe",),
         extra="mediapipe",
         worker="mediapipe",
+        spelled=False,
         fixable=True,
         length=ZIP_LENGTH,
     ),

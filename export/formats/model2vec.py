@@ -50,6 +50,7 @@ FORMATS = (
         needs=("safetensors", "tokenizers"),
         extra="hub",
         others=OTHERS,
+        spelled=False,
         library="model2vec",
     ),
 )

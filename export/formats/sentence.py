@@ -60,6 +60,7 @@ FORMATS = (
         needs=("safetensors", "tokenizers"),
         extra="hub",
         others=OTHERS,
+        spelled=False,
         library="sentence-transformers",
     ),
 )

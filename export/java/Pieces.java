@@ -21,6 +21,7 @@ final class Pieces {
     private static final byte[] REPLACEMENT = {(byte) 0xEF, (byte) 0xBF, (byte) 0xBD};
     private static final int MOST_BYTES = (1 << 23) - 2;
 
+    /** Of all pieces those with a row; behind them stand spellings. */
     final int count;
     private final int unknown, begin, end;
     private final Normalizer normalizer;
@@ -28,25 +29,32 @@ final class Pieces {
     private final float[] scores;
     private final byte[] types;
     private final float unknownScore, highest;
+    /** The ids that each spelling stands for, and NONE; where those of each begin, and behind the last. */
+    private final int[] spellings, spelled;
 
     Pieces(Sections file) throws IOException {
         int[] settings = file.ints("tokenizer", 8);
         byte[] bytes = file.bytes("pieces");
         int[] starts = file.ints("piece_starts");
-        count = starts.length - 1;
-        scores = file.floats("piece_scores", count);
+        int all = starts.length - 1;
+        spellings = file.has("spellings") ? file.ints("spellings") : new int[0];
+        spelled = spelledFrom(file, spellings);
+        count = all - (spelled.length - 1);
+        file.require(count >= 0, "section 'spellings': " + (all - count) + " of " + all + " pieces");
+        requireSpellings(file, starts);
+        scores = file.floats("piece_scores", all);
         types = file.bytes("piece_types");
         unknown = settings[0];
         begin = settings[1];
         end = settings[2];
-        file.require(types.length == count && bytes.length <= MOST_BYTES, "section 'pieces' or 'piece_types' is too long");
+        file.require(types.length == all && bytes.length <= MOST_BYTES, "section 'pieces' or 'piece_types' is too long");
         file.require(settings[7] == 0, "section 'tokenizer': pieces of single bytes are not known here");
         for (int id : new int[] {unknown, begin, end}) {
             file.require(id >= 0 && id < count, "section 'tokenizer': there is no piece " + id + " of " + count);
         }
         Trie symbols = readPieces(file, bytes, starts);
         float lowest = Float.MAX_VALUE, most = Float.MIN_NORMAL;
-        for (int id = 0; id < count; id++) {
+        for (int id = 0; id < all; id++) {
             lowest = types[id] == NORMAL ? Math.min(lowest, scores[id]) : lowest;
             most = types[id] == NORMAL ? Math.max(most, scores[id]) : most;
         }
@@ -55,9 +63,36 @@ final class Pieces {
         normalizer = readNormalizer(file, settings, symbols);
     }
 
+    private static int[] spelledFrom(Sections file, int[] spellings) throws IOException {
+        int number = 0;
+        for (int id : spellings) {
+            number += id == Trie.NONE ? 1 : 0;
+        }
+        file.require(spellings.length == 0 || spellings[spellings.length - 1] == Trie.NONE,
+            "section 'spellings' is not whole");
+        int[] from = new int[number + 1];
+        for (int place = 0, next = 1; place < spellings.length; place++) {
+            if (spellings[place] == Trie.NONE) {
+                from[next++] = place + 1;
+            }
+        }
+        return from;
+    }
+
+    /** A text has room for an id a byte. */
+    private void requireSpellings(Sections file, int[] starts) throws IOException {
+        for (int id : spellings) {
+            file.require(id >= Trie.NONE && id < count, "section 'spellings': there is no piece " + id + " of " + count);
+        }
+        for (int place = 0; place + 1 < spelled.length; place++) {
+            file.require(spelled[place + 1] - spelled[place] - 1 <= starts[count + place + 1] - starts[count + place],
+                "section 'spellings': one stands for more pieces than it has bytes");
+        }
+    }
+
     private Trie readPieces(Sections file, byte[] bytes, int[] starts) throws IOException {
         Trie symbols = null;
-        for (int id = 0; id < count; id++) {
+        for (int id = 0; id + 1 < starts.length; id++) {
             boolean right = starts[id] >= 0 && starts[id] <= starts[id + 1] && starts[id + 1] <= bytes.length;
             file.require(right, "section 'piece_starts': piece " + id + " lies outside of section 'pieces'");
             if (types[id] == NORMAL || types[id] == USER_DEFINED) {
@@ -94,7 +129,9 @@ final class Pieces {
         int number = 0;
         backwards[number++] = end;
         for (int place = normal.length; place > 0; place = from[place]) {
-            if (ids[place] != unknown || backwards[number - 1] != unknown || number == 1) {
+            if (ids[place] >= count) {
+                number = putSpelling(ids[place] - count, backwards, number);
+            } else if (ids[place] != unknown || backwards[number - 1] != unknown || number == 1) {
                 backwards[number++] = ids[place];
             }
         }
@@ -104,6 +141,13 @@ final class Pieces {
             forwards[place + 1] = backwards[number - 1 - place];
         }
         return forwards;
+    }
+
+    private int putSpelling(int place, int[] backwards, int number) {
+        for (int i = spelled[place + 1] - 2; i >= spelled[place]; i--) {
+            backwards[number++] = spellings[i];
+        }
+        return number;
     }
 
     private static byte[] utf8(String text) {

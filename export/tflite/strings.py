@@ -26,7 +26,7 @@ def convert_string(model: Student, tokenizer: Tokenizer, precision: Precision) -
     """The flatbuffer, bytes: a string `(1,)` in, float32 `(1, d)` out. Raises `ExportError` as `tflite.convert`."""
     require_tensorflow()
     text = keras.Input(batch_shape=(1,), dtype="string", name="text")
-    ids = Pieces(plain(tokenizer).proto, name="pieces")(text)
+    ids = Pieces(tokenizer.proto, name="pieces")(text)
     vectors = edge_encoder(model, precision)(ids)
     content = converted(keras.Model(text, vectors, name="encoder"), precision, custom=True)
     return checked(content, model, precision, custom=(OPERATOR,))

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...encoders.encoder import KerasEncoder
-from ...encoders.tokenizer import SPACE, Tokenizer, model_proto
+from ...encoders.tokenizer import SPACE, Tokenizer, model_proto, spellings_of, with_spellings
 from ...errors import EncoderError, InputError, first_line
 from ...system.types import Floats, Integers
 from ..rows import TABLE, with_table
@@ -131,7 +131,8 @@ def with_new_pieces(tokenizer: Tokenizer, new: Sequence[tuple[str, float]]) -> T
     for piece, score in _rescaled(proto, new):
         proto.pieces.add(piece=piece, score=score)
     proto.trainer_spec.vocab_size = len(proto.pieces)
-    return Tokenizer(proto.SerializeToString(), tokenizer.source)
+    larger = Tokenizer(proto.SerializeToString(), tokenizer.source)
+    return larger if tokenizer.spellings is None else with_spellings(larger, spellings_of(tokenizer))
 
 
 def admitted(

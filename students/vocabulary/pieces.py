@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...encoders.encoder import KerasEncoder
-from ...encoders.tokenizer import SPACE, Tokenizer, model_proto
+from ...encoders.spellings import renumbered
+from ...encoders.tokenizer import SPACE, Tokenizer, model_proto, spellings_of, with_spellings
 from ...errors import EncoderError
 from ...system.types import Doubles, Integers
 from ..rows import TABLE, with_table
@@ -54,7 +55,7 @@ def pruned(
     if proto.trainer_spec.model_type == proto.trainer_spec.BPE:
         kept |= merged_from(proto, kept)
     old_ids = np.array(sorted(kept), dtype=np.int64)
-    return Tokenizer(_with_pieces(proto, old_ids).SerializeToString(), tokenizer.source), old_ids
+    return _of_pieces(tokenizer, proto, old_ids), old_ids
 
 
 def pruned_encoder(encoder: KerasEncoder, kept_ids: Iterable[int]) -> KerasEncoder:
@@ -85,7 +86,7 @@ def by_use(encoder: KerasEncoder, use: Doubles) -> KerasEncoder:
 
 def reordered(tokenizer: Tokenizer, old_ids: Integers) -> Tokenizer:
     """Return the tokenizer with its pieces in another order, `(pieces,)`, the old id of each."""
-    return Tokenizer(_with_pieces(model_proto(tokenizer), old_ids).SerializeToString(), tokenizer.source)
+    return _of_pieces(tokenizer, model_proto(tokenizer), old_ids)
 
 
 def always_kept(proto: Message) -> set[int]:
@@ -126,6 +127,15 @@ def merges(text: str, scores: Mapping[str, float]) -> list[str]:
         parts[best : best + 2] = [parts[best] + parts[best + 1]]
         merged.append(parts[best])
     return merged
+
+
+def _of_pieces(tokenizer, proto, old_ids):
+    """The tokenizer of these pieces, with the spellings that stand for some of them."""
+    smaller = Tokenizer(_with_pieces(proto, old_ids).SerializeToString(), tokenizer.source)
+    if tokenizer.spellings is None:
+        return smaller
+    places = {int(old): new for new, old in enumerate(old_ids)}
+    return with_spellings(smaller, renumbered(spellings_of(tokenizer), places))
 
 
 def _with_pieces(proto, old_ids):

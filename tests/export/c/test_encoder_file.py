@@ -5,7 +5,7 @@ import hashlib
 import numpy as np
 import pytest
 from fixtures.encoders import made_student
-from fixtures.pieces import tokenizer_of, trained_tokenizer
+from fixtures.pieces import spelled_tokenizer, tokenizer_of, trained_tokenizer
 from fixtures.plain_c import program
 from fixtures.text import TEXTS
 
@@ -70,6 +70,8 @@ def test_a_tokenizer_comes_back_and_another_kind_is_refused():
     whole = trained_tokenizer(texts, **options)
     again = tokenizer_in(tokenizer_sections(whole))
     assert again.encode(TEXTS) == whole.encode(TEXTS) and isinstance(again, Tokenizer)
+    spelled = spelled_tokenizer(whole, _rivver="river")
+    assert tokenizer_in(tokenizer_sections(spelled)).encode(["a rivver"]) == whole.encode(["a river"])
     bytes_too = trained_tokenizer(texts, **{**options, "vocab_size": 300}, byte_fallback=True)
     for refused in (bytes_too, tokenizer_of(("a", 0.0), kind="BPE")):
         with pytest.raises(ExportError, match="tokenizer"):

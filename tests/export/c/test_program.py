@@ -8,7 +8,7 @@ import subprocess
 import numpy as np
 import pytest
 import sentencepiece
-from fixtures.pieces import trained_tokenizer
+from fixtures.pieces import spelled_tokenizer, trained_tokenizer
 from fixtures.plain_c import program, static_file
 from fixtures.text import TEXTS
 
@@ -92,6 +92,28 @@ def test_any_text_is_cut_as_sentencepiece_cuts_it(name, plain_program, tmp_path)
     for _ in range(400):
         text = b"".join(draw.choices(parts, k=draw.randrange(14)))
         assert encoder.tokenize(text) == processor.encode(text, add_bos=True, add_eos=True), text
+
+
+def test_what_people_type_has_the_ids_of_what_it_stands_for(plain_program, tmp_path):
+    tokenizer = trained_tokenizer(LINES, vocab_size=60, hard_vocab_limit=False)
+    spelled = spelled_tokenizer(tokenizer, _strasse="Straße", fluzzzzz="Fluss", _teh_rivver="the river")
+    path, draw = tmp_path / "encoder.bin", random.Random(0)
+    encoder = program.PlainEncoder(plain_program, static_file(path, spelled))
+    for _ in range(200):
+        text = "".join(draw.choices(["strasse", "fluzzzzz", "teh rivver", " ", "rivver", "ß", "中", "end"], k=6))
+        assert encoder.tokenize(text) == spelled.encode([text])[0], text
+    assert spelled.encode(["strasse teh rivver"]) == tokenizer.encode(["Straße the river"])
+    sections, many = read_sections(path), len(tokenizer)
+    for place, number in ((0, many), (0, -2), (-1, 5), (3, -1)):
+        changed = sections["spellings"].copy()
+        changed[place] = number
+        write_sections(path, {**sections, "spellings": changed})
+        with pytest.raises(program.Refused):
+            program.PlainEncoder(plain_program, path.read_bytes())
+    # More ids than a text of so many bytes has room for.
+    write_sections(path, {**sections, "spellings": np.array([*([5] * 40), -1, 5, -1, 5, -1], dtype=np.int32)})
+    with pytest.raises(program.Refused):
+        program.PlainEncoder(plain_program, path.read_bytes())
 
 
 def test_a_longer_text_keeps_the_first_ids_and_eos(plain_program, tmp_path):
@@ -185,7 +207,7 @@ def test_what_is_not_whole_or_of_another_encoder_is_refused(plain_program, small
 
 @pytest.mark.skipif(not shutil.which("gcc"), reason="its sanitizers")
 def test_broken_texts_and_files_do_no_harm(tokenizer, indexes, sample, tmp_path):
-    static_file(tmp_path / "encoder.bin", tokenizer)
+    static_file(tmp_path / "encoder.bin", spelled_tokenizer(tokenizer, _teh_nyl="the Nile", e="en"))
     (tmp_path / "texts.txt").write_text("\n".join(texts_of(sample, 20)[: -len(TEXTS)]), encoding="utf-8")
     options = ["-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-DDISTILL_PLAIN", str(program.FUZZ)]
     fuzz = program.compiled(["gcc"], tmp_path / "fuzz", *options)

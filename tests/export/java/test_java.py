@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from fixtures.encoders import made_student
+from fixtures.pieces import spelled_tokenizer
 from fixtures.text import TEXTS
 
 import distill
@@ -38,6 +39,8 @@ ODD = [
     "\u3000a\u3000\u2581 \u2581b\u0301 ㌖ﬁ\u200b",
     "\ude00\ud83d",
     "a\0b",
+    "Where does teh nyl begin, qq?",
+    "Co to jest gdzie zaczyna sie kai pou einai to tou potamou",
     "\U0001f389" * 3 + "\u0e33 हिन्दी",
 ]
 pytestmark = pytest.mark.skipif(not (shutil.which("javac") and shutil.which("java")), reason="there is no JDK")
@@ -69,7 +72,7 @@ def small(tokenizer, tmp_path_factory):
         return model
 
     for name, form in SMALL.items():
-        student = made_student(name, tokenizer, randomised)
+        student = made_student(name, spelled_tokenizer(tokenizer, _teh_nyl="the Nile", q="Ni"), randomised)
         assert isinstance(student, KerasEncoder)
         write_artefact(student, folder / name, form, name)
     return {name: folder / name / "encoder.bin" for name in SMALL}
@@ -122,6 +125,11 @@ def broken_encoders(path, folder):
     ):
         array = {name: with_number(arrays[name], place, number)}
         files[f"{name} {place}"] = changed(path, folder / f"{name}-{place}-{number}", **array)
+    for place, number in ((0, -2), (0, 10**6), (-1, 5)):
+        array = with_number(arrays["spellings"], place, number)
+        files[f"spellings {place} {number}"] = changed(path, folder / f"spellings-{place}-{number}", spellings=array)
+    long = np.array([*([5] * 40), -1, 5, -1], dtype=np.int32)
+    files["a spelling longer than its bytes"] = changed(path, folder / "spellings-long", spellings=long)
     for name in ("piece_types", "table.1", "lift.kernel", "context.second.kernel", "fingerprint"):
         files[name] = changed(path, folder / name, **{name: None})
     kernel = arrays["second.kernel"]
