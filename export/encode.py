@@ -483,7 +483,7 @@ def load_tokenizer(path: Path, vocabulary: int) -> sentencepiece.SentencePiecePr
 
 
 def load_spellings(folder: Path, card: Card) -> Spellings:
-    """What the pieces behind the encoder's own stand for, none where there is no file. Raises `BundleError`."""
+    """The `Spellings` of the artefact, none where there is no file. Raises `BundleError`."""
     if SPELLINGS not in card["files"]:
         return Spellings(card["vocabulary"], np.zeros(0, dtype=np.int32))
     try:

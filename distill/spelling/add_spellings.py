@@ -39,7 +39,7 @@ JOINED_WORDS = 4000
 
 @dataclass(frozen=True)
 class Plan:
-    """What spellings are made of: `texts` by language, lists of `words` by language with their frequencies.
+    """The material of spellings: `texts` by language, lists of `words` by language with their frequencies.
 
     `kinds` are some of `choices.SPELLED`; at most `most` spellings, and `phrases` of a language that is written without
     blanks. The text of the language `pivot` is read further than that of others.

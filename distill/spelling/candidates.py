@@ -24,7 +24,7 @@ MISSING_BLANK = 2.0
 
 @dataclass
 class Candidate:
-    """What a spelling may stand for, `{ids: share}`, the best score of these, and its shares by kind and language."""
+    """The `meant` of a spelling, `{ids: share}`, the best score of these, and its shares by kind and language."""
 
     meant: defaultdict[tuple[int, ...], float] = field(default_factory=lambda: defaultdict(float))
     score: float = float("-inf")
@@ -60,9 +60,9 @@ class Candidates(defaultdict[str, Candidate]):
 
     def add_typed(self, rows: Iterable[Written], language: str, kind: str) -> None:
         """Count rows as people type them, by a kind that their language has."""
-        found = list(_typed(rows, language, kind))
-        names = self._pieces.tokenizer.normalize([text for _, text, _ in found])
-        for (row, _, share), name in zip(found, names, strict=True):
+        ways = list(_typed(rows, language, kind))
+        names = self._pieces.tokenizer.normalize([text for _, text, _ in ways])
+        for (row, _, share), name in zip(ways, names, strict=True):
             for piece in _forms(name.strip(f"{SPACE} ").replace(" ", SPACE), row, language, kind):
                 self._add(piece, row, share, (kind, language))
 

@@ -699,6 +699,7 @@ FILES = {
     "tune --base nowhere --study study.db --output best.toml --space FILE": "space.toml",
     "extend nowhere --corpus FILE --output out": "ka.txt",
     "add-language released-small fi --parallel FILE --aligner none --output out": "parallel.jsonl",
+    "add-spellings released-small --output out --text en=FILE": "en.txt",
     "index --model nowhere --output out FILE": "notes.jsonl",
     "serve nowhere --port 0 --token-file FILE": "tokens",
 }
