@@ -86,8 +86,8 @@ def read_hits(path):
 
 def write_encoder(path, bundle, name, table="int4-pq5"):
     """`encoder.bin` of a bundle's folder, without the gate of an export."""
-    content, proto = (bundle / "encoder.tflite").read_bytes(), (bundle / "tokenizer.model").read_bytes()
-    write_sections(path, encoder_sections(content, Tokenizer(proto), name, table, None))
+    content, tokenizer = (bundle / "encoder.tflite").read_bytes(), Tokenizer.load(bundle / "tokenizer.model")
+    write_sections(path, encoder_sections(content, tokenizer, name, table, None))
     return path
 
 

@@ -22,9 +22,11 @@ import os
 import re
 import sys
 import threading
+import zlib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypedDict
+from zipfile import BadZipFile
 
 import numpy as np
 import sentencepiece
@@ -33,10 +35,10 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from ai_edge_litert.interpreter import Interpreter
 
-CARD, TOKENIZER, REMOVAL = "card.json", "tokenizer.model", "lir.npy"
+CARD, TOKENIZER, SPELLINGS, REMOVAL = "card.json", "tokenizer.model", "spellings.npz", "lir.npy"
 MODELS = {"bundle": "encoder.tflite", "onnx": "encoder.onnx"}
 LONG = ("truncate", "refuse")
-PADDING, WIDTH = -1, 64
+PADDING, END_OF_IDS, WIDTH = -1, -1, 64
 # What a card has to have, and of which type.
 FIELDS: dict = {
     "name": str,
@@ -141,7 +143,8 @@ class Encoder:
         limits = [limit for limit in (max_length, self.card["max_length"]) if limit]
         self.max_length, self.long = min(limits, default=None), long
         self.calibrations = calibrations(self.card)
-        self.tokenizer = load_tokenizer(place / TOKENIZER, self.card["vocabulary"])
+        self._spellings = load_spellings(place, self.card)
+        self.tokenizer = load_tokenizer(place / TOKENIZER, self.card["vocabulary"] + len(self._spellings))
         self._components = load_components(place, self.card)
         self._models = _PerThread(place, self.card, threads)
         dimension = self._models.model().dimension
@@ -149,8 +152,11 @@ class Encoder:
             raise BundleError(f"{place}: {CARD} says {self.dimension} dimensions, the model has {dimension}; {AGAIN}")
 
     def tokenize(self, text: str) -> list[int]:
-        """A text's ids: bos, pieces, eos. Lone surrogates become U+FFFD."""
-        ids = self.tokenizer.encode(well_formed(text), add_bos=True, add_eos=True)
+        """A text's ids: bos, pieces, eos. Lone surrogates become U+FFFD.
+
+        Pieces as people type them stand for those of the words as they are written.
+        """
+        ids = self._spellings.written(self.tokenizer.encode(well_formed(text), add_bos=True, add_eos=True))
         if self.long == "refuse" and self.max_length and len(ids) > self.max_length:
             raise TextError(f"a text of {len(ids)} pieces; at most {self.max_length} are taken")
         return shortened(ids, self.max_length)
@@ -181,6 +187,27 @@ class Encoder:
             if progress:
                 progress(1)
         return vectors if language is None else removed(vectors, self._components[language])
+
+
+class Spellings:
+    """The pieces from the id `first` on, of words as people type them, and the ids that each stands for."""
+
+    def __init__(self, first: int, stored: NDArray[np.int32]) -> None:
+        ends = np.flatnonzero(stored == END_OF_IDS)
+        self.first, self._ids = first, stored.tolist()
+        self._starts, self._ends = [0, *(ends[:-1] + 1).tolist()], ends.tolist()
+
+    def __len__(self) -> int:
+        return len(self._ends)
+
+    def written(self, ids: list[int]) -> list[int]:
+        """The ids with those that a piece stands for in its place."""
+        if max(ids) < self.first:
+            return ids
+        return [each for id in ids for each in ([id] if id < self.first else self._stand_for(id - self.first))]
+
+    def _stand_for(self, place):
+        return self._ids[self._starts[place] : self._ends[place]]
 
 
 class _PerThread:
@@ -453,6 +480,21 @@ def load_tokenizer(path: Path, vocabulary: int) -> sentencepiece.SentencePiecePr
     if tokenizer.get_piece_size() != vocabulary:
         raise BundleError(f"{path}: {tokenizer.get_piece_size()} pieces, but the encoder has {vocabulary}; {AGAIN}")
     return tokenizer
+
+
+def load_spellings(folder: Path, card: Card) -> Spellings:
+    """The `Spellings` of the artefact, none where there is no file. Raises `BundleError`."""
+    if SPELLINGS not in card["files"]:
+        return Spellings(card["vocabulary"], np.zeros(0, dtype=np.int32))
+    try:
+        with np.load(folder / SPELLINGS, allow_pickle=False) as file:
+            stored = file["ids"]
+    except (OSError, ValueError, EOFError, KeyError, TypeError, AttributeError, BadZipFile, zlib.error) as error:
+        raise BundleError(f"{folder / SPELLINGS}: not the spellings of a tokenizer; {AGAIN}") from error
+    right = stored.ndim == 1 and stored.dtype == np.int32 and len(stored) and stored[-1] == END_OF_IDS
+    if not right or stored.min() < END_OF_IDS or stored.max() >= card["vocabulary"]:
+        raise BundleError(f"{folder / SPELLINGS}: not the spellings of {card['vocabulary']} pieces; {AGAIN}")
+    return Spellings(card["vocabulary"], stored)
 
 
 def load_components(folder: Path, card: Card) -> Mapping[str, NDArray[np.float32]]:

@@ -1,4 +1,4 @@
-"""Text that people may type otherwise: the pieces of a language as they are written, its words, and phrases of these."""
+"""Text that people may type otherwise: pieces of a language as they are written, its words, and phrases of these."""
 
 from __future__ import annotations
 
