@@ -32,8 +32,9 @@ from distill.evaluation.calibration import (
     judged,
     probabilities_without,
 )
-from distill.evaluation.unanswerable import SCORES, Cases, encode, half_without, with_and_without
+from distill.evaluation.unanswerable import Cases, encode, half_without, with_and_without
 from distill.export import encode as encode_py
+from distill.settings.choices import PASSAGE_SCORES
 from distill.system.files import require_writable, write_json
 
 # By folder: the language, and files of questions.
@@ -58,7 +59,7 @@ def main():
         encoded = {name: encode(encoder, data, SPLIT, data.languages) for name, data in known.items()}
         checked = encode(encoder, check, SPLIT, check.languages)
         fits, figures[model] = {}, {}
-        for score in SCORES:
+        for score in PASSAGE_SCORES:
             cases = joined({name: with_and_without(one, score, SHARES) for name, one in encoded.items()})
             fits[score] = fit(cases, options.promise)
             figures[model][score] = measured(fits[score], cases, encoded["sample"], checked, score)

@@ -12,7 +12,7 @@ import numpy as np
 
 from distill.system.files import write_json
 
-ORDER = ("muse", "released", "released-typed", "released-small", "e5")
+ORDER = ("muse", "plain", "released", "released-small", "e5")
 BY_LANGUAGE = "released"
 MARKS = ("<!-- typed -->", "<!-- /typed -->")
 
@@ -69,14 +69,15 @@ def losses(name, encoders):
 
 
 def by_language(name, encoders):
-    for encoder in (each for each in (BY_LANGUAGE, "released-typed") if each in encoders):
-        kinds = encoders[encoder]
-        languages = list(kinds["as they are"])
-        lines = [f"| {name}, `{encoder}` | {' | '.join(languages)} |", "|---" * (1 + len(languages)) + "|"]
-        for kind, row in kinds.items():
-            cells = [f"{row[language]:.1f}" if language in row else "" for language in languages]
-            lines.append(f"| {kind} | {' | '.join(cells)} |")
-        yield "\n".join(lines)
+    if BY_LANGUAGE not in encoders:
+        return
+    kinds = encoders[BY_LANGUAGE]
+    languages = list(kinds["as they are"])
+    lines = [f"| {name}, `{BY_LANGUAGE}` | {' | '.join(languages)} |", "|---" * (1 + len(languages)) + "|"]
+    for kind, row in kinds.items():
+        cells = [f"{row[language]:.1f}" if language in row else "" for language in languages]
+        lines.append(f"| {kind} | {' | '.join(cells)} |")
+    yield "\n".join(lines)
 
 
 if __name__ == "__main__":

@@ -193,12 +193,11 @@ class Spellings:
     """The pieces from the id `first` on, of words as people type them, and the ids that each stands for."""
 
     def __init__(self, first: int, stored: NDArray[np.int32]) -> None:
-        ends = np.flatnonzero(stored == END_OF_IDS)
-        self.first, self._ids = first, stored.tolist()
-        self._starts, self._ends = [0, *(ends[:-1] + 1).tolist()], ends.tolist()
+        self.first, self._ids = first, stored
+        self._starts = np.append(0, np.flatnonzero(stored == END_OF_IDS).astype(np.int32) + 1)
 
     def __len__(self) -> int:
-        return len(self._ends)
+        return len(self._starts) - 1
 
     def written(self, ids: list[int]) -> list[int]:
         """The ids with those that a piece stands for in its place."""
@@ -207,7 +206,7 @@ class Spellings:
         return [each for id in ids for each in ([id] if id < self.first else self._stand_for(id - self.first))]
 
     def _stand_for(self, place):
-        return self._ids[self._starts[place] : self._ends[place]]
+        return self._ids[self._starts[place] : self._starts[place + 1] - 1].tolist()
 
 
 class _PerThread:

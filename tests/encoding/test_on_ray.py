@@ -141,6 +141,6 @@ def test_a_block_that_kills_each_worker_is_an_error_and_what_is_written_stays(
 
 
 def test_without_ray_the_command_says_what_to_install(monkeypatch):
-    monkeypatch.setattr(ray_encoding, "find_spec", lambda package: None)
+    monkeypatch.setattr("distill.system.extras.find_spec", lambda package: None)
     with pytest.raises(InputError, match="ray.*pyarrow.*pandas"):
         ray_encoding.ray_engine(MODEL, 2)
