@@ -18,6 +18,8 @@ from ..system.types import File, Floats, Progress, Role
 
 # Texts a call: long documents in one batch are padded to the longest.
 BATCH = 32
+# Signatures of the tower of questions: USE-QA's, and that of LAReQA's modules.
+ASKING = ("question_encoder", "query_encoder")
 
 
 def is_hub(source: File) -> bool:
@@ -29,8 +31,9 @@ def is_hub(source: File) -> bool:
 class HubEncoder:
     """Vectors of a loaded SavedModel, scaled to unit length. Raises `EncoderError` when it cannot be loaded or used.
 
-    One with the signatures `question_encoder` and `response_encoder`, as the Universal Sentence Encoder for question
-    answering has (Yang et al., 2019), has two towers, and `takes_context`: a document is its text and its context.
+    One with the signatures `question_encoder`, or `query_encoder`, and `response_encoder`, as the Universal Sentence
+    Encoder for question answering (Yang et al., 2019) and LAReQA's encoders have, has two towers, and `takes_context`:
+    a document is its text and its context.
     """
 
     def __init__(self, source: File, name: str | None = None) -> None:
@@ -100,9 +103,10 @@ def _load(source):
     except Exception as error:  # hub raises whatever its resolver, urllib and TensorFlow raise
         raise EncoderError(f"{source}: cannot be loaded as a SavedModel: {first_line(error)}") from error
     signatures = getattr(module, "signatures", {})
-    if "question_encoder" in signatures and "response_encoder" in signatures:
+    ask = next((signatures[name] for name in ASKING if name in signatures), None)
+    if ask is not None and "response_encoder" in signatures:
         respond = signatures["response_encoder"]
-        return signatures["question_encoder"], lambda texts, contexts: respond(input=texts, context=contexts)
+        return ask, lambda texts, contexts: respond(input=texts, context=contexts)
     if callable(module):
         return module, None
     if "serving_default" in signatures:

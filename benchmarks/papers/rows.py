@@ -250,6 +250,17 @@ def of_evaluation(place: int, unit: str = "document", metric: str = "p@1") -> Re
     return read
 
 
+def of_lareqa(found: Mapping) -> Mapping:
+    """What `distill evaluate --task lareqa --json` wrote of its one encoder."""
+    [figures] = found["lareqa"]["encoders"].values()
+    return figures
+
+
+def corpora(folder: str, names: Mapping[str, str]) -> str:
+    """Options `--corpus` of a folder's files by language."""
+    return " ".join(f"--corpus {language}={folder}/{name}" for language, name in names.items())
+
+
 def paper(columns: str, values: str) -> dict[str, float]:
     """Figures of a paper, as they stand in its table under these columns."""
     return {column: float(value) for column, value in zip(columns.split(), values.split(), strict=True) if value != "-"}

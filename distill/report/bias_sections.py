@@ -34,6 +34,7 @@ def lareqa_section(part: Mapping[str, Json]) -> Section:
         "lareqa": part,
         "maps": {key: _heat_maps(_select(encoders, key), label, key) for key, label in MAPS.items()},
         "planes": _planes(_select(encoders, "pca")),
+        "left": _planes(_select(_select(encoders, "lir"), "pca"), "language information removed, ", "left"),
         "charts": _charts(encoders, part["languages"]),
         "select": _select,
     }
@@ -83,11 +84,11 @@ def _charts(encoders, languages):
     }
 
 
-def _planes(projections):
+def _planes(projections, said="", key="plane"):
     """`{encoder: SVG}` of vectors in the plane."""
-    label = "first two principal components of questions and candidates, a panel a language"
+    label = f"{said}first two principal components of questions and candidates, a panel a language"
     return {
-        name: plane(of["points"], f"{name}: {label}", f"plane-{number}")
+        name: plane(of["points"], f"{name}: {label}", f"{key}-{number}")
         for number, (name, of) in enumerate(projections.items())
     }
 

@@ -12,14 +12,15 @@ from fixtures.commands import ROOT
 
 from distill.cli import cli
 
-SCRIPTS = sorted(path.stem for path in (ROOT / "benchmarks" / "papers").glob("*.py") if path.stem != "rows")
+HELPERS = ("rows", "page")
+SCRIPTS = sorted(path.stem for path in (ROOT / "benchmarks" / "papers").glob("*.py") if path.stem not in HELPERS)
 
 
 @pytest.fixture
 def module(monkeypatch):
     monkeypatch.syspath_prepend(str(ROOT / "benchmarks" / "papers"))
     yield import_module
-    for name in ("rows", *SCRIPTS):
+    for name in (*HELPERS, *SCRIPTS):
         sys.modules.pop(name, None)
 
 
@@ -86,3 +87,8 @@ def test_a_table_has_the_papers_figures_the_mean_over_seeds_and_what_did_not_run
         "| **B** | not run |  |  |",
         "| **C** | not run: no weights |  |  |",
     ]
+
+
+def test_the_page_is_of_the_figures_as_they_are(module):
+    text = (ROOT / "docs" / "paper-tables.md").read_text(encoding="utf-8")
+    assert text == module("page").page(), "write it anew: python benchmarks/papers/page.py"

@@ -215,8 +215,8 @@ def test_the_page_is_quiet_asks_for_nothing_else_and_draws_every_figure(tab, pag
     assert shown.said == []
     assert shown.asked_for == [page.as_uri()]
     drawn = shown.run(BOXES)
-    # Bars of two splits and three units, costs, training, time, the front; of bias four charts, four maps, a plane.
-    assert drawn == [True] * (2 * 3 + 4 + 4 + 4 + 1)
+    # Bars of two splits and three units, costs, training, time, the front; of bias four charts, four maps, two planes.
+    assert drawn == [True] * (2 * 3 + 4 + 4 + 4 + 2)
 
 
 @pytest.mark.parametrize(

@@ -58,8 +58,8 @@ def written(shown, read_page, tmp_path):
 def test_the_page_is_one_well_formed_document_that_loads_nothing(source, page):
     assert source.startswith("<!doctype html>")
     assert [page.tags.count(tag) for tag in ("html", "head", "body", "h1")] == [1, 1, 1, 1]
-    # A chart a split and unit; of costs, training, latency and the front; of LAReQA, its maps and its plane; of risk.
-    assert page.tags.count("svg") == 2 * 3 + 4 + 4 + 4 + 1 + 1
+    # A chart a split and unit; of costs, training, latency and the front; of LAReQA, its maps and two planes; of risk.
+    assert page.tags.count("svg") == 2 * 3 + 4 + 4 + 4 + 2 + 1
     assert not LOADING & set(page.tags)
     attributes = [(name, value) for _, attrs in page.starts for name, value in attrs.items()]
     loaded = [value for name, value in attributes if name in ("src", "srcset", "href", "xlink:href", "data", "poster")]
@@ -218,7 +218,7 @@ def test_the_same_metrics_give_the_same_bytes(write, source, tmp_path):
 def test_lareqa_has_a_heat_map_an_encoder_on_one_scale_and_a_plane_of_vectors(page):
     labels = [attrs["aria-label"] for tag, attrs in page.starts if tag == "svg"]
     counts = [sum(words in label for label in labels) for words in ("answer language", "a panel a language")]
-    assert counts == [2 * 2, 1]
+    assert counts == [2 * 2, 2] and sum("information removed" in label for label in labels) == 1
     styles = (attrs.get("style", "") for _, attrs in page.starts)
     shades = re.findall(r"--student\); fill-opacity: ([\d.]+)", " ".join(styles))
     # The last two maps: four cells each.

@@ -182,11 +182,12 @@ class Answers(Sentences):
         return {"outputs": self.vectors(input) + self.vectors(context) / 2}
 
 
-@pytest.fixture(scope="module")
-def towers(tokenizer, table, tmp_path_factory):
+# USE-QA's name for the tower of questions, and that of LAReQA's encoders.
+@pytest.fixture(scope="module", params=["question_encoder", "query_encoder"])
+def towers(request, tokenizer, table, tmp_path_factory):
     module = Answers(text.FastSentencepieceTokenizer(tokenizer.proto, add_bos=True, add_eos=True), table)
     folder = tmp_path_factory.mktemp("hub") / "towers"
-    signatures = {"question_encoder": module.question, "response_encoder": module.response}
+    signatures = {request.param: module.question, "response_encoder": module.response}
     tf.saved_model.save(module, str(folder), signatures=signatures)
     return HubEncoder(folder)
 

@@ -14,7 +14,7 @@ from ...system.progress import task
 from ...system.types import Floats, Integers, Json, Progress
 from .fitting import AS_EVER, Removed, fitted
 from .lareqa import TOP, Lareqa, LareqaFigures, MeanPrecision, encode_pool, mean_average_precision, rank_pool
-from .space import Identification, Projection, identify, project
+from .space import Identification, Projection, identify, project, vary
 
 # Sentences a language that LIR is fitted on, at most, as in the paper.
 SENTENCES = 10_000
@@ -30,14 +30,19 @@ class Samples:
 
 @dataclass(frozen=True)
 class RemovalFigures:
-    """LIR's table: mAP with r components removed, by r, learned from the `corpus`."""
+    """LIR's table: mAP with r components removed, by r, learned from the `corpus`.
+
+    `pca` is the plane of the vectors with the fewest removed, LIR's Figure 2; None where none could be.
+    """
 
     corpus: str
     ranks: dict[int, MeanPrecision]
+    pca: Projection | None = None
 
     def as_dict(self) -> dict[str, Json]:
         """Plain values, as `metrics.json` keeps them."""
-        return {"corpus": self.corpus, "ranks": {str(rank): asdict(row) for rank, row in self.ranks.items()}}
+        ranks = {str(rank): asdict(row) for rank, row in self.ranks.items()}
+        return {"corpus": self.corpus, "ranks": ranks, "pca": asdict(self.pca) if self.pca else None}
 
 
 @dataclass(frozen=True)
@@ -141,7 +146,7 @@ def analyse(
         step()
         language_id = identify(*both, vectors.pool, pivot, seed)
         step()
-        return BiasFigures(figures, pca, language_id, removal_table(vectors, figures.precision, step, removed))
+        return BiasFigures(figures, pca, language_id, removal_table(vectors, figures.precision, step, removed, seed))
 
 
 def by_language(vectors: Floats, numbers: Integers, languages: Sequence[str]) -> dict[str, Floats]:
@@ -154,21 +159,24 @@ def removal_table(
     plain: MeanPrecision,
     step: Callable[[], None] = lambda: None,
     removed: Removed = AS_EVER,
+    seed: int = 0,
 ) -> RemovalFigures:
     """Return LIR's figures with as many components removed as `removed` says; `plain` is mAP with none.
 
     Fewer rows where a language's sample does not span so many directions.
     """
     removal, pool = fitted(vectors.samples, removed.ranks), vectors.pool
-    ranks = {0: plain}
+    ranks, pca = {0: plain}, None
     for rank in (rank for rank in removed.ranks if removal and rank <= removal.rank):
         questions, candidates = [
             _left(removed, removal, rows, numbers, pool.languages, rank)
             for rows, numbers in ((vectors.questions, pool.asked_in), (vectors.candidates, pool.language_of))
         ]
         ranks[rank] = mean_average_precision(questions, candidates, pool)
+        if pca is None and vary(questions, candidates):
+            pca = project(questions, candidates, pool, seed=seed)
         step()
-    return RemovalFigures(vectors.corpus, ranks)
+    return RemovalFigures(vectors.corpus, ranks, pca)
 
 
 def _left(removed, removal, vectors, numbers, languages, rank):

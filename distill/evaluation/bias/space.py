@@ -12,6 +12,8 @@ from ...system.types import Floats
 # Points of a language and kind that a figure shows.
 POINTS = 60
 HOLDOUT = 1 / 3
+# Numbers of unit vectors that differ by less are the same.
+SAME = 1e-6
 
 
 @dataclass(frozen=True)
@@ -57,6 +59,11 @@ def project(questions: Floats, candidates: Floats, pool: Pool, points: int = POI
         for number, language in enumerate(pool.languages)
     }
     return Projection(shares(pca.explained_variance_, questions, candidates), shown)
+
+
+def vary(*parts: Floats) -> bool:
+    """True where not all rows of `(n, d)` parts together are the same, so that they have principal components."""
+    return any(np.ptp(column) > SAME for column in np.concatenate(parts).T)
 
 
 def shares(variances: Floats, *parts: Floats) -> list[float]:
