@@ -205,9 +205,9 @@ def evaluate(
     one pool (XQuAD-R, MLQA-R), with what tells of language bias, and with language information removed. bitext: a
     folder of translations, {lang}.txt, or a .tsv. answerable: half of the questions with their documents taken out, and
     how well the encoder tells which. classification: a .tsv of texts by language with their labels, learned in the
-    documents' language and found in all, with language information removed too. With --translations or --translator
-    each encoder has a second row, "MODEL, translated". bm25 and bm25-morphology are models too, by words in place of
-    vectors, in retrieval alone.
+    documents' language and found in all, with language information removed too. bm25 and bm25-morphology are models
+    too, by words in place of vectors, in retrieval alone. Each encoder has a second row, "MODEL, translated", with
+    --translations or --translator.
     """
     from ..evaluation.bias.fitting import Removed
     from ..evaluation.tasks.measures import measure_all
