@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-import bm25s
 import numpy as np
 
 from ..errors import DataError
@@ -14,11 +13,15 @@ from .exact import ranks
 
 def plain_terms(texts: Iterable[str], language: str) -> list[list[str]]:
     """Return each text's runs of two or more letters or digits in lower case, of English without common words."""
+    import bm25s
+
     return bm25s.tokenize(list(texts), stopwords=stopwords_of(language), return_ids=False, show_progress=False)
 
 
 def morphology_terms(texts: Iterable[str], language: str) -> list[list[str]]:
     """Return each text's terms as `morphology.analyser` gives them; of English without its commonest words."""
+    import bm25s
+
     from ..words.morphology import analyser, words
 
     terms_of = [analyser(language).terms(text) for text in texts]
@@ -43,6 +46,8 @@ class Lexical:
     """
 
     def __init__(self, passages: Sequence[str], language: str, words: str = "plain") -> None:
+        import bm25s
+
         self.terms = lambda texts: TERMS[words](texts, language)
         if words == "morphology":
             _warn_unstemmed(passages, language)

@@ -8,12 +8,13 @@ from collections.abc import Sequence
 from importlib.abc import MetaPathFinder
 from types import ModuleType
 
-# By who imports it: for image galleries, data frames, scikit-learn's interface, and what converts from JAX. As backend
-# Keras has imported that before its callbacks.
+# By who imports it: for image galleries, data frames, scikit-learn's interface, what converts from JAX, and the nearest
+# by JAX. As backend Keras has imported that before its callbacks.
 OPTIONAL = {
     "keras": ("matplotlib", "pandas", "sklearn"),
     "keras.src.callbacks": ("jax",),
     "tensorflow": ("jax",),
+    "bm25s": ("jax",),
 }
 # Objects that are made before garbage is looked for: an import makes hundreds of thousands, all of which stay.
 THRESHOLD = 50_000

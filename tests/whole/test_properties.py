@@ -33,13 +33,14 @@ from distill.data.splits import stored_splits
 from distill.encoders.encoder import name_of
 from distill.encoding.text_file import TextFile
 from distill.errors import BEGIN, END, UNSEEN, ConfigError, DataError, DistillError, InputError
-from distill.evaluation.answers import NORMALISATIONS, has_golds, read_predictions, scores
+from distill.evaluation.answers import has_golds, read_predictions, scores
 from distill.evaluation.bias.removal import LanguageRemoval, checked
 from distill.evaluation.translation import read_translations
 from distill.evaluation.translators import folders_of
 from distill.export.tflite.mediapipe import read_tokenizer
 from distill.retrieval.exact import top_k
 from distill.retrieval.metrics import question_scores
+from distill.settings.choices import NORMALISATIONS
 from distill.settings.sections import Settings
 from distill.settings.store import load_settings, walk
 from distill.students import ngram  # noqa: F401  registers the layers
