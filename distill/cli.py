@@ -25,6 +25,7 @@ COMMANDS = {
     "init": ("init",),
     "lir": ("lir",),
     "measure": ("compare", "evaluate"),
+    "read": ("read",),
     "recipes": ("recipes",),
     "report": ("report",),
     "shape": ("add-language", "add-spellings", "compress", "extend", "prune", "reduce", "subset"),

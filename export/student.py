@@ -12,7 +12,7 @@ from ..encoders.encoder import KerasEncoder
 from ..encoders.tokenizer import Tokenizer
 from ..errors import EncoderError, ExportError
 from ..system.backend import start
-from ..system.types import File, Json
+from ..system.types import File, Floats, Json
 from . import encode
 from .form import Form
 from .formats.folder import as_encoder_error
@@ -69,12 +69,32 @@ def bundle_form(folder: Path, form: Form) -> Form:
 def _model(folder: Path, card: dict[str, Json], rows: int) -> Student:
     from ..students.from_weights import from_weights
 
+    try:
+        return from_weights(_weights(folder, card, rows), "student")
+    except (KeyError, ValueError) as error:
+        raise _unreadable(folder, card, error) from error
+
+
+def _weights(folder: Path, card: dict[str, Json], rows: int) -> dict[str, Floats]:
     format_ = format_of(card["format"])
     try:
-        weights = format_.weights((folder / format_.file).read_bytes(), rows, card["precision"]["table"])
-        return from_weights(weights, "student")
+        return format_.weights((folder / format_.file).read_bytes(), rows, card["precision"]["table"])
     except (ExportError, KeyError, ValueError) as error:
-        raise EncoderError(f"{folder}: no weights can be read out of {format_.file}: {error}") from error
+        raise _unreadable(folder, card, error) from error
+
+
+def _unreadable(folder, card, error):
+    return EncoderError(f"{folder}: no weights can be read out of {format_of(card['format']).file}: {error}")
+
+
+def table_of(folder: File) -> Floats:
+    """Return the table `(rows, width)` of the artefact in `folder`, as its weights are read; no Keras is needed.
+
+    Raises `EncoderError` as `load_student`.
+    """
+    folder = Path(folder)
+    card = checked_card(folder)
+    return _weights(folder, card, len(Tokenizer.load(folder / encode.TOKENIZER)))["embedding/embeddings"]
 
 
 def stored_table(folder: File, like: KerasEncoder) -> StoredTable | None:

@@ -19,6 +19,7 @@ FLOORS = (
     ("students.vocabulary", "teachers", "training", "evaluation.bias", "export.tflite", "export.onnx"),
     ("export.c", "export.hub"),
     ("evaluation", "export.formats"),
+    ("reading",),
     # It shows what was measured; a task knows its table.
     ("report",),
     ("evaluation.tasks", "export"),

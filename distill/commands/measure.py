@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 from click.core import ParameterSource
 
+from ..catalog.readers import READER_HELP
 from ..errors import InputError
 from ..settings.choices import ALL_UNITS, BM25, EVERY, SPLITS, TASKS, TYPED
 from ..settings.sections import Value
@@ -32,9 +33,11 @@ if TYPE_CHECKING:
 
 # Metrics that `distill compare` compares unless told otherwise, and the form of others.
 COMPARED_METRICS = ("p@1", "mrr@10", "map", "ndcg@10")
-METRIC_FORM = re.compile(r"(p|mrr|ndcg)@[1-9]\d{0,5}|map|r@[1-9]\d{0,2}kt")
+METRIC_FORM = re.compile(r"(p|mrr|ndcg)@[1-9]\d{0,5}|map|r@[1-9]\d{0,2}kt|em|f1")
 # A comma before the name of a task; any other is of a path.
 ANOTHER = re.compile(rf",(?=\s*(?:{'|'.join(TASKS)})\s*(?:[=,]|$))")
+# The task whose metrics are its own, and those.
+READING, READ_METRICS = "reading", ("em", "f1")
 units_option = click.option(
     "--unit",
     "units",
@@ -47,7 +50,7 @@ RETRIEVED = ("units", *(name.replace(".", "__") for name in UNIT_SETTINGS))
 # Options of `distill evaluate` that some tasks take.
 OF_TASKS = (
     *(*RETRIEVED, "metrics", "split", "corpus", "lir_ranks", "lir_rescaled", "label_column"),
-    *("translations", "translators", "typed", "report"),
+    *("translations", "translators", "typed", "report", "reader"),
 )
 split_option = click.option(
     "--split", default="dev", show_default=True, type=click.Choice([*SPLITS, EVERY]), help="of the questions"
@@ -71,7 +74,7 @@ def _metrics(default):
         for name in names:
             if not METRIC_FORM.fullmatch(name):
                 raise click.BadParameter(
-                    f"expected p@k, mrr@k, ndcg@k, map or r@nkt, such as p@1 or r@2kt, got {name!r}"
+                    f"expected p@k, mrr@k, ndcg@k, map, r@nkt, em or f1, such as p@1 or r@2kt, got {name!r}"
                 )
         return names
 
@@ -117,6 +120,21 @@ def _ranks(context, parameter, value):
     if wrong := [part for part in parts if not re.fullmatch(r"[1-9]\d{0,4}", part)]:
         raise click.BadParameter(f"expected whole numbers above 0, such as 1,2,3, got {wrong[0]!r}")
     return tuple(sorted({int(part) for part in parts}))
+
+
+reader_option = click.option("--reader", help=f"of the task reading: {READER_HELP}")
+
+
+def _metrics_of(tasks, metrics):
+    """Those that are given, else of the task reading alone its own."""
+    given = click.get_current_context().get_parameter_source("metrics") is ParameterSource.COMMANDLINE
+    return metrics if given or set(dict(tasks)) != {READING} else READ_METRICS
+
+
+def _reader(source):
+    from ..catalog.readers import load_reader
+
+    return load_reader(source) if source else None
 
 
 def _require_use(tasks, options):
@@ -172,6 +190,7 @@ def _loaded(models, document_model, tasks):
 @translator_option("also with these questions")
 @beam_option
 @typed_option
+@reader_option
 @json_option
 @click.option(
     "--report",
@@ -194,6 +213,7 @@ def evaluate(
     translators: tuple[str, ...],
     beam: int | None,
     typed: tuple[str, ...],
+    reader: str | None,
     json_path: str | None,
     report: str | None,
     **values: Value | None,
@@ -205,9 +225,9 @@ def evaluate(
     one pool (XQuAD-R, MLQA-R), with what tells of language bias, and with language information removed. bitext: a
     folder of translations, {lang}.txt, or a .tsv. answerable: half of the questions with their documents taken out, and
     how well the encoder tells which. classification: a .tsv of texts by language with their labels, learned in the
-    documents' language and found in all, with language information removed too. bm25 and bm25-morphology are models
-    too, by words in place of vectors, in retrieval alone. A second row, "MODEL, translated", comes with
-    translations (--translations, --translator).
+    documents' language and found in all, with language information removed too. reading: what comes first, read by
+    --reader. bm25 and bm25-morphology are models too, by words in place of vectors, in retrieval alone. A second row,
+    "MODEL, translated", comes with translations (--translations, --translator).
     """
     from ..evaluation.bias.fitting import Removed
     from ..evaluation.tasks.measures import measure_all
@@ -217,11 +237,10 @@ def evaluate(
     from ..system.extras import require_training
 
     _require_use(tasks, OF_TASKS)
-    if report:
-        require_training("jinja2", "matplotlib")
+    require_training(*(("jinja2", "matplotlib") if report else ()))
     settings, removed = settings_from(values), Removed(lir_ranks, lir_rescaled)
-    options = TaskOptions(settings, split, units, metrics, _samples(corpus), typed, removed, label_column)
-    loaded = load_tasks(tasks, options)
+    of_task = (_samples(corpus), typed, removed, label_column, _reader(reader))
+    loaded = load_tasks(tasks, TaskOptions(settings, split, units, _metrics_of(tasks, metrics), *of_task))
     translation = translation_of(translations, translators, beam, settings.data.document_language)
     load = _loaded(models, document_model, tasks)
     measured = measure_all(models, loaded, load, translation, settings.data.document_language)
@@ -281,6 +300,7 @@ def _write(json_path, report, measured):
     help="also write the questions that one of both alone finds, with what each finds first, as JSON Lines",
 )
 @document_option
+@reader_option
 @json_option
 def compare(
     a: str,
@@ -294,6 +314,7 @@ def compare(
     relevant: str | None,
     differences: str | None,
     document_model: str | None,
+    reader: str | None,
     json_path: str | None,
     **values: Value | None,
 ) -> None:
@@ -310,11 +331,12 @@ def compare(
     from ..report.score_tables import print_scores
     from ..system.files import write_json
 
-    settings, of = settings_from(values), split
+    settings, of, metrics = settings_from(values), split, _metrics_of(tasks, metrics)
     if relevant or is_predictions(a) or is_predictions(b):
         compared, of = _of_predictions((a, b), relevant, metrics, draws, settings.seed), "mteb"
     else:
-        options = TaskOptions(settings, split, units, metrics)
+        _require_use(tasks, ("reader",))
+        options = TaskOptions(settings, split, units, metrics, reader=_reader(reader))
         compared = _of_encoders((a, b), _loaded((a, b), document_model, tasks), tasks, options, differences)
     for metric, comparisons in compared.items():
         print_scores(a, b, of, metric, comparisons)

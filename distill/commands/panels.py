@@ -41,7 +41,7 @@ SECTIONS = {
     **dict.fromkeys(("teacher_path", "teacher_language", "centre"), "teacher"),
     **dict.fromkeys(("start_path", "labels", "steps", "lines"), "student"),
     **dict.fromkeys(("translations", "translators", "beam"), "translation"),
-    **dict.fromkeys(("tasks", "units", "metrics", "typed", "document_model"), "evaluation"),
+    **dict.fromkeys(("tasks", "units", "metrics", "typed", "document_model", "reader"), "evaluation"),
     **dict.fromkeys(("label_column", "lir_ranks", "lir_rescaled"), "evaluation"),
     **dict.fromkeys(("stage", "space_path", "trials"), "search"),
     **dict.fromkeys(("model", "score"), "encoder"),

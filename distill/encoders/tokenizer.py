@@ -79,6 +79,15 @@ class Tokenizer:
         """The tokenizer whose ids are those of the spellings too."""
         return Tokenizer(self.proto, self.source)
 
+    def places(self, text: str) -> tuple[list[int], list[tuple[int, int]]]:
+        """Return the ids of a text's pieces, without bos and eos, and the place of each in it, in characters."""
+        text = well_formed(text)
+        if hasattr(self._processor, "encode_as_offset_mapping"):
+            told = self._processor.encode_as_offset_mapping(text)
+            return list(told["ids"]), [tuple(place) for place in told["offsets"]]
+        pieces = self._processor.encode(text, out_type="immutable_proto").pieces  # before SentencePiece 0.2.1
+        return [piece.id for piece in pieces], [(piece.begin, piece.end) for piece in pieces]
+
     def normalize(self, texts: Sequence[str]) -> list[str]:
         """Return each text as it is cut into pieces: normalised, a space as U+2581."""
         return [self._processor.normalize(well_formed(text)) for text in texts]

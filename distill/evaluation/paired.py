@@ -17,6 +17,8 @@ from .resampling import bootstrap, detectable, effect_size, sign_flip_p
 
 # The row that pools a task's languages.
 ALL = "all"
+# Metrics whose scores of a question are 0 or 1.
+BINARY = ("p@1", "em")
 # A language's (ids `(q,)`, scores of a `(q,)`, scores of b `(q,)`).
 Pair: TypeAlias = tuple[Sequence[str], ArrayLike, ArrayLike]
 
@@ -28,7 +30,7 @@ class PairedComparison:
     - `a`, `b`, `difference`: the means and a - b; `low`, `high`: its 95 % interval (`resampling.bootstrap`)
     - `effect`, `effect_low`, `effect_high`: d_z (`resampling.effect_size`), None where it is infinite
     - `questions`, `clusters` (ids), `only_a`, `only_b`: on how many questions a, or b, has the higher score
-    - `test`: "mcnemar" for the metric p@1 of one language, whose ids occur once each; else "sign-flip"
+    - `test`: "mcnemar" for the metrics p@1 and em of one language, whose ids occur once each; else "sign-flip"
     - `p`, `p_holm`, `significant` (p_holm < level): Holm (1979) over the language rows of all tasks together; the
       rows "all" are a family of their own
     - `detectable`: the smallest true difference that shows in 80 % of such test sets at level / (tests in the
@@ -77,8 +79,8 @@ def compare_scores(
     of a task that has more than one, its questions grouped by id.
 
     Every row takes the same seed, so that none depends on which others there are but in `p_holm` and `detectable`.
-    Raises `InputError` for empty lists, lengths that differ, scores that are no numbers (for p@1, other than 0 and 1),
-    a language called "all", and too few draws for so many tests.
+    Raises `InputError` for empty lists, lengths that differ, scores that are no numbers (of `BINARY` ones other than 0
+    and 1), a language called "all", and too few draws for so many tests.
     """
     pairs = {(task, name): _checked(task, name, pair, metric) for task in tasks for name, pair in tasks[task].items()}
     pooled = {(task, ALL): _pooled(tasks[task]) for task in tasks if len(tasks[task]) > 1}
@@ -114,7 +116,7 @@ def _checked(task, language, pair, metric):
     scores = np.concatenate([a, b])
     if not np.isfinite(scores).all():
         raise InputError(f"{where}: {np.sum(~np.isfinite(scores))} scores are no numbers; check both encoders' vectors")
-    if metric == "p@1" and not np.isin(scores, (0, 1)).all():
+    if metric in BINARY and not np.isin(scores, (0, 1)).all():
         raise InputError(f"{where}: expected scores 1, right, and 0, wrong, got others; name the metric by what it is")
     return pair
 
@@ -138,7 +140,7 @@ def require_draws(draws: int, tests: int, level: float = 0.05) -> None:
 
 def _test(language, pair, metric):
     independent = language != ALL and len(set(pair[0])) == len(pair[0])
-    return "mcnemar" if metric == "p@1" and independent else "sign-flip"
+    return "mcnemar" if metric in BINARY and independent else "sign-flip"
 
 
 def _row(ids, a, b, test, level, draws, seed):

@@ -20,7 +20,7 @@ BM25 = {"bm25": "plain", "bm25-morphology": "morphology"}
 # How predicted answers are compared with gold ones (evaluation/answers.py), and what is shown unless others are named.
 NORMALISATIONS = ("plain", "morphology", "xor", "mlqa")
 COMPARED = NORMALISATIONS[:2]
-TASKS = ("retrieval", "lareqa", "bitext", "answerable", "classification")
+TASKS = ("retrieval", "lareqa", "bitext", "answerable", "classification", "reading")
 # No setting is a greater number.
 MOST = 2**63 - 1
 FORMATS = (

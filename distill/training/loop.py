@@ -17,8 +17,8 @@ from ..system.types import File, Floats
 from .batches import Make, diverged
 from .checkpoints import Groups
 from .rates import Pace
-from .session import Schedule, Scores, Session, session_of
-from .trainer import Trainer
+from .session import JUDGED_BY, Schedule, ScoreName, Scores, Session, session_of
+from .trained import Trained
 
 Arrays: TypeAlias = list[Floats]
 Owner: TypeAlias = keras.Model | keras.optimizers.Optimizer
@@ -43,7 +43,7 @@ State: TypeAlias = tuple[Facts, Groups]
 
 
 def fit(
-    trainer: Trainer,
+    trainer: Trained,
     batches: Callable[[int], Sequence[Make]],
     evaluate: Callable[[], Scores],
     schedule: Schedule,
@@ -51,8 +51,9 @@ def fit(
 ) -> list[Scores]:
     """Train in place and leave the best weights in `trainer.encoder`; returns the dev scores, start first.
 
-    `batches(epoch)` gives the epoch's list of functions that make a batch; `evaluate()` gives "p@1" and "mrr@10" on
-    dev. The learning rate halves whenever the score does not rise, CL-ReLKT, section 4.3, unless the schedule says it.
+    `batches(epoch)` gives the epoch's list of functions that make a batch; `evaluate()` gives the scores on dev that
+    the schedule judges by. The learning rate halves whenever the score does not rise, CL-ReLKT, section 4.3, unless the
+    schedule says it.
 
     Quantised epochs (`Trainer.quantise`) start from the best float weights, scored anew, with the learning rate that
     the float epochs left, and theirs are the weights that are left, not rounded. Patience that runs out before them
@@ -70,7 +71,7 @@ def fit(
 class Loop:
     """The phases of one `fit`; `step` counts on from one to the next, `before` are the scores of those before."""
 
-    trainer: Trainer
+    trainer: Trained
     batches: Callable[[int], Sequence[Make]]
     evaluate: Callable[[], Scores]
     schedule: Schedule
@@ -102,7 +103,7 @@ class Loop:
         """
         self.trainer.quantise(quantised)
         averaged, patience = self.schedule.averaged, self.schedule.patience
-        best, mean = Best(self.trainer, None if averaged else patience), Mean()
+        best, mean = Best(self.trainer, None if averaged else patience, self.schedule.judged_by), Mean()
         epoch, losses = numbers.start, []
         if state and self.session.checkpoint:
             epoch, losses = self.restore(state, best, mean, self.session.checkpoint.folder)
@@ -134,7 +135,8 @@ class Loop:
                     self.score(best, epoch, losses=losses)
                     if not paced:
                         best.slow_down()
-                advance(1, f"loss {np.mean(losses):.4f}, dev P@1 {best.scores[-1]['p@1']:.3f}")
+                name = self.schedule.judged_by[0]
+                advance(1, f"loss {np.mean(losses):.4f}, dev {name.upper()} {best.scores[-1][name]:.3f}")
                 if best.spent:
                     break
                 # The parts of a step share what the first of them computed.
@@ -241,10 +243,10 @@ def _step(trainer, make, stage, place):
 
 
 class Best:
-    """The best dev score so far and the weights that gave it; ties of P@1 are broken by MRR@10."""
+    """The best dev score so far and the weights that gave it; ties of the first of `judged_by` the second breaks."""
 
-    def __init__(self, trainer: Trainer, patience: int | None = None):
-        self.trainer, self.patience = trainer, patience
+    def __init__(self, trainer: Trained, patience: int | None = None, judged_by: Sequence[ScoreName] = JUDGED_BY):
+        self.trainer, self.patience, self.judged_by = trainer, patience, judged_by
         self.scores: list[Scores] = []
         self.weights: Arrays = []
         self.best: tuple[float, ...] | None = None
@@ -258,7 +260,7 @@ class Best:
     def offer(self, scores: Scores) -> None:
         """Add an evaluation of the weights as they are; the first of equal ones stays the best."""
         self.scores.append(scores)
-        key = (scores["p@1"], scores["mrr@10"])
+        key = tuple(scores[name] for name in self.judged_by)
         if self.best is None or key > self.best:
             self.best, self.stale, self.weights = key, 0, self.trainer.encoder.get_weights()
         else:

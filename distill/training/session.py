@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TypeAlias, TypedDict
+from typing import Literal, TypeAlias, TypedDict
 
 from ..data.dataset import Dataset
 from ..encoders.encoder import Encoder
@@ -14,13 +14,15 @@ from ..system.types import Floats, Integers, Role
 from .checkpoints import Checkpoint
 from .log import RunLog
 
-# An evaluation on dev: of which epoch, P@1 and MRR@10, and what else was counted.
+# An evaluation on dev: of which epoch, P@1 and MRR@10 or a reader's F1 and exact match, and what else was counted.
 Scores = TypedDict(
     "Scores",
     {
         "epoch": int,
         "p@1": float,
         "mrr@10": float,
+        "f1": float,
+        "em": float,
         "collapsed": float,
         "scale": float,
         "filtered": dict[str, dict[str, int]],
@@ -29,6 +31,9 @@ Scores = TypedDict(
     },
     total=False,
 )
+# Scores that a training is judged by, the first before the second.
+ScoreName: TypeAlias = Literal["p@1", "mrr@10", "f1", "em"]
+JUDGED_BY: tuple[ScoreName, ScoreName] = ("p@1", "mrr@10")
 Watch: TypeAlias = Callable[[int, Scores], None]
 
 
@@ -40,6 +45,7 @@ class Schedule:
     a row that are no better. The last `quantised` of the epochs train and are scored with rounded weights; with
     `averaged` the mean of the weights after that many epochs is left in place of the best. The learning rate rises over
     the share `warmup` of all steps; then it is halved when dev stalls, or with `linear` falls evenly (`rates.Pace`).
+    Weights are the better the greater the first of `judged_by` is on dev, among equal ones the second.
     """
 
     epochs: int
@@ -49,6 +55,7 @@ class Schedule:
     averaged: int = 0
     linear: bool = False
     warmup: float = 0.0
+    judged_by: tuple[ScoreName, ScoreName] = JUDGED_BY
 
 
 @dataclass(frozen=True)

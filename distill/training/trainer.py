@@ -23,12 +23,13 @@ from .devices import require_devices
 from .fake_quantisation import fake_encode, quantised
 from .mixed_precision import mixed_encode
 from .rates import TablePace, adam
+from .trained import Trained
 
 # `loss(vectors, x)`, a scalar; a Keras layer trains its own weights too.
 Loss: TypeAlias = Callable[[Tensor, Mapping[str, Tensor]], Tensor]
 
 
-class Trainer(keras.Model):
+class Trainer(Trained):
     """An encoder under training; a batch's `loss(vectors, x)` sees the vectors of all its packed texts.
 
     `pace` is that of the embedding table; where some of its rows move alone, the rest of the encoder is fixed.

@@ -29,5 +29,5 @@ def load_tasks(requested: Sequence[tuple[str, str | None]], options: TaskOptions
     for metric in options.metrics:
         if not any(task.has(metric) for task, _ in classes):
             named = " and ".join(name for name in TASKS if task_class(name).has(metric))
-            raise InputError(f"{metric} counts the words of passages: it is of the task {named} alone")
+            raise InputError(f"{metric} is no metric of the tasks that are asked for: it is of the task {named} alone")
     return [task.load(source or options.settings.data.dataset, options) for task, source in classes]

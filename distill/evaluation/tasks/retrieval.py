@@ -17,7 +17,7 @@ from ...system.types import Json, Progress
 from ...typed.kinds import require_kinds
 from ..evaluate import Evaluation, Typed, evaluate, evaluation_size, needed_units, typed_size
 from ..translation import Translated, Translation, translated
-from .task import RECALL, Scores, Task, TaskOptions
+from .task import ANSWERS, RECALL, Scores, Task, TaskOptions
 
 
 @dataclass(frozen=True)
@@ -61,8 +61,8 @@ class RetrievalTask(Task[Evaluation, Evaluation]):
 
     @classmethod
     def has(cls, metric: str) -> bool:
-        """True of all metrics."""
-        return True
+        """True of all metrics but those of answers."""
+        return metric not in ANSWERS
 
     @property
     def recalls(self) -> tuple[str, ...]:

@@ -17,8 +17,11 @@ from ..translation import Translated, Translation
 if TYPE_CHECKING:
     from typing_extensions import Self
 
+    from ...reading.reader import Reader
     from ...report.bias_sections import Section
 
+# Of answers that are read, and of no rank.
+ANSWERS = ("em", "f1")
 # The beginning of the metrics that count the words of passages, r@<n>kt.
 RECALL = "r@"
 # By part of the task, then by language: the questions' ids `(q,)` and their scores, float `(q,)`.
@@ -33,7 +36,8 @@ class TaskOptions:
     """The options of a command that tasks are loaded with; each task reads those that it `takes`.
 
     `samples` are what language information removal is fitted on, None for the task's own texts, and `removed` says how
-    it is done, without ranks as the task does; `typed` are kinds of `choices.TYPED`; `label_column` is a heading.
+    it is done, without ranks as the task does; `typed` are kinds of `choices.TYPED`; `label_column` is a heading; the
+    `reader` is that of the task reading.
     """
 
     settings: Settings
@@ -44,6 +48,7 @@ class TaskOptions:
     typed: tuple[str, ...] = ()
     removed: Removed = Removed(())
     label_column: str = ""
+    reader: Reader | None = None
 
 
 class Task(ABC, Generic[Result, Figures]):
@@ -65,7 +70,7 @@ class Task(ABC, Generic[Result, Figures]):
     @classmethod
     def has(cls, metric: str) -> bool:
         """True of a metric that `scores` gives: of ranks; recall by tokens is of passages alone."""
-        return not metric.startswith(RECALL)
+        return not metric.startswith(RECALL) and metric not in ANSWERS
 
     @property
     @abstractmethod

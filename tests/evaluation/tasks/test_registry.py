@@ -77,7 +77,7 @@ def test_each_task_is_a_module_in_the_one_list_with_the_commands_options_and_in_
     files = (ROOT / "distill" / "evaluation" / "tasks").glob("*.py")
     assert {path.stem for path in files if "\nTASK = " in path.read_text(encoding="utf-8")} == set(TASKS)
     assert takers("corpus") == ["lareqa", "classification"]
-    assert takers("split") == ["retrieval", "lareqa", "answerable", "classification"]
+    assert takers("split") == ["retrieval", "lareqa", "answerable", "classification", "reading"]
     docs = (ROOT / "docs" / "lareqa.md").read_text(encoding="utf-8")
     parameters = {option.name for command in (evaluate, compare) for option in command.params}
     for name in TASKS:

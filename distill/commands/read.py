@@ -1,0 +1,113 @@
+"""`distill read`: readers, which find the answer within a passage."""
+
+from __future__ import annotations
+
+import click
+
+from ..catalog.kinds import ENCODER_HELP
+from ..reading.files import TRAIN, Source
+from ..settings.sections import Value
+from .options import folder_option, settings_from, settings_options, writable
+
+
+@click.group()
+def read() -> None:
+    """The span of a passage that answers a question: a small reader on an encoder's own pieces."""
+
+
+@read.command()
+@click.option("--encoder", required=True, help=f"{ENCODER_HELP}; one with weights of ours")
+@settings_options("seed", "data")
+@click.option(
+    "--data",
+    "more",
+    multiple=True,
+    metavar="[SPLIT:]FOLDER[=WEIGHT]",
+    help="more questions with passages, of a split [default: train], so many times an epoch [default: 1]",
+)
+@click.option("--weight", type=click.FloatRange(0, min_open=True), default=1.0, show_default=True, help="of --dataset")
+@click.option("--epochs", type=click.IntRange(1), default=3, show_default=True)
+@click.option("--learning-rate", type=click.FloatRange(0, min_open=True), default=1e-3, show_default=True)
+@folder_option("folder for the reader")
+def train(
+    encoder: str,
+    more: tuple[str, ...],
+    weight: float,
+    epochs: int,
+    learning_rate: float,
+    output: str,
+    **values: Value | None,
+) -> None:
+    """Train a reader on --dataset's train questions and --data; its dev questions choose the epoch.
+
+    Questions of all languages are read in the documents' passages, and in those of their own language where the data
+    has them.
+    """
+    from ..system.backend import start
+
+    start()
+    from ..catalog.identity import weights_fingerprint
+    from ..catalog.readers import eyes_of
+    from ..data.loading import chosen_data
+    from ..reading.examples import gold_examples
+    from ..reading.learning import learn
+    from ..reading.stored import ReaderCard, save_reader
+    from ..reading.training import Course
+    from ..system.progress import say
+
+    settings = settings_from(values)
+    dataset, languages = chosen_data(settings)
+    sources = [Source(settings.data.dataset, TRAIN, weight), *map(source_of, more)]
+    dev = gold_examples(dataset, "dev", languages)
+    course = Course(epochs, learning_rate, seed=settings.seed)
+    eyes = eyes_of(encoder)
+    learned = learn(eyes, sources, dev, settings.data.document_language, course)
+    card = ReaderCard(
+        encoder,
+        weights_fingerprint(encoder),
+        settings.data.document_language,
+        learned.best,
+        tuple(str(source.folder) for source in sources),
+        settings.seed,
+    )
+    save_reader(output, learned.network, eyes.standard, card)
+    say(f"reader: {output}, dev F1 {100 * learned.best['f1']:.1f}, exact match {100 * learned.best['em']:.1f}")
+
+
+def source_of(text: str) -> Source:
+    """The source that `[SPLIT:]FOLDER[=WEIGHT]` names. Raises `InputError`."""
+    from ..data.parallel import weighted
+    from ..system.files import usable_path
+
+    path, weight = weighted(text)
+    split, colon, folder = str(path).partition(":")
+    if not colon or usable_path(path).exists():
+        return Source(path, TRAIN, weight)
+    return Source(folder, split, weight)
+
+
+@read.command()
+@click.argument("reader", metavar="READER")
+@click.option(
+    "--input",
+    "input_path",
+    required=True,
+    type=click.Path(dir_okay=False),
+    help='{"id", "question", "passage"} lines; "language" and "passage_language" where they are not en',
+)
+@click.option("--output", required=True, type=click.Path(dir_okay=False), callback=writable, help=".jsonl")
+def apply(reader: str, input_path: str, output: str) -> None:
+    """The answers of READER, as distill answers takes them: a line a question, with its place and its score.
+
+    READER is the folder of distill read train, or hf:NAME, a question-answering model.
+    """
+    from ..catalog.readers import load_reader
+    from ..reading.lines import read_questions, write_answers
+    from ..system.progress import say, task
+
+    examples = read_questions(input_path)
+    loaded = load_reader(reader)
+    with task(f"answers of {loaded.name}", len(examples)) as advance:
+        answers = loaded.read(examples, advance)
+    write_answers(output, examples, answers)
+    say(f"{output}: {len(answers)} answers")

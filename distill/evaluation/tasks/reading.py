@@ -1,0 +1,195 @@
+"""The task reading: a reader on the first passage that an encoder finds, and on the one that answers.
+
+CL-ReLKT, section 5.1 and Table 2: passages or whole documents are found, and read by the same reader.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ...data.dataset import Dataset, Question
+from ...encoders.encoder import Encoder
+from ...errors import InputError
+from ...reading.examples import Example, Text, gold_examples, passage_texts
+from ...reading.reader import Reader
+from ...report.reading import print_reading
+from ...retrieval.search import first_of
+from ...system.types import Doubles, Floats, Json, Progress
+from ..answers import scores as answer_scores
+from ..evaluate import encode_questions, encode_units, evaluation_size
+from .retrieval import RetrievalTask, chosen_units
+from .task import ANSWERS, Scores, Task, TaskOptions
+
+# Parts beside the units: the passage that answers, read, and its sentence that is nearest to the question, whole.
+GOLD, SENTENCE = "gold", "gold, best sentence"
+
+
+@dataclass(frozen=True)
+class Read:
+    """Exact match and F1 of questions by id, `(q,)` each, in [0, 1]."""
+
+    ids: list[str]
+    em: Doubles
+    f1: Doubles
+
+    @property
+    def means(self) -> dict[str, float]:
+        """The mean of each."""
+        return {"em": float(self.em.mean()), "f1": float(self.f1.mean())}
+
+
+@dataclass(frozen=True)
+class Reading:
+    """Of an encoder what was `read`, by part, then by language, and milliseconds a question of the reader alone."""
+
+    read: dict[str, dict[str, Read]]
+    milliseconds: float
+
+
+@dataclass(frozen=True)
+class ReadingTask(Task[Reading, Reading]):
+    """The questions of a `Dataset` that have answers, each in the first of a unit's texts that an encoder finds."""
+
+    dataset: Dataset
+    languages: tuple[str, ...]
+    split: str
+    units: tuple[str, ...]
+    reader: Reader
+    # The gold passages are read once for all encoders.
+    kept: dict[str, dict[str, Read]] = field(default_factory=dict)
+    name = "reading"
+    takes = ("units", "evaluation__ranked", "evaluation__score", "split", "reader", "metrics")
+
+    @classmethod
+    def load(cls, source: str, options: TaskOptions) -> ReadingTask:
+        """As `Task.load`; raises `InputError` without a reader, or for data without answers."""
+        if options.reader is None:
+            raise InputError("the task reading needs a reader; give --reader FOLDER of distill read train, or hf:NAME")
+        dataset, languages = RetrievalTask.read(source, options)
+        examples = gold_examples(dataset, options.split, languages)
+        if without := [language for language, rows in examples.items() if not rows]:
+            raise InputError(f"{dataset.name}: no question in {', '.join(without)} has an answer to compare with")
+        units = tuple(unit for unit in chosen_units(options) if unit != "maxp")
+        return cls(dataset, languages, options.split, units, options.reader)
+
+    @classmethod
+    def has(cls, metric: str) -> bool:
+        """True of exact match and F1."""
+        return metric in ANSWERS
+
+    @property
+    def size(self) -> int:
+        """As `Task.size`, the questions once more for each unit that is read."""
+        return evaluation_size(self.dataset, [self.split], self.languages, (*self.units, "passage-sentence"))
+
+    @property
+    def tests(self) -> int:
+        """As `Task.tests`."""
+        return (len(self.units) + 2) * len(self.languages)
+
+    def measure(self, encoder: Encoder, progress: Progress | None = None) -> Reading:
+        """Find a text of each unit for each question, and read it."""
+        units = (*self.units, "passage-sentence")
+        vectors = encode_units(encoder, self.dataset, units, progress)
+        questions = encode_questions(encoder, self.dataset, self.split, self.languages, progress)
+        gold = gold_examples(self.dataset, self.split, self.languages)
+        if not self.kept:
+            self.kept.update({GOLD: {name: self._read(rows)[0] for name, rows in gold.items()}})
+        parts: dict[str, dict[str, Read]] = {}
+        seconds, count = 0.0, 0
+        for unit in self.units:
+            parts[unit] = {}
+            for language in self.languages:
+                examples = self._found(unit, language, gold[language], questions[language], vectors)
+                parts[unit][language], took = self._read(examples)
+                seconds, count = seconds + took, count + len(examples)
+        sentences = {name: self._sentences(gold[name], questions[name], vectors) for name in self.languages}
+        return Reading({**parts, **self.kept, SENTENCE: sentences}, 1000 * seconds / max(count, 1))
+
+    def _found(
+        self, unit: str, language: str, gold: Sequence[Example], questions: Floats, vectors: Mapping[str, Floats]
+    ) -> list[Example]:
+        """The gold examples with the text that comes first for each."""
+        rows = self.dataset.select(language, self.split)
+        first = first_of(unit, questions, vectors, self.dataset.whole_of(tuple(vectors)))
+        places = {question.id: row for row, question in enumerate(rows)}
+        texts = self._texts(unit)
+        return [
+            Example(one.id, one.language, one.question, texts[int(first[places[one.id]])], None, one.answers)
+            for one in gold
+        ]
+
+    def _texts(self, unit: str) -> list[Text]:
+        return passage_texts(self.dataset, unit.startswith("document") or unit == "maxp")
+
+    def _read(self, examples: Sequence[Example]) -> tuple[Read, float]:
+        start = time.perf_counter()
+        answers = self.reader.read(examples)
+        seconds = time.perf_counter() - start
+        return scored(examples, [answer.text for answer in answers]), seconds
+
+    def _sentences(self, gold: Sequence[Example], questions: Floats, vectors: Mapping[str, Floats]) -> Read:
+        """Of the gold passage the sentence that is nearest to the question, as the answer."""
+        known: list[Question] = self.dataset.select(gold[0].language, self.split)
+        places = {question.id: row for row, question in enumerate(known)}
+        texts = []
+        for one in gold:
+            row = places[one.id]
+            inside = np.flatnonzero(self.dataset.sentences.passage_of == known[row].passage)
+            best = inside[int((vectors["sentence"][inside] @ questions[row]).argmax())]
+            texts.append(self.dataset.sentences.texts[best])
+        return scored(gold, texts)
+
+    def scores(self, result: Reading, metric: str) -> Scores:
+        """By unit, and of the gold passage."""
+        return {
+            part: {language: (read.ids, getattr(read, metric)) for language, read in by_language.items()}
+            for part, by_language in result.read.items()
+        }
+
+    def figures(self, result: Reading, encoder: str) -> Reading:
+        """The reading, of which each metric is a mean."""
+        return result
+
+    def as_dict(self, encoders: Mapping[str, Reading]) -> dict[str, Json]:
+        """As `Task.as_dict`."""
+        rows: dict[str, Json] = {
+            name: {
+                "parts": {
+                    part: {language: read.means for language, read in by_language.items()}
+                    for part, by_language in reading.read.items()
+                },
+                "milliseconds": reading.milliseconds,
+            }
+            for name, reading in encoders.items()
+        }
+        about = {"name": self.dataset.name, "split": self.split, "reader": self.reader.name}
+        return {**about, "encoders": rows, "files": dict(self.dataset.files)}
+
+    def print(self, encoders: Mapping[str, Reading]) -> None:
+        """Print Table 2's layout: F1 and exact match by language, a part after another."""
+        figures = {
+            name: {
+                part: {language: read.means for language, read in by_language.items()}
+                for part, by_language in reading.read.items()
+            }
+            for name, reading in encoders.items()
+        }
+        print_reading(figures, {name: one.milliseconds for name, one in encoders.items()}, self.split, self.reader.name)
+
+
+def scored(examples: Sequence[Example], texts: Sequence[str]) -> Read:
+    """Return exact match and F1 of a text for each example, by the language of its passage."""
+    rows = [
+        answer_scores(text, example.answers, example.passage.language)
+        for example, text in zip(examples, texts, strict=True)
+    ]
+    em, f1 = np.array(rows, dtype=np.float64).T
+    return Read([example.id for example in examples], em, f1)
+
+
+TASK = ReadingTask

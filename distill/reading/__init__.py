@@ -1,0 +1,1 @@
+"""Reading: the span of a passage that answers a question."""

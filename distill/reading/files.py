@@ -1,0 +1,152 @@
+"""Training data of readers out of files: SQuAD v1.1-format folders, and passages beside their questions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TypeAlias
+
+from ..data.dataset import Dataset
+from ..data.loading import read_dataset
+from ..data.readers import articles_of, find, list_of, paragraphs_of, text_of
+from ..errors import DataError
+from ..settings.choices import EVERY
+from ..system.progress import say
+from ..system.reading import read_jsonl
+from ..system.types import File, Json
+from .examples import Example, Text
+from .locating import is_inside, only_place, place_at
+
+# Which questions of a folder are learned from, unless it is told: those of a split of this name.
+TRAIN = "train"
+PASSAGES, QUESTIONS = "passages", "questions"
+# Passages by what questions name them by.
+Passages: TypeAlias = dict[str, Text]
+
+
+@dataclass(frozen=True)
+class Source:
+    """A folder of questions with passages, which of them are taken, by split, and how often in a round of training."""
+
+    folder: File
+    split: str = TRAIN
+    weight: float = 1.0
+
+
+def read_source(source: Source, document_language: str = "en") -> list[Example]:
+    """Return the examples of a folder, of either format, each with the place of its answer.
+
+    A folder of SQuAD-format `{lang}.json`: questions of all languages on the passages in `document_language`, and of
+    each on those of its own. Else `passages.{lang}.jsonl` {pid, context} and `questions.{split}.{lang}.jsonl` or
+    `questions.{lang}.jsonl` {pid, question, answers, answer_start}. Without `answer_start`, or where another text
+    stands there, an answer is taken whose text is in the passage once; how many are left out is said.
+
+    Raises `DataError`, naming file and place, for an answer with a place that is nowhere in its passage, and where no
+    answer is left.
+    """
+    folder = find(source.folder)
+    read = _read_apart if any(folder.glob(f"{PASSAGES}.*.jsonl")) else _read_squad
+    examples = read(folder, source.split, document_language)
+    if not examples:
+        raise DataError(f"{folder}: no question with an answer in its passage; give a folder of questions with answers")
+    return examples
+
+
+def _read_squad(folder: Path, split: str, document_language: str) -> list[Example]:
+    dataset = read_dataset(folder, document_language)
+    ids = _ids(dataset, split)
+    by_language = {language: _squad_examples(folder / f"{language}.json", language) for language in dataset.languages}
+    main = {example.id: example for example in by_language[document_language]}
+    of_documents = [
+        replace(main[example.id], language=language, question=example.question)
+        for language, examples in by_language.items()
+        for example in examples
+        if language != document_language
+    ]
+    return [example for part in (*by_language.values(), of_documents) for example in part if example.id in ids]
+
+
+def _ids(dataset: Dataset, split: str) -> set[str]:
+    if split == EVERY:
+        return {id for questions in dataset.questions.values() for id in questions}
+    if split not in dataset.splits:
+        raise DataError(f"{dataset.name}: no split {split}; it has {', '.join(dataset.splits)}, or take {EVERY}")
+    return set(dataset.splits[split])
+
+
+def _squad_examples(path: Path, language: str) -> list[Example]:
+    examples = []
+    for number, paragraph in enumerate(paragraphs_of(path, articles_of(path))):
+        passage = Text(text_of(path, paragraph, "context", f"paragraph {number}"), language)
+        for qa in list_of(path, paragraph, "qas"):
+            where = f"{path}, question {qa.get('id')}"
+            answers = [(answer.get("text"), answer.get("answer_start")) for answer in list_of(path, qa, "answers")]
+            examples.append(_placed(str(qa["id"]), str(qa["question"]), passage, answers, where))
+    return [example for example in examples if example]
+
+
+def _read_apart(folder: Path, split: str, document_language: str) -> list[Example]:
+    examples = []
+    for path in sorted(folder.glob(f"{PASSAGES}.*.jsonl")):
+        language = path.name.split(".")[1]
+        passages = _passages(path, language)
+        for questions in _question_files(folder, split, language):
+            examples += _apart_examples(questions, path, passages, language)
+    return examples
+
+
+def _question_files(folder: Path, split: str, language: str) -> list[Path]:
+    """Those of the split, of all for `all`; a file that names no split has the questions of every one."""
+    named = sorted(folder.glob(f"{QUESTIONS}.*.{language}.jsonl"))
+    chosen = [path for path in named if split in (EVERY, path.name.split(".")[1])]
+    plain = folder / f"{QUESTIONS}.{language}.jsonl"
+    return [*chosen, *([plain] if plain.is_file() else [])]
+
+
+def _passages(path: Path, language: str) -> Passages:
+    rows = {str(row.get("pid")): text_of(path, row, "context", f"line {number}") for number, row in read_jsonl(path)}
+    if not rows:
+        raise DataError(f'{path}: no passages in it; expected {{"pid", "context"}} lines')
+    return {id: Text(text, language) for id, text in rows.items()}
+
+
+def _apart_examples(path: Path, beside: Path, passages: Passages, language: str) -> list[Example]:
+    rows = read_jsonl(path)
+    if not rows:
+        raise DataError(f'{path}: no questions in it; expected {{"id", "pid", "question", "answers"}} lines')
+    examples = [example for number, row in rows for example in _apart(path, number, row, beside, passages)]
+    if left := len(rows) - len(examples):
+        say(f"{path}: {left:,} of {len(rows):,} questions left out, their answer is in no place or in several")
+    return examples
+
+
+def _apart(path: Path, number: int, row: Json, beside: Path, passages: Passages) -> Iterator[Example]:
+    where = f"{path}, line {number}"
+    passage = passages.get(str(row.get("pid")))
+    if passage is None:
+        raise DataError(f"{where}: passage {row.get('pid')!r} is not in {beside.name}; the files are of two corpora")
+    texts, starts = row.get("answers"), row.get("answer_start")
+    if not isinstance(texts, list) or not isinstance(starts or texts, list):
+        raise DataError(f"{where}: expected a list of texts under 'answers', got {texts!r}")
+    answers = list(zip(texts, starts or [None] * len(texts), strict=False))
+    example = _placed(str(row.get("id")), text_of(path, row, "question", f"line {number}"), passage, answers, where)
+    yield from [example] if example else []
+
+
+def _placed(id: str, question: str, passage: Text, answers: Sequence[tuple[Json, Json]], where: str) -> Example | None:
+    """The example of the first answer that has a place, where it is said to be before where its text is once.
+
+    Raises `DataError` where a place is told of an answer that is nowhere in the passage.
+    """
+    texts = [(text, start) for text, start in answers if isinstance(text, str) and text.strip()]
+    told = [place_at(passage.text, text, start) for text, start in texts if isinstance(start, int)]
+    places = [place for place in (*told, *(only_place(passage.text, text) for text, _ in texts)) if place]
+    if told and not any(is_inside(passage.text, text) for text, _ in texts):
+        raise DataError(
+            f"{where}: the answer {texts[0][0]!r} is not in its passage; mend it, or leave 'answer_start' out of the "
+            "question and it is left out"
+        )
+    if not places:
+        return None
+    return Example(id, passage.language, question, passage, places[0], tuple(text for text, _ in texts))

@@ -1,0 +1,148 @@
+"""The arrays that a reader's network takes, of questions and passages whose pieces and vectors are made once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..encoders.encoder import Encoder
+from ..system.types import Floats, Integers, Progress
+from .examples import Example, Span, Text
+from .matches import features
+from .pieces import Cutter, Pieces, pieces_of
+
+# Pieces of a question that are read.
+ASKED = 40
+# Lengths are rounded up to these, so that few shapes occur.
+LENGTHS = (32, 64, 128, 192, 256, 320)
+QUESTION_LENGTHS = (16, 24, ASKED)
+# A unit vector's numbers are small.
+VECTOR_SCALE = 10.0
+# Rows whose mean and spread stand for all: the most frequent pieces.
+SAMPLE = 30_000
+
+
+@dataclass(frozen=True)
+class Standard:
+    """The `mean` `(width,)` and the `spread` of the rows of a table, by which they are standardised."""
+
+    mean: Floats
+    spread: float
+
+    @classmethod
+    def of(cls, table: Floats) -> Standard:
+        """Return those of the frequent rows of a table `(rows, width)`."""
+        some = table[:SAMPLE].astype(np.float32)
+        return cls(some.mean(axis=0), float(some.std()))
+
+    def rows(self, rows: Floats) -> Floats:
+        """Return rows `(t, width)` standardised, float32."""
+        return ((rows.astype(np.float32) - self.mean) / self.spread).astype(np.float32)
+
+
+@dataclass(frozen=True)
+class Eyes:
+    """A reader sees texts by it: an encoder's vectors, its pieces, and the rows of its `table`, standardised."""
+
+    encoder: Encoder
+    cutter: Cutter
+    table: Floats
+    standard: Standard
+
+    def rows(self, ids: Integers) -> Floats:
+        """Return the standardised rows of ids `(t,)`, float32 `(t, width)`."""
+        return self.standard.rows(self.table[ids])
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A question and its passage as pieces: `features` float32 `(t, FEATURES)`, the question's `vector` `(d,)`."""
+
+    passage: Pieces
+    question: Pieces
+    features: Floats
+    vector: Floats
+
+    @property
+    def asked(self) -> int:
+        """The pieces of the question that are read."""
+        return min(len(self.question), ASKED)
+
+
+class Looker:
+    """Turns examples into what is `Seen` of them; of a text that comes again it is known."""
+
+    def __init__(self, eyes: Eyes) -> None:
+        self.eyes = eyes
+        self.vectors: dict[tuple[str, str], Floats] = {}
+        self.pieces: dict[tuple[str, str], Pieces] = {}
+
+    def seen(self, examples: Sequence[Example], progress: Progress | None = None) -> list[Seen]:
+        """Return what is seen of each example; `progress` counts examples."""
+        self._encode(examples)
+        seen = []
+        for example in examples:
+            seen.append(self._seen(example))
+            if progress:
+                progress()
+        return seen
+
+    def _seen(self, example):
+        question = Text(example.question, example.language)
+        passage, pieces = self._pieces(example.passage), self._pieces(question)
+        vector = self.vectors["question", example.question]
+        sentences = np.stack([self.vectors["document", text] for text in _sentences(example.passage)])
+        return Seen(passage, pieces, features(passage, pieces, sentences @ vector, example.passage), vector)
+
+    def _pieces(self, text):
+        key = text.language, text.text
+        if key not in self.pieces:
+            self.pieces[key] = pieces_of(text, self.eyes.cutter)
+        return self.pieces[key]
+
+    def _encode(self, examples):
+        passages = {example.passage.text: example.passage for example in examples}
+        sentences = [sentence for passage in passages.values() for sentence in _sentences(passage)]
+        self._vectors("question", [example.question for example in examples])
+        self._vectors("document", sentences)
+
+    def _vectors(self, role, texts):
+        new = [text for text in dict.fromkeys(texts) if (role, text) not in self.vectors]
+        if new:
+            vectors = self.eyes.encoder.encode(new, role)
+            self.vectors |= {(role, text): vector for text, vector in zip(new, vectors, strict=True)}
+
+
+def _sentences(passage):
+    return [passage.text[start:end] for start, end in passage.sentences]
+
+
+def batch_of(parts: Sequence[tuple[Seen, Span]], rows: Callable[[Integers], Floats]) -> dict[str, NDArray[np.float32]]:
+    """Return the inputs of `network.ReaderNetwork` for windows `(start, end)`, in pieces, of what is seen."""
+    length = rounded(max(end - start for _, (start, end) in parts), LENGTHS)
+    width = rounded(max(seen.asked for seen, _ in parts), QUESTION_LENGTHS)
+    passages = [rows(seen.passage.ids[start:end]) for seen, (start, end) in parts]
+    questions = [rows(seen.question.ids[:width]) for seen, _ in parts]
+    return {
+        "passage": _padded(passages, length),
+        "question": _padded(questions, width),
+        "features": _padded([seen.features[start:end] for seen, (start, end) in parts], length),
+        "vector": np.stack([seen.vector * VECTOR_SCALE for seen, _ in parts]).astype(np.float32),
+        "passage_keep": _padded([np.ones((len(one), 1)) for one in passages], length),
+        "question_keep": _padded([np.ones((len(one), 1)) for one in questions], width),
+    }
+
+
+def rounded(size: int, lengths: Sequence[int]) -> int:
+    """Return the least of the lengths that is not below a size, of a greater one the size itself."""
+    return next((length for length in lengths if size <= length), size)
+
+
+def _padded(arrays, length):
+    padded = np.zeros((len(arrays), length, arrays[0].shape[1]), dtype=np.float32)
+    for row, array in zip(padded, arrays, strict=True):
+        row[: len(array)] = array
+    return padded

@@ -1,0 +1,87 @@
+"""The work of `distill read train`: sources and a data set in, a trained network out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import keras
+import numpy as np
+
+from ..data.dataset import normalise
+from ..system.progress import say, task
+from ..training.session import Scores, Session
+from .examples import Example, unanswered
+from .files import Source, read_source
+from .inputs import Eyes, Looker
+from .network import ReaderNetwork
+from .training import Batches, Course, DevAnswers, lessons_of, train_reader
+
+# Of examples, that are asked on another passage too, which does not answer them.
+WITHOUT = 0.1
+# How often a question is read in the passage of its own language, where there is one in the documents' too.
+OWN = 0.2
+
+
+@dataclass(frozen=True)
+class Learned:
+    """A trained network, its scores on dev, the start's first, and the number of its lessons."""
+
+    network: ReaderNetwork
+    scores: list[Scores]
+    lessons: int
+
+    @property
+    def best(self) -> Mapping[str, float]:
+        """F1 and exact match on dev of the weights that are left."""
+        best = max(self.scores, key=lambda one: (one["f1"], one["em"]))
+        return {"f1": best["f1"], "em": best["em"]}
+
+
+def learn(
+    eyes: Eyes,
+    sources: Sequence[Source],
+    dev: Mapping[str, Sequence[Example]],
+    language: str,
+    course: Course,
+    session: Session | None = None,
+) -> Learned:
+    """Train a reader on the examples of `sources`, steered by `dev`; documents are in `language`.
+
+    A question that dev asks, in any language, is not learned from. Raises `DataError` as `files.read_source`.
+    """
+    held = {normalise(example.question) for examples in dev.values() for example in examples}
+    examples, weights = weighted_examples(sources, language, held, course)
+    looker = Looker(eyes)
+    with task("what the reader sees of its examples", len(examples)) as advance:
+        lessons = lessons_of(examples, weights, looker, advance)
+    say(f"reader: {len(lessons):,} lessons, {sum(lesson.weight for lesson in lessons):,.0f} an epoch")
+    keras.utils.set_random_seed(course.seed)
+    width = eyes.rows(lessons[0].seen.passage.ids[:1]).shape[1]
+    network = ReaderNetwork(width, eyes.encoder.dimension)
+    scores = train_reader(network, Batches(lessons, eyes, course), DevAnswers(dev, looker), course, session)
+    return Learned(network, scores, len(lessons))
+
+
+def weighted_examples(
+    sources: Sequence[Source], language: str, held: set[str], course: Course
+) -> tuple[list[Example], list[float]]:
+    """Return the examples of sources and how often each is drawn an epoch; some without an answer.
+
+    Of a source that is drawn less than once in all epochs a seeded part is taken, once.
+    """
+    examples, weights = [], []
+    for source in sources:
+        given = [example for example in read_source(source, language) if normalise(example.question) not in held]
+        both = {example.id for example in given if example.passage.language != example.language}
+        for example in (*given, *unanswered(given, WITHOUT, course.seed)):
+            rare = example.id in both and example.language == example.passage.language != language
+            examples.append(example)
+            weights.append(source.weight * (OWN if rare else 1))
+    return _taken(examples, np.array(weights), course)
+
+
+def _taken(examples, weights, course):
+    chances = weights * course.epochs
+    kept = np.flatnonzero(np.random.default_rng((course.seed, 8)).random(len(chances)) < chances)
+    return [examples[row] for row in kept], np.maximum(weights[kept], 1 / course.epochs).tolist()

@@ -1,0 +1,103 @@
+"""A text as a reader sees it: its pieces with their places, the words that they are of, and what they look like."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Protocol
+
+import numpy as np
+import regex
+
+from ..system.types import Floats, Integers
+from ..words.folding import fold
+from ..words.morphology import STEMMERS, WORD, analyser
+from .examples import Span, Text
+
+# Words whose stem is held.
+CACHED = 2**18
+NO_WORD = ""
+LETTER = regex.compile(r"[\p{L}\p{N}]")
+
+
+class Cutter(Protocol):
+    """It cuts a text into pieces: `encoders.tokenizer.Tokenizer`."""
+
+    def places(self, text: str) -> tuple[list[int], list[Span]]: ...
+
+
+@dataclass(frozen=True)
+class Pieces:
+    """The pieces of a text: `ids` int64 `(t,)`, `places` `(t, 2)` in characters, and the word of each, folded.
+
+    `stems` are the words without inflection where the language has a stemmer. A piece of no word has "".
+    """
+
+    text: str
+    ids: Integers
+    places: Integers
+    words: tuple[str, ...]
+    stems: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @cached_property
+    def shapes(self) -> Floats:
+        """float32 `(t, 4)`: begins with a blank, with a capital; has a digit; has neither letter nor digit."""
+        parts = [self.text[start:end] for start, end in self.places.tolist()]
+        rows = [_shape(part, part.strip()) for part in parts]
+        return np.array(rows, dtype=np.float32).reshape(-1, 4)
+
+    def rows_of(self, place: Span) -> tuple[int, int] | None:
+        """Return the first and the last piece of a place in characters; None where it has none."""
+        start, end = place
+        inside = np.flatnonzero((self.places[:, 1] > start) & (self.places[:, 0] < end) & self._seen)
+        return (int(inside[0]), int(inside[-1])) if len(inside) else None
+
+    def place_of(self, first: int, last: int) -> Span:
+        """Return the place, in characters, of the pieces from `first` to `last`, without blanks at its ends."""
+        start, end = int(self.places[first, 0]), int(self.places[last, 1])
+        part = self.text[start:end]
+        return start + len(part) - len(part.lstrip()), start + len(part.rstrip())
+
+    @cached_property
+    def _seen(self):
+        return np.array([bool(self.text[start:end].strip()) for start, end in self.places.tolist()], dtype=bool)
+
+
+def _shape(part, stripped):
+    digit, letter = any(char.isdigit() for char in stripped), LETTER.search(stripped) is not None
+    return part[:1].isspace(), stripped[:1].isupper(), digit, bool(stripped) and not letter
+
+
+def pieces_of(text: Text, tokenizer: Cutter) -> Pieces:
+    """Return the `Pieces` of a text in its language."""
+    ids, places = tokenizer.places(text.text)
+    stem, words = _stemmer(text.language), _words(text.text, text.language, places)
+    array = np.array(places, dtype=np.int64).reshape(-1, 2)
+    stems = tuple(stem(word) if word else NO_WORD for word in words)
+    return Pieces(text.text, np.array(ids, dtype=np.int64), array, words, stems)
+
+
+def _words(text, language, places):
+    """Of each place the first word that it touches."""
+    known = [(match.start(), match.end(), _folded(match.group(), language)) for match in WORD.finditer(text)]
+    words, row = [], 0
+    for start, end in places:
+        while row < len(known) and known[row][1] <= start:
+            row += 1
+        words.append(known[row][2] if row < len(known) and known[row][0] < end else NO_WORD)
+    return tuple(words)
+
+
+_folded = lru_cache(CACHED)(fold)
+
+
+@lru_cache
+def _stemmer(language: str) -> Callable[[str], str]:
+    if language not in STEMMERS:
+        return lambda word: word
+    words = analyser(language).words
+    return lru_cache(CACHED)(lambda word: next(iter(words(word)), word))

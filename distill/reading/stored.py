@@ -1,0 +1,106 @@
+"""A reader's folder: its network, the encoder that it was trained on, and what its rows are standardised by."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..encoders.keras_file import require_own
+from ..errors import EncoderError, first_line
+from ..system.arrays import read_arrays, write_arrays
+from ..system.backend import start
+from ..system.files import require_inside, write_aside, write_json
+from ..system.reading import read_json
+from ..system.types import File, Json
+from .inputs import Standard
+from .reader import Network
+
+if TYPE_CHECKING:
+    from .network import ReaderNetwork
+
+NETWORK_FILE, CARD_FILE, ROWS_FILE = "reader.keras", "reader.json", "rows.npz"
+
+
+@dataclass(frozen=True)
+class ReaderCard:
+    """The card of a reader's folder: the encoder by the name that it was given, its fingerprint, F1 and EM on dev."""
+
+    encoder: str
+    fingerprint: str
+    language: str
+    dev: Mapping[str, float]
+    data: tuple[str, ...]
+    seed: int = 0
+
+
+def is_reader(folder: File) -> bool:
+    """Return True for a folder that `save_reader` wrote."""
+    return (Path(folder) / CARD_FILE).is_file()
+
+
+def save_reader(folder: File, network: ReaderNetwork, standard: Standard, card: ReaderCard) -> None:
+    """Write the folder that `load_reader` reads; whole or not at all."""
+    with write_aside(folder) as aside:
+        aside.mkdir()
+        network.save(aside / NETWORK_FILE)
+        write_standard(aside, standard)
+        write_json(aside / CARD_FILE, card_dict(card))
+
+
+def write_standard(folder: Path, standard: Standard) -> None:
+    """Write what rows are standardised by."""
+    write_arrays(folder / ROWS_FILE, {"mean": standard.mean, "spread": np.array([standard.spread], np.float32)})
+
+
+def card_dict(card: ReaderCard) -> dict[str, Json]:
+    """Plain values of a card."""
+    return {**asdict(card), "data": list(card.data), "dev": dict(card.dev)}
+
+
+def read_card(folder: File) -> ReaderCard:
+    """Return the card of a reader's folder. Raises `EncoderError` where it is none."""
+    path = Path(folder) / CARD_FILE
+    if not path.is_file():
+        raise EncoderError(f"{folder}: no {CARD_FILE} in it; give the folder of distill read train, or hf:NAME")
+    require_inside(folder, "*")
+    value = read_json(path)
+    try:
+        return ReaderCard(**{**value, "data": tuple(value["data"])})
+    except (TypeError, KeyError) as error:
+        raise EncoderError(f"{path}: not a reader's card: {first_line(error)}; train it again") from error
+
+
+def read_standard(folder: File) -> Standard:
+    """Return what rows are standardised by. Raises `DataError`."""
+    stored = read_arrays(Path(folder) / ROWS_FILE)
+    if "mean" not in stored or "spread" not in stored:
+        raise EncoderError(f"{Path(folder) / ROWS_FILE}: expected mean and spread of rows; train the reader again")
+    return Standard(stored["mean"].astype(np.float32), float(stored["spread"][0]))
+
+
+def load_network(folder: File) -> ReaderNetwork:
+    """Return the Keras network of a folder. Raises `EncoderError` where there is none, or it cannot be read."""
+    path = Path(folder) / NETWORK_FILE
+    if not path.is_file():
+        raise EncoderError(f"{folder}: no {NETWORK_FILE} in it; give the folder of distill read train")
+    start()
+    import keras
+
+    from . import network  # noqa: F401  registers the layers
+
+    require_own(path)
+    try:
+        return keras.saving.load_model(path, compile=False, safe_mode=True)
+    except Exception as error:  # the zip, the JSON and the weights in it each raise their own
+        raise EncoderError(f"{path}: not a reader: {first_line(error)}") from error
+
+
+def network_of(folder: File) -> Network:
+    """Return the network of a folder, as Keras computes it. Raises `EncoderError`."""
+    from .training import predicting
+
+    return predicting(load_network(folder))

@@ -1,0 +1,63 @@
+import json
+
+import pytest
+
+from distill.errors import DataError
+from distill.reading.files import Source, read_source
+
+PASSAGES = [{"pid": 1, "context": "Rome is in Italy. Italy is old."}]
+
+
+def write(folder, questions, passages=PASSAGES):
+    for name, rows in (("passages.en", passages), ("questions.train.en", questions)):
+        lines = "".join(json.dumps(row) + "\n" for row in rows)
+        (folder / f"{name}.jsonl").write_text(lines, encoding="utf-8")
+    return Source(folder)
+
+
+def question(answers, **fields):
+    return {"id": "a", "pid": 1, "question": "Where is Rome?", "answers": answers, **fields}
+
+
+def test_an_answer_is_taken_from_its_place_or_looked_for(tmp_path, capsys):
+    rows = [question(["Italy"], answer_start=[18]), question(["Rome"]), question(["Italy"]), question(["Paris"])]
+    examples = read_source(write(tmp_path, rows))
+    assert [example.place for example in examples] == [(18, 23), (0, 4)]
+    assert "2 of 4" in capsys.readouterr().err
+
+
+def test_a_split_is_taken_and_a_file_of_no_split_always(tmp_path):
+    write(tmp_path, [question(["Rome"])])
+    (tmp_path / "questions.dev.en.jsonl").write_text(json.dumps(question(["old"])) + "\n")
+    assert [one.place for one in read_source(Source(tmp_path, "dev"))] == [(27, 30)]
+    assert len(read_source(Source(tmp_path, "all"))) == 2
+    (tmp_path / "questions.en.jsonl").write_text(json.dumps(question(["is old"])) + "\n")
+    assert len(read_source(Source(tmp_path, "dev"))) == 2
+
+
+@pytest.mark.parametrize(
+    ("row", "line"),
+    [
+        (question(["Paris"], answer_start=[0]), "line 1"),
+        (question(["Italy"], pid=2), "line 1"),
+        (question("Italy"), "line 1"),
+    ],
+)
+def test_what_does_not_belong_together_is_refused_by_its_line(tmp_path, row, line):
+    with pytest.raises(DataError, match=f"questions.train.en.jsonl, {line}: "):
+        read_source(write(tmp_path, [row]))
+
+
+def test_empty_files_and_a_split_without_questions_are_refused(tmp_path):
+    for source in (write(tmp_path, []), write(tmp_path, [question(["Rome"])], []), Source(tmp_path, "test")):
+        with pytest.raises(DataError):
+            read_source(source)
+
+
+def test_questions_of_squad_are_read_in_the_documents_passages_and_in_their_own(sentence_data):
+    examples = read_source(Source(sentence_data))
+    pairs = [(one.language, one.passage.language) for one in examples]
+    assert {pair: pairs.count(pair) for pair in set(pairs)} == {("en", "en"): 8, ("de", "de"): 8, ("de", "en"): 8}
+    for example in examples:
+        start, end = example.place
+        assert example.passage.text[start:end] == example.answers[0]

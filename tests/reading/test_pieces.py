@@ -1,0 +1,49 @@
+import numpy as np
+import pytest
+
+from distill.reading.examples import Text
+from distill.reading.matches import features
+from distill.reading.pieces import pieces_of
+
+TEXT = "The rivers, 100 km long, run to Rome."
+SENTENCES = "It is old. Rome lies there."
+
+
+@pytest.fixture(scope="module")
+def cut(tokenizer):
+    return lambda text, language="en": pieces_of(Text(text, language), tokenizer)
+
+
+def test_pieces_cover_the_text_and_know_their_words(cut, tokenizer):
+    pieces = cut(TEXT)
+    assert pieces.ids.tolist() == tokenizer.encode([TEXT])[0][1:-1]
+    assert "".join(TEXT[start:end] for start, end in pieces.places.tolist()) == TEXT
+    first, last = pieces.rows_of((4, 10))
+    assert set(pieces.words[first : last + 1]) == {"rivers"} and set(pieces.stems[first : last + 1]) == {"river"}
+    assert pieces.place_of(first, last) == (4, 10)
+
+
+def test_letters_beyond_ascii_are_counted_as_characters(cut):
+    text = "Größe der Flüsse: Ωμέγα ไทย"
+    pieces = cut(text, "de")
+    first, last = pieces.rows_of((10, 16))
+    assert text[slice(*pieces.place_of(first, last))] == "Flüsse"
+    assert pieces.places[-1, 1] == len(text)
+
+
+def test_shapes_are_blank_capital_digit_and_sign(cut):
+    pieces = cut("the 100 , Rome")
+    texts = [pieces.text[start:end].strip() for start, end in pieces.places.tolist()]
+    by_text = dict(zip(texts, pieces.shapes, strict=True))
+    assert by_text[","].tolist()[1:] == [0, 0, 1]
+    assert all(row[2] == (any(char.isdigit() for char in text)) for text, row in by_text.items())
+
+
+def test_words_in_common_and_the_nearest_sentence_are_told(cut):
+    passage, question = cut(SENTENCES), cut("Where lies Rome?")
+    rows = features(passage, question, np.array([0.1, 0.5], dtype=np.float32), Text(SENTENCES, "en"))
+    first, last = passage.rows_of((11, 15))
+    assert rows.shape == (len(passage), 10)
+    assert rows[first : last + 1, 1].all() and not rows[0, 1]
+    np.testing.assert_allclose(rows[0, 3:6], [0.3, -2.0, 0], rtol=1e-5)
+    np.testing.assert_allclose(rows[first, 3:6], [1.5, 0, 1], rtol=1e-5)

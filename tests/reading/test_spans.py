@@ -1,0 +1,28 @@
+import itertools
+
+import numpy as np
+
+from distill.reading.spans import LONGEST, SHARED, WINDOW, Found, best_of, best_span, windows_of
+
+
+def test_the_best_span_is_that_of_all_pairs():
+    logits = np.random.default_rng(0).normal(size=(60, 2)).astype(np.float32)
+    length = 50
+    pairs = [(a, b) for a, b in itertools.product(range(length), repeat=2) if 0 <= b - a < LONGEST]
+    first, last = max(pairs, key=lambda pair: logits[pair[0] + 1, 0] + logits[pair[1] + 1, 1])
+    best = best_span(logits, length)
+    assert (best.first, best.last) == (first, last)
+    np.testing.assert_allclose(best.score, logits[first + 1, 0] + logits[last + 1, 1] - logits[0].sum(), rtol=1e-5)
+
+
+def test_windows_cover_a_long_text_and_overlap():
+    assert windows_of(WINDOW) == [(0, WINDOW)]
+    for length in (WINDOW + 1, 1000, 1001):
+        windows = windows_of(length)
+        assert windows[0][0] == 0 and windows[-1][1] == length
+        assert all(end - start == WINDOW for start, end in windows)
+        assert all(one[1] - other[0] >= SHARED for one, other in itertools.pairwise(windows))
+
+
+def test_the_best_of_windows_is_in_pieces_of_the_text():
+    assert best_of([(0, Found(3, 4, 1.0)), (224, Found(1, 2, 2.0))]) == Found(225, 226, 2.0)
