@@ -349,11 +349,9 @@ def _of_encoders(names, load, tasks, options, path):
     from ..evaluation.paired import require_draws
     from ..evaluation.tasks.measures import compare_all, measure_both, require_one_dimension
     from ..evaluation.tasks.registry import load_tasks
-    from ..system.extras import require_training
 
     given = click.get_current_context().params
     _require_use(tasks, (*RETRIEVED, "split", "differences"))
-    require_training("statsmodels")
     loaded = load_tasks(tasks, options)
     require_draws(given["draws"], sum(task.tests for task in loaded))
     encoders = {name: load(name) for name in names}
@@ -387,7 +385,6 @@ OF_PREDICTIONS = ("a", "b", "metrics", "draws", "relevant", "seed", "json_path")
 
 def _of_predictions(folders, relevant, metrics, draws, seed):
     from ..evaluation.mteb_predictions import PREDICTIONS, compare_predictions, is_predictions
-    from ..system.extras import require_training
 
     context = click.get_current_context()
     for option in context.command.params:
@@ -400,5 +397,4 @@ def _of_predictions(folders, relevant, metrics, draws, seed):
         raise InputError("--relevant is missing: mteb keeps rankings alone; give what distill.mteb.save_relevant wrote")
     if counted := [metric for metric in metrics if metric.startswith("r@")]:
         raise InputError(f"{counted[0]} counts the words of passages, which mteb's predictions do not have")
-    require_training("statsmodels")
     return compare_predictions(folders[0], folders[1], relevant, metrics, draws, seed)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
@@ -40,11 +41,13 @@ def mcnemar_p(right_a: Booleans, right_b: Booleans) -> float:
 
     McNemar (1947): exact binomial where fewer than 25 questions differ, else chi-squared with continuity correction.
     """
-    from statsmodels.stats.contingency_tables import mcnemar
-
     only_a, only_b = disagreements(right_a, right_b)
-    table = [[0, only_a], [only_b, 0]]  # the agreements do not enter the test
-    return float(mcnemar(table, exact=only_a + only_b < EXACT_BELOW, correction=True).pvalue)
+    differ = only_a + only_b
+    if differ < EXACT_BELOW:
+        tail = sum(math.comb(differ, wins) for wins in range(min(only_a, only_b) + 1))
+        return min(1.0, 2 * tail / 2**differ)
+    # Of chi-squared with one degree of freedom, the share above x is erfc(sqrt(x / 2)).
+    return math.erfc(abs(abs(only_a - only_b) - 1) / math.sqrt(2 * differ))
 
 
 def disagreements(right_a: Booleans, right_b: Booleans) -> tuple[int, int]:
@@ -72,6 +75,8 @@ def compare(
 
 def holm(ps: Sequence[float]) -> list[float]:
     """The p-values of one family of tests, corrected. Holm (1979)."""
-    from statsmodels.stats.multitest import multipletests
-
-    return [float(p) for p in multipletests(ps, method="holm")[1]] if len(ps) else []
+    order = np.argsort(ps, kind="stable")
+    times = len(ps) - np.arange(len(ps))
+    corrected = np.empty(len(ps))
+    corrected[order] = np.minimum(np.maximum.accumulate(np.array(ps, dtype=float)[order] * times), 1)
+    return [float(p) for p in corrected]

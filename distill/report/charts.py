@@ -296,7 +296,7 @@ def _with_room(times):
 def _named(axes, costs):
     """Names with size and time right of the circles, lifted from below where one would lie on another."""
     figure, lowest = axes.get_figure(), -np.inf
-    figure.canvas.draw()
+    figure.get_layout_engine().execute(figure)
     scale = figure.dpi / 72
     for cost in sorted(costs, key=lambda cost: cost.p):
         height = axes.transData.transform((cost.ms, cost.p))[1] / scale
@@ -397,8 +397,11 @@ def _bare_figure(width, height, layout=None):
 
 
 def _svg(figure, name, label):
+    from matplotlib.backends.backend_svg import FigureCanvasSVG
+
     text = io.StringIO()
-    figure.savefig(text, format="svg", metadata={"Date": None, "Creator": None, "Type": None, "Format": None})
+    # `savefig` draws twice, once for the layout alone, which the second time makes again.
+    FigureCanvasSVG(figure).print_svg(text, metadata=dict.fromkeys(("Date", "Creator", "Type", "Format")))
     return themed(text.getvalue()[text.getvalue().index("<svg") :], name, label)
 
 

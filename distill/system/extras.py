@@ -11,7 +11,7 @@ from ..errors import InputError
 # By the names that they are imported by.
 TRAINING = (
     *("bm25s", "fontTools", "jinja2", "keras", "matplotlib", "nltk", "regex", "sklearn", "snowballstemmer"),
-    *("statsmodels", "tensorflow", "tensorflow_hub", "tensorflow_text"),
+    *("tensorflow", "tensorflow_hub", "tensorflow_text"),
 )
 
 

@@ -27,7 +27,6 @@ PACKAGES = (
     "bangla-stemmer",
     "ctranslate2",
     "scikit-learn",
-    "statsmodels",
 )
 
 

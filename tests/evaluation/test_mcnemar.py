@@ -37,6 +37,8 @@ def test_few_disagreements_take_the_exact_binomial_test(only_a, only_b):
 def test_25_disagreements_take_chi_squared_with_continuity_correction():
     # (|20 - 10| - 1)^2 / 30 = 2.7; with one degree of freedom P(chi2 > x) = erfc(sqrt(x / 2)) = 0.1003
     assert mcnemar_p(*answers(20, 10)) == pytest.approx(erfc(sqrt(2.7 / 2)), rel=1e-9)
+    # Of as many on both sides (0 - 1)^2 / 26.
+    assert mcnemar_p(*answers(13, 13)) == pytest.approx(erfc(sqrt(1 / 26 / 2)), rel=1e-9)
     # (|8 - 17| - 1)^2 / 25 = 2.56
     assert mcnemar_p(*answers(8, 17)) == pytest.approx(erfc(sqrt(2.56 / 2)), rel=1e-9)
 

@@ -42,7 +42,7 @@ class ClassificationTask(Task[LabelledVectors, Classified]):
     source: str = ""
     name = "classification"
     takes = ("corpus", "split", "label_column", "lir_ranks", "lir_rescaled")
-    needs = ("sklearn", "statsmodels")
+    needs = ("sklearn",)
 
     @classmethod
     def load(cls, source: str, options: TaskOptions) -> ClassificationTask:
