@@ -80,13 +80,21 @@ class Tokenizer:
         return Tokenizer(self.proto, self.source)
 
     def places(self, text: str) -> tuple[list[int], list[tuple[int, int]]]:
-        """Return the ids of a text's pieces, without bos and eos, and the place of each in it, in characters."""
-        text = well_formed(text)
+        """Return the ids of a text's pieces, without bos and eos, and the place of each in it, in characters.
+
+        Ids that one piece stands for all have its place.
+        """
+        pieces = self._placed(well_formed(text))
+        if self._expansions:
+            pieces = [(other, place) for id, place in pieces for other in self._expansions.expanded([id])]
+        return [id for id, _ in pieces], [place for _, place in pieces]
+
+    def _placed(self, text):
         if hasattr(self._processor, "encode_as_offset_mapping"):
             told = self._processor.encode_as_offset_mapping(text)
-            return list(told["ids"]), [tuple(place) for place in told["offsets"]]
+            return list(zip(told["ids"], map(tuple, told["offsets"]), strict=True))
         pieces = self._processor.encode(text, out_type="immutable_proto").pieces  # before SentencePiece 0.2.1
-        return [piece.id for piece in pieces], [(piece.begin, piece.end) for piece in pieces]
+        return [(piece.id, (piece.begin, piece.end)) for piece in pieces]
 
     def normalize(self, texts: Sequence[str]) -> list[str]:
         """Return each text as it is cut into pieces: normalised, a space as U+2581."""

@@ -23,7 +23,7 @@ from .reader import Network, SpanReader
 from .spans import LONGEST
 
 # Pieces of a passage that a lesson has: fewer than are read at once, which costs less.
-WINDOW = 224
+WINDOW = 192
 # Padded pieces of a step, and examples at most.
 STEP_PIECES, MOST = 6400, 64
 # Shapes are few: a batch has one of these numbers of examples.

@@ -24,7 +24,7 @@ from distill.export.weights.precision import Precision
 from distill.system.extras import TRAINING
 
 COMMANDS = "answers run compress teach transfer evaluate compare prune reduce extend lir report export bench encode"
-COMMANDS = (*COMMANDS.split(), "index", "init", "recipes", "search", "serve", "subset", "tune")
+COMMANDS = (*COMMANDS.split(), "index", "init", "read", "recipes", "search", "serve", "subset", "tune")
 HEAVY = "tensorflow keras numpy scipy matplotlib sentencepiece statsmodels bm25s jinja2 snowballstemmer pythainlp"
 HEAVY = {*HEAVY.split(), "starlette", "uvicorn", "orjson", "rjieba", "sudachipy", "mecab", "ray", "pyarrow", "pandas"}
 TOPICS = ("river", "castle", "falcon", "violin", "comet", "harbour")

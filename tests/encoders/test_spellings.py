@@ -30,6 +30,12 @@ def test_a_spelling_is_read_as_what_it_stands_for_and_all_else_as_before(tokeniz
     assert spelled.unexpanded.encode(["teh nyl"])[0][1:-1] == [2000]
 
 
+def test_what_a_spelling_stands_for_has_its_place(spelled):
+    ids, places = spelled.places("in teh nyl there")
+    assert ids == spelled.encode(["in teh nyl there"])[0][1:-1]
+    assert {place for id, place in zip(ids, places, strict=True) if place[0] == 2} == {(2, 10)}
+
+
 def test_what_is_a_piece_is_no_spelling_and_none_scores_below_the_pieces(tokenizer):
     pieces = [piece for piece in model_proto(tokenizer).pieces if piece.type == piece.NORMAL]
     rows = [Spelling(pieces[0].piece, -1.0, (7,)), Spelling("qqqq", -1000.0, (7,))]
