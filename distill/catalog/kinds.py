@@ -31,6 +31,8 @@ KINDS = {
     "catalog.bundle:SMALL": "released-small",
     "catalog.bundle:RELEASED": "released",
 }
+# A reader, for `--help`.
+READER_HELP = "the folder of distill read train, or hf:NAME, a question-answering model"
 # All that may be given, for `--help`.
 ENCODER_HELP = " or ".join(", ".join(filter(None, KINDS.values())).rsplit(", ", 1))
 

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from ..reading.reader import Reader
     from ..system.types import File, Floats
 
-READER_HELP = "the folder of distill read train, or hf:NAME, a question-answering model"
 PREFIX = "hf:"
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 from click.core import ParameterSource
 
-from ..catalog.readers import READER_HELP
+from ..catalog.kinds import READER_HELP
 from ..errors import InputError
 from ..settings.choices import ALL_UNITS, BM25, EVERY, SPLITS, TASKS, TYPED
 from ..settings.sections import Value
@@ -132,9 +132,11 @@ def _metrics_of(tasks, metrics):
 
 
 def _reader(source):
+    if not source:
+        return None
     from ..catalog.readers import load_reader
 
-    return load_reader(source) if source else None
+    return load_reader(source)
 
 
 def _require_use(tasks, options):

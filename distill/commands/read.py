@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from ..catalog.kinds import ENCODER_HELP
-from ..reading.files import TRAIN, Source
 from ..settings.sections import Value
 from .options import folder_option, settings_from, settings_options, writable
+
+if TYPE_CHECKING:
+    from ..reading.files import Source
 
 
 @click.group()
@@ -50,6 +54,7 @@ def train(
     from ..catalog.readers import eyes_of
     from ..data.loading import chosen_data
     from ..reading.examples import gold_examples
+    from ..reading.files import TRAIN, Source
     from ..reading.learning import learn
     from ..reading.stored import ReaderCard, save_reader
     from ..reading.training import Course
@@ -77,6 +82,7 @@ def train(
 def source_of(text: str) -> Source:
     """The source that `[SPLIT:]FOLDER[=WEIGHT]` names. Raises `InputError`."""
     from ..data.parallel import weighted
+    from ..reading.files import TRAIN, Source
     from ..system.files import usable_path
 
     path, weight = weighted(text)

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..data.dataset import Dataset
-from ..words.sentences import sentence_places
 
 # The beginning and the end of a span, in characters.
 Span = tuple[int, int]
@@ -25,6 +24,8 @@ class Text:
     @property
     def sentences(self) -> tuple[Span, ...]:
         """Its sentences, as they are known, else by its language."""
+        from ..words.sentences import sentence_places
+
         return self.cut or tuple(sentence_places(self.text, self.language))
 
 

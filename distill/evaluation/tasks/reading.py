@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,14 +16,15 @@ from ...data.dataset import Dataset, Question
 from ...encoders.encoder import Encoder
 from ...errors import InputError
 from ...reading.examples import Example, Text, gold_examples, passage_texts
-from ...reading.reader import Reader
 from ...report.reading import print_reading
 from ...retrieval.search import first_of
 from ...system.types import Doubles, Floats, Json, Progress
-from ..answers import scores as answer_scores
 from ..evaluate import encode_questions, encode_units, evaluation_size
 from .retrieval import RetrievalTask, chosen_units
 from .task import ANSWERS, Scores, Task, TaskOptions
+
+if TYPE_CHECKING:
+    from ...reading.reader import Reader
 
 # Parts beside the units: the passage that answers, read, and its sentence that is nearest to the question, whole.
 GOLD, SENTENCE = "gold", "gold, best sentence"
@@ -184,6 +186,8 @@ class ReadingTask(Task[Reading, Reading]):
 
 def scored(examples: Sequence[Example], texts: Sequence[str]) -> Read:
     """Return exact match and F1 of a text for each example, by the language of its passage."""
+    from ..answers import scores as answer_scores
+
     rows = [
         answer_scores(text, example.answers, example.passage.language)
         for example, text in zip(examples, texts, strict=True)
