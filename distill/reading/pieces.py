@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Protocol
 
 import numpy as np
-import regex
 
 from ..system.types import Floats, Integers
 from ..words.folding import fold
@@ -18,7 +18,7 @@ from .examples import Span, Text
 # Words whose stem is held.
 CACHED = 2**18
 NO_WORD = ""
-LETTER = regex.compile(r"[\p{L}\p{N}]")
+LETTER = re.compile(r"[^\W_]")
 
 
 class Cutter(Protocol):
