@@ -47,7 +47,7 @@ SECTIONS = {
     **dict.fromkeys(("model", "score"), "encoder"),
     **dict.fromkeys(("folder", "where", "hybrid"), "index"),
     **dict.fromkeys(("dataset", "document_language", "documents_by"), "collection"),
-    **dict.fromkeys(("top", "as_json", "threshold"), "hits"),
+    **dict.fromkeys(("top", "as_json", "threshold", "marked_by"), "hits"),
     **dict.fromkeys(("documents", "remove"), "documents"),
     **dict.fromkeys(("length", "overlap", "language"), "passages"),
     **dict.fromkeys(("compact", "words"), "stored"),

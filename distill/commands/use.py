@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ..catalog.kinds import ENCODER_HELP
+from ..catalog.kinds import ENCODER_HELP, READER_HELP
 from ..errors import InputError
 from ..serving.limits import Limits
 from ..settings.choices import PASSAGE_SCORES
@@ -105,6 +105,7 @@ def encode(
 @click.option(
     "--document-model", "documents_by", help="the encoder of its passages, of the same space [default: the same]"
 )
+@click.option("--reader", "marked_by", help=f"marks the answer in each passage: {READER_HELP}")
 def search(
     question: str,
     model: str | None,
@@ -118,6 +119,7 @@ def search(
     top: int,
     score: str | None,
     documents_by: str | None,
+    marked_by: str | None,
 ) -> None:
     """Print the passages that are nearest to QUESTION.
 
@@ -130,11 +132,11 @@ def search(
             raise InputError(
                 "--dataset, --document-language and --document-model do not go with --index; leave them out"
             )
-        answers = _answers(folder, question, model, score, top, where, hybrid, threshold)
+        answers = _read(_answers(folder, question, model, score, top, where, hybrid, threshold), marked_by)
         _print_answers(answers, question == "-", threshold is not None, as_json)
         return
-    if where or hybrid or as_json:
-        raise InputError("--where, --hybrid and --json are of --index, which is not given")
+    if where or hybrid or as_json or marked_by:
+        raise InputError("--where, --hybrid, --json and --reader are of --index, which is not given")
     if not model:
         raise click.UsageError("Missing option '--model' or '--index'.")
     _search_dataset(
@@ -151,6 +153,15 @@ def _answers(folder, question, model, score, top, where, hybrid, threshold):
     fields = dict(one.split("=", 1) for one in where)
     questions = _lines() if question == "-" else [question]
     return Answers(folder, model, score, hybrid).answers(questions, top, fields, threshold)
+
+
+def _read(answers, reader):
+    if not reader:
+        return answers
+    from ..catalog.readers import load_reader
+    from ..indexing.reading import read_answers
+
+    return read_answers(answers, load_reader(reader))
 
 
 def _print_answers(answers, many, strict, as_json):

@@ -37,6 +37,7 @@ class Hit:
 
     `sentence` is the place of the best one in `text`, in characters, None without vectors of sentences; `offset` that
     of the passage in the document's text, in bytes of UTF-8. `repeats` are further ones that say the same.
+    `answer` is the place in `text` that a reader takes for the answer.
     """
 
     score: float
@@ -47,11 +48,14 @@ class Hit:
     sentence: tuple[int, int] | None
     fields: Mapping[str, Json]
     repeats: tuple[Hit, ...] = ()
+    answer: tuple[int, int] | None = None
 
     def as_dict(self) -> dict[str, Json]:
         """Return it as `--json` prints it."""
         start, end = self.sentence or (0, 0)
         best = {"sentence": self.text[start:end], "sentence_at": [start, end]} if self.sentence else {}
+        if self.answer:
+            best |= {"answer": self.text[slice(*self.answer)], "answer_at": list(self.answer)}
         place = {"passage": self.passage, "offset": self.offset}
         said = {"score": round(self.score, 6), "document": dict(self.fields), **place, "text": self.text, **best}
         return {**said, "repeats": [hit.as_dict() for hit in self.repeats]} if self.repeats else said
@@ -215,7 +219,8 @@ def _name(hit):
 
 
 def _shown(hit, terminal):
-    start, end = hit.sentence or (0, 0)
-    mark = "" if terminal or not hit.sentence else MARK
+    best = hit.answer or hit.sentence
+    start, end = best or (0, 0)
+    mark = "" if terminal or not best else MARK
     shown = Text("   ").append(hit.text[:start]).append(mark + hit.text[start:end] + mark, "bold")
     return shown.append(hit.text[end:])
