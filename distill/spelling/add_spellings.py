@@ -95,7 +95,7 @@ def divided(plan: Plan) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
         random.Random(f"{plan.seed}\n{language}").shuffle(lines)
         many = min(HELD, len(lines) // 10)
         read[language], held[language] = lines[many:], lines[:many]
-    return read, held
+    return read, {language: lines for language, lines in held.items() if lines}
 
 
 def candidates_of(

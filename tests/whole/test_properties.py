@@ -518,7 +518,9 @@ def test_answers_are_compared_whatever_they_are(prediction, gold, language):
     for normalisation in NORMALISATIONS:
         exact, overlap = scores(prediction, [gold], language, normalisation)
         assert exact in (0.0, 1.0) and 0 <= overlap <= 1
-        assert scores(gold, [gold], language, normalisation) == (1.0, 1.0)
+        # To the scripts of XOR and MLQA two answers without a word have none in common.
+        same = scores(gold, [gold], language, normalisation)
+        assert same == (1.0, 1.0) or (same == (1.0, 0.0) and normalisation in ("xor", "mlqa"))
 
 
 # Texts given to encoders
@@ -700,7 +702,8 @@ FILES = {
     "tune --base nowhere --study study.db --output best.toml --space FILE": "space.toml",
     "extend nowhere --corpus FILE --output out": "ka.txt",
     "add-language released-small fi --parallel FILE --aligner none --output out": "parallel.jsonl",
-    "add-spellings released-small --output out --text en=FILE": "en.txt",
+    "add-spellings nowhere --output out --text en=FILE": "en.txt",
+    "read apply nowhere --input FILE --output out.jsonl": "questions.jsonl",
     "index --model nowhere --output out FILE": "notes.jsonl",
     "serve nowhere --port 0 --token-file FILE": "tokens",
 }
