@@ -228,8 +228,7 @@ def evaluate(
     folder of translations, {lang}.txt, or a .tsv. answerable: half of the questions with their documents taken out, and
     how well the encoder tells which. classification: a .tsv of texts by language with their labels, learned in the
     documents' language and found in all, with language information removed too. reading: what comes first, read by
-    --reader. bm25 and bm25-morphology are models too, by words in place of vectors, in retrieval alone. A second row,
-    "MODEL, translated", comes with translations (--translations, --translator).
+    --reader. bm25 and bm25-morphology are models too, by words in place of vectors, in retrieval alone.
     """
     from ..evaluation.bias.fitting import Removed
     from ..evaluation.tasks.measures import measure_all
