@@ -228,7 +228,7 @@ def evaluate(
     folder of translations, {lang}.txt, or a .tsv. answerable: half of the questions with their documents taken out, and
     how well the encoder tells which. classification: a .tsv of texts by language with their labels, learned in the
     documents' language and found in all, with language information removed too. reading: what comes first, read by
-    --reader. bm25 and bm25-morphology are models too, by words in place of vectors, in retrieval alone.
+    --reader. bm25 and bm25-morphology are models of retrieval too.
     """
     from ..evaluation.bias.fitting import Removed
     from ..evaluation.tasks.measures import measure_all
