@@ -117,3 +117,26 @@ def apply(reader: str, input_path: str, output: str) -> None:
         answers = loaded.read(examples, advance)
     write_answers(output, examples, answers)
     say(f"{output}: {len(answers)} answers")
+
+
+@read.command()
+@click.argument("reader", metavar="READER")
+@settings_options("data")
+@folder_option("folder for the exported reader")
+def export(reader: str, output: str, **values: Value | None) -> None:
+    """READER as a flatbuffer, reader.tflite, that answers without TensorFlow, checked on --dataset's dev questions."""
+    from ..system.backend import start
+
+    start()
+    from ..catalog.readers import eyes_of
+    from ..data.loading import chosen_data
+    from ..reading.examples import gold_examples
+    from ..reading.exporting import export_reader
+    from ..reading.stored import read_card, read_standard
+    from ..system.progress import say
+
+    card = read_card(reader)
+    dataset, languages = chosen_data(settings_from(values))
+    examples = [one for rows in gold_examples(dataset, "dev", languages).values() for one in rows]
+    done = export_reader(reader, output, eyes_of(card.encoder, read_standard(reader)), examples)
+    say(f"reader: {output}, {done.size / 1e6:.1f} MB, the same answer to {done.same} of {done.questions} questions")

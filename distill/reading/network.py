@@ -12,11 +12,12 @@ from collections.abc import Sequence
 import keras
 from keras import ops
 
-from ..students.student import unit
 from ..system.types import Json, Tensor
 from .matches import FEATURES
 
 FAR = 1e4
+# Of a squared length: padding has none, and less is 0 in float16.
+LEAST = 1e-6
 # How sharp the attention over the question's pieces is, of cosines.
 SHARPNESS = 10.0
 
@@ -113,6 +114,10 @@ def _dropped(x, rate, name):
     return keras.layers.Dropout(rate, name=f"drop_{name}")(x)
 
 
+def _unit(x):
+    return x / ops.sqrt(ops.maximum(ops.sum(x * x, axis=-1, keepdims=True), LEAST))
+
+
 def _summary(q, question_keep, vector, channels, dropout):
     """A weighted sum of the question's pieces, and its vector: `(b, c)`. DrQA, equation of q."""
     weights = ops.softmax(keras.layers.Dense(1, name="weigh")(q) - FAR * (1 - question_keep), axis=1)
@@ -124,9 +129,9 @@ def _summary(q, question_keep, vector, channels, dropout):
 def _joined(x, q, passage, question, question_keep, features, channels):
     """Pieces of the passage with the question's that each is like: `(b, t, c)`. DrQA, f_align."""
     hidden = ops.transpose(1 - question_keep, (0, 2, 1))  # (b, 1, m)
-    plain = ops.matmul(unit(passage), ops.transpose(unit(question), (0, 2, 1))) - 2 * hidden
+    plain = ops.matmul(_unit(passage), ops.transpose(_unit(question), (0, 2, 1))) - 2 * hidden
     align = keras.layers.Dense(channels, use_bias=False, name="align")
-    cosines = ops.matmul(unit(align(passage)), ops.transpose(unit(align(question)), (0, 2, 1)))
+    cosines = ops.matmul(_unit(align(passage)), ops.transpose(_unit(align(question)), (0, 2, 1)))
     weights = ops.softmax(SHARPNESS * cosines - FAR * hidden, axis=-1)
     like = ops.matmul(weights, q)
     best = [ops.max(plain, axis=-1, keepdims=True), ops.max(cosines - 2 * hidden, axis=-1, keepdims=True)]
@@ -148,4 +153,6 @@ def _end(x, summary, channels, name):
     hidden = keras.layers.Dense(channels, activation="gelu", name=f"{name}_hidden")(x)
     wanted = keras.layers.Dense(channels, name=f"{name}_asked")(summary)[:, None]
     product = ops.sum(hidden * wanted, axis=-1, keepdims=True) / channels**0.5
-    return product + keras.layers.Dense(1, name=f"{name}_bias")(hidden)
+    # A sum of the two is one that TFLite's converter takes for a bias of channels.
+    both = ops.concatenate([product, keras.layers.Dense(1, name=f"{name}_bias")(hidden)], axis=-1)
+    return ops.sum(both, axis=-1, keepdims=True)

@@ -22,7 +22,7 @@ from .reader import Network
 if TYPE_CHECKING:
     from .network import ReaderNetwork
 
-NETWORK_FILE, CARD_FILE, ROWS_FILE = "reader.keras", "reader.json", "rows.npz"
+NETWORK_FILE, CARD_FILE, ROWS_FILE, LITE_FILE = "reader.keras", "reader.json", "rows.npz", "reader.tflite"
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,11 @@ def load_network(folder: File) -> ReaderNetwork:
 
 
 def network_of(folder: File) -> Network:
-    """Return the network of a folder, as Keras computes it. Raises `EncoderError`."""
+    """Return the network of a folder: the flatbuffer's where there is one, else Keras's. Raises `EncoderError`."""
+    from .lite import LiteNetwork
+
+    if (path := Path(folder) / LITE_FILE).is_file():
+        return LiteNetwork(path)
     from .training import predicting
 
     return predicting(load_network(folder))

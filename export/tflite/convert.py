@@ -75,6 +75,19 @@ def _frozen(lite, keras_model):
     return converter
 
 
+def converted_half(keras_model: Model) -> bytes:
+    """The flatbuffer of a functional Keras model, its weights in float16."""
+    import tensorflow as tf
+
+    def make(lite):
+        converter = lite.TFLiteConverter.from_keras_model(keras_model)
+        converter.optimizations = [lite.Optimize.DEFAULT]
+        converter.target_spec.supported_types = [tf.float16]
+        return converter
+
+    return _convert(make, Precision("float32"))
+
+
 def converted_signatures(model: Student, precision: Precision, lengths: Sequence[int]) -> bytes:
     """One flatbuffer with a signature a length."""
     archive, names = keras.export.ExportArchive(), [f"encode_{length}" for length in lengths]

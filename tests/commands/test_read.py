@@ -40,6 +40,19 @@ def test_answers_are_spans_of_their_passages(distill, reader, lines, tmp_path):
         assert row["prediction"] and passage[row["start"] : row["end"]] == row["prediction"]
 
 
+def test_an_exported_reader_answers_as_the_reader(distill, reader, sentence_data, lines, tmp_path):
+    left = distill("read", "export", reader, "--dataset", sentence_data, "--output", tmp_path / "lite")
+    assert left.code == 0, left.err
+    assert {path.name for path in (tmp_path / "lite").iterdir()} == {"reader.tflite", "reader.json", "rows.npz"}
+    answers = []
+    for one in (reader, tmp_path / "lite"):
+        assert distill("read", "apply", one, "--input", lines, "--output", tmp_path / "answers.jsonl").code == 0
+        answers.append([json.loads(line) for line in (tmp_path / "answers.jsonl").read_text().splitlines()])
+    for before, after in zip(*answers, strict=True):
+        assert before["prediction"] == after["prediction"]
+        assert before["score"] == pytest.approx(after["score"], abs=0.05)
+
+
 def test_a_reader_is_measured_behind_an_encoder_and_compared(distill, reader, slim_folder, sentence_data, tmp_path):
     of = ("--task", "reading", "--reader", reader, "--dataset", sentence_data, "--json", tmp_path / "figures.json")
     left = distill("evaluate", slim_folder, *of)

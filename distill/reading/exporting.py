@@ -1,0 +1,61 @@
+"""The work of `distill read export`: a flatbuffer that answers as the reader does."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ..errors import ExportError
+from ..export.tflite.reader import reader_flatbuffer
+from ..system.files import write_aside, write_json
+from ..system.types import File
+from .examples import Example
+from .inputs import ASKED, Eyes
+from .lite import LiteNetwork
+from .reader import SpanReader
+from .spans import WINDOW
+from .stored import CARD_FILE, LITE_FILE, card_dict, load_network, read_card, read_standard, write_standard
+from .training import predicting
+
+# Of the answers, that have to be the same spans.
+LEAST = 0.99
+LENGTHS = {
+    "passage": WINDOW,
+    "question": ASKED,
+    "features": WINDOW,
+    "vector": None,
+    "passage_keep": WINDOW,
+    "question_keep": ASKED,
+}
+
+
+@dataclass(frozen=True)
+class Exported:
+    """Bytes of a reader's flatbuffer, and on how many of the `questions` it gives the same answer as the reader."""
+
+    size: int
+    same: int
+    questions: int
+
+
+def export_reader(source: File, folder: File, eyes: Eyes, examples: Sequence[Example]) -> Exported:
+    """Write the flatbuffer of the reader in `source` to `folder`, with what a runtime needs beside the bundle.
+
+    It is run and compared with the Keras reader on `examples`. Raises `ExportError`, leaving nothing, where fewer than
+    `LEAST` of the answers are the same.
+    """
+    card, network = read_card(source), load_network(source)
+    with write_aside(folder) as aside:
+        aside.mkdir()
+        (aside / LITE_FILE).write_bytes(reader_flatbuffer(network, LENGTHS))
+        write_standard(aside, read_standard(source))
+        write_json(aside / CARD_FILE, card_dict(card))
+        before, after = (
+            [answer.place for answer in SpanReader(one, eyes).read(examples)]
+            for one in (predicting(network), LiteNetwork(aside / LITE_FILE))
+        )
+        same = sum(one == other for one, other in zip(before, after, strict=True))
+        if same < LEAST * len(examples):
+            raise ExportError(f"the exported reader gives the same answer to {same} of {len(examples)} questions alone")
+        size = (aside / LITE_FILE).stat().st_size
+    return Exported(size, same, len(examples))
