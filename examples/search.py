@@ -7,7 +7,7 @@ import sys
 
 import distill
 
-question = sys.argv[1] if len(sys.argv) > 1 else "Wer hat das Drucken mit beweglichen Lettern erfunden?"
+question = sys.argv[1] if len(sys.argv) > 1 else "Wer hat den Buchdruck erfunden?"
 
 encoder = distill.load_encoder("released")
 dataset = distill.load_dataset("sample")  # or a folder of your own, docs/data.md

@@ -227,8 +227,8 @@ def evaluate(
     one pool (XQuAD-R, MLQA-R), with what tells of language bias, and with language information removed. bitext: a
     folder of translations, {lang}.txt, or a .tsv. answerable: half of the questions with their documents taken out, and
     how well the encoder tells which. classification: a .tsv of texts by language with their labels, learned in the
-    documents' language and found in all, with language information removed too. reading: what comes first, read by
-    --reader. bm25 and bm25-morphology are models of retrieval too.
+    documents' language and found in all, with and without LIR. reading: what comes first, read by --reader. bm25 and
+    bm25-morphology are models of retrieval.
     """
     from ..evaluation.bias.fitting import Removed
     from ..evaluation.tasks.measures import measure_all

@@ -21,7 +21,7 @@ from ..export.languages import FILE, piece_languages, read_languages
 from ..export.spelled import write_spelled
 from ..export.student import checked_card
 from ..settings.choices import SPELLED
-from ..system.progress import task
+from ..system.progress import say, task
 from ..system.types import File, Floats, Json
 from ..typed.kinds import UNSPACED, has_kind, require_kinds, typed
 from ..typed.latin import chinese_words
@@ -33,6 +33,8 @@ from .written import Pieces, joined_words, written_phrases, written_pieces, writ
 MOST_LINES, MOST_PIVOT, HELD = 20_000, 40_000, 200
 # Candidates beyond the number that is asked for, as some are left out.
 SPARE = 1.1
+# Fewer lines than these have few of the words that a spelling must leave alone.
+FEW = 100
 # Pieces of a language that may follow a word without a blank.
 JOINED_WORDS = 4000
 
@@ -93,6 +95,8 @@ def divided(plan: Plan) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
         most = MOST_PIVOT if language == plan.pivot else MOST_LINES
         lines = list(dict.fromkeys(sampled(list(texts), most, plan.seed)))
         random.Random(f"{plan.seed}\n{language}").shuffle(lines)
+        if len(lines) < FEW:
+            say(f"--text: {len(lines)} lines in {language} are too few to tell which spellings written text has")
         many = min(HELD, len(lines) // 10)
         read[language], held[language] = lines[many:], lines[:many]
     return read, {language: lines for language, lines in held.items() if lines}

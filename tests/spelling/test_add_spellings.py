@@ -14,6 +14,7 @@ from distill.export.runtime import load_artefact
 from distill.export.student import load_student
 from distill.export.subset import write_subset
 from distill.export.weights.precision import Precision
+from distill.spelling.add_spellings import Plan, divided
 
 LANGUAGES = ("en", "es", "el")
 
@@ -98,6 +99,15 @@ def test_what_cannot_be_done_is_refused(bundle, files, tmp_path, capsys, options
     options = [option.replace("FILE", str(files / "en.txt")) for option in options]
     assert add(bundle, tmp_path / "new", files, *options) == 2
     assert words in capsys.readouterr().err and not (tmp_path / "new").exists()
+
+
+def test_a_tenth_of_the_lines_is_held_out_and_few_lines_are_said(capsys):
+    lines = {language: sorted(f"line {n}" for n in range(many)) for language, many in (("de", 99), ("en", 100))}
+    read, held = divided(Plan({language: rows * 2 for language, rows in lines.items()}))
+    assert {language: sorted(read[language] + held[language]) for language in read} == lines
+    assert {language: len(rows) for language, rows in held.items()} == {"de": 9, "en": 10}
+    said = capsys.readouterr().err
+    assert "99 lines in de" in said and "in en" not in said
 
 
 def test_an_encoder_that_is_no_artefact_is_refused(files, tiny_folder, tmp_path, capsys):
