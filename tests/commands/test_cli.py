@@ -24,7 +24,8 @@ from distill.export.weights.precision import Precision
 from distill.system.extras import TRAINING
 
 COMMANDS = "answers run compress teach transfer evaluate compare prune reduce extend lir report export bench encode"
-COMMANDS = (*COMMANDS.split(), "index", "init", "read", "recipes", "search", "serve", "subset", "tune")
+COMMANDS = (*COMMANDS.split(), "add-language", "add-spellings", "index", "init", "read", "recipes", "search", "serve")
+COMMANDS = (*COMMANDS, "subset", "tune")
 HEAVY = "tensorflow keras numpy scipy matplotlib sentencepiece statsmodels bm25s jinja2 snowballstemmer pythainlp"
 HEAVY = {*HEAVY.split(), "starlette", "uvicorn", "orjson", "rjieba", "sudachipy", "mecab", "ray", "pyarrow", "pandas"}
 TOPICS = ("river", "castle", "falcon", "violin", "comet", "harbour")
@@ -100,7 +101,7 @@ def test_help_is_there_for_every_command(distill):
     for command in COMMANDS:
         left = distill(command, "--help")
         assert (left.code, left.err) == (0, "") and left.out.startswith(f"Usage: distill {command} ")
-    named = re.findall(r"^  (\w+) ", distill("--help").out.split("Commands:")[1], re.MULTILINE)
+    named = re.findall(r"^  ([\w-]+)  ", distill("--help").out.split("Commands:")[1], re.MULTILINE)
     assert sorted(named) == sorted(COMMANDS)
     shown = " ".join(distill("run", "--help-all").out.split())
     assert "[triplet|contrastive|softmax]" in shown and "[default: 0.3]" in shown and "[default: muse]" in shown
