@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from ..encoders.encoder import KerasEncoder
-from ..encoders.tokenizer import plain
 from ..errors import EncoderError, ExportError, first_line
 from ..evaluation.bias.removal import LanguageRemoval
 from ..system.files import write_aside, write_text
@@ -88,7 +87,7 @@ def write_artefact(
 
 def as_read(student: KerasEncoder, format_: Format) -> KerasEncoder:
     """Return the student as a format reads text: without its spellings where the format has none."""
-    return student if format_.spelled else KerasEncoder(student.model, plain(student.tokenizer), student.name)
+    return student if format_.spelled else student.without_spellings()
 
 
 def _measured(student: KerasEncoder, folder: Path, gate: Gate, progress: Progress | None, others: float) -> Figures:

@@ -15,7 +15,7 @@ from ..system.reading import read_json
 from ..system.types import File, Floats, IdLists, Model, Progress, Role
 from .batching import by_length, pad
 from .keras_file import require_own
-from .tokenizer import Tokenizer
+from .tokenizer import Tokenizer, plain
 
 MODEL_FILE, TOKENIZER_FILE, CARD_FILE = "encoder.keras", "tokenizer.model", "encoder.json"
 
@@ -65,6 +65,10 @@ class KerasEncoder:
         """Return float32 `(n, dimension)`, the same of either role. Raises `InputError` for one text alone."""
         texts = texts if isinstance(texts, str) else list(texts)
         return encode_ids(self.model, self.tokenizer.encode(texts), progress)
+
+    def without_spellings(self) -> KerasEncoder:
+        """Return the encoder as one reads text that has no spellings."""
+        return KerasEncoder(self.model, plain(self.tokenizer), self.name)
 
     def save(self, folder: File) -> None:
         """Write the folder that `load` reads; whole or not at all."""

@@ -36,6 +36,10 @@ class Pair(KerasEncoder):
             else super().encode(texts, role, progress)
         )
 
+    def without_spellings(self) -> Pair:
+        """Return the pair, both as they read text without spellings."""
+        return Pair(super().without_spellings(), self.documents.without_spellings())
+
 
 def modules_of(student: KerasEncoder) -> list[Module]:
     """Return the modules that compute what a student computes. Raises `ExportError` for one that they cannot."""

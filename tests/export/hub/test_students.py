@@ -5,8 +5,10 @@ import json
 import numpy as np
 import pytest
 from fixtures.encoders import STUDENTS, made_student
+from fixtures.pieces import spelled_tokenizer
 
 from distill.errors import ExportError
+from distill.export.artefact import as_read
 from distill.export.formats import sentence
 from distill.export.formats.format import Lengths
 from distill.export.hub.modules import read_weights
@@ -84,6 +86,16 @@ def test_a_pair_has_a_route_for_each_role(student, written):
     loaded = FolderEncoder(folder, "pair", pair.dimension)
     np.testing.assert_allclose(loaded.encode(TEXTS), pair.encode(TEXTS), atol=2e-5)
     np.testing.assert_allclose(loaded.encode(TEXTS, "document"), student("shallow").encode(TEXTS), atol=2e-5)
+
+
+def test_a_pair_is_read_without_spellings_and_stays_a_pair(tokenizer, randomised):
+    spelled = spelled_tokenizer(tokenizer, _teh_nyl="the Nile")
+    pair = Pair(made_student("static", spelled, randomised), made_student("shallow", spelled, randomised))
+    (format_,) = sentence.FORMATS
+    read = as_read(pair, format_)
+    plain = [made_student(name, tokenizer, randomised).encode(["teh nyl"]) for name in ("static", "shallow")]
+    np.testing.assert_array_equal(read.encode(["teh nyl"]), plain[0])
+    np.testing.assert_array_equal(read.encode(["teh nyl"], "document"), plain[1])
 
 
 def test_a_window_of_tokens_is_refused(student, written):
