@@ -42,8 +42,7 @@ class Block(keras.layers.Layer):
 
     def call(self, x: Tensor, keep: Tensor, training: bool = False) -> Tensor:
         y = ops.pad(self.norm(x) * keep, [[0, 0], [self.reach, self.reach], [0, 0]])
-        size = ops.shape(x)[1]
-        sides = [y[:, place : place + size] for place in (0, self.reach, 2 * self.reach)]
+        sides = [ops.slice(y, (0, place, 0), ops.shape(x)) for place in (0, self.reach, 2 * self.reach)]
         return x + self.second(self.drop(self.first(ops.concatenate(sides, axis=-1)), training=training))
 
     def compute_output_shape(

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from distill.students.ngram import Convolution, Head, NGramEncoder, Pooling
+from distill.students.student import windows
 
 SIZES = {"vocabulary": 30, "width": 6, "channels": 4, "hidden": 24, "dimension": 16}
 
@@ -52,3 +53,26 @@ def test_pooling_divides_by_the_root_of_the_count_and_a_zero_vector_has_a_finite
     np.testing.assert_allclose(np.asarray(layer(summed, count)), [[15.5]])
     head = Head(5, 7)
     np.testing.assert_array_equal(np.asarray(head(np.zeros((1, 7), dtype="float32"))), np.zeros((1, 7)))
+
+
+@pytest.mark.parametrize("order", [2, 5])
+def test_a_token_gets_the_gradients_of_all_its_windows_without_tensorflows_slow_gradient_of_a_slice(order):
+    import tensorflow as tf
+
+    @tf.function
+    def gradient(x, upstream):
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            joined = windows(x, order)
+        return tape.gradient(joined, x, upstream)
+
+    x = np.zeros((1, 4, 2), dtype="float32")
+    upstream = np.random.default_rng(0).normal(size=(1, 4, order * 2)).astype("float32")
+    expected = np.zeros((4 + order - 1, 2))
+    for place, row in enumerate(upstream[0].reshape(4, order, 2)):
+        expected[place : place + order] += row
+    first = (order - 1) // 2
+    total = gradient(tf.constant(x), tf.constant(upstream))
+    np.testing.assert_allclose(total[0], expected[first : first + 4], rtol=1e-6)
+    graph = gradient.get_concrete_function(tf.constant(x), tf.constant(upstream)).graph
+    assert "StridedSliceGrad" not in {operation.type for operation in graph.get_operations()}
