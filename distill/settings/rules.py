@@ -28,6 +28,7 @@ def check_together(settings: Settings) -> None:
     _check_pairs(teacher, pairs)
     _check_sentences(teacher, pairs)
     _check_share(pairs, student, teacher.batch_size)
+    _check_dropout(settings.training, pairs)
     named_units(settings.evaluation.ranked, settings.evaluation.score)
     words = settings.vocabulary
     if words.add_words and not (words.add_languages and words.aligner):
@@ -133,6 +134,14 @@ def _check_share(pairs, student, size):
         raise ConfigError(
             f"pairs.parallel_share: {pairs.parallel_share} of a batch of {size} leaves no room for pairs or for lines; "
             "take another share, or a larger teacher.batch_size"
+        )
+
+
+def _check_dropout(training, pairs):
+    if training.dropout and pairs.chunk_size:
+        raise ConfigError(
+            "training.dropout: --chunk-size computes a batch's vectors twice, and dropout would change them between; "
+            "leave one of both out"
         )
 
 

@@ -77,7 +77,7 @@ class TeacherSettings:
     temperature: float = _learned(0.05, "--temperature", "temperature of the contrastive loss", low=1e-4, high=10.0)
     negatives: int = _learned(3, "--negatives", "negatives a question", low=1, high=1000)
     learning_rate: float = _learned(
-        1e-4, "--teacher-learning-rate", "Adam's learning rate, halved when dev stalls", low=0.0, high=1.0
+        1e-4, "--teacher-learning-rate", "Adam's learning rate, by --teacher-schedule", low=0.0, high=1.0
     )
     batch_size: int = _learned(16, "--teacher-batch-size", "questions in a training step", low=1)
     bm25_epochs: int = _learned(3, "--bm25-epochs", "epochs with BM25 negatives", low=0)
@@ -131,6 +131,19 @@ class TeacherSettings:
         "--triplets-an-epoch",
         "questions of --triplets in an epoch (-1: as many as train questions, 0: all)",
         low=-1,
+    )
+    schedule: str = _learned(
+        "plateau",
+        "--teacher-schedule",
+        "stage 1's learning rate: halved when dev stalls, or evenly down to none",
+        ("plateau", "linear"),
+    )
+    warmup_share: float = _learned(
+        0.0,
+        "--teacher-warmup-share",
+        "share of stage 1's steps in which the learning rate rises evenly",
+        low=0.0,
+        high=0.9,
     )
 
 
@@ -442,6 +455,9 @@ class TrainingSettings:
     )
     jit: bool = _common(False, "--jit/--no-jit", "compile training steps with XLA, for few shapes of batches")
     devices: int = _common(1, "--devices", "devices that share a training step, with KERAS_BACKEND=jax (0: all)", low=0)
+    dropout: float = _common(
+        0.0, "--dropout", "share of the numbers of the pieces' rows that a training step leaves out", low=0.0, high=0.9
+    )
 
 
 @dataclass

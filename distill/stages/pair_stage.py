@@ -23,12 +23,13 @@ from ..training.dev_score import DevScore
 from ..training.devices import shared_by
 from ..training.loop import fit
 from ..training.sampled_softmax import SampledSoftmax
-from ..training.session import Schedule, Scorer, Scores, Session, session_of
+from ..training.session import Scorer, Scores, Session, session_of
 from .anchors import Anchors, more_anchors, own_anchors
 from .false_negatives import FalseNegatives
 from .samplers import Lines, Sampler
 from .scores import Scored
 from .towers import TOWERS, Places
+from .triplet_stage import schedule_of
 
 # The hard negatives `(n,)` of an epoch, from the vectors of rows of questions and passages.
 Miner: TypeAlias = Callable[[int, Callable[[Integers, Integers], Floats]], list[Integers]]
@@ -55,8 +56,7 @@ def teach_pairs(
     session = session_of("teacher", session)
     with shared_by(session.options):
         stage = PairStage(base, dataset, pairs, settings, languages, mine, sources, session)
-        schedule = Schedule(settings.teacher.bm25_epochs + settings.teacher.online_epochs)
-        fit(stage.trainer, stage.batches, stage.score, schedule, session)
+        fit(stage.trainer, stage.batches, stage.score, schedule_of(settings.teacher), session)
     return stage.towers.encoder(session.stage)
 
 

@@ -46,9 +46,14 @@ def teach(
     session = session_of("teacher", session)
     with shared_by(session.options):
         stage = TripletStage(base, dataset, language, settings, seed, session, triplets)
-        schedule = Schedule(settings.bm25_epochs + settings.online_epochs)
-        fit(stage.trainer, stage.batches, stage.dev, schedule, session)
+        fit(stage.trainer, stage.batches, stage.dev, schedule_of(settings), session)
     return KerasEncoder(stage.used.restore(base.model), base.tokenizer, "teacher")
+
+
+def schedule_of(settings: TeacherSettings) -> Schedule:
+    """The epochs that the settings ask for."""
+    epochs = settings.bm25_epochs + settings.online_epochs
+    return Schedule(epochs, linear=settings.schedule == "linear", warmup=settings.warmup_share)
 
 
 class TripletStage:

@@ -8,9 +8,8 @@ training.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from functools import partial
 
 import keras
 from keras import ops
@@ -21,13 +20,19 @@ DTYPE = "bfloat16"
 POLICY = f"mixed_{DTYPE}"
 
 
-def mixed_encode(encoder: Model, ids: Tensor, segments: Tensor, counts: Tensor) -> Tensor:
+def mixed_encode(
+    encoder: Model, ids: Tensor, segments: Tensor, counts: Tensor, rows: Callable[[Tensor], Tensor] | None = None
+) -> Tensor:
     """`Student.encode_packed` with bfloat16 between the table's rows and the sums over tokens: float32 `(n, d)`.
 
     The rows are cast when they are gathered: a table that was cast itself would get a dense gradient.
     """
+
+    def cast(x):
+        return ops.cast(rows(x) if rows else x, DTYPE)
+
     with policy_of(encoder.token_layers, POLICY):
-        return encoder.encode_packed(ids, segments, counts, rows=partial(ops.cast, dtype=DTYPE))
+        return encoder.encode_packed(ids, segments, counts, rows=cast)
 
 
 @contextmanager

@@ -27,6 +27,20 @@ from .trained import Trained
 
 # `loss(vectors, x)`, a scalar; a Keras layer trains its own weights too.
 Loss: TypeAlias = Callable[[Tensor, Mapping[str, Tensor]], Tensor]
+# Of dropout: a run's own seed orders the texts of its steps.
+SEED = 20140615
+
+
+class RowDropout(keras.layers.Dropout):
+    """Dropout between the table and the rest, so that every student has it and nothing that is saved does.
+
+    The trainer calls it, so it is always in training. Srivastava et al. (2014), Dropout: a simple way to prevent neural
+    networks from overfitting, scaled while training, as Keras does it.
+    """
+
+    def call(self, rows: Tensor) -> Tensor:
+        """Rows of the table `(1, t, w)`, each number 0 with chance `rate` and else divided by 1 - `rate`."""
+        return super().call(rows, training=True)
 
 
 class Trainer(Trained):
@@ -51,6 +65,7 @@ class Trainer(Trained):
     ):
         super().__init__()
         self.options = options or TrainingSettings()
+        self.dropped = RowDropout(self.options.dropout, seed=SEED) if self.options.dropout else None
         self.encoder, self.batch_loss, self.parts = encoder, loss, parts
         self.precision, self.quantised = precision or Precision(), False
         students = getattr(encoder, "towers", [encoder])
@@ -73,8 +88,8 @@ class Trainer(Trained):
     def encoded(self, student: Model, ids: Tensor, segments: Tensor, counts: Tensor) -> Tensor:
         """`(n, d)`, in the precision that the options ask for. Rounded weights are finer than bfloat16."""
         if self.options.precision == "float32":
-            return student.encode_packed(ids, segments, counts)
-        return mixed_encode(student, ids, segments, counts)
+            return student.encode_packed(ids, segments, counts, rows=self.dropped)
+        return mixed_encode(student, ids, segments, counts, self.dropped)
 
     @property
     def jits(self) -> bool:

@@ -217,6 +217,7 @@ def test_a_word_that_is_no_option_is_shown_the_options(name, value, options):
             ("pairs.self_train", 0),
         ),
         (("teacher.train_unit", "document", "teacher.model", "e5"), ("teacher.model", "")),
+        (("training.dropout", 0.1, "pairs.chunk_size", 8, "teacher.loss", "softmax"), ("pairs.chunk_size", 0)),
         *(
             (("student.quantised_epochs", 1, "export.precision", "float32", "export.table", "float32"), rounded)
             for rounded in (("export.precision", "int8"), ("export.table", "int4"), ("student.quantised_epochs", 0))

@@ -97,6 +97,15 @@ def test_what_has_nothing_to_learn_from_is_not_trained(base, learnable, sample):
     assert fixed.used.small.get_layer("embedding").trainable_weights == []
 
 
+def test_the_learning_rate_rises_and_falls_by_the_schedule(base):
+    questions = [("Where does the Danube end?", 0), ("Where does the Nile end?", 1), ("What has no air?", 2)]
+    settings = replace(SETTINGS, bm25_epochs=2, online_epochs=0, batch_size=1, schedule="linear", warmup_share=0.5)
+    log = RunLog()
+    teach(base, small_dataset(DOCUMENTS, questions), "en", settings, session=Session(log))
+    # Of six steps three rise; the third of the others is the last.
+    assert [row["learning_rate"] for row in log.of("teacher")[1:]] == pytest.approx([1e-3, 1e-3 / 3])
+
+
 def test_questions_without_negatives_are_left_out_of_the_batches(base):
     # The first three are one text that any document answers.
     questions = [("Is it so?", 0), ("Is it so?", 1), ("Is it so?", 2), ("Where does the Nile end?", 1)]
