@@ -7,15 +7,15 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 
-from ..encoders.tokenizer import Tokenizer
-from ..system.files import write_aside, write_json
+from ..encoders.tokenizer import Tokenizer, spellings_of
+from ..system.files import write_aside, write_json, write_text
 from ..system.types import Json
 from . import encode
 from .card import README, stored_files
+from .formats.registry import format_of
 from .student import checked_card
-from .subset import MEASURED
+from .subset import MEASURED, SPELLED
 
-CARD_KEY = "spelled"
 # Written anew.
 OWN = (encode.CARD, encode.TOKENIZER, encode.SPELLINGS)
 
@@ -36,6 +36,34 @@ def write_spelled(folder: Path, output: Path, tokenizer: Tokenizer, notes: Mappi
         rest = {key: value for key, value in card.items() if key not in MEASURED}
         size = sum(file["bytes"] for file in files.values())
         rewritten = {**rest, "name": output.resolve().name, "source": source, "files": files, "bytes": size}
-        write_json(aside / encode.CARD, {**rewritten, CARD_KEY: dict(notes)})
-        if (folder / README).is_file():
-            shutil.copyfile(folder / README, aside / README)
+        rewritten |= {SPELLED: dict(notes)}
+        write_json(aside / encode.CARD, rewritten)
+        write_text(aside / README, page(rewritten, len(spellings_of(tokenizer))))
+
+
+def page(card: Mapping[str, Json], many: int) -> str:
+    """Return the card of an artefact with so many spellings as a page of Markdown."""
+    how = format_of(card["format"]).how_to.format(dimension=card["dimension"], max_length=card["max_length"])
+    return PAGE.format(
+        **{key: card[key] for key in ("name", "dimension", "licence", "source")},
+        how=how,
+        kinds=", ".join(card[SPELLED]["kinds"]),
+        many=f"{many:,}",
+        size=f"{card['bytes'] / 1e6:.1f} MB",
+    )
+
+
+PAGE = """# {name}
+
+A sentence encoder: text in, {dimension} numbers of unit length out. It is {source} with {many} spellings of text as
+people type it ({kinds}), each read as the pieces of the words as they are written: a text that is cut as before has the
+vector that it had there.
+
+{how}
+
+- size: {size}
+- source: {source}
+
+`card.json` says the same with the files' sha256, and the spellings by kind and language. The weights derive from
+Google's multilingual Universal Sentence Encoder, {licence}.
+"""

@@ -23,8 +23,8 @@ from .languages import CARD_KEY, PieceLanguages, read_languages, write_languages
 from .student import checked_card
 from .weights.codecs import CODECS
 
-# Figures of the whole, which are not the subset's.
-MEASURED = ("dev", "refused")
+# Figures of the whole, which are not the subset's, and what the whole's spellings are.
+MEASURED, SPELLED = ("dev", "refused"), "spelled"
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ def _card(
     card: dict[str, Json], folder: Path, name: str, result: Subset, languages: tuple[str, ...], source: str
 ) -> dict[str, Json]:
     files = {name: asdict(file) for name, file in stored_files(folder).items()}
-    rest = {key: value for key, value in card.items() if key not in MEASURED}
+    rest = {key: value for key, value in card.items() if key not in (*MEASURED, SPELLED)}
     return {
         **rest,
         "name": name,

@@ -294,6 +294,9 @@ def add_spellings(
     Words as typed stand for the pieces of the words as they are written, so no row or weight is added or changed. Each
     language of the text has to be one of MODEL's; what stands in written text is cut as before.
     """
+    from ..system.backend import start
+
+    start()
     from ..report.vocabulary_tables import print_spellings
     from ..spelling.add_spellings import Plan
     from ..spelling.add_spellings import add_spellings as add

@@ -15,12 +15,13 @@ from ..catalog.identity import origin
 from ..catalog.loading import load_encoder
 from ..data.corpus import sampled
 from ..encoders.encoder import Encoder
-from ..encoders.tokenizer import Tokenizer, spellings_of, with_spellings
+from ..encoders.tokenizer import Tokenizer, plain, spellings_of, with_spellings
 from ..errors import InputError
 from ..export.languages import FILE, piece_languages, read_languages
 from ..export.spelled import write_spelled
 from ..export.student import checked_card
 from ..settings.choices import SPELLED
+from ..students.vocabulary.new_pieces import unigram_proto
 from ..system.progress import say, task
 from ..system.types import File, Floats, Json
 from ..typed.kinds import UNSPACED, has_kind, require_kinds, typed
@@ -60,14 +61,16 @@ def add_spellings(model: str, plan: Plan, output: File) -> dict[str, Json]:
     """Write the artefact that `model` names, reading its languages as typed too, to `output`; returns the figures.
 
     Its vectors are those that it had wherever a text is cut as it was. Raises `InputError` where no spelling is new,
-    or for a language of the texts that it lacks, and `EncoderError` for an encoder that is no artefact.
+    for a language of the texts that it lacks, and for words that nobody types otherwise; `EncoderError` for an encoder
+    that is no artefact, or has no unigram model.
     """
     folder = find_artefact(model)
     card = checked_card(folder)
-    tokenizer = Tokenizer.load(folder / "tokenizer.model")
-    require_known(plan, tuple(card.get("languages", ())), model)
+    known = read_languages(folder, card) if FILE in card["files"] else None
+    require_known(plan, known.languages if known else tuple(card.get("languages", ())), model)
+    tokenizer = unspelled(Tokenizer.load(folder / "tokenizer.model"), model)
     read, held = divided(plan)
-    used = read_languages(folder, card) if FILE in card["files"] else piece_languages(tokenizer, read)
+    used = known or piece_languages(tokenizer, read)
     columns = {name: np.flatnonzero(used.used[:, used.languages.index(name)]) for name in read}
     candidates = candidates_of(Pieces(tokenizer), columns, read, plan)
     with task("spellings that written text has", None) as advance:
@@ -77,14 +80,29 @@ def add_spellings(model: str, plan: Plan, output: File) -> dict[str, Json]:
         raise InputError(f"{model}: no spelling is new; give text of languages that are typed otherwise than written")
     notes: dict[str, Json] = {"kinds": list(plan.kinds), "spellings": counts_of(spelled, candidates)}
     write_spelled(folder, Path(output), spelled, notes, origin(model)["source"])
-    figures = cosines(load_encoder(model), load_encoder(output), held, plan.kinds)
+    figures = cosines(load_encoder(folder), load_encoder(output), held, plan.kinds)
     return {"model": model, "seed": plan.seed, **notes, "cosine": figures}
 
 
+def unspelled(tokenizer: Tokenizer, model: str) -> Tokenizer:
+    """Return a model's tokenizer without its spellings, and say if there are any. Raises `EncoderError`."""
+    unigram_proto(tokenizer)
+    if many := len(spellings_of(tokenizer)):
+        say(f"the new spellings stand in place of the {many:,} that {model} has")
+    return plain(tokenizer)
+
+
 def require_known(plan: Plan, languages: Sequence[str], model: str) -> None:
-    """Raise `InputError` for text in a language that a model lacks, or without what its kinds need."""
-    if unknown := sorted(set(plan.texts) - set(languages)):
+    """Raise `InputError` for text in a language that a model lacks, which says its languages; for words without use.
+
+    Also where a package is not installed that the kinds need.
+    """
+    if unknown := sorted(set(plan.texts) - set(languages or plan.texts)):
         raise InputError(f"--text: {model} has no {', '.join(unknown)}; it has {', '.join(languages)}")
+    if bare := sorted(set(plan.words) - set(plan.texts)):
+        raise InputError(f"--add-words: no --text in {', '.join(bare)}; give some, or leave the words out")
+    if idle := sorted(name for name in plan.words if LATIN not in plan.kinds or not has_kind(name, LATIN)):
+        raise InputError(f"--add-words: words are typed in Latin letters, {', '.join(idle)} not; leave them out")
     require_kinds(plan.texts, plan.kinds)
 
 

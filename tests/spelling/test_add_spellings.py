@@ -2,19 +2,22 @@
 
 import importlib.util
 import json
+import re
 
 import numpy as np
 import pytest
 from fixtures.folders import card_in
+from fixtures.pieces import spelled_tokenizer, tokenizer_of
 
 from distill.cli import main
+from distill.errors import EncoderError
 from distill.export.artefact import write_artefact
 from distill.export.form import Form
 from distill.export.runtime import load_artefact
 from distill.export.student import load_student
 from distill.export.subset import write_subset
 from distill.export.weights.precision import Precision
-from distill.spelling.add_spellings import Plan, divided
+from distill.spelling.add_spellings import Plan, divided, unspelled
 
 LANGUAGES = ("en", "es", "el")
 
@@ -33,7 +36,8 @@ def files(sample, tmp_path_factory):
 def bundle(wide, sample, tmp_path_factory):
     folder = tmp_path_factory.mktemp("before") / "bundle"
     texts = {name: [q.text for q in sample.questions[name].values()] for name in LANGUAGES}
-    notes = {"source": "wide", "languages": list(LANGUAGES)}
+    # As `distill export` writes them, whose notes name no languages: they are those of the pieces.
+    notes = {"source": "wide"}
     write_artefact(wide, folder, Form(precision=Precision("int8", "int4-pq5")), "bundle", notes, texts=texts)
     return folder
 
@@ -71,6 +75,8 @@ def test_all_else_is_as_it_was_and_the_card_says_what_came(bundle, spelled):
     assert (spelled / "encoder.tflite").read_bytes() == (bundle / "encoder.tflite").read_bytes()
     assert card["vocabulary"] == old["vocabulary"] and card["spelled"]["kinds"][0] == "no-accents"
     assert set(card["files"]) == {*old["files"], "spellings.npz"}
+    many = sum(sum(row.values()) for row in card["spelled"]["spellings"].values())
+    assert f"{many:,} spellings" in " ".join((spelled / "README.md").read_text(encoding="utf-8").split())
     spec = importlib.util.spec_from_file_location("shipped", spelled / "encode.py")
     shipped = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(shipped)
@@ -84,6 +90,7 @@ def test_a_student_of_it_and_a_bundle_of_fewer_languages_have_them(bundle, spell
     write_subset(spelled, tmp_path / "es", ("en", "es"), "spelled")
     smaller = load_artefact(tmp_path / "es")
     np.testing.assert_array_equal(smaller.encode(["darwin"]), load_artefact(bundle).encode(["Darwin"]))
+    assert "spelled" in card_in(spelled) and "spelled" not in card_in(tmp_path / "es")
     assert (tmp_path / "es" / "spellings.npz").stat().st_size < (spelled / "spellings.npz").stat().st_size
 
 
@@ -93,10 +100,14 @@ def test_a_student_of_it_and_a_bundle_of_fewer_languages_have_them(bundle, spell
         (("--typed-kinds", "shouting"), "--typed-kinds"),
         (("--text", "fi=FILE"), "no fi"),
         (("--text", "en=nowhere.txt"), "nowhere.txt"),
+        (("--add-words", "ru=WORDS"), "--text in ru"),
+        (("--add-words", "es=WORDS"), "es not"),
+        (("--typed-kinds", "lower-case", "--add-words", "el=WORDS"), "el not"),
     ],
 )
 def test_what_cannot_be_done_is_refused(bundle, files, tmp_path, capsys, options, words):
-    options = [option.replace("FILE", str(files / "en.txt")) for option in options]
+    paths = {"FILE": files / "en.txt", "WORDS": files / "words.tsv"}
+    options = [re.sub("FILE|WORDS", lambda name: str(paths[name[0]]), option) for option in options]
     assert add(bundle, tmp_path / "new", files, *options) == 2
     assert words in capsys.readouterr().err and not (tmp_path / "new").exists()
 
@@ -108,6 +119,14 @@ def test_a_tenth_of_the_lines_is_held_out_and_few_lines_are_said(capsys):
     assert {language: len(rows) for language, rows in held.items()} == {"de": 9, "en": 10}
     said = capsys.readouterr().err
     assert "99 lines in de" in said and "in en" not in said
+
+
+def test_spellings_take_the_place_of_others_and_are_of_unigram_models_alone(tokenizer, capsys):
+    assert unspelled(spelled_tokenizer(tokenizer, _teh_nyl="the Nile"), "named").proto == tokenizer.proto
+    assert "1 that named has" in capsys.readouterr().err
+    assert unspelled(tokenizer, "named") is tokenizer and not capsys.readouterr().err
+    with pytest.raises(EncoderError, match="BPE"):
+        unspelled(tokenizer_of(("a", -1.0), kind="BPE"), "named")
 
 
 def test_an_encoder_that_is_no_artefact_is_refused(files, tiny_folder, tmp_path, capsys):
