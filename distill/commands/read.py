@@ -50,7 +50,7 @@ def train(
     from ..system.backend import start
 
     start()
-    from ..catalog.identity import weights_fingerprint
+    from ..catalog.identity import place, weights_fingerprint
     from ..catalog.readers import eyes_of
     from ..data.loading import chosen_data
     from ..reading.examples import gold_examples
@@ -68,7 +68,7 @@ def train(
     eyes = eyes_of(encoder)
     learned = learn(eyes, sources, dev, settings.data.document_language, course)
     card = ReaderCard(
-        encoder,
+        place(encoder),
         weights_fingerprint(encoder),
         settings.data.document_language,
         learned.best,
@@ -76,6 +76,8 @@ def train(
         settings.seed,
     )
     save_reader(output, learned.network, eyes.standard, card)
+    if not learned.gained:
+        say("no epoch was better on dev than the untrained start, which is what is saved; give more with --data")
     say(f"reader: {output}, dev F1 {100 * learned.best['f1']:.1f}, exact match {100 * learned.best['em']:.1f}")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..errors import ExportError
+from ..errors import DataError, ExportError
 from ..export.tflite.reader import reader_flatbuffer
 from ..system.files import write_aside, write_json
 from ..system.types import File
@@ -41,9 +41,11 @@ class Exported:
 def export_reader(source: File, folder: File, eyes: Eyes, examples: Sequence[Example]) -> Exported:
     """Write the flatbuffer of the reader in `source` to `folder`, with what a runtime needs beside the bundle.
 
-    It is run and compared with the Keras reader on `examples`. Raises `ExportError`, leaving nothing, where fewer than
-    `LEAST` of the answers are the same.
+    It is run and compared with the Keras reader on `examples`. Raises `DataError` for none of these, and `ExportError`,
+    leaving nothing, where fewer than `LEAST` of the answers are the same.
     """
+    if not examples:
+        raise DataError("no question of dev has an answer to compare; give --dataset that has some")
     card, network = read_card(source), load_network(source)
     with write_aside(folder) as aside:
         aside.mkdir()

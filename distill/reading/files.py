@@ -15,7 +15,7 @@ from ..settings.choices import EVERY
 from ..system.progress import say
 from ..system.reading import read_jsonl
 from ..system.types import File, Json
-from .examples import Example, Text
+from .examples import Example, Text, passage_texts
 from .locating import is_inside, only_place, place_at
 
 # Which questions of a folder are learned from, unless it is told: those of a split of this name.
@@ -35,19 +35,22 @@ class Source:
 
 
 def read_source(source: Source, document_language: str = "en") -> list[Example]:
-    """Return the examples of a folder, of either format, each with the place of its answer.
+    """Return the examples of a folder, of either format, or of any data set, each with the place of its answer.
 
     A folder of SQuAD-format `{lang}.json`: questions of all languages on the passages in `document_language`, and of
     each on those of its own. Else `passages.{lang}.jsonl` {pid, context} and `questions.{split}.{lang}.jsonl` or
     `questions.{lang}.jsonl` {pid, question, answers, answer_start}. Without `answer_start`, or where another text
-    stands there, an answer is taken whose text is in the passage once; how many are left out is said.
+    stands there, an answer is taken whose text is in the passage once; how many are left out is said. So are answers of
+    another data set, which has no places.
 
     Raises `DataError`, naming file and place, for an answer with a place that is nowhere in its passage, and where no
     answer is left.
     """
     folder = find(source.folder)
-    read = _read_apart if any(folder.glob(f"{PASSAGES}.*.jsonl")) else _read_squad
-    examples = read(folder, source.split, document_language)
+    read = _read_squad if (folder / f"{document_language}.json").is_file() else _read_set
+    examples = (_read_apart if any(folder.glob(f"{PASSAGES}.*.jsonl")) else read)(
+        folder, source.split, document_language
+    )
     if not examples:
         raise DataError(f"{folder}: no question with an answer in its passage; give a folder of questions with answers")
     return examples
@@ -65,6 +68,22 @@ def _read_squad(folder: Path, split: str, document_language: str) -> list[Exampl
         if language != document_language
     ]
     return [example for part in (*by_language.values(), of_documents) for example in part if example.id in ids]
+
+
+def _read_set(folder: Path, split: str, document_language: str) -> list[Example]:
+    dataset = read_dataset(folder, document_language)
+    ids, passages = _ids(dataset, split), passage_texts(dataset)
+    questions = [one for of in dataset.questions.values() for one in of.values() if one.id in ids and one.answers]
+    where = f"{folder}, question "
+    placed = (
+        _placed(one.id, one.text, passages[one.passage], [(answer, None) for answer in one.answers], where + one.id)
+        for one in questions
+    )
+    examples = [
+        replace(example, language=one.language) for one, example in zip(questions, placed, strict=True) if example
+    ]
+    _say_left(folder, len(questions), len(examples))
+    return examples
 
 
 def _ids(dataset: Dataset, split: str) -> set[str]:
@@ -116,9 +135,13 @@ def _apart_examples(path: Path, beside: Path, passages: Passages, language: str)
     if not rows:
         raise DataError(f'{path}: no questions in it; expected {{"id", "pid", "question", "answers"}} lines')
     examples = [example for number, row in rows for example in _apart(path, number, row, beside, passages)]
-    if left := len(rows) - len(examples):
-        say(f"{path}: {left:,} of {len(rows):,} questions left out, their answer is in no place or in several")
+    _say_left(path, len(rows), len(examples))
     return examples
+
+
+def _say_left(path: Path, questions: int, taken: int) -> None:
+    if left := questions - taken:
+        say(f"{path}: {left:,} of {questions:,} questions left out, their answer is in no place or in several")
 
 
 def _apart(path: Path, number: int, row: Json, beside: Path, passages: Passages) -> Iterator[Example]:

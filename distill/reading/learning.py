@@ -9,6 +9,7 @@ import keras
 import numpy as np
 
 from ..data.dataset import normalise
+from ..errors import DataError
 from ..system.progress import say, task
 from ..training.session import Scores, Session
 from .examples import Example, unanswered
@@ -32,6 +33,12 @@ class Learned:
     lessons: int
 
     @property
+    def gained(self) -> bool:
+        """True where an epoch was better on dev than the start, which is untrained."""
+        first = self.scores[0]
+        return any((one["f1"], one["em"]) > (first["f1"], first["em"]) for one in self.scores)
+
+    @property
     def best(self) -> Mapping[str, float]:
         """F1 and exact match on dev of the weights that are left."""
         best = max(self.scores, key=lambda one: (one["f1"], one["em"]))
@@ -48,10 +55,15 @@ def learn(
 ) -> Learned:
     """Train a reader on the examples of `sources`, steered by `dev`; documents are in `language`.
 
-    A question that dev asks, in any language, is not learned from. Raises `DataError` as `files.read_source`.
+    A question that dev asks, in any language, is not learned from. Raises `DataError` as `files.read_source`, where no
+    question of dev has an answer, and where dev asks all that could be learned.
     """
+    if not any(dev.values()):
+        raise DataError("no question of dev has an answer, by which epochs are chosen; give --dataset that has some")
     held = {normalise(example.question) for examples in dev.values() for example in examples}
     examples, weights = weighted_examples(sources, language, held, course)
+    if not examples:
+        raise DataError("dev asks every question that could be learned from; give others with --data")
     looker = Looker(eyes)
     with task("what the reader sees of its examples", len(examples)) as advance:
         lessons = lessons_of(examples, weights, looker, advance)

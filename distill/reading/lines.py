@@ -26,7 +26,9 @@ def read_questions(path: File) -> list[Example]:
 
 def _example(path: File, number: int, row: dict[str, Json]) -> Example:
     place = f"line {number}"
-    language, of_passage = (str(row.get(key, LANGUAGE)) for key in ("language", "passage_language"))
+    language, of_passage = (
+        LANGUAGE if row.get(key) is None else text_of(path, row, key, place) for key in ("language", "passage_language")
+    )
     passage = Text(text_of(path, row, "passage", place), of_passage)
     answers = row.get("answers")
     golds = tuple(map(str, answers)) if isinstance(answers, list) else ()

@@ -57,7 +57,12 @@ class Pieces:
         return (int(inside[0]), int(inside[-1])) if len(inside) else None
 
     def place_of(self, first: int, last: int) -> Span:
-        """Return the place, in characters, of the pieces from `first` to `last`, without blanks at its ends."""
+        """Return the place, in characters, of the pieces from `first` to `last`, without blanks at its ends.
+
+        Of no piece, `last` before `first`, it is at the text's start.
+        """
+        if last < first:
+            return 0, 0
         start, end = int(self.places[first, 0]), int(self.places[last, 1])
         part = self.text[start:end]
         return start + len(part) - len(part.lstrip()), start + len(part.rstrip())

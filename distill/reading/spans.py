@@ -23,8 +23,17 @@ class Found:
     score: float
 
 
+# What is found in a text without pieces.
+NOTHING = Found(0, -1, 0.0)
+
+
 def windows_of(length: int) -> list[Span]:
-    """Return the windows `(start, end)` of a text of so many pieces: each is full where there are more than one."""
+    """Return the windows `(start, end)` of a text of so many pieces: each is full where there are more than one.
+
+    A text without pieces, such as of blanks that have no width, has none.
+    """
+    if not length:
+        return []
     if length <= WINDOW:
         return [(0, length)]
     starts = [*range(0, length - WINDOW, WINDOW - SHARED), length - WINDOW]
@@ -45,6 +54,8 @@ def best_span(logits: Floats, length: int) -> Found:
 
 
 def best_of(parts: Sequence[tuple[int, Found]]) -> Found:
-    """Return the best of `(start of its window, found there)`, in pieces of the text."""
+    """Return the best of `(start of its window, found there)`, in pieces of the text; of none `NOTHING`."""
+    if not parts:
+        return NOTHING
     start, best = max(parts, key=lambda one: one[1].score)
     return Found(start + best.first, start + best.last, best.score)

@@ -24,6 +24,7 @@ def lines(tmp_path):
     rows = [
         {"id": "a", "question": "How old is river 1?", "passage": "River 1 is old. River 1 is 101 years old."},
         {"id": "b", "language": "de", "question": "Wie alt?", "passage": "old " * 400},
+        {"id": "c", "language": None, "question": "How old?", "passage": "\u200b"},
     ]
     path = tmp_path / "questions.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
@@ -35,9 +36,10 @@ def test_answers_are_spans_of_their_passages(distill, reader, lines, tmp_path):
     assert left.code == 0, left.err
     answers = [json.loads(line) for line in (tmp_path / "answers.jsonl").read_text().splitlines()]
     passages = [json.loads(line)["passage"] for line in lines.read_text().splitlines()]
-    assert [(row["id"], row["language"]) for row in answers] == [("a", "en"), ("b", "de")]
+    assert [(row["id"], row["language"]) for row in answers] == [("a", "en"), ("b", "de"), ("c", "en")]
     for row, passage in zip(answers, passages, strict=True):
-        assert row["prediction"] and passage[row["start"] : row["end"]] == row["prediction"]
+        assert passage[row["start"] : row["end"]] == row["prediction"]
+    assert [bool(row["prediction"]) for row in answers] == [True, True, False]
 
 
 def test_an_exported_reader_answers_as_the_reader(distill, reader, sentence_data, lines, tmp_path):
@@ -90,3 +92,32 @@ def test_training_data_whose_answers_are_elsewhere_is_refused(refused, slim_fold
     (folder / "de.json").write_text(json.dumps(value))
     command = ("read", "train", "--encoder", slim_folder, "--dataset", folder, "--output", tmp_path / "reader")
     assert str(folder / "de.json") in refused(*command)
+
+
+def test_nothing_to_learn_or_to_choose_by_is_refused(refused, reader, slim_folder, sentence_data, tmp_path):
+    all_dev, unanswered = (shutil.copytree(sentence_data, tmp_path / name) for name in ("dev", "unanswered"))
+    splits = json.loads((all_dev / "splits.json").read_text())
+    # The train questions are dev's too, in other words of its splits: asked once more under other ids.
+    for path in all_dev.glob("??.json"):
+        value = json.loads(path.read_text())
+        for article in value["data"]:
+            for paragraph in article["paragraphs"]:
+                [qa] = paragraph["qas"]
+                paragraph["qas"].append({**qa, "id": f"again {qa['id']}"})
+        path.write_text(json.dumps(value))
+    (all_dev / "splits.json").write_text(
+        json.dumps({"train": splits["train"], "dev": [f"again {id}" for id in splits["train"]]})
+    )
+    for path in unanswered.glob("??.json"):
+        value = json.loads(path.read_text())
+        for article in value["data"]:
+            for paragraph in article["paragraphs"]:
+                for qa in paragraph["qas"]:
+                    qa["answers"] = []
+        path.write_text(json.dumps(value))
+    train = ("read", "train", "--encoder", slim_folder, "--output", tmp_path / "reader")
+    assert "--data" in refused(*train, "--dataset", all_dev)
+    assert "--dataset" in refused(*train, "--dataset", unanswered, "--data", sentence_data)
+    assert "--dataset" in refused("read", "export", reader, "--dataset", unanswered, "--output", tmp_path / "lite")
+    of = ("--task", "reading", "--reader", reader, "--dataset", sentence_data)
+    assert "maxp" in refused("evaluate", slim_folder, *of, "--unit", "maxp")

@@ -61,3 +61,18 @@ def test_questions_of_squad_are_read_in_the_documents_passages_and_in_their_own(
     for example in examples:
         start, end = example.place
         assert example.passage.text[start:end] == example.answers[0]
+
+
+def test_answers_of_another_data_set_are_looked_for(tmp_path, capsys):
+    (tmp_path / "documents.jsonl").write_text(
+        json.dumps({"id": "rome", "passages": ["Rome is in Italy. Italy is old."]}) + "\n"
+    )
+    rows = [("a", "en", "Where is Rome?", "Rome"), ("b", "de", "Wo ist Rom?", "old"), ("c", "de", "Wo?", "Italy")]
+    lines = (
+        json.dumps({"id": id, "language": language, "text": text, "answers": [answer], "passage": "rome/0"})
+        for id, language, text, answer in rows
+    )
+    (tmp_path / "questions.jsonl").write_text("".join(f"{line}\n" for line in lines))
+    examples = read_source(Source(tmp_path, "all"))
+    assert [(one.id, one.language, one.place) for one in examples] == [("a", "en", (0, 4)), ("b", "de", (27, 30))]
+    assert "1 of 3" in capsys.readouterr().err

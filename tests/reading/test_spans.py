@@ -26,3 +26,9 @@ def test_windows_cover_a_long_text_and_overlap():
 
 def test_the_best_of_windows_is_in_pieces_of_the_text():
     assert best_of([(0, Found(3, 4, 1.0)), (224, Found(1, 2, 2.0))]) == Found(225, 226, 2.0)
+
+
+def test_a_text_without_pieces_has_no_window_and_no_answer():
+    assert windows_of(0) == []
+    nothing = best_of([])
+    assert nothing.last < nothing.first and nothing.score == 0

@@ -18,6 +18,7 @@ from ...errors import InputError
 from ...reading.examples import Example, Text, gold_examples, passage_texts
 from ...report.reading import print_reading
 from ...retrieval.search import first_of
+from ...settings.choices import UNITS
 from ...system.types import Doubles, Floats, Json, Progress
 from ..evaluate import encode_questions, encode_units, evaluation_size
 from .retrieval import RetrievalTask, chosen_units
@@ -75,7 +76,10 @@ class ReadingTask(Task[Reading, Reading]):
         examples = gold_examples(dataset, options.split, languages)
         if without := [language for language, rows in examples.items() if not rows]:
             raise InputError(f"{dataset.name}: no question in {', '.join(without)} has an answer to compare with")
-        units = tuple(unit for unit in chosen_units(options) if unit != "maxp")
+        units = chosen_units(options)
+        if "maxp" in units and units != UNITS:
+            raise InputError("the task reading reads documents or passages, and maxp ranks the former by the latter")
+        units = tuple(unit for unit in units if unit != "maxp")
         return cls(dataset, languages, options.split, units, options.reader)
 
     @classmethod
