@@ -4,8 +4,8 @@
         --texts data/ntrex/newstest2019-ref.deu.txt --output plain_c.json
 
 Texts are the lines of .txt files and the cells of .tsv files, whose first line names languages. Ids are those of
-SentencePiece, for mutated bytes too. With --fuzz the program is built with gcc's sanitizers and given --fuzzed broken
-texts and --files broken files.
+SentencePiece, for mutated bytes too, spellings as what they stand for. With --fuzz the program is built with gcc's
+sanitizers and given --fuzzed broken texts and --files broken files.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ import program
 import sentencepiece
 
 from distill.catalog.bundle import find_artefact
-from distill.encoders.tokenizer import Tokenizer
+from distill.encoders.tokenizer import Tokenizer, spellings_of
 from distill.export import encode
 from distill.export.c.encoder_file import encoder_sections
 from distill.system.sections import write_sections
@@ -64,9 +64,15 @@ def encoder_file(folder, path):
 
 
 def other_ids(plain, tokenizer, texts):
-    """Texts whose ids are not SentencePiece's."""
+    """Texts, str or bytes, whose ids are not SentencePiece's, with what spellings stand for in their place."""
     processor = sentencepiece.SentencePieceProcessor(model_proto=tokenizer.proto)
-    return [text for text in texts if plain.tokenize(text) != processor.encode(text, add_bos=True, add_eos=True)]
+    meant = {len(tokenizer) + place: one.ids for place, one in enumerate(spellings_of(tokenizer))}
+
+    def ids(text):
+        told = processor.encode(text, add_bos=True, add_eos=True)
+        return [each for id in told for each in meant.get(id, (id,))]
+
+    return [text for text in texts if plain.tokenize(text) != ids(text)]
 
 
 def cosines(plain, bundle, texts):

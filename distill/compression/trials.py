@@ -153,8 +153,8 @@ def _form(settings, table):
 
 
 def table_bytes(tokenizer: Tokenizer, width: int, table: str) -> int:
-    """Bytes of a table in a format of `codecs.CODECS`, and of its tokenizer."""
-    return stored_bytes(table, len(tokenizer), width) + len(tokenizer.proto)
+    """Bytes of a table in a format of `codecs.CODECS`, and of its tokenizer's files."""
+    return stored_bytes(table, len(tokenizer), width) + tokenizer.stored_bytes
 
 
 def dense(model: Model) -> int:

@@ -59,6 +59,11 @@ class Tokenizer:
     def __len__(self) -> int:
         return self._size
 
+    @property
+    def stored_bytes(self) -> int:
+        """Bytes of the files that `save` writes."""
+        return len(self.proto) + len(self.spellings or b"")
+
     def save(self, path: File) -> None:
         """Write the file that `load` reads, and beside it that of its spellings if there are any."""
         Path(path).write_bytes(self.proto)

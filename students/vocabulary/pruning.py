@@ -178,5 +178,5 @@ def by_language(
 
 
 def size(encoder: KerasEncoder) -> int:
-    """Return the bytes of an encoder: float32 weights and the SentencePiece model."""
-    return 4 * encoder.model.count_params() + len(encoder.tokenizer.proto)
+    """Return the bytes of an encoder: float32 weights and the files of its tokenizer."""
+    return 4 * encoder.model.count_params() + encoder.tokenizer.stored_bytes

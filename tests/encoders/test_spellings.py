@@ -50,6 +50,7 @@ def test_a_file_beside_the_model_has_them(spelled, tmp_path):
         ids = [id for one in spellings_of(spelled) for id in (*one.ids, -1)]
         assert stored["ids"].tolist() == ids and stored["ids"].dtype == np.int32
     loaded = Tokenizer.load(tmp_path / "tokenizer.model")
+    assert loaded.stored_bytes == sum(path.stat().st_size for path in tmp_path.iterdir())
     assert loaded.encode(["teh nyl"]) == spelled.encode(["teh nyl"]) and loaded.spellings == spelled.spellings
 
 

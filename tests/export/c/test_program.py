@@ -94,7 +94,7 @@ def test_any_text_is_cut_as_sentencepiece_cuts_it(name, plain_program, tmp_path)
         assert encoder.tokenize(text) == processor.encode(text, add_bos=True, add_eos=True), text
 
 
-def test_what_people_type_has_the_ids_of_what_it_stands_for(plain_program, tmp_path):
+def test_what_people_type_has_the_ids_of_what_it_stands_for(plain_program, plain_checks, tmp_path):
     tokenizer = trained_tokenizer(LINES, vocab_size=60, hard_vocab_limit=False)
     spelled = spelled_tokenizer(tokenizer, _strasse="Straße", fluzzzzz="Fluss", _teh_rivver="the river")
     path, draw = tmp_path / "encoder.bin", random.Random(0)
@@ -103,6 +103,8 @@ def test_what_people_type_has_the_ids_of_what_it_stands_for(plain_program, tmp_p
         text = "".join(draw.choices(["strasse", "fluzzzzz", "teh rivver", " ", "rivver", "ß", "中", "end"], k=6))
         assert encoder.tokenize(text) == spelled.encode([text])[0], text
     assert spelled.encode(["strasse teh rivver"]) == tokenizer.encode(["Straße the river"])
+    assert not plain_checks.other_ids(encoder, spelled, ["strasse teh rivver", b"fluzzzzz \xff", b"end"])
+    assert plain_checks.other_ids(encoder, tokenizer, ["strasse", "end"]) == ["strasse"]
     sections, many = read_sections(path), len(tokenizer)
     for place, number in ((0, many), (0, -2), (-1, 5), (3, -1)):
         changed = sections["spellings"].copy()

@@ -2,13 +2,14 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from fixtures.pieces import small_encoder
+from fixtures.pieces import small_encoder, spelled_tokenizer
 
+from distill.compression.trials import table_bytes
 from distill.data.dataset import Dataset, Passage, Question
 from distill.encoders.tokenizer import model_proto
 from distill.errors import ConfigError, InputError
 from distill.students.vocabulary.pieces import always_kept, pruned, used_pieces
-from distill.students.vocabulary.pruning import Line, Rule, lines_of, prune, split_off
+from distill.students.vocabulary.pruning import Line, Rule, lines_of, prune, size, split_off
 from distill.students.vocabulary.scripts import script_pieces
 
 
@@ -102,6 +103,13 @@ def test_kept_texts_have_their_vectors_and_rows_and_bytes_are_theirs(done):
     protos = len(encoder.tokenizer.proto) - len(smaller.tokenizer.proto)
     assert report["bytes"][0] - report["bytes"][1] == (2000 - len(after)) * 8 * 4 + protos
     assert report["bytes"][1] == 4 * sum(w.size for w in smaller.model.get_weights()) + len(smaller.tokenizer.proto)
+
+
+def test_the_bytes_of_spellings_count(tokenizer):
+    spelled = spelled_tokenizer(tokenizer, _teh="the")
+    more = len(spelled.proto) + len(spelled.spellings) - len(tokenizer.proto)
+    assert size(small_encoder(spelled)) - size(small_encoder(tokenizer)) == more
+    assert table_bytes(spelled, 8, "uint8") - table_bytes(tokenizer, 8, "uint8") == more
 
 
 def test_what_was_not_kept_is_named_and_measured_in_full(done, sample):
