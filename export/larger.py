@@ -54,9 +54,10 @@ def write_larger(folder: Path, output: File, new: NewLanguage, source: str) -> d
         tokenizer.save(aside / encode.TOKENIZER)
         if pieces:
             write_languages(aside, _with_language(pieces, tokenizer, order, new))
-        for name in ("encode.py", encode.REMOVAL):
-            if name in card["files"]:
-                shutil.copyfile(folder / name, aside / name)
+        # Of this version: an older one reads no spellings.
+        shutil.copyfile(encode.__file__, aside / "encode.py")
+        if encode.REMOVAL in card["files"]:
+            shutil.copyfile(folder / encode.REMOVAL, aside / encode.REMOVAL)
         rewritten = _card(card, aside, Path(output).resolve().name, new, source)
         write_json(aside / encode.CARD, rewritten)
         write_text(aside / README, page(rewritten, new))

@@ -43,12 +43,12 @@ def parse():
     return parser.parse_args()
 
 
-def commonest():
+def commonest(most=WORDS):
     """`[(word, frequency)]`."""
     import wordfreq
 
     frequencies = sorted(wordfreq.get_frequency_dict("fi", "best").items(), key=lambda pair: (-pair[1], pair[0]))
-    return [(word, f"{share:.3e}") for word, share in frequencies if any(map(str.isalpha, word))][:WORDS]
+    return [(word, f"{share:.3e}") for word, share in frequencies if any(map(str.isalpha, word))][:most]
 
 
 def read(path, column):

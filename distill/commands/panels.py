@@ -51,7 +51,9 @@ SECTIONS = {
     **dict.fromkeys(("documents", "remove"), "documents"),
     **dict.fromkeys(("length", "overlap", "language"), "passages"),
     **dict.fromkeys(("compact", "words"), "stored"),
-    **dict.fromkeys(("learned", "most_words", "word_lists", "aligner", "kinds", "most_spellings"), "vocabulary"),
+    **dict.fromkeys(
+        ("learned", "most_words", "word_lists", "aligner", "kinds", "most_spellings", "spellings"), "vocabulary"
+    ),
     **dict.fromkeys(("engine", "workers", "ray_address"), "engine"),
 }
 # Parameters that a short help shows.

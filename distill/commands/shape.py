@@ -220,6 +220,14 @@ def files_option(flag: str, meaning: str, name: str) -> Callable[[Command], Comm
     "--most-words", type=click.IntRange(0), default=8000, show_default=True, help="frequent words, a piece each"
 )
 @click.option(
+    "--most-spellings",
+    "spellings",
+    type=click.IntRange(0),
+    default=0,
+    show_default=True,
+    help="further words, each read as pieces that are there, 25 bytes",
+)
+@click.option(
     "--aligner", help="e5 or another encoder that knows it, for rows by meaning; none [default: e5, if there]"
 )
 @click.option("--steps", type=click.IntRange(1), default=500, show_default=True, help="of training")
@@ -238,6 +246,7 @@ def add_language(
     teacher_language: str,
     learned: int,
     most_words: int,
+    spellings: int,
     aligner: str | None,
     steps: int,
     lines: int,
@@ -258,7 +267,7 @@ def add_language(
     from ..system.progress import say
 
     sources = Sources(language, teacher_language, text, parallel, dictionary, word_lists, keep)
-    plan = Plan(sources, learned, most_words, chosen_aligner(aligner), steps, lines, seed)
+    plan = Plan(sources, learned, most_words, chosen_aligner(aligner), steps, lines, seed, spellings)
     report = add(model, plan, output)
     print_language(report)
     if json_path:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -43,8 +44,8 @@ SAMPLE, UNIT = "sample", "passage"
 class Plan:
     """The `sources` of a language, and how much is made of them.
 
-    `learned` pieces and pieces of `words`, at most; the `aligner` that gives them rows by meaning, None for none; and
-    so many `steps` of training, of so many `lines` each.
+    `learned` pieces and pieces of `words`, at most; the `aligner` that gives them rows by meaning, None for none; so
+    many `steps` of training, of so many `lines` each; and at most so many `spellings` of further words.
     """
 
     sources: Sources
@@ -54,6 +55,7 @@ class Plan:
     steps: int = 500
     lines: int = 256
     seed: int = 0
+    spellings: int = 0
 
 
 def add_language(model: str, plan: Plan, output: File) -> dict[str, Json]:
@@ -75,6 +77,8 @@ def add_language(model: str, plan: Plan, output: File) -> dict[str, Json]:
     with timed(seconds, "train"):
         lines = lines_of(material, near, load_encoder(model))
         student = trained(larger, len(encoder.tokenizer), lines, material, plan)
+    with timed(seconds, "spellings"):
+        student = respelled(student, len(encoder.tokenizer), material, near, plan.spellings)
     with timed(seconds, "measure"):
         figures = on_dev(material, {"before": encoder, "untrained": larger, "student": student})
     if figures["student"] <= figures["before"]:
@@ -82,8 +86,9 @@ def add_language(model: str, plan: Plan, output: File) -> dict[str, Json]:
             f"nothing was learned: of {material.language}'s {material.dev_size} held-out lines {model} finds "
             f"{100 * figures['before']:.1f} % and the student {100 * figures['student']:.1f} %; give more parallel text"
         )
-    about = {"lines": {source.name: len(source.texts) for source in material.lines}, "seed": plan.seed}
-    about |= {"aligner": plan.aligner, "dev_lines": material.dev_size, "p@1": figures}
+    about: dict[str, Json] = {"lines": line_counts(material), "seed": plan.seed, "aligner": plan.aligner}
+    about |= {"spellings": len(new_spellings(encoder.tokenizer, student.tokenizer))}
+    about |= {"dev_lines": material.dev_size, "p@1": figures}
     with timed(seconds, "write"):
         write(folder, output, encoder, student, material, {**about, **origin(model)})
     with timed(seconds, "measure bundle"):
@@ -157,6 +162,30 @@ def trained(larger: KerasEncoder, first: int, lines: Lines, material: Material, 
     return train_new_rows(larger, rows, lines, material.dev, steps, Session())
 
 
+def respelled(student: KerasEncoder, first: int, material: Material, near: Induced | None, most: int) -> KerasEncoder:
+    """Return the encoder with at most so many words spelled, itself for none."""
+    from ..encoders.encoder import KerasEncoder
+    from .spelled import spelled
+
+    return KerasEncoder(student.model, spelled(student, first, material, near, most)) if most else student
+
+
+def new_spellings(before: Tokenizer, after: Tokenizer) -> list[str]:
+    """Return the spellings of a tokenizer that another lacks, as text."""
+    from ..encoders.tokenizer import SPACE, spellings_of
+
+    known = {one.piece for one in spellings_of(before)}
+    return [one.piece.replace(SPACE, " ").strip() for one in spellings_of(after) if one.piece not in known]
+
+
+def line_counts(material: Material) -> dict[str, Json]:
+    """Return the lines of each source; of files of one name, those of all."""
+    counts = Counter[str]()
+    for source in material.lines:
+        counts[source.name] += len(source.texts)
+    return dict(counts)
+
+
 def write(
     folder: Path | None,
     output: File,
@@ -173,7 +202,9 @@ def write(
         student.save(output)
         return
     rows: Floats = student.model.get_layer(TABLE).get_weights()[0][len(encoder.tokenizer) :]
-    new = NewLanguage(material.language, student.tokenizer, rows, material.texts, notes)
+    # What a spelling stands for is the language's too, whether its texts hold the word or not.
+    texts = [*material.texts, *new_spellings(encoder.tokenizer, student.tokenizer)]
+    new = NewLanguage(material.language, student.tokenizer, rows, texts, notes)
     write_larger(folder, output, new, str(notes["source"]))
 
 

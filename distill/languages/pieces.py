@@ -26,6 +26,8 @@ OFTEN = 3
 OWN, STRAY, ROUNDS = 5.0, 4e-6, 2
 # Texts that tell a language's script, words that an aligner is asked for, and of these those that a person is shown.
 SOME, ALIGNED, SHOWN = 100, 30_000, 12
+# Words of a list that tell stems and endings; more of them, each of which counts once, would outweigh the text.
+STEMS = 40_000
 
 
 def larger_tokenizer(before: Tokenizer, material: Material, learned: int, words: int) -> Tokenizer:
@@ -36,7 +38,7 @@ def larger_tokenizer(before: Tokenizer, material: Material, learned: int, words:
     known, frequent = {piece.piece for piece in model_proto(before).pieces}, frequent_words(material, words)
     with task(f"pieces of {material.language}", 1 + ROUNDS) as advance:
         # A list of words tells stems and endings that the text has not.
-        learned_pieces = trained_pieces([*material.texts, *material.words], learned, before)
+        learned_pieces = trained_pieces([*material.texts, *list(material.words)[:STEMS]], learned, before)
         pieces = {
             piece: score for piece, score in [*learned_pieces, *word_pieces(frequent, before)] if piece not in known
         }

@@ -1,0 +1,196 @@
+"""Words that stand for pieces which are there, as spellings: about 25 bytes a word, no row and no training.
+
+A word means what its translations mean, by the encoder's vectors of these. It is spelled as what comes nearest to
+that, the pieces of a translation or a new piece, unless its own pieces come as near: one form of a word has a piece,
+the others stand for it, and so does a word at the head of a sentence for the one within.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..encoders.encoder import KerasEncoder, encode_ids, unit_rows
+from ..encoders.spellings import Spelling
+from ..encoders.tokenizer import SPACE, Tokenizer, model_proto, spellings_of, with_spellings
+from ..retrieval.exact import top_k
+from ..students.vocabulary.pieces import piece_counts
+from ..system.progress import task
+from ..system.types import Floats
+from .induced import Induced, words_of
+from .material import MOST, Material
+from .pieces import OWN, STRAY, same_script, shares
+
+# The gain in cosine that a spelling has at least, what each further piece takes off, and the pieces that it may have.
+LEAST, FURTHER, LONGEST = 0.1, 0.02, 4
+# Words that are looked at, of those asked for.
+CONSIDERED = 3
+# The share of a word's uses that begin with a capital, where the text tells none: of names, by their translations, and
+# of others; and how many uses that counts as.
+NAME, HEAD, UNSEEN = 0.5, 0.1, 5
+Ids = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A `spelling`, the `share` of the language's words that it is, and what it gains in cosine."""
+
+    spelling: Spelling
+    share: float
+    gain: float
+
+
+@dataclass(frozen=True)
+class Way:
+    """The `ids` that a word is read as, their `cosine` to what it means, less `FURTHER`, and that, a unit vector."""
+
+    ids: Ids
+    cosine: float
+    target: Floats
+
+
+class Reader:
+    """The ids and the vectors of texts by an encoder."""
+
+    def __init__(self, encoder: KerasEncoder) -> None:
+        self._encoder = encoder
+        self._ends = encoder.tokenizer.encode(["a"])[0]
+
+    def cut(self, texts: Sequence[str]) -> list[Ids]:
+        """The ids of each text, without bos and eos."""
+        return [tuple(ids[1:-1]) for ids in self._encoder.tokenizer.encode(list(texts))]
+
+    def vectors(self, rows: Sequence[Ids]) -> Floats:
+        """The vectors of lists of ids, `(n, d)`, each computed once."""
+        places = {ids: place for place, ids in enumerate(dict.fromkeys(rows))}
+        vectors = encode_ids(self._encoder.model, [[self._ends[0], *ids, self._ends[-1]] for ids in places])
+        return vectors[[places[ids] for ids in rows]]
+
+
+def spelled(encoder: KerasEncoder, first: int, material: Material, near: Induced | None, most: int) -> Tokenizer:
+    """Return the tokenizer with at most so many words spelled, those that gain most by how often they are used.
+
+    Pieces from the id `first` on are the language's own. What another language uses is left out.
+    """
+    meant = meanings(material, near, CONSIDERED * most)
+    if not meant:
+        return encoder.tokenizer
+    before = spellings_of(encoder.tokenizer)
+    with task(f"spellings of {material.language}", 1) as advance:
+        candidates = candidates_of(Reader(encoder), material, meant, own_pieces(encoder.tokenizer, first))
+        known = {one.piece for one in before}
+        free = [one for one in candidates if one.gain >= LEAST and one.spelling.piece not in known]
+        best = sorted(free, key=lambda one: (-one.share * one.gain, one.spelling.piece))
+        chosen = unused_elsewhere(encoder.tokenizer, best[: 2 * most], same_script(material))[:most]
+        advance()
+    return with_spellings(encoder.tokenizer, [*before, *(one.spelling for one in chosen)])
+
+
+def meanings(material: Material, near: Induced | None, most: int) -> dict[str, dict[str, float]]:
+    """Return `{word: {translation: weight}}` of the commonest words, by a dictionary or the aligner."""
+    told: dict[str, list[str]] = {}
+    for text, pivot in material.pairs:
+        if " " not in text:
+            told.setdefault(text.lower(), []).append(pivot)
+    rows = {} if near is None else {text: place for place, text in enumerate(near.texts)}
+    meant = {}
+    for word in list(material.words)[:most]:
+        if word in told:
+            meant[word] = {pivot: 1 / (1 + rank) for rank, pivot in enumerate(dict.fromkeys(told[word])) if rank < MOST}
+        elif near is not None and word in rows:
+            row = rows[word]
+            meant[word] = {near.words[id]: float(w) for id, w in zip(near.nearest[row], near.weights[row], strict=True)}
+    return meant
+
+
+def own_pieces(tokenizer: Tokenizer, first: int) -> dict[str, int]:
+    """Return `{word: id}` of the pieces from `first` on that begin a word, two letters or more."""
+    pieces = list(enumerate(model_proto(tokenizer).pieces))[first:]
+    words = {piece.piece[1:]: id for id, piece in pieces if piece.piece.startswith(SPACE)}
+    return {word: id for word, id in words.items() if len(word) > 1 and word.isalpha()}
+
+
+def candidates_of(
+    reader: Reader, material: Material, meant: Mapping[str, Mapping[str, float]], pieces: Mapping[str, int]
+) -> list[Candidate]:
+    """Return the words that are cut into several pieces as spellings, and those at the head of a sentence."""
+    several = [word for word, ids in zip(meant, reader.cut(list(meant)), strict=True) if len(ids) > 1]
+    ways = nearest(reader, {word: meant[word] for word in several}, list(pieces.values())) if several else {}
+    heads = capitals(material, meant)
+    rows = [
+        (text, material.words[word] * share, ways[word])
+        for word in several
+        if word in ways
+        for text, share in {word: 1 - heads[word], head(word): heads[word]}.items()
+    ]
+    # A word that has a piece stands for it at the head of a sentence too.
+    headed = [word for word in pieces if word.islower() and word in material.words]
+    vectors = reader.vectors([(pieces[word],) for word in headed])
+    rows += [
+        (head(word), material.words[word] * heads.get(word, HEAD), Way((pieces[word],), 1.0, vector))
+        for word, vector in zip(headed, vectors, strict=True)
+    ]
+    return gaining(reader, rows)
+
+
+def gaining(reader: Reader, rows: Sequence[tuple[str, float, Way]]) -> list[Candidate]:
+    """Return the texts that are cut into several pieces as candidates, with what their ways gain over these."""
+    cuts = reader.cut([text for text, *_ in rows])
+    chosen = [(row, cut) for row, cut in zip(rows, cuts, strict=True) if len(cut) > 1]
+    vectors = reader.vectors([cut for _, cut in chosen])
+    return [
+        Candidate(Spelling(SPACE + text, math.log(share), way.ids), share, way.cosine - float(vector @ way.target))
+        for ((text, share, way), _), vector in zip(chosen, vectors, strict=True)
+    ]
+
+
+def nearest(reader: Reader, meant: Mapping[str, Mapping[str, float]], ids: Sequence[int]) -> dict[str, Way]:
+    """Return for each word the pieces that come nearest to what it means: of a translation, or one of the `ids`."""
+    texts = list(dict.fromkeys(text for row in meant.values() for text in row))
+    cuts = dict(zip(texts, reader.cut(texts), strict=True))
+    vectors = dict(zip(texts, reader.vectors(list(cuts.values())), strict=True))
+    targets = unit_rows(
+        np.stack([sum(weight * vectors[text] for text, weight in row.items()) for row in meant.values()])
+    )
+    ways = [
+        [Way(cuts[text], float(vectors[text] @ target) - FURTHER * (len(cuts[text]) - 1), target) for text in row]
+        for row, target in zip(meant.values(), targets, strict=True)
+    ]
+    if ids:
+        places, cosines = top_k(targets, reader.vectors([(id,) for id in ids]), 1)
+        for row, target, place, cosine in zip(ways, targets, places[:, 0], cosines[:, 0], strict=True):
+            row.append(Way((ids[place],), float(cosine), target))
+    short = ([way for way in row if 0 < len(way.ids) <= LONGEST] for row in ways)
+    best = zip(meant, short, strict=True)
+    return {word: max(row, key=lambda way: (way.cosine, way.ids)) for word, row in best if row}
+
+
+def head(word: str) -> str:
+    """Return the word as it stands at the head of a sentence."""
+    return word[0].upper() + word[1:]
+
+
+def capitals(material: Material, meant: Mapping[str, Mapping[str, float]]) -> dict[str, float]:
+    """Return `{word: share}`, how much of its uses begins with a capital."""
+    counts = Counter(word for text in material.texts for word in words_of(text))
+    result = {}
+    for word, row in meant.items():
+        usual = NAME if all(text[:1].isupper() for text in row) else HEAD
+        upper, lower = counts[head(word)], counts[word]
+        result[word] = (upper + UNSEEN * usual) / (upper + lower + UNSEEN)
+    return result
+
+
+def unused_elsewhere(
+    tokenizer: Tokenizer, candidates: Sequence[Candidate], others: Sequence[Sequence[str]]
+) -> list[Candidate]:
+    """Return those that no other language's text holds, or in a share that is no more than `OWN` and `STRAY` let."""
+    larger = with_spellings(tokenizer, [*spellings_of(tokenizer), *(one.spelling for one in candidates)]).unexpanded
+    most = np.max([shares(piece_counts(larger, list(rows))) for rows in others], axis=0, initial=0.0)
+    names = [piece.piece for piece in model_proto(larger).pieces]
+    used = dict(zip(names, np.broadcast_to(most, len(names)), strict=True))
+    return [one for one in candidates if used[one.spelling.piece] <= max(one.share / OWN, STRAY)]
