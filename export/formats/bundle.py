@@ -74,6 +74,12 @@ def _weights(content: bytes, rows: int, codec: str) -> dict[str, Floats]:
     return weights_in(content, rows, codec)
 
 
+def _table(content: bytes, rows: int, codec: str) -> Floats:
+    from ..tflite.weights import rows_in
+
+    return rows_in(content, rows, codec)
+
+
 def _with_table(content: bytes, rows: int, codec: str, remade: Remade) -> bytes:
     from ..tflite.rows import with_table
 
@@ -97,6 +103,7 @@ FORMATS = (
         fixable=True,
         signatures=True,
         weights=_weights,
+        table=_table,
         with_table=_with_table,
         arrays=_arrays,
     ),

@@ -74,9 +74,10 @@ class Format:
     Of the content of `file`, whose table has so many rows and is stored by a codec, `weights(content, rows, codec)` are
     the student's by name, and `with_table(content, rows, codec, remade)` is the same file with what is `remade` of the
     table's arrays. Both raise `ExportError` or `ValueError` for a file that is none of ours, and where a format cannot
-    be read back. `arrays(content, rows)` are those of the table; a format without keeps no codes of what it is made
-    from. One that `keeps` takes the weights of a bundle as they are stored there. `add_answerable(folder, said)` puts
-    what the card says of answers into what `write` has written, where that is read without the card.
+    be read back. `table(content, rows, codec)` is the table alone, where that costs less than all weights, and
+    `arrays(content, rows)` what it is stored in; a format without keeps no codes of what it is made from. One that
+    `keeps` takes the weights of a bundle as they are stored there. `add_answerable(folder, said)` puts what the card
+    says of answers into what `write` has written, where that is read without the card.
 
     One that is not `spelled` cuts text without the spellings that a tokenizer has.
 
@@ -96,6 +97,7 @@ class Format:
     signatures: bool = False
     length: int | None = None
     weights: Callable[[bytes, int, str], dict[str, Floats]] = _unreadable
+    table: Callable[[bytes, int, str], Floats] | None = None
     with_table: Callable[[bytes, int, str, Remade], bytes] = _unreadable
     arrays: Callable[[bytes, int], tuple[np.ndarray, ...]] | None = None
     keeps: bool = False

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...students.from_weights import parted
 from ...system.types import Floats
 from ..weights.codecs import CODECS, decoded
+from ..weights.parted import parted
 from .graph import Graph
 from .parts import CONVOLUTIONS, HEAD, STATIC, Parts, as_graph_error, parts_of
 
@@ -26,6 +26,17 @@ def weights_in(content: bytes, rows: int, codec: str) -> dict[str, Floats]:
         weights = _static(parts) if parts.static else _ngram(parts)
         table = _table(codec, _arrays(graph, rows), rows, parts.width)
     return {"embedding/embeddings": table, **weights}
+
+
+def rows_in(content: bytes, rows: int, codec: str) -> Floats:
+    """Return the table of so many `rows` as float32 `(rows, width)`, without what `weights_in` makes beside it.
+
+    Raises `ExportError` for a graph that is none of ours.
+    """
+    graph = Graph(content)
+    width = parts_of(graph).width
+    with as_graph_error():
+        return _table(codec, _arrays(graph, rows), rows, width)
 
 
 def table_in(content: bytes, rows: int, codec: str) -> tuple[np.ndarray, ...]:

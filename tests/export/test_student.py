@@ -12,10 +12,9 @@ from distill.errors import EncoderError
 from distill.export.artefact import write_artefact
 from distill.export.form import Form
 from distill.export.runtime import load_artefact
-from distill.export.student import load_student, stored_table
+from distill.export.student import load_student, stored_table, table_of
 from distill.export.weights.precision import Precision
 from distill.export.weights.stored import CODEC
-from distill.students.from_weights import parted
 
 TEXTS = ["Where does the Danube end?", "Wo endet die Donau?", "Nile", "the river that begins where the lake ends " * 3]
 FORMS = {
@@ -40,6 +39,8 @@ def test_the_weights_of_an_artefact_give_its_vectors(name, form, tokenizer, rand
     encoder, folder = made_student(name, tokenizer, randomised), tmp_path / "small"
     write_artefact(encoder, folder, FORMS[form], "small")
     student = load_student(folder)
+    (table,) = student.model.get_layer("embedding").get_weights()
+    np.testing.assert_array_equal(table_of(folder, len(table)), table)
     cosines = np.sum(student.encode(TEXTS) * load_artefact(folder).encode(TEXTS), axis=1)
     # Its activations are rounded, the student's are not.
     assert cosines.min() >= (0.99999 if "float" in form else 0.999)
@@ -56,17 +57,6 @@ def test_the_weights_of_an_artefact_give_its_vectors(name, form, tokenizer, rand
 def test_gains_of_one_and_biases_of_zero_that_a_converter_leaves_out_are_there_again(tiny_encoder, tiny_bundle):
     student = load_student(tiny_bundle)
     np.testing.assert_allclose(student.encode(TEXTS), tiny_encoder.encode(TEXTS), atol=0.02)
-
-
-def test_a_layer_of_fewer_dimensions_than_its_rank_is_the_nearest_one():
-    random = np.random.default_rng(0)
-    kernel, bias = random.normal(size=(9, 6)), random.normal(size=6)
-    for dimension in (8, 6, 4):
-        left, middle, following = parted(kernel, bias, dimension)
-        assert (left.shape, middle.shape, following.shape) == ((9, dimension), (dimension,), (dimension, 6))
-        error = np.sum((np.vstack([left, middle]) @ following - np.vstack([kernel, bias])) ** 2)
-        lengths = np.linalg.svd(np.vstack([kernel, bias]), compute_uv=False)
-        assert error == pytest.approx(np.sum(lengths[dimension:] ** 2), abs=1e-5)
 
 
 def test_what_has_no_weights_to_read_is_refused(artefacts, tiny_bundle, tmp_path):

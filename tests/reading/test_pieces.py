@@ -1,9 +1,11 @@
+import sys
+
 import numpy as np
 import pytest
 
 from distill.reading.examples import Text
 from distill.reading.matches import features
-from distill.reading.pieces import pieces_of
+from distill.reading.pieces import pieces_of, stemmer
 
 TEXT = "The rivers, 100 km long, run to Rome."
 SENTENCES = "It is old. Rome lies there."
@@ -47,3 +49,14 @@ def test_words_in_common_and_the_nearest_sentence_are_told(cut):
     assert rows[first : last + 1, 1].all() and not rows[0, 1]
     np.testing.assert_allclose(rows[0, 3:6], [0.3, -2.0, 0], rtol=1e-5)
     np.testing.assert_allclose(rows[first, 3:6], [1.5, 0, 1], rtol=1e-5)
+
+
+def test_without_the_libraries_of_stems_words_are_compared_as_they_are(cut, monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "distill.words.morphology", None)
+    stemmer.cache_clear()
+    pieces = cut("riveroj, 中国 e\u0301l_2.", "eo")
+    assert pieces.stems == pieces.words and {"riveroj", "中国", "él", "2"} == {*pieces.words} - {""}
+    assert "snowballstemmer" in capsys.readouterr().err
+    monkeypatch.undo()
+    stemmer.cache_clear()
+    assert "river" in cut("riveroj", "eo").stems
