@@ -56,7 +56,12 @@ def print_language(report: Mapping[str, Json]) -> None:
 
 
 def print_spellings(report: Mapping[str, Json]) -> None:
-    """Print the cosines of held-out lines, as people type them, to the lines as they are written, by language."""
+    """Print the cosines of held-out lines, as people type them, to the lines as they are written, by language.
+
+    Of too few lines none are held out: nothing is printed.
+    """
+    if not report["cosine"]["written"]:
+        return
     console, languages = new_console(), list(report["cosine"]["written"])
     table = new_table("cosine to the text as written, before and after, x 100", "typed", *languages, "spellings")
     for kind, row in report["cosine"].items():

@@ -11,7 +11,7 @@ from distill.evaluation.paired import PairedComparison
 from distill.report.bench_tables import print_bench
 from distill.report.run_tables import print_run
 from distill.report.score_tables import print_evaluations, print_hits, print_scores
-from distill.report.vocabulary_tables import print_extension, print_pruning
+from distill.report.vocabulary_tables import print_extension, print_pruning, print_spellings
 from distill.retrieval.metrics import SUMMARY
 
 
@@ -257,3 +257,8 @@ def test_an_extension_shows_size_anchors_and_texts_before_and_after(pruning, pri
     out = printed()
     assert [row[0] for row in rows(out)] == ["pieces", "MB (float32)", "el", "el"]
     assert "find" not in out and "were kept" not in out
+
+
+def test_spellings_without_held_out_lines_have_no_table(printed):
+    print_spellings({"cosine": {"written": {}}, "spellings": {"latin": {"de": 3}}})
+    assert printed() == ""

@@ -59,7 +59,7 @@ def load_labelled(
         )
     special = (column or LABEL[0], *LABEL, *PARTITION, NAME)
     columns = read_table(path, (*special, pivot, *languages))
-    label = _heading(path, columns, (column,) if column else LABEL, "labels")
+    label = _heading(path, columns, (column,) if column else LABEL, "labels", ", or name it with --label-column")
     partition = _heading(path, columns, PARTITION, f"partitions, {TRAIN} and {split}")
     spoken = sorted(languages or columns.keys() - {*special})
     texts = {language: columns.get(language, []) for language in dict.fromkeys((pivot, *spoken))}
@@ -68,10 +68,10 @@ def load_labelled(
     return _checked(path, Labelled(f"{path.parent.name}/{path.stem}", pivot, split, texts, *parts))
 
 
-def _heading(path, columns, names, what):
+def _heading(path, columns, names, what, more=""):
     heading = next((name for name in names if name in columns), None)
     if heading is None:
-        raise DataError(f"{path}: no column of {what}; head one {' or '.join(names)}, or name it with --label-column")
+        raise DataError(f"{path}: no column of {what}; head one {' or '.join(names)}{more}")
     return heading
 
 

@@ -53,3 +53,10 @@ def test_a_table_that_nothing_can_be_learned_from_is_refused(table, text, langua
 def test_a_folder_is_no_table(tmp_path):
     with pytest.raises(DataError, match=f"^{tmp_path}: "):
         load_labelled(tmp_path)
+
+
+def test_the_option_of_the_labels_column_is_told_where_that_is_missing_alone(table):
+    for heading, told in (("intent", True), ("partition", False)):
+        with pytest.raises(DataError) as raised:
+            load_labelled(table((HEAD + ROWS).replace(heading, "topic")))
+        assert ("--label-column" in str(raised.value)) is told
