@@ -26,8 +26,8 @@ test: $(VENV)/.installed-test
 	$(BIN)/ruff format --check .
 	$(BIN)/python .ci/light_install.py & light=$$!; $(BIN)/python .ci/typecheck.py; status=$$?; wait $$light && exit $$status
 	place=$$(mktemp -d) && $(BIN)/mkdocs build --strict --site-dir "$$place"; status=$$?; rm -rf "$$place"; exit $$status
-	$(ONE_THREAD) $(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder --cov --cov-report=
-	$(BIN)/python .ci/coverage_table.py
+	lines=$$(mktemp -d); DISTILL_LINES=$$lines $(ONE_THREAD) $(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile \
+		--no-loadscope-reorder && $(BIN)/python .ci/coverage_table.py $$lines; status=$$?; rm -rf $$lines; exit $$status
 
 # What is committed, as wheel and sdist, on Python 3.10 and 3.13; `make packages PYTHONS="PATH PATH"` elsewhere.
 packages:

@@ -1,12 +1,18 @@
 """Order and coverage of the tests; fixtures that every room needs come from `fixtures/`."""
 
 import gc
+import os
 import sys
 from pathlib import Path
 
 import pytest
+from fixtures.counted import count
 
-from distill.system.lean_imports import lean_imports
+# Where `make test` wants to have the lines that ran.
+LINES = os.environ.get("DISTILL_LINES")
+write_lines = count() if LINES else None
+
+from distill.system.lean_imports import lean_imports  # noqa: E402
 
 # As in a command's process, which takes half of the time to import Keras and TensorFlow.
 lean_imports()
@@ -54,26 +60,6 @@ DEAREST = (
     "commands/test_lir",
 )
 
-# Of these no lines are counted: other tests see them too, and counting costs a quarter of the time.
-UNCOUNTED = {
-    *(
-        "whole/test_killed",
-        "whole/test_properties",
-        "export/test_artefact",
-        "stages/test_transfer_stage",
-        "compression/test_compress",
-        "pipeline/test_fixed_teacher",
-    ),
-    *(
-        "export/tflite/test_convert",
-        "students/test_family",
-        "training/test_fake_quantisation",
-        "training/test_checkpoints",
-        "training/test_devices",
-    ),
-    *("training/test_options", "teachers/test_muse", "export/tflite/test_mediapipe", "export/tflite/test_ngram"),
-}
-
 
 def _place(item):
     return item.path.relative_to(Path(__file__).parent).with_suffix("").as_posix()
@@ -99,22 +85,18 @@ def pytest_collection_finish():
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item, nextitem):
-    """Leave fixtures and all of the files in `UNCOUNTED` out of the coverage, where there is one.
-
-    What a file's tests left stays, as what was imported does.
-    """
-    plugin = item.config.pluginmanager.getplugin("_cov")
-    counting = plugin and plugin.cov_controller and _place(item) in UNCOUNTED
-    if counting:
-        plugin.cov_controller.pause()
+    """What a file's tests left stays, as what was imported does."""
     try:
         return (yield)
     finally:
-        if counting:
-            plugin.cov_controller.resume()
         if nextitem and nextitem.path != item.path:
             gc.collect()
             gc.freeze()
+
+
+def pytest_unconfigure():
+    if write_lines:
+        write_lines(LINES)
 
 
 @pytest.fixture(scope="session", autouse=True)
