@@ -1,7 +1,6 @@
 """The lines that marks count are those that coverage's own tracer sees."""
 
 import ast
-import builtins
 
 import pytest
 from fixtures.counted import NAME, marked
@@ -72,11 +71,10 @@ def path(tmp_path):
     return path
 
 
-def test_marks_are_the_lines_that_the_tracer_sees(path, monkeypatch):
+def test_marks_are_the_lines_that_the_tracer_sees(path):
     coverage = pytest.importorskip("coverage")
     ran = {}
-    monkeypatch.setattr(builtins, NAME, ran, raising=False)
-    exec(compile(marked(ast.parse(SOURCE), 0), path, "exec", dont_inherit=True), {"__file__": path})
+    exec(compile(marked(ast.parse(SOURCE), 0), path, "exec", dont_inherit=True), {"__file__": path, NAME: ran})
     counts = coverage.Coverage(data_file=None, config_file=False)
     counts.get_data().add_lines({str(path): list(ran)})
     tracer = coverage.Coverage(data_file=None, config_file=False, include=[str(path)])
