@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from ...encoders.encoder import Encoder
 from ...errors import InputError
-from ...system.progress import task
+from ...system.progress import say, task
 from ...system.types import Floats
 from .removal import PROBE, LanguageRemoval
 
@@ -34,12 +34,18 @@ AS_EVER = Removed()
 
 
 def fitted(samples: Mapping[str, Floats], ranks: Sequence[int] = RANKS) -> LanguageRemoval | None:
-    """A `LanguageRemoval` of the highest of `ranks` that each sample has directions for; None where one has none."""
+    """A `LanguageRemoval` of the highest of `ranks` that each sample has directions for; None where one has none.
+
+    Which ranks are higher is said.
+    """
     for rank in sorted(ranks, reverse=True):
         try:
-            return LanguageRemoval.fit(samples, rank)
+            removal = LanguageRemoval.fit(samples, rank)
         except InputError:
             continue
+        if higher := [str(one) for one in ranks if one > rank]:
+            say(f"language information removal: no {', '.join(higher)} directions in the sample text, {rank} at most")
+        return removal
     return None
 
 

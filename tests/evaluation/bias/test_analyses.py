@@ -101,11 +101,13 @@ def test_progress_is_told(pool, monkeypatch):
     assert told == [["lareqa: encode for mine", 24 + 10, 24 + 10], ["lareqa: analyse mine", 7, 7]]
 
 
-def test_samples_that_span_less_than_four_directions_are_fitted_as_far_as_they_go():
+def test_samples_that_span_less_than_four_directions_are_fitted_as_far_as_they_go(capsys):
     random = np.random.default_rng(0)
     wide, narrow = random.normal(size=(9, 6)), random.normal(size=(2, 6))
     assert fitted({"de": wide, "en": wide}).rank == 4
+    assert capsys.readouterr().err == ""
     assert fitted({"de": wide, "en": narrow}).rank == 2
+    assert "3, 4" in capsys.readouterr().err
     assert fitted({"de": wide, "en": np.zeros((3, 6))}) is None
 
 
