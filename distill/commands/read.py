@@ -32,6 +32,13 @@ def read() -> None:
 @click.option("--weight", type=click.FloatRange(0, min_open=True), default=1.0, show_default=True, help="of --dataset")
 @click.option("--epochs", type=click.IntRange(1), default=3, show_default=True)
 @click.option("--learning-rate", type=click.FloatRange(0, min_open=True), default=1e-3, show_default=True)
+@click.option(
+    "--unanswered",
+    type=click.Choice(("drawn", "retrieved")),
+    default="drawn",
+    show_default=True,
+    help="the passages that do not answer: drawn, or those that ENCODER finds first",
+)
 @folder_option("folder for the reader")
 def train(
     encoder: str,
@@ -39,6 +46,7 @@ def train(
     weight: float,
     epochs: int,
     learning_rate: float,
+    unanswered: str,
     output: str,
     **values: Value | None,
 ) -> None:
@@ -64,7 +72,7 @@ def train(
     dataset, languages = chosen_data(settings)
     sources = [Source(settings.data.dataset, TRAIN, weight), *map(source_of, more)]
     dev = gold_examples(dataset, "dev", languages)
-    course = Course(epochs, learning_rate, seed=settings.seed)
+    course = Course(epochs, learning_rate, seed=settings.seed, retrieved=unanswered == "retrieved")
     eyes = eyes_of(encoder)
     learned = learn(eyes, sources, dev, settings.data.document_language, course)
     card = ReaderCard(

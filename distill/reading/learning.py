@@ -9,10 +9,11 @@ import keras
 import numpy as np
 
 from ..data.dataset import normalise
+from ..encoders.encoder import Encoder
 from ..errors import DataError
 from ..system.progress import say, task
 from ..training.session import Scores, Session
-from .examples import Example, unanswered
+from .examples import Example, retrieved, unanswered
 from .files import Source, read_source
 from .inputs import Eyes, Looker
 from .network import ReaderNetwork
@@ -61,7 +62,7 @@ def learn(
     if not any(dev.values()):
         raise DataError("no question of dev has an answer, by which epochs are chosen; give --dataset that has some")
     held = {normalise(example.question) for examples in dev.values() for example in examples}
-    examples, weights = weighted_examples(sources, language, held, course)
+    examples, weights = weighted_examples(sources, language, held, course, eyes.encoder)
     if not examples:
         raise DataError("dev asks every question that could be learned from; give others with --data")
     looker = Looker(eyes)
@@ -76,7 +77,7 @@ def learn(
 
 
 def weighted_examples(
-    sources: Sequence[Source], language: str, held: set[str], course: Course
+    sources: Sequence[Source], language: str, held: set[str], course: Course, encoder: Encoder
 ) -> tuple[list[Example], list[float]]:
     """Return the examples of sources and how often each is drawn an epoch; some without an answer.
 
@@ -86,7 +87,12 @@ def weighted_examples(
     for source in sources:
         given = [example for example in read_source(source, language) if normalise(example.question) not in held]
         both = {example.id for example in given if example.passage.language != example.language}
-        for example in (*given, *unanswered(given, WITHOUT, course.seed)):
+        without = (
+            retrieved(given, WITHOUT, course.seed, encoder)
+            if course.retrieved
+            else unanswered(given, WITHOUT, course.seed)
+        )
+        for example in (*given, *without):
             rare = example.id in both and example.language == example.passage.language != language
             examples.append(example)
             weights.append(source.weight * (OWN if rare else 1))

@@ -43,12 +43,15 @@ class Lesson:
 class Course:
     """How a reader is trained: rounds over the lessons, the first learning rate, the share of examples whose words in
     common are hidden, as those of another language are, and the seed.
+
+    `retrieved`: passages that do not answer are those that the encoder finds first, in place of drawn ones.
     """
 
     epochs: int = 4
     learning_rate: float = 1e-3
     hidden: float = 0.3
     seed: int = 0
+    retrieved: bool = False
 
 
 class ReaderTrainer(Trained):

@@ -12,7 +12,16 @@ from distill.cli import main
 def reader(slim_folder, sentence_data, tmp_path_factory):
     """A reader of an untrained encoder, in a folder."""
     folder = tmp_path_factory.mktemp("reader") / "reader"
-    data = ("--dataset", str(sentence_data), "--data", f"dev:{sentence_data}=0.5", "--epochs", "1")
+    data = (
+        "--dataset",
+        str(sentence_data),
+        "--data",
+        f"dev:{sentence_data}=0.5",
+        "--epochs",
+        "1",
+        "--unanswered",
+        "retrieved",
+    )
     with pytest.raises(SystemExit) as left:
         main(["read", "train", "--encoder", str(slim_folder), *data, "--output", str(folder)])
     assert left.value.code == 0
