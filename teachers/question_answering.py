@@ -11,9 +11,10 @@ from typing import Protocol
 
 import numpy as np
 
-from ..errors import EncoderError, first_line
+from ..errors import EncoderError
 from ..system.types import Floats, Integers, Progress
-from .huggingface import _positions, _require, at_revision, require_no_code
+from .huggingface import _positions
+from .pretrained import pretrained, short_name
 
 # Tokens that two windows share, and of an answer at most: those of the authors' script.
 STRIDE, LONGEST = 128, 30
@@ -38,15 +39,10 @@ class QuestionAnswerer:
     """
 
     def __init__(self, source: str) -> None:
-        require_no_code(source)
-        _require("hf", source)
-        self.name = at_revision(source)[0].rstrip("/").split("/")[-1]
-        try:
-            self.tokenizer, self.model = _loaded(*at_revision(source))
-        except EncoderError:
-            raise
-        except Exception as error:  # the hub, the network, the tokenizer and the weights' reader each raise their own
-            raise EncoderError(f"{source}: transformers cannot use it: {first_line(error)}") from error
+        self.name = short_name(source)
+        self.tokenizer, self.model = pretrained(source, "AutoModelForQuestionAnswering", "question-answering")
+        if not self.tokenizer.is_fast:
+            raise EncoderError(f"{source}: its tokenizer tells no places; expected one with a tokenizer.json")
         self.length = min(LENGTH, self.tokenizer.model_max_length, _positions(self.model.base_model))
 
     def spans(self, pairs: Sequence[Asking], progress: Progress | None = None) -> list[tuple[int, int, float]]:
@@ -97,17 +93,3 @@ def best_place(starts: Floats, ends: Floats, places: Integers, inside: Integers)
     first, last = divmod(int(sums.argmax()), len(inside))
     score = float(sums[first, last] - starts[0] - ends[0])
     return int(places[inside[first], 0]), int(places[inside[last], 1]), score
-
-
-def _loaded(name, revision):
-    import torch
-    from transformers import AutoModelForQuestionAnswering, AutoTokenizer
-
-    safe = {"trust_remote_code": False, "revision": revision or "main"}
-    tokenizer = AutoTokenizer.from_pretrained(name, **safe)
-    if not tokenizer.is_fast:
-        raise EncoderError(f"{name}: its tokenizer tells no places; expected one with a tokenizer.json")
-    model, told = AutoModelForQuestionAnswering.from_pretrained(name, output_loading_info=True, **safe)
-    if missing := sorted(told["missing_keys"]):
-        raise EncoderError(f"{name}: no question-answering model, {missing[0]} is missing in its weights")
-    return tokenizer, model.float().eval().to("cuda" if torch.cuda.is_available() else "cpu")

@@ -20,15 +20,15 @@ from distill.system.progress import say
 
 NOT_RUN = "not run"
 # Commands whose seed is an option, and which leave a folder.
-TRAINING = ("run", "transfer", "teach")
+TRAINING = ("run", "transfer", "teach", "reduce")
 
 
 @dataclass(frozen=True)
 class Row:
     """A `distill` command, with `{runs}`, `{data}` and `{seed}` in it; `after` are rows whose files it reads.
 
-    What has no `{seed}` is run once. A `run` is kept in a folder of the row's name; `transfer` and `teach` leave an
-    encoder there; any other command writes `--json`.
+    What has no `{seed}` is run once. A `run` is kept in a folder of the row's name; `transfer`, `teach` and
+    `reduce` leave an encoder there; any other command writes `--json`.
     """
 
     name: str

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from ..reading.inputs import Standard
     from ..reading.reader import Reader
     from ..system.types import File, Floats
+    from ..teachers.fusion import FusionWriter
 
 PREFIX = "hf:"
 
@@ -46,6 +47,13 @@ def load_reader(source: File) -> Reader:
         )
     eyes = eyes_of(card.encoder, read_standard(source))
     return SpanReader(network_of(source), eyes, Path(source).resolve().name)
+
+
+def load_writer(source: str, template: str) -> FusionWriter:
+    """Return what writes answers, `hf:NAME` or a folder. Raises `EncoderError`, or `InputError` for a template."""
+    from ..teachers.fusion import FusionWriter
+
+    return FusionWriter(source.removeprefix(PREFIX), template)
 
 
 def eyes_of(source: File, standard: Standard | None = None) -> Eyes:

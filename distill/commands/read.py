@@ -130,6 +130,45 @@ def apply(reader: str, input_path: str, output: str) -> None:
 
 
 @read.command()
+@click.argument("writer", metavar="MODEL")
+@click.option("--index", "folder", required=True, type=click.Path(file_okay=False), help="a folder of distill index")
+@click.option(
+    "--input",
+    "input_path",
+    required=True,
+    type=click.Path(dir_okay=False),
+    help='{"id", "question"} lines; "language" where it is not en',
+)
+@click.option("--output", required=True, type=click.Path(dir_okay=False), callback=writable, help=".jsonl")
+@click.option("-k", "--top", type=click.IntRange(1), default=100, show_default=True, help="passages that are read")
+@click.option("--hybrid", is_flag=True, help="passages with the question's words stand higher")
+@click.option("--template", help="what MODEL reads: {question}, {title}, {passage} in a text [default: FiD's]")
+def write(writer: str, folder: str, input_path: str, output: str, top: int, hybrid: bool, template: str | None) -> None:
+    """The answers that MODEL writes, in whatever language it has learned to, out of the passages that an index finds.
+
+    MODEL is a text-to-text model that was trained so, mT5 or another, hf:NAME or a folder: it encodes each passage by
+    itself and reads them all at once. distill answers measures what comes.
+    """
+    from ..catalog.readers import load_writer
+    from ..indexing.answers import Answers
+    from ..indexing.reading import write_answers
+    from ..reading.lines import read_bare_questions, write_predictions
+    from ..system.progress import say, task
+    from ..teachers.fusion import TEMPLATE
+
+    questions = read_bare_questions(input_path)
+    index = Answers(folder, hybrid=hybrid)
+    loaded = load_writer(writer, template or TEMPLATE)
+    predictions = []
+    with task(f"answers of {loaded.name}", len(questions)) as advance:
+        for prediction in write_answers(index.answers((one.text for one in questions), top), loaded):
+            predictions.append(prediction)
+            advance()
+    write_predictions(output, questions, predictions)
+    say(f"{output}: {len(predictions)} answers")
+
+
+@read.command()
 @click.argument("reader", metavar="READER")
 @settings_options("data")
 @folder_option("folder for the exported reader")

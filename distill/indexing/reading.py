@@ -1,4 +1,4 @@
-"""Answers within the passages of an index: what a reader finds in each."""
+"""Answers out of the passages of an index: what a reader finds in each, or writes by them all."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from ..reading.examples import Example, Text
 from ..reading.reader import Reader
+from ..teachers.fusion import FusionWriter
 from .answers import Answer
 
 # Of a document that does not say its language.
@@ -23,6 +24,13 @@ def read_answers(answers: Iterable[Answer], reader: Reader) -> Iterator[Answer]:
         spans = reader.read(examples)
         pairs = zip(answer.hits, spans, strict=True)
         yield replace(answer, hits=[replace(hit, answer=span.place if span.score > 0 else None) for hit, span in pairs])
+
+
+def write_answers(answers: Iterable[Answer], writer: FusionWriter) -> Iterator[str]:
+    """Yield what a reader writes to each question by its passages, with the titles of their documents."""
+    for answer in answers:
+        passages = [(str(hit.fields.get("title") or ""), hit.text) for hit in answer.hits]
+        yield writer.write(answer.question, passages)
 
 
 def _example(question, hit):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from ..data.readers import text_of
 from ..errors import DataError
@@ -16,6 +17,16 @@ from .reader import Answer
 LANGUAGE = "en"
 
 
+@dataclass(frozen=True)
+class Question:
+    """A question without a passage, its language, and its gold answers where the line has them."""
+
+    id: str
+    language: str
+    text: str
+    answers: tuple[str, ...]
+
+
 def read_questions(path: File) -> list[Example]:
     """Return the examples of {"id", "question", "passage"} lines. Raises `DataError` naming the line."""
     rows = read_jsonl(path)
@@ -24,15 +35,42 @@ def read_questions(path: File) -> list[Example]:
     return [_example(path, number, row) for number, row in rows]
 
 
+def read_bare_questions(path: File) -> list[Question]:
+    """Return the questions of {"id", "question"} lines. Raises `DataError` naming the line."""
+    rows = read_jsonl(path)
+    if not rows:
+        raise DataError(f'{path}: no questions in it; expected {{"id", "question"}} lines')
+    return [_question(path, number, row) for number, row in rows]
+
+
+def _question(path, number, row):
+    language = LANGUAGE if row.get("language") is None else text_of(path, row, "language", f"line {number}")
+    text = text_of(path, row, "question", f"line {number}")
+    return Question(str(row.get("id", number)), language, text, _golds(row))
+
+
+def _golds(row):
+    answers = row.get("answers")
+    return tuple(map(str, answers)) if isinstance(answers, list) else ()
+
+
 def _example(path: File, number: int, row: dict[str, Json]) -> Example:
     place = f"line {number}"
     language, of_passage = (
         LANGUAGE if row.get(key) is None else text_of(path, row, key, place) for key in ("language", "passage_language")
     )
     passage = Text(text_of(path, row, "passage", place), of_passage)
-    answers = row.get("answers")
-    golds = tuple(map(str, answers)) if isinstance(answers, list) else ()
-    return Example(str(row.get("id", number)), language, text_of(path, row, "question", place), passage, None, golds)
+    text = text_of(path, row, "question", place)
+    return Example(str(row.get("id", number)), language, text, passage, None, _golds(row))
+
+
+def write_predictions(path: File, questions: Sequence[Question], predictions: Sequence[str]) -> None:
+    """Write a line {"id", "language", "prediction"} a question, with its gold "answers"."""
+    rows = [
+        {"id": one.id, "language": one.language, "prediction": prediction, **_told(one.answers)}
+        for one, prediction in zip(questions, predictions, strict=True)
+    ]
+    _write(path, rows)
 
 
 def write_answers(path: File, examples: Sequence[Example], answers: Sequence[Answer]) -> None:
@@ -45,8 +83,16 @@ def write_answers(path: File, examples: Sequence[Example], answers: Sequence[Ans
             "start": answer.place[0],
             "end": answer.place[1],
             "score": round(answer.score, 4),
-            **({"answers": list(example.answers)} if example.answers else {}),
+            **_told(example.answers),
         }
         for example, answer in zip(examples, answers, strict=True)
     ]
+    _write(path, rows)
+
+
+def _told(answers):
+    return {"answers": list(answers)} if answers else {}
+
+
+def _write(path, rows):
     write_text(path, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))

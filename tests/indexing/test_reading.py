@@ -1,5 +1,5 @@
 from distill.indexing.answers import Answer, Hit
-from distill.indexing.reading import read_answers
+from distill.indexing.reading import read_answers, write_answers
 from distill.reading.reader import Answer as Span
 
 
@@ -22,3 +22,15 @@ def test_the_answer_is_told_and_where_the_reader_finds_none_the_best_sentence_al
     first, second = (one.as_dict() for one in answer.hits)
     assert (first["answer"], first["answer_at"], first["sentence_at"]) == ("1817", [8, 12], [0, 3])
     assert "answer" not in second and second["sentence"] == "Nie"
+
+
+def test_what_is_written_comes_of_all_passages_with_the_titles_of_their_documents():
+    class Copying:
+        """A writer of what it is given."""
+
+        def write(self, question, passages):
+            return f"{question} {passages}"
+
+    titled = Hit(1.0, 0, 0, 0, "1817.", None, {"id": "a", "title": "Laufrad"})
+    answers = [Answer("Wann?", [titled, hit("Nie.")]), Answer("Wo?", [])]
+    assert list(write_answers(answers, Copying())) == ["Wann? [('Laufrad', '1817.'), ('', 'Nie.')]", "Wo? []"]

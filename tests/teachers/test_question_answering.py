@@ -35,7 +35,7 @@ def test_a_models_answer_is_a_span_of_the_passage_however_long(tmp_path):
     BertTokenizerFast(str(tmp_path / "vocab.txt")).save_pretrained(tmp_path)
     torch.manual_seed(0)
     sizes = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 16}
-    config = BertConfig(len(words), **sizes, max_position_embeddings=64)
+    config = BertConfig(vocab_size=len(words), **sizes, max_position_embeddings=64)
     BertForQuestionAnswering(config).save_pretrained(tmp_path)
     passage = Text("rome won the game " * 40, "en")
     [(start, end, score)] = QuestionAnswerer(str(tmp_path)).spans([Example("a", "en", "who won", passage, None, ())])

@@ -704,6 +704,7 @@ FILES = {
     "add-language released-small fi --parallel FILE --aligner none --output out": "parallel.jsonl",
     "add-spellings nowhere --output out --text en=FILE": "en.txt",
     "read apply nowhere --input FILE --output out.jsonl": "questions.jsonl",
+    "read write nowhere --index nowhere --input FILE --output out.jsonl": "questions.jsonl",
     "index --model nowhere --output out FILE": "notes.jsonl",
     "serve nowhere --port 0 --token-file FILE": "tokens",
 }

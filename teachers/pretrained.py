@@ -1,0 +1,44 @@
+"""A Hugging Face model with a head and its tokenizer: no code of its own is run, and none of its weights is missing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..errors import EncoderError, first_line
+from .huggingface import _require, at_revision
+from .st_modules import require_no_code
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+
+def pretrained(source: str, head: str, wanted: str) -> tuple[PreTrainedTokenizerBase, PreTrainedModel]:
+    """Return the tokenizer and the model of `source`, loaded by the class of transformers that `head` names.
+
+    Raises `EncoderError` when the packages are not installed, or the model is not what is `wanted`.
+    """
+    require_no_code(source)
+    _require("hf", source)
+    try:
+        return _loaded(*at_revision(source), head, wanted)
+    except EncoderError:
+        raise
+    except Exception as error:  # the hub, the network, the tokenizer and the weights' reader each raise their own
+        raise EncoderError(f"{source}: transformers cannot use it: {first_line(error)}") from error
+
+
+def short_name(source: str) -> str:
+    """Return what tables call the model of `source`."""
+    return at_revision(source)[0].rstrip("/").split("/")[-1]
+
+
+def _loaded(name, revision, head, wanted):
+    import torch
+    import transformers
+
+    safe = {"trust_remote_code": False, "revision": revision or "main"}
+    tokenizer = transformers.AutoTokenizer.from_pretrained(name, **safe)
+    model, told = getattr(transformers, head).from_pretrained(name, output_loading_info=True, **safe)
+    if missing := sorted(told["missing_keys"]):
+        raise EncoderError(f"{name}: no {wanted} model, {missing[0]} is missing in its weights")
+    return tokenizer, model.float().eval().to("cuda" if torch.cuda.is_available() else "cpu")
