@@ -45,6 +45,8 @@ DEAREST = (
     "students/test_family",
     "stages/test_triplet_stage",
     "encoding/test_on_ray",
+    "export/web/test_page",
+    "commands/test_read",
     "training/test_devices",
     "training/test_options",
     "training/test_loop",
