@@ -67,7 +67,7 @@ class FusionWriter:
 def _template(template):
     try:
         whole = template.format(question="\0", title="", passage="\1")
-    except (KeyError, IndexError, ValueError) as error:
+    except (LookupError, ValueError, AttributeError, TypeError) as error:
         raise InputError(f"--template: expected {{question}}, {{title}} and {{passage}}, got {template!r}") from error
     if "\0" not in whole or "\1" not in whole:
         raise InputError(f"--template: expected {{question}} and {{passage}} in it, got {template!r}")

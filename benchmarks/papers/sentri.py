@@ -9,7 +9,6 @@ per cent, the mean over languages, ours of XQuAD-R dev, whose 240 passages have 
 
 from rows import Line, Row, Table, of_lareqa, paper, program
 
-START = Row("start", "reduce muse --static --frequencies wordfreq --dataset {data}/xquad-r")
 TRAIN = "run --recipe sentri --dataset {data}/xquad-r --base {runs}/start-{seed} --no-lareqa --peers ''"
 TRAIN += " --allow-weak-teacher --min-cosine 0.5 --max-drop 100"
 VARIANTS = {
@@ -20,7 +19,7 @@ VARIANTS = {
 }
 EVALUATE = "--dataset {data}/xquad-r --unit passage --metric p@1,r@2kt,r@5kt"
 ROWS = (
-    START,
+    Row("start", "reduce muse --static --frequencies wordfreq --dataset {data}/xquad-r"),
     *(Row(f"{name}-trained", f"{TRAIN} {flags}", ("start",)) for name, flags in VARIANTS.items()),
     *(
         Row(name, f"evaluate {{runs}}/{name}-trained-{{seed}}/teacher {EVALUATE}", (f"{name}-trained",))

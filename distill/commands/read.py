@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import click
 
 from ..catalog.kinds import ENCODER_HELP
 from ..settings.sections import Value
-from .options import folder_option, settings_from, settings_options, writable
+from .options import Command, folder_option, settings_from, settings_options, writable
 
 if TYPE_CHECKING:
     from ..reading.files import Source
+
+
+def lines_options(lines: str) -> Callable[[Command], Command]:
+    """The files of a command that answers questions: what the lines of the one are, and the other."""
+
+    file = click.Path(dir_okay=False)
+
+    def decorate(command: Command) -> Command:
+        command = click.option("--output", required=True, type=file, callback=writable, help=".jsonl")(command)
+        return click.option("--input", "input_path", required=True, type=file, help=lines)(command)
+
+    return decorate
 
 
 @click.group()
@@ -104,14 +117,7 @@ def source_of(text: str) -> Source:
 
 @read.command()
 @click.argument("reader", metavar="READER")
-@click.option(
-    "--input",
-    "input_path",
-    required=True,
-    type=click.Path(dir_okay=False),
-    help='{"id", "question", "passage"} lines; "language" and "passage_language" where they are not en',
-)
-@click.option("--output", required=True, type=click.Path(dir_okay=False), callback=writable, help=".jsonl")
+@lines_options('{"id", "question", "passage"} lines; "language" and "passage_language" where they are not en')
 def apply(reader: str, input_path: str, output: str) -> None:
     """The answers of READER, as distill answers takes them: a line a question, with its place and its score.
 
@@ -132,14 +138,7 @@ def apply(reader: str, input_path: str, output: str) -> None:
 @read.command()
 @click.argument("writer", metavar="MODEL")
 @click.option("--index", "folder", required=True, type=click.Path(file_okay=False), help="a folder of distill index")
-@click.option(
-    "--input",
-    "input_path",
-    required=True,
-    type=click.Path(dir_okay=False),
-    help='{"id", "question"} lines; "language" where it is not en',
-)
-@click.option("--output", required=True, type=click.Path(dir_okay=False), callback=writable, help=".jsonl")
+@lines_options('{"id", "question"} lines; "language" where it is not en')
 @click.option("-k", "--top", type=click.IntRange(1), default=100, show_default=True, help="passages that are read")
 @click.option("--hybrid", is_flag=True, help="passages with the question's words stand higher")
 @click.option("--template", help="what MODEL reads: {question}, {title}, {passage} in a text [default: FiD's]")
@@ -151,7 +150,7 @@ def write(writer: str, folder: str, input_path: str, output: str, top: int, hybr
     """
     from ..catalog.readers import load_writer
     from ..indexing.answers import Answers
-    from ..indexing.reading import write_answers
+    from ..indexing.reading import written_answers
     from ..reading.lines import read_bare_questions, write_predictions
     from ..system.progress import say, task
     from ..teachers.fusion import TEMPLATE
@@ -161,7 +160,7 @@ def write(writer: str, folder: str, input_path: str, output: str, top: int, hybr
     loaded = load_writer(writer, template or TEMPLATE)
     predictions = []
     with task(f"answers of {loaded.name}", len(questions)) as advance:
-        for prediction in write_answers(index.answers((one.text for one in questions), top), loaded):
+        for prediction in written_answers(index.answers((one.text for one in questions), top), loaded):
             predictions.append(prediction)
             advance()
     write_predictions(output, questions, predictions)

@@ -26,7 +26,7 @@ def read_answers(answers: Iterable[Answer], reader: Reader) -> Iterator[Answer]:
         yield replace(answer, hits=[replace(hit, answer=span.place if span.score > 0 else None) for hit, span in pairs])
 
 
-def write_answers(answers: Iterable[Answer], writer: FusionWriter) -> Iterator[str]:
+def written_answers(answers: Iterable[Answer], writer: FusionWriter) -> Iterator[str]:
     """Yield what a reader writes to each question by its passages, with the titles of their documents."""
     for answer in answers:
         passages = [(str(hit.fields.get("title") or ""), hit.text) for hit in answer.hits]

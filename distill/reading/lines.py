@@ -29,24 +29,28 @@ class Question:
 
 def read_questions(path: File) -> list[Example]:
     """Return the examples of {"id", "question", "passage"} lines. Raises `DataError` naming the line."""
-    rows = read_jsonl(path)
-    if not rows:
-        raise DataError(f'{path}: no questions in it; expected {{"id", "question", "passage"}} lines')
-    return [_example(path, number, row) for number, row in rows]
+    return [_example(path, number, row) for number, row in _rows(path, '"id", "question", "passage"')]
 
 
 def read_bare_questions(path: File) -> list[Question]:
     """Return the questions of {"id", "question"} lines. Raises `DataError` naming the line."""
+    return [_question(path, number, row) for number, row in _rows(path, '"id", "question"')]
+
+
+def _rows(path, keys):
     rows = read_jsonl(path)
     if not rows:
-        raise DataError(f'{path}: no questions in it; expected {{"id", "question"}} lines')
-    return [_question(path, number, row) for number, row in rows]
+        raise DataError(f"{path}: no questions in it; expected {{{keys}}} lines")
+    return rows
 
 
-def _question(path, number, row):
-    language = LANGUAGE if row.get("language") is None else text_of(path, row, "language", f"line {number}")
+def _question(path: File, number: int, row: dict[str, Json]) -> Question:
     text = text_of(path, row, "question", f"line {number}")
-    return Question(str(row.get("id", number)), language, text, _golds(row))
+    return Question(str(row.get("id", number)), _language(path, number, row, "language"), text, _golds(row))
+
+
+def _language(path, number, row, key):
+    return LANGUAGE if row.get(key) is None else text_of(path, row, key, f"line {number}")
 
 
 def _golds(row):
@@ -55,13 +59,10 @@ def _golds(row):
 
 
 def _example(path: File, number: int, row: dict[str, Json]) -> Example:
-    place = f"line {number}"
-    language, of_passage = (
-        LANGUAGE if row.get(key) is None else text_of(path, row, key, place) for key in ("language", "passage_language")
-    )
-    passage = Text(text_of(path, row, "passage", place), of_passage)
-    text = text_of(path, row, "question", place)
-    return Example(str(row.get("id", number)), language, text, passage, None, _golds(row))
+    one = _question(path, number, row)
+    of_passage = _language(path, number, row, "passage_language")
+    passage = Text(text_of(path, row, "passage", f"line {number}"), of_passage)
+    return Example(one.id, one.language, one.text, passage, None, one.answers)
 
 
 def write_predictions(path: File, questions: Sequence[Question], predictions: Sequence[str]) -> None:

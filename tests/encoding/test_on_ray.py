@@ -51,8 +51,8 @@ def expected(path):
     return output.read_bytes()
 
 
-def encode(path, output, workers=1):
-    encode_file(TextFile(path, block=8), output, MODEL, "document", ray_encoding.ray_engine(MODEL, workers))
+def encode(path, output):
+    encode_file(TextFile(path, block=8), output, MODEL, "document", ray_encoding.ray_engine(MODEL, 2))
     return output.read_bytes()
 
 
@@ -81,18 +81,18 @@ def test_two_workers_give_the_vectors_of_one_process(ray, path, expected, tmp_pa
             return super().encode(number)
 
     monkeypatch.setattr(ray_encoding, "Worker", Known)
-    assert encode(path, tmp_path / "vectors.npy", workers=2) == expected
+    assert encode(path, tmp_path / "vectors.npy") == expected
     processes = {left.name for left in seen.iterdir()}
     assert len(processes) == 2 and str(os.getpid()) not in processes
     said = capfd.readouterr()
     assert (said.out, said.err.count("\n")) == ("", 1) and said.err.startswith("encode: ")
 
 
-def test_an_index_by_a_worker_is_that_of_one_process(ray, path, tmp_path, monkeypatch):
+def test_an_index_by_workers_is_that_of_one_process(ray, path, tmp_path, monkeypatch):
     monkeypatch.setattr(batches, "DOCUMENTS", 20)
-    for name, engine in (("here", None), ("there", ray_encoding.ray_engine(MODEL, 1))):
+    for name, engine in (("one", None), ("two", ray_encoding.ray_engine(MODEL, 2))):
         build(tmp_path / name, Change([path]), MODEL, engine=engine)
-    assert (tmp_path / "here" / FILE).read_bytes() == (tmp_path / "there" / FILE).read_bytes()
+    assert (tmp_path / "one" / FILE).read_bytes() == (tmp_path / "two" / FILE).read_bytes()
 
 
 def test_a_worker_that_is_killed_is_started_again(ray, path, expected, tmp_path, monkeypatch):

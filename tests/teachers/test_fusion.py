@@ -6,26 +6,7 @@ from distill.errors import EncoderError, InputError
 from distill.teachers.fusion import TEMPLATE, FusionWriter
 
 TRANSFORMERS = find_spec("torch") is not None and find_spec("transformers") is not None
-WORDS = [
-    "question",
-    "title",
-    "context",
-    "who",
-    "won",
-    "the",
-    "game",
-    "rome",
-    "athens",
-    "of",
-    ":",
-    "a",
-    "b",
-    "c",
-    "d",
-    "e",
-    "f",
-    "g",
-]
+WORDS = ["question", "title", "context", "who", "won", "the", "game", "rome", "athens", "of", *":abcdefg"]
 PASSAGES = [("Games", "rome won"), ("", "the game of athens : rome won the game " * 3), ("", "a b c")]
 
 
@@ -36,7 +17,15 @@ def test_without_transformers_the_writer_is_refused():
 
 
 @pytest.mark.parametrize(
-    "template", ["question: {question}", "{question} {passage} {text}", "{question} {passage", "{}"]
+    "template",
+    [
+        "question: {question}",
+        "{question} {passage} {text}",
+        "{question} {passage",
+        "{}",
+        "{question.text} {passage}",
+        "{question[a]} {passage}",
+    ],
 )
 def test_a_template_without_question_or_passage_is_refused(template):
     with pytest.raises(InputError):

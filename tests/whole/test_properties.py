@@ -562,7 +562,7 @@ def test_the_encoder_that_is_released_encodes_any_text(bundle, texts, role):
     require_unit_rows(bundle.encode(texts, role), texts, bundle.dimension)
 
 
-@cases(3, HUGE)
+@cases(6, HUGE)
 def test_a_hundred_thousand_characters_are_encoded(bundle, text):
     require_unit_rows(bundle.encode([text]), [text], bundle.dimension)
 
