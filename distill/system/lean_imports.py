@@ -1,11 +1,16 @@
-"""Keras and TensorFlow without what they import only because it is installed, which is half of their start."""
+"""Keras and TensorFlow without what they import only because it is installed, half of their start, or their notices."""
 
 from __future__ import annotations
 
 import gc
+import os
+import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from importlib.abc import MetaPathFinder
+from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
+from tempfile import TemporaryFile
 from types import ModuleType
 
 # By who imports it: for image galleries, data frames, scikit-learn's interface, what converts from JAX, and the nearest
@@ -18,15 +23,53 @@ OPTIONAL = {
 }
 # Objects that are made before garbage is looked for: an import makes hundreds of thousands, all of which stay.
 THRESHOLD = 50_000
+# Told before TensorFlow reads its own level, so that no level silences them: its issue 100442.
+NOTICE = re.compile(rb"WARNING: All log messages before absl::InitializeLog|[IWE]\d{4} .*\.cc:\d+\]")
+LEVEL = "TF_CPP_MIN_LOG_LEVEL"
 
 
 class OptionalHidden(MetaPathFinder):
     """An import finder by which `OPTIONAL` packages are not there for those that import them, while these load."""
 
-    def find_spec(self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None) -> None:
-        """Raise `ModuleNotFoundError` for what is hidden; leave all else to the other finders."""
+    def find_spec(
+        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """Raise `ModuleNotFoundError` for what is hidden; leave all else, but TensorFlow, to the other finders."""
         if any(name in hidden and _loads(host) for host, hidden in OPTIONAL.items()):
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+        return _quiet(PathFinder.find_spec(name, path, target)) if name == "tensorflow" else None
+
+
+class QuietLoader(SourceFileLoader):
+    """A loader of a package whose notices are dropped while it loads."""
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Load it."""
+        with without_notices():
+            super().exec_module(module)
+
+
+def _quiet(spec):
+    if sys.stderr and os.environ.get(LEVEL) == "3" and spec and isinstance(spec.loader, SourceFileLoader):
+        spec.loader = QuietLoader(spec.loader.name, spec.loader.path)
+    return spec
+
+
+@contextmanager
+def without_notices() -> Iterator[None]:
+    """Have the process's standard error lose lines of `NOTICE` meanwhile; all others come at the end."""
+    sys.stderr.flush()
+    stderr = os.dup(2)
+    with TemporaryFile() as told:
+        os.dup2(told.fileno(), 2)
+        try:
+            yield
+        finally:
+            sys.stderr.flush()
+            os.dup2(stderr, 2)
+            os.close(stderr)
+            told.seek(0)
+            os.write(2, b"".join(line for line in told if not NOTICE.match(line)))
 
 
 def _loads(name):

@@ -1,5 +1,10 @@
+import os
 import subprocess
 import sys
+
+import pytest
+
+from distill.system.lean_imports import without_notices
 
 CODE = """
 import sys
@@ -13,6 +18,17 @@ print(sorted(optional - set(sys.modules)))
 """
 
 
-def test_keras_tensorflow_and_bm25s_leave_optional_packages_to_those_who_want_them():
-    done = subprocess.run([sys.executable, "-c", CODE], capture_output=True, text=True, check=True)
+def test_keras_tensorflow_and_bm25s_leave_optional_packages_to_those_who_want_them_and_say_nothing():
+    environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"}
+    done = subprocess.run([sys.executable, "-c", CODE], capture_output=True, text=True, check=True, env=environment)
     assert done.stdout.split("\n")[:2] == ["[]", "[]"]
+    assert "oneDNN" not in done.stderr and "absl" not in done.stderr
+
+
+def test_notices_are_dropped_and_all_else_is_told(capfd):
+    notice = "I0000 00:00:1795518138.323525   13739 port.cc:153] oneDNN custom operations are on.\n"
+    with pytest.raises(KeyboardInterrupt), without_notices():
+        os.write(2, f"{notice}first\n{notice}second\n".encode())
+        raise KeyboardInterrupt
+    os.write(2, notice.encode())
+    assert capfd.readouterr().err == f"first\nsecond\n{notice}"
