@@ -28,7 +28,7 @@ COMMANDS = {
     "read": ("read",),
     "recipes": ("recipes",),
     "report": ("report",),
-    "shape": ("add-language", "add-spellings", "compress", "extend", "prune", "reduce", "subset"),
+    "shape": ("add-language", "add-spellings", "add-words", "compress", "extend", "prune", "reduce", "subset"),
     "train": ("run", "teach", "transfer"),
     "tune": ("tune",),
     "use": ("encode", "search", "serve"),

@@ -13,6 +13,7 @@ from ..system.types import Json
 from . import encode
 from .card import README, stored_files
 from .formats.registry import format_of
+from .languages import PieceLanguages, write_languages
 from .student import checked_card
 from .subset import MEASURED, SPELLED
 
@@ -20,10 +21,18 @@ from .subset import MEASURED, SPELLED
 OWN = (encode.CARD, encode.TOKENIZER, encode.SPELLINGS)
 
 
-def write_spelled(folder: Path, output: Path, tokenizer: Tokenizer, notes: Mapping[str, Json], source: str) -> None:
+def write_spelled(
+    folder: Path,
+    output: Path,
+    tokenizer: Tokenizer,
+    notes: Mapping[str, Json],
+    source: str,
+    pieces: PieceLanguages | None = None,
+) -> None:
     """Write the artefact in `folder` with a tokenizer that has spellings to `output`.
 
-    `notes` go into the card, where `source` is named. Raises `EncoderError` for an artefact that is not whole.
+    `notes` go into the card, where `source` is named; the languages that use its `pieces` stay as they are where none
+    are given. Raises `EncoderError` for an artefact that is not whole.
     """
     card = checked_card(folder)
     with write_aside(output) as aside:
@@ -32,6 +41,8 @@ def write_spelled(folder: Path, output: Path, tokenizer: Tokenizer, notes: Mappi
             shutil.copyfile(folder / name, aside / name)
         shutil.copyfile(encode.__file__, aside / "encode.py")
         tokenizer.save(aside / encode.TOKENIZER)
+        if pieces:
+            write_languages(aside, pieces)
         files = {name: asdict(file) for name, file in stored_files(aside).items()}
         rest = {key: value for key, value in card.items() if key not in MEASURED}
         size = sum(file["bytes"] for file in files.values())
@@ -55,9 +66,9 @@ def page(card: Mapping[str, Json], many: int) -> str:
 
 PAGE = """# {name}
 
-A sentence encoder: text in, {dimension} numbers of unit length out. It is {source} with {many} spellings of text as
-people type it ({kinds}), each read as the pieces of the words as they are written: a text that is cut as before has the
-vector that it had there.
+A sentence encoder: text in, {dimension} numbers of unit length out. It is {source} with {many} spellings
+({kinds}), each read as other pieces: what people type as the words as they are written,
+and `words` as what they mean. A text that is cut as before has the vector that it had there.
 
 {how}
 

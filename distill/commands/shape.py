@@ -1,6 +1,6 @@
 """The commands that make an encoder smaller, or larger.
 
-`compress`, `prune`, `subset`, `reduce`; `extend`, `add-language` and `add-spellings`.
+`compress`, `prune`, `subset`, `reduce`; `extend`, `add-language`, `add-words` and `add-spellings`.
 """
 
 from __future__ import annotations
@@ -273,6 +273,55 @@ def add_language(
     if json_path:
         write_json(json_path, report)
     say(f"encoder: {output}, {language} in {report['pieces'][1] - report['pieces'][0]} pieces")
+
+
+@click.command("add-words", cls=PanelCommand)
+@click.argument("model")
+@click.argument("language")
+@files_option(
+    "--dictionary", "words with translations: a .tsv headed by languages, several parted by ' | '", "dictionary"
+)
+@files_option("--add-words", "a word, a tab and its frequency a line [default: the dictionary's words]", "word_lists")
+@files_option("--text", "text in it, a text a line or .jsonl: which words stand with a capital, and how often", "text")
+@files_option("--keep", "text of other languages, language=FILE, that is to be cut as before", "keep")
+@click.option("--teacher-language", default="en", show_default=True, help="the language of the translations")
+@click.option(
+    "--most-spellings", "most", type=click.IntRange(1), default=20_000, show_default=True, help="35 bytes each"
+)
+@click.option("--aligner", help="e5 or another encoder that knows it, for words that no dictionary has")
+@json_option
+@folder_option("folder for the artefact")
+def add_words(
+    model: str,
+    language: str,
+    dictionary: tuple[str, ...],
+    word_lists: tuple[str, ...],
+    text: tuple[str, ...],
+    keep: tuple[str, ...],
+    teacher_language: str,
+    most: int,
+    aligner: str | None,
+    json_path: str | None,
+    output: str,
+) -> None:
+    """A copy of MODEL, a bundle or a run's, that reads more words of LANGUAGE, which it has, as what they mean.
+
+    A word that is cut into several pieces is read as those of a translation, where that is nearer to what it means. No
+    row or weight is added or changed, nothing is trained; what stands in the text of other languages is left out.
+    """
+    from ..languages.add_words import Plan
+    from ..languages.add_words import add_words as add
+    from ..languages.material import Sources
+    from ..report.vocabulary_tables import print_words
+    from ..system.files import write_json
+    from ..system.progress import say
+
+    sources = Sources(language, teacher_language, text, (), dictionary, word_lists, keep)
+    report = add(model, Plan(sources, most, aligner), output)
+    print_words(report)
+    if json_path:
+        write_json(json_path, report)
+    say(f"encoder: {output}, {len(report['words'])} words of {language}")
 
 
 @click.command("add-spellings", cls=PanelCommand)

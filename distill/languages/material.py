@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -14,6 +15,7 @@ from ..errors import InputError
 from ..system.progress import say
 from ..system.types import File
 from ..words.word_list import read_words
+from .induced import words_of
 from .writing import foreign, scripts_of_language
 
 # Lines that no training sees: so many, of all at most one in so many.
@@ -40,11 +42,10 @@ class Sources:
 
 
 @dataclass(frozen=True)
-class Material:
+class Lexicon:
     """The `texts` of a language, its `lines` with translations, and its `words` with frequencies.
 
-    `others`, `{language: texts}`, are to be cut as before. `dev` are lines that are not among `lines`, questions for
-    their translations.
+    `others`, `{language: texts}`, are to be cut as before.
     """
 
     language: str
@@ -53,12 +54,6 @@ class Material:
     lines: Sequence[Parallel]
     words: Mapping[str, float]
     others: Mapping[str, Sequence[str]]
-    dev: Dataset
-
-    @property
-    def dev_size(self) -> int:
-        """How many lines are held out."""
-        return len(self.dev.passages)
 
     @property
     def pairs(self) -> list[tuple[str, str]]:
@@ -66,10 +61,59 @@ class Material:
         return [pair for source in self.lines for pair in zip(source.texts, source.pivots, strict=True)]
 
 
+@dataclass(frozen=True)
+class Material(Lexicon):
+    """A lexicon with lines that are not among its own: `dev`, questions for their translations."""
+
+    dev: Dataset
+
+    @property
+    def dev_size(self) -> int:
+        """How many lines are held out."""
+        return len(self.dev.passages)
+
+
 def require_new(language: str, known: Collection[str], model: str) -> None:
     """Raise `InputError` for a language that a model has."""
     if language in known:
         raise InputError(f"{model} has {language} already; it has {', '.join(known)}")
+
+
+def require_known(language: str, known: Collection[str], model: str) -> None:
+    """Raise `InputError` for a language that a model lacks; of a model that names none every one is taken."""
+    if known and language not in known:
+        raise InputError(f"{model} has no {language}, which distill add-language gives it; it has {', '.join(known)}")
+
+
+def read_lexicon(sources: Sources) -> Lexicon:
+    """Read a dictionary, words and text of a language, no translations of lines.
+
+    Without lists of words those of the dictionary count, as often as the text has them. Raises `InputError` without a
+    dictionary, or without a word of it in the language's script.
+    """
+    language, pivot = sources.language, sources.pivot
+    if not sources.dictionary:
+        raise InputError(
+            f"--dictionary: nothing tells what words of {language} mean; give a .tsv headed by {pivot} and {language}"
+        )
+    corpus = read_corpus([f"{language}={file}" for file in sources.text])
+    texts = _written(corpus.pop(language, []), language, "--text")
+    meant = [_lines(several(source), language) for source in read_parallel(sources.dictionary, pivot, [language])]
+    others = joined(corpus, read_corpus(sources.keep), {pivot: pivots_of(meant)})
+    others.pop(language, None)
+    words = read_words(sources.words) if sources.words else words_by_use(meant, texts)
+    return Lexicon(language, pivot, texts, meant, words, others)
+
+
+def words_by_use(sources: Sequence[Parallel], texts: Sequence[str]) -> dict[str, float]:
+    """Return `{word: share}` of the words of a dictionary by their uses in texts, the commonest first.
+
+    A word counts as used once more than it is.
+    """
+    uses = Counter(word.lower() for text in texts for word in words_of(text))
+    counts = {word: 1 + uses[word] for source in sources for word in map(str.lower, source.texts) if " " not in word}
+    whole = sum(counts.values())
+    return {word: count / whole for word, count in sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))}
 
 
 def read_material(sources: Sources, seed: int = 0) -> Material:

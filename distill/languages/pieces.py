@@ -16,7 +16,7 @@ from ..students.vocabulary.pieces import piece_counts, reordered
 from ..system.progress import say, task
 from ..system.types import Doubles, Floats, Integers
 from .induced import Induced, commonest_words, induced, words_of
-from .material import Material
+from .material import Lexicon, Material
 from .writing import main_script, scripts_of_language
 
 # A word of the text is frequent that occurs so often.
@@ -55,7 +55,7 @@ def larger_tokenizer(before: Tokenizer, material: Material, learned: int, words:
     return by_use_of(with_new_pieces(before, list(pieces.items())), len(before), texts)
 
 
-def same_script(material: Material) -> list[Sequence[str]]:
+def same_script(material: Lexicon) -> list[Sequence[str]]:
     """Return the texts of each other language that is written in the same script."""
     scripts = scripts_of_language(material.language)
     return [rows for rows in material.others.values() if {main_script(text) for text in rows[:SOME]} & scripts]
@@ -113,7 +113,7 @@ def plain_pieces(tokenizer: Tokenizer, first: int) -> list[str]:
     return [piece.piece.replace(SPACE, " ").strip() for piece in model_proto(tokenizer).pieces[first:]]
 
 
-def near_words(before: Tokenizer, after: Tokenizer, material: Material, aligner: Encoder) -> Induced:
+def near_words(before: Tokenizer, after: Tokenizer, material: Lexicon, aligner: Encoder) -> Induced:
     """Return the words of the translations that an aligner finds near the new pieces and the words that are given."""
     texts = dict.fromkeys([*plain_pieces(after, len(before)), *list(material.words)[:ALIGNED]])
     words = commonest_words([pivot for source in material.lines for pivot in source.pivots])

@@ -22,7 +22,7 @@ from ..students.vocabulary.pieces import piece_counts
 from ..system.progress import task
 from ..system.types import Floats
 from .induced import Induced, words_of
-from .material import MOST, Material
+from .material import MOST, Lexicon
 from .pieces import OWN, STRAY, same_script, shares
 
 # The gain in cosine that a spelling has at least, what each further piece takes off, and the pieces that it may have.
@@ -71,7 +71,7 @@ class Reader:
         return vectors[[places[ids] for ids in rows]]
 
 
-def spelled(encoder: KerasEncoder, first: int, material: Material, near: Induced | None, most: int) -> Tokenizer:
+def spelled(encoder: KerasEncoder, first: int, material: Lexicon, near: Induced | None, most: int) -> Tokenizer:
     """Return the tokenizer with at most so many words spelled, those that gain most by how often they are used.
 
     Pieces from the id `first` on are the language's own. What another language uses is left out.
@@ -90,7 +90,7 @@ def spelled(encoder: KerasEncoder, first: int, material: Material, near: Induced
     return with_spellings(encoder.tokenizer, [*before, *(one.spelling for one in chosen)])
 
 
-def meanings(material: Material, near: Induced | None, most: int) -> dict[str, dict[str, float]]:
+def meanings(material: Lexicon, near: Induced | None, most: int) -> dict[str, dict[str, float]]:
     """Return `{word: {translation: weight}}` of the commonest words, by a dictionary or the aligner."""
     told: dict[str, list[str]] = {}
     for text, pivot in material.pairs:
@@ -115,7 +115,7 @@ def own_pieces(tokenizer: Tokenizer, first: int) -> dict[str, int]:
 
 
 def candidates_of(
-    reader: Reader, material: Material, meant: Mapping[str, Mapping[str, float]], pieces: Mapping[str, int]
+    reader: Reader, material: Lexicon, meant: Mapping[str, Mapping[str, float]], pieces: Mapping[str, int]
 ) -> list[Candidate]:
     """Return the words that are cut into several pieces as spellings, and those at the head of a sentence."""
     several = [word for word, ids in zip(meant, reader.cut(list(meant)), strict=True) if len(ids) > 1]
@@ -174,7 +174,7 @@ def head(word: str) -> str:
     return word[0].upper() + word[1:]
 
 
-def capitals(material: Material, meant: Mapping[str, Mapping[str, float]]) -> dict[str, float]:
+def capitals(material: Lexicon, meant: Mapping[str, Mapping[str, float]]) -> dict[str, float]:
     """Return `{word: share}`, how much of its uses begins with a capital."""
     counts = Counter(word for text in material.texts for word in words_of(text))
     result = {}

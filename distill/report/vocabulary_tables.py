@@ -47,12 +47,12 @@ def print_language(report: Mapping[str, Json]) -> None:
     table = new_table(title, report["model"], "new rows untrained", "trained", "as written")
     table.add_row(*percents([scores[name] for name in ("before", "untrained", "student", "written")]))
     console.print(table)
-    if not report["others"]:
-        return
-    table = new_table("the sample's questions: P@1, %", "language", "before", "after", "cut otherwise\n% of questions")
-    for language, row in report["others"].items():
-        table.add_row(Text(language), *percents([*row["p@1"], row["cut_otherwise"]]))
-    console.print(table)
+    _print_sample(console, report["others"])
+
+
+def print_words(report: Mapping[str, Json]) -> None:
+    """Print what questions of the sample find before and after, the language's own and the others'."""
+    _print_sample(new_console(), report["sample"])
 
 
 def print_spellings(report: Mapping[str, Json]) -> None:
@@ -68,6 +68,15 @@ def print_spellings(report: Mapping[str, Json]) -> None:
         cells = ("\n".join(percents(row[name])) if name in row else "" for name in languages)
         many = sum(report["spellings"].get(kind, {}).values())
         table.add_row(Text("as they are" if kind == "written" else kind), *cells, str(many or ""))
+    console.print(table)
+
+
+def _print_sample(console, rows):
+    if not rows:
+        return
+    table = new_table("the sample's questions: P@1, %", "language", "before", "after", "cut otherwise\n% of questions")
+    for language, row in rows.items():
+        table.add_row(Text(language), *percents([*row["p@1"], row["cut_otherwise"]]))
     console.print(table)
 
 

@@ -15,6 +15,8 @@ ALL_UNITS = (*UNITS, *SENTENCE_UNITS)
 TYPED = ("no-accents", "lower-case", "typos", "no-blanks", "speech", "latin")
 # Those of which a tokenizer can have spellings.
 SPELLED = ("no-accents", "lower-case", "latin", "no-blanks")
+# Spellings of another kind, by what a word means (the room `languages`).
+WORDS = "words"
 # Rankings by words that stand in an encoder's place, and the kind of words that they compare (retrieval/bm25.py).
 BM25 = {"bm25": "plain", "bm25-morphology": "morphology"}
 # How predicted answers are compared with gold ones (evaluation/answers.py), and what is shown unless others are named.

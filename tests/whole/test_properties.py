@@ -703,6 +703,7 @@ FILES = {
     "extend nowhere --corpus FILE --output out": "ka.txt",
     "add-language released-small fi --parallel FILE --aligner none --output out": "parallel.jsonl",
     "add-spellings nowhere --output out --text en=FILE": "en.txt",
+    "add-words released-small el --dictionary FILE --output out": "meant.tsv",
     "read apply nowhere --input FILE --output out.jsonl": "questions.jsonl",
     "read write nowhere --index nowhere --input FILE --output out.jsonl": "questions.jsonl",
     "index --model nowhere --output out FILE": "notes.jsonl",

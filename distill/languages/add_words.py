@@ -1,0 +1,83 @@
+"""A copy of an artefact that reads more words of a language that it has, as the pieces of what they mean."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..catalog.bundle import find_artefact
+from ..catalog.identity import origin
+from ..catalog.loading import load_encoder, load_keras_encoder, load_teacher
+from ..encoders.spellings import Spelling
+from ..encoders.tokenizer import spellings_of
+from ..errors import InputError
+from ..export.languages import FILE, PieceLanguages, read_languages
+from ..export.spelled import write_spelled
+from ..export.student import checked_card
+from ..export.subset import SPELLED
+from ..settings.choices import WORDS
+from ..system.backend import start
+from ..system.types import File, Json
+from .add_language import on_others
+from .material import Sources, read_lexicon, require_known
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The `sources` of a language's words, and at most how many are spelled.
+
+    The `aligner` tells what words mean that no dictionary has, None for no such words.
+    """
+
+    sources: Sources
+    most: int = 20_000
+    aligner: str | None = None
+
+
+def add_words(model: str, plan: Plan, output: File) -> dict[str, Json]:
+    """Write the artefact that `model` names, with words of a language spelled, to `output`, and return the figures.
+
+    No row and no weight is added or changed, and a text that is cut as before has the vector that it had. Raises
+    `InputError` for a language that it lacks, for what `read_lexicon` refuses, and where no word comes nearer to what
+    it means; `EncoderError` for an encoder that is no artefact, or has no unigram model.
+    """
+    from .pieces import near_words
+    from .spelled import spelled
+
+    language, folder = plan.sources.language, find_artefact(model)
+    card = checked_card(folder)
+    known = read_languages(folder, card) if FILE in card["files"] else None
+    require_known(language, known.languages if known else tuple(card.get("languages", ())), model)
+    lexicon = read_lexicon(plan.sources)
+    start()
+    encoder = load_keras_encoder(model)
+    first, before = encoder.tokenizer, spellings_of(encoder.tokenizer)
+    near = near_words(first, first, lexicon, load_teacher(plan.aligner)) if plan.aligner else None
+    tokenizer = spelled(encoder, len(first), lexicon, near, plan.most)
+    new = spellings_of(tokenizer)[len(before) :]
+    if not new:
+        raise InputError(f"{model}: no word of {language} comes nearer to what it means; give more of a dictionary")
+    notes = with_words(card.get(SPELLED, {}), language, len(new))
+    write_spelled(folder, Path(output), tokenizer, notes, origin(model)["source"], used_by(known, language, new))
+    languages = tuple(known.languages if known else card.get("languages", ()))
+    measured = on_others(load_encoder(folder), load_encoder(output), first, tokenizer, languages or (language,))
+    words = [one.piece for one in new]
+    return {"model": model, "language": language, "aligner": plan.aligner, "words": words, "sample": measured}
+
+
+def with_words(notes: Mapping[str, Json], language: str, many: int) -> dict[str, Json]:
+    """Return what a card says of spellings, with so many words of a language more."""
+    kinds, counts = list(notes.get("kinds", ())), dict(notes.get("spellings", {}))
+    words = dict(counts.get(WORDS, {}))
+    counts[WORDS] = dict(sorted({**words, language: words.get(language, 0) + many}.items()))
+    return {**notes, "kinds": [*(kind for kind in kinds if kind != WORDS), WORDS], "spellings": counts}
+
+
+def used_by(pieces: PieceLanguages | None, language: str, new: Sequence[Spelling]) -> PieceLanguages | None:
+    """Return the languages of pieces, and of those that new spellings stand for this one too."""
+    if pieces is None:
+        return None
+    used = pieces.used.copy()
+    used[[id for one in new for id in one.ids], pieces.languages.index(language)] = True
+    return PieceLanguages(pieces.languages, used)
