@@ -285,9 +285,7 @@ def add_language(
 @files_option("--text", "text in it, a text a line or .jsonl: which words stand with a capital, and how often", "text")
 @files_option("--keep", "text of other languages, language=FILE, that is to be cut as before", "keep")
 @click.option("--teacher-language", default="en", show_default=True, help="the language of the translations")
-@click.option(
-    "--most-spellings", "most", type=click.IntRange(1), default=20_000, show_default=True, help="35 bytes each"
-)
+@click.option("--most-spellings", type=click.IntRange(1), default=20_000, show_default=True, help="35 bytes each")
 @click.option("--aligner", help="e5 or another encoder that knows it, for words that no dictionary has")
 @json_option
 @folder_option("folder for the artefact")
@@ -299,7 +297,7 @@ def add_words(
     text: tuple[str, ...],
     keep: tuple[str, ...],
     teacher_language: str,
-    most: int,
+    most_spellings: int,
     aligner: str | None,
     json_path: str | None,
     output: str,
@@ -317,7 +315,7 @@ def add_words(
     from ..system.progress import say
 
     sources = Sources(language, teacher_language, text, (), dictionary, word_lists, keep)
-    report = add(model, Plan(sources, most, aligner), output)
+    report = add(model, Plan(sources, most_spellings, aligner), output)
     print_words(report)
     if json_path:
         write_json(json_path, report)
