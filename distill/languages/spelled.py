@@ -84,8 +84,11 @@ def spelled(encoder: KerasEncoder, first: int, material: Lexicon, near: Induced 
         candidates = candidates_of(Reader(encoder), material, meant, own_pieces(encoder.tokenizer, first))
         known = {one.piece for one in before}
         free = [one for one in candidates if one.gain >= LEAST and one.spelling.piece not in known]
-        best = sorted(free, key=lambda one: (-one.share * one.gain, one.spelling.piece))
-        chosen = unused_elsewhere(encoder.tokenizer, best[: 2 * most], same_script(material))[:most]
+        # Turkish ı and i have one capital.
+        best: dict[str, Candidate] = {}
+        for one in sorted(free, key=lambda one: (-one.share * one.gain, one.spelling.piece, one.spelling.ids)):
+            best.setdefault(one.spelling.piece, one)
+        chosen = unused_elsewhere(encoder.tokenizer, list(best.values())[: 2 * most], same_script(material))[:most]
         advance()
     return with_spellings(encoder.tokenizer, [*before, *(one.spelling for one in chosen)])
 

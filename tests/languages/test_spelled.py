@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from distill.encoders.tokenizer import spellings_of
-from distill.languages.material import Sources, read_material
+from distill.languages.material import Sources, read_lexicon, read_material
 from distill.languages.spelled import spelled
 
 WORDS = {"lehmä": ("dog", "house"), "hevonen": ("large river", "bridge"), "kissa": ("music",), "karhu": ("city",)}
@@ -67,3 +67,14 @@ def test_the_most_useful_word_comes_first(wide, material):
 
 def test_without_words_nothing_is_spelled(wide, material):
     assert spelled(wide, len(wide.tokenizer), replace(material, words={}), None, 10) is wide.tokenizer
+
+
+def test_of_two_words_with_one_capital_the_more_useful_is_read(wide, material, tmp_path):
+    (tmp_path / "meant.tsv").write_text("tr\ten\niskı\tdog\nıskı\tlarge river\n", encoding="utf-8")
+    lexicon = replace(
+        read_lexicon(Sources("tr", dictionary=(tmp_path / "meant.tsv",))), words={"iskı": 0.01, "ıskı": 0.001}
+    )
+    tokenizer = spelled(wide, len(wide.tokenizer), lexicon, None, 10)
+    pieces = [one.piece[1:] for one in spellings_of(tokenizer)]
+    assert sorted(pieces) == ["Iskı", "iskı", "ıskı"]
+    assert tokenizer.encode(["Iskı"]) == tokenizer.encode(["iskı"]) != tokenizer.encode(["ıskı"])
