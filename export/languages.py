@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from zipfile import BadZipFile
 
@@ -17,21 +17,34 @@ from ..encoders.tokenizer import Tokenizer
 from ..errors import EncoderError, InputError
 from ..system.types import Booleans, Json
 
-FILE, BITS, CARD_KEY = "languages.npz", "bits", "pieces"
+FILE, BITS, SPELLED, CARD_KEY = "languages.npz", "bits", "spelled", "pieces"
 
 
 @dataclass(frozen=True)
 class PieceLanguages:
-    """The `languages` of some text, and which of them `used` `(pieces, languages)` each piece of a vocabulary."""
+    """The `languages` of some text, and which of them `used` `(pieces, languages)` each piece of a vocabulary.
+
+    `spelled` `(spellings, languages)` are those of its spellings; of None any language may have any.
+    """
 
     languages: tuple[str, ...]
     used: Booleans
+    spelled: Booleans | None = None
 
     def of(self, languages: Sequence[str]) -> PieceLanguages:
         """Return those of some of the languages, in the order given. Raises `InputError` for others."""
         if unknown := [name for name in languages if name not in self.languages]:
             raise InputError(f"no pieces of {', '.join(unknown)}; there are of {', '.join(self.languages)}")
-        return PieceLanguages(tuple(languages), self.used[:, [self.languages.index(name) for name in languages]])
+        columns = [self.languages.index(name) for name in languages]
+        spelled = None if self.spelled is None else self.spelled[:, columns]
+        return PieceLanguages(tuple(languages), self.used[:, columns], spelled)
+
+    def with_words(self, before: int, many: int, language: str) -> PieceLanguages:
+        """Return those with so many spellings of one language behind the ones that were there `before`."""
+        old = np.ones((before, len(self.languages)), dtype=bool) if self.spelled is None else self.spelled
+        new = np.zeros((many, len(self.languages)), dtype=bool)
+        new[:, self.languages.index(language)] = True
+        return replace(self, spelled=np.concatenate([old, new]))
 
 
 def piece_languages(tokenizer: Tokenizer, texts: Mapping[str, Sequence[str]], least: int = 1) -> PieceLanguages:
@@ -47,8 +60,11 @@ def piece_languages(tokenizer: Tokenizer, texts: Mapping[str, Sequence[str]], le
 
 def write_languages(folder: Path, pieces: PieceLanguages) -> None:
     """Write the bits; the same pieces give the same bytes."""
+    arrays = {BITS: np.packbits(pieces.used, axis=1)}
+    if pieces.spelled is not None:
+        arrays[SPELLED] = np.packbits(pieces.spelled, axis=1)
     with open(folder / FILE, "wb") as file:
-        np.savez_compressed(file, bits=np.packbits(pieces.used, axis=1))
+        np.savez_compressed(file, **arrays)
 
 
 def read_languages(folder: Path, card: Mapping[str, Json]) -> PieceLanguages:
@@ -61,9 +77,13 @@ def read_languages(folder: Path, card: Mapping[str, Json]) -> PieceLanguages:
     try:
         names = tuple(pieces["languages"])
         with np.load(folder / FILE, allow_pickle=False) as stored:
-            used = np.unpackbits(stored[BITS], axis=1, count=len(names)).astype(bool)
+            used, spelled = (
+                np.unpackbits(stored[name], axis=1, count=len(names)).astype(bool) if name in stored else None
+                for name in (BITS, SPELLED)
+            )
     except (OSError, ValueError, KeyError, TypeError, EOFError, BadZipFile, zlib.error) as error:
         raise EncoderError(f"{folder / FILE}: not the languages of its pieces") from error
-    if used.shape != (card["vocabulary"], len(names)):
-        raise EncoderError(f"{folder / FILE}: of {len(used)} pieces, the card says {card['vocabulary']}")
-    return PieceLanguages(names, used)
+    if used is None or used.shape != (card["vocabulary"], len(names)):
+        many = 0 if used is None else len(used)
+        raise EncoderError(f"{folder / FILE}: of {many} pieces, the card says {card['vocabulary']}")
+    return PieceLanguages(names, used, spelled)

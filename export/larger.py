@@ -9,11 +9,11 @@ from pathlib import Path
 
 import numpy as np
 
-from ..encoders.tokenizer import Tokenizer
+from ..encoders.tokenizer import Tokenizer, spellings_of
 from ..errors import EncoderError, ExportError
 from ..students.vocabulary.pieces import reordered, used_pieces
 from ..system.files import write_aside, write_json, write_text
-from ..system.types import File, Floats, Integers, Json
+from ..system.types import Booleans, File, Floats, Integers, Json
 from . import encode
 from .card import README, stored_files
 from .formats.registry import format_of
@@ -53,7 +53,8 @@ def write_larger(folder: Path, output: File, new: NewLanguage, source: str) -> d
         tokenizer = reordered(new.tokenizer, order)
         tokenizer.save(aside / encode.TOKENIZER)
         if pieces:
-            write_languages(aside, _with_language(pieces, tokenizer, order, new))
+            before = len(spellings_of(Tokenizer.load(folder / encode.TOKENIZER)))
+            write_languages(aside, _with_language(pieces, tokenizer, order, new, before))
         # Of this version: an older one reads no spellings.
         shutil.copyfile(encode.__file__, aside / "encode.py")
         if encode.REMOVAL in card["files"]:
@@ -82,15 +83,30 @@ def _write_model(folder: Path, card: dict[str, Json], aside: Path, new: NewLangu
     return orders[0]
 
 
-def _with_language(pieces: PieceLanguages, tokenizer: Tokenizer, order: Integers, new: NewLanguage) -> PieceLanguages:
-    """The languages of all pieces: of the old ones as they were, and the new language where its texts use a piece."""
+def _with_language(
+    pieces: PieceLanguages, tokenizer: Tokenizer, order: Integers, new: NewLanguage, before: int
+) -> PieceLanguages:
+    """The languages of all pieces: of the old ones as they were, and the new language where its texts use a piece.
+
+    So many spellings were there `before`.
+    """
     used = np.zeros((len(tokenizer), len(pieces.languages) + 1), dtype=bool)
     old = order < len(pieces.used)
     used[old, :-1] = pieces.used[order[old]]
     used[sorted(used_pieces(tokenizer, new.texts)), -1] = True
     # A word has its piece whether the texts hold it or not.
     used[~old, -1] = True
-    return PieceLanguages((*pieces.languages, new.language), used)
+    larger, many = (
+        PieceLanguages((*pieces.languages, new.language), used, _spelled(pieces)),
+        len(spellings_of(tokenizer)),
+    )
+    return larger.with_words(before, many - before, new.language) if many > before else larger
+
+
+def _spelled(pieces: PieceLanguages) -> Booleans | None:
+    """The languages of the spellings that were there, with a new one, which has those that any may have."""
+    old = pieces.spelled
+    return None if old is None else np.column_stack([old, old.all(axis=1)])
 
 
 def _card(card: dict[str, Json], folder: Path, name: str, new: NewLanguage, source: str) -> dict[str, Json]:

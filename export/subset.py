@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 
 import numpy as np
 
-from ..encoders.tokenizer import Tokenizer, model_proto
+from ..encoders.tokenizer import Tokenizer, model_proto, spellings_of, with_spellings
 from ..errors import EncoderError, ExportError, InputError
 from ..students.vocabulary.pieces import pruned
 from ..students.vocabulary.shared_pieces import own_scripts, shared_pieces
 from ..system.files import write_aside, write_json, write_text
-from ..system.types import File, Integers, Json
+from ..system.types import Booleans, File, Integers, Json
 from . import encode
 from .card import README, stored_files
 from .formats.registry import format_of
@@ -48,13 +48,16 @@ def write_subset(folder: Path, output: File, languages: Sequence[str], source: s
     wanted = pieces.of(tuple(dict.fromkeys(languages)))
     if set(wanted.languages) == set(pieces.languages):
         raise InputError(f"--languages: {folder} has no others; leave some out, or take it as it is")
+    tokenizer, wanted = with_own_words(tokenizer, wanted)
     smaller, old_ids = pruned(tokenizer, kept_pieces(tokenizer, wanted), always=())
     result = Subset((len(tokenizer), len(smaller)), (card["bytes"], 0), kept_shares(pieces, old_ids))
     with write_aside(output) as aside:
         aside.mkdir()
         _write_model(folder, card, aside, old_ids)
         smaller.save(aside / encode.TOKENIZER)
-        write_languages(aside, PieceLanguages(wanted.languages, wanted.used[old_ids]))
+        write_languages(
+            aside, PieceLanguages(wanted.languages, wanted.used[old_ids], spelled_of(tokenizer, wanted, old_ids))
+        )
         for name in ("encode.py", encode.REMOVAL):
             if name in card["files"]:
                 shutil.copyfile(folder / name, aside / name)
@@ -62,6 +65,31 @@ def write_subset(folder: Path, output: File, languages: Sequence[str], source: s
         write_json(aside / encode.CARD, rewritten)
         write_text(aside / README, page(rewritten, result))
     return Subset(result.pieces, (card["bytes"], rewritten["bytes"]), result.kept)
+
+
+def with_own_words(tokenizer: Tokenizer, wanted: PieceLanguages) -> tuple[Tokenizer, PieceLanguages]:
+    """Return the tokenizer without words that stand for pieces in other languages alone, and the languages of the rest.
+
+    Raises `EncoderError` for languages of other spellings.
+    """
+    spellings = spellings_of(tokenizer)
+    if wanted.spelled is None:
+        return tokenizer, wanted
+    if len(spellings) != len(wanted.spelled):
+        raise EncoderError(
+            f"{tokenizer.source}: {len(spellings)} spellings, and languages of {len(wanted.spelled)}; export it again"
+        )
+    kept = wanted.spelled.any(axis=1)
+    rest = with_spellings(tokenizer, [one for one, stays in zip(spellings, kept, strict=True) if stays])
+    return rest, replace(wanted, spelled=wanted.spelled[kept])
+
+
+def spelled_of(tokenizer: Tokenizer, wanted: PieceLanguages, old_ids: Integers) -> Booleans | None:
+    """Return the languages of the spellings whose pieces are kept."""
+    if wanted.spelled is None:
+        return None
+    kept = set(old_ids.tolist())
+    return wanted.spelled[[kept.issuperset(one.ids) for one in spellings_of(tokenizer)]]
 
 
 def kept_pieces(tokenizer: Tokenizer, wanted: PieceLanguages) -> set[int]:

@@ -3,8 +3,8 @@
     python benchmarks/general/meanings.py --data data --output materials     # needs wordfreq and simplemma
 
 Of wordfreq's commonest words those that are, or whose lemma is by simplemma, an entry of Wiktionary, a wordnet,
-Wikidata's, CLDR's or GeoNames' names: `meant/{el,hi,ro,tr}.tsv`, with their frequencies in `meant/words.{...}.tsv`. A
-form is there as people type it without its accents too, a third as often. What is under the GPL is left out.
+Wikidata's, CLDR's or GeoNames' names: `meant/{el,es,hi,ro,tr}.tsv`, with their frequencies in `meant/words.*.tsv`.
+A form is there as people type it without its accents too, a third as often. What is under the GPL is left out.
 """
 
 import argparse
@@ -14,10 +14,10 @@ from pathlib import Path
 
 from distill.typed.kinds import has_kind, typed
 
-LANGUAGES = ("el", "hi", "ro", "tr")
+LANGUAGES = ("el", "es", "hi", "ro", "tr")
 # Words that are looked up, translations of each, and words of one.
 WORDS, MOST = 150_000, 3
-ARTICLES = {"el": r"^(?:ο|η|το|οι|τα) ", "ro": r"^(?:a|un|o) "}
+ARTICLES = {"el": r"^(?:ο|η|το|οι|τα) ", "es": r"^(?:el|la|los|las|un|una) ", "ro": r"^(?:a|un|o) "}
 NOTES = re.compile(r"#\w+|\(.*?\)| \d+\.$|^(?:an?|the|to) ", re.IGNORECASE)
 # Turkish KeNet is under the GPL.
 LEFT_OUT = {("wordnets/synsets.tsv", "tr")}

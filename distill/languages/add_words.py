@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ..catalog.bundle import find_artefact
@@ -59,7 +59,8 @@ def add_words(model: str, plan: Plan, output: File) -> dict[str, Json]:
     if not new:
         raise InputError(f"{model}: no word of {language} comes nearer to what it means; give more of a dictionary")
     notes = with_words(card.get(SPELLED, {}), language, len(new))
-    write_spelled(folder, Path(output), tokenizer, notes, origin(model)["source"], used_by(known, language, new))
+    pieces = used_by(known, language, len(before), new)
+    write_spelled(folder, Path(output), tokenizer, notes, origin(model)["source"], pieces)
     languages = tuple(known.languages if known else card.get("languages", ()))
     measured = on_others(load_encoder(folder), load_encoder(output), first, tokenizer, languages or (language,))
     words = [one.piece for one in new]
@@ -74,10 +75,12 @@ def with_words(notes: Mapping[str, Json], language: str, many: int) -> dict[str,
     return {**notes, "kinds": [*(kind for kind in kinds if kind != WORDS), WORDS], "spellings": counts}
 
 
-def used_by(pieces: PieceLanguages | None, language: str, new: Sequence[Spelling]) -> PieceLanguages | None:
-    """Return the languages of pieces, and of those that new spellings stand for this one too."""
+def used_by(
+    pieces: PieceLanguages | None, language: str, before: int, new: Sequence[Spelling]
+) -> PieceLanguages | None:
+    """Return the languages of pieces, of those that new spellings stand for this one too, and of the spellings."""
     if pieces is None:
         return None
     used = pieces.used.copy()
     used[[id for one in new for id in one.ids], pieces.languages.index(language)] = True
-    return PieceLanguages(pieces.languages, used)
+    return replace(pieces, used=used).with_words(before, len(new), language)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -79,7 +79,7 @@ def add_spellings(model: str, plan: Plan, output: File) -> dict[str, Json]:
     if not spellings_of(spelled):
         raise InputError(f"{model}: no spelling is new; give text of languages that are typed otherwise than written")
     notes: dict[str, Json] = {"kinds": list(plan.kinds), "spellings": counts_of(spelled, candidates)}
-    write_spelled(folder, Path(output), spelled, notes, origin(model)["source"])
+    write_spelled(folder, Path(output), spelled, notes, origin(model)["source"], known and replace(known, spelled=None))
     figures = cosines(load_encoder(folder), load_encoder(output), held, plan.kinds)
     return {"model": model, "seed": plan.seed, **notes, "cosine": figures}
 

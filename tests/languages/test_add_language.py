@@ -94,6 +94,7 @@ def test_a_bundle_learns_a_language_and_keeps_all_else_to_the_last_bit(bundle, f
     spellings = spellings_of(Tokenizer.load(output / "tokenizer.model"))
     assert 0 < len(spellings) == new["added"][0]["spellings"] <= 4
     assert used.used[[id for one in spellings for id in one.ids], 3].all()
+    assert used.spelled.tolist() == [[False, False, False, True]] * len(spellings)
     assert set(report["others"]) == set(LANGUAGES)
     # A language that it has.
     assert add(output, tmp_path / "again", files) == 2

@@ -13,6 +13,7 @@ from distill.export.artefact import write_artefact
 from distill.export.form import Form
 from distill.export.languages import read_languages
 from distill.export.runtime import load_artefact
+from distill.export.subset import write_subset
 from distill.export.weights.precision import Precision
 from distill.languages.material import Sources, read_lexicon
 
@@ -66,8 +67,22 @@ def test_words_are_read_as_what_they_mean_and_all_else_is_as_it_was(bundle, dict
     used, there = read_languages(output, card), read_languages(bundle, card_in(bundle))
     assert used.used[[id for one in spellings for id in one.ids], 2].all()
     np.testing.assert_array_equal(used.used[:, :2], there.used[:, :2])
+    for languages, many in ((("en", "de"), 0), (("en", "ru"), len(spellings))):
+        write_subset(output, tmp_path / languages[1], languages, "out")
+        assert len(spellings_of(Tokenizer.load(tmp_path / languages[1] / "tokenizer.model"))) == many
+    assert read_languages(tmp_path / "ru", card_in(tmp_path / "ru")).spelled.tolist() == [[False, True]] * many
     # Again nothing is new.
     assert add(output, "ru", dictionary, tmp_path / "again") == 2 and not (tmp_path / "again").exists()
+
+
+def test_spellings_made_anew_are_any_languages_again(bundle, dictionary, tmp_path):
+    assert add(bundle, "ru", dictionary, tmp_path / "words") == 0
+    (tmp_path / "en.txt").write_text("The River Nile\n" * 20, encoding="utf-8")
+    text = ["--text", f"en={tmp_path / 'en.txt'}", "--output", str(tmp_path / "typed")]
+    with pytest.raises(SystemExit, match="0"):
+        main(["add-spellings", str(tmp_path / "words"), *text])
+    write_subset(tmp_path / "typed", tmp_path / "en", ("en",), "typed")
+    assert len(spellings_of(Tokenizer.load(tmp_path / "en" / "tokenizer.model"))) > 0
 
 
 def test_words_without_a_list_count_by_their_uses_in_text(dictionary, tmp_path):
