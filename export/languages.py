@@ -60,11 +60,12 @@ def piece_languages(tokenizer: Tokenizer, texts: Mapping[str, Sequence[str]], le
 
 def write_languages(folder: Path, pieces: PieceLanguages) -> None:
     """Write the bits; the same pieces give the same bytes."""
-    arrays = {BITS: np.packbits(pieces.used, axis=1)}
-    if pieces.spelled is not None:
-        arrays[SPELLED] = np.packbits(pieces.spelled, axis=1)
+    bits = np.packbits(pieces.used, axis=1)
     with open(folder / FILE, "wb") as file:
-        np.savez_compressed(file, **arrays)
+        if pieces.spelled is None:
+            np.savez_compressed(file, bits=bits)
+        else:
+            np.savez_compressed(file, bits=bits, spelled=np.packbits(pieces.spelled, axis=1))
 
 
 def read_languages(folder: Path, card: Mapping[str, Json]) -> PieceLanguages:

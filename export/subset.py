@@ -80,7 +80,7 @@ def with_own_words(tokenizer: Tokenizer, wanted: PieceLanguages) -> tuple[Tokeni
             f"{tokenizer.source}: {len(spellings)} spellings, and languages of {len(wanted.spelled)}; export it again"
         )
     kept = wanted.spelled.any(axis=1)
-    rest = with_spellings(tokenizer, [one for one, stays in zip(spellings, kept, strict=True) if stays])
+    rest = with_spellings(tokenizer, [spellings[place] for place in np.flatnonzero(kept)])
     return rest, replace(wanted, spelled=wanted.spelled[kept])
 
 
