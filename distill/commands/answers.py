@@ -8,6 +8,7 @@ from ..settings.choices import COMPARED, EVERY, NORMALISATIONS
 from ..settings.sections import Value
 from .measure import split_option
 from .options import json_option, settings_from, settings_options, split_names
+from .setting_options import SettingsCommand
 
 
 def _normalisations(context, parameter, values):
@@ -18,9 +19,9 @@ def _normalisations(context, parameter, values):
     return tuple(click.Choice([*NORMALISATIONS, EVERY]).convert(name, parameter, context) for name in names)
 
 
-@click.command()
+@click.command(cls=SettingsCommand)
 @click.argument("predictions", type=click.Path(dir_okay=False))
-@settings_options("seed", "data")
+@settings_options("answers")
 @click.option("--language", help="of lines without one of their own [default: the documents']")
 @click.option(
     "--normalisation",

@@ -20,11 +20,12 @@ from .options import (
     translator_option,
     writable,
 )
+from .setting_options import SettingsCommand
 
 
-@click.command()
+@click.command(cls=SettingsCommand)
 @click.argument("model")
-@settings_options("seed", "data", "export")
+@settings_options("export", "export")
 @click.option("--format", "format_", type=click.Choice(FORMATS), default="bundle", show_default=True)
 @click.option("--max-length", type=click.IntRange(1), help="fix the input's length in tokens [default: any length]")
 @click.option("--signatures", help="one signature a length in tokens, comma-separated, such as 16,32,64,128")

@@ -9,6 +9,7 @@ import click
 from ..errors import InputError
 from ..settings.sections import Value
 from .options import corpus_option, folder_option, settings_from, settings_options, writable
+from .setting_options import SettingsCommand
 
 FILE = "lir.npz"
 rank_option = click.option(
@@ -21,9 +22,9 @@ def lir() -> None:
     """Language information removal: what all texts of a language share, taken off their vectors (Yang et al., 2021)."""
 
 
-@lir.command()
+@lir.command(cls=SettingsCommand)
 @click.argument("model")
-@settings_options("seed")
+@settings_options("lir-fit")
 @corpus_option('sample text, a text a line or .jsonl with {"text", "language"}; may be given again', True)
 @click.option("--rank", type=click.IntRange(1), default=4, show_default=True, help="directions a language to keep")
 @click.option("--sentences", type=click.IntRange(1), default=10_000, show_default=True, help="at most, of a language")

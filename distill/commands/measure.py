@@ -15,7 +15,6 @@ from ..errors import InputError
 from ..settings.choices import ALL_UNITS, BM25, EVERY, SPLITS, TASKS, TYPED
 from ..settings.sections import Value
 from .options import (
-    UNIT_SETTINGS,
     beam_option,
     corpus_option,
     document_option,
@@ -27,6 +26,7 @@ from .options import (
     writable,
 )
 from .panels import PanelCommand
+from .setting_options import ASSIGNED, SettingsCommand, parameter_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -46,7 +46,7 @@ units_option = click.option(
     help="what is retrieved and how, by one name, in place of --ranked and --score [default: document, passage, maxp]",
 )
 # Parameters of the options that say what is retrieved.
-RETRIEVED = ("units", *(name.replace(".", "__") for name in UNIT_SETTINGS))
+RETRIEVED = ("units", "evaluation__ranked", "evaluation__score")
 # Options of `distill evaluate` that some tasks take.
 OF_TASKS = (
     *(*RETRIEVED, "metrics", "split", "corpus", "lir_ranks", "lir_rescaled", "label_column"),
@@ -144,8 +144,9 @@ def _require_use(tasks, options):
     from ..evaluation.tasks.registry import takers
 
     context = click.get_current_context()
+    assigned = [parameter_of(name) for name in context.params[ASSIGNED]]
     for name in options:
-        given = context.get_parameter_source(name) is ParameterSource.COMMANDLINE
+        given = context.get_parameter_source(name) is ParameterSource.COMMANDLINE or name in assigned
         if given and not set(known := takers(name)) & dict(tasks).keys():
             flag = next(option.opts[0] for option in context.command.params if option.name == name)
             raise InputError(f"{flag} is of the task {' and '.join(known)}, which is not asked for; leave it out")
@@ -167,7 +168,7 @@ def _loaded(models, document_model, tasks):
 @click.command(cls=PanelCommand)
 @click.argument("models", nargs=-1, required=True)
 @task_option
-@settings_options("seed", "data", *UNIT_SETTINGS)
+@settings_options("evaluate")
 @split_option
 @units_option
 @metrics_option(("p@1", "p@5", "p@10", "mrr@10"))
@@ -273,11 +274,11 @@ def _write(json_path, report, measured):
         write_evaluation(report, [section for section in sections if section])
 
 
-@click.command()
+@click.command(cls=SettingsCommand)
 @click.argument("a")
 @click.argument("b")
 @task_option
-@settings_options("seed", "data", *UNIT_SETTINGS)
+@settings_options("compare")
 @split_option
 @units_option
 @metrics_option(COMPARED_METRICS)

@@ -1,4 +1,4 @@
-"""Command-line options: the settings', so that a flag, `config.toml` and its meaning are said once, and shared ones."""
+"""Command-line options: those of settings, made from their fields, and shared ones."""
 
 from __future__ import annotations
 
@@ -7,75 +7,69 @@ from typing import TYPE_CHECKING, TypeVar
 
 import click
 
+from ..errors import ConfigError
+from ..settings.assignments import honoured
+from ..settings.fields import SET
 from ..settings.recipes import TABLE
 from ..settings.sections import Settings, Value
-from ..settings.store import check, load_settings, recipe_settings, walk
-from .recipes import complete
+from ..settings.store import changed, check, load_settings, recipe_settings, walk
+from .setting_options import ASSIGNED, SetOption, SettingOption, parameter_of
 
 if TYPE_CHECKING:
     from ..system.types import File
 
 Command = TypeVar("Command", bound=Callable[..., None])
-# What is ranked, and how it is scored.
-UNIT_SETTINGS = ("evaluation.ranked", "evaluation.score")
-# Other flags of a setting, where none of a student's shape is called so.
-SHORT = {"evaluation.ranked": ("--rank",)}
 
 
-def settings_options(*sections: str, recipe: str = "") -> Callable[[Command], Command]:
-    """A decorator that adds the flags of the named sections, "" is the top, or of single settings by their names.
+def settings_options(command: str, *whole: str, recipe: str = "") -> Callable[[Command], Command]:
+    """A decorator that adds the flags of the settings that a command honours, and `--set` for all of them.
 
-    A setting whose name is given with a "-" before it is left out. The defaults that their help tells are those of the
-    `recipe`, where one is named.
+    Args:
+        command: its name as in `distill run`; of `distill lir fit` lir-fit.
+        whole: sections whose every setting has a flag here, as they are what the command is about.
+        recipe: the recipe whose values the help gives as defaults; without one it gives those of the settings.
     """
+    fields = honoured(command)
 
-    def decorate(command):
+    def offered(name, item):
+        return item.metadata["offer"] is not SET or name.partition(".")[0] in whole
+
+    def decorate(function):
+        function = click.option(cls=SetOption, command=command)(function)
         for name, section, item in reversed(list(walk(_begun(recipe)))):
-            if f"-{name}" not in sections and (name in sections or name.rpartition(".")[0] in sections):
-                more = () if "shape" in sections else SHORT.get(name, ())
-                command = _option(name, item, getattr(section, item.name), more)(command)
-        return command
+            if name in fields and offered(name, item):
+                default = getattr(section, item.name)
+                function = click.option(cls=SettingOption, setting=name, item=item, shown=default)(function)
+        return function
 
     return decorate
 
 
-def _option(name, item, default, more):
-    meta = item.metadata
-    shown = ",".join(default) if isinstance(default, tuple) else default
-    told = shown != "" and name != TABLE and not isinstance(default, bool)
-    text = meta["help"] + (f" [default: {shown}]" if told else "")
-    listed = item.type is tuple
-    kind = str if listed else click.Choice(meta["options"]) if meta["options"] else item.type
-    shell_complete = complete if name == TABLE else None
-    flags = (meta["flag"], *more, _parameter(name))
-    return click.option(*flags, type=kind, default=None, multiple=listed, help=text, shell_complete=shell_complete)
-
-
-def _parameter(name):
-    return name.replace(".", "__")
-
-
 def given(values: Mapping[str, Value | None]) -> list[str]:
-    """Names, as `walk` has them, of the settings whose flags a command's `values` hold."""
+    """Names, as `walk` has them, of the settings that a command's `values` hold, by a flag or by `--set`."""
+    assignments = values.get(ASSIGNED) or {}
     names = [name for name, _, _ in walk(Settings())]
-    return [name for name in names if values.get(_parameter(name)) not in (None, ())]
+    return [name for name in names if name in assignments or values.get(parameter_of(name)) not in (None, ())]
 
 
 def settings_from(values: dict[str, Value | None], config: File | None = None, recipe: str = "") -> Settings:
-    """Take the settings' flags out of a command's `values`; those left unset keep what they begin with.
+    """Take the settings out of a command's `values`; those left unset keep what they begin with.
 
     That is the config file's, above the recipe that it or --recipe names; without a file that recipe's, or that of the
-    name `recipe`; else the defaults.
+    name `recipe`; else the defaults. Raises `ConfigError` for a setting that a flag and `--set` name both.
     """
     requested = str(values.pop(TABLE, None) or "")
     settings = load_settings(config, requested) if config else _begun(requested or recipe)
+    assignments = values.pop(ASSIGNED, None) or {}
     for name, section, item in walk(settings):
-        value = values.pop(_parameter(name), None)
+        value = values.pop(parameter_of(name), None)
         if isinstance(value, tuple):
             value = split_names(",".join(value)) if value else None
+        if value is not None and name in assignments:
+            raise ConfigError(f"--set {name}: {item.metadata['flag']} gives it too; leave one of them out")
         if value is not None:
             setattr(section, item.name, value)
-    return check(settings)
+    return changed(settings, assignments, "--set") if assignments else check(settings)
 
 
 def _begun(recipe):

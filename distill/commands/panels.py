@@ -3,25 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import fields
 
 import click
 
+from ..settings.sections import Settings
+from .setting_options import ASSIGNED, SettingOption, SettingsCommand
+
 HELP = "help"
-# By the sections of the settings, in the order in which they are shown.
+FILES = "files"
+# In the order in which they are shown: those of the settings' sections between the others.
 TITLES = {
-    "files": "Recipe and files",
-    "data": "Data",
-    "teacher": "Teacher (stage 1)",
-    "pairs": "Teacher by pairs of many languages (--loss softmax)",
-    "student": "Student (stage 2)",
-    "scorer": "Scores of another encoder (--scorer)",
-    "vocabulary": "The student's pieces",
-    "shape": "The student's shape",
-    "training": "How steps are computed",
-    "export": "Bundle",
-    "translation": "Questions in translation",
-    "evaluation": "What is measured",
-    "budget": "A bundle within a budget",
+    FILES: "Recipe and files",
+    **{item.name: item.metadata["title"] for item in fields(Settings) if "title" in item.metadata},
     "search": "Search",
     "encoder": "Encoder",
     "index": "An index (--index)",
@@ -33,10 +27,10 @@ TITLES = {
     "engine": "Who encodes",
     HELP: "Help",
 }
-# Of the options that are no settings, and of the seed and the recipe, by their parameters.
+# The panels of the options that are no settings, by their parameters.
 SECTIONS = {
-    **dict.fromkeys(("recipe", "config", "name", "runs", "resume", "checkpoint_seconds", "seed"), "files"),
-    **dict.fromkeys(("output", "study", "json_path", "report"), "files"),
+    **dict.fromkeys(("config", "name", "runs", "resume", "checkpoint_seconds", ASSIGNED), FILES),
+    **dict.fromkeys(("output", "study", "json_path", "report"), FILES),
     **dict.fromkeys(("corpus", "split", "text", "parallel", "dictionary", "keep"), "data"),
     **dict.fromkeys(("teacher_path", "teacher_language", "centre"), "teacher"),
     **dict.fromkeys(("start_path", "labels", "steps", "lines"), "student"),
@@ -56,16 +50,11 @@ SECTIONS = {
     ),
     **dict.fromkeys(("engine", "workers", "ray_address"), "engine"),
 }
-# Parameters that a short help shows.
-MAIN = {
-    *("recipe", "config", "name", "resume", "output", "study", "documents"),
-    *("data__dataset", "data__languages", "data__document_language", "corpus"),
-    *("teacher__language", "teacher__base", "teacher__model", "teacher_path", "teacher_language"),
-    *("teacher__bm25_epochs", "teacher__online_epochs", "teacher__loss"),
-    *("student__epochs", "student__parallel", "student__start", "start_path", "labels"),
-    *("vocabulary__add_languages", "export__table"),
-    *("budget__max_size", "budget__max_ms", "stage", "space_path", "trials"),
-}
+# Parameters that are no settings and that a short help shows.
+MAIN = frozenset(
+    ("config", "name", "resume", "output", "study", "documents", "corpus", ASSIGNED)
+    + ("teacher_path", "teacher_language", "start_path", "labels", "stage", "space_path", "trials")
+)
 # A command of no more options shows them all.
 FEW = 25
 # Characters of the column of flags, at most.
@@ -85,7 +74,13 @@ def _section(option):
     name = option.name
     if {"--help", "--help-all"} & set(option.opts):
         return HELP
-    return name.partition("__")[0] if "__" in name else SECTIONS[name]
+    if isinstance(option, SettingOption):
+        return option.setting.rpartition(".")[0].partition(".")[0] or FILES
+    return SECTIONS[name]
+
+
+def _is_main(option):
+    return option.main if isinstance(option, SettingOption) else option.name in MAIN
 
 
 def _show_all(context, option, value):
@@ -100,8 +95,8 @@ HELP_ALL = click.Option(
 )
 
 
-class PanelCommand(click.Command):
-    """A command whose help has its options in `panels`, of many those in `MAIN`."""
+class PanelCommand(SettingsCommand):
+    """A command whose help has its options in `panels`, of many the main ones; `--help-all` ends with other settings."""
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         """Return the parameters, `--help-all` the last."""
@@ -111,12 +106,15 @@ class PanelCommand(click.Command):
         """Write the panels, their second columns one below the other."""
         options = [option for option in self.get_params(ctx) if isinstance(option, click.Option)]
         whole = ctx.meta.get(WHOLE, False) or len(options) <= FEW
-        shown = [option for option in options if whole or option.name in MAIN or _section(option) == HELP]
+        shown = [option for option in options if whole or _is_main(option) or _section(option) == HELP]
         records = {option: record for option in shown if (record := option.get_help_record(ctx))}
         width = min(COLUMN, max(len(flags) for flags, _ in records.values()))
         for title, part in panels(records).items():
             with formatter.section(title):
                 formatter.write_dl([(f"{records[option][0]:<{width}}", records[option][1]) for option in part], COLUMN)
+        for option in self.set_options(ctx) if ctx.meta.get(WHOLE, False) else ():
+            with formatter.section(f"Settings by --set, or in a config, beside those above ({option.settings_page})"):
+                formatter.write_dl(option.described(options), COLUMN)
         if more := len(options) - len(shown):
             formatter.write_paragraph()
             formatter.write_text(f"{more} more options: {ctx.command_path} --help-all")

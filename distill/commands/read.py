@@ -10,6 +10,7 @@ import click
 from ..catalog.kinds import ENCODER_HELP
 from ..settings.sections import Value
 from .options import Command, folder_option, settings_from, settings_options, writable
+from .setting_options import SettingsCommand
 
 if TYPE_CHECKING:
     from ..reading.files import Source
@@ -32,9 +33,9 @@ def read() -> None:
     """The span of a passage that answers a question: a small reader on an encoder's own pieces."""
 
 
-@read.command()
+@read.command(cls=SettingsCommand)
 @click.option("--encoder", required=True, help=f"{ENCODER_HELP}; one with weights of ours")
-@settings_options("seed", "data")
+@settings_options("read-train")
 @click.option(
     "--data",
     "more",
@@ -167,9 +168,9 @@ def write(writer: str, folder: str, input_path: str, output: str, top: int, hybr
     say(f"{output}: {len(predictions)} answers")
 
 
-@read.command()
+@read.command(cls=SettingsCommand)
 @click.argument("reader", metavar="READER")
-@settings_options("data")
+@settings_options("read-export")
 @folder_option("folder for the exported reader")
 def export(reader: str, output: str, **values: Value | None) -> None:
     """READER as a flatbuffer, reader.tflite, that answers without TensorFlow, checked on --dataset's dev questions."""

@@ -15,20 +15,12 @@ from ..settings.choices import SPELLED
 from ..settings.sections import Value
 from .options import Command, corpus_option, folder_option, json_option, settings_from, settings_options, split_names
 from .panels import PanelCommand
+from .setting_options import SettingsCommand
 
 
 @click.command(cls=PanelCommand)
 @click.argument("folder", metavar="RUN", type=click.Path(file_okay=False))
-@settings_options(
-    "data",
-    "student",
-    "-student.start",
-    "export.precision",
-    "export.min_cosine",
-    "export.max_drop",
-    "export.threads",
-    "budget",
-)
+@settings_options("compress", "budget", "export")
 @click.option("--output", type=click.Path(file_okay=False), help="folder of the search [default: RUN/small]")
 def compress(folder: str, output: str | None, **values: Value | None) -> None:
     """A smaller bundle out of RUN's student, within a budget, its loss measured on dev.
@@ -45,9 +37,9 @@ def compress(folder: str, output: str | None, **values: Value | None) -> None:
     print_search(result.as_dict(), *places(Path(folder), output))
 
 
-@click.command()
+@click.command(cls=SettingsCommand)
 @click.argument("model")
-@settings_options("seed", "data")
+@settings_options("prune")
 @corpus_option('more text to keep, a text a line or .jsonl with {"text", "language"}; may be given again')
 @click.option("--scripts", default="", help="keep all pieces of these Unicode scripts too, such as Latin,Thai")
 @click.option("--least", type=click.IntRange(1), default=1, show_default=True, help="uses that a piece needs to stay")
@@ -119,9 +111,9 @@ def subset(model: str, languages: str, output: str) -> None:
     say(f"{output}: {after} of {before} pieces, {result.bytes[1] / 1e6:.1f} of {result.bytes[0] / 1e6:.1f} MB")
 
 
-@click.command()
+@click.command(cls=SettingsCommand)
 @click.argument("model")
-@settings_options("seed", "data", "shape")
+@settings_options("reduce", "shape")
 @folder_option("folder for the reduced encoder")
 def reduce(model: str, output: str, **values: Value | None) -> None:
     """A copy of MODEL in another shape: sliced, factorised and refitted on the data set, not yet trained.
@@ -148,9 +140,9 @@ def reduce(model: str, output: str, **values: Value | None) -> None:
     say(f"encoder: {output}, {shape}, {smaller.model.count_params()} of {encoder.model.count_params()} weights")
 
 
-@click.command()
+@click.command(cls=SettingsCommand)
 @click.argument("model")
-@settings_options("seed")
+@settings_options("extend")
 @corpus_option('text of the new languages, a text a line or .jsonl with {"text", "language"}; may be given again', True)
 @click.option(
     "--keep", multiple=True, type=click.Path(dir_okay=False), help="such text of languages that are to be cut as before"

@@ -17,7 +17,6 @@ from ..settings.recipes import DEFAULT
 from ..settings.rules import require_no_stages, require_one_device
 from ..settings.sections import Value
 from .options import (
-    UNIT_SETTINGS,
     config_option,
     corpus_option,
     folder_option,
@@ -39,11 +38,7 @@ ADAPTED = ("seed", "data.document_language", "teacher.base", "student.parallel")
 
 
 @click.command(cls=PanelCommand, epilog=ORDER)
-@settings_options(
-    *("", "data", "teacher", "pairs", "student", "scorer", "vocabulary", "shape", "training", "export"),
-    *("translation", "evaluation", "budget"),
-    recipe=DEFAULT,
-)
+@settings_options("run", recipe=DEFAULT)
 @config_option
 @click.option("--name", help="name of the run's folder [default: data set and teacher's language]")
 @click.option("--runs", type=click.Path(file_okay=False), default="runs", show_default=True, help="where runs are kept")
@@ -152,10 +147,7 @@ def _free_folder(runs, settings):
 
 
 @click.command(cls=PanelCommand, epilog=ORDER)
-@settings_options(
-    *("", "data", "teacher", "pairs", "student.parallel", "student.parallel_temperature", "scorer", "training"),
-    *("translation", "evaluation.dev_dataset", *UNIT_SETTINGS),
-)
+@settings_options("teach")
 @config_option
 @folder_option("folder for the teacher")
 def teach(config: str | None, output: str, **values: Value | None) -> None:
@@ -181,10 +173,7 @@ def teach(config: str | None, output: str, **values: Value | None) -> None:
 
 
 @click.command(cls=PanelCommand, epilog=ORDER)
-@settings_options(
-    *("", "data", "student", "-student.start", "scorer", "training"),
-    *("export.precision", "export.table", "translation", "evaluation.dev_dataset", *UNIT_SETTINGS),
-)
+@settings_options("transfer")
 @click.option("--teacher", "teacher_path", required=True, help=ENCODER_HELP)
 @click.option("--teacher-language", default="en", show_default=True, help="the language the teacher is asked in")
 @click.option("--centre/--no-centre", default=False, help="take off its vectors' mean, of questions and of documents")

@@ -12,10 +12,7 @@ from .panels import PanelCommand
 
 
 @click.command(cls=PanelCommand)
-@settings_options(
-    *("", "data", "teacher", "student", "-student.start", "vocabulary", "shape", "training", "export"),
-    *("translation", "evaluation", "budget"),
-)
+@settings_options("tune")
 @config_option
 @click.option(
     "--stage",
