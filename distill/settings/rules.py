@@ -36,28 +36,30 @@ def check_together(settings: Settings) -> None:
     if settings.vocabulary.aligner_below and not settings.vocabulary.aligner:
         raise ConfigError("vocabulary.aligner_below: nothing aligns; name an encoder with --aligner, or leave it out")
     if teacher.centre and not teacher.model:
-        raise ConfigError("teacher.centre: --centre is of a fixed teacher; name one with --teacher-model")
+        raise ConfigError("teacher.centre: only a fixed teacher is centred; name one with --teacher-model")
 
 
 def _check_triplets(teacher):
     if teacher.triplets and teacher.model:
         raise ConfigError("teacher.triplets: a fixed teacher is not trained; leave --triplets or --teacher-model out")
     if teacher.answer_sentences and teacher.model:
-        raise ConfigError(
-            "teacher.answer_sentences: a fixed teacher is not trained; leave --answer-sentences or --teacher-model out"
-        )
+        raise ConfigError("teacher.answer_sentences: a fixed teacher is not trained; leave this or --teacher-model out")
 
 
 def _check_twins(translation):
     if translation.file and translation.translators:
-        raise ConfigError("translation.file: --translations and --translator are either the translations; give one")
+        raise ConfigError(
+            "translation.file: translations come from this file or from translation.translators; give one of them"
+        )
     if translation.beam and not translation.translators:
-        raise ConfigError("translation.beam: --beam is of --translator, which is not given; leave it out")
+        raise ConfigError("translation.beam: it needs translation.translators, which is not given; leave it out")
 
 
 def _check_mining(teacher):
     if teacher.mining == "faiss" and teacher.positives == "maxp":
-        raise ConfigError("teacher.mining: --positives maxp looks at all passages; leave it or --mining faiss out")
+        raise ConfigError(
+            "teacher.mining: teacher.positives = maxp looks at all passages, which faiss does not; change one of them"
+        )
 
 
 def _check_quota(teacher):
@@ -65,7 +67,9 @@ def _check_quota(teacher):
         name, got = "teacher.hard_quota", teacher.hard_quota
         raise ConfigError(f"{name}: expected at most teacher.negatives, which is {teacher.negatives}, got {got}")
     if teacher.hard_quota >= 0 and (teacher.positives == "maxp" or teacher.mining == "faiss"):
-        raise ConfigError("teacher.hard_quota: it looks at all passages; leave it, or --positives and --mining, out")
+        raise ConfigError(
+            "teacher.hard_quota: it does not go with teacher.positives = maxp or teacher.mining = faiss; leave it or them out"
+        )
 
 
 def _check_of_triplets(teacher):
@@ -77,8 +81,8 @@ def _check_of_triplets(teacher):
             raise ConfigError(f"teacher.{name}: it is of triplets, and {other} learns from none; leave one of both out")
     if teacher.train_unit == "document" and (teacher.positives == "maxp" or teacher.answer_sentences):
         raise ConfigError(
-            "teacher.train_unit: whole documents have no best passage or sentence; leave --positives and "
-            "--answer-sentences out"
+            "teacher.train_unit: a whole document has no best passage or sentence; leave teacher.positives and "
+            "teacher.answer_sentences out"
         )
 
 
@@ -106,21 +110,18 @@ def _check_pairs(teacher, pairs):
         return
     for item in fields(pairs):
         if getattr(pairs, item.name) != item.default:
-            flag = item.metadata["flag"]
-            raise ConfigError(f"pairs.{item.name}: {flag} is of --loss softmax, which is not asked for; leave it out")
+            raise ConfigError(f"pairs.{item.name}: only --loss softmax uses it; give that too, or leave it out")
 
 
 def _check_sentences(teacher, pairs):
     """Refuse settings that look for passages beside pairs of sentences."""
     if pairs.unit != "sentence":
         return
-    for flag, given in (("--hard-negatives", pairs.hard_negatives), ("--self-train", pairs.self_train)):
+    for name, given in (("hard_negatives", pairs.hard_negatives), ("self_train", pairs.self_train)):
         if given:
-            raise ConfigError(f"pairs.unit: {flag} looks for passages; give {flag} 0 with --pair-unit sentence")
+            raise ConfigError(f"pairs.unit: pairs.{name} looks for passages; set it to 0 beside pairs.unit = sentence")
     if teacher.answer_sentences:
-        raise ConfigError(
-            "pairs.unit: with --pair-unit sentence all answers are sentences; leave --answer-sentences out"
-        )
+        raise ConfigError("pairs.unit: all answers are sentences already; leave teacher.answer_sentences out")
 
 
 def _check_share(pairs, student, size):
@@ -140,7 +141,7 @@ def _check_share(pairs, student, size):
 def _check_dropout(training, pairs):
     if training.dropout and pairs.chunk_size:
         raise ConfigError(
-            "training.dropout: --chunk-size computes a batch's vectors twice, and dropout would change them between; "
+            "training.dropout: pairs.chunk_size computes vectors twice, and dropout would change them in between; "
             "leave one of both out"
         )
 
@@ -154,16 +155,15 @@ def _check_averaged(student):
 def _check_scorer(scorer, teacher):
     for item in fields(scorer):
         if not scorer.encoder and getattr(scorer, item.name) != item.default:
-            flag = item.metadata["flag"].split("/")[0]
-            raise ConfigError(f"scorer.{item.name}: {flag} is of an encoder that scores; name one with --scorer")
+            raise ConfigError(f"scorer.{item.name}: it needs an encoder that scores; name one with --scorer")
     if scorer.encoder and scorer.stages == ("teacher",) and teacher.model:
-        raise ConfigError("scorer.stages: a fixed teacher is not trained; leave --scorer-stages or --teacher-model out")
+        raise ConfigError("scorer.stages: a fixed teacher is not trained; leave this or --teacher-model out")
 
 
 def _check_table_rate(student):
     name = "student.table_learning_rate"
     if student.table_learning_rate and not student.train_table:
-        raise ConfigError(f"{name}: --no-student-table leaves the table as it is; leave one of the two out")
+        raise ConfigError(f"{name}: student.train_table = false leaves the table as it is; leave one of them out")
     if student.table_learning_rate and not student.learning_rate:
         raise ConfigError(f"{name}: it is a multiple of student.learning_rate, which is 0; give that too")
 
@@ -172,9 +172,13 @@ def _check_trained(student, vocabulary):
     if student.trained_weights == "new-rows" and not vocabulary.add_languages:
         raise ConfigError("student.trained_weights: there are no new rows; name languages with --add-languages")
     if student.trained_weights == "typed-rows" and not student.typed_share:
-        raise ConfigError("student.trained_weights: no text is typed; give a share with --typed-share")
+        raise ConfigError(
+            "student.trained_weights: no text is learned as people type it; set student.typed_share above 0"
+        )
     if student.trained_weights != "all" and not student.train_table:
-        raise ConfigError("student.train_table: --no-student-table leaves nothing to train beside --trained-weights")
+        raise ConfigError(
+            "student.train_table: false leaves nothing to train, as student.trained_weights names rows of the table"
+        )
 
 
 def _check_translation(student):
@@ -194,9 +198,9 @@ def _check_translation(student):
 
 def _check_self_training(teacher, pairs):
     if pairs.self_train and teacher.loss != "softmax":
-        raise ConfigError("pairs.self_train: --self-train learns from pairs; give --loss softmax too, or leave it out")
+        raise ConfigError("pairs.self_train: it learns from pairs; give --loss softmax too, or leave it out")
     if pairs.self_train and teacher.model:
-        raise ConfigError("pairs.self_train: a fixed teacher is not trained; leave --self-train or --teacher-model out")
+        raise ConfigError("pairs.self_train: a fixed teacher is not trained; leave this or --teacher-model out")
 
 
 def require_triplets(settings: Settings, command: str) -> None:
