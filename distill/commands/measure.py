@@ -327,12 +327,14 @@ def compare(
     bm25-morphology, in retrieval. A and B may be folders of mteb's predictions instead, of any two models on the same
     tasks.
     """
+    from ..evaluation.mcnemar import require_significance
     from ..evaluation.mteb_predictions import is_predictions
     from ..evaluation.paired import as_dict
     from ..evaluation.tasks.task import TaskOptions
     from ..report.score_tables import print_scores
     from ..system.files import write_json
 
+    require_significance()
     settings, of, metrics = settings_from(values), split, _metrics_of(tasks, metrics)
     if relevant or is_predictions(a) or is_predictions(b):
         compared, of = _of_predictions((a, b), relevant, metrics, draws, settings.seed), "mteb"

@@ -96,7 +96,7 @@ HELP_ALL = click.Option(
 
 
 class PanelCommand(SettingsCommand):
-    """A command whose help has its options in `panels`, of many the main ones; `--help-all` ends with other settings."""
+    """A command whose help has its options in `panels`, of many the main ones; `--help-all` shows all settings."""
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         """Return the parameters, `--help-all` the last."""

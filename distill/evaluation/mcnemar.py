@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 import numpy as np
 
+from ..system.extras import require_extra
 from ..system.types import Booleans, Integers, Json
 
 # Below this many disagreements the chi-squared approximation is poor and the exact binomial test is used.
@@ -37,17 +37,27 @@ def as_dict(comparisons: Mapping[str, Comparison]) -> dict[str, Json]:
 
 
 def mcnemar_p(right_a: Booleans, right_b: Booleans) -> float:
-    """p-value that a and b are equally often right; bool `(q,)` each, the same questions in the same order.
+    """Return the p-value that a and b are equally often right. McNemar (1947), by statsmodels.
 
-    McNemar (1947): exact binomial where fewer than 25 questions differ, else chi-squared with continuity correction.
+    It is the exact binomial test where fewer than 25 questions differ, else chi-squared with continuity correction.
+
+    Args:
+        right_a: bool `(q,)`, whether a is right on each question.
+        right_b: bool `(q,)`, the same questions in the same order.
+
+    Raises:
+        InputError: statsmodels is not installed.
     """
+    require_significance()
+    from statsmodels.stats.contingency_tables import mcnemar
+
     only_a, only_b = disagreements(right_a, right_b)
-    differ = only_a + only_b
-    if differ < EXACT_BELOW:
-        tail = sum(math.comb(differ, wins) for wins in range(min(only_a, only_b) + 1))
-        return min(1.0, 2 * tail / 2**differ)
-    # Of chi-squared with one degree of freedom, the share above x is erfc(sqrt(x / 2)).
-    return math.erfc(abs(abs(only_a - only_b) - 1) / math.sqrt(2 * differ))
+    return float(mcnemar([[0, only_a], [only_b, 0]], exact=only_a + only_b < EXACT_BELOW, correction=True).pvalue)
+
+
+def require_significance() -> None:
+    """Raise `InputError` where statsmodels, which tests of significance come from, is not installed."""
+    require_extra("a test of significance", ("statsmodels",), "significance")
 
 
 def disagreements(right_a: Booleans, right_b: Booleans) -> tuple[int, int]:
@@ -74,9 +84,10 @@ def compare(
 
 
 def holm(ps: Sequence[float]) -> list[float]:
-    """The p-values of one family of tests, corrected. Holm (1979)."""
-    order = np.argsort(ps, kind="stable")
-    times = len(ps) - np.arange(len(ps))
-    corrected = np.empty(len(ps))
-    corrected[order] = np.minimum(np.maximum.accumulate(np.array(ps, dtype=float)[order] * times), 1)
-    return [float(p) for p in corrected]
+    """Return the p-values of one family of tests, corrected. Holm (1979), by statsmodels."""
+    if not ps:
+        return []
+    require_significance()
+    from statsmodels.stats.multitest import multipletests
+
+    return [float(p) for p in multipletests(ps, method="holm")[1]]

@@ -11,7 +11,6 @@ refuse a single cluster, and have NaN for an interval of effect sizes some of wh
 from __future__ import annotations
 
 from collections.abc import Sequence
-from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -139,14 +138,15 @@ def standard_error(differences: ArrayLike, ids: Sequence[str]) -> float:
 
 
 def detectable(differences: ArrayLike, ids: Sequence[str], level: float = 0.05, power: float = 0.8) -> float | None:
-    """The smallest true mean difference that such a test set shows with this power at this two-sided level.
+    """Return the smallest true mean difference that such a test set shows with this power at this two-sided level.
 
-    (z of 1 - level / 2 + z of the power) x standard error, by the normal approximation, with the deviation observed.
-    For Holm over m tests the strictest level is level / m. None where no deviation was observed: fewer than two
-    clusters, or all the same.
+    It is statsmodels' normal power for one sample, with the deviation observed. For Holm over m tests the strictest
+    level is level / m. It is None where no deviation was observed: fewer than two clusters, or all the same.
     """
     error = standard_error(differences, ids)
     if not error > ROUNDING * np.max(np.abs(differences)):
         return None
-    normal = NormalDist()
-    return float((normal.inv_cdf(1 - level / 2) + normal.inv_cdf(power)) * error)
+    from statsmodels.stats.power import NormalIndPower
+
+    # With a ratio of 0 there is one sample; of one observation, so that its deviation is the standard error.
+    return float(NormalIndPower(ddof=0).solve_power(nobs1=1, alpha=level, power=power, ratio=0) * error)

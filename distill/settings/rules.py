@@ -68,7 +68,7 @@ def _check_quota(teacher):
         raise ConfigError(f"{name}: expected at most teacher.negatives, which is {teacher.negatives}, got {got}")
     if teacher.hard_quota >= 0 and (teacher.positives == "maxp" or teacher.mining == "faiss"):
         raise ConfigError(
-            "teacher.hard_quota: it does not go with teacher.positives = maxp or teacher.mining = faiss; leave it or them out"
+            "teacher.hard_quota: it does not go with teacher.positives = maxp or teacher.mining = faiss; leave one out"
         )
 
 
