@@ -15,7 +15,7 @@ from ..settings.sections import Value
 from .recipes import complete
 
 if TYPE_CHECKING:
-    from ..system.types import Json
+    pass
 
 # The parameter that holds what `--set` was given.
 ASSIGNED = "assigned"
@@ -62,12 +62,9 @@ class SetOption(click.Option):
             [*declared, "--set", ASSIGNED],
             multiple=True,
             metavar="NAME=VALUE",
+            callback=lambda context, option, texts: assigned(texts or (), command),
             help="any setting of a config by its name, such as student.gamma=100; may be repeated",
         )
-
-    def process_value(self, ctx: click.Context, value: tuple[str, ...] | None) -> dict[str, Json]:
-        """Return the values by name. Raises `ConfigError` as `assigned`."""
-        return assigned(value or (), self.command)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[click.shell_completion.CompletionItem]:
         """Return the settings whose names begin so."""

@@ -20,6 +20,7 @@ from ..pipeline.preparing import chosen_languages, read_sources, unseen_language
 from ..pipeline.resuming import clear
 from ..pipeline.twins import with_twins
 from ..report.run_page import write_report
+from ..settings.renames import with_new_names
 from ..settings.rules import require_one_device
 from ..settings.sections import Settings, Work
 from ..settings.store import as_dict, free_of
@@ -178,7 +179,11 @@ def _bound(values):
 def _without(part, names, section):
     if not isinstance(part, dict):
         return part
-    return {key: value for key, value in part.items() if f"{section}.{key}" not in names}
+    return {
+        key: _without(value, names, f"{section}.{key}")
+        for key, value in part.items()
+        if f"{section}.{key}" not in names
+    }
 
 
 def require_search_folder(folder: Path) -> None:
@@ -196,7 +201,7 @@ def require_same(folder: Path, values: Mapping[str, Json]) -> None:
         return
     # What was begun by an earlier version has more of them.
     stored = read_json(path)
-    before = _bound(stored) if isinstance(stored, dict) else {}
+    before = _bound(with_new_names(stored, str(path))) if isinstance(stored, dict) else {}
     other = [key for key, value in values.items() if before.get(key) != value]
     if other:
         raise InputError(f"{folder} was made with other settings ({', '.join(other)}); remove it or repeat its command")

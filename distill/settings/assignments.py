@@ -8,6 +8,7 @@ from dataclasses import Field, fields
 from typing import TYPE_CHECKING
 
 from ..errors import ConfigError
+from .renames import new_name
 from .sections import Settings, Value
 from .store import walk
 
@@ -45,6 +46,7 @@ def assigned(texts: Sequence[str], command: str) -> dict[str, Json]:
     values: dict[str, Json] = {}
     for text in texts:
         name, equals, value = text.partition("=")
+        name = new_name(name)
         if not equals:
             raise ConfigError(f"--set: expected NAME=VALUE such as student.gamma=100, got {text!r}")
         if name in values:

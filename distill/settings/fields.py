@@ -58,6 +58,8 @@ ABOUT = {
     "commands": "",
     "offer": SET,
     "names": Names.NOTHING,
+    # Its name in configs of earlier versions, which are read.
+    "was": "",
     # Its key in the card of an encoder that learned from what it names.
     "card": "",
 }
@@ -71,9 +73,12 @@ def _setting(bears_on, default, flag, help, options=None, **more):
     return field(default=default, metadata={**metadata, **ABOUT, **more})
 
 
-def _section(kind, title, commands):
-    """A field that holds a section: its title in help, and the commands that honour its settings, parted by blanks."""
-    return field(default_factory=kind, metadata={"title": title, "commands": commands})
+def _section(kind, title="", commands=""):
+    """A field that holds a section: its title in help, and the commands that honour its settings, parted by blanks.
+
+    One within another section is told by that one's.
+    """
+    return field(default_factory=kind, metadata={"title": title, "commands": commands} if title else {})
 
 
 # Kept as values, as the fields' own types are what type checkers see.

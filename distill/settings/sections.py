@@ -180,7 +180,7 @@ class TranslationSettings:
         "translate them with a model that CTranslate2 runs, of all languages or, as LANGUAGE=FOLDER, of one",
         names=Names.TRANSLATORS,
     )
-    beam: int = common(0, "--beam", "hypotheses of --translator, 1 is greedy (0: 4)", low=0, high=64)
+    beam: int = common(0, "--beam", "hypotheses of translation.translators, 1 is greedy (0: 4)", low=0, high=64)
 
 
 @dataclass
@@ -249,7 +249,9 @@ class BudgetSettings:
     new_languages: tuple = untuned(
         (), "--new-languages", "languages that get new pieces [default: those muse never saw]"
     )
-    new_pieces: int = untuned(12_000, "--new-pieces", "pieces to learn for --new-languages, at most (0: none)", low=0)
+    new_pieces: int = untuned(
+        12_000, "--new-pieces", "pieces to learn for budget.new_languages, at most (0: none)", low=0
+    )
     corpus: tuple = setting(
         Work.RUN,
         (),

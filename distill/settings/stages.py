@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from .choices import ALL_UNITS, TYPED
-from .fields import FLAG, MAIN, Names, Work, common, learned, scored, setting, untuned
+from .fields import FLAG, MAIN, Names, Work, common, learned, scored, section, setting, untuned
 
 OBJECTIVES = ("qq", "dd", "dq")
 FILTERS = ("passage", "answer", "parallel")
@@ -40,7 +40,7 @@ class TeacherSettings:
     temperature: float = learned(0.05, "--temperature", "temperature of the contrastive loss", low=1e-4, high=10.0)
     negatives: int = learned(3, "--negatives", "negatives a question", low=1, high=1000)
     learning_rate: float = learned(
-        1e-4, "--teacher-learning-rate", "Adam's learning rate, by --teacher-schedule", low=0.0, high=1.0
+        1e-4, "--teacher-learning-rate", "Adam's learning rate, by teacher.schedule", low=0.0, high=1.0
     )
     batch_size: int = learned(16, "--teacher-batch-size", "questions in a training step", low=1)
     bm25_epochs: int = learned(3, "--bm25-epochs", "epochs with BM25 negatives", low=0, offer=MAIN)
@@ -55,7 +55,7 @@ class TeacherSettings:
     hard_quota: int = learned(
         -1,
         "--hard-quota",
-        "of --negatives in online epochs so many are hard ones, the rest semi-hard, the nearest of each (-1: no quota)",
+        "how many of teacher.negatives in online epochs are hard, the rest semi-hard, the nearest of each (-1: no quota)",
         low=-1,
         high=1000,
     )
@@ -183,6 +183,84 @@ class PairSettings:
 
 
 @dataclass
+class RankingSettings:
+    """`list`: the softmax of the student's scores of documents against that of the teacher's."""
+
+    weight: float = learned(
+        1.0, "--list-weight", "weight of list, the teacher's ranking", low=0.0, was="student.list_weight"
+    )
+    temperature: float = learned(
+        0.05,
+        "--list-temperature",
+        "temperature of both rankings in list",
+        low=1e-4,
+        high=10.0,
+        was="student.list_temperature",
+    )
+
+
+@dataclass
+class SoftmaxSettings:
+    """`softmax`: -log softmax of a question's own document among others."""
+
+    weight: float = learned(
+        0.1,
+        "--softmax-weight",
+        "weight of softmax, a question's own document",
+        low=0.0,
+        was="student.softmax_weight",
+    )
+    temperature: float = learned(
+        0.05,
+        "--softmax-temperature",
+        "temperature of softmax",
+        low=1e-4,
+        high=10.0,
+        was="student.softmax_temperature",
+    )
+    among: str = learned(
+        "batch",
+        "--softmax-among",
+        "documents of softmax: those of the batch, of the first unit, or all, of each unit",
+        ("batch", "all"),
+        was="student.softmax_among",
+    )
+
+
+@dataclass
+class LineSettings:
+    """`translation`: -log softmax of a line's own label among those of a step's lines."""
+
+    weight: float = learned(
+        0.1,
+        "--translation-weight",
+        "weight of translation, a line's own label among the step's",
+        low=0.0,
+        was="student.translation_weight",
+    )
+    temperature: float = learned(
+        0.05,
+        "--translation-temperature",
+        "temperature of translation",
+        low=1e-4,
+        high=10.0,
+        was="student.translation_temperature",
+    )
+
+
+@dataclass
+class LossSettings:
+    """The parts of the student's loss, by their names in `student.objectives`; Equation 2's are weights alone."""
+
+    qq: float = learned(1.0, "--beta", "weight of question-question", low=0.0, was="student.beta")
+    dd: float = learned(1.0, "--lambda", "weight of document-document", low=0.0, was="student.lambda")
+    dq: float = learned(1.0, "--omega", "weight of document-question", low=0.0, was="student.omega")
+    list: RankingSettings = section(RankingSettings)
+    softmax: SoftmaxSettings = section(SoftmaxSettings)
+    translation: LineSettings = section(LineSettings)
+
+
+@dataclass
 class StudentSettings:
     """Stage 2, Equation 2 of CL-ReLKT."""
 
@@ -193,27 +271,7 @@ class StudentSettings:
         (*OBJECTIVES, "list", "softmax", "translation"),
         offer=FLAG,
     )
-    beta: float = learned(1.0, "--beta", "weight of question-question", low=0.0)
-    lambda_: float = learned(1.0, "--lambda", "weight of document-document", low=0.0)
-    omega: float = learned(1.0, "--omega", "weight of document-question", low=0.0)
-    list_weight: float = learned(1.0, "--list-weight", "weight of list, the teacher's ranking", low=0.0)
-    list_temperature: float = learned(
-        0.05, "--list-temperature", "temperature of both rankings in list", low=1e-4, high=10.0
-    )
-    softmax_weight: float = learned(0.1, "--softmax-weight", "weight of softmax, a question's own document", low=0.0)
-    softmax_temperature: float = learned(0.05, "--softmax-temperature", "temperature of softmax", low=1e-4, high=10.0)
-    softmax_among: str = learned(
-        "batch",
-        "--softmax-among",
-        "documents of softmax: those of the batch, of the first unit, or all, of each unit",
-        ("batch", "all"),
-    )
-    translation_weight: float = learned(
-        0.1, "--translation-weight", "weight of translation, a line's own label among the step's", low=0.0
-    )
-    translation_temperature: float = learned(
-        0.05, "--translation-temperature", "temperature of translation", low=1e-4, high=10.0
-    )
+    losses: LossSettings = section(LossSettings)
     gamma: float = learned(100.0, "--gamma", "scale of the whole loss", low=0.0)
     distance: str = learned("squared_l2", "--distance", "distance between vectors", ("squared_l2", "cosine"))
     learning_rate: float = learned(

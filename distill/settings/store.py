@@ -16,6 +16,7 @@ from ..system.files import write_text
 from ..system.text import well_formed
 from .choices import MOST
 from .recipes import TABLE, read_recipe, read_toml
+from .renames import new_name, with_new_names
 from .rules import check_together, numbers_of
 from .sections import Section, Settings, Value, Work
 
@@ -93,14 +94,14 @@ def load_settings(path: File, recipe: str = "") -> Settings:
         raise ConfigError(f"{path}: {COMPLETE}: expected true or false, got {complete!r}")
     rests = named and isinstance(named, str) and not complete
     settings = recipe_settings(named, str(path)) if rests else Settings()
-    _update(settings, stored, str(path))
+    _update(settings, with_new_names(stored, str(path)), str(path))
     return check(settings)
 
 
 def recipe_settings(name: str, place: str = "--recipe") -> Settings:
     """Settings of the recipe of that name, which `place` names. Raises `ConfigError` where there is none."""
     settings = Settings(recipe=name)
-    _update(settings, read_recipe(name, place).values, f"{name}.toml")
+    _update(settings, with_new_names(read_recipe(name, place).values, name), f"{name}.toml")
     return check(settings)
 
 
@@ -108,7 +109,7 @@ def changed(settings: Settings, values: Mapping[str, Json], place: str = "settin
     """A checked copy with other `values`, by names as `walk` has them. Raises `ConfigError`, as `load_settings`."""
     copy = deepcopy(settings)
     for name, value in values.items():
-        _update(copy, _nested(name.split("."), value), place)
+        _update(copy, _nested(new_name(name).split("."), value), place)
     return check(copy)
 
 

@@ -358,16 +358,16 @@ def batch_loss(
         losses["dq"] = distance(x["teacher_answers"], questions[:, None])  # (b, units)
     if "list" in settings.objectives:
         labelled = vectors[: ops.shape(x["teacher_question"])[0]]
-        losses["list"] = ranking_loss(labelled, x["teacher_question"], documents, settings.list_temperature)
+        losses["list"] = ranking_loss(labelled, x["teacher_question"], documents, settings.losses.list.temperature)
     if "softmax" in settings.objectives:
         losses["softmax"] = own_document_loss(questions, x, settings, documents)
     if "same_line" in x:
         lines, labels = (each[many : ops.shape(x["teacher_question"])[0]] for each in (vectors, x["teacher_question"]))
         scores = ops.matmul(lines, ops.transpose(labels))
-        losses["translation"] = in_batch_loss(scores, x["same_line"], settings.translation_temperature)
-    weights = settings.beta, settings.lambda_, settings.omega, settings.gamma
-    beside = settings.list_weight, settings.softmax_weight, settings.translation_weight
-    loss = transfer_loss(losses, *weights, *beside)
+        losses["translation"] = in_batch_loss(scores, x["same_line"], settings.losses.translation.temperature)
+    of = settings.losses
+    beside = of.list.weight, of.softmax.weight, of.translation.weight
+    loss = transfer_loss(losses, of.qq, of.dd, of.dq, settings.gamma, *beside)
     return loss + settings.gamma * scored_loss(vectors, x, scorer) if scorer else loss
 
 
@@ -394,12 +394,12 @@ def own_document_loss(
 
     Among the batch's of the first unit, or among all `documents`, `[(n, d)]`, the mean over units.
     """
-    if settings.softmax_among == "batch":
+    if settings.losses.softmax.among == "batch":
         scores = ops.matmul(questions, ops.transpose(x["teacher_answers"][:, 0]))
-        return in_batch_loss(scores, x["same"], settings.softmax_temperature)
+        return in_batch_loss(scores, x["same"], settings.losses.softmax.temperature)
     losses = []
     for place, unit in enumerate(documents):
-        scores = ops.matmul(questions, ops.transpose(ops.convert_to_tensor(unit))) / settings.softmax_temperature
+        scores = ops.matmul(questions, ops.transpose(ops.convert_to_tensor(unit))) / settings.losses.softmax.temperature
         gold = ops.take_along_axis(scores, x["gold"][:, place : place + 1], axis=-1)[:, 0]
         losses.append(ops.logsumexp(scores, axis=-1) - gold)
     return sum(losses) / len(losses)

@@ -13,6 +13,7 @@ from ..data.parallel import weighted
 from ..errors import ConfigError, InputError
 from ..settings.choices import MOST
 from ..settings.recipes import read_toml
+from ..settings.renames import new_name
 from ..settings.sections import Settings, Value, Work
 from ..settings.store import changed, free_of, plain, walk
 from ..system.types import File, Json
@@ -37,19 +38,19 @@ STUDENT_SPACE: dict[str, Json] = {
 # By the objective that they are of; those of list and softmax are ours.
 TEMPERATURES = {"low": 0.01, "high": 0.2, "log": True}
 BY_OBJECTIVE: dict[str, dict[str, Json]] = {
-    "qq": {"student.beta": COEFFICIENTS},
-    "dq": {"student.omega": COEFFICIENTS},
+    "qq": {"student.losses.qq": COEFFICIENTS},
+    "dq": {"student.losses.dq": COEFFICIENTS},
     "list": {
-        "student.list_weight": {"low": 0.03, "high": 3.0, "log": True},
-        "student.list_temperature": TEMPERATURES,
+        "student.losses.list.weight": {"low": 0.03, "high": 3.0, "log": True},
+        "student.losses.list.temperature": TEMPERATURES,
     },
     "translation": {
-        "student.translation_weight": {"low": 0.01, "high": 1.0, "log": True},
-        "student.translation_temperature": TEMPERATURES,
+        "student.losses.translation.weight": {"low": 0.01, "high": 1.0, "log": True},
+        "student.losses.translation.temperature": TEMPERATURES,
     },
     "softmax": {
-        "student.softmax_weight": {"low": 0.01, "high": 1.0, "log": True},
-        "student.softmax_temperature": TEMPERATURES,
+        "student.losses.softmax.weight": {"low": 0.01, "high": 1.0, "log": True},
+        "student.losses.softmax.temperature": TEMPERATURES,
     },
 }
 PARALLEL_SPACE = {"student.parallel_temperature": [1.0, 2.0, 3.0, 5.0]}
@@ -131,7 +132,7 @@ def _flat(values, prefix=""):
         if isinstance(value, dict) and not {"low", "high"} & value.keys():
             yield from _flat(value, f"{prefix}{key}.")
         else:
-            yield prefix + key, value
+            yield new_name(prefix + key), value
 
 
 def default_space(settings: Settings, stage: str, given: Collection[str] = ()) -> dict[str, Json]:

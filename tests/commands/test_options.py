@@ -1,35 +1,35 @@
-"""Flags made from the settings: what they set, what they leave, what they refuse."""
+"""Flags and assignments made from the settings: what they set, what they leave, what they refuse."""
 
 import click
 import pytest
 from click.testing import CliRunner
 
 from distill.commands.options import given, settings_from, settings_options
-from distill.errors import InputError
+from distill.commands.panels import PanelCommand
+from distill.errors import ConfigError, InputError
+from distill.settings.fields import SET
 from distill.settings.sections import Settings, StudentSettings
+from distill.settings.stages import LossSettings
 from distill.settings.store import walk
 
-ALL = ("", "data", "teacher", "pairs", "student", "scorer", "vocabulary", "shape", "training", "export")
-ALL += ("translation", "evaluation", "budget")
 
-
-def parse(*arguments, sections=ALL, config=None):
-    """The settings that a command with these sections makes of these arguments; what is none stays."""
+def parse(*arguments, command="run", whole=(), config=None):
+    """The settings that a command makes of these arguments; what is none stays."""
 
     @click.command()
-    @settings_options(*sections)
+    @settings_options(command, *whole)
     @click.option("--output")
-    def command(**values):
+    def function(**values):
         return settings_from(values, config), values
 
-    settings, rest = command.main(arguments, standalone_mode=False)
+    settings, rest = function.main(arguments, standalone_mode=False)
     assert rest == {"output": None}
     return settings
 
 
 def run(*arguments):
-    @click.command()
-    @settings_options(*ALL)
+    @click.command(cls=PanelCommand)
+    @settings_options("run")
     def command(**values):
         settings_from(values)
 
@@ -39,47 +39,69 @@ def run(*arguments):
 def test_a_flag_sets_its_setting_and_no_other():
     assert parse() == Settings()
     expected = Settings()
-    expected.teacher.margin = 0.9
-    assert parse("--margin", "0.9") == expected
-    settings = parse("--seed", "7", "--dataset", "xquad", "--gamma", "2", "--loss", "contrastive", "--lambda", "0.5")
-    assert (settings.seed, settings.data.dataset, settings.student.gamma) == (7, "xquad", 2.0)
-    assert (settings.teacher.loss, settings.student.lambda_) == ("contrastive", 0.5)
-    # Zero is a value, and an empty list is one.
-    assert parse("--epochs", "0", "--beta", "0").student == StudentSettings(epochs=0, beta=0.0)
+    expected.teacher.loss = "contrastive"
+    assert parse("--loss", "contrastive") == expected
+    settings = parse("--seed", "7", "--dataset", "xquad", "--epochs", "0")
+    assert (settings.seed, settings.data.dataset, settings.student) == (7, "xquad", StudentSettings(epochs=0))
     lists = {"": (), "de,ru": ("de", "ru"), " de , ru ": ("de", "ru"), "de,,ru,": ("de", "ru")}
     assert {text: parse("--languages", text).data.languages for text in lists} == lists
-    assert [parse(flag).teacher.train_table for flag in ("--teacher-table", "--no-teacher-table")] == [True, False]
-    settings = parse("--teacher-batch-size", "3", "--student-batch-size", "5", "--no-student-table")
-    assert (settings.teacher.batch_size, settings.student.batch_size) == (3, 5)
-    assert (settings.teacher.train_table, settings.student.train_table) == (True, False)
+    assert [parse(flag).student.own_text for flag in ("--own-text", "--no-own-text")] == [True, False]
 
 
-def test_every_setting_has_its_flag_its_help_and_its_default_in_their_order():
-    output = run("--help").output
+def test_set_reaches_every_setting():
+    settings = parse(
+        "--set", "student.losses.qq=0", "--set", "teacher.batch_size=3", "--set", "student.train_table=false"
+    )
+    assert settings.student == StudentSettings(losses=LossSettings(qq=0.0), train_table=False)
+    assert settings.teacher.batch_size == 3
+    for name, section, item in walk(Settings()):
+        value = getattr(section, item.name)
+        text = ",".join(value) if isinstance(value, tuple) else str(value).lower() if item.type is bool else value
+        if name != "recipe":
+            assert parse("--set", f"{name}={text}") == Settings()
+
+
+def test_a_flag_and_set_of_one_setting_are_two_answers():
+    with pytest.raises(ConfigError, match="^--set student.epochs: --epochs "):
+        parse("--epochs", "1", "--set", "student.epochs=2")
+
+
+def test_a_value_that_is_set_is_checked_as_in_a_config():
+    with pytest.raises(ConfigError, match="^student.losses.qq: "):
+        parse("--set", "student.losses.qq=-1")
+    with pytest.raises(ConfigError, match="^student.quantised_epochs: "):
+        parse("--set", "student.quantised_epochs=3", "--epochs", "2")
+
+
+def test_help_all_has_flags_with_help_and_default_and_names_the_other_settings():
+    output = run("--help-all").output
     text = " ".join(output.split())
-    assert all(f"[default: {default}]" in text for default in ("qq,dd,dq", "0.3", "muse"))
-    for _, _, item in walk(Settings()):
-        for flag in item.metadata["flag"].split("/"):
-            assert f"{flag} " in text
+    assert all(f"[default: {default}]" in text for default in ("qq,dd,dq", "muse", "100.0"))
+    for name, _, item in walk(Settings()):
+        if item.metadata["offer"] is SET:
+            assert name in text and item.metadata["flag"].split("/")[0] + " " not in text
+        else:
+            assert all(f"{flag} " in text for flag in item.metadata["flag"].split("/"))
         assert item.metadata["help"].split()[0] in text
-    flags = ["--seed", "--dataset", "--teacher ", "--margin", "--objectives", "--gamma", "--min-cosine", "--threads"]
+    flags = ["--seed", "\n  --dataset", "--teacher ", "--loss", "--objectives", "\n  --table", "student.gamma"]
     places = [output.index(flag) for flag in flags]
     assert places == sorted(places)
 
 
-def test_a_command_has_the_flags_of_its_sections_only():
-    # Or single flags of a section.
-    single = ("", "export.precision", "export.table")
-    assert parse("--margin", "0.9", sections=("teacher",)).teacher.margin == 0.9
-    settings = parse("--table", "int4", "--seed", "3", sections=single)
-    assert (settings.export.table, settings.seed) == ("int4", 3)
-    teachers = [(flag, ("teacher",)) for flag in ("--seed", "--dataset", "--gamma", "--threads")]
-    for flag, sections in (*teachers, ("--threads", single)):
+def test_a_command_has_the_flags_that_it_honours_and_those_of_a_whole_section():
+    assert parse("--loss", "contrastive", command="teach").teacher.loss == "contrastive"
+    assert parse("--channels", "3", command="reduce", whole=("shape",)).shape.channels == 3
+    for flag, command in (
+        ("--table", "teach"),
+        ("--epochs", "teach"),
+        ("--student", "transfer"),
+        ("--channels", "run"),
+    ):
         with pytest.raises(click.NoSuchOption):
-            parse(flag, "1", sections=sections)
+            parse(flag, "1", command=command)
 
 
-def test_a_config_file_stands_where_no_flag_is_given(tmp_path):
+def test_a_config_file_stands_where_nothing_is_given(tmp_path):
     config = tmp_path / "config.toml"
     with pytest.raises(InputError, match=r"config\.toml"):
         parse(config=config)
@@ -87,21 +109,24 @@ def test_a_config_file_stands_where_no_flag_is_given(tmp_path):
     settings = parse(config=config)
     assert (settings.seed, settings.data.languages, settings.teacher.margin) == (3, ("hi",), 0.5)
     assert settings.teacher.train_table is False
-    settings = parse("--margin", "0.9", "--teacher-table", "--languages", "de", config=config)
+    settings = parse("--set", "teacher.margin=0.9", "--languages", "de", config=config)
     assert (settings.seed, settings.data.languages, settings.teacher.margin) == (3, ("de",), 0.9)
-    assert settings.teacher.train_table is True
-    # A flag wins that is equal to the default too.
-    assert parse("--margin", "0.3", config=config).teacher.margin == 0.3
+    # A value wins that is equal to the default too.
+    assert parse("--set", "teacher.margin=0.3", "--seed", "0", config=config) == parse(
+        "--languages", "hi", "--set", "teacher.train_table=false"
+    )
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (("--seed", "one"), "one"),
-        (("--margin", "wide"), "wide"),
-        (("--student-dev-unit", "sentence"), "'document', 'passage', 'maxp'"),
         (("--table", "int8"), "'uint8', 'int8-row', 'int4', 'pq4', 'pq8', 'int4-pq5', 'float32'"),
-        (("--margn", "1"), "--margin"),
+        (("--epoch", "1"), "--epochs"),
+        # A flag of an earlier version.
+        (("--gamma", "1"), "--set student.gamma=VALUE"),
+        (("--lambda", "1"), "--set student.losses.dd=VALUE"),
+        (("--no-student-table",), "--set student.train_table=false"),
     ],
 )
 def test_wrong_usage_leaves_with_2_and_says_why(arguments, message):
@@ -109,8 +134,17 @@ def test_wrong_usage_leaves_with_2_and_says_why(arguments, message):
     assert result.exit_code == 2 and message in result.output
 
 
-def test_given_are_the_settings_whose_flags_are_there():
-    command = click.command()(settings_options(*ALL)(lambda **values: given(values)))
-    flags = ["--beta", "1.0", "--lambda", "0", "--no-student-table", "--languages", "de", "--seed", "0"]
-    names = ["seed", "data.languages", "student.beta", "student.lambda", "student.train_table"]
-    assert [command.main(each, standalone_mode=False) for each in (flags, [])] == [names, []]
+def test_given_are_the_settings_that_flags_and_assignments_name():
+    command = click.command()(settings_options("run")(lambda **values: given(values)))
+    arguments = [
+        "--set",
+        "student.losses.qq=1.0",
+        "--set",
+        "student.train_table=false",
+        "--languages",
+        "de",
+        "--seed",
+        "0",
+    ]
+    names = ["seed", "data.languages", "student.losses.qq", "student.train_table"]
+    assert [command.main(each, standalone_mode=False) for each in (arguments, [])] == [names, []]

@@ -234,7 +234,7 @@ def test_preparing_writes_nothing_and_what_lies_in_a_runs_place_is_not_overwritt
     ("setting", "value", "place"),
     [
         ("data.dataset", "nowhere", "nowhere"),
-        ("student.beta", -1.0, r"student\.beta"),
+        ("student.losses.qq", -1.0, r"student\.losses\.qq"),
         ("student.parallel", ("nowhere.tsv",), "nowhere.tsv"),
         ("teacher.triplets", ("nowhere.jsonl",), "nowhere.jsonl"),
         ("vocabulary.text", ("nowhere.txt",), "nowhere.txt"),

@@ -75,17 +75,17 @@ def test_the_paper_is_as_published():
     assert student.units == ("document",) and (student.dev_unit, teacher.unit) == ("document", "document")
     rates, coefficients = (1e-3, 5e-4, 1e-4, 1e-5, 1e-6), (1, 1e-1, 1e-2, 1e-3, 1e-4)
     assert {teacher.learning_rate, student.learning_rate} <= set(rates)
-    assert {student.beta, student.omega} <= set(coefficients) and student.lambda_ == 1
+    assert {student.losses.qq, student.losses.dq} <= set(coefficients) and student.losses.dd == 1
     assert student.gamma in (100, 1000, 10000) and teacher.negatives in (1, 2, 3, 5, 10) and 0.1 <= teacher.margin <= 1
 
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """A folder of recipes, in which `one` has a margin of 0.7 and a beta of 2."""
+    """A folder of recipes, in which `one` has a margin of 0.7 and a gamma of 2."""
     place = tmp_path / "recipes"
     place.mkdir()
     about = '[recipe]\npurpose = "a"\nsize = "b"\ntime = "c"\n'
-    (place / "one.toml").write_text(f"{about}[teacher]\nmargin = 0.7\n[student]\nbeta = 2.0\n", encoding="utf-8")
+    (place / "one.toml").write_text(f"{about}[teacher]\nmargin = 0.7\n[student]\ngamma = 2.0\n", encoding="utf-8")
     (place / "other.toml").write_text(about, encoding="utf-8")
     monkeypatch.setattr(recipes, "FOLDER", place)
     return place
@@ -98,7 +98,7 @@ def written(folder, text):
 
 
 def test_a_config_stands_above_the_recipe_that_it_or_the_flag_names(folder, tmp_path):
-    expected = changed(Settings(recipe="one"), {"teacher.margin": 0.5, "student.beta": 2.0})
+    expected = changed(Settings(recipe="one"), {"teacher.margin": 0.5, "student.gamma": 2.0})
     assert load_settings(written(tmp_path, 'recipe = "one"\nteacher.margin = 0.5\n')) == expected
     assert load_settings(tmp_path / "config.toml", "one") == expected
     assert load_settings(written(tmp_path, "teacher.margin = 0.5\n"), "one") == expected
@@ -112,8 +112,8 @@ def test_what_a_run_wrote_names_its_recipe_and_does_not_rest_on_it(folder, tmp_p
     assert (tmp_path / "config.toml").read_text(encoding="utf-8").startswith('recipe = "one"\ncomplete = true\n')
     # A setting of a later version has its default, whatever the recipe says of it by then.
     whole = (tmp_path / "config.toml").read_text(encoding="utf-8")
-    written(tmp_path, whole.replace("beta = 2.0\n", ""))
-    assert load_settings(tmp_path / "config.toml") == changed(settings, {"student.beta": 1.0})
+    written(tmp_path, whole.replace("gamma = 2.0\n", ""))
+    assert load_settings(tmp_path / "config.toml") == changed(settings, {"student.gamma": 100.0})
     written(tmp_path, whole)
     (folder / "one.toml").unlink()
     assert load_settings(tmp_path / "config.toml", "one") == settings

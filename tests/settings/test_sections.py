@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from functools import reduce
 
 import pytest
 import tomlkit
@@ -9,6 +10,7 @@ import tomlkit
 from distill.errors import ConfigError
 from distill.settings.choices import TYPED
 from distill.settings.sections import Settings, Work
+from distill.settings.stages import LossSettings
 from distill.settings.store import as_dict, check, free_of, load_settings, save_settings, walk
 from distill.settings.store import changed as with_values
 
@@ -27,7 +29,7 @@ def test_the_papers_values_are_the_defaults_of_settings_that_share_no_section():
     other.teacher.margin = 1.0
     assert settings.teacher.margin == 0.3
     assert settings.student.objectives == ("qq", "dd", "dq")
-    assert (settings.student.beta, settings.student.lambda_, settings.student.omega) == (1.0, 1.0, 1.0)
+    assert (settings.student.losses.qq, settings.student.losses.dd, settings.student.losses.dq) == (1.0, 1.0, 1.0)
     assert settings.student.gamma == 100.0
 
 
@@ -95,12 +97,12 @@ def test_lists_of_known_parts():
 
 def test_walk_names_settings_as_the_file_does_and_each_has_flags_of_its_own_and_says_what_it_is():
     settings = Settings()
-    settings.student.lambda_ = 2.5
+    settings.student.losses.list.weight = 2.5
     names = [name for name, _, _ in walk(settings)]
     assert names[:2] == ["recipe", "seed"] and len(set(names)) == len(names)
-    assert {"data.dataset", "teacher.margin", "student.lambda", "export.min_cosine"} <= set(names)
+    assert {"data.dataset", "teacher.margin", "student.losses.list.weight", "export.min_cosine"} <= set(names)
     values = {name: getattr(section, item.name) for name, section, item in walk(settings)}
-    assert (values["student.lambda"], values["seed"]) == (2.5, 0)
+    assert (values["student.losses.list.weight"], values["seed"]) == (2.5, 0)
     flags = [flag for _, _, item in walk(settings) for flag in item.metadata["flag"].split("/")]
     assert len(set(flags)) == len(flags) and all(flag.startswith("--") for flag in flags)
     assert [name for name, _, item in walk(settings) if not item.metadata["help"].strip()] == []
@@ -112,8 +114,8 @@ def test_walk_names_settings_as_the_file_does_and_each_has_flags_of_its_own_and_
 def changed(*values):
     settings = Settings()
     for name, value in zip(values[::2], values[1::2], strict=True):
-        section, _, key = name.rpartition(".")
-        setattr(getattr(settings, section) if section else settings, key, value)
+        *sections, key = name.split(".")
+        setattr(reduce(getattr, sections, settings), key, value)
     return settings
 
 
@@ -124,14 +126,14 @@ REFUSED = {
     "teacher.temperature": (0.0,),
     "teacher.negatives": (0,),
     "teacher.learning_rate": (-1e-4, 1.5),
-    "student.beta": (-1.0, math.nan, "1"),
+    "student.losses.qq": (-1.0, math.nan, "1"),
     "student.gamma": (-1.0, 10**400, -(10**400), 1e300),
     "student.epochs": (-1, 10**400, -(10**400), 1e300),
     "student.patience": (0,),
     "export.min_cosine": (1.01, -1.01, math.nan, "1"),
     "export.max_drop": (100.5, -0.5),
     "export.threads": (0,),
-    **dict.fromkeys(("student.lambda_", "student.omega"), (-1.0,)),
+    **dict.fromkeys(("student.losses.dd", "student.losses.softmax.weight"), (-1.0,)),
     **dict.fromkeys(("teacher.batch_size", "student.batch_size"), (0,)),
     **dict.fromkeys(("teacher.bm25_epochs", "teacher.online_epochs", "student.quantised_epochs"), (-1,)),
     **dict.fromkeys(("student.evaluate_every", "student.document_tokens"), (-1,)),
@@ -237,7 +239,9 @@ def test_settings_come_back_from_their_file_with_notes_as_comments_above(tmp_pat
     settings = Settings(seed=5)
     settings.data = replace(settings.data, dataset="xquad", languages=("ru", "hi"), split_by="document")
     settings.teacher = replace(settings.teacher, margin=0.7, train_table=False, unit="passage")
-    settings.student = replace(settings.student, objectives=("qq",), lambda_=0.25, gamma=1.0, document_tokens=0)
+    settings.student = replace(
+        settings.student, objectives=("qq",), losses=LossSettings(dd=0.25), gamma=1.0, document_tokens=0
+    )
     settings.export = replace(settings.export, threads=4, precision="float32", table="int8-row", min_cosine=0.99)
     save_settings(settings, tmp_path / "config.toml", ["By dev.", "Trial 3."])
     assert (tmp_path / "config.toml").read_text().startswith('# By dev.\n# Trial 3.\nrecipe = ""\n')
@@ -247,27 +251,27 @@ def test_settings_come_back_from_their_file_with_notes_as_comments_above(tmp_pat
 def test_the_file_holds_every_setting_under_its_plain_name(tmp_path):
     save_settings(Settings(), tmp_path / "config.toml")
     stored = tomlkit.parse((tmp_path / "config.toml").read_text()).unwrap()
-    names = {
-        name if table is stored else f"{head}.{name}"
-        for head, table in [("", stored), *((key, value) for key, value in stored.items() if isinstance(value, dict))]
-        for name, value in table.items()
-        if not isinstance(value, dict)
-    }
+
+    def flat(table, prefix=""):
+        for key, value in table.items():
+            yield from flat(value, f"{prefix}{key}.") if isinstance(value, dict) else [prefix + key]
+
+    names = set(flat(stored))
     assert names == {"complete", *(name for name, _, _ in walk(Settings()))}
     assert stored.pop("complete") is True
-    assert stored == as_dict(Settings()) and stored["student"]["lambda"] == 1.0
+    assert stored == as_dict(Settings()) and stored["student"]["losses"]["list"] == {"weight": 1.0, "temperature": 0.05}
     assert (stored["student"]["units"], stored["data"]["languages"]) == (["document", "passage"], [])
 
 
 def test_other_values_by_their_names_make_a_copy():
     settings = Settings()
-    other = with_values(settings, {"seed": 3, "student.lambda": 2, "student.objectives": ["qq", "list"]})
-    assert (other.seed, other.student.lambda_, other.student.objectives) == (3, 2.0, ("qq", "list"))
+    other = with_values(settings, {"seed": 3, "student.losses.dd": 2, "student.objectives": ["qq", "list"]})
+    assert (other.seed, other.student.losses.dd, other.student.objectives) == (3, 2.0, ("qq", "list"))
     assert settings == Settings() and other.teacher == settings.teacher
-    with pytest.raises(ConfigError, match="student.beta: "):
-        with_values(settings, {"student.beta": -1.0})
-    with pytest.raises(ConfigError, match=r"space, \[student\]: .* beta\?$"):
-        with_values(settings, {"student.bta": 1.0}, "space")
+    with pytest.raises(ConfigError, match="student.gamma: "):
+        with_values(settings, {"student.gamma": -1.0})
+    with pytest.raises(ConfigError, match=r"space, \[student\]: .* gamma\?$"):
+        with_values(settings, {"student.gama": 1.0}, "space")
 
 
 def test_what_the_file_leaves_out_keeps_its_default(tmp_path):
@@ -279,11 +283,25 @@ def test_what_the_file_leaves_out_keeps_its_default(tmp_path):
     assert settings.data.languages == ("de", "ru")
 
 
+def test_names_of_earlier_versions_are_read_in_a_file_and_as_values(tmp_path):
+    """Before there were tables of losses their settings stood in [student] itself."""
+    old = "beta = 0.5\nlambda = 2\nomega = 0.25\nlist_weight = 3.0\nlist_temperature = 0.1\nsoftmax_weight = 0.4\n"
+    old += 'softmax_temperature = 0.2\nsoftmax_among = "all"\ntranslation_weight = 0.6\ntranslation_temperature = 0.3\n'
+    losses = load(tmp_path, f"[student]\ngamma = 7.0\n{old}").student.losses
+    assert (losses.qq, losses.dd, losses.dq) == (0.5, 2.0, 0.25)
+    assert (losses.list.weight, losses.list.temperature) == (3.0, 0.1)
+    assert (losses.softmax.weight, losses.softmax.temperature, losses.softmax.among) == (0.4, 0.2, "all")
+    assert (losses.translation.weight, losses.translation.temperature) == (0.6, 0.3)
+    assert with_values(Settings(), {"student.lambda": 2}).student.losses.dd == 2.0
+    with pytest.raises(ConfigError, match="student.beta .* student.losses.qq"):
+        load(tmp_path, "[student]\nbeta = 1.0\n[student.losses]\nqq = 1.0\n")
+
+
 @pytest.mark.parametrize(
     ("text", "place"),
     [
         ("seed = 1.5\n", "^seed: "),
-        ("[student]\nlambda = -1\n", r"^student\.lambda: "),
+        ("[student.losses]\ndd = -1\n", r"^student\.losses\.dd: "),
         ('teacher = "en"\n', r"config\.toml: .* \[teacher\]"),
         ("[teacher.margin]\nvalue = 1\n", r"^teacher\.margin: "),
         *((text, r"config\.toml: .* line \d") for text in ("seed =\n", "[teacher\n", "seed = 1\nseed = 2\n")),
@@ -291,7 +309,10 @@ def test_what_the_file_leaves_out_keeps_its_default(tmp_path):
         ("sead = 1\n", r"config\.toml: .*'sead'; .* seed\?$"),
         ("[techer]\nmargin = 1\n", r"config\.toml: .*'techer'; .* teacher\?$"),
         ("[teacher]\nmargn = 1\n", r"config\.toml, \[teacher\]: .*'margn'; .* margin\?$"),
-        ("[student]\nlambda_ = 1\n", r"config\.toml, \[student\]: .*'lambda_'; .* lambda\?$"),
+        (
+            "[student.losses.list]\nweigt = 1\n",
+            r"config\.toml, \[student\], \[losses\], \[list\]: .*'weigt'; .* weight\?$",
+        ),
         ("[export]\nzzz = 1\n", rf"\[export\]: .* {', '.join(vars(Settings().export))}$"),
     ],
 )

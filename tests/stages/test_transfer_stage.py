@@ -13,6 +13,7 @@ from distill.errors import EncoderError
 from distill.export.weights.codecs import decoded, encoded
 from distill.export.weights.precision import Precision
 from distill.settings.sections import StudentSettings
+from distill.settings.stages import LossSettings, RankingSettings, SoftmaxSettings
 from distill.stages.lines import Lines, labelled, mixed, same_label, translations
 from distill.stages.transfer_stage import Targets, TransferStage, answers, batch_loss, learn, transfer
 from distill.students.ngram import NGramEncoder
@@ -289,7 +290,7 @@ def by_hand(start, data, settings):
             losses["dq"].append(measure(vector(Words(), text), student))
             if place < count:
                 losses["dd"].append(measure(vector(Words(), text), vector(start, text)))
-    weights = {"qq": settings.beta, "dd": settings.lambda_, "dq": settings.omega}
+    weights = {name: getattr(settings.losses, name) for name in ("qq", "dd", "dq")}
     return settings.gamma * sum(weights[name] * np.mean(losses[name]) for name in settings.objectives)
 
 
@@ -483,8 +484,8 @@ def test_translations_have_the_vectors_of_their_pivots_and_mix_with_lines_in_a_s
 def test_list_and_softmax_by_hand(start, sample, units):
     """The ranking over each unit's documents, softmax over the first's; what answers two questions is no negative."""
     settings = replace(
-        SETTINGS, objectives=("list", "softmax"), units=units, list_temperature=0.2, softmax_temperature=0.5,
-        list_weight=0.7, softmax_weight=0.3, gamma=2.0,
+        SETTINGS, objectives=("list", "softmax"), units=units, gamma=2.0,
+        losses=LossSettings(list=RankingSettings(0.7, 0.2), softmax=SoftmaxSettings(0.3, 0.5)),
     )  # fmt: skip
     stage = make_stage(start, sample, settings)
     x = stage.batch(ROWS)
@@ -507,8 +508,8 @@ def test_list_and_softmax_by_hand(start, sample, units):
 @pytest.mark.parametrize("units", [("passage",), ("passage", "document")], ids="+".join)
 def test_softmax_among_all_documents_by_hand(start, sample, units):
     settings = replace(
-        SETTINGS, objectives=("softmax",), units=units, softmax_among="all", softmax_temperature=0.2,
-        softmax_weight=0.3, gamma=2.0,
+        SETTINGS, objectives=("softmax",), units=units, gamma=2.0,
+        losses=LossSettings(softmax=SoftmaxSettings(0.3, 0.2, "all")),
     )  # fmt: skip
     stage = make_stage(start, sample, settings)
     x = stage.batch(ROWS)

@@ -6,6 +6,7 @@ import pytest
 
 from distill.errors import ConfigError
 from distill.settings.sections import Settings, StudentSettings, TeacherSettings
+from distill.settings.stages import LossSettings
 from distill.tuning.space import Range, Values, applied, checked_space, default_space, read_space, start_of, value_of
 
 # Copied from the paper's Table 1.
@@ -30,8 +31,8 @@ def test_the_default_is_table_1():
     assert student == {
         "student.learning_rate": Values(RATES),
         "student.gamma": Values((100, 1000, 10000)),
-        "student.beta": Values(COEFFICIENTS),
-        "student.omega": Values(COEFFICIENTS),
+        "student.losses.qq": Values(COEFFICIENTS),
+        "student.losses.dq": Values(COEFFICIENTS),
     }
     assert teacher == {
         "teacher.learning_rate": Values(RATES),
@@ -50,9 +51,9 @@ def test_the_default_is_table_1():
     ("objectives", "names"),
     [
         (("dd",), set()),
-        (("qq",), {"beta"}),
-        (("dq", "list"), {"omega", "list_weight", "list_temperature"}),
-        (("softmax",), {"softmax_weight", "softmax_temperature"}),
+        (("qq",), {"losses.qq"}),
+        (("dq", "list"), {"losses.dq", "losses.list.weight", "losses.list.temperature"}),
+        (("softmax",), {"losses.softmax.weight", "losses.softmax.temperature"}),
     ],
 )
 def test_only_what_an_objective_uses_is_searched(objectives, names):
@@ -72,14 +73,14 @@ def test_parallel_text_has_a_temperature_and_where_it_needs_them_weights(paralle
 def test_a_file_has_tables_or_dotted_names_and_one_that_is_no_toml_is_named(tmp_path):
     path = tmp_path / "space.toml"
     path.write_text(
-        'student.lambda = [1, 0.5]\n"student.parallel.x/a.tsv" = [1]\n[teacher]\nmargin = {low = 0.1, high = 1}\n'
+        'student.losses.dd = [1, 0.5]\n"student.parallel.x/a.tsv" = [1]\n[teacher]\nmargin = {low = 0.1, high = 1}\n'
     )
     assert read_space(path) == {
-        "student.lambda": [1, 0.5],
+        "student.losses.dd": [1, 0.5],
         "student.parallel.x/a.tsv": [1],
         "teacher.margin": {"low": 0.1, "high": 1},
     }
-    path.write_text("student.beta = [")
+    path.write_text("student.losses.qq = [")
     with pytest.raises(ConfigError, match="space.toml: "):
         read_space(path)
 
@@ -87,17 +88,17 @@ def test_a_file_has_tables_or_dotted_names_and_one_that_is_no_toml_is_named(tmp_
 def test_values_become_what_the_setting_holds():
     space = checked(
         {
-            "student.lambda": [1, 0.5],
+            "student.losses.dd": [1, 0.5],
             "student.objectives": [["qq"], ["qq", "list"]],
             "student.epochs": {"low": 2, "high": 8, "step": 2},
-            "student.omega": {"low": 1, "high": 10, "log": True},
+            "student.losses.dq": {"low": 1, "high": 10, "log": True},
             "student.distance": ["cosine", "squared_l2"],
         }
     )
-    assert space["student.lambda"].values == (1.0, 0.5) and type(space["student.lambda"].values[0]) is float
+    assert space["student.losses.dd"].values == (1.0, 0.5) and type(space["student.losses.dd"].values[0]) is float
     assert space["student.objectives"].values == (("qq",), ("qq", "list"))
     assert space["student.epochs"] == Range(2, 8, step=2) and type(space["student.epochs"].step) is int
-    assert space["student.omega"] == Range(1.0, 10.0, log=True) and type(space["student.omega"].low) is float
+    assert space["student.losses.dq"] == Range(1.0, 10.0, log=True) and type(space["student.losses.dq"].low) is float
     assert space["student.distance"].plain() == ["cosine", "squared_l2"]
     assert Range(low=0, high=3).plain()["low"] == 0
 
@@ -106,18 +107,18 @@ def test_values_become_what_the_setting_holds():
     ("space", "said"),
     [
         ({}, ""),
-        ({"student.bta": [1]}, "'student.bta'; .* student.beta"),
-        ({"zzz": [1]}, "'zzz'; .* student.objectives, student.beta, "),
+        ({"student.losses.qqq": [1]}, "'student.losses.qqq'; .* student.losses.qq"),
+        ({"zzz": [1]}, "'zzz'; .* student.objectives, student.losses.qq, "),
         ({"student.parallel.b.tsv": [1.0]}, "'student.parallel.b.tsv'; .* student.parallel"),
         ({"seed": [1, 2]}, "seed .* --stage student"),
         ({"teacher.margin": [0.1]}, "teacher.margin .* --stage student"),
         ({"student.dev_unit": ["maxp"]}, "student.dev_unit .* --stage student"),
         ({"student.parallel": [["a.tsv"]]}, "student.parallel .* --stage student"),
-        ({"student.beta": []}, r"student.beta: .* \[\]"),
-        ({"student.beta": [1, 1.0]}, r"student.beta: .* \[1, 1\.0\]"),
-        ({"student.beta": 0.5}, "student.beta: .* 0.5"),
+        ({"student.losses.qq": []}, r"student.losses.qq: .* \[\]"),
+        ({"student.losses.qq": [1, 1.0]}, r"student.losses.qq: .* \[1, 1\.0\]"),
+        ({"student.losses.qq": 0.5}, "student.losses.qq: .* 0.5"),
         *(
-            ({"student.beta": part}, "student.beta: .* low .* high")
+            ({"student.losses.qq": part}, "student.losses.qq: .* low .* high")
             for part in (
                 {"low": 1},
                 {"low": 1, "high": 2, "to": 3},
@@ -131,8 +132,8 @@ def test_values_become_what_the_setting_holds():
             )
         ),
         ({"student.epochs": {"low": 1, "high": 4, "step": 0.5}}, "student.epochs: .* 0.5"),
-        ({"student.beta": [1, -1]}, "student.beta: .* -1.0"),
-        ({"student.beta": {"low": -1, "high": 1}}, "student.beta: .* -1.0"),
+        ({"student.losses.qq": [1, -1]}, "student.losses.qq: .* -1.0"),
+        ({"student.losses.qq": {"low": -1, "high": 1}}, "student.losses.qq: .* -1.0"),
         ({"student.epochs": [1.5]}, "student.epochs: .* 1.5"),
         ({"student.distance": ["l1"]}, "student.distance: .* 'l1'"),
         ({"student.objectives": [["qq"], ["zz"]]}, "student.objectives: .* zz"),
@@ -148,8 +149,9 @@ def test_what_cannot_be_searched_is_refused(space, said):
 
 def test_a_trials_settings_have_its_values_and_else_the_fixed_ones():
     fixed = with_student(epochs=3)
-    trial = applied(fixed, {"student.lambda": 0.5, "student.objectives": ("qq",), "student.gamma": 10.0})
-    assert trial == replace(fixed, student=replace(fixed.student, lambda_=0.5, objectives=("qq",), gamma=10.0))
+    trial = applied(fixed, {"student.losses.dd": 0.5, "student.objectives": ("qq",), "student.gamma": 10.0})
+    expected = replace(fixed.student, losses=LossSettings(dd=0.5), objectives=("qq",), gamma=10.0)
+    assert trial == replace(fixed, student=expected)
     assert fixed == with_student(epochs=3)
     with pytest.raises(ConfigError, match="^student.quantised_epochs: "):
         applied(Settings(), {"student.epochs": 1, "student.quantised_epochs": 2})
@@ -161,23 +163,23 @@ def test_a_trials_settings_have_its_values_and_else_the_fixed_ones():
 
 
 def test_the_start_is_what_the_settings_have_and_the_space_holds():
-    settings = with_student(beta=0.5, omega=0.3, gamma=3.0, objectives=("qq", "list"), lambda_=0.35)
+    settings = with_student(losses=LossSettings(qq=0.5, dq=0.3, dd=0.35), gamma=3.0, objectives=("qq", "list"))
     space = checked(
         {
-            "student.beta": [1.0, 0.5],
-            "student.omega": [1.0, 0.5],
+            "student.losses.qq": [1.0, 0.5],
+            "student.losses.dq": [1.0, 0.5],
             "student.gamma": {"low": 1, "high": 10, "log": True},
-            "student.lambda": {"low": 0.1, "high": 1, "step": 0.1},
-            "student.list_weight": {"low": 0.1, "high": 1.0, "step": 0.1},
+            "student.losses.dd": {"low": 0.1, "high": 1, "step": 0.1},
+            "student.losses.list.weight": {"low": 0.1, "high": 1.0, "step": 0.1},
             "student.objectives": [["qq"], ["qq", "list"]],
             "student.train_table": [True, False],
         },
         settings,
     )
     assert start_of(space, settings) == {
-        "student.beta": 0.5,
+        "student.losses.qq": 0.5,
         "student.gamma": 3.0,
-        "student.list_weight": 1.0,
+        "student.losses.list.weight": 1.0,
         "student.objectives": "qq,list",
         "student.train_table": True,
     }

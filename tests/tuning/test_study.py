@@ -6,16 +6,18 @@ import pytest
 
 from distill.errors import InputError, TrainingError
 from distill.settings.sections import Settings, StudentSettings
+from distill.settings.stages import LossSettings
+from distill.settings.store import changed
 from distill.training.log import RunLog
 from distill.tuning.space import checked_space
 from distill.tuning.study import STARTUP, TrialRow, Tuning, best_of, reached, shown_values
 
 optuna = pytest.importorskip("optuna")
-SETTINGS = Settings(seed=3, student=StudentSettings(beta=0.1, epochs=4))
+SETTINGS = Settings(seed=3, student=StudentSettings(losses=LossSettings(qq=0.1), epochs=4))
 SPACE = checked_space(
     {
-        "student.beta": [1.0, 0.1, 0.01],
-        "student.omega": {"low": 0.01, "high": 1.0, "log": True},
+        "student.losses.qq": [1.0, 0.1, 0.01],
+        "student.losses.dq": {"low": 0.01, "high": 1.0, "log": True},
         "student.batch_size": {"low": 8, "high": 64, "step": 8},
         "student.objectives": [["qq"], ["qq", "dq"]],
         "student.train_table": [True, False],
@@ -27,8 +29,8 @@ MADE_OF = {"stage": "student", "student.epochs": 4, "texts": "f" * 64}
 
 
 def quality(student):
-    """The best there is: beta 1, omega 1, 64 questions."""
-    return student.beta / 4 + student.omega / 4 + student.batch_size / 256
+    """The best there is: both weights 1, 64 questions."""
+    return student.losses.qq / 4 + student.losses.dq / 4 + student.batch_size / 256
 
 
 def train(settings, watch):
@@ -55,14 +57,16 @@ def test_trials_have_values_of_the_space_at_first_the_settings_own_and_come_to_w
     assert [row.number for row in rows] == list(range(11))
     assert {row.state for row in rows} <= {"complete", "pruned"}
     # The space holds 32 questions, and not these objectives.
-    assert {"student.beta": 0.1, "student.omega": 1.0, "student.batch_size": 32}.items() <= rows[0].values.items()
+    assert {"student.losses.qq": 0.1, "student.losses.dq": 1.0, "student.batch_size": 32}.items() <= rows[
+        0
+    ].values.items()
     for row in rows:
         assert list(row.values) == list(SPACE) and row.values["student.objectives"] in (("qq",), ("qq", "dq"))
-        assert row.values["student.beta"] in (1.0, 0.1, 0.01) and 0.01 <= row.values["student.omega"] <= 1.0
+        assert row.values["student.losses.qq"] in (1.0, 0.1, 0.01) and 0.01 <= row.values["student.losses.dq"] <= 1.0
         assert row.values["student.batch_size"] in range(8, 65, 8) and type(row.values["student.batch_size"]) is int
         assert type(row.values["student.train_table"]) is bool
         if row.state == "complete":
-            student = StudentSettings(**{name.removeprefix("student."): v for name, v in row.values.items()})
+            student = changed(SETTINGS, row.values).student
             expected = [quality(student) * (1 - 0.5**epoch) for epoch in range(3)]
             assert row.scores == pytest.approx(expected) and row.p1 == pytest.approx(expected[-1])
     assert len({str(row.values) for row in rows}) > 8
@@ -71,7 +75,7 @@ def test_trials_have_values_of_the_space_at_first_the_settings_own_and_come_to_w
 
 def test_another_seed_has_others(rows, tmp_path):
     other = tuning(tmp_path / "b.db", Settings(seed=4, student=SETTINGS.student)).run(train, 3)
-    assert other[0].values["student.beta"] == 0.1
+    assert other[0].values["student.losses.qq"] == 0.1
     assert [row.values for row in other[1:]] != [row.values for row in rows[1:3]]
 
 
@@ -110,7 +114,7 @@ def test_a_trial_that_is_interrupted_fails_and_does_not_count(rows, tmp_path):
 def test_a_trial_whose_process_was_killed_is_failed_when_the_search_goes_on(rows, tmp_path):
     tuning(tmp_path / "b.db").run(train, 2)
     study = optuna.load_study(study_name=None, storage=f"sqlite:///{tmp_path / 'b.db'}")
-    study.ask().suggest_categorical("student.beta", [1.0, 0.1, 0.01])
+    study.ask().suggest_categorical("student.losses.qq", [1.0, 0.1, 0.01])
     trials = tuning(tmp_path / "b.db").run(train, 4)
     assert [row.state for row in trials][2] == "failed" and trials[2].p1 is None
     assert values(trials) == values(rows[:4])
@@ -137,14 +141,14 @@ def test_a_trial_worse_than_the_median_stops_early(tmp_path):
 def test_a_loss_that_is_no_number_ends_a_trial_and_not_the_search(tmp_path):
     def diverges(settings, watch):
         watch(0, {"p@1": 0.9, "mrr@10": 0.0})
-        if settings.student.beta == 0.1:
+        if settings.student.losses.qq == 0.1:
             raise TrainingError("student: the loss is nan at step 7; try a lower learning rate")
 
     trials = tuning(tmp_path / "b.db").run(diverges, 4)
     for row in trials:
-        assert row.state == ("pruned" if row.values["student.beta"] == 0.1 else "complete")
+        assert row.state == ("pruned" if row.values["student.losses.qq"] == 0.1 else "complete")
     assert trials[0].reason.startswith("student: ")
-    assert best_of(trials).values["student.beta"] != 0.1
+    assert best_of(trials).values["student.losses.qq"] != 0.1
 
 
 def test_values_that_do_not_go_together_are_pruned_untrained_and_the_log_tells_of_each_trial(tmp_path):
@@ -163,10 +167,10 @@ def test_values_that_do_not_go_together_are_pruned_untrained_and_the_log_tells_o
 
 def test_a_study_of_other_settings_is_refused_with_what_differs(tmp_path):
     tuning(tmp_path / "b.db").run(train, 1)
-    other = {**MADE_OF, "student.epochs": 5, "texts": "e" * 64, "space of student.beta": [1.0]}
+    other = {**MADE_OF, "student.epochs": 5, "texts": "e" * 64, "space of student.losses.qq": [1.0]}
     with pytest.raises(InputError) as left:
         tuning(tmp_path / "b.db", made_of=other)
-    assert re.search(r"b\.db .* student\.epochs .*4.*5; texts; .* student\.beta .*\[1\.0\];", str(left.value))
+    assert re.search(r"b\.db .* student\.epochs .*4.*5; texts; .* student\.losses\.qq .*\[1\.0\];", str(left.value))
     assert len(tuning(tmp_path / "b.db").rows()) == 1
 
 

@@ -23,7 +23,7 @@ pytest.importorskip("optuna")
 SPACE = """[student]
 learning_rate = [1e-2, 1e-3, 1e-4]
 objectives = [["qq", "dq"], ["list"]]
-beta = {low = 0.1, high = 1.0}
+losses.qq = {low = 0.1, high = 1.0}
 """
 
 
@@ -203,8 +203,8 @@ def test_a_trial_draws_parallel_text_by_its_own_weights_and_temperature(slim, se
 @pytest.fixture
 def refused(distill, fixed, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "space.toml").write_text("student.beta = [1.0, 0.5]\n", encoding="utf-8")
-    (tmp_path / "bad.toml").write_text("student.beta = [1.0, -0.5]\n", encoding="utf-8")
+    (tmp_path / "space.toml").write_text("student.losses.qq = [1.0, 0.5]\n", encoding="utf-8")
+    (tmp_path / "bad.toml").write_text("student.losses.qq = [1.0, -0.5]\n", encoding="utf-8")
 
     def call(*arguments):
         before = sorted(tmp_path.rglob("*"))
@@ -224,9 +224,9 @@ def refused(distill, fixed, tmp_path, monkeypatch, capsys):
         (["--trials", "0"], "--trials"),
         (["--stage", "twice"], "--stage"),
         (["--space", "nowhere.toml"], "nowhere.toml: "),
-        (["--space", "bad.toml"], "bad.toml: student.beta: "),
-        (["--space", "space.toml", "--beta", "0.5"], "student.beta: "),
-        (["--space", "space.toml", "--stage", "teacher"], "space.toml: student.beta "),
+        (["--space", "bad.toml"], "bad.toml: student.losses.qq: "),
+        (["--space", "space.toml", "--set", "student.losses.qq=0.5"], "student.losses.qq: "),
+        (["--space", "space.toml", "--stage", "teacher"], "space.toml: student.losses.qq "),
         (["--teacher-path", "nowhere"], ": nowhere"),
         (["--teacher-path", "muse", "--stage", "both"], "--teacher-path "),
         (["--languages", "xx"], " xx: "),
