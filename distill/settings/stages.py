@@ -55,7 +55,7 @@ class TeacherSettings:
     hard_quota: int = learned(
         -1,
         "--hard-quota",
-        "how many of teacher.negatives in online epochs are hard, the rest semi-hard, the nearest of each (-1: no quota)",
+        "how many of teacher.negatives in online epochs are hard, the rest semi-hard, each the nearest (-1: no quota)",
         low=-1,
         high=1000,
     )
