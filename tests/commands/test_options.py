@@ -83,7 +83,7 @@ def test_help_all_has_flags_with_help_and_default_and_names_the_other_settings()
         else:
             assert all(f"{flag} " in text for flag in item.metadata["flag"].split("/"))
         assert item.metadata["help"].split()[0] in text
-    flags = ["--seed", "\n  --dataset", "\n  --teacher ", "--loss", "--objectives", "\n  --table", "student.gamma"]
+    flags = ["--seed", "\n  --dataset", "\n  --teacher ", "--loss", "--objectives", "\n  --table", "\n  student.gamma"]
     places = [output.index(flag) for flag in flags]
     assert places == sorted(places)
 
