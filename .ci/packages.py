@@ -26,7 +26,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PYTHONS = ("python3.10", "python3.13")
 TOOLS = ("build", "cffconvert", "check-wheel-contents", "twine", "uv")
 # Beside the packages, what the sdist holds.
-TOP = {"CHANGELOG.md", "CITATION.cff", "LICENSE", "MANIFEST.in", "README.md", "pyproject.toml", "setup.cfg"}
+TOP = {"CHANGELOG.md", "CITATION.cff", "LICENSE", "MANIFEST.in", "README.md", "pyproject.toml", "setup.cfg", "setup.py"}
 # What setuptools writes.
 BUILT = {"METADATA", "WHEEL", "RECORD", "entry_points.txt", "top_level.txt", "licenses/LICENSE"}
 # Extras.

@@ -10,7 +10,18 @@ from ..errors import InputError
 
 # By the names that they are imported by.
 TRAINING = (
-    *("bm25s", "fontTools", "jinja2", "keras", "matplotlib", "nltk", "regex", "sklearn", "snowballstemmer"),
+    *(
+        "bm25s",
+        "fontTools",
+        "jinja2",
+        "keras",
+        "matplotlib",
+        "nltk",
+        "regex",
+        "sklearn",
+        "snowballstemmer",
+        "statsmodels",
+    ),
     *("tensorflow", "tensorflow_hub", "tensorflow_text"),
 )
 

@@ -43,8 +43,25 @@ def package_folders():
     return {name if name.split(".")[0] == "distill" else f"distill.{name}": folder for folder, name in names.items()}
 
 
+def packages_in(folder):
+    """The packages that setuptools takes from a checkout."""
+    code = "print(*run_setup('setup.py', stop_after='init').packages)"
+    command = [sys.executable, "-c", f"import setuptools; from distutils.core import run_setup; {code}"]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True).stdout.split()
+
+
+def test_a_new_folder_is_a_package_without_a_list(tmp_path):
+    for path in ("distill/rooms", "teachers", "students/toy/parts", "students/toy", "students", "export"):
+        (tmp_path / path).mkdir(parents=True, exist_ok=True)
+        (tmp_path / path / "__init__.py").touch()
+    (tmp_path / "students" / "data").mkdir()
+    (tmp_path / "setup.py").write_bytes((ROOT / "setup.py").read_bytes())
+    expected = "distill distill.rooms distill.teachers distill.students distill.students.toy"
+    assert sorted(packages_in(tmp_path)) == sorted([*expected.split(), "distill.students.toy.parts", "distill.export"])
+
+
 def test_packages_are_the_folders_with_an_init_the_four_among_them(config):
-    packages = words(config["options"]["packages"])
+    packages = packages_in(ROOT)
     assert sorted(packages) == sorted(package_folders())
     assert {"distill", "distill.teachers", "distill.students", "distill.export"} <= set(packages)
     beside = {name: folder.name for name, folder in package_folders().items() if folder.parent == ROOT}
@@ -87,7 +104,8 @@ def test_a_release_is_whole_or_not_there_and_a_wheel_takes_it(tmp_path):
     for name in named:
         (tmp_path / "distill" / name).parent.mkdir(exist_ok=True)
         (tmp_path / "distill" / name).touch()
-    distribution = dist.Distribution({"src_root": str(tmp_path)})
+    packages = ["distill", *(f"distill.{name}" for name in ("teachers", "students", "export"))]
+    distribution = dist.Distribution({"src_root": str(tmp_path), "packages": packages})
     distribution.parse_config_files([str(tmp_path / "setup.cfg")], ignore_option_errors=True)
     build = distribution.get_command_obj("build_py")
     build.ensure_finalized()
