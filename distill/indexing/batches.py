@@ -1,7 +1,7 @@
 """Documents in batches on disk: read and cut in one pass, their texts encoded in another, in any order.
 
 A batch is two files named after all that it depends on, so that the same command finds again what it had done, whatever
-became of the rest: `KEY.texts` and `KEY.vectors`, both files of sections.
+became of the rest: "KEY.texts" and "KEY.vectors", both files of sections.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ def _utf8(text):
 
 @dataclass(frozen=True)
 class Batches:
-    """The batches of a folder by number: what an engine encodes, as `encoding.text_file.Texts`.
+    """The batches of a folder by number: what an engine encodes, as `text_file.TextFile`.
 
     The texts of a batch are those of its passages that are new, then those of their sentences where the score needs
     these, which `with_sentences` says; their vectors are stored in so many `bits` a number.

@@ -4,10 +4,10 @@ Sections, beside those of docs/formats.md:
 
 | name | |
 |---|---|
-| `bm25.terms`, `bm25.term_starts` | uint8: the words in UTF-8, ascending by their bytes, end to end; uint32 (t + 1) |
-| `bm25.starts` | uint32 (t + 1): the first entry of each word in the two that follow |
-| `bm25.rows` | uint32: passages that have the word, ascending |
-| `bm25.weights` | uint8: 255 f / (f + k1 (1 - b + b l / mean l)), rounded, at least 1, of f times in l words |
+| "bm25.terms", "bm25.term_starts" | uint8: the words in UTF-8, ascending by their bytes, end to end; uint32 (t + 1) |
+| "bm25.starts" | uint32 (t + 1): the first entry of each word in the two that follow |
+| "bm25.rows" | uint32: passages that have the word, ascending |
+| "bm25.weights" | uint8: 255 f / (f + k1 (1 - b + b l / mean l)), rounded, at least 1, of f times in l words |
 
 A passage's share of a question is its BM25, with Lucene's idf and without the factor k1 + 1, by the most that it can
 be: the sum of idf weight / 255 of the words that it has, by the sum of idf of the question's distinct words. Words of

@@ -59,7 +59,7 @@ def centre(teacher: Encoder, dataset: Dataset, language: str) -> CentredEncoder:
 def settled(
     teacher: Encoder, settings: TeacherSettings, dataset: Dataset, folder: Path
 ) -> tuple[Encoder, dict[str, Json]]:
-    """The teacher as `config.TeacherSettings` want it, saved to `folder`, and a note on it of plain values."""
+    """The teacher as `settings.stages.TeacherSettings` want it, saved to `folder`, and a note on it of plain values."""
     name, known, dimension = settings.model, fingerprint(settings.model, teacher), teacher.dimension
     encoder = centre(teacher, dataset, settings.language) if settings.centre else teacher
     save_teacher(folder, encoder, place(name), known)

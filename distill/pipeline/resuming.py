@@ -72,7 +72,7 @@ def require_same_data(dataset: Dataset, settings: Settings, folder: Path, teache
 def sources_of(settings: Settings, teacher: Encoder | None = None) -> dict[str, str]:
     """`{setting: sha256}` of what a run is made from beside its data set: text, pairs, encoders in folders.
 
-    Of a fixed `teacher`, which is loaded, it is what `loading.fingerprint` tells it by, wherever it comes from.
+    Of a fixed `teacher`, which is loaded, it is what `identity.fingerprint` tells it by, wherever it comes from.
     """
     more = [named_source(one)[0] for one in settings.teacher.triplets]
     files = [("student.parallel", weighted(one)[0]) for one in settings.student.parallel]

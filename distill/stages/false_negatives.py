@@ -16,7 +16,7 @@ class FalseNegatives:
     """The filter of a batch's passages that are no negatives of its questions. Sentri, section 3.2.
 
     `kinds`: "passage", one of the question's own positives, in whatever language, or a sentence of it; "answer", the
-    positive of a question with the same answer string, by `mining.normalise`; "parallel", the positive of the same
+    positive of a question with the same answer string, by `dataset.normalise`; "parallel", the positive of the same
     question in another language. `margin`, above 0, adds what is nearer to the question than its positive by more;
     `by_scorer` is such a margin for the scores of another encoder.
     """

@@ -39,7 +39,7 @@ class DevScore:
     def score(self, used: UsedRows, of_documents: UsedRows | None = None) -> Scores:
         """`{"p@1", "mrr@10"}` of `used.small`, with documents by that of `of_documents` where it is given.
 
-        And "collapsed", a `collapse.mean_cosine`, where the questions' vectors are nearly equal, which is said once.
+        And "collapsed", a `health.mean_cosine`, where the questions' vectors are nearly equal, which is said once.
         Raises `TrainingError` for vectors that are not finite numbers.
         """
         other = of_documents or used

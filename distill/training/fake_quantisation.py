@@ -83,7 +83,7 @@ def straight_through(x: Tensor, value: Tensor) -> Tensor:
 
 
 def fake_encode(encoder: Model, precision: Precision, ids: Tensor, segments: Tensor, counts: Tensor) -> Tensor:
-    """`Student.encode_packed` with the weights that an artefact of this `form.Precision` has.
+    """`Student.encode_packed` with the weights that an artefact of this `weights.precision.Precision` has.
 
     Gradients reach the encoder's own variables. The dense layers are those of the bundle, see `fake_kernels`.
     """

@@ -1,7 +1,7 @@
 """An encoder under training, as Keras trains it.
 
 `keras.Model.fit` fixes a batch's shape from the first two it sees; packed texts differ in length from step to
-step, so `training.fit` calls `train_on_batch`, which compiles once for all lengths.
+step, so `loop.fit` calls `train_on_batch`, which compiles once for all lengths.
 """
 
 from __future__ import annotations

@@ -185,7 +185,7 @@ def best_of(rows: Sequence[TrialRow]) -> TrialRow:
 
 
 def reached(scores: Sequence[Scores]) -> float:
-    """The P@1 of the weights that `training.fit` leaves: a mean's, or the best of the last phase, quantised or not."""
+    """The P@1 of the weights that `loop.fit` leaves: a mean's, or the best of the last phase, quantised or not."""
     last = scores[-1].get("quantised")
     if scores[-1].get("averaged"):
         return scores[-1]["p@1"]

@@ -50,7 +50,7 @@ def _named(schema, name, tensor):
 
 
 def _packed(schema, buffer, builder):
-    """`BufferT.Pack` with the schema's alignment."""
+    """Pack a buffer as the schema does, with its alignment."""
     data = None if buffer.data is None else _vector(builder, np.asarray(buffer.data, dtype=np.uint8))
     schema.BufferStart(builder)
     if data is not None:

@@ -26,9 +26,9 @@ class Parts:
     """The dense layers of a student, and its vectors: gains and biases of normalisations, the bias of pooling.
 
     A static student has the layers of `STATIC`, the first two where its rows have a context. The other kind has
-    `factor` behind a factorised table, `branch0.project`, `branch0.first`, `branch0.second` and more branches,
-    `pooling`, whose product is pooling's and the head's first two, those of `HEAD`, and `projection`, or
-    `projection.down` and `projection.up`.
+    `factor` behind a factorised table, "branch0.project", "branch0.first", "branch0.second" and more branches,
+    `pooling`, whose product is pooling's and the head's first two, those of `HEAD`, and "projection", or
+    "projection.down" and "projection.up".
     """
 
     products: dict[str, Product]
