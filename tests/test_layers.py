@@ -14,7 +14,7 @@ FLOORS = (
     ("errors", "export.encode"),
     ("system",),
     ("export.weights", "export.web"),
-    ("settings", "words", "encoders"),
+    ("settings", "words", "encoders", "data.parsing"),
     ("retrieval", "data", "students", "typed"),
     ("students.vocabulary", "teachers", "training", "evaluation.bias", "export.tflite", "export.onnx"),
     ("export.c", "export.hub"),

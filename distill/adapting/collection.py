@@ -12,10 +12,11 @@ import numpy as np
 
 from ..data.dataset import Dataset, Passage
 from ..errors import DataError
-from ..indexing.cutting import Cut, pieces
 from ..indexing.documents import Document, read_documents
+from ..indexing.passages import pieces
 from ..system.hashes import sha256
 from ..system.types import File, Integers
+from ..words.cutting import Cut
 
 # Documents of two sentences or more: with fewer nothing can be held out.
 FEWEST = 50

@@ -28,10 +28,10 @@ from ..system.files import leftovers, remove, require_writable
 from ..system.locking import held
 from ..system.progress import Progress, say, task
 from ..system.types import File, Integers, Json
+from ..words.cutting import Cut
 from .assembling import kept, write_index
 from .batches import TEXTS, VECTORS, Batches, batches, key_of, write_texts
 from .codes import WHOLE
-from .cutting import Cut
 from .documents import Document, read_documents
 from .stored import FILE, FORMAT, Index, id_hash
 

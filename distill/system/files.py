@@ -62,10 +62,19 @@ def usable_path(name: File) -> Path:
     return Path(name)
 
 
+def seen(folder: File, *patterns: str) -> list[Path]:
+    """Return the paths in a folder whose names are of the patterns, by name, without hidden ones.
+
+    macOS lays a hidden `._en.json` beside an `en.json` on foreign disks and in archives.
+    """
+    paths = {path for pattern in patterns for path in Path(folder).glob(pattern)}
+    return sorted(path for path in paths if not path.name.startswith("."))
+
+
 def require_inside(folder: File, *patterns: str) -> None:
     """Raise `InputError` for a symbolic link among a folder's files that leads out of it."""
     root = os.path.realpath(folder)
-    for path in (path for pattern in patterns for path in sorted(Path(root).glob(pattern))):
+    for path in seen(root, *patterns):
         if path.is_symlink() and not Path(os.path.realpath(path)).is_relative_to(root):
             raise InputError(f"{path}: a symbolic link that leads out of its folder; put the file itself there")
 

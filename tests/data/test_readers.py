@@ -92,7 +92,7 @@ QAS = [{"id": "b1", "question": "What?"}]
         ),
         *(
             ({"data": [{"title": "B", "paragraphs": [{"context": "Tea.", "qas": [qa]}]}]}, ", article 'B': .*'id'")
-            for qa in ({"question": "What?"}, {"id": 5, "question": "What?"}, {"id": "", "question": "What?"})
+            for qa in ({"question": "What?"}, *({"id": id, "question": "What?"} for id in ("", None, True, 5.0)))
         ),
         (squad([*ENGLISH, ("More", [("Rye.", {"b1": "What?"})])]), ": question b1: "),
     ],
@@ -158,7 +158,7 @@ def test_jsonl_without_questions_in_the_document_language_or_a_question_with_two
 @pytest.mark.parametrize(
     ("row", "said"),
     [
-        *(({"id": id, "passages": ["Rye."]}, "'id'") for id in (None, "", 4)),
+        *(({"id": id, "passages": ["Rye."]}, "'id'") for id in ("", True, 4.0)),
         *(({"id": "x", **passages}, "'passages'") for passages in ({}, {"passages": []}, {"passages": "Tea."})),
         *(
             ({"id": "x", "passages": ["Rye.", passage]}, "passage 1 ")
@@ -177,7 +177,7 @@ def test_a_wrong_document_is_named_by_its_line(tmp_path, row, said):
 @pytest.mark.parametrize(
     ("row", "said"),
     [
-        *(({"id": "new", key: value}, f"'{key}'") for key in QUESTIONS[0] for value in ("", " ", None, 5)),
+        *(({"id": "new", key: value}, f"'{key}'") for key in QUESTIONS[0] for value in ("", " ", None, True, 5.0)),
         ({"id": "x", "passage": "wine"}, r"question x .* wine, .*documents\.jsonl"),
         ({"id": "t1", "language": "de", "passage": "tea"}, "question t1: .* de$"),
         *(({"id": "x", "answers": answers}, "'answers'") for answers in ("Bread", ["Bread", " "], [3], None)),

@@ -6,9 +6,10 @@ import pytest
 
 from distill.errors import DataError
 from distill.indexing.batches import write_texts
-from distill.indexing.cutting import Cut, pieces
 from distill.indexing.documents import Document, read_documents
+from distill.indexing.passages import pieces
 from distill.system.sections import read_sections
+from distill.words.cutting import Cut
 
 TEXT = "One two. Three four! Five six seven eight nine ten eleven twelve? End."
 

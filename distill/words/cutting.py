@@ -1,4 +1,4 @@
-"""Documents cut into passages at sentence ends, and these into sentences; lengths are in characters."""
+"""Texts cut into passages at sentence ends, and these into sentences; lengths are in characters."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from ..words.sentences import sentences_in
-from .documents import Document
+from .sentences import sentences_in
 
 # Begin and end, in characters.
 Place: TypeAlias = tuple[int, int]
@@ -40,23 +39,14 @@ class Piece:
     sentences: tuple[Place, ...]
 
 
-def pieces(document: Document, cut: Cut) -> list[Piece]:
-    """Return the passages of a document: those that the data gives as they are, else cut at sentence ends.
+def cut_text(text: str, language: str, cut: Cut) -> list[Piece]:
+    """Return the passages of a text in a language, cut at sentence ends.
 
     A sentence that is longer than a passage may be is cut between words. Raises `InputError` where a library of the
     extra `morphology` is missing for a language.
     """
-    language = document.language or cut.language
-    if document.parts:
-        return [_given(document.text, part, part.language or language) for part in document.parts]
-    places = _sentences(document.text, language)
-    places = [part for place in places for part in _shortened(document.text, place, cut.length)]
+    places = [part for place in sentences_of(text, language) for part in _shortened(text, place, cut.length)]
     return [_piece(places[first:last]) for first, last in _groups(places, cut)]
-
-
-def _given(text, part, language):
-    places = part.sentences or tuple(_sentences(text[part.start : part.end], language))
-    return Piece(part.start, part.end, places)
 
 
 def _piece(places):
@@ -64,7 +54,8 @@ def _piece(places):
     return Piece(start, places[-1][1], tuple((first - start, last - start) for first, last in places))
 
 
-def _sentences(text: str, language: str) -> list[Place]:
+def sentences_of(text: str, language: str) -> list[Place]:
+    """Return the sentences of a text of any length. Raises as `cut_text`."""
     places: list[Place] = []
     for start, end in _stretches(text):
         stretch = text[start:end]
