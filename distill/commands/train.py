@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -86,7 +87,6 @@ def run(
     from ..pipeline.execute import execute
     from ..pipeline.preparing import prepare
     from ..pipeline.resuming import settings_file
-    from ..system.files import usable_path
 
     if documents:
         return _adapt((*documents, *more), name, runs, (config, resume), values)
@@ -100,7 +100,7 @@ def run(
     read_corpus(settings.budget.corpus)
     folder: File | None = resume
     if folder is None:
-        folder = usable_path(Path(runs) / name) if name else _free_folder(runs, settings)
+        folder = _named_folder(runs, name) if name else _free_folder(runs, settings)
     prepared = prepare(settings, folder, resume is not None, checkpoint_seconds)
     with told_how_to_go_on(prepared.folder):
         metrics = execute(prepared)
@@ -117,7 +117,6 @@ def _adapt(documents, name, runs, others, values):
     """The encoder `--base` adapted to documents, as a run's folder."""
     from ..adapting.adapt import adapt, prepare
     from ..report.run_tables import print_run
-    from ..system.files import usable_path
 
     needless = [name for name in given(values) if name not in ADAPTED]
     if needless or any(others):
@@ -128,7 +127,7 @@ def _adapt(documents, name, runs, others, values):
         )
     settings = settings_from(values, recipe=DEFAULT)
     settings.data.dataset = Path(documents[0]).stem
-    folder = usable_path(Path(runs) / name) if name else _free_folder(runs, settings)
+    folder = _named_folder(runs, name) if name else _free_folder(runs, settings)
     job = prepare(settings, documents, folder)
     print_run(adapt(job), job.folder)
 
@@ -143,6 +142,15 @@ def told_how_to_go_on(folder: File) -> Iterator[None]:
             # Not by the progress's console, which may hold a line that was broken off and would say it again.
             click.echo(f"stopped; go on with: distill run --resume {shlex.quote(str(folder))}", err=True)
         raise
+
+
+def _named_folder(runs, name):
+    from ..system.files import usable_path
+
+    root, folder = os.path.abspath(runs), usable_path(Path(runs) / name)
+    if Path(root) not in Path(os.path.abspath(folder)).parents:
+        raise InputError(f"--name {name}: expected the name of a folder in {runs}; name another place with --runs")
+    return folder
 
 
 def _free_folder(runs, settings):

@@ -8,7 +8,7 @@ import pytest
 from fixtures.folders import names
 
 from distill.errors import DataError, InputError
-from distill.system.files import leftovers, require_writable, write_aside, write_json, write_text
+from distill.system.files import leftovers, require_writable, seen, write_aside, write_json, write_text
 from distill.system.reading import iter_jsonl, read_json, read_jsonl, read_text
 
 
@@ -85,6 +85,13 @@ def test_of_a_link_what_it_leads_to_is_written(tmp_path):
     assert (tmp_path / "link").is_symlink() and (tmp_path / "other" / "file").read_text() == "new"
     assert (tmp_path / "new").is_symlink() and (tmp_path / "other" / "absent").read_text() == "newer"
     assert names(tmp_path / "other") == ["absent", "file"]
+
+
+def test_hidden_files_are_not_seen(tmp_path):
+    for name in ("b.tsv", "a.jsonl", "._a.jsonl", ".b.tsv", "c.txt"):
+        (tmp_path / name).touch()
+    assert [path.name for path in seen(tmp_path, "*.tsv", "*.jsonl", "a.*")] == ["a.jsonl", "b.tsv"]
+    assert seen(tmp_path / "nowhere", "*.tsv") == []
 
 
 def test_what_a_killed_process_left_is_known_by_its_name(tmp_path):
