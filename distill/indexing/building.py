@@ -24,7 +24,7 @@ from ..encoding.left_out import LeftOut
 from ..errors import DataError, InputError
 from ..export import encode as bundle
 from ..settings.choices import PASSAGE_SCORES
-from ..system.files import leftovers, remove, require_writable, target
+from ..system.files import leftovers, remove, require_writable, target, usable_path
 from ..system.locking import held
 from ..system.progress import Progress, say, task
 from ..system.types import File, Integers, Json
@@ -76,7 +76,7 @@ def build(
 
     Raises `InputError`, `DataError` with file and line, or `EncoderError` for another encoder than the index's.
     """
-    folder = Path(folder)
+    folder = target(usable_path(folder))
     _require_folder(folder)
     there = folder.exists()
     encoder, fingerprint = load_encoder(source), weights_fingerprint(source)

@@ -92,8 +92,14 @@ class Server:
 
     def about(self, routes: Sequence[Route]) -> dict[str, Json]:
         """Return what is there."""
-        paths = [f"{method} {route.path}" for route in routes for method in sorted({*(route.methods or ())} - {"HEAD"})]
-        return {"name": "distill", "version": __version__, "models": list(self.served.names), "routes": paths}
+        names = list(self.served.names)
+        index = {"index": self.collection.card} if self.collection else {}
+        paths = [
+            f"{method} {route.path.replace(':path', '')}"
+            for route in routes
+            for method in sorted({*(route.methods or ())} - {"HEAD"})
+        ]
+        return {"name": "distill", "version": __version__, "models": names, **index, "routes": paths}
 
     def models(self) -> list[dict[str, Json]]:
         """Return the names of the encoder, as the interface lists models."""

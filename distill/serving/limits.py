@@ -40,4 +40,4 @@ class Limits:
     body: int = 8_000_000
     waiting: int = 20_000
     seconds: float = 30.0
-    pieces: int = 8192
+    pieces: int = 16_384

@@ -15,7 +15,7 @@ from .connections import Connection
 
 # Seconds that requests have once it is told to stop: to be answered, then to be read and refused. The process ends
 # within 10, on a busy machine too.
-GRACE, REFUSING = 7, 1
+GRACE, REFUSING = 6, 1
 BACKLOG = 2048
 FILES = 16_384
 
