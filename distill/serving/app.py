@@ -56,9 +56,9 @@ class Server:
         collection: Collection | None,
         limits: Limits,
         tokens: Sequence[bytes] = (),
-        origins: Origins = Origins(),
+        origins: Origins | None = None,
     ) -> None:
-        self.served, self.collection, self.tokens, self.origins = served, collection, tokens, origins
+        self.served, self.collection, self.tokens, self.origins = served, collection, tokens, origins or Origins()
         self.metrics, self.room, self.limits = Metrics(), Room(limits), limits
         self.batcher = Batcher(served.vectors, limits.waiting, self.metrics)
         self._turns = Turns(os.cpu_count() or 1)
@@ -169,7 +169,7 @@ def application(server: Server) -> Callable[[Scope, Receive, Send], Awaitable[No
             await asyncio.gather(batches, return_exceptions=True)
             server.close()
 
-    routes = [
+    routes: list[Route] = [
         Route("/", _get(lambda _: answer(server.about(routes)))),
         Route("/v1/embeddings", _posted(server, server.embeddings), methods=["POST"]),
         Route("/v1/search", _posted(server, server.search), methods=["POST"]),

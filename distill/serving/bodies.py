@@ -77,7 +77,11 @@ class Room:
         Raises `Gone` where its client goes away meanwhile, `Refusal` where it takes too long, or the server stops; the
         work is cancelled then.
         """
-        task, gone, seconds = asyncio.ensure_future(work), asyncio.ensure_future(request.receive()), self._limits.seconds
+        task, gone, seconds = (
+            asyncio.ensure_future(work),
+            asyncio.ensure_future(request.receive()),
+            self._limits.seconds,
+        )
         self._work.add(task)
         try:
             await asyncio.wait({task, gone}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)

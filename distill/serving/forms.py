@@ -149,7 +149,7 @@ def _require_text(text, place, limits):
 
 
 def _is_tokens(value):
-    """Whether it is a number of a token, or a list of some."""
+    """True of a number, as tokens have, or of a list of some."""
     members = value if isinstance(value, list) else [value]
     return bool(members) and all(isinstance(one, int) and not isinstance(one, bool) for one in members)
 

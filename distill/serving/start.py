@@ -13,6 +13,7 @@ from .tokens import VARIABLE, read_tokens
 # By the names that they are imported by.
 PACKAGES = ("orjson", "starlette", "uvicorn")
 
+
 def serve_model(
     source: File,
     index: File | None,

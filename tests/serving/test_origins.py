@@ -5,8 +5,9 @@ import json
 
 import pytest
 
-for package in ("orjson", "starlette", "uvicorn"):
-    pytest.importorskip(package)
+pytest.importorskip("orjson")
+pytest.importorskip("starlette")
+pytest.importorskip("uvicorn")
 
 from fixtures.servers import MODEL, asked, served
 

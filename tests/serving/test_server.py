@@ -167,6 +167,22 @@ def test_an_index_of_another_encoder_that_has_taken_the_place_of_the_one_served_
     assert [hit["document"]["id"] for hit in answer["hits"]] == ["r"] and str(model) in capsys.readouterr().err
 
 
+class Broken(Collection):
+    """A collection that fails in a way that nobody thought of."""
+
+    def search(self, request, vectors):
+        raise IndexError("of\nbounds")
+
+
+def test_what_fails_is_said_once_in_a_line(encoder, kb, capsys):
+    one = Served(encoder, MODEL)
+    with served(Server(one, Broken(kb, MODEL, one), Limits())) as place:
+        capsys.readouterr()
+        status, answer = post(place, "/v1/search", {"query": "?"})
+        assert (status, answer["error"]["type"]) == (500, "server_error")
+        assert capsys.readouterr().err.splitlines() == ["error: /v1/search: of"]
+
+
 @pytest.mark.parametrize(
     ("method", "path", "content", "status", "code"),
     [

@@ -13,8 +13,9 @@ from pathlib import Path
 import pytest
 from fixtures.commands import environment
 
-for package in ("orjson", "starlette", "uvicorn"):
-    pytest.importorskip(package)
+pytest.importorskip("orjson")
+pytest.importorskip("starlette")
+pytest.importorskip("uvicorn")
 
 from fixtures.servers import DOCUMENTS, MODEL, asked, indexed, post, served
 
