@@ -146,9 +146,9 @@ def test_an_index_that_is_written_anew_is_read_anew(encoder, tmp_path):
 
 
 def crafted(folder, path):
-    """An index whose sections are whole, with scales that are no numbers."""
+    """An index whose sections are whole, with passages of documents that are not there."""
     sections = dict(read_sections(folder / FILE))
-    sections["passage_scales"] = np.full_like(sections["passage_scales"], np.nan)
+    sections["document_of"] = sections["document_of"] + np.uint32(1000)
     write_sections(path, sections)
     return path.read_bytes()
 
