@@ -146,9 +146,9 @@ def test_an_index_that_is_written_anew_is_read_anew(encoder, tmp_path):
 
 
 def crafted(folder, path):
-    """An index whose sections are whole, with passages of documents that are not there."""
+    """An index whose sections are whole, with documents that are no JSON."""
     sections = dict(read_sections(folder / FILE))
-    sections["document_of"] = sections["document_of"] + np.uint32(1000)
+    sections["documents"] = sections["documents"] ^ np.uint8(1)
     write_sections(path, sections)
     return path.read_bytes()
 
