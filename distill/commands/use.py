@@ -215,6 +215,20 @@ def _search_dataset(question, model, dataset, language, top, score, documents_by
     "--token-file", type=click.Path(dir_okay=False), help="tokens, a line each [default: $DISTILL_TOKEN, else none]"
 )
 @click.option(
+    "--allowed-host",
+    "hosts",
+    multiple=True,
+    metavar="NAME",
+    help="a further name that requests may be sent to [default: on 127.0.0.1 localhost alone, elsewhere any]",
+)
+@click.option(
+    "--cors-origin",
+    "pages",
+    multiple=True,
+    metavar="URL",
+    help="the origin of web pages that may use it from a browser, such as http://localhost:4200",
+)
+@click.option(
     "--max-texts", type=click.IntRange(1, 100_000), default=Limits.texts, show_default=True, help="of a request"
 )
 @click.option(
@@ -223,6 +237,13 @@ def _search_dataset(question, model, dataset, language, top, score, documents_by
     default=Limits.characters,
     show_default=True,
     help="of a text",
+)
+@click.option(
+    "--max-pieces",
+    type=click.IntRange(1, 10_000_000),
+    default=Limits.pieces,
+    show_default=True,
+    help="of a text, as the encoder cuts it",
 )
 @click.option(
     "--max-body", type=click.IntRange(1000, 10**9), default=Limits.body, show_default=True, help="bytes of a request"
@@ -248,8 +269,11 @@ def serve(
     port: int,
     name: str | None,
     token_file: str | None,
+    hosts: tuple[str, ...],
+    pages: tuple[str, ...],
     max_texts: int,
     max_characters: int,
+    max_pieces: int,
     max_body: int,
     max_waiting: int,
     timeout: float,
@@ -261,5 +285,5 @@ def serve(
     from ..serving.start import PACKAGES, serve_model
 
     require_extra("distill serve", PACKAGES, "serve")
-    limits = Limits(max_texts, max_characters, max_body, max_waiting, timeout)
-    serve_model(model, folder, (host, port), name, token_file, limits)
+    limits = Limits(max_texts, max_characters, max_body, max_waiting, timeout, max_pieces)
+    serve_model(model, folder, (host, port), name, token_file, limits, hosts, pages)

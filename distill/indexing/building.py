@@ -24,7 +24,7 @@ from ..encoding.left_out import LeftOut
 from ..errors import DataError, InputError
 from ..export import encode as bundle
 from ..settings.choices import PASSAGE_SCORES
-from ..system.files import leftovers, remove, require_writable
+from ..system.files import leftovers, remove, require_writable, target, usable_path
 from ..system.locking import held
 from ..system.progress import Progress, say, task
 from ..system.types import File, Integers, Json
@@ -76,13 +76,15 @@ def build(
 
     Raises `InputError`, `DataError` with file and line, or `EncoderError` for another encoder than the index's.
     """
-    folder = Path(folder)
+    folder = target(usable_path(folder))
     _require_folder(folder)
     there = folder.exists()
     encoder, fingerprint = load_encoder(source), weights_fingerprint(source)
     folder.mkdir(parents=True, exist_ok=True)
+    # Where a link leads: of all folders that have one to an index, one command writes it.
+    lock = target(folder / FILE).parent / LOCK
     try:
-        with held(folder / LOCK, f"{folder}: another process is writing it; wait for its end"), _part(folder) as part:
+        with held(lock, f"{folder}: another process is writing it; wait for its end"), _part(folder) as part:
             known = Index(folder) if (folder / FILE).exists() else None
             if known:
                 known.require(fingerprint, source)

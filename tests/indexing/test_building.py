@@ -167,6 +167,17 @@ def test_an_index_that_is_there_stays_as_it_is_where_a_change_is_refused(expecte
     assert content(tmp_path / "kb") == whole
 
 
+def test_an_index_that_another_folder_leads_to_is_written_by_one_command(expected, tmp_path):
+    path, _ = expected
+    build(tmp_path / "kb", Change([path]), MODEL)
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / FILE).symlink_to(tmp_path / "kb" / FILE)
+    with held(tmp_path / "kb" / ".lock", "held"), pytest.raises(InputError, match="other"):
+        build(tmp_path / "other", Change([path]), MODEL)
+    (tmp_path / "link").symlink_to(tmp_path / "new")
+    assert build(tmp_path / "link", Change([path]), MODEL)["documents"] == 10 and (tmp_path / "new" / FILE).is_file()
+
+
 def test_an_index_of_the_score_vector_has_no_vectors_of_sentences(tmp_path):
     card = build(tmp_path / "kb", Change([write(tmp_path / "all.jsonl", range(3))]), MODEL, Given(score="vector"))
     assert card["sentences"] == 9
