@@ -24,7 +24,7 @@ from ..encoding.left_out import LeftOut
 from ..errors import DataError, InputError
 from ..export import encode as bundle
 from ..settings.choices import PASSAGE_SCORES
-from ..system.files import leftovers, remove, require_writable
+from ..system.files import leftovers, remove, require_writable, target, usable_path
 from ..system.locking import held
 from ..system.progress import Progress, say, task
 from ..system.types import File, Integers, Json
@@ -76,7 +76,7 @@ def build(
 
     Raises `InputError`, `DataError` with file and line, or `EncoderError` for another encoder than the index's.
     """
-    folder = Path(folder)
+    folder = target(usable_path(folder))
     _require_folder(folder)
     there = folder.exists()
     encoder, fingerprint = load_encoder(source), weights_fingerprint(source)
@@ -110,7 +110,7 @@ def _settings(known: Index | None, source: File, given: Given) -> dict[str, Json
         if settings["overlap"] >= settings["length"]:
             raise InputError(f"--overlap {settings['overlap']}: expected less than --length {settings['length']}")
         return settings
-    words = known.has_words or said.pop("hybrid", False)
+    words = known.card.get("hybrid", False) or said.pop("hybrid", False)
     settings = {name: words if name == "hybrid" else known.card[name] for name in asdict(Given())}
     if other := [name for name, value in said.items() if settings[name] != value]:
         told = ", ".join(_option(name, settings[name]) for name in other)

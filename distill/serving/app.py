@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import json
 import os
 import sys
 import time
@@ -22,6 +21,7 @@ from starlette.routing import Route
 from starlette.types import Message, Receive, Scope, Send
 
 from ..errors import first_line, one_line
+from ..system.text import json_text
 from ..system.types import Floats, Json
 from .batching import Batcher
 from .bodies import Room, unless_gone
@@ -122,8 +122,7 @@ def found(collection: Collection, request: SearchRequest, vectors: Floats) -> by
     """Return what is found for questions with unit vectors `(q, d)`, in JSON. Raises `Refusal`."""
     answers = collection.search(request, vectors)
     # Documents may have numbers of any length, and texts without a UTF-8 form, which orjson has not.
-    content = json.dumps({"results": answers} if request.many else answers[0], ensure_ascii=False)
-    return content.encode("utf-8", "replace")
+    return json_text({"results": answers} if request.many else answers[0]).encode("utf-8")
 
 
 def base64_of(row: Floats) -> str:

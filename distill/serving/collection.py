@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from functools import lru_cache, partial
+from functools import lru_cache
 from pathlib import Path
 
 from ..catalog.identity import weights_fingerprint
@@ -38,7 +38,7 @@ class Collection:
         if weights_fingerprint(source) != self._fingerprint:
             raise EncoderError(f"{source}: another encoder than the one that is served; start distill serve again")
         self._answers = Answers(folder, source, encoder=encoder)
-        self._mask = lru_cache(HELD)(partial(_mask, self._answers.index))
+        self._mask = lru_cache(HELD)(self._answers.index.mask)
 
     def _state(self):
         try:
@@ -72,16 +72,12 @@ class Collection:
         """
         answers, mask_of = self._current()
         if request.hybrid and not answers.index.has_words:
-            raise wrong("hybrid", "the index has no words; run distill index --hybrid")
+            raise wrong("hybrid", "the index has no words, or an earlier version's; run distill index --hybrid")
         try:
             mask = mask_of(request.where) if request.where else None
         except InputError:
-            names = ", ".join(name for name, _ in request.where)
+            names = ", ".join(dict(request.where))
             raise wrong("where", f"no document has a field of this name: {names}") from None
         pairs = zip(request.questions, vectors, strict=True)
         judged = [answers.judge(question, vector, request.top, mask, request.hybrid) for question, vector in pairs]
         return [answer.as_dict() for answer in judged]
-
-
-def _mask(index, where):
-    return index.mask(dict(where))
