@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, TypeVar
 
@@ -20,6 +21,17 @@ Command = TypeVar("Command", bound=Callable[..., None])
 UNIT_SETTINGS = ("evaluation.ranked", "evaluation.score")
 # Other flags of a setting, where none of a student's shape is called so.
 SHORT = {"evaluation.ranked": ("--rank",)}
+
+
+class FiniteRange(click.FloatRange):
+    """A number in a range; `click.FloatRange` takes NaN for one of any, and infinities where an end is open."""
+
+    def convert(self, value: float, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Return the number."""
+        number = float(super().convert(value, param, ctx))
+        if not math.isfinite(number):
+            self.fail(f"{value} is not a number that can be counted with.", param, ctx)
+        return number
 
 
 def settings_options(*sections: str, recipe: str = "") -> Callable[[Command], Command]:

@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING
 import click
 
 from ..catalog.kinds import ENCODER_HELP, RUN_FILE
-from ..errors import InputError
+from ..errors import InputError, visible
 from ..settings.choices import CHECKPOINT_SECONDS
 from ..settings.recipes import DEFAULT
 from ..settings.rules import require_no_stages, require_one_device
 from ..settings.sections import Value
 from .options import (
     UNIT_SETTINGS,
+    FiniteRange,
     config_option,
     corpus_option,
     folder_option,
@@ -63,7 +64,7 @@ ADAPTED = ("seed", "data.document_language", "teacher.base", "student.parallel")
 @click.argument("more", nargs=-1, type=click.Path(), metavar="")
 @click.option(
     "--checkpoint-seconds",
-    type=click.FloatRange(0),
+    type=FiniteRange(0),
     default=CHECKPOINT_SECONDS,
     show_default=True,
     help="seconds between what is kept within an epoch; the end of each is kept too",
@@ -140,7 +141,8 @@ def told_how_to_go_on(folder: File) -> Iterator[None]:
     except (KeyboardInterrupt, OSError, MemoryError):
         if (Path(folder) / RUN_FILE).is_file():
             # Not by the progress's console, which may hold a line that was broken off and would say it again.
-            click.echo(f"stopped; go on with: distill run --resume {shlex.quote(str(folder))}", err=True)
+            command = f"distill run --resume {shlex.quote(str(folder))}"
+            click.echo(visible(f"stopped; go on with: {command}"), err=True)
         raise
 
 

@@ -112,7 +112,7 @@ def _settings(known: Index | None, source: File, given: Given) -> dict[str, Json
         if settings["overlap"] >= settings["length"]:
             raise InputError(f"--overlap {settings['overlap']}: expected less than --length {settings['length']}")
         return settings
-    words = known.has_words or said.pop("hybrid", False)
+    words = known.card.get("hybrid", False) or said.pop("hybrid", False)
     settings = {name: words if name == "hybrid" else known.card[name] for name in asdict(Given())}
     if other := [name for name, value in said.items() if settings[name] != value]:
         told = ", ".join(_option(name, settings[name]) for name in other)

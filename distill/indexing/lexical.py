@@ -30,6 +30,8 @@ from .edges import edges
 # Chosen on XQuAD dev, as `searching.WEIGHT`.
 K1, B = 0.6, 0.75
 HIGHEST = 255
+# Another number for words that are compared in another way, which an index of the former ones is not searched with.
+FOLDING = 2
 # Characters of a word that count.
 LONGEST = 64
 SECTIONS = tuple(f"bm25.{name}" for name in ("terms", "term_starts", "starts", "rows", "weights"))

@@ -7,12 +7,13 @@ bits or packed text, is read here: `array`, `text`, and the checks of `SHAPES`.
 from __future__ import annotations
 
 import json
+import unicodedata
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
 from hashlib import blake2b
 from pathlib import Path
-from typing import cast
+from typing import TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +24,7 @@ from ..system.sections import read_sections
 from ..system.types import Booleans, File, Floats, Integers, Json
 from .codes import FEW, WHOLE, unpacked, width
 from .edges import edges
+from .lexical import FOLDING as OF_FOLDING
 from .lexical import SECTIONS as OF_WORDS
 
 FILE, FORMAT = "index.bin", 1
@@ -48,6 +50,10 @@ SHAPES = {
 }
 # Sections that an index of the score `vector` does without.
 OF_SENTENCES = ("sentence_vectors", "sentence_scales", "sentence_starts", "sentence_bounds")
+# Fields and values of documents: pairs, or a mapping where no field is named twice.
+Where: TypeAlias = Mapping[str, str] | Sequence[tuple[str, str]]
+# Fields whose values are codes of languages.
+LANGUAGES = ("language", "lang")
 CARD_FIELDS = ("format", "encoder", "fingerprint", "score", "dimension", "documents", "passages", "sentences")
 
 
@@ -160,8 +166,8 @@ class Index:
 
     @property
     def has_words(self) -> bool:
-        """True where words are indexed too."""
-        return OF_WORDS[0] in self.sections
+        """True where words are indexed too, as they are compared now."""
+        return OF_WORDS[0] in self.sections and self.card.get("words") == OF_FOLDING
 
     @property
     def passages(self) -> int:
@@ -236,7 +242,8 @@ class Index:
 
     def _parsed(self, document, content):
         try:
-            fields = json.loads(content)
+            # What is no JSON was taken by an earlier version.
+            fields = json.loads(content, parse_constant=lambda _: None)
         except (ValueError, RecursionError) as error:
             raise self._broken(f"document {document}: not JSON") from error
         if not isinstance(fields, dict) or "id" not in fields:
@@ -267,24 +274,34 @@ class Index:
         known = {(self.text(row), tuple(map(tuple, self.bounds(row).tolist()))): row for row in range(first, last)}
         return [known.get((text, tuple(pairs)), -1) for text, pairs in zip(texts, bounds, strict=True)]
 
-    def mask(self, where: Mapping[str, str]) -> Booleans:
-        """Return bool `(passages,)`: those whose document's field has the value that `where` names for it, as text.
+    def mask(self, where: Where) -> Booleans:
+        """Return bool `(passages,)`: those whose document has all the values of fields that `where` names, as text.
 
-        A list has it where one of its members is it. Raises `InputError` for a field that no document has.
+        A list has each of its members, so that a field may be named more than once. A letter and its marks are the
+        same however they are encoded, and codes of languages in either case.
+        Raises `InputError` for a field that no document has.
         """
-        matching, missing = np.zeros(self.documents, dtype=bool), set(where)
+        pairs = where.items() if isinstance(where, Mapping) else where
+        wanted = [(_composed(name), value) for name, value in pairs]
+        matching, missing = np.zeros(self.documents, dtype=bool), {name for name, _ in wanted}
         for document, fields in enumerate(self.all_fields()):
-            missing -= fields.keys()
-            matching[document] = all(name in fields and _is(fields[name], value) for name, value in where.items())
+            known = {_composed(name): value for name, value in fields.items()}
+            missing -= known.keys()
+            matching[document] = all(name in known and _is(known[name], value, name) for name, value in wanted)
         if missing and self.documents:
             raise InputError(f"--where {sorted(missing)[0]}: no document of {self.path} has such a field")
         return matching[self.sections["document_of"]]
 
 
-def _is(value, text):
+def _is(value, text, name):
     if isinstance(value, list):
-        return any(_is(part, text) for part in value)
-    return text == as_text(value)
+        return any(_is(part, text, name) for part in value)
+    one, other = _composed(text), _composed(as_text(value))
+    return one == other or (name in LANGUAGES and one.lower() == other.lower())
+
+
+def _composed(text):
+    return unicodedata.normalize("NFC", text)
 
 
 def as_text(value: Json) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import json
 import os
 import sys
 import time
@@ -24,6 +23,7 @@ from starlette.types import Message, Receive, Scope, Send
 
 from .. import __version__
 from ..errors import first_line, one_line
+from ..system.text import json_text
 from ..system.types import Floats, Json
 from .batching import Batcher
 from .bodies import Room
@@ -148,7 +148,7 @@ def answers_to(collection: Collection, request: SearchRequest, vectors: Floats) 
     """Yield the answers to questions with unit vectors `(q, d)`, in JSON. Raises `Refusal`."""
     for one in collection.search(request, vectors):
         # Documents may have numbers of any length, and texts without a UTF-8 form, which orjson has not.
-        yield json.dumps(one, ensure_ascii=False).encode("utf-8", "replace")
+        yield json_text(one).encode("utf-8")
 
 
 def base64_of(row: Floats) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from functools import lru_cache, partial
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -50,7 +50,7 @@ class Collection:
             raise
         except Exception as error:  # a file that was made to break what reads it may do so anywhere
             raise DataError(f"{self._path}: a broken index: {first_line(error)}; run distill index again") from error
-        self._answers, self._mask = answers, lru_cache(HELD)(partial(_mask, answers.index))
+        self._answers, self._mask = answers, lru_cache(HELD)(answers.index.mask)
 
     def _state(self):
         try:
@@ -84,18 +84,14 @@ class Collection:
         """
         answers, mask_of = self._current()
         if request.hybrid and not answers.index.has_words:
-            raise wrong("hybrid", "the index has no words; run distill index --hybrid")
+            raise wrong("hybrid", "the index has no words, or an earlier version's; run distill index --hybrid")
         try:
             mask = mask_of(request.where) if request.where else None
         except InputError:
-            names = quoted(", ".join(name for name, _ in request.where))
+            names = quoted(", ".join(dict(request.where)))
             raise wrong("where", f"no document has a field of this name: {names}") from None
         for question, vector in zip(request.questions, vectors, strict=True):
             yield answers.judge(question, vector, request.top, mask, request.hybrid).as_dict()
-
-
-def _mask(index, where):
-    return index.mask(dict(where))
 
 
 def _try(answers):

@@ -160,7 +160,8 @@ def _where(fields):
         raise wrong("where", f"expected an object of fields and their values, got {_short(where)}")
     if len(where) > MOST_FIELDS:
         raise wrong("where", f"{len(where)} fields; {MOST_FIELDS} are taken at most")
-    for name, value in where.items():
-        if isinstance(value, dict | list):
-            raise wrong(f"where.{name}", "expected a text, a number, true, false or null")
-    return tuple(sorted((name, as_text(value)) for name, value in where.items()))
+    listed = {name: value if isinstance(value, list) else [value] for name, value in where.items()}
+    for name, values in listed.items():
+        if not values or any(isinstance(value, dict | list) for value in values):
+            raise wrong(f"where.{name}", "expected a text, a number, true, false or null, or a list of these")
+    return tuple(sorted((name, as_text(value)) for name, values in listed.items() for value in values))

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 # A file or folder that is being written beside its place, `.name.0a1b2c3d.aside`.
 ASIDE = re.compile(r"\..+\.[0-9a-f]{8}\.aside", re.DOTALL)
 
+# Characters of a name that it keeps meanwhile: a name has 255 bytes at most.
+MOST_OF_NAME = 50
+
 
 @contextmanager
 def write_aside(path: File) -> Iterator[Path]:
@@ -32,7 +35,7 @@ def write_aside(path: File) -> Iterator[Path]:
     require_writable(path)
     path = target(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    aside = path.parent / f".{path.name}.{uuid.uuid4().hex[:8]}.aside"
+    aside = path.parent / f".{path.name[:MOST_OF_NAME]}.{uuid.uuid4().hex[:8]}.aside"
     try:
         yield aside
         _move(aside, path)

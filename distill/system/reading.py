@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..errors import DataError, first_line
+from ..errors import DataError, InputError, first_line
 from .text import well_formed
 
 if TYPE_CHECKING:
     from .types import File, Json
 
+# What "surrogateescape" makes of a byte that is not UTF-8.
+BYTE = re.compile("[\udc80-\udcff]")
 SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
@@ -82,6 +85,21 @@ def _decoded(path, file):
         # The error counts from the start of what was being decoded, which ends where the file has been read to.
         byte = file.buffer.tell() - len(error.object) + error.start
         raise _not_utf8(path, byte) from error
+
+
+def stdin_lines() -> Iterator[str]:
+    """Yield the lines of standard input, UTF-8 whatever the locale, as they come.
+
+    Raises `InputError` where it is closed, and `DataError` with the line that is not UTF-8.
+    """
+    if sys.stdin is None:
+        raise InputError("standard input is closed; give a text, or lines by a pipe or < FILE")
+    if hasattr(sys.stdin, "reconfigure"):
+        sys.stdin.reconfigure(encoding="utf-8-sig", errors="surrogateescape")
+    for number, line in enumerate(sys.stdin, start=1):
+        if BYTE.search(line):
+            raise DataError(f"standard input, line {number}: not UTF-8; save the text as UTF-8")
+        yield line
 
 
 def _loads(text):

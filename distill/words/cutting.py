@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from .clusters import cluster_start, is_within
 from .sentences import sentences_in
 
 # Begin and end, in characters.
@@ -60,27 +61,45 @@ def sentences_of(text: str, language: str) -> list[Place]:
     for start, end in _stretches(text):
         stretch = text[start:end]
         if stretch.strip():
-            places += [(start + first, start + last) for first, last in sentences_in(stretch, language)]
+            sentences = [(start + first, start + last) for first, last in sentences_in(stretch, language)]
+            places += _with_marks(text, sentences)
     return places
 
 
+def _with_marks(text: str, places: Sequence[Place]) -> Iterator[Place]:
+    """Sentences that have the marks of their last letter, which are cut off as if they began the next one."""
+    begin = 0
+    for (start, end), after in zip(places, [*(place[0] for place in places[1:]), 0], strict=True):
+        start, stop = max(start, begin), max(end, begin)
+        while end == after and stop < len(text) and is_within(text, stop):
+            stop += 1
+        begin = stop
+        if text[start:stop].strip():
+            yield start + len(text[start:stop]) - len(text[start:stop].lstrip()), stop
+
+
 def _stretches(text: str) -> Iterator[Place]:
-    """The text in stretches that end with a paragraph, else a line, else a word, else anywhere."""
+    """The text in stretches that end with a paragraph, else a line, else a word, else a letter with its marks."""
     start = 0
     while len(text) - start > STRETCH:
         ends = (text.rfind(mark, start, start + STRETCH) + len(mark) for mark in ("\n\n", "\n", " "))
-        end = next((end for end in ends if end > start + STRETCH // 2), start + STRETCH)
+        end = next((end for end in ends if end > start + STRETCH // 2), None)
+        end = end or cluster_start(text, start + STRETCH, start + STRETCH // 2)
         yield start, end
         start = end
     yield start, len(text)
 
 
 def _shortened(text: str, place: Place, length: int) -> Iterator[Place]:
-    """A sentence in parts of at most `length` characters, cut behind the last blank that leaves half of that."""
+    """A sentence in parts of at most `length` characters, cut behind the last blank that leaves half of that.
+
+    Without a blank it is cut before the last letter that has room with all its marks.
+    """
     start, end = place
     while end - start > length:
-        blanks = [match.start() for match in BLANK.finditer(text, start + length // 2, start + length + 1)]
-        stop = blanks[-1] if blanks else start + length
+        ends = (match.start() for match in BLANK.finditer(text, start + length // 2, start + length + 1))
+        blanks = [at for at in ends if not is_within(text, at + 1)]
+        stop = blanks[-1] if blanks else cluster_start(text, start + length, start + length // 2)
         yield start, stop
         start = stop + len(text[stop:end]) - len(text[stop:end].lstrip())
     yield start, end

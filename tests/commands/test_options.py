@@ -4,7 +4,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from distill.commands.options import given, settings_from, settings_options
+from distill.commands.options import FiniteRange, given, settings_from, settings_options
 from distill.errors import InputError
 from distill.settings.sections import Settings, StudentSettings
 from distill.settings.store import walk
@@ -114,3 +114,19 @@ def test_given_are_the_settings_whose_flags_are_there():
     flags = ["--beta", "1.0", "--lambda", "0", "--no-student-table", "--languages", "de", "--seed", "0"]
     names = ["seed", "data.languages", "student.beta", "student.lambda", "student.train_table"]
     assert [command.main(each, standalone_mode=False) for each in (flags, [])] == [names, []]
+
+
+@pytest.mark.parametrize("text", ["nan", "-nan", "inf", "1e999", "-1"])
+def test_a_range_has_no_number_that_cannot_be_counted_with(text):
+    with pytest.raises(click.BadParameter):
+        FiniteRange(0).convert(text, None, None)
+    assert FiniteRange(0).convert("1e3", None, None) == 1000.0
+
+
+@pytest.mark.parametrize("text", ["nan", "inf"])
+def test_no_setting_is_a_number_that_cannot_be_counted_with(text):
+    numbers = [item for _, _, item in walk(Settings()) if item.type is float]
+    assert numbers
+    for item in numbers:
+        with pytest.raises(InputError):
+            parse(item.metadata["flag"], text)

@@ -59,7 +59,9 @@ def test_texts_that_cannot_be_encoded_are_refused_by_their_field(fields, status,
         ({"query": "a", "top": 2.0}, 422, "top"),
         ({"query": "a", "hybrid": 1}, 422, "hybrid"),
         ({"query": "a", "where": ["lang"]}, 422, "where"),
-        ({"query": "a", "where": {"lang": ["en"]}}, 422, "where.lang"),
+        ({"query": "a", "where": {"lang": {"not": "en"}}}, 422, "where.lang"),
+        ({"query": "a", "where": {"lang": []}}, 422, "where.lang"),
+        ({"query": "a", "where": {"lang": [["en"]]}}, 422, "where.lang"),
         ({"queries": ["a"] * 4}, 413, "queries"),
         ({"query": {"a": 2**80}}, 422, "query"),
         ({"query": "a", "model": {"a": json.loads("[" * 400 + "]" * 400)}}, 422, "model"),
@@ -117,10 +119,11 @@ def test_what_is_no_object_in_json_is_refused(body):
 def test_requests_are_read_with_their_defaults():
     request = embedding_request(b'{"input": "a", "dimensions": 8, "user": "me"}', 8, LIMITS)
     assert (request.texts, request.model, request.role, request.base64) == (("a",), None, None, False)
-    where = {"year": 1990, "lang": "en", "old": True, "big": 2**80}
+    where = {"year": 1990, "lang": "en", "old": True, "big": 2**80, "tag": ["b", None]}
     request = search_request(json.dumps({"queries": ["a"], "where": where}).encode(), LIMITS)
     assert (request.many, request.top, request.hybrid) == (True, 5, False)
-    assert request.where == (("big", str(2**80)), ("lang", "en"), ("old", "true"), ("year", "1990"))
+    tags = ("tag", "b"), ("tag", "null")
+    assert request.where == (("big", str(2**80)), ("lang", "en"), ("old", "true"), *tags, ("year", "1990"))
 
 
 def lengths(texts, role):

@@ -26,6 +26,12 @@ def test_a_file_appears_when_it_is_whole_and_replaces_the_old_one(tmp_path):
     assert path.read_text() == "new" and names(tmp_path) == ["a.txt"]
 
 
+@pytest.mark.parametrize("name", ["x" * 255, "渡" * 85])
+def test_a_name_may_be_as_long_as_the_system_lets_it(tmp_path, name):
+    write_text(tmp_path / name, "all")
+    assert names(tmp_path) == [name]
+
+
 @pytest.mark.parametrize("error", [Stop, KeyboardInterrupt])
 @pytest.mark.parametrize("old", [[], ["a.txt"]])
 def test_a_failure_or_an_interrupt_leaves_no_file_or_the_old_one(tmp_path, error, old):
