@@ -16,11 +16,11 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from ..documents.document import Document
 from ..system.sections import read_sections, write_sections
 from ..system.types import Floats, Json
 from .codes import WHOLE, coded
 from .cutting import Cut, Piece, pieces
-from .documents import Document
 from .edges import edges, rows_of
 from .stored import Index
 

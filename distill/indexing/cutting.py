@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from ..documents.document import Document
 from ..words.sentences import sentences_in
-from .documents import Document
 
 # Begin and end, in characters.
 Place: TypeAlias = tuple[int, int]
