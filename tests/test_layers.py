@@ -16,6 +16,7 @@ FLOORS = (
     ("export.weights", "export.web"),
     ("settings", "words", "encoders", "data.parsing"),
     ("retrieval", "data", "students", "typed"),
+    ("documents",),
     ("students.vocabulary", "teachers", "training", "evaluation.bias", "export.tflite", "export.onnx"),
     ("export.c", "export.hub"),
     ("evaluation", "export.formats"),

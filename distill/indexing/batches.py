@@ -16,11 +16,11 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from ..documents.document import Document
 from ..system.sections import read_sections, write_sections
 from ..system.types import Floats, Json
 from ..words.cutting import Cut, Piece
 from .codes import WHOLE, coded
-from .documents import Document
 from .edges import edges, rows_of
 from .passages import pieces
 from .stored import Index

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from ..documents.document import Document
 from ..words.cutting import Cut, Piece, cut_text, sentences_of
-from .documents import Document
 
 
 def pieces(document: Document, cut: Cut) -> list[Piece]:

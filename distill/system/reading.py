@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import sys
 from collections.abc import Iterator
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 # What "surrogateescape" makes of a byte that is not UTF-8.
 BYTE = re.compile("[\udc80-\udcff]")
 SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
+# Of a text read with errors="surrogateescape".
+NOT_UTF8 = re.compile("[\udc80-\udcff]")
 
 
 def read_text(path: File) -> str:
@@ -69,10 +72,13 @@ def iter_jsonl(path: File) -> Iterator[tuple[int, dict[str, Json]]]:
             yield number, parse_line(path, number, line)
 
 
-def iter_lines(path: File, newline: str | None = None) -> Iterator[str]:
-    """Yield the lines of a UTF-8 file, their ends as `open` has them of `newline`. Raises `DataError`."""
+def iter_lines(path: File, newline: str | None = None, errors: str = "strict") -> Iterator[str]:
+    """Yield the lines of a UTF-8 file, their ends and errors as `open` has them of `newline` and `errors`.
+
+    Raises `DataError`, where errors are "surrogateescape" for a file that cannot be read alone.
+    """
     try:
-        with open(path, encoding="utf-8-sig", newline=newline) as file:
+        with open(path, encoding="utf-8-sig", newline=newline, errors=errors) as file:
             yield from _decoded(path, file)
     except OSError as error:
         raise DataError(f"{path}: cannot be read: {error.strerror}") from error
@@ -103,9 +109,21 @@ def stdin_lines() -> Iterator[str]:
 
 
 def _loads(text):
-    """The value of a JSON text; a lone surrogate, which an escape may say and UTF-8 has no form of, becomes U+FFFD."""
-    value = json.loads(text)
+    """The value of a JSON text; a lone surrogate, which an escape may say and UTF-8 has no form of, becomes U+FFFD.
+
+    Raises `ValueError` for NaN and Infinity, which Python reads and writes, and no other reader of JSON takes.
+    """
+    value = json.loads(text, parse_constant=_not_finite, parse_float=_finite)
     return _mended(value) if SURROGATE.search(text) else value
+
+
+def _not_finite(name):
+    raise ValueError(f"{name} is no number of JSON; write null in its place")
+
+
+def _finite(digits):
+    number = float(digits)
+    return number if math.isfinite(number) else _not_finite(digits)
 
 
 def _mended(value):

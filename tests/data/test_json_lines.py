@@ -5,8 +5,8 @@ from fixtures.data import write_lines
 
 from distill.data.dataset import Passage, Question
 from distill.data.readers import read_jsonl_folder
+from distill.documents.reading import read_documents
 from distill.errors import DataError
-from distill.indexing.documents import read_documents
 from distill.indexing.passages import pieces
 from distill.words.cutting import Cut
 

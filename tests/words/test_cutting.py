@@ -4,14 +4,13 @@ import unicodedata
 
 import pytest
 
-from distill.indexing.cutting import STRETCH, Cut, pieces
-from distill.indexing.documents import Document
+from distill.words.cutting import STRETCH, Cut, cut_text
 
 LETTERS = ["นี่", "👨‍👩‍👧‍👦", unicodedata.normalize("NFD", "ǖ"), "🇩🇪", "한", "कि"]
 
 
 def places(text, length=100, language="en"):
-    return [(part.start, part.end) for part in pieces(Document("1", text, "", {}), Cut(length, 0, language))]
+    return [(part.start, part.end) for part in cut_text(text, language, Cut(length, 0, language))]
 
 
 @pytest.mark.parametrize("letter", LETTERS)
@@ -35,7 +34,7 @@ def test_a_blank_that_has_a_mark_is_no_place_for_a_cut():
 
 def test_a_sentence_has_the_marks_of_its_last_letter():
     text = "Stop!\ufe0f Go on. He said.\u0301 Next."
-    [piece] = pieces(Document("1", text, "", {}), Cut())
+    [piece] = cut_text(text, "en", Cut())
     assert [text[start:end] for start, end in piece.sentences] == [
         "Stop!\ufe0f",
         "Go on.",
