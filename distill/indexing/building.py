@@ -103,19 +103,29 @@ def _require_folder(folder):
 
 
 def _settings(known: Index | None, source: File, given: Given) -> dict[str, Json]:
-    """Those of the index that is there, else those given, else the defaults. Raises `InputError` for other ones."""
+    """Those of the index that is there, else those given, else the defaults.
+
+    Raises `InputError` for other ones, `DataError` for an index that does not say them.
+    """
     said = {name: value for name, value in asdict(given).items() if value is not None}
     if not known:
         settings = {**asdict(Cut()), "score": _score_of(source), "bits": WHOLE, "hybrid": False, **said}
-        if settings["overlap"] >= settings["length"]:
-            raise InputError(f"--overlap {settings['overlap']}: expected less than --length {settings['length']}")
+        _require_shorter(settings)
         return settings
+    if missing := [name for name in asdict(Given()) if name not in known.card]:
+        raise DataError(f"{known.path}: its card lacks {', '.join(missing)}; write the index anew in another folder")
     words = known.has_words or said.pop("hybrid", False)
     settings = {name: words if name == "hybrid" else known.card[name] for name in asdict(Given())}
     if other := [name for name, value in said.items() if settings[name] != value]:
         told = ", ".join(_option(name, settings[name]) for name in other)
         raise InputError(f"{known.path}: was made with {told}; give the same, or write to another folder")
+    _require_shorter(settings)
     return settings
+
+
+def _require_shorter(settings):
+    if settings["overlap"] >= settings["length"]:
+        raise InputError(f"--overlap {settings['overlap']}: expected less than --length {settings['length']}")
 
 
 def _option(name, value):
