@@ -22,7 +22,7 @@ from ..encoders.encoder import Encoder
 from ..encoders.health import require_finite
 from ..encoding.encode_file import Engine
 from ..encoding.left_out import LeftOut
-from ..errors import InputError, one_line
+from ..errors import DataError, InputError, one_line
 from ..export import encode as bundle
 from ..settings.choices import PASSAGE_SCORES
 from ..system.files import leftovers, remove, require_writable, target, usable_path
@@ -101,20 +101,30 @@ def _require_folder(folder):
 
 
 def _settings(known: Index | None, source: File, given: Given) -> dict[str, Json]:
-    """Those of the index that is there, else those given, else the defaults. Raises `InputError` for other ones."""
+    """Those of the index that is there, else those given, else the defaults.
+
+    Raises `InputError` for other ones, `DataError` for an index that does not say them.
+    """
     said = {name: value for name, value in asdict(given).items() if value is not None}
     if not known:
         usual = {"language": AUTO, "score": _score_of(source), "bits": WHOLE, "hybrid": False}
         settings = {**asdict(Cut()), **usual, **said}
-        if settings["overlap"] >= settings["length"]:
-            raise InputError(f"--overlap {settings['overlap']}: expected less than --length {settings['length']}")
+        _require_shorter(settings)
         return settings
+    if missing := [name for name in asdict(Given()) if name not in known.card]:
+        raise DataError(f"{known.path}: its card lacks {', '.join(missing)}; write the index anew in another folder")
     words = known.card.get("hybrid", False) or said.pop("hybrid", False)
     settings = {name: words if name == "hybrid" else known.card[name] for name in asdict(Given())}
     if other := [name for name, value in said.items() if settings[name] != value]:
         told = ", ".join(_option(name, settings[name]) for name in other)
         raise InputError(f"{known.path}: was made with {told}; give the same, or write to another folder")
+    _require_shorter(settings)
     return settings
+
+
+def _require_shorter(settings):
+    if settings["overlap"] >= settings["length"]:
+        raise InputError(f"--overlap {settings['overlap']}: expected less than --length {settings['length']}")
 
 
 def _option(name, value):

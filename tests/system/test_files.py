@@ -1,15 +1,21 @@
 """Files are whole or absent, and what cannot be read says where."""
 
+import errno
 import os
+import re
 import stat
 import tracemalloc
+from contextlib import contextmanager
 
+import numpy as np
 import pytest
 from fixtures.folders import names
 
-from distill.errors import DataError, InputError
+from distill.errors import DataError, DistillError, InputError
+from distill.system.arrays import write_arrays, write_vectors
 from distill.system.files import leftovers, require_writable, seen, write_aside, write_json, write_text
 from distill.system.reading import iter_jsonl, read_json, read_jsonl, read_text
+from distill.system.sections import write_sections
 
 
 class Stop(Exception):
@@ -41,6 +47,50 @@ def test_a_failure_or_an_interrupt_leaves_no_file_or_the_old_one(tmp_path, error
         aside.write_text("half")
         raise error
     assert names(tmp_path) == old and all((tmp_path / name).read_text() == "old" for name in old)
+
+
+@contextmanager
+def room_for(size):
+    """No file may be longer than so many bytes meanwhile, as on a disk that is full."""
+    resource = pytest.importorskip("resource")
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+def write_nested(path):
+    with write_aside(path) as folder:
+        folder.mkdir()
+        write_vectors(folder / "v.npy", np.zeros((100, 100)))
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda path: write_text(path, "a" * 10**5),
+        lambda path: write_sections(path, {"a": np.zeros(10**5, np.uint8)}),
+        lambda path: write_vectors(path, np.zeros((100, 100))),
+        lambda path: write_arrays(path, {"a": np.zeros((100, 100))}),
+        write_nested,
+    ],
+    ids=["text", "sections", "vectors", "arrays", "folder"],
+)
+def test_where_there_is_no_room_the_error_names_what_was_to_be_written(tmp_path, write):
+    named = rf"{re.escape(str(tmp_path / 'out'))}(: not written|'?$)"
+    with room_for(5000), pytest.raises(OSError, match=named) as caught:
+        write(tmp_path / "out")
+    assert not isinstance(caught.value, DistillError) and names(tmp_path) == []
+
+
+def test_an_error_of_another_file_stays_as_it_is(tmp_path):
+    with pytest.raises(FileNotFoundError, match="elsewhere"), write_aside(tmp_path / "out"):
+        (tmp_path / "elsewhere").read_bytes()
+    with pytest.raises(BrokenPipeError) as caught, write_aside(tmp_path / "out"):
+        raise BrokenPipeError(errno.EPIPE, "Broken pipe")
+    assert caught.value.filename is None
 
 
 @pytest.mark.parametrize("empty", [False, True])
