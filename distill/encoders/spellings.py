@@ -46,11 +46,17 @@ class Expansions:
         except (ValueError, EOFError, OSError, KeyError, BadZipFile, zlib.error, AttributeError, TypeError) as error:
             raise EncoderError(f"{source}: not the spellings of a tokenizer; export it again") from error
         ends = np.flatnonzero(array == END) if array.ndim == 1 and array.dtype == np.int32 else np.zeros(0, np.int64)
-        first, starts = pieces - len(ends), np.concatenate([[0], ends + 1])
-        ids = array[array != END] if len(ends) else array
-        if not (len(ends) and starts[-1] == len(array) and 0 <= ids.min(initial=0) <= ids.max(initial=0) < first):
+        first, ids = pieces - len(ends), array[array != END] if len(ends) else array
+        whole = len(ends) and ends[-1] == len(array) - 1
+        if not (whole and 0 <= ids.min(initial=0) <= ids.max(initial=0) < first):
             raise EncoderError(f"{source}: not the spellings of a tokenizer of {pieces} pieces; export it again")
-        return cls(first, ids, starts - np.arange(len(starts)))
+        return cls.in_array(first, array)
+
+    @classmethod
+    def in_array(cls, first: int, array: Integers) -> Expansions:
+        """Those in an array that `stored` gave, behind `first` other pieces."""
+        starts = np.append(0, np.flatnonzero(array == END) + 1)
+        return cls(first, array[array != END], starts - np.arange(len(starts)))
 
     def __len__(self) -> int:
         return len(self.starts) - 1
