@@ -23,9 +23,7 @@ class Cost:
     cosine: float
 
 
-def spelling_cost(
-    whole: Encoder, artefact: Artefact, gate: Gate, progress: Progress | None = None
-) -> dict[str, Cost]:
+def spelling_cost(whole: Encoder, artefact: Artefact, gate: Gate, progress: Progress | None = None) -> dict[str, Cost]:
     """Return by language what an artefact without spellings costs on the gate's questions.
 
     One that takes texts of some length only has the documents encoded by the whole encoder.

@@ -88,19 +88,21 @@ def export(
 
 
 def _gate(model, form, settings, requested, force):
-    """The gate, and the texts of the languages that it asks in; None and none for what needs none."""
+    """The gate, and texts that say which languages use a piece; None where that is not asked, or not written."""
     from ..catalog.bundle import is_shipped
     from ..data.loading import chosen_data
     from ..export.gate import Gate
-    from ..students.vocabulary.pruning import lines_of, texts_of
 
     asked = any(name.startswith("data.") for name in requested)
     if form.precision.content and form.spelled and is_shipped(model) and not asked:
         return None, None
     dataset, languages = chosen_data(settings)
-    # Only what has a tokenizer beside it says which languages use its pieces.
-    texts = None if form.precision.content else texts_of(lines_of(dataset, languages)[0])
-    return Gate(dataset, languages, settings.export, force), texts
+    gate = Gate(dataset, languages, settings.export, force)
+    if form.precision.content:
+        return gate, None
+    from ..students.vocabulary.pruning import lines_of, texts_of
+
+    return gate, texts_of(lines_of(dataset, languages)[0])
 
 
 def _student(model, form, settings):
@@ -242,7 +244,9 @@ def _say_exported(judged, model, output):
     card, figures = judged.card, judged.figures
     refused = "REFUSED by the gate, kept by force, " if judged.refused else ""
     of = model if card.form.spelled else f"{model} without its words and spellings"
-    cosine = f"cosine to {of} {figures.cosine_mean:.5f} (least {figures.cosine_min:.5f})" if figures else f"{model} itself"
+    cosine = (
+        f"cosine to {of} {figures.cosine_mean:.5f} (least {figures.cosine_min:.5f})" if figures else f"{model} itself"
+    )
     say(f"{card.form.format}: {output}, {refused}{card.bytes / 1e6:.1f} MB, {cosine}")
     if judged.costs:
         say(f"P@1 of dev with words and spellings to P@1 without, and mean cosine: {told(judged.costs)}")

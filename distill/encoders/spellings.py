@@ -40,11 +40,7 @@ class Expansions:
     @classmethod
     def of(cls, pieces: int, content: bytes, source: str) -> Expansions:
         """Those of a file's content, for a model of so many pieces in all. Raises `EncoderError` for another file's."""
-        try:
-            with np.load(io.BytesIO(content), allow_pickle=False) as stored:
-                array = stored[IDS]
-        except (ValueError, EOFError, OSError, KeyError, BadZipFile, zlib.error, AttributeError, TypeError) as error:
-            raise EncoderError(f"{source}: not the spellings of a tokenizer; export it again") from error
+        array = array_in(content, source)
         ends = np.flatnonzero(array == END) if array.ndim == 1 and array.dtype == np.int32 else np.zeros(0, np.int64)
         first, ids = pieces - len(ends), array[array != END] if len(ends) else array
         whole = len(ends) and ends[-1] == len(array) - 1
@@ -74,6 +70,15 @@ class Expansions:
 def stored(spellings: Sequence[Spelling]) -> Integers:
     """Return the ids of each spelling and behind them -1, int32 `(n,)`."""
     return np.array([id for one in spellings for id in (*one.ids, END)], dtype=np.int32)
+
+
+def array_in(content: bytes, source: str) -> Integers:
+    """Return what `stored` gave, in the content of a file. Raises `EncoderError` for another file's."""
+    try:
+        with np.load(io.BytesIO(content), allow_pickle=False) as file:
+            return file[IDS]
+    except (ValueError, EOFError, OSError, KeyError, BadZipFile, zlib.error, AttributeError, TypeError) as error:
+        raise EncoderError(f"{source}: not the spellings of a tokenizer; export it again") from error
 
 
 def content_of(ids: Integers) -> bytes:

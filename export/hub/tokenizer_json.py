@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from ...encoders.tokenizer import SPACE, Tokenizer, model_proto
+from ...encoders.tokenizer import SPACE, Tokenizer, whole_proto
 from ...errors import ExportError
 from ...system.types import Json
 
@@ -34,7 +34,7 @@ def tokenizer_json(tokenizer: Tokenizer, none_unknown: bool = False) -> dict[str
     With `none_unknown` further pieces, behind the others, stand for what is unknown: a library that leaves unknown
     pieces out sees none. Raises `ExportError` for a SentencePiece model that it cannot stand for.
     """
-    proto = model_proto(tokenizer.unexpanded)
+    proto = whole_proto(tokenizer)
     _require(proto, tokenizer.source)
     bos, eos, spare, other = _unused(proto, 4)
     marks = {proto.trainer_spec.bos_piece: bos, proto.trainer_spec.eos_piece: eos}
