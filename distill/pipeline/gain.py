@@ -10,14 +10,8 @@ from .first_stage import asked_in
 from .run import Run
 
 METRICS = ("p@1", "mrr@10")
-TRAINED, TRAIN = (
-    "the teacher does not beat its base on dev",
-    "train it otherwise (--teacher-learning-rate, --online-epochs, --negatives, more questions)",
-)
-FIXED, MEND = (
-    "the teacher, {}, is worse than the base on dev",
-    "look whether that is the encoder you mean, in a language that it knows, and whether --centre helps",
-)
+TRAIN = "train it otherwise (--teacher-learning-rate, --online-epochs, --negatives, more questions)"
+CHOOSE = "look whether that is the encoder you mean, in a language that it knows, and whether --centre helps"
 
 
 def require_gain(run: Run) -> None:
@@ -35,13 +29,19 @@ def require_gain(run: Run) -> None:
     base, teacher = (dev_scores(run, name) for name in ("base", "teacher"))
     if teacher > base or (teacher == base if settings.model else min(base) == 1.0):
         return
-    asked = ", ".join(asked_in(run.settings, run.languages))
+    asked, leave = ", ".join(asked_in(run.settings, run.languages)), f"--resume {run.folder} --allow-weak-teacher"
     figures = f"{_told(teacher)} against {_told(base)} ({settings.unit}, {asked})"
-    told, way = (FIXED.format(settings.model), MEND) if settings.model else (TRAINED, TRAIN)
-    if not settings.allow_weak:
-        leave = f"distill run --resume {run.folder} --allow-weak-teacher"
-        raise TrainingError(f"{told}: {figures}; {way}, or go on with it: {leave}")
-    say(f"WEAK TEACHER: {told}: {figures}; the run goes on with it, as --allow-weak-teacher asks")
+    if settings.allow_weak:
+        say(f"WEAK TEACHER: {figures}, the base's, on dev; the run goes on with it, as --allow-weak-teacher asks")
+    elif settings.model:
+        raise TrainingError(
+            f"the teacher, {settings.model}, is worse than the base on dev: {figures}; {CHOOSE}, or go on with it: "
+            f"distill run {leave}"
+        )
+    else:
+        raise TrainingError(
+            f"the teacher does not beat its base on dev: {figures}; {TRAIN}, or go on with it: distill run {leave}"
+        )
 
 
 def say_if_weak(rows: Sequence[Mapping[str, float]]) -> None:
