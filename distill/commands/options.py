@@ -10,7 +10,7 @@ import click
 
 from ..settings.recipes import TABLE
 from ..settings.sections import Settings, Value
-from ..settings.store import check, load_settings, recipe_settings, walk
+from ..settings.store import check, load_settings, recipe_settings, walk, without_leave
 from .recipes import complete
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def settings_from(values: dict[str, Value | None], config: File | None = None, r
     That is the config file's, above the recipe that it or --recipe names; without a file that recipe's, or that of the
     name `recipe`; else the defaults.
     """
-    requested = str(values.pop(TABLE, None) or "")
+    requested, flags = str(values.pop(TABLE, None) or ""), given(values)
     settings = load_settings(config, requested) if config else _begun(requested or recipe)
     for name, section, item in walk(settings):
         value = values.pop(_parameter(name), None)
@@ -87,6 +87,8 @@ def settings_from(values: dict[str, Value | None], config: File | None = None, r
             value = split_names(",".join(value)) if value else None
         if value is not None:
             setattr(section, item.name, value)
+    if "teacher.model" in flags and "teacher.allow_weak" not in flags:
+        without_leave(settings)
     return check(settings)
 
 

@@ -54,6 +54,16 @@ def test_a_flag_sets_its_setting_and_no_other():
     assert (settings.teacher.train_table, settings.student.train_table) == (True, False)
 
 
+def test_a_recipes_leave_for_a_weak_teacher_is_not_of_a_fixed_one(tmp_path):
+    assert parse("--recipe", "small").teacher.allow_weak
+    assert not parse("--recipe", "small", "--teacher-model", "e5").teacher.allow_weak
+    assert parse("--recipe", "small", "--teacher-model", "e5", "--allow-weak-teacher").teacher.allow_weak
+    config = tmp_path / "config.toml"
+    for line, leave in (("", False), ("allow_weak = true\n", True)):
+        config.write_text(f'recipe = "small"\n[teacher]\nmodel = "e5"\n{line}', encoding="utf-8")
+        assert parse(config=config).teacher.allow_weak is leave
+
+
 def test_every_setting_has_its_flag_its_help_and_its_default_in_their_order():
     output = run("--help").output
     text = " ".join(output.split())
