@@ -31,7 +31,7 @@ from .encoding import Served
 from .forms import SearchRequest, embedding_request, search_request
 from .limits import ANSWER_SECONDS, Limits
 from .metrics import TEXT, Metrics
-from .origins import Origins, require_json
+from .origins import Origins, origin_form, require_json
 from .refusals import Gone, Refusal
 from .tokens import allowed
 from .turns import Turns
@@ -238,6 +238,7 @@ class Doorkeeper:
         if scope["type"] != "http":
             await self._application(scope, receive, send)
             return
+        scope = origin_form(scope)
         start, status = time.perf_counter(), GONE
 
         async def counted(message: Message) -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
+from starlette.types import Scope
 
 from ..errors import InputError
 from .refusals import Refusal
@@ -60,6 +61,15 @@ def host_name(header: str) -> str:
     header = header.strip().lower()
     name = header.partition("]")[0] + "]" if header.startswith("[") else header.partition(":")[0]
     return name.removesuffix(".")
+
+
+def origin_form(scope: Scope) -> Scope:
+    """Return a request whose target is a whole URL, as proxies write it, as one with a path and the `Host` of that."""
+    if not scope["path"].startswith(("http://", "https://")):
+        return scope
+    name, _, path = scope["path"].partition("://")[2].partition("/")
+    others = [(key, value) for key, value in scope["headers"] if key != b"host"]
+    return {**scope, "path": f"/{path}", "headers": [(b"host", name.encode("latin-1", "replace")), *others]}
 
 
 def _is_origin(page):

@@ -55,6 +55,14 @@ def test_a_server_of_this_machine_is_asked_by_its_names_alone(place, host, statu
         assert asked(place, "GET", path, headers={"Host": host, "Authorization": f"Bearer {TOKEN}"})[0] == status
 
 
+@pytest.mark.parametrize(
+    ("target", "status"),
+    [("http://localhost:8000/health", 200), ("http://evil.example/health", 421), ("http://[", 421), ("http://", 421)],
+)
+def test_a_target_that_is_a_whole_url_has_the_name_in_it(place, target, status):
+    assert asked(place, "GET", target, headers={"Host": "localhost"})[0] == status
+
+
 def test_a_server_of_a_network_is_asked_by_any_name_where_none_is_given():
     assert origins_of("0.0.0.0", [], []).hosts is None and origins_of("127.0.0.1", ["*"], []).hosts is None
     assert origins_of("10.0.0.7", ["KB.example:8000"], []).hosts == {*LOCAL, "10.0.0.7", "kb.example"}
