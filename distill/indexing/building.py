@@ -34,7 +34,7 @@ from .assembling import kept, write_index
 from .batches import VECTORS, Batches
 from .codes import WHOLE
 from .intake import AUTO, Change, Intake, read_in
-from .sources import Sources, sources_of
+from .sources import SOURCES, Sources, sources_of
 from .stored import FILE, FORMAT, Index, id_hash
 
 PART, LOCK = ".part", ".lock"
@@ -145,7 +145,8 @@ def _score_of(source):
 def _part(folder: Path) -> Iterator[Path]:
     """The folder of what is not done yet: left to go on with where anything was encoded, else removed."""
     part = folder / PART
-    for path in (*leftovers(part), *(path for path in leftovers(folder) if path.name.startswith(f".{FILE}."))):
+    ours = f".{FILE}.", f".{SOURCES}."
+    for path in (*leftovers(part), *(path for path in leftovers(folder) if path.name.startswith(ours))):
         remove(path)
     part.mkdir(exist_ok=True)
     try:

@@ -158,9 +158,9 @@ def _where(fields):
     where = fields.get("where") or {}
     if not isinstance(where, dict):
         raise wrong("where", f"expected an object of fields and their values, got {_short(where)}")
-    if len(where) > MOST_FIELDS:
-        raise wrong("where", f"{len(where)} fields; {MOST_FIELDS} are taken at most")
     listed = {name: value if isinstance(value, list) else [value] for name, value in where.items()}
+    if (number := sum(max(1, len(values)) for values in listed.values())) > MOST_FIELDS:
+        raise wrong("where", f"{number} fields and values; {MOST_FIELDS} are taken at most")
     for name, values in listed.items():
         if not values or any(isinstance(value, dict | list) for value in values):
             raise wrong(f"where.{name}", "expected a text, a number, true, false or null, or a list of these")
