@@ -252,9 +252,9 @@ def test_broken_texts_and_files_do_no_harm(fuzz, tokenizer, indexes, sample, tmp
 
 
 def test_well_formed_files_that_are_wrong_do_no_harm(fuzz, small, tokenizer, indexes, tmp_path):
-    own = static_file(tmp_path / "small.bin", spelled_tokenizer(tokenizer, _teh_nyl="the Nile", e="en"))
+    static = static_file(tmp_path / "small.bin", spelled_tokenizer(tokenizer, _teh_nyl="the Nile", e="en"))
     (tmp_path / "encoder.bin").write_bytes(small[0])
-    contents = [own, *(index.path.read_bytes() for index in indexes.values())]
+    contents = [static, *(index.path.read_bytes() for index in indexes.values())]
     files = b"".join(consistent.streamed(contents, 600, seed=1))
     result = subprocess.run([fuzz, tmp_path / "encoder.bin"], input=files, capture_output=True, timeout=120)
     assert (result.returncode, result.stderr) == (0, b"")
