@@ -1,4 +1,4 @@
-"""Write the lock files: versions, with sha256, of all that a fresh `pip install .`, or `.[train]`, brings here."""
+"""Write the lock files: versions, with sha256, of all that a fresh `pip install .`, alone or with an extra, brings."""
 
 import json
 import platform
@@ -16,11 +16,15 @@ HEAD = """\
 """
 # Builds distill itself, without isolation.
 BUILDER = "setuptools>=68"
-EXTRAS = {"requirements.lock": "", "requirements-train.lock": "[train]"}
+EXTRAS = {
+    "requirements.lock": "",
+    "requirements-serve.lock": "[serve]",
+    "requirements-train.lock": "[train]",
+}
 
 
 def resolved(extra):
-    """`[{name, version, sha256}]` with an extra, "" or "[train]": wheels alone, so that no package's own setup runs."""
+    """`[{name, version, sha256}]` with an extra, "" for none: wheels alone, so that no package's own setup runs."""
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report.json"
         options = ["--dry-run", "--ignore-installed", "--only-binary", ":all:", "--quiet", "--report", str(report)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import sys
@@ -61,10 +62,29 @@ def main(arguments: Sequence[str] | None = None) -> None:
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     os.environ.setdefault("GLOG_minloglevel", "3")
     lean_imports()
+    open_streams()
     if hasattr(sys.stdout, "reconfigure"):
         sys.stdout.reconfigure(errors="replace")  # a path may have no UTF-8 form
     with terminable():
         _run(arguments)
+
+
+def open_streams() -> None:
+    """Have what is printed go nowhere where standard output or standard error is closed, as a daemon's may be.
+
+    Else a file that is opened has the number of one of them, and gets what libraries print.
+    """
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            # The lowest number that is free is given.
+            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)
+    sys.stdout, sys.stderr = sys.stdout or _nowhere(), sys.stderr or _nowhere()
+
+
+def _nowhere():
+    return open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115, as it stays
 
 
 class Terminated(KeyboardInterrupt):
@@ -93,6 +113,8 @@ def _run(arguments):
     except click.exceptions.NoArgsIsHelpError as error:
         click.echo(error.ctx.get_help())
         sys.exit(2)
+    except click.MissingParameter as error:
+        _fail(_missing(error), 2)
     except click.ClickException as error:
         _fail(error.format_message(), 2)
     except DistillError as error:
@@ -103,8 +125,26 @@ def _run(arguments):
         _fail(*(("terminated", 143) if terminated else ("interrupted", 130)))
     except ImportError as error:
         _fail(f"{error}; install what is missing, or unset KERAS_BACKEND for TensorFlow", 1)
-    except (OSError, MemoryError) as error:
+    except OSError as error:
+        _fail(*_of_system(error))
+    except (MemoryError, UnicodeError) as error:
         _fail(f"{type(error).__name__}: {error}", 1)
+
+
+def _missing(error):
+    """All that a command lacks, where click names the first: what is given has been read before it."""
+    context = error.ctx
+    lacking = [one for one in context.command.params if one.required and one.name not in context.params]
+    if len(lacking) < 2:
+        return error.format_message()
+    return f"Missing {', '.join(f'{one.param_type_name} {one.get_error_hint(context)}' for one in lacking)}."
+
+
+def _of_system(error):
+    """A message and an exit code; a name that no file can have is wrong input."""
+    if error.errno in (errno.ENAMETOOLONG, errno.ELOOP):
+        return f"{error.filename}: no file can be called so: {error.strerror}; give another name", 2
+    return f"{type(error).__name__}: {error}", 1
 
 
 def _fail(message, code):

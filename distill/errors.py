@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 
-# Characters that a terminal would obey, or set the other way round.
-UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+# Characters that a terminal would obey, or that turn all that follows round. U+200E and U+200F, which Arabic and Hebrew
+# text has, do no more than a letter of their direction.
+UNSEEN = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+BLANKS = re.compile(r"\s+")
 # Characters of a message: its begin, which names the place, and its end, which names the way out.
 BEGIN, END = 1500, 500
 
@@ -55,9 +57,18 @@ class ExportError(DistillError):
 
 def one_line(text: str | BaseException) -> str:
     """Return a text that may quote anything, fit to be shown: in one line, without control characters, not too long."""
-    line = " ".join(str(text).split()).encode("utf-8", "replace").decode("utf-8")
-    line = UNSEEN.sub(lambda match: f"\\u{ord(match[0]):04x}", line)
+    line = shown(str(text).strip().encode("utf-8", "replace").decode("utf-8"))
     return line if len(line) <= BEGIN + END else f"{line[:BEGIN]} … {line[-END:]}"
+
+
+def shown(text: str) -> str:
+    """Return a text of any origin as a terminal may have it: in one line, without control characters."""
+    return visible(BLANKS.sub(" ", text))
+
+
+def visible(text: str) -> str:
+    """Return a text with control characters, but for line breaks, as escapes that no terminal obeys."""
+    return UNSEEN.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 def first_line(error: BaseException) -> str:

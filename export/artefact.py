@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from ..encoders.encoder import KerasEncoder
@@ -12,10 +13,10 @@ from ..system.files import write_aside, write_text
 from ..system.types import File, Json, Progress
 from . import encode
 from .card import README, Card, JudgedCard, card_of, write_card, write_judged
+from .cost import spelling_cost
 from .form import Form
-from .formats.format import Format
 from .formats.registry import format_of
-from .gate import Figures, Gate, measure, require_passed
+from .gate import Gate, Reference, measure, require_passed
 from .hub_page import hub_page
 from .languages import PieceLanguages, piece_languages, write_languages
 from .removal import write_removal
@@ -26,7 +27,7 @@ from .web.site import add_index
 def export_artefact(
     student: KerasEncoder,
     folder: File,
-    gate: Gate,
+    gate: Gate | None,
     form: Form | None = None,
     notes: Mapping[str, Json] | None = None,
     removal: LanguageRemoval | None = None,
@@ -36,25 +37,36 @@ def export_artefact(
     """Convert a student, write the artefact to `folder` and return its card with the gate's figures.
 
     `notes` go into the card; `removal` is put in with all its directions; `texts`, by language, say which languages use
-    a piece, where that is not known. Raises `ExportError`, leaving nothing under `folder`, when the gate refuses the
+    a piece, where that is not known. Without a `gate` nothing is measured: of what is stored as it is in a bundle that
+    was. Raises `ExportError`, leaving nothing under `folder`, when the gate refuses the
     artefact (see `gate.verdict`); with its `force` the artefact is kept and its card says why it was refused. Raises
     `InputError` for a `removal` of another space.
     """
     form = form or Form()
     form.require()
-    student = as_read(student, format_of(form.format))
     if removal:
         removal.require_own(student)
     with write_aside(folder) as aside:
         card = write_artefact(student, aside, form, Path(folder).resolve().name, notes, removal, texts)
-        format_ = format_of(form.format)
-        figures = _measured(student, aside, gate, progress, format_.others)
-        reasons = require_passed(figures, gate.settings, form.precision.table, gate.force, format_.others)
-        judged = JudgedCard(card, figures, reasons)
+        judged = _judged(student, aside, card, gate, progress) if gate else JudgedCard(card, None)
         write_judged(aside, judged)
-        if format_.library:
+        if format_of(form.format).library:
             write_text(aside / README, hub_page(judged))
     return judged
+
+
+def _judged(student, folder, card, gate, progress):
+    form = card.form
+    format_, whole = format_of(form.format), gate.model or student
+    read = as_read(student, form)
+    tokenizer = read.tokenizer if format_.expanded else read.tokenizer.unexpanded
+    with _runnable():
+        artefact = load_artefact(folder, gate.settings.threads)
+        reference = Reference(whole if form.spelled else read, tokenizer)
+        figures = measure(reference, artefact, gate.dataset, gate.languages, progress, format_.others)
+        costs = {} if form.spelled else spelling_cost(whole, artefact, gate)
+    reasons = require_passed(figures, gate.settings, form.precision.table, gate.force, format_.others)
+    return JudgedCard(card, figures, reasons, costs)
 
 
 def write_artefact(
@@ -67,6 +79,7 @@ def write_artefact(
     texts: Mapping[str, Sequence[str]] | PieceLanguages | None = None,
 ) -> Card:
     """Write the artefact to a folder that it makes, not yet measured against the student, and return its card."""
+    student = as_read(student, form)
     folder.mkdir()
     format_of(form.format).write(student, folder, form.precision, form.lengths)
     if notes and encode.ANSWERABLE in notes:
@@ -85,14 +98,14 @@ def write_artefact(
     return card
 
 
-def as_read(student: KerasEncoder, format_: Format) -> KerasEncoder:
-    """Return the student as a format reads text: without its spellings where the format has none."""
-    return student if format_.spelled else student.without_spellings()
+def as_read(student: KerasEncoder, form: Form) -> KerasEncoder:
+    """Return the student as an artefact reads text: with its spellings, or without."""
+    return student if form.spelled else student.without_spellings()
 
 
-def _measured(student: KerasEncoder, folder: Path, gate: Gate, progress: Progress | None, others: float) -> Figures:
+@contextmanager
+def _runnable():
     try:
-        artefact = load_artefact(folder, gate.settings.threads)
-        return measure(student, artefact, gate.dataset, gate.languages, progress, others)
+        yield
     except (EncoderError, encode.BundleError, RuntimeError, ValueError) as error:
         raise ExportError(f"the exported encoder cannot be run: {first_line(error)}") from error

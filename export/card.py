@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from .. import __version__
@@ -11,6 +11,7 @@ from ..encoders.encoder import KerasEncoder
 from ..evaluation.bias.removal import LanguageRemoval
 from ..system.files import write_json, write_text
 from ..system.types import Json
+from .cost import Cost, as_dict, told
 from .encode import CARD, sha256
 from .form import Form
 from .formats.registry import format_of
@@ -86,15 +87,20 @@ class Card:
 
 @dataclass(frozen=True)
 class JudgedCard:
-    """A card with the gate's figures, and the reasons for which it refuses the artefact: none where it passed."""
+    """A card with the gate's figures, and the reasons for which it refuses the artefact: none where it passed.
+
+    What was not measured has no figures. `costs` are what an artefact without spellings loses by language.
+    """
 
     card: Card
-    figures: Figures
+    figures: Figures | None
     refused: tuple[str, ...] = ()
+    costs: Mapping[str, Cost] = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, Json]:
         """The card as `card.json` has it."""
-        return {**self.card.as_dict(), "dev": self.figures.as_dict(), "refused": list(self.refused)}
+        measured = {"dev": self.figures.as_dict(), "refused": list(self.refused)} if self.figures else {}
+        return {**self.card.as_dict(), **measured, **({"without_spellings": as_dict(self.costs)} if self.costs else {})}
 
 
 def card_of(
@@ -137,8 +143,8 @@ def readme(judged: JudgedCard) -> str:
         f"- format: {card.form.format}, dense layers {precision.dense}, table {precision.table}",
         f"- texts: {lengths(card.form)}",
         f"- size: {card.bytes / 1e6:.1f} MB",
-        f"- cosine to the student: {figures.cosine_mean:.5f}, least {figures.cosine_min:.5f} "
-        f"({figures.texts - figures.cut} dev questions of {figures.dataset})",
+        *([f"- cosine to {compared(card)}: {_cosines(figures)}"] if figures else []),
+        *([f"- {costs_line(judged)}"] if judged.costs else []),
         *([removes(card.removal)] if card.removal else []),
         *(f"- {key}: {', '.join(value) if isinstance(value, list) else value}" for key, value in origin.items()),
         *(f"- **refused by the gate and kept by force**: {reason}" for reason in judged.refused),
@@ -151,7 +157,26 @@ def readme(judged: JudgedCard) -> str:
         licence=LICENCE,
         how=how,
         facts="\n".join(lines),
-        table=p1_table(figures.p1),
+        table=MEASURED.format(table=p1_table(figures.p1)) if figures else AS_STORED,
+    )
+
+
+def _cosines(figures):
+    asked = f"{figures.texts - figures.cut} dev questions of {figures.dataset}"
+    return f"{figures.cosine_mean:.5f}, least {figures.cosine_min:.5f} ({asked})"
+
+
+def compared(card: Card) -> str:
+    """What an artefact was compared with, in words."""
+    return "the student" if card.form.spelled else "the student without its words and spellings"
+
+
+def costs_line(judged: JudgedCard) -> str:
+    """The line on what an artefact without spellings loses."""
+    dataset = judged.figures.dataset if judged.figures else ""
+    return (
+        f"without the words and spellings of its encoder: P@1 on the dev questions of {dataset}, "
+        f"with and without, and mean cosine: {told(judged.costs)}"
     )
 
 
@@ -185,10 +210,13 @@ The document whose vector has the largest dot product with the question's answer
 
 {facts}
 
-P@1 on dev in per cent, one vector a document, and McNemar's p (Holm-corrected) between the two:
-
 {table}
 
 `card.json` says the same with the files' sha256. The weights derive from Google's multilingual Universal Sentence
 Encoder, {licence}.
 """
+
+MEASURED = """P@1 on dev in per cent, one vector a document, and McNemar's p (Holm-corrected) between the two:
+
+{table}"""
+AS_STORED = "It was not measured here: all weights are those of its source, bit for bit."

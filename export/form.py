@@ -19,7 +19,8 @@ class Form:
     """`max_length` None and no `signatures`: texts of any length; lengths count tokens, bos and eos among them.
 
     `index` is the `index.bin` that a page searches; `about` what is known of the encoder besides, for the artefact's
-    page. Raises `InputError` for what a format has not.
+    page. One that is not `spelled` reads text without the spellings that its encoder has. Raises `InputError` for what
+    a format has not.
     """
 
     format: str = "bundle"
@@ -28,6 +29,7 @@ class Form:
     signatures: tuple[int, ...] = ()
     index: Path | None = None
     about: str = ""
+    spelled: bool = True
 
     def __post_init__(self) -> None:
         format_ = format_of(self.format)

@@ -8,13 +8,14 @@ from dataclasses import asdict, dataclass
 import numpy as np
 
 from ..data.dataset import Dataset
-from ..encoders.encoder import KerasEncoder
+from ..encoders.encoder import Encoder, KerasEncoder
+from ..encoders.tokenizer import Tokenizer
 from ..errors import ExportError
 from ..evaluation.evaluate import encode_questions, encode_units, evaluation_size, rank
 from ..evaluation.mcnemar import compare
 from ..retrieval.metrics import allowed_drop
 from ..settings.sections import ExportSettings
-from ..system.types import Booleans, Floats, Integers, Json, Progress
+from ..system.types import Booleans, Floats, Integers, Json, Progress, Role
 from .encode import shortened
 from .formats.format import Artefact
 from .weights.codecs import CODECS
@@ -24,12 +25,39 @@ UNIT, SPLIT = "document", "dev"
 
 @dataclass(frozen=True)
 class Gate:
-    """Dev questions of some languages, and how much an artefact may lose on them; with `force` one that fails stays."""
+    """Dev questions of some languages, and how much an artefact may lose on them; with `force` one that fails stays.
+
+    `model` is the encoder that a student is of, as it is loaded to be used: a bundle, whose weights the student has,
+    rounds its activations. None is the student itself.
+    """
 
     dataset: Dataset
     languages: Sequence[str]
     settings: ExportSettings
     force: bool = False
+    model: Encoder | None = None
+
+
+@dataclass(frozen=True)
+class Reference:
+    """What an artefact is measured against: the vectors of an encoder, and the ids of a tokenizer."""
+
+    encoder: Encoder
+    tokenizer: Tokenizer
+
+    @property
+    def name(self) -> str:
+        """The encoder's name."""
+        return self.encoder.name
+
+    @property
+    def dimension(self) -> int:
+        """The vectors' number of components."""
+        return self.encoder.dimension
+
+    def encode(self, texts: Sequence[str], role: Role = "question", progress: Progress | None = None) -> Floats:
+        """Return the encoder's vectors of texts."""
+        return self.encoder.encode(texts, role, progress)
 
 
 @dataclass(frozen=True)
@@ -74,7 +102,7 @@ class Figures:
 
 
 def measure(
-    student: KerasEncoder,
+    student: KerasEncoder | Reference,
     artefact: Artefact,
     dataset: Dataset,
     languages: Sequence[str],
@@ -128,7 +156,7 @@ def _scores(student: dict[str, Integers], artefact: dict[str, Integers]) -> dict
     }
 
 
-def other_ids(student: KerasEncoder, artefact: Artefact, texts: Sequence[str]) -> list[str]:
+def other_ids(student: KerasEncoder | Reference, artefact: Artefact, texts: Sequence[str]) -> list[str]:
     """The texts whose ids in the artefact are not the student's, shortened to those that the artefact takes."""
     pairs = zip(texts, student.tokenizer.encode(texts), strict=True)
     return [text for text, ids in pairs if list(artefact.tokenize(text)) != shortened(ids, artefact.max_length)]
@@ -139,7 +167,7 @@ def cosines_of(vectors: Mapping[str, Floats], expected: Mapping[str, Floats]) ->
     return np.concatenate([np.sum(vectors[language] * expected[language], axis=1) for language in vectors])
 
 
-def _whole(student: KerasEncoder, artefact: Artefact, texts: Sequence[str]) -> Booleans:
+def _whole(student: KerasEncoder | Reference, artefact: Artefact, texts: Sequence[str]) -> Booleans:
     lengths = [len(ids) for ids in student.tokenizer.encode(texts)]
     return np.array(lengths) <= (artefact.max_length or np.inf)
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from ..system.types import File, Json
-from .card import LICENCE, ORIGIN, README, Card, JudgedCard, p1_table
+from .card import LICENCE, ORIGIN, README, Card, JudgedCard, costs_line, p1_table
 from .encode import read_card
 from .formats.registry import format_of
 from .formats.sentence import CODE
@@ -22,31 +22,42 @@ DATASETS = {
 }
 TEXTS = ("dataset", "parallel_text", "triplets")
 CODE_OPTION = ", trust_remote_code=True"
+# The section of a page on what an encoder learned from, which what is made of it has too; figures are its own.
+LEARNED = "## What it learned from"
+# On the hub's terms: of an encoder whose data have licences of their own.
+OTHER = {"license": "other", "license_name": f"{LICENCE.lower()}-and-those-of-its-data"}
 
 
 def hub_page(judged: JudgedCard) -> str:
-    """Return the page of an artefact for the hub."""
+    """Return the page of an artefact for the hub. Raises `ValueError` for one that was not measured."""
     card, figures = judged.card, judged.figures
+    if figures is None:
+        raise ValueError(f"{card.name}: no figures for its page")
     options = CODE_OPTION if CODE.name in card.files else ""
     return PAGE.format(
         head="\n".join(_yaml(_metadata(card, figures))),
         name=card.name,
         dimension=card.dimension,
         how=format_of(card.form.format).how_to.format(folder=card.name, options=options),
-        facts="\n".join(f"- {line}" for line in _facts(judged)),
+        facts="\n".join(f"- {line}" for line in _facts(judged, figures)),
         table=p1_table(figures.p1),
         about=f"\n{card.form.about.strip()}\n" if card.form.about.strip() else "",
-        licence=LICENCE,
+        licence=f"{LICENCE}{', and what it learned from has licences of its own' if _learned(card) else ''}",
     )
 
 
 def said_of(folder: File) -> tuple[dict[str, Json], str]:
-    """Return what the card of an artefact says of where it comes from, and the sections of its page."""
+    """Return what the card of an artefact says of where it comes from, and what its page says that it learned from."""
     path = Path(folder) / README
     card: dict[str, Json] = {**read_card(Path(folder))}
     page = path.read_text(encoding="utf-8") if path.is_file() else ""
-    start = page.find("\n## ")
-    return {key: card[key] for key in ORIGIN if key in card}, page[start:] if start >= 0 else ""
+    _, head, after = page.partition(f"\n{LEARNED}\n")
+    section, _, _ = after.partition("\n## ")
+    return {key: card[key] for key in ORIGIN if key in card}, f"{head}{section}".rstrip() + "\n" if head else ""
+
+
+def _learned(card: Card) -> bool:
+    return LEARNED in card.form.about
 
 
 def _metadata(card: Card, figures: Figures) -> dict[str, Json]:
@@ -56,7 +67,7 @@ def _metadata(card: Card, figures: Figures) -> dict[str, Json]:
     tags += [] if library in tags else [library]
     return {
         "language": list(card.notes.get("languages", figures.p1)),
-        "license": LICENCE.lower(),
+        **(OTHER if _learned(card) else {"license": LICENCE.lower()}),
         "library_name": library,
         "pipeline_tag": "sentence-similarity",
         "tags": [*tags, "custom_code" if code else "static-embeddings"],
@@ -83,11 +94,14 @@ def _result(language, scores, figures: Figures) -> dict[str, Json]:
     }
 
 
-def _facts(judged: JudgedCard) -> Iterator[str]:
-    card, figures = judged.card, judged.figures
+def _facts(judged: JudgedCard, figures: Figures) -> Iterator[str]:
+    card = judged.card
     yield f"{card.dimension} numbers of unit length, of texts of any length; {card.vocabulary:,} pieces"
     yield f"{card.bytes / 1e6:.1f} MB, weights in float32, from the encoder {card.notes.get('source', card.name)}"
-    yield f"cosine to it: {figures.cosine_mean:.5f}, least {figures.cosine_min:.5f}"
+    than = "it" if card.form.spelled else "it without its words and spellings"
+    yield f"cosine to {than}: {figures.cosine_mean:.5f}, least {figures.cosine_min:.5f}"
+    if judged.costs:
+        yield costs_line(judged)
     yield (
         f"dev questions of {figures.dataset} that `tokenizer.json` cuts otherwise than SentencePiece: "
         f"{figures.other_ids} of {figures.texts}; letters and their marks have to be composed (NFC)"

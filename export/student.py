@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from ..encoders.encoder import KerasEncoder
+from ..encoders.encoder import Encoder, KerasEncoder
 from ..encoders.tokenizer import Tokenizer
 from ..errors import EncoderError, ExportError
 from ..system.backend import start
-from ..system.types import File, Floats, Json
+from ..system.types import File, Floats, Json, Progress, Role
 from . import encode
 from .form import Form
 from .formats.folder import as_encoder_error
@@ -26,6 +27,34 @@ if TYPE_CHECKING:
     from ..students.student import Student
 
 T = TypeVar("T")
+
+
+class StoredEncoder(KerasEncoder):
+    """A bundle for the formats that take it as it is stored: its own runtime gives the vectors, and no Keras is needed.
+
+    Raises `EncoderError` for a bundle that is not whole.
+    """
+
+    def __init__(self, folder: File, threads: int = 1) -> None:
+        folder = Path(folder)
+        card = checked_card(folder)
+        self._folder, self._threads, self._dimension = folder, threads, int(card["dimension"])
+        self.tokenizer, self.name = Tokenizer.load(folder / encode.TOKENIZER), folder.resolve().name
+
+    @cached_property
+    def _bundle(self) -> Encoder:
+        from .runtime import load_artefact
+
+        return load_artefact(self._folder, self._threads)
+
+    @property
+    def dimension(self) -> int:
+        """The vectors' number of components."""
+        return self._dimension
+
+    def encode(self, texts: Sequence[str], role: Role = "question", progress: Progress | None = None) -> Floats:
+        """Return the bundle's vectors."""
+        return self._bundle.encode(texts, role, progress)
 
 
 def load_student(folder: File) -> KerasEncoder:

@@ -18,11 +18,12 @@ from distill.catalog.bundle import released_folder
 from distill.catalog.loading import load_teacher
 from distill.data.dataset import Dataset, Passage, Question
 from distill.data.loading import load_dataset
+from distill.documents.document import Document
 from distill.encoders.tokenizer import Tokenizer
 from distill.evaluation.evaluate import evaluate
-from distill.indexing.cutting import Cut, pieces
-from distill.indexing.documents import Document
+from distill.indexing.passages import pieces
 from distill.system.files import write_json
+from distill.words.cutting import Cut
 
 WHOLE = {"document": "one vector of the document", "document-sentence": "best sentence", "document-sum": "both"}
 PARTS = {"maxp": "best passage", "document-sum": "best passage with its sentence"}

@@ -2,8 +2,11 @@
 
        fuzz encoder.bin texts.txt seed texts files [index.bin ...]
 
+       fuzz encoder.bin < files
+
    `texts` texts, lines of texts.txt that are changed, and `files` files, copies of encoder.bin and of each index.bin that are
-   changed or cut, each in memory of just its size. Prints how many files were opened all the same. */
+   changed or cut, each in memory of just its size. Prints how many files were opened all the same. Without more than the
+   encoder files come from the standard input, each behind its size, uint64: consistent.py makes them. */
 
 #include "distill.h"
 
@@ -117,12 +120,13 @@ static content changed_file(const content *file)
     return copy;
 }
 
-/* All that can be asked of an index. */
-static void use_index(const distill_index *index)
+/* All that can be asked of an index, and of an encoder of its dimension where there is one. */
+static void use_index(const distill_index *index, const distill_encoder *encoder)
 {
     distill_hit hits[HITS];
     distill_span span;
     size_t count, begin, end;
+    float probability, threshold;
     float *vector = calloc(distill_index_dimension(index), sizeof *vector);
     if (!vector)
         exit(1);
@@ -142,6 +146,11 @@ static void use_index(const distill_index *index)
         distill_block(index, hits[i].passage, &span, &begin, &end);
         distill_sentence(index, hits[i].sentence, &begin, &end);
     }
+    for (size_t i = 0; encoder && distill_rescored(index) && i < count; i++)
+        distill_rescore(index, encoder, vector, "The Nile. It is long.", 21, hits + i);
+    distill_sort(hits, count);
+    if (encoder)
+        distill_probability(encoder, index, hits, count, &probability, &threshold);
     free(vector);
 }
 
@@ -154,7 +163,7 @@ static size_t try_files(const content *file, const content *texts, size_t count,
         distill_encoder *encoder = NULL;
         distill_index *index = NULL;
         if (is_index && !distill_index_open(copy.bytes, copy.size, NULL, &index)) {
-            use_index(index);
+            use_index(index, NULL);
             opened++;
         }
         if (!is_index && !distill_open(copy.bytes, copy.size, &encoder)) {
@@ -169,13 +178,57 @@ static size_t try_files(const content *file, const content *texts, size_t count,
     return opened;
 }
 
+/* Files from the standard input, as an encoder, as an index, and as one of the encoder. */
+static int try_given(const content *file)
+{
+    static const char text[] = "the Nile, teh Nile and 3 rivers";
+    distill_encoder *encoder;
+    uint64_t size;
+    size_t files = 0, encoders = 0, indexes = 0, own = 0;
+    if (distill_open(file->bytes, file->size, &encoder))
+        return 1;
+    for (; fread(&size, sizeof size, 1, stdin) == 1; files++) {
+        void *bytes = malloc((size_t)size);
+        distill_encoder *other = NULL;
+        distill_index *index = NULL, *of_encoder = NULL;
+        if (!bytes || fread(bytes, 1, (size_t)size, stdin) != size)
+            return 1;
+        if (!distill_open(bytes, (size_t)size, &other)) {
+            use_text(other, text, sizeof text - 1, 1);
+            encoders++;
+        }
+        if (!distill_index_open(bytes, (size_t)size, NULL, &index)) {
+            use_index(index, NULL);
+            indexes++;
+        }
+        if (!distill_index_open(bytes, (size_t)size, encoder, &of_encoder)) {
+            use_index(of_encoder, encoder);
+            own++;
+        }
+        distill_index_close(of_encoder);
+        distill_index_close(index);
+        distill_close(other);
+        free(bytes);
+    }
+    distill_close(encoder);
+    printf("%lu files; opened: %lu encoders, %lu indexes, %lu of the encoder\n", (unsigned long)files,
+           (unsigned long)encoders, (unsigned long)indexes, (unsigned long)own);
+    return 0;
+}
+
 int main(int count, char **arguments)
 {
     content file, texts, index;
     size_t some;
-    if (count < 6)
+    if (count != 2 && count < 6)
         return 2;
     file = read_or_leave(arguments[1]);
+    state = 1;
+    if (count == 2) {
+        int code = try_given(&file);
+        distill_free(file.bytes);
+        return code;
+    }
     texts = read_or_leave(arguments[2]);
     state = strtoull(arguments[3], NULL, 10) * 2 + 1;
     some = (size_t)strtoull(arguments[5], NULL, 10);

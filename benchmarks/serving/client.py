@@ -15,7 +15,7 @@ RESET = struct.pack("ii", 1, 0)
 def message(path, content, **headers):
     """A request's bytes."""
     body = content if isinstance(content, bytes) else json.dumps(content).encode()
-    lines = [f"POST {path} HTTP/1.1", "Host: bench", f"Content-Length: {len(body)}"]
+    lines = [f"POST {path} HTTP/1.1", "Host: localhost", f"Content-Length: {len(body)}"]
     lines += [f"{name}: {value}" for name, value in headers.items()]
     return "\r\n".join([*lines, "", ""]).encode() + body
 

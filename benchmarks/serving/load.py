@@ -203,7 +203,7 @@ async def too_large(place):
         "texts": message(EMBEDDINGS, {"input": ["a"] * 2049}),
         "characters": message(EMBEDDINGS, {"input": "a" * 20_001}),
         "body": message(EMBEDDINGS, b"x" * 8_000_001),
-        "unsaid": b"POST /v1/embeddings HTTP/1.1\r\nHost: b\r\nTransfer-Encoding: chunked\r\n\r\n"
+        "unsaid": b"POST /v1/embeddings HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n"
         + chunk * 123
         + b"0\r\n\r\n",
         "hundred": message(EMBEDDINGS, b" " * 100_000_000),
@@ -243,7 +243,9 @@ async def no_http(place, chance):
         b"GET /health HTTP/1.1\r\n" + b"X: " + b"y" * 100_000,
         b"POST /v1/search HTTP/1.1\r\nContent-Length: -5\r\n\r\n",
     ]
-    heads += [b"POST /v1/search HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n"]
+    heads += [
+        b"POST /v1/search HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n"
+    ]
     contents = heads + [chance.randbytes(chance.randint(1, 3000)) + b"\r\n\r\n" for _ in range(100)]
     return dict(Counter([(await one(place, content))[0] for content in contents]))
 

@@ -11,11 +11,14 @@ from pathlib import Path
 import numpy as np
 
 from ..data.dataset import Dataset, Passage
+from ..documents.document import Document
+from ..documents.reading import read_documents
+from ..documents.skipped import Skipped
 from ..errors import DataError
-from ..indexing.cutting import Cut, pieces
-from ..indexing.documents import Document, read_documents
+from ..indexing.passages import pieces
 from ..system.hashes import sha256
 from ..system.types import File, Integers
+from ..words.cutting import Cut
 
 # Documents of two sentences or more: with fewer nothing can be held out.
 FEWEST = 50
@@ -44,7 +47,11 @@ def read_collection(paths: Sequence[File], language: str = "en") -> Collection:
 
     Raises `DataError` for what is no document, and for too few documents of two sentences or more.
     """
-    documents = list(read_documents(paths))
+    skipped = Skipped()
+    documents = list(read_documents(paths, skipped=skipped))
+    if not documents:
+        raise skipped.nothing_left(", ".join(map(str, paths)))
+    skipped.say()
     cut = Cut(language=language)
     parts = [pieces(document, cut) for document in documents]
     long = sum(sum(len(part.sentences) for part in of) > 1 for of in parts)

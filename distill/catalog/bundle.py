@@ -69,6 +69,11 @@ def is_artefact(folder: File) -> bool:
     return (Path(folder) / CARD_FILE).is_file()
 
 
+def is_shipped(source: File) -> bool:
+    """Return True for the name of an encoder that distill comes with."""
+    return any(kind.matches(source) for kind in (RELEASED, SMALL))
+
+
 def find_artefact(source: File) -> Path:
     """Return the folder of the exported encoder that `source` names: itself, a run's `bundle`, or what is released.
 

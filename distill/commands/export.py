@@ -36,6 +36,11 @@ from .setting_options import SettingsCommand
     "--index", type=click.Path(), help="of --format web: the folder of the distill index that the page searches"
 )
 @click.option("--document-model", help="named in the card as the encoder of the documents, of the same space")
+@click.option(
+    "--without-spellings",
+    is_flag=True,
+    help="leave out the words and spellings that MODEL reads, and say what that costs by language",
+)
 @folder_option("folder for the artefact")
 def export(
     model: str,
@@ -47,46 +52,105 @@ def export(
     force: bool,
     index: str | None,
     document_model: str | None,
+    without_spellings: bool,
     output: str,
     **values: Value | None,
 ) -> None:
     """Write MODEL for the edge or a server, checked against MODEL on the data set's dev questions.
 
     The artefact is loaded with its own runtime and refused when its tokens are not MODEL's, its vectors are too far,
-    or its P@1 is worse: by more than --max-drop points on average, or significantly in a language.
+    or its P@1 is worse: by more than --max-drop points on average, or significantly in a language. A page or a program
+    of what distill comes with, which has its bytes, is measured only with --dataset or --languages.
     """
     from ..catalog.identity import origin
-    from ..catalog.loading import load_keras_encoder, with_documents
-    from ..data.loading import chosen_data
+    from ..catalog.loading import with_documents
     from ..export.form import Form, lengths_of
     from ..export.removal import read_removal
-    from ..system.progress import task
 
     requested = given(values)
     settings = settings_from(values)
     form = Form(format_, _precision(settings, format_, requested), max_length, lengths_of(signatures))
+    form = replace(form, spelled=not without_spellings)
     form = _kept(replace(form, index=_index_file(index, model)), model, requested)
     form.require()
     if removal_rank and not removal:
         raise InputError("--removal-rank is of --removal, which is not given")
     components = read_removal(removal, removal_rank or 1, form) if removal else None
-    dataset, languages = chosen_data(settings)
-    encoder, notes = load_keras_encoder(model), {**origin(model), **_answerable(model)}
+    gate, texts = _gate(model, form, settings, requested, force)
+    encoder, notes = _student(model, form, settings), {**origin(model), **_answerable(model, form)}
     form = _with_codewords(form, model, encoder)
     form, notes = _described(form, notes, model)
     if document_model:
         with_documents(encoder, document_model)
         notes["documents"] = origin(document_model)["source"]
         encoder = _with_route(encoder, document_model, form)
-    from ..export.artefact import export_artefact
-    from ..export.gate import Gate, size
+    gate = gate and replace(gate, model=_loaded(model, document_model, settings, form))
+    _say_exported(_exported(encoder, output, gate, form, (notes, components, texts)), model, output)
+
+
+def _gate(model, form, settings, requested, force):
+    """The gate, and texts that say which languages use a piece; None where that is not asked, or not written."""
+    from ..catalog.bundle import is_shipped
+    from ..data.loading import chosen_data
+    from ..export.gate import Gate
+
+    asked = any(name.startswith("data.") for name in requested)
+    if form.precision.content and form.spelled and is_shipped(model) and not asked:
+        return None, None
+    dataset, languages = chosen_data(settings)
+    gate = Gate(dataset, languages, settings.export, force)
+    if form.precision.content:
+        return gate, None
     from ..students.vocabulary.pruning import lines_of, texts_of
 
-    gate = Gate(dataset, languages, settings.export, force)
-    texts = texts_of(lines_of(dataset, languages)[0])
-    with task("export", size(dataset, languages, form.longest)) as advance:
-        judged = export_artefact(encoder, output, gate, form, notes, components, advance, texts)
-    _say_exported(judged, model, output)
+    return gate, texts_of(lines_of(dataset, languages)[0])
+
+
+def _student(model, form, settings):
+    """The encoder that is written; of a bundle that a format takes as it is, without Keras."""
+    from ..catalog.kinds import folder_of
+    from ..catalog.loading import load_keras_encoder
+    from ..export.student import StoredEncoder
+    from ..system.progress import say
+
+    folder = folder_of(model)
+    if form.precision.content and form.spelled and folder is not None:
+        say(f"{model}: its weights are taken as they are stored")
+        return StoredEncoder(folder, settings.export.threads)
+    say(f"{model}: reading its weights")
+    encoder = load_keras_encoder(model)
+    if not form.spelled and encoder.tokenizer.spellings is None:
+        raise InputError(f"--without-spellings: {model} has no words or spellings; leave it out")
+    return encoder
+
+
+def _loaded(model, document_model, settings, form):
+    """MODEL as it is used, where that is not the student: a bundle. None for one that cuts texts."""
+    from ..catalog.bundle import is_artefact
+    from ..catalog.kinds import folder_of
+    from ..catalog.loading import load_encoder, with_documents
+
+    folder = folder_of(model)
+    if folder is None or not is_artefact(folder) or form.precision.content:
+        return None
+    encoder = load_encoder(model, settings.export.threads)
+    return None if encoder.max_length else with_documents(encoder, document_model)
+
+
+def _exported(encoder, output, gate, form, more):
+    """The `JudgedCard` of what is written, with progress."""
+    from ..export.artefact import export_artefact
+    from ..export.gate import size
+    from ..system.progress import say, task
+
+    notes, components, texts = more
+    if gate is None:
+        say(f"{form.format}: writing; what distill comes with is not measured again")
+        return export_artefact(encoder, output, None, form, notes, components)
+    total = size(gate.dataset, gate.languages, form.longest)
+    say(f"{form.format}: writing, and measuring on the dev questions of {gate.dataset.name}")
+    with task("export", total) as advance:
+        return export_artefact(encoder, output, gate, form, notes, components, advance, texts)
 
 
 def _precision(settings, format_, requested):
@@ -124,12 +188,12 @@ def _with_route(encoder, document_model, form):
     return Pair(encoder, load_keras_encoder(document_model))
 
 
-def _answerable(model):
-    """The entry on answers of the card of MODEL, whose vectors the artefact has."""
+def _answerable(model, form):
+    """The entry on answers of the card of MODEL, where the artefact has its vectors."""
     from ..catalog.bundle import answerable_of
     from ..export.encode import ANSWERABLE
 
-    said = answerable_of(model)
+    said = answerable_of(model) if form.spelled else None
     return {ANSWERABLE: said} if said else {}
 
 
@@ -175,12 +239,18 @@ def _kept(form, model, requested):
 
 
 def _say_exported(judged, model, output):
+    from ..export.cost import told
     from ..system.progress import say
 
     card, figures = judged.card, judged.figures
     refused = "REFUSED by the gate, kept by force, " if judged.refused else ""
-    cosine = f"cosine to {model} {figures.cosine_mean:.5f} (least {figures.cosine_min:.5f})"
+    of = model if card.form.spelled else f"{model} without its words and spellings"
+    cosine = (
+        f"cosine to {of} {figures.cosine_mean:.5f} (least {figures.cosine_min:.5f})" if figures else f"{model} itself"
+    )
     say(f"{card.form.format}: {output}, {refused}{card.bytes / 1e6:.1f} MB, {cosine}")
+    if judged.costs:
+        say(f"P@1 of dev with words and spellings to P@1 without, and mean cosine: {told(judged.costs)}")
 
 
 def _plot_path(context, parameter, path):

@@ -20,16 +20,21 @@ from .use import engine_of, engine_options
     multiple=True,
     type=click.Path(),
     metavar="FILE...",
-    help=".jsonl, .csv, .txt, .md or .html files, folders of them",
+    help=".jsonl, .csv, .tsv, .txt, .md, .html, .pdf or .docx files, folders of them",
 )
 @click.argument("more", nargs=-1, type=click.Path(), metavar="")
 @click.option("--remove", multiple=True, metavar="ID", help="a document that is taken out")
+@click.option("--sync", is_flag=True, help="take out the documents whose file or record is gone from what is given")
+@click.option("--strict", is_flag=True, help="refuse a bad file or record in place of leaving it out")
+@click.option("--text-field", metavar="NAME", help="of records: the field, or column, of the text [default: text]")
+@click.option("--title-field", metavar="NAME", help="of records: that of the title [default: title]")
+@click.option("--id-field", metavar="NAME", help="of records: that of the id [default: id]")
 @click.option("--output", required=True, type=click.Path(file_okay=False), help="the index's folder")
 @click.option("--length", type=click.IntRange(50, 100_000), help="characters of a passage, at most [default: 1000]")
 @click.option(
     "--overlap", type=click.IntRange(0), help="characters of whole sentences that two passages share [default: 0]"
 )
-@click.option("--language", help="of documents that do not say theirs, for their sentences [default: en]")
+@click.option("--language", help="of documents that do not say theirs, for their sentences [default: auto]")
 @click.option("--score", type=click.Choice(PASSAGE_SCORES), help="of a passage [default: the encoder's, else sum]")
 @click.option("--compact", is_flag=True, help="a quarter of the bytes: a bit a number, text deflated; asks longer")
 @click.option("--hybrid", "words", is_flag=True, help="the words too, for search --hybrid")
@@ -39,6 +44,11 @@ def index(
     documents: tuple[str, ...],
     more: tuple[str, ...],
     remove: tuple[str, ...],
+    sync: bool,
+    strict: bool,
+    text_field: str | None,
+    title_field: str | None,
+    id_field: str | None,
     output: str,
     length: int | None,
     overlap: int | None,
@@ -54,11 +64,12 @@ def index(
 
     A document takes the place of the one with its id. The same command goes on with what a stopped one wrote.
     """
+    from ..documents.records import Columns
     from ..indexing.building import COMPACT, Change, Given, build
     from ..indexing.stored import FILE
     from ..system.progress import say
 
-    change = Change((*documents, *more), remove)
+    change = Change((*documents, *more), remove, Columns(text_field, title_field, id_field), strict, sync)
     if not change.documents and not change.removed and not (words and (Path(output) / FILE).exists()):
         raise InputError("no documents; give --documents FILE…, or --remove ID")
     given = Given(length, overlap, language, score, COMPACT if compact else None, words or None)

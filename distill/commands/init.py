@@ -17,10 +17,12 @@ def init(folder: str, document_language: str, overwrite: bool) -> None:
     FOLDER holds a data set, {lang}.json in SQuAD form or documents.jsonl and questions.jsonl, and may hold splits.json,
     parallel text, .tsv or .jsonl, and descriptions.jsonl.
     """
+    from ..errors import visible
     from ..pipeline.own_data import config_path, missing, overview, read_own, write_config
 
     path = config_path(folder, overwrite)
     data = read_own(folder, document_language)
     write_config(data, path)
-    click.echo("\n".join([*overview(data), *(f"missing: {line}" for line in missing(data))]))
-    click.echo(f"{path}: written; next: distill run --config {shlex.quote(str(path))}")
+    lines = [*overview(data), *(f"missing: {line}" for line in missing(data))]
+    next_one = f"{path}: written; next: distill run --config {shlex.quote(str(path))}"
+    click.echo("\n".join(map(visible, [*lines, next_one])))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, TypeVar
 
@@ -12,13 +13,24 @@ from ..settings.assignments import honoured
 from ..settings.fields import SET
 from ..settings.recipes import TABLE
 from ..settings.sections import Settings, Value
-from ..settings.store import changed, check, load_settings, recipe_settings, walk
+from ..settings.store import changed, check, load_settings, recipe_settings, walk, without_leave
 from .setting_options import ASSIGNED, SetOption, SettingOption, parameter_of
 
 if TYPE_CHECKING:
     from ..system.types import File
 
 Command = TypeVar("Command", bound=Callable[..., None])
+
+
+class FiniteRange(click.FloatRange):
+    """A number in a range; `click.FloatRange` takes NaN for one of any, and infinities where an end is open."""
+
+    def convert(self, value: float, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Return the number."""
+        number = float(super().convert(value, param, ctx))
+        if not math.isfinite(number):
+            self.fail(f"{value} is not a number that can be counted with.", param, ctx)
+        return number
 
 
 def settings_options(command: str, *whole: str, recipe: str = "") -> Callable[[Command], Command]:
@@ -58,7 +70,7 @@ def settings_from(values: dict[str, Value | None], config: File | None = None, r
     That is the config file's, above the recipe that it or --recipe names; without a file that recipe's, or that of the
     name `recipe`; else the defaults. Raises `ConfigError` for a setting that a flag and `--set` name both.
     """
-    requested = str(values.pop(TABLE, None) or "")
+    requested, named = str(values.pop(TABLE, None) or ""), given(values)
     settings = load_settings(config, requested) if config else _begun(requested or recipe)
     assignments = values.pop(ASSIGNED, None) or {}
     for name, section, item in walk(settings):
@@ -69,7 +81,10 @@ def settings_from(values: dict[str, Value | None], config: File | None = None, r
             raise ConfigError(f"--set {name}: {item.metadata['flag']} gives it too; leave one of them out")
         if value is not None:
             setattr(section, item.name, value)
-    return changed(settings, assignments, "--set") if assignments else check(settings)
+    settings = changed(settings, assignments, "--set") if assignments else settings
+    if "teacher.model" in named and "teacher.allow_weak" not in named:
+        without_leave(settings)
+    return check(settings)
 
 
 def _begun(recipe):

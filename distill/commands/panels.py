@@ -42,7 +42,8 @@ SECTIONS = {
     **dict.fromkeys(("folder", "where", "hybrid"), "index"),
     **dict.fromkeys(("dataset", "document_language", "documents_by"), "collection"),
     **dict.fromkeys(("top", "as_json", "threshold", "marked_by"), "hits"),
-    **dict.fromkeys(("documents", "remove"), "documents"),
+    **dict.fromkeys(("documents", "remove", "sync", "strict"), "documents"),
+    **dict.fromkeys(("text_field", "title_field", "id_field"), "documents"),
     **dict.fromkeys(("length", "overlap", "language"), "passages"),
     **dict.fromkeys(("compact", "words"), "stored"),
     **dict.fromkeys(

@@ -9,7 +9,7 @@ import click
 
 from ..catalog.kinds import ENCODER_HELP
 from ..settings.sections import Value
-from .options import Command, folder_option, settings_from, settings_options, writable
+from .options import Command, FiniteRange, folder_option, settings_from, settings_options, writable
 from .setting_options import SettingsCommand
 
 if TYPE_CHECKING:
@@ -43,9 +43,9 @@ def read() -> None:
     metavar="[SPLIT:]FOLDER[=WEIGHT]",
     help="more questions with passages, of a split [default: train], so many times an epoch [default: 1]",
 )
-@click.option("--weight", type=click.FloatRange(0, min_open=True), default=1.0, show_default=True, help="of --dataset")
+@click.option("--weight", type=FiniteRange(0, min_open=True), default=1.0, show_default=True, help="of --dataset")
 @click.option("--epochs", type=click.IntRange(1), default=3, show_default=True)
-@click.option("--learning-rate", type=click.FloatRange(0, min_open=True), default=1e-3, show_default=True)
+@click.option("--learning-rate", type=FiniteRange(0, min_open=True), default=1e-3, show_default=True)
 @click.option(
     "--unanswered",
     type=click.Choice(("drawn", "retrieved")),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,12 +12,13 @@ from typing import TYPE_CHECKING
 import click
 
 from ..catalog.kinds import ENCODER_HELP, RUN_FILE
-from ..errors import InputError
+from ..errors import InputError, visible
 from ..settings.choices import CHECKPOINT_SECONDS
 from ..settings.recipes import DEFAULT
 from ..settings.rules import require_no_stages, require_one_device
 from ..settings.sections import Value
 from .options import (
+    FiniteRange,
     config_option,
     corpus_option,
     folder_option,
@@ -57,7 +59,7 @@ ADAPTED = ("seed", "data.document_language", "teacher.base", "student.parallel")
 @click.argument("more", nargs=-1, type=click.Path(), metavar="")
 @click.option(
     "--checkpoint-seconds",
-    type=click.FloatRange(0),
+    type=FiniteRange(0),
     default=CHECKPOINT_SECONDS,
     show_default=True,
     help="seconds between what is kept within an epoch; the end of each is kept too",
@@ -81,7 +83,6 @@ def run(
     from ..pipeline.execute import execute
     from ..pipeline.preparing import prepare
     from ..pipeline.resuming import settings_file
-    from ..system.files import usable_path
 
     if documents:
         return _adapt((*documents, *more), name, runs, (config, resume), values)
@@ -95,7 +96,7 @@ def run(
     read_corpus(settings.budget.corpus)
     folder: File | None = resume
     if folder is None:
-        folder = usable_path(Path(runs) / name) if name else _free_folder(runs, settings)
+        folder = _named_folder(runs, name) if name else _free_folder(runs, settings)
     prepared = prepare(settings, folder, resume is not None, checkpoint_seconds)
     with told_how_to_go_on(prepared.folder):
         metrics = execute(prepared)
@@ -112,7 +113,6 @@ def _adapt(documents, name, runs, others, values):
     """The encoder `--base` adapted to documents, as a run's folder."""
     from ..adapting.adapt import adapt, prepare
     from ..report.run_tables import print_run
-    from ..system.files import usable_path
 
     needless = [name for name in given(values) if name not in ADAPTED]
     if needless or any(others):
@@ -123,7 +123,7 @@ def _adapt(documents, name, runs, others, values):
         )
     settings = settings_from(values, recipe=DEFAULT)
     settings.data.dataset = Path(documents[0]).stem
-    folder = usable_path(Path(runs) / name) if name else _free_folder(runs, settings)
+    folder = _named_folder(runs, name) if name else _free_folder(runs, settings)
     job = prepare(settings, documents, folder)
     print_run(adapt(job), job.folder)
 
@@ -136,8 +136,18 @@ def told_how_to_go_on(folder: File) -> Iterator[None]:
     except (KeyboardInterrupt, OSError, MemoryError):
         if (Path(folder) / RUN_FILE).is_file():
             # Not by the progress's console, which may hold a line that was broken off and would say it again.
-            click.echo(f"stopped; go on with: distill run --resume {shlex.quote(str(folder))}", err=True)
+            command = f"distill run --resume {shlex.quote(str(folder))}"
+            click.echo(visible(f"stopped; go on with: {command}"), err=True)
         raise
+
+
+def _named_folder(runs, name):
+    from ..system.files import usable_path
+
+    root, folder = os.path.abspath(runs), usable_path(Path(runs) / name)
+    if Path(root) not in Path(os.path.abspath(folder)).parents:
+        raise InputError(f"--name {name}: expected the name of a folder in {runs}; name another place with --runs")
+    return folder
 
 
 def _free_folder(runs, settings):

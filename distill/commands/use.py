@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
 import click
@@ -12,7 +11,7 @@ from ..errors import InputError
 from ..serving.limits import Limits
 from ..settings.choices import PASSAGE_SCORES
 from ..system.extras import require_extra
-from .options import Command, writable
+from .options import Command, FiniteRange, writable
 from .panels import PanelCommand
 
 if TYPE_CHECKING:
@@ -89,7 +88,7 @@ def encode(
 @click.option("--where", multiple=True, metavar="NAME=VALUE", help="documents alone whose field has that value")
 @click.option(
     "--threshold",
-    type=click.FloatRange(0, 1),
+    type=FiniteRange(0, 1),
     help="nothing is found where the first passage answers with less probability [default: the card's, as a remark]",
 )
 @click.option("--hybrid", is_flag=True, help="passages with the question's words stand higher; repeats are folded")
@@ -150,7 +149,7 @@ def _answers(folder, question, model, score, top, where, hybrid, threshold):
     for one in where:
         if not one.partition("=")[0] or "=" not in one:
             raise InputError(f"--where: expected a field and its value, such as lang=en, got {one!r}")
-    fields = dict(one.split("=", 1) for one in where)
+    fields = [(name, value) for name, _, value in (one.partition("=") for one in where)]
     questions = _lines() if question == "-" else [question]
     return Answers(folder, model, score, hybrid).answers(questions, top, fields, threshold)
 
@@ -174,7 +173,9 @@ def _print_answers(answers, many, strict, as_json):
 
 
 def _lines():
-    return (line.strip() for line in sys.stdin if line.strip())
+    from ..system.reading import stdin_lines
+
+    return (line.strip() for line in stdin_lines() if line.strip())
 
 
 def _search_dataset(question, model, dataset, language, top, score, documents_by, threshold):
@@ -215,6 +216,20 @@ def _search_dataset(question, model, dataset, language, top, score, documents_by
     "--token-file", type=click.Path(dir_okay=False), help="tokens, a line each [default: $DISTILL_TOKEN, else none]"
 )
 @click.option(
+    "--allowed-host",
+    "hosts",
+    multiple=True,
+    metavar="NAME",
+    help="a further name that requests may be sent to [default: on 127.0.0.1 localhost alone, elsewhere any]",
+)
+@click.option(
+    "--cors-origin",
+    "pages",
+    multiple=True,
+    metavar="URL",
+    help="the origin of web pages that may use it from a browser, such as http://localhost:4200",
+)
+@click.option(
     "--max-texts", type=click.IntRange(1, 100_000), default=Limits.texts, show_default=True, help="of a request"
 )
 @click.option(
@@ -223,6 +238,13 @@ def _search_dataset(question, model, dataset, language, top, score, documents_by
     default=Limits.characters,
     show_default=True,
     help="of a text",
+)
+@click.option(
+    "--max-pieces",
+    type=click.IntRange(1, 10_000_000),
+    default=Limits.pieces,
+    show_default=True,
+    help="of a text, as the encoder cuts it",
 )
 @click.option(
     "--max-body", type=click.IntRange(1000, 10**9), default=Limits.body, show_default=True, help="bytes of a request"
@@ -236,7 +258,7 @@ def _search_dataset(question, model, dataset, language, top, score, documents_by
 )
 @click.option(
     "--timeout",
-    type=click.FloatRange(0.1, 3600),
+    type=FiniteRange(0.1, 3600),
     default=Limits.seconds,
     show_default=True,
     help="seconds of a request",
@@ -248,8 +270,11 @@ def serve(
     port: int,
     name: str | None,
     token_file: str | None,
+    hosts: tuple[str, ...],
+    pages: tuple[str, ...],
     max_texts: int,
     max_characters: int,
+    max_pieces: int,
     max_body: int,
     max_waiting: int,
     timeout: float,
@@ -261,5 +286,5 @@ def serve(
     from ..serving.start import PACKAGES, serve_model
 
     require_extra("distill serve", PACKAGES, "serve")
-    limits = Limits(max_texts, max_characters, max_body, max_waiting, timeout)
-    serve_model(model, folder, (host, port), name, token_file, limits)
+    limits = Limits(max_texts, max_characters, max_body, max_waiting, timeout, max_pieces)
+    serve_model(model, folder, (host, port), name, token_file, limits, hosts, pages)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ..errors import DataError
 from ..system.files import usable_path
 from ..system.types import File
-from .tsv import columns_of
+from .parsing.tsv import columns_of
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,9 @@ from collections.abc import Sequence
 from ..errors import DataError
 from ..system.types import File
 from .dataset import Dataset
-from .readers import articles_of, find, list_of, paragraphs_of, squad_answers, text_of
+from .parsing.fields import id_of, text_of
+from .parsing.squad import articles_of, paragraphs_of, questions_of, squad_answers
+from .readers import find
 
 
 def read_contexts(dataset: Dataset, source: File, languages: Sequence[str]) -> dict[str, tuple[str, ...]]:
@@ -47,12 +49,21 @@ def _texts(path, dataset):
         )
     questions = dataset.questions[path.stem]
     for number, paragraph in enumerate(paragraphs):
-        for qa in list_of(path, paragraph, "qas"):
-            if questions[str(qa.get("id"))].passage != number:
-                raise DataError(f"{path}, paragraph {number}: question {qa.get('id')} is of another paragraph")
+        for id in _ids(path, paragraph, number):
+            # One that the documents' paragraph does not answer is no question of the data set.
+            if id in questions and questions[id].passage != number:
+                raise DataError(f"{path}, paragraph {number}: question {id} is of another paragraph")
     return tuple(text_of(path, paragraph, "context", f"paragraph {i}") for i, paragraph in enumerate(paragraphs))
+
+
+def _ids(path, paragraph, number):
+    return [id_of(path, qa, "id", f"paragraph {number}") for qa in questions_of(path, paragraph)]
 
 
 def _answers(path):
     paragraphs = paragraphs_of(path, articles_of(path))
-    return {str(qa.get("id")): squad_answers(qa) for paragraph in paragraphs for qa in list_of(path, paragraph, "qas")}
+    return {
+        id: squad_answers(qa)
+        for number, paragraph in enumerate(paragraphs)
+        for id, qa in zip(_ids(path, paragraph, number), questions_of(path, paragraph), strict=True)
+    }

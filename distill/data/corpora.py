@@ -12,13 +12,15 @@ from pathlib import Path
 from typing import TypeAlias
 
 from ..errors import DataError
-from ..system.files import require_inside
+from ..system.files import require_inside, seen
 from ..system.hashes import sha256
 from ..system.progress import say
 from ..system.reading import iter_jsonl
 from .dataset import Dataset, Passage, Question, normalise
-from .readers import articles_of, list_of, sentences_of, squad_answers, text_of
-from .tsv import read_table
+from .parsing.fields import as_id, id_of, text_of, title_of
+from .parsing.sentence_breaks import sentences_of
+from .parsing.squad import articles_of, list_of, questions_of, say_impossible, squad_answers
+from .parsing.tsv import read_table
 
 MLQA_NAME = re.compile(r".*context-(?P<context>[\w-]+)-question-(?P<question>[\w-]+)$")
 XOR_FILES = "gp_squad_*_data.json"
@@ -32,17 +34,16 @@ Read: TypeAlias = Callable[[Path, str], Dataset]
 
 def corpus_reader(folder: Path) -> Read | None:
     """The reader of a folder that holds the files of a released corpus, None of another folder."""
-    if any(MLQA_NAME.match(path.stem) for path in folder.glob("*.json")):
+    if any(MLQA_NAME.match(path.stem) for path in seen(folder, "*.json")):
         return read_mlqa
-    return read_xor if any(folder.glob(XOR_FILES)) else None
+    return read_xor if seen(folder, XOR_FILES) else None
 
 
 def files_beside(folder: Path) -> dict[str, str]:
     """`{file name: sha256}` of what `read_xor` reads beside its JSON; nothing of other folders."""
     if corpus_reader(folder) is not read_xor:
         return {}
-    paths = [path for pattern in (XOR_LANGUAGES, XOR_TWINS) for path in folder.glob(pattern)]
-    return {path.name: sha256(path) for path in sorted(paths)}
+    return {path.name: sha256(path) for path in seen(folder, XOR_LANGUAGES, XOR_TWINS)}
 
 
 def read_mlqa(folder: Path, document_language: str) -> Dataset:
@@ -51,7 +52,7 @@ def read_mlqa(folder: Path, document_language: str) -> Dataset:
     Questions of one id are translations of each other; their passage is where the documents' language has it. Other
     contexts are not read. Raises `DataError` where there is none in the documents' language.
     """
-    names = {path: MLQA_NAME.match(path.stem) for path in sorted(folder.glob("*.json"))}
+    names = {path: MLQA_NAME.match(path.stem) for path in seen(folder, "*.json")}
     spoken = {path: name["question"] for path, name in names.items() if name and name["context"] == document_language}
     if not spoken:
         there = ", ".join(sorted({name["context"] for name in names.values() if name}))
@@ -73,7 +74,7 @@ def read_xor(folder: Path, document_language: str) -> Dataset:
         raise DataError(f"{folder}: XOR-TyDi's gold paragraphs are in English, not in {document_language}")
     require_inside(folder, XOR_TWINS)
     spoken, collected = _spoken(folder), _Collected(several=True)
-    for path in sorted(folder.glob(XOR_FILES), reverse=True):
+    for path in reversed(seen(folder, XOR_FILES)):
         collected.read(path, lambda qa, place: _language(qa, place, spoken))
     dataset = collected.dataset(folder, ENGLISH)
     twins = _twins(folder, dataset)
@@ -83,16 +84,18 @@ def read_xor(folder: Path, document_language: str) -> Dataset:
 class _Collected:
     """The documents of several files, each once, and the questions about them.
 
-    With `several` a question may be asked of more than one paragraph; the first counts.
+    With `several` a question may be asked of more than one paragraph; the first counts. `total` is the number of
+    questions, `left` that of those which no paragraph answers.
     """
 
     def __init__(self, several=False):
         self.several, self.sentences, self.questions = several, {}, {}
+        self.total = self.left = 0
 
     def read(self, path, language_of):
         """Add the articles of a file, those of one title to one document."""
         for number, article in enumerate(articles_of(path)):
-            title = str(article.get("title", f"{path.stem} {number}"))
+            title = title_of(article, f"{path.stem} {number}")
             name = XOR_TITLE.match(title)
             for paragraph in list_of(path, article, "paragraphs"):
                 self._add(path, paragraph, name["title"] if name else title, language_of)
@@ -100,8 +103,10 @@ class _Collected:
     def _add(self, path, paragraph, title, language_of):
         text = text_of(path, paragraph, "context", f"article {title!r}")
         self.sentences.setdefault(title, {}).setdefault(text, sentences_of(paragraph, text))
-        for qa in list_of(path, paragraph, "qas"):
-            id = text_of(path, qa, "id", f"article {title!r}")
+        answerable, total = questions_of(path, paragraph), len(list_of(path, paragraph, "qas"))
+        self.total, self.left = self.total + total, self.left + total - len(answerable)
+        for qa in answerable:
+            id = id_of(path, qa, "id", f"article {title!r}")
             place = f"{path}: question {id}"
             known = self.questions.setdefault(language_of(qa, place), {})
             if id in known and not self.several:
@@ -109,7 +114,8 @@ class _Collected:
             known.setdefault(id, (text_of(path, qa, "question", f"question {id}"), (title, text), squad_answers(qa)))
 
     def dataset(self, folder, document_language):
-        """Return all of it, the passages of a document beside each other."""
+        """Return all of it, the passages of a document beside each other; say how many questions were left out."""
+        say_impossible(folder, self.left, self.total)
         passages = [
             Passage(f"{document}-{number}", text, document, places)
             for document, texts in enumerate(self.sentences.values())
@@ -129,13 +135,13 @@ class _Collected:
 
 def _spoken(folder):
     """`{question id: language}` of XOR-TyDi's files of questions, where they lie beside."""
-    rows = [row for path in sorted(folder.glob(XOR_LANGUAGES)) for _, row in iter_jsonl(path)]
-    return {str(row.get("id")): str(row.get("lang", "")).strip() for row in rows}
+    rows = [row for path in seen(folder, XOR_LANGUAGES) for _, row in iter_jsonl(path)]
+    return {id: str(row.get("lang") or "").strip() for row in rows if (id := as_id(row.get("id")))}
 
 
 def _language(qa, place, spoken):
     # Some stand with a blank before them.
-    language = str(qa.get("lang") or spoken.get(str(qa.get("id")), "")).strip()
+    language = str(qa.get("lang") or spoken.get(as_id(qa.get("id")), "")).strip()
     if not language:
         raise DataError(
             f"{place}: no language under 'lang', so this is no file of XOR-TyDi's gold paragraphs; "
@@ -147,7 +153,7 @@ def _language(qa, place, spoken):
 def _twins(folder, dataset):
     """`{id: Question}` in English, of the questions that a table beside the data has a version of."""
     twins = {}
-    for path in sorted(folder.glob(XOR_TWINS)):
+    for path in seen(folder, XOR_TWINS):
         language = path.stem.removesuffix(f"-{ENGLISH}")
         english = _versions(path, language)
         for id, question in dataset.questions.get(language, {}).items():

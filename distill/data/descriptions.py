@@ -14,6 +14,7 @@ from ..errors import DataError
 from ..system.reading import iter_jsonl
 from ..system.types import Json
 from .dataset import Dataset, Question
+from .parsing.fields import as_id
 
 DESCRIPTIONS, PARALLEL = "descriptions.jsonl", "parallel.tsv"
 # Before the id of a passage: no question has the same.
@@ -55,9 +56,9 @@ def read_descriptions(dataset: Dataset, folder: Path) -> list[Question]:
 
 
 def _lines(row: Mapping[str, Json], index: Mapping[str, int], place: str) -> list[Question]:
-    passage = row.get("passage")
-    if not isinstance(passage, str) or passage not in index:
-        raise DataError(f"{place}: expected the id of a passage under 'passage', got {passage!r}")
+    passage = as_id(row.get("passage"))
+    if passage is None or passage not in index:
+        raise DataError(f"{place}: expected the id of a passage under 'passage', got {row.get('passage')!r}")
     texts = {language: text for language, text in row.items() if language != "passage"}
     if wrong := [language for language, text in texts.items() if not isinstance(text, str) or not text.strip()]:
         raise DataError(f"{place}: expected a text under {wrong[0]!r}, got {texts[wrong[0]]!r}")

@@ -18,8 +18,10 @@ from ..words.overlap import letters, sharing
 from .dataset import Dataset, Question, line_name, normalise
 from .loading import read_dataset
 from .parallel import weighted
-from .readers import SHIPPED, text_of
-from .tsv import read_table
+from .parsing.fields import answer_texts, text_of
+from .parsing.squad import is_impossible, say_impossible
+from .parsing.tsv import read_table
+from .readers import SHIPPED
 
 QUESTION = "question"
 # Either name heads what answers the question.
@@ -147,9 +149,12 @@ def _from_dataset(dataset, language, everything):
 
 
 def _from_jsonl(path):
+    every = read_jsonl(path)
+    rows = [(number, row) for number, row in every if not is_impossible(row)]
+    say_impossible(path, len(every) - len(rows), len(every))
     return [
-        (*_pair(path, number, row, _passage_name(path, number, row)), _answers(row.get("answers")))
-        for number, row in read_jsonl(path)
+        (*_pair(path, number, row, _passage_name(path, number, row)), _answers(answer_texts(row)))
+        for number, row in rows
     ]
 
 

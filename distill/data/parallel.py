@@ -13,7 +13,7 @@ from ..errors import DataError, InputError
 from ..system.files import usable_path
 from ..system.reading import read_jsonl
 from ..system.types import File, Integers
-from .tsv import columns_of
+from .parsing.tsv import columns_of
 
 
 @dataclass(frozen=True)

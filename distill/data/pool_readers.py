@@ -9,10 +9,14 @@ from pathlib import Path
 
 from ..errors import DataError
 from ..settings.choices import EVERY
+from ..system.files import seen
 from ..system.types import File
 from .corpora import MLQA_NAME
+from .parsing.fields import answers_of, id_of, text_of
+from .parsing.sentence_breaks import BREAKS, breaks_of
+from .parsing.squad import articles_of, list_of, questions_of, say_impossible
 from .pool import LanguageFile, Pool, pool_of
-from .readers import BREAKS, articles_of, breaks_of, find, list_of, text_of
+from .readers import find
 from .splits import divided, stored_splits
 
 
@@ -54,16 +58,16 @@ def _documents(files, document_language):
     """`{question id: its article}`, in the documents' language where that has it."""
     documents = {}
     for place, language in enumerate(sorted(files, key=lambda language: language != document_language)):
-        for article, paragraph, _ in _paragraphs(files[language]):
-            for qa in list_of(files[language], paragraph, "qas"):
-                documents.setdefault(str(qa.get("id")), (place, article))
+        for article, paragraph, where in _paragraphs(files[language]):
+            for qa in questions_of(files[language], paragraph):
+                documents.setdefault(id_of(files[language], qa, "id", where), (place, article))
     return documents
 
 
 def language_files(folder: Path) -> dict[str, Path]:
     """`{language: path}`; of MLQA's files those whose question is in the language of its context."""
     files: dict[str, Path] = {}
-    for path in sorted(folder.glob("*.json")):
+    for path in seen(folder, "*.json"):
         match = MLQA_NAME.match(path.stem)
         if path.stem == "splits" or (match and match["context"] != match["question"]):
             continue
@@ -86,19 +90,22 @@ def _first(path):
 
 def read_language(path: Path) -> LanguageFile:
     """The sentences and questions of one file. Raises `DataError` with file and place."""
-    sentences, contexts, questions, seen = [], [], [], set()
+    sentences, contexts, questions, left, known = [], [], [], 0, set()
     for _, paragraph, place in _paragraphs(path):
         context, breaks = text_of(path, paragraph, "context", place), _breaks(path, paragraph, place)
         first = len(sentences)
         sentences += [context[start:end] for start, end in breaks]
         contexts += [context] * len(breaks)
-        for qa in list_of(path, paragraph, "qas"):
-            id = text_of(path, qa, "id", place)
-            if id in seen:
+        answerable = questions_of(path, paragraph)
+        left += len(list_of(path, paragraph, "qas")) - len(answerable)
+        for qa in answerable:
+            id = id_of(path, qa, "id", place)
+            if id in known:
                 raise DataError(f"{path}: question {id}: duplicate id")
-            seen.add(id)
+            known.add(id)
             numbers = [first + number for number in _answering(f"{path}: question {id}", qa, context, breaks)]
             questions.append((id, text_of(path, qa, "question", f"question {id}"), numbers))
+    say_impossible(path, left, left + len(questions))
     return LanguageFile(sentences, contexts, questions)
 
 
@@ -119,7 +126,7 @@ def _breaks(path, paragraph, place):
 
 def _answering(place, qa, context, breaks):
     """The numbers of the sentences in which the answers begin: where a span crosses a boundary its first counts."""
-    answers = qa.get("answers")
+    answers = answers_of(qa)
     if not isinstance(answers, list) or not answers:
         raise DataError(f"{place}: expected a non-empty list under 'answers'")
     return sorted({_sentence(place, answer, context, breaks) for answer in answers})

@@ -11,6 +11,7 @@ from ..errors import DataError
 from ..settings.choices import SPLITS
 from ..system.reading import read_json
 from .dataset import Dataset
+from .parsing.fields import as_id
 
 SHARES = (0.7, 0.1, 0.2)
 
@@ -28,23 +29,27 @@ def stored_splits(folder: Path, known: Set[str]) -> dict[str, tuple[str, ...]] |
     path = folder / "splits.json"
     if not path.is_file():
         return None
-    stored = read_json(path)
-    _check_form(path, stored)
+    stored = _checked(path, read_json(path))
     return {split: tuple(id for id in stored[split] if id in known) for split in SPLITS if split in stored}
 
 
-def _check_form(path, stored):
+def _checked(path, stored):
+    """The ids of each split. Raises `DataError` for what is none, and for one that is there twice."""
     if not isinstance(stored, dict) or not all(isinstance(ids, list) for ids in stored.values()):
         raise DataError(f'{path}: expected an object of id lists, such as {{"train": [], "dev": [], "test": []}}')
     seen = {}
     for split, ids in stored.items():
-        for id in ids:
-            if not isinstance(id, str):
-                raise DataError(f"{path}: expected question ids as strings under {split!r}, got {id!r}")
+        for value in ids:
+            id = as_id(value)
+            if id is None:
+                raise DataError(
+                    f"{path}: expected question ids, strings or whole numbers, under {split!r}, got {value!r}"
+                )
             if id in seen:
                 place = f"twice in {split}" if seen[id] == split else f"in both {seen[id]} and {split}"
                 raise DataError(f"{path}: question {id} is {place}")
             seen[id] = split
+    return {split: [id for id, of in seen.items() if of == split] for split in stored}
 
 
 def seeded_splits(dataset: Dataset, by: str = "question", seed: int = 0) -> dict[str, tuple[str, ...]]:

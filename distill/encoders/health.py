@@ -43,9 +43,14 @@ def mean_cosine(vectors: Floats, ids: Sequence[str] | Integers) -> float | None:
     return float(1 - (squares - 2 * products) / pairs / 2)
 
 
-def collapsed(vectors: Floats, ids: Sequence[str] | Integers) -> float | None:
-    """Return the `mean_cosine` where it is beyond `LIMIT`, else None."""
-    cosine = mean_cosine(vectors, ids)
+def collapsed(vectors: Floats, ids: Sequence[str], texts: Sequence[str]) -> float | None:
+    """Return the `mean_cosine` where it is beyond `LIMIT`, else None; of each of the `texts` `(n,)` once.
+
+    Equal texts have equal vectors, whatever the encoder: they say nothing of it.
+    """
+    first = {" ".join(text.casefold().split()): row for row, text in reversed([*enumerate(texts)])}
+    rows = sorted(first.values())
+    cosine = mean_cosine(vectors[rows], [ids[row] for row in rows])
     return round(cosine, 6) if cosine is not None and cosine > LIMIT else None
 
 

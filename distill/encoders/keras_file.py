@@ -15,6 +15,8 @@ from ..errors import EncoderError, first_line
 
 MEMBERS = {"metadata.json", "config.json", "model.weights.h5"}
 PACKAGE, NAMES = "distill>", {"class_name", "registered_name", "module"}
+# Bytes that settings have at most; weights are packed by less than this, where they are packed at all.
+SETTINGS, PACKED = 2**24, 20
 # What else a model's settings may name.
 HARMLESS = {("keras", "DTypePolicy")}
 
@@ -22,11 +24,14 @@ HARMLESS = {("keras", "DTypePolicy")}
 def require_own(path: Path) -> None:
     """Raise `EncoderError` for a file that is none, or names or holds anything but a model that distill has registered.
 
-    The modules of its classes have to be imported before.
+    So too for one that is a small file and a large one when it is unpacked. The modules of its classes have to be
+    imported before.
     """
     try:
         with ZipFile(path) as archive:
-            members, config = archive.namelist(), json.loads(archive.read("config.json"))
+            members = archive.namelist()
+            _require_small(path, archive.infolist())
+            config = json.loads(archive.read("config.json"))
         # Keras does not read how it was compiled.
         first, *others = _named({key: value for key, value in dict(config).items() if key != "compile_config"}) or [{}]
     # NotImplementedError: a compression, or an encryption, that ZipFile does not know.
@@ -39,6 +44,14 @@ def require_own(path: Path) -> None:
     for one in others:
         if not _is_own(one) and (one.get("module"), one.get("class_name")) not in HARMLESS:
             _refuse(path, f"{_said(one)} in it, which distill has not")
+
+
+def _require_small(path, members):
+    """Before anything is unpacked: a member's size is in the file's directory, and no more of it is read."""
+    for one in members:
+        most = SETTINGS if one.filename.endswith(".json") else max(SETTINGS, PACKED * one.compress_size)
+        if one.file_size > most:
+            _refuse(path, f"its {one.filename} unpacks to {one.file_size:,} bytes, expected {most:,} at most")
 
 
 def _refuse(path, reason):

@@ -40,17 +40,19 @@ class Expansions:
     @classmethod
     def of(cls, pieces: int, content: bytes, source: str) -> Expansions:
         """Those of a file's content, for a model of so many pieces in all. Raises `EncoderError` for another file's."""
-        try:
-            with np.load(io.BytesIO(content), allow_pickle=False) as stored:
-                array = stored[IDS]
-        except (ValueError, EOFError, OSError, KeyError, BadZipFile, zlib.error, AttributeError, TypeError) as error:
-            raise EncoderError(f"{source}: not the spellings of a tokenizer; export it again") from error
+        array = array_in(content, source)
         ends = np.flatnonzero(array == END) if array.ndim == 1 and array.dtype == np.int32 else np.zeros(0, np.int64)
-        first, starts = pieces - len(ends), np.concatenate([[0], ends + 1])
-        ids = array[array != END] if len(ends) else array
-        if not (len(ends) and starts[-1] == len(array) and 0 <= ids.min(initial=0) <= ids.max(initial=0) < first):
+        first, ids = pieces - len(ends), array[array != END] if len(ends) else array
+        whole = len(ends) and ends[-1] == len(array) - 1
+        if not (whole and 0 <= ids.min(initial=0) <= ids.max(initial=0) < first):
             raise EncoderError(f"{source}: not the spellings of a tokenizer of {pieces} pieces; export it again")
-        return cls(first, ids, starts - np.arange(len(starts)))
+        return cls.in_array(first, array)
+
+    @classmethod
+    def in_array(cls, first: int, array: Integers) -> Expansions:
+        """Those in an array that `stored` gave, behind `first` other pieces."""
+        starts = np.append(0, np.flatnonzero(array == END) + 1)
+        return cls(first, array[array != END], starts - np.arange(len(starts)))
 
     def __len__(self) -> int:
         return len(self.starts) - 1
@@ -68,6 +70,15 @@ class Expansions:
 def stored(spellings: Sequence[Spelling]) -> Integers:
     """Return the ids of each spelling and behind them -1, int32 `(n,)`."""
     return np.array([id for one in spellings for id in (*one.ids, END)], dtype=np.int32)
+
+
+def array_in(content: bytes, source: str) -> Integers:
+    """Return what `stored` gave, in the content of a file. Raises `EncoderError` for another file's."""
+    try:
+        with np.load(io.BytesIO(content), allow_pickle=False) as file:
+            return file[IDS]
+    except (ValueError, EOFError, OSError, KeyError, BadZipFile, zlib.error, AttributeError, TypeError) as error:
+        raise EncoderError(f"{source}: not the spellings of a tokenizer; export it again") from error
 
 
 def content_of(ids: Integers) -> bytes:

@@ -118,6 +118,11 @@ def model_proto(tokenizer: Tokenizer) -> Message:
     return proto
 
 
+def whole_proto(tokenizer: Tokenizer) -> Message:
+    """Return the `ModelProto` of a `Tokenizer`, a copy, its spellings among the pieces."""
+    return _parsed(tokenizer.proto)
+
+
 def plain(tokenizer: Tokenizer) -> Tokenizer:
     """Return the tokenizer without its spellings."""
     if tokenizer.spellings is None:

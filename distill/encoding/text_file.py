@@ -118,7 +118,7 @@ def _require_text(path, number, row):
     text, id = row.get("text"), row.get("id")
     if not isinstance(text, str) or not text.strip():
         raise DataError(f"{path}, line {number}: expected a non-empty string under 'text', got {text!r}")
-    if not isinstance(id, (str, int)):
+    if not isinstance(id, (str, int)) or isinstance(id, bool):
         raise DataError(f"{path}, line {number}: expected a string or a whole number under 'id', got {id!r}")
 
 

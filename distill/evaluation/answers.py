@@ -14,6 +14,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from ..data.parsing.fields import answer_texts, as_id
 from ..errors import DataError, InputError
 from ..settings.choices import COMPARED
 from ..system.reading import read_jsonl
@@ -132,17 +133,18 @@ def read_predictions(path: File, default: str) -> Predictions:
     """
     predictions: Predictions = {}
     for number, row in read_jsonl(path):
-        place, id, text = f"{path}, line {number}", row.get("id"), row.get("prediction", row.get("answer"))
-        language, golds = row.get("language", default), row.get("answers")
-        if not isinstance(id, (str, int)) or not isinstance(text, str):
-            raise DataError(f'{place}: expected {{"id": …, "prediction": "…"}}, got id {id!r}, prediction {text!r}')
+        place, id, text = f"{path}, line {number}", as_id(row.get("id")), row.get("prediction", row.get("answer"))
+        language, golds = row.get("language", default), answer_texts(row)
+        if id is None or not isinstance(text, str):
+            given = f"id {row.get('id')!r}, prediction {text!r}"
+            raise DataError(f'{place}: expected {{"id": …, "prediction": "…"}}, got {given}')
         if not isinstance(language, str) or not language:
             raise DataError(f"{place}: expected a language code under 'language', got {language!r}")
         if golds is not None and not _texts(golds):
             raise DataError(f"{place}: expected a list of texts under 'answers', got {golds!r}")
-        if str(id) in predictions.setdefault(language, {}):
+        if id in predictions.setdefault(language, {}):
             raise DataError(f"{place}: duplicate id {id} in language {language}")
-        predictions[language][str(id)] = (text, golds)
+        predictions[language][id] = (text, golds)
     if not predictions:
         raise DataError(f"{path}: no predictions in it; write one object a line")
     return predictions

@@ -105,8 +105,9 @@ def evaluate(
         return _by_words(encoder, dataset, split, languages, units, progress, recalls, typed or Typed())
     vectors = encode_units(encoder, dataset, needed_units(units, recalls), progress)
     questions = encode_questions(encoder, dataset, split, languages, progress)
-    ids = [question.id for language in languages for question in dataset.select(language, split)]
-    if (cosine := collapsed(np.concatenate([*questions.values()]), ids)) is not None:
+    selected = [question for language in languages for question in dataset.select(language, split)]
+    ids, texts = [question.id for question in selected], [question.text for question in selected]
+    if (cosine := collapsed(np.concatenate([*questions.values()]), ids, texts)) is not None:
         say(told(encoder.name, cosine))
     recall = {}
     if recalls:

@@ -10,6 +10,7 @@ from typing import TypeAlias
 import numpy as np
 
 from ..errors import DataError
+from ..system.files import seen
 from ..system.progress import say
 from ..system.progress import task as progress_of
 from ..system.reading import read_json
@@ -29,7 +30,7 @@ Parts: TypeAlias = dict[tuple[str, str], Rankings]
 
 def is_predictions(source: File) -> bool:
     """Return True for a folder that `mteb.evaluate(…, prediction_folder=…)` wrote."""
-    return Path(source).is_dir() and any(Path(source).glob(f"*{PREDICTIONS}"))
+    return Path(source).is_dir() and bool(seen(source, f"*{PREDICTIONS}"))
 
 
 def read_parts(folder: File, end: str) -> Parts:
@@ -37,7 +38,7 @@ def read_parts(folder: File, end: str) -> Parts:
 
     Raises `DataError` naming file and place for what mteb does not write of a retrieval task.
     """
-    paths = sorted(Path(folder).glob(f"*{end}"))
+    paths = seen(folder, f"*{end}")
     if not paths:
         raise DataError(f"{folder}: no *{end} in it")
     return {

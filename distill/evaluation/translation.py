@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Protocol
 
 from ..data.dataset import Dataset
+from ..data.parsing.fields import id_of, text_of
+from ..data.parsing.tsv import read_table
 from ..data.pool import Pool
-from ..data.readers import text_of
-from ..data.tsv import read_table
 from ..errors import DataError, InputError
 from ..system.progress import say, task
 from ..system.reading import read_jsonl
@@ -177,8 +177,8 @@ def read_translations(path: File) -> TranslationFile:
     lines: dict[tuple[str, str | None], str] = {}
     for number, row in _from_tsv(path) if path.suffix == ".tsv" else read_jsonl(path):
         place = f"line {number}"
-        id, text = text_of(path, row, ID, place), text_of(path, row, TEXT, place)
-        key = id, text_of(path, row, LANGUAGE, place) if LANGUAGE in row else None
+        id, text = id_of(path, row, ID, place), text_of(path, row, TEXT, place)
+        key = id, text_of(path, row, LANGUAGE, place) if row.get(LANGUAGE) is not None else None
         if key in lines:
             raise DataError(f"{path}, {place}: question {id} is translated twice" + f" from {key[1]}" * bool(key[1]))
         lines[key] = text

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import json
+import codecs
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -14,16 +15,17 @@ from ..catalog.identity import weights_fingerprint
 from ..catalog.loading import load_encoder
 from ..encoders.encoder import Encoder
 from ..encoders.health import require_finite
-from ..errors import InputError
+from ..errors import InputError, shown
 from ..export.encode import COMPARED
 from ..report.answered import print_remark
 from ..report.layout import new_console
 from ..retrieval.duplicates import first_alike
+from ..system.text import json_text
 from ..system.types import Booleans, File, Floats, Json
 from .again import Again
 from .lexical import Lexical
 from .searching import Nearest, Searcher
-from .stored import Index
+from .stored import Index, Where
 
 # Round the best sentence where there is no terminal to show it bold.
 MARK = "**"
@@ -105,7 +107,7 @@ class Answers:
         self.index = Index(folder)
         if hybrid and not self.index.has_words:
             command = f"distill index --model {self.index.card['encoder']} --hybrid --output {folder}"
-            raise InputError(f"{self.index.path}: made without words; run {command}")
+            raise InputError(f"{self.index.path}: made without words, or an earlier version's; run {command}")
         source = model or self.index.card["encoder"]
         self.index.require(weights_fingerprint(source), source)
         self.encoder = encoder or load_encoder(source)
@@ -120,9 +122,11 @@ class Answers:
         return Lexical(self.index.sections, self.index.passages)
 
     def answers(
-        self, questions: Iterable[str], k: int, where: Mapping[str, str] | None = None, threshold: float | None = None
+        self, questions: Iterable[str], k: int, where: Where = (), threshold: float | None = None
     ) -> Iterator[Answer]:
         """Yield an `Answer` to each question, as soon as it is there; the threshold is the card's unless it is given.
+
+        `where`: fields and their values, all of which a document has that is searched, as `Index.mask` says.
 
         Raises `InputError` for a threshold where nothing is calibrated: the encoder, its score, or words.
         """
@@ -191,9 +195,10 @@ def require_no_threshold(threshold: float | None, encoder: str) -> None:
 
 
 def print_json(answers: Iterable[Answer]) -> None:
-    """Print an object a question, a line each."""
+    """Print an object a question, a line each; with escapes where standard output is not UTF-8."""
+    ascii = codecs.lookup(sys.stdout.encoding or "ascii").name != "utf-8"
     for answer in answers:
-        print(json.dumps(answer.as_dict(), ensure_ascii=False), flush=True)
+        print(json_text(answer.as_dict(), ascii), flush=True)
 
 
 def print_answers(answers: Iterable[Answer], many: bool, strict: bool = False) -> None:
@@ -204,7 +209,7 @@ def print_answers(answers: Iterable[Answer], many: bool, strict: bool = False) -
     console = new_console()
     for answer in answers:
         if many:
-            console.print(answer.question, markup=False, style="underline")
+            console.print(shown(answer.question), markup=False, style="underline")
         for place, hit in enumerate(() if strict and not answer.answered else answer.hits, start=1):
             console.print(f"{place}. {hit.score:.3f}  {_name(hit)}", markup=False)
             console.print(_shown(hit, console.is_terminal), soft_wrap=True)
@@ -215,12 +220,12 @@ def print_answers(answers: Iterable[Answer], many: bool, strict: bool = False) -
 
 
 def _name(hit):
-    return str(hit.fields.get("title") or hit.fields["id"])
+    return shown(str(hit.fields.get("title") or hit.fields["id"]))
 
 
 def _shown(hit, terminal):
     best = hit.answer or hit.sentence
     start, end = best or (0, 0)
     mark = "" if terminal or not best else MARK
-    shown = Text("   ").append(hit.text[:start]).append(mark + hit.text[start:end] + mark, "bold")
-    return shown.append(hit.text[end:])
+    before, marked, behind = (shown(part) for part in (hit.text[:start], hit.text[start:end], hit.text[end:]))
+    return Text("   ").append(before).append(mark + marked + mark, "bold").append(behind)

@@ -19,7 +19,7 @@ from ..system.types import Integers, Json
 from .batches import DOCUMENTS, Batch
 from .codes import WHOLE, width
 from .edges import counts_of, edges, rows_of
-from .lexical import inverted
+from .lexical import FOLDING, inverted
 from .stored import FORMAT, Index
 
 # Passages of a block of text; of a compact index, where a block is inflated for one of them.
@@ -67,7 +67,8 @@ def write_index(path: Path, batches: Sequence[Batch], card: Mapping[str, Json], 
     small, rows = {name: _joined(batches, name) for name in SMALL}, _Streams(batches)
     counts = {"documents": len(small["passage_counts"]), "passages": len(small["text_lengths"])}
     counts["sentences"] = int(small["sentence_counts"].sum())
-    whole = {**card, **counts, "distill": __version__}
+    words = {"words": FOLDING} if card["hybrid"] else {}
+    whole = {**card, **counts, **words, "distill": __version__}
     bits = card["bits"]
     form = (0, PER_BLOCK, 0) if bits == WHOLE else (1, PER_PACKED_BLOCK, SCORED_AGAIN)
     head = [FORMAT, dimension, dimension, bits, PASSAGE_SCORES.index(card["score"]), *form, *[0] * 8]

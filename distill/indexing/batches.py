@@ -16,12 +16,13 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from ..documents.document import Document
 from ..system.sections import read_sections, write_sections
 from ..system.types import Floats, Json
+from ..words.cutting import Cut, Piece
 from .codes import WHOLE, coded
-from .cutting import Cut, Piece, pieces
-from .documents import Document
 from .edges import edges, rows_of
+from .passages import pieces
 from .stored import Index
 
 # Documents of a batch and their characters, at most; of a longer document more.

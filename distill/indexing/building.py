@@ -7,9 +7,10 @@ is encoded; then batches are encoded; then `index.bin` is written aside and rena
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -21,23 +22,26 @@ from ..encoders.encoder import Encoder
 from ..encoders.health import require_finite
 from ..encoding.encode_file import Engine
 from ..encoding.left_out import LeftOut
-from ..errors import DataError, InputError
+from ..errors import DataError, InputError, one_line
 from ..export import encode as bundle
 from ..settings.choices import PASSAGE_SCORES
-from ..system.files import leftovers, remove, require_writable
+from ..system.files import leftovers, remove, require_writable, target, usable_path
 from ..system.locking import held
 from ..system.progress import Progress, say, task
 from ..system.types import File, Integers, Json
+from ..words.cutting import Cut
 from .assembling import kept, write_index
-from .batches import TEXTS, VECTORS, Batches, batches, key_of, write_texts
+from .batches import VECTORS, Batches
 from .codes import WHOLE
-from .cutting import Cut
-from .documents import Document, read_documents
+from .intake import AUTO, Change, Intake, read_in
+from .sources import SOURCES, Sources, sources_of
 from .stored import FILE, FORMAT, Index, id_hash
 
 PART, LOCK = ".part", ".lock"
 # Bits of a number of `--compact`.
 COMPACT = 1
+# Documents that are named of many.
+NAMED = 5
 # Of an encoder that names no other.
 SCORE = "sum"
 
@@ -58,14 +62,6 @@ class Given:
     hybrid: bool | None = None
 
 
-@dataclass(frozen=True)
-class Change:
-    """The documents that are put into an index, in the place of those of their ids, and ids of documents taken out."""
-
-    documents: Sequence[File] = ()
-    removed: Sequence[str] = ()
-
-
 def build(
     folder: File, change: Change, source: File, given: Given | None = None, engine: Engine | None = None
 ) -> dict[str, Json]:
@@ -76,19 +72,21 @@ def build(
 
     Raises `InputError`, `DataError` with file and line, or `EncoderError` for another encoder than the index's.
     """
-    folder = Path(folder)
+    folder = target(usable_path(folder))
     _require_folder(folder)
     there = folder.exists()
     encoder, fingerprint = load_encoder(source), weights_fingerprint(source)
     folder.mkdir(parents=True, exist_ok=True)
+    # Where a link leads: of all folders that have one to an index, one command writes it.
+    lock = target(folder / FILE).parent / LOCK
     try:
-        with held(folder / LOCK, f"{folder}: another process is writing it; wait for its end"), _part(folder) as part:
+        with held(lock, f"{folder}: another process is writing it; wait for its end"), _part(folder) as part:
             known = Index(folder) if (folder / FILE).exists() else None
             if known:
                 known.require(fingerprint, source)
             settings = _settings(known, source, given or Given())
             card = {"format": FORMAT, "encoder": place(source), "fingerprint": fingerprint, **settings}
-            job = _Job(encoder, card, part, known, Cut(*(card[name] for name in ("length", "overlap", "language"))))
+            job = _Job(encoder, card, part, known)
             return job.run(folder / FILE, change, engine)
     finally:
         if not there and not any(folder.iterdir()):
@@ -103,19 +101,30 @@ def _require_folder(folder):
 
 
 def _settings(known: Index | None, source: File, given: Given) -> dict[str, Json]:
-    """Those of the index that is there, else those given, else the defaults. Raises `InputError` for other ones."""
+    """Those of the index that is there, else those given, else the defaults.
+
+    Raises `InputError` for other ones, `DataError` for an index that does not say them.
+    """
     said = {name: value for name, value in asdict(given).items() if value is not None}
     if not known:
-        settings = {**asdict(Cut()), "score": _score_of(source), "bits": WHOLE, "hybrid": False, **said}
-        if settings["overlap"] >= settings["length"]:
-            raise InputError(f"--overlap {settings['overlap']}: expected less than --length {settings['length']}")
+        usual = {"language": AUTO, "score": _score_of(source), "bits": WHOLE, "hybrid": False}
+        settings = {**asdict(Cut()), **usual, **said}
+        _require_shorter(settings)
         return settings
-    words = known.has_words or said.pop("hybrid", False)
+    if missing := [name for name in asdict(Given()) if name not in known.card]:
+        raise DataError(f"{known.path}: its card lacks {', '.join(missing)}; write the index anew in another folder")
+    words = known.card.get("hybrid", False) or said.pop("hybrid", False)
     settings = {name: words if name == "hybrid" else known.card[name] for name in asdict(Given())}
     if other := [name for name, value in said.items() if settings[name] != value]:
         told = ", ".join(_option(name, settings[name]) for name in other)
         raise InputError(f"{known.path}: was made with {told}; give the same, or write to another folder")
+    _require_shorter(settings)
     return settings
+
+
+def _require_shorter(settings):
+    if settings["overlap"] >= settings["length"]:
+        raise InputError(f"--overlap {settings['overlap']}: expected less than --length {settings['length']}")
 
 
 def _option(name, value):
@@ -136,7 +145,8 @@ def _score_of(source):
 def _part(folder: Path) -> Iterator[Path]:
     """The folder of what is not done yet: left to go on with where anything was encoded, else removed."""
     part = folder / PART
-    for path in (*leftovers(part), *(path for path in leftovers(folder) if path.name.startswith(f".{FILE}."))):
+    ours = f".{FILE}.", f".{SOURCES}."
+    for path in (*leftovers(part), *(path for path in leftovers(folder) if path.name.startswith(ours))):
         remove(path)
     part.mkdir(exist_ok=True)
     try:
@@ -158,47 +168,46 @@ class _Job:
     card: dict[str, Json]
     part: Path
     known: Index | None
-    cut: Cut
 
     def run(self, path: Path, change: Change, engine: Engine | None) -> dict[str, Json]:
         self._require_there(change.removed)
-        keys, hashes = self._read(change.documents)
-        stay = self._stay(hashes, change.removed)
-        jobs = Batches(self.part, keys, self.card["score"] != "vector", self.card["bits"])
+        sources = sources_of(path.parent, self.known)
+        intake = read_in(self.part, change, self.card, self.known, sources.names)
+        gone = self._gone(change, intake, sources)
+        if change.documents and not intake.keys and not (change.synced and gone):
+            raise intake.skipped.nothing_left(", ".join(map(str, change.documents)))
+        intake.skipped.say()
+        self._tell(gone, change.synced)
+        out = {*map(id_hash, change.removed), *(gone if change.synced else ())}
+        stay = self._stay({*intake.hashes.tolist(), *out})
+        jobs = Batches(self.part, intake.keys, self.card["score"] != "vector", self.card["bits"])
         self._encode(jobs, engine)
         stored = [jobs.batch(number) for number in range(jobs.blocks)]
         earlier = kept(self.known, stay) if self.known else []
         whole = {**self.card, "dimension": self.encoder.dimension, "axes": self.encoder.dimension}
+        sources.changed(intake.sources, out).write(path.parent)
         return write_index(path, [*earlier, *stored], whole, self.encoder.dimension)
-
-    def _read(self, paths: Sequence[File]) -> tuple[list[str], Integers]:
-        """The names of the batches, their texts written, and the hashes of the documents' ids."""
-        made_of = {**self.card, "known": _stamp(self.known)}
-        keys, hashes = [], []
-        with task("read documents", None) as advance:
-            for documents in batches(read_documents(paths)):
-                keys.append(key_of(documents, made_of))
-                hashes.append(np.array([id_hash(document.id) for document in documents], dtype=np.uint64))
-                target = self.part / f"{keys[-1]}{TEXTS}"
-                if not target.exists():
-                    write_texts(target, documents, self.cut, self.known)
-                advance(len(documents))
-        if paths and not hashes:
-            raise DataError(f"{', '.join(map(str, paths))}: no documents in it; name files that have some, or a folder")
-        every = np.concatenate([*hashes, np.zeros(0, dtype=np.uint64)])
-        _require_distinct(every, read_documents(paths))
-        return keys, every
 
     def _require_there(self, removed: Sequence[str]) -> None:
         for id in removed:
             if not self.known or id_hash(id) not in self.known.ids:
                 raise InputError(f"--remove {id}: no document of {self.part.parent} has this id")
 
-    def _stay(self, hashes: Integers, removed: Sequence[str]) -> Integers:
-        """The documents of the index that stay in it."""
+    def _gone(self, change: Change, intake: Intake, sources: Sources) -> set[int]:
+        """The hashes of documents that came from the files and folders given, and are not in them any more."""
+        return set(sources.within(change.documents)) - set(intake.hashes.tolist()) - set(map(id_hash, change.removed))
+
+    def _tell(self, gone: Collection[int], synced: bool) -> None:
+        if self.known and gone:
+            ids = [str(self.known.fields(self.known.ids[hash])["id"]) for hash in islice(gone, NAMED)]
+            named = ", ".join(sorted(ids)) + ", …" * (len(gone) > NAMED)
+            fate = "are taken out" if synced else "stay in the index; --sync takes them out"
+            say(one_line(f"{len(gone)} documents whose file or record is gone {fate}: {named}"))
+
+    def _stay(self, out: Collection[int]) -> Integers:
+        """The documents of the index that stay in it: all but those of these hashes."""
         ids = self.known.ids if self.known else {}
-        gone = {*hashes.tolist(), *map(id_hash, removed)}
-        return np.array([document for id, document in ids.items() if id not in gone], dtype=np.int64)
+        return np.array([document for id, document in ids.items() if id not in out], dtype=np.int64)
 
     def _encode(self, jobs: Batches, engine: Engine | None) -> None:
         missing, left_out = jobs.missing, LeftOut(self.encoder)
@@ -221,22 +230,3 @@ class _Job:
             return
         for number in missing:
             yield number, require_finite(self.encoder.encode(jobs.read(number), "document", advance), self.encoder)
-
-
-def _stamp(known):
-    """Size, time and number of an index's file: another for one that takes its place."""
-    if not known:
-        return None
-    said = known.path.stat()
-    return [said.st_size, said.st_mtime_ns, said.st_ino]
-
-
-def _require_distinct(hashes: Integers, documents: Iterable[Document]) -> None:
-    """Raise `DataError` with the place of the second of two documents of one id."""
-    values, counts = np.unique(hashes, return_counts=True)
-    twice, seen = set(values[counts > 1].tolist()), set()
-    for document in documents if twice else ():
-        if id_hash(document.id) in twice:
-            if document.id in seen:
-                raise DataError(f"{document.place}: a second document with the id {document.id!r}; ids are distinct")
-            seen.add(document.id)

@@ -30,9 +30,17 @@ from .edges import edges
 # Chosen on XQuAD dev, as `searching.WEIGHT`.
 K1, B = 0.6, 0.75
 HIGHEST = 255
+# Another number for words that are compared in another way, which an index of the former ones is not searched with.
+FOLDING = 2
 # Characters of a word that count.
 LONGEST = 64
-SECTIONS = tuple(f"bm25.{name}" for name in ("terms", "term_starts", "starts", "rows", "weights"))
+SECTIONS = {
+    "bm25.terms": np.uint8,
+    "bm25.term_starts": np.uint32,
+    "bm25.starts": np.uint32,
+    "bm25.rows": np.uint32,
+    "bm25.weights": np.uint8,
+}
 
 
 def terms_of(text: str) -> list[str]:
@@ -84,8 +92,8 @@ class Lexical:
 
     def __init__(self, sections: Mapping[str, NDArray[np.generic]], passages: int) -> None:
         self.passages = passages
-        self._terms, self._term_starts, self._starts, self._rows = (sections[name] for name in SECTIONS[:-1])
-        self._weights = cast("NDArray[np.uint8]", sections[SECTIONS[-1]])
+        self._terms, self._term_starts, self._starts, self._rows, weights = (sections[name] for name in SECTIONS)
+        self._weights = cast("NDArray[np.uint8]", weights)
 
     def shares(self, question: str) -> Floats:
         """Return each passage's share of the question, float32 `(passages,)`, in [0, 1]."""

@@ -1,18 +1,19 @@
 """An index on disk: `index.bin` in its folder, a file of sections (docs/formats.md), mapped into memory.
 
 `Index` is what search, update and conversion to another form read. What another form stores otherwise, such as fewer
-bits or packed text, is read here: `array`, `text`, and the checks of `SHAPES`.
+bits or packed text, is read here: `array`, `text`, and the checks of `FORMS`.
 """
 
 from __future__ import annotations
 
 import json
+import unicodedata
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
 from hashlib import blake2b
 from pathlib import Path
-from typing import cast
+from typing import TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +24,7 @@ from ..system.sections import read_sections
 from ..system.types import Booleans, File, Floats, Integers, Json
 from .codes import FEW, WHOLE, unpacked, width
 from .edges import edges
+from .lexical import FOLDING as OF_FOLDING
 from .lexical import SECTIONS as OF_WORDS
 
 FILE, FORMAT = "index.bin", 1
@@ -32,23 +34,38 @@ AT_ONCE = 4096
 VERSION, DIMENSION, AXES, BITS, SCORE, PACKED, PER_BLOCK, AGAIN = range(8)
 # Blocks of deflated text that are held as they were.
 HELD = 64
-# Rows and columns of sections by the names of counts: N passages, M sentences, D documents, A bytes of a row.
-SHAPES = {
-    "passage_vectors": ("N", "A"),
-    "passage_scales": ("N",),
-    "sentence_vectors": ("M", "A"),
-    "sentence_scales": ("M",),
-    "sentence_starts": ("N + 1",),
-    "sentence_bounds": ("M", "2"),
-    "text_lengths": ("N",),
-    "text_blocks": ("B + 1",),
-    "document_of": ("N",),
-    "passage_offsets": ("N",),
-    "document_starts": ("D + 1",),
+# Types of sections, None of codes, and rows and columns by the names of counts: C bytes of the card, N passages, M
+# sentences, D documents, B blocks, T and J bytes of the text and of the documents, A bytes of a row.
+FORMS: dict[str, tuple[type[np.generic] | None, tuple[str, ...]]] = {
+    "card": (np.uint8, ("C",)),
+    "passage_vectors": (None, ("N", "A")),
+    "passage_scales": (np.float32, ("N",)),
+    "sentence_vectors": (None, ("M", "A")),
+    "sentence_scales": (np.float32, ("M",)),
+    "sentence_starts": (np.uint32, ("N + 1",)),
+    "sentence_bounds": (np.uint32, ("M", "2")),
+    "text_lengths": (np.uint32, ("N",)),
+    "text_blocks": (np.uint64, ("B + 1",)),
+    "text": (np.uint8, ("T",)),
+    "document_of": (np.uint32, ("N",)),
+    "passage_offsets": (np.uint32, ("N",)),
+    "document_starts": (np.uint64, ("D + 1",)),
+    "documents": (np.uint8, ("J",)),
 }
 # Sections that an index of the score `vector` does without.
-OF_SENTENCES = ("sentence_vectors", "sentence_scales", "sentence_starts", "sentence_bounds")
-CARD_FIELDS = ("format", "encoder", "fingerprint", "score", "dimension", "documents", "passages", "sentences")
+OF_SENTENCES = ("sentence_vectors", "sentence_scales")
+# Fields and values of documents: pairs, or a mapping where no field is named twice.
+Where: TypeAlias = Mapping[str, str] | Sequence[tuple[str, str]]
+# Fields whose values are codes of languages.
+LANGUAGES = ("language", "lang")
+# Those of unit rows are at most 1, but for their rounding.
+GREATEST_SCALE = 2
+CARD_FIELDS = {
+    **dict.fromkeys(("encoder", "fingerprint", "score"), str),
+    **dict.fromkeys(("format", "dimension", "documents", "passages", "sentences"), int),
+}
+# What a card says too, by which documents are added.
+CARD_SETTINGS = {"length": int, "overlap": int, "bits": int, "language": str, "hybrid": bool}
 
 
 class Index:
@@ -64,7 +81,12 @@ class Index:
         self.sections = read_sections(self.path)
         self.card = self._card()
         self.numbers = self._numbers()
-        self._require_shapes()
+        self._require_forms()
+        self._require_order()
+        self._require_texts()
+        self._require_scales()
+        if self.has_words:
+            self._require_words()
         self._block = lru_cache(HELD)(self._inflated)
 
     def _broken(self, problem):
@@ -72,44 +94,50 @@ class Index:
 
     def _card(self) -> dict[str, Json]:
         try:
-            card = json.loads(self.sections["card"].tobytes())
+            card = json.loads(self.sections["card"].tobytes().decode())
         except (KeyError, ValueError, RecursionError) as error:
             raise self._broken("not an index: no card in it") from error
         if not isinstance(card, dict) or card.get("format") != FORMAT:
             raise self._broken(f"not an index of format {FORMAT}")
-        if missing := [name for name in CARD_FIELDS if name not in card]:
-            raise self._broken(f"its card lacks {', '.join(missing)}")
+        kinds = CARD_FIELDS | {name: kind for name, kind in CARD_SETTINGS.items() if name in card}
+        if wrong := [name for name, kind in kinds.items() if not _is_of(card.get(name), kind)]:
+            raise self._broken(f"its card lacks {', '.join(wrong)}, or has another type there, or a number below 0")
         return card
 
     def _numbers(self) -> list[int]:
         numbers = self.sections.get("numbers")
-        if numbers is None or numbers.shape != (16,) or not 0 <= int(numbers[SCORE]) < len(PASSAGE_SCORES):
+        if numbers is None or numbers.shape != (16,) or numbers.dtype != np.int32:
             raise self._broken("not an index: no numbers in it that can be")
-        can_be = numbers[BITS] in (WHOLE, *FEW) and numbers[PACKED] in (0, 1) and numbers[AGAIN] >= 0
-        if numbers[VERSION] != FORMAT or numbers[PER_BLOCK] < 1 or not can_be:
-            raise self._broken(f"numbers of format {numbers[VERSION]}, expected {FORMAT}")
-        return [int(number) for number in numbers]
+        said = [int(number) for number in numbers]
+        if not 0 <= said[SCORE] < len(PASSAGE_SCORES) or said[PER_BLOCK] < 1 or said[AGAIN] < 0:
+            raise self._broken("not an index: no numbers in it that can be")
+        can_be = said[BITS] in (WHOLE, *FEW) and said[PACKED] in (0, 1) and said[DIMENSION] == said[AXES] > 0
+        if said[VERSION] != FORMAT or not can_be:
+            raise self._broken(f"numbers of format {said[VERSION]}, expected {FORMAT}")
+        numbered = {"score": PASSAGE_SCORES[said[SCORE]], "dimension": said[DIMENSION], "bits": said[BITS]}
+        if other := [name for name, value in numbered.items() if self.card.get(name, value) != value]:
+            raise self._broken(f"its card and its numbers say another {', '.join(other)}")
+        return said
 
-    def _require_shapes(self) -> None:
-        blocks = -(-int(self.card["passages"]) // self.numbers[PER_BLOCK])
+    def _require_forms(self) -> None:
+        blocks = -(-self.card["passages"] // self.numbers[PER_BLOCK])
         counts = {"N": self.card["passages"], "M": self.card["sentences"], "D": self.card["documents"]}
-        counts |= {"A": width(self.axes, self.bits), "2": 2, "B": blocks}
-        for name, form in SHAPES.items():
-            if not self.has_sentences and name in OF_SENTENCES[:2]:
+        counts |= {"A": width(self.axes, self.bits), "2": 2, "B": blocks, "C": len(self.sections["card"])}
+        code = np.int8 if self.bits == WHOLE else np.uint8
+        for name, (kind, form) in FORMS.items():
+            if not self.has_sentences and name in OF_SENTENCES:
                 continue
             shape = tuple(counts[side[0]] + side.endswith("+ 1") for side in form)
-            if name not in self.sections or self.sections[name].shape != shape:
-                raise self._broken(f"section {name}: expected the shape {shape}")
-        for name, ends in (
-            ("text", "text_blocks"),
-            ("documents", "document_starts"),
-            ("sentence_bounds", "sentence_starts"),
-        ):
-            if name not in self.sections or len(self.sections[name]) != self.sections[ends][-1]:
-                raise self._broken(f"section {name}: expected as many rows as {ends} ends with")
-        self._require_order()
-        if self.has_words:
-            self._require_words()
+            self._require_form(name, np.dtype(kind or code), shape)
+            if ends := {"text_blocks": "T", "document_starts": "J"}.get(name):
+                counts[ends] = int(self.sections[name][-1])
+        if int(self.sections["sentence_starts"][-1]) != counts["M"]:
+            raise self._broken("section sentence_starts: expected the number of sentences at its end")
+
+    def _require_form(self, name, kind, shape):
+        section = self.sections.get(name)
+        if section is None or section.dtype != kind or section.shape != shape:
+            raise self._broken(f"section {name}: expected {kind} of the shape {shape}")
 
     def _require_order(self) -> None:
         """Rows that lead elsewhere ascend; each passage has a sentence."""
@@ -123,8 +151,29 @@ class Index:
         if (np.diff(rows) < least).any() or (name != "document_of" and rows[0]):
             raise self._broken(f"section {name}: expected rows that ascend from 0")
 
+    def _require_texts(self) -> None:
+        """Passages fill the blocks of a text that is not deflated; sentences lie in their passages."""
+        lengths, per = self.sections["text_lengths"].astype(np.int64), self.numbers[PER_BLOCK]
+        begins = np.append(edges(lengths)[:-1:per], lengths.sum())
+        if not self.numbers[PACKED] and not np.array_equal(begins, self.sections["text_blocks"].astype(np.int64)):
+            raise self._broken("section text_lengths: expected the lengths of the blocks of text")
+        bounds = cast(Integers, self.sections["sentence_bounds"])
+        most = np.repeat(lengths, np.diff(self.sections["sentence_starts"]))
+        if (bounds[:, 0] > bounds[:, 1]).any() or (bounds[:, 1] > most).any():
+            raise self._broken("section sentence_bounds: expected places in the passages, begin and end")
+
+    def _require_scales(self) -> None:
+        for kind in ("passage", "sentence") if self.has_sentences else ("passage",):
+            scales = cast(Floats, self.sections[f"{kind}_scales"])
+            # What is no number is not within.
+            if not ((scales >= 0) & (scales <= GREATEST_SCALE)).all():
+                raise self._broken(f"section {kind}_scales: expected numbers from 0 to {GREATEST_SCALE}")
+
     def _require_words(self) -> None:
-        terms, term_starts, starts, rows, weights = (self.sections.get(name, np.zeros(0)) for name in OF_WORDS)
+        for name, kind in OF_WORDS.items():
+            if name not in self.sections or self.sections[name].dtype != kind or self.sections[name].ndim != 1:
+                raise self._broken(f"section {name}: expected {np.dtype(kind)} of one dimension")
+        terms, term_starts, starts, rows, weights = (self.sections[name] for name in OF_WORDS)
         whole = min(len(term_starts), len(starts)) > 0
         if not whole or (len(starts), len(terms), len(rows)) != (len(term_starts), term_starts[-1], starts[-1]):
             raise self._broken("sections bm25: not whole")
@@ -160,8 +209,8 @@ class Index:
 
     @property
     def has_words(self) -> bool:
-        """True where words are indexed too."""
-        return OF_WORDS[0] in self.sections
+        """True where words are indexed too, as they are compared now."""
+        return not OF_WORDS.keys().isdisjoint(self.sections) and self.card.get("words") == OF_FOLDING
 
     @property
     def passages(self) -> int:
@@ -236,11 +285,12 @@ class Index:
 
     def _parsed(self, document, content):
         try:
-            fields = json.loads(content)
+            # What is no JSON was taken by an earlier version.
+            fields = json.loads(content, parse_constant=lambda _: None)
         except (ValueError, RecursionError) as error:
             raise self._broken(f"document {document}: not JSON") from error
-        if not isinstance(fields, dict) or "id" not in fields:
-            raise self._broken(f"document {document}: not an object with an id")
+        if not isinstance(fields, dict) or not isinstance(fields.get("id"), str):
+            raise self._broken(f"document {document}: not an object with an id that is a text")
         return fields
 
     def all_fields(self) -> Iterator[dict[str, Json]]:
@@ -267,24 +317,39 @@ class Index:
         known = {(self.text(row), tuple(map(tuple, self.bounds(row).tolist()))): row for row in range(first, last)}
         return [known.get((text, tuple(pairs)), -1) for text, pairs in zip(texts, bounds, strict=True)]
 
-    def mask(self, where: Mapping[str, str]) -> Booleans:
-        """Return bool `(passages,)`: those whose document's field has the value that `where` names for it, as text.
+    def mask(self, where: Where) -> Booleans:
+        """Return bool `(passages,)`: those whose document has all the values of fields that `where` names, as text.
 
-        A list has it where one of its members is it. Raises `InputError` for a field that no document has.
+        A list has each of its members, so that a field may be named more than once. A letter and its marks are the
+        same however they are encoded, and codes of languages in either case.
+        Raises `InputError` for a field that no document has.
         """
-        matching, missing = np.zeros(self.documents, dtype=bool), set(where)
+        pairs = where.items() if isinstance(where, Mapping) else where
+        wanted = [(_composed(name), value) for name, value in pairs]
+        matching, missing = np.zeros(self.documents, dtype=bool), {name for name, _ in wanted}
         for document, fields in enumerate(self.all_fields()):
-            missing -= fields.keys()
-            matching[document] = all(name in fields and _is(fields[name], value) for name, value in where.items())
+            known = {_composed(name): value for name, value in fields.items()}
+            missing -= known.keys()
+            matching[document] = all(name in known and _is(known[name], value, name) for name, value in wanted)
         if missing and self.documents:
             raise InputError(f"--where {sorted(missing)[0]}: no document of {self.path} has such a field")
         return matching[self.sections["document_of"]]
 
 
-def _is(value, text):
+def _is_of(value, kind):
+    """True for a value of just this type, of whole numbers for one from 0 on."""
+    return type(value) is kind and (kind is not int or value >= 0)
+
+
+def _is(value, text, name):
     if isinstance(value, list):
-        return any(_is(part, text) for part in value)
-    return text == as_text(value)
+        return any(_is(part, text, name) for part in value)
+    one, other = _composed(text), _composed(as_text(value))
+    return one == other or (name in LANGUAGES and one.lower() == other.lower())
+
+
+def _composed(text):
+    return unicodedata.normalize("NFC", text)
 
 
 def as_text(value: Json) -> str:

@@ -1,4 +1,4 @@
-"""The gain of stage 1: a teacher that is no better than its base teaches nothing."""
+"""A teacher that is no better than its base teaches nothing, and a fixed one that is worse spoils the student."""
 
 from __future__ import annotations
 
@@ -10,28 +10,38 @@ from .first_stage import asked_in
 from .run import Run
 
 METRICS = ("p@1", "mrr@10")
+TRAIN = "train it otherwise (--teacher-learning-rate, --online-epochs, --negatives, more questions)"
+CHOOSE = "look whether that is the encoder you mean, in a language that it knows, and whether --centre helps"
 
 
 def require_gain(run: Run) -> None:
     """Say it where the teacher of a run does not beat its base on dev, and raise `TrainingError`.
 
-    Compared is what steered it: P@1, then MRR@10, of its unit, the mean over the languages it was trained in. With
-    `teacher.allow_weak` it is said alone. A fixed teacher, one that no epoch was asked of, and a base that makes no
-    mistake have nothing to beat.
+    Compared is what steers stage 1: P@1, then MRR@10, of its unit, the mean over the languages it asks in. With
+    `teacher.allow_weak` it is said alone. A fixed teacher, which was not made of the base, may be as good as that; one
+    that is the base, one that no epoch was asked of, and a base that makes no mistake have nothing to beat.
     """
     settings = run.settings.teacher
-    if settings.model or not settings.bm25_epochs + settings.online_epochs:
+    if not (settings.model or settings.bm25_epochs + settings.online_epochs):
+        return
+    if settings.model == settings.base and not settings.centre:
         return
     base, teacher = (dev_scores(run, name) for name in ("base", "teacher"))
-    if teacher > base or min(base) == 1.0:
+    if teacher > base or (teacher == base if settings.model else min(base) == 1.0):
         return
-    told = f"the teacher does not beat its base on dev: {_told(teacher)} against {_told(base)} ({settings.unit})"
-    if not settings.allow_weak:
+    asked, leave = ", ".join(asked_in(run.settings, run.languages)), f"--resume {run.folder} --allow-weak-teacher"
+    figures = f"{_told(teacher)} against {_told(base)} ({settings.unit}, {asked})"
+    if settings.allow_weak:
+        say(f"WEAK TEACHER: {figures}, the base's, on dev; the run goes on with it, as --allow-weak-teacher asks")
+    elif settings.model:
         raise TrainingError(
-            f"{told}; train it otherwise (--teacher-learning-rate, --online-epochs, --negatives, more questions), or "
-            f"go on with it: distill run --resume {run.folder} --allow-weak-teacher"
+            f"the teacher, {settings.model}, is worse than the base on dev: {figures}; {CHOOSE}, or go on with it: "
+            f"distill run {leave}"
         )
-    say(f"WEAK TEACHER: {told}; the run goes on with it, as --allow-weak-teacher asks")
+    else:
+        raise TrainingError(
+            f"the teacher does not beat its base on dev: {figures}; {TRAIN}, or go on with it: distill run {leave}"
+        )
 
 
 def say_if_weak(rows: Sequence[Mapping[str, float]]) -> None:
@@ -43,7 +53,7 @@ def say_if_weak(rows: Sequence[Mapping[str, float]]) -> None:
 
 def dev_scores(run: Run, name: str) -> tuple[float, ...]:
     """(P@1, MRR@10) of an encoder that was measured; on another data set's dev as training logged them."""
-    if run.inputs.dev is not None:
+    if run.inputs.dev is not None and not run.settings.teacher.model:
         rows = [row for row in run.log.rows if row["event"] == "teacher" or row["event"].startswith("self-training ")]
         scores = [tuple(row[metric] for metric in METRICS) for row in rows if "epoch" in row]
         return scores[0] if name == "base" else max(scores)

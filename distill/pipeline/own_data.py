@@ -16,7 +16,7 @@ from ..errors import DataError, InputError
 from ..settings.choices import SPLITS
 from ..settings.recipes import DEFAULT
 from ..settings.store import changed, recipe_settings
-from ..system.files import write_text
+from ..system.files import seen, write_text
 from ..system.types import File, Json
 from .preparing import unseen_languages
 
@@ -93,9 +93,9 @@ def read_own(folder: File, document_language: str = "en") -> OwnData:
     """The `OwnData` in a folder. Raises `DataError` where the data set, or its own text, cannot be read."""
     folder = Path(folder).absolute()
     dataset, parallel, left_out = read_dataset(folder, document_language), {}, []
-    paths = [path for path in folder.iterdir() if path.suffix in (".tsv", ".jsonl")]
+    paths = seen(folder, "*.tsv", "*.jsonl")
     known = ("documents.jsonl", "questions.jsonl", DESCRIPTIONS)
-    for path in sorted(path for path in paths if path.name not in known):
+    for path in (path for path in paths if path.name not in known):
         try:
             [parallel[path]] = read_parallel([path], teacher_of(dataset), dataset.languages)
         except DataError as error:

@@ -9,7 +9,9 @@ from typing import TypeAlias
 
 from ..data.dataset import Dataset
 from ..data.loading import read_dataset
-from ..data.readers import articles_of, find, list_of, paragraphs_of, text_of
+from ..data.parsing.fields import answers_of, as_id, id_of, text_of
+from ..data.parsing.squad import articles_of, is_impossible, list_of, paragraphs_of, questions_of
+from ..data.readers import find
 from ..errors import DataError
 from ..settings.choices import EVERY
 from ..system.progress import say
@@ -65,7 +67,7 @@ def _read_squad(folder: Path, split: str, document_language: str) -> list[Exampl
         replace(main[example.id], language=language, question=example.question)
         for language, examples in by_language.items()
         for example in examples
-        if language != document_language
+        if language != document_language and example.id in main
     ]
     return [example for part in (*by_language.values(), of_documents) for example in part if example.id in ids]
 
@@ -98,10 +100,11 @@ def _squad_examples(path: Path, language: str) -> list[Example]:
     examples = []
     for number, paragraph in enumerate(paragraphs_of(path, articles_of(path))):
         passage = Text(text_of(path, paragraph, "context", f"paragraph {number}"), language)
-        for qa in list_of(path, paragraph, "qas"):
-            where = f"{path}, question {qa.get('id')}"
-            answers = [(answer.get("text"), answer.get("answer_start")) for answer in list_of(path, qa, "answers")]
-            examples.append(_placed(str(qa["id"]), str(qa["question"]), passage, answers, where))
+        for qa in questions_of(path, paragraph):
+            id, question = id_of(path, qa, "id", f"paragraph {number}"), text_of(path, qa, "question", "a question")
+            given = list_of(path, {"answers": answers_of(qa)}, "answers")
+            answers = [(answer.get("text"), answer.get("answer_start")) for answer in given]
+            examples.append(_placed(id, question, passage, answers, f"{path}, question {id}"))
     return [example for example in examples if example]
 
 
@@ -124,7 +127,10 @@ def _question_files(folder: Path, split: str, language: str) -> list[Path]:
 
 
 def _passages(path: Path, language: str) -> Passages:
-    rows = {str(row.get("pid")): text_of(path, row, "context", f"line {number}") for number, row in read_jsonl(path)}
+    rows = {
+        id_of(path, row, "pid", f"line {number}"): text_of(path, row, "context", f"line {number}")
+        for number, row in read_jsonl(path)
+    }
     if not rows:
         raise DataError(f'{path}: no passages in it; expected {{"pid", "context"}} lines')
     return {id: Text(text, language) for id, text in rows.items()}
@@ -146,15 +152,28 @@ def _say_left(path: Path, questions: int, taken: int) -> None:
 
 def _apart(path: Path, number: int, row: Json, beside: Path, passages: Passages) -> Iterator[Example]:
     where = f"{path}, line {number}"
-    passage = passages.get(str(row.get("pid")))
+    if is_impossible(row):
+        return
+    passage = passages.get(as_id(row.get("pid")) or "")
     if passage is None:
         raise DataError(f"{where}: passage {row.get('pid')!r} is not in {beside.name}; the files are of two corpora")
-    texts, starts = row.get("answers"), row.get("answer_start")
+    texts, starts = _texts_and_starts(row)
     if not isinstance(texts, list) or not isinstance(starts or texts, list):
         raise DataError(f"{where}: expected a list of texts under 'answers', got {texts!r}")
     answers = list(zip(texts, starts or [None] * len(texts), strict=False))
-    example = _placed(str(row.get("id")), text_of(path, row, "question", f"line {number}"), passage, answers, where)
+    id = f"line {number}" if row.get("id") is None else id_of(path, row, "id", f"line {number}")
+    example = _placed(id, text_of(path, row, "question", f"line {number}"), passage, answers, where)
     yield from [example] if example else []
+
+
+def _texts_and_starts(row):
+    """Of Hugging Face's object of answers, or of the lists `answers` and `answer_start`."""
+    if not isinstance(row.get("answers"), dict):
+        return row.get("answers"), row.get("answer_start")
+    answers = answers_of(row)
+    if not isinstance(answers, list):
+        return None, None
+    return [one["text"] for one in answers], [one.get("answer_start") for one in answers]
 
 
 def _placed(id: str, question: str, passage: Text, answers: Sequence[tuple[Json, Json]], where: str) -> Example | None:

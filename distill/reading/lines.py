@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..data.readers import text_of
+from ..data.parsing.fields import answer_texts, id_of, text_of
 from ..errors import DataError
 from ..system.files import write_text
 from ..system.reading import read_jsonl
@@ -46,7 +46,8 @@ def _rows(path, keys):
 
 def _question(path: File, number: int, row: dict[str, Json]) -> Question:
     text = text_of(path, row, "question", f"line {number}")
-    return Question(str(row.get("id", number)), _language(path, number, row, "language"), text, _golds(row))
+    id = str(number) if row.get("id") is None else id_of(path, row, "id", f"line {number}")
+    return Question(id, _language(path, number, row, "language"), text, _golds(row))
 
 
 def _language(path, number, row, key):
@@ -54,7 +55,7 @@ def _language(path, number, row, key):
 
 
 def _golds(row):
-    answers = row.get("answers")
+    answers = answer_texts(row)
     return tuple(map(str, answers)) if isinstance(answers, list) else ()
 
 

@@ -548,16 +548,25 @@ def main(arguments: Sequence[str]) -> None:
     if len(arguments) != 2:
         sys.exit("usage: python encode.py texts.jsonl vectors.npy")
     source, target = map(Path, arguments)
-    lines = source.read_text(encoding="utf-8").split("\n")
-    texts = [_text(number, line) for number, line in enumerate(lines, start=1) if line.strip()]
+    texts = [_text(number, line) for number, line in enumerate(_lines(source), start=1) if line.strip()]
     vectors = Encoder().encode(texts)
     aside = target.with_name(f".{target.name}.{os.getpid()}")
     try:
         with open(aside, "wb") as file:
             np.save(file, vectors)
         os.replace(aside, target)
+    except OSError as error:
+        raise BundleError(f"cannot write {target}: {error.strerror or first_line(error)}") from error
     finally:
         aside.unlink(missing_ok=True)
+
+
+def _lines(source):
+    try:
+        # Programs of Windows write a mark before the first character.
+        return source.read_text(encoding="utf-8-sig").split("\n")
+    except UnicodeDecodeError as error:
+        raise BundleError(f"{source}: not UTF-8 at byte {error.start}; save the file as UTF-8") from error
 
 
 def _text(number, line):

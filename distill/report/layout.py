@@ -8,11 +8,13 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from ..system.progress import SafeConsole
+
 
 def new_console() -> Console:
     """Return a console of standard output, 160 columns wide where that is no terminal."""
-    console = Console(highlight=False, emoji=False)
-    return console if console.is_terminal else Console(highlight=False, emoji=False, width=160)
+    console = SafeConsole(highlight=False, emoji=False)
+    return console if console.is_terminal else SafeConsole(highlight=False, emoji=False, width=160)
 
 
 def new_table(title: str, *columns: str) -> Table:

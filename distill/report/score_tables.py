@@ -9,6 +9,7 @@ import numpy as np
 from rich.text import Text
 
 from ..data.dataset import Dataset
+from ..errors import shown
 from ..evaluation.evaluate import Evaluation
 from ..evaluation.paired import ALL, Comparisons
 from ..evaluation.spoken import HEAD
@@ -152,8 +153,8 @@ def print_hits(dataset: Dataset, rows: Integers, scores: Floats) -> None:
     console = new_console()
     for place, (row, score) in enumerate(zip(rows, scores, strict=True), start=1):
         passage = dataset.passages[row]
-        console.print(f"{place}. {score:.3f}  {dataset.titles[passage.document]}", markup=False)
-        console.print(f"   {passage.text}", markup=False, soft_wrap=True)
+        console.print(f"{place}. {score:.3f}  {shown(dataset.titles[passage.document])}", markup=False)
+        console.print(f"   {shown(passage.text)}", markup=False, soft_wrap=True)
 
 
 def print_answers(languages: Mapping[str, AnswerFigures]) -> None:

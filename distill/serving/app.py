@@ -4,33 +4,37 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import json
 import os
 import sys
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING
 
 import orjson
 from starlette.applications import Starlette
+from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
+from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import Message, Receive, Scope, Send
 
+from .. import __version__
 from ..errors import first_line, one_line
+from ..system.text import json_text
 from ..system.types import Floats, Json
 from .batching import Batcher
-from .bodies import Room, unless_gone
+from .bodies import Room
 from .encoding import Served
 from .forms import SearchRequest, embedding_request, search_request
 from .limits import ANSWER_SECONDS, Limits
 from .metrics import TEXT, Metrics
+from .origins import Origins, origin_form, require_json
 from .refusals import Gone, Refusal
 from .tokens import allowed
+from .turns import Turns
 
 if TYPE_CHECKING:
     from .collection import Collection
@@ -44,15 +48,20 @@ GONE = 499
 
 
 class Server:
-    """An encoder, maybe an index, limits and the tokens that are known: what the paths of a server share."""
+    """An encoder, maybe an index, limits, and the tokens and origins that are known: what a server's paths share."""
 
     def __init__(
-        self, served: Served, collection: Collection | None, limits: Limits, tokens: Sequence[bytes] = ()
+        self,
+        served: Served,
+        collection: Collection | None,
+        limits: Limits,
+        tokens: Sequence[bytes] = (),
+        origins: Origins | None = None,
     ) -> None:
-        self.served, self.collection, self.limits, self.tokens = served, collection, limits, tokens
-        self.metrics, self.room = Metrics(), Room(limits)
+        self.served, self.collection, self.tokens, self.origins = served, collection, tokens, origins or Origins()
+        self.metrics, self.room, self.limits = Metrics(), Room(limits), limits
         self.batcher = Batcher(served.vectors, limits.waiting, self.metrics)
-        self._searchers = ThreadPoolExecutor(os.cpu_count() or 1, "search")
+        self._turns = Turns(os.cpu_count() or 1)
         self.metrics.gauge("distill_waiting_texts", "Texts that wait to be encoded", lambda: self.batcher.waiting)
         self.metrics.gauge("distill_requests", "Requests that are in the server", lambda: self.room.requests)
         self.metrics.gauge("distill_request_bytes", "Bytes of their bodies", lambda: self.room.bytes)
@@ -77,9 +86,20 @@ class Server:
         request = search_request(body, self.limits)
         self.served.require(request.model)
         vectors = await self.batcher.encode(request.questions, "question")
-        loop = asyncio.get_running_loop()
-        content = await loop.run_in_executor(self._searchers, found, self.collection, request, vectors.rows)
+        parts = await self._turns.parts(answers_to(self.collection, request, vectors.rows))
+        content = b'{"results": [' + b", ".join(parts) + b"]}" if request.many else parts[0]
         return Reply(content, media_type="application/json")
+
+    def about(self, routes: Sequence[Route]) -> dict[str, Json]:
+        """Return what is there."""
+        names = list(self.served.names)
+        index = {"index": self.collection.card} if self.collection else {}
+        paths = [
+            f"{method} {route.path.replace(':path', '')}"
+            for route in routes
+            for method in sorted({*(route.methods or ())} - {"HEAD"})
+        ]
+        return {"name": "distill", "version": __version__, "models": names, **index, "routes": paths}
 
     def models(self) -> list[dict[str, Json]]:
         """Return the names of the encoder, as the interface lists models."""
@@ -95,7 +115,13 @@ class Server:
 
     def close(self) -> None:
         """Let go of the threads."""
-        self._searchers.shutdown(wait=False, cancel_futures=True)
+        self.served.stop()
+        self._turns.close()
+
+    def stop(self) -> None:
+        """Refuse the requests that are not answered yet."""
+        self.served.stop()
+        self.room.stop()
 
 
 class Reply(Response):
@@ -118,12 +144,11 @@ def answer(content: dict[str, Json], status: int = 200, headers: dict[str, str] 
     return Reply(orjson.dumps(content, option=orjson.OPT_SERIALIZE_NUMPY), status, headers, "application/json")
 
 
-def found(collection: Collection, request: SearchRequest, vectors: Floats) -> bytes:
-    """Return what is found for questions with unit vectors `(q, d)`, in JSON. Raises `Refusal`."""
-    answers = collection.search(request, vectors)
-    # Documents may have numbers of any length, and texts without a UTF-8 form, which orjson has not.
-    content = json.dumps({"results": answers} if request.many else answers[0], ensure_ascii=False)
-    return content.encode("utf-8", "replace")
+def answers_to(collection: Collection, request: SearchRequest, vectors: Floats) -> Iterator[bytes]:
+    """Yield the answers to questions with unit vectors `(q, d)`, in JSON. Raises `Refusal`."""
+    for one in collection.search(request, vectors):
+        # Documents may have numbers of any length, and texts without a UTF-8 form, which orjson has not.
+        yield json_text(one).encode("utf-8")
 
 
 def base64_of(row: Floats) -> str:
@@ -144,7 +169,8 @@ def application(server: Server) -> Callable[[Scope, Receive, Send], Awaitable[No
             await asyncio.gather(batches, return_exceptions=True)
             server.close()
 
-    routes = [
+    routes: list[Route] = [
+        Route("/", _get(lambda _: answer(server.about(routes)))),
         Route("/v1/embeddings", _posted(server, server.embeddings), methods=["POST"]),
         Route("/v1/search", _posted(server, server.search), methods=["POST"]),
         Route("/v1/models", _get(lambda _: answer({"object": "list", "data": server.models()}))),
@@ -153,7 +179,10 @@ def application(server: Server) -> Callable[[Scope, Receive, Send], Awaitable[No
         Route("/metrics", _get(lambda _: Reply(server.metrics.text(), media_type=TEXT))),
     ]
     handlers = {HTTPException: _unrouted, Refusal: _refused, Gone: _gone, Exception: _failed}
-    return Doorkeeper(server, Starlette(routes=routes, exception_handlers=handlers, lifespan=running))
+    door = Doorkeeper(server, Starlette(routes=routes, exception_handlers=handlers, lifespan=running))
+    pages, sent = server.origins.pages, ("GET", "POST")
+    # Around the door, as a browser that asks what it may send has no token, and shows a page its refusals too.
+    return CORSMiddleware(door, pages, sent, "*", expose_headers=("retry-after",)) if pages else door
 
 
 def _posted(server, work):
@@ -161,7 +190,8 @@ def _posted(server, work):
         body = bytearray()
         with server.room.holding(body):
             await server.room.read(request, body)
-            return await unless_gone(request, work(bytes(body)), server.limits.seconds)
+            require_json(request.headers)
+            return await server.room.answered(request, work(bytes(body)))
 
     return endpoint
 
@@ -208,6 +238,7 @@ class Doorkeeper:
         if scope["type"] != "http":
             await self._application(scope, receive, send)
             return
+        scope = origin_form(scope)
         start, status = time.perf_counter(), GONE
 
         async def counted(message: Message) -> None:
@@ -223,17 +254,16 @@ class Doorkeeper:
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
-            self._require_token(scope)
+            headers = Headers(scope=scope)
+            self._server.origins.require_host(headers.get("host"))
+            self._require_token(scope["path"], headers.get("authorization", ""))
             # Starlette raises again what `_failed` has answered.
             with self._server.room.entered(), suppress(Exception):
                 await self._application(scope, receive, send)
         except Refusal as refusal:
             await _refused(None, refusal)(scope, receive, send)
 
-    def _require_token(self, scope):
+    def _require_token(self, path, header):
         tokens = self._server.tokens
-        if not tokens or scope["path"] == OPEN:
-            return
-        header = dict(scope["headers"]).get(b"authorization", b"").decode("latin-1")
-        if not allowed(header, tokens):
+        if tokens and path != OPEN and not allowed(header, tokens):
             raise Refusal(401, "no token, or one that is not known: Authorization: Bearer TOKEN", "invalid_api_key")

@@ -15,6 +15,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from ..system.text import normalized_length
 from ..system.types import Floats, Integers, Role
 from .limits import BATCH_CHARACTERS, BATCH_TEXTS
 from .metrics import Metrics
@@ -48,7 +49,7 @@ class _Job:
         """Return the next texts, within what is left of a batch; the first of a batch goes in however long it is."""
         part: list[str] = []
         while self.at < len(self.texts) and len(part) < texts:
-            characters -= len(self.texts[self.at])
+            characters -= normalized_length(self.texts[self.at])
             if characters < 0 and (part or texts < BATCH_TEXTS):
                 break
             part.append(self.texts[self.at])
@@ -124,7 +125,7 @@ class Batcher:
             job = line.popleft()
             parts.append((job, part))
             self.waiting -= len(part)
-            texts, characters = texts - len(part), characters - sum(map(len, part))
+            texts, characters = texts - len(part), characters - sum(map(normalized_length, part))
             if job.at < len(job.texts):
                 self._line_up(job)
         return parts

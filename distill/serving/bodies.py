@@ -5,24 +5,24 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Iterator
 from contextlib import contextmanager
-from typing import TypeVar
 
 from starlette.requests import Request
+from starlette.responses import Response
 
 from .limits import BODIES, BODY_SECONDS, MOST_REQUESTS, Limits
 from .refusals import Gone, Refusal, busy, too_large
 
-Result = TypeVar("Result")
 # Of a body that is refused so much more is read, so that the client has read the answer before the connection ends.
 LEFT = 8
 
 
 class Room:
-    """The requests that are in the server, and the bytes of their bodies."""
+    """The requests that are in the server, the bytes of their bodies, and the work for them."""
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
         self.requests, self.bytes = 0, 0
+        self._work: set[asyncio.Future[Response]] = set()
 
     @contextmanager
     def entered(self) -> Iterator[None]:
@@ -71,26 +71,39 @@ class Room:
             left -= len(chunk)
         raise too_large(None, f"the body is larger than {self._limits.body} bytes, which are taken at most")
 
+    async def answered(self, request: Request, work: Awaitable[Response]) -> Response:
+        """Return the answer that a request's work gives, whose body is read.
+
+        Raises `Gone` where its client goes away meanwhile, `Refusal` where it takes too long, or the server stops; the
+        work is cancelled then.
+        """
+        task, gone, seconds = (
+            asyncio.ensure_future(work),
+            asyncio.ensure_future(request.receive()),
+            self._limits.seconds,
+        )
+        self._work.add(task)
+        try:
+            await asyncio.wait({task, gone}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+            if task.cancelled():
+                raise busy("it is told to stop")
+            if task.done():
+                return task.result()
+            raise Gone if gone.done() else busy(f"no answer within {seconds:g} s")
+        finally:
+            self._work.discard(task)
+            task.cancel()
+            gone.cancel()
+            await asyncio.gather(task, gone, return_exceptions=True)
+
+    def stop(self) -> None:
+        """Cancel all work; its requests are refused."""
+        for task in self._work:
+            task.cancel()
+
 
 async def _chunk(request: Request) -> tuple[bytes, bool]:
     message = await request.receive()
     if message["type"] == "http.disconnect":
         raise Gone
     return message.get("body", b""), message.get("more_body", False)
-
-
-async def unless_gone(request: Request, work: Awaitable[Result], seconds: float) -> Result:
-    """Return what a request's work gives, whose body is read.
-
-    Raises `Gone` where its client goes away meanwhile, `Refusal` after so many seconds; the work is cancelled then.
-    """
-    task, gone = asyncio.ensure_future(work), asyncio.ensure_future(request.receive())
-    try:
-        await asyncio.wait({task, gone}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
-        if task.done():
-            return task.result()
-        raise Gone if gone.done() else busy(f"no answer within {seconds:g} s")
-    finally:
-        task.cancel()
-        gone.cancel()
-        await asyncio.gather(task, gone, return_exceptions=True)

@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import threading
-from functools import lru_cache, partial
+from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
+
+import numpy as np
 
 from ..catalog.identity import weights_fingerprint
 from ..encoders.encoder import Encoder
-from ..errors import DistillError, EncoderError, InputError
+from ..errors import DataError, DistillError, EncoderError, InputError, first_line
+from ..export.encode import COMPARED
 from ..indexing.answers import Answers
 from ..indexing.stored import FILE
 from ..system.progress import say
 from ..system.types import File, Floats, Json
 from .forms import SearchRequest
-from .refusals import wrong
+from .refusals import quoted, wrong
 
+# Asked of an index before it is served.
+TRIAL = "Where does the Danube end?"
 # Values of `where` of which the passages are held.
 HELD = 8
 
@@ -23,7 +29,7 @@ HELD = 8
 class Collection:
     """An index of the encoder that `source` names. `search` may be called by several threads, where `encoder` may.
 
-    Raises `InputError` where there is none, or it is another encoder's.
+    Raises `InputError` where there is none, it is another encoder's, or no question can be asked of it.
     """
 
     def __init__(self, folder: File, source: File, encoder: Encoder) -> None:
@@ -37,8 +43,14 @@ class Collection:
         self._seen = self._state()
         if weights_fingerprint(source) != self._fingerprint:
             raise EncoderError(f"{source}: another encoder than the one that is served; start distill serve again")
-        self._answers = Answers(folder, source, encoder=encoder)
-        self._mask = lru_cache(HELD)(partial(_mask, self._answers.index))
+        try:
+            answers = Answers(folder, source, encoder=encoder)
+            _try(answers)
+        except DistillError:
+            raise
+        except Exception as error:  # a file that was made to break what reads it may do so anywhere
+            raise DataError(f"{self._path}: a broken index: {first_line(error)}; run distill index again") from error
+        self._answers, self._mask = answers, lru_cache(HELD)(answers.index.mask)
 
     def _state(self):
         try:
@@ -65,23 +77,24 @@ class Collection:
                     say(f"{error}; the index is searched as it was")
             return self._answers, self._mask
 
-    def search(self, request: SearchRequest, vectors: Floats) -> list[dict[str, Json]]:
-        """Return what `distill search --json` prints, an object a question, of questions with unit vectors `(q, d)`.
+    def search(self, request: SearchRequest, vectors: Floats) -> Iterator[dict[str, Json]]:
+        """Yield what `distill search --json` prints, an object a question, of questions with unit vectors `(q, d)`.
 
-        Raises `Refusal`.
+        All are answered by one index, that of the first. Raises `Refusal`.
         """
         answers, mask_of = self._current()
         if request.hybrid and not answers.index.has_words:
-            raise wrong("hybrid", "the index has no words; run distill index --hybrid")
+            raise wrong("hybrid", "the index has no words, or an earlier version's; run distill index --hybrid")
         try:
             mask = mask_of(request.where) if request.where else None
         except InputError:
-            names = ", ".join(name for name, _ in request.where)
+            names = quoted(", ".join(dict(request.where)))
             raise wrong("where", f"no document has a field of this name: {names}") from None
-        pairs = zip(request.questions, vectors, strict=True)
-        judged = [answers.judge(question, vector, request.top, mask, request.hybrid) for question, vector in pairs]
-        return [answer.as_dict() for answer in judged]
+        for question, vector in zip(request.questions, vectors, strict=True):
+            yield answers.judge(question, vector, request.top, mask, request.hybrid).as_dict()
 
 
-def _mask(index, where):
-    return index.mask(dict(where))
+def _try(answers):
+    vector = np.full(answers.encoder.dimension, answers.encoder.dimension**-0.5, np.float32)
+    for hybrid in (False, True)[: 1 + answers.index.has_words]:
+        answers.judge(TRIAL, vector, COMPARED, None, hybrid)

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import cast
 
 import numpy as np
 
-from ..encoders.encoder import Encoder
+from ..encoders.encoder import Encoder, KerasEncoder
 from ..encoders.health import require_finite
 from ..system.types import File, Floats, Progress, Role
 from .batching import Vectors
-from .refusals import Refusal
+from .limits import LONG_PIECES, Limits
+from .refusals import Refusal, busy, too_large
 
 # Behind a model's name, for clients that cannot say a text's role otherwise.
 SUFFIXES: dict[str, Role] = {"query": "question", "document": "document"}
@@ -21,23 +23,55 @@ PROBE = "Where does the Danube end?"
 
 
 class Served:
-    """An `Encoder` under a `name`, which threads use one at a time; `has_roles` where the role makes a difference."""
+    """An `Encoder` under a `name`, which threads use one at a time; `has_roles` where the role makes a difference.
 
-    def __init__(self, encoder: Encoder, name: str) -> None:
+    `most`: pieces of a text that `vectors` takes at most.
+    """
+
+    def __init__(self, encoder: Encoder, name: str, most: int = Limits.pieces) -> None:
         self.name, self.dimension = name, encoder.dimension
-        self._encoder, self._lock = encoder, threading.Lock()
+        self._encoder, self._lock, self._most = encoder, threading.Lock(), most
+        self._stopped = threading.Event()
         question, document = (self.encode([PROBE], role) for role in SUFFIXES.values())
         self.has_roles = not np.array_equal(question, document)
 
     def encode(self, texts: Sequence[str], role: Role = "question", progress: Progress | None = None) -> Floats:
-        """Return unit vectors of texts, float32 `(n, d)`. Raises `EncoderError` where one of them is no number."""
+        """Return unit vectors of texts, float32 `(n, d)`.
+
+        Raises `EncoderError` where one of them is no number, `Refusal` between two texts once it is stopped.
+        """
         with self._lock:
-            return require_finite(self._encoder.encode(texts, role, progress), self._encoder)
+            return require_finite(self._encoder.encode(texts, role, progress or self._require_running), self._encoder)
 
     def vectors(self, texts: Sequence[str], role: Role) -> Vectors:
-        """Return the vectors and the numbers of pieces, of an encoder that does not tell these the numbers of words."""
-        split = getattr(self._encoder, "tokenize", str.split)
-        return Vectors(self.encode(texts, role), np.array([len(split(text)) for text in texts]))
+        """Return the vectors and the numbers of pieces, of an encoder that does not tell these the numbers of words.
+
+        Raises `Refusal` for a text of too many.
+        """
+        pieces = np.array([self._pieces(text, role) for text in texts])
+        longest = int(pieces.argmax())
+        if pieces[longest] > self._most:
+            start = f"{texts[longest][:20]}…"
+            raise too_large(None, f"a text of {pieces[longest]} pieces ({start!r}); it has {self._most} at most")
+        if pieces[longest] < LONG_PIECES:
+            return Vectors(self.encode(texts, role), pieces)
+        # An interpreter keeps the memory that its longest text took, and goes with its thread.
+        with ThreadPoolExecutor(1, "long") as alone:
+            return Vectors(alone.submit(self.encode, texts, role).result(), pieces)
+
+    def _pieces(self, text, role):
+        encoder = getattr(self._encoder, role, self._encoder)
+        if isinstance(encoder, KerasEncoder):
+            return len(encoder.tokenizer.encode([text])[0])
+        return len(getattr(encoder, "tokenize", str.split)(text))
+
+    def stop(self) -> None:
+        """Encode nothing any more."""
+        self._stopped.set()
+
+    def _require_running(self, steps: int = 1, note: str = "") -> None:
+        if self._stopped.is_set():
+            raise busy("it is told to stop")
 
     @property
     def names(self) -> tuple[str, ...]:

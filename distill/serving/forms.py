@@ -9,9 +9,10 @@ from dataclasses import dataclass
 import orjson
 
 from ..indexing.stored import as_text
+from ..system.text import normalized_length
 from ..system.types import Json, Role
-from .limits import MOST_HITS, MOST_HITS_TOGETHER, Limits
-from .refusals import Refusal, too_large, wrong
+from .limits import MOST_FIELDS, MOST_HITS, MOST_HITS_TOGETHER, Limits
+from .refusals import Refusal, quoted, too_large, wrong
 
 # As clients of several services call a text's role.
 ROLES: dict[str, Role] = {
@@ -64,7 +65,7 @@ def embedding_request(body: bytes, dimension: int, limits: Limits) -> EmbeddingR
     texts, _ = _texts(fields, "input", limits)
     form = _one(fields, "encoding_format", str, "float")
     if form not in FORMATS:
-        raise wrong("encoding_format", f"expected {' or '.join(FORMATS)}, got {form!r}")
+        raise wrong("encoding_format", f"expected {' or '.join(FORMATS)}, got {quoted(form)!r}")
     dimensions = _one(fields, "dimensions", int, dimension)
     if dimensions != dimension:
         raise wrong("dimensions", f"this encoder's vectors have {dimension} and are not cut; got {dimensions}")
@@ -74,8 +75,8 @@ def embedding_request(body: bytes, dimension: int, limits: Limits) -> EmbeddingR
 def search_request(body: bytes, limits: Limits) -> SearchRequest:
     """Return what a body asks of an index. Raises `Refusal`."""
     fields = parsed(body, exact=True)
-    if unknown := [name for name in fields if name not in SEARCH_FIELDS]:
-        raise wrong(unknown[0], f"no such field; there are {', '.join(SEARCH_FIELDS)}")
+    if unknown := next((name for name in fields if name not in SEARCH_FIELDS), None):
+        raise wrong(unknown, f"no such field; there are {', '.join(SEARCH_FIELDS)}")
     if ("query" in fields) == ("queries" in fields):
         raise wrong("query", "give a query, or queries, a list")
     name = "query" if "query" in fields else "queries"
@@ -106,14 +107,13 @@ def _one(fields, name, kind, default):
 def _short(value):
     if isinstance(value, dict | list):
         return "an object" if isinstance(value, dict) else "a list"
-    text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= 40 else f"{text[:40]}…"
+    return quoted(json.dumps(value, ensure_ascii=False))
 
 
 def _role(fields) -> Role | None:
     kind = _one(fields, "input_type", str, None)
     if kind is not None and kind not in ROLES:
-        raise wrong("input_type", f"expected one of {', '.join(ROLES)}, got {kind!r}")
+        raise wrong("input_type", f"expected one of {', '.join(ROLES)}, got {quoted(kind)!r}")
     return ROLES[kind] if kind else None
 
 
@@ -131,7 +131,7 @@ def _texts(fields, name, limits):
 
 
 def _require_text(text, place, limits):
-    if isinstance(text, int | list) and not isinstance(text, bool):
+    if _is_tokens(text):
         raise Refusal(
             422,
             f"{place}: expected a text, got numbers of tokens, which are another encoder's; have the client send text "
@@ -143,15 +143,25 @@ def _require_text(text, place, limits):
         raise wrong(place, f"expected a text, got {_short(text)}")
     if not text.strip():
         raise wrong(place, "an empty text")
-    if len(text) > limits.characters:
-        raise too_large(place, f"{place}: {len(text)} characters; a text has {limits.characters} at most")
+    if (length := normalized_length(text)) > limits.characters:
+        what = "characters" if length == len(text) else "characters once it is normalised"
+        raise too_large(place, f"{place}: {length} {what}; a text has {limits.characters} at most")
+
+
+def _is_tokens(value):
+    """True of a number, as tokens have, or of a list of some."""
+    members = value if isinstance(value, list) else [value]
+    return bool(members) and all(isinstance(one, int) and not isinstance(one, bool) for one in members)
 
 
 def _where(fields):
     where = fields.get("where") or {}
     if not isinstance(where, dict):
         raise wrong("where", f"expected an object of fields and their values, got {_short(where)}")
-    for name, value in where.items():
-        if isinstance(value, dict | list):
-            raise wrong(f"where.{name}", "expected a text, a number, true, false or null")
-    return tuple(sorted((name, as_text(value)) for name, value in where.items()))
+    listed = {name: value if isinstance(value, list) else [value] for name, value in where.items()}
+    if (number := sum(max(1, len(values)) for values in listed.values())) > MOST_FIELDS:
+        raise wrong("where", f"{number} fields and values; {MOST_FIELDS} are taken at most")
+    for name, values in listed.items():
+        if not values or any(isinstance(value, dict | list) for value in values):
+            raise wrong(f"where.{name}", "expected a text, a number, true, false or null, or a list of these")
+    return tuple(sorted((name, as_text(value)) for name, values in listed.items() for value in values))

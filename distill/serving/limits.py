@@ -4,8 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-# Of one pass of the encoder: small, so that a text does not wait long behind others.
-BATCH_TEXTS, BATCH_CHARACTERS = 64, 20_000
+# Of one pass of the encoder: small, so that a text does not wait long behind others. Characters are those of normalised
+# texts, which have hardly fewer of them than pieces.
+BATCH_TEXTS, BATCH_CHARACTERS = 64, 8192
+# Pieces of a text from which on its encoding takes memory that is given back.
+LONG_PIECES = 1024
+# Seconds of a search's work at once, behind which others have their turn.
+LOT_SECONDS = 0.05
+# Fields of `where`.
+MOST_FIELDS = 100
 # Passages of one question.
 MOST_HITS = 1000
 # Those of all questions of a request.
@@ -24,7 +31,8 @@ AGAIN_SECONDS = 1
 class Limits:
     """The most `texts` of a request, `characters` of a text, bytes of a `body`, texts that are `waiting` together.
 
-    `seconds` are what a request may take once it is read.
+    Characters are those of the normalised text. `seconds` are what a request may take once it is read; `pieces` are
+    those of a text as the encoder cuts it.
     """
 
     texts: int = 2048
@@ -32,3 +40,4 @@ class Limits:
     body: int = 8_000_000
     waiting: int = 20_000
     seconds: float = 30.0
+    pieces: int = 16_384

@@ -92,7 +92,7 @@ class TeacherSettings:
         Work.TRIAL,
         False,
         "--allow-weak-teacher/--no-weak-teacher",
-        "go on with a teacher that does not beat its base on dev",
+        "go on with a teacher that does not beat its base on dev, or a --teacher-model that is worse",
         offer=FLAG,
     )
     triplets_an_epoch: int = learned(

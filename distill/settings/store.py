@@ -95,7 +95,14 @@ def load_settings(path: File, recipe: str = "") -> Settings:
     rests = named and isinstance(named, str) and not complete
     settings = recipe_settings(named, str(path)) if rests else Settings()
     _update(settings, with_new_names(stored, str(path)), str(path))
+    if rests and "allow_weak" not in stored.get("teacher", {}):
+        without_leave(settings)
     return check(settings)
+
+
+def without_leave(settings: Settings) -> None:
+    """Take off a recipe's leave to go on with a weak teacher where that is a fixed one: it is of those it trains."""
+    settings.teacher.allow_weak &= not settings.teacher.model
 
 
 def recipe_settings(name: str, place: str = "--recipe") -> Settings:

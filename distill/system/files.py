@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
@@ -19,6 +20,11 @@ if TYPE_CHECKING:
 
 # A file or folder that is being written beside its place, `.name.0a1b2c3d.aside`.
 ASIDE = re.compile(r"\..+\.[0-9a-f]{8}\.aside", re.DOTALL)
+# What a write fails by; an error of NumPy's has no number.
+WRITING = (None, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS)
+
+# Characters of a name that it keeps meanwhile: a name has 255 bytes at most.
+MOST_OF_NAME = 50
 
 
 @contextmanager
@@ -27,17 +33,30 @@ def write_aside(path: File) -> Iterator[Path]:
 
     Works for a file and for a folder (the caller makes either at the yielded path); a file that is there is replaced,
     and of a symbolic link what it leads to.
-    Raises `InputError` when the parent folder cannot be made, or `path` is a folder that holds something, or no file.
+    Raises `InputError` when the parent folder cannot be made, or `path` is a folder that holds something, or no file;
+    an `OSError` of the writing, as of a full disk, names `path`.
     """
     require_writable(path)
     path = target(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    aside = path.parent / f".{path.name}.{uuid.uuid4().hex[:8]}.aside"
+    aside = path.parent / f".{path.name[:MOST_OF_NAME]}.{uuid.uuid4().hex[:8]}.aside"
     try:
         yield aside
         _move(aside, path)
+    except OSError as error:
+        if not _is_of(error, aside):
+            raise
+        if error.errno is None:
+            raise OSError(f"{path}: not written whole: {error}") from error
+        raise OSError(error.errno, error.strerror, str(path)) from error
     finally:
         remove(aside)
+
+
+def _is_of(error, aside):
+    """True for an error of writing at `aside`: a name that is there is a part of it, and a file's write has none."""
+    names = [os.fspath(name) for name in (error.filename, error.filename2) if isinstance(name, str | os.PathLike)]
+    return any(name.startswith(str(aside)) for name in names) if names else error.errno in WRITING
 
 
 def leftovers(folder: File) -> list[Path]:
@@ -62,10 +81,19 @@ def usable_path(name: File) -> Path:
     return Path(name)
 
 
+def seen(folder: File, *patterns: str) -> list[Path]:
+    """Return the paths in a folder whose names are of the patterns, by name, without hidden ones.
+
+    macOS lays a hidden `._en.json` beside an `en.json` on foreign disks and in archives.
+    """
+    paths = {path for pattern in patterns for path in Path(folder).glob(pattern)}
+    return sorted(path for path in paths if not path.name.startswith("."))
+
+
 def require_inside(folder: File, *patterns: str) -> None:
     """Raise `InputError` for a symbolic link among a folder's files that leads out of it."""
     root = os.path.realpath(folder)
-    for path in (path for pattern in patterns for path in sorted(Path(root).glob(pattern))):
+    for path in seen(root, *patterns):
         if path.is_symlink() and not Path(os.path.realpath(path)).is_relative_to(root):
             raise InputError(f"{path}: a symbolic link that leads out of its folder; put the file itself there")
 

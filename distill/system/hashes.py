@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from .files import seen
 from .types import File, Json
 
 
@@ -34,8 +35,7 @@ def hashes(folder: File) -> dict[str, str]:
         return {Path(folder).name: sha256(Path(folder))}
     ours = ("documents.jsonl", "questions.jsonl", "splits.json")
     patterns = ours if (Path(folder) / ours[0]).is_file() else ("*.json", "*.txt")
-    files = [path for pattern in patterns for path in Path(folder).glob(pattern) if path.is_file()]
-    return {path.name: sha256(path) for path in sorted(files)}
+    return {path.name: sha256(path) for path in seen(folder, *patterns) if path.is_file()}
 
 
 def digest(value: Json) -> str:

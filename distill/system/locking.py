@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -34,7 +35,7 @@ def held(path: File, in_use: str) -> Iterator[None]:
     """Hold the lock at `path`, which is free as soon as the process ends, however it ends; the file goes with it.
 
     Only a process that is killed leaves the file. Raises `InputError`, with the text `in_use`, where another process
-    holds it.
+    holds it, and where no file may be made there.
     """
     from filelock import FileLock, Timeout
 
@@ -43,6 +44,11 @@ def held(path: File, in_use: str) -> Iterator[None]:
         lock.acquire()
     except Timeout as error:
         raise InputError(in_use) from error
+    except OSError as error:
+        if error.errno not in (errno.EROFS, errno.EACCES, errno.EPERM):
+            raise
+        place = Path(path).parent
+        raise InputError(f"cannot write to {place}: {error.strerror}; choose a folder you may write to") from error
     try:
         yield
     finally:

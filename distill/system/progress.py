@@ -3,20 +3,32 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 from rich import progress as bars
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
 
+from ..errors import shown, visible
 from .types import Progress
 
-console = Console(stderr=True, highlight=False, soft_wrap=True, emoji=False)
+
+class SafeConsole(Console):
+    """A console on which no name and no text, in whatever table, is obeyed by the terminal."""
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        """Yield the segments of what is printed; rich's own controls stay."""
+        for segment in super().render(renderable, options):
+            yield segment if segment.control else segment._replace(text=visible(segment.text))
+
+
+console = SafeConsole(stderr=True, highlight=False, soft_wrap=True, emoji=False)
 
 
 def say(text: str) -> None:
     """Write a line to standard error, above the progress bars."""
-    console.print(text, markup=False)
+    console.print(shown(text), markup=False)
 
 
 @contextmanager

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import json
+import math
 import re
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..errors import DataError, first_line
+from ..errors import DataError, InputError, first_line
 from .text import well_formed
 
 if TYPE_CHECKING:
     from .types import File, Json
 
+# What "surrogateescape" makes of a byte that is not UTF-8.
+BYTE = re.compile("[\udc80-\udcff]")
 SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
+# Of a text read with errors="surrogateescape".
+NOT_UTF8 = re.compile("[\udc80-\udcff]")
 
 
 def read_text(path: File) -> str:
@@ -66,10 +72,13 @@ def iter_jsonl(path: File) -> Iterator[tuple[int, dict[str, Json]]]:
             yield number, parse_line(path, number, line)
 
 
-def iter_lines(path: File, newline: str | None = None) -> Iterator[str]:
-    """Yield the lines of a UTF-8 file, their ends as `open` has them of `newline`. Raises `DataError`."""
+def iter_lines(path: File, newline: str | None = None, errors: str = "strict") -> Iterator[str]:
+    """Yield the lines of a UTF-8 file, their ends and errors as `open` has them of `newline` and `errors`.
+
+    Raises `DataError`, where errors are "surrogateescape" for a file that cannot be read alone.
+    """
     try:
-        with open(path, encoding="utf-8-sig", newline=newline) as file:
+        with open(path, encoding="utf-8-sig", newline=newline, errors=errors) as file:
             yield from _decoded(path, file)
     except OSError as error:
         raise DataError(f"{path}: cannot be read: {error.strerror}") from error
@@ -84,10 +93,37 @@ def _decoded(path, file):
         raise _not_utf8(path, byte) from error
 
 
+def stdin_lines() -> Iterator[str]:
+    """Yield the lines of standard input, UTF-8 whatever the locale, as they come.
+
+    Raises `InputError` where it is closed, and `DataError` with the line that is not UTF-8.
+    """
+    if sys.stdin is None:
+        raise InputError("standard input is closed; give a text, or lines by a pipe or < FILE")
+    if hasattr(sys.stdin, "reconfigure"):
+        sys.stdin.reconfigure(encoding="utf-8-sig", errors="surrogateescape")
+    for number, line in enumerate(sys.stdin, start=1):
+        if BYTE.search(line):
+            raise DataError(f"standard input, line {number}: not UTF-8; save the text as UTF-8")
+        yield line
+
+
 def _loads(text):
-    """The value of a JSON text; a lone surrogate, which an escape may say and UTF-8 has no form of, becomes U+FFFD."""
-    value = json.loads(text)
+    """The value of a JSON text; a lone surrogate, which an escape may say and UTF-8 has no form of, becomes U+FFFD.
+
+    Raises `ValueError` for NaN and Infinity, which Python reads and writes, and no other reader of JSON takes.
+    """
+    value = json.loads(text, parse_constant=_not_finite, parse_float=_finite)
     return _mended(value) if SURROGATE.search(text) else value
+
+
+def _not_finite(name):
+    raise ValueError(f"{name} is no number of JSON; write null in its place")
+
+
+def _finite(digits):
+    number = float(digits)
+    return number if math.isfinite(number) else _not_finite(digits)
 
 
 def _mended(value):

@@ -8,7 +8,7 @@ entry of 64 bytes a section:
 | 0 to 23 | the name, ASCII, zeros behind it |
 | 24 to 27 | the type, uint32: 0 uint8, 1 int8, 2 int32, 3 uint32, 4 float32, 5 uint64 |
 | 28 to 31 | the number of dimensions, uint32: 1 or 2 |
-| 32 to 47 | rows and columns, uint64 each; columns are 1 where there is one dimension |
+| 32 to 47 | rows and columns, uint64 each; columns are 1 where there is one dimension, 0 only where there are no rows |
 | 48 to 63 | offset from the begin of the file, and bytes, uint64 each |
 
 Sections begin at multiples of 64, in the order of the entries; the file ends where the last one ends.
@@ -38,7 +38,7 @@ ENTRY = np.dtype(
     ]
 )
 # More than any of ours has; a file that is none may say any number.
-MOST = 4096
+MOST, WIDEST = 4096, 2**31
 
 
 @dataclass(frozen=True)
@@ -71,9 +71,10 @@ def write_sections(path: File, arrays: Mapping[str, NDArray[np.generic] | Rows])
         for entry, array in zip(entries, arrays.values(), strict=True):
             file.write(bytes(int(entry["offset"]) - file.tell()))
             for block in array.blocks() if isinstance(array, Rows) else (array,):
-                np.ascontiguousarray(block, dtype=TYPES[entry["type"]]).tofile(file)
+                # Not `tofile`, which does not say why it fails.
+                file.write(np.ascontiguousarray(block, dtype=TYPES[entry["type"]]).data)
             if file.tell() != entry["offset"] + entry["bytes"]:
-                raise ValueError(f"section {entry['name']!r}: its blocks have not the {entry['bytes']} bytes it says")
+                raise ValueError(f"section {_name(entry)!r}: its blocks have not the {entry['bytes']} bytes it says")
 
 
 def read_sections(path: File) -> dict[str, NDArray[np.generic]]:
@@ -98,7 +99,7 @@ def read_sections(path: File) -> dict[str, NDArray[np.generic]]:
         start, end = _span(path, entry, end)
         if end > len(content):
             raise DataError(f"{path}: not whole: {len(content)} bytes where at least {end} should be; write it again")
-        name = entry["name"].decode("ascii", "replace")
+        name = _name(entry)
         shape = (int(entry["rows"]), int(entry["columns"]))[: entry["dimensions"]]
         sections[name] = content[start:end].view(TYPES[entry["type"]]).reshape(shape)
     if len(content) != end or len(sections) != len(entries):
@@ -109,10 +110,10 @@ def read_sections(path: File) -> dict[str, NDArray[np.generic]]:
 def _entries(arrays):
     end, entries = HEAD.itemsize + len(arrays) * ENTRY.itemsize, []
     for name, array in arrays.items():
-        if not 1 <= array.ndim <= 2 or not name.isascii() or not 0 < len(name) <= 24:
-            raise ValueError(f"section {name!r} of {array.ndim} dimensions")
+        rows, columns = (*array.shape, 1, 1)[:2]
+        if not 1 <= array.ndim <= 2 or not name.isascii() or not 0 < len(name) <= 24 or (rows and not columns):
+            raise ValueError(f"section {name!r} of the shape {array.shape}")
         start, kind = _aligned(end), TYPES.index(array.dtype.newbyteorder("<"))
-        rows, columns = (*array.shape, 1)[:2]
         entries.append((name.encode("ascii"), kind, array.ndim, rows, columns, start, array.nbytes))
         end = start + array.nbytes
     return np.array(entries, dtype=ENTRY)
@@ -122,9 +123,15 @@ def _span(path, entry, least):
     """The begin and end of a section behind `least`, in numbers of Python, which do not overflow."""
     rows, columns, start, size = (int(entry[name]) for name in ("rows", "columns", "offset", "bytes"))
     known = entry["type"] < len(TYPES) and 1 <= entry["dimensions"] <= 2 and (columns == 1 or entry["dimensions"] == 2)
-    if not known or rows * columns * TYPES[entry["type"]].itemsize != size or start != _aligned(least):
-        raise DataError(f"{path}: the entry of section {entry['name']!r} says what cannot be; write the file again")
+    # Rows of no numbers would have no bytes, whatever their number.
+    shaped = columns < WIDEST and (columns or not rows)
+    if not (known and shaped) or rows * columns * TYPES[entry["type"]].itemsize != size or start != _aligned(least):
+        raise DataError(f"{path}: the entry of section {_name(entry)!r} says what cannot be; write the file again")
     return start, start + size
+
+
+def _name(entry):
+    return entry["name"].decode("ascii", "replace")
 
 
 def _aligned(offset):

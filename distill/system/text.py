@@ -1,8 +1,17 @@
-"""Text that has a UTF-8 form."""
+"""Text that has a UTF-8 form, its length once it is normalised, and JSON that every reader of JSON takes."""
 
 from __future__ import annotations
 
+import json
+import math
+import unicodedata
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
 from ..errors import InputError
+
+if TYPE_CHECKING:
+    from .types import Json
 
 
 def well_formed(text: str) -> str:
@@ -10,3 +19,35 @@ def well_formed(text: str) -> str:
     if not isinstance(text, str):
         raise InputError(f"expected a text, got {type(text).__name__}; give a list of strings")
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def normalized_length(text: str) -> int:
+    """Return the most characters that a text has in Unicode's form NFKC, in which some become up to 18."""
+    if text.isascii():
+        return len(text)
+    return len(text) + sum(text.count(one) * more for one in set(text) if (more := _more_characters(one)))
+
+
+@lru_cache(1 << 15)
+def _more_characters(one):
+    return len(unicodedata.normalize("NFKC", one)) - 1
+
+
+def json_text(value: Json, ascii: bool = False) -> str:
+    """Return a value as JSON in one line; NaN and infinities, which JSON has not, are null, lone surrogates U+FFFD.
+
+    `ascii`: other letters are escapes, for where they cannot be written.
+    """
+    try:
+        text = json.dumps(value, ensure_ascii=False, allow_nan=False)
+    except ValueError:
+        text = json.dumps(_finite(value), ensure_ascii=False)
+    return json.dumps(json.loads(well_formed(text))) if ascii else well_formed(text)
+
+
+def _finite(value):
+    if isinstance(value, dict):
+        return {name: _finite(part) for name, part in value.items()}
+    if isinstance(value, list):
+        return [_finite(part) for part in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

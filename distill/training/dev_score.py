@@ -30,6 +30,7 @@ class DevScore:
         self.questions = {language: tokenizer.encode([q.text for q in qs]) for language, qs in dev.items()}
         self.gold = {language: np.array([q.passage for q in qs]) for language, qs in dev.items()}
         self.ids = [q.id for qs in dev.values() for q in qs]
+        self.texts = [q.text for qs in dev.values() for q in qs]
 
     @property
     def tokens(self) -> list[list[int]]:
@@ -56,7 +57,7 @@ class DevScore:
         return {"p@1": precision, "mrr@10": reciprocal, **self._collapse(np.concatenate(questions))}
 
     def _collapse(self, vectors):
-        cosine = collapsed(vectors, self.ids)
+        cosine = collapsed(vectors, self.ids, self.texts)
         if cosine is None:
             return {}
         if not self.warned:

@@ -36,7 +36,7 @@ def sentences_in(text: str, language: str) -> tuple[tuple[int, int], ...]:
     # One character for each lone surrogate, so that places stay.
     text = re.sub("[\ud800-\udfff]", "\ufffd", text)
     places, end = [], 0
-    for part in SPLITTERS.get(language[:2], sentencex.segment)(language, text):
+    for part in SPLITTERS.get(language[:2].lower(), sentencex.segment)(language, text):
         if sentence := part.strip():
             start = text.index(sentence, end)
             end = start + len(sentence)

@@ -93,7 +93,9 @@ static uint64_t section_end(const uint8_t *entry, uint64_t before, uint64_t size
         return 0;
     if (offset != (before + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT || offset > size || bytes > size - offset)
         return 0;
-    if (rows > size || columns > size || (columns && rows > size / columns) || rows * columns * SIZES[type] != bytes)
+    /* Rows of no numbers would have no bytes, whatever their number. */
+    if (rows > size || columns > size || (rows && !columns) || (columns && rows > size / columns) ||
+        rows * columns * SIZES[type] != bytes)
         return 0;
     return offset + bytes;
 }
@@ -1753,6 +1755,9 @@ distill_status distill_encode(const distill_encoder *encoder, const char *text, 
 
 enum { SCORE_VECTOR, SCORE_SENTENCE, SCORE_SUM };
 
+/* Those of unit rows are at most 1, but for their rounding. */
+static const float GREATEST_SCALE = 2;
+
 /* Stored unit rows: a number is its code times the scale of its row. `longest` bounds the length of a row. */
 typedef struct {
     const uint8_t *codes;
@@ -1831,8 +1836,12 @@ static bool take_stored(stored *all, const distill_index *index, const sections 
     all->bytes = (index->dimension * index->bits + 7) / 8;
     if (!codes.data || !scales.data || codes.columns != all->bytes || scales.rows != codes.rows || scales.columns != 1)
         return false;
-    for (size_t row = 0; row < all->count && index->bits < 8; row++)
+    for (size_t row = 0; row < all->count; row++) {
+        /* What is no number is not within. */
+        if (!(all->scales[row] >= 0 && all->scales[row] <= GREATEST_SCALE))
+            return false;
         most = all->scales[row] > most ? all->scales[row] : most;
+    }
     /* Whole bytes are of unit length, but for their rounding. */
     all->longest = index->bits == 8 ? 1.01f : most * (float)((1 << index->bits) - 1) * sqrtf((float)index->dimension);
     return true;
@@ -2047,9 +2056,13 @@ static distill_hit exact_hit(const distill_index *index, const question *asked, 
     return hit;
 }
 
+/* What is no number is behind all others: an order is one for every score. */
+static float ranked(float score) { return score == score ? score : -INFINITY; }
+
 static bool better(const distill_hit *a, const distill_hit *b)
 {
-    return a->score > b->score || (a->score == b->score && a->passage < b->passage);
+    float one = ranked(a->score), other = ranked(b->score);
+    return one > other || (one == other && a->passage < b->passage);
 }
 
 /* Put a hit among the best, of which there are `count`, `k` at most: a heap with the worst at its root. */

@@ -11,7 +11,6 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from ...errors import DataError, EncoderError
-from ...students.student import EPSILON
 from ...system.sections import read_sections
 from ...system.text import well_formed
 from ...system.types import File, Floats, Progress, Role
@@ -21,7 +20,7 @@ from .encoder_file import Settings
 from .tokenizer_sections import tokenizer_of
 
 LOWEST, HIGHEST = np.float32(-128), np.float32(127)
-# Under the root of a length.
+# Under the root of a length, and of a variance: `students.student.EPSILON`, which is there with Keras alone.
 LEAST = 1e-12
 
 
@@ -91,7 +90,7 @@ class Layers:
         centred = x - x.mean(axis=1, keepdims=True)
         variance = np.mean(centred * centred, axis=1, keepdims=True)
         gamma, beta = (self._arrays[f"{name}.{part}"] for part in ("gamma", "beta"))
-        return centred / np.sqrt(variance + np.float32(EPSILON)) * gamma + beta
+        return centred / np.sqrt(variance + np.float32(LEAST)) * gamma + beta
 
     def vector(self, name: str) -> Floats:
         """A section's numbers."""

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from ...encoders.spellings import content_of, stored
-from ...encoders.tokenizer import Tokenizer, empty_proto, model_proto, spellings_of
+from ...encoders.spellings import array_in, content_of
+from ...encoders.tokenizer import Tokenizer, empty_proto, whole_proto
 from ...errors import ExportError
 
 UNKNOWN, CONTROL, BYTE, UNIGRAM = 2, 3, 6, 1
@@ -24,7 +24,7 @@ def tokenizer_sections(tokenizer: Tokenizer) -> dict[str, np.ndarray]:
 
     Raises `ExportError` for one that is no unigram model, or cuts unknown characters into bytes.
     """
-    proto = model_proto(tokenizer.unexpanded)
+    proto = whole_proto(tokenizer)
     trainer, normalizer = proto.trainer_spec, proto.normalizer_spec
     if trainer.model_type != UNIGRAM or trainer.byte_fallback:
         kind = "one with byte_fallback" if trainer.byte_fallback else f"model_type {trainer.model_type}"
@@ -41,7 +41,7 @@ def tokenizer_sections(tokenizer: Tokenizer) -> dict[str, np.ndarray]:
         "piece_scores": np.array([piece.score for piece in proto.pieces], dtype=np.float32),
         "piece_types": types,
         "charsmap": np.frombuffer(normalizer.precompiled_charsmap, dtype=np.uint8),
-        **({SPELLINGS: stored(spellings_of(tokenizer))} if tokenizer.spellings is not None else {}),
+        **({SPELLINGS: array_in(tokenizer.spellings, tokenizer.source)} if tokenizer.spellings is not None else {}),
     }
 
 

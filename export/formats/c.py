@@ -33,12 +33,18 @@ def write_encoder(student: KerasEncoder, folder: Path, precision: Precision, len
     """Write the encoder's one file. Raises `ExportError` for what a program in C does not take."""
     from ...system.sections import write_sections
     from ..c.encoder_file import encoder_sections, require_table
-    from ..tflite.convert import convert
 
     require_table(precision.table)
-    content = precision.content or convert(student.model, precision)
+    content = precision.content or _converted(student, precision)
     sections = encoder_sections(content, student.tokenizer, student.name, precision.table, lengths.fixed)
     write_sections(folder / MODEL, sections)
+
+
+def _converted(student, precision):
+    # With TensorFlow, which a bundle that is taken as it is does without.
+    from ..tflite.convert import convert
+
+    return convert(student.model, precision)
 
 
 def add_answerable(folder: Path, said: Mapping[str, Json]) -> None:

@@ -79,7 +79,7 @@ class Format:
     `keeps` takes the weights of a bundle as they are stored there. `add_answerable(folder, said)` puts what the card
     says of answers into what `write` has written, where that is read without the card.
 
-    One that is not `spelled` cuts text without the spellings that a tokenizer has.
+    One that is not `expanded` has ids of spellings too, and what these stand for is read behind its tokenizer.
 
     One with a `library` is a folder for the hub of models that this library reads, with float32 weights alone. Of the
     dev questions a share of `others` may have other ids there; their vectors are left out of the gate's cosines.
@@ -103,5 +103,5 @@ class Format:
     keeps: bool = False
     library: str = ""
     others: float = 0.0
-    spelled: bool = True
+    expanded: bool = True
     add_answerable: Callable[[Path, Mapping[str, Json]], None] = _in_card_alone

@@ -30,7 +30,7 @@ def _write_zip(student: KerasEncoder, folder: Path, precision: Precision, length
     from ..tflite.convert import convert
     from ..tflite.mediapipe import write_zip
 
-    content = convert(student.model, precision, lengths.fixed, sliced=True)
+    content = convert(student.model, precision, lengths.fixed, sliced=True, tokenizer=student.tokenizer)
     write_zip(folder / ZIP, content, student.tokenizer.proto)
 
 
@@ -58,7 +58,7 @@ FORMATS = (
         needs=("mediapipe",),
         extra="mediapipe",
         worker="mediapipe",
-        spelled=False,
+        expanded=False,
     ),
     Format(
         "mediapipe-zip",
@@ -69,7 +69,7 @@ FORMATS = (
         needs=("mediapipe",),
         extra="mediapipe",
         worker="mediapipe",
-        spelled=False,
+        expanded=False,
         fixable=True,
         length=ZIP_LENGTH,
     ),

@@ -50,7 +50,7 @@ FORMATS = (
         needs=("safetensors", "tokenizers"),
         extra="hub",
         others=OTHERS,
-        spelled=False,
+        expanded=False,
         library="model2vec",
     ),
 )

@@ -60,7 +60,7 @@ FORMATS = (
         needs=("safetensors", "tokenizers"),
         extra="hub",
         others=OTHERS,
-        spelled=False,
+        expanded=False,
         library="sentence-transformers",
     ),
 )

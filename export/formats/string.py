@@ -30,4 +30,4 @@ def _load(folder: Path, label: Label, threads: int) -> Artefact:
     return StringEncoder(path, label.name, label.dimension)
 
 
-FORMATS = (Format("string", MODEL, _write, _load, HOW_TO, spelled=False),)
+FORMATS = (Format("string", MODEL, _write, _load, HOW_TO, expanded=False),)

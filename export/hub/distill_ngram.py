@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 
 import torch
 from sentence_transformers.base.modules import InputModule
@@ -19,6 +20,8 @@ from tokenizers import Tokenizer
 from torch import Tensor, nn
 
 EPSILON = 1e-12
+# Behind the ids that a spelling stands for.
+END = -1
 FILE = "tokenizer.json"
 FROM_HUB = ("token", "cache_folder", "revision", "local_files_only")
 
@@ -64,7 +67,8 @@ class Head(nn.Module):
 class NGramEncoder(InputModule):
     """Texts -> vectors `(b, dimension)` of unit length.
 
-    `sizes` are the numbers in its `config.json`, `orders` those of the branches, `empty` the ids of a text of none.
+    `sizes` are the numbers in its `config.json`, `orders` those of the branches, `empty` the ids of a text of none. Ids
+    from `sizes["vocabulary"]` on are spellings: pieces that stand for others.
     """
 
     def __init__(
@@ -83,18 +87,35 @@ class NGramEncoder(InputModule):
         self.pooling = nn.Linear(features, space)
         self.head = Head(sizes["hidden"], sizes["inner"], space)
         self.projection = nn.Linear(space, sizes["dimension"], bias=False) if sizes["projected"] else None
+        if sizes["spellings"]:
+            self.register_buffer("spellings", torch.full((sizes["spellings"],), END, dtype=torch.int32))
 
     def preprocess(self, inputs: list[str], prompt: str | None = None, **kwargs: str | None) -> dict[str, Tensor]:
         """Return ids `(b, t)` and a mask that is 0 where they are padded."""
         texts = [(prompt or "") + text for text in inputs]
         encodings = self.tokenizer.encode_batch(texts, add_special_tokens=False)
-        rows = [encoding.ids or self.empty for encoding in encodings]
+        rows = [self.expanded(encoding.ids or self.empty) for encoding in encodings]
         ids = torch.zeros(len(rows), max(map(len, rows), default=0), dtype=torch.long)
         mask = torch.zeros_like(ids)
         for place, row in enumerate(rows):
             ids[place, : len(row)] = torch.tensor(row)
             mask[place, : len(row)] = 1
         return {"input_ids": ids, "attention_mask": mask}
+
+    def expanded(self, ids: list[int]) -> list[int]:
+        """Return the ids of pieces, with those that a spelling stands for in its place."""
+        first = self.sizes["vocabulary"]
+        if max(ids) < first:
+            return ids
+        numbers, starts = self.stand_for
+        parts = [[id] if id < first else numbers[starts[id - first] : starts[id - first + 1] - 1] for id in ids]
+        return [id for part in parts for id in part]
+
+    @cached_property
+    def stand_for(self) -> tuple[list[int], list[int]]:
+        """The ids that spellings stand for, with -1 behind each, and where those of each begin."""
+        numbers = self.spellings.tolist()
+        return numbers, [0, *(place + 1 for place, number in enumerate(numbers) if number == END)]
 
     def forward(self, features: dict[str, Tensor], **kwargs: str | None) -> dict[str, Tensor]:
         """Add the vectors of texts to their features."""

@@ -26,6 +26,8 @@ DENSE = "sentence_transformers.base.modules.dense.Dense"
 ROUTES = "sentence_transformers.base.modules.router.Router"
 ACTIVATIONS = {True: "torch.nn.modules.activation.ReLU", False: "torch.nn.modules.linear.Identity"}
 SENTENCE = "sentence_embedding"
+# Among the weights of an n-gram module, of whole numbers.
+SPELLINGS = "spellings"
 
 
 @dataclass(frozen=True)
@@ -142,19 +144,23 @@ def _write_modules(folder: Path, modules: Sequence[tuple[str, str]]) -> None:
 
 
 def write_weights(path: Path, weights: Mapping[str, Floats]) -> None:
-    """Write arrays by name, in float32; the same arrays give the same bytes."""
+    """Write arrays by name, in float32, whole numbers in int32; the same arrays give the same bytes."""
     from safetensors.numpy import save
 
-    arrays = {name: np.ascontiguousarray(array, dtype=np.float32) for name, array in weights.items()}
+    arrays = {name: np.ascontiguousarray(array, dtype=_kind(array)) for name, array in weights.items()}
     # What transformers and its relatives look for.
     path.write_bytes(save(arrays, metadata={"format": "pt"}))
 
 
 def read_weights(path: Path) -> dict[str, Floats]:
-    """Return the arrays in a file by name."""
+    """Return the arrays in a file by name, float32 or int32."""
     from safetensors.numpy import load_file
 
-    return {name: np.asarray(array, dtype=np.float32) for name, array in load_file(path).items()}
+    return {name: np.asarray(array, dtype=_kind(array)) for name, array in load_file(path).items()}
+
+
+def _kind(array):
+    return np.int32 if np.issubdtype(array.dtype, np.integer) else np.float32
 
 
 def write_tokenizer(folder: Path, content: Mapping[str, Json]) -> None:

@@ -12,11 +12,12 @@ from pathlib import Path
 import numpy as np
 
 from ...encoders.encoder import unit_rows
+from ...encoders.spellings import Expansions
 from ...errors import EncoderError
 from ...system.reading import read_json
 from ...system.text import well_formed
 from ...system.types import Floats, Json, Progress, Role
-from .modules import CONFIG, MODULES, ROUTER, WEIGHTS, read_weights
+from .modules import CONFIG, MODULES, ROUTER, SPELLINGS, WEIGHTS, read_weights
 from .ngram_reference import ngram_vectors
 from .tokenizer_json import FILE, before_others
 
@@ -44,7 +45,7 @@ class FolderEncoder:
             raise EncoderError(f"{folder}: not a folder of Sentence-Transformers: {error}; export it again") from error
 
     def tokenize(self, text: str) -> list[int]:
-        """The ids of a question: bos, pieces, eos."""
+        """The ids of a question: bos, pieces, eos; a spelling has its own."""
         return self._routes["question"].pieces(text)
 
     def encode(self, texts: Sequence[str], role: Role = "question", progress: Progress | None = None) -> Floats:
@@ -129,7 +130,10 @@ def _mean(folder: Path) -> Callable[[Ids], Floats]:
 def _ngram(folder: Path) -> Callable[[Ids], Floats]:
     config: Mapping[str, Json] = read_json(folder / CONFIG)
     weights = read_weights(folder / WEIGHTS)
-    return lambda rows: ngram_vectors(rows, weights, config)
+    if SPELLINGS not in weights:
+        return lambda rows: ngram_vectors(rows, weights, config)
+    spellings = Expansions.in_array(config["sizes"]["vocabulary"], weights[SPELLINGS])
+    return lambda rows: ngram_vectors([spellings.expanded(row) for row in rows], weights, config)
 
 
 def _dense(folder: Path) -> Step:

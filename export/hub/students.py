@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...encoders.encoder import KerasEncoder
+from ...encoders.spellings import stored
+from ...encoders.tokenizer import Tokenizer, spellings_of
 from ...errors import ExportError
 from ...students.ngram import NGramEncoder
 from ...students.static import StaticEncoder
 from ...system.types import Floats, Json, Progress, Role
 from ..weights.rewrite import factor_of, lifted, projection_of
-from .modules import Module, dense, embedding, normalize
+from .modules import SPELLINGS, Module, dense, embedding, normalize
 
 if TYPE_CHECKING:
     import keras
@@ -55,7 +57,7 @@ def static_modules(student: KerasEncoder) -> list[Module]:
     """
     model = student.model
     _require_static(model)
-    first = [embedding(_table(model), student.tokenizer), normalize()]
+    first = [embedding(with_sums(_table(model), student.tokenizer), student.tokenizer), normalize()]
     if is_linear(model):
         return [*first, dense(lifted(model)), normalize()]
     residual, lift = model.get_layer("residual"), lifted(model)
@@ -73,6 +75,19 @@ def static_modules(student: KerasEncoder) -> list[Module]:
 
 def _table(model: StaticEncoder) -> Floats:
     return np.asarray(model.get_layer("embedding").get_weights()[0])
+
+
+def with_sums(table: Floats, tokenizer: Tokenizer) -> Floats:
+    """Return a table `(pieces, d)` with a row more for each spelling: the sum of the rows that it stands for.
+
+    A text's mean is shorter by that where its sum is the same, and neither counts at unit length.
+    """
+    spellings = spellings_of(tokenizer)
+    if not spellings:
+        return table
+    starts = np.cumsum([0, *(len(one.ids) for one in spellings)])[:-1]
+    sums = np.add.reduceat(table[[id for one in spellings for id in one.ids]], starts)
+    return np.concatenate([table, sums])
 
 
 def _require_static(model: StaticEncoder) -> None:
@@ -99,15 +114,15 @@ def linear_rows(student: KerasEncoder) -> Floats:
     _require_static(model)
     if not is_linear(model):
         raise ExportError(f"the format model2vec has no place for the network behind the table; {LINEAR}")
-    return _table(model) @ lifted(model)
+    return with_sums(_table(model) @ lifted(model), student.tokenizer)
 
 
 LINEAR = "train one without it: distill run --static --trained-weights table"
 
 
 def ngram_modules(student: KerasEncoder) -> list[Module]:
-    """Return the one module of an n-gram student."""
-    model = student.model
+    """Return the one module of an n-gram student; its spellings are among the weights, as a file of them has them."""
+    model, spellings = student.model, stored(spellings_of(student.tokenizer))
     (empty,) = student.tokenizer.encode([""])
     sizes = {
         "vocabulary": model.vocabulary,
@@ -120,9 +135,11 @@ def ngram_modules(student: KerasEncoder) -> list[Module]:
         "space": model.space or model.dimension,
         "dimension": model.dimension,
         "projected": int(model.space is not None),
+        "spellings": len(spellings),
     }
     config: dict[str, Json] = {"sizes": sizes, "orders": list(model.orders), "empty": empty}
-    return [Module(NGRAM, config, ngram_weights(model), student.tokenizer)]
+    weights = ngram_weights(model) | ({SPELLINGS: spellings} if len(spellings) else {})
+    return [Module(NGRAM, config, weights, student.tokenizer)]
 
 
 def ngram_weights(model: NGramEncoder) -> dict[str, Floats]:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from ...encoders.tokenizer import SPACE, Tokenizer, model_proto
+from ...encoders.tokenizer import SPACE, Tokenizer, whole_proto
 from ...errors import ExportError
 from ...system.types import Json
 
@@ -30,10 +30,11 @@ PENALTY = 10
 def tokenizer_json(tokenizer: Tokenizer, none_unknown: bool = False) -> dict[str, Json]:
     """Return the content of a `tokenizer.json` that gives the ids of a `Tokenizer`, bos and eos among them.
 
+    Spellings are pieces behind the others, as they are to SentencePiece: its ids are those of `Tokenizer.unexpanded`.
     With `none_unknown` further pieces, behind the others, stand for what is unknown: a library that leaves unknown
     pieces out sees none. Raises `ExportError` for a SentencePiece model that it cannot stand for.
     """
-    proto = model_proto(tokenizer)
+    proto = whole_proto(tokenizer)
     _require(proto, tokenizer.source)
     bos, eos, spare, other = _unused(proto, 4)
     marks = {proto.trainer_spec.bos_piece: bos, proto.trainer_spec.eos_piece: eos}

@@ -111,7 +111,8 @@ final class Sections {
         if (size < 0 || rows < 0 || columns < 0) {
             return false;
         }
-        return columns == 0 ? size == 0 : rows <= Long.MAX_VALUE / 8 / columns && rows * columns * bytes == size;
+        // Rows of no numbers would have no bytes, whatever their number.
+        return columns == 0 ? size == 0 && rows == 0 : rows <= Long.MAX_VALUE / 8 / columns && rows * columns * bytes == size;
     }
 
     boolean has(String name) {

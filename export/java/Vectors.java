@@ -8,6 +8,8 @@ final class Vectors {
     private static final int BLOCK = 256;
     /** A question's numbers are whole ones of 40 bits: exact products, quicker than those of numbers with a point. */
     private static final double FIXED = 1L << 40;
+    /** Those of unit rows are at most 1, but for their rounding. */
+    private static final float GREATEST_SCALE = 2;
 
     final int count;
     private final int width, bits, stored;
@@ -22,6 +24,9 @@ final class Vectors {
         stored = (int) (((long) width * bits + 7) / 8);
         file.requireShape(kind + "_vectors", count, stored);
         scales = file.floats(kind + "_scales", count);
+        for (float scale : scales) {
+            file.require(scale >= 0 && scale <= GREATEST_SCALE, "section '" + kind + "_scales': a scale of " + scale);
+        }
     }
 
     /** The products of all rows with a vector. */

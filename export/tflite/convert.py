@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 import keras
 
+from ...encoders.tokenizer import Tokenizer
 from ...errors import ExportError, first_line
 from ...students.student import Student
 from ...system.backend import hushed
@@ -32,10 +33,11 @@ def convert(
     length: int | None = None,
     lengths: Sequence[int] = (),
     sliced: bool | None = None,
+    tokenizer: Tokenizer | None = None,
 ) -> bytes:
     """The flatbuffer, bytes, of a student; int32 ids `(1, t)` in, float32 `(1, d)` out.
 
-    `length` and `sliced` are `edge.edge_model`'s, sliced by default where t is not fixed; `lengths` makes a
+    `length`, `sliced` and `tokenizer` are `edge.edge_model`'s, sliced by default where t is not fixed; `lengths` makes a
     signature `encode_<t>` of each, sharing the weights.
     Raises `ExportError` when Keras does not run on TensorFlow, or the file lacks the weights, or an operator in it
     is not builtin or newer than the oldest supported runtime.
@@ -46,7 +48,7 @@ def convert(
         content = converted_signatures(model, precision, lengths)
     else:
         sliced = length is None if sliced is None else sliced
-        content = converted(edge_model(model, precision, length, sliced), precision)
+        content = converted(edge_model(model, precision, length, sliced, tokenizer), precision)
     return checked(content, model, precision)
 
 

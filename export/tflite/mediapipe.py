@@ -70,6 +70,7 @@ def string_ids(path: Path) -> Callable[[str], list[int]]:
 
 def zip_ids(path: Path) -> Callable[[str], list[int]]:
     """The tokenizer in a `mediapipe-zip` artefact, as a function of a text. Raises `EncoderError`."""
+    # Those of spellings are expanded by the model.
     tokenizer = Tokenizer(read_tokenizer(path), str(path))
     return lambda text: tokenizer.encode([text])[0]
 

@@ -16,7 +16,7 @@ from ...system.text import well_formed
 from ...system.types import Floats, Progress, Role, Tensor
 from ..weights.precision import Precision
 from .convert import checked, converted, require_tensorflow
-from .edge import edge_encoder
+from .edge import edge_encoder, expanded
 
 # The tokenizer's operator as tensorflow-text registers it, and as MediaPipe does.
 OPERATOR, MEDIAPIPE_OPERATOR = "TFText>FastSentencepieceTokenize", "TFSentencepieceTokenizeOp"
@@ -27,7 +27,7 @@ def convert_string(model: Student, tokenizer: Tokenizer, precision: Precision) -
     require_tensorflow()
     text = keras.Input(batch_shape=(1,), dtype="string", name="text")
     ids = Pieces(tokenizer.proto, name="pieces")(text)
-    vectors = edge_encoder(model, precision)(ids)
+    vectors = edge_encoder(model, precision)(expanded(ids, tokenizer))
     content = converted(keras.Model(text, vectors, name="encoder"), precision, custom=True)
     return checked(content, model, precision, custom=(OPERATOR,))
 
@@ -71,7 +71,7 @@ class StringRuntime:
         return self._interpreter.get_tensor(self._output)[0]
 
     def tokenize(self, text: str) -> list[int]:
-        """The ids that the tokenizer inside the model makes of a text."""
+        """The ids that the tokenizer inside the model makes of a text; a spelling has its own."""
         self._invoke(text)
         return self._interpreter.get_tensor(self._ids).tolist()
 

@@ -7,6 +7,7 @@ import sys
 import pytest
 
 from distill.catalog.loading import load_encoder
+from distill.indexing.sources import SOURCES
 from distill.indexing.stored import FILE
 
 MODEL = "released-small"
@@ -46,7 +47,7 @@ def test_documents_are_indexed_searched_and_removed(distill, kb, folder, monkeyp
     left = distill("search", "What burned?", "--index", kb, "--json", "--where", "lang=en")
     assert [hit["text"] for hit in json.loads(left.out)["hits"]] == [RIVER]
     assert distill("index", "--model", MODEL, "--output", kb, "--remove", "r").code == 0
-    assert [path.name for path in kb.iterdir()] == [FILE]
+    assert sorted(path.name for path in kb.iterdir()) == [FILE, SOURCES]
     left = distill("search", "Where does the Nile flow?", "--index", kb)
     assert CASTLE.split(".")[0] in left.out and "Nile" not in left.out
 
@@ -72,7 +73,7 @@ def test_the_probability_of_an_answer_is_that_of_the_card_and_below_the_threshol
 @pytest.mark.parametrize(
     ("arguments", "place"),
     [
-        (["--documents", "FOLDER/broken.jsonl", "--output", "new"], r"broken\.jsonl, line 2"),
+        (["--documents", "FOLDER/broken.jsonl", "--strict", "--output", "new"], r"broken\.jsonl, line 2"),
         (["--documents", "FOLDER/none.jsonl", "--output", "new"], r"none\.jsonl"),
         (["--documents", "FOLDER/castle.txt", "--output", "FOLDER"], "FOLDER"),
         (["--documents", "FOLDER/castle.txt", "--output", "new", "--length", "60", "--overlap", "60"], "--overlap"),
@@ -84,6 +85,34 @@ def test_the_probability_of_an_answer_is_that_of_the_card_and_below_the_threshol
 def test_wrong_documents_leave_nothing(refused, folder, arguments, place):
     named = [argument.replace("FOLDER", str(folder)) for argument in arguments]
     assert place.replace("FOLDER", str(folder)).replace("\\", "") in refused("index", "--model", MODEL, *named)
+
+
+def test_bad_records_are_left_out_and_fields_are_named(distill, tmp_path):
+    (tmp_path / "a.csv").write_text("key;body\n1;Good.\n2;\n", encoding="utf-8")
+    named = [
+        "--documents",
+        tmp_path / "a.csv",
+        "--text-field",
+        "body",
+        "--id-field",
+        "key",
+        "--output",
+        tmp_path / "kb",
+    ]
+    left = distill("index", "--model", MODEL, *named)
+    assert left.code == 0 and "a.csv, line 3" in left.err and "1 documents" in left.err
+
+
+def test_a_deleted_file_is_told_of_and_taken_out_by_sync(distill, tmp_path):
+    for name in ("river", "castle"):
+        (tmp_path / f"{name}.md").write_text(f"The {name}.", encoding="utf-8")
+    make = ["index", "--model", MODEL, "--documents", tmp_path, "--output", tmp_path / "kb"]
+    assert distill(*make).code == 0
+    (tmp_path / "castle.md").unlink()
+    left = distill(*make)
+    assert left.code == 0 and "castle.md" in left.err and "--sync" in left.err and "2 documents" in left.err
+    left = distill(*make, "--sync")
+    assert left.code == 0 and "castle.md" in left.err and "1 documents" in left.err
 
 
 def test_an_index_is_searched_with_its_own_encoder_and_what_is_none_is_refused(distill, refused, kb, folder):

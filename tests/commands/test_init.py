@@ -116,6 +116,18 @@ def test_jsonl_in_another_language_is_taken_too(distill, tmp_path):
     assert (settings.data.document_language, settings.teacher.language, settings.student.parallel) == ("de", "de", ())
 
 
+def test_the_documents_that_an_index_takes_are_taken_too(distill, tmp_path):
+    folder = tmp_path / "texts"
+    folder.mkdir()
+    documents = [{"id": number, "title": topic, "text": f"The {topic} is old."} for number, topic in enumerate(TOPICS)]
+    questions = [{"id": n, "language": "en", "text": f"{t}?", "passage": n} for n, t in enumerate(TOPICS)]
+    write_lines(folder, documents, questions)
+    (folder / "._text.tsv").write_bytes(b"\x00\x05\x16\x07\xb0")
+    left = distill("init", folder)
+    assert left.code == 0 and rows(left.out) == {"en": ["7", "1", "2", "0"]} and "._text" not in left.out
+    assert left.out.startswith("texts: 10 documents, 10 passages, in en\n")
+
+
 def test_a_config_that_is_there_is_kept_unless_told_otherwise(distill, refused, folder):
     (folder / "distill.toml").write_text("seed = 3\n", encoding="utf-8")
     assert "distill.toml" in refused("init", folder)

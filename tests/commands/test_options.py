@@ -4,7 +4,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from distill.commands.options import given, settings_from, settings_options
+from distill.commands.options import FiniteRange, given, settings_from, settings_options
 from distill.commands.panels import PanelCommand
 from distill.errors import ConfigError, InputError
 from distill.settings.fields import SET
@@ -148,3 +148,30 @@ def test_given_are_the_settings_that_flags_and_assignments_name():
     ]
     names = ["seed", "data.languages", "student.losses.qq", "student.train_table"]
     assert [command.main(each, standalone_mode=False) for each in (arguments, [])] == [names, []]
+
+
+def test_a_recipes_leave_for_a_weak_teacher_is_not_of_a_fixed_one(tmp_path):
+    assert parse("--recipe", "small").teacher.allow_weak
+    for fixed in (("--teacher-model", "e5"), ("--set", "teacher.model=e5")):
+        assert not parse("--recipe", "small", *fixed).teacher.allow_weak
+        assert parse("--recipe", "small", *fixed, "--allow-weak-teacher").teacher.allow_weak
+    config = tmp_path / "config.toml"
+    for line, leave in (("", False), ("allow_weak = true\n", True)):
+        config.write_text(f'recipe = "small"\n[teacher]\nmodel = "e5"\n{line}', encoding="utf-8")
+        assert parse(config=config).teacher.allow_weak is leave
+
+
+@pytest.mark.parametrize("text", ["nan", "-nan", "inf", "1e999", "-1"])
+def test_a_range_has_no_number_that_cannot_be_counted_with(text):
+    with pytest.raises(click.BadParameter):
+        FiniteRange(0).convert(text, None, None)
+    assert FiniteRange(0).convert("1e3", None, None) == 1000.0
+
+
+@pytest.mark.parametrize("text", ["nan", "inf"])
+def test_no_setting_is_a_number_that_cannot_be_counted_with(text):
+    numbers = [name for name, _, item in walk(Settings()) if item.type is float]
+    assert numbers
+    for name in numbers:
+        with pytest.raises(InputError):
+            parse("--set", f"{name}={text}")

@@ -36,6 +36,7 @@ def test_what_is_not_there_is_said_in_a_line(refused, distill, tmp_path, monkeyp
     assert str(tmp_path / "token") in refused("serve", MODEL, "--token-file", tmp_path / "token")
     assert "--host" in refused("serve", MODEL, "--host", "no such host")
     assert "--max-body" in refused("serve", MODEL, "--max-body", "1")
+    assert "--cors-origin" in refused("serve", MODEL, "--port", "0", "--cors-origin", "example.org")
     monkeypatch.setenv("DISTILL_TOKEN", " ")
     assert "DISTILL_TOKEN" in refused("serve", MODEL)
     monkeypatch.delenv("DISTILL_TOKEN")

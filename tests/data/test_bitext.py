@@ -29,7 +29,7 @@ def test_a_folder_of_aligned_files_of_which_languages_and_pivot_are_chosen(folde
 
 
 def test_a_table_has_languages_in_its_columns(tmp_path):
-    """Columns that are not headed by a code are no language unless they are named, nor are numbers; no quoting."""
+    """Columns that are not headed by a code are no language unless they are named, nor are numbers."""
     path = table(tmp_path, ["n", "url", "en", "pt-BR", "zho_Hans", "fin"], ["0", "http://a", "a", "b", "c", "d"])
     assert load_bitext(path).sentences == {"en": ["a"], "pt-BR": ["b"], "zho_Hans": ["c"]}
     assert load_bitext(path, ["fin"]).sentences == {"en": ["a"], "fin": ["d"]}

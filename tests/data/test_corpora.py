@@ -44,6 +44,21 @@ def test_mlqas_dev_and_test_are_one_data_set_of_the_contexts_in_one_language(tmp
     assert german.languages == ("de", "en")
 
 
+def test_of_mlqas_files_hidden_ones_and_questions_without_an_answer_are_left_out(tmp_path, capsys):
+    (mlqa(tmp_path) / "._dev-context-en-question-en.json").write_bytes(b"\x00\x05\x16\x07\xb0")
+    path = tmp_path / "dev-context-en-question-en.json"
+    value = json.loads(path.read_text(encoding="utf-8"))
+    value["data"][0] |= {"title": None}
+    value["data"][0]["paragraphs"][0]["qas"].append({"id": 5, "question": "Who?", "is_impossible": True, "answers": []})
+    value["data"][1]["paragraphs"][0]["qas"].append({"id": 6, "question": "Is it?", "answers": {"text": ["Tea"]}})
+    path.write_text(json.dumps(value), encoding="utf-8")
+    data = read_dataset(tmp_path)
+    assert data.titles == ("dev-context-en-question-en 0", "Tea", "Baking")
+    assert list(data.questions["en"]) == ["b", "t", "6", "f"] and data.questions["en"]["6"].answers == ("Tea",)
+    [line] = capsys.readouterr().err.splitlines()
+    assert "1 of 6" in line
+
+
 @pytest.mark.parametrize(
     ("value", "language", "place"),
     [
@@ -124,6 +139,16 @@ def test_a_language_that_the_file_does_not_say_comes_from_xor_tydis_questions(tm
         read_xor(xor(tmp_path, train=silent), "en")
     (tmp_path / "xor_train_full.jsonl").write_text('{"id": "1", "lang": "fi", "question": "?"}\n', encoding="utf-8")
     assert list(read_xor(tmp_path, "en").questions) == ["fi"]
+
+
+def test_xor_tydis_ids_are_whole_numbers_too_and_its_impossible_questions_are_left_out(tmp_path, capsys):
+    train = [gold("Bread", BREAD, 1, "Mitä leivotaan?", "Bread"), gold("Tea", TEA, 2, "?", "", is_impossible=True)]
+    (xor(tmp_path, train=train) / "xor_train_full.jsonl").write_text('{"id": 1, "lang": "fi"}\n', encoding="utf-8")
+    (tmp_path / "._fi-en.tsv").write_bytes(b"\x00\x05\x16\x07\xb0")
+    (tmp_path / "fi-en.tsv").write_text("id\ten\n1\tWhat is baked?\n", encoding="utf-8")
+    questions = read_xor(tmp_path, "en").questions
+    assert list(questions["fi"]) == ["1", "4"] and list(questions["en"]) == ["1"]
+    assert "1 of 3" in capsys.readouterr().err
 
 
 def test_a_table_without_a_column_that_finds_the_questions(tmp_path):

@@ -54,6 +54,17 @@ def test_descriptions_join_the_train_questions_with_their_passage_in_languages_w
     assert own_text_files(folder) == [folder / "descriptions.jsonl"]
 
 
+def test_a_description_names_its_passage_by_a_whole_number_too(folder):
+    write_lines(
+        folder,
+        [{"id": 1, "passages": [{"id": 5, "text": "Text."}]}],
+        [{"id": id, "language": "en", "text": "?", "passage": 5} for id in ("q-d0", "q-d3", "q-d4")],
+    )
+    write(folder, {"passage": 5, "en": "About it"})
+    train = with_descriptions(load_dataset(folder), folder).select("en", "train")
+    assert [(one.text, one.passage) for one in train] == [("?", 0), ("About it", 0)]
+
+
 def test_without_descriptions_it_is_the_data_set(folder):
     dataset = load_dataset(folder)
     assert with_descriptions(dataset, folder) is dataset and own_text_files(folder) == []

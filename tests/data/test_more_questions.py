@@ -45,6 +45,17 @@ def test_a_table_or_objects_give_pairs_by_the_names_of_their_columns_each_once_a
     assert len(read_triplets([path])[0].questions) == 3
 
 
+def test_objects_have_answers_in_any_form_and_impossible_questions_are_left_out(tmp_path, capsys):
+    row = {"question": "who", "passage": "it was her"}
+    rows = [row, {**row, "question": "when", "is_impossible": True}]
+    (tmp_path / "b.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    assert pairs(read_triplets([tmp_path / "b.jsonl"])[0]) == [("who", "it was her")]
+    assert "1 of 2" in capsys.readouterr().err
+    for answers in (["her"], {"text": ["her"], "answer_start": [7]}, [{"text": "her", "answer_start": 7}]):
+        (tmp_path / "b.jsonl").write_text(json.dumps({**row, "answers": answers}), encoding="utf-8")
+        assert read_triplets([tmp_path / "b.jsonl"])[0].answers == (("her",),)
+
+
 @pytest.mark.parametrize(
     "name, rows, said",
     [

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from distill.data.contexts import read_answers, read_contexts
-from distill.data.loading import load_dataset
+from distill.data.loading import load_dataset, read_dataset
 from distill.data.pairs import gold_pairs, sentence_pairs, with_lines
 from distill.data.parallel import Parallel
 from distill.data.pool_readers import load_pool
@@ -20,6 +20,22 @@ def data(sentence_data):
 def pairs(data, sentence_data):
     """Eight train questions in two languages, twelve passages in both, English first."""
     return gold_pairs(data, read_contexts(data, sentence_data, ("de", "en")), ("en", "de"))
+
+
+def test_contexts_and_answers_of_a_language_whose_questions_are_left_out(tmp_path):
+    """By ids that are whole numbers, with answers as Hugging Face has them."""
+    for language, word in (("en", "Bread"), ("de", "Brot")):
+        qas = [
+            {"id": 7, "question": "?", "answers": {"text": [word], "answer_start": [0]}},
+            # The English paragraph alone says that it has no answer.
+            {"id": 8, "question": "?", "answers": [], "is_impossible": language == "en"},
+        ]
+        value = {"data": [{"title": None, "paragraphs": [{"context": f"{word}.", "qas": qas}]}]}
+        (tmp_path / f"{language}.json").write_text(json.dumps(value), encoding="utf-8")
+    data = read_dataset(tmp_path)
+    assert read_contexts(data, tmp_path, ["en", "de"]) == {"en": ("Bread.",), "de": ("Brot.",)}
+    answers = read_answers(data, tmp_path, ["en", "de"])
+    assert answers["en"] == {"7": ("Bread",)} and answers["de"]["7"] == ("Brot",)
 
 
 def test_a_question_has_its_passage_in_every_language(pairs):

@@ -59,6 +59,21 @@ def test_mlqa_names_and_questions_of_some_languages(tmp_path):
     np.testing.assert_array_equal(pool.targets, [[0, 4], [3, -1], [0, 4]])
 
 
+def test_of_a_pool_too_ids_may_be_numbers_answers_an_object_and_questions_impossible(tmp_path, capsys):
+    part = paragraph([(7, "Who", 14), (8, "It", 0)])
+    part["qas"][0]["answers"] = {"text": ["Who"], "answer_start": [14]}
+    part["qas"].append({"id": 9, "question": "Why?", "answers": [], "is_impossible": True})
+    write(tmp_path, "en", [part])
+    (tmp_path / "._en.json").write_bytes(b"\x00\x05\x16\x07\xb0")
+    (tmp_path / "splits.json").write_text(json.dumps({"train": [8, 9], "dev": [7]}))
+    pool = load_pool(tmp_path, split="all")
+    assert pool.languages == ("en",) and pool.ids == ("7", "8")
+    np.testing.assert_array_equal(pool.targets, [[1], [0]])
+    [line] = capsys.readouterr().err.splitlines()
+    assert "en.json" in line and "1 of 3" in line
+    assert load_pool(tmp_path, split="dev").ids == ("7",)
+
+
 def test_splits_json_decides(tmp_path):
     answers = [(f"q{number}", "It", 0) for number in range(5)]
     write(tmp_path, "en", [paragraph(answers)])

@@ -4,6 +4,7 @@ import pytest
 from fixtures.data import squad, write_lines, write_squad
 
 from distill.data.dataset import Question
+from distill.data.loading import read_dataset
 from distill.data.readers import SAMPLE, find, read_jsonl_folder, read_squad_folder
 from distill.errors import DataError
 
@@ -53,6 +54,45 @@ def test_squad_questions_are_placed_by_their_id_in_the_documents_file(squad_fold
     }
 
 
+def test_squad_ids_are_whole_numbers_too_and_a_title_that_is_null_is_none(tmp_path):
+    english, german = squad([(None, [("Bread.", {959: "What?"})])]), squad([(None, [("Brot.", {"959": "Was?"})])])
+    data = read_squad_folder(write_squad(tmp_path, en=english, de=german), "en")
+    assert data.titles == ("document 0",)
+    assert data.questions == {
+        "en": {"959": Question("959", "en", "What?", 0)},
+        "de": {"959": Question("959", "de", "Was?", 0)},
+    }
+
+
+def impossible(value, *ids):
+    for article in value["data"]:
+        for part in article["paragraphs"]:
+            for qa in part["qas"]:
+                qa["is_impossible"] = qa["id"] in ids
+    return value
+
+
+def test_questions_that_the_documents_do_not_answer_are_left_out_in_every_language_and_counted(tmp_path, capsys):
+    # German says nothing of t1, which the English paragraph does not answer; and of b1 that its own does not.
+    german = squad([("Backen", [("Brot wird gebacken.", {"t1": "Was wird gebrüht?", "b2": "Wird Brot gebacken?"})])])
+    write_squad(tmp_path, en=impossible(squad(ENGLISH), "t1", "b1"), de=german)
+    data = read_squad_folder(tmp_path, "en")
+    assert {language: list(known) for language, known in data.questions.items()} == {"en": ["b2"], "de": ["b2"]}
+    # The documents stay, as what is searched.
+    assert data.passage_texts == ["Bread is baked.", "Flour is milled.", "Tea is brewed."]
+    [line] = capsys.readouterr().err.splitlines()
+    assert str(tmp_path) in line and "3 of 5" in line
+    read_squad_folder(write_squad(tmp_path, en=impossible(squad(ENGLISH)), de=squad(GERMAN)), "en")
+    assert capsys.readouterr().err == ""
+
+
+def test_hidden_files_are_no_language(squad_folder):
+    for language in ("en", "de"):
+        (squad_folder / f"._{language}.json").write_bytes(b"\x00\x05\x16\x07\xb0")
+    assert set(read_squad_folder(squad_folder, "en").questions) == {"en", "de"}
+    assert set(read_dataset(squad_folder).files) == {"en.json", "de.json"}
+
+
 def test_squad_documents_come_from_the_document_language_and_without_a_title_are_numbered(tmp_path):
     english = [("Baking", [("Bread is baked.", {"b1": "What is baked?"})])]
     data = read_squad_folder(write_squad(tmp_path, en=squad(english), de=squad(GERMAN)), "de")
@@ -92,7 +132,7 @@ QAS = [{"id": "b1", "question": "What?"}]
         ),
         *(
             ({"data": [{"title": "B", "paragraphs": [{"context": "Tea.", "qas": [qa]}]}]}, ", article 'B': .*'id'")
-            for qa in ({"question": "What?"}, {"id": 5, "question": "What?"}, {"id": "", "question": "What?"})
+            for qa in ({"question": "What?"}, *({"id": id, "question": "What?"} for id in ("", None, True, 5.0)))
         ),
         (squad([*ENGLISH, ("More", [("Rye.", {"b1": "What?"})])]), ": question b1: "),
     ],
@@ -158,7 +198,7 @@ def test_jsonl_without_questions_in_the_document_language_or_a_question_with_two
 @pytest.mark.parametrize(
     ("row", "said"),
     [
-        *(({"id": id, "passages": ["Rye."]}, "'id'") for id in (None, "", 4)),
+        *(({"id": id, "passages": ["Rye."]}, "'id'") for id in ("", True, 4.0)),
         *(({"id": "x", **passages}, "'passages'") for passages in ({}, {"passages": []}, {"passages": "Tea."})),
         *(
             ({"id": "x", "passages": ["Rye.", passage]}, "passage 1 ")
@@ -177,7 +217,7 @@ def test_a_wrong_document_is_named_by_its_line(tmp_path, row, said):
 @pytest.mark.parametrize(
     ("row", "said"),
     [
-        *(({"id": "new", key: value}, f"'{key}'") for key in QUESTIONS[0] for value in ("", " ", None, 5)),
+        *(({"id": "new", key: value}, f"'{key}'") for key in QUESTIONS[0] for value in ("", " ", None, True, 5.0)),
         ({"id": "x", "passage": "wine"}, r"question x .* wine, .*documents\.jsonl"),
         ({"id": "t1", "language": "de", "passage": "tea"}, "question t1: .* de$"),
         *(({"id": "x", "answers": answers}, "'answers'") for answers in ("Bread", ["Bread", " "], [3], None)),
@@ -210,14 +250,31 @@ def test_squad_answers_are_those_of_the_documents_file(tmp_path):
     assert questions["de"]["b1"].answers == ("Bread", "bread")
 
 
-@pytest.mark.parametrize("answers", ["Bread", [1], [{"text": 3}], [{"text": " "}], [{}], None])
+def test_squad_answers_may_be_hugging_faces_object(tmp_path):
+    english = with_answers(squad(ENGLISH), b1={"text": ["Bread", "bread"], "answer_start": [0, 0]})
+    assert read_squad_folder(write_squad(tmp_path, en=english), "en").questions["en"]["b1"].answers == (
+        "Bread",
+        "bread",
+    )
+
+
+@pytest.mark.parametrize("answers", ["Bread", {"text": None}, [1], [{"text": 3}], [{"text": " "}], [{}], None])
 def test_squad_answers_of_another_form_are_none(tmp_path, answers):
     english = with_answers(squad(ENGLISH), b1=answers)
     assert read_squad_folder(write_squad(tmp_path, en=english), "en").questions["en"]["b1"].answers == ()
 
 
-@pytest.mark.parametrize("row", [{"answers": ["Bread", "bread"]}, {"answer": "Bread"}])
+@pytest.mark.parametrize(
+    "row",
+    [
+        {"answers": ["Bread", "bread"]},
+        {"answers": {"text": ["Bread", "bread"], "answer_start": [0, 0]}},
+        {"answers": [{"text": "Bread", "answer_start": 0}, {"text": "bread"}]},
+        {"answer": "Bread"},
+    ],
+)
 def test_jsonl_answers(tmp_path, row):
     rows = [{**QUESTIONS[0], **row}, *QUESTIONS[1:]]
     questions = read_jsonl_folder(lines(tmp_path, questions=rows), "en").questions
-    assert questions["en"]["b1"].answers == tuple(row.get("answers", ["Bread"])) and questions["en"]["t1"].answers == ()
+    assert questions["en"]["b1"].answers == (("Bread",) if "answer" in row else ("Bread", "bread"))
+    assert questions["en"]["t1"].answers == ()

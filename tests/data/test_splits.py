@@ -113,6 +113,15 @@ def test_splits_json_keeps_the_order_of_its_ids_and_test_and_ids_that_the_data_l
     assert read_splits(tmp_path, dataset()) == {"train": ("q003", "q001"), "dev": ("q009",), "test": ("q000", "q004")}
 
 
+def test_ids_of_splits_json_may_be_whole_numbers(tmp_path):
+    data = dataset(3)
+    data.questions["en"] |= {"7": Question("7", "en", "?", 0), "8": Question("8", "en", "?", 0)}
+    assert read_splits(write_splits(tmp_path, {"train": [8, "7"], "dev": ["q001"]}), data) == {
+        "train": ("8", "7"),
+        "dev": ("q001",),
+    }
+
+
 WHOLE = {"train": ["q001"], "dev": ["q002"], "test": ["q003"]}
 
 

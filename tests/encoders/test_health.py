@@ -4,6 +4,8 @@ import pytest
 from distill.encoders.health import LEAST, LIMIT, collapsed, mean_cosine, told
 from distill.pipeline.shipping import warnings_of
 
+TEXTS = [f"What is {number}?" for number in range(50)]
+
 
 def rows(n, d, seed=0, common=0.0):
     """Unit rows, around a common direction."""
@@ -34,18 +36,26 @@ def test_translations_of_one_question_do_not_count():
 def test_equal_vectors_are_collapsed_and_so_are_zeros(value):
     vectors = np.full((9, 4), value, dtype=np.float32)
     assert mean_cosine(vectors, range(9)) == pytest.approx(1.0)
-    assert collapsed(vectors, range(9)) == 1.0
+    assert collapsed(vectors, range(9), TEXTS[:9]) == 1.0
 
 
 def test_the_limit_is_between_a_narrow_cone_and_a_collapse_and_of_few_questions_nothing_is_said():
     # Of the mean m and noise of d - 1 dimensions the cosine is about m² / (m² + d - 1).
     cone, point = rows(50, 65, common=16.0), rows(50, 65, common=160.0)
-    assert mean_cosine(cone, range(50)) == pytest.approx(0.8, abs=0.03) and collapsed(cone, range(50)) is None
-    assert collapsed(point, range(50)) > LIMIT
+    assert mean_cosine(cone, range(50)) == pytest.approx(0.8, abs=0.03) and collapsed(cone, range(50), TEXTS) is None
+    assert collapsed(point, range(50), TEXTS) > LIMIT
     vectors = np.ones((LEAST, 1))
-    assert collapsed(vectors, range(LEAST)) == 1.0
-    assert collapsed(vectors[1:], range(LEAST - 1)) is None
-    assert collapsed(vectors, [0] * LEAST) is None
+    assert collapsed(vectors, range(LEAST), TEXTS[:LEAST]) == 1.0
+    assert collapsed(vectors[1:], range(LEAST - 1), TEXTS[1:LEAST]) is None
+    assert collapsed(vectors, [0] * LEAST, TEXTS[:LEAST]) is None
+
+
+def test_equal_texts_have_equal_vectors_and_say_nothing_of_an_encoder():
+    texts, vectors = ["What?", " what? "] * 1500 + TEXTS[:LEAST], np.eye(2)[[0] * 3000 + [1] * LEAST]
+    # Of nine distinct texts 28 of 36 pairs have a cosine of 1, the others of 0.
+    assert mean_cosine(vectors, range(3008)) > LIMIT and collapsed(vectors, range(3008), texts) is None
+    alike = np.full((3008, 1), 1.0)
+    assert collapsed(alike, range(3008), ["What?"] * 3008) is None and collapsed(alike, range(3008), texts) == 1.0
 
 
 def test_a_wide_matrix_of_pairs_is_not_made():

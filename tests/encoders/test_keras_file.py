@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import tracemalloc
 import zipfile
 from pathlib import Path
 
@@ -100,3 +101,34 @@ def test_a_configuration_of_another_type_is_refused(config, copy):
 def test_a_file_that_holds_anything_else_is_refused(name, copy):
     edited(copy / MODEL_FILE, lambda config: None, **{name: b"x"})
     refused(copy, name)
+
+
+@pytest.mark.parametrize("name", ["config.json", "metadata.json", "model.weights.h5"])
+def test_a_small_file_that_unpacks_to_a_large_one_is_refused_before_it_is_unpacked(name, copy):
+    path, mebibyte = copy / MODEL_FILE, b" " * 2**20
+    with zipfile.ZipFile(path) as whole:
+        members = {one: whole.read(one) for one in whole.namelist()}
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+        for one, content in members.items():
+            with archive.open(one, "w") as file:
+                file.write(content)
+                for _ in range(64 if one == name else 0):
+                    file.write(mebibyte)
+    assert path.stat().st_size < 2 * sum(map(len, members.values())) + 2**20
+    tracemalloc.start()
+    try:
+        refused(copy, name)
+        assert tracemalloc.get_traced_memory()[1] < 2**24
+    finally:
+        tracemalloc.stop()
+
+
+def test_weights_that_are_packed_are_taken(copy):
+    path = copy / MODEL_FILE
+    before = KerasEncoder.load(copy).encode(["Tea is brewed."])
+    with zipfile.ZipFile(path) as whole:
+        members = {one: whole.read(one) for one in whole.namelist()}
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for one, content in members.items():
+            archive.writestr(one, content)
+    assert (KerasEncoder.load(copy).encode(["Tea is brewed."]) == before).all()

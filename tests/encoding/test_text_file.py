@@ -33,7 +33,7 @@ def test_texts_keep_their_order_and_are_taken_as_they_are_whatever_their_ids(tmp
     [
         *(({"id": "b", "text": text}, "text") for text in ("", " \n", None, 5, ["x"])),
         ({"id": "b"}, "text"),
-        *(({"id": id, "text": "y"}, "id") for id in (None, ["a"], {"a": 1}, 1.5)),
+        *(({"id": id, "text": "y"}, "id") for id in (None, ["a"], {"a": 1}, 1.5, True)),
         ({"text": "y"}, "id"),
         ({"id": "a", "text": "y"}, "a"),
     ],

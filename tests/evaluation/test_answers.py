@@ -86,6 +86,7 @@ def test_predictions_are_read_and_an_empty_file_is_refused(tmp_path):
     "row, said",
     [
         ({"prediction": "x"}, "got id None"),
+        *(({"id": id, "prediction": "x"}, f"got id {id}") for id in (None, True, 2.0)),
         ({"id": "2"}, "prediction None"),
         ({"id": "2", "prediction": "x", "answers": []}, "'answers'"),
         ({"id": "2", "prediction": "x", "language": 3}, "'language'"),

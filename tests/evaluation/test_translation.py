@@ -72,7 +72,12 @@ def texts_of(dataset):
     return {lang: {id: q.text for id, q in known.items()} for lang, known in dataset.questions.items()}
 
 
-LINES = {"id": "1", "language": "de", "text": "How old?"}, {"id": "1", "text": "Age?"}, "", {"id": "2", "text": "It?"}
+LINES = (
+    {"id": "1", "language": "de", "text": "How old?"},
+    {"id": 1, "language": None, "text": "Age?"},
+    "",
+    {"id": "2", "text": "It?"},
+)
 
 
 @pytest.mark.parametrize(
@@ -94,7 +99,7 @@ def test_a_file_serves_one_language_or_all_and_a_table_has_its_columns_in_any_or
         ("a.jsonl", ['{"id": "1", "text": "x"}', "{no"], "a.jsonl, line 2: .*column 2"),
         ("a.jsonl", ["[1]"], "a.jsonl, line 1: .*list"),
         ("a.jsonl", [{"id": "1"}], "a.jsonl, line 1: .*'text'.* None"),
-        ("a.jsonl", [{"id": 1, "text": "x"}], "a.jsonl, line 1: .*'id'.* 1"),
+        ("a.jsonl", [{"id": 1.0, "text": "x"}], "a.jsonl, line 1: .*'id'.* 1.0"),
         ("a.jsonl", [{"id": "1", "text": " "}], "line 1: .*'text'.* ' '"),
         ("a.jsonl", [{"id": "1", "text": "x", "language": ""}], "line 1: .*'language'"),
         ("a.jsonl", [{"id": "1", "text": "x"}, {"id": "1", "text": "y"}], "line 2: question 1 "),

@@ -423,6 +423,13 @@ def test_the_script_and_distill_encode_give_the_same_vectors_in_place_of_old_one
         assert vectors.dtype == np.float32 and np.array_equal(vectors, encoder.encode(TEXTS))
 
 
+def test_the_script_reads_lines_as_windows_writes_them(tiny_bundle, encoder, tmp_path):
+    (tmp_path / "texts.jsonl").write_bytes(LINES.replace("\n", "\r\n").encode("utf-8-sig"))
+    done = script(tiny_bundle, tmp_path / "texts.jsonl", tmp_path / "vectors.npy")
+    assert (done.returncode, done.stdout) == (0, "")
+    assert np.array_equal(np.load(tmp_path / "vectors.npy"), encoder.encode(TEXTS))
+
+
 def test_the_script_imports_nothing_of_ours(tiny_bundle, lines, tmp_path):
     # Without `site` no editable install is on the path, so that `distill` could not even be found.
     code = (
@@ -446,15 +453,16 @@ def test_the_script_imports_nothing_of_ours(tiny_bundle, lines, tmp_path):
         ('["no object"]', "vectors.npy", "line 1: "),
         ('{"id": "1", "text": 5}', "vectors.npy", "line 1: "),
         (None, "vectors.npy", "texts.jsonl"),
+        (LINES.encode("utf-16"), "vectors.npy", "texts.jsonl: not UTF-8 at byte 0"),
         ("", "vectors.npy", "tokenizer.model"),
         (LINES, "copy", "copy"),
         (LINES, "nowhere/vectors.npy", "nowhere"),
     ],
-    ids=["not-json", "no-text", "no-object", "number", "no-file", "no-tokenizer", "taken", "nowhere"],
+    ids=["not-json", "no-text", "no-object", "number", "no-file", "utf-16", "no-tokenizer", "taken", "nowhere"],
 )
 def test_what_cannot_be_done_is_one_line_on_standard_error_and_changes_no_file(copy, tmp_path, content, target, place):
     if content is not None:
-        (tmp_path / "texts.jsonl").write_text(content + "\n", encoding="utf-8")
+        (tmp_path / "texts.jsonl").write_bytes(content if isinstance(content, bytes) else f"{content}\n".encode())
     if place == "tokenizer.model":
         (copy / place).unlink()
     (tmp_path / "vectors.npy").write_bytes(b"old")

@@ -14,6 +14,7 @@ from distill.catalog.loading import load_encoder
 from distill.errors import DataError, EncoderError, InputError
 from distill.indexing import batches
 from distill.indexing.building import Change, Given, build
+from distill.indexing.sources import SOURCES
 from distill.indexing.stored import FILE, Index
 from distill.system.locking import held
 from distill.system.sections import read_sections
@@ -44,7 +45,7 @@ def expected(tmp_path_factory):
 
 
 def content(folder):
-    assert [path.name for path in folder.iterdir()] == [FILE]
+    assert sorted(path.name for path in folder.iterdir()) == [FILE, SOURCES]
     return (folder / FILE).read_bytes()
 
 
@@ -99,7 +100,7 @@ def test_what_is_in_the_index_is_not_encoded_again(expected, small_batches, tmp_
     assert content(kb) == expected[1]
 
 
-@pytest.mark.parametrize("place", range(9))
+@pytest.mark.parametrize("place", range(10))
 def test_a_killed_command_is_gone_on_with(expected, tmp_path, place):
     path, whole = expected
     code = f"""
@@ -136,7 +137,7 @@ def test_what_is_wrong_is_said_with_its_place_and_leaves_nothing(tmp_path):
     ):
         path.write_text(write(path, range(3)).read_text() + line, encoding="utf-8")
         with pytest.raises(DataError, match=rf"all\.jsonl, {place}"):
-            build(tmp_path / "kb", Change([path]), MODEL)
+            build(tmp_path / "kb", Change([path], strict=True), MODEL)
     path.write_text("", encoding="utf-8")
     with pytest.raises(DataError, match=r"all\.jsonl"):
         build(tmp_path / "kb", Change([path]), MODEL)
@@ -165,6 +166,17 @@ def test_an_index_that_is_there_stays_as_it_is_where_a_change_is_refused(expecte
     with held(tmp_path / "kb" / ".lock", "held"), pytest.raises(InputError, match="kb"):
         build(tmp_path / "kb", Change([path]), MODEL)
     assert content(tmp_path / "kb") == whole
+
+
+def test_an_index_that_another_folder_leads_to_is_written_by_one_command(expected, tmp_path):
+    path, _ = expected
+    build(tmp_path / "kb", Change([path]), MODEL)
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / FILE).symlink_to(tmp_path / "kb" / FILE)
+    with held(tmp_path / "kb" / ".lock", "held"), pytest.raises(InputError, match="other"):
+        build(tmp_path / "other", Change([path]), MODEL)
+    (tmp_path / "link").symlink_to(tmp_path / "new")
+    assert build(tmp_path / "link", Change([path]), MODEL)["documents"] == 10 and (tmp_path / "new" / FILE).is_file()
 
 
 def test_an_index_of_the_score_vector_has_no_vectors_of_sentences(tmp_path):

@@ -77,6 +77,29 @@ def test_the_command_prints_what_is_repeated(folder):
     assert [one["document"]["id"] for one in hit["repeats"]] == ["4"]
 
 
+def test_the_names_of_turkish_are_found_however_they_are_typed(tmp_path):
+    texts = ["İstanbul iki kıtadadır.", "Ankara başkenttir.", "Bursa yeşildir.", "Van gölü büyüktür."]
+    rows = [json.dumps({"id": str(number), "text": text}) for number, text in enumerate(texts)]
+    (tmp_path / "all.jsonl").write_text("\n".join(rows), encoding="utf-8")
+    build(tmp_path / "kb", Change([tmp_path / "all.jsonl"]), MODEL, Given(hybrid=True))
+    index = Index(tmp_path / "kb")
+    words = Lexical(index.sections, index.passages)
+    for typed in ("İstanbul", "istanbul", "ISTANBUL", "ıstanbul"):
+        # The only word of the question, in one of four passages of 2.5 words, 3 of its own.
+        assert words.shares(typed)[0] == pytest.approx(round(255 / (1 + 0.6 * (0.25 + 0.75 * 3 / 2.5))) / 255)
+
+
+def test_an_index_of_words_as_they_were_compared_before_is_refused_and_made_anew(folder, tmp_path):
+    sections = {name: np.array(array) for name, array in read_sections(folder / "kb" / FILE).items()}
+    card = json.loads(sections["card"].tobytes())
+    del card["words"]
+    write_sections(tmp_path / FILE, sections | {"card": np.frombuffer(json.dumps(card).encode(), np.uint8)})
+    with pytest.raises(InputError, match=r"distill index .*--hybrid"):
+        Answers(tmp_path, hybrid=True)
+    build(tmp_path, Change(removed=["5"]), MODEL)
+    assert Answers(tmp_path, hybrid=True).index.has_words
+
+
 def test_an_index_without_words_is_refused(folder):
     with pytest.raises(InputError, match=r"distill index .*--hybrid"):
         Answers(folder / "plain", hybrid=True)

@@ -38,6 +38,8 @@ def kb(tmp_path_factory):
             "id": "c",
             "title": "Castle",
             "lang": "en",
+            "straße": "Café",
+            "x": [None, True],
             "text": "The castle was built of stone. Its tower burned down in 1702.",
         },
     ]
@@ -114,10 +116,17 @@ def test_an_answer_has_its_document_and_its_best_sentence(kb):
     start, end = hits[0].sentence
     assert hits[0].text[start:end] == "Die Donau fließt nach Osten." and len(hits) == 2
     for where, ids in (
-        ({"lang": "en"}, "ac"),
-        ({"lang": "en", "title": "Nile"}, "a"),
-        ({"tags": "7"}, "b"),
-        ({"lang": "fr"}, ""),
+        ([("lang", "en")], "ac"),
+        ([("lang", "EN")], "ac"),
+        ([("lang", "en"), ("title", "Nile")], "a"),
+        ([("title", "nile")], ""),
+        ([("tags", "7")], "b"),
+        ([("tags", "river"), ("tags", "7")], "b"),
+        ([("tags", "7"), ("tags", "sea")], ""),
+        ([("title", "Castle"), ("title", "Nile")], ""),
+        ([("lang", "fr")], ""),
+        ([("stra\u00dfe", "Cafe\u0301")], "c"),
+        ([("x", "null"), ("x", "true")], "c"),
     ):
         hits = next(answers.answers(["Wohin fließt die Donau?"], 5, where)).hits
         assert sorted(hit.fields["id"] for hit in hits) == list(ids)
@@ -151,3 +160,11 @@ def test_an_index_that_is_broken_or_none_is_refused(kb, tmp_path):
         Index(tmp_path)
     with pytest.raises(InputError, match="nowhere"):
         Index(tmp_path / "nowhere")
+
+
+def test_a_number_of_an_earlier_index_that_json_has_not_is_null(kb, tmp_path):
+    sections = {name: np.array(array) for name, array in read_sections(kb / FILE).items()}
+    content = sections["documents"].tobytes().replace(b'"lang": "en", "stra', b'"lang":  NaN, "stra')
+    write_sections(tmp_path / FILE, sections | {"documents": np.frombuffer(content, np.uint8)})
+    index = Index(tmp_path)
+    assert index.fields(2)["lang"] is None and index.mask([("lang", "null")]).sum() == 1

@@ -239,6 +239,21 @@ def test_the_same_run_again_computes_none_of_the_teachers_vectors(
     assert (type(student.model).__name__, student.model.foreign, student.dimension) == ("StaticEncoder", True, 24)
 
 
+def test_a_broken_teacher_ends_the_run_before_its_student_whatever_the_recipe_allows(
+    distill, slim_folder, sentence_data, tmp_path, capsys
+):
+    """Of an encoder whose rows are all the same, so that it knows no text from another."""
+    broken = KerasEncoder.load(slim_folder)
+    table = broken.model.get_layer("embedding")
+    table.set_weights([np.ones_like(table.get_weights()[0])])
+    broken.save(tmp_path / "broken")
+    flags = ["--base", slim_folder, "--teacher-model", tmp_path / "broken", "--dataset", sentence_data]
+    assert distill("run", "--recipe", "small", *flags, *SMALL, "--runs", tmp_path, "--name", "run") == 1
+    last = capsys.readouterr().err.strip().splitlines()[-1]
+    assert last.startswith("error: ") and "--allow-weak-teacher" in last
+    assert not (tmp_path / "run" / "student").exists()
+
+
 def test_stage_two_alone_takes_any_teacher(distill, kept, slim_folder, sentence_data, tmp_path):
     flags = ["--teacher", "e5", "--centre", "--start", slim_folder, "--dataset", sentence_data, "--epochs", "0"]
     assert distill("transfer", *flags, "--quantised-epochs", "0", "--output", tmp_path / "student") == 0

@@ -1,4 +1,4 @@
-"""A teacher that is no better than its base."""
+"""A teacher that is no better than its base, or a fixed one that is worse."""
 
 from pathlib import Path
 
@@ -13,12 +13,12 @@ from distill.pipeline.run import Run
 from distill.settings.sections import Settings
 
 
-def run(base, teacher, **changed):
+def run(base, teacher, dev=None, **changed):
     """A run whose encoders have these ranks of English MaxP on dev; of all else the teacher is the worse."""
     settings = Settings()
     for name, value in changed.items():
         setattr(settings.teacher, name, value)
-    prepared = Run(Inputs(settings, None, ("en", "de")), Path("runs/x"))
+    prepared = Run(Inputs(settings, None, ("en", "de"), dev=dev), Path("runs/x"))
     for name, english, other in (("base", base, 1), ("teacher", teacher, 9)):
         ranks = {"maxp": {"en": np.array(english), "de": np.array([other])}, "document": {"en": np.array([other])}}
         prepared.evaluations.setdefault("dev", {})[name] = Evaluation(name, "dev", ranks)
@@ -40,7 +40,27 @@ def test_with_leave_it_is_said_aloud(capsys):
     assert "WEAK TEACHER" in capsys.readouterr().err
 
 
-NOTHING = [run(BASE, [2, 2], model="e5"), run(BASE, BASE, bm25_epochs=0, online_epochs=0), run([1, 1], [1, 1])]
+# Its figures on another dev are no training's, which a fixed one has not.
+WORSE = {"lower": {}, "another dev": {"dev": "other"}, "the base but for its means": {"base": "e5", "centre": True}}
+
+
+@pytest.mark.parametrize("case", WORSE)
+def test_a_fixed_teacher_that_is_worse_stops_the_run(case, capsys):
+    for base, teacher in ((BASE, [2, 2]), ([1, 1], [1, 2])):
+        with pytest.raises(TrainingError, match="e5.*--resume runs/x "):
+            require_gain(run_with(base, teacher, **WORSE[case]))
+        require_gain(run_with(base, teacher, **WORSE[case], allow_weak=True))
+        assert "WEAK TEACHER" in capsys.readouterr().err
+
+
+def run_with(ranks, teacher, base="muse", **changed):
+    prepared = run(ranks, teacher, model="e5", **changed)
+    prepared.settings.teacher.base = base
+    return prepared
+
+
+NOTHING = [run(BASE, BASE, bm25_epochs=0, online_epochs=0), run([1, 1], [1, 1])]
+NOTHING += [run_with(BASE, BASE), run_with([1, 1], [1, 1]), run_with(BASE, [1, 1]), run_with(BASE, [2, 2], base="e5")]
 
 
 @pytest.mark.parametrize("prepared", [run([1, 3], [1, 1]), run([1, 3], [2, 1]), *NOTHING])

@@ -277,10 +277,11 @@ def test_a_run_goes_on_with_its_stages_as_they_are_which_can_be_compared(
         (["--resume", "STOPPED", "--margin", "0.5"], "teacher.margin"),
         (["--resume", "STOPPED", "--name", "other"], "--name other"),
         (["--runs", "PARENT", "--name", "run"], "--resume "),
+        *((["--runs", "PARENT/runs", "--name", name], f"--name {name}") for name in ("../x", ".", "a/../..", "/x")),
     ],
 )
 def test_what_cannot_go_on_is_refused(distill, stopped, capsys, flags, named):
     folder = stopped()[1]
-    paths = {"STOPPED": folder, "PARENT": folder.parent}
+    paths = {"STOPPED": folder, "PARENT": folder.parent, "PARENT/runs": folder.parent / "runs"}
     assert distill("run", *(paths.get(flag, flag) for flag in flags)) == 2
     assert named in capsys.readouterr().err

@@ -54,6 +54,36 @@ def test_empty_files_and_a_split_without_questions_are_refused(tmp_path):
             read_source(source)
 
 
+def test_ids_may_be_null_or_numbers_answers_an_object_and_questions_impossible(tmp_path, capsys):
+    answers = {"text": ["Italy"], "answer_start": [18]}
+    rows = [question(answers, id=7), question(["Rome"], id=None), question(["Rome"], is_impossible=True)]
+    examples = read_source(write(tmp_path, rows))
+    assert [(one.id, one.place) for one in examples] == [("7", (18, 23)), ("line 2", (0, 4))]
+    # A passage without a name is none that a question without one means.
+    with pytest.raises(DataError, match="passages.en.jsonl, line 1: .*'pid'"):
+        read_source(write(tmp_path, [question(["Rome"], pid=None)], [{"pid": None, "context": "Rome."}]))
+
+
+def test_a_squad_file_too_has_whole_numbers_an_object_of_answers_and_impossible_questions(tmp_path):
+    for language, context in (("en", "Rome is old."), ("de", "Rom ist alt.")):
+        word = context.split()[0]
+        qas = [
+            {"id": 7, "question": "Where?", "answers": {"text": [word], "answer_start": [0]}},
+            # In German alone it has an answer with a place.
+            {"id": 8, "question": "Who?", "answers": [{"text": word, "answer_start": 0}] if language == "de" else []},
+            {"id": 9, "question": "Why?", "answers": [{"text": word, "answer_start": 0}], "is_impossible": True},
+        ]
+        value = {"data": [{"title": "Rome", "paragraphs": [{"context": context, "qas": qas}]}]}
+        (tmp_path / f"{language}.json").write_text(json.dumps(value), encoding="utf-8")
+    examples = read_source(Source(tmp_path, "all"))
+    assert [(one.id, one.language, one.passage.language) for one in examples] == [
+        ("7", "de", "de"),
+        ("8", "de", "de"),
+        ("7", "en", "en"),
+        ("7", "de", "en"),
+    ]
+
+
 def test_questions_of_squad_are_read_in_the_documents_passages_and_in_their_own(sentence_data):
     examples = read_source(Source(sentence_data))
     pairs = [(one.language, one.passage.language) for one in examples]

@@ -19,6 +19,12 @@ def test_a_prediction_stands_with_the_language_and_the_answers_of_its_question(t
     ]
 
 
+def test_an_id_that_is_null_is_none_and_answers_may_be_hugging_faces_object(tmp_path):
+    row = {"id": None, "question": "Who?", "answers": {"text": ["Drais"], "answer_start": [3]}}
+    (tmp_path / "questions.jsonl").write_text(json.dumps(row), encoding="utf-8")
+    assert read_bare_questions(tmp_path / "questions.jsonl") == [Question("1", "en", "Who?", ("Drais",))]
+
+
 @pytest.mark.parametrize("content", ["", '{"id": "a"}\n', '{"question": 3}\n', '{"question": "Who?", "language": 1}\n'])
 def test_lines_without_a_question_are_refused(tmp_path, content):
     (tmp_path / "questions.jsonl").write_text(content, encoding="utf-8")

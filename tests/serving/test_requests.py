@@ -29,6 +29,7 @@ LIMITS = Limits(texts=3, characters=10, body=1000)
         ({"input": ["a", None]}, 422, "input[1]"),
         ({"input": [1, 2]}, 422, "input[0]"),
         ({"input": [[1, 2]]}, 422, "input[0]"),
+        ({"input": "\ufdfa"}, 413, "input"),
         ({"input": {"text": "a"}}, 422, "input"),
         ({"input": ["a"] * 4}, 413, "input"),
         ({"input": ["a", "b" * 11]}, 413, "input[1]"),
@@ -58,17 +59,45 @@ def test_texts_that_cannot_be_encoded_are_refused_by_their_field(fields, status,
         ({"query": "a", "top": 2.0}, 422, "top"),
         ({"query": "a", "hybrid": 1}, 422, "hybrid"),
         ({"query": "a", "where": ["lang"]}, 422, "where"),
-        ({"query": "a", "where": {"lang": ["en"]}}, 422, "where.lang"),
+        ({"query": "a", "where": {"lang": {"not": "en"}}}, 422, "where.lang"),
+        ({"query": "a", "where": {"lang": []}}, 422, "where.lang"),
+        ({"query": "a", "where": {"lang": [["en"]]}}, 422, "where.lang"),
         ({"queries": ["a"] * 4}, 413, "queries"),
         ({"query": {"a": 2**80}}, 422, "query"),
         ({"query": "a", "model": {"a": json.loads("[" * 400 + "]" * 400)}}, 422, "model"),
         ({"query": "a", "top": 2**80}, 422, "top"),
+        ({"query": "a", "where": {str(n): n for n in range(101)}}, 422, "where"),
     ],
 )
 def test_questions_that_cannot_be_answered_are_refused_by_their_field(fields, status, param):
     with pytest.raises(Refusal) as refused:
         search_request(json.dumps(fields).encode(), LIMITS)
     assert (refused.value.status, refused.value.param) == (status, param)
+
+
+@pytest.mark.parametrize(
+    ("value", "code"),
+    [(1, "tokens"), ([1, 2], "tokens"), (["a"], "invalid_value"), ([], "invalid_value"), ([1, "a"], "invalid_value")],
+)
+def test_lists_of_texts_are_not_taken_for_lists_of_tokens(value, code):
+    with pytest.raises(Refusal) as refused:
+        embedding_request(json.dumps({"input": [value]}).encode(), 8, LIMITS)
+    assert refused.value.code == code
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"query": "a", "x" * 10**6: 1},
+        {"query": "a", **{f"field {n}": n for n in range(20_000)}},
+        {"query": "a", "where": {"x" * 10**6: []}},
+        {"query": "a", "model": ["x" * 10**6]},
+    ],
+)
+def test_an_answer_repeats_little_of_a_request(fields):
+    with pytest.raises(Refusal) as refused:
+        search_request(json.dumps(fields).encode(), Limits())
+    assert refused.value.status == 422 and len(json.dumps(refused.value.as_dict())) < 600
 
 
 def test_the_passages_of_all_questions_are_bounded_together():
@@ -90,10 +119,11 @@ def test_what_is_no_object_in_json_is_refused(body):
 def test_requests_are_read_with_their_defaults():
     request = embedding_request(b'{"input": "a", "dimensions": 8, "user": "me"}', 8, LIMITS)
     assert (request.texts, request.model, request.role, request.base64) == (("a",), None, None, False)
-    where = {"year": 1990, "lang": "en", "old": True, "big": 2**80}
+    where = {"year": 1990, "lang": "en", "old": True, "big": 2**80, "tag": ["b", None]}
     request = search_request(json.dumps({"queries": ["a"], "where": where}).encode(), LIMITS)
     assert (request.many, request.top, request.hybrid) == (True, 5, False)
-    assert request.where == (("big", str(2**80)), ("lang", "en"), ("old", "true"), ("year", "1990"))
+    tags = ("tag", "b"), ("tag", "null")
+    assert request.where == (("big", str(2**80)), ("lang", "en"), ("old", "true"), *tags, ("year", "1990"))
 
 
 def lengths(texts, role):
@@ -139,6 +169,8 @@ def test_requests_of_a_role_are_encoded_together_and_each_gets_its_own_rows():
 def test_a_long_text_is_a_batch_by_itself_and_a_full_line_refuses():
     answers, sizes = batched((["x" * 50_000], "question"), (["x" * 15_000] * 2, "question"))
     assert sizes == [1, 1, 1] and [len(one.rows) for one in answers] == [1, 2]
+    # U+FDFA is of 18 characters for the encoder.
+    assert batched((["\ufdfa" * 400] * 2, "question"))[1] == [1, 1]
     answers, _ = batched((["a"] * 9, "question"), (["b"], "question"), (["c"], "document"), most=10)
     assert len(answers[0].rows) == 9 and len(answers[1].rows) == 1
     assert answers[2].status == 503 and int(answers[2].headers["retry-after"])

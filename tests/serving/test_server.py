@@ -7,7 +7,6 @@ import json
 import re
 import shutil
 import socket
-import threading
 import time
 
 import numpy as np
@@ -18,24 +17,23 @@ pytest.importorskip("orjson")
 pytest.importorskip("starlette")
 pytest.importorskip("uvicorn")
 
+from fixtures.servers import DOCUMENTS, MODEL, asked, indexed, post, served
+
 from distill.catalog.loading import load_encoder
 from distill.encoders.by_role import AsymmetricEncoder
 from distill.indexing.answers import Answers
-from distill.indexing.building import Change, Given, build
-from distill.serving import connections
+from distill.indexing.stored import FILE
+from distill.serving import bodies, connections
 from distill.serving.app import Server
 from distill.serving.collection import Collection
 from distill.serving.encoding import Served
 from distill.serving.forms import search_request
 from distill.serving.limits import Limits
-from distill.serving.running import Uvicorn, bound
+from distill.serving.running import bound
+from distill.system.sections import read_sections, write_sections
 
-MODEL, TOKEN = "released-small", "secret"
+TOKEN = "secret"
 TEXTS = ["Wo endet die Donau?", "The castle is of stone.", "城堡"]
-DOCUMENTS = [
-    {"id": "r", "text": "The Nile flows north. It ends in the sea.", "lang": "en", "big": 2**80},
-    {"id": "c", "text": "The castle is of stone. Its tower burned down in 1703.", "lang": "de"},
-]
 
 
 @pytest.fixture(scope="module")
@@ -47,29 +45,6 @@ def encoder():
 def kb(tmp_path_factory):
     folder = tmp_path_factory.mktemp("serving")
     return indexed(folder, DOCUMENTS)
-
-
-def indexed(folder, documents, model=MODEL):
-    path = folder / "documents.jsonl"
-    path.write_text("".join(json.dumps(one) + "\n" for one in documents), encoding="utf-8")
-    build(folder / "kb", Change((str(path),)), model, Given(None, None, None, None, None, True))
-    return folder / "kb"
-
-
-@contextlib.contextmanager
-def served(server):
-    """The host and port of a server that runs in a thread."""
-    with bound("127.0.0.1", 0) as listener:
-        uvicorn = Uvicorn(server, listener)
-        thread = threading.Thread(target=uvicorn.serve_until_stopped)
-        thread.start()
-        while not uvicorn.started:
-            time.sleep(0.01)
-        try:
-            yield listener.getsockname()
-        finally:
-            uvicorn.should_exit = True
-            thread.join(20)
 
 
 @pytest.fixture(scope="module")
@@ -98,22 +73,6 @@ class Turned:
 
     def encode(self, texts, role="question", progress=None):
         return -self._encoder.encode(texts, role)
-
-
-def asked(place, method, path, content=None, headers=None):
-    """Status, body as JSON or text, and headers."""
-    connection = http.client.HTTPConnection(*place, timeout=30)
-    body = content if content is None or isinstance(content, bytes) else json.dumps(content)
-    connection.request(method, path, body, headers or {})
-    answer = connection.getresponse()
-    text = answer.read().decode()
-    connection.close()
-    is_json = answer.headers["content-type"] == "application/json"
-    return answer.status, json.loads(text) if is_json else text, answer.headers
-
-
-def post(place, path, content, **headers):
-    return asked(place, "POST", path, content, headers)[:2]
 
 
 def test_vectors_are_those_of_the_encoder_in_either_form(place, encoder):
@@ -180,9 +139,18 @@ def test_an_index_that_is_written_anew_is_read_anew(encoder, tmp_path):
         assert ask() == {"r"}
         indexed(tmp_path, DOCUMENTS)
         assert ask() == {"r", "c"}
-        (tmp_path / "broken").write_bytes(b"broken")
-        (tmp_path / "broken").replace(folder / "index.bin")
-        assert post(place, "/v1/search", {"query": "?"})[0] == 200
+        for content in (b"broken", crafted(folder, tmp_path / "crafted")):
+            (tmp_path / "broken").write_bytes(content)
+            (tmp_path / "broken").replace(folder / FILE)
+            assert ask() == {"r", "c"}
+
+
+def crafted(folder, path):
+    """An index whose sections are whole, with documents that are no JSON."""
+    sections = dict(read_sections(folder / FILE))
+    sections["documents"] = sections["documents"] ^ np.uint8(1)
+    write_sections(path, sections)
+    return path.read_bytes()
 
 
 def test_an_index_of_another_encoder_that_has_taken_the_place_of_the_one_served_is_not_read(tmp_path, capsys):
@@ -199,6 +167,22 @@ def test_an_index_of_another_encoder_that_has_taken_the_place_of_the_one_served_
     assert [hit["document"]["id"] for hit in answer["hits"]] == ["r"] and str(model) in capsys.readouterr().err
 
 
+class Broken(Collection):
+    """A collection that fails in a way that nobody thought of."""
+
+    def search(self, request, vectors):
+        raise IndexError("of\nbounds")
+
+
+def test_what_fails_is_said_once_in_a_line(encoder, kb, capsys):
+    one = Served(encoder, MODEL)
+    with served(Server(one, Broken(kb, MODEL, one), Limits())) as place:
+        capsys.readouterr()
+        status, answer = post(place, "/v1/search", {"query": "?"})
+        assert (status, answer["error"]["type"]) == (500, "server_error")
+        assert capsys.readouterr().err.splitlines() == ["error: /v1/search: of"]
+
+
 @pytest.mark.parametrize(
     ("method", "path", "content", "status", "code"),
     [
@@ -210,7 +194,7 @@ def test_an_index_of_another_encoder_that_has_taken_the_place_of_the_one_served_
         ("POST", "/v1/search", {"query": "a", "where": {"author": "x"}}, 422, "invalid_value"),
         ("GET", "/v1/embeddings", None, 405, "no_path"),
         ("GET", "/v1/models/other", None, 404, "model_not_found"),
-        ("GET", "/", None, 404, "no_path"),
+        ("GET", "/v1", None, 404, "no_path"),
     ],
 )
 def test_what_is_wrong_has_its_status_and_the_form_of_the_interface(place, method, path, content, status, code):
@@ -250,6 +234,16 @@ def test_an_encoder_of_two_towers_is_told_the_role(locked, encoder):
     assert post(locked, "/v1/search", {"query": "a"}, **token)[0] == 404
 
 
+def test_it_says_what_is_there(place, locked):
+    status, answer, _ = asked(place, "GET", "/")
+    assert (status, answer["name"], answer["models"][0]) == (200, "distill", MODEL)
+    for route in answer["routes"]:
+        method, path = route.replace("{name}", MODEL).split()
+        assert asked(place, method, path)[0] in (200, 400)
+    assert {"POST /v1/embeddings", "POST /v1/search", "GET /health"} < {*answer["routes"]}
+    assert asked(locked, "GET", "/")[0] == 401
+
+
 def figure(place, name):
     text = asked(place, "GET", "/metrics")[1]
     assert re.fullmatch(r"((#.*|[a-z_]+(\{[^}]*\})? \S+)\n)+", text)
@@ -286,6 +280,25 @@ def test_a_connection_that_says_nothing_is_closed(place, monkeypatch):
         with socket.create_connection(place, timeout=10) as client:
             client.sendall(sent)
             assert client.recv(100) == b""
+
+
+def test_a_body_that_comes_by_the_byte_ends_with_its_connection(place, monkeypatch):
+    monkeypatch.setattr(bodies, "BODY_SECONDS", 0.3)
+    with socket.create_connection(place, timeout=5) as client:
+        client.sendall(b"POST /v1/embeddings HTTP/1.1\r\nHost: x\r\nContent-Length: 5000\r\n\r\n")
+        start, answer, ended = time.monotonic(), b"", False
+        client.settimeout(0.05)
+        while not ended and time.monotonic() < start + 5:
+            with contextlib.suppress(TimeoutError, OSError):
+                client.sendall(b"x")
+            try:
+                part = client.recv(1000)
+                answer, ended = answer + part, not part
+            except TimeoutError:
+                continue
+            except OSError:
+                ended = True
+        assert ended and answer.startswith(b"HTTP/1.1 408 ")
 
 
 def test_one_that_takes_too_long_is_sent_away(encoder):

@@ -1,15 +1,21 @@
 """Files are whole or absent, and what cannot be read says where."""
 
+import errno
 import os
+import re
 import stat
 import tracemalloc
+from contextlib import contextmanager
 
+import numpy as np
 import pytest
 from fixtures.folders import names
 
-from distill.errors import DataError, InputError
-from distill.system.files import leftovers, require_writable, write_aside, write_json, write_text
+from distill.errors import DataError, DistillError, InputError
+from distill.system.arrays import write_arrays, write_vectors
+from distill.system.files import leftovers, require_writable, seen, write_aside, write_json, write_text
 from distill.system.reading import iter_jsonl, read_json, read_jsonl, read_text
+from distill.system.sections import write_sections
 
 
 class Stop(Exception):
@@ -26,6 +32,12 @@ def test_a_file_appears_when_it_is_whole_and_replaces_the_old_one(tmp_path):
     assert path.read_text() == "new" and names(tmp_path) == ["a.txt"]
 
 
+@pytest.mark.parametrize("name", ["x" * 255, "渡" * 85])
+def test_a_name_may_be_as_long_as_the_system_lets_it(tmp_path, name):
+    write_text(tmp_path / name, "all")
+    assert names(tmp_path) == [name]
+
+
 @pytest.mark.parametrize("error", [Stop, KeyboardInterrupt])
 @pytest.mark.parametrize("old", [[], ["a.txt"]])
 def test_a_failure_or_an_interrupt_leaves_no_file_or_the_old_one(tmp_path, error, old):
@@ -35,6 +47,50 @@ def test_a_failure_or_an_interrupt_leaves_no_file_or_the_old_one(tmp_path, error
         aside.write_text("half")
         raise error
     assert names(tmp_path) == old and all((tmp_path / name).read_text() == "old" for name in old)
+
+
+@contextmanager
+def room_for(size):
+    """No file may be longer than so many bytes meanwhile, as on a disk that is full."""
+    resource = pytest.importorskip("resource")
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+def write_nested(path):
+    with write_aside(path) as folder:
+        folder.mkdir()
+        write_vectors(folder / "v.npy", np.zeros((100, 100)))
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda path: write_text(path, "a" * 10**5),
+        lambda path: write_sections(path, {"a": np.zeros(10**5, np.uint8)}),
+        lambda path: write_vectors(path, np.zeros((100, 100))),
+        lambda path: write_arrays(path, {"a": np.zeros((100, 100))}),
+        write_nested,
+    ],
+    ids=["text", "sections", "vectors", "arrays", "folder"],
+)
+def test_where_there_is_no_room_the_error_names_what_was_to_be_written(tmp_path, write):
+    named = rf"{re.escape(str(tmp_path / 'out'))}(: not written|'?$)"
+    with room_for(5000), pytest.raises(OSError, match=named) as caught:
+        write(tmp_path / "out")
+    assert not isinstance(caught.value, DistillError) and names(tmp_path) == []
+
+
+def test_an_error_of_another_file_stays_as_it_is(tmp_path):
+    with pytest.raises(FileNotFoundError, match="elsewhere"), write_aside(tmp_path / "out"):
+        (tmp_path / "elsewhere").read_bytes()
+    with pytest.raises(BrokenPipeError) as caught, write_aside(tmp_path / "out"):
+        raise BrokenPipeError(errno.EPIPE, "Broken pipe")
+    assert caught.value.filename is None
 
 
 @pytest.mark.parametrize("empty", [False, True])
@@ -85,6 +141,13 @@ def test_of_a_link_what_it_leads_to_is_written(tmp_path):
     assert (tmp_path / "link").is_symlink() and (tmp_path / "other" / "file").read_text() == "new"
     assert (tmp_path / "new").is_symlink() and (tmp_path / "other" / "absent").read_text() == "newer"
     assert names(tmp_path / "other") == ["absent", "file"]
+
+
+def test_hidden_files_are_not_seen(tmp_path):
+    for name in ("b.tsv", "a.jsonl", "._a.jsonl", ".b.tsv", "c.txt"):
+        (tmp_path / name).touch()
+    assert [path.name for path in seen(tmp_path, "*.tsv", "*.jsonl", "a.*")] == ["a.jsonl", "b.tsv"]
+    assert seen(tmp_path / "nowhere", "*.tsv") == []
 
 
 def test_what_a_killed_process_left_is_known_by_its_name(tmp_path):

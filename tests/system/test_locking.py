@@ -1,14 +1,16 @@
 """A folder that another process works in, with a real one."""
 
+import os
 import re
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from distill.errors import InputError
-from distill.system.locking import LOCK, locked, require_free
+from distill.system.locking import LOCK, held, locked, require_free
 
 HOLD = """
 import sys, time
@@ -48,3 +50,16 @@ def test_nothing_is_left_when_it_ends_well_or_after_an_error(tmp_path):
         1 / 0  # noqa: B018
     assert list(tmp_path.iterdir()) == []
     require_free(tmp_path)
+
+
+def test_a_folder_that_may_not_be_written_to_is_wrong_input(tmp_path):
+    # Nobody makes a file in /sys, which root may do in any other folder.
+    folder = Path("/sys") if os.geteuid() == 0 else tmp_path
+    if folder != tmp_path and not folder.is_dir():
+        pytest.skip("no folder that root may not write to")
+    tmp_path.chmod(0o555)
+    try:
+        with pytest.raises(InputError, match=f"cannot write to {folder}: "), held(folder / LOCK, "in use"):
+            pass
+    finally:
+        tmp_path.chmod(0o755)

@@ -3,9 +3,11 @@ import re
 
 import pytest
 from rich.console import Console
+from rich.table import Table
+from rich.text import Text
 
 from distill.system import progress
-from distill.system.progress import say, task
+from distill.system.progress import SafeConsole, say, task
 
 
 @pytest.fixture
@@ -40,6 +42,21 @@ def test_what_is_said_is_printed_as_it_is_and_a_task_that_fails_not_reported_as_
         raise ZeroDivisionError
     say(text)
     assert stderr() == text + "\n"
+
+
+def test_a_name_is_not_obeyed_by_the_terminal_in_a_table_nor_in_a_line(stderr):
+    table = Table("\x1b]0;owned\x07 head")
+    table.add_row(Text("a\x9b31m\u202eb"))
+    screen = io.StringIO()
+    console = SafeConsole(file=screen, force_terminal=True, width=60, highlight=False, _environ={"TERM": "xterm"})
+    console.print(table)
+    console.print("[bold]bold[/bold] \x1b[2J")
+    shown = screen.getvalue()
+    assert {*re.findall(r"\x1b\[[0-9;]*m", shown)} == {"\x1b[1m", "\x1b[0m"}
+    assert not re.search("[\x80-\x9f\u202e\x07]|\x1b(?!\\[[0-9;]*m)", shown)
+    assert r"\u001b[2J" in shown and r"a\u009b31m" in shown
+    say("runs/a\n2. b\x1b[31m")
+    assert stderr() == "runs/a 2. b\\u001b[31m\n"
 
 
 def test_on_a_terminal_a_bar_counts_steps_and_shows_the_note(terminal):

@@ -1,7 +1,9 @@
 import struct
+from dataclasses import replace
 
 import numpy as np
 import pytest
+from fixtures.plain_c import consistent
 
 from distill.errors import DataError, InputError
 from distill.system.sections import Rows, read_sections, write_sections
@@ -81,8 +83,25 @@ def test_a_file_that_says_what_cannot_be_is_refused(file, place, value):
         read_sections(file)
 
 
+@pytest.mark.parametrize("name", ["codes", "starts", "bounds"])
+def test_rows_of_no_numbers_are_refused_by_the_plain_name_of_their_section(file, name):
+    file.write_bytes(consistent.without_columns(file.read_bytes(), name))
+    with pytest.raises(DataError, match=rf"file\.bin: .* section '{name}'"):
+        read_sections(file)
+
+
+def test_more_columns_than_an_array_may_have_are_refused_without_rows_too(file):
+    sections = consistent.sections_of(file.read_bytes())
+    assert consistent.file_of(sections) == file.read_bytes()
+    sections[2] = replace(sections[2], columns=2**62)
+    file.write_bytes(consistent.file_of(sections))
+    with pytest.raises(DataError, match=r"file\.bin"):
+        read_sections(file)
+
+
 def test_what_has_no_place_in_a_file_is_refused_and_nothing_written(tmp_path):
-    for arrays in ({"cube": np.zeros((1, 1, 1), dtype=np.int8)}, {"n" * 25: ARRAYS["codes"]}):
+    shapes = [(1, 1, 1), (3, 0)]
+    for arrays in (*({"cube": np.zeros(shape, dtype=np.int8)} for shape in shapes), {"n" * 25: ARRAYS["codes"]}):
         with pytest.raises(ValueError):
             write_sections(tmp_path / "none", arrays)
     assert list(tmp_path.iterdir()) == []

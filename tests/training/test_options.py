@@ -1,32 +1,66 @@
-"""Mixed precision and XLA train to the same P@1 on the sample's questions."""
+"""Mixed precision and XLA take the step of float32, as far as their rounding lets them."""
 
 from dataclasses import replace
 
 import keras
+import numpy as np
 import pytest
 
 from distill.encoders.encoder import KerasEncoder
 from distill.settings.sections import TeacherSettings, TrainingSettings
-from distill.stages.triplet_stage import teach
+from distill.stages.triplet_stage import TripletStage, teach
 from distill.students.static import StaticEncoder
 from distill.training.log import RunLog
 from distill.training.session import Session
 
 SETTINGS = TeacherSettings(learning_rate=2e-3, bm25_epochs=4, online_epochs=0, unit="document")
-MIXED = TrainingSettings(precision="mixed_bfloat16")
-OPTIONS = {"float32": TrainingSettings(), "mixed": MIXED, "jit": TrainingSettings(jit=True)}
+PLAIN, MIXED = TrainingSettings(), TrainingSettings(precision="mixed_bfloat16")
+# The options, and how far their rounding moves the loss and the gradient. Between two numbers of bfloat16 lies 2^-8 of
+# them, and a gradient is a sum over thousands of tokens whose parts nearly cancel: 2 to 4 % of it by oneDNN and Eigen.
+OPTIONS = {"mixed": (MIXED, 2**-8, 0.1), "jit": (TrainingSettings(jit=True), 1e-4, 1e-3)}
 
 
-def test_the_same_precision_at_one_within_a_point(tokenizer, sample):
+@pytest.fixture(scope="module")
+def every(sample):
     """All English questions are train and dev."""
-    every = [id for ids in sample.splits.values() for id in ids]
-    data = replace(sample, splits={split: every for split in ("train", "dev", "test")})
-    best = {}
-    for way, options in OPTIONS.items():
-        keras.utils.set_random_seed(1)
-        model = StaticEncoder(vocabulary=len(tokenizer), width=64, hidden=16, dimension=64, channels=8)
-        log = RunLog()
-        teach(KerasEncoder(model, tokenizer), data, "en", SETTINGS, session=Session(log, options=options))
-        best[way] = max(row["p@1"] for row in log.of("teacher"))
-    assert best["float32"] > 5 / 48
-    assert best == pytest.approx(dict.fromkeys(OPTIONS, best["float32"]), abs=0.01)
+    ids = [id for ids in sample.splits.values() for id in ids]
+    return replace(sample, splits={split: ids for split in ("train", "dev", "test")})
+
+
+@pytest.fixture
+def student(tokenizer):
+    keras.utils.set_random_seed(1)
+    model = StaticEncoder(vocabulary=len(tokenizer), width=64, hidden=16, dimension=64, channels=8)
+    return KerasEncoder(model, tokenizer)
+
+
+def step(student, data, options):
+    """The loss of the first batch and its gradient `(n,)` by table and kernels: a step of descent at rate 1."""
+    stage = TripletStage(student, data, "en", SETTINGS, 0, Session(options=options))
+    trainer = stage.trainer
+    trainer.compile(keras.optimizers.SGD(1.0), jit_compile=trainer.jits)
+    # That of a bias is a sum over all tokens, in bfloat16 mostly what rounding left.
+    weights = [weight for weight in trainer.trainable_variables if len(weight.shape) == 2]
+    before = [np.array(weight) for weight in weights]
+    loss = float(trainer.train_on_batch(stage.batches(1)[0]()))
+    after = [np.array(weight) for weight in weights]
+    return loss, np.concatenate([(old - new).ravel() for old, new in zip(before, after, strict=True)])
+
+
+@pytest.mark.parametrize("way", OPTIONS)
+def test_the_loss_and_the_gradient_of_a_step_are_those_of_float32_within_rounding(student, every, way):
+    options, of_loss, of_gradient = OPTIONS[way]
+    (loss, gradient), (expected, plain) = (step(student, every, one) for one in (options, PLAIN))
+    assert loss == pytest.approx(expected, rel=of_loss)
+    off = np.linalg.norm(gradient - plain) / np.linalg.norm(plain)
+    assert off < of_gradient
+    # Not float32 under another name.
+    assert way != "mixed" or off > 1e-3
+
+
+def test_an_encoder_learns_in_mixed_precision(student, every):
+    """From .06 to about .5; how far exactly is rounding, .46 by oneDNN and .54 by Eigen."""
+    log = RunLog()
+    teach(student, every, "en", SETTINGS, session=Session(log, options=MIXED))
+    before, *after = [row["p@1"] for row in log.of("teacher")]
+    assert max(after) > before + 0.2

@@ -46,6 +46,7 @@ def test_a_row_has_the_words_of_the_message_its_type_and_exit_code(script, tmp_p
         ("a\n b\t\tc\r\n", "a b c"),
         ("a\x00b\x1b[31m", "a\\u0000b\\u001b[31m"),
         ("\u202eabc", "\\u202eabc"),
+        ("a\u200fb\u2028c\x9b", "a\u200fb c\\u009b"),
         ("\ud800", "?"),
         ("👩\u200d🚀 שלום", "👩\u200d🚀 שלום"),
     ],

@@ -13,7 +13,22 @@ from tests.test_layers import FLOORS, files
 
 ROOT = Path(__file__).resolve().parents[2]
 DOTTED = re.compile(r"`([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+)`")
-ENDINGS = "bin html json jsonl keras model npz part py safetensors spm tflite toml tsv".split()
+ENDINGS = [
+    "bin",
+    "html",
+    "json",
+    "jsonl",
+    "keras",
+    "model",
+    "npz",
+    "part",
+    "py",
+    "safetensors",
+    "spm",
+    "tflite",
+    "toml",
+    "tsv",
+]
 SETTINGS = {name for name, _, _ in walk(Settings())}
 
 

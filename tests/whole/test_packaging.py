@@ -150,17 +150,18 @@ def locked(name):
     return {match[1]: match[2] for match in matches}
 
 
-LIGHT, TRAIN = "requirements.lock", "requirements-train.lock"
+LIGHT, SERVE, TRAIN = "requirements.lock", "requirements-serve.lock", "requirements-train.lock"
+EXTRAS = {SERVE: "serve", TRAIN: "train"}
 
 
 def requirements(config, lock):
     """What an installation that a lock is of asks for itself."""
     texts = [config["options"]["install_requires"]]
-    texts += [config["options.extras_require"]["train"]] if lock == TRAIN else []
+    texts += [config["options.extras_require"][EXTRAS[lock]]] if lock in EXTRAS else []
     return [Requirement(line) for text in texts for line in text.strip().splitlines()]
 
 
-@pytest.mark.parametrize("lock", [LIGHT, TRAIN])
+@pytest.mark.parametrize("lock", [LIGHT, SERVE, TRAIN])
 def test_every_requirement_is_locked_at_a_version_within_its_range(config, lock):
     pins = locked(lock)
     for requirement in requirements(config, lock):
@@ -169,7 +170,7 @@ def test_every_requirement_is_locked_at_a_version_within_its_range(config, lock)
         assert version in requirement.specifier, f"{requirement}, but {lock} has {version}; run: make lock"
 
 
-@pytest.mark.parametrize("lock", [LIGHT, TRAIN])
+@pytest.mark.parametrize("lock", [LIGHT, SERVE, TRAIN])
 def test_the_locks_requirements_are_locked_too(lock):
     """Of those that are installed here in the locked version: what they ask for is in the lock."""
     pins, seen = locked(lock), 0

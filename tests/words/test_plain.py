@@ -16,6 +16,15 @@ from distill.words.plain import plain_words
         ("山", ["山"]),
         ("– …!", []),
         ("a_b@c.de", ["a", "b", "c", "de"]),
+        ("İstanbul ISTANBUL istanbul I\u0307stanbul", ["istanbul"] * 4),
+        ("Diyarbakır DİYARBAKIR diyarbakir", ["diyarbakir"] * 3),
+        ("i̇̀ ì į̇̃ į̃ J̇", ["ì", "ì", "į̃", "į̃", "j"]),
+        ("ż Ė ė", ["ż", "ė", "ė"]),
+        ("ΟΔΟΣ οδος οδοσ", ["οδοσ"] * 3),
+        ("Straße STRASSE ſtraße", ["strasse"] * 3),
+        ("ＡＢＣ１ ﬁn ǅ", ["abc1", "fin", "dž"]),
+        ("ﾄｳｷｮｳ トウキョウ", ["トウ", "ウキ", "キョ", "ョウ"] * 2),
+        ("辻\U000e0100 辻 ❤\ufe0f a\ufe0fb", ["辻", "辻", "ab"]),
     ],
 )
 def test_words_are_runs_of_letters_and_digits_or_pairs_of_characters(text, expected):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ...data.tsv import read_table
+from ...data.parsing.tsv import read_table
 from ...errors import DataError
 from ...system.files import usable_path
 from ...system.types import Booleans, File

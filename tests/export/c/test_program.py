@@ -2,6 +2,7 @@
 
 import json
 import random
+import re
 import shutil
 import subprocess
 
@@ -9,7 +10,7 @@ import numpy as np
 import pytest
 import sentencepiece
 from fixtures.pieces import spelled_tokenizer, trained_tokenizer
-from fixtures.plain_c import program, static_file
+from fixtures.plain_c import consistent, program, static_file
 from fixtures.text import TEXTS
 
 from distill.catalog.bundle import released_folder
@@ -207,12 +208,40 @@ def test_what_is_not_whole_or_of_another_encoder_is_refused(plain_program, small
         index.passage(10**6)
 
 
-@pytest.mark.skipif(not shutil.which("gcc"), reason="its sanitizers")
-def test_broken_texts_and_files_do_no_harm(tokenizer, indexes, sample, tmp_path):
+@pytest.mark.parametrize("name", ["pieces", "charsmap", "card", "text", "documents"])
+def test_rows_of_no_numbers_are_refused_and_nothing_behind_the_file_is_read(name, plain_program, small, kb):
+    encoder = program.PlainEncoder(plain_program, small[0])
+    content = consistent.without_columns(small[0] if name in ("pieces", "charsmap") else kb[0], name)
+    with pytest.raises(program.Refused) as caught:
+        if name in ("pieces", "charsmap"):
+            program.PlainEncoder(plain_program, content)
+        else:
+            program.PlainIndex(plain_program, content, encoder)
+    assert caught.value.args[0] == 3
+
+
+@pytest.mark.parametrize("scale", [np.nan, np.inf, -1, 3])
+def test_a_scale_that_no_unit_row_has_is_refused(scale, plain_program, kb, tmp_path):
+    sections = read_sections(kb[1].path)
+    scales = np.append(sections["passage_scales"][1:], np.float32(scale))
+    write_sections(tmp_path / "kb.bin", {**sections, "passage_scales": scales})
+    with pytest.raises(program.Refused) as caught:
+        program.PlainIndex(plain_program, (tmp_path / "kb.bin").read_bytes())
+    assert caught.value.args[0] == 5
+
+
+@pytest.fixture(scope="module")
+def fuzz(tmp_path_factory):
+    """The program with gcc's sanitizers, which uses what it is given."""
+    if not shutil.which("gcc"):
+        pytest.skip("gcc has the sanitizers")
+    options = ["-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-DDISTILL_PLAIN", str(program.FUZZ)]
+    return program.compiled(["gcc"], tmp_path_factory.mktemp("fuzz") / "fuzz", *options)
+
+
+def test_broken_texts_and_files_do_no_harm(fuzz, tokenizer, indexes, sample, tmp_path):
     static_file(tmp_path / "encoder.bin", spelled_tokenizer(tokenizer, _teh_nyl="the Nile", e="en"))
     (tmp_path / "texts.txt").write_text("\n".join(texts_of(sample, 20)[: -len(TEXTS)]), encoding="utf-8")
-    options = ["-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-DDISTILL_PLAIN", str(program.FUZZ)]
-    fuzz = program.compiled(["gcc"], tmp_path / "fuzz", *options)
     files = [str(tmp_path / name) for name in ("encoder.bin", "texts.txt")]
     command = [str(fuzz), *files, "1", "3000", "200", str(indexes[8].path), str(indexes[1].path)]
     result = subprocess.run(command, capture_output=True, text=True, timeout=120)
@@ -220,6 +249,17 @@ def test_broken_texts_and_files_do_no_harm(tokenizer, indexes, sample, tmp_path)
     # Some are opened: what is broken in them is met later.
     opened = [int(line.split()[2]) for line in result.stdout.splitlines()]
     assert len(opened) == 3 and all(0 < number < 200 for number in opened)
+
+
+def test_well_formed_files_that_are_wrong_do_no_harm(fuzz, small, tokenizer, indexes, tmp_path):
+    static = static_file(tmp_path / "small.bin", spelled_tokenizer(tokenizer, _teh_nyl="the Nile", e="en"))
+    (tmp_path / "encoder.bin").write_bytes(small[0])
+    contents = [static, *(index.path.read_bytes() for index in indexes.values())]
+    files = b"".join(consistent.streamed(contents, 600, seed=1))
+    result = subprocess.run([fuzz, tmp_path / "encoder.bin"], input=files, capture_output=True, timeout=120)
+    assert (result.returncode, result.stderr) == (0, b"")
+    given, encoders, of_any, of_encoder = map(int, re.findall(rb"\d+", result.stdout))
+    assert given == 600 and 0 < encoders < 150 and 0 < of_encoder < of_any < 450
 
 
 @pytest.mark.parametrize("target", ["aarch64-linux-gnu", "wasm32-wasi"])

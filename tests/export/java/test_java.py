@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from fixtures.encoders import made_student
 from fixtures.pieces import spelled_tokenizer
+from fixtures.plain_c import consistent
 from fixtures.text import TEXTS
 
 import distill
@@ -135,6 +136,14 @@ def broken_encoders(path, folder):
     kernel = arrays["second.kernel"]
     files["narrow"] = changed(path, folder / "narrow", **{"second.kernel": kernel[:, :-1]})
     files["another type"] = changed(path, folder / "type", **{"piece_scores": arrays["piece_scores"].view(np.int32)})
+    return files | without_columns(path, folder, "pieces", "charsmap")
+
+
+def without_columns(path, folder, *names):
+    """`{what is wrong: file}` with each of the sections as rows of no numbers."""
+    files = {f"{name} without columns": folder / f"no-columns-{name}" for name in names}
+    for name, file in zip(names, files.values(), strict=True):
+        file.write_bytes(consistent.without_columns(path.read_bytes(), name))
     return files
 
 
@@ -151,7 +160,10 @@ def broken_indexes(path, folder):
         files[name] = changed(path, folder / f"i-{name}", **{name: None})
     card = arrays["card"].tobytes().replace(b'"fingerprint": "', b'"fingerprint": "0')
     files["of another encoder"] = changed(path, folder / "other", card=np.frombuffer(card, dtype=np.uint8))
-    return files
+    for place, scale in enumerate((np.nan, np.inf, -1, 3)):
+        array = with_number(arrays["sentence_scales"], place, scale)
+        files[f"a scale of {scale}"] = changed(path, folder / f"i-scale-{place}", sentence_scales=array)
+    return files | without_columns(path, folder, "card", "text", "documents")
 
 
 def damaged(path, folder, count):

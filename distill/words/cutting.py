@@ -1,4 +1,4 @@
-"""Documents cut into passages at sentence ends, and these into sentences; lengths are in characters."""
+"""Texts cut into passages at sentence ends, and these into sentences; lengths are in characters."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from ..words.sentences import sentences_in
-from .documents import Document
+from .clusters import cluster_start, is_within
+from .sentences import sentences_in
 
 # Begin and end, in characters.
 Place: TypeAlias = tuple[int, int]
@@ -40,23 +40,14 @@ class Piece:
     sentences: tuple[Place, ...]
 
 
-def pieces(document: Document, cut: Cut) -> list[Piece]:
-    """Return the passages of a document: those that the data gives as they are, else cut at sentence ends.
+def cut_text(text: str, language: str, cut: Cut) -> list[Piece]:
+    """Return the passages of a text in a language, cut at sentence ends.
 
     A sentence that is longer than a passage may be is cut between words. Raises `InputError` where a library of the
     extra `morphology` is missing for a language.
     """
-    language = document.language or cut.language
-    if document.parts:
-        return [_given(document.text, part, part.language or language) for part in document.parts]
-    places = _sentences(document.text, language)
-    places = [part for place in places for part in _shortened(document.text, place, cut.length)]
+    places = [part for place in sentences_of(text, language) for part in _shortened(text, place, cut.length)]
     return [_piece(places[first:last]) for first, last in _groups(places, cut)]
-
-
-def _given(text, part, language):
-    places = part.sentences or tuple(_sentences(text[part.start : part.end], language))
-    return Piece(part.start, part.end, places)
 
 
 def _piece(places):
@@ -64,32 +55,51 @@ def _piece(places):
     return Piece(start, places[-1][1], tuple((first - start, last - start) for first, last in places))
 
 
-def _sentences(text: str, language: str) -> list[Place]:
+def sentences_of(text: str, language: str) -> list[Place]:
+    """Return the sentences of a text of any length. Raises as `cut_text`."""
     places: list[Place] = []
     for start, end in _stretches(text):
         stretch = text[start:end]
         if stretch.strip():
-            places += [(start + first, start + last) for first, last in sentences_in(stretch, language)]
+            sentences = [(start + first, start + last) for first, last in sentences_in(stretch, language)]
+            places += _with_marks(text, sentences)
     return places
 
 
+def _with_marks(text: str, places: Sequence[Place]) -> Iterator[Place]:
+    """Sentences that have the marks of their last letter, which are cut off as if they began the next one."""
+    begin = 0
+    for (start, end), after in zip(places, [*(place[0] for place in places[1:]), 0], strict=True):
+        start, stop = max(start, begin), max(end, begin)
+        while end == after and stop < len(text) and is_within(text, stop):
+            stop += 1
+        begin = stop
+        if text[start:stop].strip():
+            yield start + len(text[start:stop]) - len(text[start:stop].lstrip()), stop
+
+
 def _stretches(text: str) -> Iterator[Place]:
-    """The text in stretches that end with a paragraph, else a line, else a word, else anywhere."""
+    """The text in stretches that end with a paragraph, else a line, else a word, else a letter with its marks."""
     start = 0
     while len(text) - start > STRETCH:
         ends = (text.rfind(mark, start, start + STRETCH) + len(mark) for mark in ("\n\n", "\n", " "))
-        end = next((end for end in ends if end > start + STRETCH // 2), start + STRETCH)
+        end = next((end for end in ends if end > start + STRETCH // 2), None)
+        end = end or cluster_start(text, start + STRETCH, start + STRETCH // 2)
         yield start, end
         start = end
     yield start, len(text)
 
 
 def _shortened(text: str, place: Place, length: int) -> Iterator[Place]:
-    """A sentence in parts of at most `length` characters, cut behind the last blank that leaves half of that."""
+    """A sentence in parts of at most `length` characters, cut behind the last blank that leaves half of that.
+
+    Without a blank it is cut before the last letter that has room with all its marks.
+    """
     start, end = place
     while end - start > length:
-        blanks = [match.start() for match in BLANK.finditer(text, start + length // 2, start + length + 1)]
-        stop = blanks[-1] if blanks else start + length
+        ends = (match.start() for match in BLANK.finditer(text, start + length // 2, start + length + 1))
+        blanks = [at for at in ends if not is_within(text, at + 1)]
+        stop = blanks[-1] if blanks else cluster_start(text, start + length, start + length // 2)
         yield start, stop
         start = stop + len(text[stop:end]) - len(text[stop:end].lstrip())
     yield start, end

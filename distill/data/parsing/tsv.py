@@ -6,15 +6,17 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from ..errors import DataError
-from ..system.files import require_inside
-from ..system.reading import read_text
-from ..system.types import File
+from ...errors import DataError
+from ...system.files import require_inside, seen
+from ...system.reading import read_text
+from ...system.types import File
 
 # A column of numbers and hardly ever Indonesian: a language only where it is named.
 NUMBERED = "id"
 # Columns of a table that are languages where none are named: codes as FLORES and NTREX write them.
 CODE = re.compile(r"[a-z]{2}([-_][A-Za-z]{2,4})?|[a-z]{3}[-_][A-Z][a-z]{3}")
+# A cell as spreadsheets and pandas write one with a quotation mark in it: within quotation marks, its own doubled.
+QUOTED = re.compile(r'"(?:[^"]|"")*"')
 
 
 def columns_of(path: Path, named: Sequence[str] = ()) -> dict[str, list[str]]:
@@ -24,12 +26,19 @@ def columns_of(path: Path, named: Sequence[str] = ()) -> dict[str, list[str]]:
 
 def _from_files(folder):
     require_inside(folder, "*.txt")
-    return {path.stem: _lines(path) for path in sorted(folder.glob("*.txt"))}
+    return {path.stem: _lines(path) for path in seen(folder, "*.txt")}
 
 
 def read_table(path: File, named: Sequence[str]) -> dict[str, list[str]]:
-    """`{column: [cell]}` of a .tsv: the columns `named` or headed by a code. Raises `DataError` with the line."""
-    head, *rows = [line.split("\t") for line in _lines(path)] or [[]]
+    """`{column: [cell]}` of a .tsv: the columns `named` or headed by a code. Raises `DataError` with the line.
+
+    A cell within quotation marks whose own are doubled is taken without them; any other is text as it is. Blank lines
+    at the end do not count.
+    """
+    lines = _lines(path)
+    while lines and not lines[-1].strip():
+        lines.pop()
+    head, *rows = [[_plain(cell) for cell in line.split("\t")] for line in lines] or [[]]
     if twice := [name for name in dict.fromkeys(head) if head.count(name) > 1]:
         raise DataError(f"{path}: the column {twice[0]} is there twice; name each once")
     for number, row in enumerate(rows, start=2):
@@ -37,6 +46,10 @@ def read_table(path: File, named: Sequence[str]) -> dict[str, list[str]]:
             raise DataError(f"{path}, line {number}: expected {len(head)} columns as in the first line, got {len(row)}")
     kept = [place for place, name in enumerate(head) if name in named or (CODE.fullmatch(name) and name != NUMBERED)]
     return {head[place]: [row[place] for row in rows] for place in kept}
+
+
+def _plain(cell):
+    return cell[1:-1].replace('""', '"') if QUOTED.fullmatch(cell) else cell
 
 
 def _lines(path):

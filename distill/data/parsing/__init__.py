@@ -1,0 +1,1 @@
+"""The forms that people's files have: fields of records, SQuAD's objects, tables."""

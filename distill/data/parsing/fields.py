@@ -1,0 +1,72 @@
+"""Fields of a record: texts, ids, titles, languages and answers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from ...errors import DataError
+from ...system.types import File, Json
+
+# The first of these that a document has.
+IDS, TEXTS, LANGUAGES = ("id", "_id", "pid"), ("text", "context", "passage"), ("language", "lang")
+
+
+def text_of(path: File, row: Mapping[str, Json], key: str, place: str) -> str:
+    """The text under a key of an object. Raises `DataError`, with file and place, where it is none or blank."""
+    value = row.get(key)
+    if not isinstance(value, str) or not value.strip():
+        raise DataError(f"{path}, {place}: expected a non-empty string under {key!r}, got {value!r}")
+    return value
+
+
+def id_of(path: File, row: Mapping[str, Json], key: str, place: str) -> str:
+    """The id under a key of an object. Raises `DataError`, with file and place, for what `as_id` takes for none."""
+    id = as_id(row.get(key))
+    if id is None:
+        raise DataError(f"{path}, {place}: expected a string or a whole number under {key!r}, got {row.get(key)!r}")
+    return id
+
+
+def as_id(value: Json) -> str | None:
+    """A text that is not blank, or a whole number as its digits; None for anything else."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
+    return value if isinstance(value, str) and value.strip() else None
+
+
+def given(row: Mapping[str, Json], keys: Sequence[str]) -> str | None:
+    """The first of the keys that an object has a value under, null being none."""
+    return next((key for key in keys if row.get(key) is not None), None)
+
+
+def title_of(row: Mapping[str, Json], default: str) -> str:
+    """The title of an object, the default where it has none or null."""
+    title = row.get("title")
+    return default if title is None else str(title)
+
+
+def answers_of(row: Mapping[str, Json]) -> Json:
+    """The answers of a question as SQuAD lists them, [{"text", "answer_start"}].
+
+    Hugging Face's data sets have an object of lists in their place, {"text": [], "answer_start": []}. What has neither
+    form is given back as it is.
+    """
+    answers = row.get("answers")
+    texts = answers.get("text") if isinstance(answers, dict) else None
+    starts = answers.get("answer_start") if isinstance(answers, dict) else None
+    texts, starts = ([value] if isinstance(value, str | int) else value for value in (texts, starts))
+    if not isinstance(texts, list):
+        return answers
+    if not starts:
+        return [{"text": text} for text in texts]
+    if not isinstance(starts, list) or len(starts) != len(texts):
+        return answers
+    return [{"text": text, "answer_start": start} for text, start in zip(texts, starts, strict=True)]
+
+
+def answer_texts(row: Mapping[str, Json]) -> Json:
+    """The texts of a question's answers, in either form of `answers_of` or as a list of texts; else what is there."""
+    answers = answers_of(row)
+    if not isinstance(answers, list):
+        return answers
+    return [answer.get("text") if isinstance(answer, dict) else answer for answer in answers]

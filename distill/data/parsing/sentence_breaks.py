@@ -1,0 +1,39 @@
+"""Sentence boundaries that data has of its own, [[start, end], …] in characters of a paragraph or passage."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ...errors import DataError
+from ...system.types import Json
+
+BREAKS = "sentence_breaks"
+
+
+def sentences_of(value: Mapping[str, Json], text: str) -> tuple[tuple[int, int], ...]:
+    """The boundaries that a paragraph gives; none where they are wrong, which LAReQA alone refuses."""
+    try:
+        return tuple(breaks_of(value, text, "")) if BREAKS in value else ()
+    except DataError:
+        return ()
+
+
+def breaks_of(value: Mapping[str, Json], text: str, place: str) -> list[tuple[int, int]]:
+    """A paragraph's sentences as `[(start, end)]`. Raises `DataError` unless ascending, within it and not blank."""
+    breaks = value.get(BREAKS)
+    if not isinstance(breaks, list) or not breaks:
+        raise DataError(f"{place}: expected [[start, end], …] under {BREAKS!r}, got {breaks!r}")
+    last = 0
+    for pair in breaks:
+        if not (isinstance(pair, list) and len(pair) == 2 and all(type(number) is int for number in pair)):
+            raise DataError(f"{place}: expected [[start, end], …] under {BREAKS!r}, got {pair!r}")
+        start, end = pair
+        if not last <= start < end <= len(text):
+            raise DataError(
+                f"{place}: the sentence {pair} is empty, before the end of the one before it, "
+                f"or beyond its paragraph of {len(text)} characters"
+            )
+        if not text[start:end].strip():
+            raise DataError(f"{place}: the sentence {pair} is blank")
+        last = end
+    return [tuple(pair) for pair in breaks]

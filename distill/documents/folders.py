@@ -1,0 +1,121 @@
+"""The files of a folder that are documents: not hidden, not in node_modules, and not what .gitignore names."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pathspec import GitIgnoreSpec
+
+from ..errors import DataError, first_line
+from ..system.reading import read_text
+from .formats import PACKAGES, is_readable, named
+from .skipped import Skipped
+
+IGNORED = ".gitignore"
+UNREAD = {"node_modules"}
+
+
+@dataclass(frozen=True)
+class _Rules:
+    """The rules of `.gitignore` files by their folders, from the outermost in: the last that names a path decides."""
+
+    specs: tuple[tuple[Path, GitIgnoreSpec], ...] = ()
+
+    def within(self, folder: Path) -> _Rules:
+        file = folder / IGNORED
+        if not file.is_file():
+            return self
+        try:
+            lines = read_text(file).splitlines()
+            return _Rules((*self.specs, (folder, GitIgnoreSpec.from_lines(lines))))
+        except (DataError, ValueError):
+            return self
+
+    def name(self, path: Path, is_folder: bool) -> bool:
+        for folder, spec in reversed(self.specs):
+            said = spec.check_file(path.relative_to(folder).as_posix() + "/" * is_folder).include
+            if said is not None:
+                return said
+        return False
+
+
+@dataclass
+class _Walk:
+    """A walk through a folder: files that are documents, and counts of what is not read."""
+
+    skipped: Skipped
+    files: list[Path] = field(default_factory=list)
+    endings: Counter[str] = field(default_factory=Counter)
+    unread: Counter[str] = field(default_factory=Counter)
+
+    def go(self, root: Path) -> None:
+        rules = {root: _outer(root)}
+        for place, folders, files in os.walk(root, onerror=self._unreadable):
+            here, real = Path(place), Path(os.path.realpath(place))
+            inner = rules.pop(here).within(real)
+            folders[:] = [name for name in folders if self._is_folder(here / name, inner.name(real / name, True))]
+            rules |= {here / name: inner for name in folders}
+            for name in files:
+                if self._is_file(here / name, inner.name(real / name, False)):
+                    self._take(here / name)
+
+    def _take(self, path):
+        ending = path.suffix.lower()
+        if is_readable(ending):
+            self.files.append(path)
+        else:
+            self.endings[ending] += 1
+
+    def _is_folder(self, path: Path, is_named: bool) -> bool:
+        if path.name in UNREAD:
+            reason = path.name
+        elif path.is_symlink():
+            reason = "linked to another folder"
+        else:
+            reason = _reason(path, is_named)
+        self.unread.update([reason] if reason else [])
+        return not reason
+
+    def _is_file(self, path: Path, is_named: bool) -> bool:
+        reason = _reason(path, is_named) or ("" if path.is_file() else "no file")
+        # Hidden files of other formats are a system's, and no news.
+        self.unread.update([reason] if reason and is_readable(path.suffix.lower()) else [])
+        return not reason
+
+    def _unreadable(self, error: OSError) -> None:
+        self.skipped.leave_out(DataError(f"{error.filename}: cannot be read: {first_line(error)}"))
+
+
+def files_of(folder: Path, skipped: Skipped) -> Iterator[Path]:
+    """Yield the documents of a folder by their paths; others are counted in `skipped`."""
+    walk = _Walk(skipped)
+    walk.go(folder)
+    lacking = " and ".join(sorted(walk.endings.keys() & PACKAGES.keys()))
+    extra = f"for {lacking} run: pip install 'distill[files]'" if lacking else ""
+    skipped.other_files(folder, walk.endings, walk.unread, extra)
+    if not walk.files:
+        skipped.leave_out(DataError(f"{folder}: no document in it; expected files named {named()}"))
+    yield from sorted(walk.files)
+
+
+def _reason(path: Path, is_named: bool) -> str:
+    """Why a file or a folder is not read, empty where it is."""
+    return "hidden" if path.name.startswith(".") else f"named by {IGNORED}" if is_named else ""
+
+
+def _outer(root: Path) -> _Rules:
+    """The rules of the checkout that a folder lies in, unless they leave out the folder itself."""
+    place = root.resolve()
+    above = list(place.parents)
+    top = next((number for number, folder in enumerate(above) if (folder / ".git").exists()), None)
+    if (place / ".git").exists() or top is None:
+        return _Rules()
+    rules = _Rules()
+    for folder in reversed(above[: top + 1]):
+        rules = rules.within(folder)
+    inside = [place, *above[:top]]
+    return _Rules() if any(rules.name(folder, True) for folder in inside) else rules

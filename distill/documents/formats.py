@@ -1,0 +1,67 @@
+"""Formats of documents by the ends of files' names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TypeAlias
+
+from ..errors import DataError
+from .document import Content, Document
+from .docx import read_docx
+from .jsonl import read_jsonl
+from .markdown import read_markdown
+from .pages import read_html
+from .pdf import read_pdf
+from .plain import read_plain
+from .records import TITLE, Columns
+from .skipped import Skipped
+from .source import Source
+from .tables import read_csv, read_tsv
+
+Reader: TypeAlias = Callable[[Source, Columns, Skipped], Iterator[Document]]
+
+
+def _one(read: Callable[[Path], Content]) -> Reader:
+    """A reader of files that are one document each, which is called after its path."""
+
+    def reader(source: Source, columns: Columns, skipped: Skipped) -> Iterator[Document]:
+        content, name = read(source.path), source.name
+        if content.problem:
+            skipped.note(f"{name}: {content.problem}")
+        others = {key: value for key, value in content.fields.items() if key not in ("id", TITLE, "path")}
+        fields = {"id": name, TITLE: content.title or source.path.stem, "path": name, **others}
+        yield Document(name, content.text, name, fields, language=content.language)
+
+    return reader
+
+
+READERS: dict[str, Reader] = {
+    **dict.fromkeys((".jsonl", ".ndjson"), read_jsonl),
+    **{".csv": read_csv, ".tsv": read_tsv},
+    **dict.fromkeys((".txt", ".text"), _one(read_plain)),
+    **dict.fromkeys((".md", ".markdown"), _one(read_markdown)),
+    **dict.fromkeys((".html", ".htm", ".xhtml"), _one(read_html)),
+    **{".pdf": _one(read_pdf), ".docx": _one(read_docx)},
+}
+# What the extra `files` reads, by its packages.
+PACKAGES = {".pdf": "pypdf", ".docx": "mammoth"}
+
+
+def is_readable(ending: str) -> bool:
+    """Return whether files with this ending are read by what is installed."""
+    return ending in READERS and (ending not in PACKAGES or find_spec(PACKAGES[ending]) is not None)
+
+
+def reader_of(path: Path) -> Reader:
+    """Return the reader of a file. Raises `DataError` for a name that tells no format."""
+    reader = READERS.get(path.suffix.lower())
+    if reader is None:
+        raise DataError(f"{path}: cannot tell its format by its name; expected one that ends with {named()}")
+    return reader
+
+
+def named() -> str:
+    """Return the endings that are read, for a message."""
+    return ", ".join(READERS)

@@ -1,0 +1,26 @@
+"""Documents of JSON Lines: an object a line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..errors import DataError
+from ..system.reading import NOT_UTF8, iter_lines, parse_line
+from .document import Document
+from .records import Columns, record
+from .skipped import Skipped
+from .source import Source
+
+
+def read_jsonl(source: Source, columns: Columns, skipped: Skipped) -> Iterator[Document]:
+    """Yield the documents of a file, whose bad lines are left out. Raises `DataError` where it cannot be read."""
+    for number, line in enumerate(iter_lines(source.path, errors="surrogateescape"), start=1):
+        if not line.strip():
+            continue
+        place = f"{source.name}, line {number}"
+        try:
+            if NOT_UTF8.search(line):
+                raise DataError(f"{place}: not UTF-8; save the file as UTF-8")
+            yield record(place, parse_line(source.name, number, line), columns)
+        except DataError as error:
+            skipped.leave_out(error)

@@ -1,0 +1,76 @@
+"""Markdown: its text without marks, its title, and the fields of its front matter."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from html import escape
+from pathlib import Path
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+from ..system.reading import read_text
+from .document import Content
+from .front_matter import split
+from .pages import BLOCKS, HEADINGS, HIDDEN, read_page
+from .records import TITLE, language_of
+
+# [[page]], [[page|its name here]], ![[file]]
+WIKI = re.compile(r"!?\[\[([^\[\]|]+)(?:\|([^\[\]]+))?\]\]")
+# The box of a task, the kind of a note: at the begin of a block.
+BOX = re.compile(r"^(?:\[[ xX]\]\s+|\[!\w+\][+-]?\s*)")
+TAG = re.compile(r"</?([a-zA-Z][\w-]*)[\s/>]")
+# Elements that are marks in a line; of others, as in `install <package>`, the name is what somebody wrote.
+IN_LINE = {
+    *("a", "abbr", "acronym", "b", "bdi", "bdo", "big", "br", "button", "cite", "code", "data", "del", "dfn", "em"),
+    *("font", "i", "img", "input", "ins", "kbd", "label", "mark", "meter", "nobr", "output", "picture", "progress"),
+    *("q", "ruby", "s", "samp", "small", "source", "span", "strike", "strong", "sub", "sup", "time", "tt", "u"),
+    *("var", "wbr"),
+}
+KNOWN = IN_LINE | BLOCKS | HEADINGS | HIDDEN
+
+
+def read_markdown(path: Path) -> Content:
+    """Return a file's text; its title is that of the front matter, else the first heading."""
+    fields, text, problem = split(read_text(path))
+    page = read_page(_html(text))
+    said = fields.get(TITLE)
+    title = " ".join(str(said).split()) if isinstance(said, (str, int, float)) else ""
+    return Content(page.text, title or page.heading, language_of(fields), fields, problem)
+
+
+def _html(text: str) -> str:
+    """Markdown as HTML, in which the HTML that stood in it cannot hide what follows."""
+    parser = _parser()
+    tokens = parser.parse(text)
+    for token in tokens:
+        if token.type == "html_block":
+            token.content = _closed(token.content)
+        if token.type == "inline" and token.children:
+            token.children[0].content = BOX.sub("", token.children[0].content)
+            for child in token.children:
+                _change(child)
+    return str(parser.renderer.render(tokens, parser.options, {}))
+
+
+@cache
+def _parser():
+    # Lists within lists are read to a depth that nobody writes.
+    return MarkdownIt("commonmark", {"maxNesting": 100}).enable(["table", "strikethrough"])
+
+
+def _change(child: Token) -> None:
+    if child.type == "text":
+        child.content = WIKI.sub(lambda link: link[2] or link[1], child.content)
+    elif child.type == "html_inline":
+        tag = TAG.match(child.content)
+        name = tag[1].lower() if tag else ""
+        is_text = bool(tag) and name not in KNOWN
+        child.content = "<br>" if name == "br" else escape(child.content) if is_text else ""
+
+
+def _closed(content: str) -> str:
+    """Return HTML of what a block of HTML shows."""
+    kinds = [("h1" if block.is_heading else "pre", escape(block.text)) for block in read_page(content).blocks]
+    return "".join(f"<{kind}>\n{shown}</{kind}>" for kind, shown in kinds)

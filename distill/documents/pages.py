@@ -1,0 +1,132 @@
+"""The text that an HTML page shows, a block each for paragraphs, headings, list items and cells of tables."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import justhtml
+
+from ..system.reading import read_text
+from .document import Content
+
+BLANKS = re.compile(r"[ \t\r\f\n]+")
+# Of these no text is shown, or, as a navigation, none that is the page's own.
+HIDDEN = {
+    *("annotation", "annotation-xml", "audio", "canvas", "datalist", "iframe", "nav", "noembed", "noframes"),
+    *("noscript", "object", "rp", "rt", "script", "style", "svg", "template", "title", "video"),
+}
+# These begin a line and end it; all others, those that a page invents too, stand in one.
+BLOCKS = {
+    *("address", "article", "aside", "blockquote", "body", "caption", "center", "dd", "details", "dialog", "dir"),
+    *("div", "dl", "dt", "fieldset", "figcaption", "figure", "footer", "form", "frameset", "header", "hgroup", "hr"),
+    *("html", "legend", "li", "listing", "main", "menu", "ol", "optgroup", "option", "p", "plaintext", "pre"),
+    *("search", "section", "select", "summary", "table", "tbody", "td", "textarea", "tfoot", "th", "thead", "tr"),
+    *("ul", "xmp"),
+}
+HEADINGS = {"h1", "h2", "h3", "h4", "h5", "h6"}
+AS_WRITTEN = {"pre", "listing", "xmp", "plaintext", "textarea"}
+UNSHOWN = re.compile(r"(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*hidden)\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Block:
+    """A paragraph, a heading, an item of a list, a cell of a table: its text, of one line but for breaks in it."""
+
+    text: str
+    is_heading: bool = False
+
+
+@dataclass(frozen=True)
+class Page:
+    """The blocks of a page, the title in its head, and the language that it names; both may be empty."""
+
+    blocks: tuple[Block, ...]
+    title: str = ""
+    language: str = ""
+
+    @property
+    def text(self) -> str:
+        """The blocks, a blank line between them, at which sentences end."""
+        return "\n\n".join(block.text for block in self.blocks)
+
+    @property
+    def heading(self) -> str:
+        """The first heading, empty where there is none."""
+        return next((" ".join(block.text.split()) for block in self.blocks if block.is_heading), "")
+
+
+def read_html(path: Path) -> Content:
+    """Return what the page in a file shows; its title is that of its head, else the first heading."""
+    page = read_page(read_text(path))
+    return Content(page.text, page.title or page.heading, page.language)
+
+
+def read_page(source: str) -> Page:
+    """Return the page that a browser makes of HTML, however much of it is left out or wrong."""
+    blocks, title, language = _Blocks(), "", ""
+    for node, is_end in _shown(justhtml.JustHTML(source, sanitize=False).root):
+        if node.name == "#text":
+            blocks.add(node.data)
+        elif node.name == "title" and not title:
+            title = " ".join("".join(child.data or "" for child in node.children or ()).split())
+        elif node.name == "html" and not is_end:
+            language = (node.attrs or {}).get("lang") or ""
+        elif node.name == "br" and not is_end:
+            blocks.add_break()
+        elif node.name in BLOCKS or node.name in HEADINGS:
+            blocks.end(node.name in HEADINGS and is_end)
+            blocks.as_written += (node.name in AS_WRITTEN) * (-1 if is_end else 1)
+    blocks.end()
+    return Page(tuple(blocks.ended), title, language)
+
+
+def _shown(root) -> Iterator[tuple[justhtml.dom.Node, bool]]:
+    """Elements at their begin and at their end, and texts, in order; not by recursion, as pages nest without bounds."""
+    ahead = [(root, False)]
+    while ahead:
+        node, is_end = ahead.pop()
+        if is_end or node.name == "#text" or _is_title(node):
+            yield node, is_end
+        elif not node.name.startswith(("#comment", "!")) and not _is_hidden(node):
+            yield node, False
+            ahead.append((node, True))
+            ahead.extend((child, False) for child in reversed(node.children or ()))
+
+
+def _is_title(node):
+    return node.name == "title" and node.namespace == "html"
+
+
+def _is_hidden(node):
+    attributes = node.attrs or {}
+    return (
+        node.name in HIDDEN
+        or "hidden" in attributes
+        or attributes.get("role") == "navigation"
+        or (node.name == "dialog" and "open" not in attributes)
+        or bool(UNSHOWN.search(attributes.get("style") or ""))
+    )
+
+
+class _Blocks:
+    """Collects text until a block ends; blanks in it are one, line breaks those of `br`, but for text as written."""
+
+    def __init__(self):
+        self.ended, self.as_written, self._parts = [], 0, [""]
+
+    def add(self, text):
+        self._parts[-1] += text if self.as_written else BLANKS.sub(" ", text)
+
+    def add_break(self):
+        self._parts.append("")
+
+    def end(self, is_heading=False):
+        kept = self.as_written
+        lines = [part if kept else BLANKS.sub(" ", part).strip() for part in self._parts]
+        text = "\n".join(lines)
+        self._parts = [""]
+        if text.strip():
+            self.ended.append(Block(text.strip("\n").rstrip() if kept else text.strip(), is_heading))

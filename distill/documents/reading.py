@@ -1,0 +1,61 @@
+"""Documents of files and folders in the order given."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from ..errors import DataError, InputError
+from ..system.files import usable_path
+from ..system.types import File
+from .document import Document
+from .folders import files_of
+from .formats import reader_of
+from .records import Columns
+from .skipped import Skipped
+from .source import Source, place_of
+
+DEFAULT = Columns()
+
+
+def read_documents(
+    paths: Iterable[File],
+    columns: Columns = DEFAULT,
+    skipped: Skipped | None = None,
+    names: Mapping[str, str] | None = None,
+) -> Iterator[Document]:
+    """Yield the documents of files and folders in the order given, those of a folder by their paths, a file once.
+
+    What is no document or has no text goes to `skipped`; without one `DataError` is raised with file and line, as it
+    is come to. `names` are those of files in ids, by `place_of`, where not their paths. Ids may come twice.
+    """
+    skipped, seen = skipped or Skipped(strict=True), set()
+    for path in paths:
+        for file in _files(path, skipped):
+            place = place_of(file)
+            if place not in seen:
+                seen.add(place)
+                yield from _documents(Source(file, (names or {}).get(place, file.as_posix()), place), columns, skipped)
+
+
+def _files(path: File, skipped: Skipped) -> Iterator[Path]:
+    path = usable_path(path)
+    if path.is_dir():
+        yield from files_of(path, skipped)
+    elif path.exists():
+        yield path
+    else:
+        raise DataError(f"{path}: cannot be read: no such file or folder")
+
+
+def _documents(source: Source, columns: Columns, skipped: Skipped) -> Iterator[Document]:
+    try:
+        for document in reader_of(source.path)(source, columns, skipped):
+            if document.text.strip():
+                yield replace(document, source=source)
+            else:
+                problem = f"{document.place}: a document without text; give it some, or leave it out"
+                skipped.leave_out(DataError(problem))
+    except InputError as error:
+        skipped.leave_out(error)

@@ -1,0 +1,98 @@
+"""A record, an object of JSON Lines or a row of a table, as a document."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ..data.readers import sentences_of
+from ..errors import DataError
+from ..system.types import Json
+from .document import Document, Part
+
+# The first of these that a record has; a passage's own text is under one of TEXTS too.
+IDS, TEXTS, TITLE = ("id", "_id", "pid"), ("text", "context", "passage"), "title"
+PASSAGES = "passages"
+# A record's own language.
+LANGUAGES = ("language", "lang")
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The names that a user gives for the fields of records; a record that lacks one has it by the usual name."""
+
+    text: str | None = None
+    title: str | None = None
+    id: str | None = None
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The names of a text, the one that counts first."""
+        return (*([self.text] if self.text else []), *TEXTS)
+
+    @property
+    def titles(self) -> tuple[str, ...]:
+        """The names of a title, the one that counts first."""
+        return (*([self.title] if self.title else []), TITLE)
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """The names of an id, the one that counts first."""
+        return (*([self.id] if self.id else []), *IDS)
+
+
+def record(place: str, row: Mapping[str, Json], columns: Columns) -> Document:
+    """Return the document of an object; without an id, or with one that is null, it is called after its place.
+
+    Raises `DataError` with the place for an id or a text that is none.
+    """
+    named = _first(row, columns.ids)
+    id = place if named is None else row[named]
+    if not isinstance(id, (str, int)) or isinstance(id, bool) or not str(id).strip():
+        raise DataError(f"{place}: expected a string or a whole number as id, got {id!r}")
+    text, parts = _given_parts(place, row, columns) if PASSAGES in row else (_text(place, row, columns), ())
+    title = _first(row, columns.titles)
+    used = {named, title, "id", TITLE, PASSAGES, _first(row, columns.texts)}
+    # Several records of one text under two names: the one that is not taken is a field, unless it is null.
+    others = {name: value for name, value in row.items() if name not in used and not (name in IDS and value is None)}
+    fields = {"id": str(id), TITLE: str(row[title] or "") if title else "", **others}
+    if parts:
+        names = [part.get("id") for part in row[PASSAGES] if isinstance(part, dict)]
+        fields |= {PASSAGES: names} if any(name is not None for name in names) else {}
+    return Document(str(id), text, place, fields, parts, language_of(row))
+
+
+def language_of(fields: Mapping[str, Json]) -> str:
+    """Return the language that fields name, empty where they name none."""
+    return next((fields[name] for name in LANGUAGES if isinstance(fields.get(name), str)), "")
+
+
+def _first(row, names):
+    """The first of these names under which the record has something."""
+    return next((name for name in names if row.get(name) is not None), None)
+
+
+def _text(place, row, columns):
+    name = _first(row, columns.texts)
+    value = row[name] if name else None
+    if not isinstance(value, str):
+        known = " or ".join(map(repr, columns.texts))
+        raise DataError(f"{place}: expected a string under {known}, got {value!r}; --text-field names another")
+    return value
+
+
+def _given_parts(place, row, columns):
+    """The text of a data set's document, its passages joined by a space, and their places in it."""
+    rows = row[PASSAGES]
+    if not isinstance(rows, list) or not rows:
+        raise DataError(f"{place}: expected a non-empty list under {PASSAGES!r}")
+    texts, parts, start = [], [], 0
+    for number, given in enumerate(rows):
+        given = given if isinstance(given, dict) else {"text": given}
+        text = _text(f"{place}, passage {number}", given, columns)
+        if not text.strip():
+            raise DataError(f"{place}, passage {number}: a passage without text; give it some, or leave it out")
+        parts.append(Part(start, start + len(text), sentences_of(given, text), str(given.get("language") or "")))
+        texts.append(text)
+        start += len(text) + 1
+    return " ".join(texts), tuple(parts)

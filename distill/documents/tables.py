@@ -1,0 +1,120 @@
+"""Documents of tables: CSV, of whatever separator its head has, and tab-separated values; a row each."""
+
+from __future__ import annotations
+
+import csv
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+
+from ..errors import DataError
+from ..system.reading import NOT_UTF8, iter_lines
+from .document import Document
+from .records import Columns, record
+from .skipped import Skipped
+from .source import Source
+
+SEPARATORS = (",", ";", "\t", "|")
+
+
+def read_csv(source: Source, columns: Columns, skipped: Skipped) -> Iterator[Document]:
+    """Yield the documents of a CSV, whose bad rows are left out. Raises `DataError` where the table has no shape."""
+    head = _line(source)
+    separator = max(SEPARATORS, key=lambda one: (_is_head(_cells(head, one), columns), len(_cells(head, one))))
+    # Where a blank follows each separator it belongs to none of the cells.
+    spaced = all(cell.startswith(" ") for cell in head.split(separator)[1:]) and separator in head
+    yield from _rows(source, columns, skipped, {"delimiter": separator, "skipinitialspace": spaced, "strict": True})
+
+
+def read_tsv(source: Source, columns: Columns, skipped: Skipped) -> Iterator[Document]:
+    """Yield the documents of tab-separated values, quoted where all of the file is, as spreadsheets write it."""
+    form = {"delimiter": "\t", "strict": True}
+    if not _is_quoted(source.path, form):
+        form |= {"quoting": csv.QUOTE_NONE}
+    yield from _rows(source, columns, skipped, form)
+
+
+def _is_quoted(path: Path, form) -> bool:
+    """Return whether quotes are the form's and not the text's: then each row has the cells of the head."""
+    try:
+        counts = {len(row) for row in csv.reader(_lines(path), **form) if row}
+    except csv.Error:
+        return False
+    return len(counts) == 1
+
+
+def _rows(source, columns, skipped, form):
+    names = [name.strip() for name in next(_read(source, form), (0, []))[1]]
+    _require_head(names, source, columns)
+    _require_shape(names, source, form)
+    for line, cells in islice(_read(source, form), 1, None):
+        try:
+            place = f"{source.name}, line {line}"
+            yield record(place, _row(place, names, cells, columns), columns)
+        except DataError as error:
+            skipped.leave_out(error)
+
+
+def _read(source, form):
+    """Rows that are not blank with the lines that they end on. A quote that is not closed takes all lines behind it."""
+    rows = csv.reader(_lines(source.path), **form)
+    first = 1
+    try:
+        for cells in rows:
+            if cells:
+                yield rows.line_num, cells
+            first = rows.line_num + 1
+    except csv.Error as error:
+        last = f" to {rows.line_num}" if rows.line_num > first else ""
+        raise DataError(f"{source.name}, line {first}{last}: not CSV: {error}") from error
+
+
+def _require_shape(names: Sequence[str], source: Source, form) -> None:
+    """Raise `DataError` for a row with more cells than the head: of which text it is a part nobody can tell."""
+    for line, cells in _read(source, form):
+        if any(cell.strip() for cell in cells[len(names) :]):
+            raise DataError(
+                f"{source.name}, line {line}: {len(cells)} cells, but the head has {len(names)}; "
+                "put a text that has a separator in it in quotes"
+            )
+
+
+def _row(place: str, names: Sequence[str], cells: Sequence[str], columns: Columns):
+    if any(map(NOT_UTF8.search, cells)):
+        raise DataError(f"{place}: not UTF-8; save the file as UTF-8")
+    row = dict(zip(names, [*cells, *[None] * (len(names) - len(cells))], strict=False))
+    return {name: value for name, value in row.items() if name and not (name in columns.ids and not value)}
+
+
+def _require_head(names: Sequence[str], source: Source, columns: Columns) -> None:
+    if any(map(NOT_UTF8.search, names)):
+        raise DataError(f"{source.name}, line 1: not UTF-8; save the file as UTF-8")
+    if twice := [name for name, count in Counter(names).items() if count > 1 and name]:
+        raise DataError(f"{source.name}, line 1: two columns are named {twice[0]!r}; give each a name of its own")
+    if not set(columns.texts) & set(names):
+        known = " or ".join(columns.texts)
+        raise DataError(
+            f"{source.name}, line 1: expected a column named {known}, got {', '.join(map(repr, names))}; "
+            "--text-field names another"
+        )
+
+
+def _is_head(cells, columns):
+    return bool({cell.strip() for cell in cells} & set(columns.texts))
+
+
+def _cells(line, separator):
+    return next(csv.reader([line], delimiter=separator), [])
+
+
+def _line(source):
+    """The head, which is one line but for line breaks in quotes."""
+    return next(_lines(source.path), "")
+
+
+def _lines(path):
+    # As long as a field of a database may be; 2**31 - 1 is the most on Windows.
+    csv.field_size_limit(min(sys.maxsize, 2**31 - 1))
+    return iter_lines(path, newline="", errors="surrogateescape")

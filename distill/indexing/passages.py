@@ -1,0 +1,22 @@
+"""The passages of a document: those that the data gives, or its text cut."""
+
+from __future__ import annotations
+
+from ..documents.document import Document
+from ..words.cutting import Cut, Piece, cut_text, sentences_of
+
+
+def pieces(document: Document, cut: Cut) -> list[Piece]:
+    """Return the passages of a document: those that the data gives as they are, else cut at sentence ends.
+
+    Raises `InputError` where a library of the extra `morphology` is missing for a language.
+    """
+    language = document.language or cut.language
+    if document.parts:
+        return [_given(document.text, part, part.language or language) for part in document.parts]
+    return cut_text(document.text, language, cut)
+
+
+def _given(text, part, language):
+    places = part.sentences or tuple(sentences_of(text[part.start : part.end], language))
+    return Piece(part.start, part.end, places)

@@ -1,0 +1,103 @@
+"""The file that each document of an index came from: `sources.bin` beside `index.bin`, which nothing but `index` reads.
+
+| section | type | |
+|---|---|---|
+| `files` | uint8 | a JSON list of files: the path from the index's folder, and the path as it stands in ids |
+| `ids` | uint64 | the hash of each document's id, ascending |
+| `file_of` | uint32 | the number of its file |
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from ..documents.source import Source, place_of
+from ..errors import DataError
+from ..system.sections import read_sections, write_sections
+from ..system.types import File
+from .stored import Index, id_hash
+
+SOURCES = "sources.bin"
+
+
+@dataclass(frozen=True)
+class Sources:
+    """The files of an index's documents: `file_of` is `{hash of an id: file}`, a file its absolute path.
+
+    `names` are what files are called in ids.
+    """
+
+    file_of: Mapping[int, str]
+    names: Mapping[str, str]
+
+    def within(self, paths: Iterable[File]) -> list[int]:
+        """Return the hashes of the documents of files that these paths are, or that lie in them."""
+        roots = [(place_of(path), Path(path).as_posix()) for path in paths]
+        inside = {file: _is_inside(file, self.names[file], roots) for file in set(self.file_of.values())}
+        return [hash for hash, file in self.file_of.items() if inside[file]]
+
+    def changed(self, taken_in: Mapping[int, Source], out: Collection[int]) -> Sources:
+        """Return the sources with documents that came in and without those that are `out`, by their ids' hashes."""
+        kept = {hash: file for hash, file in self.file_of.items() if hash not in out}
+        names = {source.place: source.name for source in taken_in.values()}
+        return Sources({**kept, **{hash: one.place for hash, one in taken_in.items()}}, {**self.names, **names})
+
+    def write(self, folder: Path) -> None:
+        """Write the file into an index's folder."""
+        files = sorted(set(self.file_of.values()))
+        numbers = {file: number for number, file in enumerate(files)}
+        base = os.path.realpath(folder)
+        listed = [[os.path.relpath(file, base), self.names[file]] for file in files]
+        hashes = np.array(sorted(self.file_of), dtype=np.uint64)
+        write_sections(
+            folder / SOURCES,
+            {
+                "files": np.frombuffer(json.dumps(listed).encode(), dtype=np.uint8),
+                "ids": hashes,
+                "file_of": np.array([numbers[self.file_of[hash]] for hash in hashes.tolist()], dtype=np.uint32),
+            },
+        )
+
+
+def sources_of(folder: Path, known: Index | None) -> Sources:
+    """Return the sources of an index's documents; of one without the file those of files that are one document each.
+
+    Raises `DataError` for a file that is none.
+    """
+    if known is None:
+        return Sources({}, {})
+    file_of, names = _stored(folder) if (folder / SOURCES).is_file() else ({}, {})
+    for fields in known.all_fields():
+        path = fields.get("path")
+        if path == fields["id"] and isinstance(path, str) and id_hash(path) not in file_of:
+            place = place_of(path)
+            file_of[id_hash(path)] = place
+            names.setdefault(place, path)
+    ids = known.ids
+    return Sources({hash: file for hash, file in file_of.items() if hash in ids}, names)
+
+
+def _stored(folder: Path) -> tuple[dict[int, str], dict[str, str]]:
+    path, base = folder / SOURCES, os.path.realpath(folder)
+    try:
+        sections = read_sections(path)
+        listed = json.loads(sections["files"].tobytes())
+        files = [os.path.normpath(os.path.join(base, place)) for place, _ in listed]
+        names = {file: str(name) for file, (_, name) in zip(files, listed, strict=True)}
+        pairs = zip(sections["ids"].tolist(), sections["file_of"].tolist(), strict=True)
+        return {hash: files[number] for hash, number in pairs}, names
+    except (KeyError, ValueError, TypeError, IndexError, RecursionError) as error:
+        raise DataError(f"{path}: not what distill index wrote; remove it, and documents stay as they are") from error
+
+
+def _is_inside(file, name, roots):
+    """By where it lies or, of a file that is not there, as an index has moved, by what it is called."""
+    if any(file == root or file.startswith(os.path.join(root, "")) for root, _ in roots):
+        return True
+    return not os.path.exists(file) and any(name == typed or name.startswith(f"{typed}/") for _, typed in roots)

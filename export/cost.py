@@ -1,0 +1,56 @@
+"""What a text loses in an artefact without the spellings of its encoder, by language."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+
+import numpy as np
+
+from ..encoders.encoder import Encoder
+from ..evaluation.evaluate import encode_questions, encode_units, rank
+from ..system.types import Json, Progress
+from .formats.format import Artefact
+from .gate import SPLIT, UNIT, Gate
+
+
+@dataclass(frozen=True)
+class Cost:
+    """P@1 of one language's dev questions `before`, by the whole encoder, and `after`, and their vectors' mean cosine."""
+
+    before: float
+    after: float
+    cosine: float
+
+
+def spelling_cost(whole: Encoder, artefact: Artefact, gate: Gate, progress: Progress | None = None) -> dict[str, Cost]:
+    """Return by language what an artefact without spellings costs on the gate's questions.
+
+    One that takes texts of some length only has the documents encoded by the whole encoder.
+    """
+    both, searching = (whole, artefact), whole if artefact.max_length else artefact
+    units = [encode_units(encoder, gate.dataset, (UNIT,), progress) for encoder in (whole, searching)]
+    questions = [encode_questions(encoder, gate.dataset, SPLIT, gate.languages, progress) for encoder in both]
+    pairs = zip(questions, units, strict=True)
+    before, after = (rank(asked, found, gate.dataset, SPLIT, (UNIT,))[UNIT] for asked, found in pairs)
+    return {
+        language: Cost(
+            float(np.mean(before[language] == 1)),
+            float(np.mean(after[language] == 1)),
+            float(np.mean(np.sum(questions[0][language] * questions[1][language], axis=1))),
+        )
+        for language in gate.languages
+    }
+
+
+def as_dict(costs: Mapping[str, Cost]) -> dict[str, Json]:
+    """Return the costs as they stand in a card."""
+    return {language: asdict(cost) for language, cost in costs.items()}
+
+
+def told(costs: Mapping[str, Cost]) -> str:
+    """Return the costs in a line."""
+    return ", ".join(
+        f"{language} {100 * cost.before:.1f} to {100 * cost.after:.1f} ({cost.cosine:.3f})"
+        for language, cost in costs.items()
+    )

@@ -1,0 +1,176 @@
+"""What is exported is the encoder as it is loaded: texts in 12 languages, words and spellings among them, by format."""
+
+import json
+import runpy
+import shutil
+import subprocess
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+from fixtures.plain_c import program
+
+import distill
+from distill.catalog.bundle import released_folder
+from distill.catalog.loading import load_keras_encoder
+from distill.encoders.tokenizer import Tokenizer, plain
+from distill.export.artefact import write_artefact
+from distill.export.form import Form
+from distill.export.runtime import load_artefact
+from distill.export.student import StoredEncoder, bundle_form
+from distill.export.weights.precision import Precision
+
+MODELS = ("released", "released-small")
+FLOAT = Precision("float32", "float32")
+JAVA = runpy.run_path(str(Path(__file__).resolve().parents[2] / "benchmarks" / "plain_java" / "run.py"))
+# Texts of a language; as many as half of them differ without spellings, where the sample has these.
+MANY = 50
+# What a page does, without a page: the program in WebAssembly, the encoder's file, a text a line.
+NODE = """
+const fs = require("fs"), [folder, texts, output] = process.argv.slice(1);
+WebAssembly.instantiate(fs.readFileSync(`${folder}/distill.wasm`), {}).then(({ instance }) => {
+  const calls = instance.exports, put = (bytes) => {
+    const at = calls.reserve(bytes.length);
+    new Uint8Array(calls.memory.buffer, at, bytes.length).set(bytes);
+    return at;
+  };
+  const encoder = fs.readFileSync(`${folder}/encoder.bin`);
+  if (calls.open_encoder(put(encoder), encoder.length)) throw new Error("not opened");
+  const rows = JSON.parse(fs.readFileSync(texts, "utf8")).map((text) => {
+    const bytes = Buffer.from(text), at = put(bytes);
+    if (calls.encode(at, bytes.length)) throw new Error(text);
+    return [...new Float32Array(calls.memory.buffer, calls.vector_of(), calls.dimension())];
+  });
+  fs.writeFileSync(output, JSON.stringify(rows));
+});
+"""
+
+
+@pytest.fixture(scope="module")
+def asked():
+    """`{model: {language: texts}}`: questions as they are and in lower case, first those that spellings change."""
+    known = distill.load_dataset("sample").questions
+    lines = {language: [question.text for question in by_id.values()] for language, by_id in known.items()}
+    return {name: {language: chosen(name, rows) for language, rows in lines.items()} for name in MODELS}
+
+
+@cache
+def tokenizers(name):
+    tokenizer = Tokenizer.load(released_folder(name) / "tokenizer.model")
+    return tokenizer, plain(tokenizer)
+
+
+def chosen(name, lines):
+    lines = list(dict.fromkeys([*lines, *(line.lower() for line in lines)]))
+    pairs = zip(lines, *(each.encode(lines) for each in tokenizers(name)), strict=True)
+    changed = [line for line, spelled, bare in pairs if spelled != bare][: MANY // 2]
+    return [*changed, *(line for line in lines if line not in changed)][:MANY]
+
+
+@cache
+def expected(name, texts):
+    """The vectors of MODEL as it is loaded."""
+    return distill.load_encoder(name).encode(list(texts))
+
+
+@cache
+def student(name):
+    return load_keras_encoder(name)
+
+
+def require_same(name, asked, vectors_of, least=0.99):
+    """By language: cosine at least .999 in the mean, and the least."""
+    texts = [text for rows in asked[name].values() for text in rows]
+    wanted = expected(name, tuple(texts))
+    cosines = np.sum(np.asarray(vectors_of(texts), dtype=np.float32) * wanted, axis=1).reshape(-1, MANY)
+    assert len(cosines) == 12
+    assert cosines.mean(axis=1).min() >= 0.999 and cosines.min() >= least, dict(
+        zip(asked[name], cosines.min(axis=1), strict=True)
+    )
+
+
+def test_the_texts_are_such_as_another_encoder_reads_otherwise(asked):
+    for name, languages in (("released", {"el", "es", "hi", "ro", "tr", "de", "en"}), ("released-small", {"el", "hi"})):
+        spelled, bare = tokenizers(name)
+        for language in languages:
+            rows = asked[name][language]
+            assert sum(a != b for a, b in zip(spelled.encode(rows), bare.encode(rows), strict=True)) >= MANY // 2
+        assert all(len(set(rows)) == MANY for rows in asked[name].values())
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory):
+    """`kept(name, format)`: the folder of a format that takes a bundle as it is stored."""
+    folder = tmp_path_factory.mktemp("kept")
+
+    @cache
+    def make(name, format_):
+        source = released_folder(name)
+        form = bundle_form(source, Form(format_))
+        write_artefact(StoredEncoder(source), folder / f"{name}-{format_}", form, name)
+        return folder / f"{name}-{format_}"
+
+    return make
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_the_program_in_c(name, asked, kept, plain_program):
+    encoder = program.PlainEncoder(plain_program, (kept(name, "c") / "encoder.bin").read_bytes())
+    require_same(name, asked, encoder.encode)
+    encoder.close()
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_the_program_of_a_page(name, asked, kept, tmp_path):
+    folder = kept(name, "web")
+    assert (folder / "encoder.bin").read_bytes() == (kept(name, "c") / "encoder.bin").read_bytes()
+    if not shutil.which("node"):
+        pytest.skip("no Node")
+
+    def encode(texts):
+        (tmp_path / "texts.json").write_text(json.dumps(texts), encoding="utf-8")
+        subprocess.run(["node", "-e", NODE, folder, tmp_path / "texts.json", tmp_path / "rows.json"], check=True)
+        return json.loads((tmp_path / "rows.json").read_text(encoding="utf-8"))
+
+    require_same(name, asked, encode)
+
+
+@pytest.mark.skipif(not (shutil.which("javac") and shutil.which("java")), reason="there is no JDK")
+@pytest.mark.parametrize("name", MODELS)
+def test_the_program_in_java(name, asked, kept, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("java")
+    classes = JAVA["compiled"](folder / "classes")
+
+    def encode(texts):
+        written = JAVA["write_texts"](folder / "texts", texts)
+        JAVA["jobs"](classes, folder, [("encode", kept(name, "java") / "encoder.bin", written, folder / "out")])
+        return JAVA["read_encoded"](folder / "out", 512)[1]
+
+    require_same(name, asked, encode)
+
+
+# Of those by MediaPipe one: they have the graph of `string`.
+FORMS = {
+    "bundle": Form(),
+    "onnx": Form("onnx"),
+    "sentence-transformers": Form("sentence-transformers", FLOAT),
+    "string": Form("string"),
+    "mediapipe-zip": Form("mediapipe-zip"),
+}
+RUN_BY = {
+    "onnx": ("onnx", "onnxruntime"),
+    "sentence-transformers": ("safetensors", "tokenizers"),
+    "mediapipe-zip": ("mediapipe",),
+}
+# What is converted from the weights of `released` takes the longest.
+CASES = [(name, format_) for name in MODELS for format_ in FORMS]
+CASES = [case for case in CASES if case[0] == "released-small" or case[1] in ("onnx", "sentence-transformers")]
+
+
+@pytest.mark.parametrize(("name", "format_"), CASES)
+def test_a_format_that_is_converted(name, format_, asked, tmp_path):
+    for package in RUN_BY.get(format_, ()):
+        pytest.importorskip(package)
+    write_artefact(student(name), tmp_path / "out", FORMS[format_], name)
+    require_same(name, asked, load_artefact(tmp_path / "out").encode)

@@ -1,0 +1,28 @@
+"""The language of a text, where it is sure."""
+
+import pytest
+
+from distill.words import detection
+from distill.words.detection import detected_language
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("Nächster Termin am 14. Mai beim Zahnarzt.", "de"),
+        ("Το πλοίο φεύγει στις εννέα το πρωί.", "el"),
+        ("Le bateau part à neuf heures du matin.", "fr"),
+        ("The ferry leaves at nine in the morning.", "en"),
+        ("12 34 56", "en"),
+        ("", "en"),
+        ("xq", "en"),
+    ],
+)
+def test_a_language_is_told_by_its_text_and_english_where_it_is_not_sure(text, language):
+    assert detected_language(text) == language
+
+
+def test_thai_counts_where_its_sentences_can_be_cut(monkeypatch):
+    for installed in (True, False):
+        monkeypatch.setattr(detection, "_cuts_thai", lambda installed=installed: installed)
+        assert detected_language("เรือออกเวลาเก้าโมงเช้าทุกวัน") == ("th" if installed else "en")
