@@ -20,9 +20,10 @@ from .options import (
     translator_option,
     writable,
 )
+from .panels import Told
 
 
-@click.command()
+@click.command(cls=Told)
 @click.argument("model")
 @settings_options("seed", "data", "export")
 @click.option("--format", "format_", type=click.Choice(FORMATS), default="bundle", show_default=True)
@@ -258,7 +259,7 @@ def _plot_path(context, parameter, path):
     return writable(context, parameter, path and require_format(path))
 
 
-@click.command()
+@click.command(cls=Told)
 @click.argument("models", nargs=-1, required=True)
 @click.option("--data", default="sample", show_default=True, help="the data set whose dev questions are asked")
 @click.option("--document-language", default="en", show_default=True)

@@ -26,7 +26,7 @@ from .options import (
     translator_option,
     writable,
 )
-from .panels import PanelCommand
+from .panels import PanelCommand, Told
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -273,7 +273,7 @@ def _write(json_path, report, measured):
         write_evaluation(report, [section for section in sections if section])
 
 
-@click.command()
+@click.command(cls=Told)
 @click.argument("a")
 @click.argument("b")
 @task_option

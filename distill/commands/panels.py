@@ -72,6 +72,8 @@ FEW = 25
 # Characters of the column of flags, at most.
 COLUMN = 26
 WHOLE = "distill.every-option"
+# Commands that may wait for what they are asked.
+WAITING = {"search"}
 
 
 def panels(options: Iterable[click.Option]) -> dict[str, list[click.Option]]:
@@ -101,7 +103,21 @@ HELP_ALL = click.Option(
 )
 
 
-class PanelCommand(click.Command):
+class Told(click.Command):
+    """A command that off a terminal says now and then that it is still at work, whatever else it tells."""
+
+    def invoke(self, ctx: click.Context) -> None:
+        """Do what the command does, which returns nothing."""
+        from ..system.progress import phase
+
+        if self.name in WAITING:
+            super().invoke(ctx)
+            return
+        with phase(str(self.name)):
+            super().invoke(ctx)
+
+
+class PanelCommand(Told):
     """A command whose help has its options in `panels`, of many those in `MAIN`."""
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:

@@ -14,7 +14,7 @@ from ..errors import InputError
 from ..settings.choices import SPELLED
 from ..settings.sections import Value
 from .options import Command, corpus_option, folder_option, json_option, settings_from, settings_options, split_names
-from .panels import PanelCommand
+from .panels import PanelCommand, Told
 
 
 @click.command(cls=PanelCommand)
@@ -45,7 +45,7 @@ def compress(folder: str, output: str | None, **values: Value | None) -> None:
     print_search(result.as_dict(), *places(Path(folder), output))
 
 
-@click.command()
+@click.command(cls=Told)
 @click.argument("model")
 @settings_options("seed", "data")
 @corpus_option('more text to keep, a text a line or .jsonl with {"text", "language"}; may be given again')
@@ -93,7 +93,7 @@ def prune(
     say(f"encoder: {output}, {report['rows'][1]} of {report['rows'][0]} pieces")
 
 
-@click.command()
+@click.command(cls=Told)
 @click.argument("model")
 @click.option("--languages", required=True, help="that stay, comma-separated, such as de,ru")
 @folder_option("folder for the bundle")
@@ -119,7 +119,7 @@ def subset(model: str, languages: str, output: str) -> None:
     say(f"{output}: {after} of {before} pieces, {result.bytes[1] / 1e6:.1f} of {result.bytes[0] / 1e6:.1f} MB")
 
 
-@click.command()
+@click.command(cls=Told)
 @click.argument("model")
 @settings_options("seed", "data", "shape")
 @folder_option("folder for the reduced encoder")
@@ -148,7 +148,7 @@ def reduce(model: str, output: str, **values: Value | None) -> None:
     say(f"encoder: {output}, {shape}, {smaller.model.count_params()} of {encoder.model.count_params()} weights")
 
 
-@click.command()
+@click.command(cls=Told)
 @click.argument("model")
 @settings_options("seed")
 @corpus_option('text of the new languages, a text a line or .jsonl with {"text", "language"}; may be given again', True)
