@@ -31,6 +31,9 @@ ORIGIN = (
     "teacher_model",
     "triplets",
     "parallel_text",
+    "learned_from",
+    "chosen_by",
+    "seen_of_test",
     "score",
     "seed",
 )

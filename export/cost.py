@@ -16,7 +16,7 @@ from .gate import SPLIT, UNIT, Gate
 
 @dataclass(frozen=True)
 class Cost:
-    """P@1 of one language's dev questions `before`, by the whole encoder, and `after`, and their vectors' mean cosine."""
+    """P@1 of one language's dev questions `before`, by the whole encoder, and `after`; their vectors' mean cosine."""
 
     before: float
     after: float

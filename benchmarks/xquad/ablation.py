@@ -16,7 +16,7 @@ from pathlib import Path
 import click
 import numpy as np
 
-from distill.commands.options import settings_from, settings_options
+from distill.commands.shared.options import settings_from, settings_options
 from distill.data.bitext import load_bitext
 from distill.evaluation.tasks.bitext import accuracies, retrieve
 from distill.settings.store import load_settings

@@ -12,6 +12,7 @@ import numpy as np
 from ..catalog.bundle import CARD_FILE, is_artefact
 from ..catalog.identity import provenance
 from ..catalog.kinds import RUN_FILE, folder_of, require_trainable
+from ..catalog.learned import Learned
 from ..catalog.loading import load_keras_encoder
 from ..data.parallel import Parallel, read_parallel
 from ..encoders.encoder import KerasEncoder
@@ -96,6 +97,7 @@ def _adapted(job: Job, base: KerasEncoder) -> Json:
     write_queries(job.held.dataset, queries)
     settings = replace(job.settings, data=replace(job.settings.data, dataset=str(queries)))
     run = Run(Inputs(settings, job.held.dataset, job.held.languages), job.folder, RunLog(job.folder / LOG))
+    run.learned = learned_in(job)
     (job.folder / CHECKPOINT).mkdir()
     try:
         say(told(job))
@@ -113,6 +115,17 @@ def _adapted(job: Job, base: KerasEncoder) -> Json:
         run.log.close()
     save_settings(settings, job.folder / RUN_FILE)
     return metrics
+
+
+def learned_in(job: Job) -> Learned:
+    """Words on what an adaptation learns from: the part of the documents that is not held out."""
+    kept, lines = int(np.sum(~job.held.rows)), [source.name for source in job.sources]
+    name, passages = job.collection.dataset.name, len(job.held.rows)
+    return Learned(
+        ", ".join([f"headings and sentences of {kept} of the {passages} passages of {name}", *lines]),
+        "dev, queries made of held-out passages, chose how long it learned",
+        "no query, and no passage that answers one",
+    )
 
 
 def told(job: Job) -> str:
@@ -191,6 +204,7 @@ def export(run: Run, student: KerasEncoder, base: Path | None) -> None:
         card = read_json(base / CARD_FILE)
     languages = list(dict.fromkeys([*card.get("languages", ()), *run.languages]))
     notes = {**provenance(settings), "source": run.folder.resolve().name, "languages": languages}
+    notes |= run.provenance.as_dict()
     gate = Gate(run.dataset, run.languages, settings.export)
     form = Form(precision=Precision(settings.export.precision, settings.export.table, stored_of(settings, student)))
     known = read_languages(base, card) if base and CARD_KEY in card else None

@@ -11,7 +11,9 @@ from ..data.parallel import weighted
 from ..encoders.kind import files_in
 from ..errors import ConfigError
 from ..settings.store import load_settings
-from .kinds import RUN_FILE, folder_of, kind_of, require_kind
+from ..system.reading import read_json
+from .kinds import METRICS, RUN_FILE, folder_of, kind_of, require_kind
+from .learned import learned_in
 
 if TYPE_CHECKING:
     from ..encoders.encoder import Encoder
@@ -65,7 +67,9 @@ def origin(source: File) -> dict[str, Json]:
 
 
 def _of_run(folder: Path) -> dict[str, Json]:
-    return {"source": folder.resolve().name, **provenance(load_settings(folder / RUN_FILE))}
+    metrics = folder / METRICS
+    learned = learned_in(read_json(metrics).get("learned", {})) if metrics.is_file() else {}
+    return {"source": folder.resolve().name, **provenance(load_settings(folder / RUN_FILE)), **learned}
 
 
 def provenance(settings: Settings) -> dict[str, Json]:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ..system.types import File
 
 # In a run's folder, its settings.
-RUN_FILE = "config.toml"
+RUN_FILE, METRICS = "config.toml", "metrics.json"
 # `{module:name of its Kind: how it is given}`. The last is tried first, as a name is one whatever folder has it too.
 # Modules are imported when an encoder is looked for: `distill --help` imports none of them.
 KINDS = {

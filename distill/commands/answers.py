@@ -7,8 +7,8 @@ import click
 from ..settings.choices import COMPARED, EVERY, NORMALISATIONS
 from ..settings.sections import Value
 from .measure import split_option
-from .options import json_option, settings_from, settings_options, split_names
-from .setting_options import SettingsCommand
+from .shared.options import json_option, settings_from, settings_options, split_names
+from .shared.setting_options import SettingsCommand
 
 
 def _normalisations(context, parameter, values):

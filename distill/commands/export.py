@@ -9,7 +9,7 @@ import click
 from ..errors import InputError
 from ..settings.choices import FORMATS
 from ..settings.sections import Value
-from .options import (
+from .shared.options import (
     beam_option,
     folder_option,
     given,
@@ -20,7 +20,7 @@ from .options import (
     translator_option,
     writable,
 )
-from .setting_options import SettingsCommand
+from .shared.setting_options import SettingsCommand
 
 
 @click.command(cls=SettingsCommand)
@@ -259,7 +259,7 @@ def _plot_path(context, parameter, path):
     return writable(context, parameter, path and require_format(path))
 
 
-@click.command()
+@click.command(cls=ReportingCommand)
 @click.argument("models", nargs=-1, required=True)
 @click.option("--data", default="sample", show_default=True, help="the data set whose dev questions are asked")
 @click.option("--document-language", default="en", show_default=True)

@@ -9,7 +9,7 @@ import click
 from ..catalog.kinds import ENCODER_HELP
 from ..errors import InputError
 from ..settings.choices import PASSAGE_SCORES
-from .panels import PanelCommand
+from .shared.panels import PanelCommand
 from .use import engine_of, engine_options
 
 

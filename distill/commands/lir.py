@@ -8,8 +8,8 @@ import click
 
 from ..errors import InputError
 from ..settings.sections import Value
-from .options import corpus_option, folder_option, settings_from, settings_options, writable
-from .setting_options import SettingsCommand
+from .shared.options import corpus_option, folder_option, settings_from, settings_options, writable
+from .shared.setting_options import SettingsCommand
 
 FILE = "lir.npz"
 rank_option = click.option(

@@ -14,7 +14,7 @@ from ..catalog.kinds import READER_HELP
 from ..errors import InputError
 from ..settings.choices import ALL_UNITS, BM25, EVERY, SPLITS, TASKS, TYPED
 from ..settings.sections import Value
-from .options import (
+from .shared.options import (
     beam_option,
     corpus_option,
     document_option,
@@ -25,8 +25,8 @@ from .options import (
     translator_option,
     writable,
 )
-from .panels import PanelCommand
-from .setting_options import ASSIGNED, SettingsCommand, parameter_of
+from .shared.panels import PanelCommand
+from .shared.setting_options import ASSIGNED, SettingsCommand, parameter_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable

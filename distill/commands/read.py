@@ -9,8 +9,8 @@ import click
 
 from ..catalog.kinds import ENCODER_HELP
 from ..settings.sections import Value
-from .options import Command, FiniteRange, folder_option, settings_from, settings_options, writable
-from .setting_options import SettingsCommand
+from .shared.options import Command, FiniteRange, folder_option, settings_from, settings_options, writable
+from .shared.setting_options import SettingsCommand
 
 if TYPE_CHECKING:
     from ..reading.files import Source

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from ..errors import DataError, InputError, first_line
-from .options import writable
+from .shared.options import writable
 
 
 @click.command()

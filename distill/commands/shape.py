@@ -13,9 +13,17 @@ import click
 from ..errors import InputError
 from ..settings.choices import SPELLED
 from ..settings.sections import Value
-from .options import Command, corpus_option, folder_option, json_option, settings_from, settings_options, split_names
-from .panels import PanelCommand
-from .setting_options import SettingsCommand
+from .shared.options import (
+    Command,
+    corpus_option,
+    folder_option,
+    json_option,
+    settings_from,
+    settings_options,
+    split_names,
+)
+from .shared.panels import PanelCommand
+from .shared.setting_options import SettingsCommand
 
 
 @click.command(cls=PanelCommand)
@@ -85,7 +93,7 @@ def prune(
     say(f"encoder: {output}, {report['rows'][1]} of {report['rows'][0]} pieces")
 
 
-@click.command()
+@click.command(cls=ReportingCommand)
 @click.argument("model")
 @click.option("--languages", required=True, help="that stay, comma-separated, such as de,ru")
 @folder_option("folder for the bundle")

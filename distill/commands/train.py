@@ -17,7 +17,7 @@ from ..settings.choices import CHECKPOINT_SECONDS
 from ..settings.recipes import DEFAULT
 from ..settings.rules import require_no_stages, require_one_device
 from ..settings.sections import Value
-from .options import (
+from .shared.options import (
     FiniteRange,
     config_option,
     corpus_option,
@@ -26,7 +26,7 @@ from .options import (
     settings_from,
     settings_options,
 )
-from .panels import PanelCommand
+from .shared.panels import PanelCommand
 
 if TYPE_CHECKING:
     from ..system.types import File
@@ -100,19 +100,20 @@ def run(
     prepared = prepare(settings, folder, resume is not None, checkpoint_seconds)
     with told_how_to_go_on(prepared.folder):
         metrics = execute(prepared)
-    from ..report.run_tables import print_run, print_search
+    from ..report.run_tables import print_run, print_search, print_verdict
 
     print_run(metrics, prepared.folder)
     if searched:
         with told_how_to_go_on(prepared.folder):
             result = compress(prepared.folder, prepared.settings)
         print_search(result.as_dict(), *places(prepared.folder))
+    print_verdict(metrics)
 
 
 def _adapt(documents, name, runs, others, values):
     """The encoder `--base` adapted to documents, as a run's folder."""
     from ..adapting.adapt import adapt, prepare
-    from ..report.run_tables import print_run
+    from ..report.run_tables import print_run, print_verdict
 
     needless = [name for name in given(values) if name not in ADAPTED]
     if needless or any(others):
@@ -125,7 +126,9 @@ def _adapt(documents, name, runs, others, values):
     settings.data.dataset = Path(documents[0]).stem
     folder = _named_folder(runs, name) if name else _free_folder(runs, settings)
     job = prepare(settings, documents, folder)
-    print_run(adapt(job), job.folder)
+    metrics = adapt(job)
+    print_run(metrics, job.folder)
+    print_verdict(metrics)
 
 
 @contextmanager

@@ -7,8 +7,8 @@ from pathlib import Path
 import click
 
 from ..settings.sections import Value
-from .options import config_option, given, settings_from, settings_options, writable
-from .panels import PanelCommand
+from .shared.options import config_option, given, settings_from, settings_options, writable
+from .shared.panels import PanelCommand
 
 
 @click.command(cls=PanelCommand)

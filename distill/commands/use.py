@@ -11,8 +11,9 @@ from ..errors import InputError
 from ..serving.limits import Limits
 from ..settings.choices import PASSAGE_SCORES
 from ..system.extras import require_extra
-from .options import Command, FiniteRange, writable
-from .panels import PanelCommand
+from .shared.options import Command, FiniteRange, writable
+from .shared.panels import PanelCommand
+from .shared.reporting import ReportingCommand
 
 if TYPE_CHECKING:
     from ..encoding.encode_file import Engine
@@ -42,7 +43,7 @@ def engine_of(model: str, engine: str, workers: int | None, address: str | None)
     return ray_engine(model, workers or 2, address) if engine == "ray" else None
 
 
-@click.command()
+@click.command(cls=ReportingCommand)
 @click.option("--model", required=True, help=ENCODER_HELP)
 @click.option("--role", required=True, type=click.Choice(["question", "document"]))
 @click.option("--input", "input_path", required=True, type=click.Path(dir_okay=False), help='{"id", "text"} lines')

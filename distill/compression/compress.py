@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from ..catalog.bundle import find_artefact
 from ..catalog.identity import provenance
 from ..catalog.kinds import RUN_FILE
+from ..catalog.learned import learned_in
 from ..catalog.loading import load_keras_encoder, load_teacher
 from ..data.corpus import read_corpus
 from ..data.dataset import Dataset, texts_digest
@@ -131,6 +132,7 @@ def _search(folder, output, material, settings, budget, seconds):
     from .trials import Trials
 
     notes = {**provenance(settings), "source": folder.resolve().name, "languages": list(material.words.languages)}
+    notes |= learned_in(finished(folder).get("learned", {}))
     trials, epochs = Trials(material, settings, notes, candidates.GRID), settings.student.epochs
     shapes = possible(settings.budget.shapes, material.words.student.model, trials.grid.shapes)
     return Search(output, trials, budget, find_artefact(folder), shapes, epochs, seconds).run()

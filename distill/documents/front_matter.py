@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import tomlkit
 import tomlkit.exceptions
-import yaml
+from yaml import SafeLoader, YAMLError
 
 from ..errors import first_line
 from ..system.types import Json
@@ -33,19 +33,19 @@ def split(text: str) -> tuple[dict[str, Json], str, str]:
     try:
         value = _parsed(block[1], block[2])
         fields = {} if value is None else _as_json(value, iter(range(MOST)))
-    except (yaml.YAMLError, tomlkit.exceptions.TOMLKitError, ValueError, RecursionError) as error:
+    except (YAMLError, tomlkit.exceptions.TOMLKitError, ValueError, RecursionError) as error:
         if block[1] == "---" and not NAMED.match(block[2]):
             return {}, text, ""
         return {}, text[block.end() :], f"its front matter cannot be read: {first_line(error)}"
     return (fields, text[block.end() :], "") if isinstance(fields, dict) else ({}, text, "")
 
 
-class _Loader(yaml.SafeLoader):
+class _Loader(SafeLoader):
     """YAML 1.2, where `no` is Norway's language and 10:30 a time, and not false and 630."""
 
     yaml_implicit_resolvers = {
         first: [pair for pair in pairs if not pair[0].endswith((":bool", ":int", ":float"))]
-        for first, pairs in yaml.SafeLoader.yaml_implicit_resolvers.items()
+        for first, pairs in SafeLoader.yaml_implicit_resolvers.items()
     }
 
 
@@ -59,8 +59,8 @@ for _kind, _form, _firsts in (
 
 
 def _parsed(mark, content):
-    # As safe as safe_load: the loader is a SafeLoader.
-    return yaml.load(content, Loader=_Loader) if mark == "---" else tomlkit.parse(content).unwrap()
+    # A SafeLoader makes texts, numbers, dates, lists and mappings, and no other objects.
+    return _Loader(content).get_single_data() if mark == "---" else tomlkit.parse(content).unwrap()
 
 
 def _as_json(value, left: Iterator[int]) -> Json:

@@ -50,8 +50,10 @@ def _files(path: File, skipped: Skipped) -> Iterator[Path]:
 
 
 def _documents(source: Source, columns: Columns, skipped: Skipped) -> Iterator[Document]:
+    left_out, is_empty = skipped.count, True
     try:
         for document in reader_of(source.path)(source, columns, skipped):
+            is_empty = False
             if document.text.strip():
                 yield replace(document, source=source)
             else:
@@ -59,3 +61,5 @@ def _documents(source: Source, columns: Columns, skipped: Skipped) -> Iterator[D
                 skipped.leave_out(DataError(problem))
     except InputError as error:
         skipped.leave_out(error)
+    if is_empty and skipped.count == left_out and not skipped.strict:
+        skipped.leave_out(DataError(f"{source.name}: no documents in it"))

@@ -202,7 +202,7 @@ class _Job:
             ids = [str(self.known.fields(self.known.ids[hash])["id"]) for hash in islice(gone, NAMED)]
             named = ", ".join(sorted(ids)) + ", …" * (len(gone) > NAMED)
             fate = "are taken out" if synced else "stay in the index; --sync takes them out"
-            say(one_line(f"{len(gone)} documents whose file or record is gone {fate}: {named}"))
+            say(one_line(f"Documents whose file or record is gone, {len(gone)} in all, {fate}: {named}"))
 
     def _stay(self, out: Collection[int]) -> Integers:
         """The documents of the index that stay in it: all but those of these hashes."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..catalog.kinds import METRICS
 from ..errors import DataError, InputError
 from ..report.charts import ENCODERS
 from ..settings.choices import SENTENCE_UNITS, UNITS
@@ -12,7 +13,7 @@ from ..system.forms import NUMBER, Form, require
 from ..system.reading import read_json, read_jsonl
 from ..system.types import File, Json
 
-METRICS, LOG, SEARCH = "metrics.json", "log.jsonl", "small/search.json"
+LOG, SEARCH = "log.jsonl", "small/search.json"
 # What every version has written, and of which type; what is newer may be absent and is shown as a dash.
 FORM: Form = {
     "settings": {"seed": int, "data": {"document_language": str}, "teacher": {"base": str, "language": str}},
@@ -29,6 +30,7 @@ OPTIONAL: Form = {
     "versions": dict,
     "lareqa": {"name": str, "split": str, "languages": list, "top": int, "encoders": dict},
     "peers": dict,
+    "learned": {"learned_from": str, "chosen_by": str, "files": dict},
     "examples": {"split": str, "unit": str, "questions_won": int, "questions_lost": int, "won": list, "lost": list},
 }
 QUERY = dict.fromkeys(("median_ms", "p95_ms", "p99_ms"), NUMBER)

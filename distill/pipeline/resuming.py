@@ -8,7 +8,7 @@ from collections import Counter
 from pathlib import Path
 
 from ..catalog.identity import fingerprint, own_files
-from ..catalog.kinds import RUN_FILE, folder_of
+from ..catalog.kinds import METRICS, RUN_FILE, folder_of
 from ..data.corpus import named_file
 from ..data.dataset import Dataset
 from ..data.descriptions import own_text_files
@@ -29,7 +29,7 @@ from ..training.log import RunLog
 from .finished import SEARCH
 from .twins import translation_files
 
-TEACHER, STUDENT, LOG, METRICS, DATA = "teacher", "student", "log.jsonl", "metrics.json", "data"
+TEACHER, STUDENT, LOG, DATA = "teacher", "student", "log.jsonl", "data"
 # Self-training's stages: their folder and the file of one that is complete.
 STAGES, STAGE = "self-training", "stage.json"
 

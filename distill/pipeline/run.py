@@ -8,6 +8,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
+from ..catalog.learned import Learned, learned_from
 from ..data.dataset import Dataset
 from ..encoders.encoder import Encoder
 from ..evaluation.bias.analyses import measure_bias
@@ -16,7 +17,7 @@ from ..evaluation.examples import EXAMPLES, Encoded, choose_examples
 from ..settings.choices import CHECKPOINT_SECONDS
 from ..settings.sections import Settings
 from ..system.files import write_json
-from ..system.progress import task
+from ..system.progress import phase, task
 from ..system.reading import read_json
 from ..system.types import Integers, Json
 from ..training.checkpoints import CHECKPOINT, Checkpoint
@@ -61,6 +62,7 @@ class Run:
 
     `resumed` is true of one that was stopped; within an epoch `seconds` lie between checkpoints. `timings` are seconds
     by name, `evaluations` by split and encoder, and `figures` what the stages add to the metrics beside these.
+    `learned` says what the student learned from where the settings do not.
     """
 
     inputs: Inputs
@@ -72,6 +74,7 @@ class Run:
     evaluations: dict[str, dict[str, Evaluation]] = field(default_factory=dict)
     bias: dict[str, Json] = field(default_factory=dict)
     figures: dict[str, Json] = field(default_factory=dict)
+    learned: Learned | None = None
 
     @property
     def settings(self) -> Settings:
@@ -87,6 +90,13 @@ class Run:
     def languages(self) -> tuple[str, ...]:
         """The questions' languages, the teacher's first."""
         return self.inputs.languages
+
+    @property
+    def provenance(self) -> Learned:
+        """The words on what the student learned from, what chose it, and what of test was seen."""
+        inputs = self.inputs
+        texts = inputs.settings, inputs.dataset, inputs.languages, inputs.learned_lines, inputs.described
+        return self.learned or learned_from(*texts)
 
     def record(self, name: str, figures: Json) -> None:
         """Add figures, plain values, to the run's metrics."""
@@ -164,7 +174,8 @@ class Run:
         """Add the seconds that it takes to those that it took before the run was stopped."""
         began, before = time.perf_counter(), self.timings.get(name, 0.0)
         try:
-            yield
+            with phase(name):
+                yield
         finally:
             self.timings[name] = round(before + time.perf_counter() - began, 2)
             # A full disk is not to stand in the place of what ended this.

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from ..catalog.bundle import CARD_FILE, is_artefact
 from ..catalog.identity import provenance
 from ..catalog.kinds import folder_of
+from ..catalog.learned import files_of
 from ..data.parallel import joined, texts_by_language
 from ..encoders.encoder import Encoder, KerasEncoder
 from ..encoders.health import KEY, TRY
@@ -94,6 +95,7 @@ def export(run: Run, student: KerasEncoder, folder: Path) -> None:
     settings = run.settings
     with run.timed("export"), task("export", size(run.dataset, run.languages)) as advance:
         notes = {**provenance(settings), "source": run.folder.resolve().name, "languages": list(run.languages)}
+        notes |= run.provenance.as_dict()
         gate = Gate(run.dataset, run.languages, settings.export)
         precision = Precision(settings.export.precision, settings.export.table, stored_of(settings, student))
         if settings.student.quantised_epochs:
@@ -157,6 +159,7 @@ def texts_seen(inputs: Inputs) -> dict[str, list[str]]:
 def close(run: Run, query: Json) -> Json:
     """Write `report.html` and `metrics.json`, with the times of a `query`; returns the metrics."""
     inputs, warnings = run.inputs, warnings_of(run.log.rows)
+    files, others = files_of(run.settings, run.dataset)
     metrics = {
         "settings": as_dict(run.settings),
         "dataset": {
@@ -164,8 +167,9 @@ def close(run: Run, query: Json) -> Json:
             "documents": len(run.dataset.titles),
             "passages": len(run.dataset.passages),
             "splits": {split: len(ids) for split, ids in run.dataset.splits.items()},
-            "files": dict(run.dataset.files),
+            "files": files,
         },
+        "learned": {**run.provenance.as_dict(), "files": others},
         "versions": versions(),
         "languages": list(run.languages),
         "mean_over": list(inputs.other_languages),

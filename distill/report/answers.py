@@ -167,5 +167,5 @@ def costs(metrics: Mapping[str, Json]) -> list[Cost]:
 
 
 def ordered(splits: Sequence[str]) -> list[str]:
-    """Return the splits, test first, as training never saw it."""
+    """Return the splits, test first, as its questions neither taught nor chose anything."""
     return sorted(splits, key=lambda split: split != "test")

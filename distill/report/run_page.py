@@ -28,6 +28,7 @@ def write_report(
         "report.html.j2",
         metrics=metrics,
         split=verdicts.shown_split(metrics),
+        files={**metrics["dataset"].get("files", {}), **(metrics.get("learned") or {}).get("files", {})},
         unit=verdicts.shown_unit(metrics),
         headline=verdicts.headline(first[1], kept),
         answers=first,

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
+from .answers import against_base
 from .layout import _short, new_console, new_table
+from .verdicts import headline, shipped
 
 if TYPE_CHECKING:
     from ..system.types import File, Json
@@ -33,6 +35,12 @@ def print_run(metrics: Mapping[str, Json], folder: Path) -> None:
     )
     console.print(f"report: {folder / 'report.html'}", soft_wrap=True, markup=False)
     console.print(f"bundle: {folder / 'bundle'}", soft_wrap=True, markup=False)
+
+
+def print_verdict(metrics: Mapping[str, Json]) -> None:
+    """Print the sentence that the report opens with."""
+    verdict = headline(against_base(metrics), shipped(metrics))
+    new_console().print(f"{verdict.mark} {verdict.word}", soft_wrap=True, markup=False)
 
 
 def print_tuning(search: Mapping[str, Json], output: File, trials: File) -> None:

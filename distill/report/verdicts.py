@@ -31,7 +31,7 @@ class Verdict:
 
 
 def shown_split(metrics: Mapping[str, Json]) -> str:
-    """Return the split that the verdicts are about: test where it was measured, as training never saw it."""
+    """Return the split that the verdicts are about: test where it was measured, as dev chose epochs."""
     return "test" if "test" in metrics["splits"] else next(iter(metrics["splits"]))
 
 

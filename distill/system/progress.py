@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from threading import Event, Thread
+from typing import ClassVar
 
 from rich import progress as bars
 from rich.console import Console, ConsoleOptions, RenderableType
@@ -24,25 +26,101 @@ class SafeConsole(Console):
 
 
 console = SafeConsole(stderr=True, highlight=False, soft_wrap=True, emoji=False)
+# Off a terminal: the seconds after which a line comes where none came, and the least that a finished task is told of.
+EVERY, LEAST = 15.0, 1.0
+
+
+class Work:
+    """A piece of work off a terminal: what is done of it and when it began, in seconds of a monotonic clock."""
+
+    # Those under way, the outermost first, and when a line was written last.
+    under_way: ClassVar[list[Work]] = []
+    told: ClassVar[float] = 0.0
+
+    def __init__(self, description: str, total: int | None = None) -> None:
+        self.description, self.total, self.done, self.note = description, total, 0, ""
+        self.began = time.monotonic()
+
+    def advance(self, steps: int = 1, note: str = "") -> None:
+        """Count what is done, and keep the note."""
+        self.done, self.note = self.done + steps, note or self.note
+
+    @property
+    def seconds(self) -> float:
+        """The seconds that it has taken."""
+        return time.monotonic() - self.began
+
+    def line(self) -> str:
+        """The line on what is done and what is left, in as many seconds a piece as those that are done took."""
+        if not (self.total and self.done):
+            counted = f"{self.done} done, " if self.done else ""
+            return f"{self.description}: {counted}{self.seconds:.0f} s so far {self.note}".rstrip()
+        left = self.seconds * max(0, self.total - self.done) / self.done
+        return f"{self.description}: {self.done} of {self.total}, about {time_text(left)} left {self.note}".rstrip()
+
+    def tell(self, ended: Event) -> None:
+        """Write the line whenever none came for `EVERY` seconds, while no work within this is under way."""
+        while not ended.wait(max(EVERY / 100, Work.told + EVERY - time.monotonic())):
+            if Work.under_way[-1:] == [self] and time.monotonic() - Work.told >= EVERY:
+                # Standard error may be closed.
+                with suppress(OSError, ValueError):
+                    say(self.line())
+
+
+def time_text(seconds: float) -> str:
+    """Return a time as one reads it."""
+    minutes = round(seconds / 60)
+    return f"{seconds:.0f} s" if seconds < 100 else f"{minutes} min" if minutes < 100 else f"{seconds / 3600:.1f} h"
 
 
 def say(text: str) -> None:
     """Write a line to standard error, above the progress bars."""
+    Work.told = time.monotonic()
     console.print(shown(text), markup=False)
 
 
 @contextmanager
 def task(description: str, total: int | None) -> Iterator[Progress]:
-    """Yield `advance(steps=1, note="")`. Off a terminal: one line when it ends, with the seconds it took."""
+    """Yield `advance(steps=1, note="")`.
+
+    Off a terminal a line comes at least every `EVERY` seconds, and when it ends one with the seconds it took, unless it
+    took less than `LEAST` of them and has no note.
+    """
     if console.is_terminal:
         with _bar() as progress:
             number = progress.add_task(description, total=total, note="")
             yield lambda steps=1, note="": progress.update(number, advance=steps, note=note)
         return
-    start = time.perf_counter()
-    last = {"note": ""}
-    yield lambda steps=1, note="": last.update(note=note or last["note"])
-    say(f"{description}: {time.perf_counter() - start:.1f} s {last['note']}".rstrip())
+    with _under_way(Work(description, total)) as work:
+        yield work.advance
+    if work.note or work.seconds >= LEAST:
+        say(f"{description}: {work.seconds:.1f} s {work.note}".rstrip())
+
+
+@contextmanager
+def phase(description: str) -> Iterator[None]:
+    """Have a line come off a terminal where what is done meanwhile tells of nothing for `EVERY` seconds."""
+    if console.is_terminal:
+        yield
+        return
+    with _under_way(Work(description)):
+        yield
+
+
+@contextmanager
+def _under_way(work):
+    ended = Event()
+    # What ends the process while it works does not wait for it.
+    teller = Thread(target=work.tell, args=(ended,), daemon=True)
+    Work.told = max(Work.told, work.began) if not Work.under_way else Work.told
+    Work.under_way.append(work)
+    teller.start()
+    try:
+        yield work
+    finally:
+        ended.set()
+        Work.under_way.remove(work)
+        teller.join()
 
 
 def _bar():

@@ -5,7 +5,7 @@ import pytest
 from fixtures.commands import process
 
 from distill.cli import cli
-from distill.commands.panels import HELP_ALL, MAIN, SECTIONS, TITLES, PanelCommand, panels
+from distill.commands.shared.panels import HELP_ALL, MAIN, SECTIONS, TITLES, PanelCommand, panels
 from distill.settings.recipes import FOLDER, recipe_names
 from distill.settings.sections import Settings
 from distill.settings.store import walk

@@ -115,3 +115,8 @@ def test_fields_do_not_take_the_place_of_id_and_path(tmp_path):
     name = path.as_posix()
     assert document.fields == {"id": name, "title": "T", "path": name, "lang": "de", "tags": ["a"]}
     assert (document.language, document.text) == ("de", "Text.")
+
+
+def test_front_matter_makes_no_objects():
+    fields, _, problem = split("---\na: !!python/object/apply:os.getcwd []\n---\nText.")
+    assert fields == {} and problem

@@ -74,13 +74,14 @@ def test_bad_files_and_records_are_left_out_and_listed_with_their_places(tmp_pat
         c__md="",
         d__txt=b"\xff",
         e__txt="Good.",
+        f__tsv="id\ttext\n",
     )
     documents, skipped = read(tmp_path)
     assert [document.text for document in documents] == ["One.", "Five.", "Six.", "Nine.", "Good."]
     skipped.say()
     said = capsys.readouterr().err
     places = ("a.jsonl, line 2:", "a.jsonl, line 3:", "a.jsonl, line 4:", "b.csv, line 3:", "b.csv, line 4:")
-    assert skipped.count == 7 and all(place in said for place in (*places, "c.md:", "d.txt:")), said
+    assert skipped.count == 8 and all(place in said for place in (*places, "c.md:", "d.txt:", "f.tsv:")), said
     with pytest.raises(DataError, match=r"a\.jsonl, line 2"):
         list(read_documents([tmp_path]))
 

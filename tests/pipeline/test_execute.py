@@ -1,5 +1,6 @@
 import errno
 import hashlib
+import html
 import json
 import shutil
 from dataclasses import replace
@@ -77,6 +78,14 @@ def test_a_run_leaves_all_it_made_and_tells_of_it(folder, runs, tiny_folder):
     card = read_json(folder / "bundle" / "card.json")
     expected = {"name": "bundle", "source": "first", "dataset": "sample", "teacher": "en", "seed": 0}
     assert {key: card[key] for key in expected} == expected and card["languages"] == ["en", "de", "ru"]
+    # Card, its page, the metrics and the report say the same of what was learned from. Splits are by question.
+    learned = read_json(folder / "metrics.json")["learned"]
+    assert learned.pop("files") == {} and learned["learned_from"] == "the train questions of sample in en, de, ru"
+    assert learned["chosen_by"] == "dev chose the teacher's epoch and the student's epoch"
+    assert learned["seen_of_test"].startswith("no question; asked about in train too: ")
+    pages = [(folder / name).read_text(encoding="utf-8") for name in ("bundle/README.md", "report.html")]
+    assert {key: card[key] for key in learned} == learned
+    assert all(phrase in html.unescape(page) for phrase in learned.values() for page in pages)
 
 
 def test_the_metrics_compare_four_encoders_on_dev_and_test_and_name_data_versions_and_times(

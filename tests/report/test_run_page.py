@@ -72,6 +72,15 @@ def test_the_page_is_one_well_formed_document_that_loads_nothing(source, page):
     assert heads == ["P@1 on dev", "LAReQA: language bias"]
 
 
+def test_the_page_says_what_was_learned_from_and_lists_every_file(shown, read_page, tmp_path):
+    learned = {"learned_from": "train & more", "chosen_by": "dev chose it", "seen_of_test": "no question"}
+    metrics = {**shown["beside"](), "learned": {**learned, "files": {"student.parallel web/x.tsv": "f" * 64}}}
+    write_report(tmp_path / "report.html", metrics, shown["rows"]())
+    page = read_page(tmp_path / "report.html")
+    assert "learned from train & more; dev chose it. Of test it saw no question." in page.words
+    assert ["student.parallel web/x.tsv", "f" * 64] in page.rows and ["de.json", "d" * 64] in page.rows
+
+
 def linked(page):
     return [attrs["href"] for tag, attrs in page.starts if tag == "a"]
 

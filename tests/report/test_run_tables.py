@@ -9,7 +9,7 @@ from distill.data.dataset import Passage
 from distill.evaluation.evaluate import Evaluation
 from distill.evaluation.paired import PairedComparison
 from distill.report.bench_tables import print_bench
-from distill.report.run_tables import print_run
+from distill.report.run_tables import print_run, print_verdict
 from distill.report.score_tables import print_evaluations, print_hits, print_scores
 from distill.report.vocabulary_tables import print_extension, print_pruning, print_spellings
 from distill.retrieval.metrics import SUMMARY
@@ -44,6 +44,12 @@ def test_a_run_shows_precision_in_percent_and_what_it_left_as_it_is(metrics, tmp
     assert head(out)[0] == ["encoder", "en", "de", "mean of 1"]
     lines = ["bundle: 69.5 MB, 0.25 ms a query (median, 1 thread)", f"report: {folder / 'report.html'}"]
     assert out.splitlines()[-3:] == [*lines, f"bundle: {folder / 'bundle'}"]
+
+
+def test_a_run_ends_with_the_reports_sentence(metrics, printed):
+    """Of the student .655 against .501 and .556 against .112, in German significantly; of the bundle .69 and .71."""
+    print_verdict(metrics)
+    assert printed() == "≈ No clear gain of the student over its base, and the bundle is as good as the student.\n"
 
 
 def evaluations(**models):

@@ -1,5 +1,7 @@
 import io
 import re
+import time
+from types import SimpleNamespace
 
 import pytest
 from rich.console import Console
@@ -7,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from distill.system import progress
-from distill.system.progress import SafeConsole, say, task
+from distill.system.progress import SafeConsole, Work, phase, say, task
 
 
 @pytest.fixture
@@ -26,14 +28,80 @@ def terminal(monkeypatch):
     return lambda: re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", screen.getvalue())
 
 
-@pytest.mark.parametrize("notes, shown", [(("", "", ""), ""), (("loss 9", "loss 5", ""), " loss 5")])
-def test_off_a_terminal_a_task_is_one_line_with_its_seconds_and_last_note(capsys, stderr, notes, shown):
+@pytest.fixture
+def clock(monkeypatch):
+    """A clock that is set by hand."""
+    now = SimpleNamespace(seconds=100.0)
+    monkeypatch.setattr(progress.time, "monotonic", lambda: now.seconds)
+    return now
+
+
+NOTES = [
+    (2, ("", "", ""), "encode: 2.0 s\n"),
+    (0.9, ("", "", ""), ""),
+    (0.4, ("loss 9", "loss 5", ""), "encode: 0.4 s loss 5\n"),
+]
+
+
+@pytest.mark.parametrize("seconds, notes, line", NOTES)
+def test_off_a_terminal_a_task_is_one_line_unless_it_took_no_time_and_has_no_note(capsys, clock, seconds, notes, line):
     with task("encode", 3) as advance:
         for note in notes:
             advance(1, note)
         assert capsys.readouterr() == ("", "")
-    captured = capsys.readouterr()
-    assert captured.out == "" and re.fullmatch(rf"encode: \d+\.\d s{shown}\n", captured.err)
+        clock.seconds += seconds
+    assert capsys.readouterr() == ("", line)
+
+
+def test_a_line_says_what_is_done_and_what_is_left(clock):
+    work, endless = Work("encode", 40), Work("read", None)
+    clock.seconds += 30
+    assert (work.line(), endless.line()) == ("encode: 30 s so far", "read: 30 s so far")
+    work.advance(10, "loss 5")
+    endless.advance(7)
+    assert (work.line(), endless.line()) == ("encode: 10 of 40, about 90 s left loss 5", "read: 7 done, 30 s so far")
+    clock.seconds += 570
+    assert work.line() == "encode: 10 of 40, about 30 min left loss 5"
+    clock.seconds += 5400
+    assert work.line() == "encode: 10 of 40, about 5.0 h left loss 5"
+    work.advance(31)
+    assert work.line() == "encode: 41 of 40, about 0 s left loss 5"
+
+
+def waited(lines, enough):
+    """What was said until there is enough of it, ten seconds at most."""
+    text = ""
+    for _ in range(1000):
+        text += lines()
+        if enough(text):
+            break
+        time.sleep(0.01)
+    return text
+
+
+def test_off_a_terminal_a_line_comes_again_and_again_of_the_innermost_work(stderr, monkeypatch):
+    monkeypatch.setattr(progress, "EVERY", 0.02)
+    with phase("student"):
+        assert "student: 0 s so far\n" in waited(stderr, lambda text: text.count("student") > 1)
+        with task("epoch 1/2", 4) as advance:
+            advance(1, "loss 5")
+            stderr()
+            text = waited(stderr, lambda text: text.count("\n") > 2)
+        assert set(text.splitlines()) <= {"epoch 1/2: 1 of 4, about 0 s left loss 5", "student: 0 s so far"}
+        assert text.count("epoch") >= 2
+        assert "student: 0 s so far\n" in waited(stderr, lambda text: "student" in text)
+    stderr()
+    time.sleep(0.1)
+    assert stderr() == ""
+
+
+def test_what_is_said_meanwhile_is_a_line_too(stderr, monkeypatch):
+    monkeypatch.setattr(progress, "EVERY", 0.5)
+    with phase("student"):
+        for _ in range(20):
+            say("step")
+            time.sleep(0.05)
+    assert set(stderr().splitlines()) == {"step"}
 
 
 @pytest.mark.parametrize("text", ["runs/[red]x[/red]", "a :heart: b", "word " * 100 + "end"])

@@ -7,6 +7,8 @@ ROOT = Path(__file__).resolve().parents[2]
 SOURCES = [path for folder in ("distill", "teachers", "students", "export") for path in (ROOT / folder).rglob("*.py")]
 MODULES = {"pickle", "cPickle", "dill", "cloudpickle", "joblib", "shelve", "marshal", "yaml", "ruamel"}
 CALLS = {"eval", "exec", "compile", "__import__"}
+# Of yaml, whose other loaders make any object: the one that makes plain values alone.
+PLAIN = {"yaml": {"SafeLoader", "YAMLError"}}
 # Attribute calls that other things have too: `model.compile`, `re.compile`.
 LOADERS = {"torch.load", "yaml.load", "pickle.load", "pickle.loads", "joblib.load", "os.system", "os.popen"}
 
@@ -20,6 +22,8 @@ def danger(node):
     if isinstance(node, ast.Import):
         return next((name.name for name in node.names if name.name.split(".")[0] in MODULES), None)
     if isinstance(node, ast.ImportFrom):
+        if not node.level and {one.name for one in node.names} <= PLAIN.get(node.module, set()):
+            return None
         return node.module if not node.level and node.module.split(".")[0] in MODULES else None
     return called(node) if isinstance(node, ast.Call) else None
 
@@ -55,6 +59,8 @@ DANGEROUS = (
     "import pickle",
     "from pickle import load",
     "import yaml",
+    "from yaml import Loader",
+    "from yaml import SafeLoader, load",
     "def f():\n    import joblib",
     "torch.load(path)",
     "eval(text)",
@@ -71,6 +77,7 @@ SAFE = (
     "keras.saving.load_model(path, compile=False, safe_mode=True)",
     "model.compile(optimizer)\nre.compile('a')\nops.exec_module(1)",
     "from .pickle import load",
+    "from yaml import SafeLoader, YAMLError",
     "AutoModel.from_pretrained(name, trust_remote_code=False)",
 )
 

@@ -4,8 +4,8 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from distill.commands.options import FiniteRange, given, settings_from, settings_options
-from distill.commands.panels import PanelCommand
+from distill.commands.shared.options import FiniteRange, given, settings_from, settings_options
+from distill.commands.shared.panels import PanelCommand
 from distill.errors import ConfigError, InputError
 from distill.settings.fields import SET
 from distill.settings.sections import Settings, StudentSettings

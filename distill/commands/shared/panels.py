@@ -7,7 +7,7 @@ from dataclasses import fields
 
 import click
 
-from ..settings.sections import Settings
+from ...settings.sections import Settings
 from .setting_options import ASSIGNED, SettingOption, SettingsCommand
 
 HELP = "help"

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ..settings.assignments import APART, assigned, honoured
-from ..settings.fields import MAIN
-from ..settings.recipes import TABLE
-from ..settings.sections import Value
-from .recipes import complete
+from ...settings.assignments import APART, assigned, honoured
+from ...settings.fields import MAIN
+from ...settings.recipes import TABLE
+from ...settings.sections import Value
+from ..recipes import complete
+from .reporting import ReportingCommand
 
 if TYPE_CHECKING:
     pass
@@ -87,7 +88,7 @@ class SetOption(click.Option):
         return [(name, _meaning(item)) for name, item in rest.items()]
 
 
-class SettingsCommand(click.Command):
+class SettingsCommand(ReportingCommand):
     """A command that refuses the flag of a setting which it has not with the `--set` that takes its place."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:

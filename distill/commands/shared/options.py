@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, TypeVar
 
 import click
 
-from ..errors import ConfigError
-from ..settings.assignments import honoured
-from ..settings.fields import SET
-from ..settings.recipes import TABLE
-from ..settings.sections import Settings, Value
-from ..settings.store import changed, check, load_settings, recipe_settings, walk, without_leave
+from ...errors import ConfigError
+from ...settings.assignments import honoured
+from ...settings.fields import SET
+from ...settings.recipes import TABLE
+from ...settings.sections import Settings, Value
+from ...settings.store import changed, check, load_settings, recipe_settings, walk, without_leave
 from .setting_options import ASSIGNED, SetOption, SettingOption, parameter_of
 
 if TYPE_CHECKING:
-    from ..system.types import File
+    from ...system.types import File
 
 Command = TypeVar("Command", bound=Callable[..., None])
 
@@ -98,7 +98,7 @@ def split_names(value: str) -> tuple[str, ...]:
 
 def writable(context: click.Context, parameter: click.Parameter, path: str | None) -> str | None:
     """A path that is to be written, refused before the work when it cannot be."""
-    from ..system.files import require_writable
+    from ...system.files import require_writable
 
     if path:
         require_writable(path)
