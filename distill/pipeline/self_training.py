@@ -10,9 +10,8 @@ from ..encoders.by_role import DualEncoder
 from ..encoders.encoder import Encoder, KerasEncoder
 from ..errors import ConfigError, InputError
 from ..stages.answering_passages import Answered
-from ..stages.mined_pairs import Mined, mine_pairs, write_mined
+from ..stages.mined_pairs import Mined, bm25_ranking, encoder_ranking, mine_pairs, write_mined
 from ..stages.pair_stage import teach_pairs
-from ..stages.rankings import bm25_ranking, encoder_ranking
 from ..system.files import write_json
 from ..system.hashes import changed_files
 from ..system.progress import say
