@@ -21,12 +21,11 @@ from ..export.artefact import export_artefact
 from ..export.form import Form
 from ..export.gate import Gate, size
 from ..export.languages import CARD_KEY, read_languages
-from ..export.weights.precision import Precision
 from ..pipeline.inputs import Inputs
 from ..pipeline.preparing import require_new
 from ..pipeline.resuming import LOG
 from ..pipeline.run import Run
-from ..pipeline.second_stage import stored_of
+from ..pipeline.second_stage import student_job
 from ..pipeline.shipping import close, finish
 from ..retrieval.metrics import reciprocal_ranks
 from ..settings.sections import Settings
@@ -192,7 +191,7 @@ def export(run: Run, student: KerasEncoder, base: Path | None) -> None:
     languages = list(dict.fromkeys([*card.get("languages", ()), *run.languages]))
     notes = {**provenance(settings), "source": run.folder.resolve().name, "languages": languages}
     gate = Gate(run.dataset, run.languages, settings.export)
-    form = Form(precision=Precision(settings.export.precision, settings.export.table, stored_of(settings, student)))
+    form = Form(precision=student_job(run.inputs).precision_of(student))
     known = read_languages(base, card) if base and CARD_KEY in card else None
     with run.timed("export"), task("export", size(run.dataset, run.languages)) as advance:
         export_artefact(student, run.folder / "bundle", gate, form, notes, progress=advance, texts=known)

@@ -208,15 +208,18 @@ def transfer(
     and --table say what its quantised epochs round weights to.
     """
     from ..data.corpus import read_corpus
-    from ..pipeline.transfer_alone import transfer_alone
+    from ..pipeline.transfer_alone import Teaching, transfer_alone
     from ..system.progress import say
 
     _require_one_labeller(labels, corpus, teacher_path if centre else None)
     settings, texts = settings_from(values), read_corpus(corpus)
-    if labels and (settings.student.parallel or settings.student.labelled_text):
-        raise InputError("--labels and --parallel or --labelled-text are two sources of labels; give one of them")
-    student = transfer_alone(settings, teacher_path, teacher_language, start_path, centre, texts, labels)
-    student.save(output)
+    student = settings.student
+    if labels and (student.parallel or student.labelled_text or student.own_text):
+        raise InputError(
+            "--labels and --parallel, --labelled-text or --own-text are two sources of labels; give one of them"
+        )
+    teaching = Teaching(teacher_path, teacher_language, start_path or "", centre, texts, labels or "")
+    transfer_alone(settings, teaching).save(output)
     say(f"student: {output}")
 
 

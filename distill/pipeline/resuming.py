@@ -81,9 +81,10 @@ def sources_of(settings: Settings, teacher: Encoder | None = None) -> dict[str, 
     files += [("student.labelled_text", named_file(one)[1]) for one in settings.student.labelled_text]
     files += [("teacher.triplets", SAMPLE if str(path) == SHIPPED else path) for path in more]
     files += [("vocabulary.text", named_file(one)[1]) for one in settings.vocabulary.text]
+    files += [("vocabulary.add_words", Path(one)) for one in settings.vocabulary.add_words]
     files += [("budget.corpus", named_file(one)[1]) for one in settings.budget.corpus]
     files += [("evaluation.dev_dataset", find(one)) for one in [settings.evaluation.dev_dataset] if one]
-    files += translation_files(settings)
+    files += translation_files(settings.translation)
     encoders = {
         "teacher.base": settings.teacher.base,
         "student.start": settings.student.start,

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from ..catalog.loading import load_aligner, load_keras_encoder, load_stored_table
-from ..data.parallel import joined, pivots, texts_by_language
+from ..catalog.loading import load_aligner, load_keras_encoder
+from ..data.parallel import joined, texts_by_language
 from ..encoders.encoder import Encoder, KerasEncoder
-from ..system.progress import say, task
+from ..export.weights.precision import Precision
+from ..system.progress import say
 from ..training.checkpoints import CHECKPOINT
 from .fixed_teacher import into_space, is_foreign, require_no_dimension
 from .inputs import Inputs
 from .run import Run
 
 if TYPE_CHECKING:
-    from ..export.weights.stored import StoredTable
-    from ..settings.sections import Settings
-    from ..stages.lines import Lines
+    from ..stages.student_job import StudentJob
     from ..students.shape import Shape
 
 
@@ -52,31 +49,31 @@ def beginning_of(inputs: Inputs, base: KerasEncoder) -> Beginning:
     return Beginning(shape, named, foreign)
 
 
+def student_job(inputs: Inputs) -> StudentJob:
+    """The job of these inputs: all that the student learns, and how it is rounded."""
+    from ..stages.student_job import StudentJob
+
+    settings = inputs.settings
+    return StudentJob(
+        dataset=inputs.described or inputs.dataset,
+        language=settings.teacher.language,
+        languages=inputs.learned,
+        settings=settings.student,
+        precision=Precision(settings.export.precision, settings.export.table),
+        seed=settings.seed,
+        sources=inputs.learned_lines,
+        scorer=inputs.scorer("student"),
+        table_of=settings.student.start or settings.teacher.base,
+    )
+
+
 def study(run: Run, teacher: Encoder, first: KerasEncoder, beginning: Beginning) -> KerasEncoder:
     """Stage 2: `student_of` these, trained towards the teacher."""
-    from ..export.weights.precision import Precision
-    from ..stages.transfer_stage import Targets, learn, require_trainable, with_scores
-    from ..students.vocabulary.pieces import added_pieces
+    from ..stages.transfer_stage import require_trainable
 
-    settings, data = run.settings, run.inputs.described or run.dataset
-    lines = parallel_lines(run.inputs, teacher)
     start = untrained(run, first, teacher, beginning)
-    require_trainable(teacher, start, settings.training)
-    targets = Targets.of(teacher, data, settings.teacher.language, settings.student.units, lines)
-    scorer, language = run.inputs.scorer("student"), settings.teacher.language
-    targets = with_scores(targets, scorer, data, language, settings.student.units)
-    if settings.student.trained_weights in ("table", "new-rows"):
-        alone = settings.student.trained_weights == "new-rows"
-        rows = added_pieces(first.tokenizer, start.tokenizer) if alone else np.arange(len(start.tokenizer))
-        targets = replace(targets, trained=rows)
-    precision = Precision(settings.export.precision, settings.export.table, stored_of(settings, start))
-    learned, session = run.inputs.learned, run.session("student")
-    return learn(targets, start, data, learned, settings.student, settings.seed, session, precision)
-
-
-def stored_of(settings: Settings, student: KerasEncoder) -> StoredTable | None:
-    """The table of what the student started from, where it is an artefact with its pieces and its kind of table."""
-    return load_stored_table(settings.student.start or settings.teacher.base, settings.export.table, student)
+    require_trainable(teacher, start, run.settings.training)
+    return student_job(run.inputs).run(teacher, start, first, run.session("student"))
 
 
 def untrained(run: Run, first: KerasEncoder, teacher: Encoder, beginning: Beginning) -> KerasEncoder:
@@ -88,17 +85,6 @@ def untrained(run: Run, first: KerasEncoder, teacher: Encoder, beginning: Beginn
     if start is not first:
         start.save(folder)
     return start
-
-
-def parallel_lines(inputs: Inputs, teacher: Encoder) -> Lines | None:
-    """The parallel and the labelled text with its labels; None without."""
-    from ..stages.lines import translations
-
-    sources = inputs.learned_lines
-    if not sources:
-        return None
-    with task("teacher's vectors of lines of text", pivots(sources)) as advance:
-        return translations(sources, teacher, inputs.settings.student.parallel_temperature, advance)
 
 
 def student_of(

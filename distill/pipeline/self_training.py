@@ -96,7 +96,8 @@ class Stage:
         shutil.rmtree(self.folder, ignore_errors=True)  # of a stage that was broken off
         mined = self.mine(last, checkpoint)
         del last
-        languages, session = asked_in(settings, inputs.languages), self.run.session(self.name)
+        languages = asked_in(settings.pairs.batches, settings.teacher.language, inputs.languages)
+        session = self.run.session(self.name)
         pairs = all_pairs(inputs, mined.pairs)
         encoder = teach_pairs(base, data, pairs, settings, languages, sources=inputs.sources, session=session)
         encoder.save(self.folder / ENCODER)

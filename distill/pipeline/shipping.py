@@ -6,7 +6,6 @@ import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ..catalog.bundle import CARD_FILE, is_artefact
 from ..catalog.identity import provenance
@@ -34,10 +33,7 @@ from ..training.checkpoints import CHECKPOINT
 from .inputs import Inputs
 from .resuming import METRICS
 from .run import Run
-from .second_stage import stored_of
-
-if TYPE_CHECKING:
-    from ..export.weights.precision import Precision
+from .second_stage import student_job
 
 
 def warnings_of(rows: Sequence[Mapping[str, Json]]) -> list[str]:
@@ -89,15 +85,12 @@ def export(run: Run, student: KerasEncoder, folder: Path) -> None:
     from ..export.artefact import export_artefact
     from ..export.form import Form
     from ..export.gate import Gate, size
-    from ..export.weights.precision import Precision
 
     settings = run.settings
     with run.timed("export"), task("export", size(run.dataset, run.languages)) as advance:
         notes = {**provenance(settings), "source": run.folder.resolve().name, "languages": list(run.languages)}
         gate = Gate(run.dataset, run.languages, settings.export)
-        precision = Precision(settings.export.precision, settings.export.table, stored_of(settings, student))
-        if settings.student.quantised_epochs:
-            student, precision = as_trained(student, precision)
+        student, precision = student_job(run.inputs).exported(student)
         form, texts = Form(precision=precision), texts_seen(run.inputs)
         export_artefact(student, folder, gate, form, notes, progress=advance, texts=texts)
 
@@ -127,17 +120,6 @@ def calibrate(run: Run, folder: Path, bundle: Encoder) -> None:
     task_ = AnswerableTask(data, tuple(languages), split, score)
     figures = task_.figures(confidence_in(cases, fits[score].calibration), "bundle")
     run.record(ANSWERABLE, task_.as_dict({"bundle": figures}))
-
-
-def as_trained(student: KerasEncoder, precision: Precision) -> tuple[KerasEncoder, Precision]:
-    """The student with the codewords that its last epochs saw, and the precision that has them, where it has any."""
-    from ..students.rows import TABLE, with_table
-
-    if not precision.stored:
-        return student, precision
-    stored = precision.stored.again(student.model.get_layer(TABLE).get_weights()[0])
-    rounded = KerasEncoder(with_table(student.model, stored.values), student.tokenizer, student.name)
-    return rounded, replace(precision, stored=stored)
 
 
 def beside(settings: Settings) -> dict[str, Path]:

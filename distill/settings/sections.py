@@ -38,8 +38,6 @@ _common = partial(_setting, Work.RUN | Work.COMPRESSION | Work.STUDY)
 _learned = partial(_setting, Work.RUN | Work.COMPRESSION | Work.TRIAL)
 # `distill tune` does without: it notes the content that is named here, or ends before it is measured.
 _untuned = partial(_setting, Work.RUN | Work.COMPRESSION)
-# Neither search learns from them.
-_scored = partial(_setting, Work.RUN | Work.STUDY)
 # A verdict on figures that stay.
 _free = partial(_setting, Work(0))
 
@@ -293,9 +291,7 @@ class StudentSettings:
         2048, "--document-tokens", "tokens of documents that dd encodes a step, on average (0: all)", low=0
     )
     train_table: bool = _learned(True, "--student-table/--no-student-table", "train the embedding table too")
-    # What a search trains has the pieces that its encoder has.
-    trained_weights: str = _setting(
-        Work.RUN,
+    trained_weights: str = _common(
         "all",
         "--trained-weights",
         "all of the student's weights, its table alone, or of that the rows of pieces for new languages or of those "
@@ -306,27 +302,23 @@ class StudentSettings:
     lines_a_step: int = _learned(
         64, "--lines-a-step", "lines of parallel text, or of a corpus that is labelled, a step", low=0
     )
-    # Of a run alone, as own_text.
-    typed_share: float = _setting(
-        Work.RUN,
+    typed_share: float = _common(
         0.0,
         "--typed-share",
         "share of questions and of lines of text that are learned as people type them, with typos and the like",
         low=0.0,
         high=1.0,
     )
-    typed_kinds: tuple = _setting(Work.RUN, TYPED, "--typed-kinds", "how people type them", TYPED)
+    typed_kinds: tuple = _common(TYPED, "--typed-kinds", "how people type them", TYPED)
     parallel: tuple = _common(
         (), "--parallel", "parallel text, FILE or FILE=WEIGHT: a .tsv headed by languages, .jsonl, or a folder"
     )
-    teacher_samples: bool = _scored(
+    teacher_samples: bool = _common(
         True,
         "--teacher-samples/--no-teacher-samples",
         "the student learns questions in the teacher's language too, as that of CL-ReLKT does not",
     )
-    # Of a run alone: what it compresses learns from the student.
-    own_text: bool = _setting(
-        Work.RUN,
+    own_text: bool = _common(
         False,
         "--own-text/--no-own-text",
         "learn from the data set's own parallel.tsv and descriptions.jsonl too",
@@ -351,26 +343,26 @@ class StudentSettings:
 class ScorerSettings:
     """Scores of another encoder as labels, in any space: its ranking of what a step holds. Both stages."""
 
-    encoder: str = _scored("", "--scorer", "an encoder whose scores are labels too: e5 or any other, of whatever space")
-    stages: tuple = _scored(
+    encoder: str = _common("", "--scorer", "an encoder whose scores are labels too: e5 or any other, of whatever space")
+    stages: tuple = _common(
         ("teacher", "student"), "--scorer-stages", "stages that learn from its scores", ("teacher", "student")
     )
-    weight: float = _scored(1.0, "--scorer-weight", "weight of its ranking, a cross entropy of softmaxes", low=0.0)
-    temperature: float = _scored(0.02, "--scorer-temperature", "temperature of its ranking", low=1e-4, high=10.0)
-    learner_temperature: float = _scored(
+    weight: float = _common(1.0, "--scorer-weight", "weight of its ranking, a cross entropy of softmaxes", low=0.0)
+    temperature: float = _common(0.02, "--scorer-temperature", "temperature of its ranking", low=1e-4, high=10.0)
+    learner_temperature: float = _common(
         0.05, "--scorer-learner-temperature", "temperature of the ranking that learns from it", low=1e-4, high=10.0
     )
-    margin_weight: float = _scored(
+    margin_weight: float = _common(
         0.0, "--scorer-margin-weight", "weight of its margins between positive and negatives, squared error", low=0.0
     )
-    filter_margin: float = _scored(
+    filter_margin: float = _common(
         0.0,
         "--scorer-filter-margin",
         "stage 1: no negative is what it finds nearer than the positive by more than this (0: none)",
         low=0.0,
         high=2.0,
     )
-    negatives: bool = _scored(
+    negatives: bool = _common(
         False, "--scorer-negatives/--no-scorer-negatives", "stage 1's online epochs take what it finds nearest"
     )
 

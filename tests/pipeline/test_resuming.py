@@ -79,6 +79,7 @@ def test_data_that_has_changed_is_refused(stopped, sample):
 
 FILES = {"lines.tsv": "en\tde\none\teins\n", "pairs.tsv": "question\tpassage\none\ttwo\n"}
 FILES |= {"text/de.txt": "eins\n", "encoder/encoder.keras": "weights", "text/fr.txt": "un\n"}
+FILES |= {"words.tsv": "eins\t0.1\n"}
 
 
 def sources(tmp_path):
@@ -92,6 +93,9 @@ def sources(tmp_path):
         "vocabulary.text": (f"de={tmp_path / 'text' / 'de.txt'}",),
         "teacher.base": str(tmp_path / "encoder"),
         "student.labelled_text": (f"fr={tmp_path / 'text' / 'fr.txt'}",),
+        "vocabulary.add_words": (str(tmp_path / "words.tsv"),),
+        "vocabulary.add_languages": ("fr",),
+        "vocabulary.aligner": str(tmp_path / "encoder"),
     }
     return changed(Settings(), values)
 
@@ -107,6 +111,7 @@ def test_whatever_its_place_an_encoder_is_compared_by_its_own_content(sample, tm
 
 
 NAMES = ["student.parallel", "teacher.triplets", "vocabulary.text", "teacher.base", "student.labelled_text"]
+NAMES += ["vocabulary.add_words"]
 
 
 @pytest.mark.parametrize(("path", "name"), zip(FILES, NAMES, strict=True))
