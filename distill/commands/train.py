@@ -96,7 +96,7 @@ def run(
         raise InputError(f"--resume {resume} is another folder than --name {name} in {runs}; leave --name out")
     settings = settings_from(values, config or (settings_file(resume) if resume is not None else None), DEFAULT)
     require_one_device(settings, "distill run")
-    searched = is_limited(settings)
+    searched = is_limited(settings.budget)
     read_corpus(settings.budget.corpus)
     folder: File | None = resume
     if folder is None:
@@ -170,12 +170,12 @@ def teach(config: str | None, output: str, **values: Value | None) -> None:
         raise InputError("--teacher-model is not trained; give it to distill run, or to distill transfer as --teacher")
     inputs = read_inputs(settings)
     base = load_keras_encoder(settings.teacher.base)
-    from ..pipeline.first_stage import first_stage
+    from ..pipeline.first_stage import teacher_job
     from ..pipeline.gain import say_if_weak
     from ..training.session import Session
 
     session = Session(options=settings.training, dev=inputs.dev, scorer=inputs.scorer("teacher"))
-    first_stage(inputs, base, session).save(output)
+    teacher_job(inputs).train(base, session).save(output)
     say_if_weak(session.log.of("teacher"))
     say(f"teacher: {output}")
 
@@ -208,7 +208,7 @@ def transfer(
     and --table say what its quantised epochs round weights to.
     """
     from ..data.corpus import read_corpus
-    from ..pipeline.transfer_alone import Teaching, transfer_alone
+    from ..pipeline.second_stage import Teaching, transfer_alone
     from ..system.progress import say
 
     _require_one_labeller(labels, corpus, teacher_path if centre else None)

@@ -22,7 +22,7 @@ from ..pipeline.second_stage import student_job
 from ..pipeline.twins import with_twins
 from ..report.run_page import write_report
 from ..settings.rules import require_one_device
-from ..settings.sections import Settings, Work
+from ..settings.sections import BudgetSettings, Settings, Work
 from ..settings.store import as_dict, free_of
 from ..system.backend import start
 from ..system.files import require_writable, write_aside, write_json
@@ -40,17 +40,16 @@ if TYPE_CHECKING:
 FOLDER, TRIALS, RESULT, CHOSEN, SETTINGS = "small", "trials", "search.json", "bundle", "settings.json"
 
 
-def budget_of(settings: Settings) -> Budget:
-    """The `Budget` of the settings. Raises `ConfigError` for a size that is none."""
-    budget = settings.budget
+def budget_of(budget: BudgetSettings, max_drop: float) -> Budget:
+    """The `Budget`, with the points that a bundle may lose. Raises `ConfigError` for a size that is none."""
     size = bytes_of(budget.max_size) if budget.max_size else None
-    return Budget(size, budget.max_ms or None, settings.export.max_drop)
+    return Budget(size, budget.max_ms or None, max_drop)
 
 
-def is_limited(settings: Settings) -> bool:
+def is_limited(budget: BudgetSettings) -> bool:
     """Return whether the settings limit size or time. Raises `ConfigError` for a size that is none."""
-    budget = budget_of(settings)
-    return budget.bytes is not None or budget.ms is not None
+    limits = budget_of(budget, 0.0)
+    return limits.bytes is not None or limits.ms is not None
 
 
 def settings_of(folder: File) -> Path:
@@ -68,7 +67,7 @@ def compress(folder: File, settings: Settings, output: File | None = None) -> Re
     `output` holds what no search left there.
     """
     require_one_device(settings, "distill compress")
-    folder, budget = Path(folder), budget_of(settings)
+    folder, budget = Path(folder), budget_of(settings.budget, settings.export.max_drop)
     page, output = Path(output or folder) / "report.html", Path(output or folder / FOLDER)
     metrics, rows = finished(folder), [row for _, row in read_jsonl(folder / "log.jsonl")]
     dataset, language = dataset_of(settings), settings.teacher.language

@@ -3,58 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from typing import TYPE_CHECKING
 
 from ..data.dataset import Dataset
-from ..data.more_questions import collection_of, epoch_rows, own_sentences
-from ..data.pairs import Pairs, gold_pairs, sentence_pairs, with_collection, with_sentences
+from ..data.pairs import Pairs, gold_pairs, sentence_pairs
 from ..data.parallel import Parallel
-from ..encoders.by_role import DualEncoder
-from ..encoders.encoder import KerasEncoder
 from ..errors import ConfigError
 from ..settings.sections import DataSettings, PairSettings, TeacherSettings
-from ..training.session import Session
 from .inputs import Inputs
 
 if TYPE_CHECKING:
     from ..stages.answering_passages import Answered
+    from ..stages.teacher_job import TeacherJob
 
 # Batches that need passages in the teacher's language alone.
 IN_ONE = ("en-en", "x-en")
 
 
-def first_stage(inputs: Inputs, base: KerasEncoder, session: Session | None = None) -> KerasEncoder | DualEncoder:
-    """The teacher that is trained of `base`, by pairs where the inputs have some, else by triplets."""
-    settings, dataset = inputs.settings, inputs.dataset
-    session = session or Session(options=settings.training, dev=inputs.dev, scorer=inputs.scorer("teacher"))
-    if inputs.pairs is None:
-        from ..stages.triplet_stage import teach
+def teacher_job(inputs: Inputs) -> TeacherJob:
+    """The job of these inputs: all that the teacher learns."""
+    from ..stages.pair_stage import PairOptions
+    from ..stages.teacher_job import TeacherJob
 
-        language = settings.teacher.language
-        # With questions in all languages, those of the run.
-        dataset = inputs.taught if settings.teacher.questions == "all" else dataset
-        return teach(base, dataset, language, settings.teacher, settings.seed, session, inputs.triplets)
-    from ..stages.pair_stage import mined_in, teach_pairs
-
-    languages = asked_in(settings.pairs.batches, settings.teacher.language, inputs.languages)
-    pairs = all_pairs(inputs, inputs.pairs)
-    mine = mined_in(dataset, settings, pairs, inputs.triplets) if settings.pairs.hard_negatives else None
-    return teach_pairs(base, dataset, pairs, settings, languages, mine, inputs.sources, session)
-
-
-def all_pairs(inputs: Inputs, pairs: Pairs) -> Pairs:
-    """The pairs of the data set with the sentences that hold answers, and those of other collections, as asked for."""
-    settings, dataset = inputs.settings, inputs.dataset
-    teacher = settings.teacher
-    if teacher.answer_sentences:
-        pairs = with_sentences(pairs, own_sentences(dataset, pairs.questions))
-    if not inputs.triplets:
-        return pairs
-    collection = collection_of(inputs.triplets, teacher.language, teacher.answer_sentences)
-    count, seed = len(pairs.questions), settings.seed
-    rows_of = partial(epoch_rows, inputs.triplets, teacher.triplets_an_epoch, count, seed)
-    return with_collection(pairs, collection, teacher.language, rows_of)
+    settings, teacher = inputs.settings, inputs.settings.teacher
+    # Triplets ask in all languages of the run, or pick those of the teacher's out of the data set.
+    in_all = inputs.pairs is None and teacher.questions == "all"
+    return TeacherJob(
+        dataset=inputs.taught if in_all else inputs.dataset,
+        options=PairOptions(teacher, settings.pairs, settings.student.parallel_temperature, settings.seed),
+        languages=asked_in(settings.pairs.batches, teacher.language, inputs.languages),
+        triplets=inputs.triplets,
+        sources=inputs.sources,
+        pairs=inputs.pairs,
+    )
 
 
 def asked_in(batches: str, language: str, languages: Sequence[str]) -> tuple[str, ...]:

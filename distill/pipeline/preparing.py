@@ -22,7 +22,7 @@ from ..errors import DataError, InputError
 from ..report.charts import ENCODERS
 from ..retrieval.approximate import search_of
 from ..settings.choices import CHECKPOINT_SECONDS
-from ..settings.sections import Settings, TranslationSettings
+from ..settings.sections import DataSettings, Settings, TranslationSettings
 from ..settings.store import check, load_settings
 from ..settings.units import steered
 from ..system.files import ASIDE, require_writable
@@ -33,7 +33,7 @@ from ..typed.kinds import require_kinds
 from ..words.word_list import read_words
 from .fixed_teacher import fixed_teacher
 from .inputs import Inputs, measured_splits
-from .resuming import is_finished, require_resumable, require_same_data
+from .resuming import is_finished, require_resumable, require_same_data, sources_of
 from .run import Run, read_timings
 from .twins import needed_questions, with_twins
 
@@ -50,10 +50,11 @@ def prepare(settings: Settings, folder: File, resume: bool = False, seconds: flo
         require_free(folder)
     inputs = read_inputs(settings)
     if resume:
-        require_same_data(inputs.dataset, settings, folder, inputs.teacher)
+        require_same_data(folder, inputs.dataset.files, sources_of(settings, inputs.teacher))
     else:
         require_new(folder)
-    inputs = replace(inputs, pool=lareqa_pool(settings, inputs.dataset, inputs.languages))
+    if settings.evaluation.lareqa:
+        inputs = replace(inputs, pool=lareqa_pool(settings.data, settings.seed, inputs.dataset, inputs.languages))
     timings = read_timings(folder) if resume else {}
     return Run(inputs, folder, resumed=resume, seconds=seconds, timings=timings)
 
@@ -71,7 +72,7 @@ def require_empty(folder: Path) -> None:
     """Raise `InputError` where a run's folder holds something, but for what one that came to nothing left."""
     there = list(folder.iterdir()) if folder.is_dir() else [folder] * folder.exists()
     if [path for path in there if path.name != LOCK and not ASIDE.fullmatch(path.name)]:
-        stopped = (folder / RUN_FILE).is_file() and not is_finished(load_settings(folder / RUN_FILE), folder)
+        stopped = (folder / RUN_FILE).is_file() and not is_finished(load_settings(folder / RUN_FILE).budget, folder)
         hint = f"; or go on with it: --resume {folder}" if stopped else ""
         raise InputError(f"{folder} is there already; choose another --name or remove it{hint}")
 
@@ -164,16 +165,16 @@ def require_text(added: Sequence[str], languages: Sequence[str], written: Collec
             raise InputError(f"--add-languages: no text in {language}; give some with --text or --parallel")
 
 
-def lareqa_pool(settings: Settings, dataset: Dataset, languages: Sequence[str]) -> Pool | None:
-    """The `Pool` of a run whose data gives sentence boundaries, unless --no-lareqa; else None. Raises `DataError`."""
-    folder = find(settings.data.dataset)
+def lareqa_pool(data: DataSettings, seed: int, dataset: Dataset, languages: Sequence[str]) -> Pool | None:
+    """The `Pool` of a run whose data gives sentence boundaries; else None. Raises `DataError`."""
+    folder = find(data.dataset)
     # A released corpus's pool has other questions than its data set, and so other splits.
     another = (folder / "documents.jsonl").is_file() or corpus_reader(folder)
-    if not settings.evaluation.lareqa or another or not has_sentences(folder, languages):
+    if another or not has_sentences(folder, languages):
         return None
-    data, split = settings.data, measured_splits(dataset)[-1]
+    split = measured_splits(dataset)[-1]
     try:
-        return load_pool(folder, languages, split, data.document_language, data.split_by, settings.seed)
+        return load_pool(folder, languages, split, data.document_language, data.split_by, seed)
     except DataError as error:
         raise DataError(f"{error}; mend it, or leave language bias out with --no-lareqa") from error
 

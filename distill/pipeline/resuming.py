@@ -5,19 +5,19 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 
 from ..catalog.identity import fingerprint, own_files
 from ..catalog.kinds import RUN_FILE, folder_of
 from ..data.corpus import named_file
-from ..data.dataset import Dataset
 from ..data.descriptions import own_text_files
 from ..data.more_questions import named_source
 from ..data.parallel import weighted
 from ..data.readers import SAMPLE, SHIPPED, find
 from ..encoders.encoder import Encoder
 from ..errors import InputError
-from ..settings.sections import Settings, Work
+from ..settings.sections import BudgetSettings, Settings, Work
 from ..settings.store import free_of, load_settings, walk
 from ..system.files import leftovers, remove, write_text
 from ..system.forms import NUMBER, require
@@ -48,23 +48,23 @@ def require_resumable(settings: Settings, folder: Path) -> None:
     if other := [name for name in begun if begun[name] != requested[name] and name not in free_of(Work.RUN)]:
         told = "; ".join(f"{name} is {begun[name]!r}, not {requested[name]!r}" for name in other)
         raise InputError(f"{folder} was begun with other settings: {told}; leave these out, or start another run")
-    if is_finished(settings, folder):
+    if is_finished(settings.budget, folder):
         raise InputError(f"{folder}: this run is finished; repeat it with --config {folder / RUN_FILE}")
 
 
-def is_finished(settings: Settings, folder: Path) -> bool:
+def is_finished(budget: BudgetSettings, folder: Path) -> bool:
     """True where a run has all that was asked for: its metrics, and with a budget the search."""
-    searched = settings.budget.max_size or settings.budget.max_ms
+    searched = budget.max_size or budget.max_ms
     whole = (folder / METRICS).is_file() and not (folder / CHECKPOINT).is_dir()
     return whole and (not searched or (folder / SEARCH).is_file())
 
 
-def require_same_data(dataset: Dataset, settings: Settings, folder: Path, teacher: Encoder | None = None) -> None:
-    """Raise `InputError` where the run in `folder` was begun on other files, or with another fixed `teacher`."""
+def require_same_data(folder: Path, files: Mapping[str, str], sources: Mapping[str, str]) -> None:
+    """Raise `InputError` where the run in `folder` was begun on other `files` of a data set, or other `sources_of`."""
     row = next((row for row in _rows(folder) if row["event"] == DATA), {})
-    other = changed_files(row.get("files", dataset.files), dataset.files)
+    other = changed_files(row.get("files", files), files)
     if known := row.get("sources"):
-        other += changed_files(known, sources_of(settings, teacher))
+        other += changed_files(known, sources)
     if other:
         raise InputError(f"{folder} was begun on other data ({', '.join(other)}); restore it, or start another run")
 
@@ -72,7 +72,7 @@ def require_same_data(dataset: Dataset, settings: Settings, folder: Path, teache
 def sources_of(settings: Settings, teacher: Encoder | None = None) -> dict[str, str]:
     """`{setting: sha256}` of what a run is made from beside its data set: text, pairs, encoders in folders.
 
-    Of a fixed `teacher`, which is loaded, it is what `loading.fingerprint` tells it by, wherever it comes from.
+    Of a fixed `teacher`, which is loaded, it is what `identity.fingerprint` tells it by, wherever it comes from.
     """
     more = [named_source(one)[0] for one in settings.teacher.triplets]
     files = [("student.parallel", weighted(one)[0]) for one in settings.student.parallel]

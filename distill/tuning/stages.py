@@ -10,6 +10,7 @@ from ..catalog.loading import load_keras_encoder
 from ..data.parallel import Parallel, weighted
 from ..encoders.encoder import KerasEncoder
 from ..errors import ConfigError
+from ..pipeline.first_stage import teacher_job
 from ..pipeline.inputs import Inputs
 from ..pipeline.second_stage import student_job, student_of
 from ..settings.sections import Settings, StudentSettings
@@ -26,14 +27,12 @@ class Teachers:
         self.inputs, self.base, self.log = inputs, base, log
 
     def train(self, settings: Settings, watch: Watch | None = None) -> KerasEncoder:
-        """The teacher of a trial's settings."""
-        from ..stages.triplet_stage import teach
-
-        every = settings.teacher.questions == "all"
-        data, triplets = self.inputs.taught if every else self.inputs.dataset, self.inputs.triplets
-        language = settings.teacher.language
+        """The teacher of a trial's settings. Raises `ConfigError` for two encoders, one of each role."""
         session = Session(self.log, watch, options=settings.training, dev=self.inputs.dev)
-        return teach(self.base, data, language, settings.teacher, settings.seed, session, triplets)
+        teacher = teacher_job(replace(self.inputs, settings=settings)).train(self.base, session)
+        if not isinstance(teacher, KerasEncoder):
+            raise ConfigError("pairs.encoders: a trial's student starts from one encoder; take single")
+        return teacher
 
 
 class Students:

@@ -7,7 +7,7 @@ from distill.data.parallel import Parallel
 from distill.encoders.by_role import DualEncoder, is_dual
 from distill.encoders.encoder import KerasEncoder
 from distill.errors import ConfigError
-from distill.pipeline.execute import taught
+from distill.pipeline.execute import count_weights, first_of, make_teacher
 from distill.pipeline.first_stage import asked_in, pairs_of, require_lines
 from distill.pipeline.preparing import read_inputs
 from distill.pipeline.run import Run
@@ -56,8 +56,9 @@ def trained(slim, tiny_folder, sentence_data, tmp_path_factory):
     values |= {"teacher.bm25_epochs": 1, "teacher.online_epochs": 0, "student.epochs": 0}
     options = changed(settings(sentence_data), {**values, "pairs.encoders": "dual", "pairs.chunk_size": 2})
     run = Run(read_inputs(options), tmp_path_factory.mktemp("run"))
-    teacher, first = taught(run, slim)
-    return run, teacher, study(run, teacher, first, Beginning(Shape()))
+    teacher, beginning = make_teacher(run, slim), Beginning(Shape())
+    count_weights(run, teacher)
+    return run, teacher, study(run, teacher, first_of(run, beginning, slim, teacher), beginning)
 
 
 def test_a_run_has_both_encoders_counted_a_student_of_one_and_a_log_of_what_was_filtered(trained, slim):

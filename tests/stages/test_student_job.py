@@ -16,8 +16,7 @@ from distill.export.form import Form
 from distill.export.weights.precision import Precision
 from distill.pipeline.preparing import read_inputs
 from distill.pipeline.run import Run
-from distill.pipeline.second_stage import beginning_of, student_job, study
-from distill.pipeline.transfer_alone import Teaching, transfer_alone
+from distill.pipeline.second_stage import Teaching, beginning_of, student_job, study, transfer_alone
 from distill.settings.sections import Settings
 from distill.settings.store import changed
 from distill.stages.student_job import StudentJob
