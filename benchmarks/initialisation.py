@@ -22,6 +22,7 @@ from distill.encoders.encoder import KerasEncoder
 from distill.evaluation.evaluate import evaluate
 from distill.export.weights.precision import Precision
 from distill.settings.store import load_settings
+from distill.stages.student_job import StudentJob
 from distill.students.shape import Shape
 from distill.students.vocabulary.vocabularies import Vocabularies
 
@@ -61,7 +62,8 @@ def material_of(options, settings):
     corpus = read_corpus([Path(options.corpus) / f"{language}.txt" for language in languages])
     student, teacher = load_keras_encoder(options.run), load_keras_encoder(Path(options.run) / "teacher")
     words = Vocabularies(student, dataset, languages, corpus)
-    return Material.of(words, teacher, "en", settings.student.units)
+    job = StudentJob(dataset, "en", languages, settings.student, Precision())
+    return Material.of(words, job, teacher)
 
 
 def compared(material, name, settings, seed):
@@ -71,7 +73,7 @@ def compared(material, name, settings, seed):
     chance = KerasEncoder(type(made.model).from_config(made.model.get_config()), made.tokenizer, made.name)
     for start, encoder in (("student", made), ("random", chance)):
         keras.utils.set_random_seed(seed)
-        trained = material.train(encoder, settings, Precision(), seed)
+        trained = material.train(encoder, replace(material.job, settings=settings, seed=seed))
         yield {"shape": name, "start": start, "before": p1(material, encoder), "after": p1(material, trained)}
 
 

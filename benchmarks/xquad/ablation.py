@@ -115,7 +115,7 @@ MADE = {}
 
 def material(run):
     """The teacher's vectors, with those of the parallel text, and the untrained student, which rows share."""
-    from distill.pipeline.second_stage import parallel_lines, student_of
+    from distill.pipeline.second_stage import student_job, student_of
     from distill.stages.transfer_stage import Targets
 
     settings = run.settings
@@ -123,7 +123,8 @@ def material(run):
     if key not in MADE:
         MADE.clear()
         teacher, base, shape, foreign = parts(run)
-        MADE[key] = teacher, student_of(run.inputs, base, teacher, shape, foreign), parallel_lines(run.inputs, teacher)
+        lines = student_job(run.inputs).lines(teacher)
+        MADE[key] = teacher, student_of(run.inputs, base, teacher, shape, foreign), lines
     teacher, first, lines = MADE[key]
     return Targets.of(teacher, run.dataset, settings.teacher.language, settings.student.units, lines), first
 

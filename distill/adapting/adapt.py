@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -22,13 +23,13 @@ from ..export.artefact import export_artefact
 from ..export.form import Form
 from ..export.gate import Gate, size
 from ..export.languages import CARD_KEY, read_languages
-from ..export.weights.precision import Precision
 from ..pipeline.inputs import Inputs
 from ..pipeline.preparing import require_new
 from ..pipeline.resuming import LOG
 from ..pipeline.run import Run
-from ..pipeline.second_stage import stored_of
-from ..pipeline.shipping import close, finish
+from ..pipeline.second_stage import student_job
+from ..pipeline.shipping import shipping_steps
+from ..pipeline.steps import Engine, Step
 from ..retrieval.metrics import reciprocal_ranks
 from ..settings.sections import Settings
 from ..settings.store import save_settings
@@ -92,7 +93,7 @@ def adapt(job: Job) -> Json:
 
 
 def _adapted(job: Job, base: KerasEncoder) -> Json:
-    """The stages of an adaptation, in its folder."""
+    """The steps of an adaptation, in its folder."""
     queries = job.folder / QUERIES
     write_queries(job.held.dataset, queries)
     settings = replace(job.settings, data=replace(job.settings.data, dataset=str(queries)))
@@ -101,16 +102,7 @@ def _adapted(job: Job, base: KerasEncoder) -> Json:
     (job.folder / CHECKPOINT).mkdir()
     try:
         say(told(job))
-        run.measure("base", base)
-        run.measure_as("teacher", "base")
-        with run.timed("student"):
-            student, figures = taught(job, base, run.log)
-        run.record("other_text", figures)
-        student.save(job.folder / "student")
-        run.measure("student", student)
-        require_gain(run)
-        export(run, student, folder_of(settings.teacher.base))
-        metrics = close(run, finish(run, student))
+        metrics = Engine(settings.seed, run.timed).go(steps_of(job, run), {"base": base})
     finally:
         run.log.close()
     save_settings(settings, job.folder / RUN_FILE)
@@ -126,6 +118,26 @@ def learned_in(job: Job) -> Learned:
         "dev, queries made of held-out passages, chose how long it learned",
         "no query, and no passage that answers one",
     )
+
+
+def steps_of(job: Job, run: Run) -> list[Step]:
+    """An adaptation from its base to its figures: the student learns, gains on what was held out, and is shipped."""
+    return [
+        Step("evaluate base", partial(run.measure, "base"), ["base"]),
+        Step("teacher", partial(run.measure_as, "teacher", "base")),
+        Step("student", partial(make_student, job, run), ["base"], timed="student"),
+        Step("evaluate student", partial(run.measure, "student"), ["student"]),
+        Step("gain", partial(require_gain, run)),
+        *shipping_steps(run, partial(export, run, folder_of(run.settings.teacher.base))),
+    ]
+
+
+def make_student(job: Job, run: Run, base: KerasEncoder) -> KerasEncoder:
+    """The encoder that learned the collection, saved; what other text says of it is recorded."""
+    student, figures = taught(job, base, run.log)
+    run.record("other_text", figures)
+    student.save(run.folder / "student")
+    return student
 
 
 def told(job: Job) -> str:
@@ -197,7 +209,7 @@ def require_gain(run: Run) -> None:
         raise TrainingError(f"{name}: no gain shows on its held-out part: {figures}; use {base_name} as it is")
 
 
-def export(run: Run, student: KerasEncoder, base: Path | None) -> None:
+def export(run: Run, base: Path | None, student: KerasEncoder) -> None:
     """Write the bundle; its languages, and those of its pieces, are the base's where that is a bundle."""
     settings, card = run.settings, {}
     if base and is_artefact(base):
@@ -206,7 +218,7 @@ def export(run: Run, student: KerasEncoder, base: Path | None) -> None:
     notes = {**provenance(settings), "source": run.folder.resolve().name, "languages": languages}
     notes |= run.provenance.as_dict()
     gate = Gate(run.dataset, run.languages, settings.export)
-    form = Form(precision=Precision(settings.export.precision, settings.export.table, stored_of(settings, student)))
+    form = Form(precision=student_job(run.inputs).precision_of(student))
     known = read_languages(base, card) if base and CARD_KEY in card else None
-    with run.timed("export"), task("export", size(run.dataset, run.languages)) as advance:
+    with task("export", size(run.dataset, run.languages)) as advance:
         export_artefact(student, run.folder / "bundle", gate, form, notes, progress=advance, texts=known)

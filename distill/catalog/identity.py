@@ -6,14 +6,13 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..data.corpus import named_file
-from ..data.parallel import weighted
 from ..encoders.kind import files_in
 from ..errors import ConfigError
 from ..settings.store import load_settings
 from ..system.reading import read_json
 from .kinds import METRICS, RUN_FILE, folder_of, kind_of, require_kind
 from .learned import learned_in
+from .named import learned_texts
 
 if TYPE_CHECKING:
     from ..encoders.encoder import Encoder
@@ -75,18 +74,16 @@ def _of_run(folder: Path) -> dict[str, Json]:
 def provenance(settings: Settings) -> dict[str, Json]:
     """Return what a run's encoder was trained with; no languages stand for all of the data set."""
     fixed = settings.teacher.model
-    more = {
-        "triplets": [weighted(one)[0] for one in settings.teacher.triplets],
-        "parallel_text": [weighted(one)[0] for one in settings.student.parallel],
-        "labelled_text": [named_file(one)[1] for one in settings.student.labelled_text],
-    }
+    more: dict[str, list[Path]] = {}
+    for key, path in learned_texts(settings):
+        more.setdefault(key, []).append(path)
     return {
         "dataset": Path(settings.data.dataset).resolve().name,
         "languages": list(settings.data.languages) or ["all"],
         "teacher": settings.teacher.language,
         **({"teacher_model": f"{origin(fixed)['source']}{', centred' * settings.teacher.centre}"} if fixed else {}),
         # Many files are called questions.tsv, so with their folder.
-        **{key: ["/".join(path.parts[-2:]) for path in files] for key, files in more.items() if files},
+        **{key: ["/".join(path.parts[-2:]) for path in files] for key, files in more.items()},
         **({"score": settings.evaluation.score[0]} if settings.evaluation.score else {}),
         **({"scorer": origin(settings.scorer.encoder)["source"]} if settings.scorer.encoder else {}),
         "seed": settings.seed,

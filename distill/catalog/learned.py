@@ -7,12 +7,11 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..data.corpus import named_file
 from ..data.descriptions import DESCRIPTIONS, PARALLEL, own_text_files
-from ..data.more_questions import named_source
-from ..data.parallel import Parallel, weighted
-from ..data.readers import SAMPLE, SHIPPED, find
+from ..data.parallel import Parallel
+from ..data.readers import find
 from ..system.hashes import hashes, sha256
+from .named import learned_texts, named_texts
 
 if TYPE_CHECKING:
     from ..data.dataset import Dataset
@@ -77,23 +76,12 @@ def _sources(settings: Settings, dataset: Dataset, languages: Sequence[str], des
         yield f"descriptions of {described} of its {len(dataset.passages)} passages ({DESCRIPTIONS})"
     yield from (path.name for path in beside_data(settings) if path.name == PARALLEL)
     # Many files are called questions.tsv.
-    yield from ("/".join(path.parts[-2:]) for _, path in named_files(settings))
+    yield from ("/".join(path.parts[-2:]) for _, path in learned_texts(settings))
 
 
 def beside_data(settings: Settings) -> list[Path]:
     """The data set's own parallel text and descriptions, where they are learned."""
     return own_text_files(find(settings.data.dataset)) if settings.student.own_text else []
-
-
-def named_files(settings: Settings) -> list[tuple[str, Path]]:
-    """`[(setting, path)]` of the text and the questions that the settings name beside the data set."""
-    translations = settings.translation.file
-    return [
-        *(("teacher.triplets", named_source(source)[0]) for source in settings.teacher.triplets),
-        *(("student.parallel", weighted(source)[0]) for source in settings.student.parallel),
-        *(("student.labelled_text", named_file(source)[1]) for source in settings.student.labelled_text),
-        *([("translation.file", Path(translations))] if translations else []),
-    ]
 
 
 def _described(dataset, described):
@@ -123,13 +111,9 @@ def files_of(settings: Settings, dataset: Dataset) -> tuple[dict[str, str], dict
 
     The latter are files of other places, also those that new pieces come from, and another dev's.
     """
-    others = [(name, SAMPLE if str(path) == SHIPPED else path) for name, path in named_files(settings)]
-    others += [("vocabulary.text", named_file(source)[1]) for source in settings.vocabulary.text]
-    others += [("vocabulary.add_words", Path(source)) for source in settings.vocabulary.add_words]
-    others += [("evaluation.dev_dataset", find(source)) for source in [settings.evaluation.dev_dataset] if source]
     named = {
         f"{name} {path / file if path.is_dir() else path}": known
-        for name, path in others
+        for name, path in named_texts(settings)
         for file, known in hashes(path).items()
     }
     return {**dataset.files, **{path.name: sha256(path) for path in beside_data(settings)}}, named

@@ -32,14 +32,16 @@ def named_paths(settings: Settings) -> Iterator[tuple[str, Path]]:
             yield name, path
 
 
-def learned_from(settings: Settings) -> dict[str, list[Path]]:
-    """Return `{key in a card: paths}` of what an encoder learned from beside its data set."""
+def named_texts(settings: Settings) -> list[tuple[str, Path]]:
+    """Return `[(setting, path)]` of the text and the questions that the settings name beside the data set."""
+    kinds = {name: item.metadata["names"] for name, _, item in walk(settings)}
+    return [(name, path) for name, path in named_paths(settings) if kinds[name] in TEXTS and name != "data.dataset"]
+
+
+def learned_texts(settings: Settings) -> list[tuple[str, Path]]:
+    """Return `[(key in a card, path)]` of those that the weights of an encoder learn from."""
     keys = {name: item.metadata["card"] for name, _, item in walk(settings)}
-    found: dict[str, list[Path]] = {}
-    for name, path in named_paths(settings):
-        if keys[name]:
-            found.setdefault(keys[name], []).append(path)
-    return found
+    return [(keys[name], path) for name, path in named_texts(settings) if keys[name]]
 
 
 def _source(source):
@@ -51,6 +53,7 @@ def _encoders(sources):
     return [folder for source in sources if (folder := folder_of(source)) is not None]
 
 
+TEXTS = (Names.DATASET, Names.FILE, Names.FILES, Names.WEIGHTED_FILES, Names.LANGUAGE_FILES)
 # The paths in a setting's value, by what it names.
 READERS: dict[Names, Callable[[Value], list[Path]]] = {
     Names.NOTHING: lambda value: [],

@@ -20,6 +20,7 @@ from .shared.options import (
     translator_option,
     writable,
 )
+from .shared.reporting import ReportingCommand
 from .shared.setting_options import SettingsCommand
 
 

@@ -23,6 +23,7 @@ from .shared.options import (
     split_names,
 )
 from .shared.panels import PanelCommand
+from .shared.reporting import ReportingCommand
 from .shared.setting_options import SettingsCommand
 
 

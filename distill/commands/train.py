@@ -92,7 +92,7 @@ def run(
         raise InputError(f"--resume {resume} is another folder than --name {name} in {runs}; leave --name out")
     settings = settings_from(values, config or (settings_file(resume) if resume is not None else None), DEFAULT)
     require_one_device(settings, "distill run")
-    searched = is_limited(settings)
+    searched = is_limited(settings.budget)
     read_corpus(settings.budget.corpus)
     folder: File | None = resume
     if folder is None:
@@ -175,12 +175,12 @@ def teach(config: str | None, output: str, **values: Value | None) -> None:
         raise InputError("--teacher-model is not trained; give it to distill run, or to distill transfer as --teacher")
     inputs = read_inputs(settings)
     base = load_keras_encoder(settings.teacher.base)
-    from ..pipeline.first_stage import first_stage
+    from ..pipeline.first_stage import teacher_job
     from ..pipeline.gain import say_if_weak
     from ..training.session import Session
 
     session = Session(options=settings.training, dev=inputs.dev, scorer=inputs.scorer("teacher"))
-    first_stage(inputs, base, session).save(output)
+    teacher_job(inputs).train(base, session).save(output)
     say_if_weak(session.log.of("teacher"))
     say(f"teacher: {output}")
 
@@ -210,15 +210,18 @@ def transfer(
     and --table say what its quantised epochs round weights to.
     """
     from ..data.corpus import read_corpus
-    from ..pipeline.transfer_alone import transfer_alone
+    from ..pipeline.second_stage import Teaching, transfer_alone
     from ..system.progress import say
 
     _require_one_labeller(labels, corpus, teacher_path if centre else None)
     settings, texts = settings_from(values), read_corpus(corpus)
-    if labels and (settings.student.parallel or settings.student.labelled_text):
-        raise InputError("--labels and --parallel or --labelled-text are two sources of labels; give one of them")
-    student = transfer_alone(settings, teacher_path, teacher_language, start_path, centre, texts, labels)
-    student.save(output)
+    student = settings.student
+    if labels and (student.parallel or student.labelled_text or student.own_text):
+        raise InputError(
+            "--labels and --parallel, --labelled-text or --own-text are two sources of labels; give one of them"
+        )
+    teaching = Teaching(teacher_path, teacher_language, start_path or "", centre, texts, labels or "")
+    transfer_alone(settings, teaching).save(output)
     say(f"student: {output}")
 
 

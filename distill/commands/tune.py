@@ -66,7 +66,7 @@ def tune(
     flags = given(values)
     settings = settings_from(values, config)
     # A size that is none would be refused by distill run, after all this work.
-    is_limited(settings)
+    is_limited(settings.budget)
     space = space_of(settings, stage, space_path, flags)
     result = search(settings, space, stage, trials, study, output, teacher_path)
     print_tuning(result.as_dict(), output, trials_path(Path(output)))

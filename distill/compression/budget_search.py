@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from ..export.runtime import size_of
+from ..pipeline.steps import Engine, Step
 from ..students.vocabulary.pruning import not_kept
 from ..system.files import write_json
 from ..system.progress import say
@@ -43,6 +44,7 @@ class Search:
     ):
         self.folder, self.trials, self.budget, self.whole = Path(folder), trials, budget, Path(whole)
         self.names, self.epochs, self.seconds = list(names), epochs, seconds
+        self.engine = Engine(trials.seed)
 
     def run(self) -> Result:
         """Cheap trials, the plan, training and the choice."""
@@ -70,13 +72,16 @@ class Search:
     def once(self, name: str, kind: type[Row], make: Callable[[Path], Row]) -> Row:
         """The row of a trial: from its file, or made and written."""
         folder = self.folder / name
-        if (folder / TRIAL).is_file():
-            return kind.of(read_json(folder / TRIAL))
-        folder.mkdir(parents=True, exist_ok=True)
-        began = time.perf_counter()
-        row = replace(make(folder), seconds=round(time.perf_counter() - began, 1))
-        write_json(folder / TRIAL, row.as_dict())
-        return row
+        path = folder / TRIAL
+
+        def tried():
+            folder.mkdir(parents=True, exist_ok=True)
+            began = time.perf_counter()
+            row = replace(make(folder), seconds=round(time.perf_counter() - began, 1))
+            write_json(path, row.as_dict())
+            return row
+
+        return self.engine.do(Step(name, tried, is_there=path.is_file, load=lambda: kind.of(read_json(path))))
 
     def worth(self, tried: Sequence[Tried], full: Probe) -> list[Tried]:
         """The cheap trials that no other beats in size and P@1, without those that cannot keep the size."""

@@ -15,21 +15,22 @@ from ..catalog.loading import load_keras_encoder, load_teacher
 from ..data.corpus import read_corpus
 from ..data.dataset import Dataset, texts_digest
 from ..data.loading import dataset_of
-from ..data.parallel import joined, pivots, texts_by_language
+from ..data.parallel import joined, texts_by_language
 from ..errors import ConfigError, InputError
-from ..pipeline.preparing import chosen_languages, read_sources, unseen_languages
+from ..pipeline.preparing import chosen_languages, student_inputs, unseen_languages
 from ..pipeline.resuming import clear
+from ..pipeline.second_stage import student_job
 from ..pipeline.twins import with_twins
 from ..report.run_page import write_report
 from ..settings.renames import with_new_names
 from ..settings.rules import require_one_device
-from ..settings.sections import Settings, Work
+from ..settings.sections import BudgetSettings, Settings, Work
 from ..settings.store import as_dict, free_of
 from ..system.backend import start
 from ..system.files import require_writable, write_aside, write_json
 from ..system.hashes import digest
 from ..system.locking import locked
-from ..system.progress import say, task
+from ..system.progress import say
 from ..system.reading import read_json, read_jsonl
 from ..system.types import File, Json, Model
 from .budget import Budget, bytes_of
@@ -41,17 +42,16 @@ if TYPE_CHECKING:
 FOLDER, TRIALS, RESULT, CHOSEN, SETTINGS = "small", "trials", "search.json", "bundle", "settings.json"
 
 
-def budget_of(settings: Settings) -> Budget:
-    """The `Budget` of the settings. Raises `ConfigError` for a size that is none."""
-    budget = settings.budget
+def budget_of(budget: BudgetSettings, max_drop: float) -> Budget:
+    """The `Budget`, with the points that a bundle may lose. Raises `ConfigError` for a size that is none."""
     size = bytes_of(budget.max_size) if budget.max_size else None
-    return Budget(size, budget.max_ms or None, settings.export.max_drop)
+    return Budget(size, budget.max_ms or None, max_drop)
 
 
-def is_limited(settings: Settings) -> bool:
+def is_limited(budget: BudgetSettings) -> bool:
     """Return whether the settings limit size or time. Raises `ConfigError` for a size that is none."""
-    budget = budget_of(settings)
-    return budget.bytes is not None or budget.ms is not None
+    limits = budget_of(budget, 0.0)
+    return limits.bytes is not None or limits.ms is not None
 
 
 def settings_of(folder: File) -> Path:
@@ -69,23 +69,23 @@ def compress(folder: File, settings: Settings, output: File | None = None) -> Re
     `output` holds what no search left there.
     """
     require_one_device(settings, "distill compress")
-    folder, budget = Path(folder), budget_of(settings)
+    folder, budget = Path(folder), budget_of(settings.budget, settings.export.max_drop)
     page, output = Path(output or folder) / "report.html", Path(output or folder / FOLDER)
     metrics, rows = finished(folder), [row for _, row in read_jsonl(folder / "log.jsonl")]
-    dataset = dataset_of(settings)
-    languages, corpus = chosen_languages(dataset, settings), read_corpus(settings.budget.corpus)
-    dataset = with_twins(settings, dataset, settings.teacher.language, languages)
-    sources = read_sources(settings, languages)
-    corpus = joined(corpus, texts_by_language(sources)) if sources else corpus
+    dataset, language = dataset_of(settings), settings.teacher.language
+    languages = chosen_languages(dataset, language, settings.data.languages, settings.translation)
+    dataset = with_twins(settings.translation, dataset, language, languages)
+    inputs = student_inputs(settings, dataset, languages)
+    corpus = joined(read_corpus(settings.budget.corpus), texts_by_language(inputs.lines))
     require_known("the run", languages, metrics["languages"])
     require_known("the search", settings.budget.new_languages, languages)
     if others := sorted(set(corpus) - set(languages)):
         say(f"no questions in {', '.join(others)}: that text of the corpus counts for pieces, and is learned from")
     require_search_folder(output)
-    require_same(output / TRIALS, depends_on(settings, dataset, corpus))
+    require_same(output / TRIALS, depends_on(settings, inputs.described or dataset, corpus))
     with locked(output):
         clear(output)
-        material = _material(folder, dataset, languages, corpus, sources, settings)
+        material = _material(folder, inputs, corpus)
         result = _search(folder, output / TRIALS, material, settings, budget, seconds_an_epoch(rows))
         shutil.rmtree(output / CHOSEN, ignore_errors=True)
         if result.chosen:
@@ -101,29 +101,22 @@ def places(folder: File, output: File | None = None) -> tuple[Path, Path]:
     return Path(output or folder) / "report.html", Path(output or Path(folder, FOLDER)) / CHOSEN
 
 
-def _material(folder, dataset, languages, corpus, sources, settings):
+def _material(folder, inputs, corpus):
+    """The run's student, of which candidates are made, and all that they learn."""
     start()
     import keras
 
     from ..students.vocabulary.vocabularies import Additions, Vocabularies
     from .material import Material
 
+    settings, budget, job = inputs.settings, inputs.settings.budget, student_job(inputs)
     keras.utils.set_random_seed(settings.seed)
     student, teacher = load_keras_encoder(folder), load_teacher(folder / "teacher")
-    questions = sum(len(dataset.select(language, "train")) for language in languages)
-    documents = sum(len(dataset.texts(unit)) for unit in settings.student.units)
-    labels = len(dataset.select(settings.teacher.language, "train"))
-    texts = questions + labels + documents + sum(map(len, corpus.values()))
-    with task("encode the corpus and the documents", texts) as advance:
-        budget, language, units = settings.budget, settings.teacher.language, settings.student.units
-        unseen = unseen_languages(settings.teacher.base, languages)
-        new = budget.new_languages or [name for name in unseen if name not in settings.vocabulary.add_languages]
-        words = Vocabularies(student, dataset, languages, corpus, new, Additions(budget.new_pieces))
-        material = Material.of(words, teacher, language, units, advance)
-    if not sources:
-        return material
-    with task("teacher's vectors of the parallel text", pivots(sources)) as advance:
-        return material.with_parallel(sources, teacher, settings.student.parallel_temperature, advance)
+    unseen = unseen_languages(settings.teacher.base, inputs.languages)
+    new = budget.new_languages or [name for name in unseen if name not in settings.vocabulary.add_languages]
+    words = Vocabularies(student, inputs.dataset, inputs.languages, corpus, new, Additions(budget.new_pieces))
+    first = load_keras_encoder(job.table_of) if settings.student.trained_weights == "new-rows" else None
+    return Material.of(words, job, teacher, first)
 
 
 def _search(folder, output, material, settings, budget, seconds):
@@ -133,9 +126,9 @@ def _search(folder, output, material, settings, budget, seconds):
 
     notes = {**provenance(settings), "source": folder.resolve().name, "languages": list(material.words.languages)}
     notes |= learned_in(finished(folder).get("learned", {}))
-    trials, epochs = Trials(material, settings, notes, candidates.GRID), settings.student.epochs
+    trials = Trials(material, settings.export, settings.training, notes, candidates.GRID)
     shapes = possible(settings.budget.shapes, material.words.student.model, trials.grid.shapes)
-    return Search(output, trials, budget, find_artefact(folder), shapes, epochs, seconds).run()
+    return Search(output, trials, budget, find_artefact(folder), shapes, settings.student.epochs, seconds).run()
 
 
 def possible(names: Sequence[str], model: Model, shapes: Mapping[str, Shape]) -> list[str]:
@@ -178,6 +171,19 @@ def _bound(values):
     return {name: _without(part, free, name) for name, part in values.items() if name not in free}
 
 
+def _filled(values):
+    """Values with the defaults of settings that they lack."""
+    return _above(values, _bound(as_dict(Settings())))
+
+
+def _above(values, known):
+    """Nested values that stand above those known, where there are some of the name."""
+    if not isinstance(values, dict) or not isinstance(known, dict):
+        return values
+    missing = {name: part for name, part in known.items() if name not in values}
+    return {**missing, **{name: _above(part, known.get(name)) for name, part in values.items()}}
+
+
 def _without(part, names, section):
     if not isinstance(part, dict):
         return part
@@ -201,9 +207,9 @@ def require_same(folder: Path, values: Mapping[str, Json]) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         write_json(path, values)
         return
-    # What was begun by an earlier version has more of them.
+    # What was begun by an earlier version has more of them, and lacks some, which had their defaults.
     stored = read_json(path)
-    before = _bound(with_new_names(stored, str(path))) if isinstance(stored, dict) else {}
+    before = _filled(_bound(with_new_names(stored, str(path)))) if isinstance(stored, dict) else {}
     other = [key for key, value in values.items() if before.get(key) != value]
     if other:
         raise InputError(f"{folder} was made with other settings ({', '.join(other)}); remove it or repeat its command")

@@ -6,72 +6,50 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ..data.dataset import Dataset
-from ..data.parallel import Parallel
 from ..encoders.encoder import Encoder, KerasEncoder
-from ..export.weights.precision import Precision
-from ..settings.sections import StudentSettings
-from ..stages.lines import labelled, mixed, translations
-from ..stages.transfer_stage import Targets, learn
+from ..stages.lines import labelled, mixed
+from ..stages.student_job import StudentJob
+from ..stages.transfer_stage import Targets
 from ..students.project import axes_of, on_axes
 from ..students.shape import Shape
 from ..students.vocabulary.pruning import texts_of
 from ..students.vocabulary.vocabularies import Vocabularies
-from ..system.types import Progress
+from ..system.progress import task
 from ..training.session import Session
 
 
 @dataclass(frozen=True)
 class Material:
-    """Candidates of a search are made from `words`, and learn from `targets`: the teacher's vectors and labelled text.
+    """Candidates of a search are made from `words`, and learn what the run's `job` asks for.
 
-    The teacher's vectors are computed once, and so are the student's of the train questions and the corpus, but for the
-    new languages, which it cuts into what it hardly knows: there the teacher alone is learned from.
+    The `targets` are the teacher's vectors of that, and the student's of the train questions and the corpus, each
+    computed once, but for the new languages, which the student cuts into what it hardly knows: there the teacher alone
+    is learned from. `first` is what the student was made of, whose pieces are no new ones.
     """
 
     words: Vocabularies
+    job: StudentJob
     targets: Targets
+    first: KerasEncoder
 
     @classmethod
-    def of(
-        cls,
-        words: Vocabularies,
-        teacher: Encoder,
-        language: str,
-        units: Sequence[str],
-        progress: Progress | None = None,
-    ) -> Material:
-        """Ask the student for its texts, and the teacher for the questions in `language` and documents of `units`."""
+    def of(cls, words: Vocabularies, job: StudentJob, teacher: Encoder, first: KerasEncoder | None = None) -> Material:
+        """Ask the student for its texts, and the teacher for all that the job learns, the parallel text as often."""
         known = [line for line in words.counted if line.kind != "passage" and line.language not in words.new]
-        lines = labelled(texts_of(known), words.student, progress)
-        return cls(words, Targets.of(teacher, words.dataset, language, units, lines, progress))
-
-    def with_parallel(
-        self, sources: Sequence[Parallel], teacher: Encoder, temperature: float, progress: Progress | None = None
-    ) -> Material:
-        """The same, learning from parallel text as often as from what the student labels."""
-        lines = translations(sources, teacher, temperature, progress)
-        on_same = replace(lines, vectors=on_axes(lines.vectors, axes_of(self.words.student.model)))
-        known = self.targets.lines
-        return replace(self, targets=replace(self.targets, lines=mixed(known, on_same) if known else on_same))
+        with task("the student's vectors of questions and the corpus", len(known)) as advance:
+            lines = labelled(texts_of(known), words.student, advance)
+        if translated := job.lines(teacher):
+            axes = axes_of(words.student.model)
+            lines = mixed(lines, replace(translated, vectors=on_axes(translated.vectors, axes)))
+        return cls(words, job, job.targets(teacher, lines), first or words.student)
 
     def start(self, encoder: KerasEncoder, shape: Shape, seed: int = 0) -> KerasEncoder:
         """`encoder` cut to a `Shape`, the axes of a smaller dimension being the teacher's documents'."""
         return self.words.start(encoder, shape, self.targets.documents, seed)
 
-    def train(
-        self,
-        start: KerasEncoder,
-        settings: StudentSettings,
-        precision: Precision,
-        seed: int = 0,
-        session: Session | None = None,
-    ) -> KerasEncoder:
-        """Stage 2 again: towards the fixed teacher, and towards the student on questions and corpus.
-
-        `precision` is that of the settings' quantised epochs.
-        """
-        words = self.words
-        student = learn(self.targets, start, words.dataset, words.languages, settings, seed, session, precision)
+    def train(self, start: KerasEncoder, job: StudentJob, session: Session | None = None) -> KerasEncoder:
+        """Stage 2 again, as this `job`: towards the fixed teacher, and the student on questions and corpus."""
+        student = job.train(self.targets, start, self.first, session)
         return KerasEncoder(student.model, student.tokenizer, start.name)
 
 

@@ -24,9 +24,10 @@ from ..export.rounding import rounded
 from ..export.runtime import load_artefact, size_of
 from ..export.weights.codecs import CODECS, stored_bytes
 from ..export.weights.precision import Precision
-from ..settings.sections import Settings
+from ..settings.sections import ExportSettings, TrainingSettings
+from ..stages.student_job import StudentJob
 from ..students.rows import TABLE
-from ..system.progress import task
+from ..system.progress import say, task
 from ..system.types import Json, Model
 from ..training.checkpoints import CHECKPOINT, Checkpoint
 from ..training.log import RunLog
@@ -40,10 +41,18 @@ BUNDLE, STUDENT = "bundle", "student"
 
 
 class Trials:
-    """Trials of a grid's candidates by the run's `settings`; `notes` go into the bundles' cards."""
+    """Trials of a grid's candidates, trained by the material's job; `notes` go into the bundles' cards."""
 
-    def __init__(self, material: Material, settings: Settings, notes: dict[str, Json] | None = None, grid: Grid = GRID):
-        self.material, self.settings, self.notes, self.grid = material, settings, notes, grid
+    def __init__(
+        self,
+        material: Material,
+        export: ExportSettings,
+        training: TrainingSettings,
+        notes: dict[str, Json] | None = None,
+        grid: Grid = GRID,
+    ):
+        self.material, self.notes, self.grid = material, notes, grid
+        self.export, self.training, self.seed = export, training, material.job.seed
         self.vocabulary = cache(material.words.vocabulary)
         self.student = self._evaluated("student", material.words.student)
 
@@ -55,9 +64,9 @@ class Trials:
     def probe(self, shape: str, folder: Path) -> Probe:
         """The size and the speed of a shape, which is not trained."""
         vocabulary, table = self.grid.smallest
-        start = self.material.start(self.vocabulary(vocabulary), self.grid.shapes[shape], self.settings.seed)
+        start = self.material.start(self.vocabulary(vocabulary), self.grid.shapes[shape], self.seed)
         shutil.rmtree(folder / BUNDLE, ignore_errors=True)  # of a trial that was broken off
-        form, texts = _form(self.settings, table), self.material.words.by_language
+        form, texts = Form(precision=Precision(self.export.precision, table)), self.material.words.by_language
         write_artefact(start, folder / BUNDLE, form, shape, texts=texts)
         width = start.model.get_layer(TABLE).output_dim
         other = size_of(folder / BUNDLE) - table_bytes(start.tokenizer, width, table)
@@ -73,21 +82,22 @@ class Trials:
         """The candidate trained, if it is to be, exported to `folder`, and the bundle measured."""
         shutil.rmtree(folder / BUNDLE, ignore_errors=True)  # of a trial that was broken off
         encoder = self._encoder(candidate, folder)
-        form = _form(self.settings, candidate.table)
+        job = self.job(candidate)
+        encoder, precision = job.exported(encoder) if candidate.trained else (encoder, job.precision)
         data, languages = self.material.words.dataset, self.material.words.languages
         # How much P@1 is lost is measured against the uncompressed student.
-        gate = Gate(data, languages, replace(self.settings.export, max_drop=100.0), force=True)
+        gate = Gate(data, languages, replace(self.export, max_drop=100.0), force=True)
         with task(f"export {candidate.name}", gate_size(data, languages)) as advance:
             judged = export_artefact(
                 encoder,
                 folder / BUNDLE,
                 gate,
-                form,
+                Form(precision=precision),
                 self.notes,
                 progress=advance,
                 texts=self.material.words.by_language,
             )
-        scores = self._evaluated(candidate.name, load_artefact(folder / BUNDLE, self.settings.export.threads))
+        scores = self._evaluated(candidate.name, load_artefact(folder / BUNDLE, self.export.threads))
         return Bundle(
             **vars(self._tried(candidate, encoder, scores)),
             bytes=size_of(folder / BUNDLE),
@@ -103,7 +113,7 @@ class Trials:
         """`{name: median ms a query}` of bundles in one run, in turns."""
         questions = select_questions(self.material.words.dataset, self.material.words.languages)
         specs = {name: Spec("bundle", str(folder)) for name, folder in folders.items()}
-        with task("benchmark", len(specs) * ROUNDS) as advance, started(specs, self.settings.export.threads) as workers:
+        with task("benchmark", len(specs) * ROUNDS) as advance, started(specs, self.export.threads) as workers:
             spent = latency(workers, [question.text for question in questions], ROUNDS, advance)
         return {name: float(np.median(milliseconds)) for name, milliseconds in spent.items()}
 
@@ -114,24 +124,42 @@ class Trials:
         start = self.vocabulary(candidate.vocabulary)
         if not candidate.trained:
             return rounded(start, candidate.table)
-        start = self.material.start(start, self.grid.shapes[candidate.shape], self.settings.seed)
-        # Of a start in another shape, which nothing has trained, no share is worth keeping.
-        settings = replace(
-            self.settings.student, dev_unit=UNIT, start_share=0.0, typed_share=0.0, trained_weights="all"
-        )
-        if not CODECS[candidate.table].trainable:
-            start, settings = rounded(start, candidate.table), replace(settings, train_table=False)
+        start, job = self.material.start(start, self.grid.shapes[candidate.shape], self.seed), self.job(candidate)
+        if not job.settings.train_table:
+            start = rounded(start, candidate.table)
+        if job.settings.trained_weights != self.material.job.settings.trained_weights:
+            say(f"{candidate.name}: all that it may learn is trained, not its table or rows of that alone")
         log = RunLog(folder / "log.jsonl")
-        precision = _form(self.settings, candidate.table).precision
         checkpoint = Checkpoint(folder / CHECKPOINT)
-        session = Session(log, checkpoint=checkpoint, options=self.settings.training)
+        session = Session(log, checkpoint=checkpoint, options=self.training)
         try:
-            encoder = self.material.train(start, settings, precision, self.settings.seed, session)
+            encoder = self.material.train(start, job, session)
         finally:
             log.close()
         encoder.save(folder / STUDENT)
         checkpoint.remove()
         return encoder
+
+    def job(self, candidate: Candidate) -> StudentJob:
+        """The run's job as a candidate learns it.
+
+        Its network is new where it is in another shape, so all of that is trained, and no share of it is worth
+        keeping. Codewords that are made before training stay.
+        """
+        precision = Precision(self.export.precision, candidate.table)
+        job, whole = replace(self.material.job, precision=precision), self.grid.shapes[candidate.shape].whole
+        settings = replace(job.settings, dev_unit=UNIT, start_share=0.0)
+        learnt = CODECS[candidate.table].trainable or self._keeps_codewords(job, candidate)
+        if not learnt:
+            settings = replace(settings, train_table=False)
+        if not (learnt and whole):
+            settings = replace(settings, trained_weights="all")
+        return replace(job, settings=settings)
+
+    def _keeps_codewords(self, job, candidate):
+        """True where the table has codewords already, which its rows move among."""
+        whole = self.grid.shapes[candidate.shape].whole
+        return whole and job.precision_of(self.vocabulary(candidate.vocabulary)).stored is not None
 
     def _evaluated(self, name: str, encoder: Encoder) -> Evaluation:
         data, languages = self.material.words.dataset, self.material.words.languages
@@ -146,10 +174,6 @@ class Trials:
         drop = round(100 * (self.student.mean(UNIT, languages) - mean), 6)
         by_language = {language: table[language]["p@1"] for language in languages}
         return Tried(candidate, len(tokenizer), size, mean, drop, by_language)
-
-
-def _form(settings, table):
-    return Form(precision=Precision(settings.export.precision, table))
 
 
 def table_bytes(tokenizer: Tokenizer, width: int, table: str) -> int:

@@ -21,6 +21,6 @@ def run(settings: Settings, folder: File, resume: bool = False) -> Json:
     require_one_device(settings, "distill.run")
     prepared = prepare(settings, folder, resume)
     metrics = execute(prepared)
-    if is_limited(settings):
+    if is_limited(settings.budget):
         compress(prepared.folder, settings)
     return metrics

@@ -1,17 +1,16 @@
-"""`distill run`: every stage in its order, and what it leaves in the run's folder."""
+"""`distill run`: every step in its order, and what it leaves in the run's folder."""
 
 from __future__ import annotations
 
-import gc
 import shutil
-from pathlib import Path
+from functools import partial
 
 from ..catalog.kinds import RUN_FILE
 from ..catalog.loading import load_keras_encoder, load_teacher, load_trained
 from ..data.descriptions import DESCRIPTIONS
 from ..encoders.by_role import DualEncoder, parameters
 from ..encoders.encoder import Encoder, KerasEncoder
-from ..settings.sections import Settings
+from ..settings.sections import TeacherSettings
 from ..settings.store import save_settings
 from ..system.backend import start
 from ..system.locking import locked
@@ -23,14 +22,15 @@ from ..training.log import RunLog
 from .fixed_teacher import settled
 from .gain import require_gain
 from .preparing import require_empty, unseen_languages
-from .resuming import DATA, LOG, METRICS, clear, require_resumable, resumed_log, sources_of
+from .resuming import DATA, LOG, METRICS, STUDENT, TEACHER, clear, require_resumable, resumed_log, sources_of
 from .run import Run
 from .second_stage import Beginning, beginning_of, study
-from .shipping import close, finish
+from .shipping import export, shipping_steps
+from .steps import Engine, Step
 
 
 def execute(run: Run) -> Json:
-    """All stages, in a folder that no other process works in meanwhile; returns the metrics that it leaves there.
+    """All steps, in a folder that no other process works in meanwhile; returns the metrics that it leaves there.
 
     Of a run that was stopped what is finished is not made again; `prepare` says which run that may be.
     """
@@ -38,24 +38,47 @@ def execute(run: Run) -> Json:
         shutil.rmtree(run.folder / CHECKPOINT, ignore_errors=True)
         return read_json(run.folder / METRICS)
     start()
-    seeded(run)
-    with run.timed("load base"):
-        base = load_keras_encoder(run.settings.teacher.base)
-    beginning = beginning_of(run.inputs, base)
+    engine, name = Engine(run.settings.seed, run.timed), run.settings.teacher.base
+    results = {"base": engine.do(Step("base", partial(load_keras_encoder, name), timed="load base"))}
+    beginning = beginning_of(run.inputs, results["base"])
     run.folder.mkdir(parents=True, exist_ok=True)
     with locked(run.folder):
         try:
             begin(run)
-            return stages(run, base, beginning)
+            return engine.go(steps_of(run, beginning), results)
         finally:
             run.log.close()
 
 
-def seeded(run: Run) -> None:
-    """Begin a stage with the run's seed, so that it is the same whether those before it were made now or earlier."""
-    import keras
-
-    keras.utils.set_random_seed(run.settings.seed)
+def steps_of(run: Run, beginning: Beginning) -> list[Step]:
+    """`distill run` from its base to its figures: the teacher, the student and the bundle, each of them measured."""
+    teacher, student = run.folder / TEACHER, run.folder / STUDENT
+    return [
+        Step("peers", partial(measure_peers, run)),
+        Step("evaluate base", partial(run.measure, "base"), ["base"]),
+        Step(
+            "teacher",
+            partial(make_teacher, run),
+            ["base"],
+            is_there=partial(is_trained, run),
+            load=partial(load_trained, teacher),
+            timed="teacher",
+        ),
+        Step("size", partial(count_weights, run), ["teacher"]),
+        Step("first", partial(first_of, run, beginning), ["base", "teacher"]),
+        Step("evaluate teacher", partial(measure_teacher, run), ["teacher"]),
+        Step("gain", partial(require_gain, run)),
+        Step(
+            "student",
+            partial(make_student, run, beginning),
+            ["teacher", "first"],
+            is_there=student.is_dir,
+            load=partial(load_keras_encoder, student),
+            timed="student",
+        ),
+        Step("evaluate student", partial(run.measure, "student"), ["student"]),
+        *shipping_steps(run, partial(export, run)),
+    ]
 
 
 def begin(run: Run) -> None:
@@ -83,35 +106,9 @@ def begin(run: Run) -> None:
         say(f"{run.settings.teacher.base} never saw {', '.join(unseen)}: expect little there")
 
 
-def stages(run: Run, base: KerasEncoder, beginning: Beginning) -> Json:
-    """Teacher, student and bundle, each measured; returns the metrics."""
-    measure_peers(run)
-    run.measure("base", base)
-    seeded(run)
-    with run.timed("teacher"):
-        teacher, first = taught(run, base)
-    first = beginning.encoder or first
-    del base
-    gc.collect()
-    if is_base(run.settings):
-        run.measure_as("teacher", "base")
-    else:
-        run.measure("teacher", teacher)
-    require_gain(run)
-    seeded(run)
-    with run.timed("student"):
-        student = stage_two(run, teacher, first, beginning)
-    del teacher, first
-    run.release_teacher()
-    gc.collect()
-    run.measure("student", student)
-    seeded(run)
-    return close(run, finish(run, student))
-
-
-def is_base(settings: Settings) -> bool:
+def is_base(teacher: TeacherSettings) -> bool:
     """True where the teacher is the base as it is: none is fixed, and no epoch trains it."""
-    return not (settings.teacher.model or settings.teacher.bm25_epochs + settings.teacher.online_epochs)
+    return not (teacher.model or teacher.bm25_epochs + teacher.online_epochs)
 
 
 def measure_peers(run: Run) -> None:
@@ -125,47 +122,61 @@ def measure_peers(run: Run) -> None:
         run.record("peers", peers)
 
 
-def taught(run: Run, base: KerasEncoder) -> tuple[Encoder, KerasEncoder]:
-    """The teacher, saved, and the encoder that the student starts from.
-
-    Stage 1's is both, of a dual one that of questions; with a fixed one it is the base.
-    """
-    fixed, folder = run.inputs.teacher, run.folder / "teacher"
-    if fixed is None:
-        trained = stage_one(run, base, folder)
-        size = parameters(trained)
-        run.record("size", {"teacher": size})
-        say(f"teacher: {size['parameters'] / 1e6:.1f} M parameters, {size['bytes'] / 1e6:.0f} MB in float32")
-        return trained, trained.question if isinstance(trained, DualEncoder) else trained
-    teacher, note = settled(fixed, run.settings.teacher, run.dataset, folder)
-    run.record("teacher", note)
-    say(f"teacher: {teacher.name}, fixed: {teacher.dimension} dimensions")
-    return teacher, base
+def is_trained(run: Run) -> bool:
+    """True where stage 1 is done. Of self-training there are stages to report; they are not trained again either."""
+    return (run.folder / TEACHER).is_dir() and not run.settings.pairs.self_train
 
 
-def stage_one(run: Run, base: KerasEncoder, folder: Path) -> KerasEncoder | DualEncoder:
-    """Stage 1's encoder, saved to `folder`, or what a run that was stopped has there."""
-    from .first_stage import first_stage
+def make_teacher(run: Run, base: KerasEncoder) -> Encoder | DualEncoder:
+    """The teacher, saved: stage 1's, or the fixed one, which the run holds on to no longer."""
+    from .first_stage import teacher_job
     from .self_training import self_train
 
-    there, self_trained = folder.is_dir(), bool(run.settings.pairs.self_train)
-    # Of self-training there are stages to report; they are not trained again either.
-    if there and not self_trained:
-        return load_trained(folder)
-    session = run.session(folder.name)
-    teacher = self_train(run, base) if self_trained else first_stage(run.inputs, base, session)
-    if not there:
-        teacher.save(folder)
-    run.checkpoint(folder.name).remove()
-    return teacher
+    folder, fixed = run.folder / TEACHER, run.release_teacher()
+    if fixed is not None:
+        teacher, note = settled(fixed, run.settings.teacher, run.dataset, folder)
+        run.record("teacher", note)
+        say(f"teacher: {teacher.name}, fixed: {teacher.dimension} dimensions")
+        return teacher
+    session, self_trained = run.session(TEACHER), bool(run.settings.pairs.self_train)
+    trained = self_train(run, base) if self_trained else teacher_job(run.inputs).train(base, session)
+    if not folder.is_dir():
+        trained.save(folder)
+    run.checkpoint(TEACHER).remove()
+    return trained
 
 
-def stage_two(run: Run, teacher: Encoder, first: KerasEncoder, beginning: Beginning) -> KerasEncoder:
-    """The student, saved, or what a run that was stopped has there."""
-    folder = run.folder / "student"
-    if folder.is_dir():
-        return load_keras_encoder(folder)
+def count_weights(run: Run, teacher: Encoder | KerasEncoder | DualEncoder) -> None:
+    """Record the size of a teacher that the run trained, and say it."""
+    if run.settings.teacher.model or not isinstance(teacher, KerasEncoder | DualEncoder):
+        return
+    size = parameters(teacher)
+    run.record("size", {"teacher": size})
+    say(f"teacher: {size['parameters'] / 1e6:.1f} M parameters, {size['bytes'] / 1e6:.0f} MB in float32")
+
+
+def first_of(run: Run, beginning: Beginning, base: KerasEncoder, teacher: Encoder | DualEncoder) -> KerasEncoder:
+    """The encoder that the student is made of: one that is named, the teacher's, or of a fixed teacher the base.
+
+    Of a dual teacher it is that of the questions.
+    """
+    if beginning.encoder:
+        return beginning.encoder
+    trained = teacher.question if isinstance(teacher, DualEncoder) else teacher
+    return trained if isinstance(trained, KerasEncoder) and not run.settings.teacher.model else base
+
+
+def measure_teacher(run: Run, teacher: Encoder) -> None:
+    """Add the teacher's figures, which are the base's where nothing trains it."""
+    if is_base(run.settings.teacher):
+        run.measure_as(TEACHER, "base")
+    else:
+        run.measure(TEACHER, teacher)
+
+
+def make_student(run: Run, beginning: Beginning, teacher: Encoder, first: KerasEncoder) -> KerasEncoder:
+    """The student, trained and saved."""
     student = study(run, teacher, first, beginning)
-    student.save(folder)
-    run.checkpoint(folder.name).remove()
+    student.save(run.folder / STUDENT)
+    run.checkpoint(STUDENT).remove()
     return student

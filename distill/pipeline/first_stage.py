@@ -3,65 +3,54 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from typing import TYPE_CHECKING
 
 from ..data.dataset import Dataset
-from ..data.more_questions import collection_of, epoch_rows, own_sentences
-from ..data.pairs import Pairs, gold_pairs, sentence_pairs, with_collection, with_sentences
+from ..data.pairs import Pairs, gold_pairs, sentence_pairs
 from ..data.parallel import Parallel
-from ..encoders.by_role import DualEncoder
-from ..encoders.encoder import KerasEncoder
 from ..errors import ConfigError
-from ..settings.sections import Settings
-from ..training.session import Session
+from ..settings.sections import DataSettings, PairSettings, TeacherSettings
 from .inputs import Inputs
 
 if TYPE_CHECKING:
     from ..stages.answering_passages import Answered
+    from ..stages.teacher_job import TeacherJob
 
 # Batches that need passages in the teacher's language alone.
 IN_ONE = ("en-en", "x-en")
 
 
-def first_stage(inputs: Inputs, base: KerasEncoder, session: Session | None = None) -> KerasEncoder | DualEncoder:
-    """The teacher that is trained of `base`, by pairs where the inputs have some, else by triplets."""
-    settings, dataset = inputs.settings, inputs.dataset
-    session = session or Session(options=settings.training, dev=inputs.dev, scorer=inputs.scorer("teacher"))
-    if inputs.pairs is None:
-        from ..stages.triplet_stage import teach
+def teacher_job(inputs: Inputs) -> TeacherJob:
+    """The job of these inputs: all that the teacher learns."""
+    from ..stages.pair_stage import PairOptions
+    from ..stages.teacher_job import TeacherJob
 
-        language = settings.teacher.language
-        # With questions in all languages, those of the run.
-        dataset = inputs.taught if settings.teacher.questions == "all" else dataset
-        return teach(base, dataset, language, settings.teacher, settings.seed, session, inputs.triplets)
-    from ..stages.pair_stage import mined_in, teach_pairs
-
-    languages, pairs = asked_in(settings, inputs.languages), all_pairs(inputs, inputs.pairs)
-    mine = mined_in(dataset, settings, pairs, inputs.triplets) if settings.pairs.hard_negatives else None
-    return teach_pairs(base, dataset, pairs, settings, languages, mine, inputs.sources, session)
-
-
-def all_pairs(inputs: Inputs, pairs: Pairs) -> Pairs:
-    """The pairs of the data set with the sentences that hold answers, and those of other collections, as asked for."""
-    settings, dataset = inputs.settings, inputs.dataset
-    teacher = settings.teacher
-    if teacher.answer_sentences:
-        pairs = with_sentences(pairs, own_sentences(dataset, pairs.questions))
-    if not inputs.triplets:
-        return pairs
-    collection = collection_of(inputs.triplets, teacher.language, teacher.answer_sentences)
-    count, seed = len(pairs.questions), settings.seed
-    rows_of = partial(epoch_rows, inputs.triplets, teacher.triplets_an_epoch, count, seed)
-    return with_collection(pairs, collection, teacher.language, rows_of)
+    settings, teacher = inputs.settings, inputs.settings.teacher
+    # Triplets ask in all languages of the run, or pick those of the teacher's out of the data set.
+    in_all = inputs.pairs is None and teacher.questions == "all"
+    return TeacherJob(
+        dataset=inputs.taught if in_all else inputs.dataset,
+        options=PairOptions(teacher, settings.pairs, settings.student.parallel_temperature, settings.seed),
+        languages=asked_in(settings.pairs.batches, teacher.language, inputs.languages),
+        triplets=inputs.triplets,
+        sources=inputs.sources,
+        pairs=inputs.pairs,
+    )
 
 
-def asked_in(settings: Settings, languages: Sequence[str]) -> tuple[str, ...]:
-    """The languages of stage 1's questions: the teacher's alone with `en-en`, else all."""
-    return (settings.teacher.language,) if settings.pairs.batches == "en-en" else tuple(languages)
+def asked_in(batches: str, language: str, languages: Sequence[str]) -> tuple[str, ...]:
+    """The languages of stage 1's questions: the teacher's `language` alone with `en-en`, else all."""
+    return (language,) if batches == "en-en" else tuple(languages)
 
 
-def pairs_of(settings: Settings, dataset: Dataset, languages: Sequence[str]) -> Pairs | None:
+def pairs_of(
+    data: DataSettings,
+    teacher: TeacherSettings,
+    options: PairSettings,
+    seed: int,
+    dataset: Dataset,
+    languages: Sequence[str],
+) -> Pairs | None:
     """The `Pairs` of the data set that stage 1 learns from with `--loss softmax`, else None.
 
     Of batches that answer in one language they have no passages in others. Raises what `read_contexts` and, for
@@ -69,15 +58,23 @@ def pairs_of(settings: Settings, dataset: Dataset, languages: Sequence[str]) -> 
     `ConfigError` for batches of passages in languages that the data has none in.
     """
     from ..data.contexts import read_contexts
+    from ..data.pool_readers import load_pool
 
-    if settings.teacher.loss != "softmax":
+    if teacher.loss != "softmax":
         return None
-    kind, pivot = settings.pairs.batches, settings.teacher.language
+    kind, pivot = options.batches, teacher.language
     answered_in = (pivot,) if kind in IN_ONE else tuple(languages)
-    if settings.pairs.unit == "sentence":
-        return _by_sentence(settings, dataset, answered_in, asked_in(settings, languages))
-    contexts = read_contexts(dataset, settings.data.dataset, answered_in)
-    spoken = dict.fromkeys([*contexts, *dataset.passage_languages])
+    asking = asked_in(kind, pivot, languages)
+    if options.unit == "sentence":
+        pool = load_pool(data.dataset, answered_in, "train", data.document_language, data.split_by, seed)
+        return sentence_pairs(dataset, pool, asking)
+    contexts = read_contexts(dataset, data.dataset, answered_in)
+    _require_spoken(kind, pivot, dataset, languages, tuple(dict.fromkeys([*contexts, *dataset.passage_languages])))
+    return gold_pairs(dataset, contexts, asking)
+
+
+def _require_spoken(kind, pivot, dataset, languages, spoken):
+    """Raise `ConfigError` for batches of passages in languages other than those that are `spoken`."""
     there = ", ".join(spoken)
     if kind not in IN_ONE and len(spoken) == 1:
         raise ConfigError(
@@ -88,28 +85,23 @@ def pairs_of(settings: Settings, dataset: Dataset, languages: Sequence[str]) -> 
         raise ConfigError(
             f"pairs.batches: {kind} takes passages in {pivot}, the teacher's language; {dataset.name} has {there}"
         )
-    return gold_pairs(dataset, contexts, asked_in(settings, languages))
 
 
-def _by_sentence(settings, dataset, spoken, languages):
-    from ..data.pool_readers import load_pool
-
-    data = settings.data
-    pool = load_pool(data.dataset, spoken, "train", data.document_language, data.split_by, settings.seed)
-    return sentence_pairs(dataset, pool, languages)
-
-
-def require_lines(settings: Settings, sources: Sequence[Parallel]) -> None:
+def require_lines(share: float, pivot: str, sources: Sequence[Parallel]) -> None:
     """Raise `ConfigError` where batches have a share of parallel text, and all of it is in the teacher's language."""
-    pivot = settings.teacher.language
-    if settings.pairs.parallel_share and all(language == pivot for one in sources for language in one.languages):
+    if share and all(language == pivot for one in sources for language in one.languages):
         raise ConfigError(f"pairs.parallel_share: the parallel text has lines in {pivot} alone, which ask for nothing")
 
 
-def answered_of(settings: Settings, dataset: Dataset, languages: Sequence[str], pairs: Pairs | None) -> Answered | None:
-    """With self-training the passages of the pairs that answer questions, else None. Raises `DataError`."""
-    if pairs is None or not settings.pairs.self_train:
+def answered_of(
+    stages: int, source: str, dataset: Dataset, languages: Sequence[str], pairs: Pairs | None
+) -> Answered | None:
+    """With self-training, in so many `stages`, the passages of the pairs that answer questions, else None.
+
+    `source` names the data set. Raises `DataError`.
+    """
+    if pairs is None or not stages:
         return None
     from ..stages.answering_passages import answered_in
 
-    return answered_in(dataset, settings.data.dataset, languages, pairs)
+    return answered_in(dataset, source, languages, pairs)

@@ -57,8 +57,9 @@ def dev_scores(run: Run, name: str) -> tuple[float, ...]:
         rows = [row for row in run.log.rows if row["event"] == "teacher" or row["event"].startswith("self-training ")]
         scores = [tuple(row[metric] for metric in METRICS) for row in rows if "epoch" in row]
         return scores[0] if name == "base" else max(scores)
-    evaluation, languages = run.evaluations["dev"][name], asked_in(run.settings, run.languages)
-    return tuple(evaluation.mean(run.settings.teacher.unit, languages, metric) for metric in METRICS)
+    teacher, evaluation = run.settings.teacher, run.evaluations["dev"][name]
+    languages = asked_in(run.settings.pairs.batches, teacher.language, run.languages)
+    return tuple(evaluation.mean(teacher.unit, languages, metric) for metric in METRICS)
 
 
 def _told(scores):

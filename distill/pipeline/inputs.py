@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ..data.parallel import Parallel
     from ..data.pool import Pool
     from ..encoders.encoder import Encoder
-    from ..settings.sections import Settings
+    from ..settings.sections import Settings, StudentSettings
     from ..stages.answering_passages import Answered
     from ..training.session import Scorer
 
@@ -66,7 +66,9 @@ class Inputs:
     @property
     def learned(self) -> tuple[str, ...]:
         """The languages that stage 2 learns: those with new rows alone where these alone are trained."""
-        return learned_languages(self.settings, self.languages)
+        settings = self.settings
+        new = settings.vocabulary.add_languages
+        return learned_languages(settings.student, settings.teacher.language, self.languages, new)
 
     @property
     def taught(self) -> Dataset:
@@ -99,16 +101,16 @@ class Inputs:
         return others or self.languages
 
 
-def learned_languages(settings: Settings, languages: Sequence[str]) -> tuple[str, ...]:
-    """Those of a run's languages that stage 2 learns. Raises `ConfigError` for none."""
-    if settings.student.trained_weights == "new-rows":
-        return settings.vocabulary.add_languages
-    return without_teachers(settings, settings.teacher.language, languages)
+def learned_languages(
+    student: StudentSettings, language: str, languages: Sequence[str], new: Sequence[str] = ()
+) -> tuple[str, ...]:
+    """Of the `languages` those that stage 2 learns: the `new` ones alone where only their rows are trained.
 
-
-def without_teachers(settings: Settings, language: str, languages: Sequence[str]) -> tuple[str, ...]:
-    """The languages, without the teacher's `language` where the student does not learn that. Raises `ConfigError`."""
-    learned = tuple(one for one in languages if settings.student.teacher_samples or one != language)
+    The teacher's `language` is not among them where the student does not learn that. Raises `ConfigError` for none.
+    """
+    if student.trained_weights == "new-rows":
+        return tuple(new)
+    learned = tuple(one for one in languages if student.teacher_samples or one != language)
     if not learned:
         raise ConfigError(
             f"student.teacher_samples: questions are in {language} alone, so --no-teacher-samples leaves none to learn"

@@ -13,7 +13,7 @@ from ..data.corpus import read_corpus
 from ..data.dataset import Dataset
 from ..data.descriptions import PARALLEL, with_descriptions
 from ..data.loading import dataset_of, load_dev
-from ..data.more_questions import Triplets, load_triplets, warn_of_shared
+from ..data.more_questions import load_triplets, warn_of_shared
 from ..data.parallel import Parallel, labelled_text, read_parallel, texts_by_language
 from ..data.pool import Pool
 from ..data.pool_readers import has_sentences, load_pool
@@ -22,7 +22,7 @@ from ..errors import DataError, InputError
 from ..report.charts import ENCODERS
 from ..retrieval.approximate import search_of
 from ..settings.choices import CHECKPOINT_SECONDS
-from ..settings.sections import Settings
+from ..settings.sections import DataSettings, Settings, TranslationSettings
 from ..settings.store import check, load_settings
 from ..settings.units import steered
 from ..system.files import ASIDE, require_writable
@@ -32,8 +32,8 @@ from ..system.types import File
 from ..typed.kinds import require_kinds
 from ..words.word_list import read_words
 from .fixed_teacher import fixed_teacher
-from .inputs import Inputs, learned_languages, measured_splits
-from .resuming import is_finished, require_resumable, require_same_data
+from .inputs import Inputs, measured_splits
+from .resuming import is_finished, require_resumable, require_same_data, sources_of
 from .run import Run, read_timings
 from .twins import needed_questions, with_twins
 
@@ -50,10 +50,11 @@ def prepare(settings: Settings, folder: File, resume: bool = False, seconds: flo
         require_free(folder)
     inputs = read_inputs(settings)
     if resume:
-        require_same_data(inputs.dataset, settings, folder, inputs.teacher)
+        require_same_data(folder, inputs.dataset.files, sources_of(settings, inputs.teacher))
     else:
         require_new(folder)
-    inputs = replace(inputs, pool=lareqa_pool(settings, inputs.dataset, inputs.languages))
+    if settings.evaluation.lareqa:
+        inputs = replace(inputs, pool=lareqa_pool(settings.data, settings.seed, inputs.dataset, inputs.languages))
     timings = read_timings(folder) if resume else {}
     return Run(inputs, folder, resumed=resume, seconds=seconds, timings=timings)
 
@@ -71,42 +72,59 @@ def require_empty(folder: Path) -> None:
     """Raise `InputError` where a run's folder holds something, but for what one that came to nothing left."""
     there = list(folder.iterdir()) if folder.is_dir() else [folder] * folder.exists()
     if [path for path in there if path.name != LOCK and not ASIDE.fullmatch(path.name)]:
-        stopped = (folder / RUN_FILE).is_file() and not is_finished(load_settings(folder / RUN_FILE), folder)
+        stopped = (folder / RUN_FILE).is_file() and not is_finished(load_settings(folder / RUN_FILE).budget, folder)
         hint = f"; or go on with it: --resume {folder}" if stopped else ""
         raise InputError(f"{folder} is there already; choose another --name or remove it{hint}")
 
 
 def read_inputs(settings: Settings) -> Inputs:
     """All that a teacher and a student learn from, read and checked. Raises `InputError`."""
-    from .first_stage import answered_of, asked_in, pairs_of, require_lines
+    from .first_stage import answered_of, pairs_of, require_lines
 
     settings = steered(check(settings))
+    data, teacher, student, vocabulary = settings.data, settings.teacher, settings.student, settings.vocabulary
     dataset = dataset_of(settings)
-    languages = chosen_languages(dataset, settings)
-    dataset = with_twins(settings, dataset, settings.teacher.language, languages)
-    for source in filter(None, (settings.teacher.base, settings.student.start)):
+    languages = chosen_languages(dataset, teacher.language, data.languages, settings.translation)
+    dataset = with_twins(settings.translation, dataset, teacher.language, languages)
+    for source in filter(None, (teacher.base, student.start)):
         require_trainable(source)
     require_peers(settings.evaluation.peers)
-    search_of(settings.teacher.mining)
-    require_kinds(languages, settings.student.typed_kinds if settings.student.typed_share else ())
-    text, sources = read_corpus(settings.vocabulary.text), read_sources(settings, languages)
-    by_pairs = asked_in(settings, languages) if settings.teacher.loss == "softmax" else ()
-    labelled = read_labelled(settings, settings.teacher.model or settings.teacher.base, by_pairs)
-    require_text(settings.vocabulary.add_languages, languages, {*text, *texts_by_language([*sources, *labelled])})
+    search_of(teacher.mining)
+    require_kinds(languages, student.typed_kinds if student.typed_share else ())
+    text = read_corpus(vocabulary.text)
+    inputs = student_inputs(settings, dataset, languages)
+    require_text(vocabulary.add_languages, languages, {*text, *texts_by_language(inputs.lines)})
     # A teacher that is trained needs some in its language.
-    needed = () if settings.teacher.model else (settings.teacher.language,)
-    dev = dev_of(settings, dataset, learned_languages(settings, languages), needed)
-    triplets = more_questions(settings, dataset, dev)
-    teacher = fixed_teacher(settings.teacher.model) if settings.teacher.model else None
-    require_lines(settings, sources)
-    pairs = pairs_of(settings, dataset, languages)
-    answered = answered_of(settings, dataset, languages, pairs)
-    scoring = fixed_teacher(settings.scorer.encoder) if settings.scorer.encoder else None
-    learned = sources, labelled, triplets, pairs, answered
-    words = read_words(settings.vocabulary.add_words)
-    described = with_descriptions(dataset, find(settings.data.dataset)) if settings.student.own_text else None
-    inputs = Inputs(settings, dataset, languages, teacher, text, *learned, dev=dev, scoring=scoring, words=words)
-    return replace(inputs, described=described)
+    needed = () if teacher.model else (teacher.language,)
+    dev = say_shared(load_dev(settings, inputs.learned, needed), dataset)
+    triplets = load_triplets(teacher.triplets, dataset, teacher.language, settings.seed, data.split_by, dev)
+    fixed = fixed_teacher(teacher.model) if teacher.model else None
+    require_lines(settings.pairs.parallel_share, teacher.language, inputs.sources)
+    pairs = pairs_of(data, teacher, settings.pairs, settings.seed, dataset, languages)
+    answered = answered_of(settings.pairs.self_train, data.dataset, dataset, languages, pairs)
+    inputs = replace(inputs, teacher=fixed, triplets=triplets, pairs=pairs, answered=answered)
+    return replace(inputs, text=text, dev=dev, words=read_words(vocabulary.add_words))
+
+
+def student_inputs(settings: Settings, dataset: Dataset, languages: tuple[str, ...]) -> Inputs:
+    """The inputs of whoever trains a student: all that stage 2 learns from. Raises `InputError`."""
+    from .first_stage import asked_in
+
+    teacher, student, scorer = settings.teacher, settings.student, settings.scorer
+    # A teacher that learned pairs knows the languages that they are in.
+    by_pairs = teacher.loss == "softmax" and not teacher.model
+    known = asked_in(settings.pairs.batches, teacher.language, languages) if by_pairs else ()
+    folder = find(settings.data.dataset) if student.own_text else None
+    beside = [str(folder / PARALLEL)] if folder and (folder / PARALLEL).is_file() else []
+    return Inputs(
+        settings=settings,
+        dataset=dataset,
+        languages=languages,
+        sources=read_parallel([*student.parallel, *beside], teacher.language, languages),
+        labelled=read_labelled(student.labelled_text, teacher.model or teacher.base, known),
+        scoring=fixed_teacher(scorer.encoder) if scorer.encoder else None,
+        described=with_descriptions(dataset, folder) if folder else None,
+    )
 
 
 def require_peers(peers: Sequence[str]) -> None:
@@ -117,39 +135,19 @@ def require_peers(peers: Sequence[str]) -> None:
         require_kind(peer)
 
 
-def dev_of(
-    settings: Settings, dataset: Dataset, languages: Sequence[str], needed: Sequence[str] = ()
-) -> Dataset | None:
-    """The data set whose dev questions choose epochs, None for the run's own; says what they share.
-
-    Raises what `load_dev` does.
-    """
-    dev = load_dev(settings, languages, needed)
+def say_shared(dev: Dataset | None, dataset: Dataset) -> Dataset | None:
+    """Another data set whose dev questions choose epochs, None for none; says what it shares with the run's own."""
     if dev is not None:
         warn_of_shared(dataset.name, dataset.passage_texts, dev)
     return dev
 
 
-def more_questions(settings: Settings, dataset: Dataset, dev: Dataset | None) -> list[Triplets]:
-    """The other collections that stage 1 learns from. Raises `InputError`."""
-    files, language = settings.teacher.triplets, settings.teacher.language
-    return load_triplets(files, dataset, language, settings.seed, settings.data.split_by, dev)
-
-
-def read_sources(settings: Settings, languages: Sequence[str]) -> list[Parallel]:
-    """The parallel text that the settings name, in the run's languages. Raises `InputError`."""
-    files = list(settings.student.parallel)
-    if settings.student.own_text and (beside := find(settings.data.dataset) / PARALLEL).is_file():
-        files.append(str(beside))
-    return read_parallel(files, settings.teacher.language, languages)
-
-
-def read_labelled(settings: Settings, teacher: str, learned: Sequence[str] = ()) -> list[Parallel]:
-    """The text that the settings name for the teacher to label. Raises `InputError` for a language it does not know.
+def read_labelled(files: Sequence[str], teacher: str, learned: Sequence[str] = ()) -> list[Parallel]:
+    """The text in `files` for the teacher to label. Raises `InputError` for a language that it does not know.
 
     That is one that the encoder named `teacher` never saw, and that is not among those `learned` since.
     """
-    corpus = read_corpus(settings.student.labelled_text)
+    corpus = read_corpus(files)
     if unknown := [name for name in unseen_languages(teacher, list(corpus)) if name not in learned]:
         raise InputError(
             f"--labelled-text: {', '.join(unknown)}: {teacher} was not trained on it, so its vectors are no labels; "
@@ -167,27 +165,29 @@ def require_text(added: Sequence[str], languages: Sequence[str], written: Collec
             raise InputError(f"--add-languages: no text in {language}; give some with --text or --parallel")
 
 
-def lareqa_pool(settings: Settings, dataset: Dataset, languages: Sequence[str]) -> Pool | None:
-    """The `Pool` of a run whose data gives sentence boundaries, unless --no-lareqa; else None. Raises `DataError`."""
-    folder = find(settings.data.dataset)
+def lareqa_pool(data: DataSettings, seed: int, dataset: Dataset, languages: Sequence[str]) -> Pool | None:
+    """The `Pool` of a run whose data gives sentence boundaries; else None. Raises `DataError`."""
+    folder = find(data.dataset)
     # A released corpus's pool has other questions than its data set, and so other splits.
     another = (folder / "documents.jsonl").is_file() or corpus_reader(folder)
-    if not settings.evaluation.lareqa or another or not has_sentences(folder, languages):
+    if another or not has_sentences(folder, languages):
         return None
-    data, split = settings.data, measured_splits(dataset)[-1]
+    split = measured_splits(dataset)[-1]
     try:
-        return load_pool(folder, languages, split, data.document_language, data.split_by, settings.seed)
+        return load_pool(folder, languages, split, data.document_language, data.split_by, seed)
     except DataError as error:
         raise DataError(f"{error}; mend it, or leave language bias out with --no-lareqa") from error
 
 
-def chosen_languages(dataset: Dataset, settings: Settings) -> tuple[str, ...]:
-    """The teacher's language first, then those asked for, or all. Raises `DataError` for one that the data lacks.
+def chosen_languages(
+    dataset: Dataset, language: str, requested: Sequence[str], translation: TranslationSettings
+) -> tuple[str, ...]:
+    """The teacher's `language` first, then those requested, or all. Raises `DataError` for one that the data lacks.
 
     The teacher's may be in translation alone.
     """
-    language, requested = settings.teacher.language, settings.data.languages or dataset.languages
-    translated = {language} - set(needed_questions(settings, language))
+    requested = requested or dataset.languages
+    translated = {language} - set(needed_questions(translation, language))
     dataset.require([one for one in (language, *requested) if one not in translated])
     return tuple(dict.fromkeys([language, *sorted(requested)]))
 

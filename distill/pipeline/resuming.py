@@ -5,19 +5,15 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 
 from ..catalog.identity import fingerprint, own_files
-from ..catalog.kinds import METRICS, RUN_FILE, folder_of
-from ..data.corpus import named_file
-from ..data.dataset import Dataset
-from ..data.descriptions import own_text_files
-from ..data.more_questions import named_source
-from ..data.parallel import weighted
-from ..data.readers import SAMPLE, SHIPPED, find
+from ..catalog.kinds import METRICS, RUN_FILE
+from ..catalog.named import named_paths
 from ..encoders.encoder import Encoder
 from ..errors import InputError
-from ..settings.sections import Settings, Work
+from ..settings.sections import BudgetSettings, Settings, Work
 from ..settings.store import free_of, load_settings, walk
 from ..system.files import leftovers, remove, write_text
 from ..system.forms import NUMBER, require
@@ -27,7 +23,6 @@ from ..system.types import File
 from ..training.checkpoints import CHECKPOINT, STATE, Checkpoint
 from ..training.log import RunLog
 from .finished import SEARCH
-from .twins import translation_files
 
 TEACHER, STUDENT, LOG, DATA = "teacher", "student", "log.jsonl", "data"
 # Self-training's stages: their folder and the file of one that is complete.
@@ -48,25 +43,29 @@ def require_resumable(settings: Settings, folder: Path) -> None:
     if other := [name for name in begun if begun[name] != requested[name] and name not in free_of(Work.RUN)]:
         told = "; ".join(f"{name} is {begun[name]!r}, not {requested[name]!r}" for name in other)
         raise InputError(f"{folder} was begun with other settings: {told}; leave these out, or start another run")
-    if is_finished(settings, folder):
+    if is_finished(settings.budget, folder):
         raise InputError(f"{folder}: this run is finished; repeat it with --config {folder / RUN_FILE}")
 
 
-def is_finished(settings: Settings, folder: Path) -> bool:
+def is_finished(budget: BudgetSettings, folder: Path) -> bool:
     """True where a run has all that was asked for: its metrics, and with a budget the search."""
-    searched = settings.budget.max_size or settings.budget.max_ms
+    searched = budget.max_size or budget.max_ms
     whole = (folder / METRICS).is_file() and not (folder / CHECKPOINT).is_dir()
     return whole and (not searched or (folder / SEARCH).is_file())
 
 
-def require_same_data(dataset: Dataset, settings: Settings, folder: Path, teacher: Encoder | None = None) -> None:
-    """Raise `InputError` where the run in `folder` was begun on other files, or with another fixed `teacher`."""
+def require_same_data(folder: Path, files: Mapping[str, str], sources: Mapping[str, str]) -> None:
+    """Raise `InputError` where the run in `folder` was begun on other `files` of a data set, or other `sources_of`."""
     row = next((row for row in _rows(folder) if row["event"] == DATA), {})
-    other = changed_files(row.get("files", dataset.files), dataset.files)
+    other = changed_files(row.get("files", files), files)
     if known := row.get("sources"):
-        other += changed_files(known, sources_of(settings, teacher))
+        other += changed_files(known, sources)
     if other:
         raise InputError(f"{folder} was begun on other data ({', '.join(other)}); restore it, or start another run")
+
+
+# The data set has hashes of its own.
+APART = ("data.dataset", "teacher.model")
 
 
 def sources_of(settings: Settings, teacher: Encoder | None = None) -> dict[str, str]:
@@ -74,24 +73,9 @@ def sources_of(settings: Settings, teacher: Encoder | None = None) -> dict[str, 
 
     Of a fixed `teacher`, which is loaded, it is what `identity.fingerprint` tells it by, wherever it comes from.
     """
-    more = [named_source(one)[0] for one in settings.teacher.triplets]
-    files = [("student.parallel", weighted(one)[0]) for one in settings.student.parallel]
-    if settings.student.own_text:
-        files += [("student.own_text", path) for path in own_text_files(find(settings.data.dataset))]
-    files += [("student.labelled_text", named_file(one)[1]) for one in settings.student.labelled_text]
-    files += [("teacher.triplets", SAMPLE if str(path) == SHIPPED else path) for path in more]
-    files += [("vocabulary.text", named_file(one)[1]) for one in settings.vocabulary.text]
-    files += [("budget.corpus", named_file(one)[1]) for one in settings.budget.corpus]
-    files += [("evaluation.dev_dataset", find(one)) for one in [settings.evaluation.dev_dataset] if one]
-    files += translation_files(settings)
-    encoders = {
-        "teacher.base": settings.teacher.base,
-        "student.start": settings.student.start,
-        "vocabulary.aligner": settings.vocabulary.aligner,
-        "scorer.encoder": settings.scorer.encoder,
-    }
-    files += [(name, folder) for name, source in encoders.items() if source and (folder := folder_of(source))]
-    hashes = {f"{name} {path}": fingerprint_of(*_content(path)) for name, path in files}
+    # A fixed teacher is told by what was loaded.
+    named = ((name, path) for name, path in named_paths(settings) if name not in APART)
+    hashes = {f"{name} {path}": fingerprint_of(*_content(path)) for name, path in named}
     model = settings.teacher.model
     return {**hashes, **({f"teacher.model {model}": fingerprint(model, teacher)} if teacher is not None else {})}
 

@@ -102,9 +102,11 @@ class Run:
         """Add figures, plain values, to the run's metrics."""
         self.figures[name] = figures
 
-    def release_teacher(self) -> None:
-        """Let go of the fixed teacher, which may be large, when the student is trained."""
+    def release_teacher(self) -> Encoder | None:
+        """The fixed teacher, which may be large: the run has it no longer. None without one."""
+        teacher = self.inputs.teacher
         self.inputs = replace(self.inputs, teacher=None)
+        return teacher
 
     def checkpoint(self, stage: str) -> Checkpoint:
         """The place where a stage of that name goes on."""

@@ -1,25 +1,30 @@
-"""Stage 2 of a run: the student that starts, and what it learns."""
+"""Stage 2, of a run and alone: the student that starts, and what it learns."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from ..catalog.loading import load_aligner, load_keras_encoder, load_stored_table
-from ..data.parallel import joined, pivots, texts_by_language
+from ..catalog.loading import load_aligner, load_keras_encoder, load_teacher
+from ..data.loading import chosen_data, load_dev
+from ..data.parallel import joined, texts_by_language
 from ..encoders.encoder import Encoder, KerasEncoder
-from ..system.progress import say, task
+from ..export.weights.precision import Precision
+from ..settings.sections import Settings
+from ..settings.units import steered
+from ..system.progress import say
 from ..training.checkpoints import CHECKPOINT
-from .fixed_teacher import into_space, is_foreign, require_no_dimension
+from ..training.session import Session
+from .fixed_teacher import centre, fixed_teacher, into_space, is_foreign, require_no_dimension
 from .inputs import Inputs
+from .preparing import say_shared, student_inputs
 from .run import Run
+from .twins import needed_questions, with_twins
 
 if TYPE_CHECKING:
-    from ..export.weights.stored import StoredTable
-    from ..settings.sections import Settings
     from ..stages.lines import Lines
+    from ..stages.student_job import StudentJob
     from ..students.shape import Shape
 
 
@@ -52,31 +57,31 @@ def beginning_of(inputs: Inputs, base: KerasEncoder) -> Beginning:
     return Beginning(shape, named, foreign)
 
 
+def student_job(inputs: Inputs) -> StudentJob:
+    """The job of these inputs: all that the student learns, and how it is rounded."""
+    from ..stages.student_job import StudentJob
+
+    settings = inputs.settings
+    return StudentJob(
+        dataset=inputs.described or inputs.dataset,
+        language=settings.teacher.language,
+        languages=inputs.learned,
+        settings=settings.student,
+        precision=Precision(settings.export.precision, settings.export.table),
+        seed=settings.seed,
+        sources=inputs.learned_lines,
+        scorer=inputs.scorer("student"),
+        table_of=settings.student.start or settings.teacher.base,
+    )
+
+
 def study(run: Run, teacher: Encoder, first: KerasEncoder, beginning: Beginning) -> KerasEncoder:
     """Stage 2: `student_of` these, trained towards the teacher."""
-    from ..export.weights.precision import Precision
-    from ..stages.transfer_stage import Targets, learn, require_trainable, with_scores
-    from ..students.vocabulary.pieces import added_pieces
+    from ..stages.transfer_stage import require_trainable
 
-    settings, data = run.settings, run.inputs.described or run.dataset
-    lines = parallel_lines(run.inputs, teacher)
     start = untrained(run, first, teacher, beginning)
-    require_trainable(teacher, start, settings.training)
-    targets = Targets.of(teacher, data, settings.teacher.language, settings.student.units, lines)
-    scorer, language = run.inputs.scorer("student"), settings.teacher.language
-    targets = with_scores(targets, scorer, data, language, settings.student.units)
-    if settings.student.trained_weights in ("table", "new-rows"):
-        alone = settings.student.trained_weights == "new-rows"
-        rows = added_pieces(first.tokenizer, start.tokenizer) if alone else np.arange(len(start.tokenizer))
-        targets = replace(targets, trained=rows)
-    precision = Precision(settings.export.precision, settings.export.table, stored_of(settings, start))
-    learned, session = run.inputs.learned, run.session("student")
-    return learn(targets, start, data, learned, settings.student, settings.seed, session, precision)
-
-
-def stored_of(settings: Settings, student: KerasEncoder) -> StoredTable | None:
-    """The table of what the student started from, where it is an artefact with its pieces and its kind of table."""
-    return load_stored_table(settings.student.start or settings.teacher.base, settings.export.table, student)
+    require_trainable(teacher, start, run.settings.training)
+    return student_job(run.inputs).run(teacher, start, first, run.session("student"))
 
 
 def untrained(run: Run, first: KerasEncoder, teacher: Encoder, beginning: Beginning) -> KerasEncoder:
@@ -88,17 +93,6 @@ def untrained(run: Run, first: KerasEncoder, teacher: Encoder, beginning: Beginn
     if start is not first:
         start.save(folder)
     return start
-
-
-def parallel_lines(inputs: Inputs, teacher: Encoder) -> Lines | None:
-    """The parallel and the labelled text with its labels; None without."""
-    from ..stages.lines import translations
-
-    sources = inputs.learned_lines
-    if not sources:
-        return None
-    with task("teacher's vectors of lines of text", pivots(sources)) as advance:
-        return translations(sources, teacher, inputs.settings.student.parallel_temperature, advance)
 
 
 def student_of(
@@ -128,3 +122,57 @@ def student_of(
     if not foreign:
         return start
     return into_space(start, teacher, dataset, settings.teacher.language, inputs.lines, settings.seed)
+
+
+@dataclass(frozen=True)
+class Teaching:
+    """Who teaches a student outside a run: the encoder that `source` names, asked in `language`.
+
+    The student starts from the encoder `start`, by default the teacher itself. With `centred` the teacher's vectors
+    lose their mean. The texts of `corpus`, `{language: [text]}`, are learned as the encoder `labels` gives them.
+    """
+
+    source: str
+    language: str = "en"
+    start: str = ""
+    centred: bool = False
+    corpus: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    labels: str = ""
+
+
+def transfer_alone(settings: Settings, teaching: Teaching) -> KerasEncoder:
+    """The student that learns what `teaching` says, as the settings of stage 2 ask for it.
+
+    One that starts in another space than the teacher's gets a map into that. Raises `InputError` for what cannot be
+    read, `EncoderError` for what cannot be trained.
+    """
+    from ..stages.transfer_stage import require_trainable
+
+    source, language, start = teaching.source, teaching.language, teaching.start or teaching.source
+    settings = steered(settings)
+    settings = replace(
+        settings,
+        teacher=replace(settings.teacher, language=language, model=source),
+        student=replace(settings.student, start=start),
+    )
+    dataset, languages = chosen_data(settings, needed_questions(settings.translation, language))
+    dataset = with_twins(settings.translation, dataset, language, languages)
+    inputs = student_inputs(settings, dataset, languages)
+    dev, job = say_shared(load_dev(settings, inputs.learned), dataset), student_job(inputs)
+    first, teacher = load_keras_encoder(start), fixed_teacher(source)
+    foreign = is_foreign(teacher, first, dataset, language)
+    teacher = centre(teacher, dataset, language) if teaching.centred else teacher
+    if foreign:
+        first = into_space(first, teacher, dataset, language, inputs.lines, settings.seed)
+    require_trainable(teacher, first, settings.training)
+    targets = job.targets(teacher, _labelled(teaching, teacher))
+    return job.train(targets, first, first, Session(options=settings.training, dev=dev))
+
+
+def _labelled(teaching: Teaching, teacher: Encoder) -> Lines | None:
+    """The corpus as the encoder that labels it gives it; None without one."""
+    from ..stages.lines import labelled
+
+    if not teaching.labels:
+        return None
+    return labelled(teaching.corpus, teacher if teaching.labels == teaching.source else load_teacher(teaching.labels))

@@ -10,18 +10,17 @@ from ..encoders.by_role import DualEncoder
 from ..encoders.encoder import Encoder, KerasEncoder
 from ..errors import ConfigError, InputError
 from ..stages.answering_passages import Answered
-from ..stages.mined_pairs import Mined, mine_pairs, write_mined
-from ..stages.pair_stage import teach_pairs
-from ..stages.rankings import bm25_ranking, encoder_ranking
+from ..stages.mined_pairs import Mined, bm25_ranking, encoder_ranking, mine_pairs, write_mined
 from ..system.files import write_json
 from ..system.hashes import changed_files
 from ..system.progress import say
 from ..system.reading import read_json
 from ..system.types import Integers, Json
 from ..training.checkpoints import Checkpoint
-from .first_stage import all_pairs, asked_in
+from .first_stage import teacher_job
 from .resuming import STAGE, STAGES
 from .run import Run
+from .steps import Engine, Step
 
 ENCODER = "encoder"
 
@@ -34,22 +33,17 @@ def self_train(run: Run, base: KerasEncoder) -> KerasEncoder | DualEncoder:
     Each leaves a folder in the run's, and one that is complete there is taken as it is. Raises `InputError` where it
     was made from other data, `ConfigError` without `pairs.self_train`. Records `self_training` in the run.
     """
-    import keras
-
     done: list[Stage] = []
     if run.inputs.answered is None:
         raise ConfigError("pairs.self_train: 0 stages, expected at least 1; give --self-train")
+    engine = Engine(run.settings.seed)
     for number in range(run.settings.pairs.self_train + 1):
         stage = Stage(run, number, run.inputs.answered)
-        if not stage.complete:
-            # So that a stage is the same whether those before it were trained now or earlier.
-            keras.utils.set_random_seed(run.settings.seed)
-            stage.train(base, done[-1].encoder() if done else None)
+        engine.do(stage.step(base, done[-1] if done else None))
         done.append(stage)
         if number and stage.score <= done[-2].score:
             say(f"{stage.name} is no better on dev than the one before, whose encoder is kept")
             break
-    keras.utils.set_random_seed(run.settings.seed)
     best = max(done, key=lambda stage: stage.score)
     results = [{**stage.result, "kept": stage is best} for stage in done]
     run.record("self_training", {"kept": best.number, "stages": results})
@@ -90,20 +84,25 @@ class Stage:
         """The encoder that the stage trained."""
         return load_trained(self.folder / ENCODER)
 
+    def step(self, base: KerasEncoder, before: Stage | None) -> Step[None]:
+        """The stage as a step that trains `base` on what the encoder of the stage `before` finds, without one BM25."""
+
+        def train():
+            self.train(base, before.encoder() if before else None)
+
+        return Step(self.name, train, is_there=lambda: self.complete, load=lambda: None)
+
     def train(self, base: KerasEncoder, last: Encoder | None) -> None:
         """Mine with the encoder `last`, without one by BM25, and train `base`; `stage.json` says that all is there."""
         inputs, log, checkpoint = self.run.inputs, self.run.log, self.run.checkpoint(self.name)
-        data, settings = inputs.dataset, inputs.settings
         shutil.rmtree(self.folder, ignore_errors=True)  # of a stage that was broken off
         mined = self.mine(last, checkpoint)
         del last
-        languages, session = asked_in(settings, inputs.languages), self.run.session(self.name)
-        pairs = all_pairs(inputs, mined.pairs)
-        encoder = teach_pairs(base, data, pairs, settings, languages, sources=inputs.sources, session=session)
+        encoder = teacher_job(inputs).of_mined(mined.pairs).train(base, self.run.session(self.name))
         encoder.save(self.folder / ENCODER)
         best = max(log.of(self.name), key=lambda row: (row["p@1"], row["mrr@10"]))
         dev = {name: best[name] for name in ("epoch", "p@1", "mrr@10")}
-        result = {"stage": self.number, "dev": dev, "mined": mined.statistics, "files": dict(data.files)}
+        result = {"stage": self.number, "dev": dev, "mined": mined.statistics, "files": dict(inputs.dataset.files)}
         # Before the file that makes the stage complete: of one that is not the row is left out.
         log.write(STAGES, **{name: result[name] for name in ("stage", "dev", "mined")})
         write_json(self.folder / STAGE, result)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ..catalog.bundle import CARD_FILE, is_artefact
 from ..catalog.identity import provenance
@@ -24,7 +24,6 @@ from ..evaluation.mcnemar import compare
 from ..evaluation.paired import compare_pooled
 from ..report.run_page import write_report
 from ..settings.choices import PASSAGE_SCORES
-from ..settings.sections import Settings
 from ..settings.store import as_dict
 from ..system.files import write_json
 from ..system.progress import say, task
@@ -35,10 +34,8 @@ from ..training.checkpoints import CHECKPOINT
 from .inputs import Inputs
 from .resuming import METRICS
 from .run import Run
-from .second_stage import stored_of
-
-if TYPE_CHECKING:
-    from ..export.weights.precision import Precision
+from .second_stage import student_job
+from .steps import Step
 
 
 def warnings_of(rows: Sequence[Mapping[str, Json]]) -> list[str]:
@@ -55,53 +52,80 @@ def _warning(stage, rows):
     )
 
 
-def finish(run: Run, student: KerasEncoder) -> Json:
-    """Export, evaluate the artefact itself, and time it; returns the times of a query."""
-    from ..bench.process import Spec
-    from ..bench.rounds import bench, select_questions, steps
-    from ..bench.specs import spec_of
-    from ..export.gate import Figures, require_passed
-    from ..export.runtime import load_artefact, size_of
-    from ..system.versions import machine
-
-    settings, folder = run.settings, run.folder / "bundle"
-    if is_artefact(folder):
-        figures = Figures.from_dict(read_json(folder / CARD_FILE)["dev"])
-        require_passed(figures, settings.export, settings.export.table)
-    else:
-        export(run, student, folder)
-    run.record("gate", read_json(folder / CARD_FILE)["dev"])
-    bundle = load_artefact(folder, settings.export.threads)
-    run.measure("bundle", bundle)
-    calibrate(run, folder, bundle)
-    run.figures.update(run.checkpoint(EXAMPLES).facts())
-    run.record("bundle_bytes", size_of(folder))
-    questions, threads = select_questions(run.dataset, run.languages), settings.export.threads
-    specs = {"bundle": Spec("bundle", str(folder)), **{name: spec_of(str(of)) for name, of in beside(settings).items()}}
-    with task("benchmark", steps(len(specs))) as advance:
-        times = bench(specs, questions, threads=threads, progress=advance)
-    query = {**times.pop("bundle"), "threads": threads, "queries": len(questions), "machine": machine()}
-    others = {name: {"bytes": row["bytes"], "ms": row["median_ms"]} for name, row in times.items()}
-    return {**query, **({"beside": others} if others else {})}
+def shipping_steps(run: Run, export: Callable[[KerasEncoder], None]) -> list[Step]:
+    """The steps from a trained student, "student", to the run's metrics; `export` writes its bundle."""
+    folder = run.folder / "bundle"
+    return [
+        Step(
+            "export",
+            export,
+            ["student"],
+            is_there=partial(is_artefact, folder),
+            load=partial(require_gate, run, folder),
+            timed="export",
+        ),
+        Step("bundle", partial(load_bundle, run, folder)),
+        Step("evaluate bundle", partial(measure_bundle, run), ["bundle"]),
+        Step("calibrate", partial(calibrate, run, folder), ["bundle"]),
+        Step("benchmark", partial(time_queries, run, folder)),
+        Step("metrics", partial(close, run), ["benchmark"]),
+    ]
 
 
-def export(run: Run, student: KerasEncoder, folder: Path) -> None:
-    """Write the student's bundle to a folder, past the gate."""
+def export(run: Run, student: KerasEncoder) -> None:
+    """Write the student's bundle, past the gate."""
     from ..export.artefact import export_artefact
     from ..export.form import Form
     from ..export.gate import Gate, size
-    from ..export.weights.precision import Precision
 
     settings = run.settings
-    with run.timed("export"), task("export", size(run.dataset, run.languages)) as advance:
+    with task("export", size(run.dataset, run.languages)) as advance:
         notes = {**provenance(settings), "source": run.folder.resolve().name, "languages": list(run.languages)}
         notes |= run.provenance.as_dict()
         gate = Gate(run.dataset, run.languages, settings.export)
-        precision = Precision(settings.export.precision, settings.export.table, stored_of(settings, student))
-        if settings.student.quantised_epochs:
-            student, precision = as_trained(student, precision)
+        student, precision = student_job(run.inputs).exported(student)
         form, texts = Form(precision=precision), texts_seen(run.inputs)
-        export_artefact(student, folder, gate, form, notes, progress=advance, texts=texts)
+        export_artefact(student, run.folder / "bundle", gate, form, notes, progress=advance, texts=texts)
+
+
+def require_gate(run: Run, folder: Path) -> None:
+    """Raise `ExportError` where the bundle that was exported before is not what the settings now ask for."""
+    from ..export.gate import Figures, require_passed
+
+    figures = Figures.from_dict(read_json(folder / CARD_FILE)["dev"])
+    require_passed(figures, run.settings.export, run.settings.export.table)
+
+
+def load_bundle(run: Run, folder: Path) -> Encoder:
+    """The bundle as users load it; its size and what the gate found are recorded."""
+    from ..export.runtime import load_artefact, size_of
+
+    run.record("gate", read_json(folder / CARD_FILE)["dev"])
+    run.record("bundle_bytes", size_of(folder))
+    return load_artefact(folder, run.settings.export.threads)
+
+
+def measure_bundle(run: Run, bundle: Encoder) -> None:
+    """Add the bundle's figures, and questions that it won and lost against its base."""
+    run.measure("bundle", bundle)
+    run.figures.update(run.checkpoint(EXAMPLES).facts())
+
+
+def time_queries(run: Run, folder: Path) -> Json:
+    """The times of a query by the bundle, and the size and time of the base where that is an artefact too."""
+    from ..bench.process import Spec
+    from ..bench.rounds import bench, select_questions, steps
+    from ..bench.specs import spec_of
+    from ..system.versions import machine
+
+    questions, threads = select_questions(run.dataset, run.languages), run.settings.export.threads
+    others = {name: spec_of(str(place)) for name, place in beside(run.settings.teacher.base).items()}
+    specs = {"bundle": Spec("bundle", str(folder)), **others}
+    with task("benchmark", steps(len(specs))) as advance:
+        times = bench(specs, questions, threads=threads, progress=advance)
+    query = {**times.pop("bundle"), "threads": threads, "queries": len(questions), "machine": machine()}
+    costs = {name: {"bytes": row["bytes"], "ms": row["median_ms"]} for name, row in times.items()}
+    return {**query, **({"beside": costs} if costs else {})}
 
 
 def calibrate(run: Run, folder: Path, bundle: Encoder) -> None:
@@ -131,20 +155,9 @@ def calibrate(run: Run, folder: Path, bundle: Encoder) -> None:
     run.record(ANSWERABLE, task_.as_dict({"bundle": figures}))
 
 
-def as_trained(student: KerasEncoder, precision: Precision) -> tuple[KerasEncoder, Precision]:
-    """The student with the codewords that its last epochs saw, and the precision that has them, where it has any."""
-    from ..students.rows import TABLE, with_table
-
-    if not precision.stored:
-        return student, precision
-    stored = precision.stored.again(student.model.get_layer(TABLE).get_weights()[0])
-    rounded = KerasEncoder(with_table(student.model, stored.values), student.tokenizer, student.name)
-    return rounded, replace(precision, stored=stored)
-
-
-def beside(settings: Settings) -> dict[str, Path]:
-    """The base's folder, by its name among the figures, where it is an artefact, whose size and time a bundle's are."""
-    folder = folder_of(settings.teacher.base)
+def beside(base: str) -> dict[str, Path]:
+    """The folder that `base` names, by its name among the figures; none where that is no artefact, as a bundle is."""
+    folder = folder_of(base)
     return {"base": folder} if folder and is_artefact(folder) else {}
 
 

@@ -10,11 +10,11 @@ from ..data.dataset import Dataset
 from ..errors import DataError, InputError
 from ..evaluation.translation import Translation, Untranslated, translation_of
 from ..evaluation.translators import folders_of
-from ..settings.sections import Settings
+from ..settings.sections import TranslationSettings
 from ..system.progress import say, task
 
 
-def with_twins(settings: Settings, dataset: Dataset, language: str, languages: Sequence[str]) -> Dataset:
+def with_twins(options: TranslationSettings, dataset: Dataset, language: str, languages: Sequence[str]) -> Dataset:
     """The data set with translations into the teacher's `language` among its train questions, as the settings ask.
 
     A question of `languages` gets one where its id has no question in the teacher's; one without a translation stays
@@ -22,7 +22,6 @@ def with_twins(settings: Settings, dataset: Dataset, language: str, languages: S
     splits get translations. Raises `InputError` where nothing is to be translated, `DataError` for a split without any,
     and what `translation_of` and `Translation.texts` raise, an unknown id among it.
     """
-    options = settings.translation
     translation = translation_of(options.file or None, options.translators, options.beam or None, language)
     if translation is None:
         return dataset
@@ -43,9 +42,9 @@ def with_twins(settings: Settings, dataset: Dataset, language: str, languages: S
     return replace(dataset, questions={**dataset.questions, language: {**known, **questions}})
 
 
-def needed_questions(settings: Settings, language: str) -> tuple[str, ...]:
+def needed_questions(translation: TranslationSettings, language: str) -> tuple[str, ...]:
     """The languages that the data has to have questions in: the teacher's `language`, unless they are translated."""
-    return () if settings.translation.file or settings.translation.translators else (language,)
+    return () if translation.file or translation.translators else (language,)
 
 
 def _translated(translation: Translation, dataset: Dataset, alone, language):
@@ -63,8 +62,7 @@ def _translated(translation: Translation, dataset: Dataset, alone, language):
     return twins
 
 
-def translation_files(settings: Settings) -> list[tuple[str, Path]]:
+def translation_files(options: TranslationSettings) -> list[tuple[str, Path]]:
     """`[(setting, path)]` of what the translations come from."""
-    options = settings.translation
     files = [("translation.file", Path(options.file))] if options.file else []
     return files + [("translation.translators", folder) for folder in folders_of(options.translators).values()]

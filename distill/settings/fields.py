@@ -89,7 +89,5 @@ common = partial(_setting, Work.RUN | Work.COMPRESSION | Work.STUDY)
 learned = partial(_setting, Work.RUN | Work.COMPRESSION | Work.TRIAL)
 # `distill tune` does without: it notes the content that is named here, or ends before it is measured.
 untuned = partial(_setting, Work.RUN | Work.COMPRESSION)
-# Neither search learns from them.
-scored = partial(_setting, Work.RUN | Work.STUDY)
 # A verdict on figures that stay.
 free = partial(_setting, Work(0))

@@ -173,6 +173,7 @@ class TranslationSettings:
         "train questions in the teacher's language, a .jsonl or .tsv of id, text, language",
         offer=FLAG,
         names=Names.FILE,
+        card="translations",
     )
     translators: tuple = common(
         (),

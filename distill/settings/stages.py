@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from .choices import ALL_UNITS, TYPED
-from .fields import FLAG, MAIN, Names, Work, common, learned, scored, section, setting, untuned
+from .fields import FLAG, MAIN, Names, Work, common, learned, section, setting, untuned
 
 OBJECTIVES = ("qq", "dd", "dq")
 FILTERS = ("passage", "answer", "parallel")
@@ -325,9 +325,7 @@ class StudentSettings:
         2048, "--document-tokens", "tokens of documents that dd encodes a step, on average (0: all)", low=0
     )
     train_table: bool = learned(True, "--student-table/--no-student-table", "train the embedding table too")
-    # What a search trains has the pieces that its encoder has.
-    trained_weights: str = setting(
-        Work.RUN,
+    trained_weights: str = common(
         "all",
         "--trained-weights",
         "all of the student's weights, its table alone, or of that the rows of pieces for new languages or of those "
@@ -338,16 +336,14 @@ class StudentSettings:
     lines_a_step: int = learned(
         64, "--lines-a-step", "lines of parallel text, or of a corpus that is labelled, a step", low=0
     )
-    # Of a run alone, as own_text.
-    typed_share: float = setting(
-        Work.RUN,
+    typed_share: float = common(
         0.0,
         "--typed-share",
         "share of questions and of lines of text that are learned as people type them, with typos and the like",
         low=0.0,
         high=1.0,
     )
-    typed_kinds: tuple = setting(Work.RUN, TYPED, "--typed-kinds", "how people type them", TYPED)
+    typed_kinds: tuple = common(TYPED, "--typed-kinds", "how people type them", TYPED)
     parallel: tuple = common(
         (),
         "--parallel",
@@ -357,14 +353,12 @@ class StudentSettings:
         commands="run teach transfer tune compress",
         card="parallel_text",
     )
-    teacher_samples: bool = scored(
+    teacher_samples: bool = common(
         True,
         "--teacher-samples/--no-teacher-samples",
         "the student learns questions in the teacher's language too, as that of CL-ReLKT does not",
     )
-    # Of a run alone: what it compresses learns from the student.
-    own_text: bool = setting(
-        Work.RUN,
+    own_text: bool = common(
         False,
         "--own-text/--no-own-text",
         "learn from the data set's own parallel.tsv and descriptions.jsonl too",
@@ -403,31 +397,31 @@ class StudentSettings:
 class ScorerSettings:
     """Scores of another encoder as labels, in any space: its ranking of what a step holds. Both stages."""
 
-    encoder: str = scored(
+    encoder: str = common(
         "",
         "--scorer",
         "an encoder whose scores are labels too: e5 or any other, of whatever space",
         offer=FLAG,
         names=Names.ENCODER,
     )
-    stages: tuple = scored(
+    stages: tuple = common(
         ("teacher", "student"), "--scorer-stages", "stages that learn from its scores", ("teacher", "student")
     )
-    weight: float = scored(1.0, "--scorer-weight", "weight of its ranking, a cross entropy of softmaxes", low=0.0)
-    temperature: float = scored(0.02, "--scorer-temperature", "temperature of its ranking", low=1e-4, high=10.0)
-    learner_temperature: float = scored(
+    weight: float = common(1.0, "--scorer-weight", "weight of its ranking, a cross entropy of softmaxes", low=0.0)
+    temperature: float = common(0.02, "--scorer-temperature", "temperature of its ranking", low=1e-4, high=10.0)
+    learner_temperature: float = common(
         0.05, "--scorer-learner-temperature", "temperature of the ranking that learns from it", low=1e-4, high=10.0
     )
-    margin_weight: float = scored(
+    margin_weight: float = common(
         0.0, "--scorer-margin-weight", "weight of its margins between positive and negatives, squared error", low=0.0
     )
-    filter_margin: float = scored(
+    filter_margin: float = common(
         0.0,
         "--scorer-filter-margin",
         "stage 1: no negative is what it finds nearer than the positive by more than this (0: none)",
         low=0.0,
         high=2.0,
     )
-    negatives: bool = scored(
+    negatives: bool = common(
         False, "--scorer-negatives/--no-scorer-negatives", "stage 1's online epochs take what it finds nearest"
     )

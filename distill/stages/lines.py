@@ -1,7 +1,8 @@
-"""Texts with labels that stage 2 learns beside the questions."""
+"""Texts with labels that stage 2 learns beside the questions, and texts as people type them."""
 
 from __future__ import annotations
 
+import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -11,8 +12,10 @@ from numpy.typing import NDArray
 from ..data.parallel import Parallel, groups_of, shares
 from ..encoders.encoder import Encoder, KerasEncoder, unit_rows
 from ..errors import EncoderError
+from ..settings.sections import StudentSettings
 from ..students.project import axes_of, on_axes
 from ..system.types import Booleans, Floats, Integers, Progress
+from ..typed.kinds import has_kind, typed
 
 # Labels that are nearer than this in cosine are one: the same text in two batches has not the same last bits.
 NEAR = 1e-5
@@ -87,3 +90,34 @@ def line_targets(lines: Lines, start: KerasEncoder) -> Floats:
     if size not in (space, start.dimension):
         raise EncoderError(f"the labels have {size} dimensions, expected {space}; take them from the teacher's space")
     return on_axes(lines.vectors, axes_of(start.model)) if size == space else lines.vectors
+
+
+@dataclass(frozen=True)
+class Typist:
+    """A `share` of texts is typed as in the `kinds` of `choices.TYPED` that their language has; drawn by `seed`."""
+
+    share: float
+    kinds: tuple[str, ...]
+    seed: int = 0
+
+    @classmethod
+    def of(cls, settings: StudentSettings, seed: int) -> Typist:
+        """The typist that the settings ask for."""
+        return cls(settings.typed_share, tuple(settings.typed_kinds), seed)
+
+    def variants(self, texts: Sequence[str], languages: Sequence[str]) -> list[str]:
+        """Each text as typed, one for the seed; one of no known language or kind as it is. None where no share is."""
+        if not self.share:
+            return []
+        languages = languages or [""] * len(texts)
+        return [self._variant(text, language) for text, language in zip(texts, languages, strict=True)]
+
+    def _variant(self, text, language):
+        kinds = [kind for kind in self.kinds if has_kind(language, kind)] if language else []
+        if not kinds:
+            return text
+        return typed(text, language, random.Random(f"{self.seed}\n{text}").choice(kinds), self.seed)
+
+    def drawn(self, steps: int, size: int, epoch: int) -> Booleans:
+        """bool `(steps, size)`: true where the text of a step is typed."""
+        return np.random.default_rng((self.seed, 10, epoch)).random((steps, size)) < self.share

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeAlias
 
@@ -15,7 +15,7 @@ from ..data.pairs import NONE, Pairs, with_lines
 from ..data.parallel import Parallel, groups_of, shares, without_pivots
 from ..encoders.by_role import DualEncoder
 from ..encoders.encoder import KerasEncoder
-from ..settings.sections import Settings, StudentSettings, TeacherSettings
+from ..settings.sections import PairSettings, TeacherSettings
 from ..system.progress import say
 from ..system.types import Floats, Integers
 from ..training.batches import Maker, StepInput, named
@@ -35,11 +35,24 @@ from .triplet_stage import schedule_of
 Miner: TypeAlias = Callable[[int, Callable[[Integers, Integers], Floats]], list[Integers]]
 
 
+@dataclass(frozen=True)
+class PairOptions:
+    """How stage 1 by pairs learns: a teacher's settings, those of its pairs, and the seed.
+
+    `parallel_temperature` says how evenly the languages of parallel text are drawn.
+    """
+
+    teacher: TeacherSettings
+    pairs: PairSettings
+    parallel_temperature: float = 2.0
+    seed: int = 0
+
+
 def teach_pairs(
     base: KerasEncoder,
     dataset: Dataset,
     pairs: Pairs,
-    settings: Settings,
+    options: PairOptions,
     languages: Sequence[str],
     mine: Miner | None = None,
     sources: Sequence[Parallel] = (),
@@ -47,16 +60,16 @@ def teach_pairs(
 ) -> KerasEncoder | DualEncoder:
     """Train `base` on `pairs` and leave the best epoch on dev; returns the encoder, or one of each role.
 
-    The `settings` give the sampler, the loss and the optimizer; `languages` are dev's. Epochs are those of the teacher,
-    BM25's and online. Lines of parallel text, `sources`, ask too where the settings say so. `mine(epoch, vectors)`,
+    The `options` give the sampler, the loss and the optimizer; `languages` are dev's. Epochs are those of the teacher,
+    BM25's and online. Lines of parallel text, `sources`, ask too where these say so. `mine(epoch, vectors)`,
     where given, gives the hard negatives of an epoch, arrays of rows of passages `(n,)`, from the encoder's own
     `vectors(questions, passages)`, of rows of either; else those of the pairs stay. A checkpoint of the `session` keeps
     an epoch's negatives too. Raises `ConfigError` where no pair is of the languages that batches take.
     """
     session = session_of("teacher", session)
     with shared_by(session.options):
-        stage = PairStage(base, dataset, pairs, settings, languages, mine, sources, session)
-        fit(stage.trainer, stage.batches, stage.score, schedule_of(settings.teacher), session)
+        stage = PairStage(base, dataset, pairs, options, languages, mine, sources, session)
+        fit(stage.trainer, stage.batches, stage.score, schedule_of(options.teacher), session)
     return stage.towers.encoder(session.stage)
 
 
@@ -68,29 +81,29 @@ class PairStage:
         base: KerasEncoder,
         dataset: Dataset,
         pairs: Pairs,
-        settings: Settings,
+        options: PairOptions,
         languages: Sequence[str],
         mine: Miner | None = None,
         sources: Sequence[Parallel] = (),
         session: Session | None = None,
     ):
         self.session = session or Session()
-        teacher, options = settings.teacher, settings.pairs
+        teacher, of_pairs = options.teacher, options.pairs
         lines = None
-        if options.parallel_share:
-            pairs, lines = translating(pairs, sources, teacher.language, options.parallel_share, settings.student)
-        self.settings, self.pairs, self.mine = options, pairs, mine
-        self.seed, self.questions = settings.seed, lines.first if lines else len(pairs.questions)
-        self.sampler = Sampler(pairs, options.batches, teacher.language, teacher.batch_size, settings.seed, lines)
+        if share := of_pairs.parallel_share:
+            pairs, lines = translating(pairs, sources, teacher.language, share, options.parallel_temperature)
+        self.settings, self.pairs, self.mine = of_pairs, pairs, mine
+        self.seed, self.questions = options.seed, lines.first if lines else len(pairs.questions)
+        self.sampler = Sampler(pairs, of_pairs.batches, teacher.language, teacher.batch_size, options.seed, lines)
         self.scored = self.scored_by(self.session.scorer) if self.session.scorer else None
         scorer = self.scored.settings if self.scored else None
         by_scorer = scorer.filter_margin if scorer else 0.0
-        self.filter = FalseNegatives(pairs, options.filters, options.filter_margin, by_scorer)
-        self.parts = -(-self.sampler.total // options.chunk_size) if options.chunk_size else 1
+        self.filter = FalseNegatives(pairs, of_pairs.filters, of_pairs.filter_margin, by_scorer)
+        self.parts = -(-self.sampler.total // of_pairs.chunk_size) if of_pairs.chunk_size else 1
         dev = DevScore(base.tokenizer, *self.session.scored_on(dataset, languages), teacher.unit)
         questions = base.tokenizer.encode([question.text for question in pairs.questions])
-        self.towers = TOWERS[options.encoders](base, questions, base.tokenizer.encode(list(pairs.passages)), dev)
-        self.loss, rate = SampledSoftmax(options.scale, self.parts, scorer), teacher.learning_rate
+        self.towers = TOWERS[of_pairs.encoders](base, questions, base.tokenizer.encode(list(pairs.passages)), dev)
+        self.loss, rate = SampledSoftmax(of_pairs.scale, self.parts, scorer), teacher.learning_rate
         self.trainer = self.towers.trainer(
             self.loss, rate, teacher.train_table, parts=self.parts, options=self.session.options
         )
@@ -136,14 +149,14 @@ def end_to_end(rows: Sequence[Integers]) -> list[Integers]:
 
 
 def translating(
-    pairs: Pairs, sources: Sequence[Parallel], pivot: str, share: float, settings: StudentSettings
+    pairs: Pairs, sources: Sequence[Parallel], pivot: str, share: float, temperature: float
 ) -> tuple[Pairs, Lines]:
     """The pairs with those of parallel text after them, and the `samplers.Lines` that draws these."""
     sources = [others for source in sources if (others := without_pivots(source, pivot)).texts]
     both, first = with_lines(pairs, sources, pivot), len(pairs.questions)
     passages = np.concatenate(both.positives[first:])
     groups, _ = groups_of(sources)
-    return both, Lines(first, passages, groups, shares(sources, settings.parallel_temperature), share)
+    return both, Lines(first, passages, groups, shares(sources, temperature), share)
 
 
 class Batch:
@@ -230,18 +243,18 @@ def told(counted: Mapping[str, Mapping[str, int]]) -> str:
     return ", ".join(f"{sum(of.values())} by {kind}" for kind, of in counted.items())
 
 
-def mined_in(dataset: Dataset, settings: Settings, pairs: Pairs, triplets: Sequence[Triplets] = ()) -> Miner:
+def mined_in(dataset: Dataset, options: PairOptions, pairs: Pairs, triplets: Sequence[Triplets] = ()) -> Miner:
     """The `mine` of `teach_pairs`: a question's negatives are those of its parallel in the teacher's language.
 
     BM25's in the first epochs, then the encoder's own, by `anchors.own_anchors`; as many candidates as the pairs take.
     Those of other collections, of `triplets`, are mined among their own passages.
     """
-    mining = replace(settings.teacher, negatives=settings.pairs.hard_negatives, answer_sentences=False)
+    mining = replace(options.teacher, negatives=options.pairs.hard_negatives, answer_sentences=False)
     if pairs.more is None:
-        return _mined_in_own(dataset, mining, settings.seed, pairs, len(pairs.questions))
-    of_data = _mined_in_own(dataset, mining, settings.seed, pairs, pairs.more.first)
-    mining = replace(mining, answer_sentences=settings.teacher.answer_sentences)
-    anchors = more_anchors(triplets, mining.language, mining, settings.seed, pairs.more.first)
+        return _mined_in_own(dataset, mining, options.seed, pairs, len(pairs.questions))
+    of_data = _mined_in_own(dataset, mining, options.seed, pairs, pairs.more.first)
+    mining = replace(mining, answer_sentences=options.teacher.answer_sentences)
+    anchors = more_anchors(triplets, mining.language, mining, options.seed, pairs.more.first)
     more = _mined_in_more(anchors, pairs.more.first, int(pairs.positives[pairs.more.first][0] - anchors.gold[0]))
     return lambda epoch, vectors: [*of_data(epoch, vectors), *more(epoch, vectors)]
 

@@ -29,9 +29,8 @@ from ..training.losses import DISTANCES, in_batch_loss, listwise_loss, nested, s
 from ..training.rates import TablePace
 from ..training.session import Schedule, Scorer, Session, session_of
 from ..training.trainer import Trainer
-from .lines import Lines, line_targets, same_label
+from .lines import Lines, Typist, line_targets, same_label
 from .scores import Scored
-from .typed_texts import Typist
 
 
 def transfer(

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from ..catalog.loading import load_keras_encoder
-from ..data.parallel import shares, weighted
+from ..data.parallel import Parallel, weighted
 from ..encoders.encoder import KerasEncoder
 from ..errors import ConfigError
+from ..pipeline.first_stage import teacher_job
 from ..pipeline.inputs import Inputs
-from ..pipeline.second_stage import parallel_lines, student_of
-from ..settings.sections import Settings
+from ..pipeline.second_stage import student_job, student_of
+from ..settings.sections import Settings, StudentSettings
 from ..system.backend import start
-from ..system.progress import task
 from ..system.types import File
 from ..training.log import RunLog
 from ..training.session import Session, Watch
@@ -26,51 +27,41 @@ class Teachers:
         self.inputs, self.base, self.log = inputs, base, log
 
     def train(self, settings: Settings, watch: Watch | None = None) -> KerasEncoder:
-        """The teacher of a trial's settings."""
-        from ..stages.triplet_stage import teach
-
-        every = settings.teacher.questions == "all"
-        data, triplets = self.inputs.taught if every else self.inputs.dataset, self.inputs.triplets
-        language = settings.teacher.language
+        """The teacher of a trial's settings. Raises `ConfigError` for two encoders, one of each role."""
         session = Session(self.log, watch, options=settings.training, dev=self.inputs.dev)
-        return teach(self.base, data, language, settings.teacher, settings.seed, session, triplets)
+        teacher = teacher_job(replace(self.inputs, settings=settings)).train(self.base, session)
+        if not isinstance(teacher, KerasEncoder):
+            raise ConfigError("pairs.encoders: a trial's student starts from one encoder; take single")
+        return teacher
 
 
 class Students:
     """Stage 2 of a trial towards one teacher: its vectors, and the student untrained, are made once."""
 
-    def __init__(self, inputs: Inputs, teacher: KerasEncoder, log: RunLog):
-        from ..stages.transfer_stage import Targets, require_space
+    def __init__(self, inputs: Inputs, teacher: KerasEncoder, log: RunLog, table_of: str = ""):
+        from ..stages.transfer_stage import require_space
         from ..students.shape import Shape
 
-        settings, dataset = inputs.settings, inputs.dataset
-        self.inputs, self.log = inputs, log
-        self.start = student_of(inputs, teacher, teacher, Shape.of(settings.shape))
+        self.inputs, self.log, self.teacher = inputs, log, teacher
+        job = student_job(inputs)
+        self.job = replace(job, table_of=table_of or job.table_of)
+        self.start = student_of(inputs, teacher, teacher, Shape.of(inputs.settings.shape))
         require_space(teacher.dimension, self.start)
-        lines = parallel_lines(inputs, teacher)
-        labels = len(dataset.select(settings.teacher.language, "train"))
-        documents = sum(len(dataset.texts(unit)) for unit in settings.student.units)
-        with task("teacher's vectors of questions and documents", labels + documents) as advance:
-            language, units = settings.teacher.language, settings.student.units
-            self.targets = Targets.of(teacher, dataset, language, units, lines, advance)
+        self.targets = self.job.targets(teacher)
 
-    def train(self, settings: Settings, watch: Watch | None = None) -> None:
-        """Train the student of a trial's settings, for its dev scores."""
-        from ..export.weights.precision import Precision
-        from ..stages.transfer_stage import learn
+    def train(self, settings: Settings, watch: Watch | None = None) -> KerasEncoder:
+        """The student of a trial's settings."""
+        inputs = replace(self.inputs, settings=settings, sources=reweighted(self.inputs.sources, settings.student))
+        job = replace(self.job, settings=settings.student, sources=inputs.learned_lines)
+        session = Session(self.log, watch, options=settings.training, dev=inputs.dev)
+        return job.train(job.reweighted(self.targets), self.start, self.teacher, session)
 
-        precision = Precision(settings.export.precision, settings.export.table)
-        inputs, lines = self.inputs, self.targets.lines
-        chances = self._chances(settings.student) if lines else None
-        targets = replace(self.targets, lines=lines and replace(lines, chances=chances))
-        session = Session(self.log, watch, options=settings.training, dev=self.inputs.dev)
-        data, languages = inputs.dataset, inputs.learned
-        learn(targets, self.start, data, languages, settings.student, settings.seed, session, precision)
 
-    def _chances(self, settings):
-        weights = [weight for _, weight in map(weighted, settings.parallel)]
-        sources = [replace(one, weight=weight) for one, weight in zip(self.inputs.sources, weights, strict=True)]
-        return shares([*sources, *self.inputs.labelled], settings.parallel_temperature)
+def reweighted(sources: Sequence[Parallel], student: StudentSettings) -> list[Parallel]:
+    """Sources of parallel text with the weights that the settings name them with; the data set's own stays last."""
+    weights = [weight for _, weight in map(weighted, student.parallel)]
+    named = zip(sources, weights, strict=False)
+    return [*(replace(one, weight=weight) for one, weight in named), *sources[len(weights) :]]
 
 
 class Both:
@@ -79,10 +70,10 @@ class Both:
     def __init__(self, inputs: Inputs, base: KerasEncoder, log: RunLog):
         self.inputs, self.log, self.teachers = inputs, log, Teachers(inputs, base, log)
 
-    def train(self, settings: Settings, watch: Watch | None = None) -> None:
-        """Train the teacher of a trial's settings, and its student."""
+    def train(self, settings: Settings, watch: Watch | None = None) -> KerasEncoder:
+        """The student of a trial's settings, of the teacher of the same."""
         teacher = self.teachers.train(settings)
-        Students(replace(self.inputs, settings=settings), teacher, self.log).train(settings, watch)
+        return Students(replace(self.inputs, settings=settings), teacher, self.log).train(settings, watch)
 
 
 def first_encoder(inputs: Inputs, teacher_path: File | None = None) -> KerasEncoder:
@@ -108,15 +99,16 @@ def first_encoder(inputs: Inputs, teacher_path: File | None = None) -> KerasEnco
 
 
 def stage_of(
-    name: str, inputs: Inputs, encoder: KerasEncoder, log: RunLog, folder: Path | None = None
+    name: str, inputs: Inputs, encoder: KerasEncoder, log: RunLog, folder: Path | None = None, table_of: str = ""
 ) -> Teachers | Students | Both:
     """`Teachers`, `Students` or `Both`, ready to train from `first_encoder`.
 
     `Students` take it for their teacher; with a `folder` they have one trained of it now, which is saved there.
+    `table_of` names the encoder that their table comes from, by default the base.
     """
     if name != "student":
         return (Teachers if name == "teacher" else Both)(inputs, encoder, log)
     if folder:
         encoder = Teachers(inputs, encoder, log).train(inputs.settings)
         encoder.save(folder)
-    return Students(inputs, encoder, log)
+    return Students(inputs, encoder, log, table_of)

@@ -100,7 +100,8 @@ def tune(
     search.log = log = RunLog(study.with_name(f"{study.stem}-log.jsonl"), "a")
     try:
         to_train = None if teacher else folder
-        train = stage_of(stage, inputs, encoder, log, to_train).train if search.done < trials else None
+        table_of, left = teacher_path or "", search.done < trials
+        train = stage_of(stage, inputs, encoder, log, to_train, table_of).train if left else None
         rows = search.run(train, trials)
     finally:
         log.close()
@@ -128,6 +129,8 @@ def depends_on(
         "vocabulary text": digest(inputs.text),
         "triplets": digest([[one.questions, one.passages] for one in inputs.triplets]),
         **({"dev texts": texts_digest(inputs.dev)} if inputs.dev else {}),
+        **({"descriptions": texts_digest(inputs.described)} if inputs.described else {}),
+        **({"words": digest(inputs.words)} if inputs.words else {}),
     }
 
 

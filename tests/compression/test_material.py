@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from fixtures.pieces import cut
@@ -7,6 +9,7 @@ from distill.encoders.encoder import KerasEncoder
 from distill.encoders.tokenizer import model_proto
 from distill.export.weights.precision import Precision
 from distill.settings.sections import StudentSettings
+from distill.stages.student_job import StudentJob
 from distill.students.ngram import NGramEncoder
 from distill.students.shape import Shape
 from distill.students.vocabulary.vocabularies import Additions, Vocabularies
@@ -22,13 +25,15 @@ def student(tokenizer, randomised):
 
 @pytest.fixture(scope="module")
 def material(student, sample):
-    return Material.of(Vocabularies(student, sample, ["en", "de"], CORPUS), student, "en", ("document", "passage"))
+    words = Vocabularies(student, sample, ["en", "de"], CORPUS)
+    return Material.of(words, StudentJob(sample, "en", ("en", "de"), StudentSettings(), Precision()), student)
 
 
 @pytest.fixture(scope="module")
 def with_greek(student, sample):
     words = Vocabularies(student, sample, ["en", "de", "el"], CORPUS, ["el", "fi"], Additions(400))
-    return Material.of(words, student, "en", ("passage",))
+    job = StudentJob(sample, "en", ("en", "de", "el"), StudentSettings(units=("passage",)), Precision())
+    return Material.of(words, job, student)
 
 
 def test_lines_are_the_train_questions_and_the_corpus_with_the_students_vectors(material, with_greek, student, sample):
@@ -71,7 +76,7 @@ def test_languages_that_are_left_out_are_named_with_their_unknown_share(material
 def test_a_start_of_a_shape_is_trained_towards_teacher_and_student(material, student):
     start = material.start(material.words.vocabulary("used"), Shape(static=True, rank=6, hidden=5))
     settings = StudentSettings(epochs=1, batch_size=64, learning_rate=3e-3, lines_a_step=64)
-    trained = material.train(start, settings, Precision())
+    trained = material.train(start, replace(material.job, settings=settings))
     texts = material.targets.lines.texts[:200]
     before, after = (np.sum(one.encode(texts) * student.encode(texts), axis=1).mean() for one in (start, trained))
     assert after > before

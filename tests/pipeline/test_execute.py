@@ -21,7 +21,7 @@ from distill.pipeline.execute import begin
 from distill.pipeline.inputs import Inputs
 from distill.pipeline.preparing import chosen_languages, prepare, unseen_languages
 from distill.pipeline.run import Run
-from distill.settings.sections import Settings
+from distill.settings.sections import Settings, TranslationSettings
 from distill.settings.store import load_settings
 from distill.system.reading import read_json
 
@@ -261,13 +261,16 @@ def test_what_cannot_be_is_refused_before_the_work(settings_for, tmp_path, setti
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_teachers_language_comes_first_and_once_and_all_by_default(sample, settings_for):
-    assert chosen_languages(sample, settings_for("ru", ("ru", "en", "de"))) == ("ru", "de", "en")
-    assert chosen_languages(sample, settings_for("ru", ("de",))) == ("ru", "de")
-    assert chosen_languages(sample, settings_for("hi")) == ("hi", "ar", "de", "el", "en", "es", "ru", "th", "vi", "zh")
-    for settings in (settings_for("xx"), settings_for("en", ("de", "xx"))):
+def test_the_teachers_language_comes_first_and_once_and_all_by_default(sample):
+    def chosen(*names):
+        return chosen_languages(sample, *names, TranslationSettings())
+
+    assert chosen("ru", ("ru", "en", "de")) == ("ru", "de", "en")
+    assert chosen("ru", ("de",)) == ("ru", "de")
+    assert chosen("hi", ()) == ("hi", "ar", "de", "el", "en", "es", "ru", "th", "vi", "zh")
+    for names in (("xx", ()), ("en", ("de", "xx"))):
         with pytest.raises(DataError, match=" xx: "):
-            chosen_languages(sample, settings)
+            chosen(*names)
     assert unseen_languages("muse", ("en", "el", "de", "hi")) == ["el", "hi"]
     assert unseen_languages("path/to/encoder", ("en", "el")) == []
     assert unseen_languages("released", ("en", "el", "fi")) == unseen_languages("released-small", ("fi",)) == ["fi"]

@@ -7,7 +7,7 @@ from distill.data.parallel import Parallel
 from distill.encoders.by_role import DualEncoder, is_dual
 from distill.encoders.encoder import KerasEncoder
 from distill.errors import ConfigError
-from distill.pipeline.execute import taught
+from distill.pipeline.execute import count_weights, first_of, make_teacher
 from distill.pipeline.first_stage import asked_in, pairs_of, require_lines
 from distill.pipeline.preparing import read_inputs
 from distill.pipeline.run import Run
@@ -24,14 +24,18 @@ def settings(folder, batches="x-y"):
     return changed(Settings(), values)
 
 
+def pairs_in(options, dataset, languages):
+    return pairs_of(options.data, options.teacher, options.pairs, options.seed, dataset, languages)
+
+
 def test_languages_that_ask_and_answer_are_those_of_the_batches(sentence_data, sample):
-    assert asked_in(settings(sentence_data, "en-en"), ("en", "de")) == ("en",)
-    assert asked_in(settings(sentence_data), ("en", "de")) == ("en", "de")
+    assert asked_in("en-en", "en", ("en", "de")) == ("en",)
+    assert asked_in("x-y", "en", ("en", "de")) == ("en", "de")
     data = load_dataset(sentence_data)
     for batches, languages in (("x-en", ["en"]), ("en-en", ["en"]), ("x-y", ["de", "en"])):
-        pairs = pairs_of(settings(sentence_data, batches), data, ("en", "de"))
+        pairs = pairs_in(settings(sentence_data, batches), data, ("en", "de"))
         assert sorted(set(pairs.languages.tolist())) == languages
-    assert pairs_of(Settings(), sample, sample.languages) is None
+    assert pairs_in(Settings(), sample, sample.languages) is None
 
 
 def test_a_teachers_language_without_passages_and_parallel_text_of_it_alone_are_refused(
@@ -39,12 +43,10 @@ def test_a_teachers_language_without_passages_and_parallel_text_of_it_alone_are_
 ):
     options = changed(settings(sample_folder, "x-en"), {"teacher.language": "de"})
     with pytest.raises(ConfigError, match="x-en"):
-        pairs_of(options, sample, ("de", "en"))
-    values = {"pairs.parallel_share": 0.5, "student.parallel": ["x.tsv"]}
-    options = changed(settings(sentence_data), values)
+        pairs_in(options, sample, ("de", "en"))
     with pytest.raises(ConfigError, match=" en "):
-        require_lines(options, [Parallel("x", 1.0, ("One",), ("en",), ("One",))])
-    require_lines(options, [Parallel("x", 1.0, ("Eins",), ("de",), ("One",))])
+        require_lines(0.5, "en", [Parallel("x", 1.0, ("One",), ("en",), ("One",))])
+    require_lines(0.5, "en", [Parallel("x", 1.0, ("Eins",), ("de",), ("One",))])
 
 
 @pytest.fixture(scope="module")
@@ -54,8 +56,9 @@ def trained(slim, tiny_folder, sentence_data, tmp_path_factory):
     values |= {"teacher.bm25_epochs": 1, "teacher.online_epochs": 0, "student.epochs": 0}
     options = changed(settings(sentence_data), {**values, "pairs.encoders": "dual", "pairs.chunk_size": 2})
     run = Run(read_inputs(options), tmp_path_factory.mktemp("run"))
-    teacher, first = taught(run, slim)
-    return run, teacher, study(run, teacher, first, Beginning(Shape()))
+    teacher, beginning = make_teacher(run, slim), Beginning(Shape())
+    count_weights(run, teacher)
+    return run, teacher, study(run, teacher, first_of(run, beginning, slim, teacher), beginning)
 
 
 def test_a_run_has_both_encoders_counted_a_student_of_one_and_a_log_of_what_was_filtered(trained, slim):

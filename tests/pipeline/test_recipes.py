@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from distill.encoders.encoder import KerasEncoder
-from distill.pipeline.execute import stage_one, stage_two
+from distill.pipeline.execute import make_student, make_teacher
 from distill.pipeline.preparing import read_inputs
 from distill.pipeline.run import Run
 from distill.pipeline.second_stage import beginning_of
@@ -74,12 +74,12 @@ def begun(sentence_data, slim_folder, tmp_path):
 def test_sentri_trains_itself(begun, slim, tmp_path):
     epochs = {"teacher.bm25_epochs": 0, "teacher.online_epochs": 1, "teacher.batch_size": 4}
     run = begun("sentri", {**epochs, "pairs.pairs_an_epoch": 8, "pairs.self_train": 1})
-    stage_one(run, slim, tmp_path / "teacher")
+    make_teacher(run, slim)
     assert (tmp_path / "self-training" / "stage-1" / "encoder").is_dir()
 
 
 def test_tiny_has_some_of_the_pieces(begun, slim, tmp_path):
     run = begun("tiny", {"student.epochs": 1, "vocabulary.most_pieces": 500, "student.batch_size": 4})
-    student = stage_two(run, slim, slim, beginning_of(run.inputs, slim))
+    student = make_student(run, beginning_of(run.inputs, slim), slim, slim)
     # Those that are single characters stay.
     assert len(student.tokenizer) < len(slim.tokenizer)

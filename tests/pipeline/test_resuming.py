@@ -9,7 +9,7 @@ import pytest
 
 from distill.errors import DataError, InputError
 from distill.pipeline import execute as pipeline
-from distill.pipeline.execute import stage_one
+from distill.pipeline.execute import steps_of
 from distill.pipeline.preparing import read_inputs
 from distill.pipeline.resuming import (
     clear,
@@ -20,8 +20,11 @@ from distill.pipeline.resuming import (
     sources_of,
 )
 from distill.pipeline.run import Run, save_measured
+from distill.pipeline.second_stage import Beginning
+from distill.pipeline.steps import Engine
 from distill.settings.sections import Settings
 from distill.settings.store import changed, save_settings
+from distill.students.shape import Shape
 from distill.system.reading import read_json
 from distill.training.checkpoints import Checkpoint
 
@@ -68,17 +71,18 @@ def test_a_stopped_run_of_the_same_settings_is_one_and_those_that_differ_are_nam
 def test_data_that_has_changed_is_refused(stopped, sample):
     settings, folder = stopped()
     write_log(folder, {"event": "data", "seconds": 0.0, "files": dict(sample.files)})
-    require_same_data(sample, settings, folder)
+    require_same_data(folder, sample.files, sources_of(settings))
     write_log(folder, {"event": "data", "seconds": 0.0, "files": {**sample.files, "questions.jsonl": "0" * 64}})
     for _ in range(2):
         with pytest.raises(InputError, match=r"\(questions.jsonl\)"):
-            require_same_data(sample, settings, folder)
+            require_same_data(folder, sample.files, sources_of(settings))
         # After a second stop too.
         resumed_log(folder).close()
 
 
 FILES = {"lines.tsv": "en\tde\none\teins\n", "pairs.tsv": "question\tpassage\none\ttwo\n"}
 FILES |= {"text/de.txt": "eins\n", "encoder/encoder.keras": "weights", "text/fr.txt": "un\n"}
+FILES |= {"words.tsv": "eins\t0.1\n"}
 
 
 def sources(tmp_path):
@@ -92,6 +96,9 @@ def sources(tmp_path):
         "vocabulary.text": (f"de={tmp_path / 'text' / 'de.txt'}",),
         "teacher.base": str(tmp_path / "encoder"),
         "student.labelled_text": (f"fr={tmp_path / 'text' / 'fr.txt'}",),
+        "vocabulary.add_words": (str(tmp_path / "words.tsv"),),
+        "vocabulary.add_languages": ("fr",),
+        "vocabulary.aligner": str(tmp_path / "encoder"),
     }
     return changed(Settings(), values)
 
@@ -107,6 +114,7 @@ def test_whatever_its_place_an_encoder_is_compared_by_its_own_content(sample, tm
 
 
 NAMES = ["student.parallel", "teacher.triplets", "vocabulary.text", "teacher.base", "student.labelled_text"]
+NAMES += ["vocabulary.add_words"]
 
 
 @pytest.mark.parametrize(("path", "name"), zip(FILES, NAMES, strict=True))
@@ -114,11 +122,11 @@ def test_whatever_a_run_is_made_from_is_compared(sample, tmp_path, path, name):
     settings = sources(tmp_path)
     row = {"event": "data", "seconds": 0.0, "files": dict(sample.files), "sources": sources_of(settings)}
     write_log(tmp_path, row)
-    require_same_data(sample, settings, tmp_path)
+    require_same_data(tmp_path, sample.files, sources_of(settings))
     with open(tmp_path / path, "ab") as file:
         file.write(b"more")
     with pytest.raises(InputError, match=rf"\({name} "):
-        require_same_data(sample, settings, tmp_path)
+        require_same_data(tmp_path, sample.files, sources_of(settings))
 
 
 def test_with_a_budget_a_run_is_finished_when_its_search_is(stopped):
@@ -229,7 +237,8 @@ def test_a_finished_teacher_is_not_trained_again(slim, slim_folder, sentence_dat
     shutil.copytree(slim_folder, tmp_path / "teacher")
     run = Run(read_inputs(settings), tmp_path, resumed=True)
     # Whatever it was trained with: there is nothing to train here.
-    teacher = stage_one(run, None, tmp_path / "teacher")
+    [step] = [step for step in steps_of(run, Beginning(Shape())) if step.name == "teacher"]
+    teacher = Engine(0).do(step, [None])
     for weight, other in zip(teacher.model.get_weights(), slim.model.get_weights(), strict=True):
         np.testing.assert_array_equal(weight, other)
 

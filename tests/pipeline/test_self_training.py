@@ -12,12 +12,12 @@ from fixtures.encoders import make_tiny
 
 from distill.encoders.encoder import KerasEncoder
 from distill.errors import ConfigError, DataError, InputError
-from distill.pipeline import self_training
 from distill.pipeline.preparing import read_inputs
 from distill.pipeline.run import Run
 from distill.pipeline.self_training import Stage, self_train
 from distill.settings.sections import Settings
 from distill.settings.store import changed
+from distill.stages.teacher_job import TeacherJob
 from distill.system.reading import read_json, read_jsonl
 
 FILES = ["encoder", "mined.jsonl", "stage.json", "statistics.json"]
@@ -73,17 +73,17 @@ def improving(monkeypatch):
 @pytest.fixture
 def interrupted(monkeypatch):
     """Make the training of a stage stop, as Ctrl-C does it, when its pairs are mined; as a context for a while."""
-    teach_pairs = self_training.teach_pairs
+    train = TeacherJob.train
 
     @contextmanager
     def make(number):
-        def stop(*arguments, session, sources):
+        def stop(job, base, session):
             if session.stage.endswith(str(number)):
                 raise KeyboardInterrupt
-            return teach_pairs(*arguments, session=session, sources=sources)
+            return train(job, base, session)
 
         with monkeypatch.context() as patch:
-            patch.setattr(self_training, "teach_pairs", stop)
+            patch.setattr(TeacherJob, "train", stop)
             yield
 
     return make

@@ -6,7 +6,7 @@ import pytest
 from distill.errors import ConfigError, DataError, InputError
 from distill.pipeline.preparing import chosen_languages
 from distill.pipeline.twins import translation_files, with_twins
-from distill.settings.sections import Settings
+from distill.settings.sections import Settings, TranslationSettings
 from distill.settings.store import changed
 
 
@@ -20,7 +20,7 @@ def data(sample):
 
 def settings(path, *lines):
     path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
-    return changed(Settings(), {"translation.file": str(path)})
+    return TranslationSettings(file=str(path))
 
 
 def test_train_questions_get_a_translation_where_they_have_no_twin(data, sample, tmp_path, capsys):
@@ -36,7 +36,7 @@ def test_train_questions_get_a_translation_where_they_have_no_twin(data, sample,
     assert twins.select("en", "dev") == data.select("en", "dev") and twins.questions["th"] == data.questions["th"]
     assert "t.jsonl: 2 of 2 " in capsys.readouterr().err
     assert with_twins(options, data, "en", ("en", "th")).questions["en"][one].text == "thai"
-    assert with_twins(Settings(), data, "en", ("de", "en")) is data
+    assert with_twins(TranslationSettings(), data, "en", ("de", "en")) is data
     assert translation_files(options) == [("translation.file", tmp_path / "t.jsonl")]
 
 
@@ -58,7 +58,7 @@ def test_what_serves_nothing_is_refused(data, sample, tmp_path):
 def test_a_translator_translates_a_question_once(data, sample, word_translator, tmp_path):
     words = {word: "river" for question in sample.select("de", "train")[:2] for word in question.text.split()}
     folder = word_translator(words)
-    options = changed(Settings(), {"translation.translators": [f"de={folder}"]})
+    options = TranslationSettings(translators=(f"de={folder}",))
     twins = with_twins(options, data, "en", ("de", "en", "th"))
     texts = [twins.questions["en"][id].text for id in sample.splits["train"][:2]]
     assert all(set(text.split()) <= {"river"} or "river" in text for text in texts)
@@ -70,9 +70,9 @@ def test_where_nobody_asks_in_the_teachers_language_every_split_is_translated(sa
     alone = replace(sample, questions={"de": sample.questions["de"], "th": sample.questions["th"]})
     ids = [id for split in sample.splits.values() for id in split]
     with pytest.raises(DataError, match="no questions in en: "):
-        chosen_languages(alone, Settings())
+        chosen_languages(alone, "en", (), TranslationSettings())
     options = settings(tmp_path / "t.jsonl", *({"id": id, "text": f"about {id}"} for id in ids))
-    languages = chosen_languages(alone, options)
+    languages = chosen_languages(alone, "en", (), options)
     assert languages == ("en", "de", "th")
     twins = with_twins(options, alone, "en", languages)
     assert {id: question.text for id, question in twins.questions["en"].items()} == {id: f"about {id}" for id in ids}
@@ -88,6 +88,6 @@ def test_where_nobody_asks_in_the_teachers_language_every_split_is_translated(sa
 
 def test_a_translator_that_says_nothing_is_refused(data, sample, word_translator):
     words = {word: "?" for question in sample.select("de", "train")[:2] for word in question.text.split()}
-    options = changed(Settings(), {"translation.translators": [str(word_translator(words))]})
+    options = TranslationSettings(translators=(str(word_translator(words)),))
     with pytest.raises(DataError, match="^words-en: "):
         with_twins(options, data, "en", ("en", "de"))

@@ -12,12 +12,11 @@ from distill.data.parallel import Parallel
 from distill.encoders.by_role import DualEncoder, load_dual
 from distill.encoders.encoder import KerasEncoder
 from distill.errors import ConfigError
-from distill.pipeline.first_stage import all_pairs
-from distill.pipeline.inputs import Inputs
 from distill.settings.sections import Settings
 from distill.settings.store import changed
 from distill.stages.false_negatives import FalseNegatives
-from distill.stages.pair_stage import Batch, PairStage, hard_negatives, mined_in, teach_pairs
+from distill.stages.pair_stage import Batch, PairOptions, PairStage, hard_negatives, mined_in, teach_pairs
+from distill.stages.teacher_job import TeacherJob
 from distill.training.log import RunLog
 from distill.training.session import Session
 
@@ -42,7 +41,9 @@ def random(base, randomised):
 
 
 def settings(others=(), **more):
-    return changed(Settings(), {**BASE, **{f"pairs.{name}": value for name, value in more.items()}, **dict(others)})
+    values = {**BASE, **{f"pairs.{name}": value for name, value in more.items()}, **dict(others)}
+    known = changed(Settings(), values)
+    return PairOptions(known.teacher, known.pairs, known.student.parallel_temperature, known.seed)
 
 
 def stage(base, data, pairs, **more):
@@ -152,7 +153,7 @@ SOURCES = [Triplets("x", 1.0, *([f"{w} {n} of the {w}" for w in ("tram", "ship")
 def joined(data, pairs, sentence_data):
     """The pairs, with the sentences that hold the answers and those of another collection."""
     options = settings({"teacher.answer_sentences": True, "teacher.triplets_an_epoch": 6}, hard_negatives=2)
-    return all_pairs(Inputs(options, data, ("en", "de"), triplets=SOURCES), pairs), options
+    return TeacherJob(data, options, ("en", "de"), triplets=SOURCES).all_pairs(pairs), options
 
 
 def test_other_collections_are_mined_among_their_own_passages(base, data, joined):

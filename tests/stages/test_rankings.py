@@ -4,7 +4,7 @@ import pytest
 from distill.data.dataset import Dataset, Passage, Question
 from distill.data.pairs import Pairs
 from distill.errors import DataError
-from distill.stages.rankings import bm25_ranking, encoder_ranking
+from distill.stages.mined_pairs import bm25_ranking, encoder_ranking
 
 EN = ("The Danube ends in the Black Sea.", "Bread is made of flour.", "The Rhine ends in Holland.")
 DE = ("Die Donau endet im Schwarzen Meer.", "Brot ist aus Mehl.", "Der Rhein endet in Holland.")

@@ -14,7 +14,7 @@ from distill.data.parallel import Parallel
 from distill.settings.sections import ScorerSettings, Settings, StudentSettings, TeacherSettings
 from distill.settings.store import changed
 from distill.stages.lines import translations
-from distill.stages.pair_stage import Batch, PairStage
+from distill.stages.pair_stage import Batch, PairOptions, PairStage
 from distill.stages.transfer_stage import Targets, TransferStage, with_scores
 from distill.stages.triplet_stage import TripletStage
 from distill.training.session import Scorer, Session
@@ -90,7 +90,8 @@ def pairs(sentence_data):
 
 def stage_of(base, pairs, one, **more):
     values = {"teacher.loss": "softmax", "teacher.batch_size": 3, "pairs.batches": "x-y", "pairs.scale": 4.0}
-    return PairStage(base, *pairs, changed(Settings(), {**values, **more}), ("en", "de"), session=one)
+    known = changed(Settings(), {**values, **more})
+    return PairStage(base, *pairs, PairOptions(known.teacher, known.pairs), ("en", "de"), session=one)
 
 
 ROWS = np.array([0, 9, 3]), np.array([0, 1, 15]), np.array([[5], [2], [-1]])

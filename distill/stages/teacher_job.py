@@ -1,0 +1,61 @@
+"""One job of stage 1. Every command that trains a teacher builds its training here, so that settings mean the same."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+from ..data.dataset import Dataset
+from ..data.more_questions import Triplets, collection_of, epoch_rows, own_sentences
+from ..data.pairs import Pairs, with_collection, with_sentences
+from ..data.parallel import Parallel
+from ..encoders.by_role import DualEncoder
+from ..encoders.encoder import KerasEncoder
+from ..training.session import Session
+from .pair_stage import PairOptions, mined_in, teach_pairs
+from .triplet_stage import teach
+
+
+@dataclass(frozen=True)
+class TeacherJob:
+    """All that makes a training of stage 1: by pairs where there are some, else by triplets of one language.
+
+    `dataset` holds the train questions, `triplets` are questions of other collections with their passages, and
+    `sources` is parallel text that asks too. `languages` are those of dev. Pairs that were `mined` have their
+    negatives; else each epoch mines them, where the options ask for hard ones.
+    """
+
+    dataset: Dataset
+    options: PairOptions
+    languages: Sequence[str]
+    triplets: Sequence[Triplets] = ()
+    sources: Sequence[Parallel] = ()
+    pairs: Pairs | None = None
+    mined: bool = False
+
+    def of_mined(self, pairs: Pairs) -> TeacherJob:
+        """The job on pairs that were mined for it."""
+        return replace(self, pairs=pairs, mined=True)
+
+    def train(self, base: KerasEncoder, session: Session) -> KerasEncoder | DualEncoder:
+        """Train a copy of `base`, and return the teacher: one encoder, or one of each role."""
+        data, options, teacher = self.dataset, self.options, self.options.teacher
+        if self.pairs is None:
+            return teach(base, data, teacher.language, teacher, options.seed, session, self.triplets)
+        pairs = self.all_pairs(self.pairs)
+        mines = options.pairs.hard_negatives and not self.mined
+        mine = mined_in(data, options, pairs, self.triplets) if mines else None
+        return teach_pairs(base, data, pairs, options, self.languages, mine, self.sources, session)
+
+    def all_pairs(self, pairs: Pairs) -> Pairs:
+        """The pairs with the sentences that hold answers, and with those of other collections, as the options ask."""
+        teacher = self.options.teacher
+        if teacher.answer_sentences:
+            pairs = with_sentences(pairs, own_sentences(self.dataset, pairs.questions))
+        if not self.triplets:
+            return pairs
+        collection = collection_of(self.triplets, teacher.language, teacher.answer_sentences)
+        count, seed = len(pairs.questions), self.options.seed
+        rows_of = partial(epoch_rows, self.triplets, teacher.triplets_an_epoch, count, seed)
+        return with_collection(pairs, collection, teacher.language, rows_of)

@@ -1,0 +1,159 @@
+"""Who trains a student builds the same job: the commands' students of the same settings have the same weights."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from distill.catalog.loading import load_keras_encoder
+from distill.compression.candidates import Candidate, Grid
+from distill.compression.material import Material
+from distill.compression.trials import Trials
+from distill.data.loading import load_dataset
+from distill.encoders.tokenizer import model_proto
+from distill.export.form import Form
+from distill.export.weights.precision import Precision
+from distill.pipeline.preparing import read_inputs
+from distill.pipeline.run import Run
+from distill.pipeline.second_stage import Teaching, beginning_of, student_job, study, transfer_alone
+from distill.settings.sections import Settings
+from distill.settings.store import changed
+from distill.stages.student_job import StudentJob
+from distill.students.rows import TABLE
+from distill.students.shape import Shape
+from distill.students.vocabulary.vocabularies import Vocabularies
+from distill.training.log import RunLog
+from distill.tuning.stages import Students
+
+LANGUAGES = ("en", "de")
+
+
+@pytest.fixture(scope="module")
+def base(artefacts):
+    """A bundle whose table is in codewords, which a student of it keeps."""
+    return str(artefacts(Form(precision=Precision(table="int4-pq5"))))
+
+
+@pytest.fixture(scope="module")
+def own_data(sentence_data, tmp_path_factory):
+    """The data set with parallel text and descriptions of its own beside it."""
+    folder = tmp_path_factory.mktemp("own")
+    for path in sentence_data.iterdir():
+        (folder / path.name).write_bytes(path.read_bytes())
+    lines = [("en", "de"), *((f"Bridge {number}", f"Brücke {number}") for number in range(20))]
+    (folder / "parallel.tsv").write_text("\n".join(map("\t".join, lines)), encoding="utf-8")
+    passages = [passage.id for passage in load_dataset(folder).passages][:6]
+    rows = [{"passage": id, "de": f"Es geht um {id}.", "en": f"It is about {id}."} for id in passages]
+    (folder / "descriptions.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def settings(own_data, base):
+    """Those of the tests: the table alone is trained, on the data's own text too, and its codewords are kept.
+
+    Nothing trains the teacher, which is the base; the last epoch is quantised.
+    """
+    values = {
+        "data.dataset": str(own_data),
+        "data.languages": list(LANGUAGES),
+        "teacher.base": base,
+        "teacher.bm25_epochs": 0,
+        "teacher.online_epochs": 0,
+        "student.trained_weights": "table",
+        "student.own_text": True,
+        "student.epochs": 2,
+        "student.quantised_epochs": 1,
+        "student.learning_rate": 1e-2,
+        "student.batch_size": 8,
+        "student.dev_unit": "maxp",
+        "export.table": "int4-pq5",
+    }
+    return changed(Settings(), values)
+
+
+def of_run(settings, folder):
+    encoder = load_keras_encoder(settings.teacher.base)
+    run = Run(read_inputs(settings), folder)
+    return study(run, encoder, encoder, beginning_of(run.inputs, encoder))
+
+
+def of_transfer(settings, folder):
+    # A bundle teaches as it computes, in int8; the run's teacher has its weights.
+    load_keras_encoder(settings.teacher.base).save(folder / "teacher")
+    return transfer_alone(settings, Teaching(str(folder / "teacher"), start=settings.teacher.base))
+
+
+def of_trial(settings, folder):
+    encoder = load_keras_encoder(settings.teacher.base)
+    return Students(read_inputs(settings), encoder, RunLog()).train(settings)
+
+
+def weights_of(encoder):
+    return {weight.path: np.asarray(weight) for weight in encoder.model.weights}
+
+
+def equal(one, other):
+    return one.keys() == other.keys() and all(np.array_equal(one[name], other[name]) for name in one)
+
+
+@pytest.fixture(scope="module")
+def of_the_run(settings, tmp_path_factory):
+    return weights_of(of_run(settings, tmp_path_factory.mktemp("run")))
+
+
+@pytest.mark.parametrize("door", [of_transfer, of_trial])
+def test_transfer_and_a_trial_train_the_student_of_a_run(settings, of_the_run, tmp_path, door):
+    assert equal(weights_of(door(settings, tmp_path)), of_the_run)
+
+
+def test_the_table_alone_is_trained(settings, of_the_run):
+    before = weights_of(load_keras_encoder(settings.teacher.base))
+    assert {name for name in before if not np.array_equal(before[name], of_the_run[name])} == {f"{TABLE}/embeddings"}
+
+
+@pytest.mark.parametrize("values", [{"student.own_text": False}, {"export.table": "int4"}])
+def test_each_of_these_settings_makes_another_student(settings, of_the_run, tmp_path, values):
+    assert not equal(weights_of(of_transfer(changed(settings, values), tmp_path)), of_the_run)
+
+
+def test_a_candidate_that_keeps_the_runs_shape_is_trained_as_the_run_trains(settings, tmp_path):
+    # Without lines, of which a search has others: it learns from the student that it makes smaller.
+    settings = changed(settings, {"student.lines_a_step": 0})
+    inputs, encoder = read_inputs(settings), load_keras_encoder(settings.teacher.base)
+    words = Vocabularies(encoder, inputs.dataset, LANGUAGES, {})
+    material, grid = Material.of(words, student_job(inputs), encoder), Grid(shapes={"full": Shape()})
+    trials = Trials(material, settings.export, settings.training, grid=grid)
+    (tmp_path / "trial").mkdir()
+    trials.bundle(Candidate("all", "int4-pq5", trained=True), tmp_path / "trial")
+    trained = weights_of(load_keras_encoder(tmp_path / "trial" / "student"))
+    assert equal(trained, weights_of(of_run(settings, tmp_path / "run")))
+
+
+def test_a_candidate_of_another_shape_or_with_a_fixed_table_trains_all_that_it_may(settings, tiny_encoder, sample):
+    job = StudentJob(sample, "en", LANGUAGES, settings.student, Precision())
+    grid = Grid(shapes={"full": Shape(), "static": Shape(static=True)})
+    material = Material(Vocabularies(tiny_encoder, sample, LANGUAGES, {}), job, None, tiny_encoder)
+    trials = Trials(material, settings.export, settings.training, grid=grid)
+
+    def trained(shape, table):
+        options = trials.job(Candidate("all", table, shape, True)).settings
+        return options.trained_weights, options.train_table
+
+    assert trained("full", "uint8") == ("table", True)
+    assert trained("static", "uint8") == ("all", True)
+    assert trained("full", "pq8") == ("all", False)
+
+
+def test_new_rows_are_those_of_pieces_that_the_first_encoder_lacks(settings, sample, slim, tiny_encoder):
+    job = StudentJob(sample, "en", LANGUAGES, replace(settings.student, trained_weights="new-rows"), Precision())
+    fewer = Vocabularies(slim, sample, ("en",), {}).vocabulary("twice")
+    known = set(pieces_of(fewer))
+    rows = job.trained_rows(slim, fewer)
+    assert [name for name in pieces_of(slim) if name not in known] == [pieces_of(slim)[row] for row in rows]
+    assert 0 < len(rows) < len(slim.tokenizer)
+
+
+def pieces_of(encoder):
+    return [piece.piece for piece in model_proto(encoder.tokenizer).pieces]
