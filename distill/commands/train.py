@@ -86,8 +86,10 @@ def run(
     from ..pipeline.execute import execute
     from ..pipeline.preparing import prepare
     from ..pipeline.resuming import settings_file
+    from ..system.backend import require_export_backend
     from ..system.files import usable_path
 
+    require_export_backend("distill run")
     if documents:
         return _adapt((*documents, *more), name, runs, (config, resume), values)
     if more:
