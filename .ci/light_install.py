@@ -52,6 +52,8 @@ COMMANDS = (
     (("encode", "--model", "released", "--role", "question", "--input", "texts.jsonl", "--output", "v.npy"), 0, ""),
     (("index", "--model", "released", "--documents", "texts.jsonl", "--output", "kb"), 0, "1 documents"),
     (("search", "--index", "kb", "Where does the Nile end?"), 0, "mündet der Nil"),
+    (("export", "released", "--format", "web", "--index", "kb", "--output", "site"), 0, "not measured again"),
+    (("export", "released-small", "--format", "c", "--languages", "en", "--output", "c"), 0, "(least "),
     (("search", "--model", "released-small", "Wo wurde das Fahrrad erfunden?"), 0, "bicycle"),
     (("evaluate", "released", "--metric", "p@1,mrr@10", "--json", "figures.json"), 0, "mrr@10"),
     (("bench", "released", "--rounds", "1", "--questions", "10"), 0, "released"),

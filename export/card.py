@@ -165,12 +165,12 @@ def readme(judged: JudgedCard) -> str:
 
 
 def _cosines(figures):
-    asked = f"{figures.texts - figures.cut} dev questions of {figures.dataset}"
-    return f"{figures.cosine_mean:.5f}, least {figures.cosine_min:.5f} ({asked})"
+    questions = f"{figures.texts - figures.cut} dev questions of {figures.dataset}"
+    return f"{figures.cosine_mean:.5f}, least {figures.cosine_min:.5f} ({questions})"
 
 
 def compared(card: Card) -> str:
-    """What an artefact was compared with, in words."""
+    """The encoder that an artefact was compared with, in words."""
     return "the student" if card.form.spelled else "the student without its words and spellings"
 
 

@@ -1,4 +1,4 @@
-"""What a text loses in an artefact without the spellings of its encoder, by language."""
+"""The cost of leaving the spellings of an encoder out of an artefact, by language."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .gate import SPLIT, UNIT, Gate
 
 @dataclass(frozen=True)
 class Cost:
-    """P@1 of one language's dev questions `before`, by the whole encoder, and `after`; their vectors' mean cosine."""
+    """P@1 of a language's dev questions `before`, by the whole encoder, and `after`, and their vectors' mean cosine."""
 
     before: float
     after: float
@@ -32,7 +32,7 @@ def spelling_cost(whole: Encoder, artefact: Artefact, gate: Gate, progress: Prog
     units = [encode_units(encoder, gate.dataset, (UNIT,), progress) for encoder in (whole, searching)]
     questions = [encode_questions(encoder, gate.dataset, SPLIT, gate.languages, progress) for encoder in both]
     pairs = zip(questions, units, strict=True)
-    before, after = (rank(asked, found, gate.dataset, SPLIT, (UNIT,))[UNIT] for asked, found in pairs)
+    before, after = (rank(*pair, gate.dataset, SPLIT, (UNIT,))[UNIT] for pair in pairs)
     return {
         language: Cost(
             float(np.mean(before[language] == 1)),

@@ -40,7 +40,7 @@ class Gate:
 
 @dataclass(frozen=True)
 class Reference:
-    """What an artefact is measured against: the vectors of an encoder, and the ids of a tokenizer."""
+    """The measure of an artefact: the vectors of an encoder, and the ids of a tokenizer."""
 
     encoder: Encoder
     tokenizer: Tokenizer

@@ -21,7 +21,7 @@ from distill.data.loading import load_dataset
 from distill.documents.document import Document
 from distill.encoders.tokenizer import Tokenizer
 from distill.evaluation.evaluate import evaluate
-from distill.indexing.passages import pieces
+from distill.indexing.cutting import pieces
 from distill.system.files import write_json
 from distill.words.cutting import Cut
 

@@ -15,7 +15,7 @@ from ..documents.document import Document
 from ..documents.reading import read_documents
 from ..documents.skipped import Skipped
 from ..errors import DataError
-from ..indexing.passages import pieces
+from ..indexing.cutting import pieces
 from ..system.hashes import sha256
 from ..system.types import File, Integers
 from ..words.cutting import Cut

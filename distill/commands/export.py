@@ -95,8 +95,8 @@ def _gate(model, form, settings, requested, force):
     from ..data.loading import chosen_data
     from ..export.gate import Gate
 
-    asked = any(name.startswith("data.") for name in requested)
-    if form.precision.content and form.spelled and is_shipped(model) and not asked:
+    wanted = any(name.startswith("data.") for name in requested)
+    if form.precision.content and form.spelled and is_shipped(model) and not wanted:
         return None, None
     dataset, languages = chosen_data(settings)
     gate = Gate(dataset, languages, settings.export, force)
@@ -135,7 +135,7 @@ def _loaded(model, document_model, settings, form):
     if folder is None or not is_artefact(folder) or form.precision.content:
         return None
     encoder = load_encoder(model, settings.export.threads)
-    return None if encoder.max_length else with_documents(encoder, document_model)
+    return None if getattr(encoder, "max_length", None) else with_documents(encoder, document_model)
 
 
 def _exported(encoder, output, gate, form, more):
@@ -246,10 +246,8 @@ def _say_exported(judged, model, output):
     card, figures = judged.card, judged.figures
     refused = "REFUSED by the gate, kept by force, " if judged.refused else ""
     of = model if card.form.spelled else f"{model} without its words and spellings"
-    cosine = (
-        f"cosine to {of} {figures.cosine_mean:.5f} (least {figures.cosine_min:.5f})" if figures else f"{model} itself"
-    )
-    say(f"{card.form.format}: {output}, {refused}{card.bytes / 1e6:.1f} MB, {cosine}")
+    cosine = figures and f"cosine to {of} {figures.cosine_mean:.5f} (least {figures.cosine_min:.5f})"
+    say(f"{card.form.format}: {output}, {refused}{card.bytes / 1e6:.1f} MB, {cosine or f'the weights of {model}'}")
     if judged.costs:
         say(f"P@1 of dev with words and spellings to P@1 without, and mean cosine: {told(judged.costs)}")
 

@@ -83,7 +83,9 @@ def run(
     from ..pipeline.execute import execute
     from ..pipeline.preparing import prepare
     from ..pipeline.resuming import settings_file
+    from ..system.backend import require_export_backend
 
+    require_export_backend("distill run")
     if documents:
         return _adapt((*documents, *more), name, runs, (config, resume), values)
     if more:

@@ -26,7 +26,7 @@ from ..settings.renames import with_new_names
 from ..settings.rules import require_one_device
 from ..settings.sections import BudgetSettings, Settings, Work
 from ..settings.store import as_dict, free_of
-from ..system.backend import start
+from ..system.backend import require_export_backend, start
 from ..system.files import require_writable, write_aside, write_json
 from ..system.hashes import digest
 from ..system.locking import locked
@@ -69,6 +69,7 @@ def compress(folder: File, settings: Settings, output: File | None = None) -> Re
     `output` holds what no search left there.
     """
     require_one_device(settings, "distill compress")
+    require_export_backend("distill compress")
     folder, budget = Path(folder), budget_of(settings.budget, settings.export.max_drop)
     page, output = Path(output or folder) / "report.html", Path(output or folder / FOLDER)
     metrics, rows = finished(folder), [row for _, row in read_jsonl(folder / "log.jsonl")]

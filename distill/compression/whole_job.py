@@ -6,6 +6,7 @@ from ..pipeline.execute import execute
 from ..pipeline.preparing import prepare
 from ..settings.rules import require_one_device
 from ..settings.sections import Settings
+from ..system.backend import require_export_backend
 from ..system.types import File, Json
 from .compress import compress, is_limited
 
@@ -19,6 +20,7 @@ def run(settings: Settings, folder: File, resume: bool = False) -> Json:
     where the bundle is not what the student is.
     """
     require_one_device(settings, "distill.run")
+    require_export_backend("distill.run")
     prepared = prepare(settings, folder, resume)
     metrics = execute(prepared)
     if is_limited(settings.budget):

@@ -13,12 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import __version__
+from ..retrieval.ragged import counts_of, edges, rows_of
 from ..settings.choices import PASSAGE_SCORES
 from ..system.sections import Rows, write_sections
 from ..system.types import Integers, Json
 from .batches import DOCUMENTS, Batch
 from .codes import WHOLE, width
-from .edges import counts_of, edges, rows_of
 from .lexical import FOLDING, inverted
 from .stored import FORMAT, Index
 

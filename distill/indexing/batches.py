@@ -17,12 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..documents.document import Document
+from ..retrieval.ragged import edges, rows_of
 from ..system.sections import read_sections, write_sections
 from ..system.types import Floats, Json
 from ..words.cutting import Cut, Piece
 from .codes import WHOLE, coded
-from .edges import edges, rows_of
-from .passages import pieces
+from .cutting import pieces
 from .stored import Index
 
 # Documents of a batch and their characters, at most; of a longer document more.

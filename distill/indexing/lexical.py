@@ -23,9 +23,9 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
+from ..retrieval.ragged import edges
 from ..system.types import Floats, Integers
 from ..words.plain import plain_words
-from .edges import edges
 
 # Chosen on XQuAD dev, as `searching.WEIGHT`.
 K1, B = 0.6, 0.75

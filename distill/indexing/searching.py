@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InputError
+from ..retrieval.ragged import counts_of, edges, rows_of
 from ..settings.choices import PASSAGE_SCORES
 from ..system.types import Booleans, Floats, Integers
-from .edges import counts_of, edges, rows_of
 from .products import Int8Rows, stored_rows
 from .stored import Index
 

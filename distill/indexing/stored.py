@@ -19,11 +19,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DataError, EncoderError, InputError
+from ..retrieval.ragged import edges
 from ..settings.choices import PASSAGE_SCORES
 from ..system.sections import read_sections
 from ..system.types import Booleans, File, Floats, Integers, Json
 from .codes import FEW, WHOLE, unpacked, width
-from .edges import edges
 from .lexical import FOLDING as OF_FOLDING
 from .lexical import SECTIONS as OF_WORDS
 

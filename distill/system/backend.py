@@ -1,15 +1,18 @@
-"""Starting Keras without what its backends print while they look for accelerators."""
+"""Keras's backend: which it is, and starting it without what it prints while it looks for accelerators."""
 
 from __future__ import annotations
 
 import contextlib
 import gc
+import json
 import os
 import sys
 import tempfile
 from collections.abc import Iterator
 from functools import cache
+from pathlib import Path
 
+from ..errors import ConfigError
 from .lean_imports import is_lean
 
 
@@ -47,3 +50,24 @@ def start() -> None:
 def _keep():
     """Its backend's objects stay: a collection of garbage need not walk over them, which takes a third of a second."""
     gc.freeze()
+
+
+def chosen_backend() -> str:
+    """The name of Keras's backend, which is not imported for it: `KERAS_BACKEND`, else what Keras's own file names."""
+    if "keras" in sys.modules:
+        return sys.modules["keras"].backend.backend()
+    if named := os.environ.get("KERAS_BACKEND"):
+        return named
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        file = Path(os.environ.get("KERAS_HOME") or "~/.keras").expanduser() / "keras.json"
+        return json.loads(file.read_bytes()).get("backend", "tensorflow")
+    return "tensorflow"
+
+
+def require_export_backend(command: str) -> None:
+    """Raise `ConfigError` for a command that exports what it trains where Keras is to run on another backend."""
+    if (backend := chosen_backend()) != "tensorflow":
+        raise ConfigError(
+            f"KERAS_BACKEND={backend}: {command} exports with TensorFlow; set KERAS_BACKEND=tensorflow, or train with "
+            "distill teach and distill transfer on what you like, and export their encoder with TensorFlow"
+        )

@@ -36,7 +36,7 @@ class Module:
 
     type: str
     config: Mapping[str, Json] = field(default_factory=dict)
-    weights: Mapping[str, Floats] = field(default_factory=dict)
+    weights: Mapping[str, np.ndarray] = field(default_factory=dict)
     tokenizer: Tokenizer | None = None
 
     @property
@@ -143,7 +143,7 @@ def _write_modules(folder: Path, modules: Sequence[tuple[str, str]]) -> None:
     )
 
 
-def write_weights(path: Path, weights: Mapping[str, Floats]) -> None:
+def write_weights(path: Path, weights: Mapping[str, np.ndarray]) -> None:
     """Write arrays by name, in float32, whole numbers in int32; the same arrays give the same bytes."""
     from safetensors.numpy import save
 
@@ -152,7 +152,7 @@ def write_weights(path: Path, weights: Mapping[str, Floats]) -> None:
     path.write_bytes(save(arrays, metadata={"format": "pt"}))
 
 
-def read_weights(path: Path) -> dict[str, Floats]:
+def read_weights(path: Path) -> dict[str, np.ndarray]:
     """Return the arrays in a file by name, float32 or int32."""
     from safetensors.numpy import load_file
 

@@ -138,7 +138,7 @@ def ngram_modules(student: KerasEncoder) -> list[Module]:
         "spellings": len(spellings),
     }
     config: dict[str, Json] = {"sizes": sizes, "orders": list(model.orders), "empty": empty}
-    weights = ngram_weights(model) | ({SPELLINGS: spellings} if len(spellings) else {})
+    weights: dict[str, np.ndarray] = {**ngram_weights(model), **({SPELLINGS: spellings} if len(spellings) else {})}
     return [Module(NGRAM, config, weights, student.tokenizer)]
 
 

@@ -37,8 +37,8 @@ def convert(
 ) -> bytes:
     """The flatbuffer, bytes, of a student; int32 ids `(1, t)` in, float32 `(1, d)` out.
 
-    `length`, `sliced` and `tokenizer` are `edge.edge_model`'s, sliced where t is not fixed; `lengths` makes a
-    signature `encode_<t>` of each, sharing the weights.
+    `length`, `sliced` and `tokenizer` are `edge.edge_model`'s, sliced by default where t is not fixed; `lengths` makes
+    a signature `encode_<t>` of each, sharing the weights.
     Raises `ExportError` when Keras does not run on TensorFlow, or the file lacks the weights, or an operator in it
     is not builtin or newer than the oldest supported runtime.
     """

@@ -80,10 +80,10 @@ class Expanded(keras.layers.Layer):
         ends, at = tf.cumsum(counts), tf.range(tf.reduce_sum(counts))
         # Of each place in the result the piece that it comes from: as many as end before it.
         piece = tf.reduce_sum(tf.cast(ends[None, :] <= at[:, None], tf.int32), axis=1)
-        own = tf.gather(ids, piece)
-        within = tf.where(own < self.first, 0, at - tf.gather(ends - counts, piece))
-        theirs = tf.gather(tf.constant(self.numbers), tf.gather(starts, piece) + within)
-        return tf.where(own < self.first, own, theirs)
+        source = tf.gather(ids, piece)
+        within = tf.where(source < self.first, 0, at - tf.gather(ends - counts, piece))
+        meant = tf.gather(tf.constant(self.numbers), tf.gather(starts, piece) + within)
+        return tf.where(source < self.first, source, meant)
 
     def compute_output_spec(self, ids: Tensor) -> Tensor:
         return keras.KerasTensor((None,), dtype="int32")

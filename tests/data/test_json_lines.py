@@ -7,7 +7,7 @@ from distill.data.dataset import Passage, Question
 from distill.data.readers import read_jsonl_folder
 from distill.documents.reading import read_documents
 from distill.errors import DataError
-from distill.indexing.passages import pieces
+from distill.indexing.cutting import pieces
 from distill.words.cutting import Cut
 
 QUESTION = {"id": "q", "language": "en", "text": "What is baked?", "passage": "bread/0"}

@@ -48,7 +48,7 @@ WebAssembly.instantiate(fs.readFileSync(`${folder}/distill.wasm`), {}).then(({ i
 
 
 @pytest.fixture(scope="module")
-def asked():
+def questions():
     """`{model: {language: texts}}`: questions as they are and in lower case, first those that spellings change."""
     known = distill.load_dataset("sample").questions
     lines = {language: [question.text for question in by_id.values()] for language, by_id in known.items()}
@@ -79,24 +79,24 @@ def student(name):
     return load_keras_encoder(name)
 
 
-def require_same(name, asked, vectors_of, least=0.99):
+def require_same(name, questions, vectors_of, least=0.99):
     """By language: cosine at least .999 in the mean, and the least."""
-    texts = [text for rows in asked[name].values() for text in rows]
+    texts = [text for rows in questions[name].values() for text in rows]
     wanted = expected(name, tuple(texts))
     cosines = np.sum(np.asarray(vectors_of(texts), dtype=np.float32) * wanted, axis=1).reshape(-1, MANY)
     assert len(cosines) == 12
     assert cosines.mean(axis=1).min() >= 0.999 and cosines.min() >= least, dict(
-        zip(asked[name], cosines.min(axis=1), strict=True)
+        zip(questions[name], cosines.min(axis=1), strict=True)
     )
 
 
-def test_the_texts_are_such_as_another_encoder_reads_otherwise(asked):
+def test_the_texts_are_such_as_another_encoder_reads_otherwise(questions):
     for name, languages in (("released", {"el", "es", "hi", "ro", "tr", "de", "en"}), ("released-small", {"el", "hi"})):
         spelled, bare = tokenizers(name)
         for language in languages:
-            rows = asked[name][language]
+            rows = questions[name][language]
             assert sum(a != b for a, b in zip(spelled.encode(rows), bare.encode(rows), strict=True)) >= MANY // 2
-        assert all(len(set(rows)) == MANY for rows in asked[name].values())
+        assert all(len(set(rows)) == MANY for rows in questions[name].values())
 
 
 @pytest.fixture(scope="module")
@@ -115,14 +115,14 @@ def kept(tmp_path_factory):
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_the_program_in_c(name, asked, kept, plain_program):
+def test_the_program_in_c(name, questions, kept, plain_program):
     encoder = program.PlainEncoder(plain_program, (kept(name, "c") / "encoder.bin").read_bytes())
-    require_same(name, asked, encoder.encode)
+    require_same(name, questions, encoder.encode)
     encoder.close()
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_the_program_of_a_page(name, asked, kept, tmp_path):
+def test_the_program_of_a_page(name, questions, kept, tmp_path):
     folder = kept(name, "web")
     assert (folder / "encoder.bin").read_bytes() == (kept(name, "c") / "encoder.bin").read_bytes()
     if not shutil.which("node"):
@@ -133,12 +133,12 @@ def test_the_program_of_a_page(name, asked, kept, tmp_path):
         subprocess.run(["node", "-e", NODE, folder, tmp_path / "texts.json", tmp_path / "rows.json"], check=True)
         return json.loads((tmp_path / "rows.json").read_text(encoding="utf-8"))
 
-    require_same(name, asked, encode)
+    require_same(name, questions, encode)
 
 
 @pytest.mark.skipif(not (shutil.which("javac") and shutil.which("java")), reason="there is no JDK")
 @pytest.mark.parametrize("name", MODELS)
-def test_the_program_in_java(name, asked, kept, tmp_path_factory):
+def test_the_program_in_java(name, questions, kept, tmp_path_factory):
     folder = tmp_path_factory.mktemp("java")
     classes = JAVA["compiled"](folder / "classes")
 
@@ -147,7 +147,7 @@ def test_the_program_in_java(name, asked, kept, tmp_path_factory):
         JAVA["jobs"](classes, folder, [("encode", kept(name, "java") / "encoder.bin", written, folder / "out")])
         return JAVA["read_encoded"](folder / "out", 512)[1]
 
-    require_same(name, asked, encode)
+    require_same(name, questions, encode)
 
 
 # Of those by MediaPipe one: they have the graph of `string`.
@@ -169,8 +169,8 @@ CASES = [case for case in CASES if case[0] == "released-small" or case[1] in ("o
 
 
 @pytest.mark.parametrize(("name", "format_"), CASES)
-def test_a_format_that_is_converted(name, format_, asked, tmp_path):
+def test_a_format_that_is_converted(name, format_, questions, tmp_path):
     for package in RUN_BY.get(format_, ()):
         pytest.importorskip(package)
     write_artefact(student(name), tmp_path / "out", FORMS[format_], name)
-    require_same(name, asked, load_artefact(tmp_path / "out").encode)
+    require_same(name, questions, load_artefact(tmp_path / "out").encode)

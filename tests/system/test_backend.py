@@ -6,6 +6,10 @@ from pathlib import Path
 import pytest
 
 import distill
+from distill.compression.compress import compress
+from distill.compression.whole_job import run
+from distill.errors import ConfigError
+from distill.settings.sections import Settings
 from distill.system.backend import hushed
 
 ROOT = Path(distill.__file__).resolve().parent.parent
@@ -53,3 +57,41 @@ def test_starting_prints_nothing():
     environment.pop("TF_CPP_MIN_LOG_LEVEL", None)
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=120)
     assert (done.returncode, done.stdout, done.stderr) == (0, "True\n", "")
+
+
+CHOSEN = """
+import os, sys
+from distill.system.backend import chosen_backend
+for name, value in [("KERAS_HOME", sys.argv[1]), ("KERAS_BACKEND", ""), ("KERAS_BACKEND", "torch")]:
+    os.environ[name] = value
+    print(chosen_backend(), "keras" in sys.modules)
+"""
+
+
+@pytest.mark.parametrize(
+    ("content", "backend"),
+    [('{"backend": "jax"}', "jax"), ("{", "tensorflow"), ("[]", "tensorflow"), (None, "tensorflow")],
+)
+def test_the_backend_is_known_before_keras_is_imported(content, backend, tmp_path):
+    if content:
+        (tmp_path / "keras.json").write_text(content, encoding="utf-8")
+    silent = {name: value for name, value in os.environ.items() if name != "KERAS_BACKEND"} | {"PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        [sys.executable, "-c", CHOSEN, tmp_path], env=silent, capture_output=True, text=True, timeout=60
+    )
+    assert (done.stderr, done.stdout.split()) == ("", [backend, "False", backend, "False", "torch", "False"])
+
+
+def test_what_exports_is_refused_on_another_backend_before_it_trains(distill, monkeypatch, tmp_path, capsys):
+    import keras
+
+    monkeypatch.setattr(keras.backend, "backend", lambda: "jax")
+    for command in (["run", "--runs", tmp_path / "runs"], ["run", "--documents", tmp_path]):
+        assert distill(*command) == 2
+        line = capsys.readouterr().err.strip()
+        assert line.startswith("error: KERAS_BACKEND=jax") and "\n" not in line
+    with pytest.raises(ConfigError, match="KERAS_BACKEND=jax"):
+        run(Settings(), tmp_path / "runs")
+    with pytest.raises(ConfigError, match="KERAS_BACKEND=jax"):
+        compress(tmp_path / "runs", Settings())
+    assert not (tmp_path / "runs").exists()

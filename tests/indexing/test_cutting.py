@@ -5,7 +5,7 @@ import json
 from distill.documents.document import Document
 from distill.documents.reading import read_documents
 from distill.indexing.batches import write_texts
-from distill.indexing.passages import pieces
+from distill.indexing.cutting import pieces
 from distill.system.sections import read_sections
 from distill.words.cutting import Cut
 

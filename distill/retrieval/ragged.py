@@ -1,4 +1,4 @@
-"""Parts that lie end to end: where each begins, and the rows of some of them."""
+"""Ragged arrays, whose parts lie end to end: where each begins, and the rows of some of them."""
 
 from __future__ import annotations
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from ..documents.document import Document
-from ..words.cutting import Cut, Piece, cut_text, sentences_of
+from ..words.cutting import Cut as Cut
+from ..words.cutting import Piece, cut_text, sentences_of
 
 
 def pieces(document: Document, cut: Cut) -> list[Piece]:
