@@ -1,5 +1,5 @@
 # `make run` shows the whole job on the sample data; `make test` checks and tests; `make docs` writes docs/errors.md
-# anew and builds site/; `make demo` builds a page that searches the sample, and `make wasm` compiles its program anew.
+# and docs/settings.md anew and builds site/; `make demo` builds a page that searches the sample, and `make wasm` compiles its program anew.
 # Each makes its own environment.
 PYTHON ?= python3
 VENV ?= .venv
@@ -35,6 +35,7 @@ packages:
 
 docs: $(VENV)/.installed-test
 	$(BIN)/python .ci/errors_page.py
+	$(BIN)/python .ci/settings_page.py
 	$(BIN)/mkdocs build --strict
 
 # Versions and hashes of what an installation brings, anew; commit the file after the tests have passed with them.

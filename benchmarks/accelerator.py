@@ -30,7 +30,7 @@ PROBE = "import jax; device = jax.devices()[0]; print(device.platform, device.de
 HEADS = (
     "device",
     "precision",
-    "`--jit`",
+    "`--set training.jit=true`",
     "stage 1, s an epoch (first)",
     "stage 2, s an epoch (first)",
     "texts a second",
@@ -91,7 +91,7 @@ def row_of(name, device, options):
     rows = []
     for precision in PRECISIONS:
         for jit in (False, True):
-            say(f"{device[1]}, {precision}, {'with' if jit else 'without'} --jit")
+            say(f"{device[1]}, {precision}, {'with' if jit else 'without'} --set training.jit=true")
             command = [sys.executable, __file__, *("--base", options.base, "--dataset", options.dataset)]
             command += ["--epochs", str(options.epochs), "--measure", f"{precision},{int(jit)}"]
             platform = "cpu" if name == "cpu" else None

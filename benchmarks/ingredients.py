@@ -23,34 +23,34 @@ PARALLEL = ("data/massive/utterances.tsv", "data/tico19/tico19.tsv", "data/mkqa-
 # Languages that mUSE knows and that data/sentences-mono has.
 LABELLED = ("ar", "de", "es", "ru", "th", "tr", "zh")
 COMMON = (
-    *("--dataset", "data/xquad", "--static", "--keep-pieces", "used"),
-    *("--add-languages", NEW, "--student-units", "passage", "--student-dev-unit", "maxp", "--no-lareqa"),
+    *("--dataset", "data/xquad", "--static", "--set", "vocabulary.keep=used"),
+    *("--add-languages", NEW, "--set", "student.units=passage", "--set", "student.dev_unit=maxp", "--no-lareqa"),
     *(part for path in PARALLEL for part in ("--parallel", path)),
 )
 FIXED = ("--teacher-model", "muse")
 TRAINED = ("--bm25-epochs", "1", "--online-epochs", "2", "--allow-weak-teacher")
 SCORER = ("--scorer", "e5")
-TAUGHT = (*TRAINED, *SCORER, "--scorer-stages", "teacher")
+TAUGHT = (*TRAINED, *SCORER, "--set", "scorer.stages=teacher")
 # A row's flags, and the row that lacks its ingredient.
 ROWS = {
     "plain": (FIXED, ""),
     "translation": ((*FIXED, "--objectives", "qq,dd,dq,translation"), "plain"),
     "labelled text": (FIXED, "plain"),
-    "table rate": ((*FIXED, "--table-learning-rate", "5e-3"), "plain"),
-    "linear": ((*FIXED, "--schedule", "linear"), "plain"),
-    "warm-up": ((*FIXED, "--schedule", "linear", "--warmup-share", "0.1"), "linear"),
-    "unigram": ((*FIXED, "--frequencies", "unigram"), "plain"),
-    "wordfreq": ((*FIXED, "--frequencies", "wordfreq"), "plain"),
+    "table rate": ((*FIXED, "--set", "student.table_learning_rate=5e-3"), "plain"),
+    "linear": ((*FIXED, "--set", "student.schedule=linear"), "plain"),
+    "warm-up": ((*FIXED, "--set", "student.schedule=linear", "--set", "student.warmup_share=0.1"), "linear"),
+    "unigram": ((*FIXED, "--set", "shape.frequencies=unigram"), "plain"),
+    "wordfreq": ((*FIXED, "--set", "shape.frequencies=wordfreq"), "plain"),
     "aligner": ((*FIXED, "--aligner", "e5"), "plain"),
-    "aligner below 5": ((*FIXED, "--aligner", "e5", "--aligner-below", "5"), "aligner"),
+    "aligner below 5": ((*FIXED, "--aligner", "e5", "--set", "vocabulary.aligner_below=5"), "aligner"),
     "scorer": ((*FIXED, *SCORER), "plain"),
-    "scorer of a tenth": ((*FIXED, *SCORER, "--scorer-weight", "0.1"), "plain"),
-    "margins": ((*FIXED, *SCORER, "--scorer-margin-weight", "1"), "scorer"),
+    "scorer of a tenth": ((*FIXED, *SCORER, "--set", "scorer.weight=0.1"), "plain"),
+    "margins": ((*FIXED, *SCORER, "--set", "scorer.margin_weight=1"), "scorer"),
     "teacher": (TRAINED, ""),
     "teacher, scorer": (TAUGHT, "teacher"),
-    "teacher, margins": ((*TAUGHT, "--scorer-weight", "0", "--scorer-margin-weight", "1"), "teacher"),
-    "teacher, filter": ((*TAUGHT, "--scorer-weight", "0", "--scorer-filter-margin", "0.01"), "teacher"),
-    "teacher, negatives": ((*TAUGHT, "--scorer-weight", "0", "--scorer-negatives"), "teacher"),
+    "teacher, margins": ((*TAUGHT, "--set", "scorer.weight=0", "--set", "scorer.margin_weight=1"), "teacher"),
+    "teacher, filter": ((*TAUGHT, "--set", "scorer.weight=0", "--set", "scorer.filter_margin=0.01"), "teacher"),
+    "teacher, negatives": ((*TAUGHT, "--set", "scorer.weight=0", "--set", "scorer.negatives=true"), "teacher"),
 }
 COLUMNS = ("XQuAD dev", "MLQA dev a", "FLORES dev")
 

@@ -58,7 +58,7 @@ def unigram_shares(tokenizer: Tokenizer) -> Doubles:
     if kind != proto.trainer_spec.UNIGRAM:
         raise EncoderError(
             f"{tokenizer.source}: the scores of a {proto.trainer_spec.ModelType.Name(kind)} model are no "
-            "probabilities; take --frequencies text or wordfreq"
+            "probabilities; set shape.frequencies to text or wordfreq"
         )
     shares = np.array([np.exp(piece.score) if piece.type == piece.NORMAL else 0.0 for piece in proto.pieces])
     return shares / shares.sum()

@@ -71,7 +71,7 @@ class Shape:
         if self.static and (self.inner or self.convolutions or (self.orders and not self.channels)):
             raise ConfigError("a static student has rank, hidden, dimension, channels and with these orders")
         if not self.static and (self.frequencies, self.smoothing) != ("text", SMOOTHING):
-            raise ConfigError("shape.frequencies: --frequencies and --smoothing are of a static student; give --static")
+            raise ConfigError("shape.frequencies: this and shape.smoothing are of a static student; give --static")
         require_source(self.frequencies)
 
     @property

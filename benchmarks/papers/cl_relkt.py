@@ -16,18 +16,18 @@ from rows import Line, Row, Table, of_evaluation, of_run, paper, program
 
 SEVEN, FOUR = "ar de es ru th zh tr", "ro el hi vi"
 # Layers over tokens in bfloat16 take 30 % less time. The gate that checks a bundle is open: no bundle is what is asked.
-RUN = "run --recipe paper --dataset {data}/xquad --train-precision mixed_bfloat16 --no-lareqa --peers ''"
-RUN += " --allow-weak-teacher --min-cosine 0.5 --max-drop 100"
+RUN = "run --recipe paper --dataset {data}/xquad --set training.precision=mixed_bfloat16 --no-lareqa --peers ''"
+RUN += " --allow-weak-teacher --set export.min_cosine=0.5 --max-drop 100"
 TEACHER, STUDENT = f"{RUN} --epochs 0", f"{RUN} --epochs 1"
 SHARED = "--teacher-model {runs}/teacher-{seed}/teacher --student {runs}/teacher-{seed}/teacher"
 # A stage alone where no bundle is asked for: it is the same training.
-PAPER = "--recipe paper --dataset {data}/xquad --train-precision mixed_bfloat16"
+PAPER = "--recipe paper --dataset {data}/xquad --set training.precision=mixed_bfloat16"
 LEARN = f"transfer {PAPER} --epochs 1"
 # Table 6 starts from mUSE-small; the authors' code trains a student of its own for the languages that mUSE never saw.
 FIVE = "--languages en,el,hi,ro,vi"
 FROM_MUSE = f"{STUDENT} --teacher-model muse {FIVE}"
 # Halved at each of 52 evaluations without a gain, the rate is at 6e-8 after five epochs.
-LONG = f"{RUN} --epochs 10 --schedule linear"
+LONG = f"{RUN} --epochs 10 --set student.schedule=linear"
 TEN = f"{LONG} --teacher-model muse {FIVE}"
 
 
@@ -69,13 +69,13 @@ ROWS = (
     *taught("bm25", "--online-epochs 0"),
     *taught("online", "--bm25-epochs 0"),
     *taught("contrastive", "--loss contrastive"),
-    *taught("en-documents", "--teacher-train-unit document"),
+    *taught("en-documents", "--set teacher.train_unit=document"),
     # Hours of one core, so a run, which goes on where it was stopped.
-    Row("all-documents", f"{TEACHER} --teacher-questions all --teacher-train-unit document"),
-    *taught("all-passages", "--teacher-questions all"),
+    Row("all-documents", f"{TEACHER} --set teacher.questions=all --set teacher.train_unit=document"),
+    *taught("all-passages", "--set teacher.questions=all"),
     *of_language("es"),
     *of_language("de"),
-    *learned("cosine", "--teacher {runs}/teacher-{seed}/teacher --distance cosine", ("teacher",)),
+    *learned("cosine", "--teacher {runs}/teacher-{seed}/teacher --set student.distance=cosine", ("teacher",)),
     Row(
         "translated",
         "evaluate muse {runs}/student-{seed}/student --dataset {data}/xquad --unit document --translations parallel",

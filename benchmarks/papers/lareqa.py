@@ -19,8 +19,10 @@ RANKS = (1, 2, 3, 4, 5, 8, 10, 12)
 TASK = "--task lareqa --dataset {data}/xquad-r --no-lir-rescaled"
 TASK += f" --lir-ranks {','.join(map(str, RANKS))} {NEWS}"
 EIGHT = "--task lareqa --dataset {data}/xquad-r --languages ar,de,en,es,ru,th,tr,zh"
-TRAIN = "--dataset {data}/xquad-r --base muse --pair-unit sentence --hard-negatives 0 --filters ''"
-TRAIN += " --bm25-epochs 0 --online-epochs 4 --teacher-learning-rate 1e-4 --teacher-unit passage-sentence"
+TRAIN = (
+    "--dataset {data}/xquad-r --base muse --set pairs.unit=sentence --set pairs.hard_negatives=0 --set pairs.filters=''"
+)
+TRAIN += " --bm25-epochs 0 --online-epochs 4 --set teacher.learning_rate=1e-4 --set teacher.unit=passage-sentence"
 TRAININGS = {"en-en": "En-En", "x-x": "X-X", "x-x-mono": "X-X-mono", "x-y": "X-Y"}
 ENCODERS = ("muse", "released", "released-small", "e5")
 ROWS = (

@@ -10,12 +10,12 @@ R@2kt and R@5kt in per cent, the mean over languages, ours of XQuAD-R dev, whose
 from rows import Line, Row, Table, of_lareqa, paper, program
 
 TRAIN = "run --recipe sentri --dataset {data}/xquad-r --base {runs}/start-{seed} --no-lareqa --peers ''"
-TRAIN += " --allow-weak-teacher --min-cosine 0.5 --max-drop 100"
+TRAIN += " --allow-weak-teacher --set export.min_cosine=0.5 --max-drop 100"
 VARIANTS = {
-    "sentri": "--filters passage",
-    "unfiltered": "--filters ''",
-    "dual": "--filters passage --encoders dual",
-    "english": "--filters passage --batches en-en",
+    "sentri": "--set pairs.filters=passage",
+    "unfiltered": "--set pairs.filters=''",
+    "dual": "--set pairs.filters=passage --set pairs.encoders=dual",
+    "english": "--set pairs.filters=passage --set pairs.batches=en-en",
 }
 # Stage 0 has what BM25 finds, stage 1 what the encoder of stage 0 does. All four have both.
 STAGES = (0, 1)

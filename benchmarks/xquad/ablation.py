@@ -25,7 +25,7 @@ from distill.system.backend import start
 CONFIG = Path(__file__).with_name("released.toml")
 SUPPORTED, UNSEEN = ("ar", "de", "es", "ru", "th", "tr", "zh"), ("el", "hi", "ro", "vi")
 # Few epochs, the best of them on dev, Equation 2 with all its weights 1, and new rows from old pieces.
-SHORT = "--epochs 3 --averaged-epochs 0 --beta 1 --list-weight 0.3 --aligner ''"
+SHORT = "--epochs 3 --set student.averaged_epochs=0 --set student.losses.qq=1 --set student.losses.list.weight=0.3 --aligner ''"
 WITHOUT_DICTIONARY = "--parallel " + ",".join(
     source for source in load_settings(CONFIG).student.parallel if "wiktionary" not in source
 )
@@ -37,11 +37,11 @@ ROWS = {
     "qq, dd": "--objectives qq,dd",
     "qq, dd, dq": "--objectives qq,dd,dq",
     "and softmax": "--objectives qq,dd,dq,list,softmax",
-    "cosine": "--distance cosine",
-    "beta 3": "--beta 3",
-    "beta 8": "--beta 8",
-    "passages alone": "--student-units passage",
-    "no parallel text": "--lines-a-step 0",
+    "cosine": "--set student.distance=cosine",
+    "beta 3": "--set student.losses.qq=3",
+    "beta 8": "--set student.losses.qq=8",
+    "passages alone": "--set student.units=passage",
+    "no parallel text": "--set student.lines_a_step=0",
     "no dictionary": WITHOUT_DICTIONARY,
     "no new pieces": "--add-languages ''",
     "new pieces by e5": "--aligner e5",
@@ -49,7 +49,7 @@ ROWS = {
     "little text": LITTLE_TEXT,
     "little text, teacher es": f"{LITTLE_TEXT} --teacher es",
     "little text, teacher de": f"{LITTLE_TEXT} --teacher de",
-    "little text, teacher e5": f"{LITTLE_TEXT} --teacher-model e5 --centre",
+    "little text, teacher e5": f"{LITTLE_TEXT} --teacher-model e5 --set teacher.centre=true",
 }
 
 

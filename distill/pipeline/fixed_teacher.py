@@ -88,7 +88,7 @@ def require_no_dimension(shape: Shape, teacher: Encoder) -> None:
     if shape.dimension:
         raise ConfigError(
             f"shape.dimension: the teacher, {teacher.name}, has a space of its own of {teacher.dimension} dimensions, "
-            "which the student takes over; leave --dimension out"
+            "which the student takes over; leave shape.dimension out"
         )
 
 

@@ -10,8 +10,8 @@ from .first_stage import asked_in
 from .run import Run
 
 METRICS = ("p@1", "mrr@10")
-TRAIN = "train it otherwise (--teacher-learning-rate, --online-epochs, --negatives, more questions)"
-CHOOSE = "look whether that is the encoder you mean, in a language that it knows, and whether --centre helps"
+TRAIN = "train it otherwise (teacher.learning_rate, --online-epochs, teacher.negatives, more questions)"
+CHOOSE = "look whether that is the encoder you mean, in a language that it knows, and whether teacher.centre helps"
 
 
 def require_gain(run: Run) -> None:

@@ -112,9 +112,7 @@ def learned_languages(
         return tuple(new)
     learned = tuple(one for one in languages if student.teacher_samples or one != language)
     if not learned:
-        raise ConfigError(
-            f"student.teacher_samples: questions are in {language} alone, so --no-teacher-samples leaves none to learn"
-        )
+        raise ConfigError(f"student.teacher_samples: questions are in {language} alone, so false leaves none to learn")
     return learned
 
 

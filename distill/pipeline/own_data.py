@@ -154,10 +154,10 @@ def _questions_missing(data):
     if alone := len(ids - known.keys()):
         yield (
             f"a version in {data.teacher} of {alone} questions: without one they are measured and teach nothing; "
-            "--translations or --translator gives it"
+            "--translations or translation.translators gives it"
         )
     if not any(question.answers for question in known.values()):
-        yield "answers: they tell false negatives, and recall by tokens and --self-train need them"
+        yield "answers: they tell false negatives, and recall by tokens and pairs.self_train need them"
 
 
 def _text_missing(data):

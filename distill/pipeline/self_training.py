@@ -35,7 +35,7 @@ def self_train(run: Run, base: KerasEncoder) -> KerasEncoder | DualEncoder:
     """
     done: list[Stage] = []
     if run.inputs.answered is None:
-        raise ConfigError("pairs.self_train: 0 stages, expected at least 1; give --self-train")
+        raise ConfigError("pairs.self_train: 0 stages, expected at least 1; set it to 1 or more")
     engine = Engine(run.settings.seed)
     for number in range(run.settings.pairs.self_train + 1):
         stage = Stage(run, number, run.inputs.answered)

@@ -93,8 +93,8 @@ def with_sums(table: Floats, tokenizer: Tokenizer) -> Floats:
 def _require_static(model: StaticEncoder) -> None:
     if model.channels:
         raise ExportError(
-            f"a static student with a window of {model.order} tokens (--channels {model.channels}) is no sum of rows; "
-            "export one without --channels, or as a bundle"
+            f"a static student with a window of {model.order} tokens (shape.channels = {model.channels}) is no sum of rows; "
+            "export one without them, or as a bundle"
         )
 
 
@@ -117,7 +117,7 @@ def linear_rows(student: KerasEncoder) -> Floats:
     return with_sums(_table(model) @ lifted(model), student.tokenizer)
 
 
-LINEAR = "train one without it: distill run --static --trained-weights table"
+LINEAR = "train one without it: distill run --static --set student.trained_weights=table"
 
 
 def ngram_modules(student: KerasEncoder) -> list[Module]:

@@ -134,14 +134,14 @@ REFUSED = {
     "run --config nowhere.toml": "nowhere.toml",
     "run --parallel nowhere.tsv=0": "nowhere.tsv=0",
     "run --add-languages hi": "--add-languages",
-    "run --centre": "--centre",
+    "run --set teacher.centre=true": "teacher.centre",
     "run --base e5": "e5",
     "run --base nowhere": "nowhere",
     "run --teacher-model nowhere": "nowhere",
     "run --base muse --labelled-text el=GEORGIAN": " el: muse ",
     "run --objectives qq,translation": "--labelled-text",
     "run --scorer nowhere": "nowhere",
-    "run --scorer-negatives": "--scorer",
+    "run --set scorer.negatives=true": "--scorer",
     "teach": "'--output'",
     "teach --output out --dataset nowhere": "nowhere",
     "teach --output out --teacher-model e5": "--teacher-model",
@@ -149,19 +149,19 @@ REFUSED = {
     "transfer --output out --teacher e5": "e5",
     "transfer --output out --teacher nowhere": "nowhere",
     "transfer --output out --teacher muse --parallel nowhere.tsv": "nowhere.tsv",
-    "transfer --output out --teacher muse --quantised-epochs 1 --precision float32 --table float32": "quantised_epochs",
+    "transfer --output out --teacher muse --set student.quantised_epochs=1 --set export.precision=float32 --table float32": "quantised_epochs",
     "transfer --output out --teacher muse --corpus a --labels muse --parallel b": "a: ",
     "evaluate": "'MODELS...'",
     "evaluate nowhere": "nowhere",
     "evaluate muse --split final": "'final'",
-    "evaluate muse --rank passage --score maxp": "maxp",
-    "evaluate muse --rank sentence": "evaluation.ranked: ",
+    "evaluate muse --ranked passage --score maxp": "maxp",
+    "evaluate muse --ranked sentence": "evaluation.ranked: ",
     "evaluate muse --unit maxp --score sum": "--unit",
     "compare muse muse --ranked passage --score vector,maxp": "maxp",
     "evaluate muse --task bitext=a.tsv --score sum": "--score",
-    "transfer --output out --teacher muse --rank passage --score maxp": "maxp",
+    "transfer --output out --teacher muse --ranked passage --score maxp": "maxp",
     "run --ranked passage --score maxp": "maxp",
-    "run --student-dev-unit passage-maxp": "'passage-maxp'",
+    "run --set student.dev_unit=passage-maxp": "'passage-maxp'",
     "evaluate muse --languages xx": " xx: ",
     "evaluate muse --metric p@0": "p@k",
     "evaluate muse --report page.html": "--report",
@@ -227,7 +227,7 @@ REFUSED = {
     "teach --dataset DATA --output out --triplets PAIRS": "pairs.tsv, line 2",
     "teach --dataset DATA --output out --loss softmax --triplets DATA:all=0": ":all=0: ",
     "teach --dataset DATA --output out --dev-dataset nowhere": "nowhere",
-    "teach --dataset DATA --output out --beam 2": "--beam",
+    "teach --dataset DATA --output out --set translation.beam=2": "translation.beam",
     "transfer --teacher ENCODER --dataset DATA --output out --dev-dataset PAIRS": "pairs.tsv",
     "evaluate ENCODER --dataset DATA --split test": "small",
     "bench BUNDLE --data DATA --languages de,fr": " fr: ",
@@ -482,7 +482,7 @@ def evaluated(figures_of, tiny_folder, data):
 
 def test_evaluate_takes_what_is_ranked_and_its_score_apart_or_as_one_name(figures_of, tiny_folder, data):
     command = ["evaluate", tiny_folder, "--dataset", data, "--split", "all", "--languages", "de"]
-    apart, _ = figures_of(*command, "--rank", "passage", "--score", "vector,sentence,sum")
+    apart, _ = figures_of(*command, "--ranked", "passage", "--score", "vector,sentence,sum")
     named, _ = figures_of(*command, "--unit", "passage", "--unit", "passage-sum", "--unit", "passage-sentence")
     [units], [others] = ([row["units"] for row in of["retrieval"]["encoders"].values()] for of in (apart, named))
     assert list(units) == ["passage", "passage-sentence", "passage-sum"] and units == others
@@ -725,7 +725,7 @@ def test_quantised_epochs_round_to_what_the_flags_say(distill, tiny_folder, data
         "transfer": ["--teacher", tiny_folder, "--output", tmp_path / "student"],
         "run": ["--base", tiny_folder, "--runs", tmp_path, "--bm25-epochs", "0", "--online-epochs", "0"],
     }
-    flags = ["--dataset", data, "--quantised-epochs", "2", "--precision", "float32", "--table", "int4"]
+    flags = ["--dataset", data, "--set", "student.quantised_epochs=2", "--precision", "float32", "--table", "int4"]
     left = distill(command, *arguments[command], *flags)
     assert left.err.splitlines()[-1] == "error: enough"
     assert (given["precision"], given["settings"].quantised_epochs) == (Precision("float32", "int4"), 2)

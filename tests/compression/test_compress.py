@@ -21,7 +21,7 @@ RUN = [
     *("--bm25-epochs", "1", "--online-epochs", "0", "--epochs", "1", "--allow-weak-teacher"),
     *("--min-cosine", "0.5", "--max-drop", "100"),
     # The run's student is its teacher; those of other shapes are trained.
-    *("--averaged-epochs", "1", "--start-share", "1"),
+    *("--set", "student.averaged_epochs=1", "--set", "student.start_share=1"),
 ]
 GRID = Grid(("all", "twice"), ("uint8", "pq8"), {"full": Shape(), "static": Shape(static=True, rank=8, hidden=8)})
 

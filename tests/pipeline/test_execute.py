@@ -27,7 +27,7 @@ from distill.system.reading import read_json
 
 SMALL = [
     *("--bm25-epochs", "1", "--online-epochs", "1", "--epochs", "1", "--allow-weak-teacher"),
-    *("--min-cosine", "0.9", "--max-drop", "100"),
+    *("--set", "export.min_cosine=0.9", "--max-drop", "100"),
 ]
 
 
@@ -166,7 +166,16 @@ def test_the_bundle_is_weighed_checked_and_timed(metrics, folder, sample):
 
 
 def test_a_bundle_may_be_exported_again_from_its_run(distill, folder, sample_folder, tmp_path):
-    lenient = ["--dataset", sample_folder, "--languages", "en,de,ru", "--max-drop", "100", "--min-cosine", "0.9"]
+    lenient = [
+        "--dataset",
+        sample_folder,
+        "--languages",
+        "en,de,ru",
+        "--max-drop",
+        "100",
+        "--set",
+        "export.min_cosine=0.9",
+    ]
     assert distill("export", folder, *lenient, "--output", tmp_path / "again") == 0
     first, again = read_json(folder / "bundle" / "card.json"), read_json(tmp_path / "again" / "card.json")
     # As asked for, of German and Russian; the run's card has the teacher's language with them.
@@ -178,7 +187,7 @@ def test_a_bundle_may_be_exported_again_from_its_run(distill, folder, sample_fol
 def test_a_bundle_that_is_there_is_judged_by_the_gate_that_is_asked_for_now(distill, folder, tmp_path, capsys):
     again = shutil.copytree(folder, tmp_path / "run")
     (again / "metrics.json").unlink()
-    assert distill("run", "--resume", again, "--min-cosine", "0.9999999") == 1
+    assert distill("run", "--resume", again, "--set", "export.min_cosine=0.9999999") == 1
     assert "cosine" in capsys.readouterr().err
     assert not (again / "metrics.json").exists()
 
@@ -287,7 +296,7 @@ def test_the_mean_is_over_the_teachers_language_when_it_is_alone_and_no_sealed_s
 def measured(distill, plain, slim_folder, tiny_folder, sentence_data, tmp_path_factory):
     """The metrics of a run on data with sentence boundaries, which are measured whatever is trained: nothing is."""
     runs = tmp_path_factory.mktemp("answered")
-    flags = ["--config", plain, "--dataset", sentence_data, "--base", slim_folder, "--negatives", "1"]
+    flags = ["--config", plain, "--dataset", sentence_data, "--base", slim_folder, "--set", "teacher.negatives=1"]
     flags += ["--peers", tiny_folder]
     untrained = ["--bm25-epochs", "0", "--online-epochs", "0", "--epochs", "0"]
     assert distill("run", *flags, *SMALL, *untrained, "--runs", runs, "--name", "run") == 0
@@ -338,11 +347,50 @@ def grown(distill, plain, slim_folder, sample_folder, tmp_path_factory):
     (runs / "el.tsv").write_text("κάτω ποτάμι\t0.01\n", encoding="utf-8")
     flags = ["--config", plain, "--dataset", sample_folder, "--base", slim_folder, "--languages", "de,el"]
     flags += ["--parallel", f"{runs / 'lines.tsv'}=2"]
-    flags += ["--add-words", runs / "el.tsv", "--aligner", slim_folder, "--trained-weights", "new-rows"]
-    flags += ["--triplets", f"{runs / 'pairs.tsv'}=3", "--triplets-an-epoch", "40", "--positives", "maxp"]
-    shape = ["--static", "--rank", "6", "--hidden", "5", "--keep-pieces", "used", "--add-languages", "el"]
-    learned = ["--objectives", "qq,dd,dq,list", "--lines-a-step", "8", "--min-cosine", "0.5"]
-    assert distill("run", *flags, *shape, "--add-pieces", "200", *SMALL, *learned, "--runs", runs, "--name", "run") == 0
+    flags += [
+        "--set",
+        f"vocabulary.add_words={runs / 'el.tsv'}",
+        "--aligner",
+        slim_folder,
+        "--set",
+        "student.trained_weights=new-rows",
+    ]
+    flags += [
+        "--triplets",
+        f"{runs / 'pairs.tsv'}=3",
+        "--set",
+        "teacher.triplets_an_epoch=40",
+        "--set",
+        "teacher.positives=maxp",
+    ]
+    shape = [
+        "--static",
+        "--set",
+        "shape.rank=6",
+        "--set",
+        "shape.hidden=5",
+        "--set",
+        "vocabulary.keep=used",
+        "--add-languages",
+        "el",
+    ]
+    learned = ["--objectives", "qq,dd,dq,list", "--set", "student.lines_a_step=8", "--set", "export.min_cosine=0.5"]
+    assert (
+        distill(
+            "run",
+            *flags,
+            *shape,
+            "--set",
+            "vocabulary.add_pieces=200",
+            *SMALL,
+            *learned,
+            "--runs",
+            runs,
+            "--name",
+            "run",
+        )
+        == 0
+    )
     return runs / "run"
 
 

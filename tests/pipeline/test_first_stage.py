@@ -16,7 +16,16 @@ from distill.settings.sections import Settings
 from distill.settings.store import changed
 from distill.students.shape import Shape
 
-SMALL = ["--teacher-batch-size", "4", "--bm25-epochs", "1", "--online-epochs", "1", "--teacher-learning-rate", "0.01"]
+SMALL = [
+    "--set",
+    "teacher.batch_size=4",
+    "--bm25-epochs",
+    "1",
+    "--online-epochs",
+    "1",
+    "--set",
+    "teacher.learning_rate=0.01",
+]
 
 
 def settings(folder, batches="x-y"):
@@ -74,14 +83,23 @@ def test_a_run_has_both_encoders_counted_a_student_of_one_and_a_log_of_what_was_
 
 
 def test_stage_one_alone_takes_pairs_too(distill, tiny_folder, sentence_data, tmp_path):
-    arguments = ["--base", tiny_folder, "--dataset", sentence_data, "--loss", "softmax", "--batches", "x-x-mono"]
-    arguments += [*SMALL, "--online-epochs", "0", "--filters", "", "--output", tmp_path / "teacher"]
+    arguments = [
+        "--base",
+        tiny_folder,
+        "--dataset",
+        sentence_data,
+        "--loss",
+        "softmax",
+        "--set",
+        "pairs.batches=x-x-mono",
+    ]
+    arguments += [*SMALL, "--online-epochs", "0", "--set", "pairs.filters=", "--output", tmp_path / "teacher"]
     assert distill("teach", *arguments) == 0
     assert load_encoder(str(tmp_path / "teacher")).dimension == 16
 
 
 def test_batches_that_the_data_lacks_are_refused_before_training(distill, tiny_folder, tmp_path, capsys):
-    flags = ["--loss", "softmax", "--batches", "x-x"]
+    flags = ["--loss", "softmax", "--set", "pairs.batches=x-x"]
     assert distill("run", "--base", tiny_folder, *flags, *SMALL, "--runs", tmp_path / "runs") == 2
     assert "en-en or x-en" in capsys.readouterr().err
     assert not (tmp_path / "runs").exists()

@@ -21,7 +21,7 @@ from distill.students.refit import linear_map
 from distill.students.shape import Shape
 from distill.system.reading import read_json
 
-SMALL = ["--epochs", "1", "--no-lareqa", "--min-cosine", "0.5", "--max-drop", "100"]
+SMALL = ["--epochs", "1", "--no-lareqa", "--set", "export.min_cosine=0.5", "--max-drop", "100"]
 TEXTS = ["How old is river 0?", "Where does the Danube end?"]
 
 
@@ -163,11 +163,20 @@ def teacher_folder(tokenizer, randomised, tmp_path_factory):
 def folder(distill, plain, slim_folder, teacher_folder, sentence_data, tmp_path_factory):
     """A run with a fixed teacher and a budget of two shapes: what it leaves."""
     runs, shapes = tmp_path_factory.mktemp("runs"), {"full": Shape(), "static": Shape(static=True, rank=8, hidden=8)}
-    fixed = ["--config", plain, "--base", slim_folder, "--teacher-model", teacher_folder, "--centre"]
+    fixed = [
+        "--config",
+        plain,
+        "--base",
+        slim_folder,
+        "--teacher-model",
+        teacher_folder,
+        "--set",
+        "teacher.centre=true",
+    ]
     fixed += ["--dataset", sentence_data]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(candidates, "GRID", Grid(("all",), ("uint8",), shapes, ("all", "uint8")))
-        budget = ["--max-size", "1MB", "--shapes", "static"]
+        budget = ["--max-size", "1MB", "--set", "budget.shapes=static"]
         assert distill("run", *fixed, *SMALL, *budget, "--runs", runs, "--name", "r") == 0
     return runs / "r"
 
@@ -226,8 +235,19 @@ def kept(monkeypatch, tmp_path):
 def test_the_same_run_again_computes_none_of_the_teachers_vectors(
     distill, plain, kept, slim_folder, sentence_data, tmp_path
 ):
-    fixed = ["--config", plain, "--base", slim_folder, "--teacher-model", "e5", "--centre", "--dataset", sentence_data]
-    shape = ["--static", "--rank", "6", "--hidden", "5", "--epochs", "0", "--runs", tmp_path]
+    fixed = [
+        "--config",
+        plain,
+        "--base",
+        slim_folder,
+        "--teacher-model",
+        "e5",
+        "--set",
+        "teacher.centre=true",
+        "--dataset",
+        sentence_data,
+    ]
+    shape = ["--static", "--set", "shape.rank=6", "--set", "shape.hidden=5", "--epochs", "0", "--runs", tmp_path]
     assert distill("run", *fixed, *SMALL, *shape, "--name", "first") == 0
     assert len(set(kept.computed)) == len(kept.computed) > 0
     kept.computed.clear()
@@ -256,13 +276,13 @@ def test_a_broken_teacher_ends_the_run_before_its_student_whatever_the_recipe_al
 
 def test_stage_two_alone_takes_any_teacher(distill, kept, slim_folder, sentence_data, tmp_path):
     flags = ["--teacher", "e5", "--centre", "--start", slim_folder, "--dataset", sentence_data, "--epochs", "0"]
-    assert distill("transfer", *flags, "--quantised-epochs", "0", "--output", tmp_path / "student") == 0
+    assert distill("transfer", *flags, "--set", "student.quantised_epochs=0", "--output", tmp_path / "student") == 0
     student = KerasEncoder.load(tmp_path / "student")
     assert (student.model.foreign, student.dimension) == (True, 24)
 
 
 def test_what_cannot_teach_is_refused_before_anything_is_written(distill, kept, slim_folder, tmp_path, capsys):
-    flags = ["--base", slim_folder, "--teacher-model", "e5", "--dimension", "8"]
+    flags = ["--base", slim_folder, "--teacher-model", "e5", "--set", "shape.dimension=8"]
     assert distill("run", *flags, "--runs", tmp_path / "runs") == 2
     last = capsys.readouterr().err.strip().splitlines()[-1]
     assert "e5" in last and last.startswith("error: ")

@@ -15,13 +15,13 @@ from distill.settings.store import changed, load_settings, recipe_settings
 from distill.students.rows import TABLE
 from distill.system.reading import read_json
 
-TEACHER = "--bm25-epochs 0 --online-epochs 1 --teacher-batch-size 4"
+TEACHER = "--bm25-epochs 0 --online-epochs 1 --set teacher.batch_size=4"
 # Of a command that is a stage alone.
 ALONE = {
-    **{name: f"teach {TEACHER} --pairs-an-epoch 8" for name in recipe_names() if name.startswith("lareqa")},
+    **{name: f"teach {TEACHER} --set pairs.pairs_an_epoch=8" for name in recipe_names() if name.startswith("lareqa")},
     **dict.fromkeys(("muse", "paper", "small"), "transfer --epochs 1"),
 }
-WHOLE = f"{TEACHER} --epochs 1 --min-cosine 0.5 --max-drop 100 --no-lareqa --allow-weak-teacher"
+WHOLE = f"{TEACHER} --epochs 1 --set export.min_cosine=0.5 --max-drop 100 --no-lareqa --allow-weak-teacher"
 
 
 def test_every_recipe_is_tried():

@@ -28,8 +28,8 @@ from distill.students.shape import Shape
 from distill.system.reading import read_json
 from distill.training.checkpoints import Checkpoint
 
-FLAGS = "--loss softmax --batches x-y --teacher-batch-size 4 --bm25-epochs 0 --online-epochs 0 --self-train 1 "
-FLAGS += "--self-train-top 6 --epochs 0 --min-cosine 0.5 --max-drop 100 --no-lareqa"
+FLAGS = "--loss softmax --set pairs.batches=x-y --set teacher.batch_size=4 --bm25-epochs 0 --online-epochs 0 --set pairs.self_train=1 "
+FLAGS += "--set pairs.self_train_top=6 --epochs 0 --set export.min_cosine=0.5 --max-drop 100 --no-lareqa"
 
 
 @pytest.fixture
@@ -283,7 +283,7 @@ def test_a_run_goes_on_with_its_stages_as_they_are_which_can_be_compared(
 @pytest.mark.parametrize(
     ("flags", "named"),
     [
-        (["--resume", "STOPPED", "--margin", "0.5"], "teacher.margin"),
+        (["--resume", "STOPPED", "--set", "teacher.margin=0.5"], "teacher.margin"),
         (["--resume", "STOPPED", "--name", "other"], "--name other"),
         (["--runs", "PARENT", "--name", "run"], "--resume "),
         *((["--runs", "PARENT/runs", "--name", name], f"--name {name}") for name in ("../x", ".", "a/../..", "/x")),

@@ -208,7 +208,7 @@ def test_data_without_answers_is_refused_before_anything_is_written(settings, un
 
 
 def test_a_teacher_alone_keeps_no_stages(distill, tmp_path, capsys):
-    arguments = ["--loss", "softmax", "--self-train", "1"]
+    arguments = ["--loss", "softmax", "--set", "pairs.self_train=1"]
     assert distill("teach", *arguments, "--output", tmp_path / "teacher") == 2
     assert "distill run" in capsys.readouterr().err
     assert list(Path(tmp_path).iterdir()) == []

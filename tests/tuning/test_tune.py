@@ -30,7 +30,7 @@ losses.qq = {low = 0.1, high = 1.0}
 @pytest.fixture(scope="module")
 def fixed(slim_folder, sentence_data):
     """What all searches here have in common: two languages, a teacher of one epoch, students of one."""
-    epochs = ["--bm25-epochs", "1", "--online-epochs", "0", "--epochs", "1", "--student-batch-size", "4"]
+    epochs = ["--bm25-epochs", "1", "--online-epochs", "0", "--epochs", "1", "--set", "student.batch_size=4"]
     return ["tune", "--base", slim_folder, "--dataset", sentence_data, "--languages", "de", *epochs]
 
 
@@ -134,7 +134,7 @@ def test_all_trials_are_printed_again_without_training(distill, left, capsys):
     [
         (["--epochs", "2"], "student.epochs "),
         (["--seed", "1"], "seed "),
-        (["--document-tokens", "0"], "student.document_tokens "),
+        (["--set", "student.document_tokens=0"], "student.document_tokens "),
         (["--stage", "both"], ": stage "),
         (["--dataset", "sample"], ": texts;"),
         (["--base", "muse"], ": base;"),
@@ -165,7 +165,14 @@ def test_another_place_of_the_data_and_what_comes_after_training_are_free(distil
     ],
 )
 def test_a_teacher_or_both_are_tuned(distill, stage, names, measured, fixed, tmp_path):
-    flags = ["--negatives", "2", "--teacher-learning-rate", "0.001", "--student-learning-rate", "0.001"]
+    flags = [
+        "--set",
+        "teacher.negatives=2",
+        "--set",
+        "teacher.learning_rate=0.001",
+        "--set",
+        "student.learning_rate=0.001",
+    ]
     flags += ["--objectives", "dd", "--epochs", "0"] if stage == "both" else []
     names = names - ({"learning_rate", "negatives"} if stage == "teacher" else set())
     command = [*fixed, *flags, "--stage", stage, "--trials", "1", "--study", tmp_path / "x.db"]
@@ -230,7 +237,7 @@ def refused(distill, fixed, tmp_path, monkeypatch, capsys):
         (["--teacher-path", "nowhere"], ": nowhere"),
         (["--teacher-path", "muse", "--stage", "both"], "--teacher-path "),
         (["--languages", "xx"], " xx: "),
-        (["--channels", "99"], "channels: "),
+        (["--set", "shape.channels=99"], "channels: "),
         (["--max-size", "small"], "--max-size: "),
         (["--study", "space.toml/x.db"], " space.toml/x.db: "),
     ],

@@ -20,9 +20,9 @@ from distill.students.static import StaticEncoder
 from distill.system.reading import read_json
 
 FLAGS = [
-    *("--languages", "de", "--negatives", "1"),
-    *("--bm25-epochs", "1", "--online-epochs", "2", "--epochs", "3", "--averaged-epochs", "2"),
-    *("--min-cosine", "0.5", "--max-drop", "100", "--allow-weak-teacher", "--checkpoint-seconds", "0"),
+    *("--languages", "de", "--set", "teacher.negatives=1"),
+    *("--bm25-epochs", "1", "--online-epochs", "2", "--epochs", "3", "--set", "student.averaged_epochs=2"),
+    *("--set", "export.min_cosine=0.5", "--max-drop", "100", "--allow-weak-teacher", "--checkpoint-seconds", "0"),
 ]
 # Each stage and what is there as soon as it begins.
 STAGES = {

@@ -1,0 +1,56 @@
+#!/usr/bin/env python3
+"""docs/settings.md from the fields of the settings: names, defaults, flags, what each means and who honours it."""
+
+from dataclasses import fields
+from pathlib import Path
+
+from distill.commands.shared.setting_options import default_text
+from distill.settings.assignments import commands_of
+from distill.settings.fields import SET
+from distill.settings.sections import Settings
+from distill.settings.store import walk
+
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "settings.md"
+HEAD = """\
+# Settings
+
+<!-- Written by .ci/settings_page.py from distill/settings; `make docs` writes it anew. -->
+
+Every setting of a `config.toml`. A section of the page is a section of the file, `losses.list.weight` of `student` the
+key `weight` of its table `[student.losses.list]`. On the command line a setting is given by its name,
+`--set student.gamma=100`, a list with commas between its parts; some have a flag of their own. A setting that a command
+does not use is refused. Values are those of `distill run` without a recipe; [recipes](recipes.md) change some of them.
+"""
+
+
+def table(section, title, rows):
+    """The lines of a section: a row a setting."""
+    yield f"\n## {title}\n"
+    yield f"`[{section}]`\n" if section else "At the top of the file.\n"
+    yield "| setting | default | flag | meaning | commands |"
+    yield "|---|---|---|---|---|"
+    for name, item in rows:
+        meta, value = item.metadata, default_text(item.default).replace("|", "\\|")
+        flag = f"`{meta['flag']}`" if meta["offer"] is not SET else ""
+        used = ", ".join(command.replace("-", " ") for command in commands_of(name, item))
+        words = f" ({', '.join(meta['options'])})" if meta["options"] else ""
+        shown = f"`{value}`" if value else ""
+        yield f"| `{name.partition('.')[2] or name}` | {shown} | {flag} | {meta['help']}{words} | {used} |"
+
+
+def page():
+    """The text of docs/settings.md."""
+    known = {name: item for name, _, item in walk(Settings())}
+    titles = {item.name: item.metadata["title"] for item in fields(Settings) if "title" in item.metadata}
+    sections = {"": "The run", **titles}
+    lines = []
+    for section, title in sections.items():
+        rows = [
+            (name, item) for name, item in known.items() if (name.partition(".")[0] if "." in name else "") == section
+        ]
+        lines += table(section, title, rows)
+    return HEAD + "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")
