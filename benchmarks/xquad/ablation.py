@@ -25,7 +25,8 @@ from distill.system.backend import start
 CONFIG = Path(__file__).with_name("released.toml")
 SUPPORTED, UNSEEN = ("ar", "de", "es", "ru", "th", "tr", "zh"), ("el", "hi", "ro", "vi")
 # Few epochs, the best of them on dev, Equation 2 with all its weights 1, and new rows from old pieces.
-SHORT = "--epochs 3 --set student.averaged_epochs=0 --set student.losses.qq=1 --set student.losses.list.weight=0.3 --aligner ''"
+SHORT = "--epochs 3 --set student.averaged_epochs=0 --set student.losses.qq=1 --aligner ''"
+SHORT += " --set student.losses.list.weight=0.3"
 WITHOUT_DICTIONARY = "--parallel " + ",".join(
     source for source in load_settings(CONFIG).student.parallel if "wiktionary" not in source
 )

@@ -92,8 +92,8 @@ def answered_in(dataset: Dataset, source: File, languages: Sequence[str], pairs:
     lost = answered.without()
     if sum(many for many, _ in lost.values()) == len(pairs.questions):
         raise DataError(
-            f"{dataset.name}: no passage holds the answer of a train question, which pairs.self_train needs; give answers, "
-            "as SQuAD files have them or under 'answers' in questions.jsonl"
+            f"{dataset.name}: no passage holds the answer of a train question, which pairs.self_train needs; give "
+            "answers, as SQuAD files have them or under 'answers' in questions.jsonl"
         )
     if lost:
         counts = ", ".join(f"{many} of {all_} in {language}" for language, (many, all_) in lost.items())

@@ -93,8 +93,8 @@ def with_sums(table: Floats, tokenizer: Tokenizer) -> Floats:
 def _require_static(model: StaticEncoder) -> None:
     if model.channels:
         raise ExportError(
-            f"a static student with a window of {model.order} tokens (shape.channels = {model.channels}) is no sum of rows; "
-            "export one without them, or as a bundle"
+            f"a static student with a window of {model.order} tokens (shape.channels = {model.channels}) is no sum of "
+            "rows; export one without them, or as a bundle"
         )
 
 

@@ -149,7 +149,8 @@ REFUSED = {
     "transfer --output out --teacher e5": "e5",
     "transfer --output out --teacher nowhere": "nowhere",
     "transfer --output out --teacher muse --parallel nowhere.tsv": "nowhere.tsv",
-    "transfer --output out --teacher muse --set student.quantised_epochs=1 --set export.precision=float32 --table float32": "quantised_epochs",
+    "transfer --output out --teacher muse --set student.quantised_epochs=1 --set export.precision=float32 "
+    "--table float32": "quantised_epochs",
     "transfer --output out --teacher muse --corpus a --labels muse --parallel b": "a: ",
     "evaluate": "'MODELS...'",
     "evaluate nowhere": "nowhere",

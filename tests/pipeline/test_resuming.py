@@ -28,8 +28,9 @@ from distill.students.shape import Shape
 from distill.system.reading import read_json
 from distill.training.checkpoints import Checkpoint
 
-FLAGS = "--loss softmax --set pairs.batches=x-y --set teacher.batch_size=4 --bm25-epochs 0 --online-epochs 0 --set pairs.self_train=1 "
-FLAGS += "--set pairs.self_train_top=6 --epochs 0 --set export.min_cosine=0.5 --max-drop 100 --no-lareqa"
+FLAGS = "--loss softmax --set pairs.batches=x-y --set teacher.batch_size=4 --bm25-epochs 0 "
+FLAGS += "--online-epochs 0 --set pairs.self_train=1 --set pairs.self_train_top=6 --epochs 0 "
+FLAGS += "--set export.min_cosine=0.5 --max-drop 100 --no-lareqa"
 
 
 @pytest.fixture
