@@ -52,7 +52,7 @@ class Work:
 
     def line(self) -> str:
         """The line on what is done and what is left, in as many seconds a piece as those that are done took."""
-        if not (self.total and self.done):
+        if not self.total or not 0 < self.done < self.total:
             counted = f"{self.done} done, " if self.done else ""
             return f"{self.description}: {counted}{self.seconds:.0f} s so far {self.note}".rstrip()
         left = self.seconds * max(0, self.total - self.done) / self.done

@@ -65,7 +65,7 @@ def test_a_line_says_what_is_done_and_what_is_left(clock):
     clock.seconds += 5400
     assert work.line() == "encode: 10 of 40, about 5.0 h left loss 5"
     work.advance(31)
-    assert work.line() == "encode: 41 of 40, about 0 s left loss 5"
+    assert work.line() == "encode: 41 done, 6000 s so far loss 5"
 
 
 def waited(lines, enough):

@@ -3,6 +3,7 @@ import json
 import numpy as np
 import pytest
 from fixtures.encoders import made_student
+from fixtures.pieces import spelled_tokenizer
 
 from distill.encoders.tokenizer import model_proto
 from distill.errors import ExportError
@@ -71,3 +72,15 @@ def test_model2vec_gives_the_students_vectors(tokenizer, randomised, tmp_path):
     student = linear_student(tokenizer, randomised)
     model = library.StaticModel.from_pretrained(written(student, tmp_path / "folder"))
     np.testing.assert_allclose(model.encode(TEXTS), student.encode(TEXTS), atol=1e-5)
+
+
+def test_a_spelling_is_a_row_that_is_the_sum_of_those_that_it_stands_for(tokenizer, randomised, tmp_path):
+    student = linear_student(spelled_tokenizer(tokenizer, _teh_nyl="the Nile", q="Ni"), randomised)
+    loaded = FolderEncoder(written(student, tmp_path / "folder"), "folder", student.dimension, known=True)
+    texts = ["Where does teh nyl end?", "q", *TEXTS]
+    assert [loaded.tokenize(text) for text in texts] == student.tokenizer.unexpanded.encode(texts)
+    assert max(loaded.tokenize(texts[0])) == len(tokenizer)
+    # The rows of the words as they are written, by another tokenizer.
+    plain = linear_student(tokenizer, randomised).encode(["Where does the Nile end?"])
+    np.testing.assert_allclose(loaded.encode(texts[:1]), plain, atol=1e-5)
+    np.testing.assert_allclose(loaded.encode(texts), student.encode(texts), atol=1e-5)
