@@ -215,12 +215,7 @@ def files_option(flag: str, meaning: str, name: str) -> Callable[[Command], Comm
 @files_option("--keep", "text of other languages, language=FILE, that is to be cut as before", "keep")
 @click.option("--teacher-language", default="en", show_default=True, help="the language of the translations")
 @click.option(
-    "--set",
-    "vocabulary.add_pieces=learned",
-    type=click.IntRange(1),
-    default=4000,
-    show_default=True,
-    help="how many are learned",
+    "--add-pieces", "learned", type=click.IntRange(1), default=4000, show_default=True, help="how many are learned"
 )
 @click.option(
     "--most-words", type=click.IntRange(0), default=8000, show_default=True, help="frequent words, a piece each"
@@ -237,9 +232,7 @@ def files_option(flag: str, meaning: str, name: str) -> Callable[[Command], Comm
     "--aligner", help="e5 or another encoder that knows it, for rows by meaning; none [default: e5, if there]"
 )
 @click.option("--steps", type=click.IntRange(1), default=500, show_default=True, help="of training")
-@click.option(
-    "--set", "student.lines_a_step=lines", type=click.IntRange(2), default=256, show_default=True, help="lines of each"
-)
+@click.option("--lines-a-step", "lines", type=click.IntRange(2), default=256, show_default=True, help="lines of each")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="of what is drawn")
 @json_option
 @folder_option("folder for the encoder: a bundle, where MODEL is one or is a run")
@@ -334,9 +327,7 @@ def add_words(
 @click.argument("model")
 @files_option("--text", "text as it is written, language=FILE, a text a line or .jsonl", "text")
 @files_option("--add-words", "words of a language, language=FILE, a word, a tab and its frequency a line", "word_lists")
-@click.option(
-    "--set", "student.typed_kinds=kinds", default=",".join(SPELLED), show_default=True, help="how people type"
-)
+@click.option("--typed-kinds", "kinds", default=",".join(SPELLED), show_default=True, help="how people type")
 @click.option(
     "--most-spellings", type=click.IntRange(1), default=140_000, show_default=True, help="about 24 bytes each"
 )

@@ -54,7 +54,7 @@ def bundle(wide, sample, tmp_path_factory):
 def add(model, output, files, *more):
     parallel, dictionary, text = map(str, files)
     options = ["--parallel", parallel, "--dictionary", f"{dictionary}=0.2", "--text", text, "--output", str(output)]
-    options += ["--aligner", "none", "--set", "vocabulary.add_pieces=60", "--set", "student.lines_a_step=32", *more]
+    options += ["--aligner", "none", "--add-pieces", "60", "--lines-a-step", "32", *more]
     with pytest.raises(SystemExit) as end:
         main(["add-language", str(model), "fi", *options])
     return end.value.code

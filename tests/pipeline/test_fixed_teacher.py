@@ -275,18 +275,7 @@ def test_a_broken_teacher_ends_the_run_before_its_student_whatever_the_recipe_al
 
 
 def test_stage_two_alone_takes_any_teacher(distill, kept, slim_folder, sentence_data, tmp_path):
-    flags = [
-        "--teacher",
-        "e5",
-        "--set",
-        "teacher.centre=true",
-        "--start",
-        slim_folder,
-        "--dataset",
-        sentence_data,
-        "--epochs",
-        "0",
-    ]
+    flags = ["--teacher", "e5", "--centre", "--start", slim_folder, "--dataset", sentence_data, "--epochs", "0"]
     assert distill("transfer", *flags, "--set", "student.quantised_epochs=0", "--output", tmp_path / "student") == 0
     student = KerasEncoder.load(tmp_path / "student")
     assert (student.model.foreign, student.dimension) == (True, 24)
