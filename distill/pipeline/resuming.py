@@ -30,6 +30,8 @@ from .finished import SEARCH
 from .twins import translation_files
 
 TEACHER, STUDENT, LOG, METRICS, DATA = "teacher", "student", "log.jsonl", "metrics.json", "data"
+# A run that an earlier version began has not noted these.
+WORDS = "vocabulary.add_words "
 # Self-training's stages: their folder and the file of one that is complete.
 STAGES, STAGE = "self-training", "stage.json"
 
@@ -64,7 +66,8 @@ def require_same_data(folder: Path, files: Mapping[str, str], sources: Mapping[s
     row = next((row for row in _rows(folder) if row["event"] == DATA), {})
     other = changed_files(row.get("files", files), files)
     if known := row.get("sources"):
-        other += changed_files(known, sources)
+        noted = any(name.startswith(WORDS) for name in known)
+        other += changed_files(known, {name: of for name, of in sources.items() if noted or not name.startswith(WORDS)})
     if other:
         raise InputError(f"{folder} was begun on other data ({', '.join(other)}); restore it, or start another run")
 

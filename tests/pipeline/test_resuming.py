@@ -129,6 +129,14 @@ def test_whatever_a_run_is_made_from_is_compared(sample, tmp_path, path, name):
         require_same_data(tmp_path, sample.files, sources_of(settings))
 
 
+def test_a_run_that_noted_no_words_when_it_was_begun_is_gone_on_with(sample, tmp_path):
+    now = sources_of(sources(tmp_path))
+    before = {name: value for name, value in now.items() if not name.startswith("vocabulary.add_words ")}
+    assert len(before) < len(now)
+    write_log(tmp_path, {"event": "data", "seconds": 0.0, "files": dict(sample.files), "sources": before})
+    require_same_data(tmp_path, sample.files, now)
+
+
 def test_with_a_budget_a_run_is_finished_when_its_search_is(stopped):
     settings, folder = stopped()
     settings.budget.max_size = "1MB"
