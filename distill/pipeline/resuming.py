@@ -25,6 +25,8 @@ from ..training.log import RunLog
 from .finished import SEARCH
 
 TEACHER, STUDENT, LOG, DATA = "teacher", "student", "log.jsonl", "data"
+# A run that an earlier version began has noted no files of these settings.
+UNNOTED = ("vocabulary.add_words", "evaluation.peers")
 # Self-training's stages: their folder and the file of one that is complete.
 STAGES, STAGE = "self-training", "stage.json"
 
@@ -59,7 +61,8 @@ def require_same_data(folder: Path, files: Mapping[str, str], sources: Mapping[s
     row = next((row for row in _rows(folder) if row["event"] == DATA), {})
     other = changed_files(row.get("files", files), files)
     if known := row.get("sources"):
-        other += changed_files(known, sources)
+        unnoted = {name for name in UNNOTED if not any(of.startswith(f"{name} ") for of in known)}
+        other += changed_files(known, {of: hash for of, hash in sources.items() if of.split(" ")[0] not in unnoted})
     if other:
         raise InputError(f"{folder} was begun on other data ({', '.join(other)}); restore it, or start another run")
 

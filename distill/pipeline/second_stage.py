@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING
 
 from ..catalog.loading import load_aligner, load_keras_encoder, load_teacher
 from ..data.loading import chosen_data, load_dev
 from ..data.parallel import joined, texts_by_language
 from ..encoders.encoder import Encoder, KerasEncoder
+from ..errors import ConfigError
 from ..export.weights.precision import Precision
-from ..settings.sections import Settings
+from ..settings.sections import Settings, ShapeSettings, VocabularySettings
 from ..settings.units import steered
 from ..system.progress import say
 from ..training.checkpoints import CHECKPOINT
@@ -148,6 +149,8 @@ def transfer_alone(settings: Settings, teaching: Teaching) -> KerasEncoder:
     """
     from ..stages.transfer_stage import require_trainable
 
+    require_defaults("vocabulary", settings.vocabulary)
+    require_defaults("shape", settings.shape)
     source, language, start = teaching.source, teaching.language, teaching.start or teaching.source
     settings = steered(settings)
     settings = replace(
@@ -167,6 +170,16 @@ def transfer_alone(settings: Settings, teaching: Teaching) -> KerasEncoder:
     require_trainable(teacher, first, settings.training)
     targets = job.targets(teacher, _labelled(teaching, teacher))
     return job.train(targets, first, first, Session(options=settings.training, dev=dev))
+
+
+def require_defaults(name: str, section: VocabularySettings | ShapeSettings) -> None:
+    """Raise `ConfigError` for a setting, as of a recipe, that changes what the student starts from."""
+    for item in fields(section):
+        if getattr(section, item.name) != item.default:
+            raise ConfigError(
+                f"{name}.{item.name}: distill transfer starts from an encoder with its pieces and in its shape; change "
+                "these with distill prune or reduce before, or take distill run"
+            )
 
 
 def _labelled(teaching: Teaching, teacher: Encoder) -> Lines | None:

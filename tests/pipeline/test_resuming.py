@@ -22,8 +22,9 @@ from distill.pipeline.resuming import (
 from distill.pipeline.run import Run, save_measured
 from distill.pipeline.second_stage import Beginning
 from distill.pipeline.steps import Engine
+from distill.settings.fields import Names
 from distill.settings.sections import Settings
-from distill.settings.store import changed, save_settings
+from distill.settings.store import changed, save_settings, walk
 from distill.students.shape import Shape
 from distill.system.reading import read_json
 from distill.training.checkpoints import Checkpoint
@@ -81,53 +82,79 @@ def test_data_that_has_changed_is_refused(stopped, sample):
         resumed_log(folder).close()
 
 
-FILES = {"lines.tsv": "en\tde\none\teins\n", "pairs.tsv": "question\tpassage\none\ttwo\n"}
-FILES |= {"text/de.txt": "eins\n", "encoder/encoder.keras": "weights", "text/fr.txt": "un\n"}
-FILES |= {"words.tsv": "eins\t0.1\n"}
+# For each kind of what a setting may name: the files that make it up, and the value that names them in a folder.
+FILE, CORPUS, SAVED = ("file.jsonl",), ("documents.jsonl", "questions.jsonl"), ("encoder.keras",)
+NAMED_BY = {
+    Names.FILE: (FILE, lambda path: f"{path}/file.jsonl"),
+    Names.FILES: (FILE, lambda path: (f"{path}/file.jsonl",)),
+    Names.WEIGHTED_FILES: (FILE, lambda path: (f"{path}/file.jsonl=2",)),
+    Names.LANGUAGE_FILES: (FILE, lambda path: (f"de={path}/file.jsonl",)),
+    Names.DATASET: (CORPUS, str),
+    Names.ENCODER: (SAVED, str),
+    Names.ENCODERS: (SAVED, lambda path: (str(path),)),
+    Names.TRANSLATORS: (("model.bin", "source.spm", "target.spm"), lambda path: (f"de={path}",)),
+}
+# The data set has hashes of its own, a fixed teacher is told by what was loaded, own text by the data set.
+APART = ("data.dataset", "teacher.model", "student.own_text")
+NAMES = [
+    name for name, _, item in walk(Settings()) if item.metadata["names"] is not Names.NOTHING and name not in APART
+]
 
 
-def sources(tmp_path):
-    """Settings that name a file or folder of every kind."""
-    for name, text in FILES.items():
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).write_text(text, encoding="utf-8")
-    values = {
-        "student.parallel": (f"{tmp_path / 'lines.tsv'}=2",),
-        "teacher.triplets": (str(tmp_path / "pairs.tsv"),),
-        "vocabulary.text": (f"de={tmp_path / 'text' / 'de.txt'}",),
-        "teacher.base": str(tmp_path / "encoder"),
-        "student.labelled_text": (f"fr={tmp_path / 'text' / 'fr.txt'}",),
-        "vocabulary.add_words": (str(tmp_path / "words.tsv"),),
-        "vocabulary.add_languages": ("fr",),
-        "vocabulary.aligner": str(tmp_path / "encoder"),
-    }
-    return changed(Settings(), values)
+def sources(tmp_path, names=NAMES):
+    """Settings that name a file or folder by each of these settings."""
+    kinds = {name: item.metadata["names"] for name, _, item in walk(Settings())}
+    settings = Settings()
+    for name in names:
+        parts, value = NAMED_BY[kinds[name]]
+        (tmp_path / name).mkdir(exist_ok=True)
+        for part in parts:
+            (tmp_path / name / part).write_text("one\n", encoding="utf-8")
+        section, _, key = name.partition(".")
+        setattr(getattr(settings, section), key, value(tmp_path / name))
+    return settings
 
 
 def test_whatever_its_place_an_encoder_is_compared_by_its_own_content(sample, tmp_path):
-    settings = sources(tmp_path)
+    settings = sources(tmp_path, ["teacher.base"])
     before = sources_of(settings)
-    (tmp_path / "encoder" / "lir.npz").write_bytes(b"learned of it")
+    (tmp_path / "teacher.base" / "lir.npz").write_bytes(b"learned of it")
     assert sources_of(settings) == before
     settings = changed(Settings(), {"teacher.model": "st:some/model"})
     one, other = (sources_of(settings, SimpleNamespace(fingerprint=name)) for name in ("a" * 32, "b" * 32))
     assert one == {"teacher.model st:some/model": "a" * 32} and one != other
 
 
-NAMES = ["student.parallel", "teacher.triplets", "vocabulary.text", "teacher.base", "student.labelled_text"]
-NAMES += ["vocabulary.add_words"]
-
-
-@pytest.mark.parametrize(("path", "name"), zip(FILES, NAMES, strict=True))
-def test_whatever_a_run_is_made_from_is_compared(sample, tmp_path, path, name):
+@pytest.mark.parametrize("name", NAMES)
+def test_a_resume_is_refused_where_a_file_that_a_setting_names_has_changed(sample, tmp_path, name):
     settings = sources(tmp_path)
     row = {"event": "data", "seconds": 0.0, "files": dict(sample.files), "sources": sources_of(settings)}
     write_log(tmp_path, row)
     require_same_data(tmp_path, sample.files, sources_of(settings))
-    with open(tmp_path / path, "ab") as file:
+    with open(next((tmp_path / name).iterdir()), "ab") as file:
         file.write(b"more")
     with pytest.raises(InputError, match=rf"\({name} "):
         require_same_data(tmp_path, sample.files, sources_of(settings))
+
+
+def test_a_resume_is_refused_where_the_data_sets_own_text_has_changed(sample, tmp_path):
+    settings = changed(Settings(), {"data.dataset": str(tmp_path / "data"), "student.own_text": True})
+    (tmp_path / "data").mkdir()
+    for name in ("parallel.tsv", "descriptions.jsonl"):
+        (tmp_path / "data" / name).write_text("one\n", encoding="utf-8")
+    before = sources_of(settings)
+    assert sorted(before) == [f"student.own_text {tmp_path}/data/{n}" for n in ("descriptions.jsonl", "parallel.tsv")]
+    (tmp_path / "data" / "parallel.tsv").write_text("two\n", encoding="utf-8")
+    assert sources_of(settings) != before
+
+
+def test_a_run_that_an_earlier_version_began_is_resumed_without_what_that_did_not_note(sample, tmp_path):
+    now = sources_of(sources(tmp_path))
+    later = ("vocabulary.add_words ", "evaluation.peers ")
+    before = {name: value for name, value in now.items() if not name.startswith(later)}
+    assert len(before) < len(now)
+    write_log(tmp_path, {"event": "data", "seconds": 0.0, "files": dict(sample.files), "sources": before})
+    require_same_data(tmp_path, sample.files, now)
 
 
 def test_with_a_budget_a_run_is_finished_when_its_search_is(stopped):

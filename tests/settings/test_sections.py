@@ -43,21 +43,13 @@ FREE = {
         "budget.corpus",
         "evaluation.dev_dataset",
         "evaluation.peers",
-        "student.own_text",
         "student.start",
         "student.start_share",
-        "student.teacher_samples",
-        "student.trained_weights",
-        "student.typed_kinds",
-        "student.typed_share",
         "vocabulary.add_words",
         *RANKED,
-    }
-    | {f"scorer.{name}" for name in vars(Settings().scorer)},
+    },
     Work.STUDY | Work.TRIAL: {"data.dataset", "data.languages", "teacher.base", "export.threads", "evaluation.lareqa"}
-    | {"student.start", "student.start_share", "student.trained_weights", "student.own_text", "evaluation.peers"}
-    | {"student.typed_kinds", "student.typed_share"}
-    | {"vocabulary.add_words", *RANKED}
+    | {"student.start", "student.start_share", "evaluation.peers", "vocabulary.add_words", *RANKED}
     | {f"budget.{name}" for name in ("max_size", "max_ms", "shapes", "new_languages", "new_pieces", "corpus")},
 }
 

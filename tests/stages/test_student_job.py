@@ -12,6 +12,7 @@ from distill.compression.material import Material
 from distill.compression.trials import Trials
 from distill.data.loading import load_dataset
 from distill.encoders.tokenizer import model_proto
+from distill.errors import ConfigError
 from distill.export.form import Form
 from distill.export.weights.precision import Precision
 from distill.pipeline.preparing import read_inputs
@@ -106,6 +107,12 @@ def of_the_run(settings, tmp_path_factory):
 @pytest.mark.parametrize("door", [of_transfer, of_trial])
 def test_transfer_and_a_trial_train_the_student_of_a_run(settings, of_the_run, tmp_path, door):
     assert equal(weights_of(door(settings, tmp_path)), of_the_run)
+
+
+@pytest.mark.parametrize("values", [{"vocabulary.most_pieces": 500}, {"shape.static": True}])
+def test_transfer_refuses_what_would_change_its_start(settings, values):
+    with pytest.raises(ConfigError, match=f"^{next(iter(values))}: "):
+        transfer_alone(changed(settings, values), Teaching("nowhere"))
 
 
 def test_the_table_alone_is_trained(settings, of_the_run):

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from distill.catalog.loading import load_keras_encoder
+from distill.data.parallel import Parallel
 from distill.pipeline.preparing import read_inputs
 from distill.pipeline.run import Run
 from distill.pipeline.second_stage import Beginning, study
@@ -17,7 +18,7 @@ from distill.stages.triplet_stage import teach
 from distill.students.shape import Shape
 from distill.system.reading import read_json
 from distill.training.log import RunLog
-from distill.tuning.stages import Students
+from distill.tuning.stages import Students, reweighted
 
 pytest.importorskip("optuna")
 SPACE = """[student]
@@ -197,7 +198,7 @@ def test_a_trial_draws_parallel_text_by_its_own_weights_and_temperature(slim, se
         student=StudentSettings(parallel=(parallel[0], f"{parallel[1]}1")),
     )
     seen = []
-    monkeypatch.setattr("distill.stages.transfer_stage.learn", lambda given, *rest: seen.append(given.lines.chances))
+    monkeypatch.setattr("distill.stages.student_job.learn", lambda given, *rest: seen.append(given.lines.chances))
     students = Students(read_inputs(settings), slim, RunLog())
     students.train(settings)
     student = StudentSettings(parallel=(parallel[0], f"{parallel[1]}3"), parallel_temperature=1.0)
@@ -205,6 +206,12 @@ def test_a_trial_draws_parallel_text_by_its_own_weights_and_temperature(slim, se
     # Groups: en and de of a, four pairs each; en of b with four and de with one.
     np.testing.assert_allclose(seen[0], [0.25, 0.25, 2 / 6, 1 / 6], rtol=1e-6)
     np.testing.assert_allclose(seen[1], [0.125, 0.125, 0.6, 0.15], rtol=1e-6)
+
+
+def test_the_data_sets_own_parallel_text_has_no_weight_of_a_trials():
+    sources = [Parallel(name, 1.0, ("a",), ("de",), ("b",)) for name in ("one", "two", "parallel.tsv")]
+    weighted = reweighted(sources, StudentSettings(parallel=("one=2", "two=0.5"), own_text=True))
+    assert [(source.name, source.weight) for source in weighted] == [("one", 2), ("two", 0.5), ("parallel.tsv", 1)]
 
 
 @pytest.fixture
