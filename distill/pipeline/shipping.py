@@ -67,6 +67,8 @@ def shipping_steps(run: Run, export: Callable[[KerasEncoder], None]) -> list[Ste
         Step("bundle", partial(load_bundle, run, folder)),
         Step("evaluate bundle", partial(measure_bundle, run), ["bundle"]),
         Step("calibrate", partial(calibrate, run, folder), ["bundle"]),
+        # Its card has all by now.
+        Step("weigh", partial(weigh, run, folder)),
         Step("benchmark", partial(time_queries, run, folder)),
         Step("metrics", partial(close, run), ["benchmark"]),
     ]
@@ -97,11 +99,10 @@ def require_gate(run: Run, folder: Path) -> None:
 
 
 def load_bundle(run: Run, folder: Path) -> Encoder:
-    """The bundle as users load it; its size and what the gate found are recorded."""
-    from ..export.runtime import load_artefact, size_of
+    """The bundle as users load it; what the gate found is recorded."""
+    from ..export.runtime import load_artefact
 
     run.record("gate", read_json(folder / CARD_FILE)["dev"])
-    run.record("bundle_bytes", size_of(folder))
     return load_artefact(folder, run.settings.export.threads)
 
 
@@ -109,6 +110,13 @@ def measure_bundle(run: Run, bundle: Encoder) -> None:
     """Add the bundle's figures, and questions that it won and lost against its base."""
     run.measure("bundle", bundle)
     run.figures.update(run.checkpoint(EXAMPLES).facts())
+
+
+def weigh(run: Run, folder: Path) -> None:
+    """Record the bundle's size on disk."""
+    from ..export.runtime import size_of
+
+    run.record("bundle_bytes", size_of(folder))
 
 
 def time_queries(run: Run, folder: Path) -> Json:

@@ -12,7 +12,8 @@ from distill.evaluation.tasks.answerable import AnswerableTask
 from distill.export.runtime import load_artefact
 from distill.pipeline.inputs import Inputs
 from distill.pipeline.run import Run
-from distill.pipeline.shipping import calibrate
+from distill.pipeline.shipping import calibrate, shipping_steps
+from distill.pipeline.steps import Engine
 from distill.settings.sections import Settings
 
 LANGUAGES = ("en", "de")
@@ -29,7 +30,10 @@ def bundle(tmp_path):
 def test_the_card_of_a_runs_bundle_says_how_likely_an_answer_is_and_the_metrics_how_well_that_holds(bundle, tmp_path):
     data = load_dataset("sample", "en")
     run, card = Run(Inputs(Settings(), data, LANGUAGES), tmp_path), card_in(bundle)
-    calibrate(run, bundle, load_artefact(bundle))
+    # In the order in which a run has them.
+    steps = [step for step in shipping_steps(run, calibrate) if step.name in ("calibrate", "weigh")]
+    Engine(0).go(steps, {"bundle": load_artefact(bundle)})
+    assert run.figures["bundle_bytes"] == sum(path.stat().st_size for path in bundle.iterdir())
     entry = card_in(bundle).pop("answerable")
     assert {**card, "answerable": entry} == card_in(bundle) and set(entry["scores"]) == {"vector", "sentence", "sum"}
     assert (entry["split"], entry["questions"]) == ("dev", {"en": 56, "de": 56})
