@@ -302,7 +302,8 @@ def test_e5_without_its_package_says_what_to_install(refused, tiny_folder, texts
 def test_an_artefact_that_differs_fails_and_leaves_nothing_unless_forced(distill, tiny_folder, data, tmp_path):
     arguments = [tiny_folder, "--dataset", data, "--output", tmp_path / "out", "--min-cosine", "1.0"]
     left = distill("export", *arguments, "--format", "onnx" if find_spec("onnx") else "bundle")
-    assert left.code == 1 and left.is_one_error
+    *told, last = left.err.splitlines()
+    assert left.code == 1 and last.startswith("error: ") and not any("error" in line for line in told)
     assert "cosine" in left.err and " 16 " in left.err
     assert list(tmp_path.iterdir()) == []
     left = distill("export", *arguments, "--format", "string", "--force")
@@ -744,8 +745,9 @@ def test_a_bundle_is_used_without_a_word_from_tensorflow(bundle, texts, tmp_path
     assert left.code == 2 and left.is_one_error and not output.exists(), left.err
     left = process(*encode, bundle)
     assert left.code == 0 and output.is_file()
-    first, last = left.err.splitlines()
-    assert first.startswith("encode: ") and last == f"{output}: 1 vectors of 16"
+    # What takes less than a second says nothing of its time, and what takes longer one line.
+    *timed, last = left.err.splitlines()
+    assert last == f"{output}: 1 vectors of 16" and all(line.startswith("encode: ") for line in timed)
 
 
 def test_bundles_are_used_and_measured_without_the_training_stack(bundle, texts, data, tmp_path):

@@ -81,7 +81,7 @@ def test_folders_that_cannot_be_compared_are_refused(folders, tmp_path):
         ({"de": [1]}, "de"),
         ({"de": {"test": {"q0": [{"corpus_id": 0, "score": 1.0}]}}}, "q0"),
         ({"de": {"test": {"q0": {"d1": "1"}}}}, "d1"),
-        ({"de": {"test": {"q0": {"d1": float("nan")}}}}, "d1"),
+        ({"de": {"test": {"q0": {"d1": float("nan")}}}}, "Task_predictions.json"),
     ],
 )
 def test_what_is_no_ranking_is_refused_with_its_place(tmp_path, content, named):
