@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from pathlib import Path
 
 from ..data.corpus import named_file
@@ -17,13 +17,13 @@ from ..system.files import usable_path
 from .kinds import folder_of
 
 
-def named_paths(settings: Settings) -> Iterator[tuple[str, Path]]:
-    """Yield (name of a setting, path) of every file and folder that the settings name and that is on disk.
+def named_paths(settings: Settings, kinds: Container[Names] = tuple(Names)) -> Iterator[tuple[str, Path]]:
+    """Yield (name of a setting, path) of every file and folder, of these kinds, that the settings name.
 
     An encoder that is no folder, such as `muse`, has no path. Raises what the readers of a value raise.
     """
     for name, section, item in walk(settings):
-        value = getattr(section, item.name)
+        value = getattr(section, item.name) if item.metadata["names"] in kinds else None
         if item.metadata["names"] is Names.OWN_TEXT:
             paths = own_text_files(find(settings.data.dataset)) if value else []
         else:
@@ -34,14 +34,13 @@ def named_paths(settings: Settings) -> Iterator[tuple[str, Path]]:
 
 def named_texts(settings: Settings) -> list[tuple[str, Path]]:
     """Return `[(setting, path)]` of the text and the questions that the settings name beside the data set."""
-    kinds = {name: item.metadata["names"] for name, _, item in walk(settings)}
-    return [(name, path) for name, path in named_paths(settings) if kinds[name] in TEXTS and name != "data.dataset"]
+    return [(name, path) for name, path in named_paths(settings, TEXTS) if name != "data.dataset"]
 
 
 def learned_texts(settings: Settings) -> list[tuple[str, Path]]:
     """Return `[(key in a card, path)]` of those that the weights of an encoder learn from."""
     keys = {name: item.metadata["card"] for name, _, item in walk(settings)}
-    return [(keys[name], path) for name, path in named_texts(settings) if keys[name]]
+    return [(keys[name], path) for name, path in named_paths(settings, LEARNED) if keys[name]]
 
 
 def _source(source):
@@ -53,7 +52,8 @@ def _encoders(sources):
     return [folder for source in sources if (folder := folder_of(source)) is not None]
 
 
-TEXTS = (Names.DATASET, Names.FILE, Names.FILES, Names.WEIGHTED_FILES, Names.LANGUAGE_FILES)
+LEARNED = (Names.FILE, Names.FILES, Names.WEIGHTED_FILES, Names.LANGUAGE_FILES)
+TEXTS = (*LEARNED, Names.DATASET)
 # The paths in a setting's value, by what it names.
 READERS: dict[Names, Callable[[Value], list[Path]]] = {
     Names.NOTHING: lambda value: [],

@@ -174,7 +174,8 @@ def _bound(values):
 
 def _filled(values):
     """Values with the defaults of settings that they lack."""
-    return _above(values, _bound(as_dict(Settings())))
+    known = _bound(as_dict(Settings()))
+    return {name: _above(part, known.get(name)) for name, part in values.items()}
 
 
 def _above(values, known):

@@ -29,7 +29,8 @@ def require_gain(run: Run) -> None:
     base, teacher = (dev_scores(run, name) for name in ("base", "teacher"))
     if teacher > base or (teacher == base if settings.model else min(base) == 1.0):
         return
-    spoken, leave = ", ".join(asked_in(run.settings, run.languages)), f"--resume {run.folder} --allow-weak-teacher"
+    languages = asked_in(run.settings.pairs.batches, settings.language, run.languages)
+    spoken, leave = ", ".join(languages), f"--resume {run.folder} --allow-weak-teacher"
     figures = f"{_told(teacher)} against {_told(base)} ({settings.unit}, {spoken})"
     if settings.allow_weak:
         say(f"WEAK TEACHER: {figures}, the base's, on dev; the run goes on with it, as --allow-weak-teacher asks")

@@ -40,8 +40,9 @@ def assigned(texts: Sequence[str], command: str) -> dict[str, Json]:
         command: the command, by its name as in `distill run`.
 
     Returns:
-        The values by name. Raises `ConfigError` for a name that is unknown or given twice, for one that the command
-        does not honour, and for a value of another type.
+        The values by name; of a setting that is named more than once the last, of a list the parts of all. Raises
+        `ConfigError` for a name that is unknown, for one that the command does not honour, and for a value of another
+        type.
     """
     values: dict[str, Json] = {}
     for text in texts:
@@ -49,9 +50,8 @@ def assigned(texts: Sequence[str], command: str) -> dict[str, Json]:
         name = new_name(name)
         if not equals:
             raise ConfigError(f"--set: expected NAME=VALUE such as student.gamma=100, got {text!r}")
-        if name in values:
-            raise ConfigError(f"--set {name}: it is given more than once; give it one value, of a list all parts")
-        values[name] = _read(name, value, _field(name, command))
+        given = _read(name, value, _field(name, command))
+        values[name] = [*values.get(name, ()), *given] if isinstance(given, list) else given
     return values
 
 

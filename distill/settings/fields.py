@@ -22,7 +22,7 @@ class Work(Flag):
 
 
 class Names(Enum):
-    """What a setting's value names, if it names something outside of the settings."""
+    """Kinds of things outside of the settings that a value may name."""
 
     NOTHING = "nothing"
     DATASET = "a data set"

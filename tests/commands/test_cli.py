@@ -727,7 +727,16 @@ def test_quantised_epochs_round_to_what_the_flags_say(distill, tiny_folder, data
         "transfer": ["--teacher", tiny_folder, "--output", tmp_path / "student"],
         "run": ["--base", tiny_folder, "--runs", tmp_path, "--bm25-epochs", "0", "--online-epochs", "0"],
     }
-    flags = ["--dataset", data, "--set", "student.quantised_epochs=2", "--precision", "float32", "--table", "int4"]
+    flags = [
+        "--dataset",
+        data,
+        "--set",
+        "student.quantised_epochs=2",
+        "--set",
+        "export.precision=float32",
+        "--table",
+        "int4",
+    ]
     left = distill(command, *arguments[command], *flags)
     assert left.err.splitlines()[-1] == "error: enough"
     assert (given["precision"], given["settings"].quantised_epochs) == (Precision("float32", "int4"), 2)
@@ -756,11 +765,14 @@ def test_bundles_are_used_and_measured_without_the_training_stack(bundle, texts,
         ["encode", "--model", bundle, "--role", "question", "--input", texts, "--output", tmp_path / "vectors.npy"],
         ["search", "--model", bundle, "--dataset", data, "--score", "sum", "castle"],
         ["evaluate", bundle, *chosen, "--json", tmp_path / "figures.json"],
-        ["compare", bundle, bundle, *chosen, "--metric", "p@1,mrr@10", "--draws", "1000"],
         ["bench", bundle, "--data", data, "--languages", "de", "--rounds", "1", "--questions", "2"],
     )
     allowed = {"numpy", "sentencepiece"}
     assert imported_by(commands) & {*HEAVY, *TRAINING} == allowed
+    # Tests of significance are statsmodels', of an extra of its own.
+    compare = ["compare", bundle, bundle, *chosen, "--metric", "p@1,mrr@10", "--draws", "1000"]
+    tested = {"scipy", "pandas", "pyarrow", "statsmodels"}
+    assert imported_by([compare]) & {*HEAVY, *TRAINING} <= allowed | tested
 
 
 # Names in braces stand for files of the fixtures.

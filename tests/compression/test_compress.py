@@ -46,7 +46,7 @@ def folder(distill, plain, slim_folder, sample_folder, tmp_path_factory, fewer, 
     """A run with a budget: what it leaves."""
     runs = tmp_path_factory.mktemp("runs")
     flags = ["--config", plain, "--dataset", sample_folder, "--base", slim_folder, "--languages", "de"]
-    flags += ["--max-size", "1MB", "--corpus", corpus, "--shapes", "full,static"]
+    flags += ["--max-size", "1MB", "--corpus", corpus, "--set", "budget.shapes=full,static"]
     assert distill("run", *flags, *RUN, "--runs", runs, "--name", "r") == 0
     return runs / "r"
 

@@ -85,7 +85,8 @@ def test_two_workers_give_the_vectors_of_one_process(ray, path, expected, tmp_pa
     processes = {left.name for left in seen.iterdir()}
     assert len(processes) == 2 and str(os.getpid()) not in processes
     said = capfd.readouterr()
-    assert (said.out, said.err.count("\n")) == ("", 1) and said.err.startswith("encode: ")
+    # More than one line where it takes long.
+    assert said.out == "" and all(line.startswith("encode: ") for line in said.err.splitlines())
 
 
 def test_an_index_by_workers_is_that_of_one_process(ray, path, tmp_path, monkeypatch):

@@ -4,6 +4,7 @@ import html
 import json
 import shutil
 from dataclasses import replace
+from functools import reduce
 
 import keras
 import numpy as np
@@ -263,8 +264,8 @@ def test_preparing_writes_nothing_and_what_lies_in_a_runs_place_is_not_overwritt
 )
 def test_what_cannot_be_is_refused_before_the_work(settings_for, tmp_path, setting, value, place):
     settings = settings_for()
-    section, name = setting.split(".")
-    setattr(settings, section, replace(getattr(settings, section), **{name: value}))
+    *sections, name = setting.split(".")
+    setattr(reduce(getattr, sections, settings), name, value)
     with pytest.raises(InputError, match=place):
         prepare(settings, tmp_path / "run")
     assert list(tmp_path.iterdir()) == []

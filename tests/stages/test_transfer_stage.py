@@ -13,7 +13,7 @@ from distill.errors import EncoderError
 from distill.export.weights.codecs import decoded, encoded
 from distill.export.weights.precision import Precision
 from distill.settings.sections import StudentSettings
-from distill.settings.stages import LossSettings, RankingSettings, SoftmaxSettings
+from distill.settings.stages import LineSettings, LossSettings, RankingSettings, SoftmaxSettings
 from distill.stages.lines import Lines, labelled, mixed, same_label, translations
 from distill.stages.transfer_stage import Targets, TransferStage, answers, batch_loss, learn, transfer
 from distill.students.ngram import NGramEncoder
@@ -298,7 +298,7 @@ def vector(encoder, text):
     return encoder.encode([text])[0].astype(np.float64)
 
 
-WEIGHTS = {"beta": 2.0, "lambda_": 0.5, "omega": 0.1, "gamma": 10.0}
+WEIGHTS = {"losses": LossSettings(qq=2.0, dd=0.5, dq=0.1), "gamma": 10.0}
 
 
 # Enough tokens that the fourth row's documents, the second's again, count and the later ones' do not.
@@ -526,7 +526,7 @@ def test_each_line_finds_the_label_of_its_own_row_among_those_of_the_step(start,
     """Lines 0 and 2 of the step are translations of one text, so neither is the other's negative."""
     lines = translations([*SOURCES, *labelled_text({"de": ["vier", "eins"]})], Words(), 1.0)
     settings = replace(
-        SETTINGS, objectives=("translation",), translation_weight=0.7, translation_temperature=0.2, gamma=2.0
+        SETTINGS, objectives=("translation",), gamma=2.0, losses=LossSettings(translation=LineSettings(0.7, 0.2))
     )
     stage = TransferStage(start, Targets.of(Words(), few, "en", settings.units, lines), few, LANGUAGES, settings, 0)
     chosen = np.array([0, 1, 2, 4])

@@ -1,1 +1,1 @@
-"""What commands share: their options, and how they show help and tell that they are at work."""
+"""Options, help and reports of progress that commands share."""

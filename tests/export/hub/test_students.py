@@ -99,7 +99,7 @@ def test_a_pair_may_be_read_without_spellings_and_stays_a_pair(tokenizer, random
 
 
 def test_a_window_of_tokens_is_refused(student, written):
-    with pytest.raises(ExportError, match="--channels 16"):
+    with pytest.raises(ExportError, match="shape.channels = 16"):
         written(student("context"))
 
 

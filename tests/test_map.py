@@ -11,7 +11,7 @@ from distill.settings.sections import Settings
 from distill.settings.store import walk
 from tests.test_layers import FLOORS, files
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[1]
 DOTTED = re.compile(r"`([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+)`")
 ENDINGS = [
     "bin",
