@@ -39,7 +39,7 @@ class Names(Enum):
 
 
 class Offer(Enum):
-    """Where a command offers a setting: in its help, in `--help-all` too, or by `--set` and the config alone."""
+    """Places where a command offers a setting: its help, `--help-all`, or `--set` and the config alone."""
 
     MAIN = "--help"
     FLAG = "--help-all"

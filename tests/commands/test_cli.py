@@ -722,21 +722,13 @@ def test_quantised_epochs_round_to_what_the_flags_say(distill, tiny_folder, data
         raise EncoderError("enough")
 
     # What the precision does is tested in test_transfer.
-    monkeypatch.setattr("distill.stages.transfer_stage.learn", stop)
+    monkeypatch.setattr("distill.stages.student_job.learn", stop)
     arguments = {
         "transfer": ["--teacher", tiny_folder, "--output", tmp_path / "student"],
         "run": ["--base", tiny_folder, "--runs", tmp_path, "--bm25-epochs", "0", "--online-epochs", "0"],
     }
-    flags = [
-        "--dataset",
-        data,
-        "--set",
-        "student.quantised_epochs=2",
-        "--set",
-        "export.precision=float32",
-        "--table",
-        "int4",
-    ]
+    flags = ["--dataset", data, "--table", "int4"]
+    flags += ["--set", "student.quantised_epochs=2", "--set", "export.precision=float32"]
     left = distill(command, *arguments[command], *flags)
     assert left.err.splitlines()[-1] == "error: enough"
     assert (given["precision"], given["settings"].quantised_epochs) == (Precision("float32", "int4"), 2)

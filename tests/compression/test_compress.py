@@ -19,7 +19,7 @@ from distill.students.shape import Shape
 
 RUN = [
     *("--bm25-epochs", "1", "--online-epochs", "0", "--epochs", "1", "--allow-weak-teacher"),
-    *("--min-cosine", "0.5", "--max-drop", "100"),
+    *("--set", "export.min_cosine=0.5", "--max-drop", "100"),
     # The run's student is its teacher; those of other shapes are trained.
     *("--set", "student.averaged_epochs=1", "--set", "student.start_share=1"),
 ]

@@ -10,9 +10,8 @@ import click
 
 from ...settings.assignments import APART, assigned, honoured
 from ...settings.fields import MAIN
-from ...settings.recipes import TABLE
+from ...settings.recipes import TABLE, recipe_names
 from ...settings.sections import Value
-from ..recipes import complete
 from .reporting import ReportingCommand
 
 if TYPE_CHECKING:
@@ -20,6 +19,11 @@ if TYPE_CHECKING:
 
 # The parameter that holds what `--set` was given.
 ASSIGNED = "assigned"
+
+
+def complete(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
+    """Return the names of recipes that begin so, for a shell."""
+    return [name for name in recipe_names() if name.startswith(incomplete)]
 
 
 def parameter_of(name: str) -> str:
