@@ -17,7 +17,7 @@ from .encoders.by_role import DualEncoder, parameters
 from .encoders.encoder import KerasEncoder
 from .errors import ConfigError, EncoderError, ExportError, InputError
 from .evaluation.mteb_predictions import RELEVANT
-from .settings.store import load_settings
+from .settings.store import load_settings, values_by_name
 from .system.files import write_json
 from .system.reading import read_json
 
@@ -220,8 +220,8 @@ def _starts(folder):
     if not runs:
         return set()
     with suppress(ConfigError):  # another program's
-        settings = load_settings(runs[0] / RUN_FILE)
-        return {settings.teacher.base, settings.teacher.model, settings.student.start} - {"", None}
+        of = values_by_name(load_settings(runs[0] / RUN_FILE))
+        return {str(of[name]) for name in ("teacher.base", "teacher.model", "student.start")} - {""}
     return set()
 
 

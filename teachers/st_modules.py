@@ -39,14 +39,14 @@ def require_no_code(folder: File) -> None:
         _require_plain(settings, read_json(settings))
 
 
-def _require_plain(path, settings):
+def _require_plain(path, content):
     """Refuse other classes that a router or a dense layer names, wherever that stands."""
-    settings = settings if isinstance(settings, dict) else {}
-    types = settings.get("types")
+    known = content if isinstance(content, dict) else {}
+    types = known.get("types")
     for place, kind in types.items() if isinstance(types, dict) else ():
         _require_known(path, kind)
         _require_below(path, place)
-    named = settings.get("activation_function")
+    named = known.get("activation_function")
     # A Transformer's own settings may have a name without a dot, which stands for a function of transformers.
     if isinstance(named, str) and "." in named and not ACTIVATION.fullmatch(named):
         raise EncoderError(f"{path}: expected an activation of torch.nn, got {named}, which may be code of its own")

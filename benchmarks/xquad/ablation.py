@@ -119,15 +119,15 @@ def material(run):
     from distill.pipeline.second_stage import student_job, student_of
     from distill.stages.transfer_stage import Targets
 
-    settings = run.settings
-    key = repr((settings.teacher, settings.vocabulary, settings.shape, settings.student.parallel))
+    inputs = run.inputs
+    key = repr((inputs.teacher, inputs.vocabulary, run.shape, inputs.student.parallel))
     if key not in MADE:
         MADE.clear()
         teacher, base, shape, foreign = parts(run)
-        lines = student_job(run.inputs).lines(teacher)
-        MADE[key] = teacher, student_of(run.inputs, base, teacher, shape, foreign), lines
+        lines = student_job(inputs).lines(teacher)
+        MADE[key] = teacher, student_of(inputs, base, teacher, shape, foreign), lines
     teacher, first, lines = MADE[key]
-    return Targets.of(teacher, run.dataset, settings.teacher.language, settings.student.units, lines), first
+    return Targets.of(teacher, run.dataset, inputs.teacher.language, inputs.student.units, lines), first
 
 
 def with_teacher(settings, output):
@@ -147,7 +147,7 @@ def train(settings, folder):
     from distill.stages.triplet_stage import teach
 
     base, language = load_keras_encoder(settings.teacher.base), settings.teacher.language
-    teach(base, dataset_of(settings), language, settings.teacher, settings.seed).save(folder)
+    teach(base, dataset_of(settings.data, settings.seed), language, settings.teacher, settings.seed).save(folder)
 
 
 def parts(run):
@@ -158,12 +158,12 @@ def parts(run):
     from distill.pipeline.fixed_teacher import centre, is_foreign
     from distill.students.shape import Shape
 
-    settings = run.settings.teacher
-    keras.utils.set_random_seed(run.settings.seed)
-    base, teacher = load_keras_encoder(settings.base), run.inputs.teacher
+    settings = run.inputs.teacher
+    keras.utils.set_random_seed(run.inputs.seed)
+    base, teacher = load_keras_encoder(settings.base), run.inputs.fixed
     foreign = is_foreign(teacher, base, run.dataset, settings.language)
     teacher = centre(teacher, run.dataset, settings.language) if settings.centre else teacher
-    return teacher, base, Shape.of(run.settings.shape).check(base.model), foreign
+    return teacher, base, Shape.of(run.shape).check(base.model), foreign
 
 
 def show(found):

@@ -13,8 +13,9 @@ import numpy as np
 from ..catalog.bundle import CARD_FILE, is_artefact
 from ..catalog.identity import provenance
 from ..catalog.kinds import RUN_FILE, folder_of, require_trainable
-from ..catalog.learned import Learned
+from ..catalog.learned import Learned, files_of
 from ..catalog.loading import load_keras_encoder
+from ..catalog.named import named_paths
 from ..data.parallel import Parallel, read_parallel
 from ..encoders.encoder import KerasEncoder
 from ..errors import TrainingError
@@ -23,17 +24,19 @@ from ..export.artefact import export_artefact
 from ..export.form import Form
 from ..export.gate import Gate, size
 from ..export.languages import CARD_KEY, read_languages
+from ..export.weights.precision import Precision
 from ..pipeline.inputs import Inputs
 from ..pipeline.preparing import require_new
 from ..pipeline.resuming import LOG
-from ..pipeline.run import Run
+from ..pipeline.run import Provenance, Run
 from ..pipeline.second_stage import student_job
 from ..pipeline.shipping import shipping_steps
 from ..pipeline.steps import Engine, Step
 from ..retrieval.metrics import reciprocal_ranks
 from ..settings.sections import Settings
-from ..settings.store import save_settings
+from ..settings.store import config_text
 from ..system.backend import start
+from ..system.files import write_text
 from ..system.locking import locked
 from ..system.progress import say, task
 from ..system.reading import read_json
@@ -56,23 +59,46 @@ LEVEL = 0.05
 
 @dataclass(frozen=True)
 class Job:
-    """An adaptation: the documents, the part of them that is held out, parallel text, the settings and the folder."""
+    """An adaptation: the documents, the part of them that is held out, parallel text, and the run that it is.
+
+    `base` names the encoder that is adapted.
+    """
 
     collection: Collection
     held: Held
     sources: Sequence[Parallel]
-    settings: Settings
-    folder: Path
+    run: Run
+    base: str
+
+    @property
+    def folder(self) -> Path:
+        """The folder of the run."""
+        return self.run.folder
 
 
 def prepare(settings: Settings, documents: Sequence[File], folder: File) -> Job:
     """Read and check everything that can be wrong before anything is written. Raises `InputError`."""
-    folder, language = Path(folder), settings.data.document_language
-    require_trainable(settings.teacher.base)
+    folder, language, base = Path(folder), settings.data.document_language, settings.teacher.base
+    require_trainable(base)
     require_new(folder)
     sources = read_parallel(settings.student.parallel, language)
     collection = read_collection(documents, language)
-    return Job(collection, hold_out(collection, settings.seed), sources, settings, folder)
+    held = hold_out(collection, settings.seed)
+    # Its questions are those that are held out, which are to lie in the folder.
+    settings = replace(settings, data=replace(settings.data, dataset=str(folder / QUERIES)))
+    export = settings.export
+    inputs = Inputs(
+        held.dataset,
+        held.languages,
+        settings.seed,
+        teacher=settings.teacher,
+        student=settings.student,
+        precision=Precision(export.precision, export.table),
+    )
+    learned, texts = learned_in(collection, held, sources), files_of(held.dataset, named_paths(settings))
+    origins = Provenance(config_text(settings), provenance(settings), learned, {}, *texts)
+    run = Run(inputs, folder, origins, export=export, evaluation=settings.evaluation)
+    return Job(collection, held, sources, run, base)
 
 
 def adapt(job: Job) -> Json:
@@ -83,7 +109,7 @@ def adapt(job: Job) -> Json:
     """
     start()
     job.folder.mkdir(parents=True, exist_ok=True)
-    base = load_keras_encoder(job.settings.teacher.base)
+    base = load_keras_encoder(job.base)
     with locked(job.folder):
         try:
             return _adapted(job, base)
@@ -94,25 +120,23 @@ def adapt(job: Job) -> Json:
 
 def _adapted(job: Job, base: KerasEncoder) -> Json:
     """The steps of an adaptation, in its folder."""
-    queries = job.folder / QUERIES
-    write_queries(job.held.dataset, queries)
-    settings = replace(job.settings, data=replace(job.settings.data, dataset=str(queries)))
-    run = Run(Inputs(settings, job.held.dataset, job.held.languages), job.folder, RunLog(job.folder / LOG))
-    run.learned = learned_in(job)
+    run = job.run
+    write_queries(job.held.dataset, job.folder / QUERIES)
+    run.log = RunLog(job.folder / LOG)
     (job.folder / CHECKPOINT).mkdir()
     try:
         say(told(job))
-        metrics = Engine(settings.seed, run.timed).go(steps_of(job, run), {"base": base})
+        metrics = Engine(run.inputs.seed, run.timed).go(steps_of(job, run), {"base": base})
     finally:
         run.log.close()
-    save_settings(settings, job.folder / RUN_FILE)
+    write_text(job.folder / RUN_FILE, run.provenance.config)
     return metrics
 
 
-def learned_in(job: Job) -> Learned:
+def learned_in(collection: Collection, held: Held, sources: Sequence[Parallel]) -> Learned:
     """Words on what an adaptation learns from: the part of the documents that is not held out."""
-    kept, lines = int(np.sum(~job.held.rows)), [source.name for source in job.sources]
-    name, passages = job.collection.dataset.name, len(job.held.rows)
+    kept, lines = int(np.sum(~held.rows)), [source.name for source in sources]
+    name, passages = collection.dataset.name, len(held.rows)
     return Learned(
         ", ".join([f"headings and sentences of {kept} of the {passages} passages of {name}", *lines]),
         "dev, queries made of held-out passages, chose how long it learned",
@@ -128,7 +152,7 @@ def steps_of(job: Job, run: Run) -> list[Step]:
         Step("student", partial(make_student, job, run), ["base"], timed="student"),
         Step("evaluate student", partial(run.measure, "student"), ["student"]),
         Step("gain", partial(require_gain, run)),
-        *shipping_steps(run, partial(export, run, folder_of(run.settings.teacher.base))),
+        *shipping_steps(run, partial(export, run, folder_of(job.base))),
     ]
 
 
@@ -159,7 +183,7 @@ def taught(job: Job, base: KerasEncoder, log: RunLog) -> tuple[KerasEncoder, dic
     summing = Summing(base)
     other, dev = OtherText.of(summing), Asked.of(summing, job.held.dataset, ("dev",))
     learned = learn(
-        base, drawing(job, summing), min(PAIRS, int(np.sum(~job.held.rows))), dev.score, log, job.settings.seed
+        base, drawing(job, summing), min(PAIRS, int(np.sum(~job.held.rows))), dev.score, log, job.run.inputs.seed
     )
     before = other.scores(Head(base.model))
     tried = []
@@ -169,10 +193,9 @@ def taught(job: Job, base: KerasEncoder, log: RunLog) -> tuple[KerasEncoder, dic
         if all(before[name] - score <= MOST_LOST for name, score in scores.items()):
             say(f"share of the start's weights: {share:g}; other text: {tried[-1]}")
             return learned.encoder, {"before": before, "after": scores, "start_share": share}
-    base_name = job.settings.teacher.base
     raise TrainingError(
         f"{job.collection.dataset.name}: what is learned of it costs other text more than {MOST_LOST} points, with "
-        f"{SHARES[-1]} of the start's weights too: {tried[-1]}; use {base_name} as it is"
+        f"{SHARES[-1]} of the start's weights too: {tried[-1]}; use {job.base} as it is"
     )
 
 
@@ -205,19 +228,19 @@ def require_gain(run: Run) -> None:
     say(f"held-out documents: {figures}")
     run.record("held_out", {"base": float(before.mean()), "student": float(scores.mean()), "p": p, "queries": len(ids)})
     if scores.mean() <= before.mean() or p >= LEVEL:
-        name, base_name = run.dataset.name, run.settings.teacher.base
+        name, base_name = run.dataset.name, run.inputs.teacher.base
         raise TrainingError(f"{name}: no gain shows on its held-out part: {figures}; use {base_name} as it is")
 
 
 def export(run: Run, base: Path | None, student: KerasEncoder) -> None:
     """Write the bundle; its languages, and those of its pieces, are the base's where that is a bundle."""
-    settings, card = run.settings, {}
+    origins, card = run.provenance, {}
     if base and is_artefact(base):
         card = read_json(base / CARD_FILE)
     languages = list(dict.fromkeys([*card.get("languages", ()), *run.languages]))
-    notes = {**provenance(settings), "source": run.folder.resolve().name, "languages": languages}
-    notes |= run.provenance.as_dict()
-    gate = Gate(run.dataset, run.languages, settings.export)
+    notes = {**origins.card, "source": run.folder.resolve().name, "languages": languages}
+    notes |= origins.learned.as_dict()
+    gate = Gate(run.dataset, run.languages, run.export)
     form = Form(precision=student_job(run.inputs).precision_of(student))
     known = read_languages(base, card) if base and CARD_KEY in card else None
     with task("export", size(run.dataset, run.languages)) as advance:

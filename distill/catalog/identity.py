@@ -12,7 +12,7 @@ from ..settings.store import load_settings
 from ..system.reading import read_json
 from .kinds import METRICS, RUN_FILE, folder_of, kind_of, require_kind
 from .learned import learned_in
-from .named import learned_texts
+from .named import learned_among, named_paths
 
 if TYPE_CHECKING:
     from ..encoders.encoder import Encoder
@@ -73,18 +73,19 @@ def _of_run(folder: Path) -> dict[str, Json]:
 
 def provenance(settings: Settings) -> dict[str, Json]:
     """Return what a run's encoder was trained with; no languages stand for all of the data set."""
-    fixed = settings.teacher.model
+    data, teacher, scores, scorer = settings.data, settings.teacher, settings.evaluation.score, settings.scorer.encoder
     more: dict[str, list[Path]] = {}
-    for key, path in learned_texts(settings):
-        more.setdefault(key, []).append(path)
+    for one in learned_among(named_paths(settings)):
+        more.setdefault(one.card, []).append(one.path)
+    model = f"{origin(teacher.model)['source']}{', centred' * teacher.centre}" if teacher.model else ""
     return {
-        "dataset": Path(settings.data.dataset).resolve().name,
-        "languages": list(settings.data.languages) or ["all"],
-        "teacher": settings.teacher.language,
-        **({"teacher_model": f"{origin(fixed)['source']}{', centred' * settings.teacher.centre}"} if fixed else {}),
+        "dataset": Path(data.dataset).resolve().name,
+        "languages": list(data.languages) or ["all"],
+        "teacher": teacher.language,
+        **({"teacher_model": model} if model else {}),
         # Many files are called questions.tsv, so with their folder.
         **{key: ["/".join(path.parts[-2:]) for path in files] for key, files in more.items()},
-        **({"score": settings.evaluation.score[0]} if settings.evaluation.score else {}),
-        **({"scorer": origin(settings.scorer.encoder)["source"]} if settings.scorer.encoder else {}),
+        **({"score": scores[0]} if scores else {}),
+        **({"scorer": origin(scorer)["source"]} if scorer else {}),
         "seed": settings.seed,
     }

@@ -7,15 +7,14 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..data.descriptions import DESCRIPTIONS, PARALLEL, own_text_files
+from ..data.descriptions import DESCRIPTIONS, PARALLEL
 from ..data.parallel import Parallel
-from ..data.readers import find
 from ..system.hashes import hashes, sha256
-from .named import learned_texts, named_texts
+from .named import NamedPath, learned_among, own_among, texts_among
 
 if TYPE_CHECKING:
     from ..data.dataset import Dataset
-    from ..settings.sections import Settings
+    from ..settings.sections import StudentSettings, TeacherSettings
     from ..system.types import Json
 
 # So many languages are named, more are counted.
@@ -40,48 +39,49 @@ def learned_in(facts: Mapping[str, Json]) -> dict[str, Json]:
     return {item.name: facts[item.name] for item in fields(Learned) if item.name in facts}
 
 
-def learned_from(
-    settings: Settings,
-    dataset: Dataset,
-    languages: Sequence[str],
-    lines: Sequence[Parallel] = (),
-    described: Dataset | None = None,
-) -> Learned:
-    """The phrases on a run of these settings that asks in these languages.
+@dataclass(frozen=True)
+class Sources:
+    """All that a run learns from: a data set asked in these languages, and what the settings have `named` beside it.
 
     `lines` is the text beside the questions, `described` the data set with its descriptions, where these are learned.
     """
-    taught, studied = trains_teacher(settings), settings.student.epochs > 0
-    passages = _described(dataset, described) if described and studied else set()
-    sources = _sources(settings, dataset, languages, len(passages)) if taught or studied else ["nothing"]
-    dev = f"dev of {Path(settings.evaluation.dev_dataset).name}" if settings.evaluation.dev_dataset else "dev"
-    judged = {"teacher": taught, "student": studied and not settings.student.averaged_epochs}
+
+    dataset: Dataset
+    languages: Sequence[str]
+    named: Sequence[NamedPath] = ()
+    lines: Sequence[Parallel] = ()
+    described: Dataset | None = None
+
+
+def learned_from(sources: Sources, teacher: TeacherSettings, student: StudentSettings, dev_dataset: str) -> Learned:
+    """The phrases on a run of two stages, whose epochs are chosen on another data set's dev where that is named."""
+    dataset, languages = sources.dataset, sources.languages
+    taught, studied = trains_teacher(teacher), student.epochs > 0
+    passages = _described(dataset, sources.described) if sources.described and studied else set()
+    learned = _names(sources, len(passages)) if taught or studied else ["nothing"]
+    dev = f"dev of {Path(dev_dataset).name}" if dev_dataset else "dev"
+    judged = {"teacher": taught, "student": studied and not student.averaged_epochs}
     epochs = [f"the {name}'s epoch" for name, is_judged in judged.items() if is_judged]
     chosen = f"{dev} chose {' and '.join(epochs)}" if epochs else "nothing chose an epoch"
-    texts = {text for source in lines for text in source.texts} if studied else set()
+    texts = {text for source in sources.lines for text in source.texts} if studied else set()
     seen = _of_test(dataset, languages, passages, texts) if "test" in dataset.splits else ""
-    return Learned(", ".join(sources), chosen, seen)
+    return Learned(", ".join(learned), chosen, seen)
 
 
-def trains_teacher(settings: Settings) -> bool:
+def trains_teacher(teacher: TeacherSettings) -> bool:
     """True where stage 1 has epochs."""
-    teacher = settings.teacher
     return not teacher.model and teacher.bm25_epochs + teacher.online_epochs > 0
 
 
-def _sources(settings: Settings, dataset: Dataset, languages: Sequence[str], described: int) -> Iterator[str]:
+def _names(sources: Sources, described: int) -> Iterator[str]:
+    dataset, languages = sources.dataset, sources.languages
     where = ", ".join(languages) if len(languages) <= NAMED else f"{len(languages)} languages"
     yield f"the train questions of {dataset.name} in {where}"
     if described:
         yield f"descriptions of {described} of its {len(dataset.passages)} passages ({DESCRIPTIONS})"
-    yield from (path.name for path in beside_data(settings) if path.name == PARALLEL)
+    yield from (path.name for path in own_among(sources.named) if path.name == PARALLEL)
     # Many files are called questions.tsv.
-    yield from ("/".join(path.parts[-2:]) for _, path in learned_texts(settings))
-
-
-def beside_data(settings: Settings) -> list[Path]:
-    """The data set's own parallel text and descriptions, where they are learned."""
-    return own_text_files(find(settings.data.dataset)) if settings.student.own_text else []
+    yield from ("/".join(one.path.parts[-2:]) for one in learned_among(sources.named))
 
 
 def _described(dataset, described):
@@ -106,14 +106,14 @@ def _of_test(dataset, languages, described, texts):
     return "; ".join(parts)
 
 
-def files_of(settings: Settings, dataset: Dataset) -> tuple[dict[str, str], dict[str, str]]:
+def files_of(dataset: Dataset, named: Sequence[NamedPath]) -> tuple[dict[str, str], dict[str, str]]:
     """`{name: sha256}` of the data set's files that a run learns from or is chosen by, and `{setting path: sha256}`.
 
     The latter are files of other places, also those that new pieces come from, and another dev's.
     """
-    named = {
-        f"{name} {path / file if path.is_dir() else path}": known
-        for name, path in named_texts(settings)
-        for file, known in hashes(path).items()
+    others = {
+        f"{one.setting} {one.path / file if one.path.is_dir() else one.path}": known
+        for one in texts_among(named)
+        for file, known in hashes(one.path).items()
     }
-    return {**dataset.files, **{path.name: sha256(path) for path in beside_data(settings)}}, named
+    return {**dataset.files, **{path.name: sha256(path) for path in own_among(named)}}, others

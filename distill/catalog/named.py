@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from pathlib import Path
 
 from ..data.corpus import named_file
@@ -17,30 +18,53 @@ from ..system.files import usable_path
 from .kinds import folder_of
 
 
-def named_paths(settings: Settings, kinds: Container[Names] = tuple(Names)) -> Iterator[tuple[str, Path]]:
-    """Yield (name of a setting, path) of every file and folder, of these kinds, that the settings name.
+@dataclass(frozen=True)
+class NamedPath:
+    """A path that the `setting` of that name names, and what that names.
+
+    `card` is its key in the card of an encoder whose weights learn from it, an empty text where none do.
+    """
+
+    setting: str
+    path: Path
+    kind: Names
+    card: str = ""
+
+
+def named_paths(settings: Settings) -> list[NamedPath]:
+    """Return every file and folder that the settings name beside their data set and that is on disk.
 
     An encoder that is no folder, such as `muse`, has no path. Raises what the readers of a value raise.
     """
-    for name, section, item in walk(settings):
-        value = getattr(section, item.name) if item.metadata["names"] in kinds else None
-        if item.metadata["names"] is Names.OWN_TEXT:
-            paths = own_text_files(find(settings.data.dataset)) if value else []
-        else:
-            paths = READERS[item.metadata["names"]](value) if value else []
-        for path in paths:
-            yield name, path
+    data = settings.data
+    return [
+        NamedPath(name, path, item.metadata["names"], item.metadata["card"])
+        for name, section, item in walk(settings)
+        if name != "data.dataset"
+        for path in _paths(item.metadata["names"], getattr(section, item.name), data.dataset)
+    ]
 
 
-def named_texts(settings: Settings) -> list[tuple[str, Path]]:
-    """Return `[(setting, path)]` of the text and the questions that the settings name beside the data set."""
-    return [(name, path) for name, path in named_paths(settings, TEXTS) if name != "data.dataset"]
+def texts_among(named: Iterable[NamedPath]) -> list[NamedPath]:
+    """Return those of text and of questions that are not the data set's own."""
+    return [one for one in named if one.kind in TEXTS]
 
 
-def learned_texts(settings: Settings) -> list[tuple[str, Path]]:
-    """Return `[(key in a card, path)]` of those that the weights of an encoder learn from."""
-    keys = {name: item.metadata["card"] for name, _, item in walk(settings)}
-    return [(keys[name], path) for name, path in named_paths(settings, LEARNED) if keys[name]]
+def learned_among(named: Iterable[NamedPath]) -> list[NamedPath]:
+    """Return those of text and of questions, not the data set's own, that the weights of an encoder learn from."""
+    return [one for one in texts_among(named) if one.card]
+
+
+def own_among(named: Iterable[NamedPath]) -> list[Path]:
+    """Return the data set's own parallel text and descriptions, where they are learned."""
+    return [one.path for one in named if one.kind is Names.OWN_TEXT]
+
+
+def _paths(kind, value, dataset):
+    """The paths that a value names; the data set's own text lies in its folder."""
+    if not value:
+        return []
+    return own_text_files(find(dataset)) if kind is Names.OWN_TEXT else READERS[kind](value)
 
 
 def _source(source):

@@ -51,7 +51,8 @@ def answers(
     from ..report.score_tables import print_answers
     from ..system.files import write_json
 
-    figures = measure_predictions(predictions, settings_from(values), split, language, normalisations)
+    settings = settings_from(values)
+    figures = measure_predictions(predictions, settings.data, settings.seed, split, language, normalisations)
     print_answers(figures.languages)
     if json_path:
         languages = {name: of.as_dict() for name, of in figures.languages.items()}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import click
 
@@ -65,41 +66,42 @@ def export(
     """
     from ..catalog.identity import origin
     from ..catalog.loading import with_documents
+    from ..data.loading import chosen_data
     from ..export.form import Form, lengths_of
     from ..export.removal import read_removal
 
     requested = given(values)
     settings = settings_from(values)
-    form = Form(format_, _precision(settings, format_, requested), max_length, lengths_of(signatures))
+    form = Form(format_, _precision(settings.export, format_, requested), max_length, lengths_of(signatures))
     form = replace(form, spelled=not without_spellings)
     form = _kept(replace(form, index=_index_file(index, model)), model, requested)
     form.require()
     if removal_rank and not removal:
         raise InputError("--removal-rank is of --removal, which is not given")
     components = read_removal(removal, removal_rank or 1, form) if removal else None
-    gate, texts = _gate(model, form, settings, requested, force)
-    encoder, notes = _student(model, form, settings), {**origin(model), **_answerable(model, form)}
+    loading = partial(chosen_data, settings.data, settings.seed)
+    gate, texts = _gate(model, form, loading, requested, (settings.export, force))
+    encoder, notes = _student(model, form, settings.export.threads), {**origin(model), **_answerable(model, form)}
     form = _with_codewords(form, model, encoder)
     form, notes = _described(form, notes, model)
     if document_model:
         with_documents(encoder, document_model)
         notes["documents"] = origin(document_model)["source"]
         encoder = _with_route(encoder, document_model, form)
-    gate = gate and replace(gate, model=_loaded(model, document_model, settings, form))
+    gate = gate and replace(gate, model=_loaded(model, document_model, settings.export.threads, form))
     _say_exported(_exported(encoder, output, gate, form, (notes, components, texts)), model, output)
 
 
-def _gate(model, form, settings, requested, force):
+def _gate(model, form, loading, requested, judging):
     """The gate, and texts that say which languages use a piece; None where that is not asked, or not written."""
     from ..catalog.bundle import is_shipped
-    from ..data.loading import chosen_data
     from ..export.gate import Gate
 
     wanted = any(name.startswith("data.") for name in requested)
     if form.precision.content and form.spelled and is_shipped(model) and not wanted:
         return None, None
-    dataset, languages = chosen_data(settings)
-    gate = Gate(dataset, languages, settings.export, force)
+    dataset, languages = loading()
+    gate = Gate(dataset, languages, *judging)
     if form.precision.content:
         return gate, None
     from ..students.vocabulary.pruning import lines_of, texts_of
@@ -107,7 +109,7 @@ def _gate(model, form, settings, requested, force):
     return gate, texts_of(lines_of(dataset, languages)[0])
 
 
-def _student(model, form, settings):
+def _student(model, form, threads):
     """The encoder that is written; of a bundle that a format takes as it is, without Keras."""
     from ..catalog.kinds import folder_of
     from ..catalog.loading import load_keras_encoder
@@ -117,7 +119,7 @@ def _student(model, form, settings):
     folder = folder_of(model)
     if form.precision.content and form.spelled and folder is not None:
         say(f"{model}: its weights are taken as they are stored")
-        return StoredEncoder(folder, settings.export.threads)
+        return StoredEncoder(folder, threads)
     say(f"{model}: reading its weights")
     encoder = load_keras_encoder(model)
     if not form.spelled and encoder.tokenizer.spellings is None:
@@ -125,7 +127,7 @@ def _student(model, form, settings):
     return encoder
 
 
-def _loaded(model, document_model, settings, form):
+def _loaded(model, document_model, threads, form):
     """MODEL as it is used, where that is not the student: a bundle. None for one that cuts texts."""
     from ..catalog.bundle import is_artefact
     from ..catalog.kinds import folder_of
@@ -134,7 +136,7 @@ def _loaded(model, document_model, settings, form):
     folder = folder_of(model)
     if folder is None or not is_artefact(folder) or form.precision.content:
         return None
-    encoder = load_encoder(model, settings.export.threads)
+    encoder = load_encoder(model, threads)
     return None if getattr(encoder, "max_length", None) else with_documents(encoder, document_model)
 
 
@@ -154,14 +156,14 @@ def _exported(encoder, output, gate, form, more):
         return export_artefact(encoder, output, gate, form, notes, components, advance, texts)
 
 
-def _precision(settings, format_, requested):
+def _precision(options, format_, requested):
     """That of the settings; of a folder for the hub, where nobody asked for one, that which it has."""
     from ..export.formats.registry import format_of
     from ..export.weights.precision import Precision
 
     if format_of(format_).library and not {"export.precision", "export.table"} & set(requested):
         return Precision("float32", "float32")
-    return Precision(settings.export.precision, settings.export.table)
+    return Precision(options.precision, options.table)
 
 
 def _described(form, notes, model):

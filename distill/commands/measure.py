@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -234,22 +235,38 @@ def evaluate(
     from ..evaluation.bias.fitting import Removed
     from ..evaluation.tasks.measures import measure_all
     from ..evaluation.tasks.registry import load_tasks
-    from ..evaluation.tasks.task import TaskOptions
     from ..evaluation.translation import translation_of
     from ..system.extras import require_training
 
     _require_use(tasks, OF_TASKS)
     require_training(*(("jinja2", "matplotlib") if report else ()))
-    settings, removed = settings_from(values), Removed(lir_ranks, lir_rescaled)
-    of_task = (_samples(corpus), typed, removed, label_column, _reader(reader))
-    loaded = load_tasks(tasks, TaskOptions(settings, split, units, _metrics_of(tasks, metrics), *of_task))
-    translation = translation_of(translations, translators, beam, settings.data.document_language)
+    settings = settings_from(values)
+    options = replace(
+        _options(settings.data, settings.evaluation, settings.seed),
+        split=split,
+        units=units,
+        metrics=_metrics_of(tasks, metrics),
+        samples=_samples(corpus),
+        typed=typed,
+        removed=Removed(lir_ranks, lir_rescaled),
+        label_column=label_column,
+        reader=_reader(reader),
+    )
+    loaded, pivot = load_tasks(tasks, options), options.data.document_language
+    translation = translation_of(translations, translators, beam, pivot)
     load = _loaded(models, document_model, tasks)
-    measured = measure_all(models, loaded, load, translation, settings.data.document_language)
+    measured = measure_all(models, loaded, load, translation, pivot)
     for one in measured:
         one.print()
     if json_path or report:
         _write(json_path, report, measured)
+
+
+def _options(data, evaluation, seed):
+    """The options of tasks that are settings."""
+    from ..evaluation.tasks.task import TaskOptions
+
+    return TaskOptions(data, seed=seed, ranked=evaluation.ranked, score=evaluation.score)
 
 
 def _samples(corpus):
@@ -330,7 +347,6 @@ def compare(
     from ..evaluation.mcnemar import require_significance
     from ..evaluation.mteb_predictions import is_predictions
     from ..evaluation.paired import as_dict
-    from ..evaluation.tasks.task import TaskOptions
     from ..report.score_tables import print_scores
     from ..system.files import write_json
 
@@ -340,7 +356,8 @@ def compare(
         compared, of = _of_predictions((a, b), relevant, metrics, draws, settings.seed), "mteb"
     else:
         _require_use(tasks, ("reader",))
-        options = TaskOptions(settings, split, units, metrics, reader=_reader(reader))
+        options = _options(settings.data, settings.evaluation, settings.seed)
+        options = replace(options, split=split, units=units, metrics=metrics, reader=_reader(reader))
         compared = _of_encoders((a, b), _loaded((a, b), document_model, tasks), tasks, options, differences)
     for metric, comparisons in compared.items():
         print_scores(a, b, of, metric, comparisons)
@@ -362,7 +379,7 @@ def _of_encoders(names, load, tasks, options, path):
     if not given["any_dimension"]:
         require_one_dimension(encoders)
     results = measure_both(names, encoders, loaded)
-    compared = compare_all(names, results, options.metrics, given["draws"], options.settings.seed)
+    compared = compare_all(names, results, options.metrics, given["draws"], options.seed)
     if path:
         _write_differences(path, results, tuple(encoders[name] for name in names))
     return compared

@@ -83,16 +83,17 @@ def train(
     from ..system.progress import say
 
     settings = settings_from(values)
-    dataset, languages = chosen_data(settings)
-    sources = [Source(settings.data.dataset, TRAIN, weight), *map(source_of, more)]
+    data = settings.data
+    dataset, languages = chosen_data(data, settings.seed)
+    sources = [Source(data.dataset, TRAIN, weight), *map(source_of, more)]
     dev = gold_examples(dataset, "dev", languages)
     course = Course(epochs, learning_rate, seed=settings.seed, retrieved=unanswered == "retrieved")
     eyes = eyes_of(encoder)
-    learned = learn(eyes, sources, dev, settings.data.document_language, course)
+    learned = learn(eyes, sources, dev, data.document_language, course)
     card = ReaderCard(
         place(encoder),
         weights_fingerprint(encoder),
-        settings.data.document_language,
+        data.document_language,
         learned.best,
         tuple(str(source.folder) for source in sources),
         settings.seed,
@@ -185,7 +186,8 @@ def export(reader: str, output: str, **values: Value | None) -> None:
     from ..system.progress import say
 
     card = read_card(reader)
-    dataset, languages = chosen_data(settings_from(values))
+    settings = settings_from(values)
+    dataset, languages = chosen_data(settings.data, settings.seed)
     examples = [one for rows in gold_examples(dataset, "dev", languages).values() for one in rows]
     done = export_reader(reader, output, eyes_of(card.encoder, read_standard(reader)), examples)
     say(f"reader: {output}, {done.size / 1e6:.1f} MB, the same answer to {done.same} of {done.questions} questions")

@@ -80,7 +80,7 @@ def prune(
     from ..students.vocabulary.pruning import prune as cut
 
     settings, rule = settings_from(values), Rule(least, split_names(scripts)).check()
-    dataset, languages = chosen_data(settings)
+    dataset, languages = chosen_data(settings.data, settings.seed)
     lines, others = lines_of(dataset, languages, read_corpus(corpus))
     smaller, report = cut(load_keras_encoder(model), lines, others, rule, settings.seed)
     for language in report["left"]:
@@ -142,7 +142,7 @@ def reduce(model: str, output: str, **values: Value | None) -> None:
     shape = Shape.of(settings.shape)
     if shape.whole:
         raise InputError("nothing to reduce; give a size, such as --channels 128 or --static")
-    dataset, languages = chosen_data(settings)
+    dataset, languages = chosen_data(settings.data, settings.seed)
     encoder = load_keras_encoder(model)
     smaller = reshaped(encoder, shape, dataset, languages, settings.seed)
     smaller.save(output)

@@ -15,7 +15,6 @@ from ..catalog.kinds import ENCODER_HELP, RUN_FILE
 from ..errors import InputError, visible
 from ..settings.choices import CHECKPOINT_SECONDS
 from ..settings.recipes import DEFAULT
-from ..settings.rules import require_no_stages, require_one_device
 from ..settings.sections import Value
 from .shared.options import (
     FiniteRange,
@@ -93,12 +92,11 @@ def run(
     if resume and name and (Path(runs) / name).resolve() != Path(resume).resolve():
         raise InputError(f"--resume {resume} is another folder than --name {name} in {runs}; leave --name out")
     settings = settings_from(values, config or (settings_file(resume) if resume is not None else None), DEFAULT)
-    require_one_device(settings, "distill run")
     searched = is_limited(settings.budget)
     read_corpus(settings.budget.corpus)
     folder: File | None = resume
     if folder is None:
-        folder = _named_folder(runs, name) if name else _free_folder(runs, settings)
+        folder = _named_folder(runs, name) if name else _free_folder(runs, settings.data, settings.teacher)
     prepared = prepare(settings, folder, resume is not None, checkpoint_seconds)
     with told_how_to_go_on(prepared.folder):
         metrics = execute(prepared)
@@ -107,7 +105,7 @@ def run(
     print_run(metrics, prepared.folder)
     if searched:
         with told_how_to_go_on(prepared.folder):
-            result = compress(prepared.folder, prepared.settings)
+            result = compress(prepared.folder, settings)
         print_search(result.as_dict(), *places(prepared.folder))
     print_verdict(metrics)
 
@@ -126,7 +124,7 @@ def _adapt(documents, name, runs, others, values):
         )
     settings = settings_from(values, recipe=DEFAULT)
     settings.data.dataset = Path(documents[0]).stem
-    folder = _named_folder(runs, name) if name else _free_folder(runs, settings)
+    folder = _named_folder(runs, name) if name else _free_folder(runs, settings.data, settings.teacher)
     job = prepare(settings, documents, folder)
     metrics = adapt(job)
     print_run(metrics, job.folder)
@@ -155,8 +153,8 @@ def _named_folder(runs, name):
     return folder
 
 
-def _free_folder(runs, settings):
-    stem = f"{Path(settings.data.dataset).resolve().name}-{settings.teacher.language}"
+def _free_folder(runs, data, teacher):
+    stem = f"{Path(data.dataset).resolve().name}-{teacher.language}"
     names = (stem if number == 1 else f"{stem}-{number}" for number in range(1, 10**6))
     return next(Path(runs) / name for name in names if not (Path(runs) / name).exists())
 
@@ -169,19 +167,18 @@ def teach(config: str | None, output: str, **values: Value | None) -> None:
     """Stage 1 alone: train a teacher, in one language or with --loss softmax on pairs of many, and save it."""
     from ..catalog.loading import load_keras_encoder
     from ..pipeline.preparing import read_inputs
+    from ..settings.assignments import refuse_unused
     from ..system.progress import say
 
     settings = settings_from(values, config)
-    require_no_stages(settings, "distill teach")
-    if settings.teacher.model:
-        raise InputError("--teacher-model is not trained; give it to distill run, or to distill transfer as --teacher")
+    refuse_unused(settings, "teach")
     inputs = read_inputs(settings)
-    base = load_keras_encoder(settings.teacher.base)
+    base = load_keras_encoder(inputs.teacher.base)
     from ..pipeline.first_stage import teacher_job
     from ..pipeline.gain import say_if_weak
     from ..training.session import Session
 
-    session = Session(options=settings.training, dev=inputs.dev, scorer=inputs.scorer("teacher"))
+    session = Session(options=settings.training, dev=inputs.dev, scorer=inputs.scorer_of("teacher"))
     teacher_job(inputs).train(base, session).save(output)
     say_if_weak(session.log.of("teacher"))
     say(f"teacher: {output}")

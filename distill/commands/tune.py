@@ -60,13 +60,12 @@ def tune(
     """
     from ..compression.compress import is_limited
     from ..report.run_tables import print_tuning
-    from ..tuning.tune import space_of, trials_path
-    from ..tuning.tune import tune as search
+    from ..tuning.tune import Search, trials_path
+    from ..tuning.tune import tune as tuned
 
     flags = given(values)
     settings = settings_from(values, config)
     # A size that is none would be refused by distill run, after all this work.
     is_limited(settings.budget)
-    space = space_of(settings, stage, space_path, flags)
-    result = search(settings, space, stage, trials, study, output, teacher_path)
+    result = tuned(settings, Search(stage, trials, space_path, flags), study, output, teacher_path)
     print_tuning(result.as_dict(), output, trials_path(Path(output)))

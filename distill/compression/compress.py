@@ -22,10 +22,10 @@ from ..pipeline.resuming import clear
 from ..pipeline.second_stage import student_job
 from ..pipeline.twins import with_twins
 from ..report.run_page import write_report
+from ..settings.assignments import refuse_unused
 from ..settings.renames import with_new_names
-from ..settings.rules import require_one_device
 from ..settings.sections import BudgetSettings, Settings, Work
-from ..settings.store import as_dict, free_of
+from ..settings.store import as_dict, free_of, load_settings
 from ..system.backend import require_export_backend, start
 from ..system.files import require_writable, write_aside, write_json
 from ..system.hashes import digest
@@ -68,26 +68,38 @@ def compress(folder: File, settings: Settings, output: File | None = None) -> Re
     Raises `InputError` for a folder that is no finished run, where the search was begun with other settings, or where
     `output` holds what no search left there.
     """
-    require_one_device(settings, "distill compress")
+    from . import candidates
+    from .budget_search import Search
+    from .trials import Trials
+
     require_export_backend("distill compress")
-    folder, budget = Path(folder), budget_of(settings.budget, settings.export.max_drop)
-    page, output = Path(output or folder) / "report.html", Path(output or folder / FOLDER)
-    metrics, rows = finished(folder), [row for _, row in read_jsonl(folder / "log.jsonl")]
-    dataset, language = dataset_of(settings), settings.teacher.language
-    languages = chosen_languages(dataset, language, settings.data.languages, settings.translation)
+    folder, metrics = Path(folder), finished(Path(folder))
+    refuse_unused(settings, "compress", load_settings(folder / RUN_FILE))
+    settings = settings.steered()
+    data, language, options = settings.data, settings.teacher.language, settings.budget
+    page, output = places(folder, output)[0], Path(output or folder / FOLDER)
+    rows = [row for _, row in read_jsonl(folder / "log.jsonl")]
+    dataset = dataset_of(data, settings.seed)
+    languages = chosen_languages(dataset, language, data.languages, settings.translation)
     dataset = with_twins(settings.translation, dataset, language, languages)
     inputs = student_inputs(settings, dataset, languages)
-    corpus = joined(read_corpus(settings.budget.corpus), texts_by_language(inputs.lines))
+    corpus = joined(read_corpus(options.corpus), texts_by_language(inputs.lines))
     require_known("the run", languages, metrics["languages"])
-    require_known("the search", settings.budget.new_languages, languages)
+    require_known("the search", options.new_languages, languages)
     if others := sorted(set(corpus) - set(languages)):
         say(f"no questions in {', '.join(others)}: that text of the corpus counts for pieces, and is learned from")
     require_search_folder(output)
-    require_same(output / TRIALS, depends_on(settings, inputs.described or dataset, corpus))
+    require_same(output / TRIALS, depends_on(as_dict(settings), inputs.described or dataset, corpus))
     with locked(output):
         clear(output)
-        material = _material(folder, inputs, corpus)
-        result = _search(folder, output / TRIALS, material, settings, budget, seconds_an_epoch(rows))
+        material = _material(folder, inputs, corpus, options)
+        notes = {**provenance(settings), "source": folder.resolve().name, "languages": list(languages)}
+        notes |= learned_in(metrics.get("learned", {}))
+        trials = Trials(material, settings.export, settings.training, notes, candidates.GRID)
+        shapes = possible(options.shapes, material.words.student.model, trials.grid.shapes)
+        budget = budget_of(options, settings.export.max_drop)
+        epochs, seconds = settings.student.epochs, seconds_an_epoch(rows)
+        result = Search(output / TRIALS, trials, budget, find_artefact(folder), shapes, epochs, seconds).run()
         shutil.rmtree(output / CHOSEN, ignore_errors=True)
         if result.chosen:
             _ship(output / TRIALS, result.chosen, output / CHOSEN)
@@ -102,7 +114,7 @@ def places(folder: File, output: File | None = None) -> tuple[Path, Path]:
     return Path(output or folder) / "report.html", Path(output or Path(folder, FOLDER)) / CHOSEN
 
 
-def _material(folder, inputs, corpus):
+def _material(folder, inputs, corpus, budget):
     """The run's student, of which candidates are made, and all that they learn."""
     start()
     import keras
@@ -110,26 +122,14 @@ def _material(folder, inputs, corpus):
     from ..students.vocabulary.vocabularies import Additions, Vocabularies
     from .material import Material
 
-    settings, budget, job = inputs.settings, inputs.settings.budget, student_job(inputs)
-    keras.utils.set_random_seed(settings.seed)
+    job = student_job(inputs)
+    keras.utils.set_random_seed(job.seed)
     student, teacher = load_keras_encoder(folder), load_teacher(folder / "teacher")
-    unseen = unseen_languages(settings.teacher.base, inputs.languages)
-    new = budget.new_languages or [name for name in unseen if name not in settings.vocabulary.add_languages]
+    unseen = unseen_languages(inputs.teacher.base, inputs.languages)
+    new = budget.new_languages or [name for name in unseen if name not in inputs.vocabulary.add_languages]
     words = Vocabularies(student, inputs.dataset, inputs.languages, corpus, new, Additions(budget.new_pieces))
-    first = load_keras_encoder(job.table_of) if settings.student.trained_weights == "new-rows" else None
+    first = load_keras_encoder(job.table_of) if job.settings.trained_weights == "new-rows" else None
     return Material.of(words, job, teacher, first)
-
-
-def _search(folder, output, material, settings, budget, seconds):
-    from . import candidates
-    from .budget_search import Search
-    from .trials import Trials
-
-    notes = {**provenance(settings), "source": folder.resolve().name, "languages": list(material.words.languages)}
-    notes |= learned_in(finished(folder).get("learned", {}))
-    trials = Trials(material, settings.export, settings.training, notes, candidates.GRID)
-    shapes = possible(settings.budget.shapes, material.words.student.model, trials.grid.shapes)
-    return Search(output, trials, budget, find_artefact(folder), shapes, settings.student.epochs, seconds).run()
 
 
 def possible(names: Sequence[str], model: Model, shapes: Mapping[str, Shape]) -> list[str]:
@@ -161,9 +161,9 @@ def require_known(what: str, names: Sequence[str], known: Sequence[str]) -> None
         raise InputError(f"{what} has no {', '.join(other)}; it has {', '.join(known)}")
 
 
-def depends_on(settings: Settings, dataset: Dataset, corpus: Mapping[str, Sequence[str]]) -> dict[str, Json]:
-    """The plain values that the trials depend on: settings, and hashes of the texts whatever their files are called."""
-    return {**_bound(as_dict(settings)), "texts": texts_digest(dataset), "corpus": digest(corpus)}
+def depends_on(values: Mapping[str, Json], dataset: Dataset, corpus: Mapping[str, Sequence[str]]) -> dict[str, Json]:
+    """The plain values that the trials depend on: of settings, and hashes of texts whatever their files are called."""
+    return {**_bound(values), "texts": texts_digest(dataset), "corpus": digest(corpus)}
 
 
 def _bound(values):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from ..pipeline.execute import execute
 from ..pipeline.preparing import prepare
-from ..settings.rules import require_one_device
 from ..settings.sections import Settings
 from ..system.backend import require_export_backend
 from ..system.types import File, Json
@@ -19,7 +18,6 @@ def run(settings: Settings, folder: File, resume: bool = False) -> Json:
     `InputError` before anything is written, `TrainingError` where the teacher does not beat its base, `ExportError`
     where the bundle is not what the student is.
     """
-    require_one_device(settings, "distill.run")
     require_export_backend("distill.run")
     prepared = prepare(settings, folder, resume)
     metrics = execute(prepared)

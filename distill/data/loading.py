@@ -6,23 +6,23 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ..errors import DataError
-from ..settings.sections import Settings
+from ..settings.sections import DataSettings
 from ..system.types import File
 from .dataset import Dataset, checked, trainable
 
 
-def dataset_of(settings: Settings, to_train: bool = True) -> Dataset:
-    """The data set that a run's `Settings` name, split as they say; one that is not `to_train` may lack a split."""
-    data, load = settings.data, load_dataset if to_train else read_dataset
-    return load(data.dataset, data.document_language, data.split_by, settings.seed)
+def dataset_of(data: DataSettings, seed: int, to_train: bool = True) -> Dataset:
+    """The data set that the settings name, split as they and the seed say; one not `to_train` may lack a split."""
+    load = load_dataset if to_train else read_dataset
+    return load(data.dataset, data.document_language, data.split_by, seed)
 
 
 def chosen_data(
-    settings: Settings, needed: Sequence[str] = (), to_train: bool = True
+    data: DataSettings, seed: int, needed: Sequence[str] = (), to_train: bool = True
 ) -> tuple[Dataset, tuple[str, ...]]:
     """The data set and the question languages of the settings, all there. Raises `DataError` where one is missing."""
-    dataset = dataset_of(settings, to_train)
-    languages = settings.data.languages or dataset.languages
+    dataset = dataset_of(data, seed, to_train)
+    languages = data.languages or dataset.languages
     dataset.require([*needed, *languages])
     return dataset, languages
 
@@ -48,18 +48,19 @@ def read_dataset(source: File, document_language: str = "en", split_by: str = "q
     return checked(replace(dataset, splits=splits, files={**hashes(folder), **files_beside(folder)}))
 
 
-def load_dev(settings: Settings, languages: Sequence[str], needed: Sequence[str] = ()) -> Dataset | None:
-    """The data set of `--dev-dataset`, with its dev questions as the split dev; None where the settings name none.
+def load_dev(
+    source: str, document_language: str, languages: Sequence[str], needed: Sequence[str] = ()
+) -> Dataset | None:
+    """The data set of `--dev-dataset`, with its dev questions as the split dev; None where there is no such `source`.
 
     Those are the dev of its `splits.json`, all of its questions where it names none. Raises `DataError` where there are
     none in a language that is `needed`, or in any of `languages`.
     """
     from .splits import read_splits
 
-    source = settings.evaluation.dev_dataset
     if not source:
         return None
-    folder, dataset = _read(source, settings.data.document_language)
+    folder, dataset = _read(source, document_language)
     every = dict.fromkeys(id for questions in dataset.questions.values() for id in questions)
     ids = (read_splits(folder, dataset) or {}).get("dev") or tuple(every)
     there = {language: known for language, known in dataset.questions.items() if not known.keys().isdisjoint(ids)}

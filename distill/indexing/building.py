@@ -122,9 +122,9 @@ def _settings(known: Index | None, source: File, given: Given) -> dict[str, Json
     return settings
 
 
-def _require_shorter(settings):
-    if settings["overlap"] >= settings["length"]:
-        raise InputError(f"--overlap {settings['overlap']}: expected less than --length {settings['length']}")
+def _require_shorter(values):
+    if values["overlap"] >= values["length"]:
+        raise InputError(f"--overlap {values['overlap']}: expected less than --length {values['length']}")
 
 
 def _option(name, value):

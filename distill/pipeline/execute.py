@@ -11,8 +11,8 @@ from ..data.descriptions import DESCRIPTIONS
 from ..encoders.by_role import DualEncoder, parameters
 from ..encoders.encoder import Encoder, KerasEncoder
 from ..settings.sections import TeacherSettings
-from ..settings.store import save_settings
 from ..system.backend import start
+from ..system.files import write_text
 from ..system.locking import locked
 from ..system.progress import say
 from ..system.reading import read_json
@@ -22,7 +22,7 @@ from ..training.log import RunLog
 from .fixed_teacher import settled
 from .gain import require_gain
 from .preparing import require_empty, unseen_languages
-from .resuming import DATA, LOG, METRICS, STUDENT, TEACHER, clear, require_resumable, resumed_log, sources_of
+from .resuming import DATA, LOG, METRICS, STUDENT, TEACHER, clear, require_resumable, resumed_log
 from .run import Run
 from .second_stage import Beginning, beginning_of, study
 from .shipping import export, shipping_steps
@@ -38,9 +38,9 @@ def execute(run: Run) -> Json:
         shutil.rmtree(run.folder / CHECKPOINT, ignore_errors=True)
         return read_json(run.folder / METRICS)
     start()
-    engine, name = Engine(run.settings.seed, run.timed), run.settings.teacher.base
+    engine, name = Engine(run.inputs.seed, run.timed), run.inputs.teacher.base
     results = {"base": engine.do(Step("base", partial(load_keras_encoder, name), timed="load base"))}
-    beginning = beginning_of(run.inputs, results["base"])
+    beginning = beginning_of(run.inputs, results["base"], run.shape)
     run.folder.mkdir(parents=True, exist_ok=True)
     with locked(run.folder):
         try:
@@ -85,15 +85,15 @@ def begin(run: Run) -> None:
     """Write what says which run this is, and take over what one that was stopped had counted."""
     # Again: another command of that name may have come and gone since `prepare`.
     if run.resumed:
-        require_resumable(run.settings, run.folder)
+        require_resumable(run.provenance.config, run.folder)
     else:
         require_empty(run.folder)
-    clear(run.folder, fixed=run.inputs.teacher is not None)
+    clear(run.folder, fixed=run.inputs.fixed is not None)
     # First: without it a run cannot be gone on with.
-    save_settings(run.settings, run.folder / RUN_FILE)
+    write_text(run.folder / RUN_FILE, run.provenance.config)
     run.log = resumed_log(run.folder) if run.resumed else RunLog(run.folder / LOG)
     if not run.log.of(DATA):
-        run.log.write(DATA, files=dict(run.dataset.files), sources=sources_of(run.settings, run.inputs.teacher))
+        run.log.write(DATA, files=dict(run.dataset.files), sources=dict(run.provenance.sources))
     (run.folder / CHECKPOINT).mkdir(exist_ok=True)
     say(
         f"{run.dataset.name}: {len(run.dataset.titles)} documents, {len(run.dataset.passages)} passages, "
@@ -101,9 +101,9 @@ def begin(run: Run) -> None:
     )
     if run.inputs.described is run.dataset:
         say(f"{run.dataset.name} has no {DESCRIPTIONS}: a line on each passage in your users' languages brings most")
-    unseen = unseen_languages(run.settings.teacher.base, run.languages)
-    if unseen:
-        say(f"{run.settings.teacher.base} never saw {', '.join(unseen)}: expect little there")
+    base = run.inputs.teacher.base
+    if unseen := unseen_languages(base, run.languages):
+        say(f"{base} never saw {', '.join(unseen)}: expect little there")
 
 
 def is_base(teacher: TeacherSettings) -> bool:
@@ -114,7 +114,7 @@ def is_base(teacher: TeacherSettings) -> bool:
 def measure_peers(run: Run) -> None:
     """Measure other encoders, and record which of the run's languages they know."""
     peers = {}
-    for name in run.settings.evaluation.peers:
+    for name in run.evaluation.peers:
         run.measure(name, load_teacher(name))
         unseen = unseen_languages(name, run.languages)
         peers[name] = {"languages": [language for language in run.languages if language not in unseen]}
@@ -124,7 +124,7 @@ def measure_peers(run: Run) -> None:
 
 def is_trained(run: Run) -> bool:
     """True where stage 1 is done. Of self-training there are stages to report; they are not trained again either."""
-    return (run.folder / TEACHER).is_dir() and not run.settings.pairs.self_train
+    return (run.folder / TEACHER).is_dir() and not run.inputs.pairing.self_train
 
 
 def make_teacher(run: Run, base: KerasEncoder) -> Encoder | DualEncoder:
@@ -134,11 +134,11 @@ def make_teacher(run: Run, base: KerasEncoder) -> Encoder | DualEncoder:
 
     folder, fixed = run.folder / TEACHER, run.release_teacher()
     if fixed is not None:
-        teacher, note = settled(fixed, run.settings.teacher, run.dataset, folder)
+        teacher, note = settled(fixed, run.inputs.teacher, run.dataset, folder)
         run.record("teacher", note)
         say(f"teacher: {teacher.name}, fixed: {teacher.dimension} dimensions")
         return teacher
-    session, self_trained = run.session(TEACHER), bool(run.settings.pairs.self_train)
+    session, self_trained = run.session(TEACHER), bool(run.inputs.pairing.self_train)
     trained = self_train(run, base) if self_trained else teacher_job(run.inputs).train(base, session)
     if not folder.is_dir():
         trained.save(folder)
@@ -148,7 +148,7 @@ def make_teacher(run: Run, base: KerasEncoder) -> Encoder | DualEncoder:
 
 def count_weights(run: Run, teacher: Encoder | KerasEncoder | DualEncoder) -> None:
     """Record the size of a teacher that the run trained, and say it."""
-    if run.settings.teacher.model or not isinstance(teacher, KerasEncoder | DualEncoder):
+    if run.inputs.teacher.model or not isinstance(teacher, KerasEncoder | DualEncoder):
         return
     size = parameters(teacher)
     run.record("size", {"teacher": size})
@@ -163,12 +163,12 @@ def first_of(run: Run, beginning: Beginning, base: KerasEncoder, teacher: Encode
     if beginning.encoder:
         return beginning.encoder
     trained = teacher.question if isinstance(teacher, DualEncoder) else teacher
-    return trained if isinstance(trained, KerasEncoder) and not run.settings.teacher.model else base
+    return trained if isinstance(trained, KerasEncoder) and not run.inputs.teacher.model else base
 
 
 def measure_teacher(run: Run, teacher: Encoder) -> None:
     """Add the teacher's figures, which are the base's where nothing trains it."""
-    if is_base(run.settings.teacher):
+    if is_base(run.inputs.teacher):
         run.measure_as(TEACHER, "base")
     else:
         run.measure(TEACHER, teacher)

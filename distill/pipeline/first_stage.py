@@ -25,13 +25,13 @@ def teacher_job(inputs: Inputs) -> TeacherJob:
     from ..stages.pair_stage import PairOptions
     from ..stages.teacher_job import TeacherJob
 
-    settings, teacher = inputs.settings, inputs.settings.teacher
+    teacher, pairing, temperature = inputs.teacher, inputs.pairing, inputs.student.parallel_temperature
     # Triplets ask in all languages of the run, or pick those of the teacher's out of the data set.
     in_all = inputs.pairs is None and teacher.questions == "all"
     return TeacherJob(
         dataset=inputs.taught if in_all else inputs.dataset,
-        options=PairOptions(teacher, settings.pairs, settings.student.parallel_temperature, settings.seed),
-        languages=asked_in(settings.pairs.batches, teacher.language, inputs.languages),
+        options=PairOptions(teacher, pairing, temperature, inputs.seed),
+        languages=asked_in(pairing.batches, teacher.language, inputs.languages),
         triplets=inputs.triplets,
         sources=inputs.sources,
         pairs=inputs.pairs,

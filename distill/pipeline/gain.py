@@ -21,7 +21,7 @@ def require_gain(run: Run) -> None:
     `teacher.allow_weak` it is said alone. A fixed teacher, which was not made of the base, may be as good as that; one
     that is the base, one that no epoch was asked of, and a base that makes no mistake have nothing to beat.
     """
-    settings = run.settings.teacher
+    settings = run.inputs.teacher
     if not (settings.model or settings.bm25_epochs + settings.online_epochs):
         return
     if settings.model == settings.base and not settings.centre:
@@ -29,8 +29,7 @@ def require_gain(run: Run) -> None:
     base, teacher = (dev_scores(run, name) for name in ("base", "teacher"))
     if teacher > base or (teacher == base if settings.model else min(base) == 1.0):
         return
-    languages = asked_in(run.settings.pairs.batches, settings.language, run.languages)
-    spoken, leave = ", ".join(languages), f"--resume {run.folder} --allow-weak-teacher"
+    spoken, leave = ", ".join(_asked_in(run)), f"--resume {run.folder} --allow-weak-teacher"
     figures = f"{_told(teacher)} against {_told(base)} ({settings.unit}, {spoken})"
     if settings.allow_weak:
         say(f"WEAK TEACHER: {figures}, the base's, on dev; the run goes on with it, as --allow-weak-teacher asks")
@@ -54,13 +53,16 @@ def say_if_weak(rows: Sequence[Mapping[str, float]]) -> None:
 
 def dev_scores(run: Run, name: str) -> tuple[float, ...]:
     """(P@1, MRR@10) of an encoder that was measured; on another data set's dev as training logged them."""
-    if run.inputs.dev is not None and not run.settings.teacher.model:
+    if run.inputs.dev is not None and not run.inputs.teacher.model:
         rows = [row for row in run.log.rows if row["event"] == "teacher" or row["event"].startswith("self-training ")]
         scores = [tuple(row[metric] for metric in METRICS) for row in rows if "epoch" in row]
         return scores[0] if name == "base" else max(scores)
-    teacher, evaluation = run.settings.teacher, run.evaluations["dev"][name]
-    languages = asked_in(run.settings.pairs.batches, teacher.language, run.languages)
-    return tuple(evaluation.mean(teacher.unit, languages, metric) for metric in METRICS)
+    evaluation, unit = run.evaluations["dev"][name], run.inputs.teacher.unit
+    return tuple(evaluation.mean(unit, _asked_in(run), metric) for metric in METRICS)
+
+
+def _asked_in(run):
+    return asked_in(run.inputs.pairing.batches, run.inputs.teacher.language, run.languages)
 
 
 def _told(scores):

@@ -1,4 +1,4 @@
-"""The inputs of a run: its settings, its data, and all else that the settings name, read and checked."""
+"""The inputs of a run: all that its two stages learn from and how, read and checked."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from ..data.parallel import in_languages
 from ..errors import ConfigError
-from ..settings.units import measured_units
+from ..export.weights.precision import Precision
+from ..settings.sections import PairSettings, StudentSettings, TeacherSettings, VocabularySettings
 
 if TYPE_CHECKING:
     from ..data.dataset import Dataset
@@ -17,28 +18,35 @@ if TYPE_CHECKING:
     from ..data.parallel import Parallel
     from ..data.pool import Pool
     from ..encoders.encoder import Encoder
-    from ..settings.sections import Settings, StudentSettings
     from ..stages.answering_passages import Answered
     from ..training.session import Scorer
 
 
 @dataclass(frozen=True)
 class Inputs:
-    """All that a teacher and a student learn from, as the settings name it.
+    """All that a teacher and a student learn from, and the settings of how they learn it.
 
-    `languages` are the questions', the teacher's first; `teacher` is a fixed one, None where stage 1 trains it. `text`,
-    by language, is what new pieces are learned from, `words`, with frequencies, get a piece each, `sources` are
-    parallel text, `labelled` text that the teacher labels itself, and `triplets` more questions of the teacher's.
-    `pairs` are what stage 1 by pairs learns from, `answered` tells self-training which passages answer, and `pool` is
-    what language bias is measured on; None where nothing asks for them. `dev` is another data set whose dev questions
-    choose epochs, `scoring` the encoder whose scores are labels, and `described` the data set with the descriptions
-    that stage 2 learns too.
+    `teacher` and `pairing` are the settings of stage 1, `student` those of stage 2, `vocabulary` of the student's
+    pieces, and `precision` is that of its quantised epochs and of its bundle.
+
+    `languages` are the questions', the teacher's first; `fixed` is a teacher that is not trained, None where stage 1
+    trains one. `text`, by language, is what new pieces are learned from, `words`, with frequencies, get a piece each,
+    `sources` are parallel text, `labelled` text that the teacher labels itself, and `triplets` more questions of the
+    teacher's. `pairs` are what stage 1 by pairs learns from, `answered` tells self-training which passages answer, and
+    `pool` is what language bias is measured on; None where nothing asks for them. `dev` is another data set whose dev
+    questions choose epochs, `scorer` an encoder whose scores are labels, and `described` the data set with the
+    descriptions that stage 2 learns too.
     """
 
-    settings: Settings
     dataset: Dataset
     languages: tuple[str, ...]
-    teacher: Encoder | None = None
+    seed: int = 0
+    teacher: TeacherSettings = field(default_factory=TeacherSettings)
+    pairing: PairSettings = field(default_factory=PairSettings)
+    student: StudentSettings = field(default_factory=StudentSettings)
+    vocabulary: VocabularySettings = field(default_factory=VocabularySettings)
+    precision: Precision = Precision()
+    fixed: Encoder | None = None
     text: Mapping[str, Sequence[str]] = field(default_factory=dict)
     sources: Sequence[Parallel] = ()
     labelled: Sequence[Parallel] = ()
@@ -47,16 +55,13 @@ class Inputs:
     answered: Answered | None = None
     pool: Pool | None = None
     dev: Dataset | None = None
-    scoring: Encoder | None = None
+    scorer: Scorer | None = None
     words: Mapping[str, float] = field(default_factory=dict)
     described: Dataset | None = None
 
-    def scorer(self, stage: str) -> Scorer | None:
+    def scorer_of(self, stage: str) -> Scorer | None:
         """The encoder whose scores are labels of a stage, "teacher" or "student"; None without."""
-        from ..training.session import Scorer
-
-        chosen = self.settings.scorer
-        return Scorer(self.scoring, chosen) if self.scoring is not None and stage in chosen.stages else None
+        return self.scorer if self.scorer is not None and stage in self.scorer.settings.stages else None
 
     @property
     def lines(self) -> list[Parallel]:
@@ -66,9 +71,7 @@ class Inputs:
     @property
     def learned(self) -> tuple[str, ...]:
         """The languages that stage 2 learns: those with new rows alone where these alone are trained."""
-        settings = self.settings
-        new = settings.vocabulary.add_languages
-        return learned_languages(settings.student, settings.teacher.language, self.languages, new)
+        return learned_languages(self.student, self.teacher.language, self.languages, self.vocabulary.add_languages)
 
     @property
     def taught(self) -> Dataset:
@@ -79,15 +82,10 @@ class Inputs:
     @property
     def learned_lines(self) -> list[Parallel]:
         """Of the `lines` those in languages that stage 2 learns."""
-        if self.settings.student.trained_weights != "new-rows":
+        if self.student.trained_weights != "new-rows":
             return self.lines
         lines = [in_languages(source, self.learned) for source in self.lines]
         return [source for source in lines if source.texts]
-
-    @property
-    def units(self) -> tuple[str, ...]:
-        """The units that are measured."""
-        return measured_units(self.settings)
 
     @property
     def splits(self) -> list[str]:
@@ -97,7 +95,7 @@ class Inputs:
     @property
     def other_languages(self) -> tuple[str, ...]:
         """The question languages that are not the teacher's, over which a mean is taken."""
-        others = tuple(language for language in self.languages if language != self.settings.teacher.language)
+        others = tuple(language for language in self.languages if language != self.teacher.language)
         return others or self.languages
 
 

@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ..catalog.bundle import CARD_FILE, RELEASED, SMALL, released_folder
+from ..catalog.identity import provenance
 from ..catalog.kinds import RUN_FILE, require_kind, require_trainable
+from ..catalog.learned import Sources, files_of, learned_from
+from ..catalog.named import named_paths
 from ..data.corpora import corpus_reader
 from ..data.corpus import read_corpus
 from ..data.dataset import Dataset
@@ -19,12 +23,13 @@ from ..data.pool import Pool
 from ..data.pool_readers import has_sentences, load_pool
 from ..data.readers import find
 from ..errors import DataError, InputError
+from ..export.weights.precision import Precision
 from ..report.charts import ENCODERS
 from ..retrieval.approximate import search_of
+from ..settings.assignments import refuse_unused
 from ..settings.choices import CHECKPOINT_SECONDS
-from ..settings.sections import DataSettings, Settings, TranslationSettings
-from ..settings.store import check, load_settings
-from ..settings.units import steered
+from ..settings.sections import DataSettings, ScorerSettings, Settings, TranslationSettings
+from ..settings.store import check, config_text, load_settings
 from ..system.files import ASIDE, require_writable
 from ..system.locking import LOCK, require_free
 from ..system.reading import read_json
@@ -34,8 +39,11 @@ from ..words.word_list import read_words
 from .fixed_teacher import fixed_teacher
 from .inputs import Inputs, measured_splits
 from .resuming import is_finished, require_resumable, require_same_data, sources_of
-from .run import Run, read_timings
+from .run import Provenance, Run, read_timings
 from .twins import needed_questions, with_twins
+
+if TYPE_CHECKING:
+    from ..training.session import Scorer
 
 
 def prepare(settings: Settings, folder: File, resume: bool = False, seconds: float = CHECKPOINT_SECONDS) -> Run:
@@ -44,19 +52,34 @@ def prepare(settings: Settings, folder: File, resume: bool = False, seconds: flo
     With `resume` the folder is that of a run of the same settings that was stopped; within an epoch `seconds` lie
     between checkpoints.
     """
-    folder = Path(folder)
+    refuse_unused(settings, "run")
+    settings, folder = settings.steered(), Path(folder)
+    config = config_text(settings)
     if resume:
-        require_resumable(settings, folder)
+        require_resumable(config, folder)
         require_free(folder)
-    inputs = read_inputs(settings)
+    inputs, named = read_inputs(settings), named_paths(settings)
+    sources = sources_of(named, settings.teacher.model, inputs.fixed)
     if resume:
-        require_same_data(folder, inputs.dataset.files, sources_of(settings, inputs.teacher))
+        require_same_data(folder, inputs.dataset.files, sources)
     else:
         require_new(folder)
     if settings.evaluation.lareqa:
         inputs = replace(inputs, pool=lareqa_pool(settings.data, settings.seed, inputs.dataset, inputs.languages))
-    timings = read_timings(folder) if resume else {}
-    return Run(inputs, folder, resumed=resume, seconds=seconds, timings=timings)
+    of = Sources(inputs.dataset, inputs.languages, named, inputs.learned_lines, inputs.described)
+    learned = learned_from(of, settings.teacher, settings.student, settings.evaluation.dev_dataset)
+    return Run(
+        inputs,
+        folder,
+        Provenance(config, provenance(settings), learned, sources, *files_of(inputs.dataset, named)),
+        shape=settings.shape,
+        training=settings.training,
+        export=settings.export,
+        evaluation=settings.evaluation,
+        resumed=resume,
+        seconds=seconds,
+        timings=read_timings(folder) if resume else {},
+    )
 
 
 def require_new(folder: Path) -> None:
@@ -81,9 +104,9 @@ def read_inputs(settings: Settings) -> Inputs:
     """All that a teacher and a student learn from, read and checked. Raises `InputError`."""
     from .first_stage import answered_of, pairs_of, require_lines
 
-    settings = steered(check(settings))
+    settings = check(settings).steered()
     data, teacher, student, vocabulary = settings.data, settings.teacher, settings.student, settings.vocabulary
-    dataset = dataset_of(settings)
+    dataset = dataset_of(data, settings.seed)
     languages = chosen_languages(dataset, teacher.language, data.languages, settings.translation)
     dataset = with_twins(settings.translation, dataset, teacher.language, languages)
     for source in filter(None, (teacher.base, student.start)):
@@ -96,35 +119,56 @@ def read_inputs(settings: Settings) -> Inputs:
     require_text(vocabulary.add_languages, languages, {*text, *texts_by_language(inputs.lines)})
     # A teacher that is trained needs some in its language.
     needed = () if teacher.model else (teacher.language,)
-    dev = say_shared(load_dev(settings, inputs.learned, needed), dataset)
+    dev = load_dev(settings.evaluation.dev_dataset, data.document_language, inputs.learned, needed)
+    dev = say_shared(dev, dataset)
     triplets = load_triplets(teacher.triplets, dataset, teacher.language, settings.seed, data.split_by, dev)
     fixed = fixed_teacher(teacher.model) if teacher.model else None
     require_lines(settings.pairs.parallel_share, teacher.language, inputs.sources)
     pairs = pairs_of(data, teacher, settings.pairs, settings.seed, dataset, languages)
     answered = answered_of(settings.pairs.self_train, data.dataset, dataset, languages, pairs)
-    inputs = replace(inputs, teacher=fixed, triplets=triplets, pairs=pairs, answered=answered)
+    inputs = replace(inputs, fixed=fixed, triplets=triplets, pairs=pairs, answered=answered)
     return replace(inputs, text=text, dev=dev, words=read_words(vocabulary.add_words))
 
 
 def student_inputs(settings: Settings, dataset: Dataset, languages: tuple[str, ...]) -> Inputs:
-    """The inputs of whoever trains a student: all that stage 2 learns from. Raises `InputError`."""
+    """The inputs of a run, or of a search over its student: all that stage 2 learns from. Raises `InputError`."""
+    inputs = Inputs(
+        dataset,
+        languages,
+        settings.seed,
+        teacher=settings.teacher,
+        pairing=settings.pairs,
+        student=settings.student,
+        vocabulary=settings.vocabulary,
+        precision=Precision(settings.export.precision, settings.export.table),
+    )
+    inputs = with_texts(inputs, settings.data.dataset)
+    return replace(inputs, scorer=scorer_of(settings.scorer))
+
+
+def with_texts(inputs: Inputs, source: str) -> Inputs:
+    """The inputs with all text that their student learns beside the questions of the data set that `source` names."""
     from .first_stage import asked_in
 
-    teacher, student, scorer = settings.teacher, settings.student, settings.scorer
+    teacher, student, languages = inputs.teacher, inputs.student, inputs.languages
     # A teacher that learned pairs knows the languages that they are in.
     by_pairs = teacher.loss == "softmax" and not teacher.model
-    known = asked_in(settings.pairs.batches, teacher.language, languages) if by_pairs else ()
-    folder = find(settings.data.dataset) if student.own_text else None
+    known = asked_in(inputs.pairing.batches, teacher.language, languages) if by_pairs else ()
+    folder = find(source) if student.own_text else None
     beside = [str(folder / PARALLEL)] if folder and (folder / PARALLEL).is_file() else []
-    return Inputs(
-        settings=settings,
-        dataset=dataset,
-        languages=languages,
+    return replace(
+        inputs,
         sources=read_parallel([*student.parallel, *beside], teacher.language, languages),
         labelled=read_labelled(student.labelled_text, teacher.model or teacher.base, known),
-        scoring=fixed_teacher(scorer.encoder) if scorer.encoder else None,
-        described=with_descriptions(dataset, folder) if folder else None,
+        described=with_descriptions(inputs.dataset, folder) if folder else None,
     )
+
+
+def scorer_of(options: ScorerSettings) -> Scorer | None:
+    """The encoder whose scores are labels, loaded; None where the settings name none. Raises `EncoderError`."""
+    from ..training.session import Scorer
+
+    return Scorer(fixed_teacher(options.encoder), options) if options.encoder else None
 
 
 def require_peers(peers: Sequence[str]) -> None:

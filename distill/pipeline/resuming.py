@@ -5,16 +5,16 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from ..catalog.identity import fingerprint, own_files
 from ..catalog.kinds import METRICS, RUN_FILE
-from ..catalog.named import named_paths
+from ..catalog.named import NamedPath
 from ..encoders.encoder import Encoder
 from ..errors import InputError
-from ..settings.sections import BudgetSettings, Settings, Work
-from ..settings.store import free_of, load_settings, walk
+from ..settings.sections import BudgetSettings, Work
+from ..settings.store import free_of, load_settings, settings_of, values_by_name
 from ..system.files import leftovers, remove, write_text
 from ..system.forms import NUMBER, require
 from ..system.hashes import changed_files, fingerprint_of
@@ -27,6 +27,7 @@ from .finished import SEARCH
 TEACHER, STUDENT, LOG, DATA = "teacher", "student", "log.jsonl", "data"
 # A run that an earlier version began has noted no files of these settings.
 UNNOTED = ("vocabulary.add_words", "evaluation.peers")
+MODEL = "teacher.model"
 # Self-training's stages: their folder and the file of one that is complete.
 STAGES, STAGE = "self-training", "stage.json"
 
@@ -39,9 +40,10 @@ def settings_file(folder: File) -> Path:
     return folder / RUN_FILE
 
 
-def require_resumable(settings: Settings, folder: Path) -> None:
-    """Raise `InputError` where `folder` is no stopped run, or one of other settings, which are named."""
-    begun, requested = (_by_name(one) for one in (load_settings(settings_file(folder)), settings))
+def require_resumable(config: str, folder: Path) -> None:
+    """Raise `InputError` where `folder` is no stopped run, or one of other settings than `config`, which are named."""
+    settings = settings_of(config)
+    begun, requested = (values_by_name(one) for one in (load_settings(settings_file(folder)), settings))
     if other := [name for name in begun if begun[name] != requested[name] and name not in free_of(Work.RUN)]:
         told = "; ".join(f"{name} is {begun[name]!r}, not {requested[name]!r}" for name in other)
         raise InputError(f"{folder} was begun with other settings: {told}; leave these out, or start another run")
@@ -67,20 +69,16 @@ def require_same_data(folder: Path, files: Mapping[str, str], sources: Mapping[s
         raise InputError(f"{folder} was begun on other data ({', '.join(other)}); restore it, or start another run")
 
 
-# The data set has hashes of its own.
-APART = ("data.dataset", "teacher.model")
-
-
-def sources_of(settings: Settings, teacher: Encoder | None = None) -> dict[str, str]:
+def sources_of(named: Sequence[NamedPath], model: str = "", teacher: Encoder | None = None) -> dict[str, str]:
     """`{setting: sha256}` of what a run is made from beside its data set: text, pairs, encoders in folders.
 
-    Of a fixed `teacher`, which is loaded, it is what `identity.fingerprint` tells it by, wherever it comes from.
+    Of a fixed `teacher`, which `model` names and which is loaded, it is what `identity.fingerprint` tells it by,
+    wherever it comes from.
     """
     # A fixed teacher is told by what was loaded.
-    named = ((name, path) for name, path in named_paths(settings) if name not in APART)
-    hashes = {f"{name} {path}": fingerprint_of(*_content(path)) for name, path in named}
-    model = settings.teacher.model
-    return {**hashes, **({f"teacher.model {model}": fingerprint(model, teacher)} if teacher is not None else {})}
+    others = [one for one in named if one.setting != MODEL]
+    hashes = {f"{one.setting} {one.path}": fingerprint_of(*_content(one.path)) for one in others}
+    return {**hashes, **({f"{MODEL} {model}": fingerprint(model, teacher)} if teacher is not None else {})}
 
 
 def _content(path):
@@ -99,10 +97,6 @@ def _rows(folder):
     for number, row in enumerate(rows, start=1):
         require(f"{path}, line {number}", row, {"event": str, "seconds": NUMBER})
     return rows
-
-
-def _by_name(settings):
-    return {name: getattr(section, item.name) for name, section, item in walk(settings)}
 
 
 def clear(folder: Path, fixed: bool = False) -> None:

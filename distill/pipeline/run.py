@@ -8,14 +8,15 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
-from ..catalog.learned import Learned, learned_from
+from ..catalog.learned import Learned
 from ..data.dataset import Dataset
 from ..encoders.encoder import Encoder
 from ..evaluation.bias.analyses import measure_bias
 from ..evaluation.evaluate import Evaluation, encode_questions, encode_units, evaluation_size, rank
 from ..evaluation.examples import EXAMPLES, Encoded, choose_examples
 from ..settings.choices import CHECKPOINT_SECONDS
-from ..settings.sections import Settings
+from ..settings.sections import EvaluationSettings, ExportSettings, ShapeSettings, TrainingSettings
+from ..settings.units import measured_units
 from ..system.files import write_json
 from ..system.progress import phase, task
 from ..system.reading import read_json
@@ -56,17 +57,40 @@ def _ranks(split, units, groups) -> dict[str, dict[str, Integers]]:
     return {unit: dict(zip(languages, groups[f"{split} {unit}"], strict=True)) for unit, languages in units.items()}
 
 
+@dataclass(frozen=True)
+class Provenance:
+    """Where a run comes from, as its files tell it.
+
+    `config` is the text of its `config.toml`, `card` what its bundle's card says of how it was trained, and `learned`
+    are the words on what its student learned from. `sources` are the hashes by which a run that was stopped is known,
+    `files` and `texts` those that its metrics have, of its data set and of other places.
+    """
+
+    config: str = ""
+    card: Mapping[str, Json] = field(default_factory=dict)
+    learned: Learned = Learned("", "", "")
+    sources: Mapping[str, str] = field(default_factory=dict)
+    files: Mapping[str, str] = field(default_factory=dict)
+    texts: Mapping[str, str] = field(default_factory=dict)
+
+
 @dataclass
 class Run:
     """One run: its inputs, folder and log, and what was measured so far.
 
-    `resumed` is true of one that was stopped; within an epoch `seconds` lie between checkpoints. `timings` are seconds
-    by name, `evaluations` by split and encoder, and `figures` what the stages add to the metrics beside these.
-    `learned` says what the student learned from where the settings do not.
+    `shape` is what the student is cut to, `training` says how steps are computed, `export` how the bundle is judged and
+    `evaluation` what is measured. `resumed` is true of a run that was stopped; within an epoch `seconds` lie between
+    checkpoints. `timings` are seconds by name, `evaluations` by split and encoder, and `figures` what the stages add to
+    the metrics beside these.
     """
 
     inputs: Inputs
     folder: Path
+    provenance: Provenance = field(default_factory=Provenance)
+    shape: ShapeSettings = field(default_factory=ShapeSettings)
+    training: TrainingSettings = field(default_factory=TrainingSettings)
+    export: ExportSettings = field(default_factory=ExportSettings)
+    evaluation: EvaluationSettings = field(default_factory=EvaluationSettings)
     log: RunLog = field(default_factory=RunLog)
     resumed: bool = False
     seconds: float = CHECKPOINT_SECONDS
@@ -74,12 +98,6 @@ class Run:
     evaluations: dict[str, dict[str, Evaluation]] = field(default_factory=dict)
     bias: dict[str, Json] = field(default_factory=dict)
     figures: dict[str, Json] = field(default_factory=dict)
-    learned: Learned | None = None
-
-    @property
-    def settings(self) -> Settings:
-        """Those of the inputs."""
-        return self.inputs.settings
 
     @property
     def dataset(self) -> Dataset:
@@ -92,11 +110,10 @@ class Run:
         return self.inputs.languages
 
     @property
-    def provenance(self) -> Learned:
-        """The words on what the student learned from, what chose it, and what of test was seen."""
-        inputs = self.inputs
-        texts = inputs.settings, inputs.dataset, inputs.languages, inputs.learned_lines, inputs.described
-        return self.learned or learned_from(*texts)
+    def units(self) -> tuple[str, ...]:
+        """The units that are measured."""
+        steering = self.inputs.teacher.unit, self.inputs.student.dev_unit
+        return measured_units(self.evaluation.ranked, self.evaluation.score, *steering)
 
     def record(self, name: str, figures: Json) -> None:
         """Add figures, plain values, to the run's metrics."""
@@ -104,8 +121,8 @@ class Run:
 
     def release_teacher(self) -> Encoder | None:
         """The fixed teacher, which may be large: the run has it no longer. None without one."""
-        teacher = self.inputs.teacher
-        self.inputs = replace(self.inputs, teacher=None)
+        teacher = self.inputs.fixed
+        self.inputs = replace(self.inputs, fixed=None)
         return teacher
 
     def checkpoint(self, stage: str) -> Checkpoint:
@@ -114,9 +131,8 @@ class Run:
 
     def session(self, stage: str) -> Session:
         """The company of the training of a stage."""
-        options, dev = self.settings.training, self.inputs.dev
-        scorer = None if stage == "student" else self.inputs.scorer("teacher")
-        return Session(self.log, None, self.checkpoint(stage), options, stage, dev, scorer)
+        scorer = None if stage == "student" else self.inputs.scorer_of("teacher")
+        return Session(self.log, None, self.checkpoint(stage), self.training, stage, self.inputs.dev, scorer)
 
     def measure(self, name: str, encoder: Encoder) -> None:
         """Add the figures of an encoder on every split, as they were measured before the run was stopped, or now."""
@@ -139,7 +155,7 @@ class Run:
 
     def evaluate(self, name: str, encoder: Encoder) -> dict[str, Evaluation]:
         """`{split: Evaluation}`, timed; the documents are encoded once."""
-        data, languages, splits, units = self.dataset, self.languages, self.inputs.splits, self.inputs.units
+        data, languages, splits, units = self.dataset, self.languages, self.inputs.splits, self.units
         evaluations = {}
         size = evaluation_size(data, splits, languages, units)
         with self.timed(f"evaluate {name}"), task(f"evaluate {name}", size) as advance:
@@ -157,7 +173,7 @@ class Run:
     def keep_examples(self, bundle: Evaluation, encoded: Encoded) -> None:
         """Keep questions that the student won and lost against its base until the figures are written."""
         evaluations = {**self.evaluations[bundle.split], "bundle": bundle}
-        unit, seed = self.settings.student.dev_unit, self.settings.seed
+        unit, seed = self.inputs.student.dev_unit, self.inputs.seed
         chosen = choose_examples(self.dataset, evaluations, encoded, unit, seed)
         self.checkpoint(EXAMPLES).save({EXAMPLES: asdict(chosen)}, {})
 
@@ -166,7 +182,7 @@ class Run:
         if self.inputs.pool is None:
             return None
         with self.timed(f"language bias {name}"):
-            pivot, seed = self.settings.data.document_language, self.settings.seed
+            pivot, seed = self.dataset.document_language, self.inputs.seed
             figures = measure_bias(encoder, self.inputs.pool, pivot, name=name, seed=seed).as_dict()
         self.log.write("lareqa", encoder=name, split=self.inputs.splits[-1], map=round(figures["map"], 4))
         return figures

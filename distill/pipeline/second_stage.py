@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from ..catalog.loading import load_aligner, load_keras_encoder, load_teacher
 from ..data.loading import chosen_data, load_dev
 from ..data.parallel import joined, texts_by_language
 from ..encoders.encoder import Encoder, KerasEncoder
-from ..errors import ConfigError
 from ..export.weights.precision import Precision
-from ..settings.sections import Settings, ShapeSettings, VocabularySettings
-from ..settings.units import steered
+from ..settings.assignments import refuse_unused
+from ..settings.sections import Settings, ShapeSettings, TeacherSettings
 from ..system.progress import say
 from ..training.checkpoints import CHECKPOINT
 from ..training.session import Session
 from .fixed_teacher import centre, fixed_teacher, into_space, is_foreign, require_no_dimension
 from .inputs import Inputs
-from .preparing import say_shared, student_inputs
+from .preparing import say_shared, scorer_of, with_texts
 from .run import Run
 from .twins import needed_questions, with_twins
 
@@ -41,18 +40,18 @@ class Beginning:
     foreign: bool = False
 
 
-def beginning_of(inputs: Inputs, base: KerasEncoder) -> Beginning:
-    """The beginning of a run's student, whose teacher is fixed or is to be trained of the `base`.
+def beginning_of(inputs: Inputs, base: KerasEncoder, cut: ShapeSettings) -> Beginning:
+    """The beginning of a run's student, `cut` to a shape, whose teacher is fixed or is to be trained of the `base`.
 
     Raises `ConfigError` for a shape that is no cut of what it starts from.
     """
     from ..students.shape import Shape
 
-    settings, teacher = inputs.settings, inputs.teacher or base
-    named = load_keras_encoder(settings.student.start) if settings.student.start else None
+    source, teacher = inputs.student.start, inputs.fixed or base
+    named = load_keras_encoder(source) if source else None
     first = named or base
-    shape = Shape.of(settings.shape).check(first.model)
-    foreign = teacher is not first and is_foreign(teacher, first, inputs.dataset, settings.teacher.language)
+    shape = Shape.of(cut).check(first.model)
+    foreign = teacher is not first and is_foreign(teacher, first, inputs.dataset, inputs.teacher.language)
     if foreign:
         require_no_dimension(shape, teacher)
     return Beginning(shape, named, foreign)
@@ -62,17 +61,16 @@ def student_job(inputs: Inputs) -> StudentJob:
     """The job of these inputs: all that the student learns, and how it is rounded."""
     from ..stages.student_job import StudentJob
 
-    settings = inputs.settings
     return StudentJob(
         dataset=inputs.described or inputs.dataset,
-        language=settings.teacher.language,
+        language=inputs.teacher.language,
         languages=inputs.learned,
-        settings=settings.student,
-        precision=Precision(settings.export.precision, settings.export.table),
-        seed=settings.seed,
+        settings=inputs.student,
+        precision=inputs.precision,
+        seed=inputs.seed,
         sources=inputs.learned_lines,
-        scorer=inputs.scorer("student"),
-        table_of=settings.student.start or settings.teacher.base,
+        scorer=inputs.scorer_of("student"),
+        table_of=inputs.student.start or inputs.teacher.base,
     )
 
 
@@ -81,7 +79,7 @@ def study(run: Run, teacher: Encoder, first: KerasEncoder, beginning: Beginning)
     from ..stages.transfer_stage import require_trainable
 
     start = untrained(run, first, teacher, beginning)
-    require_trainable(teacher, start, run.settings.training)
+    require_trainable(teacher, start, run.training)
     return student_job(run.inputs).run(teacher, start, first, run.session("student"))
 
 
@@ -106,8 +104,7 @@ def student_of(
     """
     from ..students.vocabulary.vocabularies import NEW, Additions, Vocabularies
 
-    settings, dataset = inputs.settings, inputs.dataset
-    options = settings.vocabulary
+    dataset, options = inputs.dataset, inputs.vocabulary
     text = joined(inputs.text, texts_by_language(inputs.lines))
     aligner, new = load_aligner(options.aligner or None), options.add_languages
     pieces = Additions(options.add_pieces, inputs.words), aligner, options.aligner_below
@@ -116,13 +113,13 @@ def student_of(
     for piece, anchors in words.nearest.items():
         say(f"{piece}: " + ", ".join(f"{anchor} {weight:.2f}" for anchor, weight in anchors))
     if len(encoder.tokenizer) != len(first.tokenizer):
-        name = "teacher" if first is teacher else settings.student.start or "base"
+        name = "teacher" if first is teacher else inputs.student.start or "base"
         say(f"{len(encoder.tokenizer)} pieces, the {name} has {len(first.tokenizer)}")
     vectors = teacher.encode(dataset.passage_texts, "document") if shape.dimension else None
-    start = words.start(encoder, shape, vectors, settings.seed)
+    start = words.start(encoder, shape, vectors, inputs.seed)
     if not foreign:
         return start
-    return into_space(start, teacher, dataset, settings.teacher.language, inputs.lines, settings.seed)
+    return into_space(start, teacher, dataset, inputs.teacher.language, inputs.lines, inputs.seed)
 
 
 @dataclass(frozen=True)
@@ -149,37 +146,28 @@ def transfer_alone(settings: Settings, teaching: Teaching) -> KerasEncoder:
     """
     from ..stages.transfer_stage import require_trainable
 
-    require_defaults("vocabulary", settings.vocabulary)
-    require_defaults("shape", settings.shape)
+    refuse_unused(settings, "transfer")
     source, language, start = teaching.source, teaching.language, teaching.start or teaching.source
-    settings = steered(settings)
-    settings = replace(
-        settings,
-        teacher=replace(settings.teacher, language=language, model=source),
-        student=replace(settings.student, start=start),
+    settings = settings.steered()
+    translation, training, seed = settings.translation, settings.training, settings.seed
+    dataset, languages = chosen_data(settings.data, seed, needed_questions(translation, language))
+    dataset = with_twins(translation, dataset, language, languages)
+    of_teacher, precision = (
+        TeacherSettings(language, model=source),
+        Precision(settings.export.precision, settings.export.table),
     )
-    dataset, languages = chosen_data(settings, needed_questions(settings.translation, language))
-    dataset = with_twins(settings.translation, dataset, language, languages)
-    inputs = student_inputs(settings, dataset, languages)
-    dev, job = say_shared(load_dev(settings, inputs.learned), dataset), student_job(inputs)
+    inputs = Inputs(dataset, languages, seed, teacher=of_teacher, student=settings.student, precision=precision)
+    inputs = replace(with_texts(inputs, settings.data.dataset), scorer=scorer_of(settings.scorer))
+    dev_dataset = load_dev(settings.evaluation.dev_dataset, settings.data.document_language, inputs.learned)
+    dev, job = say_shared(dev_dataset, dataset), replace(student_job(inputs), table_of=start)
     first, teacher = load_keras_encoder(start), fixed_teacher(source)
     foreign = is_foreign(teacher, first, dataset, language)
     teacher = centre(teacher, dataset, language) if teaching.centred else teacher
     if foreign:
-        first = into_space(first, teacher, dataset, language, inputs.lines, settings.seed)
-    require_trainable(teacher, first, settings.training)
+        first = into_space(first, teacher, dataset, language, inputs.lines, seed)
+    require_trainable(teacher, first, training)
     targets = job.targets(teacher, _labelled(teaching, teacher))
-    return job.train(targets, first, first, Session(options=settings.training, dev=dev))
-
-
-def require_defaults(name: str, section: VocabularySettings | ShapeSettings) -> None:
-    """Raise `ConfigError` for a setting, as of a recipe, that changes what the student starts from."""
-    for item in fields(section):
-        if getattr(section, item.name) != item.default:
-            raise ConfigError(
-                f"{name}.{item.name}: distill transfer starts from an encoder with its pieces and in its shape; change "
-                "these with distill prune or reduce before, or take distill run"
-            )
+    return job.train(targets, first, first, Session(options=training, dev=dev))
 
 
 def _labelled(teaching: Teaching, teacher: Encoder) -> Lines | None:

@@ -36,8 +36,8 @@ def self_train(run: Run, base: KerasEncoder) -> KerasEncoder | DualEncoder:
     done: list[Stage] = []
     if run.inputs.answered is None:
         raise ConfigError("pairs.self_train: 0 stages, expected at least 1; set it to 1 or more")
-    engine = Engine(run.settings.seed)
-    for number in range(run.settings.pairs.self_train + 1):
+    engine = Engine(run.inputs.seed)
+    for number in range(run.inputs.pairing.self_train + 1):
         stage = Stage(run, number, run.inputs.answered)
         engine.do(stage.step(base, done[-1] if done else None))
         done.append(stage)
@@ -111,7 +111,7 @@ class Stage:
 
     def mine(self, last: Encoder | None, checkpoint: Checkpoint) -> Mined:
         """The pairs that the stage learns from, also written to its folder."""
-        inputs, options = self.run.inputs, self.run.settings.pairs
+        inputs, options = self.run.inputs, self.run.inputs.pairing
         (ranking,) = checkpoint.kept("ranking", self.number, lambda: [self.ranking(last, options.self_train_top)])
         mined = mine_pairs(self.answered.pairs, ranking, self.answered, options.self_train_negatives)
         write_mined(self.folder, mined, inputs.dataset)
@@ -122,5 +122,5 @@ class Stage:
 
     def ranking(self, last: Encoder | None, k: int) -> Integers:
         """The `k` nearest passages of each question, `(n, k)`, by the encoder, without one by BM25."""
-        pairs, words = self.answered.pairs, self.run.settings.teacher.bm25_words
+        pairs, words = self.answered.pairs, self.run.inputs.teacher.bm25_words
         return encoder_ranking(last, pairs, k) if last else bm25_ranking(pairs, self.run.dataset, k, words)

@@ -9,9 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from ..catalog.bundle import CARD_FILE, is_artefact
-from ..catalog.identity import provenance
 from ..catalog.kinds import folder_of
-from ..catalog.learned import files_of
 from ..data.parallel import joined, texts_by_language
 from ..encoders.encoder import Encoder, KerasEncoder
 from ..encoders.health import KEY, TRY
@@ -24,7 +22,7 @@ from ..evaluation.mcnemar import compare
 from ..evaluation.paired import compare_pooled
 from ..report.run_page import write_report
 from ..settings.choices import PASSAGE_SCORES
-from ..settings.store import as_dict
+from ..settings.store import as_dict, settings_of
 from ..system.files import write_json
 from ..system.progress import say, task
 from ..system.reading import read_json
@@ -80,11 +78,11 @@ def export(run: Run, student: KerasEncoder) -> None:
     from ..export.form import Form
     from ..export.gate import Gate, size
 
-    settings = run.settings
+    origins = run.provenance
     with task("export", size(run.dataset, run.languages)) as advance:
-        notes = {**provenance(settings), "source": run.folder.resolve().name, "languages": list(run.languages)}
-        notes |= run.provenance.as_dict()
-        gate = Gate(run.dataset, run.languages, settings.export)
+        notes = {**origins.card, "source": run.folder.resolve().name, "languages": list(run.languages)}
+        notes |= origins.learned.as_dict()
+        gate = Gate(run.dataset, run.languages, run.export)
         student, precision = student_job(run.inputs).exported(student)
         form, texts = Form(precision=precision), texts_seen(run.inputs)
         export_artefact(student, run.folder / "bundle", gate, form, notes, progress=advance, texts=texts)
@@ -95,7 +93,7 @@ def require_gate(run: Run, folder: Path) -> None:
     from ..export.gate import Figures, require_passed
 
     figures = Figures.from_dict(read_json(folder / CARD_FILE)["dev"])
-    require_passed(figures, run.settings.export, run.settings.export.table)
+    require_passed(figures, run.export, run.export.table)
 
 
 def load_bundle(run: Run, folder: Path) -> Encoder:
@@ -103,7 +101,7 @@ def load_bundle(run: Run, folder: Path) -> Encoder:
     from ..export.runtime import load_artefact
 
     run.record("gate", read_json(folder / CARD_FILE)["dev"])
-    return load_artefact(folder, run.settings.export.threads)
+    return load_artefact(folder, run.export.threads)
 
 
 def measure_bundle(run: Run, bundle: Encoder) -> None:
@@ -126,8 +124,8 @@ def time_queries(run: Run, folder: Path) -> Json:
     from ..bench.specs import spec_of
     from ..system.versions import machine
 
-    questions, threads = select_questions(run.dataset, run.languages), run.settings.export.threads
-    others = {name: spec_of(str(place)) for name, place in beside(run.settings.teacher.base).items()}
+    questions, threads = select_questions(run.dataset, run.languages), run.export.threads
+    others = {name: spec_of(str(place)) for name, place in beside(run.inputs.teacher.base).items()}
     specs = {"bundle": Spec("bundle", str(folder)), **others}
     with task("benchmark", steps(len(specs))) as advance:
         times = bench(specs, questions, threads=threads, progress=advance)
@@ -150,12 +148,12 @@ def calibrate(run: Run, folder: Path, bundle: Encoder) -> None:
     with run.timed("calibrate"):
         dev = encode(bundle, data, "dev", languages)
         try:
-            fits = fit_scores(dev, seed=run.settings.seed)
+            fits = fit_scores(dev, seed=run.inputs.seed)
         except DataError as error:
             say(f"the bundle's card does not say how likely an answer is: {error}")
             return
         write_json(folder / CARD_FILE, {**read_json(folder / CARD_FILE), ANSWERABLE: said(fits, dev)})
-        score = next((score for score in run.settings.evaluation.score if score in PASSAGE_SCORES), "sum")
+        score = next((score for score in run.evaluation.score if score in PASSAGE_SCORES), "sum")
         questions = dev.questions if split == "dev" else encode_questions(bundle, data, split, languages)
         cases = half_without(replace(dev, split=split, questions=questions), score)
     task_ = AnswerableTask(data, tuple(languages), split, score)
@@ -180,17 +178,17 @@ def texts_seen(inputs: Inputs) -> dict[str, list[str]]:
 def close(run: Run, query: Json) -> Json:
     """Write `report.html` and `metrics.json`, with the times of a `query`; returns the metrics."""
     inputs, warnings = run.inputs, warnings_of(run.log.rows)
-    files, others = files_of(run.settings, run.dataset)
+    origins = run.provenance
     metrics = {
-        "settings": as_dict(run.settings),
+        "settings": as_dict(settings_of(origins.config)),
         "dataset": {
             "name": run.dataset.name,
             "documents": len(run.dataset.titles),
             "passages": len(run.dataset.passages),
             "splits": {split: len(ids) for split, ids in run.dataset.splits.items()},
-            "files": files,
+            "files": dict(origins.files),
         },
-        "learned": {**run.provenance.as_dict(), "files": others},
+        "learned": {**origins.learned.as_dict(), "files": dict(origins.texts)},
         "versions": versions(),
         "languages": list(run.languages),
         "mean_over": list(inputs.other_languages),

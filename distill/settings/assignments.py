@@ -8,9 +8,10 @@ from dataclasses import Field, fields
 from typing import TYPE_CHECKING
 
 from ..errors import ConfigError
+from .fields import Work
 from .renames import new_name
 from .sections import Settings, Value
-from .store import walk
+from .store import values_by_name, walk
 
 if TYPE_CHECKING:
     from ..system.types import Json
@@ -21,10 +22,48 @@ READERS = {int: int, float: float, str: str, bool: TRUTH.__getitem__}
 APART = ("recipe",)
 
 
-def commands_of(name: str, item: Field[Value]) -> tuple[str, ...]:
-    """Return the commands that honour a setting: those that its field names, else those of its section."""
-    of_section = {section.name: section.metadata.get("commands", "") for section in fields(Settings)}
-    return tuple((item.metadata["commands"] or of_section[name.partition(".")[0]]).split())
+def commands_of(name: str, item: Field[Value], value: Value | None = None) -> tuple[str, ...]:
+    """Return the commands that honour a setting, or a `value` of it: those of its field, else those of its section."""
+    of_value = item.metadata["only"].get(value)
+    return tuple((of_value or item.metadata["commands"] or _of_section(name, "commands")).split())
+
+
+def _of_section(name, key):
+    """What the section of a setting says of all that are in it; a setting above all sections has none."""
+    return next(part for part in fields(Settings) if part.name == name.partition(".")[0]).metadata.get(key, "")
+
+
+def unused(name: str, item: Field[Value], command: str, value: Value | None = None) -> str:
+    """Return the message that a command does not honour a setting or its value, with who does and the way out."""
+    others, what = ", ".join(commands_of(name, item, value)), value if value in item.metadata["only"] else "it"
+    instead = item.metadata["instead"] or _of_section(name, "instead") or "leave it out"
+    return f"{name}: distill {command} does not use {what}, distill {others} would; {instead}"
+
+
+def refuse_unused(settings: Settings, command: str, begun: Settings | None = None) -> None:
+    """Refuse settings with which a command would do other work than it can.
+
+    A setting of a section that the command has nothing to do with is none of these, as a run's config has all of them,
+    nor is one that no figure depends on.
+
+    Args:
+        settings: all settings, of a config or of a caller in Python.
+        command: the command, by its name as in `distill run`.
+        begun: the settings of the run that the command goes on from, which may stay as they are; else the defaults may.
+
+    Raises:
+        ConfigError: for the first setting that has another value than that and that the command does not honour.
+    """
+    before = values_by_name(begun or Settings())
+    for name, section, item in walk(settings):
+        value = getattr(section, item.name)
+        if value != before[name] and _refuses(command, name, item, value):
+            raise ConfigError(unused(name, item, command, value))
+
+
+def _refuses(command, name, item, value):
+    concerned = command in f"{_of_section(name, 'commands')} {_of_section(name, 'refused')}".split()
+    return bool(item.metadata["bears_on"] & Work.RUN) and concerned and command not in commands_of(name, item, value)
 
 
 def honoured(command: str) -> dict[str, Field[Value]]:
@@ -61,10 +100,8 @@ def _field(name, command):
         near = difflib.get_close_matches(name, known, n=1)
         hint = f"did you mean {near[0]}?" if near else "distill run --help-all lists the settings"
         raise ConfigError(f"--set: unknown setting {name!r}; {hint}")
-    if command not in (others := commands_of(name, known[name])):
-        raise ConfigError(
-            f"--set {name}: distill {command} does not use it, distill {', '.join(others)} would; leave it out"
-        )
+    if command not in commands_of(name, known[name]):
+        raise ConfigError(f"--set {unused(name, known[name], command)}")
     return known[name]
 
 

@@ -54,8 +54,11 @@ ABOUT = {
     # The limits of a number.
     "low": None,
     "high": float("inf"),
-    # The commands that honour it, where these are not the section's.
+    # The commands that honour it, where these are not the section's, and values that only some of these honour.
     "commands": "",
+    "only": {},
+    # The way out for a command that does not honour it.
+    "instead": "",
     "offer": SET,
     "names": Names.NOTHING,
     # Its name in configs of earlier versions, which are read.
@@ -73,12 +76,15 @@ def _setting(bears_on, default, flag, help, options=None, **more):
     return field(default=default, metadata={**metadata, **ABOUT, **more})
 
 
-def _section(kind, title="", commands=""):
+def _section(kind, title="", commands="", refused="", instead=""):
     """A field that holds a section: its title in help, and the commands that honour its settings, parted by blanks.
 
-    One within another section is told by that one's.
+    Other commands take no notice of the section in a config, as it is about work that they do not do, but for those
+    that have `refused` it: their work would be another with it. `instead` is the way out for these. A section within
+    another is told by that one's.
     """
-    return field(default_factory=kind, metadata={"title": title, "commands": commands} if title else {})
+    about = {"title": title, "commands": commands, "refused": refused, "instead": instead}
+    return field(default_factory=kind, metadata=about if title else {})
 
 
 # Kept as values, as the fields' own types are what type checkers see.

@@ -2,41 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import fields
 
 from ..errors import ConfigError
-from .sections import Settings
 from .units import named_units
-
-
-def check_together(settings: Settings) -> None:
-    """Raise `ConfigError` on the first two of the `Settings` that do not go together."""
-    teacher, pairs, student = settings.teacher, settings.pairs, settings.student
-    _check_quantised(student, settings.export)
-    _check_averaged(student)
-    _check_translation(student)
-    _check_table_rate(student)
-    _check_trained(student, settings.vocabulary)
-    _check_scorer(settings.scorer, teacher)
-    _check_triplets(teacher)
-    _check_mining(teacher)
-    _check_quota(teacher)
-    _check_of_triplets(teacher)
-    _check_twins(settings.translation)
-    _check_self_training(teacher, pairs)
-    _check_pairs(teacher, pairs)
-    _check_sentences(teacher, pairs)
-    _check_share(pairs, student, teacher.batch_size)
-    _check_dropout(settings.training, pairs)
-    named_units(settings.evaluation.ranked, settings.evaluation.score)
-    words = settings.vocabulary
-    if words.add_words and not (words.add_languages and words.aligner):
-        raise ConfigError("vocabulary.add_words: they need --add-languages, and --aligner for their rows")
-    if settings.vocabulary.aligner_below and not settings.vocabulary.aligner:
-        raise ConfigError("vocabulary.aligner_below: nothing aligns; name an encoder with --aligner, or leave it out")
-    if teacher.centre and not teacher.model:
-        raise ConfigError("teacher.centre: only a fixed teacher is centred; name one with --teacher-model")
 
 
 def _check_triplets(teacher):
@@ -124,17 +94,17 @@ def _check_sentences(teacher, pairs):
         raise ConfigError("pairs.unit: all answers are sentences already; leave teacher.answer_sentences out")
 
 
-def _check_share(pairs, student, size):
+def _check_share(pairs, student, teacher):
     if not pairs.parallel_share:
         return
     if not student.parallel:
         raise ConfigError("pairs.parallel_share: there is no parallel text; name some with --parallel")
     if pairs.batches not in ("x-en", "x-y"):
         raise ConfigError(f"pairs.parallel_share: batches of {pairs.batches} hold no translations; take x-en or x-y")
-    if not 0 < round(size * pairs.parallel_share) < size:
+    if not 0 < round(teacher.batch_size * pairs.parallel_share) < teacher.batch_size:
         raise ConfigError(
-            f"pairs.parallel_share: {pairs.parallel_share} of a batch of {size} leaves no room for pairs or for lines; "
-            "take another share, or a larger teacher.batch_size"
+            f"pairs.parallel_share: {pairs.parallel_share} of a batch of {teacher.batch_size} leaves no room for pairs "
+            "or for lines; take another share, or a larger teacher.batch_size"
         )
 
 
@@ -203,39 +173,25 @@ def _check_self_training(teacher, pairs):
         raise ConfigError("pairs.self_train: a fixed teacher is not trained; leave this or --teacher-model out")
 
 
-def require_triplets(settings: Settings, command: str) -> None:
-    """Raise `ConfigError` where stage 1 learns from pairs."""
-    if settings.teacher.loss == "softmax":
-        raise ConfigError(f"teacher.loss: {command} trains no teachers by softmax; train one with distill teach")
+def _check_numbers(student, shape):
+    numbers_of(student.nested, "student.nested")
+    numbers_of(shape.orders, "shape.orders")
 
 
-def require_no_start(settings: Settings, command: str) -> None:
-    """Raise `ConfigError` where the settings name what the student starts from."""
-    if settings.student.start:
-        raise ConfigError(f"student.start: {command} starts students from their teacher; leave --student out")
+def _check_units(evaluation):
+    named_units(evaluation.ranked, evaluation.score)
 
 
-def require_no_scorer(settings: Settings, command: str) -> None:
-    """Raise `ConfigError` where the settings ask for scores of another encoder."""
-    if settings.scorer.encoder:
-        raise ConfigError(f"scorer.encoder: {command} learns from no scores; give --scorer to run, teach or transfer")
+def _check_words(words):
+    if words.add_words and not (words.add_languages and words.aligner):
+        raise ConfigError("vocabulary.add_words: they need --add-languages, and --aligner for their rows")
+    if words.aligner_below and not words.aligner:
+        raise ConfigError("vocabulary.aligner_below: nothing aligns; name an encoder with --aligner, or leave it out")
 
 
-def require_one_device(settings: Settings, command: str) -> None:
-    """Raise `ConfigError` where the settings ask for several devices and the command exports too."""
-    if settings.training.devices != 1:
-        raise ConfigError(
-            f"training.devices: {command} exports with TensorFlow, on which Keras trains on one device; give 1, or "
-            "take distill teach and distill transfer with KERAS_BACKEND=jax, and distill export without it"
-        )
-
-
-def require_no_stages(settings: Settings, command: str) -> None:
-    """Raise `ConfigError` where the settings ask for self-training, whose stages a run's folder keeps."""
-    if settings.pairs.self_train:
-        raise ConfigError(
-            f"pairs.self_train: {command} keeps no stages of self-training; give it to distill run, or leave it out"
-        )
+def _check_centre(teacher):
+    if teacher.centre and not teacher.model:
+        raise ConfigError("teacher.centre: only a fixed teacher is centred; name one with --teacher-model")
 
 
 def numbers_of(names: Sequence[str], setting: str) -> tuple[int, ...]:
@@ -243,3 +199,28 @@ def numbers_of(names: Sequence[str], setting: str) -> tuple[int, ...]:
     if not all(name.isdecimal() and len(name) < 10 and int(name) > 0 for name in names) or len(set(names)) < len(names):
         raise ConfigError(f"{setting}: expected different whole numbers such as 64,128,256, got {','.join(names)}")
     return tuple(int(name) for name in names)
+
+
+# Each raises `ConfigError` where settings of these sections do not go together.
+RULES: tuple[tuple[Callable[..., None], tuple[str, ...]], ...] = (
+    (_check_numbers, ("student", "shape")),
+    (_check_quantised, ("student", "export")),
+    (_check_averaged, ("student",)),
+    (_check_translation, ("student",)),
+    (_check_table_rate, ("student",)),
+    (_check_trained, ("student", "vocabulary")),
+    (_check_scorer, ("scorer", "teacher")),
+    (_check_triplets, ("teacher",)),
+    (_check_mining, ("teacher",)),
+    (_check_quota, ("teacher",)),
+    (_check_of_triplets, ("teacher",)),
+    (_check_twins, ("translation",)),
+    (_check_self_training, ("teacher", "pairs")),
+    (_check_pairs, ("teacher", "pairs")),
+    (_check_sentences, ("teacher", "pairs")),
+    (_check_share, ("pairs", "student", "teacher")),
+    (_check_dropout, ("training", "pairs")),
+    (_check_units, ("evaluation",)),
+    (_check_words, ("vocabulary",)),
+    (_check_centre, ("teacher",)),
+)

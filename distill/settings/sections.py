@@ -3,7 +3,7 @@
 The fields' types are classes, `tuple` one of names: `store` and `options` read them at run time.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from .choices import RANKED, SCORES, SHAPE_NAMES, TABLES
@@ -12,6 +12,7 @@ from .stages import PairSettings as PairSettings
 from .stages import ScorerSettings as ScorerSettings
 from .stages import StudentSettings as StudentSettings
 from .stages import TeacherSettings as TeacherSettings
+from .units import named_units
 
 
 @dataclass
@@ -156,7 +157,14 @@ class TrainingSettings:
     )
     jit: bool = common(False, "--jit/--no-jit", "compile training steps with XLA, for few shapes of batches")
     devices: int = common(
-        1, "--devices", "devices that share a training step, with KERAS_BACKEND=jax (0: all)", low=0, offer=FLAG
+        1,
+        "--devices",
+        "devices that share a training step, with KERAS_BACKEND=jax (0: all)",
+        low=0,
+        offer=FLAG,
+        commands="teach transfer tune",
+        instead="what exports needs TensorFlow, on which Keras trains on one device; give 1, or take teach and "
+        "transfer with KERAS_BACKEND=jax, and distill export without it",
     )
     dropout: float = common(
         0.0, "--dropout", "share of the numbers of the pieces' rows that a training step leaves out", low=0.0, high=0.9
@@ -291,16 +299,37 @@ class Settings:
     teacher: TeacherSettings = section(TeacherSettings, "Teacher (stage 1)", "run teach tune")
     pairs: PairSettings = section(PairSettings, "Teacher by pairs of many languages (--loss softmax)", "run teach")
     student: StudentSettings = section(StudentSettings, "Student (stage 2)", "run transfer tune compress")
-    scorer: ScorerSettings = section(ScorerSettings, "Scores of another encoder (--scorer)", "run teach transfer")
-    vocabulary: VocabularySettings = section(VocabularySettings, "The student's pieces", "run tune")
-    shape: ShapeSettings = section(ShapeSettings, "The student's shape", "run tune reduce")
-    training: TrainingSettings = section(TrainingSettings, "How steps are computed", "run teach transfer tune")
+    scorer: ScorerSettings = section(
+        ScorerSettings, "Scores of another encoder (--scorer)", "run teach transfer", refused="tune"
+    )
+    vocabulary: VocabularySettings = section(
+        VocabularySettings,
+        "The student's pieces",
+        "run tune",
+        refused="transfer",
+        instead="a student starts there with the pieces of its start; change these with distill prune or extend before",
+    )
+    shape: ShapeSettings = section(
+        ShapeSettings,
+        "The student's shape",
+        "run tune reduce",
+        refused="transfer",
+        instead="a student starts there in the shape of its start; change it with distill reduce before",
+    )
+    training: TrainingSettings = section(TrainingSettings, "How steps are computed", "run teach transfer tune compress")
     export: ExportSettings = section(ExportSettings, "Bundle", "run tune compress export")
     translation: TranslationSettings = section(
         TranslationSettings, "Questions in translation", "run teach transfer tune"
     )
     evaluation: EvaluationSettings = section(EvaluationSettings, "What is measured", "run tune")
     budget: BudgetSettings = section(BudgetSettings, "A bundle within a budget", "run tune compress")
+
+    def steered(self) -> "Settings":
+        """Return the settings with both stages steered by the first unit that --ranked and --score name, if any."""
+        if not (units := named_units(self.evaluation.ranked, self.evaluation.score)):
+            return self
+        teacher, student = replace(self.teacher, unit=units[0]), replace(self.student, dev_unit=units[0])
+        return replace(self, teacher=teacher, student=student)
 
 
 Section: TypeAlias = (

@@ -23,13 +23,23 @@ class TeacherSettings:
         "a teacher that stays as it is, e5 or any encoder; no stage 1 then",
         offer=MAIN,
         names=Names.ENCODER,
+        commands="run",
+        instead="it is not trained; give it to distill transfer as --teacher, or to distill tune as --teacher-path",
     )
     centre: bool = common(
         False,
         "--centre/--no-centre",
         "take off the mean of the --teacher-model's vectors, of questions and of documents",
+        commands="run",
     )
-    loss: str = learned("triplet", "--loss", "the teacher's loss", ("triplet", "contrastive", "softmax"), offer=MAIN)
+    loss: str = learned(
+        "triplet",
+        "--loss",
+        "the teacher's loss",
+        ("triplet", "contrastive", "softmax"),
+        offer=MAIN,
+        only={"softmax": "run teach"},
+    )
     margin: float = learned(
         0.3,
         "--margin",
@@ -94,6 +104,7 @@ class TeacherSettings:
         "--allow-weak-teacher/--no-weak-teacher",
         "go on with a teacher that does not beat its base on dev, or a --teacher-model that is worse",
         offer=FLAG,
+        commands="run tune",
     )
     triplets_an_epoch: int = learned(
         -1,
@@ -169,6 +180,7 @@ class PairSettings:
         "stages that mine pairs with the last stage's encoder, after one of BM25 (0: no mining)",
         low=0,
         commands="run",
+        instead="a run's folder keeps the stages of self-training; leave it out",
     )
     self_train_top: int = common(
         50, "--self-train-top", "passages a question that are looked at for answers", low=1, commands="run"
@@ -373,7 +385,7 @@ class StudentSettings:
         names=Names.LANGUAGE_FILES,
         card="labelled_text",
     )
-    # Of a run alone: what it trains is compressed as it is, and a trial starts from its teacher.
+    # Of a run alone: what it trains is compressed as it is.
     start: str = setting(
         Work.RUN,
         "",
@@ -382,6 +394,7 @@ class StudentSettings:
         offer=MAIN,
         names=Names.ENCODER,
         commands="run",
+        instead="a student starts there from its teacher, or from the encoder that distill transfer --start names",
     )
     parallel_temperature: float = learned(
         2.0,

@@ -6,36 +6,40 @@ import difflib
 from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import MISSING, Field, asdict, fields, is_dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import tomlkit
 
 from ..errors import ConfigError
-from ..system.files import write_text
 from ..system.text import well_formed
 from .choices import MOST
 from .recipes import TABLE, read_recipe, read_toml
 from .renames import new_name, with_new_names
-from .rules import check_together, numbers_of
-from .sections import Section, Settings, Value, Work
+from .rules import RULES
+from .sections import Section, Settings, TeacherSettings, Value, Work
 
 if TYPE_CHECKING:
     from ..system.types import File, Json
 
+Part = TypeVar("Part", bound=Section)
 # The key of a file that has every setting: what its recipe says now is of no account.
 COMPLETE = "complete"
 NOUNS = {str: "a text", int: "a whole number", float: "a number", bool: "true or false", tuple: "a list of names"}
 
 
-def walk(settings: Section, prefix: str = "") -> Iterator[tuple[str, Section, Field[Value]]]:
+def walk(section: Section, prefix: str = "") -> Iterator[tuple[str, Section, Field[Value]]]:
     """Yield every setting: its dotted name as in `config.toml`, the section that holds it and its field there."""
-    for item in fields(settings):
+    for item in fields(section):
         name = f"{prefix}{item.name.rstrip('_')}"
         if item.default is MISSING:
-            yield from walk(getattr(settings, item.name), f"{name}.")
+            yield from walk(getattr(section, item.name), f"{name}.")
         else:
-            yield name, settings, item
+            yield name, section, item
+
+
+def values_by_name(section: Section) -> dict[str, Value]:
+    """Return the value of every setting by its name as `walk` has it."""
+    return {name: getattr(part, item.name) for name, part, item in walk(section)}
 
 
 def free_of(work: Work) -> frozenset[str]:
@@ -47,9 +51,8 @@ def check(settings: Settings) -> Settings:
     """Return the settings. Raises `ConfigError` on the first value that is not allowed."""
     for path, section, item in walk(settings):
         _check_value(path, getattr(section, item.name), item)
-    numbers_of(settings.student.nested, "student.nested")
-    numbers_of(settings.shape.orders, "shape.orders")
-    check_together(settings)
+    for rule, sections in RULES:
+        rule(*(getattr(settings, name) for name in sections))
     return settings
 
 
@@ -83,26 +86,30 @@ def load_settings(path: File, recipe: str = "") -> Settings:
     A file that is `COMPLETE` names the recipe that it was made of and does not rest on it. Raises `ConfigError` on an
     unknown key or value, and where the file names another recipe than `recipe`.
     """
-    stored = read_toml(path)
+    return settings_in(read_toml(path), str(path), recipe)
+
+
+def settings_in(stored: dict[str, Json], place: str, recipe: str = "") -> Settings:
+    """Return the settings of a config's values, which `place` names. Raises `ConfigError` as `load_settings`."""
     if isinstance(stored.get(TABLE), dict):
         del stored[TABLE]  # A recipe's file, copied.
     named = stored.setdefault(TABLE, recipe)
     if recipe and named != recipe:
-        raise ConfigError(f"{path}: its recipe is {named!r}, not {recipe!r}; leave --recipe out")
+        raise ConfigError(f"{place}: its recipe is {named!r}, not {recipe!r}; leave --recipe out")
     complete = stored.pop(COMPLETE, False)
     if not isinstance(complete, bool):
-        raise ConfigError(f"{path}: {COMPLETE}: expected true or false, got {complete!r}")
+        raise ConfigError(f"{place}: {COMPLETE}: expected true or false, got {complete!r}")
     rests = named and isinstance(named, str) and not complete
-    settings = recipe_settings(named, str(path)) if rests else Settings()
-    _update(settings, with_new_names(stored, str(path)), str(path))
+    settings = recipe_settings(named, place) if rests else Settings()
+    _update(settings, with_new_names(stored, place), place)
     if rests and "allow_weak" not in stored.get("teacher", {}):
-        without_leave(settings)
+        without_leave(settings.teacher)
     return check(settings)
 
 
-def without_leave(settings: Settings) -> None:
+def without_leave(teacher: TeacherSettings) -> None:
     """Take off a recipe's leave to go on with a weak teacher where that is a fixed one: it is of those it trains."""
-    settings.teacher.allow_weak &= not settings.teacher.model
+    teacher.allow_weak &= not teacher.model
 
 
 def recipe_settings(name: str, place: str = "--recipe") -> Settings:
@@ -114,30 +121,35 @@ def recipe_settings(name: str, place: str = "--recipe") -> Settings:
 
 def changed(settings: Settings, values: Mapping[str, Json], place: str = "settings") -> Settings:
     """A checked copy with other `values`, by names as `walk` has them. Raises `ConfigError`, as `load_settings`."""
-    copy = deepcopy(settings)
+    return check(with_values(settings, {new_name(name): value for name, value in values.items()}, place))
+
+
+def with_values(section: Part, values: Mapping[str, Json], place: str = "settings") -> Part:
+    """A copy with other `values`, by names as `walk` has them. Raises `ConfigError` for a name that is none."""
+    copy = deepcopy(section)
     for name, value in values.items():
-        _update(copy, _nested(new_name(name).split("."), value), place)
-    return check(copy)
+        _update(copy, _nested(name.split("."), value), place)
+    return copy
 
 
 def _nested(names, value):
     return {names[0]: _nested(names[1:], value)} if names else value
 
 
-def _update(settings, values, place):
-    known = {item.name.rstrip("_"): item for item in fields(settings)}
+def _update(section, values, place):
+    known = {item.name.rstrip("_"): item for item in fields(section)}
     for key, value in values.items():
         if key not in known:
             near = difflib.get_close_matches(key, known, n=1)
             hint = f"did you mean {near[0]}?" if near else f"known: {', '.join(known)}"
             raise ConfigError(f"{place}: unknown setting {key!r}; {hint}")
-        current = getattr(settings, known[key].name)
+        current = getattr(section, known[key].name)
         if is_dataclass(current) and isinstance(value, dict):
             _update(current, value, f"{place}, [{key}]")
         elif is_dataclass(current):
             raise ConfigError(f"{place}: expected a table [{key}], got {value!r}")
         else:
-            setattr(settings, known[key].name, _cast(value, current))
+            setattr(section, known[key].name, _cast(value, current))
 
 
 def _cast(value, like):
@@ -148,9 +160,9 @@ def _cast(value, like):
     return value
 
 
-def as_dict(settings: Settings) -> dict[str, Json]:
+def as_dict(section: Section) -> dict[str, Json]:
     """Return nested plain values under the names that `config.toml` uses."""
-    return plain(asdict(settings))
+    return plain(asdict(section))
 
 
 def plain(value: Json | Value) -> Json:
@@ -160,8 +172,13 @@ def plain(value: Json | Value) -> Json:
     return list(value) if isinstance(value, tuple) else value
 
 
-def save_settings(settings: Settings, path: File, notes: Sequence[str] = ()) -> None:
-    """Write `config.toml`, every setting, with `notes`, a line each, as comments above."""
+def settings_of(config: str) -> Settings:
+    """Return the settings that a `config_text` was made of."""
+    return settings_in(tomlkit.parse(config).unwrap(), "config.toml")
+
+
+def config_text(settings: Settings, notes: Sequence[str] = ()) -> str:
+    """Return the text of a `config.toml` with every setting, and `notes`, a line each, as comments above."""
     values = as_dict(settings)
     values = {TABLE: values.pop(TABLE), COMPLETE: True, **values}
-    write_text(Path(path), "".join(f"# {note}\n" for note in notes) + tomlkit.dumps(values))
+    return "".join(f"# {note}\n" for note in notes) + tomlkit.dumps(values)

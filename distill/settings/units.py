@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import product
 
 from ..errors import ConfigError
 from .choices import RANKED, UNITS
-from .sections import Settings
 
 # Of the pairs whose score is not said.
 PLAIN = ("vector", "maxp")
@@ -66,16 +65,6 @@ def named_units(ranked: Sequence[str], scores: Sequence[str]) -> tuple[str, ...]
     return tuple(NAMES[unit] for unit in units)
 
 
-def steered(settings: Settings) -> Settings:
-    """Settings whose stages are steered by the first unit that --ranked and --score name, if they name any."""
-    units = named_units(settings.evaluation.ranked, settings.evaluation.score)
-    if not units:
-        return settings
-    teacher, student = replace(settings.teacher, unit=units[0]), replace(settings.student, dev_unit=units[0])
-    return replace(settings, teacher=teacher, student=student)
-
-
-def measured_units(settings: Settings) -> tuple[str, ...]:
+def measured_units(ranked: Sequence[str], scores: Sequence[str], *steering: str) -> tuple[str, ...]:
     """The units that a run measures: `UNITS`, those that steer its stages and those that --ranked and --score name."""
-    named = named_units(settings.evaluation.ranked, settings.evaluation.score)
-    return tuple(dict.fromkeys((*UNITS, *named, settings.teacher.unit, settings.student.dev_unit)))
+    return tuple(dict.fromkeys((*UNITS, *named_units(ranked, scores), *steering)))

@@ -346,6 +346,7 @@ def batch_loss(
     `documents` `[(n, d)]`: the teacher's vectors of those that "list" ranks, and "softmax" among all, of each unit.
     """
     distance, losses = nested(DISTANCES[settings.distance], numbers_of(settings.nested, "student.nested")), {}
+    of = settings.losses
     many = ops.shape(x["teacher_answers"])[0]
     questions = vectors[:many]
     if "qq" in settings.objectives:
@@ -357,14 +358,13 @@ def batch_loss(
         losses["dq"] = distance(x["teacher_answers"], questions[:, None])  # (b, units)
     if "list" in settings.objectives:
         labelled = vectors[: ops.shape(x["teacher_question"])[0]]
-        losses["list"] = ranking_loss(labelled, x["teacher_question"], documents, settings.losses.list.temperature)
+        losses["list"] = ranking_loss(labelled, x["teacher_question"], documents, of.list.temperature)
     if "softmax" in settings.objectives:
         losses["softmax"] = own_document_loss(questions, x, settings, documents)
     if "same_line" in x:
         lines, labels = (each[many : ops.shape(x["teacher_question"])[0]] for each in (vectors, x["teacher_question"]))
         scores = ops.matmul(lines, ops.transpose(labels))
-        losses["translation"] = in_batch_loss(scores, x["same_line"], settings.losses.translation.temperature)
-    of = settings.losses
+        losses["translation"] = in_batch_loss(scores, x["same_line"], of.translation.temperature)
     beside = of.list.weight, of.softmax.weight, of.translation.weight
     loss = transfer_loss(losses, of.qq, of.dd, of.dq, settings.gamma, *beside)
     return loss + settings.gamma * scored_loss(vectors, x, scorer) if scorer else loss
@@ -393,12 +393,13 @@ def own_document_loss(
 
     Among the batch's of the first unit, or among all `documents`, `[(n, d)]`, the mean over units.
     """
-    if settings.losses.softmax.among == "batch":
+    options = settings.losses.softmax
+    if options.among == "batch":
         scores = ops.matmul(questions, ops.transpose(x["teacher_answers"][:, 0]))
-        return in_batch_loss(scores, x["same"], settings.losses.softmax.temperature)
+        return in_batch_loss(scores, x["same"], options.temperature)
     losses = []
     for place, unit in enumerate(documents):
-        scores = ops.matmul(questions, ops.transpose(ops.convert_to_tensor(unit))) / settings.losses.softmax.temperature
+        scores = ops.matmul(questions, ops.transpose(ops.convert_to_tensor(unit))) / options.temperature
         gold = ops.take_along_axis(scores, x["gold"][:, place : place + 1], axis=-1)[:, 0]
         losses.append(ops.logsumexp(scores, axis=-1) - gold)
     return sum(losses) / len(losses)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import difflib
 import math
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -14,8 +14,8 @@ from ..errors import ConfigError, InputError
 from ..settings.choices import MOST
 from ..settings.recipes import read_toml
 from ..settings.renames import new_name
-from ..settings.sections import Settings, Value, Work
-from ..settings.store import changed, free_of, plain, walk
+from ..settings.sections import Settings, StudentSettings, TeacherSettings, Value, Work
+from ..settings.store import free_of, plain, values_by_name, walk, with_values
 from ..system.types import File, Json
 
 if TYPE_CHECKING:
@@ -135,19 +135,32 @@ def _flat(values, prefix=""):
             yield new_name(prefix + key), value
 
 
-def default_space(settings: Settings, stage: str, given: Collection[str] = ()) -> dict[str, Json]:
+@dataclass(frozen=True)
+class Searched:
+    """The settings that a search may change, those of both stages; the others are the same for all trials.
+
+    `whole` returns all settings with those of two stages among them, checked. It raises `ConfigError` where they do not
+    go together, or not with the others.
+    """
+
+    teacher: TeacherSettings
+    student: StudentSettings
+    whole: Callable[[TeacherSettings, StudentSettings], Settings]
+
+
+def default_space(searched: Searched, stage: str, given: Collection[str] = ()) -> dict[str, Json]:
     """CL-ReLKT's Table 1, and the weights and temperatures of what else is learned, but for the settings `given`."""
     space: dict[str, Json] = {}
     if stage != "student":
         space |= TEACHER_SPACE
-        if settings.teacher.loss == "contrastive":
+        if searched.teacher.loss == "contrastive":
             space["teacher.temperature"] = TEMPERATURES
     if stage != "teacher":
         space |= STUDENT_SPACE
-        for objective in settings.student.objectives:
+        for objective in searched.student.objectives:
             space |= BY_OBJECTIVE.get(objective, {})
-        space |= PARALLEL_SPACE if settings.student.parallel else {}
-        space |= _weights(settings.student.parallel)
+        space |= PARALLEL_SPACE if searched.student.parallel else {}
+        space |= _weights(searched.student.parallel)
     return {name: value for name, value in space.items() if name not in given}
 
 
@@ -158,28 +171,28 @@ def _weights(parallel):
 
 
 def checked_space(
-    space: Mapping[str, Json], settings: Settings, stage: str, place: str = "the space"
+    space: Mapping[str, Json], searched: Searched, stage: str, place: str = "the space"
 ) -> dict[str, Part]:
     """The space of a file's values. Raises `ConfigError` for a name that is none, or a value that is not allowed."""
     if not space:
         raise ConfigError(f"{place}: nothing to search; give a setting and its values")
-    parts, known = {}, searchable(settings, stage)
+    parts, known = {}, searchable(searched, stage)
     for name, value in space.items():
         if name not in known:
             raise ConfigError(f"{place}: {_unknown(name, known, stage)}")
         if name == "teacher.loss" and isinstance(value, list) and "softmax" in value:
             raise ConfigError(f"{place}, {name}: softmax learns from pairs, which no trial does; leave it out")
         part = _values(value, name, place) if isinstance(value, list) else _range(value, name, place)
-        parts[name] = _cast(part, name, settings, place)
+        parts[name] = _cast(part, name, searched, place)
     return parts
 
 
-def searchable(settings: Settings, stage: str) -> list[str]:
+def searchable(searched: Searched, stage: str) -> list[str]:
     """Names of the settings that a trial of this stage may have of its own."""
     sections = ("teacher", "student") if stage == "both" else (stage,)
     fixed = free_of(Work.TRIAL)
-    names = [name for name, _, _ in walk(settings) if name.split(".")[0] in sections and name not in fixed]
-    files = settings.student.parallel if "student" in sections else ()
+    names = [name for part in sections for name in _names(part, getattr(searched, part)) if name not in fixed]
+    files = searched.student.parallel if "student" in sections else ()
     return [*names, *(f"{WEIGHT}{weighted(source)[0]}" for source in files)]
 
 
@@ -217,10 +230,10 @@ def _is_number(value):
     return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) <= MOST
 
 
-def _cast(part, name, settings, place):
+def _cast(part, name, searched, place):
     """The part with values as the setting has them, each allowed."""
     try:
-        ends: list[Json] = [value_of(applied(settings, {name: value}), name) for value in part.ends]
+        ends: list[Json] = [value_of(applied(searched, {name: value}), name) for value in part.ends]
     except InputError as error:
         raise ConfigError(f"{place}: {error}") from error
     if isinstance(part, Values):
@@ -232,13 +245,24 @@ def _cast(part, name, settings, place):
     return Range(low, high, part.log, step)
 
 
-def applied(settings: Settings, values: Mapping[str, Value]) -> Settings:
+def _names(part, section):
+    return [name for name, _, _ in walk(section, f"{part}.")]
+
+
+def applied(searched: Searched, values: Mapping[str, Value]) -> Searched:
     """A checked copy of the settings with a trial's values. Raises `ConfigError`."""
     weights = {name.removeprefix(WEIGHT): value for name, value in values.items() if name.startswith(WEIGHT)}
     others = {name: value for name, value in values.items() if not name.startswith(WEIGHT)}
     if weights:
-        others["student.parallel"] = tuple(_reweighted(source, weights) for source in settings.student.parallel)
-    return changed(settings, others)
+        others["student.parallel"] = tuple(_reweighted(source, weights) for source in searched.student.parallel)
+    teacher = with_values(searched.teacher, _within("teacher.", others))
+    student = with_values(searched.student, _within("student.", others))
+    searched.whole(teacher, student)
+    return replace(searched, teacher=teacher, student=student)
+
+
+def _within(part, values):
+    return {name.removeprefix(part): value for name, value in values.items() if name.startswith(part)}
 
 
 def _reweighted(source, weights):
@@ -251,17 +275,18 @@ def _reweighted(source, weights):
     return f"{path}={float(weight)}"
 
 
-def value_of(settings: Settings, name: str) -> Value:
+def value_of(searched: Searched, name: str) -> Value:
     """The value of a setting, or the weight of a file of --parallel, by its name."""
     if name.startswith(WEIGHT):
-        weights = {str(path): weight for path, weight in map(weighted, settings.student.parallel)}
+        weights = {str(path): weight for path, weight in map(weighted, searched.student.parallel)}
         return weights[name.removeprefix(WEIGHT)]
-    return next(getattr(section, item.name) for known, section, item in walk(settings) if known == name)
+    part, _, key = name.partition(".")
+    return values_by_name(getattr(searched, part))[key]
 
 
-def start_of(space: Mapping[str, Part], settings: Settings) -> dict[str, Value]:
+def start_of(space: Mapping[str, Part], searched: Searched) -> dict[str, Value]:
     """The suggestions of Optuna that give the settings' own values, where the space has them."""
-    start = {name: part.fixed(value_of(settings, name)) for name, part in space.items()}
+    start = {name: part.fixed(value_of(searched, name)) for name, part in space.items()}
     return {name: value for name, value in start.items() if value is not None}
 
 

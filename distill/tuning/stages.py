@@ -5,55 +5,56 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from ..catalog.loading import load_keras_encoder
 from ..data.parallel import Parallel, weighted
 from ..encoders.encoder import KerasEncoder
-from ..errors import ConfigError
 from ..pipeline.first_stage import teacher_job
 from ..pipeline.inputs import Inputs
 from ..pipeline.second_stage import student_job, student_of
-from ..settings.sections import Settings, StudentSettings
+from ..settings.sections import ShapeSettings, StudentSettings, TrainingSettings
 from ..system.backend import start
 from ..system.types import File
-from ..training.log import RunLog
 from ..training.session import Session, Watch
+from .space import Searched
+
+if TYPE_CHECKING:
+    from ..students.shape import Shape
 
 
 class Teachers:
-    """Stage 1 of a trial, by triplets: each trains the base."""
+    """Stage 1 of a trial, by triplets: each trains the base, in the `session` of all trials."""
 
-    def __init__(self, inputs: Inputs, base: KerasEncoder, log: RunLog):
-        self.inputs, self.base, self.log = inputs, base, log
+    def __init__(self, inputs: Inputs, base: KerasEncoder, session: Session):
+        self.inputs, self.base, self.session = inputs, base, session
 
-    def train(self, settings: Settings, watch: Watch | None = None) -> KerasEncoder:
+    def train(self, settings: Searched, watch: Watch | None = None) -> KerasEncoder:
         """The teacher of a trial's settings."""
-        session = Session(self.log, watch, options=settings.training, dev=self.inputs.dev)
-        teacher = teacher_job(replace(self.inputs, settings=settings)).train(self.base, session)
-        # By triplets, which `require_triplets` sees to, it is one encoder.
-        return cast("KerasEncoder", teacher)
+        job = teacher_job(replace(self.inputs, teacher=settings.teacher, student=settings.student))
+        # By triplets, as a search refuses softmax, it is one encoder.
+        return cast("KerasEncoder", job.train(self.base, replace(self.session, watch=watch)))
 
 
 class Students:
     """Stage 2 of a trial towards one teacher: its vectors, and the student untrained, are made once."""
 
-    def __init__(self, inputs: Inputs, teacher: KerasEncoder, log: RunLog, table_of: str = ""):
+    def __init__(self, inputs: Inputs, teacher: KerasEncoder, session: Session, shape: Shape, table_of: str = ""):
         from ..stages.transfer_stage import require_space
-        from ..students.shape import Shape
 
-        self.inputs, self.log, self.teacher = inputs, log, teacher
+        self.inputs, self.session, self.teacher = inputs, session, teacher
         job = student_job(inputs)
         self.job = replace(job, table_of=table_of or job.table_of)
-        self.start = student_of(inputs, teacher, teacher, Shape.of(inputs.settings.shape))
+        self.start = student_of(inputs, teacher, teacher, shape)
         require_space(teacher.dimension, self.start)
         self.targets = self.job.targets(teacher)
 
-    def train(self, settings: Settings, watch: Watch | None = None) -> KerasEncoder:
+    def train(self, settings: Searched, watch: Watch | None = None) -> KerasEncoder:
         """The student of a trial's settings."""
-        inputs = replace(self.inputs, settings=settings, sources=reweighted(self.inputs.sources, settings.student))
+        sources = reweighted(self.inputs.sources, settings.student)
+        inputs = replace(self.inputs, student=settings.student, sources=sources)
         job = replace(self.job, settings=settings.student, sources=inputs.learned_lines)
-        session = Session(self.log, watch, options=settings.training, dev=inputs.dev)
+        session = replace(self.session, watch=watch)
         return job.train(job.reweighted(self.targets), self.start, self.teacher, session)
 
 
@@ -67,48 +68,54 @@ def reweighted(sources: Sequence[Parallel], student: StudentSettings) -> list[Pa
 class Both:
     """Each trial trains a teacher and its student, whose dev scores are watched."""
 
-    def __init__(self, inputs: Inputs, base: KerasEncoder, log: RunLog):
-        self.inputs, self.log, self.teachers = inputs, log, Teachers(inputs, base, log)
+    def __init__(self, inputs: Inputs, base: KerasEncoder, session: Session, shape: Shape):
+        self.inputs, self.session, self.shape = inputs, session, shape
+        self.teachers = Teachers(inputs, base, session)
 
-    def train(self, settings: Settings, watch: Watch | None = None) -> KerasEncoder:
+    def train(self, settings: Searched, watch: Watch | None = None) -> KerasEncoder:
         """The student of a trial's settings, of the teacher of the same."""
-        teacher = self.teachers.train(settings)
-        return Students(replace(self.inputs, settings=settings), teacher, self.log).train(settings, watch)
+        teacher, inputs = self.teachers.train(settings), replace(self.inputs, student=settings.student)
+        return Students(inputs, teacher, self.session, self.shape).train(settings, watch)
 
 
-def first_encoder(inputs: Inputs, teacher_path: File | None = None) -> KerasEncoder:
-    """The teacher in `teacher_path`; without one the base.
+def first_encoder(
+    inputs: Inputs, shape: ShapeSettings, training: TrainingSettings, teacher_path: File | None = None
+) -> tuple[KerasEncoder, Shape]:
+    """The teacher in `teacher_path`, without one the base, and the shape that students are cut to.
 
-    Raises `EncoderError` for what cannot be trained, and `ConfigError` where the settings' shape is no cut of it, or
-    name a teacher that is fixed.
+    Raises `EncoderError` for what cannot be trained, and `ConfigError` for a shape that is no cut of it.
     """
-    if inputs.teacher:
-        raise ConfigError("teacher.model: students of a fixed teacher are not searched; give one with --teacher-path")
     start()
     import keras
 
     from ..students.shape import Shape
     from ..training.devices import require_devices
 
-    settings = inputs.settings
-    require_devices(settings.training)
-    keras.utils.set_random_seed(settings.seed)
-    encoder = load_keras_encoder(teacher_path or settings.teacher.base)
-    Shape.of(settings.shape).check(encoder.model)
-    return encoder
+    require_devices(training)
+    keras.utils.set_random_seed(inputs.seed)
+    encoder = load_keras_encoder(teacher_path or inputs.teacher.base)
+    return encoder, Shape.of(shape).check(encoder.model)
 
 
 def stage_of(
-    name: str, inputs: Inputs, encoder: KerasEncoder, log: RunLog, folder: Path | None = None, table_of: str = ""
+    name: str,
+    inputs: Inputs,
+    first: tuple[KerasEncoder, Shape],
+    session: Session,
+    folder: Path | None = None,
+    table_of: str = "",
 ) -> Teachers | Students | Both:
-    """`Teachers`, `Students` or `Both`, ready to train from `first_encoder`.
+    """`Teachers`, `Students` or `Both`, ready to train from `first_encoder`, in the `session` of all trials.
 
     `Students` take it for their teacher; with a `folder` they have one trained of it now, which is saved there.
     `table_of` names the encoder that their table comes from, by default the base.
     """
-    if name != "student":
-        return (Teachers if name == "teacher" else Both)(inputs, encoder, log)
+    encoder, shape = first
+    if name == "teacher":
+        return Teachers(inputs, encoder, session)
+    if name == "both":
+        return Both(inputs, encoder, session, shape)
     if folder:
-        encoder = Teachers(inputs, encoder, log).train(inputs.settings)
+        encoder = cast("KerasEncoder", teacher_job(inputs).train(encoder, session))
         encoder.save(folder)
-    return Students(inputs, encoder, log, table_of)
+    return Students(inputs, encoder, session, shape, table_of)

@@ -17,12 +17,12 @@ from ..encoders.encoder import KerasEncoder
 from ..errors import ConfigError, InputError, TrainingError, first_line
 from ..report.run_tables import shown_value
 from ..settings.sections import Settings, Value
-from ..settings.store import plain, walk
+from ..settings.store import plain, values_by_name
 from ..system.progress import say
 from ..system.types import File, Json
 from ..training.log import RunLog
 from ..training.session import Scores, Watch
-from .space import Part, applied, start_of
+from .space import Part, Searched, applied, start_of
 
 NAME, MADE_OF, REASON = "distill tune", "made of", "reason"
 # None is pruned before so many trials came to their end, nor at an evaluation before this one; 0 is the start's.
@@ -30,7 +30,7 @@ STARTUP, WARMUP = 5, 1
 COMPLETE, PRUNED, FAILED = "complete", "pruned", "failed"
 
 
-Train: TypeAlias = Callable[[Settings, Watch], KerasEncoder | None]
+Train: TypeAlias = Callable[[Searched, Watch], KerasEncoder | None]
 
 
 @dataclass(frozen=True)
@@ -64,8 +64,8 @@ class Tuning:
     """A search in the SQLite file `path`, which is made; one at a time may use it.
 
     `made_of`, `{name: plain value}`, is all that its trials depend on: a search that is there and made of something
-    else is refused. Trials that were broken off are marked as failed; they do not count.
-    Raises `InputError`.
+    else is refused. Its first trial has the values of the `settings`, and the `seed` decides the others. Trials that
+    were broken off are marked as failed; they do not count. Raises `InputError`.
     """
 
     def __init__(
@@ -73,10 +73,12 @@ class Tuning:
         path: File,
         made_of: Mapping[str, Json],
         space: Mapping[str, Part],
-        settings: Settings,
+        settings: Searched,
+        seed: int = 0,
         log: RunLog | None = None,
     ):
-        self.space, self.settings, self.log, self.path = space, settings, log or RunLog(), Path(path)
+        self.space, self.settings, self.seed = space, settings, seed
+        self.log, self.path = log or RunLog(), Path(path)
         with self._storage():
             self.study = _study(self.path)
             _require_same(self.study, made_of, path)
@@ -109,7 +111,7 @@ class Tuning:
     def _trial(self, train, done, trials):
         import optuna
 
-        self.study.sampler = _sampler(self.settings.seed, done, start_of(self.space, self.settings))
+        self.study.sampler = _sampler(self.seed, done, start_of(self.space, self.settings))
         trial, scores = self.study.ask(), []
         try:
             values = {name: part.suggest(trial, name) for name, part in self.space.items()}
@@ -227,7 +229,7 @@ def _require_same(study, made_of, path):
         study.set_user_attr(MADE_OF, made_of)
         return
     # A setting that came later had its default.
-    later = {name: plain(getattr(section, item.name)) for name, section, item in walk(Settings()) if name in made_of}
+    later = {name: plain(value) for name, value in values_by_name(Settings()).items() if name in made_of}
     known = {**later, **known}
     names = dict.fromkeys([*known, *made_of])
     other = [_difference(name, known, made_of) for name in names if known.get(name) != made_of.get(name)]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from ..catalog.kinds import require_trainable
@@ -13,15 +14,15 @@ from ..errors import InputError
 from ..pipeline.inputs import Inputs
 from ..pipeline.preparing import read_inputs
 from ..report.run_tables import NOTE, maximised
-from ..settings.rules import require_no_scorer, require_no_start, require_triplets
-from ..settings.sections import Settings, Work
-from ..settings.store import as_dict, free_of, plain, save_settings, walk
-from ..settings.units import steered
-from ..system.files import require_writable, write_json
+from ..settings.assignments import refuse_unused
+from ..settings.sections import Settings, Value, Work
+from ..settings.store import as_dict, check, config_text, free_of, plain, values_by_name
+from ..system.files import require_writable, write_json, write_text
 from ..system.hashes import digest, sha256
 from ..system.types import File, Json
 from ..training.log import RunLog
-from .space import Part, applied, checked_space, default_space, read_space
+from ..training.session import Session
+from .space import Part, Searched, applied, checked_space, default_space, read_space
 from .stages import first_encoder, stage_of
 from .study import TrialRow, Tuning, best_of, require_optuna
 
@@ -33,7 +34,7 @@ class Tuned:
     stage: str
     unit: str
     languages: list[str]
-    settings: Settings
+    settings: Mapping[str, Json]
     space: dict[str, Part]
     best: TrialRow
     trials: list[TrialRow]
@@ -45,36 +46,37 @@ class Tuned:
             "split": "dev",
             "unit": self.unit,
             "languages": self.languages,
-            "settings": as_dict(self.settings),
+            "settings": dict(self.settings),
             "space": {name: part.plain() for name, part in self.space.items()},
             "best": self.best.number,
             "trials": [row.as_dict() for row in self.trials],
         }
 
 
-def space_of(settings: Settings, stage: str, path: File | None = None, given: Collection[str] = ()) -> dict[str, Part]:
-    """`checked_space` of a file, or the default; `given` are the settings that were given as flags.
+@dataclass(frozen=True)
+class Search:
+    """A search: the stage whose settings it looks for, in the space of a file or the default one, in so many trials.
 
-    They are not searched by default. Raises `InputError` where the file asks for that.
+    Settings that were `given` as flags are not searched by default.
     """
-    if not path:
-        return checked_space(default_space(settings, stage, given), settings, stage)
-    space = read_space(path)
-    if both := [name for name in given if name in space]:
-        raise InputError(f"{', '.join(both)}: given as a flag, and searched by {path}; leave one of them out")
-    return checked_space(space, settings, stage, str(path))
+
+    stage: str
+    trials: int
+    space: File | None = None
+    given: Collection[str] = ()
+
+    def space_of(self, settings: Searched) -> dict[str, Part]:
+        """The `checked_space`. Raises `InputError` where a file asks for settings that were given as flags."""
+        if not self.space:
+            return checked_space(default_space(settings, self.stage, self.given), settings, self.stage)
+        space = read_space(self.space)
+        if both := [name for name in self.given if name in space]:
+            raise InputError(f"{', '.join(both)}: given as a flag, and searched by {self.space}; leave one of them out")
+        return checked_space(space, settings, self.stage, str(self.space))
 
 
-def tune(
-    settings: Settings,
-    space: dict[str, Part],
-    stage: str,
-    trials: int,
-    study: File,
-    output: File,
-    teacher_path: str | None = None,
-) -> Tuned:
-    """Search, or go on with a search, until `trials` came to an end; `trials_path(output)` then holds its result.
+def tune(settings: Settings, search: Search, study: File, output: File, teacher_path: str | None = None) -> Tuned:
+    """Search, or go on with a search, until so many trials came to an end; `trials_path(output)` holds its result.
 
     What is maximised is P@1 on dev as training tracks it (`dev_score.DevScore`), of `--dev-dataset` where that is
     given: for a student the mean over all of the run's languages, the teacher's among them, unit `student.dev_unit`;
@@ -83,43 +85,47 @@ def tune(
     Raises `InputError` for what cannot be read or trained, or where the study is one of other data or settings.
     """
     require_optuna()
-    if teacher_path and stage != "student":
+    refuse_unused(settings, "tune")
+    if teacher_path and search.stage != "student":
         raise InputError("--teacher-path is of --stage student, which alone has one teacher for all trials")
-    require_triplets(settings, "distill tune")
-    require_no_start(settings, "distill tune")
-    require_no_scorer(settings, "distill tune")
-    settings, study, output = steered(settings), Path(study), Path(output)
+    settings, study, output = settings.steered(), Path(study), Path(output)
+    searched = Searched(
+        settings.teacher,
+        settings.student,
+        lambda teacher, student: check(replace(settings, teacher=teacher, student=student)),
+    )
+    space = search.space_of(searched)
     inputs, folder = read_inputs(settings), study.with_name(f"{study.stem}-teacher")
-    made_of = depends_on(inputs, space, stage, teacher_path)
+    made_of = depends_on(inputs, values_by_name(settings), space, search.stage, teacher_path)
     if not study.exists():
         require_writable(folder)
-    trained = folder if stage == "student" and folder.is_dir() else None
+    trained = folder if search.stage == "student" and folder.is_dir() else None
     teacher = teacher_path or trained
-    encoder = first_encoder(inputs, teacher)
-    search = Tuning(study, made_of, space, settings)
-    search.log = log = RunLog(study.with_name(f"{study.stem}-log.jsonl"), "a")
+    first = first_encoder(inputs, settings.shape, settings.training, teacher)
+    tuning = Tuning(study, made_of, space, searched, settings.seed)
+    tuning.log = log = RunLog(study.with_name(f"{study.stem}-log.jsonl"), "a")
     try:
-        to_train = None if teacher else folder
-        table_of, left = teacher_path or "", search.done < trials
-        train = stage_of(stage, inputs, encoder, log, to_train, table_of).train if left else None
-        rows = search.run(train, trials)
+        session = Session(log, options=settings.training, dev=inputs.dev)
+        to_train, left = None if teacher else folder, tuning.done < search.trials
+        train = stage_of(search.stage, inputs, first, session, to_train, teacher_path or "").train if left else None
+        rows = tuning.run(train, search.trials)
     finally:
         log.close()
-    result = _result(inputs, rows, space, stage)
-    _write(result, output, teacher_path)
+    result = _result(inputs, as_dict(settings), rows, space, search.stage)
+    best = applied(searched, result.best.values)
+    config = partial(config_text, best.whole(best.teacher, best.student))
+    _write(result, config, output, teacher_path)
     return result
 
 
 def depends_on(
-    inputs: Inputs, space: Mapping[str, Part], stage: str, teacher_path: str | None = None
+    inputs: Inputs, values: Mapping[str, Value], space: Mapping[str, Part], stage: str, teacher_path: str | None = None
 ) -> dict[str, Json]:
-    """`{name: plain value}` of all that a trial's figures depend on, its own values apart."""
-    settings = inputs.settings
-    fixed = {name: plain(getattr(section, item.name)) for name, section, item in walk(settings)}
+    """`{name: plain value}` of all that a trial's figures depend on, its own values apart; `values` are by name."""
     free = free_of(Work.STUDY | Work.TRIAL).union(space)
-    first = {"teacher file": _identity(teacher_path)} if teacher_path else {"base": _identity(settings.teacher.base)}
+    first = {"teacher file": _identity(teacher_path)} if teacher_path else {"base": _identity(inputs.teacher.base)}
     return {
-        **{name: value for name, value in fixed.items() if name not in free},
+        **{name: plain(value) for name, value in values.items() if name not in free},
         **{f"space of {name}": part.plain() for name, part in space.items()},
         **first,
         "stage": stage,
@@ -144,18 +150,17 @@ def trials_path(output: Path) -> Path:
     return output.with_name(f"{output.stem}.trials.json")
 
 
-def _result(inputs, rows, space, stage):
-    settings = inputs.settings
-    unit, languages = settings.student.dev_unit, list(inputs.languages)
+def _result(inputs, values, rows, space, stage):
+    unit, languages = inputs.student.dev_unit, list(inputs.languages)
     if stage == "teacher":
-        unit, languages = settings.teacher.unit, [settings.teacher.language]
-    return Tuned(stage, unit, languages, settings, space, best_of(rows), rows)
+        unit, languages = inputs.teacher.unit, [inputs.teacher.language]
+    return Tuned(stage, unit, languages, values, space, best_of(rows), rows)
 
 
-def _write(result, output, teacher_path):
+def _write(result, config, output, teacher_path):
     best, figures = result.best, result.as_dict()
     write_json(trials_path(output), figures)
     notes = [f"distill tune, trial {best.number}: {maximised(figures)}: {100 * best.p1:.1f}, {NOTE}."]
     if teacher_path:
         notes.append(f"Its teacher was {teacher_path}; distill run trains one with the settings of [teacher].")
-    save_settings(applied(result.settings, best.values), output, notes)
+    write_text(output, config(notes))

@@ -15,7 +15,6 @@ from distill.errors import TrainingError
 from distill.evaluation.evaluate import Evaluation
 from distill.pipeline.inputs import Inputs
 from distill.pipeline.run import Run
-from distill.settings.sections import Settings
 
 DOCUMENTS = SAMPLE / "documents.jsonl"
 
@@ -84,7 +83,7 @@ def test_an_encoder_learns_documents_and_its_table_stays(distill, static, rivers
 
 
 def test_no_gain_is_refused_with_the_figures(sample, tmp_path):
-    run = Run(Inputs(Settings(), sample, ("en",)), tmp_path)
+    run = Run(Inputs(sample, ("en",)), tmp_path)
     many = len(sample.select("en", "test"))
     ranks = {UNIT: {"en": np.arange(1, many + 1)}}
     run.evaluations["test"] = {name: Evaluation(name, "test", ranks) for name in ("base", "student")}

@@ -5,7 +5,8 @@ import json
 
 import pytest
 
-from distill.catalog.learned import files_of, learned_from, learned_in
+from distill.catalog.learned import Sources, files_of, learned_from, learned_in
+from distill.catalog.named import named_paths
 from distill.data.dataset import Dataset, Passage, Question
 from distill.data.descriptions import with_descriptions
 from distill.data.parallel import Parallel
@@ -28,8 +29,12 @@ def toys():
     return Dataset("toys", "en", ("A", "B"), passages, questions, splits, {"questions.jsonl": "a" * 64})
 
 
+def told(settings, sources):
+    return learned_from(sources, settings.teacher, settings.student, settings.evaluation.dev_dataset)
+
+
 def words(settings, toys, *more, **others):
-    said = learned_from(settings, toys, ("en", "de"), *more, **others).as_dict()
+    said = told(settings, Sources(toys, ("en", "de"), named_paths(settings), *more, **others)).as_dict()
     return [said["learned_from"], said["chosen_by"].removeprefix("dev chose "), said.get("seen_of_test", "")]
 
 
@@ -41,7 +46,7 @@ def test_the_words_are_of_the_stages_that_have_epochs(toys):
     assert words(untaught, toys)[1] == "the student's epoch"
     assert words(changed(untaught, {"student.averaged_epochs": 2}), toys)[1] == "nothing chose an epoch"
     assert words(changed(untaught, {"student.epochs": 0}), toys) == ["nothing", "nothing chose an epoch", "no question"]
-    other = learned_from(changed(settings, {"evaluation.dev_dataset": "path/mlqa"}), toys, ("en",))
+    other = told(changed(settings, {"evaluation.dev_dataset": "path/mlqa"}), Sources(toys, ("en",)))
     assert other.chosen_by.startswith("dev of mlqa chose ")
     del toys.splits["test"]
     assert words(settings, toys)[2] == ""
@@ -59,10 +64,10 @@ def test_descriptions_are_counted_and_those_of_what_test_asks_about_told(toys, t
     assert f"descriptions of {len(passages)} of its 4 passages" in learned and learned.endswith(", parallel.tsv")
     assert seen == "no question" + f"; described in training: {share} passages that answer its questions" * bool(share)
     # Both are files that it learned from, with what is in them.
-    files, _ = files_of(settings, toys)
+    files, _ = files_of(toys, named_paths(settings))
     assert list(files) == ["questions.jsonl", "parallel.tsv", "descriptions.jsonl"]
     assert files["descriptions.jsonl"] == hashlib.sha256(text.encode()).hexdigest()
-    assert list(files_of(changed(settings, {"student.own_text": False}), toys)[0]) == ["questions.jsonl"]
+    assert list(files_of(toys, named_paths(changed(settings, {"student.own_text": False})))[0]) == ["questions.jsonl"]
 
 
 def test_questions_of_test_that_stand_in_other_text_and_passages_of_both_splits_are_told(toys):
@@ -90,7 +95,7 @@ def test_text_of_other_places_is_named_with_its_folder_and_its_sha256(toys, tmp_
     for name in ("documents.jsonl", "questions.jsonl"):
         content = hashlib.sha256(f"dev/{name}".encode()).hexdigest()
         expected[f"evaluation.dev_dataset {folder / 'dev' / name}"] = content
-    assert files_of(settings, toys)[1] == expected
+    assert files_of(toys, named_paths(settings))[1] == expected
 
 
 def test_a_card_hands_the_words_on():

@@ -14,7 +14,7 @@ from distill.export.runtime import load_artefact, size_of
 from distill.export.subset import write_subset
 from distill.report.run_tables import summary
 from distill.settings.sections import Settings
-from distill.settings.store import load_settings
+from distill.settings.store import as_dict, load_settings
 from distill.students.shape import Shape
 
 RUN = [
@@ -176,7 +176,7 @@ def test_what_no_trial_depends_on_may_change(folder, sample):
     try:
         settings = load_settings(folder / "config.toml")
         settings.teacher.allow_weak, settings.export.min_cosine = True, 0.25
-        values = {**stored, **depends_on(settings, sample, {})}
+        values = {**stored, **depends_on(as_dict(settings), sample, {})}
         require_same(folder / "small" / "trials", {**values, "texts": stored["texts"], "corpus": stored["corpus"]})
     finally:
         path.write_bytes(before)

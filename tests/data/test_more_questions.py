@@ -7,8 +7,6 @@ from fixtures.data import write_lines
 from distill.data.loading import load_dataset, load_dev
 from distill.data.more_questions import collection_of, load_triplets, own_collection, read_triplets
 from distill.errors import DataError, InputError
-from distill.settings.sections import Settings
-from distill.settings.store import changed
 
 ROWS = [("question", "sentence"), ("who ?", "it was her ."), ("where ?", "it was here .")]
 
@@ -149,13 +147,12 @@ def test_the_sentence_that_holds_the_answer_is_a_positive_of_its_passages_docume
 
 
 def test_what_shares_text_with_the_dev_documents_is_counted_and_their_questions_left_out(rivers, sample, capsys):
-    settings = changed(Settings(), {"evaluation.dev_dataset": str(rivers)})
-    dev = load_dev(settings, ("de", "en"), ("en",))
-    assert dev.splits == {"dev": ("b", "c")} and load_dev(Settings(), ("en",)) is None
+    dev = load_dev(str(rivers), "en", ("de", "en"), ("en",))
+    assert dev.splits == {"dev": ("b", "c")} and load_dev("", "en", ("en",)) is None
     (source,) = load_triplets([f"{rivers}:all"], sample, "en", dev=dev)
     assert source.questions == ("Where is it?",) and "rivers: 1 of 2 " in capsys.readouterr().err
     for languages, needed in ((("de",), ()), (("en",), ("de",))):
         with pytest.raises(DataError, match=r"\bde\b"):
-            load_dev(settings, languages, needed)
+            load_dev(str(rivers), "en", languages, needed)
     (rivers / "splits.json").unlink()
-    assert load_dev(settings, ("en",)).splits == {"dev": ("a", "b", "c")}
+    assert load_dev(str(rivers), "en", ("en",)).splits == {"dev": ("a", "b", "c")}

@@ -11,7 +11,7 @@ from distill.data.splits import read_splits, seeded_splits
 from distill.errors import DataError, InputError
 from distill.evaluation.tasks.retrieval import RetrievalTask
 from distill.evaluation.tasks.task import TaskOptions
-from distill.settings.sections import DataSettings, Settings
+from distill.settings.sections import DataSettings
 
 
 def dataset(questions=10, documents=None, languages=("en", "de")):
@@ -154,7 +154,7 @@ def test_a_data_set_without_a_split_is_measured_and_not_trained_on(tmp_path, emp
         write_splits(tmp_path, {})
         with pytest.raises(DataError, match=r"\btrain\b.*--split all"):
             load_dataset(tmp_path)
-    settings = Settings(data=DataSettings(str(tmp_path)))
-    assert [len(RetrievalTask.load(str(tmp_path), TaskOptions(settings, "all")).dataset.splits["all"])] == [3]
+    data = DataSettings(str(tmp_path))
+    assert [len(RetrievalTask.load(str(tmp_path), TaskOptions(data, "all")).dataset.splits["all"])] == [3]
     with pytest.raises(InputError, match=rf"\b{empty}\b"):
-        RetrievalTask.load(str(tmp_path), TaskOptions(settings, empty))
+        RetrievalTask.load(str(tmp_path), TaskOptions(data, empty))

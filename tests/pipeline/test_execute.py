@@ -132,7 +132,7 @@ def test_the_metrics_have_the_questions_that_student_and_bundle_won_and_lost(met
 
 
 def test_what_the_log_warns_of_stands_in_the_metrics(metrics, sample, tmp_path, monkeypatch):
-    run = Run(Inputs(Settings(), sample, ("en",)), tmp_path)
+    run = Run(Inputs(sample, ("en",)), tmp_path)
     run.log.write("teacher", step=3, **{"p@1": 0.1, "mrr@10": 0.2, "collapsed": 0.995})
     monkeypatch.setattr(shipping, "write_report", lambda *arguments: None)
     shipping.close(run, None)
@@ -287,10 +287,10 @@ def test_the_teachers_language_comes_first_and_once_and_all_by_default(sample):
 
 
 def test_the_mean_is_over_the_teachers_language_when_it_is_alone_and_no_sealed_split(sample, settings_for):
-    assert Inputs(settings_for("en"), sample, ("en",)).other_languages == ("en",)
-    assert Inputs(settings_for("en"), sample, ("en", "de")).other_languages == ("de",)
+    assert Inputs(sample, ("en",)).other_languages == ("en",)
+    assert Inputs(sample, ("en", "de")).other_languages == ("de",)
     sealed = replace(sample, splits={name: sample.splits[name] for name in ("train", "dev")})
-    assert Inputs(settings_for(), sealed, ("en",)).splits == ["dev"]
+    assert Inputs(sealed, ("en",)).splits == ["dev"]
 
 
 @pytest.fixture(scope="module")

@@ -10,15 +10,12 @@ from distill.evaluation.evaluate import Evaluation
 from distill.pipeline.gain import require_gain, say_if_weak
 from distill.pipeline.inputs import Inputs
 from distill.pipeline.run import Run
-from distill.settings.sections import Settings
+from distill.settings.sections import TeacherSettings
 
 
 def run(base, teacher, dev=None, **changed):
     """A run whose encoders have these ranks of English MaxP on dev; of all else the teacher is the worse."""
-    settings = Settings()
-    for name, value in changed.items():
-        setattr(settings.teacher, name, value)
-    prepared = Run(Inputs(settings, None, ("en", "de"), dev=dev), Path("runs/x"))
+    prepared = Run(Inputs(None, ("en", "de"), teacher=TeacherSettings(**changed), dev=dev), Path("runs/x"))
     for name, english, other in (("base", base, 1), ("teacher", teacher, 9)):
         ranks = {"maxp": {"en": np.array(english), "de": np.array([other])}, "document": {"en": np.array([other])}}
         prepared.evaluations.setdefault("dev", {})[name] = Evaluation(name, "dev", ranks)
@@ -55,7 +52,7 @@ def test_a_fixed_teacher_that_is_worse_stops_the_run(case, capsys):
 
 def run_with(ranks, teacher, base="muse", **changed):
     prepared = run(ranks, teacher, model="e5", **changed)
-    prepared.settings.teacher.base = base
+    prepared.inputs.teacher.base = base
     return prepared
 
 

@@ -7,8 +7,7 @@ import pytest
 
 from distill.encoders.encoder import KerasEncoder
 from distill.pipeline.execute import make_student, make_teacher
-from distill.pipeline.preparing import read_inputs
-from distill.pipeline.run import Run
+from distill.pipeline.preparing import prepare
 from distill.pipeline.second_stage import beginning_of
 from distill.settings.recipes import recipe_names
 from distill.settings.store import changed, load_settings, recipe_settings
@@ -68,7 +67,7 @@ def same(weights, others):
 def begun(sentence_data, slim_folder, tmp_path):
     """`begun(recipe, changes)`: a run of that recipe on the data."""
     data = {"data.dataset": str(sentence_data), "teacher.base": str(slim_folder)}
-    return lambda recipe, values: Run(read_inputs(changed(recipe_settings(recipe), {**data, **values})), tmp_path)
+    return lambda recipe, values: prepare(changed(recipe_settings(recipe), {**data, **values}), tmp_path)
 
 
 def test_sentri_trains_itself(begun, slim, tmp_path):
@@ -80,6 +79,6 @@ def test_sentri_trains_itself(begun, slim, tmp_path):
 
 def test_tiny_has_some_of_the_pieces(begun, slim, tmp_path):
     run = begun("tiny", {"student.epochs": 1, "vocabulary.most_pieces": 500, "student.batch_size": 4})
-    student = make_student(run, beginning_of(run.inputs, slim), slim, slim)
+    student = make_student(run, beginning_of(run.inputs, slim, run.shape), slim, slim)
     # Those that are single characters stay.
     assert len(student.tokenizer) < len(slim.tokenizer)

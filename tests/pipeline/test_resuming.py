@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from distill.catalog.named import named_paths
 from distill.errors import DataError, InputError
 from distill.pipeline import execute as pipeline
 from distill.pipeline.execute import steps_of
@@ -24,7 +25,7 @@ from distill.pipeline.second_stage import Beginning
 from distill.pipeline.steps import Engine
 from distill.settings.fields import Names
 from distill.settings.sections import Settings
-from distill.settings.store import changed, save_settings, walk
+from distill.settings.store import changed, config_text, walk
 from distill.students.shape import Shape
 from distill.system.reading import read_json
 from distill.training.checkpoints import Checkpoint
@@ -42,10 +43,15 @@ def stopped(tmp_path):
         settings = Settings(**changed)
         folder = tmp_path / "run"
         folder.mkdir()
-        save_settings(settings, folder / "config.toml")
+        (folder / "config.toml").write_text(config_text(settings), encoding="utf-8")
         return settings, folder
 
     return make
+
+
+def told(settings, teacher=None):
+    """The sources of a run of these settings, as it notes them."""
+    return sources_of(named_paths(settings), settings.teacher.model, teacher)
 
 
 def write_log(folder, *rows):
@@ -61,11 +67,11 @@ def closed_log(folder):
 def test_a_stopped_run_of_the_same_settings_is_one_and_those_that_differ_are_named(stopped):
     settings, folder = stopped(seed=7)
     settings.teacher.allow_weak = True
-    require_resumable(settings, folder)
+    require_resumable(config_text(settings), folder)
     assert settings_file(folder) == folder / "config.toml"
     settings.teacher.margin, settings.pairs.filters = 0.5, ("answer",)
     with pytest.raises(InputError) as error:
-        require_resumable(settings, folder)
+        require_resumable(config_text(settings), folder)
     message = str(error.value)
     assert "teacher.margin" in message and "pairs.filters" in message and "seed" not in message
 
@@ -73,11 +79,11 @@ def test_a_stopped_run_of_the_same_settings_is_one_and_those_that_differ_are_nam
 def test_data_that_has_changed_is_refused(stopped, sample):
     settings, folder = stopped()
     write_log(folder, {"event": "data", "seconds": 0.0, "files": dict(sample.files)})
-    require_same_data(folder, sample.files, sources_of(settings))
+    require_same_data(folder, sample.files, told(settings))
     write_log(folder, {"event": "data", "seconds": 0.0, "files": {**sample.files, "questions.jsonl": "0" * 64}})
     for _ in range(2):
         with pytest.raises(InputError, match=r"\(questions.jsonl\)"):
-            require_same_data(folder, sample.files, sources_of(settings))
+            require_same_data(folder, sample.files, told(settings))
         # After a second stop too.
         resumed_log(folder).close()
 
@@ -117,24 +123,24 @@ def sources(tmp_path, names=NAMES):
 
 def test_whatever_its_place_an_encoder_is_compared_by_its_own_content(sample, tmp_path):
     settings = sources(tmp_path, ["teacher.base"])
-    before = sources_of(settings)
+    before = told(settings)
     (tmp_path / "teacher.base" / "lir.npz").write_bytes(b"learned of it")
-    assert sources_of(settings) == before
+    assert told(settings) == before
     settings = changed(Settings(), {"teacher.model": "st:some/model"})
-    one, other = (sources_of(settings, SimpleNamespace(fingerprint=name)) for name in ("a" * 32, "b" * 32))
+    one, other = (told(settings, SimpleNamespace(fingerprint=name)) for name in ("a" * 32, "b" * 32))
     assert one == {"teacher.model st:some/model": "a" * 32} and one != other
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_resume_is_refused_where_a_file_that_a_setting_names_has_changed(sample, tmp_path, name):
     settings = sources(tmp_path)
-    row = {"event": "data", "seconds": 0.0, "files": dict(sample.files), "sources": sources_of(settings)}
+    row = {"event": "data", "seconds": 0.0, "files": dict(sample.files), "sources": told(settings)}
     write_log(tmp_path, row)
-    require_same_data(tmp_path, sample.files, sources_of(settings))
+    require_same_data(tmp_path, sample.files, told(settings))
     with open(next((tmp_path / name).iterdir()), "ab") as file:
         file.write(b"more")
     with pytest.raises(InputError, match=rf"\({name} "):
-        require_same_data(tmp_path, sample.files, sources_of(settings))
+        require_same_data(tmp_path, sample.files, told(settings))
 
 
 def test_a_resume_is_refused_where_the_data_sets_own_text_has_changed(sample, tmp_path):
@@ -142,14 +148,14 @@ def test_a_resume_is_refused_where_the_data_sets_own_text_has_changed(sample, tm
     (tmp_path / "data").mkdir()
     for name in ("parallel.tsv", "descriptions.jsonl"):
         (tmp_path / "data" / name).write_text("one\n", encoding="utf-8")
-    before = sources_of(settings)
+    before = told(settings)
     assert sorted(before) == [f"student.own_text {tmp_path}/data/{n}" for n in ("descriptions.jsonl", "parallel.tsv")]
     (tmp_path / "data" / "parallel.tsv").write_text("two\n", encoding="utf-8")
-    assert sources_of(settings) != before
+    assert told(settings) != before
 
 
 def test_a_run_that_an_earlier_version_began_is_resumed_without_what_that_did_not_note(sample, tmp_path):
-    now = sources_of(sources(tmp_path))
+    now = told(sources(tmp_path))
     later = ("vocabulary.add_words ", "evaluation.peers ")
     before = {name: value for name, value in now.items() if not name.startswith(later)}
     assert len(before) < len(now)
@@ -160,16 +166,16 @@ def test_a_run_that_an_earlier_version_began_is_resumed_without_what_that_did_no
 def test_with_a_budget_a_run_is_finished_when_its_search_is(stopped):
     settings, folder = stopped()
     settings.budget.max_size = "1MB"
-    save_settings(settings, folder / "config.toml")
+    (folder / "config.toml").write_text(config_text(settings), encoding="utf-8")
     (folder / "metrics.json").write_text("{}", encoding="utf-8")
-    require_resumable(settings, folder)
+    require_resumable(config_text(settings), folder)
     (folder / "small").mkdir()
     (folder / "small" / "search.json").write_text("{}", encoding="utf-8")
     with pytest.raises(InputError, match="--config"):
-        require_resumable(settings, folder)
+        require_resumable(config_text(settings), folder)
     # Its checkpoints are still to be removed.
     (folder / "checkpoint").mkdir()
-    require_resumable(settings, folder)
+    require_resumable(config_text(settings), folder)
 
 
 def test_a_log_that_was_cut_off_within_a_letter_is_read(stopped):

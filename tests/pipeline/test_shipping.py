@@ -14,7 +14,6 @@ from distill.pipeline.inputs import Inputs
 from distill.pipeline.run import Run
 from distill.pipeline.shipping import calibrate, shipping_steps
 from distill.pipeline.steps import Engine
-from distill.settings.sections import Settings
 
 LANGUAGES = ("en", "de")
 
@@ -29,7 +28,7 @@ def bundle(tmp_path):
 
 def test_the_card_of_a_runs_bundle_says_how_likely_an_answer_is_and_the_metrics_how_well_that_holds(bundle, tmp_path):
     data = load_dataset("sample", "en")
-    run, card = Run(Inputs(Settings(), data, LANGUAGES), tmp_path), card_in(bundle)
+    run, card = Run(Inputs(data, LANGUAGES), tmp_path), card_in(bundle)
     # In the order in which a run has them.
     steps = [step for step in shipping_steps(run, calibrate) if step.name in ("calibrate", "weigh")]
     Engine(0).go(steps, {"bundle": load_artefact(bundle)})
@@ -46,7 +45,7 @@ def test_the_card_of_a_runs_bundle_says_how_likely_an_answer_is_and_the_metrics_
 def test_of_too_few_dev_questions_the_card_says_nothing(bundle, tmp_path, capsys):
     data = load_dataset("sample", "en")
     few = replace(data, splits={**data.splits, "dev": data.splits["dev"][:3]})
-    run, card = Run(Inputs(Settings(), few, LANGUAGES), tmp_path), card_in(bundle)
+    run, card = Run(Inputs(few, LANGUAGES), tmp_path), card_in(bundle)
     calibrate(run, bundle, load_artefact(bundle))
     assert card_in(bundle) == card and "answerable" not in run.figures
     assert " 36 " in capsys.readouterr().err

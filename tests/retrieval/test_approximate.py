@@ -115,4 +115,4 @@ def test_the_setting_says_what_searches_and_without_faiss_how_to_get_it(monkeypa
     for ask in (lambda: search_of("faiss"), lambda: build(unit_rows(3, 2)), lambda: read_inputs(settings)):
         with pytest.raises(InputError, match="faiss-cpu"):
             ask()
-    assert read_inputs(Settings()).settings.teacher.mining == "exact"
+    assert read_inputs(Settings()).teacher.mining == "exact"

@@ -9,7 +9,7 @@ from distill.retrieval.exact import candidate_ranks
 from distill.retrieval.units import candidates_of, ranks_of
 from distill.settings.choices import ALL_UNITS, UNITS
 from distill.settings.sections import EvaluationSettings, Settings
-from distill.settings.units import kinds_of, measured_units, named_units, steered
+from distill.settings.units import kinds_of, measured_units, named_units
 
 DOCUMENT_OF = np.repeat(np.arange(6), [1, 3, 2, 1, 4, 1])
 PASSAGE_OF = np.repeat(np.arange(12), [2, 1, 5, 1, 3, 1, 1, 4, 1, 2, 1, 3])
@@ -69,13 +69,18 @@ def test_names_of_all_pairs_that_there_are_and_the_texts_that_they_need():
             named_units(("passage",), scores)
 
 
+def measured(settings):
+    chosen = settings.evaluation
+    return measured_units(chosen.ranked, chosen.score, settings.teacher.unit, settings.student.dev_unit)
+
+
 def test_the_first_unit_that_is_named_steers_both_stages_and_all_are_measured():
     settings = Settings()
-    assert steered(settings) is settings and measured_units(settings) == UNITS
+    assert settings.steered() is settings and measured(settings) == UNITS
     settings.evaluation = EvaluationSettings(ranked=("passage",), score=("sum", "vector"))
-    both = steered(settings)
+    both = settings.steered()
     assert (both.teacher.unit, both.student.dev_unit, settings.teacher.unit) == ("passage-sum", "passage-sum", "maxp")
-    assert measured_units(both) == (*UNITS, "passage-sum")
+    assert measured(both) == (*UNITS, "passage-sum")
     settings = Settings()
     settings.student.dev_unit = "document-sentence"
-    assert measured_units(settings) == (*UNITS, "document-sentence")
+    assert measured(settings) == (*UNITS, "document-sentence")

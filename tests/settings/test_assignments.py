@@ -3,9 +3,9 @@
 import pytest
 
 from distill.errors import ConfigError
-from distill.settings.assignments import assigned, commands_of, honoured
+from distill.settings.assignments import assigned, commands_of, honoured, refuse_unused
 from distill.settings.sections import Settings
-from distill.settings.store import walk
+from distill.settings.store import changed, values_by_name, walk
 
 
 def test_values_are_read_by_the_type_of_their_setting():
@@ -54,6 +54,70 @@ def test_a_command_refuses_what_it_does_not_honour():
         assert [command for command in ("run", "teach", "transfer", "tune") if name in honoured(command)] == ["run"]
 
 
-def test_every_setting_is_honoured_by_a_run():
+def test_every_setting_is_honoured_by_a_run_which_exports_with_tensorflow():
     """A section may name its commands once; whatever it says, `distill run` takes the whole config."""
-    assert [name for name, _, item in walk(Settings()) if "run" not in commands_of(name, item)] == []
+    others = [name for name, _, item in walk(Settings()) if "run" not in commands_of(name, item)]
+    assert others == ["training.devices"]
+
+
+COMMANDS = sorted({command for name, _, item in walk(Settings()) for command in commands_of(name, item)})
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_command_honours_a_setting_or_refuses_it_by_its_name(command):
+    for name, value in values_by_name(Settings()).items():
+        shown = str(value).lower() if isinstance(value, bool) else ",".join(value) if value == () else value
+        if name == "recipe":
+            continue
+        if name in honoured(command):
+            assert name in assigned([f"{name}={shown}"], command)
+        else:
+            with pytest.raises(ConfigError, match=f"^--set {name}: distill {command} "):
+                assigned([f"{name}={shown}"], command)
+
+
+SOFTMAX = {"teacher.loss": "softmax"}
+
+
+@pytest.mark.parametrize(
+    ("command", "values"),
+    [
+        ("run", {"training.devices": 2}),
+        ("teach", {"teacher.model": "e5"}),
+        ("teach", {"pairs.self_train": 1, **SOFTMAX}),
+        ("transfer", {"student.start": "muse"}),
+        ("transfer", {"vocabulary.most_pieces": 500}),
+        ("transfer", {"shape.static": True}),
+        ("tune", SOFTMAX),
+        ("tune", {"teacher.model": "e5"}),
+        ("tune", {"student.start": "muse"}),
+        ("tune", {"scorer.encoder": "e5"}),
+        ("compress", {"training.devices": 2}),
+        ("compress", {"student.start": "muse"}),
+    ],
+)
+def test_a_config_that_a_command_cannot_honour_is_refused(command, values):
+    with pytest.raises(ConfigError, match=f"^{next(iter(values))}: distill {command} "):
+        refuse_unused(changed(Settings(), values), command)
+
+
+@pytest.mark.parametrize(
+    ("command", "values"),
+    [
+        # Of a run's config: of work that the command does not do, and a verdict on figures.
+        ("teach", {"student.epochs": 3, "student.start": "muse", "shape.static": True, "export.table": "int4"}),
+        ("teach", {"teacher.allow_weak": True, "evaluation.peers": ["muse"], "budget.max_size": "1MB"}),
+        ("teach", SOFTMAX),
+        ("transfer", {"teacher.margin": 0.5, "export.max_drop": 5.0, "budget.max_size": "1MB"}),
+        ("tune", {"teacher.loss": "contrastive", "evaluation.lareqa": False}),
+    ],
+)
+def test_a_config_may_hold_what_is_none_of_a_commands_business(command, values):
+    refuse_unused(changed(Settings(), values), command)
+
+
+def test_what_a_run_was_begun_with_is_not_refused_when_it_goes_on():
+    begun = changed(Settings(), {"student.start": "muse"})
+    refuse_unused(changed(begun, {"student.epochs": 3}), "compress", begun)
+    with pytest.raises(ConfigError, match="^student.start: distill compress "):
+        refuse_unused(changed(begun, {"student.start": "e5"}), "compress", begun)

@@ -9,7 +9,7 @@ from distill.errors import ConfigError
 from distill.settings import recipes
 from distill.settings.recipes import read_recipe, recipe_names
 from distill.settings.sections import Settings
-from distill.settings.store import changed, load_settings, recipe_settings, save_settings
+from distill.settings.store import changed, config_text, load_settings, recipe_settings
 
 BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks" / "recipes"
 # What the trainings of pairs share, and what each has besides.
@@ -108,7 +108,7 @@ def test_a_config_stands_above_the_recipe_that_it_or_the_flag_names(folder, tmp_
 
 def test_what_a_run_wrote_names_its_recipe_and_does_not_rest_on_it(folder, tmp_path):
     settings = recipe_settings("one")
-    save_settings(settings, tmp_path / "config.toml")
+    (tmp_path / "config.toml").write_text(config_text(settings), encoding="utf-8")
     assert (tmp_path / "config.toml").read_text(encoding="utf-8").startswith('recipe = "one"\ncomplete = true\n')
     # A setting of a later version has its default, whatever the recipe says of it by then.
     whole = (tmp_path / "config.toml").read_text(encoding="utf-8")

@@ -11,7 +11,7 @@ from distill.errors import ConfigError
 from distill.settings.choices import TYPED
 from distill.settings.sections import Settings, Work
 from distill.settings.stages import LossSettings
-from distill.settings.store import as_dict, check, free_of, load_settings, save_settings, walk
+from distill.settings.store import as_dict, check, config_text, free_of, load_settings, walk
 from distill.settings.store import changed as with_values
 
 
@@ -235,13 +235,13 @@ def test_settings_come_back_from_their_file_with_notes_as_comments_above(tmp_pat
         settings.student, objectives=("qq",), losses=LossSettings(dd=0.25), gamma=1.0, document_tokens=0
     )
     settings.export = replace(settings.export, threads=4, precision="float32", table="int8-row", min_cosine=0.99)
-    save_settings(settings, tmp_path / "config.toml", ["By dev.", "Trial 3."])
+    (tmp_path / "config.toml").write_text(config_text(settings, ["By dev.", "Trial 3."]), encoding="utf-8")
     assert (tmp_path / "config.toml").read_text().startswith('# By dev.\n# Trial 3.\nrecipe = ""\n')
     assert load_settings(tmp_path / "config.toml") == settings
 
 
 def test_the_file_holds_every_setting_under_its_plain_name(tmp_path):
-    save_settings(Settings(), tmp_path / "config.toml")
+    (tmp_path / "config.toml").write_text(config_text(Settings()), encoding="utf-8")
     stored = tomlkit.parse((tmp_path / "config.toml").read_text()).unwrap()
 
     def flat(table, prefix=""):

@@ -15,8 +15,7 @@ from distill.encoders.tokenizer import model_proto
 from distill.errors import ConfigError
 from distill.export.form import Form
 from distill.export.weights.precision import Precision
-from distill.pipeline.preparing import read_inputs
-from distill.pipeline.run import Run
+from distill.pipeline.preparing import prepare, read_inputs
 from distill.pipeline.second_stage import Teaching, beginning_of, student_job, study, transfer_alone
 from distill.settings.sections import Settings
 from distill.settings.store import changed
@@ -24,7 +23,8 @@ from distill.stages.student_job import StudentJob
 from distill.students.rows import TABLE
 from distill.students.shape import Shape
 from distill.students.vocabulary.vocabularies import Vocabularies
-from distill.training.log import RunLog
+from distill.training.session import Session
+from distill.tuning.space import Searched
 from distill.tuning.stages import Students
 
 LANGUAGES = ("en", "de")
@@ -76,8 +76,8 @@ def settings(own_data, base):
 
 def of_run(settings, folder):
     encoder = load_keras_encoder(settings.teacher.base)
-    run = Run(read_inputs(settings), folder)
-    return study(run, encoder, encoder, beginning_of(run.inputs, encoder))
+    run = prepare(settings, folder)
+    return study(run, encoder, encoder, beginning_of(run.inputs, encoder, run.shape))
 
 
 def of_transfer(settings, folder):
@@ -88,7 +88,8 @@ def of_transfer(settings, folder):
 
 def of_trial(settings, folder):
     encoder = load_keras_encoder(settings.teacher.base)
-    return Students(read_inputs(settings), encoder, RunLog()).train(settings)
+    students = Students(read_inputs(settings), encoder, Session(), Shape())
+    return students.train(Searched(settings.teacher, settings.student, None))
 
 
 def weights_of(encoder):

@@ -11,8 +11,7 @@ import pytest
 from fixtures.commands import ON_JAX
 
 from distill.errors import ConfigError
-from distill.settings.rules import require_one_device
-from distill.settings.sections import Settings, TrainingSettings
+from distill.settings.sections import TrainingSettings
 from distill.training.devices import require_devices, shared_by
 
 TWO_DEVICES = """
@@ -121,10 +120,12 @@ def test_another_backend_is_refused_with_the_way_out_and_one_device_needs_nothin
         with pytest.raises(ConfigError, match="KERAS_BACKEND=jax"):
             shared_by(TrainingSettings(devices=devices))
     assert require_devices(None) == require_devices(TrainingSettings()) == 1
-    require_one_device(Settings(), "distill run")
 
 
 def test_what_exports_is_refused_before_it_trains(distill, tmp_path, capsys):
-    assert distill("run", "--devices", "2", "--runs", tmp_path / "runs") == 2
-    assert "KERAS_BACKEND=jax" in capsys.readouterr().err
+    (tmp_path / "config.toml").write_text("training.devices = 2", encoding="utf-8")
+    for given in (["--devices", "2"], ["--set", "training.devices=2"], ["--config", tmp_path / "config.toml"]):
+        assert distill("run", *given, "--runs", tmp_path / "runs") == 2
+        told = capsys.readouterr().err
+        assert "training.devices" in told and "KERAS_BACKEND=jax" in told
     assert not (tmp_path / "runs").exists()

@@ -7,15 +7,34 @@ import pytest
 from distill.errors import ConfigError
 from distill.settings.sections import Settings, StudentSettings, TeacherSettings
 from distill.settings.stages import LossSettings
-from distill.tuning.space import Range, Values, applied, checked_space, default_space, read_space, start_of, value_of
+from distill.settings.store import check
+from distill.tuning.space import (
+    Range,
+    Searched,
+    Values,
+    applied,
+    checked_space,
+    default_space,
+    read_space,
+    start_of,
+    value_of,
+)
 
 # Copied from the paper's Table 1.
 RATES = (1e-3, 5e-4, 1e-4, 1e-5, 1e-6)
 COEFFICIENTS = (1, 1e-1, 1e-2, 1e-3, 1e-4)
 
 
+def whole(teacher, student):
+    return check(Settings(teacher=teacher, student=student))
+
+
+def searched(**stages):
+    return Searched(**{"teacher": TeacherSettings(), "student": StudentSettings(), **stages, "whole": whole})
+
+
 def with_student(**values):
-    return Settings(student=StudentSettings(**values))
+    return searched(student=StudentSettings(**values))
 
 
 def default(settings, stage, given=()):
@@ -23,11 +42,11 @@ def default(settings, stage, given=()):
 
 
 def checked(space, settings=None, stage="student"):
-    return checked_space(space, settings or Settings(), stage, "space.toml")
+    return checked_space(space, settings or searched(), stage, "space.toml")
 
 
 def test_the_default_is_table_1():
-    student, teacher = default(Settings(), "student"), default(Settings(), "teacher")
+    student, teacher = default(searched(), "student"), default(searched(), "teacher")
     assert student == {
         "student.learning_rate": Values(RATES),
         "student.gamma": Values((100, 1000, 10000)),
@@ -39,10 +58,10 @@ def test_the_default_is_table_1():
         "teacher.margin": Range(0.1, 1.0, step=0.01),
         "teacher.negatives": Values((1, 2, 3, 5, 10)),
     }
-    assert default(Settings(), "both") == teacher | student
-    assert "teacher.temperature" in default(Settings(teacher=TeacherSettings(loss="contrastive")), "teacher")
+    assert default(searched(), "both") == teacher | student
+    assert "teacher.temperature" in default(searched(teacher=TeacherSettings(loss="contrastive")), "teacher")
     # What was given is not searched.
-    assert "student.gamma" not in default(Settings(), "student", ["student.gamma", "seed"])
+    assert "student.gamma" not in default(searched(), "student", ["student.gamma", "seed"])
     with pytest.raises(ConfigError, match="^the space: "):
         default(with_student(objectives=("dd",)), "student", ["student.gamma", "student.learning_rate"])
 
@@ -154,7 +173,7 @@ def test_a_trials_settings_have_its_values_and_else_the_fixed_ones():
     assert trial == replace(fixed, student=expected)
     assert fixed == with_student(epochs=3)
     with pytest.raises(ConfigError, match="^student.quantised_epochs: "):
-        applied(Settings(), {"student.epochs": 1, "student.quantised_epochs": 2})
+        applied(searched(), {"student.epochs": 1, "student.quantised_epochs": 2})
     # A weight is one of its file.
     fixed = with_student(parallel=("x/a.tsv", "b.tsv=2", "c.tsv=3"))
     trial = applied(fixed, {"student.parallel.x/a.tsv": 0.25, "student.parallel.b.tsv": 1})

@@ -5,15 +5,18 @@ import re
 import pytest
 
 from distill.errors import InputError, TrainingError
-from distill.settings.sections import Settings, StudentSettings
+from distill.settings.sections import Settings, StudentSettings, TeacherSettings
 from distill.settings.stages import LossSettings
-from distill.settings.store import changed
+from distill.settings.store import check
 from distill.training.log import RunLog
-from distill.tuning.space import checked_space
+from distill.tuning.space import Searched, applied, checked_space
 from distill.tuning.study import STARTUP, TrialRow, Tuning, best_of, reached, shown_values
 
 optuna = pytest.importorskip("optuna")
-SETTINGS = Settings(seed=3, student=StudentSettings(losses=LossSettings(qq=0.1), epochs=4))
+STUDENT = StudentSettings(losses=LossSettings(qq=0.1), epochs=4)
+SETTINGS = Searched(
+    TeacherSettings(), STUDENT, lambda teacher, student: check(Settings(teacher=teacher, student=student))
+)
 SPACE = checked_space(
     {
         "student.losses.qq": [1.0, 0.1, 0.01],
@@ -39,8 +42,8 @@ def train(settings, watch):
         watch(epoch, {"p@1": quality(settings.student) * (1 - 0.5**epoch), "mrr@10": 0.0})
 
 
-def tuning(path, settings=SETTINGS, space=SPACE, made_of=MADE_OF, log=None):
-    return Tuning(path, made_of, space, settings, log)
+def tuning(path, seed=3, space=SPACE, made_of=MADE_OF, log=None):
+    return Tuning(path, made_of, space, SETTINGS, seed, log)
 
 
 def values(rows):
@@ -66,7 +69,7 @@ def test_trials_have_values_of_the_space_at_first_the_settings_own_and_come_to_w
         assert row.values["student.batch_size"] in range(8, 65, 8) and type(row.values["student.batch_size"]) is int
         assert type(row.values["student.train_table"]) is bool
         if row.state == "complete":
-            student = changed(SETTINGS, row.values).student
+            student = applied(SETTINGS, row.values).student
             expected = [quality(student) * (1 - 0.5**epoch) for epoch in range(3)]
             assert row.scores == pytest.approx(expected) and row.p1 == pytest.approx(expected[-1])
     assert len({str(row.values) for row in rows}) > 8
@@ -74,7 +77,7 @@ def test_trials_have_values_of_the_space_at_first_the_settings_own_and_come_to_w
 
 
 def test_another_seed_has_others(rows, tmp_path):
-    other = tuning(tmp_path / "b.db", Settings(seed=4, student=SETTINGS.student)).run(train, 3)
+    other = tuning(tmp_path / "b.db", seed=4).run(train, 3)
     assert other[0].values["student.losses.qq"] == 0.1
     assert [row.values for row in other[1:]] != [row.values for row in rows[1:3]]
 

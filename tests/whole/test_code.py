@@ -13,6 +13,8 @@ SOURCE = [
 ]
 TESTS = sorted((ROOT / "tests").rglob("*.py"))
 MOST_LINES, MOST_PARAMETERS, MOST_PROSE = 50, 8, 100
+# Functions that take all settings, and modules that read one of a section of theirs.
+MOST_WHOLE, MOST_READERS = 15, 10
 # They say nothing of what they hold.
 EMPTY_NAMES = {"found", "asked", "own", "made"}
 LOOSE = {"Any", "object"}
@@ -119,3 +121,32 @@ def test_the_words_of_messages_are_free():
         if quotes(node) and hasattr(node, "lineno")
     ]
     assert len(places) <= MOST_PROSE
+
+
+def takes_settings(node):
+    """Whether a function takes all settings; one that does not say what `settings` are is taken to."""
+    every = parameters(node)
+    named = [one for one in every if one.annotation is not None and "Settings" in words_of(one.annotation)]
+    return bool(named) or any(one.annotation is None and one.arg == "settings" for one in every)
+
+
+def words_of(annotation):
+    return re.findall(r"\w+", ast.unparse(annotation))
+
+
+def reads_settings(node):
+    """Whether an attribute is `settings.section.name`, of a variable or of an object that holds them."""
+    inner = node.value.value if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Attribute) else None
+    return (isinstance(inner, ast.Name) and inner.id == "settings") or (
+        isinstance(inner, ast.Attribute) and inner.attr == "settings"
+    )
+
+
+def test_functions_take_the_settings_that_they_need_and_few_take_all():
+    nodes = [(path, node) for path, tree in trees(SOURCE) for node in ast.walk(tree)]
+    whole = [
+        f"{path} {node.name}" for path, node in nodes if isinstance(node, ast.FunctionDef) and takes_settings(node)
+    ]
+    readers = {str(path) for path, node in nodes if reads_settings(node)}
+    assert len(whole) <= MOST_WHOLE, whole
+    assert len(readers) <= MOST_READERS, readers

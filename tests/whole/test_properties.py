@@ -41,13 +41,13 @@ from distill.export.tflite.mediapipe import read_tokenizer
 from distill.retrieval.exact import top_k
 from distill.retrieval.metrics import question_scores
 from distill.settings.choices import NORMALISATIONS
-from distill.settings.sections import Settings
-from distill.settings.store import load_settings, walk
+from distill.settings.sections import Settings, StudentSettings, TeacherSettings
+from distill.settings.store import check, load_settings, walk
 from distill.students import ngram  # noqa: F401  registers the layers
 from distill.system.arrays import read_vectors
 from distill.system.reading import read_json, read_jsonl
 from distill.teachers.centred import read_teacher
-from distill.tuning.space import checked_space
+from distill.tuning.space import Searched, checked_space
 
 # Tables that Hypothesis keeps; else they would lie in the tree.
 hypothesis.configuration.set_hypothesis_home_dir(Path(tempfile.gettempdir()) / "distill-hypothesis")
@@ -356,6 +356,11 @@ def test_any_name_is_of_a_file_or_refused(place, monkeypatch, name):
 # Settings
 
 NAMES = [name for name, _, _ in walk(Settings())]
+SEARCHED = Searched(
+    TeacherSettings(),
+    StudentSettings(),
+    lambda teacher, student: check(Settings(teacher=teacher, student=student)),
+)
 KEYS = sorted({name.rpartition(".")[2] for name in NAMES if len(name.rpartition(".")[2]) > 5})
 
 
@@ -408,7 +413,7 @@ def test_an_unknown_key_is_refused_and_the_nearest_named(place, names):
     max_size=2,
 ))  # fmt: skip
 def test_a_space_is_searched_or_refused(space):
-    tried(lambda: checked_space(space, Settings(), "both", "space.toml"), "space.toml", *space)
+    tried(lambda: checked_space(space, SEARCHED, "both", "space.toml"), "space.toml", *space)
 
 
 @cases(300, st.one_of(TEXT, st.integers(0, 500).map(lambda n: "9" * n + "MB"), NUMBER.map(str)))

@@ -83,7 +83,7 @@ def settings_from(values: dict[str, Value | None], config: File | None = None, r
             setattr(section, item.name, value)
     settings = changed(settings, assignments, "--set") if assignments else settings
     if "teacher.model" in named and "teacher.allow_weak" not in named:
-        without_leave(settings)
+        without_leave(settings.teacher)
     return check(settings)
 
 

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ...settings.assignments import APART, assigned, honoured
+from ...settings.assignments import APART, assigned, honoured, unused
 from ...settings.fields import MAIN
 from ...settings.recipes import TABLE, recipe_names
-from ...settings.sections import Value
+from ...settings.sections import Settings, Value
+from ...settings.store import walk
 from .reporting import ReportingCommand
 
 if TYPE_CHECKING:
@@ -77,12 +78,17 @@ class SetOption(click.Option):
         return [click.shell_completion.CompletionItem(name) for name in names]
 
     def instead_of(self, flag: str) -> str:
-        """Return the `--set` that took the place of a flag; an empty text where none did."""
-        for name, item in self.fields.items():
+        """Return a message on the flag of a setting: the `--set` in its place, or that the command does not use it.
+
+        An empty text where it is of no setting.
+        """
+        for name, _, item in walk(Settings()):
             flags = item.metadata["flag"].split("/")
+            if flag in flags and name not in self.fields:
+                return f"{flag}: {unused(name, item, self.command)}"
             if flag in flags:
                 value = ("true", "false")[flags.index(flag)] if item.type is bool else "VALUE"
-                return f"--set {name}={value}"
+                return f"{flag} is now --set {name}={value}"
         return ""
 
     def described(self, options: Iterable[click.Option]) -> list[tuple[str, str]]:
@@ -102,7 +108,7 @@ class SettingsCommand(ReportingCommand):
         except click.NoSuchOption as error:
             flag = error.option_name
             if instead := next((option.instead_of(flag) for option in self.set_options(ctx)), ""):
-                raise click.NoSuchOption(flag, f"{flag} is now {instead}", ctx=ctx) from None
+                raise click.NoSuchOption(flag, instead, ctx=ctx) from None
             raise
 
     def set_options(self, ctx: click.Context) -> list[SetOption]:

@@ -51,7 +51,7 @@ class AnswerableTask(Task[Confidence, Mapping[str, Judged]]):
     @classmethod
     def load(cls, source: str, options: TaskOptions) -> AnswerableTask:
         """As `Task.load`; raises `InputError` for another score, or for more than one."""
-        scores = options.settings.evaluation.score or ("sum",)
+        scores = options.score or ("sum",)
         if len(scores) > 1 or scores[0] not in PASSAGE_SCORES:
             raise InputError(
                 f"--score: the task answerable takes one of {', '.join(PASSAGE_SCORES)}, not {','.join(scores)}"

@@ -44,7 +44,7 @@ class BitextTask(Task[BitextRanks, dict[str, dict[str, float]]]):
     @classmethod
     def load(cls, source: str, options: TaskOptions) -> BitextTask:
         """As `Task.load`."""
-        data = options.settings.data
+        data = options.data
         return cls(load_bitext(source, data.languages, data.document_language), source)
 
     @property

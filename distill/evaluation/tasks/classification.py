@@ -47,13 +47,12 @@ class ClassificationTask(Task[LabelledVectors, Classified]):
     @classmethod
     def load(cls, source: str, options: TaskOptions) -> ClassificationTask:
         """As `Task.load`; raises `InputError` too for the split that is learned from."""
-        settings = options.settings
         if options.split in (TRAIN, EVERY):
             raise InputError(f"--split: classification learns from {TRAIN}; test on dev or test, not {options.split}")
-        languages, pivot = settings.data.languages, settings.data.document_language
+        languages, pivot = options.data.languages, options.data.document_language
         data = load_labelled(source, languages, pivot, options.split, options.label_column)
         removed = options.removed if options.removed.ranks else replace(options.removed, ranks=RANKS)
-        return cls(data, samples_of(data, options.samples, settings.seed), removed, source)
+        return cls(data, samples_of(data, options.samples, options.seed), removed, source)
 
     @property
     def size(self) -> int:

@@ -48,7 +48,7 @@ class LareqaTask(Task[PoolVectors, BiasFigures]):
     @classmethod
     def load(cls, source: str, options: TaskOptions) -> LareqaTask:
         """As `Task.load`; raises `InputError` too where a language of the pool has no sample."""
-        data, seed = options.settings.data, options.settings.seed
+        data, seed = options.data, options.seed
         pool = load_pool(source, data.languages, options.split, data.document_language, data.split_by, seed)
         if options.samples:
             require_samples(options.samples, pool.languages)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from ...errors import InputError
 from ...settings.choices import COMPARED
-from ...settings.sections import Settings
+from ...settings.sections import DataSettings
 from ...system.progress import say
 from ...system.types import File
 from ..answers import AnswerFigures, has_golds, measure, read_predictions
@@ -25,7 +25,8 @@ class PredictionFigures:
 
 def measure_predictions(
     path: File,
-    settings: Settings,
+    data: DataSettings,
+    seed: int,
     split: str,
     language: str | None = None,
     normalisations: Sequence[str] = COMPARED,
@@ -34,14 +35,14 @@ def measure_predictions(
 
     Raises `DataError` for lines that cannot be read, and `InputError` where no gold answer is known.
     """
-    of_documents = settings.data.document_language
+    of_documents = data.document_language
     rows = read_predictions(path, language or of_documents)
     if has_golds(path, rows):
         figures = {
             name: _figures(name, part, _golds_of_lines(part), name, normalisations) for name, part in rows.items()
         }
         return PredictionFigures(figures, None)
-    golds = golds_of(settings, split, rows)
+    golds = golds_of(data, seed, split, rows)
     figures = {name: _figures(name, rows[name], known, of_documents, normalisations) for name, known in golds.items()}
     return PredictionFigures(figures, split)
 
@@ -57,10 +58,12 @@ def _figures(name, part, golds, language, normalisations) -> AnswerFigures:
     return figures
 
 
-def golds_of(settings: Settings, split: str, languages: Iterable[str]) -> dict[str, dict[str, tuple[str, ...]]]:
+def golds_of(
+    data: DataSettings, seed: int, split: str, languages: Iterable[str]
+) -> dict[str, dict[str, tuple[str, ...]]]:
     """`{language: {id: answers}}` of the data set's questions that have answers. Raises `InputError` for none."""
-    narrowed = replace(settings, data=replace(settings.data, languages=tuple(languages)))
-    task = RetrievalTask.load(narrowed.data.dataset, TaskOptions(narrowed, split))
+    narrowed = replace(data, languages=tuple(languages))
+    task = RetrievalTask.load(data.dataset, TaskOptions(narrowed, split, seed=seed))
     golds = {
         language: {q.id: q.answers for q in task.dataset.select(language, split) if q.answers}
         for language in task.languages

@@ -30,4 +30,4 @@ def load_tasks(requested: Sequence[tuple[str, str | None]], options: TaskOptions
         if not any(task.has(metric) for task, _ in classes):
             named = " and ".join(name for name in TASKS if task_class(name).has(metric))
             raise InputError(f"{metric} is no metric of the tasks that are asked for: it is of the task {named} alone")
-    return [task.load(source or options.settings.data.dataset, options) for task, source in classes]
+    return [task.load(source or options.data.dataset, options) for task, source in classes]

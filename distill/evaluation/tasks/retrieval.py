@@ -44,15 +44,15 @@ class RetrievalTask(Task[Evaluation, Evaluation]):
     def load(cls, source: str, options: TaskOptions) -> RetrievalTask:
         """As `Task.load`; the split `all` has every question, and of a data set's own no other need have any."""
         dataset, languages = cls.read(source, options)
-        units, typed, seed = chosen_units(options), options.typed, options.settings.seed
+        units, typed, seed = chosen_units(options), options.typed, options.seed
         require_kinds(languages, typed)
         return cls(dataset, languages, options.split, units, options.metrics, typed, seed)
 
     @staticmethod
     def read(source: str, options: TaskOptions) -> tuple[Dataset, tuple[str, ...]]:
         """The data set with the split that is asked for, and its languages. Raises `InputError` for another split."""
-        settings = options.settings
-        dataset, languages = chosen_data(replace(settings, data=replace(settings.data, dataset=source)), to_train=False)
+        data = replace(options.data, dataset=source)
+        dataset, languages = chosen_data(data, options.seed, to_train=False)
         every = dict.fromkeys(id for questions in dataset.questions.values() for id in questions)
         splits = {**dataset.splits, EVERY: tuple(every)}
         if options.split not in splits:
@@ -130,8 +130,7 @@ class RetrievalTask(Task[Evaluation, Evaluation]):
 
 def chosen_units(options: TaskOptions) -> tuple[str, ...]:
     """The units that are named by --unit, or by what is ranked and its score. Raises `InputError` for both."""
-    evaluation = options.settings.evaluation
-    named = named_units(evaluation.ranked, evaluation.score)
+    named = named_units(options.ranked, options.score)
     if named and options.units:
         raise InputError("--unit names what is ranked and its score at once; leave it, or --ranked and --score, out")
     return named or tuple(dict.fromkeys(options.units)) or UNITS

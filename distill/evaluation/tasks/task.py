@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Generic, TypeAlias, TypeVar
 
 from ...encoders.encoder import Encoder
-from ...settings.sections import Settings
+from ...settings.sections import DataSettings
 from ...system.types import Doubles, Json, Progress
 from ..bias.analyses import Samples
 from ..bias.fitting import Removed
@@ -35,12 +35,13 @@ Figures = TypeVar("Figures")
 class TaskOptions:
     """The options of a command that tasks are loaded with; each task reads those that it `takes`.
 
-    `samples` are what language information removal is fitted on, None for the task's own texts, and `removed` says how
-    it is done, without ranks as the task does; `typed` are kinds of `choices.TYPED`; `label_column` is a heading; the
-    `reader` is that of the task reading.
+    `data` says which languages are asked in, and of a data set how it is split, with the `seed`; `ranked` and `score`
+    are those of the settings. `samples` are what language information removal is fitted on, None for the task's own
+    texts, and `removed` says how it is done, without ranks as the task does; `typed` are kinds of `choices.TYPED`;
+    `label_column` is a heading; the `reader` is that of the task reading.
     """
 
-    settings: Settings
+    data: DataSettings
     split: str = "dev"
     units: tuple[str, ...] = ()
     metrics: tuple[str, ...] = ()
@@ -49,6 +50,9 @@ class TaskOptions:
     removed: Removed = Removed(())
     label_column: str = ""
     reader: Reader | None = None
+    seed: int = 0
+    ranked: tuple[str, ...] = ()
+    score: tuple[str, ...] = ()
 
 
 class Task(ABC, Generic[Result, Figures]):

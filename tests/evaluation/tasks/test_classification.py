@@ -6,7 +6,7 @@ from distill.evaluation.bias.analyses import Samples
 from distill.evaluation.bias.fitting import Removed
 from distill.evaluation.tasks.classification import ClassificationTask
 from distill.evaluation.tasks.task import TaskOptions
-from distill.settings.sections import Settings
+from distill.settings.sections import DataSettings
 
 WORDS = ["red", "green", "blue"]
 COLOURS = dict(zip(["rot", "grün", "blau"], WORDS, strict=True))
@@ -35,7 +35,7 @@ def table(tmp_path):
 
 
 def test_an_encoder_that_tells_words_apart_finds_all_labels_in_both_languages(table, capsys):
-    task = ClassificationTask.load(str(table), TaskOptions(Settings(), removed=Removed((1,))))
+    task = ClassificationTask.load(str(table), TaskOptions(DataSettings(), removed=Removed((1,))))
     assert (task.size, task.tests) == (3 + 2 * 3 + 2 * 3, 2)
     result = task.measure(Told())
     (part,) = task.scores(result, "p@1").values()
@@ -54,10 +54,10 @@ def test_an_encoder_that_tells_words_apart_finds_all_labels_in_both_languages(ta
 
 def test_text_of_ones_own_has_to_be_in_every_language(table):
     with pytest.raises(InputError, match=r"--corpus .*\bde\b"):
-        ClassificationTask.load(str(table), TaskOptions(Settings(), samples=Samples("news", {"en": ["red"]})))
+        ClassificationTask.load(str(table), TaskOptions(DataSettings(), samples=Samples("news", {"en": ["red"]})))
 
 
 @pytest.mark.parametrize("split", ["train", "all"])
 def test_nothing_is_tested_on_what_was_learned(table, split):
     with pytest.raises(InputError, match=f"--split.* {split}"):
-        ClassificationTask.load(str(table), TaskOptions(Settings(), split))
+        ClassificationTask.load(str(table), TaskOptions(DataSettings(), split))

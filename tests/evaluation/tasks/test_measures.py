@@ -14,7 +14,7 @@ from distill.evaluation.tasks.registry import load_tasks
 from distill.evaluation.tasks.retrieval import RetrievalTask
 from distill.evaluation.tasks.task import TaskOptions
 from distill.evaluation.translation import TranslationFile
-from distill.settings.sections import DataSettings, Settings
+from distill.settings.sections import DataSettings
 
 
 class Encoder:
@@ -36,8 +36,8 @@ def test_encoders_of_other_dimensions_are_named_with_both():
 def test_translations_are_refused_before_anything_is_measured(
     tiny_folder, sentence_data, capsys, lines, languages, error, said
 ):
-    settings = Settings(data=DataSettings(dataset=str(sentence_data), languages=languages))
-    tasks = load_tasks([("lareqa", None), ("retrieval", None)], TaskOptions(settings))
+    data = DataSettings(dataset=str(sentence_data), languages=languages)
+    tasks = load_tasks([("lareqa", None), ("retrieval", None)], TaskOptions(data))
     with pytest.raises(error, match=said):
         measure_all([str(tiny_folder)], tasks, load_teacher, TranslationFile("a.tsv", lines))
     assert "retrieval " not in capsys.readouterr().err

@@ -9,65 +9,65 @@ from distill.evaluation.bias.analyses import Samples
 from distill.evaluation.tasks.registry import load_tasks, takers, task_class
 from distill.evaluation.tasks.task import Task, TaskOptions
 from distill.settings.choices import TASKS
-from distill.settings.sections import DataSettings, Settings
+from distill.settings.sections import DataSettings
 
 
 @pytest.fixture
-def settings(sentence_data):
-    return Settings(data=DataSettings(dataset=str(sentence_data)))
+def data(sentence_data):
+    return DataSettings(dataset=str(sentence_data))
 
 
-def test_tasks_take_the_settings_data_of_a_split_or_all_or_their_own(settings, sentence_data, sample_folder, tmp_path):
+def test_tasks_take_the_settings_data_of_a_split_or_all_or_their_own(data, sentence_data, sample_folder, tmp_path):
     (tmp_path / "a.tsv").write_text("de\ten\neins\tone\n")
     requested = [("lareqa", None), ("retrieval", str(sample_folder)), ("bitext", str(tmp_path / "a.tsv"))]
-    lareqa, retrieval, bitext = load_tasks(requested, TaskOptions(settings))
+    lareqa, retrieval, bitext = load_tasks(requested, TaskOptions(data))
     assert lareqa.pool.name == sentence_data.name and lareqa.pool.count(lareqa.pool.asked_in) == {"de": 4, "en": 4}
     assert retrieval.dataset.name == "sample" and retrieval.units == ("document", "passage", "maxp")
     assert bitext.bitext.name == f"{tmp_path.name}/a"
-    (task,) = load_tasks([("retrieval", None)], TaskOptions(settings, "all"))
+    (task,) = load_tasks([("retrieval", None)], TaskOptions(data, "all"))
     assert len(task.dataset.select("de", "all")) == 12
 
 
 @pytest.mark.parametrize("names", [("retrieval", "lareqa"), ("lareqa", "retrieval")])
-def test_a_tasks_own_data_is_no_other_tasks(settings, sample_folder, names):
+def test_a_tasks_own_data_is_no_other_tasks(data, sample_folder, names):
     requested = [(name, str(sample_folder) if name == "retrieval" else None) for name in names]
-    loaded = {task.name: task for task in load_tasks(requested, TaskOptions(settings))}
+    loaded = {task.name: task for task in load_tasks(requested, TaskOptions(data))}
     assert loaded["retrieval"].dataset.name == "sample" and loaded["lareqa"].pool.name == "answers"
 
 
-def test_a_split_that_is_not_there_is_refused_and_data_without_sentences_by_lareqa_alone(settings, sample_folder):
+def test_a_split_that_is_not_there_is_refused_and_data_without_sentences_by_lareqa_alone(data, sample_folder):
     for name in ("retrieval", "lareqa"):
         with pytest.raises(InputError, match=r"\btest;.*train.*all"):
-            load_tasks([(name, None)], TaskOptions(settings, "test"))
-    load_tasks([("retrieval", str(sample_folder))], TaskOptions(settings))
+            load_tasks([(name, None)], TaskOptions(data, "test"))
+    load_tasks([("retrieval", str(sample_folder))], TaskOptions(data))
     with pytest.raises(DataError, match=f"^{sample_folder}: "):
-        load_tasks([("lareqa", str(sample_folder))], TaskOptions(settings))
+        load_tasks([("lareqa", str(sample_folder))], TaskOptions(data))
 
 
-def test_words_are_counted_in_passages_alone(settings):
+def test_words_are_counted_in_passages_alone(data):
     with pytest.raises(InputError, match="^r@2kt .* retrieval "):
-        load_tasks([("lareqa", None)], TaskOptions(settings, metrics=("p@1", "r@2kt")))
-    (task,) = load_tasks([("retrieval", None)], TaskOptions(settings, metrics=("p@1", "r@2kt")))
+        load_tasks([("lareqa", None)], TaskOptions(data, metrics=("p@1", "r@2kt")))
+    (task,) = load_tasks([("retrieval", None)], TaskOptions(data, metrics=("p@1", "r@2kt")))
     assert (task.ranked, task.recalls) == (("p@1",), ("r@2kt",))
 
 
-def test_sizes_are_the_texts_that_are_encoded_and_the_number_of_tests_is_known_before(settings, tmp_path):
+def test_sizes_are_the_texts_that_are_encoded_and_the_number_of_tests_is_known_before(data, tmp_path):
     """12 documents and passages... six articles, twelve paragraphs, 72 sentences, four questions a language."""
     (tmp_path / "a.tsv").write_text("de\ten\tth\neins\tone\t1\n")
     requested = [("lareqa", None), ("retrieval", None), ("bitext", str(tmp_path / "a.tsv"))]
-    lareqa, retrieval, bitext = load_tasks(requested, TaskOptions(settings))
+    lareqa, retrieval, bitext = load_tasks(requested, TaskOptions(data))
     assert (lareqa.size, retrieval.size, bitext.size) == (72 + 8, 6 + 12 + 8, 3)
-    tasks = load_tasks(requested, TaskOptions(settings, units=("maxp", "passage")))
+    tasks = load_tasks(requested, TaskOptions(data, units=("maxp", "passage")))
     assert [task.tests for task in tasks] == [2, 4, 4]
 
 
-def test_each_language_of_a_pool_needs_a_sample(settings):
+def test_each_language_of_a_pool_needs_a_sample(data):
     texts = {"de": ["a", "b"], "en": ["c"], "th": ["d"]}
-    [task] = load_tasks([("lareqa", None)], TaskOptions(settings, samples=Samples("news", texts)))
+    [task] = load_tasks([("lareqa", None)], TaskOptions(data, samples=Samples("news", texts)))
     assert task.samples.texts == {"de": ["a", "b"], "en": ["c"]} and task.size == 72 + 8 + 3
     del texts["de"]
     with pytest.raises(InputError, match="^--corpus .*de: "):
-        load_tasks([("lareqa", None)], TaskOptions(settings, samples=Samples("news", texts)))
+        load_tasks([("lareqa", None)], TaskOptions(data, samples=Samples("news", texts)))
 
 
 ROOT = Path(__file__).resolve().parents[3]
