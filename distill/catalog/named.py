@@ -76,8 +76,7 @@ def _encoders(sources):
     return [folder for source in sources if (folder := folder_of(source)) is not None]
 
 
-LEARNED = (Names.FILE, Names.FILES, Names.WEIGHTED_FILES, Names.LANGUAGE_FILES)
-TEXTS = (*LEARNED, Names.DATASET)
+TEXTS = (Names.DATASET, Names.FILE, Names.FILES, Names.WEIGHTED_FILES, Names.LANGUAGE_FILES)
 # The paths in a setting's value, by what it names.
 READERS: dict[Names, Callable[[Value], list[Path]]] = {
     Names.NOTHING: lambda value: [],
