@@ -8,11 +8,7 @@ import click
 
 from ..settings.recipes import read_recipe, recipe_file, recipe_names
 from ..system.reading import read_text
-
-
-def complete(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
-    """The names of recipes that begin so, for a shell."""
-    return [name for name in recipe_names() if name.startswith(incomplete)]
+from .shared.completion import complete
 
 
 @click.group(invoke_without_command=True)

@@ -12,7 +12,7 @@ from ...settings.assignments import APART, assigned, honoured
 from ...settings.fields import MAIN
 from ...settings.recipes import TABLE
 from ...settings.sections import Value
-from ..recipes import complete
+from .completion import complete
 from .reporting import ReportingCommand
 
 if TYPE_CHECKING:
