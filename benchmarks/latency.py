@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 
 from transformer import SHAPES, random_encoders
 
-from distill.bench.compare import Conditions, compare_encoders
+from distill.bench.compare import TimingConditions, compare_encoders
 from distill.bench.peers import peer_names
 from distill.bench.specs import specs_of
 from distill.data.loading import load_dataset
@@ -72,7 +72,7 @@ def positive(text):
 def compared(specs, source, skipped, options):
     """Rows and note of one data set, as of `compare_encoders`, printed."""
     dataset = load_dataset(source)
-    conditions = Conditions(options.documents, options.threads, options.rounds, options.questions)
+    conditions = TimingConditions(options.documents, options.threads, options.rounds, options.questions)
     languages, peers = options.languages or dataset.languages, peer_names(options.peers)
     rows, note = compare_encoders(specs, dataset, languages, conditions, peers, options.peer_python)
     note["skipped"] |= skipped

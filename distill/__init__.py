@@ -13,42 +13,140 @@ if (_checkout / "setup.cfg").is_file():
 
 # The names that users need, each imported with all that it needs when it is first asked for.
 FACE = {
+    "Columns": "documents.records",
     "DistillError": "errors",
     "Encoder": "encoders.encoder",
+    "ExportOptions": "jobs.export_model",
     "ExportSettings": "settings.sections",
     "Gate": "export.gate",
+    "IndexChange": "indexing.intake",
+    "IndexSettings": "indexing.building",
+    "LanguagePlan": "languages.add_language",
+    "LanguageSources": "languages.material",
+    "Limits": "serving.limits",
+    "ReaderCourse": "reading.training",
+    "ReaderSource": "reading.files",
     "Settings": "settings.sections",
+    "Shape": "students.shape",
+    "SpellingPlan": "spelling.add_spellings",
     "StudentSettings": "settings.sections",
+    "TaskOptions": "evaluation.tasks.task",
+    "TimingConditions": "bench.compare",
+    "WordPlan": "languages.add_words",
+    "adapt_to_documents": "adapting.adapt",
+    "add_language": "languages.add_language",
+    "add_spellings": "spelling.add_spellings",
+    "add_words": "languages.add_words",
+    "apply_reader": "jobs.readers",
+    "build_index": "indexing.building",
     "compare": "evaluation.mcnemar",
+    "compare_models": "jobs.measuring",
+    "compare_predictions": "evaluation.mteb_predictions",
+    "compress": "compression.compress",
+    "encode_file": "encoding.encode_file",
     "evaluate": "evaluation.evaluate",
     "export_artefact": "export.artefact",
+    "export_model": "jobs.export_model",
+    "export_reader": "jobs.readers",
+    "fit_removal": "jobs.language_removal",
+    "fold_removal": "jobs.language_removal",
+    "generate_answers": "jobs.readers",
+    "init_config": "pipeline.own_data",
     "load_dataset": "data.loading",
     "load_encoder": "catalog.loading",
+    "load_reader": "catalog.readers",
+    "measure_models": "jobs.measuring",
+    "measure_predictions": "evaluation.tasks.predictions",
+    "prune_vocabulary": "jobs.prune_vocabulary",
+    "ray_engine": "encoding.on_ray",
+    "read_answers": "indexing.reading",
+    "read_corpus": "data.corpus",
+    "recipe_names": "settings.recipes",
     "recipe_settings": "settings.store",
+    "reduce_encoder": "jobs.reduce_encoder",
+    "remove_language": "jobs.language_removal",
+    "report_runs": "jobs.report_runs",
     "run": "compression.whole_job",
+    "search": "indexing.answers",
+    "serve_model": "serving.start",
+    "serving_app": "serving.start",
     "static_student": "students.vocabulary.static_student",
+    "subset_languages": "jobs.subset_languages",
     "teach": "stages.triplet_stage",
+    "time_encoders": "bench.compare",
+    "train_reader": "jobs.readers",
     "transfer": "stages.transfer_stage",
+    "translation_of": "evaluation.translation",
+    "tune": "tuning.tune",
 }
 __all__ = [*FACE, "__version__"]
 
 if TYPE_CHECKING:
+    from .adapting.adapt import adapt_to_documents as adapt_to_documents
+    from .bench.compare import TimingConditions as TimingConditions
+    from .bench.compare import time_encoders as time_encoders
     from .catalog.loading import load_encoder as load_encoder
+    from .catalog.readers import load_reader as load_reader
+    from .compression.compress import compress as compress
     from .compression.whole_job import run as run
+    from .data.corpus import read_corpus as read_corpus
     from .data.loading import load_dataset as load_dataset
+    from .documents.records import Columns as Columns
     from .encoders.encoder import Encoder as Encoder
+    from .encoding.encode_file import encode_file as encode_file
+    from .encoding.on_ray import ray_engine as ray_engine
     from .errors import DistillError as DistillError
     from .evaluation.evaluate import evaluate as evaluate
     from .evaluation.mcnemar import compare as compare
+    from .evaluation.mteb_predictions import compare_predictions as compare_predictions
+    from .evaluation.tasks.predictions import measure_predictions as measure_predictions
+    from .evaluation.tasks.task import TaskOptions as TaskOptions
+    from .evaluation.translation import translation_of as translation_of
     from .export.artefact import export_artefact as export_artefact
     from .export.gate import Gate as Gate
+    from .indexing.answers import search as search
+    from .indexing.building import IndexSettings as IndexSettings
+    from .indexing.building import build_index as build_index
+    from .indexing.intake import IndexChange as IndexChange
+    from .indexing.reading import read_answers as read_answers
+    from .jobs.export_model import ExportOptions as ExportOptions
+    from .jobs.export_model import export_model as export_model
+    from .jobs.language_removal import fit_removal as fit_removal
+    from .jobs.language_removal import fold_removal as fold_removal
+    from .jobs.language_removal import remove_language as remove_language
+    from .jobs.measuring import compare_models as compare_models
+    from .jobs.measuring import measure_models as measure_models
+    from .jobs.prune_vocabulary import prune_vocabulary as prune_vocabulary
+    from .jobs.readers import apply_reader as apply_reader
+    from .jobs.readers import export_reader as export_reader
+    from .jobs.readers import generate_answers as generate_answers
+    from .jobs.readers import train_reader as train_reader
+    from .jobs.reduce_encoder import reduce_encoder as reduce_encoder
+    from .jobs.report_runs import report_runs as report_runs
+    from .jobs.subset_languages import subset_languages as subset_languages
+    from .languages.add_language import LanguagePlan as LanguagePlan
+    from .languages.add_language import add_language as add_language
+    from .languages.add_words import WordPlan as WordPlan
+    from .languages.add_words import add_words as add_words
+    from .languages.material import LanguageSources as LanguageSources
+    from .pipeline.own_data import init_config as init_config
+    from .reading.files import ReaderSource as ReaderSource
+    from .reading.training import ReaderCourse as ReaderCourse
+    from .serving.limits import Limits as Limits
+    from .serving.start import serve_model as serve_model
+    from .serving.start import serving_app as serving_app
+    from .settings.recipes import recipe_names as recipe_names
     from .settings.sections import ExportSettings as ExportSettings
     from .settings.sections import Settings as Settings
     from .settings.sections import StudentSettings as StudentSettings
     from .settings.store import recipe_settings as recipe_settings
+    from .spelling.add_spellings import SpellingPlan as SpellingPlan
+    from .spelling.add_spellings import add_spellings as add_spellings
     from .stages.transfer_stage import transfer as transfer
     from .stages.triplet_stage import teach as teach
+    from .students.shape import Shape as Shape
     from .students.vocabulary.static_student import static_student as static_student
+    from .tuning.tune import tune as tune
 
 
 def __getattr__(name: str) -> object:

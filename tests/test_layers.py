@@ -29,6 +29,7 @@ FLOORS = (
     ("indexing",),
     ("pipeline", "serving"),
     ("compression", "tuning", "languages", "adapting", "spelling"),
+    ("jobs",),
     ("commands.shared",),
     ("commands",),
     # cli.py, __main__.py and the package's own face.

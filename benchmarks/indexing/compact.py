@@ -24,7 +24,7 @@ import numpy as np
 from distill.catalog.loading import load_encoder
 from distill.data.loading import read_dataset
 from distill.indexing.answers import Answers
-from distill.indexing.building import Change, build
+from distill.indexing.building import IndexChange, build_index
 from distill.indexing.codes import WHOLE, coded, unpacked, width
 from distill.indexing.searching import Searcher
 from distill.indexing.stored import FILE, Index
@@ -209,7 +209,7 @@ def product(options, data, questions, gold, languages):
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place) / "kb"
         shutil.copytree(options.index, folder)
-        build(folder, Change([Path(options.questions) / "documents.jsonl"]), options.model)
+        build_index(folder, IndexChange([Path(options.questions) / "documents.jsonl"]), options.model)
         answers = Answers(folder, options.model)
         first = Searcher(answers.index)
         figures = {"mb": round(Path(options.index, FILE).stat().st_size / 1e6, 1), "load": os.getloadavg()}

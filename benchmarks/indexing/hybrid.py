@@ -21,7 +21,7 @@ import numpy as np
 from distill.data.loading import read_dataset
 from distill.evaluation.paired import compare_scores
 from distill.indexing.answers import Answers
-from distill.indexing.building import Change, Given, build
+from distill.indexing.building import IndexChange, IndexSettings, build_index
 from distill.indexing.lexical import Lexical
 from distill.indexing.searching import WEIGHT
 from distill.retrieval.bm25 import bm25_ranks
@@ -74,7 +74,7 @@ def indexed(data, model, place):
         parts[passage.document].append({"id": passage.id, "text": passage.text})
     rows = [{"id": f"data-{n}", "title": data.titles[n], "passages": part} for n, part in enumerate(parts)]
     documents.write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
-    build(folder, Change([documents]), model, Given(hybrid=True))
+    build_index(folder, IndexChange([documents]), model, IndexSettings(hybrid=True))
     return folder
 
 

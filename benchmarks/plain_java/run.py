@@ -130,7 +130,7 @@ def encoding(classes, folder, encoder, path, texts):
 def searching(classes, folder, model, path, options):
     """Figures of an index of the model: questions whose nearest passages are not those of `distill search`."""
     from distill.indexing.answers import Answers
-    from distill.indexing.building import COMPACT, Change, Given, build
+    from distill.indexing.building import COMPACT, IndexChange, IndexSettings, build_index
 
     paragraphs = {language: xquad(options.data, language) for language in LANGUAGES}
     passages = [text for texts, _ in paragraphs.values() for text in texts]
@@ -140,7 +140,7 @@ def searching(classes, folder, model, path, options):
     figures = {}
     for bits in (8, COMPACT):
         index = folder / f"{Path(model).name}-{bits}"
-        build(index, Change([folder / "documents.jsonl"]), model, Given(bits=bits))
+        build_index(index, IndexChange([folder / "documents.jsonl"]), model, IndexSettings(bits=bits))
         answers, source = Answers(index), write_texts(folder / "questions", questions)
         start = time.perf_counter()
         expected = [[(hit.row, hit.score) for hit in one.hits] for one in answers.answers(questions, K)]

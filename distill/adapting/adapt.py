@@ -33,8 +33,9 @@ from ..pipeline.second_stage import student_job
 from ..pipeline.shipping import shipping_steps
 from ..pipeline.steps import Engine, Step
 from ..retrieval.metrics import reciprocal_ranks
+from ..settings.recipes import DEFAULT
 from ..settings.sections import Settings
-from ..settings.store import config_text
+from ..settings.store import config_text, recipe_settings
 from ..system.backend import start
 from ..system.files import write_text
 from ..system.locking import locked
@@ -99,6 +100,38 @@ def prepare(settings: Settings, documents: Sequence[File], folder: File) -> Job:
     origins = Provenance(config_text(settings), provenance(settings), learned, {}, *texts)
     run = Run(inputs, folder, origins, export=export, evaluation=settings.evaluation)
     return Job(collection, held, sources, run, base)
+
+
+def adapt_to_documents(
+    documents: Sequence[File],
+    folder: File,
+    base: str = "",
+    parallel: Sequence[str] = (),
+    document_language: str = "en",
+    seed: int = 0,
+) -> Json:
+    """Let an encoder learn documents that nobody has asked about, by their headings and sentences.
+
+    Args:
+        documents: files, or folders of them, as `build_index` takes them.
+        folder: that of the run, which is made.
+        base: the encoder that learns; empty for that of the recipe `default`.
+        parallel: sentences with their translations, `FILE` or `FILE=WEIGHT`.
+        document_language: the language of the documents.
+        seed: of what is drawn.
+
+    Returns:
+        What `metrics.json` in the folder holds.
+
+    Raises:
+        InputError: before anything is written, for documents that cannot be learned or a folder that is there.
+        TrainingError: leaving no folder, where nothing is gained on held-out documents, or only at other text's cost.
+    """
+    settings = recipe_settings(DEFAULT)
+    settings.data.dataset, settings.data.document_language = Path(documents[0]).stem, document_language
+    settings.student.parallel, settings.seed = tuple(parallel), seed
+    settings.teacher.base = base or settings.teacher.base
+    return adapt(prepare(settings, documents, folder))
 
 
 def adapt(job: Job) -> Json:

@@ -12,14 +12,15 @@ from ..system.progress import task
 from ..system.types import File, Json
 from ..system.versions import machine
 from .latency import CONFIDENCE
-from .peers import available
+from .peers import available, peer_names
 from .process import Spec
 from .rounds import BATCH, bench, select_questions, steps
-from .translated import Translation, translated_specs
+from .specs import specs_of
+from .translated import Translation, translated_specs, translation_settings
 
 
 @dataclass(frozen=True)
-class Conditions:
+class TimingConditions:
     """How encoders are timed: with the search of `documents` too, on so many threads, rounds and questions at most."""
 
     documents: bool = False
@@ -28,11 +29,56 @@ class Conditions:
     questions: int = 200
 
 
+def time_encoders(
+    models: Sequence[File],
+    dataset: Dataset,
+    languages: Sequence[str] = (),
+    conditions: TimingConditions = TimingConditions(),
+    peers: Sequence[str] = (),
+    peer_python: File | None = None,
+    translators: Sequence[str] = (),
+    beam: int | None = None,
+) -> tuple[dict[str, dict[str, Json]], dict[str, Json]]:
+    """Time encoders, each in a process of its own, in turns, on the dev questions of a data set.
+
+    Args:
+        models: bundles, run folders and other encoders.
+        dataset: whose dev questions are asked.
+        languages: those of the questions; empty for all.
+        conditions: threads, rounds, questions, and whether the documents are searched too.
+        peers: encoders of other packages, names of `bench.peers.PEERS` or `all`; those that are missing are skipped.
+        peer_python: an interpreter of another environment for them.
+        translators: `[LANGUAGE=]FOLDER` of models that CTranslate2 runs, with which each encoder has a second row.
+        beam: hypotheses of a translator; None for the usual.
+
+    Returns:
+        A row an encoder: milliseconds a query, texts a second, seconds of a cold start, bytes of memory and of files;
+        and a note of how they were timed.
+
+    Raises:
+        EncoderError: for what names no encoder.
+        InputError: for a peer that there is not, or whose name is taken.
+        DataError: for a language that the data set lacks.
+
+    Example:
+        >>> import distill
+        >>> few = distill.TimingConditions(rounds=1, questions=2)
+        >>> rows, note = distill.time_encoders(["released-small"], distill.load_dataset("sample"), ["en"], few)
+        >>> list(rows), note["queries"]
+        (['released-small'], 2)
+    """
+    translation = translation_settings(translators, beam)
+    specs, others = specs_of(models), peer_names(",".join(peers))
+    return compare_encoders(
+        specs, dataset, languages or dataset.languages, conditions, others, peer_python, translation
+    )
+
+
 def compare_encoders(
     specs: Mapping[str, Spec],
     dataset: Dataset,
     languages: Sequence[str],
-    conditions: Conditions = Conditions(),
+    conditions: TimingConditions = TimingConditions(),
     peers: Sequence[str] = (),
     peer_python: File | None = None,
     translation: Translation | None = None,

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
 from ..catalog.kinds import ENCODER_HELP
-from ..errors import InputError
 from ..settings.choices import PASSAGE_SCORES
 from .shared.panels import PanelCommand
 from .use import engine_of, engine_options
@@ -65,14 +62,12 @@ def index(
     A document takes the place of the one with its id. The same command goes on with what a stopped one wrote.
     """
     from ..documents.records import Columns
-    from ..indexing.building import COMPACT, Change, Given, build
-    from ..indexing.stored import FILE
+    from ..indexing.building import COMPACT, IndexSettings, build_index
+    from ..indexing.intake import IndexChange
     from ..system.progress import say
 
-    change = Change((*documents, *more), remove, Columns(text_field, title_field, id_field), strict, sync)
-    if not change.documents and not change.removed and not (words and (Path(output) / FILE).exists()):
-        raise InputError("no documents; give --documents FILE…, or --remove ID")
-    given = Given(length, overlap, language, score, COMPACT if compact else None, words or None)
-    card = build(output, change, model, given, engine_of(model, engine, workers, ray_address))
+    change = IndexChange((*documents, *more), remove, Columns(text_field, title_field, id_field), strict, sync)
+    given = IndexSettings(length, overlap, language, score, COMPACT if compact else None, words or None)
+    card = build_index(output, change, model, given, engine_of(model, engine, workers, ray_address))
     counts = ", ".join(f"{card[name]} {name}" for name in ("documents", "passages", "sentences"))
     say(f"{output}: {counts}")

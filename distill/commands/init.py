@@ -18,11 +18,9 @@ def init(folder: str, document_language: str, overwrite: bool) -> None:
     parallel text, .tsv or .jsonl, and descriptions.jsonl.
     """
     from ..errors import visible
-    from ..pipeline.own_data import config_path, missing, overview, read_own, write_config
+    from ..pipeline.own_data import init_config
 
-    path = config_path(folder, overwrite)
-    data = read_own(folder, document_language)
-    write_config(data, path)
-    lines = [*overview(data), *(f"missing: {line}" for line in missing(data))]
-    next_one = f"{path}: written; next: distill run --config {shlex.quote(str(path))}"
+    config = init_config(folder, document_language, overwrite)
+    lines = [*config.there, *(f"missing: {line}" for line in config.missing)]
+    next_one = f"{config.path}: written; next: distill run --config {shlex.quote(str(config.path))}"
     click.echo("\n".join(map(visible, [*lines, next_one])))

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
-from ..errors import InputError
 from ..settings.sections import Value
 from .shared.options import corpus_option, folder_option, settings_from, settings_options, writable
 from .shared.setting_options import SettingsCommand
@@ -37,21 +34,15 @@ def fit(
     A file's language is its name without the ending (de.txt), or given before it (de=news.deu.txt). Any text will do;
     the paper takes 10,000 sentences of Wikipedia. Without --output the file is written into MODEL's own folder.
     """
-    from ..catalog.loading import load_encoder
-    from ..data.corpus import read_corpus, sampled
-    from ..evaluation.bias.fitting import removal_of, require_enough
-    from ..system.files import require_writable
+    from ..data.corpus import read_corpus
+    from ..jobs.language_removal import fit_removal
     from ..system.progress import say
 
     settings = settings_from(values)
-    path = output or beside(model)
-    require_writable(path)
-    texts = {name: sampled(lines, sentences, settings.seed) for name, lines in read_corpus(corpus).items()}
-    require_enough(texts, rank)
-    removal = removal_of(load_encoder(model), texts, rank)
-    removal.save(path)
+    fitted = fit_removal(model, read_corpus(corpus), output, rank, sentences, settings.seed)
+    removal = fitted.removal
     counts = ", ".join(f"{language} {count}" for language, count in removal.sentences.items())
-    say(f"{path}: {removal.rank} directions of {removal.dimension} numbers a language, from texts: {counts}")
+    say(f"{fitted.path}: {removal.rank} directions of {removal.dimension} numbers a language, from texts: {counts}")
 
 
 @lir.command()
@@ -68,14 +59,11 @@ def fit(
 )
 def apply(vectors: str, removal: str, language: str, rank: int, output: str) -> None:
     """The VECTORS of distill encode (.npy, unit rows) without a language's directions, at unit length again."""
-    from ..evaluation.bias.removal import LanguageRemoval, checked
-    from ..system.arrays import read_vectors, write_vectors
+    from ..jobs.language_removal import remove_language
     from ..system.progress import say
 
-    stored, rows = LanguageRemoval.load(removal), checked(read_vectors(vectors), vectors)
-    stored.require_dimension(rows.shape[1], vectors)
-    write_vectors(output, stored.remove(rows, language, rank))
-    say(f"{output}: {rows.shape[0]} vectors of {rows.shape[1]}, without {rank} directions of {language}")
+    count, dimension = remove_language(vectors, output, removal, language, rank)
+    say(f"{output}: {count} vectors of {dimension}, without {rank} directions of {language}")
 
 
 @lir.command()
@@ -88,32 +76,9 @@ def fold(model: str, removal: str | None, rank: int, output: str) -> None:
 
     It is evaluated, trained on, exported and timed as any other encoder.
     """
-    from ..catalog.kinds import require_trainable
-    from ..catalog.loading import load_keras_encoder
-    from ..encoders.encoder import KerasEncoder
-    from ..evaluation.bias.removal import LanguageRemoval
+    from ..jobs.language_removal import fold_removal
     from ..system.progress import say
 
-    require_trainable(model)
-    stored = LanguageRemoval.load(removal or beside(model, "--removal"))
-    matrix = stored.shared(rank)
-    encoder = load_keras_encoder(model)
-    stored.require_own(encoder)
-    from ..students.project import folded
-
-    KerasEncoder(folded(encoder.model, matrix), encoder.tokenizer, encoder.name).save(output)
-    gone = encoder.dimension - round(float(matrix.trace()))
-    say(f"encoder: {output}, without {gone} of {encoder.dimension} directions, of {', '.join(stored.languages)}")
-
-
-def beside(model: str, flag: str = "--output") -> Path:
-    """`lir.npz` in the folder of a saved encoder or of a run's student. Raises `InputError` where MODEL is neither."""
-    from ..catalog.kinds import require_kind
-    from ..encoders.encoder import MODEL_FILE
-
-    kind = require_kind(model)
-    folder = kind.folder(model) if kind.trainable else None
-    # The files of an artefact are those that its card names.
-    if folder is None or not (folder / MODEL_FILE).exists():
-        raise InputError(f"{model}: no folder of a saved encoder that {FILE} could lie in; give {flag}")
-    return folder / FILE
+    folded = fold_removal(model, output, removal, rank)
+    named = ", ".join(folded.languages)
+    say(f"encoder: {output}, without {folded.gone} of {folded.dimension} directions, of {named}")

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -13,7 +11,7 @@ from click.core import ParameterSource
 
 from ..catalog.kinds import READER_HELP
 from ..errors import InputError
-from ..settings.choices import ALL_UNITS, BM25, EVERY, SPLITS, TASKS, TYPED
+from ..settings.choices import ALL_UNITS, EVERY, SPLITS, TASKS, TYPED
 from ..settings.sections import Value
 from .shared.options import (
     beam_option,
@@ -153,19 +151,6 @@ def _require_use(tasks, options):
             raise InputError(f"{flag} is of the task {' and '.join(known)}, which is not asked for; leave it out")
 
 
-def _loaded(models, document_model, tasks):
-    """`load(model)` of encoders, or of BM25 by its name. Raises `InputError` where that is given more than words."""
-    from ..catalog.loading import load_teacher, with_documents
-    from ..evaluation.bm25 import Bm25
-
-    words = [model for model in models if model in BM25]
-    others = [task for task, _ in tasks if task != TASKS[0]]
-    if words and (others or document_model):
-        what = "--document-model" if document_model else f"the task {others[0]}"
-        raise InputError(f"{words[0]} compares words, and {what} is of vectors; leave one of them out")
-    return lambda model: Bm25(model) if model in BM25 else with_documents(load_teacher(model), document_model)
-
-
 @click.command(cls=PanelCommand)
 @click.argument("models", nargs=-1, required=True)
 @task_option
@@ -233,9 +218,8 @@ def evaluate(
     bm25-morphology are models of retrieval.
     """
     from ..evaluation.bias.fitting import Removed
-    from ..evaluation.tasks.measures import measure_all
-    from ..evaluation.tasks.registry import load_tasks
     from ..evaluation.translation import translation_of
+    from ..jobs.measuring import measure_models, read_samples
     from ..system.extras import require_training
 
     _require_use(tasks, OF_TASKS)
@@ -246,16 +230,14 @@ def evaluate(
         split=split,
         units=units,
         metrics=_metrics_of(tasks, metrics),
-        samples=_samples(corpus),
+        samples=read_samples(corpus),
         typed=typed,
         removed=Removed(lir_ranks, lir_rescaled),
         label_column=label_column,
         reader=_reader(reader),
     )
-    loaded, pivot = load_tasks(tasks, options), options.data.document_language
-    translation = translation_of(translations, translators, beam, pivot)
-    load = _loaded(models, document_model, tasks)
-    measured = measure_all(models, loaded, load, translation, pivot)
+    translation = translation_of(translations, translators, beam, settings.data.document_language)
+    measured = measure_models(models, options, tasks, document_model, translation)
     for one in measured:
         one.print()
     if json_path or report:
@@ -267,15 +249,6 @@ def _options(data, evaluation, seed):
     from ..evaluation.tasks.task import TaskOptions
 
     return TaskOptions(data, seed=seed, ranked=evaluation.ranked, score=evaluation.score)
-
-
-def _samples(corpus):
-    """The texts that language information removal is fitted on; None without files."""
-    from ..data.corpus import read_corpus
-    from ..evaluation.bias.analyses import Samples
-
-    texts = read_corpus(corpus)
-    return Samples(", ".join(Path(path).name for path in corpus), texts) if texts else None
 
 
 def _write(json_path, report, measured):
@@ -345,20 +318,22 @@ def compare(
     tasks.
     """
     from ..evaluation.mcnemar import require_significance
-    from ..evaluation.mteb_predictions import is_predictions
+    from ..evaluation.mteb_predictions import compare_predictions, is_predictions
     from ..evaluation.paired import as_dict
+    from ..jobs.measuring import compare_models
     from ..report.score_tables import print_scores
     from ..system.files import write_json
 
     require_significance()
     settings, of, metrics = settings_from(values), split, _metrics_of(tasks, metrics)
     if relevant or is_predictions(a) or is_predictions(b):
-        compared, of = _of_predictions((a, b), relevant, metrics, draws, settings.seed), "mteb"
+        _require_of_predictions(relevant)
+        compared, of = compare_predictions(a, b, relevant, metrics, draws, settings.seed), "mteb"
     else:
-        _require_use(tasks, ("reader",))
+        _require_use(tasks, ("reader", *RETRIEVED, "split", "differences"))
         options = _options(settings.data, settings.evaluation, settings.seed)
         options = replace(options, split=split, units=units, metrics=metrics, reader=_reader(reader))
-        compared = _of_encoders((a, b), _loaded((a, b), document_model, tasks), tasks, options, differences)
+        compared = compare_models((a, b), options, tasks, document_model, draws, any_dimension, differences)
     for metric, comparisons in compared.items():
         print_scores(a, b, of, metric, comparisons)
     if json_path:
@@ -366,56 +341,16 @@ def compare(
         write_json(json_path, {"a": a, "b": b, "split": of, "metrics": figures})
 
 
-def _of_encoders(names, load, tasks, options, path):
-    from ..evaluation.paired import require_draws
-    from ..evaluation.tasks.measures import compare_all, measure_both, require_one_dimension
-    from ..evaluation.tasks.registry import load_tasks
-
-    given = click.get_current_context().params
-    _require_use(tasks, (*RETRIEVED, "split", "differences"))
-    loaded = load_tasks(tasks, options)
-    require_draws(given["draws"], sum(task.tests for task in loaded))
-    encoders = {name: load(name) for name in names}
-    if not given["any_dimension"]:
-        require_one_dimension(encoders)
-    results = measure_both(names, encoders, loaded)
-    compared = compare_all(names, results, options.metrics, given["draws"], options.seed)
-    if path:
-        _write_differences(path, results, tuple(encoders[name] for name in names))
-    return compared
-
-
-def _write_differences(path, results, encoders):
-    from ..evaluation.tasks.differences import differences
-    from ..evaluation.tasks.retrieval import RetrievalTask
-    from ..system.files import write_text
-    from ..system.progress import task as progress_of
-
-    [of] = [one for one in results if isinstance(one.task, RetrievalTask)]
-    with progress_of("differences", None) as advance:
-        rows = []
-        for one in differences(of.task, encoders, (of.a, of.b)):
-            rows.append(json.dumps(one.as_dict(of.task.dataset), ensure_ascii=False))
-            advance()
-    write_text(path, "".join(f"{row}\n" for row in rows))
-
-
 # Options of `compare` that folders of mteb's predictions take.
 OF_PREDICTIONS = ("a", "b", "metrics", "draws", "relevant", "seed", "json_path")
 
 
-def _of_predictions(folders, relevant, metrics, draws, seed):
-    from ..evaluation.mteb_predictions import PREDICTIONS, compare_predictions, is_predictions
-
+def _require_of_predictions(relevant):
+    """Raise `InputError` for an option that is given and that folders of predictions do not take."""
     context = click.get_current_context()
     for option in context.command.params:
         given = context.get_parameter_source(option.name) is ParameterSource.COMMANDLINE
         if given and option.name not in OF_PREDICTIONS:
             raise InputError(f"{option.opts[0]} is not of mteb's predictions, which are made already; leave it out")
-    if others := [folder for folder in folders if not is_predictions(folder)]:
-        raise InputError(f"{others[0]}: no *{PREDICTIONS} in it; mteb.evaluate(…, prediction_folder=…) writes them")
     if not relevant:
         raise InputError("--relevant is missing: mteb keeps rankings alone; give what distill.mteb.save_relevant wrote")
-    if counted := [metric for metric in metrics if metric.startswith("r@")]:
-        raise InputError(f"{counted[0]} counts the words of passages, which mteb's predictions do not have")
-    return compare_predictions(folders[0], folders[1], relevant, metrics, draws, seed)

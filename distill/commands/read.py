@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 import click
 
@@ -11,9 +10,6 @@ from ..catalog.kinds import ENCODER_HELP
 from ..settings.sections import Value
 from .shared.options import Command, FiniteRange, folder_option, settings_from, settings_options, writable
 from .shared.setting_options import SettingsCommand
-
-if TYPE_CHECKING:
-    from ..reading.files import Source
 
 
 def lines_options(lines: str) -> Callable[[Command], Command]:
@@ -72,49 +68,19 @@ def train(
     from ..system.backend import start
 
     start()
-    from ..catalog.identity import place, weights_fingerprint
-    from ..catalog.readers import eyes_of
     from ..data.loading import chosen_data
-    from ..reading.examples import gold_examples
-    from ..reading.files import TRAIN, Source
-    from ..reading.learning import learn
-    from ..reading.stored import ReaderCard, save_reader
-    from ..reading.training import Course
+    from ..jobs.readers import train_reader
+    from ..reading.files import TRAIN, ReaderSource
+    from ..reading.training import ReaderCourse
     from ..system.progress import say
 
     settings = settings_from(values)
     data = settings.data
     dataset, languages = chosen_data(data, settings.seed)
-    sources = [Source(data.dataset, TRAIN, weight), *map(source_of, more)]
-    dev = gold_examples(dataset, "dev", languages)
-    course = Course(epochs, learning_rate, seed=settings.seed, retrieved=unanswered == "retrieved")
-    eyes = eyes_of(encoder)
-    learned = learn(eyes, sources, dev, data.document_language, course)
-    card = ReaderCard(
-        place(encoder),
-        weights_fingerprint(encoder),
-        data.document_language,
-        learned.best,
-        tuple(str(source.folder) for source in sources),
-        settings.seed,
-    )
-    save_reader(output, learned.network, eyes.standard, card)
-    if not learned.gained:
-        say("no epoch was better on dev than the untrained start, which is what is saved; give more with --data")
+    sources = [ReaderSource(data.dataset, TRAIN, weight), *map(ReaderSource.of, more)]
+    course = ReaderCourse(epochs, learning_rate, seed=settings.seed, retrieved=unanswered == "retrieved")
+    learned = train_reader(encoder, output, sources, dataset, languages, course)
     say(f"reader: {output}, dev F1 {100 * learned.best['f1']:.1f}, exact match {100 * learned.best['em']:.1f}")
-
-
-def source_of(text: str) -> Source:
-    """The source that `[SPLIT:]FOLDER[=WEIGHT]` names. Raises `InputError`."""
-    from ..data.parallel import weighted
-    from ..reading.files import TRAIN, Source
-    from ..system.files import usable_path
-
-    path, weight = weighted(text)
-    split, colon, folder = str(path).partition(":")
-    if not colon or usable_path(path).exists():
-        return Source(path, TRAIN, weight)
-    return Source(folder, split, weight)
 
 
 @read.command()
@@ -125,16 +91,10 @@ def apply(reader: str, input_path: str, output: str) -> None:
 
     READER is the folder of distill read train, or hf:NAME, a question-answering model.
     """
-    from ..catalog.readers import load_reader
-    from ..reading.lines import read_questions, write_answers
-    from ..system.progress import say, task
+    from ..jobs.readers import apply_reader
+    from ..system.progress import say
 
-    examples = read_questions(input_path)
-    loaded = load_reader(reader)
-    with task(f"answers of {loaded.name}", len(examples)) as advance:
-        answers = loaded.read(examples, advance)
-    write_answers(output, examples, answers)
-    say(f"{output}: {len(answers)} answers")
+    say(f"{output}: {apply_reader(reader, input_path, output)} answers")
 
 
 @read.command()
@@ -150,23 +110,11 @@ def write(writer: str, folder: str, input_path: str, output: str, top: int, hybr
     MODEL is a text-to-text model that was trained so, mT5 or another, hf:NAME or a folder: it encodes each passage by
     itself and reads them all at once. distill answers measures what comes.
     """
-    from ..catalog.readers import load_writer
-    from ..indexing.answers import Answers
-    from ..indexing.reading import written_answers
-    from ..reading.lines import read_bare_questions, write_predictions
-    from ..system.progress import say, task
-    from ..teachers.fusion import TEMPLATE
+    from ..jobs.readers import generate_answers
+    from ..system.progress import say
 
-    questions = read_bare_questions(input_path)
-    index = Answers(folder, hybrid=hybrid)
-    loaded = load_writer(writer, template or TEMPLATE)
-    predictions = []
-    with task(f"answers of {loaded.name}", len(questions)) as advance:
-        for prediction in written_answers(index.answers((one.text for one in questions), top), loaded):
-            predictions.append(prediction)
-            advance()
-    write_predictions(output, questions, predictions)
-    say(f"{output}: {len(predictions)} answers")
+    count = generate_answers(writer, folder, input_path, output, top, hybrid, template)
+    say(f"{output}: {count} answers")
 
 
 @read.command(cls=SettingsCommand)
@@ -175,19 +123,11 @@ def write(writer: str, folder: str, input_path: str, output: str, top: int, hybr
 @folder_option("folder for the exported reader")
 def export(reader: str, output: str, **values: Value | None) -> None:
     """READER as a flatbuffer, reader.tflite, that answers without TensorFlow, checked on --dataset's dev questions."""
-    from ..system.backend import start
-
-    start()
-    from ..catalog.readers import eyes_of
     from ..data.loading import chosen_data
-    from ..reading.examples import gold_examples
-    from ..reading.exporting import export_reader
-    from ..reading.stored import read_card, read_standard
+    from ..jobs.readers import export_reader
     from ..system.progress import say
 
-    card = read_card(reader)
     settings = settings_from(values)
     dataset, languages = chosen_data(settings.data, settings.seed)
-    examples = [one for rows in gold_examples(dataset, "dev", languages).values() for one in rows]
-    done = export_reader(reader, output, eyes_of(card.encoder, read_standard(reader)), examples)
+    done = export_reader(reader, output, dataset, languages)
     say(f"reader: {output}, {done.size / 1e6:.1f} MB, the same answer to {done.same} of {done.questions} questions")

@@ -8,7 +8,7 @@ import click
 
 from ..settings.recipes import read_recipe, recipe_file, recipe_names
 from ..system.reading import read_text
-from .shared.setting_options import complete
+from .shared.completion import complete
 
 
 @click.group(invoke_without_command=True)

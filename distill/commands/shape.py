@@ -10,7 +10,6 @@ from pathlib import Path
 
 import click
 
-from ..errors import InputError
 from ..settings.choices import SPELLED
 from ..settings.sections import Value
 from .shared.options import (
@@ -67,27 +66,17 @@ def prune(
 
     Counted are the train questions of --languages, all documents, and --corpus; neither dev nor test questions.
     """
-    from ..catalog.loading import load_keras_encoder
     from ..data.corpus import read_corpus
     from ..data.loading import chosen_data
+    from ..jobs.prune_vocabulary import prune_vocabulary
     from ..report.vocabulary_tables import print_pruning
-    from ..system.backend import start
     from ..system.files import write_json
     from ..system.progress import say
 
-    start()
-    from ..students.vocabulary.pruning import Rule, lines_of, not_kept
-    from ..students.vocabulary.pruning import prune as cut
-
-    settings, rule = settings_from(values), Rule(least, split_names(scripts)).check()
+    settings = settings_from(values)
     dataset, languages = chosen_data(settings.data, settings.seed)
-    lines, others = lines_of(dataset, languages, read_corpus(corpus))
-    smaller, report = cut(load_keras_encoder(model), lines, others, rule, settings.seed)
-    for language in report["left"]:
-        row = report["unseen"][language]
-        changed = f"{100 * row['changed']:.0f} % of its questions are cut otherwise"
-        say(f"{not_kept(language, row['unk'])}, {changed}")
-    smaller.save(output)
+    texts = read_corpus(corpus)
+    report = prune_vocabulary(model, output, dataset, languages, texts, least, split_names(scripts), settings.seed)
     print_pruning(report)
     if json_path:
         write_json(json_path, report)
@@ -103,19 +92,10 @@ def subset(model: str, languages: str, output: str) -> None:
 
     Pieces stay that these languages use, and what all need, such as digits. Vectors of texts that lose no piece stay.
     """
-    from ..catalog.bundle import find_artefact
-    from ..catalog.identity import origin
-    from ..system.backend import start
+    from ..jobs.subset_languages import subset_languages
     from ..system.progress import say
 
-    names = split_names(languages)
-    if not names:
-        raise InputError("--languages: expected languages such as de,ru, got none")
-    artefact = find_artefact(model)
-    start()
-    from ..export.subset import write_subset
-
-    result = write_subset(artefact, output, names, origin(model)["source"])
+    result = subset_languages(model, output, split_names(languages))
     before, after = result.pieces
     say(f"{output}: {after} of {before} pieces, {result.bytes[1] / 1e6:.1f} of {result.bytes[0] / 1e6:.1f} MB")
 
@@ -129,24 +109,19 @@ def reduce(model: str, output: str, **values: Value | None) -> None:
 
     Train it with distill transfer --start.
     """
-    from ..catalog.loading import load_keras_encoder
     from ..data.loading import chosen_data
     from ..system.backend import start
     from ..system.progress import say
 
     settings = settings_from(values)
     start()
-    from ..compression.material import reshaped
+    from ..jobs.reduce_encoder import reduce_encoder
     from ..students.shape import Shape
 
     shape = Shape.of(settings.shape)
-    if shape.whole:
-        raise InputError("nothing to reduce; give a size, such as --channels 128 or --static")
     dataset, languages = chosen_data(settings.data, settings.seed)
-    encoder = load_keras_encoder(model)
-    smaller = reshaped(encoder, shape, dataset, languages, settings.seed)
-    smaller.save(output)
-    say(f"encoder: {output}, {shape}, {smaller.model.count_params()} of {encoder.model.count_params()} weights")
+    reduced = reduce_encoder(model, output, shape, dataset, languages, settings.seed)
+    say(f"encoder: {output}, {shape}, {reduced.after} of {reduced.before} weights")
 
 
 @click.command(cls=SettingsCommand)
@@ -260,15 +235,15 @@ def add_language(
     Pieces are learned from the text, their rows placed by meaning and trained on translations, nothing else. Texts of
     other languages have the vectors that they had, to the last bit, unless a new piece stands in one.
     """
-    from ..languages.add_language import Plan, chosen_aligner
+    from ..languages.add_language import LanguagePlan
     from ..languages.add_language import add_language as add
-    from ..languages.material import Sources
+    from ..languages.material import LanguageSources
     from ..report.vocabulary_tables import print_language
     from ..system.files import write_json
     from ..system.progress import say
 
-    sources = Sources(language, teacher_language, text, parallel, dictionary, word_lists, keep)
-    plan = Plan(sources, learned, most_words, chosen_aligner(aligner), steps, lines, seed, spellings)
+    sources = LanguageSources(language, teacher_language, text, parallel, dictionary, word_lists, keep)
+    plan = LanguagePlan(sources, learned, most_words, aligner, steps, lines, seed, spellings)
     report = add(model, plan, output)
     print_language(report)
     if json_path:
@@ -308,15 +283,15 @@ def add_words(
     A word that is cut into several pieces is read as those of a translation, where that is nearer to what it means. No
     row or weight is added or changed, nothing is trained; what stands in the text of other languages is left out.
     """
-    from ..languages.add_words import Plan
+    from ..languages.add_words import WordPlan
     from ..languages.add_words import add_words as add
-    from ..languages.material import Sources
+    from ..languages.material import LanguageSources
     from ..report.vocabulary_tables import print_words
     from ..system.files import write_json
     from ..system.progress import say
 
-    sources = Sources(language, teacher_language, text, (), dictionary, word_lists, keep)
-    report = add(model, Plan(sources, most_spellings, aligner), output)
+    sources = LanguageSources(language, teacher_language, text, (), dictionary, word_lists, keep)
+    report = add(model, WordPlan(sources, most_spellings, aligner), output)
     print_words(report)
     if json_path:
         write_json(json_path, report)
@@ -351,34 +326,18 @@ def add_spellings(
     Words as typed stand for the pieces of the words as they are written, so no row or weight is added or changed. Each
     language of the text has to be one of MODEL's; what stands in written text is cut as before.
     """
-    from ..system.backend import start
-
-    start()
+    from ..data.corpus import read_corpus
     from ..report.vocabulary_tables import print_spellings
-    from ..spelling.add_spellings import Plan
+    from ..spelling.add_spellings import SpellingPlan
     from ..spelling.add_spellings import add_spellings as add
-    from ..spelling.files import read_texts, read_word_lists
+    from ..spelling.files import read_word_lists
     from ..system.files import write_json
     from ..system.progress import say
 
-    plan = Plan(
-        read_texts(text),
-        read_word_lists(word_lists),
-        chosen_kinds(kinds),
-        most_spellings,
-        pivot=teacher_language,
-        seed=seed,
-    )
+    texts, words = read_corpus(text), read_word_lists(word_lists)
+    plan = SpellingPlan(texts, words, split_names(kinds), most_spellings, pivot=teacher_language, seed=seed)
     report = add(model, plan, output)
     print_spellings(report)
     if json_path:
         write_json(json_path, report)
     say(f"encoder: {output}, {sum(sum(row.values()) for row in report['spellings'].values())} spellings")
-
-
-def chosen_kinds(names: str) -> tuple[str, ...]:
-    """Return the kinds that are named, comma-separated. Raises `InputError` for another."""
-    kinds = split_names(names)
-    if not kinds or not set(kinds) <= set(SPELLED):
-        raise InputError(f"--typed-kinds: expected some of {', '.join(SPELLED)}, got {names!r}")
-    return kinds

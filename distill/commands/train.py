@@ -112,7 +112,7 @@ def run(
 
 def _adapt(documents, name, runs, others, values):
     """The encoder `--base` adapted to documents, as a run's folder."""
-    from ..adapting.adapt import adapt, prepare
+    from ..adapting.adapt import adapt_to_documents
     from ..report.run_tables import print_run, print_verdict
 
     needless = [name for name in given(values) if name not in ADAPTED]
@@ -124,10 +124,10 @@ def _adapt(documents, name, runs, others, values):
         )
     settings = settings_from(values, recipe=DEFAULT)
     settings.data.dataset = Path(documents[0]).stem
-    folder = _named_folder(runs, name) if name else _free_folder(runs, settings.data, settings.teacher)
-    job = prepare(settings, documents, folder)
-    metrics = adapt(job)
-    print_run(metrics, job.folder)
+    folder = Path(_named_folder(runs, name) if name else _free_folder(runs, settings.data, settings.teacher))
+    base, text, language = settings.teacher.base, settings.student.parallel, settings.data.document_language
+    metrics = adapt_to_documents(documents, folder, base, text, language, settings.seed)
+    print_run(metrics, folder)
     print_verdict(metrics)
 
 

@@ -10,7 +10,6 @@ from ..catalog.kinds import ENCODER_HELP, READER_HELP
 from ..errors import InputError
 from ..serving.limits import Limits
 from ..settings.choices import PASSAGE_SCORES
-from ..system.extras import require_extra
 from .shared.options import Command, FiniteRange, writable
 from .shared.panels import PanelCommand
 from .shared.reporting import ReportingCommand
@@ -71,12 +70,10 @@ def encode(
     Texts are read, and vectors written, block by block; the same command goes on with what a stopped one wrote.
     """
     from ..encoding.encode_file import encode_file
-    from ..encoding.text_file import TextFile, rereadable
     from ..system.progress import say
 
     by = engine_of(model, engine, workers, ray_address)
-    with rereadable(input_path) as path:
-        count, dimension = encode_file(TextFile(path), output, model, role, by, restart)
+    count, dimension = encode_file(input_path, output, model, role, by, restart)
     say(f"{output}: {count} vectors of {dimension}")
 
 
@@ -145,14 +142,14 @@ def search(
 
 
 def _answers(folder, question, model, score, top, where, hybrid, threshold):
-    from ..indexing.answers import Answers
+    from ..indexing.answers import search as search_index
 
     for one in where:
         if not one.partition("=")[0] or "=" not in one:
             raise InputError(f"--where: expected a field and its value, such as lang=en, got {one!r}")
     fields = [(name, value) for name, _, value in (one.partition("=") for one in where)]
     questions = _lines() if question == "-" else [question]
-    return Answers(folder, model, score, hybrid).answers(questions, top, fields, threshold)
+    return search_index(folder, questions, top, model, score, hybrid, fields, threshold)
 
 
 def _read(answers, reader):
@@ -165,7 +162,7 @@ def _read(answers, reader):
 
 
 def _print_answers(answers, many, strict, as_json):
-    from ..indexing.answers import print_answers, print_json
+    from .shared.printing import print_answers, print_json
 
     if as_json:
         print_json(answers)
@@ -284,8 +281,7 @@ def serve(
 
     MODEL is as for the other commands: a run folder, a bundle, released, … SIGTERM or Ctrl-C stops it.
     """
-    from ..serving.start import PACKAGES, serve_model
+    from ..serving.start import serve_model
 
-    require_extra("distill serve", PACKAGES, "serve")
     limits = Limits(max_texts, max_characters, max_body, max_waiting, timeout, max_pieces)
     serve_model(model, folder, (host, port), name, token_file, limits, hosts, pages)

@@ -16,7 +16,7 @@ from ..errors import EncoderError, InputError
 from ..system.progress import task
 from ..system.types import File, Floats, Progress, Role
 from .left_out import LeftOut
-from .text_file import TextFile
+from .text_file import TextFile, rereadable
 from .vector_file import vector_file
 
 # Encodes the blocks of a file that are given by their numbers, for one role, in any order.
@@ -24,13 +24,43 @@ Engine: TypeAlias = Callable[[TextFile, Sequence[int], Role], Iterator[tuple[int
 
 
 def encode_file(
-    texts: TextFile, output: File, source: File, role: Role, engine: Engine | None = None, restart: bool = False
+    texts: TextFile | File,
+    output: File,
+    source: File,
+    role: Role = "document",
+    engine: Engine | None = None,
+    restart: bool = False,
 ) -> tuple[int, int]:
-    """Write the vectors of a `TextFile` by the encoder that `source` names to `output`; returns their shape.
+    """Write the vectors of the texts in a JSON Lines file, of any size, block by block.
 
-    `engine(texts, numbers, role)` yields blocks, (number, float32 (rows, d)), in any order; without it this process
-    encodes them. The vectors are the same, since the blocks are. Raises `EncoderError`, and what `VectorFile` raises.
+    The same call goes on with what a stopped one wrote.
+
+    Args:
+        texts: the path of {"id", "text"} lines, a pipe too, or a `TextFile` of one.
+        output: the `.npy` that is made, float32 `(n, d)`, unit rows in the lines' order.
+        source: the encoder, any that `load_encoder` takes.
+        role: "question" or "document".
+        engine: `engine(texts, numbers, role)` yields blocks, (number, float32 (rows, d)), in any order, such as
+            `ray_engine`; None for this process. The vectors are the same, since the blocks are.
+        restart: leave what a stopped call wrote, and begin anew.
+
+    Returns:
+        The shape `(n, d)` of the vectors.
+
+    Raises:
+        DataError: naming the line that is wrong.
+        EncoderError: for what names no encoder, and for vectors that are no numbers.
+        InputError: where `output` is a file that is read, or another encoder's part of it is there.
+
+    Example:
+        >>> import distill, pathlib
+        >>> _ = pathlib.Path("texts.jsonl").write_text('{"id": "1", "text": "Where does the Danube end?"}')
+        >>> distill.encode_file("texts.jsonl", "texts.npy", "released-small", "question")
+        (1, 512)
     """
+    if not isinstance(texts, TextFile):
+        with rereadable(texts) as path:
+            return encode_file(TextFile(path), output, source, role, engine, restart)
     encoder = load_encoder(source)
     require_other(output, [texts.path, *(own_files(folder) if (folder := folder_of(source)) else ())])
     shape = (len(texts), encoder.dimension)

@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from ..errors import DataError
+from ..errors import DataError, InputError
 from ..system.files import seen
 from ..system.progress import say
 from ..system.progress import task as progress_of
@@ -73,8 +73,12 @@ def compare_predictions(
     `relevant`: a folder of what `distill.mteb.save_relevant` wrote. A right document that is not in a ranking, of which
     mteb keeps the first 1,000, is ranked nowhere; ties count against. Parts that one folder alone has are told and left
     out. Raises `DataError` where no part is in both, a file of right documents is missing, or a question of it; and
-    `InputError` for too few draws.
+    `InputError` for a folder without predictions, too few draws, and a metric of what mteb does not keep.
     """
+    if others := [folder for folder in (a, b) if not is_predictions(folder)]:
+        raise InputError(f"{others[0]}: no *{PREDICTIONS} in it; mteb.evaluate(…, prediction_folder=…) writes them")
+    if counted := [metric for metric in metrics if metric.startswith("r@")]:
+        raise InputError(f"{counted[0]} counts the words of passages, which mteb's predictions do not have")
     folders = [(folder, read_parts(folder, PREDICTIONS)) for folder in (a, b)]
     right = read_parts(relevant, RELEVANT)
     keys = _common(folders)

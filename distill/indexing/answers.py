@@ -1,34 +1,25 @@
-"""Questions answered from an index: one load for many, and how answers are shown."""
+"""Questions answered from an index: one load for many."""
 
 from __future__ import annotations
 
-import codecs
-import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-
-from rich.text import Text
 
 from ..catalog.bundle import calibrations_of
 from ..catalog.identity import weights_fingerprint
 from ..catalog.loading import load_encoder
 from ..encoders.encoder import Encoder
 from ..encoders.health import require_finite
-from ..errors import InputError, shown
+from ..errors import InputError
 from ..export.encode import COMPARED
-from ..report.answered import print_remark
-from ..report.layout import new_console
 from ..retrieval.duplicates import first_alike
-from ..system.text import json_text
 from ..system.types import Booleans, File, Floats, Json
 from .again import Again
 from .lexical import Lexical
 from .searching import Nearest, Searcher
 from .stored import Index, Where
 
-# Round the best sentence where there is no terminal to show it bold.
-MARK = "**"
 # Times as many passages as are to be shown, so that as many are left where some repeat others.
 MORE = 3
 
@@ -175,6 +166,49 @@ class Answers:
         return Hit(score, row, number, offset, _text(content), place, index.fields(document))
 
 
+def search(
+    folder: File,
+    questions: str | Iterable[str],
+    k: int = 5,
+    model: File | None = None,
+    score: str | None = None,
+    hybrid: bool = False,
+    where: Where = (),
+    threshold: float | None = None,
+) -> Iterator[Answer]:
+    """Search an index for the passages that are nearest to questions.
+
+    Args:
+        folder: that of `build_index`.
+        questions: one, or many, which are answered as they come.
+        k: passages a question.
+        model: the encoder, where the one that made the index is elsewhere now; None for the index's own.
+        score: of a passage, a name of `choices.PASSAGE_SCORES`; None for the index's own.
+        hybrid: passages with the question's words stand higher, and those that repeat another are folded.
+        where: fields and their values, all of which a document has that is searched.
+        threshold: of the probability that the first passage answers, by which `Answer.answered` is judged; None for
+            the card's.
+
+    Returns:
+        An `Answer` a question, best passages first, each as soon as it is there.
+
+    Raises:
+        InputError: for an empty question, and for a threshold where nothing is calibrated.
+        DataError: for a folder that holds no index.
+        EncoderError: for an encoder that is not the index's.
+
+    Example:
+        >>> import distill, pathlib
+        >>> _ = pathlib.Path("facts.txt").write_text("The Danube ends in the Black Sea.")
+        >>> card = distill.build_index("kb", distill.IndexChange(["facts.txt"]), "released-small")
+        >>> [answer] = distill.search("kb", "Wo endet die Donau?")
+        >>> answer.hits[0].text
+        'The Danube ends in the Black Sea.'
+    """
+    every = [questions] if isinstance(questions, str) else questions
+    return Answers(folder, model, score, hybrid).answers(every, k, where, threshold)
+
+
 def _folded(hits: Sequence[Hit], k: int) -> list[Hit]:
     """The first k of the hits that do not repeat another one, each with those that repeat it."""
     firsts = first_alike([hit.text for hit in hits])
@@ -192,40 +226,3 @@ def require_no_threshold(threshold: float | None, encoder: str) -> None:
     """Raise `InputError` for a threshold without probabilities that it could be of."""
     if threshold is not None:
         raise InputError(f"--threshold: {encoder} is not calibrated for this score, or for words; leave it out")
-
-
-def print_json(answers: Iterable[Answer]) -> None:
-    """Print an object a question, a line each; with escapes where standard output is not UTF-8."""
-    ascii = codecs.lookup(sys.stdout.encoding or "ascii").name != "utf-8"
-    for answer in answers:
-        print(json_text(answer.as_dict(), ascii), flush=True)
-
-
-def print_answers(answers: Iterable[Answer], many: bool, strict: bool = False) -> None:
-    """Print passages, the best sentence marked; of `many` questions each one above its own.
-
-    `strict`: no passages where the first one does not answer.
-    """
-    console = new_console()
-    for answer in answers:
-        if many:
-            console.print(shown(answer.question), markup=False, style="underline")
-        for place, hit in enumerate(() if strict and not answer.answered else answer.hits, start=1):
-            console.print(f"{place}. {hit.score:.3f}  {_name(hit)}", markup=False)
-            console.print(_shown(hit, console.is_terminal), soft_wrap=True)
-            if hit.repeats:
-                console.print(f"   also in {', '.join(map(_name, hit.repeats))}", markup=False)
-        if answer.probability is not None and answer.threshold is not None:
-            print_remark(answer.probability, answer.threshold, strict)
-
-
-def _name(hit):
-    return shown(str(hit.fields.get("title") or hit.fields["id"]))
-
-
-def _shown(hit, terminal):
-    best = hit.answer or hit.sentence
-    start, end = best or (0, 0)
-    mark = "" if terminal or not best else MARK
-    before, marked, behind = (shown(part) for part in (hit.text[:start], hit.text[start:end], hit.text[end:]))
-    return Text("   ").append(before).append(mark + marked + mark, "bold").append(behind)

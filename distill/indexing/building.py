@@ -33,7 +33,7 @@ from ..words.cutting import Cut
 from .assembling import kept, write_index
 from .batches import VECTORS, Batches
 from .codes import WHOLE
-from .intake import AUTO, Change, Intake, read_in
+from .intake import AUTO, IndexChange, Intake, read_in
 from .sources import SOURCES, Sources, sources_of
 from .stored import FILE, FORMAT, Index, id_hash
 
@@ -47,7 +47,7 @@ SCORE = "sum"
 
 
 @dataclass(frozen=True)
-class Given:
+class IndexSettings:
     """Settings of an index that a user gives, None for those of the index that is there, or the defaults.
 
     The fields of `Cut`; how a passage scores, by default as the encoder's card says, else as a "sum"; bits of a number
@@ -62,17 +62,40 @@ class Given:
     hybrid: bool | None = None
 
 
-def build(
-    folder: File, change: Change, source: File, given: Given | None = None, engine: Engine | None = None
+def build_index(
+    folder: File, change: IndexChange, source: File, given: IndexSettings | None = None, engine: Engine | None = None
 ) -> dict[str, Json]:
-    """Make the index in `folder`, or change the one that is there, and return its card.
+    """Make the index in `folder`, or change the one that is there.
 
     The index has the documents that were there and stay, in their order, then those of `change`, so that files given
-    one after the other, or all at once, make the same index. Texts that are in it already are not encoded again.
+    one after the other, or all at once, make the same index. Texts that are in it already are not encoded again. The
+    same call goes on with what a stopped one wrote.
 
-    Raises `InputError`, `DataError` with file and line, or `EncoderError` for another encoder than the index's.
+    Args:
+        folder: that of the index.
+        change: the files and folders of documents that come in, and ids that go.
+        source: the encoder, any that `load_encoder` takes.
+        given: how documents are cut and stored; None for what the index has, or the defaults.
+        engine: encodes the texts elsewhere, such as `ray_engine`; None for this process.
+
+    Returns:
+        The card of the index, among it the numbers of `documents`, `passages` and `sentences`.
+
+    Raises:
+        InputError: for nothing to do, or for settings that are not those of the index that is there.
+        DataError: with file and line, for documents that cannot be read.
+        EncoderError: for an encoder that is none, or another than the index's.
+
+    Example:
+        >>> import distill, pathlib
+        >>> _ = pathlib.Path("rivers.txt").write_text("The Danube ends in the Black Sea.")
+        >>> card = distill.build_index("kb", distill.IndexChange(["rivers.txt"]), "released-small")
+        >>> card["documents"]
+        1
     """
-    folder = target(usable_path(folder))
+    folder, given = target(usable_path(folder)), given or IndexSettings()
+    if not change.documents and not change.removed and not (given.hybrid and (folder / FILE).exists()):
+        raise InputError("no documents; give --documents FILE…, or --remove ID")
     _require_folder(folder)
     there = folder.exists()
     encoder, fingerprint = load_encoder(source), weights_fingerprint(source)
@@ -84,7 +107,7 @@ def build(
             known = Index(folder) if (folder / FILE).exists() else None
             if known:
                 known.require(fingerprint, source)
-            settings = _settings(known, source, given or Given())
+            settings = _settings(known, source, given)
             card = {"format": FORMAT, "encoder": place(source), "fingerprint": fingerprint, **settings}
             job = _Job(encoder, card, part, known)
             return job.run(folder / FILE, change, engine)
@@ -100,7 +123,7 @@ def _require_folder(folder):
         require_writable(folder)
 
 
-def _settings(known: Index | None, source: File, given: Given) -> dict[str, Json]:
+def _settings(known: Index | None, source: File, given: IndexSettings) -> dict[str, Json]:
     """Those of the index that is there, else those given, else the defaults.
 
     Raises `InputError` for other ones, `DataError` for an index that does not say them.
@@ -111,10 +134,10 @@ def _settings(known: Index | None, source: File, given: Given) -> dict[str, Json
         settings = {**asdict(Cut()), **usual, **said}
         _require_shorter(settings)
         return settings
-    if missing := [name for name in asdict(Given()) if name not in known.card]:
+    if missing := [name for name in asdict(IndexSettings()) if name not in known.card]:
         raise DataError(f"{known.path}: its card lacks {', '.join(missing)}; write the index anew in another folder")
     words = known.card.get("hybrid", False) or said.pop("hybrid", False)
-    settings = {name: words if name == "hybrid" else known.card[name] for name in asdict(Given())}
+    settings = {name: words if name == "hybrid" else known.card[name] for name in asdict(IndexSettings())}
     if other := [name for name, value in said.items() if settings[name] != value]:
         told = ", ".join(_option(name, settings[name]) for name in other)
         raise InputError(f"{known.path}: was made with {told}; give the same, or write to another folder")
@@ -169,7 +192,7 @@ class _Job:
     part: Path
     known: Index | None
 
-    def run(self, path: Path, change: Change, engine: Engine | None) -> dict[str, Json]:
+    def run(self, path: Path, change: IndexChange, engine: Engine | None) -> dict[str, Json]:
         self._require_there(change.removed)
         sources = sources_of(path.parent, self.known)
         intake = read_in(self.part, change, self.card, self.known, sources.names)
@@ -193,7 +216,7 @@ class _Job:
             if not self.known or id_hash(id) not in self.known.ids:
                 raise InputError(f"--remove {id}: no document of {self.part.parent} has this id")
 
-    def _gone(self, change: Change, intake: Intake, sources: Sources) -> set[int]:
+    def _gone(self, change: IndexChange, intake: Intake, sources: Sources) -> set[int]:
         """The hashes of documents that came from the files and folders given, and are not in them any more."""
         return set(sources.within(change.documents)) - set(intake.hashes.tolist()) - set(map(id_hash, change.removed))
 

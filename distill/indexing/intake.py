@@ -26,7 +26,7 @@ AUTO = "auto"
 
 
 @dataclass(frozen=True)
-class Change:
+class IndexChange:
     """The documents that are put into an index, in the place of those of their ids, and ids of documents taken out.
 
     `synced` takes those out too that came from the files and folders given and are not in them any more; `strict`
@@ -51,7 +51,7 @@ class Intake:
 
 
 def read_in(
-    part: Path, change: Change, card: Mapping[str, Json], known: Index | None, names: Mapping[str, str]
+    part: Path, change: IndexChange, card: Mapping[str, Json], known: Index | None, names: Mapping[str, str]
 ) -> Intake:
     """Write the batches of a change's documents into the folder `part` and return what was read.
 

@@ -28,7 +28,7 @@ from ..system.progress import say, task
 from ..system.reading import read_json
 from ..system.types import File, Floats, Json
 from ..teachers.e5 import PACKAGE
-from .material import Material, Sources, read_material, require_new
+from .material import LanguageSources, Material, read_material, require_new
 
 if TYPE_CHECKING:
     from ..encoders.encoder import KerasEncoder
@@ -41,14 +41,21 @@ SAMPLE, UNIT = "sample", "passage"
 
 
 @dataclass(frozen=True)
-class Plan:
-    """The `sources` of a language, and how much is made of them.
+class LanguagePlan:
+    """The sources of a language, and how much is made of them.
 
-    `learned` pieces and pieces of `words`, at most; the `aligner` that gives them rows by meaning, None for none; so
-    many `steps` of training, of so many `lines` each; and at most so many `spellings` of further words.
+    Args:
+        sources: the files that it is learned from.
+        learned: pieces that are learned, at most.
+        words: frequent words that get a piece each, at most.
+        aligner: the encoder that gives new pieces rows by meaning; None for e5 where it is installed, "none" for none.
+        steps: of training.
+        lines: of a step.
+        seed: of what is drawn.
+        spellings: further words that are read as pieces that are there, at most.
     """
 
-    sources: Sources
+    sources: LanguageSources
     learned: int = 4000
     words: int = 8000
     aligner: str | None = None
@@ -58,13 +65,36 @@ class Plan:
     spellings: int = 0
 
 
-def add_language(model: str, plan: Plan, output: File) -> dict[str, Json]:
-    """Write what `model` names, with a language more, to `output`, and return the figures.
+def add_language(model: str, plan: LanguagePlan, output: File) -> dict[str, Json]:
+    """Write a copy of an encoder that knows a language more, all others as they were.
 
     A bundle, or a run's, stays a bundle in its format, all that it has in the codes that it had; another encoder is
-    saved as Keras saves it. Raises `InputError` for a language that it has and for what `read_material` refuses, and
-    `ExportError` where nothing was learned.
+    saved as Keras saves it.
+
+    Args:
+        model: a bundle, a run folder, a saved encoder, or a name such as `released`.
+        plan: the language's files, and how much is made of them.
+        output: the folder that is made.
+
+    Returns:
+        The figures: pieces before and after, P@1 on held-out lines, and what the other languages lose.
+
+    Raises:
+        InputError: for a language that the encoder has, and for files that are not enough.
+        ExportError: where nothing was learned.
+        DataError: naming file and line of what cannot be read.
+        EncoderError: where `model` names no encoder with weights of ours.
+
+    Example:
+        >>> import distill
+        >>> sources = distill.LanguageSources("fi", text=("fi.txt",), parallel=("en-fi.tsv",))
+        >>> plan = distill.LanguagePlan(sources, learned=2000, aligner="none")
+        >>> plan.steps
+        500
+
+        `distill.add_language("released", plan, "with-finnish")` then takes minutes.
     """
+    plan = replace(plan, aligner=chosen_aligner(plan.aligner))
     language, seconds = plan.sources.language, dict[str, Json]()
     folder, languages = known_languages(model)
     require_new(language, languages, model)
@@ -126,7 +156,7 @@ def known_languages(model: str) -> tuple[Path | None, tuple[str, ...]]:
     return folder, tuple(read_json(folder / CARD_FILE).get("languages", ()))
 
 
-def enlarged(encoder: KerasEncoder, material: Material, plan: Plan) -> tuple[KerasEncoder, Induced | None]:
+def enlarged(encoder: KerasEncoder, material: Material, plan: LanguagePlan) -> tuple[KerasEncoder, Induced | None]:
     """Return the encoder with the language's pieces, untrained, and the words that the aligner finds near, if any."""
     from ..students.vocabulary.new_pieces import with_rows
     from .pieces import larger_tokenizer, near_words, rows_by_meaning
@@ -152,7 +182,7 @@ def lines_of(material: Material, near: Induced | None, teacher: Encoder) -> Line
     return mixed(lines, Lines(near.texts, labels, pivots=near.texts))
 
 
-def trained(larger: KerasEncoder, first: int, lines: Lines, material: Material, plan: Plan) -> KerasEncoder:
+def trained(larger: KerasEncoder, first: int, lines: Lines, material: Material, plan: LanguagePlan) -> KerasEncoder:
     """Return the larger encoder, its rows from the `first` on trained on lines."""
     from ..stages.new_rows import Steps, train_new_rows
     from ..training.session import Session

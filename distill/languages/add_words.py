@@ -20,27 +20,51 @@ from ..settings.choices import WORDS
 from ..system.backend import start
 from ..system.types import File, Json
 from .add_language import on_others
-from .material import Sources, read_lexicon, require_known
+from .material import LanguageSources, read_lexicon, require_known
 
 
 @dataclass(frozen=True)
-class Plan:
-    """The `sources` of a language's words, and at most how many are spelled.
+class WordPlan:
+    """The sources of a language's words.
 
-    The `aligner` tells what words mean that no dictionary has, None for no such words.
+    Args:
+        sources: the language's files.
+        most: words that are spelled, at most, 35 bytes each.
+        aligner: the encoder that tells what words mean that no dictionary has; None for no such words.
     """
 
-    sources: Sources
+    sources: LanguageSources
     most: int = 20_000
     aligner: str | None = None
 
 
-def add_words(model: str, plan: Plan, output: File) -> dict[str, Json]:
-    """Write the artefact that `model` names, with words of a language spelled, to `output`, and return the figures.
+def add_words(model: str, plan: WordPlan, output: File) -> dict[str, Json]:
+    """Write a copy of a bundle that reads more words of a language that it has, as what they mean.
 
-    No row and no weight is added or changed, and a text that is cut as before has the vector that it had. Raises
-    `InputError` for a language that it lacks, for what `read_lexicon` refuses, and where no word comes nearer to what
-    it means; `EncoderError` for an encoder that is no artefact, or has no unigram model.
+    No row and no weight is added or changed, and a text that is cut as before has the vector that it had.
+
+    Args:
+        model: a bundle, a run folder that holds one, or a name such as `released`.
+        plan: the language's files, and how many words.
+        output: the folder that is made.
+
+    Returns:
+        The words, and what the languages of the sample lose or gain.
+
+    Raises:
+        InputError: for a language that it lacks, for files without words, or where no word comes nearer to
+            what it means.
+        DataError: naming file and line of what cannot be read.
+        EncoderError: for an encoder that is no bundle, or has no unigram model.
+
+    Example:
+        >>> import distill
+        >>> sources = distill.LanguageSources("el", dictionary=("words.tsv",))
+        >>> plan = distill.WordPlan(sources, most=1000)
+        >>> plan.sources.pivot
+        'en'
+
+        `distill.add_words("released-small", plan, "with-words")` then takes half a minute.
     """
     from .pieces import near_words
     from .spelled import spelled

@@ -25,11 +25,17 @@ SEVERAL, MOST = " | ", 3
 
 
 @dataclass(frozen=True)
-class Sources:
-    """The files of a `language`; translations are in the language `pivot`.
+class LanguageSources:
+    """The files of a language.
 
-    `text` is in the language, `parallel` are `FILE` or `FILE=WEIGHT`, `dictionary` those with words, `words` lists of
-    words with their frequencies, and `keep` is text of other languages.
+    Args:
+        language: its code, such as "fi".
+        pivot: the language of the translations.
+        text: in the language, a text a line or .jsonl.
+        parallel: translations, `FILE` or `FILE=WEIGHT`: a .tsv headed by languages, .jsonl, or a folder.
+        dictionary: the same of words; a cell may hold several, parted by " | ".
+        words: lists of words, a word, a tab and its frequency a line.
+        keep: text of other languages, `language=FILE`, that is to be cut as before.
     """
 
     language: str
@@ -85,7 +91,7 @@ def require_known(language: str, known: Collection[str], model: str) -> None:
         raise InputError(f"{model} has no {language}, which distill add-language gives it; it has {', '.join(known)}")
 
 
-def read_lexicon(sources: Sources) -> Lexicon:
+def read_lexicon(sources: LanguageSources) -> Lexicon:
     """Read a dictionary, words and text of a language, no translations of lines.
 
     Without lists of words those of the dictionary count, as often as the text has them. Raises `InputError` without a
@@ -116,7 +122,7 @@ def words_by_use(sources: Sequence[Parallel], texts: Sequence[str]) -> dict[str,
     return {word: count / whole for word, count in sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))}
 
 
-def read_material(sources: Sources, seed: int = 0) -> Material:
+def read_material(sources: LanguageSources, seed: int = 0) -> Material:
     """Read the files of a language. Raises `InputError` without translations, or without a line in its script."""
     language, pivot = sources.language, sources.pivot
     if not sources.parallel:

@@ -84,6 +84,46 @@ class OwnData:
         return [path for path in self.parallel if path.name != PARALLEL]
 
 
+@dataclass(frozen=True)
+class OwnConfig:
+    """The config that was written for a folder of data, and lines on what is `there` and what is `missing`."""
+
+    path: Path
+    there: list[str]
+    missing: list[str]
+
+
+def init_config(folder: File, document_language: str = "en", overwrite: bool = False) -> OwnConfig:
+    """Look at a folder of data and write `distill.toml` into it, a config for `distill run`.
+
+    Args:
+        folder: a data set, {lang}.json in SQuAD form or documents.jsonl and questions.jsonl, and what may lie beside.
+        document_language: the language of the documents.
+        overwrite: replace a config that is there.
+
+    Returns:
+        The config's path, and lines on what is there and what is missing.
+
+    Raises:
+        InputError: where a config is there.
+        DataError: where the data set cannot be read.
+
+    Example:
+        >>> import distill, pathlib
+        >>> folder = pathlib.Path("mine")
+        >>> folder.mkdir()
+        >>> document = '{"id": "1", "title": "Danube", "passages": [{"id": "1", "text": "It ends in the Black Sea."}]}'
+        >>> question = '{"id": "1", "language": "en", "text": "Where does it end?", "passage": "1"}'
+        >>> _ = (folder / "documents.jsonl").write_text(document), (folder / "questions.jsonl").write_text(question)
+        >>> distill.init_config("mine").path.name
+        'distill.toml'
+    """
+    path = config_path(folder, overwrite)
+    data = read_own(folder, document_language)
+    write_config(data, path)
+    return OwnConfig(path, overview(data), missing(data))
+
+
 def teacher_of(dataset: Dataset) -> str:
     """The language that a teacher of this data learns in."""
     return "en" if "en" in dataset.languages else dataset.document_language

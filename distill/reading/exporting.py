@@ -38,7 +38,7 @@ class Exported:
     questions: int
 
 
-def export_reader(source: File, folder: File, eyes: Eyes, examples: Sequence[Example]) -> Exported:
+def write_exported(source: File, folder: File, eyes: Eyes, examples: Sequence[Example]) -> Exported:
     """Write the flatbuffer of the reader in `source` to `folder`, with what a runtime needs beside the bundle.
 
     It is run and compared with the Keras reader on `examples`. Raises `DataError` for none of these, and `ExportError`,

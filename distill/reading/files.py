@@ -9,11 +9,13 @@ from typing import TypeAlias
 
 from ..data.dataset import Dataset
 from ..data.loading import read_dataset
+from ..data.parallel import weighted
 from ..data.parsing.fields import answers_of, as_id, id_of, text_of
 from ..data.parsing.squad import articles_of, is_impossible, list_of, paragraphs_of, questions_of
 from ..data.readers import find
 from ..errors import DataError
 from ..settings.choices import EVERY
+from ..system.files import usable_path
 from ..system.progress import say
 from ..system.reading import read_jsonl
 from ..system.types import File, Json
@@ -28,15 +30,24 @@ Passages: TypeAlias = dict[str, Text]
 
 
 @dataclass(frozen=True)
-class Source:
+class ReaderSource:
     """A folder of questions with passages, which of them are taken, by split, and how often in a round of training."""
 
     folder: File
     split: str = TRAIN
     weight: float = 1.0
 
+    @classmethod
+    def of(cls, text: str) -> ReaderSource:
+        """Return the source that `[SPLIT:]FOLDER[=WEIGHT]` names. Raises `InputError`."""
+        path, weight = weighted(text)
+        split, colon, folder = str(path).partition(":")
+        if not colon or usable_path(path).exists():
+            return cls(path, TRAIN, weight)
+        return cls(folder, split, weight)
 
-def read_source(source: Source, document_language: str = "en") -> list[Example]:
+
+def read_source(source: ReaderSource, document_language: str = "en") -> list[Example]:
     """Return the examples of a folder, of either format, or of any data set, each with the place of its answer.
 
     A folder of SQuAD-format `{lang}.json`: questions of all languages on the passages in `document_language`, and of

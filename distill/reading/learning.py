@@ -14,10 +14,10 @@ from ..errors import DataError
 from ..system.progress import say, task
 from ..training.session import Scores, Session
 from .examples import Example, retrieved, unanswered
-from .files import Source, read_source
+from .files import ReaderSource, read_source
 from .inputs import Eyes, Looker
 from .network import ReaderNetwork
-from .training import Batches, Course, DevAnswers, lessons_of, train_reader
+from .training import Batches, DevAnswers, ReaderCourse, fit_reader, lessons_of
 
 # Of examples, that are asked on another passage too, which does not answer them.
 WITHOUT = 0.1
@@ -48,10 +48,10 @@ class Learned:
 
 def learn(
     eyes: Eyes,
-    sources: Sequence[Source],
+    sources: Sequence[ReaderSource],
     dev: Mapping[str, Sequence[Example]],
     language: str,
-    course: Course,
+    course: ReaderCourse,
     session: Session | None = None,
 ) -> Learned:
     """Train a reader on the examples of `sources`, steered by `dev`; documents are in `language`.
@@ -72,12 +72,12 @@ def learn(
     keras.utils.set_random_seed(course.seed)
     width = eyes.rows(lessons[0].seen.passage.ids[:1]).shape[1]
     network = ReaderNetwork(width, eyes.encoder.dimension)
-    scores = train_reader(network, Batches(lessons, eyes, course), DevAnswers(dev, looker), course, session)
+    scores = fit_reader(network, Batches(lessons, eyes, course), DevAnswers(dev, looker), course, session)
     return Learned(network, scores, len(lessons))
 
 
 def weighted_examples(
-    sources: Sequence[Source], language: str, held: set[str], course: Course, encoder: Encoder
+    sources: Sequence[ReaderSource], language: str, held: set[str], course: ReaderCourse, encoder: Encoder
 ) -> tuple[list[Example], list[float]]:
     """Return the examples of sources and how often each is drawn an epoch; some without an answer.
 

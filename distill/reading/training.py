@@ -40,7 +40,7 @@ class Lesson:
 
 
 @dataclass(frozen=True)
-class Course:
+class ReaderCourse:
     """How a reader is trained: rounds over the lessons, the first learning rate, the share of examples whose words in
     common are hidden, as those of another language are, and the seed.
 
@@ -102,7 +102,7 @@ def lessons_of(
 class Batches:
     """The steps of each epoch: lessons of like length together, drawn by their weights, seeded by epoch."""
 
-    def __init__(self, lessons: Sequence[Lesson], eyes: Eyes, course: Course) -> None:
+    def __init__(self, lessons: Sequence[Lesson], eyes: Eyes, course: ReaderCourse) -> None:
         self.lessons, self.eyes, self.course = lessons, eyes, course
         self.weights = np.array([lesson.weight for lesson in lessons])
         self.lengths = np.array([min(len(lesson.seen.passage), WINDOW) for lesson in lessons])
@@ -195,8 +195,8 @@ def predicting(network: ReaderNetwork) -> Network:
     return logits
 
 
-def train_reader(
-    network: ReaderNetwork, batches: Batches, dev: DevAnswers, course: Course, session: Session | None = None
+def fit_reader(
+    network: ReaderNetwork, batches: Batches, dev: DevAnswers, course: ReaderCourse, session: Session | None = None
 ) -> list[Scores]:
     """Train in place, leave the weights of the best F1 on dev, and return the scores on dev, the start's first."""
     schedule = Schedule(course.epochs, linear=True, warmup=0.02, judged_by=("f1", "em"))

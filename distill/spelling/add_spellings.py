@@ -22,6 +22,7 @@ from ..export.spelled import write_spelled
 from ..export.student import checked_card
 from ..settings.choices import SPELLED
 from ..students.vocabulary.new_pieces import unigram_proto
+from ..system.backend import start
 from ..system.progress import say, task
 from ..system.types import File, Floats, Json
 from ..typed.kinds import UNSPACED, has_kind, require_kinds, typed
@@ -41,11 +42,17 @@ JOINED_WORDS = 4000
 
 
 @dataclass(frozen=True)
-class Plan:
-    """The material of spellings: `texts` by language, lists of `words` by language with their frequencies.
+class SpellingPlan:
+    """The material of spellings, and how many there are to be.
 
-    `kinds` are some of `choices.SPELLED`; at most `most` spellings, and `phrases` of a language that is written without
-    blanks. The text of the language `pivot` is read further than that of others.
+    Args:
+        texts: as they are written, by language.
+        words: lists of words by language, with their frequencies.
+        kinds: how people type, some of `choices.SPELLED`.
+        most: spellings, at most, about 24 bytes each.
+        phrases: of a language that is written without blanks, at most.
+        pivot: the language of the documents, whose text is read further than that of others.
+        seed: of what is drawn.
     """
 
     texts: Mapping[str, Sequence[str]]
@@ -57,13 +64,34 @@ class Plan:
     seed: int = 0
 
 
-def add_spellings(model: str, plan: Plan, output: File) -> dict[str, Json]:
-    """Write the artefact that `model` names, reading its languages as typed too, to `output`; returns the figures.
+def add_spellings(model: str, plan: SpellingPlan, output: File) -> dict[str, Json]:
+    """Write a copy of a bundle that reads text as people type it: without accents, in Latin letters.
 
-    Its vectors are those that it had wherever a text is cut as it was. Raises `InputError` where no spelling is new,
-    for a language of the texts that it lacks, and for words that nobody types otherwise; `EncoderError` for an encoder
-    that is no artefact, or has no unigram model.
+    Words as typed stand for the pieces of the words as they are written, so no row or weight is added or changed. Its
+    vectors are those that it had wherever a text is cut as it was.
+
+    Args:
+        model: a bundle, a run folder that holds one, or a name such as `released`.
+        plan: the text that spellings are made of.
+        output: the folder that is made.
+
+    Returns:
+        The numbers of spellings by kind and language, and the cosines of held-out lines to what they are as written.
+
+    Raises:
+        InputError: without text, for a language that the encoder lacks, for words that nobody types otherwise, and
+            where no spelling is new.
+        EncoderError: for an encoder that is no bundle, or has no unigram model.
+
+    Example:
+        >>> import distill
+        >>> texts = {"de": ["Über die Brücke führt eine Straße.", "Die Donau mündet ins Schwarze Meer."] * 10}
+        >>> plan = distill.SpellingPlan(texts, kinds=("no-accents",), most=1000)
+        >>> distill.add_spellings("released-small", plan, "as-typed")["kinds"]
+        ['no-accents']
     """
+    require_material(plan)
+    start()
     folder = find_artefact(model)
     card = checked_card(folder)
     known = read_languages(folder, card) if FILE in card["files"] else None
@@ -84,6 +112,14 @@ def add_spellings(model: str, plan: Plan, output: File) -> dict[str, Json]:
     return {"model": model, "seed": plan.seed, **notes, "cosine": figures}
 
 
+def require_material(plan: SpellingPlan) -> None:
+    """Raise `InputError` for kinds that there are not, and without text."""
+    if not plan.kinds or not set(plan.kinds) <= set(SPELLED):
+        raise InputError(f"--typed-kinds: expected some of {', '.join(SPELLED)}, got {', '.join(plan.kinds) or 'none'}")
+    if not plan.texts:
+        raise InputError("--text: no text to learn from; give some as it is written, language=FILE such as de=news.txt")
+
+
 def unspelled(tokenizer: Tokenizer, model: str) -> Tokenizer:
     """Return a model's tokenizer without its spellings, and say if there are any. Raises `EncoderError`."""
     unigram_proto(tokenizer)
@@ -92,7 +128,7 @@ def unspelled(tokenizer: Tokenizer, model: str) -> Tokenizer:
     return plain(tokenizer)
 
 
-def require_known(plan: Plan, languages: Sequence[str], model: str) -> None:
+def require_known(plan: SpellingPlan, languages: Sequence[str], model: str) -> None:
     """Raise `InputError` for text in a language that a model lacks, which says its languages; for words without use.
 
     Also where a package is not installed that the kinds need.
@@ -106,7 +142,7 @@ def require_known(plan: Plan, languages: Sequence[str], model: str) -> None:
     require_kinds(plan.texts, plan.kinds)
 
 
-def divided(plan: Plan) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
+def divided(plan: SpellingPlan) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
     """Return by language the lines that are read, and those that are held out to tell what came of it."""
     read, held = {}, {}
     for language, texts in plan.texts.items():
@@ -121,7 +157,7 @@ def divided(plan: Plan) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
 
 
 def candidates_of(
-    pieces: Pieces, used: Mapping[str, np.ndarray], texts: Mapping[str, Sequence[str]], plan: Plan
+    pieces: Pieces, used: Mapping[str, np.ndarray], texts: Mapping[str, Sequence[str]], plan: SpellingPlan
 ) -> Candidates:
     """Return all spellings of what languages use, the ids of each under `used`."""
     candidates = Candidates(pieces)

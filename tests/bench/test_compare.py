@@ -1,13 +1,13 @@
 import pytest
 
 from distill import __version__
-from distill.bench.compare import Conditions, compare_encoders
+from distill.bench.compare import TimingConditions, compare_encoders
 from distill.errors import DataError, InputError
 
 
 def test_the_note_says_how_it_was_made(scripted, sample):
     specs = {name: scripted(name) for name in ("toy", "other")}
-    rows, note = compare_encoders(specs, sample, ("de", "th"), Conditions(True, threads=2, rounds=1, questions=7))
+    rows, note = compare_encoders(specs, sample, ("de", "th"), TimingConditions(True, threads=2, rounds=1, questions=7))
     assert list(rows) == ["toy", "other"] and "search" in rows["toy"]
     assert {language: row["questions"] for language, row in rows["other"]["languages"].items()} == {"de": 4, "th": 3}
     machine = note.pop("machine")

@@ -13,7 +13,7 @@ from distill.encoding.encode_file import encode_file
 from distill.encoding.text_file import TextFile
 from distill.errors import DataError, DistillError, InputError
 from distill.indexing import batches
-from distill.indexing.building import Change, build
+from distill.indexing.building import IndexChange, build_index
 from distill.indexing.stored import FILE
 
 MODEL = "released"
@@ -92,7 +92,7 @@ def test_two_workers_give_the_vectors_of_one_process(ray, path, expected, tmp_pa
 def test_an_index_by_workers_is_that_of_one_process(ray, path, tmp_path, monkeypatch):
     monkeypatch.setattr(batches, "DOCUMENTS", 20)
     for name, engine in (("one", None), ("two", ray_encoding.ray_engine(MODEL, 2))):
-        build(tmp_path / name, Change([path]), MODEL, engine=engine)
+        build_index(tmp_path / name, IndexChange([path]), MODEL, engine=engine)
     assert (tmp_path / "one" / FILE).read_bytes() == (tmp_path / "two" / FILE).read_bytes()
 
 

@@ -13,7 +13,7 @@ from distill.catalog.identity import weights_fingerprint
 from distill.catalog.loading import load_encoder
 from distill.errors import DataError, EncoderError, InputError
 from distill.indexing import batches
-from distill.indexing.building import Change, Given, build
+from distill.indexing.building import IndexChange, IndexSettings, build_index
 from distill.indexing.sources import SOURCES
 from distill.indexing.stored import FILE, Index
 from distill.system.locking import held
@@ -40,7 +40,7 @@ def expected(tmp_path_factory):
     folder = tmp_path_factory.mktemp("index")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(batches, "DOCUMENTS", 3)
-        build(folder / "kb", Change([write(folder / "all.jsonl", range(10))]), MODEL)
+        build_index(folder / "kb", IndexChange([write(folder / "all.jsonl", range(10))]), MODEL)
     return folder / "all.jsonl", (folder / "kb" / FILE).read_bytes()
 
 
@@ -72,16 +72,16 @@ def test_vectors_are_the_encoders_in_int8_with_a_scale_a_row(expected):
 def test_documents_added_replaced_and_removed_give_the_index_of_those_that_remain(expected, small_batches, tmp_path):
     path, whole = expected
     kb = tmp_path / "kb"
-    build(kb, Change([write(tmp_path / "one.jsonl", range(4))]), MODEL)
-    build(kb, Change([tmp_path / "one.jsonl", write(tmp_path / "two.jsonl", range(4, 10))]), MODEL)
+    build_index(kb, IndexChange([write(tmp_path / "one.jsonl", range(4))]), MODEL)
+    build_index(kb, IndexChange([tmp_path / "one.jsonl", write(tmp_path / "two.jsonl", range(4, 10))]), MODEL)
     assert content(kb) == whole
     # Others in its place, and back again: nothing of them stays.
     changed = [text.replace("old", "new") for text in TEXTS]
-    build(kb, Change([write(tmp_path / "three.jsonl", (8, 9), changed)], ["1"]), MODEL)
+    build_index(kb, IndexChange([write(tmp_path / "three.jsonl", (8, 9), changed)], ["1"]), MODEL)
     index = Index(kb)
     assert [fields["id"] for fields in index.all_fields()] == list("023456789")
     assert index.text(8).decode() == changed[9] and index.card["documents"] == 9
-    build(kb, Change([path]), MODEL)
+    build_index(kb, IndexChange([path]), MODEL)
     assert content(kb) == whole
 
 
@@ -94,8 +94,8 @@ def test_what_is_in_the_index_is_not_encoded_again(expected, small_batches, tmp_
             yield number, load_encoder(MODEL).encode(jobs.read(number), role)
 
     kb = tmp_path / "kb"
-    build(kb, Change([write(tmp_path / "one.jsonl", range(4))]), MODEL)
-    build(kb, Change([expected[0]]), MODEL, engine=engine)
+    build_index(kb, IndexChange([write(tmp_path / "one.jsonl", range(4))]), MODEL)
+    build_index(kb, IndexChange([expected[0]]), MODEL, engine=engine)
     assert [text for text in texts if text in TEXTS] == TEXTS[4:]
     assert content(kb) == expected[1]
 
@@ -106,7 +106,7 @@ def test_a_killed_command_is_gone_on_with(expected, tmp_path, place):
     code = f"""
 import os, signal
 from distill.indexing import batches
-from distill.indexing.building import Change, build
+from distill.indexing.building import IndexChange, build_index
 from distill.system import files
 batches.DOCUMENTS, count, replace = 3, 0, os.replace
 
@@ -118,13 +118,13 @@ def killing(*paths):
     replace(*paths)
 
 files.os.replace = killing
-build({str(tmp_path / "kb")!r}, Change([{str(path)!r}]), {MODEL!r})
+build_index({str(tmp_path / "kb")!r}, IndexChange([{str(path)!r}]), {MODEL!r})
 """
     done = subprocess.run([sys.executable, "-c", code], env=environment(), capture_output=True, timeout=180)
     assert done.returncode == -signal.SIGKILL, done.stderr
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(batches, "DOCUMENTS", 3)
-        build(tmp_path / "kb", Change([path]), MODEL)
+        build_index(tmp_path / "kb", IndexChange([path]), MODEL)
     assert content(tmp_path / "kb") == whole
 
 
@@ -137,51 +137,56 @@ def test_what_is_wrong_is_said_with_its_place_and_leaves_nothing(tmp_path):
     ):
         path.write_text(write(path, range(3)).read_text() + line, encoding="utf-8")
         with pytest.raises(DataError, match=rf"all\.jsonl, {place}"):
-            build(tmp_path / "kb", Change([path], strict=True), MODEL)
+            build_index(tmp_path / "kb", IndexChange([path], strict=True), MODEL)
     path.write_text("", encoding="utf-8")
     with pytest.raises(DataError, match=r"all\.jsonl"):
-        build(tmp_path / "kb", Change([path]), MODEL)
-    for given in (Given(length=100, overlap=100), Given(length=50, overlap=70)):
+        build_index(tmp_path / "kb", IndexChange([path]), MODEL)
+    for given in (IndexSettings(length=100, overlap=100), IndexSettings(length=50, overlap=70)):
         with pytest.raises(InputError, match="--overlap"):
-            build(tmp_path / "kb", Change([write(path, range(3))]), MODEL, given)
+            build_index(tmp_path / "kb", IndexChange([write(path, range(3))]), MODEL, given)
     with pytest.raises(InputError, match="--remove 5"):
-        build(tmp_path / "kb", Change([path], ["5"]), MODEL)
+        build_index(tmp_path / "kb", IndexChange([path], ["5"]), MODEL)
     with pytest.raises(InputError, match=str(tmp_path)):
-        build(tmp_path, Change([path]), MODEL)
+        build_index(tmp_path, IndexChange([path]), MODEL)
     assert list(tmp_path.iterdir()) == [path]
 
 
 def test_an_index_that_is_there_stays_as_it_is_where_a_change_is_refused(expected, small_batches, tmp_path):
     path, whole = expected
-    build(tmp_path / "kb", Change([path]), MODEL)
+    build_index(tmp_path / "kb", IndexChange([path]), MODEL)
     for change, given, model, kind, place in (
-        (Change([path]), Given(length=500), MODEL, InputError, "--length 1000"),
-        (Change([path]), Given(score="vector"), MODEL, InputError, "--score sum"),
-        (Change([path]), Given(), "released", EncoderError, "released"),
-        (Change([], ["x"]), Given(), MODEL, InputError, "--remove x"),
-        (Change([tmp_path / "none.txt"]), Given(), MODEL, DataError, r"none\.txt"),
+        (IndexChange([path]), IndexSettings(length=500), MODEL, InputError, "--length 1000"),
+        (IndexChange([path]), IndexSettings(score="vector"), MODEL, InputError, "--score sum"),
+        (IndexChange([path]), IndexSettings(), "released", EncoderError, "released"),
+        (IndexChange([], ["x"]), IndexSettings(), MODEL, InputError, "--remove x"),
+        (IndexChange([tmp_path / "none.txt"]), IndexSettings(), MODEL, DataError, r"none\.txt"),
     ):
         with pytest.raises(kind, match=place):
-            build(tmp_path / "kb", change, model, given)
+            build_index(tmp_path / "kb", change, model, given)
     with held(tmp_path / "kb" / ".lock", "held"), pytest.raises(InputError, match="kb"):
-        build(tmp_path / "kb", Change([path]), MODEL)
+        build_index(tmp_path / "kb", IndexChange([path]), MODEL)
     assert content(tmp_path / "kb") == whole
 
 
 def test_an_index_that_another_folder_leads_to_is_written_by_one_command(expected, tmp_path):
     path, _ = expected
-    build(tmp_path / "kb", Change([path]), MODEL)
+    build_index(tmp_path / "kb", IndexChange([path]), MODEL)
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / FILE).symlink_to(tmp_path / "kb" / FILE)
     with held(tmp_path / "kb" / ".lock", "held"), pytest.raises(InputError, match="other"):
-        build(tmp_path / "other", Change([path]), MODEL)
+        build_index(tmp_path / "other", IndexChange([path]), MODEL)
     (tmp_path / "link").symlink_to(tmp_path / "new")
-    assert build(tmp_path / "link", Change([path]), MODEL)["documents"] == 10 and (tmp_path / "new" / FILE).is_file()
+    assert (
+        build_index(tmp_path / "link", IndexChange([path]), MODEL)["documents"] == 10
+        and (tmp_path / "new" / FILE).is_file()
+    )
 
 
 def test_an_index_of_the_score_vector_has_no_vectors_of_sentences(tmp_path):
-    card = build(tmp_path / "kb", Change([write(tmp_path / "all.jsonl", range(3))]), MODEL, Given(score="vector"))
+    card = build_index(
+        tmp_path / "kb", IndexChange([write(tmp_path / "all.jsonl", range(3))]), MODEL, IndexSettings(score="vector")
+    )
     assert card["sentences"] == 9
     assert not {"sentence_vectors", "sentence_scales"} & read_sections(tmp_path / "kb" / FILE).keys()
     # All of it may be taken out.
-    assert build(tmp_path / "kb", Change([], ["0", "1", "2"]), MODEL)["passages"] == 0
+    assert build_index(tmp_path / "kb", IndexChange([], ["0", "1", "2"]), MODEL)["passages"] == 0

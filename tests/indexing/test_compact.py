@@ -9,7 +9,7 @@ import pytest
 from distill.catalog.loading import load_encoder
 from distill.errors import DataError, InputError
 from distill.indexing.answers import Answers
-from distill.indexing.building import COMPACT, Change, Given, build
+from distill.indexing.building import COMPACT, IndexChange, IndexSettings, build_index
 from distill.indexing.codes import unpacked
 from distill.indexing.stored import FILE, Index
 from distill.system.sections import read_sections, write_sections
@@ -33,7 +33,9 @@ def write(path, numbers):
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("compact")
-    build(folder / "kb", Change([write(folder / "all.jsonl", range(len(TEXTS)))]), MODEL, Given(bits=COMPACT))
+    build_index(
+        folder / "kb", IndexChange([write(folder / "all.jsonl", range(len(TEXTS)))]), MODEL, IndexSettings(bits=COMPACT)
+    )
     return folder
 
 
@@ -86,12 +88,12 @@ def test_the_best_are_scored_by_their_text_as_if_stored_in_float32(folder, encod
 
 def test_a_compact_index_is_added_to_without_encoding_again(folder, tmp_path, monkeypatch):
     kb = tmp_path / "kb"
-    build(kb, Change([write(tmp_path / "one.jsonl", range(40))]), MODEL, Given(bits=COMPACT))
-    build(kb, Change([write(tmp_path / "two.jsonl", range(40, len(TEXTS)))]), MODEL)
+    build_index(kb, IndexChange([write(tmp_path / "one.jsonl", range(40))]), MODEL, IndexSettings(bits=COMPACT))
+    build_index(kb, IndexChange([write(tmp_path / "two.jsonl", range(40, len(TEXTS)))]), MODEL)
     assert (kb / FILE).read_bytes() == (folder / "kb" / FILE).read_bytes()
     before = (kb / FILE).read_bytes()
     with pytest.raises(InputError, match="--compact"):
-        build(kb, Change([tmp_path / "one.jsonl"]), MODEL, Given(bits=8))
+        build_index(kb, IndexChange([tmp_path / "one.jsonl"]), MODEL, IndexSettings(bits=8))
     assert (kb / FILE).read_bytes() == before
 
 

@@ -9,7 +9,7 @@ from click.testing import CliRunner
 from distill.cli import cli
 from distill.errors import DataError, InputError
 from distill.indexing.answers import Answers
-from distill.indexing.building import Change, Given, build
+from distill.indexing.building import IndexChange, IndexSettings, build_index
 from distill.indexing.lexical import Lexical, inverted
 from distill.indexing.stored import FILE, Index
 from distill.system.sections import read_sections, write_sections
@@ -30,20 +30,20 @@ def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("hybrid")
     rows = [{"id": str(n), "title": f"T{n}", "text": text} for n, text in enumerate(TEXTS)]
     (folder / "all.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
-    build(folder / "plain", Change([folder / "all.jsonl"]), MODEL)
-    build(folder / "kb", Change([folder / "all.jsonl"]), MODEL, Given(hybrid=True))
+    build_index(folder / "plain", IndexChange([folder / "all.jsonl"]), MODEL)
+    build_index(folder / "kb", IndexChange([folder / "all.jsonl"]), MODEL, IndexSettings(hybrid=True))
     return folder
 
 
 def test_words_are_added_to_an_index_that_is_there_and_stay(folder, tmp_path):
     kb, sections = tmp_path / "kb", inverted(TEXTS)
-    build(kb, Change([folder / "all.jsonl"]), MODEL)
+    build_index(kb, IndexChange([folder / "all.jsonl"]), MODEL)
     result = CliRunner().invoke(cli, ["index", "--model", MODEL, "--output", str(kb), "--hybrid"])
     assert result.exit_code == 0
     assert (kb / FILE).read_bytes() == (folder / "kb" / FILE).read_bytes()
     for name, array in sections.items():
         np.testing.assert_array_equal(Index(kb).array(name), array)
-    build(kb, Change(removed=["1"]), MODEL)
+    build_index(kb, IndexChange(removed=["1"]), MODEL)
     np.testing.assert_array_equal(Index(kb).array("bm25.rows"), inverted(TEXTS[:1] + TEXTS[2:])["bm25.rows"])
 
 
@@ -81,7 +81,7 @@ def test_the_names_of_turkish_are_found_however_they_are_typed(tmp_path):
     texts = ["İstanbul iki kıtadadır.", "Ankara başkenttir.", "Bursa yeşildir.", "Van gölü büyüktür."]
     rows = [json.dumps({"id": str(number), "text": text}) for number, text in enumerate(texts)]
     (tmp_path / "all.jsonl").write_text("\n".join(rows), encoding="utf-8")
-    build(tmp_path / "kb", Change([tmp_path / "all.jsonl"]), MODEL, Given(hybrid=True))
+    build_index(tmp_path / "kb", IndexChange([tmp_path / "all.jsonl"]), MODEL, IndexSettings(hybrid=True))
     index = Index(tmp_path / "kb")
     words = Lexical(index.sections, index.passages)
     for typed in ("İstanbul", "istanbul", "ISTANBUL", "ıstanbul"):
@@ -96,7 +96,7 @@ def test_an_index_of_words_as_they_were_compared_before_is_refused_and_made_anew
     write_sections(tmp_path / FILE, sections | {"card": np.frombuffer(json.dumps(card).encode(), np.uint8)})
     with pytest.raises(InputError, match=r"distill index .*--hybrid"):
         Answers(tmp_path, hybrid=True)
-    build(tmp_path, Change(removed=["5"]), MODEL)
+    build_index(tmp_path, IndexChange(removed=["5"]), MODEL)
     assert Answers(tmp_path, hybrid=True).index.has_words
 
 

@@ -8,7 +8,7 @@ import pytest
 from distill.errors import DataError, InputError
 from distill.indexing import products
 from distill.indexing.answers import Answers
-from distill.indexing.building import Change, build
+from distill.indexing.building import IndexChange, build_index
 from distill.indexing.codes import quantised
 from distill.indexing.searching import Searcher
 from distill.indexing.stored import FILE, Index
@@ -44,7 +44,7 @@ def kb(tmp_path_factory):
         },
     ]
     (folder / "all.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
-    build(folder / "kb", Change([folder / "all.jsonl"]), MODEL)
+    build_index(folder / "kb", IndexChange([folder / "all.jsonl"]), MODEL)
     return folder / "kb"
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from distill.documents.source import Source, place_of
 from distill.errors import DataError
-from distill.indexing.building import Change, build
+from distill.indexing.building import IndexChange, build_index
 from distill.indexing.sources import SOURCES, Sources
 from distill.indexing.stored import Index, id_hash
 from distill.system.sections import read_sections
@@ -38,58 +38,58 @@ ALL = ["d/a.md", "d/c.jsonl, line 1", "x", "y", "d/sub/b.md"]
 
 
 def test_files_take_their_place_by_whatever_path(here, monkeypatch):
-    build("kb", Change(["d"]), MODEL)
+    build_index("kb", IndexChange(["d"]), MODEL)
     assert ids() == ALL
     (here / "link").symlink_to(here / "d")
     for spelling in ("./d", here / "d", "other/../d", "link"):
-        build("kb", Change([spelling]), MODEL)
+        build_index("kb", IndexChange([spelling]), MODEL)
         assert ids() == ALL
     monkeypatch.chdir(here / "d")
-    build("../kb", Change(["."]), MODEL)
+    build_index("../kb", IndexChange(["."]), MODEL)
     assert ids("../kb") == ALL
-    build("../kb", Change(["sub/b.md", "../other"]), MODEL)
+    build_index("../kb", IndexChange(["sub/b.md", "../other"]), MODEL)
     assert ids("../kb") == [*ALL, "../other/o.md"]
 
 
 def test_what_is_gone_goes_by_sync_and_what_is_elsewhere_stays(here):
-    build("kb", Change(["d", "other"]), MODEL)
+    build_index("kb", IndexChange(["d", "other"]), MODEL)
     (here / "d" / "sub" / "b.md").unlink()
     (here / "other" / "o.md").unlink()
     (here / "d" / "c.jsonl").write_text(json.dumps({"id": "x", "text": "The second."}))
-    build("kb", Change(["d"]), MODEL)
+    build_index("kb", IndexChange(["d"]), MODEL)
     assert sorted(ids()) == sorted([*ALL, "other/o.md"])
-    build("kb", Change([here / "d"], synced=True), MODEL)
+    build_index("kb", IndexChange([here / "d"], synced=True), MODEL)
     assert ids() == ["other/o.md", "d/a.md", "x"]
     shutil.rmtree(here / "d" / "sub")
     for path in (here / "d").iterdir():
         path.unlink()
     with pytest.raises(DataError):
-        build("kb", Change(["d"]), MODEL)
-    build("kb", Change(["d"], synced=True), MODEL)
+        build_index("kb", IndexChange(["d"]), MODEL)
+    build_index("kb", IndexChange(["d"], synced=True), MODEL)
     assert ids() == ["other/o.md"]
 
 
 def test_an_index_and_its_folder_may_move_together_or_alone(here, monkeypatch):
-    build("kb", Change(["d"]), MODEL)
+    build_index("kb", IndexChange(["d"]), MODEL)
     moved = here / "moved"
     moved.mkdir()
     for name in ("d", "kb"):
         shutil.move(here / name, moved / name)
     (moved / "d" / "a.md").unlink()
-    build(moved / "kb", Change([moved / "d"], synced=True), MODEL)
+    build_index(moved / "kb", IndexChange([moved / "d"], synced=True), MODEL)
     assert ids(moved / "kb") == ALL[1:]
     monkeypatch.chdir(moved)
     shutil.move(moved / "kb", here / "kb")
     (moved / "d" / "sub" / "b.md").unlink()
-    build(here / "kb", Change(["d"], synced=True), MODEL)
+    build_index(here / "kb", IndexChange(["d"], synced=True), MODEL)
     assert ids(here / "kb") == ["d/c.jsonl, line 1", "x", "y"]
 
 
 def test_an_index_that_knows_no_files_goes_by_the_paths_of_its_documents(here):
-    build("kb", Change(["d", "other"]), MODEL)
+    build_index("kb", IndexChange(["d", "other"]), MODEL)
     (here / "kb" / SOURCES).unlink()
     (here / "d" / "a.md").unlink()
-    build("kb", Change([here / "d"], synced=True), MODEL)
+    build_index("kb", IndexChange([here / "d"], synced=True), MODEL)
     # Records without an id are called after the file, of which nothing was known.
     assert ids() == ["d/c.jsonl, line 1", "other/o.md", f"{here.as_posix()}/d/c.jsonl, line 1", "x", "y", "d/sub/b.md"]
 
@@ -105,7 +105,7 @@ def test_the_file_has_a_path_a_file_and_a_number_a_document(here):
 
 
 def test_a_broken_file_is_refused_by_its_name(here):
-    build("kb", Change(["d"]), MODEL)
+    build_index("kb", IndexChange(["d"]), MODEL)
     (here / "kb" / SOURCES).write_bytes(b"none")
     with pytest.raises(DataError, match=SOURCES):
-        build("kb", Change(["d"]), MODEL)
+        build_index("kb", IndexChange(["d"]), MODEL)

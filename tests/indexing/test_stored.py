@@ -8,18 +8,18 @@ from fixtures.plain_c import consistent
 
 from distill.catalog.loading import load_encoder
 from distill.errors import DataError, InputError
-from distill.indexing.building import COMPACT, Change, Given, build
+from distill.indexing.building import COMPACT, IndexChange, IndexSettings, build_index
 from distill.indexing.stored import FILE, Index
 from distill.system.sections import read_sections, write_sections
 
 MODEL = "released-small"
 TEXTS = ["The Danube ends in the Black Sea. It is long.", "The Nile is longer! Who knows?", "Bread needs an oven."]
 FORMS = {
-    "plain": Given(),
-    "vector": Given(score="vector"),
-    "compact": Given(bits=COMPACT),
-    "four": Given(bits=4, score="sentence"),
-    "hybrid": Given(hybrid=True),
+    "plain": IndexSettings(),
+    "vector": IndexSettings(score="vector"),
+    "compact": IndexSettings(bits=COMPACT),
+    "four": IndexSettings(bits=4, score="sentence"),
+    "hybrid": IndexSettings(hybrid=True),
 }
 
 
@@ -30,7 +30,7 @@ def forms(tmp_path_factory):
     rows = [{"id": str(number), "text": text} for number, text in enumerate(TEXTS * 3)]
     (folder / "all.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
     for name, given in FORMS.items():
-        build(folder / name, Change([folder / "all.jsonl"]), MODEL, given)
+        build_index(folder / name, IndexChange([folder / "all.jsonl"]), MODEL, given)
     return {name: folder / name for name in FORMS}
 
 
@@ -113,4 +113,4 @@ def test_documents_are_added_by_what_the_card_says_and_not_where_it_says_nothing
         (tmp_path / name).mkdir(exist_ok=True)
         write_sections(tmp_path / name / FILE, sections | {"card": np.frombuffer(card, dtype=np.uint8)})
         with pytest.raises(kind, match=name):
-            build(tmp_path / name, Change([forms["plain"].parent / "all.jsonl"]), MODEL)
+            build_index(tmp_path / name, IndexChange([forms["plain"].parent / "all.jsonl"]), MODEL)

@@ -15,7 +15,7 @@ from distill.export.form import Form
 from distill.export.languages import read_languages
 from distill.export.runtime import load_artefact
 from distill.export.weights.precision import Precision
-from distill.languages.material import Sources, read_material
+from distill.languages.material import LanguageSources, read_material
 from distill.students.rows import TABLE
 
 LANGUAGES = ("en", "de", "ru")
@@ -142,4 +142,4 @@ def test_what_cannot_be_learned_from_is_refused(options, named, files, tmp_path,
     }.items():
         (tmp_path / name).write_text(content, encoding="utf-8")
     with pytest.raises(InputError, match=named):
-        read_material(Sources("fi", **{"parallel": (str(files[0]),), **options}))
+        read_material(LanguageSources("fi", **{"parallel": (str(files[0]),), **options}))

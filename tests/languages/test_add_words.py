@@ -15,7 +15,7 @@ from distill.export.languages import read_languages
 from distill.export.runtime import load_artefact
 from distill.export.subset import write_subset
 from distill.export.weights.precision import Precision
-from distill.languages.material import Sources, read_lexicon
+from distill.languages.material import LanguageSources, read_lexicon
 
 LANGUAGES = ("en", "de", "ru")
 MEANT = {"жираф": "tall animal", "кенгуру": "house | hill", "пингвин": "bird", "слон": "large animal"}
@@ -87,7 +87,7 @@ def test_spellings_made_anew_are_any_languages_again(bundle, dictionary, tmp_pat
 
 def test_words_without_a_list_count_by_their_uses_in_text(dictionary, tmp_path):
     (tmp_path / "ru.txt").write_text("Слон и слон.\nПингвин\n", encoding="utf-8")
-    lexicon = read_lexicon(Sources("ru", dictionary=(dictionary,), text=(tmp_path / "ru.txt",)))
+    lexicon = read_lexicon(LanguageSources("ru", dictionary=(dictionary,), text=(tmp_path / "ru.txt",)))
     assert lexicon.words == {"слон": 3 / 7, "пингвин": 2 / 7, "жираф": 1 / 7, "кенгуру": 1 / 7}
     assert lexicon.pairs[1:3] == [("кенгуру", "house"), ("кенгуру", "hill")]
 
@@ -112,4 +112,4 @@ def test_what_has_no_such_words_is_refused(model, language, content, bundle, dic
 
 def test_without_a_dictionary_nothing_tells_what_words_mean():
     with pytest.raises(InputError, match="--dictionary"):
-        read_lexicon(Sources("ru"))
+        read_lexicon(LanguageSources("ru"))

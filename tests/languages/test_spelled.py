@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from distill.encoders.tokenizer import spellings_of
-from distill.languages.material import Sources, read_lexicon, read_material
+from distill.languages.material import LanguageSources, read_lexicon, read_material
 from distill.languages.spelled import spelled
 
 WORDS = {"lehmä": ("dog", "house"), "hevonen": ("large river", "bridge"), "kissa": ("music",), "karhu": ("city",)}
@@ -23,7 +23,7 @@ def material(tmp_path_factory):
     (folder / "text.txt").write_text("Kissa kissa\n" * 20)
     (folder / "keep.txt").write_text("karhu karhu\n" * 20)
     files = {name: (str(folder / f"{name}.txt"),) for name in ("text",)} | {"keep": (f"de={folder / 'keep.txt'}",)}
-    sources = Sources(
+    sources = LanguageSources(
         "fi",
         parallel=(str(folder / "lines.tsv"),),
         dictionary=(str(folder / "meant.tsv"),),
@@ -72,7 +72,7 @@ def test_without_words_nothing_is_spelled(wide, material):
 def test_of_two_words_with_one_capital_the_more_useful_is_read(wide, material, tmp_path):
     (tmp_path / "meant.tsv").write_text("tr\ten\niskı\tdog\nıskı\tlarge river\n", encoding="utf-8")
     lexicon = replace(
-        read_lexicon(Sources("tr", dictionary=(tmp_path / "meant.tsv",))), words={"iskı": 0.01, "ıskı": 0.001}
+        read_lexicon(LanguageSources("tr", dictionary=(tmp_path / "meant.tsv",))), words={"iskı": 0.01, "ıskı": 0.001}
     )
     tokenizer = spelled(wide, len(wide.tokenizer), lexicon, None, 10)
     pieces = [one.piece[1:] for one in spellings_of(tokenizer)]

@@ -3,7 +3,7 @@ import json
 import pytest
 
 from distill.errors import DataError
-from distill.reading.files import Source, read_source
+from distill.reading.files import ReaderSource, read_source
 
 PASSAGES = [{"pid": 1, "context": "Rome is in Italy. Italy is old."}]
 
@@ -12,7 +12,7 @@ def write(folder, questions, passages=PASSAGES):
     for name, rows in (("passages.en", passages), ("questions.train.en", questions)):
         lines = "".join(json.dumps(row) + "\n" for row in rows)
         (folder / f"{name}.jsonl").write_text(lines, encoding="utf-8")
-    return Source(folder)
+    return ReaderSource(folder)
 
 
 def question(answers, **fields):
@@ -29,10 +29,10 @@ def test_an_answer_is_taken_from_its_place_or_looked_for(tmp_path, capsys):
 def test_a_split_is_taken_and_a_file_of_no_split_always(tmp_path):
     write(tmp_path, [question(["Rome"])])
     (tmp_path / "questions.dev.en.jsonl").write_text(json.dumps(question(["old"])) + "\n")
-    assert [one.place for one in read_source(Source(tmp_path, "dev"))] == [(27, 30)]
-    assert len(read_source(Source(tmp_path, "all"))) == 2
+    assert [one.place for one in read_source(ReaderSource(tmp_path, "dev"))] == [(27, 30)]
+    assert len(read_source(ReaderSource(tmp_path, "all"))) == 2
     (tmp_path / "questions.en.jsonl").write_text(json.dumps(question(["is old"])) + "\n")
-    assert len(read_source(Source(tmp_path, "dev"))) == 2
+    assert len(read_source(ReaderSource(tmp_path, "dev"))) == 2
 
 
 @pytest.mark.parametrize(
@@ -49,7 +49,7 @@ def test_what_does_not_belong_together_is_refused_by_its_line(tmp_path, row, lin
 
 
 def test_empty_files_and_a_split_without_questions_are_refused(tmp_path):
-    for source in (write(tmp_path, []), write(tmp_path, [question(["Rome"])], []), Source(tmp_path, "test")):
+    for source in (write(tmp_path, []), write(tmp_path, [question(["Rome"])], []), ReaderSource(tmp_path, "test")):
         with pytest.raises(DataError):
             read_source(source)
 
@@ -75,7 +75,7 @@ def test_a_squad_file_too_has_whole_numbers_an_object_of_answers_and_impossible_
         ]
         value = {"data": [{"title": "Rome", "paragraphs": [{"context": context, "qas": qas}]}]}
         (tmp_path / f"{language}.json").write_text(json.dumps(value), encoding="utf-8")
-    examples = read_source(Source(tmp_path, "all"))
+    examples = read_source(ReaderSource(tmp_path, "all"))
     assert [(one.id, one.language, one.passage.language) for one in examples] == [
         ("7", "de", "de"),
         ("8", "de", "de"),
@@ -85,7 +85,7 @@ def test_a_squad_file_too_has_whole_numbers_an_object_of_answers_and_impossible_
 
 
 def test_questions_of_squad_are_read_in_the_documents_passages_and_in_their_own(sentence_data):
-    examples = read_source(Source(sentence_data))
+    examples = read_source(ReaderSource(sentence_data))
     pairs = [(one.language, one.passage.language) for one in examples]
     assert {pair: pairs.count(pair) for pair in set(pairs)} == {("en", "en"): 8, ("de", "de"): 8, ("de", "en"): 8}
     for example in examples:
@@ -103,6 +103,6 @@ def test_answers_of_another_data_set_are_looked_for(tmp_path, capsys):
         for id, language, text, answer in rows
     )
     (tmp_path / "questions.jsonl").write_text("".join(f"{line}\n" for line in lines))
-    examples = read_source(Source(tmp_path, "all"))
+    examples = read_source(ReaderSource(tmp_path, "all"))
     assert [(one.id, one.language, one.place) for one in examples] == [("a", "en", (0, 4)), ("b", "de", (27, 30))]
     assert "1 of 3" in capsys.readouterr().err

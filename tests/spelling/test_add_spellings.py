@@ -17,7 +17,7 @@ from distill.export.runtime import load_artefact
 from distill.export.student import load_student
 from distill.export.subset import write_subset
 from distill.export.weights.precision import Precision
-from distill.spelling.add_spellings import Plan, divided, unspelled
+from distill.spelling.add_spellings import SpellingPlan, divided, unspelled
 
 LANGUAGES = ("en", "es", "el")
 
@@ -114,7 +114,7 @@ def test_what_cannot_be_done_is_refused(bundle, files, tmp_path, capsys, options
 
 def test_a_tenth_of_the_lines_is_held_out_and_few_lines_are_said(capsys):
     lines = {language: sorted(f"line {n}" for n in range(many)) for language, many in (("de", 99), ("en", 100))}
-    read, held = divided(Plan({language: rows * 2 for language, rows in lines.items()}))
+    read, held = divided(SpellingPlan({language: rows * 2 for language, rows in lines.items()}))
     assert {language: sorted(read[language] + held[language]) for language in read} == lines
     assert {language: len(rows) for language, rows in held.items()} == {"de": 9, "en": 10}
     said = capsys.readouterr().err

@@ -10,9 +10,10 @@ import click
 
 from ...settings.assignments import APART, assigned, honoured, unused
 from ...settings.fields import MAIN
-from ...settings.recipes import TABLE, recipe_names
+from ...settings.recipes import TABLE
 from ...settings.sections import Settings, Value
 from ...settings.store import walk
+from .completion import complete
 from .reporting import ReportingCommand
 
 if TYPE_CHECKING:
@@ -20,11 +21,6 @@ if TYPE_CHECKING:
 
 # The parameter that holds what `--set` was given.
 ASSIGNED = "assigned"
-
-
-def complete(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
-    """Return the names of recipes that begin so, for a shell."""
-    return [name for name in recipe_names() if name.startswith(incomplete)]
 
 
 def parameter_of(name: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -10,7 +11,9 @@ from ...encoders.encoder import Encoder
 from ...encoders.health import require_finite
 from ...retrieval.units import firsts_of
 from ...settings.units import BY_NAME
-from ...system.types import Json
+from ...system.files import write_text
+from ...system.progress import task as progress_of
+from ...system.types import File, Json
 from ..bm25 import Bm25, WordScores
 from ..evaluate import Evaluation, encode_units
 from .retrieval import RetrievalTask
@@ -66,6 +69,18 @@ def differences(
         for number, (question, ranks) in enumerate(rows):
             first, second = (int(of[unit][number]) for of in firsts)
             yield Difference(unit, question, ranks, (first, second))
+
+
+def write_differences(
+    path: File, task: RetrievalTask, encoders: tuple[Encoder, Encoder], results: tuple[Evaluation, Evaluation]
+) -> None:
+    """Write the `differences` as JSON Lines."""
+    rows = []
+    with progress_of("differences", None) as advance:
+        for one in differences(task, encoders, results):
+            rows.append(json.dumps(one.as_dict(task.dataset), ensure_ascii=False))
+            advance()
+    write_text(path, "".join(f"{row}\n" for row in rows))
 
 
 def _cases(task, unit, results):

@@ -20,7 +20,7 @@ from distill.export.encode import Calibration
 from distill.export.formats.c import add_answerable
 from distill.export.runtime import load_artefact
 from distill.indexing.again import Again
-from distill.indexing.building import Change, Given, build
+from distill.indexing.building import IndexChange, IndexSettings, build_index
 from distill.indexing.searching import Searcher
 from distill.indexing.stored import Index
 from distill.system.sections import read_sections, write_sections
@@ -55,7 +55,7 @@ def indexes(tmp_path_factory, sample):
     rows = [{"id": str(row), "text": text} for row, text in enumerate(sample.document_texts[:20])]
     (folder / "all.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
     for bits in (8, 4, 1):
-        build(folder / str(bits), Change([folder / "all.jsonl"]), MODEL, Given(bits=bits))
+        build_index(folder / str(bits), IndexChange([folder / "all.jsonl"]), MODEL, IndexSettings(bits=bits))
     return {bits: Index(folder / str(bits)) for bits in (8, 4, 1)}
 
 

@@ -22,7 +22,7 @@ from distill.export.encode import Calibration
 from distill.export.form import Form
 from distill.export.weights.precision import Precision
 from distill.indexing.answers import Answers
-from distill.indexing.building import COMPACT, Change, Given, build
+from distill.indexing.building import COMPACT, IndexChange, IndexSettings, build_index
 from distill.system.sections import read_sections, write_sections
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -94,7 +94,9 @@ def indexes(tmp_path_factory):
     """`{bits: folder}` of indexes of the sample's documents, two of the encoder."""
     folder = tmp_path_factory.mktemp("indexes")
     for bits in (8, COMPACT):
-        build(folder / str(bits), Change([SAMPLE / "documents.jsonl"]), "released-small", Given(bits=bits))
+        build_index(
+            folder / str(bits), IndexChange([SAMPLE / "documents.jsonl"]), "released-small", IndexSettings(bits=bits)
+        )
     return {bits: folder / str(bits) for bits in (8, COMPACT)}
 
 

@@ -48,8 +48,8 @@ def page_of():
 def kb(tmp_path_factory):
     """The sample's passages, indexed by `released`: the index's folder."""
     from distill.data.readers import SAMPLE
-    from distill.indexing.building import Change, build
+    from distill.indexing.building import IndexChange, build_index
 
     folder = tmp_path_factory.mktemp("index") / "kb"
-    build(folder, Change([SAMPLE / "documents.jsonl"]), "released")
+    build_index(folder, IndexChange([SAMPLE / "documents.jsonl"]), "released")
     return folder

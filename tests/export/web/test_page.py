@@ -10,7 +10,7 @@ from distill.data.loading import load_dataset
 from distill.data.readers import SAMPLE
 from distill.export.encode import Passages
 from distill.indexing.answers import Answers
-from distill.indexing.building import COMPACT, Change, Given, build
+from distill.indexing.building import COMPACT, IndexChange, IndexSettings, build_index
 
 FIRST = "document.querySelector('#hits li')"
 READY = "document.documentElement?.dataset.ready"
@@ -67,7 +67,9 @@ def test_a_question_in_every_language_finds_what_python_finds_online_and_offline
 
 
 def test_an_index_of_a_bit_a_number_is_scored_again_as_in_python(page_of, tab, tmp_path):
-    build(tmp_path / "kb", Change([SAMPLE / "documents.jsonl"]), "released-small", Given(bits=COMPACT))
+    build_index(
+        tmp_path / "kb", IndexChange([SAMPLE / "documents.jsonl"]), "released-small", IndexSettings(bits=COMPACT)
+    )
     questions = [question.text for question in load_dataset("sample", "en").select("de", "test")[:4]]
     answers = Answers(tmp_path / "kb").answers(questions, 1)
     with served(page_of(tmp_path / "site", "released-small", tmp_path / "kb" / "index.bin")) as address:

@@ -15,7 +15,7 @@ from distill.export.form import Form
 from distill.export.runtime import load_artefact
 from distill.export.student import bundle_form
 from distill.export.web.site import COPIED, FILLED, PROGRAM, SOURCES, add_index
-from distill.indexing.building import Change, build
+from distill.indexing.building import IndexChange, build_index
 
 ROOT = Path(__file__).resolve().parents[3]
 MB = 1e6
@@ -75,7 +75,7 @@ def test_an_index_of_another_encoder_and_a_file_that_is_none_are_refused(page_of
     folder = page_of(tmp_path / "site", "released-small")
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
     (tmp_path / "note.txt").write_text("The tower burned down.", encoding="utf-8")
-    build(tmp_path / "kb", Change([tmp_path / "note.txt"]), "released")
+    build_index(tmp_path / "kb", IndexChange([tmp_path / "note.txt"]), "released")
     with pytest.raises(EncoderError, match=r"index\.bin.*released"):
         add_index(folder, tmp_path / "kb" / "index.bin")
     (tmp_path / "half").write_bytes((tmp_path / "kb" / "index.bin").read_bytes()[:-100])
@@ -88,7 +88,7 @@ def test_an_index_of_another_encoder_and_a_file_that_is_none_are_refused(page_of
 @pytest.mark.parametrize(("format_", "named"), [("web", "index.bin"), ("bundle", "--index")])
 def test_the_command_refuses_an_index_before_it_exports(distill, capsys, tmp_path, format_, named):
     (tmp_path / "note.txt").write_text("The tower burned down.", encoding="utf-8")
-    build(tmp_path / "kb", Change([tmp_path / "note.txt"]), "released-small")
+    build_index(tmp_path / "kb", IndexChange([tmp_path / "note.txt"]), "released-small")
     model = "released" if format_ == "web" else "released-small"
     site = tmp_path / "site"
     assert distill("export", model, "--format", format_, "--index", tmp_path / "kb", "--output", site) == 2

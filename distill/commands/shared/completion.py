@@ -1,0 +1,12 @@
+"""What a shell is told that a word may become."""
+
+from __future__ import annotations
+
+import click
+
+from ...settings.recipes import recipe_names
+
+
+def complete(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
+    """The names of recipes that begin so, for a shell."""
+    return [name for name in recipe_names() if name.startswith(incomplete)]

@@ -1,0 +1,58 @@
+"""How answers from an index are shown."""
+
+from __future__ import annotations
+
+import codecs
+import sys
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+
+from ...errors import shown
+from ...report.answered import print_remark
+from ...report.layout import new_console
+from ...system.text import json_text
+
+if TYPE_CHECKING:
+    from ...indexing.answers import Answer
+
+# Round the best sentence where there is no terminal to show it bold.
+MARK = "**"
+
+
+def print_json(answers: Iterable[Answer]) -> None:
+    """Print an object a question, a line each; with escapes where standard output is not UTF-8."""
+    ascii = codecs.lookup(sys.stdout.encoding or "ascii").name != "utf-8"
+    for answer in answers:
+        print(json_text(answer.as_dict(), ascii), flush=True)
+
+
+def print_answers(answers: Iterable[Answer], many: bool, strict: bool = False) -> None:
+    """Print passages, the best sentence marked; of `many` questions each one above its own.
+
+    `strict`: no passages where the first one does not answer.
+    """
+    console = new_console()
+    for answer in answers:
+        if many:
+            console.print(shown(answer.question), markup=False, style="underline")
+        for place, hit in enumerate(() if strict and not answer.answered else answer.hits, start=1):
+            console.print(f"{place}. {hit.score:.3f}  {_name(hit)}", markup=False)
+            console.print(_shown(hit, console.is_terminal), soft_wrap=True)
+            if hit.repeats:
+                console.print(f"   also in {', '.join(map(_name, hit.repeats))}", markup=False)
+        if answer.probability is not None and answer.threshold is not None:
+            print_remark(answer.probability, answer.threshold, strict)
+
+
+def _name(hit):
+    return shown(str(hit.fields.get("title") or hit.fields["id"]))
+
+
+def _shown(hit, terminal):
+    best = hit.answer or hit.sentence
+    start, end = best or (0, 0)
+    mark = "" if terminal or not best else MARK
+    before, marked, behind = (shown(part) for part in (hit.text[:start], hit.text[start:end], hit.text[end:]))
+    return Text("   ").append(before).append(mark + marked + mark, "bold").append(behind)

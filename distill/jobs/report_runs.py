@@ -1,0 +1,63 @@
+"""What `distill report` does: the page of a run that has ended, or one that compares several."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from ..errors import DataError, InputError, first_line
+from ..pipeline.finished import read_run
+from ..system.files import require_writable
+from ..system.types import File
+
+
+def report_runs(runs: Sequence[File], output: File | None = None) -> Path:
+    """Write a run's page again, or one page that compares several runs.
+
+    Args:
+        runs: folders of runs that have ended, each once.
+        output: the page; None for `report.html` in the folder of a single run.
+
+    Returns:
+        The path of the page.
+
+    Raises:
+        InputError: for a run that is named twice, and for several without an `output`.
+        DataError: for a folder of no run, or figures that someone has changed.
+    """
+    if len({Path(folder).resolve() for folder in runs}) < len(runs):
+        raise InputError(f"{', '.join(map(str, runs))}: a run is named twice; give each once")
+    if len(runs) != 1 and not output:
+        raise InputError("several runs make one page; say where with --output, such as --output comparison.html")
+    read = [read_run(folder) for folder in runs]
+    path = Path(output) if output else read[0].folder / "report.html"
+    require_writable(path)
+    with explained(runs):
+        _write(path, read)
+    return path
+
+
+def _write(path, runs):
+    if len(runs) == 1:
+        from ..report.run_page import write_report
+
+        write_report(path, runs[0].metrics, runs[0].rows, runs[0].search)
+    else:
+        from ..report.runs_page import write_comparison
+
+        write_comparison(path, runs)
+
+
+@contextmanager
+def explained(runs: Sequence[File]) -> Iterator[None]:
+    """Turn what a page stumbles over, deep in files that someone has changed, into a `DataError`."""
+    from jinja2 import TemplateError
+
+    try:
+        yield
+    except (LookupError, TypeError, ValueError, AttributeError, TemplateError) as error:
+        said = f"{type(error).__name__}: {first_line(error)}"
+        raise DataError(
+            f"{', '.join(map(str, runs))}: figures of another form than `distill run` writes ({said})"
+        ) from error
