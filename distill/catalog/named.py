@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from ..data.more_questions import named_source
 from ..data.readers import SAMPLE, SHIPPED, find
 from ..evaluation.translators import folders_of
 from ..settings.fields import Names
-from ..settings.sections import Settings, Value
+from ..settings.sections import Settings
 from ..settings.store import walk
 from ..system.files import usable_path
 from .kinds import folder_of
@@ -62,9 +62,9 @@ def own_among(named: Iterable[NamedPath]) -> list[Path]:
 
 def _paths(kind, value, dataset):
     """The paths that a value names; the data set's own text lies in its folder."""
-    if not value:
-        return []
-    return own_text_files(find(dataset)) if kind is Names.OWN_TEXT else READERS[kind](value)
+    if kind is Names.OWN_TEXT:
+        return own_text_files(find(dataset)) if value else []
+    return READERS[kind](value if isinstance(value, tuple) else (value,)) if value else []
 
 
 def _source(source):
@@ -78,14 +78,14 @@ def _encoders(sources):
 
 TEXTS = (Names.DATASET, Names.FILE, Names.FILES, Names.WEIGHTED_FILES, Names.LANGUAGE_FILES)
 # The paths in a setting's value, by what it names.
-READERS: dict[Names, Callable[[Value], list[Path]]] = {
-    Names.NOTHING: lambda value: [],
-    Names.DATASET: lambda value: [find(value)],
-    Names.ENCODER: lambda value: _encoders([value]),
+READERS: dict[Names, Callable[[Sequence[str]], list[Path]]] = {
+    Names.NOTHING: lambda names: [],
+    Names.DATASET: lambda names: [find(one) for one in names],
+    Names.ENCODER: _encoders,
     Names.ENCODERS: _encoders,
-    Names.FILE: lambda value: [usable_path(value)],
-    Names.FILES: lambda value: [usable_path(one) for one in value],
-    Names.WEIGHTED_FILES: lambda value: [_source(one) for one in value],
-    Names.LANGUAGE_FILES: lambda value: [named_file(one)[1] for one in value],
-    Names.TRANSLATORS: lambda value: list(folders_of(value).values()),
+    Names.FILE: lambda names: [usable_path(one) for one in names],
+    Names.FILES: lambda names: [usable_path(one) for one in names],
+    Names.WEIGHTED_FILES: lambda names: [_source(one) for one in names],
+    Names.LANGUAGE_FILES: lambda names: [named_file(one)[1] for one in names],
+    Names.TRANSLATORS: lambda names: list(folders_of(names).values()),
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import Field, fields
 from typing import TYPE_CHECKING
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ..system.types import Json
 
 TRUTH = {"true": True, "false": False}
-READERS = {int: int, float: float, str: str, bool: TRUTH.__getitem__}
+READERS: dict[type, Callable[[str], Value]] = {int: int, float: float, str: str, bool: TRUTH.__getitem__}
 # Set by an option of their own alone: a recipe is what the other values stand above.
 APART = ("recipe",)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, TypeVar, cast
 
 import click
 
@@ -59,7 +59,7 @@ def settings_options(command: str, *whole: str, recipe: str = "") -> Callable[[C
 
 def given(values: Mapping[str, Value | None]) -> list[str]:
     """Names, as `walk` has them, of the settings that a command's `values` hold, by a flag or by `--set`."""
-    assignments = values.get(ASSIGNED) or {}
+    assignments = cast("Mapping[str, Value]", values.get(ASSIGNED) or {})
     names = [name for name, _, _ in walk(Settings())]
     return [name for name in names if name in assignments or values.get(parameter_of(name)) not in (None, ())]
 
@@ -72,7 +72,7 @@ def settings_from(values: dict[str, Value | None], config: File | None = None, r
     """
     requested, named = str(values.pop(TABLE, None) or ""), given(values)
     settings = load_settings(config, requested) if config else _begun(requested or recipe)
-    assignments = values.pop(ASSIGNED, None) or {}
+    assignments = cast("Mapping[str, Value]", values.pop(ASSIGNED, None) or {})
     for name, section, item in walk(settings):
         value = values.pop(parameter_of(name), None)
         if isinstance(value, tuple):
