@@ -328,7 +328,7 @@ def compare(
     settings, of, metrics = settings_from(values), split, _metrics_of(tasks, metrics)
     if relevant or is_predictions(a) or is_predictions(b):
         _require_of_predictions(relevant)
-        compared, of = compare_predictions(a, b, relevant, metrics, draws, settings.seed), "mteb"
+        compared, of = compare_predictions(a, b, str(relevant), metrics, draws, settings.seed), "mteb"
     else:
         _require_use(tasks, ("reader", *RETRIEVED, "split", "differences"))
         options = _options(settings.data, settings.evaluation, settings.seed)

@@ -108,7 +108,8 @@ def export_model(
     require_writable(output)
     form = _form(model, options, settings)
     components = _components(options, form)
-    gate = _gate(model, form, Gate(dataset, languages, settings, options.force))
+    asked = (dataset, languages) if dataset is not None or languages else None
+    gate = _gate(model, form, asked, (settings, options.force))
     texts = _texts(gate) if gate and not form.precision.content else None
     encoder, notes = _student(model, form, settings.threads), {**origin(model), **_answerable(model, form)}
     form = _with_codewords(form, model, encoder)
@@ -163,15 +164,15 @@ def _components(options: ExportOptions, form: Form) -> LanguageRemoval | None:
     return read_removal(options.removal, options.removal_rank or 1, form) if options.removal else None
 
 
-def _gate(model: str, form: Form, limits: Gate) -> Gate | None:
-    """The gate with its data; None where that is not named, and what distill comes with is taken as it is."""
-    dataset, languages = limits.dataset, limits.languages
-    if form.precision.content and form.spelled and is_shipped(model) and dataset is None and not languages:
+def _gate(model, form, asked, limits):
+    """The gate with its data; None where that is not asked, and what distill comes with is taken as it is."""
+    if form.precision.content and form.spelled and is_shipped(model) and asked is None:
         return None
+    dataset, languages = asked or (None, ())
     dataset = dataset or load_dataset(SAMPLE)
     languages = tuple(languages) or dataset.languages
     dataset.require(languages)
-    return replace(limits, dataset=dataset, languages=languages)
+    return Gate(dataset, languages, *limits)
 
 
 def _texts(gate: Gate) -> dict[str, list[str]]:

@@ -120,5 +120,5 @@ def _write_differences(
     from ..evaluation.tasks.differences import write_differences
     from ..evaluation.tasks.retrieval import RetrievalTask
 
-    [of] = [one for one in results if isinstance(one.task, RetrievalTask)]
-    write_differences(path, of.task, (encoders[models[0]], encoders[models[1]]), (of.a, of.b))
+    [(task, of)] = [(one.task, one) for one in results if isinstance(one.task, RetrievalTask)]
+    write_differences(path, task, (encoders[models[0]], encoders[models[1]]), (of.a, of.b))
