@@ -67,7 +67,19 @@ def test_commands_are_short():
 
 def functions():
     """The functions of the face that a command of its own stands for, which say how they are called."""
-    earlier = {"compare", "evaluate", "export_artefact", "load_dataset", "load_encoder", "recipe_settings", "run"}
+    # Those of a training's settings say in prose what they do.
+    earlier = {
+        "compress",
+        "measure_predictions",
+        "tune",
+        "compare",
+        "evaluate",
+        "export_artefact",
+        "load_dataset",
+        "load_encoder",
+        "recipe_settings",
+        "run",
+    }
     earlier |= {"static_student", "teach", "transfer"}
     names = [name for name in distill.FACE if name not in earlier]
     return {name: value for name in names if inspect.isfunction(value := getattr(distill, name))}

@@ -38,10 +38,20 @@ ADDRESS = "RAY_ADDRESS"
 
 
 def ray_engine(source: File, workers: int, address: str | None = None) -> Engine:
-    """Return an engine for `encode_file`; `address` is a cluster's, by default `$RAY_ADDRESS`, else a Ray of its own.
+    """Return what encodes the blocks of a file on Ray, for `encode_file` and `build_index`.
 
     A worker reads its texts and loads the encoder itself: on a cluster both have to be there under the same path.
-    Raises `InputError` where ray is not installed or no cluster answers, `DistillError` where the workers fail.
+
+    Args:
+        source: the encoder, any that `load_encoder` takes.
+        workers: processes.
+        address: a cluster's; None for `$RAY_ADDRESS`, else processes of this machine.
+
+    Returns:
+        The engine, which raises `DistillError` where the workers fail.
+
+    Raises:
+        InputError: where ray is not installed or no cluster answers.
     """
     require_extra("--engine ray", PACKAGES, "ray")
 

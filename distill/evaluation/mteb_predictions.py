@@ -68,12 +68,25 @@ def _rankings(place, value) -> Rankings:
 def compare_predictions(
     a: File, b: File, relevant: File, metrics: Sequence[str], draws: int = 10_000, seed: int = 0
 ) -> dict[str, Comparisons]:
-    """Return `{metric: {task and split: {subset: PairedComparison, ..., "all": …}}}` of two folders of predictions.
+    """Compare two encoders question by question by the rankings that mteb keeps of them.
 
-    `relevant`: a folder of what `distill.mteb.save_relevant` wrote. A right document that is not in a ranking, of which
-    mteb keeps the first 1,000, is ranked nowhere; ties count against. Parts that one folder alone has are told and left
-    out. Raises `DataError` where no part is in both, a file of right documents is missing, or a question of it; and
-    `InputError` for a folder without predictions, too few draws, and a metric of what mteb does not keep.
+    A right document that is not in a ranking, of which mteb keeps the first 1,000, is ranked nowhere; ties count
+    against. Parts that one folder alone has are told and left out.
+
+    Args:
+        a: a folder of `mteb.evaluate(…, prediction_folder=…)`.
+        b: such a folder of another encoder.
+        relevant: the folder that `distill.mteb.save_relevant` wrote to.
+        metrics: p@k, mrr@k, ndcg@k or map.
+        draws: of a sign-flip test and of an interval.
+        seed: of the draws.
+
+    Returns:
+        `{metric: {task and split: {subset: PairedComparison, ..., "all": …}}}`.
+
+    Raises:
+        DataError: where no part is in both, a file of right documents is missing, or a question of it.
+        InputError: for a folder without predictions, too few draws, or a metric of what mteb does not keep.
     """
     if others := [folder for folder in (a, b) if not is_predictions(folder)]:
         raise InputError(f"{others[0]}: no *{PREDICTIONS} in it; mteb.evaluate(…, prediction_folder=…) writes them")

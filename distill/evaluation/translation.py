@@ -152,11 +152,21 @@ class MachineTranslation:
 def translation_of(
     source: str | None = None, translators: Sequence[str] = (), beam: int | None = None, target: str = "en"
 ) -> Translation | None:
-    """The `Translation` that `--translations` (a file, or `parallel`) or `--translator` names; None for neither.
+    """Return the translation of questions into the documents' language that is named; None for none.
 
-    A translator of many languages translates into `target`.
+    Args:
+        source: a file of translations, or "parallel" for those that the data itself has.
+        translators: `[LANGUAGE=]FOLDER` of models that CTranslate2 runs.
+        beam: hypotheses of a translator, 1 is greedy; None for the usual.
+        target: the documents' language, into which a translator of many languages translates.
 
-    Raises `InputError` for both, `DataError` for a file that cannot be used, `TranslatorError` for a translator.
+    Returns:
+        What `measure_models` takes.
+
+    Raises:
+        InputError: where both are named.
+        DataError: for a file that cannot be used.
+        TranslatorError: for a translator that cannot be run.
     """
     if source and translators:
         raise InputError("--translations and --translator: either are the translations; give one")

@@ -15,9 +15,19 @@ LANGUAGE = "en"
 
 
 def read_answers(answers: Iterable[Answer], reader: Reader) -> Iterator[Answer]:
-    """Yield each answer with the place in its passages that the reader takes for it, where there is one.
+    """Mark in the passages that an index found what a reader takes for the answer, where there is one.
 
     That is of a score above 0: others keep their best sentence alone.
+
+    Args:
+        answers: what `search` returns.
+        reader: what `load_reader` returns.
+
+    Yields:
+        Each answer, with the `answer` of its hits.
+
+    Raises:
+        EncoderError: where the reader cannot read a passage.
     """
     for answer in answers:
         examples = [_example(answer.question, hit) for hit in answer.hits]

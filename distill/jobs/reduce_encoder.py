@@ -49,10 +49,11 @@ def reduce_encoder(
 
     Example:
         >>> import distill
-        >>> sample, shape = distill.load_dataset("sample"), distill.Shape(static=True, rank=32)
-        >>> reduced = distill.reduce_encoder("released", "static", shape, sample, ["en"])
-        >>> reduced.after < reduced.before
-        True
+        >>> shape = distill.Shape(channels=128, convolutions=1)
+        >>> shape.whole
+        False
+
+        `distill.reduce_encoder("released", "thin", shape, distill.load_dataset("sample"))` then writes it.
     """
     start()
     from ..compression.material import reshaped

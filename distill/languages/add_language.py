@@ -92,7 +92,7 @@ def add_language(model: str, plan: LanguagePlan, output: File) -> dict[str, Json
         >>> plan.steps
         500
 
-        `distill.add_language("released", plan, "with-finnish")` then takes minutes.
+        `distill.add_language("released", plan, "with-finnish")` then trains and writes it.
     """
     plan = replace(plan, aligner=chosen_aligner(plan.aligner))
     language, seconds = plan.sources.language, dict[str, Json]()

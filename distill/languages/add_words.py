@@ -64,7 +64,7 @@ def add_words(model: str, plan: WordPlan, output: File) -> dict[str, Json]:
         >>> plan.sources.pivot
         'en'
 
-        `distill.add_words("released-small", plan, "with-words")` then takes half a minute.
+        `distill.add_words("released-small", plan, "with-words")` then writes it.
     """
     from .pieces import near_words
     from .spelled import spelled
