@@ -58,12 +58,17 @@ class Form:
 
     def require(self) -> None:
         """Raise `InputError` when a package is missing that the format is written or checked with."""
-        format_ = format_of(self.format)
-        missing = [package for package in format_.needs if find_spec(package) is None]
-        if missing:
-            raise InputError(
-                f"the format {self.format} needs {' and '.join(missing)}; run: pip install 'distill[{format_.extra}]'"
-            )
+        require_format(self.format)
+
+
+def require_format(name: str) -> None:
+    """Raise `InputError` when a package is missing that the format of that name is written or checked with."""
+    format_ = format_of(name)
+    missing = [package for package in format_.needs if find_spec(package) is None]
+    if missing:
+        raise InputError(
+            f"the format {name} needs {' and '.join(missing)}; run: pip install 'distill[{format_.extra}]'"
+        )
 
 
 def lengths_of(text: str | None) -> tuple[int, ...]:

@@ -86,7 +86,8 @@ def prepare(settings: Settings, documents: Sequence[File], folder: File) -> Job:
     collection = read_collection(documents, language)
     held = hold_out(collection, settings.seed)
     # Its questions are those that are held out, which are to lie in the folder.
-    settings = replace(settings, data=replace(settings.data, dataset=str(folder / QUERIES)))
+    data, student = replace(settings.data, dataset=str(folder / QUERIES)), replace(settings.student, own_text=False)
+    settings = replace(settings, data=data, student=student)
     export = settings.export
     inputs = Inputs(
         held.dataset,

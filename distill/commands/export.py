@@ -61,11 +61,11 @@ def export(
     of what distill comes with, which has its bytes, is measured only with --dataset or --languages.
     """
     from ..data.loading import chosen_data
-    from ..export.form import lengths_of
+    from ..export.form import lengths_of, require_format
     from ..jobs.export_model import ExportOptions, export_model
 
-    requested = given(values)
-    settings = settings_from(values)
+    requested, settings = given(values), settings_from(values)
+    require_format(format_)
     options = ExportOptions(
         format=format_,
         precision=settings.export.precision if "export.precision" in requested else None,

@@ -1,4 +1,4 @@
-"""What `distill export` does: an encoder that a user names, as an artefact that passed the gate."""
+"""`distill export` as a function: an encoder that a user names, as an artefact that passed the gate."""
 
 from __future__ import annotations
 

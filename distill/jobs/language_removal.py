@@ -1,4 +1,4 @@
-"""What `distill lir` does: the directions that a language's vectors share, fitted, taken off, and folded in."""
+"""`distill lir` as a function: the directions that a language's vectors share, fitted, taken off, and folded in."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `distill evaluate` and `distill compare` do: encoders, by what a user calls them, on tasks."""
+"""`distill evaluate` and `distill compare` as functions: encoders, by what a user calls them, on tasks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `distill prune` does: an encoder with the pieces alone that some text uses."""
+"""`distill prune` as a function: an encoder with the pieces alone that some text uses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `distill read` does: a reader trained, exported and asked, and answers that a model writes."""
+"""`distill read` as a function: a reader trained, exported and asked, and answers that a model writes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `distill reduce` does: an encoder in another shape, not yet trained."""
+"""`distill reduce` as a function: an encoder in another shape, not yet trained."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `distill report` does: the page of a run that has ended, or one that compares several."""
+"""`distill report` as a function: the page of a run that has ended, or one that compares several."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `distill subset` does: a bundle of some of an encoder's languages."""
+"""`distill subset` as a function: a bundle of some of an encoder's languages."""
 
 from __future__ import annotations
 

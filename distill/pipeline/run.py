@@ -59,7 +59,7 @@ def _ranks(split, units, groups) -> dict[str, dict[str, Integers]]:
 
 @dataclass(frozen=True)
 class Provenance:
-    """Where a run comes from, as its files tell it.
+    """The origins of a run, as its files tell them.
 
     `config` is the text of its `config.toml`, `card` what its bundle's card says of how it was trained, and `learned`
     are the words on what its student learned from. `sources` are the hashes by which a run that was stopped is known,

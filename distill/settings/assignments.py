@@ -29,7 +29,7 @@ def commands_of(name: str, item: Field[Value], value: Value | None = None) -> tu
 
 
 def _of_section(name, key):
-    """What the section of a setting says of all that are in it; a setting above all sections has none."""
+    """The metadata of a setting's section, which hold for all in it; a setting above all sections has none."""
     return next(part for part in fields(Settings) if part.name == name.partition(".")[0]).metadata.get(key, "")
 
 

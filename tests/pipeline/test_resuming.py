@@ -69,11 +69,11 @@ def test_a_stopped_run_of_the_same_settings_is_one_and_those_that_differ_are_nam
     settings.teacher.allow_weak = True
     require_resumable(config_text(settings), folder)
     assert settings_file(folder) == folder / "config.toml"
-    settings.teacher.margin, settings.pairs.filters = 0.5, ("answer",)
+    settings.teacher.margin, settings.teacher.negatives = 0.5, 5
     with pytest.raises(InputError) as error:
         require_resumable(config_text(settings), folder)
     message = str(error.value)
-    assert "teacher.margin" in message and "pairs.filters" in message and "seed" not in message
+    assert "teacher.margin" in message and "teacher.negatives" in message and "seed" not in message
 
 
 def test_data_that_has_changed_is_refused(stopped, sample):

@@ -137,6 +137,7 @@ def test_compress(settings, seen, monkeypatch, tmp_path, slim_folder):
         raise Built
 
     monkeypatch.setattr("distill.compression.compress._material", made)
+    monkeypatch.setattr("distill.compression.compress.find_artefact", lambda folder: folder)
     monkeypatch.setattr("distill.compression.compress.as_dict", lambda settings: {})
     monkeypatch.setattr("distill.compression.compress.provenance", lambda settings: {})
     monkeypatch.setattr("distill.compression.trials.Trials", made)

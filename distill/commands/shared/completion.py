@@ -1,4 +1,4 @@
-"""What a shell is told that a word may become."""
+"""Completions of a word for a shell."""
 
 from __future__ import annotations
 
