@@ -108,8 +108,8 @@ def export_model(
     require_writable(output)
     form = _form(model, options, settings)
     components = _components(options, form)
-    asked = (dataset, languages) if dataset is not None or languages else None
-    gate = _gate(model, form, asked, (settings, options.force))
+    chosen = (dataset, languages) if dataset is not None or languages else None
+    gate = _gate(model, form, chosen, (settings, options.force))
     texts = _texts(gate) if gate and not form.precision.content else None
     encoder, notes = _student(model, form, settings.threads), {**origin(model), **_answerable(model, form)}
     form = _with_codewords(form, model, encoder)
@@ -164,11 +164,11 @@ def _components(options: ExportOptions, form: Form) -> LanguageRemoval | None:
     return read_removal(options.removal, options.removal_rank or 1, form) if options.removal else None
 
 
-def _gate(model, form, asked, limits):
-    """The gate with its data; None where that is not asked, and what distill comes with is taken as it is."""
-    if form.precision.content and form.spelled and is_shipped(model) and asked is None:
+def _gate(model, form, chosen, limits):
+    """The gate with its data; None where that is not chosen, and what distill comes with is taken as it is."""
+    if form.precision.content and form.spelled and is_shipped(model) and chosen is None:
         return None
-    dataset, languages = asked or (None, ())
+    dataset, languages = chosen or (None, ())
     dataset = dataset or load_dataset(SAMPLE)
     languages = tuple(languages) or dataset.languages
     dataset.require(languages)
