@@ -37,14 +37,14 @@ start()
 from distill.catalog.identity import weights_fingerprint
 from distill.catalog.readers import eyes_of
 from distill.reading.examples import Example, Text
-from distill.reading.exporting import export_reader
+from distill.reading.exporting import write_exported
 from distill.reading.network import ReaderNetwork
 from distill.reading.stored import ReaderCard, save_reader
 eyes = eyes_of("released")
 network = ReaderNetwork(eyes.table.shape[1], eyes.encoder.dimension, channels=8)
 card = ReaderCard("released", weights_fingerprint("released"), "en", {}, ())
 save_reader("keras-reader", network, eyes.standard, card)
-export_reader("keras-reader", "reader", eyes, [Example("1", "en", "Where?", Text("It ends here.", "en"), None, ())])
+write_exported("keras-reader", "reader", eyes, [Example("1", "en", "Where?", Text("It ends here.", "en"), None, ())])
 """
 # Commands, their exit code and what they say.
 COMMANDS = (
