@@ -53,7 +53,10 @@ COMMANDS = (
     (("index", "--model", "released", "--documents", "texts.jsonl", "--output", "kb"), 0, "1 documents"),
     (("search", "--index", "kb", "Where does the Nile end?"), 0, "mündet der Nil"),
     (("export", "released", "--format", "web", "--index", "kb", "--output", "site"), 0, "not measured again"),
-    (("export", "released-small", "--format", "c", "--languages", "en", "--output", "c"), 0, "(least "),
+    (("export", "released-small", "--format", "c", "--output", "c"), 0, "not measured again"),
+    # What is measured is tested for significance too.
+    (("export", "released-small", "--format", "c", "--languages", "en", "--output", "d"), 2, "distill[significance]"),
+    (("compare", "released", "released-small"), 2, "distill[significance]"),
     (("search", "--model", "released-small", "Wo wurde das Fahrrad erfunden?"), 0, "bicycle"),
     (("evaluate", "released", "--metric", "p@1,mrr@10", "--json", "figures.json"), 0, "mrr@10"),
     (("bench", "released", "--rounds", "1", "--questions", "10"), 0, "released"),

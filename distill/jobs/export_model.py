@@ -15,6 +15,7 @@ from ..data.loading import load_dataset
 from ..encoders.encoder import Encoder, KerasEncoder
 from ..errors import InputError
 from ..evaluation.bias.removal import LanguageRemoval
+from ..evaluation.mcnemar import require_significance
 from ..export.artefact import export_artefact
 from ..export.card import JudgedCard
 from ..export.encode import ANSWERABLE
@@ -168,6 +169,7 @@ def _gate(model, form, chosen, limits):
     """The gate with its data; None where that is not chosen, and what distill comes with is taken as it is."""
     if form.precision.content and form.spelled and is_shipped(model) and chosen is None:
         return None
+    require_significance()
     dataset, languages = chosen or (None, ())
     dataset = dataset or load_dataset(SAMPLE)
     languages = tuple(languages) or dataset.languages
