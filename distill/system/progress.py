@@ -40,6 +40,9 @@ class Work:
     def __init__(self, description: str, total: int | None = None) -> None:
         self.description, self.total, self.done, self.note = description, total, 0, ""
         self.began = time.monotonic()
+        if not Work.under_way:
+            # Silence counts from the first work on.
+            Work.told = max(Work.told, self.began)
 
     def advance(self, steps: int = 1, note: str = "") -> None:
         """Count what is done, and keep the note."""
