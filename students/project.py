@@ -9,8 +9,8 @@ import numpy as np
 
 from ..encoders.encoder import unit_rows
 from ..system.types import Floats
-from .factor import leading_axes, rebuilt
-from .refit import linear_map
+from .linear import leading_axes, linear_map
+from .rebuilding import rebuilt
 from .student import AnyStudent, Student
 
 # Of the mean variance of the vectors: hundreds of texts have to do for a map of hundreds of dimensions.

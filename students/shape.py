@@ -8,18 +8,11 @@ from dataclasses import dataclass, fields
 from ..encoders.encoder import KerasEncoder
 from ..errors import ConfigError
 from ..settings.sections import ShapeSettings
-from ..system.types import Floats, IdLists
-from .factor import factorised
+from ..system.types import Floats
+from .families import family_part, has_part
 from .frequencies import SMOOTHING, Frequencies, require_source
-from .ngram import NGramEncoder
 from .project import projected
-from .refit import refitted
-from .static_from import static_from
 from .student import Student
-from .thin import shallow, thinned, with_head, with_orders
-
-# Texts that are refitted on, at most about so many.
-SAMPLE = 4096
 
 
 @dataclass(frozen=True)
@@ -52,8 +45,8 @@ class Shape:
         """Return the shape itself. Raises `ConfigError` for what is no cut of the `model`."""
         if self.whole:
             return self
-        if type(model) is not NGramEncoder:
-            raise ConfigError("only an n-gram encoder can be cut; this one is a static student already")
+        if not has_part(model.family, "cutting"):
+            raise ConfigError(f"only an n-gram encoder can be cut; this one is a {model.family} student already")
         if self.dimension and model.foreign:
             raise ConfigError(
                 f"dimension: the encoder's vectors are in another encoder's space, which has {model.dimension}; leave "
@@ -94,12 +87,10 @@ def _list(values):
 
 
 def limits(model: Student, static: bool = False) -> dict[str, int]:
-    """Return the most of each size that a student made of an `NGramEncoder` can have; what is missing has no limit."""
+    """Return the most of each size that a student made of another can have; what is missing has no limit."""
     if static:
         return {"rank": model.space or model.dimension, "dimension": model.dimension}
-    inner = model.get_layer("head").inner
-    sizes = {"channels": model.channels, "convolutions": model.convolutions, "hidden": model.hidden, "inner": inner}
-    return {"rank": model.rank or model.width, **sizes, "dimension": model.dimension}
+    return family_part(model.family, "cutting").limits_of(model)
 
 
 def shaped(
@@ -111,7 +102,7 @@ def shaped(
     whole: KerasEncoder | None = None,
     languages: Sequence[str] = (),
 ) -> KerasEncoder:
-    """Return a `KerasEncoder` of `shape` out of an `NGramEncoder`'s, the encoder itself where nothing is cut.
+    """Return a `KerasEncoder` of `shape` out of another, that encoder itself where nothing is cut.
 
     `texts` are what it is refitted on and whose pieces are counted; `vectors` `(n, d)`, the teacher's, span the axes of
     a smaller `dimension`. A static student has the vectors that `whole` gives its pieces, by default the encoder: what
@@ -126,20 +117,10 @@ def shaped(
         order, most = max(shape.orders or encoder.model.orders), limits(encoder.model, static=True)["rank"]
         sizes = shape.rank or min(256, most), shape.hidden or 256
         often = Frequencies.of(encoder.tokenizer, rows, shape.frequencies, shape.smoothing, languages)
-        model = static_from(whole or encoder, encoder.tokenizer, often, *sizes, shape.channels, order, seed)
+        start = family_part("static", "start")
+        model = start.static_from(whole or encoder, encoder.tokenizer, often, *sizes, shape.channels, order, seed)
     else:
-        model = cut(encoder.model, shape, rows)
+        model = family_part(encoder.model.family, "cutting").cut(encoder.model, shape, rows)
     if shape.dimension and shape.dimension < model.dimension:
         model = projected(model, vectors, shape.dimension)
     return KerasEncoder(model, encoder.tokenizer, encoder.name)
-
-
-def cut(model: NGramEncoder, shape: Shape, rows: IdLists) -> NGramEncoder:
-    """Return an `NGramEncoder` of `shape` but for its `dimension`; where features were cut, refitted on id lists."""
-    smaller = factorised(model, shape.rank or limits(model)["rank"])
-    smaller = with_orders(smaller, shape.orders or model.orders)
-    smaller = thinned(smaller, shape.channels or model.channels)
-    smaller = shallow(smaller) if shape.convolutions == 1 else smaller
-    if smaller is not model:
-        smaller = refitted(smaller, model, rows[:: max(1, len(rows) // SAMPLE)])
-    return with_head(smaller, shape.hidden or model.hidden, shape.inner or limits(model)["inner"])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TypeVar
+from typing import ClassVar, TypeVar
 
 import keras
 from keras import ops
@@ -47,17 +47,34 @@ class Projection(keras.layers.Layer):
 
 
 class Student(keras.Model):
-    """A functional model that texts laid one after another can go through, too: the base of every kind of student.
+    """A functional model that texts laid one after another can go through, too: the base of every family's network.
 
-    A kind has a layer `embedding`; `features(x, keep)`, rows of the table `(b, t, w)` and mask `(b, t, 1)` to masked
-    features, by the `token_layers`; `pooled(summed, counts)`, their sums and numbers to vectors; `gap`; and with
-    `space` a layer `projection`.
+    A network names its `family`. It has a layer `embedding`; `features(x, keep)`, rows of the table `(b, t, w)` and
+    mask `(b, t, 1)` to masked features, by the `token_layers`; `pooled(summed, counts)`, their sums and numbers to
+    vectors; `gap`; and with `space` a layer `projection`.
     """
+
+    # The folder of its parts, in `students/` and in `export/families/`.
+    family: ClassVar[str]
 
     @property
     def label_dimension(self) -> int:
         """The dimension of the vectors that it learns: on axes of its teacher's space they are longer than its own."""
         return self.dimension if self.foreign else self.space or self.dimension
+
+    @property
+    def unprojected(self) -> keras.Model:
+        """The model of the vectors in front of the projection, where it has one."""
+        return keras.Model(self.input, self.get_layer("projection").input if self.space else self.output)
+
+    @property
+    def rounded_kernels(self) -> list[tuple[keras.Variable, Tensor | None]]:
+        """The kernels that an export in int8 rounds, but the projection's, each with what it is divided by before.
+
+        The divisor `(in, 1)` is None where there is none; `training.fake_quantisation` rounds the quotient.
+        """
+        kernels = (weight for weight in self.weights if weight.path.endswith("/kernel"))
+        return [(kernel, None) for kernel in kernels if kernel.path != "projection/kernel"]
 
     def encode_packed(
         self, ids: Tensor, segments: Tensor, counts: Tensor, rows: Callable[[Tensor], Tensor] | None = None
@@ -99,5 +116,6 @@ def windows(x: Tensor, order: int) -> Tensor:
     return ops.concatenate([ops.slice(padded, (0, i, 0), ops.shape(x)) for i in range(order)], axis=-1)
 
 
-def _masked(x, keep):
+def masked(x: Tensor, keep: Tensor | None) -> Tensor:
+    """Return `x` `(b, t, c)` with zeros where the mask `(b, t, 1)` has them, and as it is without a mask."""
     return x if keep is None else x * keep

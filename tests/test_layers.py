@@ -15,10 +15,12 @@ FLOORS = (
     ("system",),
     ("export.weights", "export.web"),
     ("settings", "words", "encoders", "data.parsing"),
-    ("retrieval", "data", "students", "typed"),
-    ("documents",),
+    # What looks families of networks up by name stands below them.
+    ("retrieval", "data", "students", "typed", "export.families"),
+    ("documents", "students.ngram", "students.static"),
     ("students.vocabulary", "teachers", "training", "evaluation.bias", "export.tflite", "export.onnx"),
     ("export.c", "export.hub"),
+    ("export.families.ngram", "export.families.static"),
     ("evaluation", "export.formats"),
     ("reading",),
     # It shows what was measured; a task knows its table.

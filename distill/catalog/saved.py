@@ -30,8 +30,9 @@ class _Saved(Kind):
 
     def load(self, source: File, threads: int, load: Load) -> Encoder:
         start()
-        from ..students import ngram, static  # noqa: F401  registers the layers
+        from ..students.families import register_networks
 
+        register_networks()
         return KerasEncoder.load(self.folder(source))
 
     def folder(self, source: File) -> Path:

@@ -20,7 +20,6 @@ from keras import ops
 from ..export.weights.codecs import FRACTION_BITS, GROUP, INT4_HIGHEST, INT4_LOWEST, STEPS, ZERO
 from ..export.weights.kernels import LEVELS
 from ..export.weights.precision import Precision
-from ..export.weights.rewrite import FARTHEST
 from ..export.weights.stored import StoredTable
 from ..system.types import Floats, Model, Tensor
 
@@ -124,40 +123,13 @@ def fake_kernels(encoder: Model, dense: str) -> Rounded:
     if dense == "float32":
         return []
     rounded = encoder.foreign or encoder.space not in (None, encoder.dimension)
-    kernels = _of_ngrams(encoder) if hasattr(encoder, "branches") else _of_static(encoder)
-    return kernels + ([_rounded(encoder.get_layer("projection"))] if rounded else [])
+    kernels = [*encoder.rounded_kernels, *([(encoder.get_layer("projection").kernel, None)] if rounded else [])]
+    return [(kernel, fake_scaled(kernel, scale)) for kernel, scale in kernels]
 
 
-def _rounded(layer):
-    return layer.kernel, fake_kernel(layer.kernel)
-
-
-def _of_static(encoder):
-    parts = [encoder.get_layer("residual"), *([encoder.get_layer("context")] if encoder.channels else [])]
-    return [_rounded(layer) for part in parts for layer in (part.first, part.second)] + [_rounded(parts[0].lift)]
-
-
-def _of_ngrams(encoder):
-    head = encoder.get_layer("head")
-    layers = [
-        layer
-        for branch in encoder.branches
-        for layer in (branch.projection, *(convolution.dense for convolution in branch.convolutions))
-    ]
-    layers += [head.first, head.second_skip, head.second, head.fourth]
-    layers += [encoder.get_layer("factor")] if encoder.rank else []
-    scale = hidden_scale(ops.stop_gradient(head.fourth_skip.kernel))
-    rescaled = [(layer.kernel, fake_kernel(layer.kernel / scale) * scale) for layer in (head.third, head.fourth_skip)]
-    return [_rounded(layer) for layer in layers] + rescaled
-
-
-def hidden_scale(kernel: Tensor) -> Tensor:
-    """The factors by which `rewrite.balanced` multiplies the hidden units that `fourth_skip` reads: `(hidden, 1)`.
-
-    It divides the kernels that read the units by it. That it multiplies columns of those before changes no rounding.
-    """
-    scale = ops.sqrt(ops.max(ops.abs(kernel), axis=1, keepdims=True))
-    return ops.clip(scale / ops.maximum(ops.median(scale), 1e-12), 1 / FARTHEST, FARTHEST)
+def fake_scaled(kernel: Tensor, scale: Tensor | None) -> Tensor:
+    """`fake_kernel` of a kernel `(in, out)` that an export divides by `scale` `(in, 1)` before it rounds it."""
+    return fake_kernel(kernel) if scale is None else fake_kernel(kernel / scale) * scale
 
 
 def float32(rows: Tensor) -> Tensor:

@@ -17,14 +17,14 @@ from ...settings.choices import PASSAGE_SCORES
 from ...system.hashes import joint
 from ...system.types import Floats, Json
 from ..encode import ANSWERABLE
+from ..families.registry import family_part, owner
 from ..tflite.graph import Graph, Product
-from ..tflite.parts import Parts, parts_of
+from ..tflite.parts import parts_of
 from ..tflite.weights import table_in
 from .tokenizer_sections import tokenizer_sections
 
 # Of the list `settings`, and its length.
 VERSION, SETTINGS = 1, 16
-STATIC, NGRAM = 0, 1
 # The codecs that a program in C decodes, by their number in `settings`.
 TABLES = ("float32", "uint8", "int4", "int4-pq5")
 # Where the orders of the branches begin in `settings`.
@@ -39,10 +39,11 @@ Sections = dict[str, np.ndarray]
 class Settings:
     """The list `settings` of a file: see docs/formats.md.
 
-    `orders` are those of the branches, or of a static encoder's context; `max_length` None for texts of any length.
+    `family` says what its layers are; `orders` are the tokens of its windows; `max_length` is None for texts of any
+    length.
     """
 
-    static: bool
+    family: str
     dimension: int
     width: int
     vocabulary: int
@@ -55,26 +56,19 @@ class Settings:
         """The settings as they stand in the file. Raises `ExportError` where it has no room for them."""
         if len(self.orders) > SETTINGS - ORDERS:
             raise ExportError(f"the format c takes {SETTINGS - ORDERS} branches, the student has {len(self.orders)}")
-        numbers = [VERSION, STATIC if self.static else NGRAM, self.dimension, self.width, self.vocabulary]
+        part = family_part(self.family, "plain", "an encoder in C or Java")
+        numbers = [VERSION, part.NUMBER, self.dimension, self.width, self.vocabulary]
         numbers += [self.max_length or 0, int(self.rounded), TABLES.index(self.table)]
-        numbers += [sum(self.orders), 0] if self.static else [0, len(self.orders), *self.orders]
+        numbers += part.numbers_of(self.orders)
         return np.array(numbers + [0] * (SETTINGS - len(numbers)), dtype=np.int32)
 
     @classmethod
     def from_array(cls, numbers: np.ndarray) -> Settings:
         """The settings that stand in a file."""
-        _, kind, dimension, width, vocabulary, most, rounded, table, order, count, *orders = numbers.tolist()
-        orders = [order] if kind == STATIC else [0, *orders][1 : count + 1]
-        return cls(
-            kind == STATIC,
-            dimension,
-            width,
-            vocabulary,
-            most or None,
-            bool(rounded),
-            TABLES[table],
-            tuple(order for order in orders if order),
-        )
+        _, number, dimension, width, vocabulary, most, rounded, table, *windows = numbers.tolist()
+        part = owner("plain", lambda family: number == family.NUMBER)
+        orders = tuple(order for order in part.orders_in(windows) if order)
+        return cls(part.FAMILY, dimension, width, vocabulary, most or None, bool(rounded), TABLES[table], orders)
 
 
 def require_table(table: str) -> None:
@@ -90,10 +84,10 @@ def encoder_sections(content: bytes, tokenizer: Tokenizer, name: str, table: str
     """
     require_table(table)
     parts = parts_of(Graph(content))
-    last = parts.products["lift" if parts.static else _last(parts)]
+    last = parts.products[parts.last]
     rounded = any(product.stored.dtype == np.int8 for product in parts.products.values())
     settings = Settings(
-        parts.static, last.outputs, parts.width, len(tokenizer), max_length, rounded, table, parts.orders
+        parts.family, last.outputs, parts.width, len(tokenizer), max_length, rounded, table, parts.orders
     ).as_array()
     arrays = table_in(content, len(tokenizer), table)
     return {
@@ -124,10 +118,6 @@ def _filled(line: list[float]) -> Floats:
     if not 0 < len(line) <= POINTS:
         raise ExportError(f"the format c takes 1 to {POINTS} points of probability, the card has {len(line)}")
     return np.array([*line, *line[-1:] * (POINTS - len(line))], dtype=np.float32)
-
-
-def _last(parts: Parts) -> str:
-    return next((name for name in ("projection", "projection.up") if name in parts.products), "fourth")
 
 
 def layer_sections(products: Mapping[str, Product]) -> Sections:

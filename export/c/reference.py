@@ -15,6 +15,7 @@ from ...system.sections import read_sections
 from ...system.text import well_formed
 from ...system.types import File, Floats, Progress, Role
 from ..encode import shortened
+from ..families.registry import family_part
 from ..weights.codecs import CODECS, decoded
 from .encoder_file import Settings
 from .tokenizer_sections import tokenizer_of
@@ -39,7 +40,7 @@ class SectionsEncoder:
         arrays = [self._arrays[f"table.{place}"] for place in range(CODECS[settings.table].arrays)]
         self._table = decoded(settings.table, arrays, settings.width)
         self._layers = Layers(self._arrays)
-        self._vector = _static if settings.static else _ngram
+        self._vector = family_part(settings.family, "plain", "an encoder in C or Java").vector_of
         self._orders = settings.orders
 
     def tokenize(self, text: str) -> list[int]:
@@ -115,37 +116,6 @@ def windows(x: Floats, order: int) -> Floats:
     return np.concatenate([padded[place : place + len(x)] for place in range(order)], axis=1)
 
 
-def _unit(x):
+def unit(x: Floats) -> Floats:
+    """Rows `(n, d)` at unit length."""
     return x / np.sqrt(np.maximum(np.sum(x * x, axis=1, keepdims=True), np.float32(LEAST)))
-
-
-def _static(x, layers, orders):
-    for order in orders:
-        x = x + layers.dense("context.second", layers.dense("context.first", windows(x, order), relu=True))
-    x = _unit(x.sum(axis=0, keepdims=True, dtype=np.float32))
-    x = x + layers.dense("second", layers.dense("first", x, relu=True))
-    return _unit(layers.dense("lift", x))[0]
-
-
-def _ngram(x, layers, orders):
-    branches = [_branch(x, layers, f"branch{place}", order) for place, order in enumerate(orders)]
-    rows = layers.dense("factor", x) if "factor" in layers else x
-    features = layers.norm("norm", np.concatenate([rows, *branches], axis=1))
-    summed, count = features.sum(axis=0, keepdims=True), np.float32(len(x))
-    x = (layers.dense("pooling", summed) + count * layers.vector("pooling.offset")) / np.sqrt(count)
-    first, skip = np.split(x, 2, axis=1)
-    hidden = np.maximum(skip + layers.dense("second", np.maximum(first, 0)), 0)
-    x = np.tanh(layers.dense("fourth_skip", hidden) + layers.dense("fourth", layers.dense("third", hidden, relu=True)))
-    if "projection" in layers:
-        x = layers.dense("projection", x)
-    if "projection.down" in layers:
-        x = x - layers.dense("projection.up", layers.dense("projection.down", x))
-    return _unit(x)[0]
-
-
-def _branch(x, layers, name, order):
-    x = layers.norm(f"{name}.norm", layers.dense(f"{name}.project", x))
-    for part in ("first", "second"):
-        if f"{name}.{part}" in layers:
-            x = x + layers.dense(f"{name}.{part}", windows(x, order), relu=True)
-    return x

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def _write(student: KerasEncoder, folder: Path, precision: Precision, lengths: Lengths) -> None:
-    from ..onnx.ngram import onnx_model
+    from ..onnx.model import onnx_model
 
     (folder / encode.MODELS["onnx"]).write_bytes(onnx_model(student.model, precision.dense, precision.table))
     write_tokenizer(student, folder)

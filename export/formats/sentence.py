@@ -31,8 +31,8 @@ model.similarity(model.encode_query(["Wo entspringt die Donau?"]), passages)
 
 
 def _write(student: KerasEncoder, folder: Path, precision: Precision, lengths: Lengths) -> None:
-    from ..hub.modules import write_pipeline, write_router
-    from ..hub.students import NGRAM, Pair, modules_of
+    from ..hub.modules import NGRAM, write_pipeline, write_router
+    from ..hub.students import Pair, modules_of
 
     routes = {"query": modules_of(student)}
     if isinstance(student, Pair):

@@ -25,7 +25,11 @@ NORMALIZE = "sentence_transformers.base.modules.normalize.Normalize"
 DENSE = "sentence_transformers.base.modules.dense.Dense"
 ROUTES = "sentence_transformers.base.modules.router.Router"
 ACTIVATIONS = {True: "torch.nn.modules.activation.ReLU", False: "torch.nn.modules.linear.Identity"}
+# The class of ours, in the file of its name beside it.
+NGRAM = "distill_ngram.NGramEncoder"
 SENTENCE = "sentence_embedding"
+# What a student without a network behind its table is trained with.
+LINEAR = "train one without it: distill run --static --set student.trained_weights=table"
 # Among the weights of an n-gram module, of whole numbers.
 SPELLINGS = "spellings"
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from ...errors import ExportError
 from ...system.types import Floats
+from ..families.registry import owner
 from ..weights.codecs import CODECS, Remade, decoded
 from .nodes import checked, onnx_package
 
@@ -23,7 +24,7 @@ def weights_in(content: bytes, rows: int, codec: str) -> dict[str, Floats]:
     """
     arrays = arrays_of(read_model(content))
     try:
-        weights = _static(arrays) if "lift/kernel" in arrays else _ngram(arrays)
+        weights = owner("stored_onnx", lambda family: family.owns(arrays)).weights_of(arrays)
         return {"embedding/embeddings": _table(arrays, codec, weights.pop("width").size)[:rows], **weights}
     except (IndexError, StopIteration, ValueError, TypeError, KeyError) as error:
         raise ExportError("its graph is not that of a student") from error
@@ -65,44 +66,7 @@ def _table(arrays: Mapping[str, np.ndarray], codec: str, width: int) -> Floats:
     return np.ascontiguousarray(decoded(codec, [arrays[name] for name in _names(codec)], width))
 
 
-def _kernel(arrays: Mapping[str, np.ndarray], name: str) -> Floats:
-    """A product's kernel `(in, out)`: float, float16, or whole numbers with a scale an output channel."""
+def kernel_of(arrays: Mapping[str, np.ndarray], name: str) -> Floats:
+    """Return a product's kernel `(in, out)`: float, float16, or whole numbers with a scale an output channel."""
     scales = arrays.get(f"{name}/scales", np.float32(1))
     return arrays[f"{name}/kernel"].astype(np.float32) * scales
-
-
-def _static(arrays: Mapping[str, np.ndarray]) -> dict[str, Floats]:
-    weights = {
-        "residual/first/kernel": _kernel(arrays, "residual/first"),
-        "residual/first/bias": arrays["residual/bias"],
-        "residual/second/kernel": _kernel(arrays, "residual/second"),
-        "residual/lift/kernel": _kernel(arrays, "lift"),
-    }
-    if "context/bias" in arrays:
-        weights |= {f"context/{part}/kernel": _kernel(arrays, f"context/{part}") for part in ("first", "second")}
-        weights["context/first/bias"] = arrays["context/bias"]
-    return weights | {"width": weights["residual/first/kernel"][:, 0]}
-
-
-def _ngram(arrays: Mapping[str, np.ndarray]) -> dict[str, Floats]:
-    names = [name.split("/")[0] for name in arrays if name.startswith("order_") and name.endswith("/norm/gamma")]
-    projections, biases = _kernel(arrays, "projections"), np.split(arrays["projections/bias"], len(names))
-    weights = {f"head/{part}/kernel": _kernel(arrays, f"head/{part}") for part in ("second", "fourth")}
-    inner = len(weights["head/fourth/kernel"])
-    pairs = {"hidden": ("first", "second_skip"), "output": ("third", "fourth_skip")}
-    for name, parts in pairs.items():
-        both = _kernel(arrays, f"head/{name}")
-        place = inner if name == "output" else both.shape[1] // 2
-        weights |= zip((f"head/{part}/kernel" for part in parts), np.split(both, [place], axis=1), strict=True)
-    for name, kernel, bias in zip(names, np.split(projections, len(names), axis=1), biases, strict=True):
-        weights |= {f"{name}/projection/kernel": kernel, f"{name}/projection/bias": bias}
-        for part in ("first", "second"):
-            if f"{name}/{part}/bias" in arrays:
-                weights[f"{name}/{part}/dense/kernel"] = _kernel(arrays, f"{name}/{part}")
-                weights[f"{name}/{part}/dense/bias"] = arrays[f"{name}/{part}/bias"]
-    weights |= {name: array for name, array in arrays.items() if name.endswith(("norm/gamma", "norm/beta"))}
-    weights |= {"pooling/dense/kernel": _kernel(arrays, "pooling"), "pooling/bias": arrays["pooling/bias"]}
-    for name in ("factor", "projection"):
-        if f"{name}/kernel" in arrays:
-            weights[f"{name}/kernel"] = _kernel(arrays, name)
-    return weights | {"width": weights.get("factor/kernel", projections)[:, 0]}

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import keras
 import numpy as np
 from keras import ops
 
 from ...encoders.tokenizer import Tokenizer, spellings_of
-from ...students.ngram import NGramEncoder
-from ...students.static import StaticEncoder
 from ...students.student import Student
 from ...system.types import Model, Tensor
+from ..families.prepared import prepared
+from ..families.registry import family_part
 from ..weights.precision import Precision
-from ..weights.rewrite import prepared
 from .layers import Padding, unpadded
-from .ngram import EdgeEncoder
-from .static import EdgeStatic
-
-EDGE: dict[type[Student], Callable[..., keras.layers.Layer]] = {NGramEncoder: EdgeEncoder, StaticEncoder: EdgeStatic}
 
 
 def edge_encoder(model: Student, precision: Precision, padding: Padding = None) -> keras.layers.Layer:
@@ -27,7 +22,8 @@ def edge_encoder(model: Student, precision: Precision, padding: Padding = None) 
 
     Ids are negative where padded, after the text's; `padding` is None, masked or sliced.
     """
-    return EDGE[type(model)](prepared(model, precision), precision, padding, name="encoder")
+    part = family_part(model.family, "edge", "a TFLite graph")
+    return part.EdgeEncoder(prepared(model, precision), precision, padding, name="encoder")
 
 
 def edge_model(

@@ -10,9 +10,6 @@ from collections.abc import Mapping
 import numpy as np
 
 from ...system.types import Floats, Model
-from .codecs import CODECS
-from .precision import Precision
-from .rotation import TABLE, turned
 
 FARTHEST = 8
 # A direction shorter than this is float32's rounding.
@@ -41,19 +38,6 @@ def merged(dense: Floats, bias: Floats, kernels: Mapping[str, Floats]) -> tuple[
     """
     following = np.concatenate([kernels["first"], kernels["second_skip"]], axis=1, dtype=np.float64)
     return (dense @ following).astype(np.float32), (bias @ following).astype(np.float32)
-
-
-def prepared(model: Model, precision: Precision) -> Model:
-    """A student that computes the same, with the table that its codec stores best: itself, or a turned copy."""
-    if precision.stored:
-        return model
-    weights = {weight.path: np.asarray(weight) for weight in model.weights}
-    basis = CODECS[precision.table].basis(weights[TABLE])
-    if basis is None:
-        return model
-    copy = type(model).from_config(model.get_config())
-    copy.set_weights(list(turned(weights, basis).values()))
-    return copy
 
 
 def factor_of(model: Model) -> Floats | None:

@@ -6,8 +6,6 @@ dealt to the places of the codewords so that the product of the variances is abo
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
 
 from ...system.types import Floats, Integers
@@ -67,42 +65,3 @@ def mean_kept(basis: Floats) -> Floats:
     both = before + ones
     turn = np.eye(len(basis)) - np.outer(both, both) / (1 + before @ ones) + 2 * np.outer(before, ones)
     return basis @ turn
-
-
-def turned(weights: Mapping[str, Floats], basis: Floats) -> dict[str, Floats]:
-    """A student's weights, `{path: array}`, with its table times an orthogonal `basis`: the same function.
-
-    The gains of an `NGramEncoder`'s normalisation, one a column of the table, go into pooling's dense layer, but for
-    their size. Its mean and its variance are those of the rows before, as `basis` keeps the mean.
-    """
-    if "factor/kernel" in weights:
-        changed = {"factor/kernel": basis.T @ weights["factor/kernel"]}
-    elif "norm/gamma" in weights:
-        changed = _ngram(weights, basis)
-    else:
-        changed = _static(weights, basis)
-    table = weights[TABLE] @ basis.astype(np.float32)
-    return {**weights, TABLE: table, **{name: array.astype(np.float32) for name, array in changed.items()}}
-
-
-def _ngram(weights, basis):
-    width, gains, biases = len(basis), weights["norm/gamma"].copy(), weights["norm/beta"].copy()
-    size = np.sqrt(np.mean(np.square(gains[:width]))) or 1
-    kernel = weights["pooling/dense/kernel"].astype(np.float64)
-    changed = {"pooling/bias": weights["pooling/bias"] + biases[:width] @ kernel[:width]}
-    kernel[:width] = basis.T @ (kernel[:width] * (gains[:width, None] / size))
-    gains[:width], biases[:width] = size, 0
-    readers = [name for name in weights if name.endswith("projection/kernel") and name.startswith("order_")]
-    changed |= {name: basis.T @ weights[name] for name in readers}
-    return {**changed, "norm/gamma": gains, "norm/beta": biases, "pooling/dense/kernel": kernel}
-
-
-def _static(weights, basis):
-    writers = [name for name in ("residual/second/kernel", "context/second/kernel") if name in weights]
-    changed = {name: basis.T @ weights[name] for name in ("residual/first/kernel", "residual/lift/kernel")}
-    changed |= {name: weights[name] @ basis for name in writers}
-    if "context/first/kernel" in weights:
-        first = weights["context/first/kernel"]
-        # A token of the window after the other.
-        changed["context/first/kernel"] = (basis.T @ first.reshape(-1, len(basis), first.shape[1])).reshape(first.shape)
-    return changed

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ...encoders.encoder import KerasEncoder
 from ..frequencies import Frequencies
-from ..static_from import static_from
+from ..static.start import static_from
 from .pieces import pruned, used_pieces
 
 

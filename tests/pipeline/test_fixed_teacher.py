@@ -15,9 +15,9 @@ from distill.errors import ConfigError, EncoderError
 from distill.export.runtime import load_artefact
 from distill.pipeline.fixed_teacher import centre, fixed_teacher, into_space, is_foreign, require_no_dimension, settled
 from distill.settings.sections import TeacherSettings
+from distill.students.linear import linear_map
 from distill.students.ngram import NGramEncoder
 from distill.students.project import STRENGTH, projected
-from distill.students.refit import linear_map
 from distill.students.shape import Shape
 from distill.system.reading import read_json
 

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from distill.encoders.batching import pack, pad
-from distill.export.onnx.ngram import onnx_model
+from distill.export.onnx.model import onnx_model
 from distill.export.tflite.convert import convert
 from distill.export.tflite.edge import edge_model
 from distill.export.weights.precision import Precision

@@ -1,8 +1,9 @@
 import numpy as np
 import pytest
 
+from distill.export.families.prepared import prepared
 from distill.export.weights.precision import Precision
-from distill.export.weights.rewrite import balanced, complement, merged, prepared
+from distill.export.weights.rewrite import balanced, complement, merged
 from distill.export.weights.rotation import rotation
 from distill.students.ngram import NGramEncoder
 from distill.students.static import StaticEncoder

@@ -1,0 +1,1 @@
+"""Graphs, weights and packing of n-gram encoders."""

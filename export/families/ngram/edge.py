@@ -1,0 +1,138 @@
+"""The encoder as an artefact computes it: one text, tokens by channels, weights in the artefact's precision.
+
+Two dimensions keep every operator in one delegate of the runtime, which is most of its speed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import keras
+import numpy as np
+from keras import ops
+
+from ....students.ngram.network import Branch, NGramEncoder
+from ....students.student import EPSILON, unit
+from ....system.types import Floats, Tensor
+from ...tflite.layers import DENSE, Dense, Padding, Table, apart, constant, kept, unpadded, windows
+from ...weights.precision import Precision
+from ...weights.rewrite import balanced, complement, factor_of, merged, projection_of
+
+
+class EdgeEncoder(keras.layers.Layer):
+    """ids `(t,)` -> `(1, d)`: what `NGramEncoder` computes, for one text; `padding` is None, masked or sliced."""
+
+    def __init__(self, model: NGramEncoder, precision: Precision, padding: Padding = None, **kwargs: str) -> None:
+        super().__init__(**kwargs)
+        self.padding, self.dimension = padding, model.dimension
+        self.table = Table(model.get_layer("embedding").get_weights()[0], precision, name="table")
+        factor = factor_of(model)
+        self.factor = None if factor is None else DENSE[precision.dense](factor, name="factor")
+        self.branches = [EdgeBranch(branch, factor, precision, name=branch.name) for branch in model.branches]
+        self.norm = EdgeNorm(model.get_layer("norm"), name="norm")
+        head, pooling = model.get_layer("head"), model.get_layer("pooling")
+        kernels = balanced({name: np.asarray(getattr(head, name).kernel) for name in head.sizes})
+        kernel, bias = merged(np.asarray(pooling.dense.kernel), np.asarray(pooling.bias), kernels)
+        self.pooling = EdgePooling(kernel, bias, precision, name="pooling")
+        self.head = EdgeHead(kernels, projection_of(model), precision, name="head")
+
+    def compute_output_shape(self, shape: Sequence[int | None]) -> tuple[int, int]:
+        return (1, self.dimension)
+
+    def call(self, ids: Tensor) -> Tensor:
+        ids = unpadded(ids) if self.padding == "sliced" else ids
+        here = ops.cast(ops.greater_equal(ids, 0), "float32")
+        masked = self.padding == "masked"
+        keep = here[:, None] if masked else None  # (t, 1)
+        x = self.table(ops.maximum(ids, 0) if masked else ids)  # (t, w)
+        branches = [branch(x, keep) for branch in self.branches]
+        joined = ops.concatenate([self.factor(x) if self.factor else x, *branches], axis=-1)
+        # A count from the ids stays dynamic; one from the shape would be folded to the traced length.
+        count = ops.sum(here, axis=0, keepdims=True)[:, None]  # (1, 1)
+        return self.head(self.pooling(kept(self.norm(joined), keep), count))
+
+
+class EdgeBranch(keras.layers.Layer):
+    """`Branch` of one text: `(t, w)` -> `(t, c)`; of a factorised table its rows, with the `factor` multiplied in."""
+
+    def __init__(self, branch: Branch, factor: Floats | None, precision: Precision, **kwargs: str) -> None:
+        super().__init__(**kwargs)
+        dense = DENSE[precision.dense]
+        self.order, self.norm = branch.order, EdgeNorm(branch.norm, name="norm")
+        kernel = np.asarray(branch.projection.kernel)
+        kernel = kernel if factor is None else factor @ kernel
+        self.projection = dense(kernel, branch.projection.bias, name="projection")
+        self.convolutions = [
+            dense(part.dense.kernel, part.dense.bias, relu=True, name=part.name) for part in branch.convolutions
+        ]
+
+    def call(self, x: Tensor, keep: Tensor | None) -> Tensor:
+        x = self.norm(self.projection(x))
+        for convolution in self.convolutions:
+            x = kept(x, keep)
+            x = x + convolution(windows(x, self.order))
+        return x
+
+
+class EdgeNorm(keras.layers.Layer):
+    """`LayerNormalization` of rows."""
+
+    def __init__(self, norm: keras.layers.LayerNormalization, **kwargs: str) -> None:
+        super().__init__(**kwargs)
+        self.gamma, self.beta = constant(self, norm.gamma), constant(self, norm.beta)
+
+    def call(self, x: Tensor) -> Tensor:
+        centred = x - ops.mean(x, axis=-1, keepdims=True)
+        variance = ops.mean(ops.square(centred), axis=-1, keepdims=True)
+        return centred * ops.rsqrt(variance + EPSILON) * self.gamma + self.beta
+
+
+class EdgePooling(keras.layers.Layer):
+    """`Pooling` and the head's first products: features `(t, w)` and their number `(1, 1)` -> `(1, 2 h)`."""
+
+    def __init__(self, kernel: Floats, bias: Floats, precision: Precision, **kwargs: str) -> None:
+        super().__init__(**kwargs)
+        self.dense, self.bias = DENSE[precision.dense](kernel, name="dense"), constant(self, bias)
+
+    def call(self, features: Tensor, count: Tensor) -> Tensor:
+        # The sum first: one row for the runtime to round and multiply, where there is one a token.
+        return (self.dense(ops.sum(features, axis=0, keepdims=True)) + count * self.bias) / ops.sqrt(count)
+
+
+class EdgeHead(keras.layers.Layer):
+    """`Head` of one text after its first products, `(1, 2 h)` -> `(1, d)`, of `balanced` kernels; `Projection` too."""
+
+    def __init__(
+        self, kernels: Mapping[str, Floats], projection: Floats | None, precision: Precision, **kwargs: str
+    ) -> None:
+        super().__init__(**kwargs)
+        dense, self.hidden = DENSE[precision.dense], kernels["first"].shape[1]
+        self.second, self.fourth = (dense(kernels[name], name=name) for name in ("second", "fourth"))
+        self.third = dense(kernels["third"], relu=True, name="third")
+        self.fourth_skip = dense(kernels["fourth_skip"], name="fourth_skip")
+        self.projection = None if projection is None else _projection(projection, dense)
+
+    def call(self, x: Tensor) -> Tensor:
+        first, skip = x[:, : self.hidden], x[:, self.hidden :]
+        hidden = apart(ops.relu(skip + self.second(ops.relu(first))))
+        x = ops.tanh(self.fourth_skip(hidden) + self.fourth(apart(self.third(hidden))))
+        return unit(self.projection(x) if self.projection else x)
+
+
+class EdgeComplement(keras.layers.Layer):
+    """x - x D U, for a projection that takes few directions off: `(1, d)` -> `(1, d)`."""
+
+    def __init__(self, down: Floats, up: Floats, dense: Dense, **kwargs: str) -> None:
+        super().__init__(**kwargs)
+        self.down, self.up = dense(down, name="down"), dense(up, name="up")
+
+    def call(self, x: Tensor) -> Tensor:
+        return x - self.up(apart(self.down(x)))
+
+
+def _projection(kernel, dense):
+    parts = complement(kernel)
+    if parts is None:
+        return dense(kernel, name="projection")
+    down, up = parts
+    return EdgeComplement(down, up, dense, name="projection")

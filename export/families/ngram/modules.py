@@ -1,0 +1,74 @@
+"""An n-gram encoder as the module `distill_ngram` of Sentence-Transformers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ....encoders.encoder import KerasEncoder
+from ....encoders.spellings import stored
+from ....encoders.tokenizer import spellings_of
+from ....errors import ExportError
+from ....students.ngram.network import NGramEncoder
+from ....system.types import Floats, Json
+from ...hub.modules import LINEAR, NGRAM, SPELLINGS, Module
+from ...weights.rewrite import factor_of, projection_of
+
+if TYPE_CHECKING:
+    import keras
+
+
+def modules_of(student: KerasEncoder) -> list[Module]:
+    """Return the one module of an n-gram student; its spellings are among the weights, as a file of them has them."""
+    model, spellings = student.model, stored(spellings_of(student.tokenizer))
+    (empty,) = student.tokenizer.encode([""])
+    sizes = {
+        "vocabulary": model.vocabulary,
+        "width": model.width,
+        "rank": model.rank or 0,
+        "channels": model.channels,
+        "convolutions": model.convolutions,
+        "hidden": model.hidden,
+        "inner": model.get_layer("head").inner,
+        "space": model.space or model.dimension,
+        "dimension": model.dimension,
+        "projected": int(model.space is not None),
+        "spellings": len(spellings),
+    }
+    config: dict[str, Json] = {"sizes": sizes, "orders": list(model.orders), "empty": empty}
+    weights: dict[str, np.ndarray] = {**ngram_weights(model), **({SPELLINGS: spellings} if len(spellings) else {})}
+    return [Module(NGRAM, config, weights, student.tokenizer)]
+
+
+def linear_rows(student: KerasEncoder) -> Floats:
+    """Raise `ExportError`: an n-gram encoder is no sum of rows."""
+    raise ExportError(f"the format model2vec takes static students, not n-gram ones such as this; {LINEAR}")
+
+
+def ngram_weights(model: NGramEncoder) -> dict[str, Floats]:
+    """Return the weights of an n-gram student by the names of `distill_ngram`, kernels `(out, in)`."""
+    weights = {"embedding.weight": np.asarray(model.get_layer("embedding").get_weights()[0])}
+    if (factor := factor_of(model)) is not None:
+        weights["factor.weight"] = factor.T
+    for place, branch in enumerate(model.branches):
+        weights |= _linear(f"branches.{place}.projection", branch.projection) | _norm(f"branches.{place}.norm", branch)
+        for number, convolution in enumerate(branch.convolutions):
+            weights |= _linear(f"branches.{place}.convolutions.{number}", convolution.dense)
+    weights |= _norm("norm", model)
+    pooling, head = model.get_layer("pooling"), model.get_layer("head")
+    weights |= {"pooling.weight": np.asarray(pooling.dense.kernel).T, "pooling.bias": np.asarray(pooling.bias)}
+    for name in head.sizes:
+        weights[f"head.{name}.weight"] = np.asarray(getattr(head, name).kernel).T
+    if (projection := projection_of(model)) is not None:
+        weights["projection.weight"] = projection.T
+    return weights
+
+
+def _linear(name: str, layer: keras.layers.Dense) -> dict[str, Floats]:
+    return {f"{name}.weight": np.asarray(layer.kernel).T, f"{name}.bias": np.asarray(layer.bias)}
+
+
+def _norm(name: str, owner: keras.Model) -> dict[str, Floats]:
+    norm = owner.get_layer("norm") if isinstance(owner, NGramEncoder) else owner.norm
+    return {f"{name}.weight": np.asarray(norm.gamma), f"{name}.bias": np.asarray(norm.beta)}

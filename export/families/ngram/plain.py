@@ -1,0 +1,49 @@
+"""An n-gram encoder in `encoder.bin`, the file of the programs in C and Java: its settings, its vectors by NumPy."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ....system.types import Floats
+from ...c.reference import Layers, unit, windows
+
+# The family's name, and the number that stands for it in the file.
+FAMILY, NUMBER = "ngram", 1
+
+
+def numbers_of(orders: Sequence[int]) -> list[int]:
+    """Return the end of the file's settings: no window of the rows, the number of branches and their tokens."""
+    return [0, len(orders), *orders]
+
+
+def orders_in(numbers: Sequence[int]) -> list[int]:
+    """Return the tokens of the windows that the end of the settings says."""
+    _, count, *orders = numbers
+    return [0, *orders][1 : count + 1]
+
+
+def vector_of(x: Floats, layers: Layers, orders: Sequence[int]) -> Floats:
+    """Return the vector `(d,)` of a text whose rows of the table are `x` `(t, w)`."""
+    branches = [_branch(x, layers, f"branch{place}", order) for place, order in enumerate(orders)]
+    rows = layers.dense("factor", x) if "factor" in layers else x
+    features = layers.norm("norm", np.concatenate([rows, *branches], axis=1))
+    summed, count = features.sum(axis=0, keepdims=True), np.float32(len(x))
+    x = (layers.dense("pooling", summed) + count * layers.vector("pooling.offset")) / np.sqrt(count)
+    first, skip = np.split(x, 2, axis=1)
+    hidden = np.maximum(skip + layers.dense("second", np.maximum(first, 0)), 0)
+    x = np.tanh(layers.dense("fourth_skip", hidden) + layers.dense("fourth", layers.dense("third", hidden, relu=True)))
+    if "projection" in layers:
+        x = layers.dense("projection", x)
+    if "projection.down" in layers:
+        x = x - layers.dense("projection.up", layers.dense("projection.down", x))
+    return unit(x)[0]
+
+
+def _branch(x, layers, name, order):
+    x = layers.norm(f"{name}.norm", layers.dense(f"{name}.project", x))
+    for part in ("first", "second"):
+        if f"{name}.{part}" in layers:
+            x = x + layers.dense(f"{name}.{part}", windows(x, order), relu=True)
+    return x

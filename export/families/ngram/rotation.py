@@ -1,0 +1,28 @@
+"""A rotation of an n-gram encoder's table, taken out again by what reads the table. NumPy alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from ....system.types import Floats
+
+
+def turned_readers(weights: Mapping[str, Floats], basis: Floats) -> dict[str, Floats]:
+    """Return the weights `{path: array}` that change where the table is multiplied by an orthogonal `basis` `(w, w)`.
+
+    The gains of the normalisation, one a column of the table, go into pooling's dense layer, but for their size. Its
+    mean and its variance are those of the rows before, as `basis` keeps the mean.
+    """
+    if "factor/kernel" in weights:
+        return {"factor/kernel": basis.T @ weights["factor/kernel"]}
+    width, gains, biases = len(basis), weights["norm/gamma"].copy(), weights["norm/beta"].copy()
+    size = np.sqrt(np.mean(np.square(gains[:width]))) or 1
+    kernel = weights["pooling/dense/kernel"].astype(np.float64)
+    changed = {"pooling/bias": weights["pooling/bias"] + biases[:width] @ kernel[:width]}
+    kernel[:width] = basis.T @ (kernel[:width] * (gains[:width, None] / size))
+    gains[:width], biases[:width] = size, 0
+    readers = [name for name in weights if name.endswith("projection/kernel") and name.startswith("order_")]
+    changed |= {name: basis.T @ weights[name] for name in readers}
+    return {**changed, "norm/gamma": gains, "norm/beta": biases, "pooling/dense/kernel": kernel}

@@ -1,0 +1,144 @@
+"""An n-gram encoder in its flatbuffer: the parts by name, and the weights that they are.
+
+Layers are told by what they are computed from, not by the names of tensors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from ....system.types import Floats
+from ...tflite.graph import Graph, Product
+from ...tflite.parts import Parts
+from ...weights.parted import parted
+
+HEAD = ("second", "third", "fourth_skip", "fourth")
+CONVOLUTIONS = ("first", "second")
+PROJECTIONS = ("projection", "projection.up")
+
+
+def owns(graph: Graph) -> bool:
+    """Return True for the graph of an n-gram encoder: no other family has a hyperbolic tangent."""
+    return sum(operator.name == "TANH" for operator in graph.operators) == 1
+
+
+def parts_of(graph: Graph) -> Parts:
+    """Return the parts of an encoder.
+
+    Its products are `factor` behind a factorised table, "branch0.project", "branch0.first", "branch0.second" and more
+    branches, `pooling`, whose product is pooling's and the head's first two, those of `HEAD`, and "projection", or
+    "projection.down" and "projection.up". Its vectors are gains and biases of normalisations, and the bias of pooling.
+    """
+    products, behind = graph.products, graph.behind
+    (tanh,) = (operator for operator in graph.operators if operator.name == "TANH")
+    inside = behind(tanh.inputs[0])
+    # Of two that are computed from the same, `third` has the ReLU.
+    order = sorted(inside, key=lambda place: (len(behind(products[place].start)), not products[place].relu))
+    pooling, *head = order[-5:]
+    layers = {name: products[place] for name, place in zip(HEAD, head, strict=True)}
+    layers |= _projection([product for place, product in enumerate(products) if place not in inside])
+    branches, vectors = _branches(graph, products[pooling])
+    layers |= branches | {"pooling": products[pooling]}
+    last = next((name for name in PROJECTIONS if name in layers), "fourth")
+    vectors |= {"pooling.offset": _counted(graph, pooling)}
+    return Parts("ngram", layers, vectors, layers["branch0.project"].inputs, _orders(layers), last)
+
+
+def _orders(layers: Mapping[str, Product]) -> tuple[int, ...]:
+    count = sum(name.endswith(".project") for name in layers)
+    pairs = [(f"branch{place}.first", f"branch{place}.project") for place in range(count)]
+    return tuple(layers[window].inputs // layers[rows].outputs for window, rows in pairs if window in layers)
+
+
+def _projection(products: Sequence[Product]) -> dict[str, Product]:
+    names = ("projection",) if len(products) == 1 else ("projection.down", "projection.up")
+    return dict(zip(names, products, strict=True)) if products else {}
+
+
+def _counted(graph: Graph, place: int) -> Floats:
+    """The bias of pooling, which is added once a token."""
+    inside = graph.behind(graph.products[place].end)
+    sums = (one for one in graph.operators if one.name == "ADD" and graph.behind(one.outputs[0]) == inside)
+    counted = (graph.producer(tensor) for one in sums for tensor in one.inputs if not graph.behind(tensor))
+    vectors = (graph.real(tensor) for one in counted if one and one.name == "MUL" for tensor in one.inputs)
+    # The converter leaves out what adds zeros.
+    zeros = np.zeros(graph.products[place].outputs, np.float32)
+    return next((vector for vector in vectors if vector is not None), zeros)
+
+
+def _branches(graph: Graph, pooling: Product) -> tuple[dict[str, Product], dict[str, Floats]]:
+    products, behind, inside = graph.products, graph.behind, graph.behind(pooling.start)
+    # The last one before pooling: those of windows lie behind it.
+    joined = [one for one in graph.operators if one.name == "CONCATENATION" and behind(one.outputs[0]) == inside][-1]
+    rows, *ends = joined.inputs
+    layers = dict(zip(("factor",), (products[place] for place in behind(rows)), strict=False))
+    vectors = _norm(graph, "norm", inside, pooling.inputs)
+    for number, end in enumerate(ends):
+        name, places = f"branch{number}", sorted(behind(end), key=lambda place: len(behind(products[place].start)))
+        names = ("project", *CONVOLUTIONS)[: len(places)]
+        layers |= {f"{name}.{part}": products[place] for part, place in zip(names, places, strict=True)}
+        vectors |= _norm(graph, f"{name}.norm", frozenset(places[:1]), products[places[0]].outputs)
+    return layers, vectors
+
+
+def _norm(graph: Graph, name: str, inside: frozenset[int], size: int) -> dict[str, Floats]:
+    """Gain and bias of the normalisation of what these products alone are in; a converter leaves out ones and zeros."""
+    ends, parts = {graph.products[place].end for place in inside}, {}
+    steps = (one for one in graph.operators if one.name in ("MUL", "ADD") and one.outputs[0] not in ends)
+    for one in (one for one in steps if graph.behind(one.outputs[0]) == inside):
+        for array in map(graph.real, one.inputs):
+            if array is not None and array.size == size:
+                parts[one.name] = array
+    ones = np.ones(size, np.float32)
+    return {f"{name}.gamma": parts.get("MUL", ones), f"{name}.beta": parts.get("ADD", np.zeros_like(ones))}
+
+
+def weights_of(parts: Parts) -> dict[str, Floats]:
+    """Return `{path: array}` of the encoder of these parts, without its table."""
+    weights = {f"head/{name}/kernel": parts.products[name].kernel for name in HEAD}
+    weights |= (
+        _projection_of(parts)
+        | _pooling_of(parts, weights["head/fourth/kernel"].shape[1])
+        | _norm_of(parts, "norm", "norm")
+    )
+    factor = parts.products["factor"].kernel if "factor" in parts.products else None
+    for place, order in enumerate(parts.orders):
+        weights |= _branch_of(parts, f"branch{place}", f"order_{order}", factor)
+    return weights | ({} if factor is None else {"factor/kernel": factor})
+
+
+def _projection_of(parts: Parts) -> dict[str, Floats]:
+    if "projection" in parts.products:
+        return {"projection/kernel": parts.products["projection"].kernel}
+    if "projection.up" not in parts.products:
+        return {}
+    down, up = parts.products["projection.down"].kernel, parts.products["projection.up"].kernel
+    return {"projection/kernel": np.eye(len(down), dtype=np.float32) - down @ up}
+
+
+def _pooling_of(parts: Parts, dimension: int) -> dict[str, Floats]:
+    kernel, bias, following = parted(parts.products["pooling"].kernel, parts.vectors["pooling.offset"], dimension)
+    first, skip = np.split(following, 2, axis=1)
+    return {
+        "pooling/dense/kernel": kernel,
+        "pooling/bias": bias,
+        "head/first/kernel": first,
+        "head/second_skip/kernel": skip,
+    }
+
+
+def _branch_of(parts: Parts, branch: str, name: str, factor: Floats | None) -> dict[str, Floats]:
+    projection = parts.products[f"{branch}.project"]
+    # The factor is multiplied into what reads the rows.
+    kernel = projection.kernel if factor is None else (np.linalg.pinv(factor) @ projection.kernel).astype(np.float32)
+    weights = {f"{name}/projection/kernel": kernel, f"{name}/projection/bias": projection.bias}
+    for part in CONVOLUTIONS:
+        if product := parts.products.get(f"{branch}.{part}"):
+            weights |= {f"{name}/{part}/dense/kernel": product.kernel, f"{name}/{part}/dense/bias": product.bias}
+    return weights | _norm_of(parts, f"{branch}.norm", f"{name}/norm")
+
+
+def _norm_of(parts: Parts, norm: str, name: str) -> dict[str, Floats]:
+    return {f"{name}/{part}": parts.vectors[f"{norm}.{part}"] for part in ("gamma", "beta")}

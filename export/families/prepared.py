@@ -1,0 +1,29 @@
+"""A student with the table that its codec stores best: the same function."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...system.types import Model
+from ..weights.codecs import CODECS
+from ..weights.precision import Precision
+from ..weights.rotation import TABLE
+from .registry import family_part
+
+
+def prepared(model: Model, precision: Precision) -> Model:
+    """Return a student that computes the same, with the table that its codec stores best: itself, or a turned copy.
+
+    Raises `ExportError` where a codec turns the table and the student's family has no `rotation`.
+    """
+    if precision.stored:
+        return model
+    weights = {weight.path: np.asarray(weight) for weight in model.weights}
+    basis = CODECS[precision.table].basis(weights[TABLE])
+    if basis is None:
+        return model
+    part = family_part(model.family, "rotation", f"a table in {precision.table}")
+    changed = {name: array.astype(np.float32) for name, array in part.turned_readers(weights, basis).items()}
+    copy = type(model).from_config(model.get_config())
+    copy.set_weights(list({**weights, TABLE: weights[TABLE] @ basis.astype(np.float32), **changed}.values()))
+    return copy

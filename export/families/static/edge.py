@@ -1,0 +1,54 @@
+"""The static student as an artefact computes it: one text, weights in the artefact's precision."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import keras
+from keras import ops
+
+from ....students.static.network import Context, StaticEncoder
+from ....students.student import unit
+from ....system.types import Tensor
+from ...tflite.layers import DENSE, Dense, Padding, Table, kept, unpadded, windows
+from ...weights.precision import Precision
+from ...weights.rewrite import lifted
+
+
+class EdgeEncoder(keras.layers.Layer):
+    """ids `(t,)` -> `(1, d)`: what `StaticEncoder` computes, for one text; `padding` is None, masked or sliced."""
+
+    def __init__(self, model: StaticEncoder, precision: Precision, padding: Padding = None, **kwargs: str) -> None:
+        super().__init__(**kwargs)
+        self.padding, self.dimension, dense = padding, model.dimension, DENSE[precision.dense]
+        self.table = Table(model.get_layer("embedding").get_weights()[0], precision, name="table")
+        self.context = EdgeContext(model.get_layer("context"), dense, name="context") if model.channels else None
+        residual = model.get_layer("residual")
+        self.first = dense(residual.first.kernel, residual.first.bias, relu=True, name="first")
+        self.second = dense(residual.second.kernel, name="second")
+        self.lift = dense(lifted(model), name="lift")
+
+    def compute_output_shape(self, shape: Sequence[int | None]) -> tuple[int, int]:
+        return (1, self.dimension)
+
+    def call(self, ids: Tensor) -> Tensor:
+        ids = unpadded(ids) if self.padding == "sliced" else ids
+        masked = self.padding == "masked"
+        keep = ops.cast(ops.greater_equal(ids, 0), "float32")[:, None] if masked else None  # (t, 1)
+        x = kept(self.table(ops.maximum(ids, 0) if masked else ids), keep)  # (t, w)
+        x = kept(self.context(x), keep) if self.context else x
+        x = unit(ops.sum(x, axis=0, keepdims=True))  # (1, w)
+        return unit(self.lift(x + self.second(self.first(x))))
+
+
+class EdgeContext(keras.layers.Layer):
+    """`Context` of one text: `(t, w)` -> `(t, w)`."""
+
+    def __init__(self, context: Context, dense: Dense, **kwargs: str) -> None:
+        super().__init__(**kwargs)
+        self.order = context.order
+        self.first = dense(context.first.kernel, context.first.bias, relu=True, name="first")
+        self.second = dense(context.second.kernel, name="second")
+
+    def call(self, x: Tensor) -> Tensor:
+        return x + self.second(self.first(windows(x, self.order)))

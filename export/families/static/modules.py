@@ -1,0 +1,79 @@
+"""A static student as modules of Sentence-Transformers, and as the rows of a model2vec."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ....encoders.encoder import KerasEncoder
+from ....encoders.tokenizer import Tokenizer, spellings_of
+from ....errors import ExportError
+from ....students.static.network import StaticEncoder
+from ....system.types import Floats
+from ...hub.modules import LINEAR, Module, dense, embedding, normalize
+from ...weights.rewrite import lifted
+
+
+def modules_of(student: KerasEncoder) -> list[Module]:
+    """Return the modules of a static student: its rows' mean at unit length, its network, its last product.
+
+    The network x + W2 max(0, W1 x + b) is one layer of twice the outputs, [max(0, W1 x + b), x], in front of the last
+    product, which reads both.
+    """
+    model = student.model
+    _require_static(model)
+    first = [embedding(with_sums(_table(model), student.tokenizer), student.tokenizer), normalize()]
+    if is_linear(model):
+        return [*first, dense(lifted(model)), normalize()]
+    residual, lift = model.get_layer("residual"), lifted(model)
+    width, hidden = model.width, model.hidden
+    kernel, bias = np.asarray(residual.first.kernel), np.asarray(residual.first.bias)
+    inner = dense(
+        np.concatenate([kernel, np.zeros((width, width))], axis=1),
+        np.concatenate([bias, np.zeros(width)]),
+        np.concatenate([np.zeros((width, hidden)), np.eye(width)], axis=1),
+        relu=True,
+    )
+    last = np.concatenate([np.asarray(residual.second.kernel) @ lift, lift])
+    return [*first, inner, dense(last), normalize()]
+
+
+def _table(model: StaticEncoder) -> Floats:
+    return np.asarray(model.get_layer("embedding").get_weights()[0])
+
+
+def with_sums(table: Floats, tokenizer: Tokenizer) -> Floats:
+    """Return a table `(pieces, d)` with a row more for each spelling: the sum of the rows that it stands for.
+
+    A text's mean is shorter by that where its sum is the same, and neither counts at unit length.
+    """
+    spellings = spellings_of(tokenizer)
+    if not spellings:
+        return table
+    starts = np.cumsum([0, *(len(one.ids) for one in spellings)])[:-1]
+    sums = np.add.reduceat(table[[id for one in spellings for id in one.ids]], starts)
+    return np.concatenate([table, sums])
+
+
+def _require_static(model: StaticEncoder) -> None:
+    if model.channels:
+        raise ExportError(
+            f"a static student with a window of {model.order} tokens (shape.channels = {model.channels}) is no sum of "
+            "rows; export one without them, or as a bundle"
+        )
+
+
+def is_linear(model: StaticEncoder) -> bool:
+    """Return True for a static student whose network adds nothing: a text is the sum of its rows, multiplied once."""
+    return not np.any(np.asarray(model.get_layer("residual").second.kernel))
+
+
+def linear_rows(student: KerasEncoder) -> Floats:
+    """Return the rows `(pieces, d)` of which a text's sum, at unit length, is its vector.
+
+    Raises `ExportError` for a student that is no such sum.
+    """
+    model = student.model
+    _require_static(model)
+    if not is_linear(model):
+        raise ExportError(f"the format model2vec has no place for the network behind the table; {LINEAR}")
+    return with_sums(_table(model) @ lifted(model), student.tokenizer)

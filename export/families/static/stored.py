@@ -1,0 +1,40 @@
+"""A static student in its flatbuffer: the parts by name, and the weights that they are."""
+
+from __future__ import annotations
+
+from ....system.types import Floats
+from ...tflite.graph import Graph
+from ...tflite.parts import Parts
+
+# Dense layers, the first two where the rows have a window of tokens.
+LAYERS = ("context.first", "context.second", "first", "second", "lift")
+
+
+def owns(graph: Graph) -> bool:
+    """Return True for the graph of a static student, which is told by the number of its products."""
+    return len(graph.products) in (3, len(LAYERS))
+
+
+def parts_of(graph: Graph) -> Parts:
+    """Return the parts of a student: the products of `LAYERS`, the first two where its rows have a context."""
+    names = LAYERS[len(LAYERS) - len(graph.products) :]
+    products = dict(zip(names, graph.products, strict=True))
+    width = products["first"].inputs
+    orders = (products["context.first"].inputs // width,) if "context.first" in products else ()
+    return Parts("static", products, {}, width, orders, "lift")
+
+
+def weights_of(parts: Parts) -> dict[str, Floats]:
+    """Return `{path: array}` of the student of these parts, without its table."""
+    first, second, lift = (parts.products[name] for name in LAYERS[-3:])
+    weights = {
+        "residual/first/kernel": first.kernel,
+        "residual/first/bias": first.bias,
+        "residual/second/kernel": second.kernel,
+        "residual/lift/kernel": lift.kernel,
+    }
+    if parts.orders:
+        before, after = (parts.products[name] for name in LAYERS[:2])
+        weights |= {"context/first/kernel": before.kernel, "context/first/bias": before.bias}
+        weights |= {"context/second/kernel": after.kernel}
+    return weights

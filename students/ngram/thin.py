@@ -1,0 +1,98 @@
+"""Fewer channels, n-gram orders, convolutions and hidden units: the ones that count most stay, in their order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ...system.types import Floats, Integers
+from ..rebuilding import named, rebuilt
+from .network import NGramEncoder
+
+
+def thinned(model: NGramEncoder, channels: int) -> NGramEncoder:
+    """Return a copy of an `NGramEncoder` with so many channels a branch, the model itself where it has no more.
+
+    A channel counts as much as the pooling layer reads of it: its LayerNorm gain times its row's length.
+    """
+    if channels == model.channels:
+        return model
+    w, new, joined = named(model), {}, [np.arange(model.width)]
+    lengths = np.abs(w["norm/gamma"]) * np.linalg.norm(w["pooling/dense/kernel"], axis=1)
+    for place, order in enumerate(model.orders):
+        first = model.width + place * model.channels
+        kept = largest(lengths[first : first + model.channels], channels)
+        joined.append(first + kept)
+        new |= _branch(w, f"order_{order}", order, kept)
+    return rebuilt(model, {"channels": channels}, new | _joined(w, np.concatenate(joined)))
+
+
+def _branch(w, name, order, kept):
+    new = {f"{name}/projection/kernel": w[f"{name}/projection/kernel"][:, kept]}
+    for vector in ("projection/bias", "norm/gamma", "norm/beta", "first/dense/bias", "second/dense/bias"):
+        if f"{name}/{vector}" in w:
+            new[f"{name}/{vector}"] = w[f"{name}/{vector}"][kept]
+    for part in ("first", "second"):
+        if (path := f"{name}/{part}/dense/kernel") in w:
+            channels = w[path].shape[1]
+            windows = np.concatenate([place * channels + kept for place in range(order)])
+            new[path] = w[path][windows][:, kept]
+    return new
+
+
+def _joined(w, kept):
+    """The weights that read the joined features, of the `kept` ones."""
+    return {path: w[path][kept] for path in ("norm/gamma", "norm/beta", "pooling/dense/kernel")}
+
+
+def with_orders(model: NGramEncoder, orders: Sequence[int]) -> NGramEncoder:
+    """Return a copy of an `NGramEncoder` with only the branches of `orders`, the model itself where these are its own.
+
+    Raises `ValueError` for an order that it has not.
+    """
+    orders = tuple(orders)
+    if orders == model.orders:
+        return model
+    starts = [model.width + model.orders.index(order) * model.channels for order in orders]
+    kept = np.concatenate([np.arange(model.width), *(start + np.arange(model.channels) for start in starts)])
+    return rebuilt(model, {"orders": orders}, _joined(named(model), kept))
+
+
+def shallow(model: NGramEncoder) -> NGramEncoder:
+    """Return a copy of an `NGramEncoder` with the first convolution of each branch; itself where it has one."""
+    return model if model.convolutions == 1 else rebuilt(model, {"convolutions": 1}, {})
+
+
+def with_head(model: NGramEncoder, hidden: int, inner: int) -> NGramEncoder:
+    """Return a copy of an `NGramEncoder` with so many units in the head's hidden layers.
+
+    A unit counts as much as goes in times what is read of it. The model itself where it has no more.
+    """
+    head = model.get_layer("head")
+    w = {name: np.asarray(getattr(head, name).kernel) for name in head.sizes}
+    if hidden == w["second"].shape[1] and inner == w["third"].shape[1]:
+        return model
+    first = largest(_through(w["first"], w["second"]), hidden)
+    read = np.concatenate([w["third"], w["fourth_skip"]], axis=1)
+    second = largest(_through(np.concatenate([w["second"], w["second_skip"]]), read), hidden)
+    third = largest(_through(w["third"], w["fourth"]), inner)
+    new = {
+        "first": w["first"][:, first],
+        "second": w["second"][first][:, second],
+        "second_skip": w["second_skip"][:, second],
+        "third": w["third"][second][:, third],
+        "fourth": w["fourth"][third],
+        "fourth_skip": w["fourth_skip"][second],
+    }
+    kernels = {f"head/{name}/kernel": kernel for name, kernel in new.items()}
+    return rebuilt(model, {"hidden": hidden, "inner": inner}, kernels)
+
+
+def _through(incoming, outgoing):
+    return np.linalg.norm(incoming, axis=0) * np.linalg.norm(outgoing, axis=1)
+
+
+def largest(values: Floats, count: int) -> Integers:
+    """Return the places of the `count` largest values, in their order; the first of equals."""
+    return np.sort(np.argsort(-np.asarray(values), kind="stable")[:count])

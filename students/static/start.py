@@ -1,0 +1,77 @@
+"""A static student out of an encoder: each piece's own vector, weighted by how rare it is, on fewer axes.
+
+The vectors of single pieces as in Model2Vec (Tulkens and van Dongen, 2024); the weights a / (a + p) and the common
+direction taken off from Arora, Liang and Ma (2017), A simple but tough-to-beat baseline for sentence embeddings.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...encoders.encoder import KerasEncoder, encode_ids
+from ...encoders.tokenizer import SPACE, Tokenizer, model_proto
+from ...system.types import Doubles
+from ..frequencies import SMOOTHING, Frequencies
+from ..linear import leading_axes
+from .network import StaticEncoder
+
+
+def static_from(
+    encoder: KerasEncoder,
+    tokenizer: Tokenizer,
+    frequencies: Frequencies,
+    width: int = 256,
+    hidden: int = 256,
+    channels: int = 0,
+    order: int = 3,
+    seed: int = 0,
+) -> StaticEncoder:
+    """Return a `StaticEncoder` with `width` columns and a row for each piece of `tokenizer`, out of a `KerasEncoder`.
+
+    `frequencies` say how often each of its pieces occurs. Its networks add nothing at first: a text is its pieces'
+    weighted sum.
+    """
+    first, last = tokenizer.encode([""])[0]
+    counts = frequencies.counts.copy()
+    counts[[first, last]] = 0
+    vectors = encode_ids(encoder.model.unprojected, alone(encoder.tokenizer, tokenizer))
+    weighted = weights(counts, frequencies.smoothing)[:, None] * (vectors - np.average(vectors, axis=0, weights=counts))
+    weighted[[first, last]] = 0
+    axes = leading_axes(weighted, width, counts + 1)
+    config = {"vocabulary": len(tokenizer), "width": width, "hidden": hidden, "space": encoder.model.space}
+    config |= {"channels": channels, "order": order, "foreign": encoder.model.foreign}
+    static = StaticEncoder(**config, dimension=encoder.dimension, name=encoder.model.name)
+    _fill(static, encoder.model, weighted @ axes, axes, np.random.default_rng(seed))
+    return static
+
+
+def alone(reader: Tokenizer, tokenizer: Tokenizer) -> list[list[int]]:
+    """Return each piece of `tokenizer` as a text, in id lists of the tokenizer `reader`: that piece where it has it."""
+    first, last = reader.encode([""])[0]
+    known = {piece.piece: id for id, piece in enumerate(model_proto(reader).pieces)}
+    pieces = [piece.piece for piece in model_proto(tokenizer).pieces]
+    missing = [piece for piece in pieces if piece not in known]
+    cut = dict(zip(missing, reader.encode([piece.replace(SPACE, " ") for piece in missing]), strict=True))
+    return [cut.get(piece) or [first, known[piece], last] for piece in pieces]
+
+
+def weights(counts: Doubles, smoothing: float = SMOOTHING) -> Doubles:
+    """Return a / (a + p) of each piece, p its share of all: near 1 where rare. Arora et al. (2017), Equation 1."""
+    return smoothing / (smoothing + counts / counts.sum())
+
+
+def _fill(static, model, table, axes, random):
+    static.get_layer("embedding").set_weights([table])
+    static.get_layer("residual").lift.set_weights([axes.T])
+    for layer in static.layers:
+        if hasattr(layer, "second"):
+            _silent(layer, random)
+    if model.space:
+        static.get_layer("projection").set_weights(model.get_layer("projection").get_weights())
+
+
+def _silent(layer, random):
+    """Random weights in front of zeros: the layer adds nothing, and all of it can learn."""
+    kernel = layer.first.kernel.shape
+    layer.first.set_weights([random.normal(0, kernel[0] ** -0.5, kernel), np.zeros(kernel[1])])
+    layer.second.set_weights([np.zeros(layer.second.kernel.shape)])

@@ -1,0 +1,114 @@
+"""A family of networks is a folder a side and one line: a toy family goes from training to a bundle."""
+
+import re
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import distill.export.families
+import distill.students
+from distill.catalog.loading import load_encoder, load_keras_encoder
+from distill.encoders.encoder import KerasEncoder
+from distill.errors import ExportError
+from distill.export.families import registry
+from distill.export.onnx.model import onnx_model
+from distill.settings.choices import FAMILIES
+from distill.students import families
+from distill.students.from_weights import from_weights
+
+ROOT = Path(__file__).resolve().parents[2]
+BAG = ROOT / "tests" / "fixtures" / "bag"
+SIDES = {"students": families, "export/families": registry}
+FOLDERS = ("distill", "teachers", "students", "export")
+FILES = ("setup.py", "setup.cfg", "pyproject.toml", "README.md", "LICENSE")
+TEXTS = ["Where does the river rise?", "Eine Brücke steht in der Stadt.", "harbour"]
+
+
+@pytest.fixture
+def bag(monkeypatch):
+    """The class of a toy family, which is registered as its line in `choices.FAMILIES` would."""
+    for side, package in (("students", distill.students), ("export/families", distill.export.families)):
+        monkeypatch.setattr(SIDES[side], "FAMILIES", (*FAMILIES, "bag"))
+        monkeypatch.setattr(package, "__path__", [*package.__path__, str(BAG / side)])
+    return families.network_of("bag")
+
+
+@pytest.fixture
+def start(bag, tokenizer, tmp_path):
+    """The folder of an untrained encoder of the family, in the space of the tests' teacher."""
+    folder = tmp_path / "start"
+    KerasEncoder(bag(len(tokenizer), 8, 16, name="bag"), tokenizer, "bag").save(folder)
+    return folder
+
+
+def jobs(teacher, start, data, folder):
+    """The commands that train a student of `start` and ship it."""
+    learned = ("--dataset", data, "--epochs", "2", "--set", "student.quantised_epochs=1")
+    yield ("transfer", "--teacher", teacher, "--start", start, *learned, "--output", folder / "student")
+    yield "export", folder / "student", "--dataset", data, "--output", folder / "bundle"
+
+
+def test_a_toy_family_is_trained_and_shipped(bag, start, distill, tiny_folder, sentence_data, tmp_path):
+    for words in jobs(tiny_folder, start, sentence_data, tmp_path):
+        assert distill(*words) == 0
+    untrained, student = (load_keras_encoder(tmp_path / name) for name in ("start", "student"))
+    assert type(student.model) is bag
+    assert not np.allclose(student.encode(TEXTS), untrained.encode(TEXTS), atol=1e-3)
+    bundle, again = load_encoder(tmp_path / "bundle"), load_keras_encoder(tmp_path / "bundle")
+    assert type(again.model) is bag
+    for vectors in (bundle.encode(TEXTS), again.encode(TEXTS)):
+        assert np.sum(vectors * student.encode(TEXTS), axis=1).min() > 0.99
+    with pytest.raises(ExportError, match=r"bag .*ONNX.* ngram, static"):
+        onnx_model(student.model)
+
+
+def wheel_with_the_family(folder):
+    """An installed copy of the project with the folders of the family and its one line, in `folder`/site."""
+    source = folder / "source"
+    source.mkdir()
+    for name in FOLDERS:
+        shutil.copytree(ROOT / name, source / name, ignore=shutil.ignore_patterns("__pycache__", "released*"))
+    for name in FILES:
+        shutil.copy(ROOT / name, source / name)
+    for side in SIDES:
+        shutil.copytree(BAG / side, source / side, dirs_exist_ok=True)
+    choices = source / "distill" / "settings" / "choices.py"
+    line = re.compile(r"^FAMILIES = \((.*)\)$", re.MULTILINE)
+    choices.write_text(line.sub(r'FAMILIES = (\1, "bag")', choices.read_text(encoding="utf-8")), encoding="utf-8")
+    build = [sys.executable, "setup.py", "-q", "bdist_wheel", "--dist-dir", folder]
+    subprocess.run(build, cwd=source, check=True, capture_output=True)
+    with zipfile.ZipFile(next(folder.glob("*.whl"))) as wheel:
+        wheel.extractall(folder / "site")
+    return folder / "site"
+
+
+def test_a_toy_family_is_trained_and_shipped_from_an_installed_wheel(start, tiny_folder, sentence_data, tmp_path):
+    site = wheel_with_the_family(tmp_path)
+    words = [list(map(str, one)) for one in jobs(tiny_folder, start, sentence_data, tmp_path)]
+    code = f"import sys; sys.path.insert(0, {str(site)!r}); from distill.cli import main\nfor words in {words}:\n"
+    code += "    try:\n        main(words)\n    except SystemExit as left:\n        assert not left.code, words\n"
+    code += "print(sys.modules['distill'].__file__)"
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=180)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1] == str(site / "distill" / "__init__.py")
+    assert load_encoder(tmp_path / "bundle").dimension == 16
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_family_of_ours_has_all_parts_on_both_sides(family):
+    assert families.network_of(family).family == family
+    assert families.family_part(family, "weights").sizes_of
+    parts = ("edge", "onnx", "rotation", "stored", "stored_onnx", "plain", "modules")
+    assert [part for part in parts if not registry.has_part(family, part)] == []
+
+
+def test_weights_of_no_family_are_refused():
+    with pytest.raises(KeyError, match="no family"):
+        from_weights({"embedding/embeddings": np.zeros((3, 2), np.float32)}, "student")
+    with pytest.raises(ExportError):
+        registry.owner("stored_onnx", lambda family: family.owns({}))
