@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ....system.types import Floats
 
 
-def turned_readers(weights: Mapping[str, Floats], basis: Floats) -> dict[str, Floats]:
+def turned_readers(weights: Mapping[str, Floats], basis: Floats) -> dict[str, NDArray[np.floating]]:
     """Return the weights `{path: array}` that change where the table is multiplied by an orthogonal `basis` `(w, w)`.
 
     The gains of the normalisation, one a column of the table, go into pooling's dense layer, but for their size. Its
@@ -20,7 +21,9 @@ def turned_readers(weights: Mapping[str, Floats], basis: Floats) -> dict[str, Fl
     width, gains, biases = len(basis), weights["norm/gamma"].copy(), weights["norm/beta"].copy()
     size = np.sqrt(np.mean(np.square(gains[:width]))) or 1
     kernel = weights["pooling/dense/kernel"].astype(np.float64)
-    changed = {"pooling/bias": weights["pooling/bias"] + biases[:width] @ kernel[:width]}
+    changed: dict[str, NDArray[np.floating]] = {
+        "pooling/bias": weights["pooling/bias"] + biases[:width] @ kernel[:width]
+    }
     kernel[:width] = basis.T @ (kernel[:width] * (gains[:width, None] / size))
     gains[:width], biases[:width] = size, 0
     readers = [name for name in weights if name.endswith("projection/kernel") and name.startswith("order_")]

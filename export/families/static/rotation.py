@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import numpy as np
+from numpy.typing import NDArray
+
 from ....system.types import Floats
 
 
-def turned_readers(weights: Mapping[str, Floats], basis: Floats) -> dict[str, Floats]:
+def turned_readers(weights: Mapping[str, Floats], basis: Floats) -> dict[str, NDArray[np.floating]]:
     """Return the weights `{path: array}` that change where the table is multiplied by an orthogonal `basis`, `(w, w)`.
 
     The others stay.
     """
     writers = [name for name in ("residual/second/kernel", "context/second/kernel") if name in weights]
-    changed = {name: basis.T @ weights[name] for name in ("residual/first/kernel", "residual/lift/kernel")}
+    changed: dict[str, NDArray[np.floating]] = {
+        name: basis.T @ weights[name] for name in ("residual/first/kernel", "residual/lift/kernel")
+    }
     changed |= {name: weights[name] @ basis for name in writers}
     if "context/first/kernel" in weights:
         first = weights["context/first/kernel"]

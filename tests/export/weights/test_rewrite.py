@@ -1,12 +1,7 @@
 import numpy as np
 import pytest
 
-from distill.export.families.prepared import prepared
-from distill.export.weights.precision import Precision
 from distill.export.weights.rewrite import balanced, complement, merged
-from distill.export.weights.rotation import rotation
-from distill.students.ngram import NGramEncoder
-from distill.students.static import StaticEncoder
 
 HIDDEN, DIMENSION = 6, 4
 
@@ -70,23 +65,3 @@ def test_a_projection_that_is_no_shorter_so_stays_one_product():
     random = np.random.default_rng(1).normal(size=(12, 12))
     for kernel in (np.eye(12), np.linalg.qr(random)[0], np.linalg.qr(random)[0][:, :5], np.diag([1] * 6 + [0] * 6)):
         assert complement(kernel.astype(np.float32)) is None
-
-
-@pytest.mark.parametrize(
-    ("kind", "sizes"),
-    [
-        (NGramEncoder, {"channels": 12, "orders": (2, 3), "hidden": 16}),
-        (NGramEncoder, {"channels": 12, "orders": (3,), "hidden": 16, "rank": 11, "space": 24}),
-        (StaticEncoder, {"hidden": 16}),
-        (StaticEncoder, {"hidden": 16, "channels": 8, "order": 5, "space": 24}),
-    ],
-)
-def test_a_student_with_a_turned_table_computes_the_same(kind, sizes, randomised):
-    model = randomised(kind(vocabulary=300, width=21, dimension=20, **sizes), 0.5)
-    copy = prepared(model, Precision(table="int4-pq5"))
-    before, after = (student.get_layer("embedding").get_weights()[0] for student in (model, copy))
-    # Of one row in 8 no codeword is made.
-    assert after == pytest.approx(before @ rotation(before[37:], 5), abs=1e-5)
-    ids = np.array([[5, 299, 0, 5, 17, 40], [37, 36, 1, -1, -1, -1]], dtype=np.int32)
-    assert np.asarray(copy(ids)) == pytest.approx(np.asarray(model(ids)), abs=1e-5)
-    assert copy.get_config() == model.get_config() and prepared(model, Precision(table="int4")) is model

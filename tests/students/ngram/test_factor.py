@@ -1,7 +1,6 @@
 import numpy as np
 import pytest
 
-from distill.students.linear import leading_axes
 from distill.students.ngram import NGramEncoder
 from distill.students.ngram.factor import factorised
 
@@ -39,10 +38,3 @@ def test_rows_that_count_more_are_kept_better(model):
     row = table_of(model)[4]
     np.testing.assert_allclose(table_of(factorised(model, 1, counts))[4], row, atol=1e-4)
     assert np.abs(table_of(factorised(model, 1))[4] - row).max() > 0.05
-
-
-def test_axes_are_orthonormal_and_in_the_order_of_their_singular_values():
-    values = np.random.default_rng(0).normal(size=(50, 4)) * [1, 5, 2, 0.1]
-    axes = leading_axes(values, 4)
-    np.testing.assert_allclose(axes.T @ axes, np.eye(4), atol=1e-9)
-    np.testing.assert_allclose(np.linalg.norm(values @ axes, axis=0), np.linalg.svd(values, compute_uv=False))
