@@ -29,10 +29,14 @@ COMMANDS = {
     "read": ("read",),
     "recipes": ("recipes",),
     "report": ("report",),
-    "shape": ("add-language", "add-spellings", "add-words", "compress", "extend", "prune", "reduce", "subset"),
+    "shape": ("add-language", "add-spellings", "add-words", "compress", "prune", "reduce", "subset"),
     "train": ("run", "teach", "transfer"),
     "tune": ("tune",),
     "use": ("encode", "search", "serve"),
+}
+# Commands of earlier versions, and what to type in their place.
+RETIRED = {
+    "extend": "distill add-language MODEL LANGUAGE, or distill run --add-languages with --text and --aligner",
 }
 MODULES = {name: module for module, names in COMMANDS.items() for name in names}
 
@@ -49,6 +53,14 @@ class Commands(click.Group):
         if cmd_name not in MODULES:
             return None
         return getattr(import_module(f".commands.{MODULES[cmd_name]}", __package__), cmd_name.replace("-", "_"))
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return a command's name, itself and its arguments. Raises `click.UsageError` for one of earlier versions."""
+        if instead := RETIRED.get(args[0]):
+            raise click.UsageError(f"distill {args[0]} is no longer there; use {instead}", ctx=ctx)
+        return super().resolve_command(ctx, args)
 
 
 @click.group(cls=Commands, context_settings=CONTEXT)

@@ -20,9 +20,9 @@ SPOKEN = {
 }
 # Commands of training, whose jobs take all settings: `run`, `teach`, `transfer` and `tune` of the face.
 TRAINING = {"train.py", "tune.py"}
-# Of `extend` and of `search --dataset`, whose like `add_language` and `build_index` with `search` are.
-OLDER = {"load_aligner", "load_keras_encoder", "extend", "calibrations_of", "load_teacher", "with_documents"}
-OLDER |= {"read_dataset", "require_no_threshold", "nearest", "Answer"}
+# Of `search --dataset`, whose like `build_index` with `search` are.
+OLDER = {"calibrations_of", "load_teacher", "with_documents", "read_dataset", "require_no_threshold", "nearest"}
+OLDER |= {"Answer"}
 # As long as a command may be, in statements; imports and what it says of itself do not count.
 MOST = 15
 

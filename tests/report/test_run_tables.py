@@ -11,7 +11,7 @@ from distill.evaluation.paired import PairedComparison
 from distill.report.bench_tables import print_bench
 from distill.report.run_tables import print_run, print_verdict
 from distill.report.score_tables import print_evaluations, print_hits, print_scores
-from distill.report.vocabulary_tables import print_extension, print_pruning, print_spellings
+from distill.report.vocabulary_tables import print_pruning, print_spellings
 from distill.retrieval.metrics import SUMMARY
 
 
@@ -238,31 +238,6 @@ def test_pruning_shows_size_and_texts_before_and_after_and_what_was_not_kept(pru
     assert "(seed 7)" in " ".join(out.split()) and "(el, hi)" in " ".join(out.split())
     print_pruning({**pruning, "left": []})
     assert "not kept" not in printed()
-
-
-def test_an_extension_shows_size_anchors_and_texts_before_and_after(pruning, printed):
-    extension = {
-        **pruning,
-        "aligner": "e5",
-        "nearest": {"▁γάτα": [["▁cat", 0.71], ["▁[dog]", 0.2048]]},
-        "new": {"el": segmentation(9, "word", [5.1, 2.25], [0.5, 0.001], 1.0)},
-        "unseen": {"el": segmentation(1, "word", [5, 2.5], [0.5, 0.0025], 1.0)},
-    }
-    print_extension(extension)
-    out = printed()
-    assert rows(out) == [
-        ["pieces", "128000", "4321"],
-        ["MB (float32)", "278.2", "82.4"],
-        ["▁γάτα", "0.71: ▁cat, 0.20: ▁[dog]"],
-        ["el", "9", "a word", "5.100", "2.250", "50.00", "0.10", "100.00"],
-        ["th", "40", "a character", "0.258", "0.259", "1.23", "1.00", "2.50"],
-        ["el", "1", "a word", "5.000", "2.500", "50.00", "0.25", "100.00"],
-    ]
-    assert "what e5 finds" in out and "(seed 7)" in out
-    print_extension({**extension, "aligner": None, "nearest": {}, "kept": {}})
-    out = printed()
-    assert [row[0] for row in rows(out)] == ["pieces", "MB (float32)", "el", "el"]
-    assert "find" not in out and "were kept" not in out
 
 
 def test_spellings_without_held_out_lines_have_no_table(printed):

@@ -705,7 +705,6 @@ FILES = {
     "lir fold nowhere --removal FILE --output out": "lir.npz",
     "export nowhere --removal FILE --output out": "lir.npz",
     "tune --base nowhere --study study.db --output best.toml --space FILE": "space.toml",
-    "extend nowhere --corpus FILE --output out": "ka.txt",
     "add-language released-small fi --parallel FILE --aligner none --output out": "parallel.jsonl",
     "add-spellings nowhere --output out --text en=FILE": "en.txt",
     "add-words released-small el --dictionary FILE --output out": "meant.tsv",
