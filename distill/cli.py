@@ -13,6 +13,7 @@ from importlib import import_module
 import click
 
 from . import __version__
+from .commands.shared.retired import COMMANDS as RETIRED
 from .errors import DistillError, one_line
 from .system.extras import training_stack
 from .system.lean_imports import lean_imports
@@ -33,10 +34,6 @@ COMMANDS = {
     "train": ("run", "teach", "transfer"),
     "tune": ("tune",),
     "use": ("encode", "search", "serve"),
-}
-# Commands of earlier versions, and what to type in their place.
-RETIRED = {
-    "extend": "distill add-language MODEL LANGUAGE, or distill run --add-languages with --text and --aligner",
 }
 MODULES = {name: module for module, names in COMMANDS.items() for name in names}
 
@@ -59,7 +56,7 @@ class Commands(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Return a command's name, itself and its arguments. Raises `click.UsageError` for one of earlier versions."""
         if instead := RETIRED.get(args[0]):
-            raise click.UsageError(f"distill {args[0]} is no longer there; use {instead}", ctx=ctx)
+            raise click.UsageError(instead, ctx=ctx)
         return super().resolve_command(ctx, args)
 
 

@@ -203,9 +203,13 @@ REFUSED = {
     "encode --model muse --input x --output y": "'--role'",
     "report": "'RUN...'",
     "report nowhere": "nowhere",
-    "search ' \t' --model muse": "empty",
-    "search Where? --model muse -k 0": "-k",
-    "search Where? --model muse --dataset nowhere": "nowhere",
+    "search ' \t' --index nowhere": "empty",
+    "search Where? --index nowhere -k 0": "-k",
+    "search Where? --index nowhere": "nowhere",
+    "search Where? --model muse": "--index': distill search asks an index; make it with distill index --model",
+    "search Where? --model muse --dataset sample": "--dataset: distill search asks an index; make it with",
+    "search Where? --model muse --document-language=de": "--document-language: ",
+    "search Where? --index nowhere --document-model muse": "--document-model: ",
     "run --base ENCODER --student nowhere": "nowhere",
     "transfer --teacher ENCODER --start nowhere --output out": "nowhere",
     "subset BUNDLE --output out": "'--languages'",
@@ -246,7 +250,6 @@ REFUSED = {
     "bench CARD": "card.json",
     "run --dataset BROKEN --base ENCODER": "de.json",
     "bench BUNDLE --data BROKEN": "de.json",
-    "search Where? --model BUNDLE --dataset BROKEN": "de.json",
     "bench BROKEN": "broken",
 }
 
@@ -323,8 +326,8 @@ def test_each_error_has_its_exit_code_and_is_one_line(distill, monkeypatch, kind
     def fail(*arguments, **options):
         raise kind(message)
 
-    monkeypatch.setattr("distill.data.loading.read_dataset", fail)
-    left = distill("search", "Where?", "--model", "muse")
+    monkeypatch.setattr("distill.indexing.answers.search", fail)
+    left = distill("search", "Where?", "--index", "kb")
     assert (left.code, left.err) == (code, f"error: {line}\n")
 
 
@@ -417,25 +420,6 @@ def test_encode_writes_unit_rows_in_order(distill, tiny_folder, tiny_encoder, tm
     assert [entry.name for entry in output.parent.iterdir()] == ["vectors.npy"]
 
 
-def test_search_prints_the_nearest_passages(distill, tiny_folder, tiny_encoder, bundle, data):
-    question = "What is known about the falcon?"
-    left = distill("search", question, "--model", tiny_folder, "--dataset", data, "-k", "3")
-    passages = [p["context"] for article in articles("en")["data"] for p in article["paragraphs"]]
-    scores = tiny_encoder.encode([question])[0] @ tiny_encoder.encode(passages).T
-    nearest = [passages[row] for row in np.argsort(-scores)[:3]]
-    assert left.code == 0 and [line.strip() for line in left.out.splitlines()[1::2]] == nearest
-    assert left.out.startswith(f"1. {scores.max():.3f}  The ")
-    # With the best sentence of each, of which each passage has one or more.
-    sentences = [tiny_encoder.encode(re.findall(r"\S[^.]*\.", passage)) for passage in passages]
-    both = scores + [max(rows @ tiny_encoder.encode([question])[0]) for rows in sentences]
-    left = distill("search", question, "--model", tiny_folder, "--dataset", data, "-k", "3", "--score", "sum")
-    assert [line.strip() for line in left.out.splitlines()[1::2]] == [passages[row] for row in np.argsort(-both)[:3]]
-    assert left.out.startswith(f"1. {both.max():.3f}  The ")
-    # No more than there is.
-    left = distill("search", "Where?", "--model", bundle, "--dataset", data, "-k", "1000")
-    assert (left.code, len(left.out.splitlines())) == (0, 2 * 12)
-
-
 def p_at_1(encoder, language):
     """Of dev, one vector a passage, by NumPy alone."""
     paragraphs = [part for article in articles(language)["data"] for part in article["paragraphs"]]
@@ -482,9 +466,8 @@ def test_documents_can_be_of_another_encoder(evaluated, distill, refused, tiny_f
         evaluated(*flags)[1] for flags in ([], ["--document-model", tiny_folder], ["--document-model", others / "same"])
     )
     assert plain == same != other
-    for command in (["evaluate", tiny_folder], ["search", "river", "--model", tiny_folder]):
-        message = refused(*command, "--dataset", data, "--document-model", others / "narrow")
-        assert " 8 dimensions " in message and " 16" in message
+    message = refused("evaluate", tiny_folder, "--dataset", data, "--document-model", others / "narrow")
+    assert " 8 dimensions " in message and " 16" in message
     # The card of an artefact names it.
     flags = ["--dataset", data, "--languages", "en", "--document-model", others / "same", "--output", tmp_path / "out"]
     assert distill("export", tiny_folder, *flags, "--max-drop", "100").code == 0
@@ -731,7 +714,8 @@ def test_bundles_are_used_and_measured_without_the_training_stack(bundle, texts,
     chosen = ["--dataset", data, "--languages", "de"]
     commands = (
         ["encode", "--model", bundle, "--role", "question", "--input", texts, "--output", tmp_path / "vectors.npy"],
-        ["search", "--model", bundle, "--dataset", data, "--score", "sum", "castle"],
+        ["index", "--model", bundle, "--documents", texts, "--output", tmp_path / "kb"],
+        ["search", "--index", tmp_path / "kb", "--score", "sum", "castle"],
         ["evaluate", bundle, *chosen, "--json", tmp_path / "figures.json"],
         ["bench", bundle, "--data", data, "--languages", "de", "--rounds", "1", "--questions", "2"],
     )

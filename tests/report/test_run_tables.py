@@ -1,16 +1,14 @@
 from dataclasses import replace
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from rich.console import Console
 
-from distill.data.dataset import Passage
 from distill.evaluation.evaluate import Evaluation
 from distill.evaluation.paired import PairedComparison
 from distill.report.bench_tables import print_bench
 from distill.report.run_tables import print_run, print_verdict
-from distill.report.score_tables import print_evaluations, print_hits, print_scores
+from distill.report.score_tables import print_evaluations, print_scores
 from distill.report.vocabulary_tables import print_pruning, print_spellings
 from distill.retrieval.metrics import SUMMARY
 
@@ -199,15 +197,6 @@ def test_a_benchmark_fits_into_110_columns(printed, monkeypatch):
     out = printed()
     assert max(map(len, out.splitlines())) <= 110 and "…" not in out
     assert out.count("12.3") == 24
-
-
-def test_hits_are_numbered_with_score_title_and_passage_as_it_is_on_one_line(printed):
-    texts = ["a [red]b[/red] c", "a :heart: b", "word " * 100 + "end"]
-    passages = [Passage(str(number), text, number // 2) for number, text in enumerate(texts)]
-    print_hits(SimpleNamespace(titles=["Sun", "Moon"], passages=passages), [2, 0, 1], [0.9876, 0.5, 0.25])
-    lines = printed().splitlines()
-    assert lines[::2] == ["1. 0.988  Moon", "2. 0.500  Sun", "3. 0.250  Sun"]
-    assert lines[1::2] == [f"   {texts[row]}" for row in (2, 0, 1)]
 
 
 def segmentation(texts, unit, fertility, unk, changed):

@@ -714,7 +714,6 @@ FILES = {
     "serve nowhere --port 0 --token-file FILE": "tokens",
 }
 FOLDERS = {
-    "search Where? --model nowhere --dataset FOLDER": "documents.jsonl",
     "search Where? --index FOLDER": "index.bin",
     "run --base nowhere --dataset FOLDER": "en.json",
     "teach --base nowhere --output out --dataset FOLDER": "questions.jsonl",
@@ -727,7 +726,7 @@ FOLDERS = {
     "bench nowhere --data FOLDER": "en.json",
     "prune FOLDER --output out": "encoder.json",
     "reduce FOLDER --channels 8 --output out": "encoder.json",
-    "search Where? --model FOLDER": "card.json",
+    "index --model FOLDER --output out FOLDER": "card.json",
     "evaluate FOLDER": "card.json",
     "serve FOLDER --port 0": "card.json",
     "subset FOLDER --languages de --output out": "card.json",
