@@ -25,21 +25,12 @@ def _check_twins(translation):
         raise ConfigError("translation.beam: it needs translation.translators, which is not given; leave it out")
 
 
-def _check_mining(teacher):
-    if teacher.mining == "faiss" and teacher.positives == "maxp":
-        raise ConfigError(
-            "teacher.mining: teacher.positives = maxp looks at all passages, which faiss does not; change one of them"
-        )
-
-
 def _check_quota(teacher):
     if teacher.hard_quota > teacher.negatives:
         name, got = "teacher.hard_quota", teacher.hard_quota
         raise ConfigError(f"{name}: expected at most teacher.negatives, which is {teacher.negatives}, got {got}")
-    if teacher.hard_quota >= 0 and (teacher.positives == "maxp" or teacher.mining == "faiss"):
-        raise ConfigError(
-            "teacher.hard_quota: it does not go with teacher.positives = maxp or teacher.mining = faiss; leave one out"
-        )
+    if teacher.hard_quota >= 0 and teacher.positives == "maxp":
+        raise ConfigError("teacher.hard_quota: it does not go with teacher.positives = maxp; leave one out")
 
 
 def _check_of_triplets(teacher):
@@ -211,7 +202,6 @@ RULES: tuple[tuple[Callable[..., None], tuple[str, ...]], ...] = (
     (_check_trained, ("student", "vocabulary")),
     (_check_scorer, ("scorer", "teacher")),
     (_check_triplets, ("teacher",)),
-    (_check_mining, ("teacher",)),
     (_check_quota, ("teacher",)),
     (_check_of_triplets, ("teacher",)),
     (_check_twins, ("translation",)),
