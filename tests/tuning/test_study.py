@@ -181,7 +181,7 @@ def test_a_study_of_an_earlier_version_with_a_setting_that_went_is_gone_on_with(
     tuning(tmp_path / "b.db", made_of={**MADE_OF, "teacher.mining": "exact"}).run(train, 1)
     assert len(tuning(tmp_path / "b.db").rows()) == 1
     tuning(tmp_path / "c.db", made_of={**MADE_OF, "teacher.mining": "faiss"})
-    with pytest.raises(InputError, match="teacher.mining was faiss"):
+    with pytest.raises(InputError, match="mining was"):
         tuning(tmp_path / "c.db")
 
 

@@ -106,15 +106,13 @@ def test_another_model_than_a_unigram_one_is_refused(kind):
 
 
 def test_old_pieces_and_all_else_stay_and_new_ones_are_normal_learned_and_not_twice(base, larger, learned):
-    after = larger
-    assert list(model_proto(after).pieces[: len(base)]) == list(model_proto(base).pieces)
-    count = len(after) - len(base)
-    assert count > 500
-    pieces = model_proto(after).pieces
+    assert list(model_proto(larger).pieces[: len(base)]) == list(model_proto(base).pieces)
+    assert len(larger) - len(base) > 500
+    pieces = model_proto(larger).pieces
     assert {piece.type for piece in pieces[len(base) :]} == {NORMAL}
-    assert set(added(base, after)) <= set(dict(learned))
+    assert set(added(base, larger)) <= set(dict(learned))
     assert len({piece.piece for piece in pieces}) == len(pieces)
-    before, after = model_proto(base), model_proto(after)
+    before, after = model_proto(base), model_proto(larger)
     assert after.trainer_spec.vocab_size == len(after.pieces)
     for proto in (before, after):
         del proto.pieces[:]
