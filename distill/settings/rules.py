@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import fields
 
 from ..errors import ConfigError
+from .stages import TeacherSettings
 from .units import named_units
 
 
@@ -183,6 +184,21 @@ def _check_words(words):
 def _check_centre(teacher):
     if teacher.centre and not teacher.model:
         raise ConfigError("teacher.centre: only a fixed teacher is centred; name one with --teacher-model")
+
+
+# What is read of the settings of a fixed teacher; all others say how one is trained.
+OF_FIXED = ("language", "base", "model", "centre", "unit", "allow_weak")
+
+
+def require_trained(named: Iterable[str], teacher: TeacherSettings) -> None:
+    """Raise `ConfigError` where a command names, as `walk` does, how a teacher is trained, and the teacher is fixed.
+
+    A recipe or a config may say it: one that trains a teacher is begun with, and the teacher that is there taken.
+    """
+    for name in named if teacher.model else ():
+        section, _, key = name.partition(".")
+        if section == "teacher" and key not in OF_FIXED and getattr(teacher, key):
+            raise ConfigError(f"{name}: a fixed teacher is not trained; leave this or --teacher-model out")
 
 
 def numbers_of(names: Sequence[str], setting: str) -> tuple[int, ...]:
