@@ -83,7 +83,11 @@ def settings_from(values: dict[str, Value | None], config: File | None = None, r
             raise ConfigError(f"--set {name}: {item.metadata['flag']} gives it too; leave one of them out")
         if value is not None:
             setattr(section, item.name, value)
-    settings = changed(settings, assignments, "--set") if assignments else settings
+    return _checked(changed(settings, assignments, "--set") if assignments else settings, named)
+
+
+def _checked(settings, named):
+    """Settings that go together, some of them named on the command line."""
     if "teacher.model" in named and "teacher.allow_weak" not in named:
         without_leave(settings.teacher)
     check(settings)
