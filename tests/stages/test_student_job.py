@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -165,7 +166,8 @@ def test_epochs_of_a_candidate_are_chosen_on_the_dev_data_that_is_named(
 
     monkeypatch.setattr(Material, "train", trained)
     job = StudentJob(sample, "en", LANGUAGES, settings.student, Precision())
-    material = Material(Vocabularies(tiny_encoder, sample, LANGUAGES, {}), job, None, tiny_encoder)
+    words, targets = Vocabularies(tiny_encoder, sample, LANGUAGES, {}), SimpleNamespace(documents=None)
+    material = Material(words, job, targets, tiny_encoder)
     dev = replace(sample, name="elsewhere")
     trials = Trials(material, settings.export, settings.training, grid=Grid(shapes={"full": Shape()}), dev=dev)
     trials._encoder(Candidate("all", "uint8", "full", True), tmp_path)
