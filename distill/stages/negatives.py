@@ -10,7 +10,7 @@ import numpy as np
 
 from ..data.dataset import Question, normalise
 from ..errors import DataError
-from ..retrieval.blocks import CELLS, ROWS, Highest, Product, document_spans, head, rows_beside, spans
+from ..retrieval.blocks import CELLS, COLUMNS, ROWS, Highest, Product, document_spans, head, rows_beside, spans
 from ..retrieval.bm25 import lexical
 from ..retrieval.exact import max_passage, top_k
 from ..system.types import Floats, Integers
@@ -84,15 +84,16 @@ def online_negatives(
     n: int,
     margin: float,
     seed: int = 0,
+    block: tuple[int, int] = (ROWS, COLUMNS),
 ) -> Integers:
     """int `(q, n)`: hard and semi-hard negatives under the current encoder, -1 where there are fewer.
 
     Hard: nearer than the positive. Semi-hard: farther, but within the margin, d(a, p) <= d(a, n) < d(a, p) + margin.
     `questions` `(q, d)`, `passages` `(p, d)` unit rows, memory-mapped or not; `gold` int `(q,)`. Drawn with `seed` from
-    the `POOL * n` hardest; memory is bounded as in `exact.top_k`. CL-ReLKT, section 3.1; Kaya and Bilge (2019),
-    section 3.
+    the `POOL * n` hardest; memory is bounded by `block`, as in `exact.top_k`. CL-ReLKT, section 3.1; Kaya and Bilge
+    (2019), section 3.
     """
-    candidates, similarity = top_k(questions, passages, POOL * n, forbidden)
+    candidates, similarity = top_k(questions, passages, POOL * n, forbidden, block)
     for rows in spans(len(questions), ROWS):
         positive = np.sum(questions[rows] * passages[gold[rows]], axis=1, keepdims=True)
         candidates[rows][similarity[rows] <= positive - margin] = -1
