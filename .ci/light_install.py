@@ -57,7 +57,6 @@ COMMANDS = (
     # What is measured is tested for significance too.
     (("export", "released-small", "--format", "c", "--languages", "en", "--output", "d"), 2, "distill[significance]"),
     (("compare", "released", "released-small"), 2, "distill[significance]"),
-    (("search", "--model", "released-small", "Wo wurde das Fahrrad erfunden?"), 0, "bicycle"),
     (("evaluate", "released", "--metric", "p@1,mrr@10", "--json", "figures.json"), 0, "mrr@10"),
     (("bench", "released", "--rounds", "1", "--questions", "10"), 0, "released"),
     (("run", "--teacher", "en"), 2, "pip install 'distill[train]'"),

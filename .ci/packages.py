@@ -41,7 +41,8 @@ TRAINING = (
     (("run", "--config", "tiny.toml", "--name", "tiny"), 0, "bundle"),
     (("evaluate", "runs/tiny", "--dataset", "mine", "--metric", "r@2kt"), 0, "r@2kt"),
     (("compare", "runs/tiny", "released", "--dataset", "mine"), 0, "released"),
-    (("search", "--model", "runs/tiny/bundle", "Wo wurde das Fahrrad erfunden?"), 0, "bicycle"),
+    (("index", "--model", "runs/tiny/bundle", "--documents", "mine/documents.jsonl", "--output", "kb"), 0, "passages"),
+    (("search", "--index", "kb", "Wo wurde das Fahrrad erfunden?"), 0, "bicycle"),
 )
 LEFT = ("c/encoder.bin", "web/index.html", "runs/tiny/report.html")
 CONFIG = """recipe = "tiny"

@@ -34,8 +34,6 @@ PASSAGES, DOCUMENTS = 8, 12
 APART, ASKED = 0.5, 2.0
 # Vectors that are made at once; letters of a line of JSON.
 BLOCK, LETTERS = 16384, 1000
-# Questions whose approximate candidates are compared with the exact ones.
-COMPARED = 500
 # Pairs of a question and a passage up to which documents are mined by their best passages.
 MOST = 10**10
 MARKS = "<!-- scale -->", "<!-- /scale -->"
@@ -136,7 +134,7 @@ class Data:
         self.forbidden = rows, own[rows, columns]
 
 
-# Measurements: each takes the data and returns what is to be noted, with `seconds` where not all is to be timed
+# Measurements: each takes the data and returns what is to be noted
 
 
 def mine(data):
@@ -144,35 +142,6 @@ def mine(data):
 
     negatives = online_negatives(data.questions, data.passages, data.gold, data.forbidden, NEGATIVES, MARGIN)
     return {"mined": share(negatives)}
-
-
-def mine_near(data):
-    from distill.retrieval.approximate import build, search
-    from distill.stages.negatives import POOL, online_negatives
-
-    began, index = time.perf_counter(), build(data.passages)
-    built, spent, found = time.perf_counter(), time.process_time(), []
-
-    def by_index(*asked):
-        found.append(search(index, *asked))
-        return found[0][0].copy(), found[0][1]
-
-    negatives = online_negatives(
-        data.questions, data.passages, data.gold, data.forbidden, NEGATIVES, MARGIN, search=by_index
-    )
-    note = {"build": built - began, "seconds": time.perf_counter() - built, "cpu": time.process_time() - spent}
-    return {**note, "mined": share(negatives), **memory(), "recall": recall(data, found[0][0], POOL * NEGATIVES)}
-
-
-def recall(data, found, k):
-    """The share of the `k` hardest that the index found, of some questions."""
-    from distill.retrieval.exact import top_k
-    from distill.stages.negatives import pairs_of
-
-    rows = np.linspace(0, len(data.questions) - 1, min(COMPARED, len(data.questions))).astype(int)
-    exact, _ = top_k(data.questions[rows], data.passages, k, pairs_of(data.forbidden, rows))
-    both = [len(np.intersect1d(*pair)) for pair in zip(exact, found[rows], strict=True)]
-    return float(np.mean(both)) / k
 
 
 def mine_documents(data):
@@ -208,7 +177,6 @@ def share(negatives):
 
 MEASURES = {
     "exact mining": mine,
-    "FAISS mining": mine_near,
     "MaxP mining": mine_documents,
     "ranks, passages": rank_passages,
     "ranks, MaxP": rank_documents,
@@ -250,7 +218,7 @@ def measured(name, size, options):
     """The line of a measurement, made in this process."""
     if "mining" in name:
         # Here, as its seconds are none of the measurement's.
-        import distill.mining  # noqa: F401
+        import distill.stages.negatives  # noqa: F401
     data, before, watch = Data(size, options), status("RssAnon"), Watch()
     began, spent = time.perf_counter(), time.process_time()
     found = MEASURES[name](data)
@@ -333,8 +301,8 @@ def by_name(rows):
 def table(rows):
     """Lines of Markdown: a row a measurement, then the slopes."""
     lines = [
-        "| what | questions x passages | CPU seconds | seconds | own memory, MiB | with mapped files, MiB | |",
-        "|---|---|---|---|---|---|---|",
+        "| what | questions x passages | CPU seconds | seconds | own memory, MiB | with mapped files, MiB |",
+        "|---|---|---|---|---|---|",
     ]
     for found in by_name(rows).values():
         lines += [line(row) for row in found]
@@ -349,9 +317,8 @@ def table(rows):
 
 
 def line(row):
-    more = f"index built in {row['build']:.1f} s; recall@{4 * NEGATIVES} {row['recall']:.3f}" if "build" in row else ""
     used = " | ".join(f"{row[name] / 2**20:,.0f}" for name in ("own", "peak"))
-    return f"| {row['what']} | {sized(row)} | {row['cpu']:,.1f} | {row['seconds']:,.1f} | {used} | {more} |"
+    return f"| {row['what']} | {sized(row)} | {row['cpu']:,.1f} | {row['seconds']:,.1f} | {used} |"
 
 
 def where(rows):

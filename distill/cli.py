@@ -13,6 +13,7 @@ from importlib import import_module
 import click
 
 from . import __version__
+from .commands.shared.retired import COMMANDS as RETIRED
 from .errors import DistillError, one_line
 from .system.extras import training_stack
 from .system.lean_imports import lean_imports
@@ -29,7 +30,7 @@ COMMANDS = {
     "read": ("read",),
     "recipes": ("recipes",),
     "report": ("report",),
-    "shape": ("add-language", "add-spellings", "add-words", "compress", "extend", "prune", "reduce", "subset"),
+    "shape": ("add-language", "add-spellings", "add-words", "compress", "prune", "reduce", "subset"),
     "train": ("run", "teach", "transfer"),
     "tune": ("tune",),
     "use": ("encode", "search", "serve"),
@@ -49,6 +50,14 @@ class Commands(click.Group):
         if cmd_name not in MODULES:
             return None
         return getattr(import_module(f".commands.{MODULES[cmd_name]}", __package__), cmd_name.replace("-", "_"))
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return a command's name, itself and its arguments. Raises `click.UsageError` for one of earlier versions."""
+        if instead := RETIRED.get(args[0]):
+            raise click.UsageError(instead, ctx=ctx)
+        return super().resolve_command(ctx, args)
 
 
 @click.group(cls=Commands, context_settings=CONTEXT)

@@ -16,13 +16,10 @@ COMMON = {"errors", "settings", "system", "report"}
 SPOKEN = {
     *("as_dict", "chosen_data", "is_predictions", "lengths_of", "places", "read_samples", "read_word_lists"),
     *("require_format", "require_significance", "settings_of", "takers", "told", "write_plot"),
-    *("Engine", "Removed"),
+    *("Answer", "Engine", "Removed"),
 }
 # Commands of training, whose jobs take all settings: `run`, `teach`, `transfer` and `tune` of the face.
 TRAINING = {"train.py", "tune.py"}
-# Of `extend` and of `search --dataset`, whose like `add_language` and `build_index` with `search` are.
-OLDER = {"load_aligner", "load_keras_encoder", "extend", "calibrations_of", "load_teacher", "with_documents"}
-OLDER |= {"read_dataset", "require_no_threshold", "nearest", "Answer"}
 # As long as a command may be, in statements; imports and what it says of itself do not count.
 MOST = 15
 
@@ -41,7 +38,7 @@ def imports(path, tree):
 
 
 def is_free(module, name):
-    spoken = name.isupper() or name in SPOKEN | OLDER
+    spoken = name.isupper() or name in SPOKEN
     return module.split(".")[0] in COMMON or spoken or distill.FACE.get(name) == module
 
 

@@ -1,6 +1,6 @@
 """The commands that make an encoder smaller, or larger.
 
-`compress`, `prune`, `subset`, `reduce`; `extend`, `add-language`, `add-words` and `add-spellings`.
+`compress`, `prune`, `subset`, `reduce`; `add-language`, `add-words` and `add-spellings`.
 """
 
 from __future__ import annotations
@@ -122,54 +122,6 @@ def reduce(model: str, output: str, **values: Value | None) -> None:
     dataset, languages = chosen_data(settings.data, settings.seed)
     reduced = reduce_encoder(model, output, shape, dataset, languages, settings.seed)
     say(f"encoder: {output}, {shape}, {reduced.after} of {reduced.before} weights")
-
-
-@click.command(cls=SettingsCommand)
-@click.argument("model")
-@settings_options("extend")
-@corpus_option('text of the new languages, a text a line or .jsonl with {"text", "language"}; may be given again', True)
-@click.option(
-    "--keep", multiple=True, type=click.Path(dir_okay=False), help="such text of languages that are to be cut as before"
-)
-@click.option("--pieces", type=click.IntRange(1), default=8000, show_default=True, help="how many are learned")
-@click.option(
-    "--aligner", help="make the new rows with e5 or another encoder of the new languages [default: from old pieces]"
-)
-@json_option
-@folder_option("folder for the extended encoder")
-def extend(
-    model: str,
-    corpus: tuple[str, ...],
-    keep: tuple[str, ...],
-    pieces: int,
-    aligner: str | None,
-    json_path: str | None,
-    output: str,
-    **values: Value | None,
-) -> None:
-    """A copy of MODEL with further pieces, for languages that it never saw.
-
-    Of the pieces that are learned from --corpus those that MODEL has, or that text of --keep holds, are left out.
-    """
-    from ..catalog.loading import load_aligner, load_keras_encoder
-    from ..data.corpus import read_corpus
-    from ..report.vocabulary_tables import print_extension
-    from ..system.backend import start
-    from ..system.files import write_json
-    from ..system.progress import say
-
-    settings, texts, kept = settings_from(values), read_corpus(corpus), read_corpus(keep)
-    start()
-    from ..students.vocabulary.extending import extend as enlarge
-
-    encoder, aligning = load_keras_encoder(model), load_aligner(aligner)
-    larger, report = enlarge(encoder, texts, kept, pieces, aligning, settings.seed)
-    larger.save(output)
-    print_extension(report)
-    if json_path:
-        write_json(json_path, report)
-    before, after = report["rows"]
-    say(f"encoder: {output}, {after - before} of {report['learned']} learned pieces added to {before}")
 
 
 def files_option(flag: str, meaning: str, name: str) -> Callable[[Command], Command]:

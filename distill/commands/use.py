@@ -13,6 +13,7 @@ from ..settings.choices import PASSAGE_SCORES
 from .shared.options import Command, FiniteRange, writable
 from .shared.panels import PanelCommand
 from .shared.reporting import ReportingCommand
+from .shared.retired import ASKED
 
 if TYPE_CHECKING:
     from ..encoding.encode_file import Engine
@@ -77,12 +78,23 @@ def encode(
     say(f"{output}: {count} vectors of {dimension}")
 
 
+def _index(context, parameter, folder):
+    """The folder of an index, without which what makes one is said."""
+    if not folder:
+        raise click.UsageError(f"Missing option '--index': {ASKED}", ctx=context)
+    return folder
+
+
 @click.command(cls=PanelCommand)
 @click.argument("question")
-@click.option("--model", help=f"{ENCODER_HELP} [default: of an index its own]")
 @click.option(
-    "--index", "folder", type=click.Path(file_okay=False), help="the folder of distill index that is searched"
+    "--index",
+    "folder",
+    type=click.Path(file_okay=False),
+    callback=_index,
+    help="the folder of distill index that is searched  [required]",
 )
+@click.option("--model", help=f"{ENCODER_HELP} [default: the index's own]")
 @click.option("--where", multiple=True, metavar="NAME=VALUE", help="documents alone whose field has that value")
 @click.option(
     "--threshold",
@@ -91,54 +103,33 @@ def encode(
 )
 @click.option("--hybrid", is_flag=True, help="passages with the question's words stand higher; repeats are folded")
 @click.option("--json", "as_json", is_flag=True, help="print an object a question, a line each")
-@click.option("--dataset", help="whose passages are searched, each encoded anew [default: sample]")
-@click.option("--document-language", help="of a data set's documents [default: en]")
 @click.option("-k", "--top", type=click.IntRange(1), default=5, show_default=True, help="how many passages")
 @click.option(
     "--score",
     type=click.Choice(PASSAGE_SCORES),
-    help="of a passage: its vector's, its best sentence's, or both together [default: vector; of an index its own]",
-)
-@click.option(
-    "--document-model", "documents_by", help="the encoder of its passages, of the same space [default: the same]"
+    help="of a passage: its vector's, its best sentence's, or both together [default: the index's own]",
 )
 @click.option("--reader", "marked_by", help=f"marks the answer in each passage: {READER_HELP}")
 def search(
     question: str,
+    folder: str,
     model: str | None,
-    folder: str | None,
     where: tuple[str, ...],
     threshold: float | None,
     hybrid: bool,
     as_json: bool,
-    dataset: str | None,
-    document_language: str | None,
     top: int,
     score: str | None,
-    documents_by: str | None,
     marked_by: str | None,
 ) -> None:
-    """Print the passages that are nearest to QUESTION.
+    """Print the passages of an index that are nearest to QUESTION.
 
-    With --index, QUESTION may be -, for questions on standard input, a line each.
+    QUESTION may be -, for questions on standard input, a line each.
     """
     if not question.strip():
         raise InputError("the question is empty; give a text")
-    if folder:
-        if dataset or document_language or documents_by:
-            raise InputError(
-                "--dataset, --document-language and --document-model do not go with --index; leave them out"
-            )
-        answers = _read(_answers(folder, question, model, score, top, where, hybrid, threshold), marked_by)
-        _print_answers(answers, question == "-", threshold is not None, as_json)
-        return
-    if where or hybrid or as_json or marked_by:
-        raise InputError("--where, --hybrid, --json and --reader are of --index, which is not given")
-    if not model:
-        raise click.UsageError("Missing option '--model' or '--index'.")
-    _search_dataset(
-        question, model, dataset or "sample", document_language or "en", top, score or "vector", documents_by, threshold
-    )
+    answers = _read(_answers(folder, question, model, score, top, where, hybrid, threshold), marked_by)
+    _print_answers(answers, question == "-", threshold is not None, as_json)
 
 
 def _answers(folder, question, model, score, top, where, hybrid, threshold):
@@ -174,34 +165,6 @@ def _lines():
     from ..system.reading import stdin_lines
 
     return (line.strip() for line in stdin_lines() if line.strip())
-
-
-def _search_dataset(question, model, dataset, language, top, score, documents_by, threshold):
-    from ..catalog.bundle import calibrations_of
-    from ..catalog.loading import load_teacher, with_documents
-    from ..data.loading import read_dataset
-    from ..export.encode import COMPARED
-    from ..indexing.answers import require_no_threshold
-    from ..report.answered import print_remark
-    from ..report.score_tables import print_hits
-    from ..retrieval.search import nearest
-    from ..settings.units import kinds_of, named_units
-
-    calibration = None if documents_by else calibrations_of(model).get(score)
-    if calibration is None:
-        require_no_threshold(threshold, model)
-    data = read_dataset(dataset, language)
-    encoder = with_documents(load_teacher(model), documents_by)
-    [unit] = named_units(["passage"], [score])
-    kinds = kinds_of([unit])
-    texts = {kind: data.texts(kind) for kind in kinds}
-    rows, scores = nearest(encoder, question, texts, data.whole_of(kinds), unit, max(top, COMPARED))
-    probability = calibration.probability(scores) if calibration else None
-    least = calibration.threshold if calibration and threshold is None else threshold
-    shown = 0 if threshold is not None and probability is not None and probability < threshold else top
-    print_hits(data, rows[:shown], scores[:shown])
-    if probability is not None and least is not None:
-        print_remark(probability, least, threshold is not None)
 
 
 @click.command()

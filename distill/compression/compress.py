@@ -14,10 +14,10 @@ from ..catalog.learned import learned_in
 from ..catalog.loading import load_keras_encoder, load_teacher
 from ..data.corpus import read_corpus
 from ..data.dataset import Dataset, texts_digest
-from ..data.loading import dataset_of
+from ..data.loading import dataset_of, load_dev
 from ..data.parallel import joined, texts_by_language
 from ..errors import ConfigError, InputError
-from ..pipeline.preparing import chosen_languages, student_inputs, unseen_languages
+from ..pipeline.preparing import chosen_languages, say_shared, student_inputs, unseen_languages
 from ..pipeline.resuming import clear
 from ..pipeline.second_stage import student_job
 from ..pipeline.twins import with_twins
@@ -83,19 +83,20 @@ def compress(folder: File, settings: Settings, output: File | None = None) -> Re
     languages = chosen_languages(dataset, language, data.languages, settings.translation)
     dataset = with_twins(settings.translation, dataset, language, languages)
     inputs = student_inputs(settings, dataset, languages)
+    dev = say_shared(load_dev(settings.evaluation.dev_dataset, data.document_language, inputs.learned), dataset)
     corpus = joined(read_corpus(options.corpus), texts_by_language(inputs.lines))
     require_known("the run", languages, metrics["languages"])
     require_known("the search", options.new_languages, languages)
     if others := sorted(set(corpus) - set(languages)):
         say(f"no questions in {', '.join(others)}: that text of the corpus counts for pieces, and is learned from")
     require_search_folder(output)
-    require_same(output / TRIALS, depends_on(as_dict(settings), inputs.described or dataset, corpus))
+    require_same(output / TRIALS, depends_on(as_dict(settings), inputs.described or dataset, corpus, dev))
     with locked(output):
         clear(output)
         material = _material(folder, inputs, corpus, options)
         notes = {**provenance(settings), "source": folder.resolve().name, "languages": list(languages)}
         notes |= learned_in(metrics.get("learned", {}))
-        trials = Trials(material, settings.export, settings.training, notes, candidates.GRID)
+        trials = Trials(material, settings.export, settings.training, notes, candidates.GRID, dev)
         shapes = possible(options.shapes, material.words.student.model, trials.grid.shapes)
         budget = budget_of(options, settings.export.max_drop)
         epochs, seconds = settings.student.epochs, seconds_an_epoch(rows)
@@ -161,9 +162,15 @@ def require_known(what: str, names: Sequence[str], known: Sequence[str]) -> None
         raise InputError(f"{what} has no {', '.join(other)}; it has {', '.join(known)}")
 
 
-def depends_on(values: Mapping[str, Json], dataset: Dataset, corpus: Mapping[str, Sequence[str]]) -> dict[str, Json]:
-    """The plain values that the trials depend on: of settings, and hashes of texts whatever their files are called."""
-    return {**_bound(values), "texts": texts_digest(dataset), "corpus": digest(corpus)}
+def depends_on(
+    values: Mapping[str, Json], dataset: Dataset, corpus: Mapping[str, Sequence[str]], dev: Dataset | None = None
+) -> dict[str, Json]:
+    """The plain values that the trials depend on: of settings, and hashes of texts whatever their files are called.
+
+    `dev` is another data set whose dev questions choose epochs.
+    """
+    named = {"dev texts": texts_digest(dev)} if dev else {}
+    return {**_bound(values), "texts": texts_digest(dataset), "corpus": digest(corpus), **named}
 
 
 def _bound(values):

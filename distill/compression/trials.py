@@ -12,6 +12,7 @@ import numpy as np
 
 from ..bench.process import Spec, started
 from ..bench.rounds import ROUNDS, latency, select_questions
+from ..data.dataset import Dataset
 from ..encoders.encoder import Encoder, KerasEncoder
 from ..encoders.tokenizer import Tokenizer
 from ..evaluation.evaluate import Evaluation, evaluate, evaluation_size
@@ -41,7 +42,10 @@ BUNDLE, STUDENT = "bundle", "student"
 
 
 class Trials:
-    """Trials of a grid's candidates, trained by the material's job; `notes` go into the bundles' cards."""
+    """Trials of a grid's candidates, trained by the material's job; `notes` go into the bundles' cards.
+
+    `dev` is another data set whose dev questions choose epochs; what is lost is measured on the material's own.
+    """
 
     def __init__(
         self,
@@ -50,8 +54,9 @@ class Trials:
         training: TrainingSettings,
         notes: dict[str, Json] | None = None,
         grid: Grid = GRID,
+        dev: Dataset | None = None,
     ):
-        self.material, self.notes, self.grid = material, notes, grid
+        self.material, self.notes, self.grid, self.dev = material, notes, grid, dev
         self.export, self.training, self.seed = export, training, material.job.seed
         self.vocabulary = cache(material.words.vocabulary)
         self.student = self._evaluated("student", material.words.student)
@@ -131,7 +136,7 @@ class Trials:
             say(f"{candidate.name}: all that it may learn is trained, not its table or rows of that alone")
         log = RunLog(folder / "log.jsonl")
         checkpoint = Checkpoint(folder / CHECKPOINT)
-        session = Session(log, checkpoint=checkpoint, options=self.training)
+        session = Session(log, checkpoint=checkpoint, options=self.training, dev=self.dev)
         try:
             encoder = self.material.train(start, job, session)
         finally:

@@ -1,4 +1,4 @@
-"""BM25 in an encoder's place, and its figures on a data set, which an encoder's are compared with."""
+"""BM25 in an encoder's place: a data set's texts ranked by it, as an encoder's vectors rank them."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ import numpy as np
 
 from ..data.dataset import Dataset
 from ..errors import EncoderError
-from ..retrieval.bm25 import bm25_ranks, lexical
+from ..retrieval.bm25 import lexical
 from ..retrieval.exact import max_passage, ranks
-from ..retrieval.metrics import SUMMARY, summary
 from ..settings.choices import BM25
 from ..settings.units import BY_NAME, kinds_of
 from ..system.types import Floats, Integers, Progress, Role
@@ -102,16 +101,3 @@ def unit_scores(unit: str, scores: Mapping[str, Floats], whole_of: Mapping[str, 
 
 def _best(scores, whole_of):
     return max_passage(scores[None], whole_of)[0]
-
-
-def evaluate_bm25(
-    dataset: Dataset, split: str, language: str, words: str = "plain", metrics: Sequence[str] = SUMMARY
-) -> dict[str, float]:
-    """Return `metrics.summary` of BM25's passages for a split's questions in `language`.
-
-    Words are of each passage's language, the kind that `words` names, a key of `retrieval.bm25.TERMS`.
-    """
-    questions = dataset.select(language, split)
-    gold = np.array([question.passage for question in questions])
-    queries = [question.text for question in questions]
-    return summary(bm25_ranks(queries, dataset.passage_texts, gold, dataset.passage_languages, words), metrics)

@@ -122,7 +122,7 @@ class Answers:
         Raises `InputError` for a threshold where nothing is calibrated: the encoder, its score, or words.
         """
         if self.calibration is None or self.hybrid:
-            require_no_threshold(threshold, self.index.card["encoder"])
+            _require_no_threshold(threshold, self.index.card["encoder"])
         mask = self.index.mask(where) if where else None
         for question in questions:
             if not question.strip():
@@ -222,7 +222,7 @@ def _text(content):
     return content.decode("utf-8", "replace")
 
 
-def require_no_threshold(threshold: float | None, encoder: str) -> None:
+def _require_no_threshold(threshold, encoder):
     """Raise `InputError` for a threshold without probabilities that it could be of."""
     if threshold is not None:
         raise InputError(f"--threshold: {encoder} is not calibrated for this score, or for words; leave it out")

@@ -25,7 +25,6 @@ from ..data.readers import find
 from ..errors import DataError, InputError
 from ..export.weights.precision import Precision
 from ..report.charts import ENCODERS
-from ..retrieval.approximate import search_of
 from ..settings.assignments import refuse_unused
 from ..settings.choices import CHECKPOINT_SECONDS
 from ..settings.sections import DataSettings, ScorerSettings, Settings, TranslationSettings
@@ -112,7 +111,6 @@ def read_inputs(settings: Settings) -> Inputs:
     for source in filter(None, (teacher.base, student.start)):
         require_trainable(source)
     require_peers(settings.evaluation.peers)
-    search_of(teacher.mining)
     require_kinds(languages, student.typed_kinds if student.typed_share else ())
     text = read_corpus(vocabulary.text)
     inputs = student_inputs(settings, dataset, languages)

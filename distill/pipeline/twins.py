@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 
 from ..data.dataset import Dataset
 from ..errors import DataError, InputError
 from ..evaluation.translation import Translation, Untranslated, translation_of
-from ..evaluation.translators import folders_of
 from ..settings.sections import TranslationSettings
 from ..system.progress import say, task
 
@@ -60,9 +58,3 @@ def _translated(translation: Translation, dataset: Dataset, alone, language):
             texts = translation.texts([Untranslated(q.id, q.language, q.text) for q in rest], pivots, advance)
             twins.update({q.id: text for q, text in zip(rest, texts, strict=True) if text})
     return twins
-
-
-def translation_files(options: TranslationSettings) -> list[tuple[str, Path]]:
-    """`[(setting, path)]` of what the translations come from."""
-    files = [("translation.file", Path(options.file))] if options.file else []
-    return files + [("translation.translators", folder) for folder in folders_of(options.translators).values()]

@@ -12,8 +12,8 @@ from ..system.types import Floats
 from .examples import Text
 from .pieces import NO_WORD, Pieces
 
-# Numbers of a piece: matches of the piece, the word, the stem; three of its sentence; four of its shape.
-MATCHES, OF_SENTENCES, FEATURES = 3, 3, 10
+# Numbers of a piece: matches of the piece, the word, the stem; with three of its sentence and four of its shape.
+MATCHES, FEATURES = 3, 10
 # Cosines, and how far they are from the best, are small.
 COSINE, DISTANCE = 3.0, 5.0
 

@@ -37,11 +37,6 @@ class ReaderCard:
     seed: int = 0
 
 
-def is_reader(folder: File) -> bool:
-    """Return True for a folder that `save_reader` wrote."""
-    return (Path(folder) / CARD_FILE).is_file()
-
-
 def save_reader(folder: File, network: ReaderNetwork, standard: Standard, card: ReaderCard) -> None:
     """Write the folder that `load_reader` reads; whole or not at all."""
     with write_aside(folder) as aside:

@@ -8,13 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from rich.text import Text
 
-from ..data.dataset import Dataset
-from ..errors import shown
 from ..evaluation.evaluate import Evaluation
 from ..evaluation.paired import ALL, Comparisons
 from ..evaluation.spoken import HEAD
 from ..retrieval.metrics import summary
-from ..system.types import Floats, Integers
 from .layout import new_console, new_table, percents
 
 if TYPE_CHECKING:
@@ -146,15 +143,6 @@ def _families(comparisons):
     families = f"Holm over {single} tests" + f", over {pooled} of all" * bool(pooled)
     tests = dict.fromkeys(row.test for rows in comparisons.values() for row in rows.values())
     return f"p by {' and '.join(TESTS[test] for test in tests)}; {families}"
-
-
-def print_hits(dataset: Dataset, rows: Integers, scores: Floats) -> None:
-    """Print passages, the rows of a data set's, with their scores, best first."""
-    console = new_console()
-    for place, (row, score) in enumerate(zip(rows, scores, strict=True), start=1):
-        passage = dataset.passages[row]
-        console.print(f"{place}. {score:.3f}  {shown(dataset.titles[passage.document])}", markup=False)
-        console.print(f"   {shown(passage.text)}", markup=False, soft_wrap=True)
 
 
 def print_answers(languages: Mapping[str, AnswerFigures]) -> None:

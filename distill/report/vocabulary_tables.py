@@ -24,22 +24,6 @@ def print_pruning(report: Mapping[str, Json]) -> None:
     _print_segmentation(console, title, report["unseen"])
 
 
-def print_extension(report: Mapping[str, Json]) -> None:
-    """Print size, the anchors of some new pieces, then how new, kept and unseen texts are cut before and after."""
-    console = new_console()
-    _print_vocabulary(console, report)
-    if report["nearest"]:
-        table = new_table(f"some new pieces and what {report['aligner']} finds near them", "piece", "weight: old piece")
-        for piece, anchors in report["nearest"].items():
-            table.add_row(Text(piece), Text(", ".join(f"{weight:.2f}: {anchor}" for anchor, weight in anchors)))
-        console.print(table)
-    _print_segmentation(console, "the texts of the new languages", report["new"])
-    if report["kept"]:
-        _print_segmentation(console, "the texts that were kept", report["kept"])
-    title = f"unseen text: a tenth of all (seed {report['seed']}), under a vocabulary made of the other nine tenths"
-    _print_segmentation(console, title, report["unseen"])
-
-
 def print_language(report: Mapping[str, Json]) -> None:
     """Print what a new language's held-out lines find, then what the others lose on the sample's questions."""
     console, scores = new_console(), report["p@1"]

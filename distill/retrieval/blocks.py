@@ -7,7 +7,6 @@ Mining and evaluation hold beside their vectors, whatever the size of the corpus
 | `exact.top_k`, online negatives | `ROWS` x `COLUMNS` | 64 MiB |
 | `negatives.maxp_candidates` | `CELLS`; more only of a document with more passages than these | 64 MiB |
 | `exact.candidate_ranks` | up to `WHOLE`, beyond that `ROWS` x `COLUMNS` | 512 MiB |
-| `approximate.nearest` | `CELLS` numbers of vectors that are scored again | 64 MiB |
 
 Comparisons of these scores add half as much again. Vectors may be memory-mapped: no more of them than a block's is read
 at once.

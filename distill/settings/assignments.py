@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import ConfigError
 from .fields import Work
-from .renames import new_name
+from .renames import new_name, without_gone
 from .sections import Settings, Value
 from .store import values_by_name, walk
 
@@ -89,6 +89,8 @@ def assigned(texts: Sequence[str], command: str) -> dict[str, Json]:
         name = new_name(name)
         if not equals:
             raise ConfigError(f"--set: expected NAME=VALUE such as student.gamma=100, got {text!r}")
+        if not without_gone({name: value}, "--set"):
+            continue
         given = _read(name, value, _field(name, command))
         values[name] = [*values.get(name, ()), *given] if isinstance(given, list) else given
     return values

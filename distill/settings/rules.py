@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import fields
 
 from ..errors import ConfigError
+from .stages import TeacherSettings
 from .units import named_units
 
 
@@ -25,21 +26,12 @@ def _check_twins(translation):
         raise ConfigError("translation.beam: it needs translation.translators, which is not given; leave it out")
 
 
-def _check_mining(teacher):
-    if teacher.mining == "faiss" and teacher.positives == "maxp":
-        raise ConfigError(
-            "teacher.mining: teacher.positives = maxp looks at all passages, which faiss does not; change one of them"
-        )
-
-
 def _check_quota(teacher):
     if teacher.hard_quota > teacher.negatives:
         name, got = "teacher.hard_quota", teacher.hard_quota
         raise ConfigError(f"{name}: expected at most teacher.negatives, which is {teacher.negatives}, got {got}")
-    if teacher.hard_quota >= 0 and (teacher.positives == "maxp" or teacher.mining == "faiss"):
-        raise ConfigError(
-            "teacher.hard_quota: it does not go with teacher.positives = maxp or teacher.mining = faiss; leave one out"
-        )
+    if teacher.hard_quota >= 0 and teacher.positives == "maxp":
+        raise ConfigError("teacher.hard_quota: it does not go with teacher.positives = maxp; leave one out")
 
 
 def _check_of_triplets(teacher):
@@ -194,6 +186,21 @@ def _check_centre(teacher):
         raise ConfigError("teacher.centre: only a fixed teacher is centred; name one with --teacher-model")
 
 
+# What is read of the settings of a fixed teacher; all others say how one is trained.
+OF_FIXED = ("language", "base", "model", "centre", "unit", "allow_weak")
+
+
+def require_trained(named: Iterable[str], teacher: TeacherSettings) -> None:
+    """Raise `ConfigError` where a command names, as `walk` does, how a teacher is trained, and the teacher is fixed.
+
+    A recipe or a config may say it: one that trains a teacher is begun with, and the teacher that is there taken.
+    """
+    for name in named if teacher.model else ():
+        section, _, key = name.partition(".")
+        if section == "teacher" and key not in OF_FIXED and getattr(teacher, key):
+            raise ConfigError(f"{name}: a fixed teacher is not trained; leave this or --teacher-model out")
+
+
 def numbers_of(names: Sequence[str], setting: str) -> tuple[int, ...]:
     """Return distinct whole numbers above zero of their texts. Raises `ConfigError`."""
     if not all(name.isdecimal() and len(name) < 10 and int(name) > 0 for name in names) or len(set(names)) < len(names):
@@ -211,7 +218,6 @@ RULES: tuple[tuple[Callable[..., None], tuple[str, ...]], ...] = (
     (_check_trained, ("student", "vocabulary")),
     (_check_scorer, ("scorer", "teacher")),
     (_check_triplets, ("teacher",)),
-    (_check_mining, ("teacher",)),
     (_check_quota, ("teacher",)),
     (_check_of_triplets, ("teacher",)),
     (_check_twins, ("translation",)),

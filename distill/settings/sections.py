@@ -229,13 +229,13 @@ class EvaluationSettings:
         Work.RUN, (), "--peers", "other encoders to measure beside, such as muse,e5", offer=FLAG, names=Names.ENCODERS
     )
     dev_dataset: str = setting(
-        Work.RUN | Work.STUDY,
+        Work.RUN | Work.COMPRESSION | Work.STUDY,
         "",
         "--dev-dataset",
         "another data set, whose dev questions choose epochs in place of its own",
         offer=FLAG,
         names=Names.DATASET,
-        commands="run teach transfer tune",
+        commands="run teach transfer tune compress",
     )
 
 
@@ -289,7 +289,7 @@ class Settings:
         low=0,
         high=2**32 - 1,
         offer=MAIN,
-        commands="run teach transfer tune prune reduce extend export evaluate compare answers read-train lir-fit",
+        commands="run teach transfer tune prune reduce export evaluate compare answers read-train lir-fit",
     )
     data: DataSettings = section(
         DataSettings,
@@ -307,7 +307,8 @@ class Settings:
         "The student's pieces",
         "run tune",
         refused="transfer",
-        instead="a student starts there with the pieces of its start; change these with distill prune or extend before",
+        instead="a student starts there with the pieces of its start; change these before, with distill prune or "
+        "distill add-language",
     )
     shape: ShapeSettings = section(
         ShapeSettings,

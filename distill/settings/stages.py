@@ -78,12 +78,6 @@ class TeacherSettings:
     positives: str = learned(
         "gold", "--positives", "in online epochs: the gold passage, or the document's nearest passage", ("gold", "maxp")
     )
-    mining: str = learned(
-        "exact",
-        "--mining",
-        "how online epochs look for negatives: exactly in all passages, or with faiss by an index, for very many",
-        ("exact", "faiss"),
-    )
     triplets: tuple = common(
         (),
         "--triplets",

@@ -14,7 +14,7 @@ from ..errors import ConfigError
 from ..system.text import well_formed
 from .choices import MOST
 from .recipes import TABLE, read_recipe, read_toml
-from .renames import new_name, with_new_names
+from .renames import new_name, with_new_names, without_gone
 from .rules import RULES
 from .sections import Section, Settings, TeacherSettings, Value, Work
 
@@ -121,7 +121,8 @@ def recipe_settings(name: str, place: str = "--recipe") -> Settings:
 
 def changed(settings: Settings, values: Mapping[str, Json], place: str = "settings") -> Settings:
     """A checked copy with other `values`, by names as `walk` has them. Raises `ConfigError`, as `load_settings`."""
-    return check(with_values(settings, {new_name(name): value for name, value in values.items()}, place))
+    left = without_gone(values, place)
+    return check(with_values(settings, {new_name(name): value for name, value in left.items()}, place))
 
 
 def with_values(section: Part, values: Mapping[str, Json], place: str = "settings") -> Part:

@@ -16,7 +16,6 @@ from ..data.more_questions import (
     epoch_rows,
     own_collection,
 )
-from ..retrieval.approximate import search_of
 from ..settings.sections import TeacherSettings
 from ..system.types import Floats, Integers
 from ..training.batches import named
@@ -104,8 +103,7 @@ class Anchors:
             return positives, draw(hardest, n, seed)
         if (hard := self.settings.hard_quota) >= 0:
             return gold, quota_negatives(questions, passages, gold, forbidden, (hard, n - hard), margin)
-        search = search_of(self.settings.mining)
-        return gold, online_negatives(questions, passages, gold, forbidden, n, margin, seed, search)
+        return gold, online_negatives(questions, passages, gold, forbidden, n, margin, seed)
 
 
 def own_anchors(dataset: Dataset, language: str, settings: TeacherSettings, seed: int) -> Anchors:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import TypeAlias
 
@@ -10,15 +10,13 @@ import numpy as np
 
 from ..data.dataset import Question, normalise
 from ..errors import DataError
-from ..retrieval.blocks import CELLS, ROWS, Highest, Product, document_spans, head, rows_beside, spans
+from ..retrieval.blocks import CELLS, COLUMNS, ROWS, Highest, Product, document_spans, head, rows_beside, spans
 from ..retrieval.bm25 import lexical
 from ..retrieval.exact import max_passage, top_k
 from ..system.types import Floats, Integers
 
 # Pairs (question, passage) that may not be negatives; the questions ascend.
 Forbidden: TypeAlias = tuple[Integers, Integers]
-# As `exact.top_k`: rows `(q, k)` and their scores.
-Search: TypeAlias = Callable[[Floats, Floats, int, Forbidden], tuple[Integers, Floats]]
 # A negative is drawn from this many times the wanted number of the hardest candidates.
 POOL = 4
 # Questions at a time below which a product is slow: the passages are cut into blocks then.
@@ -86,16 +84,16 @@ def online_negatives(
     n: int,
     margin: float,
     seed: int = 0,
-    search: Search = top_k,
+    block: tuple[int, int] = (ROWS, COLUMNS),
 ) -> Integers:
     """int `(q, n)`: hard and semi-hard negatives under the current encoder, -1 where there are fewer.
 
     Hard: nearer than the positive. Semi-hard: farther, but within the margin, d(a, p) <= d(a, n) < d(a, p) + margin.
     `questions` `(q, d)`, `passages` `(p, d)` unit rows, memory-mapped or not; `gold` int `(q,)`. Drawn with `seed` from
-    the `POOL * n` hardest, which `search` finds, `top_k` or one called as it is; memory is bounded as there. CL-ReLKT,
-    section 3.1; Kaya and Bilge (2019), section 3.
+    the `POOL * n` hardest; memory is bounded by `block`, as in `exact.top_k`. CL-ReLKT, section 3.1; Kaya and Bilge
+    (2019), section 3.
     """
-    candidates, similarity = search(questions, passages, POOL * n, forbidden)
+    candidates, similarity = top_k(questions, passages, POOL * n, forbidden, block)
     for rows in spans(len(questions), ROWS):
         positive = np.sum(questions[rows] * passages[gold[rows]], axis=1, keepdims=True)
         candidates[rows][similarity[rows] <= positive - margin] = -1

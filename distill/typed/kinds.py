@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterable
 
-from ..settings.choices import TYPED
 from .latin import ROMANISERS, pinyin_package
 from .marks import ACCENTED, lower_cased, spoken, without_accents
 from .slips import LAYOUTS, with_joined_words, with_slips
@@ -41,11 +40,6 @@ def has_kind(language: str, kind: str) -> bool:
         "latin": language in ROMANISERS,
     }
     return taken.get(kind, True)
-
-
-def kinds_of(language: str) -> list[str]:
-    """The kinds of `choices.TYPED` that a language has."""
-    return [kind for kind in TYPED if has_kind(language, kind)]
 
 
 def require_kinds(languages: Iterable[str], kinds: Iterable[str]) -> None:

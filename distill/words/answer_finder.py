@@ -42,11 +42,6 @@ class AnswerFinder:
         return np.array([any(answer in text for answer in wanted) for text in texts], dtype=bool)
 
 
-def holds(passage: str, answers: Sequence[str], language: str) -> bool:
-    """Return whether `passage` holds one of `answers`, as `AnswerFinder` does for many passages."""
-    return bool(AnswerFinder([passage], language).holds(answers)[0])
-
-
 # Answers that are not looked for in a passage, as in XOR-TyDi.
 CLOSED = ("yes", "no")
 

@@ -78,11 +78,6 @@ def words(text: str, language: str) -> list[str]:
     return analyser(language).words(text)
 
 
-def normal_form(text: str, language: str) -> str:
-    """Return `text` as its `words`, joined by blanks."""
-    return " ".join(words(text, language))
-
-
 def analyser(language: str) -> Analyser:
     """The `Analyser` of a language. Where there is no stemmer `say_unstemmed` says it: who knows the texts calls it."""
     return _analyser(_code(language))

@@ -16,7 +16,7 @@ import numpy as np
 from ...encoders.encoder import KerasEncoder
 from ...encoders.tokenizer import SPACE, Tokenizer, model_proto, spellings_of, with_spellings
 from ...errors import EncoderError, InputError, first_line
-from ...system.types import Floats, Integers
+from ...system.types import Floats
 from ..rows import TABLE, with_table
 
 if TYPE_CHECKING:
@@ -31,7 +31,6 @@ BORDERS = (
     "split_digits",
     "treat_whitespace_as_suffix",
 )
-NEW = -1
 
 
 def trained_pieces(
@@ -103,13 +102,10 @@ def unigram_proto(tokenizer: Tokenizer) -> Message:
     return proto
 
 
-def extended(
-    tokenizer: Tokenizer, pieces: Sequence[tuple[str, float]], keep: Sequence[str] = ()
-) -> tuple[Tokenizer, Integers]:
-    """Return a tokenizer of all old pieces and behind them the new ones that `admitted` lets in, and `old_ids`.
+def extended(tokenizer: Tokenizer, pieces: Sequence[tuple[str, float]], keep: Sequence[str] = ()) -> Tokenizer:
+    """Return a tokenizer of all old pieces and behind them the new ones that `admitted` lets in.
 
-    `pieces` are `(piece, score)` as `trained_pieces` gives them. `old_ids`, int64 `(pieces,)`, is an old piece's id
-    and -1 for a new one. No text of `keep` is cut otherwise than before.
+    `pieces` are `(piece, score)` as `trained_pieces` gives them. No text of `keep` is cut otherwise than before.
     Raises `EncoderError` for another model than a unigram one, `InputError` when no piece is let in.
     """
     unigram_proto(tokenizer)
@@ -119,7 +115,7 @@ def extended(
             f"none of the {len(pieces)} pieces is new: the base has them, or the texts to keep hold them; "
             "give texts of languages that are not kept, or ask for more pieces"
         )
-    return with_new_pieces(tokenizer, new), np.concatenate([np.arange(len(tokenizer)), np.full(len(new), NEW)])
+    return with_new_pieces(tokenizer, new)
 
 
 def with_new_pieces(tokenizer: Tokenizer, new: Sequence[tuple[str, float]]) -> Tokenizer:

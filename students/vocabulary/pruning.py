@@ -130,7 +130,7 @@ def prune(
     smaller = with_pieces(encoder, after, old_ids)
     rest, tenth = split_off(lines, seed)
     tried, tried_ids = pruned(before, rule.pieces(before, rest))
-    unseen = by_language(before, tried, tried_ids, tenth) | by_language(before, after, old_ids, others)
+    unseen = _by_language(before, tried, tried_ids, tenth) | _by_language(before, after, old_ids, others)
     return smaller, {
         "rows": [len(before), len(after)],
         "bytes": [size(encoder), size(smaller)],
@@ -138,7 +138,7 @@ def prune(
         "scripts": list(rule.scripts),
         "seed": seed,
         "left": sorted({line.language for line in others}),
-        "kept": by_language(before, after, old_ids, lines),
+        "kept": _by_language(before, after, old_ids, lines),
         "unseen": dict(sorted(unseen.items())),
     }
 
@@ -170,7 +170,7 @@ def texts_of(lines: Sequence[Line]) -> dict[str, list[str]]:
     return texts
 
 
-def by_language(
+def _by_language(
     before: Tokenizer, after: Tokenizer, old_ids: Integers, lines: Sequence[Line]
 ) -> dict[str, dict[str, Json]]:
     """Return `{language: figures of fertility.compare}` of lines."""

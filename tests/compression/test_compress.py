@@ -164,6 +164,14 @@ def test_settings_that_are_none_are_others(content, tmp_path):
         require_same(tmp_path, {"student": {"epochs": 1}, "seed": 0})
 
 
+def test_trials_depend_on_the_texts_of_another_dev(sample, tmp_path):
+    of = as_dict(Settings()), sample, {}
+    require_same(tmp_path, depends_on(*of))
+    require_same(tmp_path, depends_on(*of))
+    with pytest.raises(InputError, match=r"\(dev texts\)"):
+        require_same(tmp_path, depends_on(*of, sample))
+
+
 def test_what_no_trial_depends_on_may_change(folder, sample):
     path = folder / "small" / "trials" / "settings.json"
     before = path.read_bytes()

@@ -7,9 +7,8 @@ import pytest
 from distill.catalog.kinds import require_kind
 from distill.data.dataset import Dataset, Passage, Question
 from distill.errors import EncoderError
-from distill.evaluation.bm25 import Bm25, evaluate_bm25
+from distill.evaluation.bm25 import Bm25
 from distill.evaluation.evaluate import Typed, evaluate
-from distill.retrieval.bm25 import bm25_ranks
 from distill.settings.choices import ALL_UNITS
 
 # Documents of two, one and two passages; a sentence ends with a full stop.
@@ -99,14 +98,3 @@ def test_what_needs_vectors_refuses_bm25():
         Bm25("bm25").encode(["Fluss"])
     with pytest.raises(EncoderError, match="bm25-morphology"):
         require_kind("bm25-morphology")
-
-
-def test_a_data_set_is_evaluated(sample):
-    figures = evaluate_bm25(sample, "dev", "en")
-    questions = sample.select("en", "dev")
-    gold = np.array([question.passage for question in questions])
-    ranks = bm25_ranks([question.text for question in questions], sample.passage_texts, gold, "en")
-    assert figures["questions"] == len(questions)
-    assert figures["p@1"] == np.mean(ranks == 1)
-    assert 0 < figures["p@1"] <= figures["mrr@10"] <= 1
-    assert evaluate_bm25(sample, "dev", "en", "morphology", ("mrr@10",)).keys() == {"mrr@10", "questions"}

@@ -5,7 +5,7 @@ import pytest
 
 from distill.errors import ConfigError, DataError, InputError
 from distill.pipeline.preparing import chosen_languages
-from distill.pipeline.twins import translation_files, with_twins
+from distill.pipeline.twins import with_twins
 from distill.settings.sections import Settings, TranslationSettings
 from distill.settings.store import changed
 
@@ -37,7 +37,6 @@ def test_train_questions_get_a_translation_where_they_have_no_twin(data, sample,
     assert "t.jsonl: 2 of 2 " in capsys.readouterr().err
     assert with_twins(options, data, "en", ("en", "th")).questions["en"][one].text == "thai"
     assert with_twins(TranslationSettings(), data, "en", ("de", "en")) is data
-    assert translation_files(options) == [("translation.file", tmp_path / "t.jsonl")]
 
 
 def test_what_serves_nothing_is_refused(data, sample, tmp_path):
@@ -62,7 +61,6 @@ def test_a_translator_translates_a_question_once(data, sample, word_translator, 
     twins = with_twins(options, data, "en", ("de", "en", "th"))
     texts = [twins.questions["en"][id].text for id in sample.splits["train"][:2]]
     assert all(set(text.split()) <= {"river"} or "river" in text for text in texts)
-    assert translation_files(options) == [("translation.translators", folder)]
 
 
 def test_where_nobody_asks_in_the_teachers_language_every_split_is_translated(sample, tmp_path):

@@ -1,17 +1,15 @@
 from dataclasses import replace
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from rich.console import Console
 
-from distill.data.dataset import Passage
 from distill.evaluation.evaluate import Evaluation
 from distill.evaluation.paired import PairedComparison
 from distill.report.bench_tables import print_bench
 from distill.report.run_tables import print_run, print_verdict
-from distill.report.score_tables import print_evaluations, print_hits, print_scores
-from distill.report.vocabulary_tables import print_extension, print_pruning, print_spellings
+from distill.report.score_tables import print_evaluations, print_scores
+from distill.report.vocabulary_tables import print_pruning, print_spellings
 from distill.retrieval.metrics import SUMMARY
 
 
@@ -201,15 +199,6 @@ def test_a_benchmark_fits_into_110_columns(printed, monkeypatch):
     assert out.count("12.3") == 24
 
 
-def test_hits_are_numbered_with_score_title_and_passage_as_it_is_on_one_line(printed):
-    texts = ["a [red]b[/red] c", "a :heart: b", "word " * 100 + "end"]
-    passages = [Passage(str(number), text, number // 2) for number, text in enumerate(texts)]
-    print_hits(SimpleNamespace(titles=["Sun", "Moon"], passages=passages), [2, 0, 1], [0.9876, 0.5, 0.25])
-    lines = printed().splitlines()
-    assert lines[::2] == ["1. 0.988  Moon", "2. 0.500  Sun", "3. 0.250  Sun"]
-    assert lines[1::2] == [f"   {texts[row]}" for row in (2, 0, 1)]
-
-
 def segmentation(texts, unit, fertility, unk, changed):
     return {"texts": texts, "unit": unit, "fertility": fertility, "unk": unk, "changed": changed}
 
@@ -238,31 +227,6 @@ def test_pruning_shows_size_and_texts_before_and_after_and_what_was_not_kept(pru
     assert "(seed 7)" in " ".join(out.split()) and "(el, hi)" in " ".join(out.split())
     print_pruning({**pruning, "left": []})
     assert "not kept" not in printed()
-
-
-def test_an_extension_shows_size_anchors_and_texts_before_and_after(pruning, printed):
-    extension = {
-        **pruning,
-        "aligner": "e5",
-        "nearest": {"▁γάτα": [["▁cat", 0.71], ["▁[dog]", 0.2048]]},
-        "new": {"el": segmentation(9, "word", [5.1, 2.25], [0.5, 0.001], 1.0)},
-        "unseen": {"el": segmentation(1, "word", [5, 2.5], [0.5, 0.0025], 1.0)},
-    }
-    print_extension(extension)
-    out = printed()
-    assert rows(out) == [
-        ["pieces", "128000", "4321"],
-        ["MB (float32)", "278.2", "82.4"],
-        ["▁γάτα", "0.71: ▁cat, 0.20: ▁[dog]"],
-        ["el", "9", "a word", "5.100", "2.250", "50.00", "0.10", "100.00"],
-        ["th", "40", "a character", "0.258", "0.259", "1.23", "1.00", "2.50"],
-        ["el", "1", "a word", "5.000", "2.500", "50.00", "0.25", "100.00"],
-    ]
-    assert "what e5 finds" in out and "(seed 7)" in out
-    print_extension({**extension, "aligner": None, "nearest": {}, "kept": {}})
-    out = printed()
-    assert [row[0] for row in rows(out)] == ["pieces", "MB (float32)", "el", "el"]
-    assert "find" not in out and "were kept" not in out
 
 
 def test_spellings_without_held_out_lines_have_no_table(printed):

@@ -41,7 +41,6 @@ FREE = {
     | {
         "budget.shapes",
         "budget.corpus",
-        "evaluation.dev_dataset",
         "evaluation.peers",
         "student.start",
         "student.start_share",
@@ -199,9 +198,7 @@ def test_a_word_that_is_no_option_is_shown_the_options(name, value, options):
             ("student.lines_a_step", 2),
         ),
         (("teacher.triplets", ("pairs.tsv",), "teacher.model", "e5"), ("teacher.model", "")),
-        (("teacher.mining", "faiss", "teacher.positives", "maxp"), ("teacher.positives", "gold")),
         (("teacher.hard_quota", 4), ("teacher.negatives", 4)),
-        (("teacher.hard_quota", 0, "teacher.mining", "faiss"), ("teacher.mining", "exact")),
         (("teacher.hard_quota", 0, "teacher.positives", "maxp"), ("teacher.hard_quota", -1)),
         (("teacher.train_unit", "document", "teacher.answer_sentences", True), ("teacher.answer_sentences", False)),
         (("teacher.questions", "all", "teacher.loss", "softmax"), ("teacher.loss", "contrastive")),
@@ -287,6 +284,17 @@ def test_names_of_earlier_versions_are_read_in_a_file_and_as_values(tmp_path):
     assert with_values(Settings(), {"student.lambda": 2}).student.losses.dd == 2.0
     with pytest.raises(ConfigError, match="student.beta .* student.losses.qq"):
         load(tmp_path, "[student]\nbeta = 1.0\n[student.losses]\nqq = 1.0\n")
+
+
+def test_a_setting_that_went_is_read_with_what_is_done_now_and_else_refused(tmp_path):
+    """Negatives were mined by FAISS's index too."""
+    settings = load(tmp_path, '[teacher]\nmining = "exact"\nmargin = 0.5\n')
+    assert settings == with_values(Settings(), {"teacher.margin": 0.5, "teacher.mining": "exact"})
+    assert "mining" not in config_text(settings)
+    with pytest.raises(ConfigError, match=r"\.toml: .*mining"):
+        load(tmp_path, '[teacher]\nmining = "faiss"\n')
+    with pytest.raises(ConfigError, match="^settings: .*mining"):
+        with_values(Settings(), {"teacher.mining": "faiss"})
 
 
 @pytest.mark.parametrize(

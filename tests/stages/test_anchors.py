@@ -1,12 +1,10 @@
 from collections import Counter
 from dataclasses import replace
-from unittest.mock import patch
 
 import numpy as np
 import pytest
 
 from distill.data.more_questions import Triplets
-from distill.retrieval.approximate import build
 from distill.settings.sections import TeacherSettings
 from distill.stages.anchors import more_anchors, own_anchors
 
@@ -101,18 +99,13 @@ def test_only_what_an_epoch_asks_is_encoded():
     assert [sorted(row) for row in negatives.tolist()] == [[n for n in range(20) if n != row] for row in rows]
 
 
-@pytest.mark.parametrize("mining", ["exact", "faiss"])
-def test_online_negatives_are_those_of_the_pairs_that_are_asked_as_an_index_says(mining):
-    if mining == "faiss":
-        pytest.importorskip("faiss")
+def test_online_negatives_are_those_of_the_pairs_that_are_asked():
     # Each question lies nearest to the passage after its own.
     near = np.eye(40, dtype=np.float32)
     near[:20] = near[20:] * 0.6 + np.roll(near[20:], -1, axis=0) * 0.8
-    stage = anchors([numbered(20)], count=5, negatives=1, margin=0.0, mining=mining)
-    with patch("distill.retrieval.approximate.build", wraps=build) as built:
-        rows, _, negatives = stage.triplets(ONLINE_EPOCH, lambda rows: near[rows])
+    stage = anchors([numbered(20)], count=5, negatives=1, margin=0.0)
+    rows, _, negatives = stage.triplets(ONLINE_EPOCH, lambda rows: near[rows])
     assert negatives[:, 0].tolist() == ((rows + 1) % 20).tolist()
-    assert built.call_count == (mining == "faiss")
 
 
 def test_own_anchors_are_the_train_questions_and_all_passages(sample):

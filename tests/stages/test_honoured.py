@@ -6,11 +6,16 @@ from types import SimpleNamespace
 
 import pytest
 
+from distill.catalog.identity import provenance
 from distill.catalog.loading import load_keras_encoder
+from distill.catalog.named import named_paths
 from distill.compression.candidates import GRID
 from distill.compression.compress import compress
 from distill.errors import InputError
-from distill.pipeline.second_stage import Teaching, transfer_alone
+from distill.pipeline.execute import make_teacher, measure_peers
+from distill.pipeline.preparing import prepare
+from distill.pipeline.second_stage import Teaching, beginning_of, study, transfer_alone
+from distill.pipeline.shipping import export
 from distill.settings.assignments import honoured
 from distill.settings.sections import Settings
 from distill.settings.store import changed, config_text
@@ -19,9 +24,10 @@ from distill.stages.teacher_job import TeacherJob
 from distill.tuning.study import Tuning
 from distill.tuning.tune import Search, tune
 
+# A run hands these on to the search of smaller bundles, which has a test of its own.
+BUDGET = {f"budget.{item.name}" for item in fields(Settings().budget)}
 # A search hands these on, to the config of its best trial.
-CARRIED = {"export.min_cosine", "export.max_drop", "export.threads", "evaluation.lareqa"}
-CARRIED |= {f"budget.{item.name}" for item in fields(Settings().budget)}
+CARRIED = {"export.min_cosine", "export.max_drop", "export.threads", "evaluation.lareqa", *BUDGET}
 # The name of what the other settings were made of.
 NAME = {"recipe"}
 
@@ -89,6 +95,20 @@ def seen(monkeypatch):
 
 def missing(command, reads, seen, explained=frozenset()):
     return honoured(command).keys() - reads - handed(*seen) - NAME - explained
+
+
+def test_run(settings, seen, monkeypatch, tmp_path):
+    reads, encoder = set(), load_keras_encoder(settings.teacher.base)
+    # What a run notes of all its settings is no use of them.
+    for name, noted in (("config_text", config_text), ("provenance", provenance), ("named_paths", named_paths)):
+        monkeypatch.setattr(f"distill.pipeline.preparing.{name}", lambda _, noted=noted: noted(settings))
+    monkeypatch.setattr("distill.export.artefact.export_artefact", lambda *parts, **more: seen.extend(parts))
+    run = prepare(recorded(settings, reads), tmp_path / "run")
+    measure_peers(run)
+    make_teacher(run, encoder)
+    study(run, encoder, encoder, beginning_of(run.inputs, encoder, run.shape))
+    export(run, encoder)
+    assert missing("run", reads, seen, BUDGET) == set()
 
 
 def test_teach(settings, seen, distill, monkeypatch, tmp_path):

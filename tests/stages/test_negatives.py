@@ -1,5 +1,4 @@
 import tracemalloc
-from functools import partial
 from itertools import product
 
 import numpy as np
@@ -9,7 +8,6 @@ from fixtures.vectors import unit_rows
 from distill.data.dataset import Question, normalise
 from distill.errors import DataError
 from distill.retrieval.blocks import CELLS
-from distill.retrieval.exact import top_k
 from distill.stages.negatives import (
     bm25_candidates,
     draw,
@@ -163,7 +161,7 @@ def test_online_negatives_are_the_hardest_and_never_forbidden(space):
         assert set(drawn[query].tolist()) - {-1} == set(allowed[query][: 4 * N])
         kept = draws[0][query][draws[0][query] >= 0].tolist()
         assert len(kept) == len(set(kept)) == min(N, len(allowed[query]))
-    np.testing.assert_array_equal(draws[1], online_negatives(*space, N, MARGIN, 1, partial(top_k, block=(3, 7))))
+    np.testing.assert_array_equal(draws[1], online_negatives(*space, N, MARGIN, 1, block=(3, 7)))
     banned = set(pairs(space[3]))
     # A margin beyond every distance lets everything in but what is forbidden.
     negatives = online_negatives(*space, 15, 3.0)
@@ -204,7 +202,7 @@ def test_mining_never_holds_the_whole_matrix(unit, n, size):
     questions, passages, gold = unit_rows(n, 4, seed=1), unit_rows(size, 4, seed=2), np.arange(n)
     tracemalloc.start()
     if unit == "passage":
-        online_negatives(questions, passages, gold, (gold, gold), 1, 0.3, 0, partial(top_k, block=(200, 400)))
+        online_negatives(questions, passages, gold, (gold, gold), 1, 0.3, block=(200, 400))
     else:
         maxp_triplets(questions, passages, np.arange(size) // 5, gold, (gold, gold), 1, 0.3, cells=2**18)
     peak = tracemalloc.get_traced_memory()[1]

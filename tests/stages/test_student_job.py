@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -152,6 +153,25 @@ def test_a_candidate_of_another_shape_or_with_a_fixed_table_trains_all_that_it_m
     assert trained("full", "uint8") == ("table", True)
     assert trained("static", "uint8") == ("all", True)
     assert trained("full", "pq8") == ("all", False)
+
+
+def test_epochs_of_a_candidate_are_chosen_on_the_dev_data_that_is_named(
+    settings, tiny_encoder, sample, monkeypatch, tmp_path
+):
+    sessions = []
+
+    def trained(material, start, job, session):
+        sessions.append(session)
+        return start
+
+    monkeypatch.setattr(Material, "train", trained)
+    job = StudentJob(sample, "en", LANGUAGES, settings.student, Precision())
+    words, targets = Vocabularies(tiny_encoder, sample, LANGUAGES, {}), SimpleNamespace(documents=None)
+    material = Material(words, job, targets, tiny_encoder)
+    dev = replace(sample, name="elsewhere")
+    trials = Trials(material, settings.export, settings.training, grid=Grid(shapes={"full": Shape()}), dev=dev)
+    trials._encoder(Candidate("all", "uint8", "full", True), tmp_path)
+    assert [session.dev for session in sessions] == [dev]
 
 
 def test_new_rows_are_those_of_pieces_that_the_first_encoder_lacks(settings, sample, slim, tiny_encoder):

@@ -177,6 +177,14 @@ def test_a_study_of_other_settings_is_refused_with_what_differs(tmp_path):
     assert len(tuning(tmp_path / "b.db").rows()) == 1
 
 
+def test_a_study_of_an_earlier_version_with_a_setting_that_went_is_gone_on_with(tmp_path):
+    tuning(tmp_path / "b.db", made_of={**MADE_OF, "teacher.mining": "exact"}).run(train, 1)
+    assert len(tuning(tmp_path / "b.db").rows()) == 1
+    tuning(tmp_path / "c.db", made_of={**MADE_OF, "teacher.mining": "faiss"})
+    with pytest.raises(InputError, match="mining was"):
+        tuning(tmp_path / "c.db")
+
+
 def test_a_file_that_is_no_study_is_refused_and_left_as_it_is_and_so_is_a_name_that_sqlite_would_cut(tmp_path):
     text = "not a database, but a text of some length\n" * 50
     (tmp_path / "b.db").write_text(text)

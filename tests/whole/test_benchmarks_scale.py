@@ -7,7 +7,7 @@ from fixtures.commands import ROOT, process
 
 SCRIPT = ROOT / "benchmarks" / "scale.py"
 SIZES = "40x400,80x801"
-FEW = ["--sizes", SIZES, "--dimension", "64", "--only", "ranks, passages", "JSON lines"]
+FEW = ["--sizes", SIZES, "--dimension", "64", "--only", "exact mining", "ranks, passages", "JSON lines"]
 PAGE = "# Scale\n\n<!-- scale -->\nold\n<!-- /scale -->\n\nThe end.\n"
 
 
@@ -27,9 +27,10 @@ def lines(folder):
 def test_each_measurement_is_a_line_and_not_made_again(measured):
     measurements = lines(measured[0])
     assert [(row["what"], row["questions"], row["passages"]) for row in measurements] == [
-        (what, *size) for size in ((40, 400), (80, 801)) for what in ("ranks, passages", "JSON lines")
+        (what, *size) for size in ((40, 400), (80, 801)) for what in ("exact mining", "ranks, passages", "JSON lines")
     ]
     assert all(0 < row["own"] <= row["peak"] < 4 * 2**30 and row["seconds"] > 0 for row in measurements)
+    assert [row["mined"] for row in measurements if "mined" in row] == [1, 1]
     assert [row["letters"] for row in measurements if "letters" in row] == [400_000, 801_000]
     folder, done = measured
     before = (folder / "scale.jsonl").read_bytes()
@@ -65,7 +66,7 @@ def test_the_table_and_the_slopes_stand_between_the_marks(measured):
 
 
 def test_more_than_the_ceiling_fails_and_wrong_sizes_are_refused(measured, tmp_path):
-    row = lines(measured[0])[0]
+    row = next(row for row in lines(measured[0]) if row["what"] == "ranks, passages")
     row["peak"] = 4 * 2**30 + 1
     (tmp_path / "scale.jsonl").write_text(json.dumps(row) + "\n", encoding="utf-8")
     done = process(SCRIPT, "--sizes", "40x400", "--dimension", "64", "--only", "ranks, passages", cwd=tmp_path)

@@ -705,7 +705,6 @@ FILES = {
     "lir fold nowhere --removal FILE --output out": "lir.npz",
     "export nowhere --removal FILE --output out": "lir.npz",
     "tune --base nowhere --study study.db --output best.toml --space FILE": "space.toml",
-    "extend nowhere --corpus FILE --output out": "ka.txt",
     "add-language released-small fi --parallel FILE --aligner none --output out": "parallel.jsonl",
     "add-spellings nowhere --output out --text en=FILE": "en.txt",
     "add-words released-small el --dictionary FILE --output out": "meant.tsv",
@@ -715,7 +714,6 @@ FILES = {
     "serve nowhere --port 0 --token-file FILE": "tokens",
 }
 FOLDERS = {
-    "search Where? --model nowhere --dataset FOLDER": "documents.jsonl",
     "search Where? --index FOLDER": "index.bin",
     "run --base nowhere --dataset FOLDER": "en.json",
     "teach --base nowhere --output out --dataset FOLDER": "questions.jsonl",
@@ -728,7 +726,7 @@ FOLDERS = {
     "bench nowhere --data FOLDER": "en.json",
     "prune FOLDER --output out": "encoder.json",
     "reduce FOLDER --channels 8 --output out": "encoder.json",
-    "search Where? --model FOLDER": "card.json",
+    "index --model FOLDER --output out FOLDER": "card.json",
     "evaluate FOLDER": "card.json",
     "serve FOLDER --port 0": "card.json",
     "subset FOLDER --languages de --output out": "card.json",

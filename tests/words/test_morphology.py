@@ -11,7 +11,6 @@ from distill.words.morphology import (
     STEMMERS,
     analyser,
     grams,
-    normal_form,
     pairs,
     say_unstemmed,
     words,
@@ -57,7 +56,6 @@ def test_forms_of_a_word_are_one_word(language, forms):
 )
 def test_words(language, text, expected):
     assert words(text, language) == expected
-    assert normal_form(text, language) == " ".join(expected)
 
 
 def test_every_stemmer_is_one_of_snowballs_and_the_docstring_names_every_language():

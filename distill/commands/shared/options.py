@@ -12,6 +12,7 @@ from ...errors import ConfigError
 from ...settings.assignments import honoured
 from ...settings.fields import SET
 from ...settings.recipes import TABLE
+from ...settings.rules import require_trained
 from ...settings.sections import Settings, Value
 from ...settings.store import changed, check, load_settings, recipe_settings, walk, without_leave
 from .setting_options import ASSIGNED, SetOption, SettingOption, parameter_of
@@ -68,7 +69,8 @@ def settings_from(values: dict[str, Value | None], config: File | None = None, r
     """Take the settings out of a command's `values`; those left unset keep what they begin with.
 
     That is the config file's, above the recipe that it or --recipe names; without a file that recipe's, or that of the
-    name `recipe`; else the defaults. Raises `ConfigError` for a setting that a flag and `--set` name both.
+    name `recipe`; else the defaults. Raises `ConfigError` for a setting that a flag and `--set` name both, and for one
+    of a teacher's training beside a fixed teacher.
     """
     requested, named = str(values.pop(TABLE, None) or ""), given(values)
     settings = load_settings(config, requested) if config else _begun(requested or recipe)
@@ -81,10 +83,16 @@ def settings_from(values: dict[str, Value | None], config: File | None = None, r
             raise ConfigError(f"--set {name}: {item.metadata['flag']} gives it too; leave one of them out")
         if value is not None:
             setattr(section, item.name, value)
-    settings = changed(settings, assignments, "--set") if assignments else settings
+    return _checked(changed(settings, assignments, "--set") if assignments else settings, named)
+
+
+def _checked(settings, named):
+    """Settings that go together, some of them named on the command line."""
     if "teacher.model" in named and "teacher.allow_weak" not in named:
         without_leave(settings.teacher)
-    return check(settings)
+    check(settings)
+    require_trained(named, settings.teacher)
+    return settings
 
 
 def _begun(recipe):

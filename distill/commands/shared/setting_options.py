@@ -15,6 +15,7 @@ from ...settings.sections import Settings, Value
 from ...settings.store import walk
 from .completion import complete
 from .reporting import ReportingCommand
+from .retired import FLAGS
 
 if TYPE_CHECKING:
     pass
@@ -95,7 +96,7 @@ class SetOption(click.Option):
 
 
 class SettingsCommand(ReportingCommand):
-    """A command that refuses the flag of a setting which it has not with the `--set` that takes its place."""
+    """A command that refuses a flag which it has not with what takes its place, such as `--set` of a setting."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse the arguments. Raises `click.NoSuchOption`, of a flag that went with what took its place."""
@@ -103,7 +104,8 @@ class SettingsCommand(ReportingCommand):
             return super().parse_args(ctx, args)
         except click.NoSuchOption as error:
             flag = error.option_name
-            if instead := next((option.instead_of(flag) for option in self.set_options(ctx)), ""):
+            retired = FLAGS.get(str(self.name), {}).get(flag, "")
+            if instead := retired or next((option.instead_of(flag) for option in self.set_options(ctx)), ""):
                 raise click.NoSuchOption(flag, instead, ctx=ctx) from None
             raise
 

@@ -162,6 +162,22 @@ def test_a_recipes_leave_for_a_weak_teacher_is_not_of_a_fixed_one(tmp_path):
         assert parse(config=config).teacher.allow_weak is leave
 
 
+def test_a_training_that_is_asked_of_a_fixed_teacher_is_refused(tmp_path):
+    fixed = ("--teacher-model", "e5")
+    for flags in (("--loss", "contrastive"), ("--bm25-epochs", "2"), ("--set", "teacher.margin=0.5")):
+        assert parse(*flags)
+        with pytest.raises(ConfigError, match="^teacher.*--teacher-model"):
+            parse(*fixed, *flags)
+    # What is read of it, no training at all, and what a recipe or a config trains otherwise.
+    parse(*fixed, "--teacher", "de", "--set", "teacher.centre=true", "--bm25-epochs", "0", "--allow-weak-teacher")
+    assert parse("--recipe", "paper", *fixed).teacher.model == "e5"
+    config = tmp_path / "config.toml"
+    config.write_text('[teacher]\nmodel = "e5"\nmargin = 0.5\n', encoding="utf-8")
+    assert parse(config=config).teacher.margin == 0.5
+    with pytest.raises(ConfigError, match="^teacher.negatives"):
+        parse("--set", "teacher.negatives=7", config=config)
+
+
 @pytest.mark.parametrize("text", ["nan", "-nan", "inf", "1e999", "-1"])
 def test_a_range_has_no_number_that_cannot_be_counted_with(text):
     with pytest.raises(click.BadParameter):

@@ -65,8 +65,8 @@ def test_kept_and_learned_text_are_read_as_the_base_normalises_them():
     base = learn(["the river begins in the hills"] * 5, vocab_size=25, normalization_rule_name="nmt_nfkc_cf")
     pieces = trained_pieces(["ΝΕΡΟ\tＮΕΡΟ", "ΕΡΟΣ"] * 3, 30, base)
     assert {character for piece, _ in pieces for character in piece} == set("▁νεροσn")
-    assert 0 not in extended(base, pieces)[0].encode(["ΝΕΡΟ ΕΡΟΣ"])[0]
-    assert list(added(base, extended(base, [("νερ", -2), ("ξη", -3)], ["ΝΕΡΟ"])[0])) == ["ξη"]
+    assert 0 not in extended(base, pieces).encode(["ΝΕΡΟ ΕΡΟΣ"])[0]
+    assert list(added(base, extended(base, [("νερ", -2), ("ξη", -3)], ["ΝΕΡΟ"]))) == ["ξη"]
 
 
 def test_words_and_phrases_have_a_piece_each_unless_kept_text_holds_it():
@@ -74,7 +74,7 @@ def test_words_and_phrases_have_a_piece_each_unless_kept_text_holds_it():
     pieces = word_pieces({"ΝΕΡΟ πηγη": 0.01, "νερο": 0.02, "ν": 0.5, "river bank": 0.25, "bank river": 0.125}, base)
     scores = {"▁νερο▁πηγη": 0.01, "▁νερο": 0.02, "▁river▁bank": 0.25, "▁bank▁river": 0.125}
     assert dict(pieces) == pytest.approx({piece: math.log(share) for piece, share in scores.items()})
-    after, _ = extended(base, pieces, ["the river bankers", "bank river side"])
+    after = extended(base, pieces, ["the river bankers", "bank river side"])
     assert list(added(base, after)) == ["▁νερο▁πηγη", "▁νερο"]
     assert after.encode(["Νερο πηγη νερο"])[0][1:-1] == [len(base), len(base) + 1]
 
@@ -106,15 +106,13 @@ def test_another_model_than_a_unigram_one_is_refused(kind):
 
 
 def test_old_pieces_and_all_else_stay_and_new_ones_are_normal_learned_and_not_twice(base, larger, learned):
-    after, old_ids = larger
-    assert list(model_proto(after).pieces[: len(base)]) == list(model_proto(base).pieces)
-    count = len(after) - len(base)
-    assert count > 500 and old_ids.tolist() == [*range(len(base)), *[-1] * count]
-    pieces = model_proto(after).pieces
+    assert list(model_proto(larger).pieces[: len(base)]) == list(model_proto(base).pieces)
+    assert len(larger) - len(base) > 500
+    pieces = model_proto(larger).pieces
     assert {piece.type for piece in pieces[len(base) :]} == {NORMAL}
-    assert set(added(base, after)) <= set(dict(learned))
+    assert set(added(base, larger)) <= set(dict(learned))
     assert len({piece.piece for piece in pieces}) == len(pieces)
-    before, after = model_proto(base), model_proto(after)
+    before, after = model_proto(base), model_proto(larger)
     assert after.trainer_spec.vocab_size == len(after.pieces)
     for proto in (before, after):
         del proto.pieces[:]
@@ -123,39 +121,39 @@ def test_old_pieces_and_all_else_stay_and_new_ones_are_normal_learned_and_not_tw
 
 
 def test_new_languages_are_cut_as_by_their_model_and_kept_texts_as_before(base, unseen, learned, larger, kept_texts):
-    before, after, separate = (one.encode(unseen) for one in (base, larger[0], tokenizer_of(*learned, prefix=True)))
+    before, after, separate = (one.encode(unseen) for one in (base, larger, tokenizer_of(*learned, prefix=True)))
     unknown = [sum(row.count(0) for row in rows) for rows in (before, after)]
     assert unknown[0] > 1000 and unknown[1] < 0.02 * unknown[0]
     assert sum(map(len, after)) < 1.05 * sum(map(len, separate))
-    assert cut(larger[0], kept_texts) == cut(base, kept_texts)
+    assert cut(larger, kept_texts) == cut(base, kept_texts)
 
 
 def test_without_a_text_to_keep_the_piece_wins_in_it():
     base, pieces = tokenizer_of(*((sign, -9) for sign in "abcd▁")), [("▁ab", -2), ("dd", -3)]
-    assert cut(extended(base, pieces)[0], ["c ab"]) == [["c", "▁ab"]]
-    after, _ = extended(base, pieces, ["c abcd"])
+    assert cut(extended(base, pieces), ["c ab"]) == [["c", "▁ab"]]
+    after = extended(base, pieces, ["c abcd"])
     assert cut(after, ["c abcd", "cdd"]) == [["c", "▁", "a", "b", "c", "d"], ["c", "dd"]]
     assert list(added(base, after)) == ["dd"]
     base = tokenizer_of(*((sign, -9) for sign in "abcd▁"))
-    after, _ = extended(base, [("a▁b", -2), ("b▁a", -2), ("▁c▁", -2)], ["d ca bd", "d c d"])
+    after = extended(base, [("a▁b", -2), ("b▁a", -2), ("▁c▁", -2)], ["d ca bd", "d c d"])
     assert list(added(base, after)) == ["b▁a"]
 
 
 def test_old_pieces_parts_and_repeats_are_left_out_and_new_scores_are_of_a_model_with_their_share():
     base = tokenizer_of(("▁river", -5), ("bank", -6), ("<ask>", 0, USER))
-    after, _ = extended(base, [("rive", -2), ("rivers", -2), ("bank", -2), ("ask", -2), ("<s>", -1), ("kb", -2)])
+    after = extended(base, [("rive", -2), ("rivers", -2), ("bank", -2), ("ask", -2), ("<s>", -1), ("kb", -2)])
     assert list(added(base, after)) == ["rivers", "kb"]
     base = tokenizer_of(("a", -1), ("b", -20))
-    assert list(added(base, extended(base, [("ζ", -2), ("ζ", -3)])[0])) == ["ζ"]
+    assert list(added(base, extended(base, [("ζ", -2), ("ζ", -3)]))) == ["ζ"]
     base = tokenizer_of(("a", -1), ("b", -4), ("c", -9), ("<ask>", 0, USER))
-    after, _ = extended(base, [("dd", -3), ("ee", -0.25)])
+    after = extended(base, [("dd", -3), ("ee", -0.25)])
     share = math.log(2 / 5)
     assert added(base, after) == pytest.approx({"dd": -3 + share, "ee": -0.25 + share})
     # Unknown characters keep their cost. "b" alone is one: "xa" + <unk> costs 1 + 10 + the lowest score, 12, against 30
     # for "x" + "ab"; -40 would do.
     base = tokenizer_of(("x", -15), ("a", -12), ("xa", -1), ("ab", -15))
     assert cut(base, ["xab"]) == [["xa", "b"]]
-    after, _ = extended(base, [("ζζ", -40)])
+    after = extended(base, [("ζζ", -40)])
     assert cut(after, ["xab"]) == [["xa", "b"]]
     assert added(base, after) == {"ζζ": -15}
 
@@ -167,10 +165,9 @@ def test_an_extension_by_nothing_is_refused(pieces, keep):
 
 
 def test_extending_twice_keeps_the_first_ones(base, texts_by_language):
-    one, _ = extended(base, trained_pieces(texts_by_language["el"], 300, base))
-    two, old_ids = extended(one, trained_pieces(texts_by_language["hi"], 300, one))
+    one = extended(base, trained_pieces(texts_by_language["el"], 300, base))
+    two = extended(one, trained_pieces(texts_by_language["hi"], 300, one))
     assert list(model_proto(two).pieces[: len(one)]) == list(model_proto(one).pieces)
-    assert (old_ids >= 0).sum() == len(one)
     assert cut(one, texts_by_language["el"]) == cut(two, texts_by_language["el"])
 
 
@@ -181,7 +178,7 @@ def encoder_of(tokenizer):
 
 def test_a_new_row_is_the_mean_of_those_it_replaces():
     encoder, table = encoder_of(tokenizer_of(("▁", -2), ("a", -3), ("b", -4), ("ab", -5), ("c", -9), prefix=True))
-    after, _ = extended(encoder.tokenizer, [("▁abc", -1), ("abζ", -1), ("cζζb", -1), ("ζ", -1), ("a▁b", -1)])
+    after = extended(encoder.tokenizer, [("▁abc", -1), ("abζ", -1), ("cζζb", -1), ("ζ", -1), ("a▁b", -1)])
     expected = [
         (table[3] + table[6] + table[7]) / 3,  # ▁ ab c
         table[6],  # ab <unk>, and no space before it
@@ -196,18 +193,18 @@ def test_a_new_row_is_the_mean_of_those_it_replaces():
 
 def test_rows_stand_behind_the_old_ones_and_all_else_stays(base, larger):
     encoder, table = encoder_of(base)
-    rows = np.arange((len(larger[0]) - len(base)) * 16, dtype=np.float32).reshape(-1, 16)
-    big = with_rows(encoder, larger[0], rows)
+    rows = np.arange((len(larger) - len(base)) * 16, dtype=np.float32).reshape(-1, 16)
+    big = with_rows(encoder, larger, rows)
     larger_table = big.model.get_layer("embedding").get_weights()[0]
     np.testing.assert_array_equal(larger_table, np.concatenate([table, rows]))
-    assert (big.model.vocabulary, big.name, big.tokenizer) == (len(larger_table), encoder.name, larger[0])
+    assert (big.model.vocabulary, big.name, big.tokenizer) == (len(larger_table), encoder.name, larger)
     for one, other in zip(big.model.weights[1:], encoder.model.weights[1:], strict=True):
         np.testing.assert_array_equal(np.asarray(one), np.asarray(other), err_msg=one.path)
 
 
 def test_kept_texts_keep_their_vectors_and_new_ones_get_others(base, larger, texts_by_language, tmp_path):
     encoder, _ = encoder_of(base)
-    big = with_rows(encoder, larger[0], mean_rows(encoder, larger[0]) + 0.5)
+    big = with_rows(encoder, larger, mean_rows(encoder, larger) + 0.5)
     kept, new = texts_by_language["ru"][:16:2], texts_by_language["hi"][:8]
     np.testing.assert_array_equal(big.encode(kept), encoder.encode(kept))
     assert np.abs(big.encode(new) - encoder.encode(new)).max(axis=1).min() > 1e-3

@@ -58,7 +58,7 @@ def by_hand(cosines):
 
 def test_a_row_is_the_weighted_mean_of_the_eight_nearest(zoo):
     encoder, table, vectors = zoo
-    larger, _ = extended(encoder.tokenizer, [("▁γάτα", -1)])
+    larger = extended(encoder.tokenizer, [("▁γάτα", -1)])
     moved = transplant(encoder, larger, Aligner({**vectors, "γάτα": turned(10)}))
     angles = [10, -26, 46, -62, 82, -98, 118, -134]  # of cat, dog, bee, fox, ant, hen, yak, owl; not rat and pig
     weights = by_hand(np.cos(np.radians(angles)))
@@ -70,13 +70,13 @@ def test_a_row_is_the_weighted_mean_of_the_eight_nearest(zoo):
 
 def test_every_piece_gets_its_own_from_questions_without_space_marks(zoo):
     encoder, table, vectors = zoo
-    larger, _ = extended(encoder.tokenizer, [("▁άλογο", -1), ("▁सूअर", -2), ("γάτα", -3)])
+    larger = extended(encoder.tokenizer, [("▁άλογο", -1), ("▁सूअर", -2), ("γάτα", -3)])
     known = {**vectors, "άλογο": turned(72), "सूअर": turned(180), "γάτα": turned(1)}
     moved = transplant(encoder, larger, Aligner(known))
     assert moved.nearest[:, 0].tolist() == [5, 8, 3]
     assert moved.rows.shape == (3, 6)
     encoder, _, vectors = zoo
-    larger, _ = extended(encoder.tokenizer, [("▁γάτα", -1), ("▁η▁γάτα", -2)])
+    larger = extended(encoder.tokenizer, [("▁γάτα", -1), ("▁η▁γάτα", -2)])
     aligner = Aligner({**vectors, "γάτα": turned(0), "η γάτα": turned(0)})
     transplant(encoder, larger, aligner)
     assert aligner.calls == [(ANIMALS, "question"), (["γάτα", "η γάτα"], "question")]
@@ -84,7 +84,7 @@ def test_every_piece_gets_its_own_from_questions_without_space_marks(zoo):
 
 def test_of_fewer_words_all_count(zoo):
     encoder, table, vectors = zoo
-    larger, _ = extended(encoder.tokenizer, [("▁γάτα", -1)])
+    larger = extended(encoder.tokenizer, [("▁γάτα", -1)])
     moved = transplant(encoder, larger, Aligner({**vectors, "γάτα": (5, 1, 0, 0)}), most=2)
     # Less the mean of cat and dog these two are opposite each other.
     mean = (np.array(turned(0)) + np.array(turned(36))) / 2
@@ -97,7 +97,7 @@ def test_of_fewer_words_all_count(zoo):
 
 def test_a_piece_without_letters_has_the_mean_of_what_it_replaces(zoo):
     encoder, table, vectors = zoo
-    larger, _ = extended(encoder.tokenizer, [("▁«7»", -1), ("▁γάτα", -2)])
+    larger = extended(encoder.tokenizer, [("▁«7»", -1), ("▁γάτα", -2)])
     moved = transplant(encoder, larger, Aligner({**vectors, "«7»": turned(0), "γάτα": turned(0)}))
     np.testing.assert_array_equal(moved.rows[0], mean_rows(encoder, larger)[0])
     assert not moved.weights[0].any() and moved.weights[1].any()
@@ -139,7 +139,7 @@ def test_anchors_are_the_likeliest_words_in_plain_letters():
 def test_some_pieces_are_shown_with_their_best_anchors_and_none_without_words(zoo):
     encoder, _, vectors = zoo
     new = [(f"▁{sign}", -1 - place / 10) for place, sign in enumerate("αβγδε")]
-    larger, _ = extended(encoder.tokenizer, [*new, ("θ", -2), ("▁7", -2)])
+    larger = extended(encoder.tokenizer, [*new, ("θ", -2), ("▁7", -2)])
     known = dict.fromkeys("αβγδεθ7", turned(0)) | {"ε": turned(35), "β": turned(180)}
     moved = transplant(encoder, larger, Aligner({**vectors, **known}))
     pieces = shown(encoder.tokenizer, larger, moved, 3)
@@ -148,7 +148,7 @@ def test_some_pieces_are_shown_with_their_best_anchors_and_none_without_words(zo
     weights = by_hand(np.cos(np.radians([1, 35, 37, 71, 73, 107, 109, 143])))
     assert [weight for _, weight in pieces["▁ε"]] == pytest.approx(weights[:3], rel=1e-4)
     assert list(shown(encoder.tokenizer, larger, moved, 99)) == ["▁α", "▁β", "▁γ", "▁δ", "▁ε"]
-    larger, _ = extended(encoder.tokenizer, [("θ", -2), ("▁7", -2)])
+    larger = extended(encoder.tokenizer, [("θ", -2), ("▁7", -2)])
     moved = transplant(encoder, larger, Aligner({**vectors, "θ": turned(0), "7": turned(0)}))
     assert shown(encoder.tokenizer, larger, moved) == {}
 
