@@ -77,15 +77,27 @@ class Student(keras.Model):
         return [(kernel, None) for kernel in kernels if kernel.path != "projection/kernel"]
 
     def encode_packed(
-        self, ids: Tensor, segments: Tensor, counts: Tensor, rows: Callable[[Tensor], Tensor] | None = None
+        self,
+        ids: Tensor,
+        segments: Tensor,
+        counts: Tensor,
+        pieces: Tensor,
+        table: Callable[[Tensor], Tensor] | None = None,
+        rows: Callable[[Tensor], Tensor] | None = None,
     ) -> Tensor:
         """Encode texts laid one after another, so that nothing is spent on padding: the same vectors, `(n, dimension)`.
 
         `ids` int32 `(t,)`, at least `gap` negative ids between two texts; `segments` int32 `(t,)`, the text of
-        each id; `counts` float32 `(n, 1)`, its number of ids. See `encoders.batching.pack`. `rows` is applied to
-        the rows of the table as they come from it, `(1, t, w)`.
+        each id; `counts` float32 `(n, 1)`, its number of ids; `pieces` int32 `(u,)`, the distinct ids, ascending. See
+        `encoders.batching.pack`. `table` is applied to the rows of the pieces, `(1, u, w)`, and `rows` to those of the
+        texts, `(1, t, w)`.
+
+        Each row of the table is looked up once, so that its gradient is the sum over the texts before an optimiser sees
+        it. Adam squares it, and Keras on TensorFlow would square what each occurrence adds.
         """
-        x = self.get_layer("embedding")(ops.maximum(ids, 0)[None])  # (1, t, w)
+        x = self.get_layer("embedding")(pieces[None])  # (1, u, w)
+        x = table(x) if table else x
+        x = ops.take(x, ops.searchsorted(pieces, ops.maximum(ids, 0)), axis=1)  # (1, t, w)
         x = rows(x) if rows else x
         keep = ops.cast(ops.greater_equal(ids, 0), x.dtype)[None, :, None]  # (1, t, 1)
         features = ops.cast(self.features(x, keep)[0], "float32")

@@ -18,8 +18,7 @@ from ..encoders.encoder import Encoder, encoded, takes_context, unit_rows
 from ..errors import DataError, EncoderError
 from ..system.arrays import read_arrays
 from ..system.files import write_aside, write_json
-from ..system.forms import Form, require
-from ..system.reading import read_json
+from ..system.reading import Form, read_json, require_form
 from ..system.types import File, Floats, Progress, Role
 
 CARD, MEANS = "teacher.json", "means.npz"
@@ -95,7 +94,7 @@ def read_teacher(folder: File) -> tuple[Card, Mapping[Role, Floats] | None]:
     Raises `DataError` for a broken card, `EncoderError` for broken means.
     """
     card: Card = read_json(Path(folder) / CARD)
-    require(Path(folder) / CARD, card, NEEDED)
+    require_form(Path(folder) / CARD, card, NEEDED)
     return card, _read_means(Path(folder) / MEANS, card["dimension"]) if card["centred"] else None
 
 

@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 from ..system.types import IdLists
 
 PAD = -1
+# The arrays of packed texts.
+PACKED = ("ids", "segments", "counts", "pieces")
 # Lengths are rounded up to these, so that few shapes are ever compiled.
 _ROUND = 8
 
@@ -43,8 +45,9 @@ def by_length(lengths: Sequence[int], budget: int = 8192, most: int = 256) -> li
 def pack(rows: IdLists, gap: int, multiple: int = 256) -> dict[str, np.ndarray]:
     """Return lists of token ids as one row, for `Student.encode_packed`.
 
-    That is `ids` `(t,)` and `segments` `(t,)`, int32, and `counts` `(n, 1)`, float32. Texts follow each other with
-    `gap` paddings between; t is rounded up to `multiple`, so that few shapes occur.
+    That is `ids` `(t,)`, `segments` `(t,)` and `pieces` `(u,)`, int32, and `counts` `(n, 1)`, float32. Texts follow
+    each other with `gap` paddings between; t is rounded up to `multiple`, so that few shapes occur. `pieces` are the
+    distinct ids, ascending: each row of the table is looked up once.
     """
     lengths = np.array([len(row) for row in rows])
     ends = np.cumsum(lengths + gap)
@@ -53,4 +56,5 @@ def pack(rows: IdLists, gap: int, multiple: int = 256) -> dict[str, np.ndarray]:
     for number, (row, end) in enumerate(zip(rows, ends, strict=True)):
         ids[end - gap - len(row) : end - gap] = row
         segments[end - gap - len(row) : end] = number
-    return {"ids": ids, "segments": segments, "counts": lengths.astype(np.float32)[:, None]}
+    pieces = np.unique(ids[ids >= 0])
+    return {"ids": ids, "segments": segments, "counts": lengths.astype(np.float32)[:, None], "pieces": pieces}

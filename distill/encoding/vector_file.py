@@ -13,10 +13,9 @@ import numpy as np
 
 from ..errors import DataError, DistillError, EncoderError, InputError
 from ..system.files import require_writable, sync, target, write_json
-from ..system.forms import require
 from ..system.locking import held
 from ..system.progress import say
-from ..system.reading import read_json
+from ..system.reading import read_json, require_form
 from ..system.types import File, Floats, Json
 
 PART, STATE, LOCK = ".part", ".part.json", ".part.lock"
@@ -143,7 +142,7 @@ class VectorFile:
     def _begun(self):
         try:
             begun = read_json(self.state)
-            require(self.state, begun, {"done": int, "ahead": list, "made_of": dict, "names": dict})
+            require_form(self.state, begun, {"done": int, "ahead": list, "made_of": dict, "names": dict})
         except DataError as error:
             problem = f"{self.part} is there, and {self.state.name}, which says what it is, is not; remove it"
             raise InputError(problem) from error

@@ -12,6 +12,7 @@ from ..encoders.by_role import DualEncoder, parameters
 from ..encoders.encoder import Encoder, KerasEncoder
 from ..settings.sections import TeacherSettings
 from ..system.backend import start
+from ..system.device import describe_device, device_line, missed_gpu
 from ..system.files import write_text
 from ..system.locking import locked
 from ..system.progress import say
@@ -92,9 +93,13 @@ def begin(run: Run) -> None:
     # First: without it a run cannot be gone on with.
     write_text(run.folder / RUN_FILE, run.provenance.config)
     run.log = resumed_log(run.folder) if run.resumed else RunLog(run.folder / LOG)
+    device = describe_device(run.training.precision)
     if not run.log.of(DATA):
-        run.log.write(DATA, files=dict(run.dataset.files), sources=dict(run.provenance.sources))
+        run.log.write(DATA, files=dict(run.dataset.files), sources=dict(run.provenance.sources), device=device)
     (run.folder / CHECKPOINT).mkdir(exist_ok=True)
+    say(device_line(device))
+    if missed := missed_gpu():
+        say(missed)
     say(
         f"{run.dataset.name}: {len(run.dataset.titles)} documents, {len(run.dataset.passages)} passages, "
         f"questions in {', '.join(run.languages)}"

@@ -9,8 +9,7 @@ from ..catalog.kinds import METRICS
 from ..errors import DataError, InputError
 from ..report.charts import ENCODERS
 from ..settings.choices import SENTENCE_UNITS, UNITS
-from ..system.forms import NUMBER, Form, require
-from ..system.reading import read_json, read_jsonl
+from ..system.reading import NUMBER, Form, read_json, read_jsonl, require_form
 from ..system.types import File, Json
 
 LOG, SEARCH = "log.jsonl", "small/search.json"
@@ -28,6 +27,7 @@ OPTIONAL: Form = {
     "gate": {"texts": int, "cosine_mean": NUMBER, "cosine_min": NUMBER, "drop": NUMBER, "p@1": dict},
     "bundle_bytes": int,
     "versions": dict,
+    "device": {"backend": str, "device": str, "memory_bytes": int, "precision": str},
     "lareqa": {"name": str, "split": str, "languages": list, "top": int, "encoders": dict},
     "peers": dict,
     "learned": {"learned_from": str, "chosen_by": str, "files": dict},
@@ -53,9 +53,9 @@ class FinishedRun:
         rows = read_jsonl(path)
         for number, row in rows:
             place = f"{path}, line {number}"
-            require(place, row, {"event": str})
+            require_form(place, row, {"event": str})
             if row["event"] in ("teacher", "student"):
-                require(place, row, {"step": int, "p@1": NUMBER})
+                require_form(place, row, {"step": int, "p@1": NUMBER})
         return [row for _, row in rows]
 
     @property
@@ -65,9 +65,9 @@ class FinishedRun:
         if not path.is_file():
             return None
         search = read_json(path)
-        require(path, search, {**SEARCH_FORM, "bundles": list, "chosen": (str, type(None))})
+        require_form(path, search, {**SEARCH_FORM, "bundles": list, "chosen": (str, type(None))})
         for number, row in enumerate(search["bundles"], start=1):
-            require(f"{path}, bundle {number}", row, BUNDLE)
+            require_form(f"{path}, bundle {number}", row, BUNDLE)
         return search
 
 
@@ -77,10 +77,10 @@ def read_run(folder: File) -> FinishedRun:
     if not path.is_file():
         raise InputError(f"{folder}: no {METRICS} in it; give the folder of a finished `distill run`")
     metrics = read_json(path)
-    require(path, metrics, FORM)
-    require(path, metrics, {name: form for name, form in OPTIONAL.items() if metrics.get(name) is not None})
+    require_form(path, metrics, FORM)
+    require_form(path, metrics, {name: form for name, form in OPTIONAL.items() if metrics.get(name) is not None})
     if metrics["timings"].get("query") is not None:
-        require(f"{path}, timings.query", metrics["timings"]["query"], QUERY)
+        require_form(f"{path}, timings.query", metrics["timings"]["query"], QUERY)
     for name, part in metrics["splits"].items():
         _require_split(f"{path}, splits.{name}", part, metrics["languages"])
     if not all(metrics[name] for name in ("splits", "languages", "mean_over")):
@@ -106,7 +106,7 @@ def _require_split(place, part, languages):
         "mean_p@1": dict.fromkeys(names, dict.fromkeys(units, NUMBER)),
         "mcnemar": {"student against base": dict.fromkeys(units, tested)},
     }
-    require(place, part, form)
+    require_form(place, part, form)
     if part.get("sign_flips") is not None:
         flips: Form = {"a": NUMBER, "b": NUMBER, "difference": NUMBER, "p": NUMBER, "questions": int, "clusters": int}
-        require(place, part, {"sign_flips": {"student against base": dict.fromkeys(units, flips)}})
+        require_form(place, part, {"sign_flips": {"student against base": dict.fromkeys(units, flips)}})

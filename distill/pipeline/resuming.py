@@ -16,9 +16,8 @@ from ..errors import InputError
 from ..settings.sections import BudgetSettings, Work
 from ..settings.store import free_of, load_settings, settings_of, values_by_name
 from ..system.files import leftovers, remove, write_text
-from ..system.forms import NUMBER, require
 from ..system.hashes import changed_files, fingerprint_of
-from ..system.reading import decoded, parse_line
+from ..system.reading import NUMBER, decoded, parse_line, require_form
 from ..system.types import File
 from ..training.checkpoints import CHECKPOINT, STATE, Checkpoint
 from ..training.log import RunLog
@@ -95,7 +94,7 @@ def _rows(folder):
     whole = decoded(path, path.read_bytes().rpartition(b"\n")[0]).split("\n")
     rows = [parse_line(path, number, line) for number, line in enumerate(whole, start=1) if line]
     for number, row in enumerate(rows, start=1):
-        require(f"{path}, line {number}", row, {"event": str, "seconds": NUMBER})
+        require_form(f"{path}, line {number}", row, {"event": str, "seconds": NUMBER})
     return rows
 
 

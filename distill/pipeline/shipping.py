@@ -23,6 +23,7 @@ from ..evaluation.paired import compare_pooled
 from ..report.run_page import write_report
 from ..settings.choices import PASSAGE_SCORES
 from ..settings.store import as_dict, settings_of
+from ..system.device import describe_device
 from ..system.files import write_json
 from ..system.progress import say, task
 from ..system.reading import read_json
@@ -190,6 +191,7 @@ def close(run: Run, query: Json) -> Json:
         },
         "learned": {**origins.learned.as_dict(), "files": dict(origins.texts)},
         "versions": versions(),
+        "device": dict(describe_device(run.training.precision)),
         "languages": list(run.languages),
         "mean_over": list(inputs.other_languages),
         "splits": {split: split_metrics(inputs, evaluations) for split, evaluations in run.evaluations.items()},

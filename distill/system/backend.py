@@ -38,6 +38,8 @@ def hushed(show_on_failure: bool = False) -> Iterator[None]:
 def start() -> None:
     """Import Keras and run one operation, so that its backend is up before anything is timed or shown."""
     first = "keras" not in sys.modules
+    # TensorFlow takes all of a GPU's memory otherwise, and a teacher in PyTorch finds none in the same process.
+    os.environ.setdefault("TF_FORCE_GPU_ALLOW_GROWTH", "true")
     with hushed(show_on_failure=True):
         import keras
 

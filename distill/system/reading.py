@@ -1,4 +1,4 @@
-"""Text, JSON and JSON Lines read: what is wrong is said with file, line and column."""
+"""Text, JSON and JSON Lines read: what is wrong is said with file, line and column; and values of a form."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import json
 import math
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias, Union
 
 from ..errors import DataError, InputError, first_line
 from .text import well_formed
@@ -16,6 +16,9 @@ from .text import well_formed
 if TYPE_CHECKING:
     from .types import File, Json
 
+NUMBER = (int, float)
+# The type, or the types, of what each name holds, or such a form again.
+Form: TypeAlias = Mapping[str, Union[type, "tuple[type, ...]", "Form"]]
 # What "surrogateescape" makes of a byte that is not UTF-8.
 BYTE = re.compile("[\udc80-\udcff]")
 SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
@@ -145,3 +148,16 @@ def parse_line(path: File, number: int, line: str) -> dict[str, Json]:
     if not isinstance(value, dict):
         raise DataError(f"{path}, line {number}: expected a JSON object, got {type(value).__name__}")
     return value
+
+
+def require_form(place: File, value: Json, form: Form) -> None:
+    """Raise `DataError` where a nested value lacks what `form` asks for, or has it of another type."""
+    if not isinstance(value, dict):
+        raise DataError(f"{place}: expected an object, got {type(value).__name__}; was it written by `distill run`?")
+    for name, wanted in form.items():
+        if name not in value:
+            raise DataError(f"{place}: {name!r} is missing; was it written by a `distill run` that came to its end?")
+        if isinstance(wanted, Mapping):
+            require_form(f"{place}, {name}", value[name], wanted)
+        elif not isinstance(value[name], wanted):
+            raise DataError(f"{place}: {name!r} is of another type than expected: {type(value[name]).__name__}")

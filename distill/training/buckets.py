@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from ..encoders.batching import PAD
+from ..encoders.batching import PACKED, PAD
 from .batches import StepInput
 
 # Of the packed texts, and with two encoders of the passages'.
@@ -44,13 +44,15 @@ def bucket(size: int, multiple: int) -> int:
 
 
 def _texts(batch, prefix, multiple):
-    ids, segments, counts = (batch[prefix + name] for name in ("ids", "segments", "counts"))
+    ids, segments, counts, pieces = (batch[prefix + name] for name in PACKED)
     tokens, texts = bucket(len(ids), multiple) - len(ids), power(len(counts)) - len(counts)
     return {
         f"{prefix}ids": _longer(ids, tokens, PAD),
         f"{prefix}segments": _longer(segments, tokens, segments[-1]),
         # A text is divided by the root of its count.
         f"{prefix}counts": _longer(counts, texts, 1),
+        # The first of equal ones is looked up.
+        f"{prefix}pieces": _longer(pieces, power(len(pieces)) - len(pieces), pieces[-1]),
     }
 
 

@@ -81,18 +81,20 @@ def straight_through(x: Tensor, value: Tensor) -> Tensor:
     return x + ops.stop_gradient(value - x)
 
 
-def fake_encode(encoder: Model, precision: Precision, ids: Tensor, segments: Tensor, counts: Tensor) -> Tensor:
+def fake_encode(
+    encoder: Model, precision: Precision, ids: Tensor, segments: Tensor, counts: Tensor, pieces: Tensor
+) -> Tensor:
     """`Student.encode_packed` with the weights that an artefact of this `weights.precision.Precision` has.
 
     Gradients reach the encoder's own variables. The dense layers are those of the bundle, see `fake_kernels`.
     """
     # Inside the scope a variable that is not mapped is, on JAX, a constant without a gradient; so all are.
     unrounded = [(weight, weight.value) for weight in encoder.weights]
-    rows = partial(fake_rows, codec=precision.table)
+    table = partial(fake_rows, codec=precision.table)
     if precision.stored:
-        rows = partial(fake_codewords, ids=ids[None], stored=precision.stored)
+        table = partial(fake_codewords, ids=pieces[None], stored=precision.stored)
     with keras.StatelessScope([*unrounded, *fake_kernels(encoder, precision.dense)]):
-        return encoder.encode_packed(ids, segments, counts, rows=rows)
+        return encoder.encode_packed(ids, segments, counts, pieces, table=table)
 
 
 @contextmanager

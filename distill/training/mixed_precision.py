@@ -21,18 +21,23 @@ POLICY = f"mixed_{DTYPE}"
 
 
 def mixed_encode(
-    encoder: Model, ids: Tensor, segments: Tensor, counts: Tensor, rows: Callable[[Tensor], Tensor] | None = None
+    encoder: Model,
+    ids: Tensor,
+    segments: Tensor,
+    counts: Tensor,
+    pieces: Tensor,
+    rows: Callable[[Tensor], Tensor] | None = None,
 ) -> Tensor:
     """`Student.encode_packed` with bfloat16 between the table's rows and the sums over tokens: float32 `(n, d)`.
 
-    The rows are cast when they are gathered: a table that was cast itself would get a dense gradient.
+    The rows are cast when they are those of the texts, so that a piece's gradient is summed in float32.
     """
 
     def cast(x):
         return ops.cast(rows(x) if rows else x, DTYPE)
 
     with policy_of(encoder.token_layers, POLICY):
-        return encoder.encode_packed(ids, segments, counts, rows=cast)
+        return encoder.encode_packed(ids, segments, counts, pieces, rows=cast)
 
 
 @contextmanager

@@ -13,6 +13,7 @@ from typing import TypeAlias
 import keras
 from keras import ops
 
+from ..encoders.batching import PACKED
 from ..encoders.compiled import AnyLength
 from ..export.weights.precision import Precision
 from ..settings.sections import TrainingSettings
@@ -41,6 +42,11 @@ class RowDropout(keras.layers.Dropout):
     def call(self, rows: Tensor) -> Tensor:
         """Rows of the table `(1, t, w)`, each number 0 with chance `rate` and else divided by 1 - `rate`."""
         return super().call(rows, training=True)
+
+
+def packed_in(x: Mapping[str, Tensor], prefix: str = "") -> dict[str, Tensor]:
+    """Return the arrays of a step that `batching.pack` made, of those whose names begin with `prefix`."""
+    return {name: x[prefix + name] for name in PACKED}
 
 
 class Trainer(Trained):
@@ -80,16 +86,15 @@ class Trainer(Trained):
 
     def call(self, x: Mapping[str, Tensor]) -> Tensor:
         """The vectors of a batch's packed texts, `(n, d)`, as the step computes them."""
-        packed = x["ids"], x["segments"], x["counts"]
         if self.quantised:
-            return fake_encode(self.encoder, self.precision, *packed)
-        return self.encoded(self.encoder, *packed)
+            return fake_encode(self.encoder, self.precision, **packed_in(x))
+        return self.encoded(self.encoder, packed_in(x))
 
-    def encoded(self, student: Model, ids: Tensor, segments: Tensor, counts: Tensor) -> Tensor:
+    def encoded(self, student: Model, packed: Mapping[str, Tensor]) -> Tensor:
         """`(n, d)`, in the precision that the options ask for. Rounded weights are finer than bfloat16."""
         if self.options.precision == "float32":
-            return student.encode_packed(ids, segments, counts, rows=self.dropped)
-        return mixed_encode(student, ids, segments, counts, self.dropped)
+            return student.encode_packed(**packed, rows=self.dropped)
+        return mixed_encode(student, **packed, rows=self.dropped)
 
     @property
     def jits(self) -> bool:

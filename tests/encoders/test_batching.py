@@ -57,7 +57,8 @@ def test_texts_follow_each_other_with_a_gap_and_every_segment_is_a_text_even_in_
     assert got["segments"][[0, 1, 2, 5, 8, 9]].tolist() == [0, 0, 0, 1, 2, 2]
     assert got["counts"].tolist() == [[3.0], [1.0], [2.0]]
     types = {name: (array.dtype.name, array.ndim) for name, array in got.items()}
-    assert types == {"ids": ("int32", 1), "segments": ("int32", 1), "counts": ("float32", 2)}
+    of_tokens = {name: ("int32", 1) for name in ("ids", "segments", "pieces")}
+    assert types == {**of_tokens, "counts": ("float32", 2)} and got["pieces"].tolist() == [0, 4, 5, 6, 7, 9]
     # A segment sum over n texts would drop or refuse anything else.
     assert (got["segments"].min(), got["segments"].max()) == (0, 2)
 

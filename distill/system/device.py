@@ -1,0 +1,96 @@
+"""The device that Keras computes on: its name, its memory, and an NVIDIA device that its backend does not see."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import sys
+from typing import TypedDict
+
+from .backend import chosen_backend
+from .versions import machine
+
+# What brings each backend's build for NVIDIA devices.
+INSTALL = {
+    "tensorflow": "pip install 'distill[gpu]'",
+    "jax": "pip install 'distill[jax-gpu]'",
+    "torch": "pip install torch, a build with CUDA",
+}
+DRIVER = "nvcuda.dll" if os.name == "nt" else "libcuda.so.1"
+# Of the driver's functions, where all is well.
+SUCCESS = 0
+NAME_BYTES = 256
+GIB = 2**30
+
+
+class Device(TypedDict):
+    """What a run computes on; `memory_bytes` is the device's, or the machine's where that is its processor."""
+
+    backend: str
+    device: str
+    memory_bytes: int
+    precision: str
+
+
+def describe_device(precision: str = "float32") -> Device:
+    """Return what a run computes on, of the layers' `precision`. Keras has to be started (`backend.start`)."""
+    backend = chosen_backend()
+    if sees_gpu(backend) and (found := nvidia_devices()):
+        name, memory = found[0]
+    else:
+        name, memory = machine(), machine_memory()
+    return {"backend": backend, "device": name, "memory_bytes": memory, "precision": precision}
+
+
+def device_line(device: Device) -> str:
+    """Return a device as a run's first line."""
+    memory = f", {device['memory_bytes'] / GIB:.0f} GiB" if device["memory_bytes"] else ""
+    return f"Keras on {device['backend']}: {device['device']}{memory}, {device['precision']}"
+
+
+def missed_gpu() -> str | None:
+    """Return a line on an NVIDIA device that Keras's backend does not see, with what to install, or None."""
+    backend = chosen_backend()
+    if sees_gpu(backend) or not (found := nvidia_devices()):
+        return None
+    install = INSTALL.get(backend, "a build of it with CUDA")
+    return f"{found[0][0]} is not used: {backend} does not see it and trains on the processor; {install}"
+
+
+def sees_gpu(backend: str) -> bool:
+    """Return True where a backend that is imported sees a GPU."""
+    library = sys.modules.get(backend)
+    if library is None:
+        return False
+    if backend == "tensorflow":
+        return bool(library.config.list_physical_devices("GPU"))
+    if backend == "jax":
+        return any(device.platform in ("gpu", "cuda", "rocm") for device in library.devices())
+    return backend == "torch" and bool(library.cuda.is_available())
+
+
+def nvidia_devices() -> list[tuple[str, int]]:
+    """Return the name and the bytes of memory of each NVIDIA device that the driver has; none without a driver."""
+    try:
+        driver = ctypes.CDLL(DRIVER)
+    except OSError:
+        return []
+    count = ctypes.c_int(0)
+    if driver.cuInit(0) != SUCCESS or driver.cuDeviceGetCount(ctypes.byref(count)) != SUCCESS:
+        return []
+    return [_nvidia_device(driver, number) for number in range(count.value)]
+
+
+def _nvidia_device(driver, number):
+    name, memory = ctypes.create_string_buffer(NAME_BYTES), ctypes.c_size_t(0)
+    driver.cuDeviceGetName(name, NAME_BYTES, number)
+    driver.cuDeviceTotalMem_v2(ctypes.byref(memory), number)
+    return name.value.decode(errors="replace"), memory.value
+
+
+def machine_memory() -> int:
+    """Return the machine's memory in bytes, 0 where the system does not say."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        return 0
