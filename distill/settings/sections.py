@@ -152,8 +152,8 @@ class TrainingSettings:
     precision: str = common(
         "float32",
         "--train-precision",
-        "precision of the layers over tokens in a training step",
-        ("float32", "mixed_bfloat16"),
+        "precision of the layers over tokens in a training step; mixed: the one of 16 bits that the device has",
+        ("float32", "mixed_bfloat16", "mixed_float16", "mixed"),
     )
     jit: bool = common(False, "--jit/--no-jit", "compile training steps with XLA, for few shapes of batches")
     devices: int = common(

@@ -20,6 +20,8 @@ DRIVER = "nvcuda.dll" if os.name == "nt" else "libcuda.so.1"
 # Of the driver's functions, where all is well.
 SUCCESS = 0
 NAME_BYTES = 256
+# The attribute of a device that is its generation, and the first one with bfloat16.
+MAJOR, AMPERE = 75, 8
 GIB = 2**30
 
 
@@ -71,14 +73,18 @@ def sees_gpu(backend: str) -> bool:
 
 def nvidia_devices() -> list[tuple[str, int]]:
     """Return the name and the bytes of memory of each NVIDIA device that the driver has; none without a driver."""
+    driver, count = _driver(), ctypes.c_int(0)
+    if driver is None or driver.cuDeviceGetCount(ctypes.byref(count)) != SUCCESS:
+        return []
+    return [_nvidia_device(driver, number) for number in range(count.value)]
+
+
+def _driver():
     try:
         driver = ctypes.CDLL(DRIVER)
     except OSError:
-        return []
-    count = ctypes.c_int(0)
-    if driver.cuInit(0) != SUCCESS or driver.cuDeviceGetCount(ctypes.byref(count)) != SUCCESS:
-        return []
-    return [_nvidia_device(driver, number) for number in range(count.value)]
+        return None
+    return driver if driver.cuInit(0) == SUCCESS else None
 
 
 def _nvidia_device(driver, number):
@@ -86,6 +92,15 @@ def _nvidia_device(driver, number):
     driver.cuDeviceGetName(name, NAME_BYTES, number)
     driver.cuDeviceTotalMem_v2(ctypes.byref(memory), number)
     return name.value.decode(errors="replace"), memory.value
+
+
+def has_bfloat16() -> bool:
+    """Return True where what Keras computes on has bfloat16: an NVIDIA device from Ampere on, and every processor."""
+    if not sees_gpu(chosen_backend()) or not (driver := _driver()):
+        return True
+    major = ctypes.c_int(0)
+    driver.cuDeviceGetAttribute(ctypes.byref(major), MAJOR, 0)
+    return major.value >= AMPERE
 
 
 def machine_memory() -> int:

@@ -1,9 +1,10 @@
-"""Mixed precision: within a training step the layers over tokens compute in bfloat16, all else in float32.
+"""Mixed precision: within a training step the layers over tokens compute in 16 bits, all else in float32.
 
 Weights, the sums over a text's tokens, what comes after them and the losses stay float32, and so does the encoder
-outside of the step: on dev it is what will be saved. bfloat16 has float32's range, so that no loss is scaled.
-Micikevicius et al. (2018), Mixed precision training; Kalamkar et al. (2019), A study of BFLOAT16 for deep learning
-training.
+outside of the step: on dev it is what will be saved. bfloat16 has float32's range, so that no loss is scaled. In
+float16 small gradients would be zeros: the loss is scaled up before them, and a step whose gradients overflow is left
+out and halves the scale (`rates.adam`). Micikevicius et al. (2018), Mixed precision training; Kalamkar et al. (2019), A
+study of BFLOAT16 for deep learning training.
 """
 
 from __future__ import annotations
@@ -14,29 +15,40 @@ from contextlib import contextmanager
 import keras
 from keras import ops
 
+from ..system.device import has_bfloat16
 from ..system.types import Model, Tensor
 
-DTYPE = "bfloat16"
-POLICY = f"mixed_{DTYPE}"
+BFLOAT16, FLOAT16 = "mixed_bfloat16", "mixed_float16"
+# The precision that says: what the device has.
+DEVICES = "mixed"
+
+
+def resolve_precision(precision: str) -> str:
+    """Return the precision that a setting asks for: of "mixed" float16 on an NVIDIA device without bfloat16."""
+    if precision != DEVICES:
+        return precision
+    return BFLOAT16 if has_bfloat16() else FLOAT16
 
 
 def mixed_encode(
     encoder: Model,
+    policy: str,
     ids: Tensor,
     segments: Tensor,
     counts: Tensor,
     pieces: Tensor,
     rows: Callable[[Tensor], Tensor] | None = None,
 ) -> Tensor:
-    """`Student.encode_packed` with bfloat16 between the table's rows and the sums over tokens: float32 `(n, d)`.
+    """`Student.encode_packed` in 16 bits between the table's rows and the sums over tokens: float32 `(n, d)`.
 
+    `policy` is Keras' dtype policy of the layers over tokens, `BFLOAT16` or `FLOAT16`.
     The rows are cast when they are those of the texts, so that a piece's gradient is summed in float32.
     """
 
     def cast(x):
-        return ops.cast(rows(x) if rows else x, DTYPE)
+        return ops.cast(rows(x) if rows else x, policy.removeprefix("mixed_"))
 
-    with policy_of(encoder.token_layers, POLICY):
+    with policy_of(encoder.token_layers, policy):
         return encoder.encode_packed(ids, segments, counts, pieces, rows=cast)
 
 

@@ -49,15 +49,35 @@ class TableAdam(keras.optimizers.Adam):
         super().update_step(gradient, variable, learning_rate)
 
 
+class ScaledLoss(keras.optimizers.LossScaleOptimizer):
+    """An optimizer of a scaled loss whose scale stays: Keras makes its variables anew whenever it is built again."""
+
+    def build(self, var_list: Sequence[keras.Variable]) -> None:
+        """Make the variables, once."""
+        if not self.built:
+            super().build(var_list)
+            self.built = True
+
+
 def adam(
-    learning_rate: float, parts: int = 1, pace: TablePace | None = None, tables: Sequence[keras.Variable] = ()
-) -> keras.optimizers.Adam:
-    """Adam over the mean of `parts` gradients a step; `tables` at a pace of their own."""
+    learning_rate: float,
+    parts: int = 1,
+    pace: TablePace | None = None,
+    tables: Sequence[keras.Variable] = (),
+    scaled: bool = False,
+) -> keras.optimizers.Optimizer:
+    """Adam over the mean of `parts` gradients a step; `tables` at a pace of their own.
+
+    `scaled`: of a loss times a factor, which is taken out of the gradients again and halved where they overflow; such a
+    step moves nothing. Micikevicius et al. (2018), section 3.2.
+    """
     pace = pace or TablePace()
     if pace.rate or pace.rows is not None:
         factor = pace.rate / learning_rate if pace.rate else 1.0
-        return TableAdam(learning_rate, factor, tables, parts, pace.rows)
-    return keras.optimizers.Adam(learning_rate, gradient_accumulation_steps=parts if parts > 1 else None)
+        optimizer = TableAdam(learning_rate, factor, tables, parts, pace.rows)
+    else:
+        optimizer = keras.optimizers.Adam(learning_rate, gradient_accumulation_steps=parts if parts > 1 else None)
+    return ScaledLoss(optimizer) if scaled else optimizer
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from .batches import StepInput
 from .buckets import few_shapes
 from .devices import require_devices
 from .fake_quantisation import fake_encode, quantised
-from .mixed_precision import mixed_encode
+from .mixed_precision import FLOAT16, mixed_encode, resolve_precision
 from .rates import TablePace, adam
 from .trained import Trained
 
@@ -82,7 +82,9 @@ class Trainer(Trained):
         for table in tables:
             table.trainable = train_table
         rows = [weight for table in tables for weight in table.weights]
-        self.compile(optimizer=adam(learning_rate, parts, pace, rows), jit_compile=self.jits)
+        self.policy = resolve_precision(self.options.precision)
+        optimizer = adam(learning_rate, parts, pace, rows, scaled=self.policy == FLOAT16)
+        self.compile(optimizer=optimizer, jit_compile=self.jits)
 
     def call(self, x: Mapping[str, Tensor]) -> Tensor:
         """The vectors of a batch's packed texts, `(n, d)`, as the step computes them."""
@@ -92,9 +94,9 @@ class Trainer(Trained):
 
     def encoded(self, student: Model, packed: Mapping[str, Tensor]) -> Tensor:
         """`(n, d)`, in the precision that the options ask for. Rounded weights are finer than bfloat16."""
-        if self.options.precision == "float32":
+        if self.policy == "float32":
             return student.encode_packed(**packed, rows=self.dropped)
-        return mixed_encode(student, **packed, rows=self.dropped)
+        return mixed_encode(student, self.policy, **packed, rows=self.dropped)
 
     @property
     def jits(self) -> bool:

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from distill.system import device
-from distill.system.device import describe_device, device_line, machine_memory, missed_gpu, nvidia_devices
+from distill.system.device import describe_device, device_line, has_bfloat16, machine_memory, missed_gpu, nvidia_devices
 
 
 class Driver:
@@ -25,6 +25,9 @@ class Driver:
 
     def cuDeviceGetName(self, name, size, number):
         name.value = b"NVIDIA Test"
+
+    def cuDeviceGetAttribute(self, value, attribute, number):
+        value._obj.value = 7
 
     def cuDeviceTotalMem_v2(self, memory, number):
         memory._obj.value = 80 * 2**30
@@ -60,6 +63,8 @@ def test_no_device_no_driver_or_one_that_is_seen_is_no_line(with_driver, monkeyp
         "memory_bytes": 80 * 2**30,
         "precision": "float32",
     }
+    # The generation before Ampere.
+    assert not has_bfloat16()
     assert device_line(known) == "Keras on tensorflow: NVIDIA Test, 80 GiB, float32"
 
     def missing(name):
@@ -70,5 +75,6 @@ def test_no_device_no_driver_or_one_that_is_seen_is_no_line(with_driver, monkeyp
 
 
 def test_the_processor_is_named_where_there_is_no_device():
+    assert has_bfloat16()
     known = describe_device("mixed_bfloat16")
     assert known["memory_bytes"] == machine_memory() > 2**28 and known["precision"] == "mixed_bfloat16"

@@ -12,7 +12,7 @@ from distill.settings.sections import TrainingSettings
 from distill.students.ngram import NGramEncoder
 from distill.students.static import StaticEncoder
 from distill.training.fake_quantisation import fake_encode
-from distill.training.mixed_precision import POLICY, mixed_encode, policy_of
+from distill.training.mixed_precision import BFLOAT16, FLOAT16, mixed_encode, policy_of, resolve_precision
 from distill.training.trainer import Trainer
 
 MIXED = TrainingSettings(precision="mixed_bfloat16")
@@ -47,17 +47,19 @@ def dtypes(student):
     return {layer.name: layer.compute_dtype for layer in student._flatten_layers()}
 
 
-def test_vectors_are_float32_near_those_without_and_all_computes_in_float32_again(student):
-    plain, mixed = student.encode_packed(*packed(student)), mixed_encode(student, *packed(student))
+@pytest.mark.parametrize("policy", [BFLOAT16, FLOAT16])
+def test_vectors_are_float32_near_those_without_and_all_computes_in_float32_again(student, policy):
+    plain, mixed = student.encode_packed(*packed(student)), mixed_encode(student, policy, *packed(student))
     assert set(dtypes(student).values()) == {"float32"}
     assert keras.backend.standardize_dtype(mixed.dtype) == "float32"
     plain, mixed = np.array(plain), np.array(mixed)
     np.testing.assert_allclose(np.linalg.norm(mixed, axis=1), 1.0, rtol=1e-5)
-    # bfloat16 has eight bits: what is rounded differs by up to 2^-9, and by chance not in one direction.
+    # bfloat16 has eight bits: what is rounded differs by up to 2^-9, and by chance not in one direction. float16 has
+    # eleven.
     difference = np.abs(mixed - plain).max()
-    assert 1e-5 < difference < 0.03
+    assert (1e-5 if policy == BFLOAT16 else 1e-6) < difference < (0.03 if policy == BFLOAT16 else 0.004)
     # Whatever ends it.
-    with pytest.raises(KeyError), policy_of(student.token_layers, POLICY):
+    with pytest.raises(KeyError), policy_of(student.token_layers, policy):
         raise KeyError
     assert set(dtypes(student).values()) == {"float32"}
 
@@ -66,12 +68,12 @@ def test_the_layers_over_tokens_compute_in_bfloat16_and_gradients_are_float32_th
     model = make()
     inside = [model.get_layer("order_2").projection, model.get_layer("order_3").second.dense, model.get_layer("norm")]
     outside = [model.get_layer("embedding"), model.get_layer("pooling").dense, model.get_layer("head").first]
-    with policy_of(model.token_layers, POLICY):
+    with policy_of(model.token_layers, BFLOAT16):
         assert {layer.compute_dtype for layer in inside} == {"bfloat16"}
         assert {layer.compute_dtype for layer in outside} == {"float32"}
         assert {layer.variable_dtype for layer in inside} == {"float32"}
     with tf.GradientTape() as tape:
-        loss = tf.reduce_sum(mixed_encode(model, *packed(model))[:, 0])
+        loss = tf.reduce_sum(mixed_encode(model, BFLOAT16, *packed(model))[:, 0])
     gradients = tape.gradient(loss, model.trainable_weights)
     [table] = [g for w, g in zip(model.trainable_weights, gradients, strict=True) if w.path == "embedding/embeddings"]
     assert isinstance(table, tf.IndexedSlices)
@@ -101,3 +103,41 @@ def test_rounded_weights_are_computed_with_in_float32():
     trainer.quantise()
     np.testing.assert_array_equal(trainer.call(x), fake_encode(model, Precision(), *x.values()))
     assert not np.array_equal(mixed, np.array(trainer.call(x)))
+
+
+def nearer(vectors, x):
+    """The squared distance to one direction."""
+    return tf.reduce_mean((vectors - 0.25) ** 2)
+
+
+def trained_to_one_direction(precision, steps=40):
+    model = make()
+    trainer = Trainer(model, nearer, 1e-2, options=TrainingSettings(precision=precision))
+    return [float(trainer.train_on_batch(pack(TEXTS, model.gap))) for _ in range(steps)]
+
+
+def test_float16_with_a_scaled_loss_learns_as_float32_does():
+    whole, half = trained_to_one_direction("float32"), trained_to_one_direction("mixed_float16")
+    assert half[0] == pytest.approx(whole[0], rel=1e-3) and whole[-1] < 0.2 * whole[0]
+    # A hundredth of the way.
+    assert half[-1] == pytest.approx(whole[-1], abs=0.01 * (whole[0] - whole[-1]))
+
+
+def test_a_step_whose_gradients_overflow_moves_nothing_and_halves_the_scale():
+    model = make()
+    trainer = Trainer(model, nearer, 1e-2, options=TrainingSettings(precision="mixed_float16"))
+    trainer.optimizer.build(trainer.trainable_variables)
+    trainer.optimizer.dynamic_scale.assign(2.0**126)
+    before = model.get_weights()
+    trainer.train_on_batch(pack(TEXTS, model.gap))
+    assert all(np.array_equal(one, other) for one, other in zip(before, model.get_weights(), strict=True))
+    assert float(trainer.optimizer.dynamic_scale) == 2.0**125
+    trainer.optimizer.dynamic_scale.assign(2.0**15)
+    trainer.train_on_batch(pack(TEXTS, model.gap))
+    assert not np.array_equal(before[1], model.get_weights()[1])
+
+
+@pytest.mark.parametrize(("there", "expected"), [(True, BFLOAT16), (False, FLOAT16)])
+def test_mixed_is_what_the_device_has(monkeypatch, there, expected):
+    monkeypatch.setattr("distill.training.mixed_precision.has_bfloat16", lambda: there)
+    assert [resolve_precision(name) for name in ("mixed", "float32", FLOAT16)] == [expected, "float32", FLOAT16]
