@@ -84,8 +84,8 @@ def run(
     from ..pipeline.resuming import settings_file
     from ..system.backend import require_export_backend
 
-    require_export_backend("distill run")
     if documents:
+        require_export_backend("distill run --documents")
         return _adapt((*documents, *more), name, runs, (config, resume), values)
     if more:
         raise InputError(f"{more[0]}: no option takes it; documents are named with --documents")
@@ -93,6 +93,8 @@ def run(
         raise InputError(f"--resume {resume} is another folder than --name {name} in {runs}; leave --name out")
     settings = settings_from(values, config or (settings_file(resume) if resume is not None else None), DEFAULT)
     searched = is_limited(settings.budget)
+    if searched:
+        require_export_backend("distill run with a budget")
     read_corpus(settings.budget.corpus)
     folder: File | None = resume
     if folder is None:

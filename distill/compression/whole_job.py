@@ -18,9 +18,11 @@ def run(settings: Settings, folder: File, resume: bool = False) -> Json:
     `InputError` before anything is written, `TrainingError` where the teacher does not beat its base, `ExportError`
     where the bundle is not what the student is.
     """
-    require_export_backend("distill.run")
+    searched = is_limited(settings.budget)
+    if searched:
+        require_export_backend("distill.run with a budget")
     prepared = prepare(settings, folder, resume)
     metrics = execute(prepared)
-    if is_limited(settings.budget):
+    if searched:
         compress(prepared.folder, settings)
     return metrics

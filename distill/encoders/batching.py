@@ -56,5 +56,7 @@ def pack(rows: IdLists, gap: int, multiple: int = 256) -> dict[str, np.ndarray]:
     for number, (row, end) in enumerate(zip(rows, ends, strict=True)):
         ids[end - gap - len(row) : end - gap] = row
         segments[end - gap - len(row) : end] = number
-    pieces = np.unique(ids[ids >= 0])
+    used = np.zeros(ids.max() + 1, dtype=bool)
+    used[ids[ids >= 0]] = True
+    pieces = np.flatnonzero(used).astype(np.int32)
     return {"ids": ids, "segments": segments, "counts": lengths.astype(np.float32)[:, None], "pieces": pieces}

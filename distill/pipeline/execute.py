@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import subprocess
+import sys
 from functools import partial
+from pathlib import Path
 
 from ..catalog.kinds import RUN_FILE
 from ..catalog.loading import load_keras_encoder, load_teacher, load_trained
 from ..data.descriptions import DESCRIPTIONS
 from ..encoders.by_role import DualEncoder, parameters
 from ..encoders.encoder import Encoder, KerasEncoder
+from ..errors import TrainingError
 from ..settings.sections import TeacherSettings
-from ..system.backend import start
+from ..system.backend import chosen_backend, start
 from ..system.device import describe_device, device_line, missed_gpu
 from ..system.files import write_text
 from ..system.locking import locked
@@ -29,16 +34,21 @@ from .second_stage import Beginning, beginning_of, study
 from .shipping import export, shipping_steps
 from .steps import Engine, Step
 
+# The backend that exports need, and how a command's error begins.
+EXPORTING, ERROR = "tensorflow", "error: "
+
 
 def execute(run: Run) -> Json:
     """All steps, in a folder that no other process works in meanwhile; returns the metrics that it leaves there.
 
+    On another backend than TensorFlow the steps behind the student are those of a process of its own.
     Of a run that was stopped what is finished is not made again; `prepare` says which run that may be.
     """
     if run.resumed and (run.folder / METRICS).is_file():
         shutil.rmtree(run.folder / CHECKPOINT, ignore_errors=True)
         return read_json(run.folder / METRICS)
     start()
+    exports = chosen_backend() == EXPORTING
     engine, name = Engine(run.inputs.seed, run.timed), run.inputs.teacher.base
     results = {"base": engine.do(Step("base", partial(load_keras_encoder, name), timed="load base"))}
     beginning = beginning_of(run.inputs, results["base"], run.shape)
@@ -46,9 +56,32 @@ def execute(run: Run) -> Json:
     with locked(run.folder):
         try:
             begin(run)
-            return engine.go(steps_of(run, beginning), results)
+            steps = steps_of(run, beginning)
+            last = len(steps) if exports else [step.name for step in steps].index(STUDENT) + 1
+            metrics = engine.go(steps[:last], results)
         finally:
             run.log.close()
+    return metrics if exports else finish_on_tensorflow(run.folder)
+
+
+def finish_on_tensorflow(folder: Path) -> Json:
+    """Go on with a run whose student another backend trained, in a process on TensorFlow; returns the metrics.
+
+    Keras has one backend a process, and exports need TensorFlow. Raises `TrainingError` with what that process says
+    where it fails: the run stays as it is, and the same command goes on with it.
+    """
+    command = [sys.executable, "-m", "distill", "run", "--resume", str(folder)]
+    environment, failed = {**os.environ, "KERAS_BACKEND": EXPORTING}, ""
+    pipes = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE}
+    with subprocess.Popen(command, env=environment, text=True, **pipes) as run:
+        for line in run.stderr or ():
+            if line.startswith(ERROR):
+                failed = line.removeprefix(ERROR).strip()
+            else:
+                say(line.rstrip())
+    if run.returncode:
+        raise TrainingError(failed or f"{' '.join(command)}, on TensorFlow, ended with exit code {run.returncode}")
+    return read_json(folder / METRICS)
 
 
 def steps_of(run: Run, beginning: Beginning) -> list[Step]:

@@ -27,7 +27,7 @@ from ..export.weights.precision import Precision
 from ..report.charts import ENCODERS
 from ..settings.assignments import refuse_unused
 from ..settings.choices import CHECKPOINT_SECONDS
-from ..settings.sections import DataSettings, ScorerSettings, Settings, TranslationSettings
+from ..settings.sections import DataSettings, ScorerSettings, Settings, TrainingSettings, TranslationSettings
 from ..settings.store import check, config_text, load_settings
 from ..system.files import ASIDE, require_writable
 from ..system.locking import LOCK, require_free
@@ -37,7 +37,7 @@ from ..typed.kinds import require_kinds
 from ..words.word_list import read_words
 from .fixed_teacher import fixed_teacher
 from .inputs import Inputs, measured_splits
-from .resuming import is_finished, require_resumable, require_same_data, sources_of
+from .resuming import STUDENT, is_finished, require_resumable, require_same_data, sources_of
 from .run import Provenance, Run, read_timings
 from .twins import needed_questions, with_twins
 
@@ -72,13 +72,18 @@ def prepare(settings: Settings, folder: File, resume: bool = False, seconds: flo
         folder,
         Provenance(config, provenance(settings), learned, sources, *files_of(inputs.dataset, named)),
         shape=settings.shape,
-        training=settings.training,
+        training=trained_by(settings.training, folder) if resume else settings.training,
         export=settings.export,
         evaluation=settings.evaluation,
         resumed=resume,
         seconds=seconds,
         timings=read_timings(folder) if resume else {},
     )
+
+
+def trained_by(training: TrainingSettings, folder: Path) -> TrainingSettings:
+    """Return how the rest of a run computes: where its student is there no step is left for several devices."""
+    return replace(training, devices=1) if (folder / STUDENT).is_dir() else training
 
 
 def require_new(folder: Path) -> None:

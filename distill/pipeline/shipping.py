@@ -31,7 +31,7 @@ from ..system.types import Json
 from ..system.versions import versions
 from ..training.checkpoints import CHECKPOINT
 from .inputs import Inputs
-from .resuming import METRICS
+from .resuming import DATA, METRICS
 from .run import Run
 from .second_stage import student_job
 from .steps import Step
@@ -191,7 +191,7 @@ def close(run: Run, query: Json) -> Json:
         },
         "learned": {**origins.learned.as_dict(), "files": dict(origins.texts)},
         "versions": versions(),
-        "device": dict(describe_device(run.training.precision)),
+        "device": run.log.of(DATA)[0].get("device") or dict(describe_device(run.training.precision)),
         "languages": list(run.languages),
         "mean_over": list(inputs.other_languages),
         "splits": {split: split_metrics(inputs, evaluations) for split, evaluations in run.evaluations.items()},

@@ -162,9 +162,7 @@ class TrainingSettings:
         "devices that share a training step, with KERAS_BACKEND=jax (0: all)",
         low=0,
         offer=FLAG,
-        commands="teach transfer tune",
-        instead="what exports needs TensorFlow, on which Keras trains on one device; give 1, or take teach and "
-        "transfer with KERAS_BACKEND=jax, and distill export without it",
+        commands="run teach transfer tune",
     )
     dropout: float = common(
         0.0, "--dropout", "share of the numbers of the pieces' rows that a training step leaves out", low=0.0, high=0.9

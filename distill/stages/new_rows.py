@@ -85,7 +85,10 @@ class NewRowsStage:
     def batches(self, epoch: int) -> list[Maker]:
         """The batches of an epoch."""
         parts = np.array_split(self.order, self.steps.epochs)[epoch - 1]
-        return [Maker(partial(self.batch, part), partial(self.ids, part), "distance to labels") for part in parts]
+        return [
+            Maker(partial(self.batch, part), partial(self.ids, part), "distance to labels", ahead=True)
+            for part in parts
+        ]
 
     def ids(self, lines: Integers) -> list[str]:
         """The names of the lines of a batch."""

@@ -173,13 +173,14 @@ class Batch:
     def makers(self) -> list[Maker]:
         """Functions that each make the input of a step: the batch, or one of its parts."""
         if self.stage.parts == 1:
-            return [self._maker(self.with_margin if self.stage.filter.margin else self.whole)]
+            with_margin = bool(self.stage.filter.margin)
+            return [self._maker(self.with_margin if with_margin else self.whole, ahead=not with_margin)]
         pieces = self.stage.towers.split(self.texts, self.stage.parts)
         parts = [partial(self.part, live, counted, number) for number, (live, counted) in enumerate(pieces)]
         return [self._maker(part) for part in parts]
 
-    def _maker(self, make):
-        return Maker(make, self.ids, "softmax loss")
+    def _maker(self, make, ahead=False):
+        return Maker(make, self.ids, "softmax loss", ahead)
 
     def ids(self) -> list[str]:
         """The names of the batch's questions."""

@@ -250,7 +250,7 @@ class TransferStage:
         typed = self.typist.drawn(len(order), len(order[0]) + drawn.shape[1], epoch)
         loss = f"loss of {', '.join(self.settings.objectives)}"
         return [
-            Maker(partial(self.batch, *parts), partial(self.ids, *parts[:2]), loss)
+            Maker(partial(self.batch, *parts), partial(self.ids, *parts[:2]), loss, ahead=True)
             for parts in zip(order, drawn, typed, strict=True)
         ]
 

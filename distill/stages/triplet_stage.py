@@ -105,7 +105,7 @@ class TripletStage:
     def maker(self, anchor: Integers, positive: Integers, negatives: Integers) -> Maker:
         """A batch of these rows of `tokens`: anchors `(b,)`, positives `(b,)` and negatives `(b, n)`."""
         make = partial(self.batch, anchor, positive, negatives)
-        return Maker(make, partial(self.ids, anchor), f"{self.settings.loss} loss")
+        return Maker(make, partial(self.ids, anchor), f"{self.settings.loss} loss", ahead=True)
 
     def ids(self, anchors: Integers) -> list[str]:
         """The names of the questions at these rows of `tokens`."""

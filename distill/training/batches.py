@@ -1,9 +1,12 @@
-"""Functions that make the batch of a step, and can name the questions in it."""
+"""Functions that make the batch of a step, and can name the questions in it; a thread makes the next one."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeAlias
 
 import numpy as np
@@ -24,16 +27,37 @@ NAMED = 8
 class Maker:
     """Called, it makes a step's batch: an epoch's batches are not all held. `ids()` names its questions, `[str]`.
 
-    `loss` is what the step minimises, in words.
+    `loss` is what the step minimises, in words. `ahead`: the batch rests on nothing that a step changes, so that it may
+    be made while the step before it computes.
     """
 
     make: Make
     ids: Callable[[], list[str]]
     loss: str
+    ahead: bool = False
 
     def __call__(self) -> StepInput:
         """The batch."""
         return self.make()
+
+
+@contextmanager
+def made_ahead(makers: Sequence[Make]) -> Iterator[Make]:
+    """Within it a function gives one batch after another; while a step computes a thread makes the next one.
+
+    That is where its maker lets it; others are made when they are asked for.
+    """
+    with ThreadPoolExecutor(1) as pool:
+        yield partial(next, _in_order(makers, pool))
+
+
+def _in_order(makers, pool):
+    coming = None
+    for place, make in enumerate(makers):
+        batch = coming.result() if coming else make()
+        following = makers[place + 1] if place + 1 < len(makers) else None
+        coming = pool.submit(following) if isinstance(following, Maker) and following.ahead else None
+        yield batch
 
 
 def named(questions: Iterable[Question]) -> list[str]:

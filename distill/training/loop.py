@@ -14,7 +14,7 @@ from keras import ops
 from ..errors import InputError, TrainingError
 from ..system.progress import task
 from ..system.types import File, Floats
-from .batches import Make, diverged
+from .batches import Make, diverged, made_ahead
 from .checkpoints import Groups
 from .rates import Pace
 from .session import JUDGED_BY, Schedule, ScoreName, Scores, Session, session_of
@@ -125,12 +125,13 @@ class Loop:
     def epoch(self, best: Best, mean: Mean, epoch: int, losses: list[float]) -> None:
         """Take the epoch's steps after the `len(losses)` that are taken already; `losses` are added to."""
         makers, stage, every = self.batches(epoch), self.session.stage, self.schedule.every
-        with task(f"{stage} epoch {epoch}/{self.schedule.epochs}", len(makers)) as advance:
+        epochs, left = self.schedule.epochs, makers[len(losses) :]
+        with task(f"{stage} epoch {epoch}/{epochs}", len(makers)) as advance, made_ahead(left) as next_batch:
             advance(len(losses))
-            for make in makers[len(losses) :]:
+            for make in left:
                 self.step += 1
                 paced = self.set_rate(epoch, len(losses), len(makers))
-                losses.append(_step(self.trainer, make, stage, f"step {self.step} of epoch {epoch}"))
+                losses.append(_step(self.trainer, make, next_batch, stage, f"step {self.step} of epoch {epoch}"))
                 if len(losses) == len(makers) or (every and self.step % every == 0):
                     self.score(best, epoch, losses=losses)
                     if not paced:
@@ -235,8 +236,8 @@ def _state(trainer, losses):
     return {"loss": float(np.mean(losses)), "learning_rate": float(trainer.optimizer.learning_rate)}
 
 
-def _step(trainer, make, stage, place):
-    loss = float(trainer.train_on_batch(make()))
+def _step(trainer, make, next_batch, stage, place):
+    loss = float(trainer.train_on_batch(next_batch()))
     if not math.isfinite(loss):
         raise TrainingError(diverged(stage, make, loss, place, float(trainer.optimizer.learning_rate)))
     return loss

@@ -54,7 +54,7 @@ class ScaledLoss(keras.optimizers.LossScaleOptimizer):
 
     def build(self, var_list: Sequence[keras.Variable]) -> None:
         """Make the variables, once."""
-        if not self.built:
+        if not self.built:  # type: ignore[has-type]
             super().build(var_list)
             self.built = True
 

@@ -100,8 +100,11 @@ class Trainer(Trained):
 
     @property
     def jits(self) -> bool:
-        """True where XLA compiles the step. On several devices always: an operation alone is not worth sharing."""
-        return self.options.jit or self.options.devices != 1
+        """True where XLA compiles the step: where it is asked for, on several devices, and on JAX.
+
+        An operation alone is not worth sharing, and without it JAX computes one after another.
+        """
+        return self.options.jit or self.options.devices != 1 or keras.backend.backend() == "jax"
 
     def train_on_batch(self, x: StepInput) -> Floats:
         """One step, or one of its parts; returns the loss."""

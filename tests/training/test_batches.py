@@ -1,5 +1,13 @@
+import threading
+from functools import partial
+
+import pytest
+
 from distill.data.dataset import Question, line_name
-from distill.training.batches import Maker, diverged, listed, named
+from distill.errors import DataError
+from distill.training.batches import Maker, diverged, listed, made_ahead, named
+
+NAMES = ("first", "ahead", "waits", "last")
 
 
 def test_a_maker_makes_when_it_is_called_and_not_before():
@@ -22,3 +30,35 @@ def test_what_is_said_of_a_loss_has_all_that_one_looks_for():
     message = diverged("teacher", maker, float("inf"), "step 17 of epoch 2", 1e-3)
     parts = "teacher: ", "softmax loss", " inf ", "step 17 of epoch 2", " 0.001", "en 0, en 1, ", "en 7 and 56 more"
     assert [part for part in parts if part not in message] == []
+
+
+def test_the_next_batch_is_made_by_a_thread_while_a_step_computes_where_it_rests_on_no_step():
+    events, made = [], {name: threading.Event() for name in NAMES}
+
+    def make(name):
+        events.append(("made", name, threading.current_thread() is threading.main_thread()))
+        made[name].set()
+        return {"x": name}
+
+    makers = [Maker(partial(make, name), list, "loss", ahead=name != "waits") for name in NAMES]
+    with made_ahead(makers) as next_batch:
+        for following in [*NAMES[1:], None]:
+            batch = next_batch()
+            if following not in ("waits", None):
+                # It is there before the step ends.
+                assert made[following].wait(timeout=20)
+            events.append(("step", batch["x"], True))
+    assert [main for event, _, main in events if event == "made"] == [True, False, True, False]
+    order = [(event, name) for event, name, _ in events]
+    assert order.index(("step", "ahead")) < order.index(("made", "waits")) < order.index(("step", "waits"))
+    assert [name for event, name in order if event == "step"] == list(NAMES)
+
+
+def test_what_a_thread_cannot_make_is_raised_in_its_turn():
+    def broken():
+        raise DataError("a text")
+
+    with made_ahead([Maker(dict, list, "loss"), Maker(broken, list, "loss", ahead=True)]) as next_batch:
+        next_batch()
+        with pytest.raises(DataError):
+            next_batch()

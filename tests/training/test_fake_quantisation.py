@@ -21,7 +21,8 @@ from distill.training.fake_quantisation import fake_encode, fake_kernel, fake_ke
 from distill.training.trainer import Trainer
 
 TABLE = "embedding/embeddings"
-TEXTS = [[1, 5, 2, 2], [1, 7, 8, 2], [1, 2]]
+# As many as sizes for XLA have.
+TEXTS = [[1, 5, 2, 2], [1, 7, 8, 2], [1, 2], [3, 7]]
 WIDTH = 40
 PRECISIONS = [Precision("int8", "int4"), Precision("float32", "int8-row"), Precision("int8", "float32")]
 
