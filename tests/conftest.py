@@ -29,6 +29,8 @@ pytest_plugins = [
 # What takes longest comes first, with --no-loadscope-reorder, so that no worker is left alone with it at the end.
 DEAREST = (
     "whole/test_killed",
+    # It waits for Ray more than it computes.
+    "encoding/test_on_ray",
     "whole/test_properties",
     "commands/test_cli",
     "pipeline/test_execute",
@@ -44,7 +46,6 @@ DEAREST = (
     "pipeline/test_self_training",
     "students/test_family",
     "stages/test_triplet_stage",
-    "encoding/test_on_ray",
     "export/web/test_page",
     "commands/test_read",
     "training/test_devices",

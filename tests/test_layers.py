@@ -5,6 +5,8 @@ from collections import Counter
 from graphlib import TopologicalSorter
 from pathlib import Path
 
+from fixtures.syntax import nodes_of
+
 ROOT = Path(__file__).resolve().parents[1]
 FOLDERS = ("distill", "teachers", "students", "export")
 MOST_MODULES = 15
@@ -68,7 +70,7 @@ def room(module, path):
 def imported(module, path, modules):
     """Modules that a file imports from, at its head or inside its functions."""
     package = module.split(".") if path.name == "__init__.py" else module.split(".")[:-1]
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in nodes_of(path):
         if isinstance(node, ast.ImportFrom) and (node.level or (node.module or "").split(".")[0] == "distill"):
             above = package[: len(package) - node.level + 1] if node.level else []
             base = ".".join([*above, *filter(None, [node.module])])

@@ -6,6 +6,8 @@ from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
+from fixtures.syntax import nodes_of
+
 import distill
 from distill.settings.sections import Settings
 from distill.settings.store import walk
@@ -33,27 +35,22 @@ SETTINGS = {name for name, _, _ in walk(Settings())}
 
 
 @cache
-def parsed(path):
-    return ast.parse(path.read_text(encoding="utf-8"))
-
-
-@cache
 def defined(path):
     """The names of a module's classes, functions and constants, and of what classes have."""
-    nodes = list(ast.walk(parsed(path)))
+    nodes = nodes_of(path)
     stored = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
     return stored | {node.name for node in nodes if isinstance(node, ast.ClassDef | ast.FunctionDef)}
 
 
 @cache
 def classes(path):
-    return {node.name for node in ast.walk(parsed(path)) if isinstance(node, ast.ClassDef)}
+    return {node.name for node in nodes_of(path) if isinstance(node, ast.ClassDef)}
 
 
 @cache
 def used(path):
     """The names of variables, parameters and attributes in a module."""
-    nodes = list(ast.walk(parsed(path)))
+    nodes = nodes_of(path)
     names = {node.id for node in nodes if isinstance(node, ast.Name)}
     names |= {node.arg for node in nodes if isinstance(node, ast.arg)}
     return names | {node.attr for node in nodes if isinstance(node, ast.Attribute)}
@@ -80,7 +77,7 @@ def test_names_in_docstrings_are_there():
     docs = [
         (module, path, ast.get_docstring(node) or "")
         for module, path in files().items()
-        for node in ast.walk(parsed(path))
+        for node in nodes_of(path)
         if isinstance(node, kinds)
     ]
     named = [(module, path, name) for module, path, text in docs for name in DOTTED.findall(text)]

@@ -52,7 +52,9 @@ def test_documents_are_indexed_searched_and_removed(distill, kb, folder, monkeyp
     assert CASTLE.split(".")[0] in left.out and "Nile" not in left.out
 
 
-def test_the_probability_of_an_answer_is_that_of_the_card_and_below_the_threshold_nothing_is_shown(distill, kb):
+def test_the_probability_of_an_answer_is_that_of_the_card_and_below_the_threshold_nothing_is_shown(
+    distill, kb, small_sample
+):
     ask = ["search", "Where does the Nile flow?", "--index", kb]
     [answer] = map(json.loads, distill(*ask, "--json", "-k", "1").out.splitlines())
     hits = json.loads(distill(*ask, "--json").out)["hits"]

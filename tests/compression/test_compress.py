@@ -23,12 +23,13 @@ RUN = [
     # The run's student is its teacher; those of other shapes are trained.
     *("--set", "student.averaged_epochs=1", "--set", "student.start_share=1"),
 ]
-GRID = Grid(("all", "twice"), ("uint8", "pq8"), {"full": Shape(), "static": Shape(static=True, rank=8, hidden=8)})
+SHAPES = {"full": Shape(), "static": Shape(static=True, rank=8, hidden=8)}
+GRID = Grid(("twice",), ("uint8", "pq8"), SHAPES)
 
 
 @pytest.fixture(scope="module")
 def fewer():
-    """A grid of two by two, and two shapes."""
+    """A grid of two tables and two shapes."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(candidates, "GRID", GRID)
         yield
@@ -127,7 +128,7 @@ def test_the_loss_is_in_points_of_the_students_mean(result, folder):
 
 def test_the_same_command_goes_on_and_makes_nothing_twice(distill, result, folder, capfd):
     trials = {path: path.stat().st_mtime_ns for path in (folder / "small" / "trials").rglob("trial.json")}
-    removed = folder / "small" / "trials" / "full-all-uint8" / "trial.json"
+    removed = folder / "small" / "trials" / "full-twice-uint8" / "trial.json"
     removed.unlink()
     assert distill("compress", folder, "--max-size", "0.9MB") == 0
     again = {path: path.stat().st_mtime_ns for path in (folder / "small" / "trials").rglob("trial.json")}

@@ -1,11 +1,9 @@
 """What is exported is the encoder as it is loaded: texts in 12 languages, words and spellings among them, by format."""
 
 import json
-import runpy
 import shutil
 import subprocess
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -23,9 +21,8 @@ from distill.export.weights.precision import Precision
 
 MODELS = ("released", "released-small")
 FLOAT = Precision("float32", "float32")
-JAVA = runpy.run_path(str(Path(__file__).resolve().parents[2] / "benchmarks" / "plain_java" / "run.py"))
 # Texts of a language; as many as half of them differ without spellings, where the sample has these.
-MANY = 50
+MANY = 16
 # What a page does, without a page: the program in WebAssembly, the encoder's file, a text a line.
 NODE = """
 const fs = require("fs"), [folder, texts, output] = process.argv.slice(1);
@@ -116,9 +113,12 @@ def kept(tmp_path_factory):
 
 @pytest.mark.parametrize("name", MODELS)
 def test_the_program_in_c(name, questions, kept, plain_program):
-    encoder = program.PlainEncoder(plain_program, (kept(name, "c") / "encoder.bin").read_bytes())
+    content = (kept(name, "c") / "encoder.bin").read_bytes()
+    encoder = program.PlainEncoder(plain_program, content)
     require_same(name, questions, encoder.encode)
     encoder.close()
+    # What the program in Java, whose ids and vectors of both are tested in test_java, reads too.
+    assert (kept(name, "java") / "encoder.bin").read_bytes() == content
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -136,20 +136,6 @@ def test_the_program_of_a_page(name, questions, kept, tmp_path):
     require_same(name, questions, encode)
 
 
-@pytest.mark.skipif(not (shutil.which("javac") and shutil.which("java")), reason="there is no JDK")
-@pytest.mark.parametrize("name", MODELS)
-def test_the_program_in_java(name, questions, kept, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("java")
-    classes = JAVA["compiled"](folder / "classes")
-
-    def encode(texts):
-        written = JAVA["write_texts"](folder / "texts", texts)
-        JAVA["jobs"](classes, folder, [("encode", kept(name, "java") / "encoder.bin", written, folder / "out")])
-        return JAVA["read_encoded"](folder / "out", 512)[1]
-
-    require_same(name, questions, encode)
-
-
 # Of those by MediaPipe one: they have the graph of `string`.
 FORMS = {
     "bundle": Form(),
@@ -163,9 +149,9 @@ RUN_BY = {
     "sentence-transformers": ("safetensors", "tokenizers"),
     "mediapipe-zip": ("mediapipe",),
 }
-# What is converted from the weights of `released` takes the longest.
+# What is converted from the weights of `released` takes the longest; its modules are tested in hub/test_students.
 CASES = [(name, format_) for name in MODELS for format_ in FORMS]
-CASES = [case for case in CASES if case[0] == "released-small" or case[1] in ("onnx", "sentence-transformers")]
+CASES = [case for case in CASES if case[0] == "released-small" or case[1] == "onnx"]
 
 
 @pytest.mark.parametrize(("name", "format_"), CASES)

@@ -27,7 +27,7 @@ FORMS = {
     "onnx, parts": Form("onnx", Precision("int8", "int4-pq5")),
     "onnx float": Form("onnx", Precision("float32", "pq8")),
 }
-CASES = [*((name, "int4") for name in STUDENTS), ("static", "onnx"), ("factor", "onnx"), ("shallow", "onnx")]
+CASES = [*((name, "int4") for name in STUDENTS), ("shallow", "onnx")]
 CASES += [("context", "onnx float"), ("factor", "float"), ("context", "fixed"), ("static", "signatures")]
 CASES += [("factor", "parts"), ("static", "onnx, parts")]
 

@@ -24,9 +24,7 @@ LANGUAGES = ("en", "de", "ru")
 FORMS = {
     "int4": Form(precision=Precision("int8", "int4")),
     "product": Form(precision=Precision("int8", "pq4")),
-    "float": Form(precision=Precision("float32", "float32")),
     "parts, signatures": Form(precision=Precision("int8", "int4-pq5"), signatures=(64, 128)),
-    "onnx": Form("onnx", Precision("int8", "pq8")),
     "onnx, parts": Form("onnx", Precision("int8", "int4-pq5")),
 }
 

@@ -20,6 +20,8 @@ ALONE = {
     **{name: f"teach {TEACHER} --set pairs.pairs_an_epoch=8" for name in recipe_names() if name.startswith("lareqa")},
     **dict.fromkeys(("muse", "paper", "small"), "transfer --epochs 1"),
 }
+# One of each stage; what the batches of the others hold is tested in test_samplers.
+TRAINED = ("lareqa-x-y", "paper")
 WHOLE = f"{TEACHER} --epochs 1 --set export.min_cosine=0.5 --max-drop 100 --no-lareqa --allow-weak-teacher"
 
 
@@ -27,7 +29,12 @@ def test_every_recipe_is_tried():
     assert sorted([*ALONE, "default", "sentri", "tiny"]) == sorted(recipe_names())
 
 
-@pytest.mark.parametrize("name", ALONE)
+@pytest.mark.parametrize("name", [name for name in ALONE if name not in TRAINED])
+def test_the_settings_of_a_recipe_go_together_with_data_and_a_base(begun, name):
+    assert set(begun(name, {}).languages) == {"en", "de"}
+
+
+@pytest.mark.parametrize("name", TRAINED)
 def test_a_recipe_trains_a_stage_alone(distill, sentence_data, slim_folder, tmp_path, name):
     command, *flags = ALONE[name].split()
     start = ["--base" if command == "teach" else "--teacher", slim_folder, "--dataset", sentence_data]

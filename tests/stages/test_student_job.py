@@ -55,7 +55,8 @@ def own_data(sentence_data, tmp_path_factory):
 def settings(own_data, base):
     """Those of the tests: the table alone is trained, on the data's own text too, and its codewords are kept.
 
-    Nothing trains the teacher, which is the base; the last epoch is quantised.
+    Nothing trains the teacher, which is the base; the last epoch is quantised. It is the mean of the last, whatever dev
+    says of it, which another processor's rounding may move.
     """
     values = {
         "data.dataset": str(own_data),
@@ -67,6 +68,7 @@ def settings(own_data, base):
         "student.own_text": True,
         "student.epochs": 2,
         "student.quantised_epochs": 1,
+        "student.averaged_epochs": 1,
         "student.learning_rate": 1e-2,
         "student.batch_size": 8,
         "student.dev_unit": "maxp",
@@ -122,9 +124,8 @@ def test_the_table_alone_is_trained(settings, of_the_run):
     assert {name for name in before if not np.array_equal(before[name], of_the_run[name])} == {f"{TABLE}/embeddings"}
 
 
-@pytest.mark.parametrize("values", [{"student.own_text": False}, {"export.table": "int4"}])
-def test_each_of_these_settings_makes_another_student(settings, of_the_run, tmp_path, values):
-    assert not equal(weights_of(of_transfer(changed(settings, values), tmp_path)), of_the_run)
+def test_without_the_datas_own_text_it_is_another_student(settings, of_the_run, tmp_path):
+    assert not equal(weights_of(of_trial(changed(settings, {"student.own_text": False}), tmp_path)), of_the_run)
 
 
 def test_a_candidate_that_keeps_the_runs_shape_is_trained_as_the_run_trains(settings, tmp_path):

@@ -21,9 +21,6 @@ FAMILY = {
     "of wider windows": (NGramEncoder, {**SIZES, "orders": (4, 5)}),
     "of three windows": (NGramEncoder, {**SIZES, "orders": (2, 3, 5)}),
     "one convolution": (NGramEncoder, {**SIZES, "convolutions": 1}),
-    "small inner layer": (NGramEncoder, {**SIZES, "inner": 5}),
-    "factorised table": (NGramEncoder, {**SIZES, "rank": 3}),
-    "projected": (NGramEncoder, {**SIZES, "space": 16, "dimension": 5}),
     "in another's space": (NGramEncoder, {**SIZES, "space": 16, "dimension": 24, "foreign": True}),
     "all at once": (
         NGramEncoder,

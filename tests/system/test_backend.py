@@ -51,7 +51,8 @@ def test_no_file_stays_open():
 
 
 def test_starting_prints_nothing():
-    code = "import sys; from distill.system.backend import start; start(); print('tensorflow' in sys.modules)"
+    code = "import sys; from distill.system.lean_imports import lean_imports; lean_imports(); "
+    code += "from distill.system.backend import start; start(); print('tensorflow' in sys.modules)"
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "KERAS_BACKEND": "tensorflow"}
     # As on a user's machine, where nothing keeps TensorFlow quiet.
     environment.pop("TF_CPP_MIN_LOG_LEVEL", None)

@@ -1,15 +1,12 @@
 import hashlib
 import importlib.util
-import json
 import os
-import subprocess
 import sys
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import sentencepiece
-from fixtures.commands import ON_JAX
 
 from distill.encoders.batching import pack, pad
 from distill.errors import EncoderError
@@ -130,36 +127,6 @@ def test_piece_i_is_row_i_div_chunks_of_chunk_i_mod_chunks():
     arrays = {"q1": np.array([[1], [2]]), "q2": np.array([[3], [4]]), "scale": [10.0, 100.0], "lo": [0.5, 0.25]}
     # q1[0], q2[0], q1[1], q2[1], each with its chunk's scale and offset
     np.testing.assert_array_equal(muse.embedding_table(arrays), [[10.5], [300.25], [20.5], [400.25]])
-
-
-OTHER_BACKEND = """
-import json, sys
-from distill.system.lean_imports import lean_imports
-lean_imports()
-import numpy as np
-from distill.teachers.muse import load_muse
-import keras
-texts = json.load(open(sys.argv[1], encoding="utf-8"))
-np.save(sys.argv[2], load_muse().encode(texts))
-print(keras.backend.backend())
-"""
-
-
-@pytest.mark.parametrize("backend", ["jax", "torch"])
-def test_another_backend_gives_the_vectors_of_numpy(backend, questions, expected, tmp_path):
-    if importlib.util.find_spec(backend) is None:
-        pytest.skip(f"{backend} is not installed: the encoder is only tested on TensorFlow here")
-    # Two in each language: JAX compiles for each of their lengths.
-    (tmp_path / "texts.json").write_text(json.dumps(questions[::10]), encoding="utf-8")
-    done = subprocess.run(
-        [sys.executable, "-c", OTHER_BACKEND, tmp_path / "texts.json", tmp_path / "vectors.npy"],
-        env={**os.environ, **ON_JAX, "KERAS_BACKEND": backend, "PYTHONPATH": os.pathsep.join(sys.path)},
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.split()[-1] == backend
-    assert least_cosine(np.load(tmp_path / "vectors.npy"), expected[::10]) >= LEAST_COSINE
 
 
 @pytest.fixture

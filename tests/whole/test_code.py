@@ -4,6 +4,8 @@ import ast
 import re
 from pathlib import Path
 
+from fixtures.syntax import nodes_of, parsed
+
 ROOT = Path(__file__).resolve().parents[2]
 SOURCE = [
     path
@@ -21,8 +23,9 @@ LOOSE = {"Any", "object"}
 BARE = {"dict", "list", "set", "tuple", "Callable", "Mapping", "Sequence"}
 
 
-def trees(paths):
-    return [(path.relative_to(ROOT), ast.parse(path.read_text(encoding="utf-8"))) for path in paths]
+def nodes_in(paths):
+    """`(path, node)` of all nodes of files."""
+    return [(path.relative_to(ROOT), node) for path in paths for node in nodes_of(path)]
 
 
 def parameters(node):
@@ -55,7 +58,7 @@ def faults(tree, node):
 
 
 def test_functions_are_short_have_few_parameters_and_are_not_loose_in_their_types():
-    nodes = [(path, tree, node) for path, tree in trees(SOURCE) for node in ast.walk(tree)]
+    nodes = [(path.relative_to(ROOT), parsed(path), node) for path in SOURCE for node in nodes_of(path)]
     assert [
         f"{path}:{node.lineno} {node.name}: {fault}"
         for path, tree, node in nodes
@@ -77,7 +80,7 @@ def loose_names(annotation):
 
 def test_docstrings_open_with_what_a_thing_is_or_does():
     kinds = (ast.Module, ast.ClassDef, ast.FunctionDef)
-    nodes = [(path, node) for path, tree in trees(SOURCE) for node in ast.walk(tree) if isinstance(node, kinds)]
+    nodes = [(path, node) for path, node in nodes_in(SOURCE) if isinstance(node, kinds)]
     texts = [(f"{path}:{getattr(node, 'lineno', 1)}", ast.get_docstring(node) or "") for path, node in nodes]
     assert [place for place, text in texts if re.match(r"(What|Which|Whether|Where)\b", text)] == []
 
@@ -92,7 +95,7 @@ def stored(node):
 
 
 def test_names_say_what_they_hold():
-    nodes = [(path, node) for path, tree in trees([*SOURCE, *TESTS]) for node in ast.walk(tree)]
+    nodes = nodes_in([*SOURCE, *TESTS])
     assert [f"{path}:{node.lineno} {stored(node)}" for path, node in nodes if stored(node) in EMPTY_NAMES] == []
 
 
@@ -117,12 +120,7 @@ def quotes(node):
 
 
 def test_the_words_of_messages_are_free():
-    places = [
-        f"{path}:{node.lineno}"
-        for path, tree in trees(TESTS)
-        for node in ast.walk(tree)
-        if quotes(node) and hasattr(node, "lineno")
-    ]
+    places = [f"{path}:{node.lineno}" for path, node in nodes_in(TESTS) if quotes(node) and hasattr(node, "lineno")]
     assert len(places) <= MOST_PROSE
 
 
@@ -146,7 +144,7 @@ def reads_settings(node):
 
 
 def test_functions_take_the_settings_that_they_need_and_few_take_all():
-    nodes = [(path, node) for path, tree in trees(SOURCE) for node in ast.walk(tree)]
+    nodes = nodes_in(SOURCE)
     whole = [
         f"{path} {node.name}" for path, node in nodes if isinstance(node, ast.FunctionDef) and takes_settings(node)
     ]

@@ -1,4 +1,4 @@
-"""A run is killed at ten places of its life, each stage at least once, and ends with the same figures.
+"""A run is killed at four places of its life, within and after its trainings, and ends with the same figures.
 
 It is one run, which goes on after each kill: what each of them left is what all that follows begins with.
 """
@@ -21,7 +21,7 @@ from distill.system.reading import read_json
 
 FLAGS = [
     *("--languages", "de", "--set", "teacher.negatives=1"),
-    *("--bm25-epochs", "1", "--online-epochs", "2", "--epochs", "3", "--set", "student.averaged_epochs=2"),
+    *("--bm25-epochs", "1", "--online-epochs", "1", "--epochs", "2", "--set", "student.averaged_epochs=2"),
     *("--set", "export.min_cosine=0.5", "--max-drop", "100", "--allow-weak-teacher", "--checkpoint-seconds", "0"),
 ]
 # Each stage and what is there as soon as it begins.
@@ -37,8 +37,12 @@ STAGES = {
 }
 # In the middle of a training, where there is something to go on from.
 WITHIN = {"teacher": "checkpoint/teacher/state.npz", "student": "checkpoint/student/state.npz"}
-# In the order of a run.
-PLACES = [(stage, path) for stage, marker in STAGES.items() for path in (marker, WITHIN.get(stage)) if path]
+# In the order of a run; what is measured is kept in the same way after each training.
+PLACES = [
+    *WITHIN.items(),
+    *((stage, STAGES[stage]) for stage in ("evaluate teacher", "export")),
+]
+PLACES.sort(key=lambda place: list(STAGES).index(place[0]))
 
 
 @pytest.fixture(scope="module")
@@ -60,22 +64,30 @@ lean_imports()
 import keras
 signal.signal(signal.SIGCHLD, signal.SIG_IGN)
 for line in sys.stdin:
+    said, *arguments = json.loads(line)
     if not (process := os.fork()):
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-        main(json.loads(line))
+        # Which a shell's background job, and so its child, ignores.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        for number, name in enumerate((os.devnull, said), start=1):
+            os.dup2(os.open(name, os.O_WRONLY | os.O_CREAT), number)
+        try:
+            main(arguments)
+        except SystemExit as left:
+            print("exit", left.code, file=sys.stderr)
+            raise
     print(process, flush=True)
 """
 
 
 @pytest.fixture(scope="module")
 def start():
-    """`start(arguments)` -> the number of a process that runs the command."""
+    """`start(arguments, said)` -> the number of a process that runs the command and writes its words to a file."""
     piped = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL, "text": True}
     with subprocess.Popen([sys.executable, "-c", STARTER], **piped) as starter:
 
-        def run(arguments):
-            starter.stdin.write(json.dumps([str(argument) for argument in arguments]) + "\n")
+        def run(arguments, said=os.devnull):
+            starter.stdin.write(json.dumps([str(argument) for argument in [said, *arguments]]) + "\n")
             starter.stdin.flush()
             return int(starter.stdout.readline())
 
@@ -117,6 +129,7 @@ def without_time(metrics):
 
 def test_a_run_that_is_killed_again_and_again_goes_on_and_has_the_same_figures(start, command, tmp_path):
     ended(start([*command, "--runs", tmp_path / "whole", "--name", "run"]))
+    assert [stage for stage, _ in PLACES] == ["teacher", "evaluate teacher", "student", "export"]
     whole, folder = read_json(tmp_path / "whole" / "run" / "metrics.json"), tmp_path / "run"
     arguments = [*command, "--runs", tmp_path, "--name", "run"]
     for place, (stage, marker) in enumerate(PLACES):
@@ -134,21 +147,21 @@ def test_a_run_that_is_killed_again_and_again_goes_on_and_has_the_same_figures(s
     ]
 
 
-def test_a_run_that_is_terminated_says_how_to_go_on(command, tmp_path):
-    process = subprocess.Popen(
-        [sys.executable, "-m", "distill", *command, "--runs", str(tmp_path), "--name", "run"],
-        stderr=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
-        text=True,
-    )
-    with contextlib.closing(process.stderr):
-        while not (tmp_path / "run" / "log.jsonl").exists():
-            assert process.poll() is None
-            time.sleep(0.005)
-        process.terminate()
-        said = [line for line in process.stderr.read().splitlines() if line]
-    assert process.wait() == 143
-    assert said[-2:] == [f"stopped; go on with: distill run --resume {tmp_path / 'run'}", "error: terminated"]
-    assert not list((tmp_path / "run").rglob(".*.aside"))
+@pytest.mark.parametrize(
+    ("number", "words"),
+    [(signal.SIGTERM, ["error: terminated", "exit 143"]), (signal.SIGINT, ["error: interrupted", "exit 130"])],
+)
+def test_a_run_that_is_stopped_says_how_to_go_on(start, command, tmp_path, number, words):
+    said, run = tmp_path / "said", tmp_path / "run"
+    process = start([*command, "--runs", tmp_path, "--name", "run"], said)
+    while not (run / "log.jsonl").exists():
+        assert is_running(process), said.read_text(encoding="utf-8")
+        time.sleep(0.005)
+    os.kill(process, number)
+    ended(process)
+    lines = [line for line in said.read_text(encoding="utf-8").splitlines() if line]
+    assert lines[0] == "sample: 48 documents, 144 passages, questions in en, de"
+    assert lines[-3:] == [f"stopped; go on with: distill run --resume {run}", *words]
+    assert not list(run.rglob(".*.aside"))
     # It was stopped as soon as it had begun, and even then can be gone on with.
-    assert (tmp_path / "run" / "config.toml").is_file()
+    assert (run / "config.toml").is_file()

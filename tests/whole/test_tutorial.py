@@ -1,7 +1,11 @@
-"""The commands of the tutorial and of README.md as a newcomer types them, top to bottom, and what they print."""
+"""The commands of the tutorial and of README.md as a newcomer types them, top to bottom, and what they print.
+
+Most of them run in this process, which has Keras and TensorFlow; what is between them by a shell.
+"""
 
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -11,6 +15,9 @@ from pathlib import Path
 import pytest
 from fixtures.commands import ROOT, environment
 
+from distill.cli import main
+
+FEW = "--bm25-epochs 1 --online-epochs 1 --epochs 1"
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -35,18 +42,43 @@ def shell(script, folder):
     return done.stdout
 
 
+@pytest.fixture
+def typed(tmp_path, monkeypatch, capfd):
+    """`typed(script)`: what a script prints that is run in an empty folder, the commands of distill in this process."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "160")
+
+    def run(script):
+        said = []
+        for part in filter(str.strip, re.split(r"^(distill .*)\n", script, flags=re.MULTILINE)):
+            if not part.startswith("distill "):
+                said.append(shell(part, tmp_path))
+                continue
+            capfd.readouterr()
+            with pytest.raises(SystemExit) as left:
+                main(shlex.split(part, comments=True)[1:])
+            said += capfd.readouterr()
+            assert left.value.code == 0, said[-1]
+        return "".join(said)
+
+    return run
+
+
 def without_numbers(text):
     """The lines of a text, each with # for a number, up to what is left out and without blanks at the end."""
     return [re.sub(r"\d+(\.\d+)?", "#", line).partition("…")[0].rstrip() for line in text.splitlines()]
 
 
-def test_the_tutorial_runs_from_top_to_bottom_and_prints_what_it_says(tmp_path):
+def test_the_tutorial_runs_from_top_to_bottom_and_prints_what_it_says(typed, tmp_path):
     page = blocks("docs/tutorial.md")
     scripts = [text for language, text in page if language == "sh"]
     pairs = zip(page, page[1:], strict=False)
     answers = [text for (before, _), (language, text) in pairs if (before, language) == ("sh", "")]
     assert len(scripts) >= 8 and len(answers) >= 6
-    lines = without_numbers(shell("\n".join(scripts), tmp_path))
+    # An epoch of each, and the last export is README.md's too.
+    *scripts, last = [re.sub("^distill run .*", rf"\g<0> {FEW}", script, flags=re.MULTILINE) for script in scripts]
+    assert "--format sentence-transformers" in last
+    lines = without_numbers(typed("".join(scripts)))
     for answer in answers:
         first, *_ = without_numbers(answer)
         assert any(line.startswith(first) for line in lines), answer
@@ -62,19 +94,21 @@ def commands():
     return {"".join(typed): "".join(block[len(typed) :]) for typed, block in zip(prompts, shown, strict=True)}
 
 
-def test_the_commands_of_the_readme_print_what_it_says(commands, tmp_path):
+def test_the_commands_of_the_readme_print_what_it_says(typed, commands, small_sample, tmp_path, monkeypatch):
+    monkeypatch.setattr("distill.bench.rounds.COLD_STARTS", 1)
     (tmp_path / "texts.jsonl").write_text('{"id": "1", "text": "Wo mündet der Nil?"}\n', encoding="utf-8")
     (tmp_path / "notes").mkdir()
     shutil.copy(ROOT / "distill" / "data" / "sample" / "documents.jsonl", tmp_path / "notes")
     names = {command.split()[1]: command for command in commands}
     assert {"index", "encode", "evaluate", "bench", "run"} == set(names)
     for name in ("index", "encode", "evaluate", "bench"):
-        lines = without_numbers(shell(names[name], tmp_path))
+        # The first in processes of their own.
+        lines = without_numbers(shell(names[name], tmp_path) if name == "index" else typed(names[name]))
         first, *_ = without_numbers(commands[names[name]])
         # Behind the threads stands the machine's name.
         assert any(line.startswith(first.partition(", # thread")[0]) for line in lines), first
     export, serve, mteb = next(text for _, text in blocks("README.md") if "distill serve" in text).splitlines()
-    shell(export, tmp_path)
+    typed(f"{export}\n")
     assert (tmp_path / "st" / "modules.json").stat().st_size
     listens = "timeout 60 sh -c 'until grep /v1 log; do sleep .1; done'"
     shell(f"{serve.partition('#')[0]} --port 0 2> log & {listens}; kill %1", tmp_path)

@@ -13,8 +13,7 @@ def places(text, length=100, language="en"):
     return [(part.start, part.end) for part in cut_text(text, language, Cut(length, 0, language))]
 
 
-@pytest.mark.parametrize("letter", LETTERS)
-@pytest.mark.parametrize("before", ["", "a"])
+@pytest.mark.parametrize(("letter", "before"), [*((letter, "") for letter in LETTERS), ("한", "a")])
 def test_text_without_blanks_is_cut_between_letters(letter, before):
     text = before + letter * (3 * STRETCH // len(letter))
     cut = places(text)

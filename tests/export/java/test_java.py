@@ -55,6 +55,12 @@ def some(count):
     return [*(text for row in rows for text in row), *ODD]
 
 
+def as_typed(name):
+    """Texts for an encoder that distill comes with, in lower case too, which its spellings change."""
+    texts = some(2 if name == "released" else 8)
+    return [*texts, *(text.lower() for text in texts)]
+
+
 # Each table and both precisions of dense layers, a context, a factor and a projection, and lengths.
 SMALL = {
     "factor": Form("c", Precision("int8", "int4"), max_length=48),
@@ -91,11 +97,13 @@ def shipped(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def indexes(tmp_path_factory):
-    """`{bits: folder}` of indexes of the sample's documents, two of the encoder."""
+    """`{bits: folder}` of indexes of some of the sample's documents, two of the encoder."""
     folder = tmp_path_factory.mktemp("indexes")
+    lines = (SAMPLE / "documents.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
+    (folder / "some.jsonl").write_text("".join(lines[:24]), encoding="utf-8")
     for bits in (8, COMPACT):
         build_index(
-            folder / str(bits), IndexChange([SAMPLE / "documents.jsonl"]), "released-small", IndexSettings(bits=bits)
+            folder / str(bits), IndexChange([folder / "some.jsonl"]), "released-small", IndexSettings(bits=bits)
         )
     return {bits: folder / str(bits) for bits in (8, COMPACT)}
 
@@ -199,7 +207,7 @@ def ran(small, shipped, indexes, tmp_path_factory):
     folder = tmp_path_factory.mktemp("java")
     ran, model = Ran(folder), shipped["released-small"]
     for name, path in {**small, **shipped}.items():
-        texts = JAVA["write_texts"](folder / f"{name}.texts", some(2 if name == "released" else 30))
+        texts = JAVA["write_texts"](folder / f"{name}.texts", some(8) if name in small else as_typed(name))
         ran.add(name, "encode", path, texts, folder / f"{name}.out")
     questions = JAVA["write_texts"](folder / "questions", some(2))
     for bits, index in indexes.items():
@@ -208,7 +216,7 @@ def ran(small, shipped, indexes, tmp_path_factory):
     for name, path, k in (("answer", calibrated, K), ("few", calibrated, 2), ("not calibrated", model, K)):
         ran.add(name, "answer", path, indexes[8], questions, k)
     ran.broken = broken_encoders(small["context"], folder)
-    ran.damaged = damaged(small["context"], folder, 100)
+    ran.damaged = damaged(small["context"], folder, 40)
     for name, path in [*ran.broken.items(), *((path.name, path) for path in ran.damaged)]:
         ran.add(name, "encode", path, questions, folder / "nothing")
     ran.broken_indexes = broken_indexes(indexes[8] / "index.bin", folder)
@@ -235,7 +243,7 @@ def ran(small, shipped, indexes, tmp_path_factory):
 
 @pytest.mark.parametrize("name", SMALL)
 def test_every_kind_of_layer_and_table_gives_the_vectors_of_numpy(name, ran, small):
-    encoder, texts = SectionsEncoder(small[name], name), some(30)
+    encoder, texts = SectionsEncoder(small[name], name), some(8)
     ids, vectors = JAVA["read_encoded"](ran.folder / f"{name}.out", encoder.dimension)
     assert ids == [encoder.tokenize(text) for text in texts]
     cosines = np.sum(vectors * encoder.encode(texts), axis=1)
@@ -245,7 +253,7 @@ def test_every_kind_of_layer_and_table_gives_the_vectors_of_numpy(name, ran, sma
 
 @pytest.mark.parametrize("name", ["released", "released-small"])
 def test_the_encoders_that_distill_comes_with_have_the_ids_and_vectors_of_encode_py(name, ran):
-    encoder, texts = distill.load_encoder(name), some(2 if name == "released" else 30)
+    encoder, texts = distill.load_encoder(name), as_typed(name)
     ids, vectors = JAVA["read_encoded"](ran.folder / f"{name}.out", encoder.dimension)
     assert ids == [list(encoder.tokenize(text)) for text in texts]
     assert np.sum(vectors * encoder.encode(texts), axis=1).min() > 0.9999
@@ -285,5 +293,5 @@ def test_files_that_are_broken_are_refused_by_name(ran):
 def test_a_file_with_other_bytes_is_refused_or_gives_other_numbers(ran):
     lines = {path.name: ran.lines[path.name] for path in ran.damaged}
     refused = [line for line in lines.values() if line.startswith(REFUSED)]
-    assert 10 < len(refused) < len(lines)
+    assert 4 < len(refused) < len(lines)
     assert {name: line for name, line in lines.items() if line not in refused and not line[0].isdigit()} == {}
