@@ -72,15 +72,16 @@ def finish_on_tensorflow(folder: Path) -> Json:
     """
     command = [sys.executable, "-m", "distill", "run", "--resume", str(folder)]
     environment, failed = {**os.environ, "KERAS_BACKEND": EXPORTING}, ""
-    pipes = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE}
-    with subprocess.Popen(command, env=environment, text=True, **pipes) as run:
-        for line in run.stderr or ():
+    with subprocess.Popen(
+        command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+    ) as process:
+        for line in process.stderr or ():
             if line.startswith(ERROR):
                 failed = line.removeprefix(ERROR).strip()
             else:
                 say(line.rstrip())
-    if run.returncode:
-        raise TrainingError(failed or f"{' '.join(command)}, on TensorFlow, ended with exit code {run.returncode}")
+    if process.returncode:
+        raise TrainingError(failed or f"{' '.join(command)}, on TensorFlow, ended with exit code {process.returncode}")
     return read_json(folder / METRICS)
 
 
@@ -125,8 +126,8 @@ def begin(run: Run) -> None:
     clear(run.folder, fixed=run.inputs.fixed is not None)
     # First: without it a run cannot be gone on with.
     write_text(run.folder / RUN_FILE, run.provenance.config)
-    run.log = resumed_log(run.folder) if run.resumed else RunLog(run.folder / LOG)
     device = describe_device(run.training.precision)
+    run.log = resumed_log(run.folder) if run.resumed else RunLog(run.folder / LOG)
     if not run.log.of(DATA):
         run.log.write(DATA, files=dict(run.dataset.files), sources=dict(run.provenance.sources), device=device)
     (run.folder / CHECKPOINT).mkdir(exist_ok=True)

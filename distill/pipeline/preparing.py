@@ -57,6 +57,11 @@ def prepare(settings: Settings, folder: File, resume: bool = False, seconds: flo
     if resume:
         require_resumable(config, folder)
         require_free(folder)
+    training = trained_by(settings.training, folder) if resume else settings.training
+    if training.devices != 1:
+        from ..training.devices import require_devices
+
+        require_devices(training)
     inputs, named = read_inputs(settings), named_paths(settings)
     sources = sources_of(named, settings.teacher.model, inputs.fixed)
     if resume:
@@ -72,7 +77,7 @@ def prepare(settings: Settings, folder: File, resume: bool = False, seconds: flo
         folder,
         Provenance(config, provenance(settings), learned, sources, *files_of(inputs.dataset, named)),
         shape=settings.shape,
-        training=trained_by(settings.training, folder) if resume else settings.training,
+        training=training,
         export=settings.export,
         evaluation=settings.evaluation,
         resumed=resume,

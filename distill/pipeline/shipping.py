@@ -191,7 +191,7 @@ def close(run: Run, query: Json) -> Json:
         },
         "learned": {**origins.learned.as_dict(), "files": dict(origins.texts)},
         "versions": versions(),
-        "device": run.log.of(DATA)[0].get("device") or dict(describe_device(run.training.precision)),
+        "device": device_of(run),
         "languages": list(run.languages),
         "mean_over": list(inputs.other_languages),
         "splits": {split: split_metrics(inputs, evaluations) for split, evaluations in run.evaluations.items()},
@@ -207,6 +207,12 @@ def close(run: Run, query: Json) -> Json:
     write_json(run.folder / METRICS, metrics)
     shutil.rmtree(run.folder / CHECKPOINT, ignore_errors=True)
     return metrics
+
+
+def device_of(run: Run) -> Json:
+    """The device that the run began on: where TensorFlow ends what another backend trained, it is that one's."""
+    begun = run.log.of(DATA)
+    return (begun[0].get("device") if begun else None) or dict(describe_device(run.training.precision))
 
 
 def split_metrics(inputs: Inputs, evaluations: Mapping[str, Evaluation]) -> Json:

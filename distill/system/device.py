@@ -26,7 +26,7 @@ GIB = 2**30
 
 
 class Device(TypedDict):
-    """What a run computes on; `memory_bytes` is the device's, or the machine's where that is its processor."""
+    """The device that a run computes on; `memory_bytes` is that of it, or the machine's."""
 
     backend: str
     device: str
@@ -37,8 +37,8 @@ class Device(TypedDict):
 def describe_device(precision: str = "float32") -> Device:
     """Return what a run computes on, of the layers' `precision`. Keras has to be started (`backend.start`)."""
     backend = chosen_backend()
-    if sees_gpu(backend) and (found := nvidia_devices()):
-        name, memory = found[0]
+    if sees_gpu(backend) and (devices := nvidia_devices()):
+        name, memory = devices[0]
     else:
         name, memory = machine(), machine_memory()
     return {"backend": backend, "device": name, "memory_bytes": memory, "precision": precision}
@@ -53,10 +53,10 @@ def device_line(device: Device) -> str:
 def missed_gpu() -> str | None:
     """Return a line on an NVIDIA device that Keras's backend does not see, with what to install, or None."""
     backend = chosen_backend()
-    if sees_gpu(backend) or not (found := nvidia_devices()):
+    if sees_gpu(backend) or not (devices := nvidia_devices()):
         return None
     install = INSTALL.get(backend, "a build of it with CUDA")
-    return f"{found[0][0]} is not used: {backend} does not see it and trains on the processor; {install}"
+    return f"{devices[0][0]} is not used: {backend} does not see it and trains on the processor; {install}"
 
 
 def sees_gpu(backend: str) -> bool:

@@ -10,6 +10,7 @@ from distill.compression.compress import compress
 from distill.compression.whole_job import run
 from distill.errors import ConfigError
 from distill.settings.sections import Settings
+from distill.settings.store import changed
 from distill.system.backend import hushed
 
 ROOT = Path(distill.__file__).resolve().parent.parent
@@ -83,16 +84,17 @@ def test_the_backend_is_known_before_keras_is_imported(content, backend, tmp_pat
     assert (done.stderr, done.stdout.split()) == ("", [backend, "False", backend, "False", "torch", "False"])
 
 
-def test_what_exports_is_refused_on_another_backend_before_it_trains(distill, monkeypatch, tmp_path, capsys):
+def test_what_trains_and_exports_by_turns_is_refused_on_another_backend(distill, monkeypatch, tmp_path, capsys):
     import keras
 
     monkeypatch.setattr(keras.backend, "backend", lambda: "jax")
-    for command in (["run", "--runs", tmp_path / "runs"], ["run", "--documents", tmp_path]):
+    small = ["run", "--max-size", "5MB", "--runs", tmp_path / "runs"]
+    for command in (small, ["run", "--documents", tmp_path]):
         assert distill(*command) == 2
         line = capsys.readouterr().err.strip()
         assert line.startswith("error: KERAS_BACKEND=jax") and "\n" not in line
     with pytest.raises(ConfigError, match="KERAS_BACKEND=jax"):
-        run(Settings(), tmp_path / "runs")
+        run(changed(Settings(), {"budget.max_size": "5MB"}), tmp_path / "runs")
     with pytest.raises(ConfigError, match="KERAS_BACKEND=jax"):
         compress(tmp_path / "runs", Settings())
     assert not (tmp_path / "runs").exists()

@@ -33,11 +33,11 @@ def test_what_is_said_of_a_loss_has_all_that_one_looks_for():
 
 
 def test_the_next_batch_is_made_by_a_thread_while_a_step_computes_where_it_rests_on_no_step():
-    events, made = [], {name: threading.Event() for name in NAMES}
+    events, ready = [], {name: threading.Event() for name in NAMES}
 
     def make(name):
         events.append(("made", name, threading.current_thread() is threading.main_thread()))
-        made[name].set()
+        ready[name].set()
         return {"x": name}
 
     makers = [Maker(partial(make, name), list, "loss", ahead=name != "waits") for name in NAMES]
@@ -46,7 +46,7 @@ def test_the_next_batch_is_made_by_a_thread_while_a_step_computes_where_it_rests
             batch = next_batch()
             if following not in ("waits", None):
                 # It is there before the step ends.
-                assert made[following].wait(timeout=20)
+                assert ready[following].wait(timeout=20)
             events.append(("step", batch["x"], True))
     assert [main for event, _, main in events if event == "made"] == [True, False, True, False]
     order = [(event, name) for event, name, _ in events]

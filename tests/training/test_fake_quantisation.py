@@ -1,8 +1,10 @@
 import importlib.util
 import os
+import runpy
 import subprocess
 import sys
 from functools import partial
+from pathlib import Path
 
 import keras
 import numpy as np
@@ -226,10 +228,12 @@ lean_imports()
 import numpy as np
 import keras
 from test_fake_quantisation import PRECISIONS, gradients, make_encoder, make_table, values
+from test_trainer import trained
 
 np.savez(sys.argv[1], uint8=values(make_table(), "uint8"), int4=values(make_table(), "int4"))
 got, loss = gradients(make_encoder(orders=(2,)), PRECISIONS[0], quantised=True)
 np.savez(sys.argv[2], loss=loss, **got)
+np.savez(sys.argv[3], **trained())
 print(keras.backend.backend())
 """
 
@@ -240,7 +244,7 @@ def test_another_backend_rounds_and_trains_alike(backend, expected, tmp_path):
         pytest.skip(f"{backend} is not installed: fake quantisation is only tested on TensorFlow here")
     paths = [os.path.dirname(__file__), *sys.path]
     done = subprocess.run(
-        [sys.executable, "-c", OTHER_BACKEND, tmp_path / "rows.npz", tmp_path / "gradients.npz"],
+        [sys.executable, "-c", OTHER_BACKEND, *(tmp_path / f"{name}.npz" for name in ("rows", "gradients", "adam"))],
         env={**os.environ, **ON_JAX, "KERAS_BACKEND": backend, "PYTHONPATH": os.pathsep.join(paths)},
         capture_output=True,
         text=True,
@@ -252,6 +256,8 @@ def test_another_backend_rounds_and_trains_alike(backend, expected, tmp_path):
         off = np.abs(rows[name] - stored(name, table)) > 1e-6 * np.abs(table).max(axis=1, keepdims=True)
         # A compiler that multiplies by 1 / 127 rounds the scale of a row in some hundreds up by 2^-24.
         assert np.mean(off.any(axis=1)) < 0.01
+    adam = runpy.run_path(str(Path(__file__).with_name("test_trainer.py")))
+    adam["assert_close"](dict(np.load(tmp_path / "adam.npz")), adam["trained_by_numpy"]())
     got = dict(np.load(tmp_path / "gradients.npz"))
     assert got.pop("loss") == pytest.approx(expected[1], rel=1e-5)
     assert_same_gradients(got, expected[0])

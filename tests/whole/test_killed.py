@@ -154,13 +154,14 @@ def test_a_run_that_is_killed_again_and_again_goes_on_and_has_the_same_figures(s
 def test_a_run_that_is_stopped_says_how_to_go_on(start, command, tmp_path, number, words):
     said, run = tmp_path / "said", tmp_path / "run"
     process = start([*command, "--runs", tmp_path, "--name", "run"], said)
-    while not (run / "log.jsonl").exists():
+    while not (said.exists() and "questions in" in said.read_text(encoding="utf-8")):
         assert is_running(process), said.read_text(encoding="utf-8")
         time.sleep(0.005)
     os.kill(process, number)
     ended(process)
     lines = [line for line in said.read_text(encoding="utf-8").splitlines() if line]
-    assert lines[0] == "sample: 48 documents, 144 passages, questions in en, de"
+    assert lines[0].startswith("Keras on tensorflow: ")
+    assert lines[1] == "sample: 48 documents, 144 passages, questions in en, de"
     assert lines[-3:] == [f"stopped; go on with: distill run --resume {run}", *words]
     assert not list(run.rglob(".*.aside"))
     # It was stopped as soon as it had begun, and even then can be gone on with.
