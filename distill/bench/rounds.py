@@ -40,7 +40,8 @@ def bench(
 
     A row holds `summarise`'s figures of tokenize + encode at batch 1, `languages` (the same of each), `search` (the
     same, up to the nearest of `documents`, where there are any), `texts_per_s` at batch 32, `cold_start_s`,
-    `memory_bytes` (peak, while answering one at a time), `bytes` on disk, `dimension`, `versions`, `note`.
+    `memory_bytes` (peak, while answering one at a time), `bytes` on disk, `dimension`, `device`, `versions`,
+    `note`.
     `progress(1)` is called `steps` times. Raises `EncoderError` or `ExportError`; no process is left.
     """
     tell: Tell = progress or (lambda steps: None)

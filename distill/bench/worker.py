@@ -88,11 +88,12 @@ class Worker:
         return {**timed, "found": nearest[-1]}
 
     def do_report(self, request: Json) -> dict[str, Json]:
-        """Return memory, size, dimension and versions; peak memory is read before anything is imported for the rest."""
+        """Return memory, size, dimension, device and versions; peak memory is read before anything is imported for the rest."""
         return {
             "memory_bytes": peak_memory(),
             "bytes": sum(size(path) for path in self.paths) or None,
             "dimension": self.dimension,
+            "device": device(),
             "versions": versions(self.kind),
         }
 
@@ -266,6 +267,17 @@ def size(path: str) -> int:
     if os.path.isfile(path):
         return os.path.getsize(path)
     return sum(os.path.getsize(os.path.join(folder, name)) for folder, _, names in os.walk(path) for name in names)
+
+
+def device() -> str:
+    """Return the name of the GPU that the encoder's library has found, or "cpu"."""
+    torch, tensorflow, jax = (sys.modules.get(name) for name in ("torch", "tensorflow", "jax"))
+    if torch and torch.cuda.is_available():
+        return torch.cuda.get_device_name(0)
+    if tensorflow and (there := tensorflow.config.list_physical_devices("GPU")):
+        return tensorflow.config.experimental.get_device_details(there[0]).get("device_name", "GPU")
+    there = [one for one in jax.devices() if one.platform != "cpu"] if jax and hasattr(jax, "devices") else []
+    return there[0].device_kind if there else "cpu"
 
 
 def versions(kind: str) -> dict[str, str]:

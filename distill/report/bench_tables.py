@@ -34,6 +34,9 @@ def print_bench(rows: Mapping[str, Mapping[str, Json]], note: Mapping[str, Json]
         for name, row in rows.items():
             table.add_row(Text(name), *_latency(row["search"]))
         console.print(table)
+    for name, row in rows.items():
+        if (device := row.get("device", "cpu")) != "cpu":
+            console.print(f"{name}: on {device}", markup=False, soft_wrap=True)
     for name, why in [*((name, row["note"]) for name, row in rows.items() if row["note"]), *_skipped(note)]:
         console.print(f"{name}: {why}", markup=False, soft_wrap=True)
 

@@ -4,6 +4,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -79,6 +80,7 @@ def test_a_report_says_what_there_is_after_an_interrupt_that_is_left_to_the_pare
     report = worker.ask("report")
     assert report["bytes"] == (Path(spec.path) / "encode.py").stat().st_size
     assert report["dimension"] == 2
+    assert report["device"] == "cpu"
     assert report["versions"] == {"python": sys.version.split()[0], "numpy": np.__version__}
 
 
@@ -174,3 +176,12 @@ def test_the_worker_imports_nothing_of_distill():
     code = f"import sys; sys.path.insert(0, {str(WORKER.parent)!r}); import worker; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     assert "worker" in loaded and not {"distill", "numpy", "click"} & set(loaded)
+
+
+def test_the_device_is_the_gpu_that_a_library_has_found(monkeypatch):
+    monkeypatch.setitem(sys.modules, "tensorflow", None)
+    monkeypatch.setitem(sys.modules, "jax", SimpleNamespace(devices=lambda: [SimpleNamespace(platform="cpu")]))
+    for there, expected in ((True, "NVIDIA Test"), (False, "cpu")):
+        cuda = SimpleNamespace(is_available=lambda there=there: there, get_device_name=lambda number: "NVIDIA Test")
+        monkeypatch.setitem(sys.modules, "torch", SimpleNamespace(cuda=cuda))
+        assert module.device() == expected
