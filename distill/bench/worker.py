@@ -88,7 +88,7 @@ class Worker:
         return {**timed, "found": nearest[-1]}
 
     def do_report(self, request: Json) -> dict[str, Json]:
-        """Return memory, size, dimension, device and versions; peak memory is read before anything is imported for the rest."""
+        """Return memory, size, dimension, device and versions; peak memory comes first, before more is imported."""
         return {
             "memory_bytes": peak_memory(),
             "bytes": sum(size(path) for path in self.paths) or None,
