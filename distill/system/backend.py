@@ -10,10 +10,14 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 
 from ..errors import ConfigError
 from .lean_imports import is_lean
+
+# Those of Keras that training takes, with what brings each.
+BACKENDS = {"tensorflow": "'distill[train]'", "jax": "'distill[jax]'", "torch": "torch"}
 
 
 @contextlib.contextmanager
@@ -36,8 +40,13 @@ def hushed(show_on_failure: bool = False) -> Iterator[None]:
 
 
 def start() -> None:
-    """Import Keras and run one operation, so that its backend is up before anything is timed or shown."""
+    """Import Keras and run one operation, so that its backend is up before anything is timed or shown.
+
+    Raises `ConfigError` as `require_backend`.
+    """
     first = "keras" not in sys.modules
+    if first:
+        require_backend()
     # TensorFlow takes all of a GPU's memory otherwise, and a teacher in PyTorch finds none in the same process.
     os.environ.setdefault("TF_FORCE_GPU_ALLOW_GROWTH", "true")
     with hushed(show_on_failure=True):
@@ -64,6 +73,16 @@ def chosen_backend() -> str:
         file = Path(os.environ.get("KERAS_HOME") or "~/.keras").expanduser() / "keras.json"
         return json.loads(file.read_bytes()).get("backend", "tensorflow")
     return "tensorflow"
+
+
+def require_backend() -> None:
+    """Raise `ConfigError` where Keras is to run on a backend that is none of its own, or is not installed."""
+    backend = chosen_backend()
+    if backend not in BACKENDS:
+        raise ConfigError(f"KERAS_BACKEND={backend}: expected one of {', '.join(BACKENDS)}")
+    # A light installation has no TensorFlow: what lacks it says so itself.
+    if backend != "tensorflow" and find_spec(backend) is None:
+        raise ConfigError(f"KERAS_BACKEND={backend}: it is not installed; run: pip install {BACKENDS[backend]}")
 
 
 def require_export_backend(command: str) -> None:

@@ -11,7 +11,7 @@ from distill.compression.whole_job import run
 from distill.errors import ConfigError
 from distill.settings.sections import Settings
 from distill.settings.store import changed
-from distill.system.backend import hushed
+from distill.system.backend import hushed, require_backend
 
 ROOT = Path(distill.__file__).resolve().parent.parent
 
@@ -98,3 +98,11 @@ def test_what_trains_and_exports_by_turns_is_refused_on_another_backend(distill,
     with pytest.raises(ConfigError, match="KERAS_BACKEND=jax"):
         compress(tmp_path / "runs", Settings())
     assert not (tmp_path / "runs").exists()
+
+
+@pytest.mark.parametrize(("backend", "told"), [("nojax", "expected one of tensorflow, jax, torch"), ("jax", "distill")])
+def test_a_backend_that_is_none_or_not_installed_is_refused(monkeypatch, backend, told):
+    monkeypatch.setattr("distill.system.backend.chosen_backend", lambda: backend)
+    monkeypatch.setattr("distill.system.backend.find_spec", lambda name: None)
+    with pytest.raises(ConfigError, match=f"KERAS_BACKEND={backend}: .*{told}"):
+        require_backend()
