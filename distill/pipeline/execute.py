@@ -58,10 +58,10 @@ def execute(run: Run) -> Json:
             begin(run)
             steps = steps_of(run, beginning)
             last = len(steps) if exports else [step.name for step in steps].index(STUDENT) + 1
-            metrics = engine.go(steps[:last], results)
+            result = engine.go(steps[:last], results)
         finally:
             run.log.close()
-    return metrics if exports else finish_on_tensorflow(run.folder)
+    return result if exports else finish_on_tensorflow(run.folder)
 
 
 def finish_on_tensorflow(folder: Path) -> Json:
@@ -75,11 +75,16 @@ def finish_on_tensorflow(folder: Path) -> Json:
     with subprocess.Popen(
         command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
     ) as process:
-        for line in process.stderr or ():
-            if line.startswith(ERROR):
-                failed = line.removeprefix(ERROR).strip()
-            else:
-                say(line.rstrip())
+        try:
+            for line in process.stderr or ():
+                if line.startswith(ERROR):
+                    failed = line.removeprefix(ERROR).strip()
+                else:
+                    say(line.rstrip())
+        except BaseException:
+            # SIGTERM reaches this process alone, and leaving the block waits for the other.
+            process.terminate()
+            raise
     if process.returncode:
         raise TrainingError(failed or f"{' '.join(command)}, on TensorFlow, ended with exit code {process.returncode}")
     return read_json(folder / METRICS)

@@ -57,7 +57,7 @@ def prepare(settings: Settings, folder: File, resume: bool = False, seconds: flo
     if resume:
         require_resumable(config, folder)
         require_free(folder)
-    training = trained_by(settings.training, folder) if resume else settings.training
+    training = drop_spent_devices(settings.training, folder) if resume else settings.training
     if training.devices != 1:
         from ..training.devices import require_devices
 
@@ -86,7 +86,7 @@ def prepare(settings: Settings, folder: File, resume: bool = False, seconds: flo
     )
 
 
-def trained_by(training: TrainingSettings, folder: Path) -> TrainingSettings:
+def drop_spent_devices(training: TrainingSettings, folder: Path) -> TrainingSettings:
     """Return how the rest of a run computes: where its student is there no step is left for several devices."""
     return replace(training, devices=1) if (folder / STUDENT).is_dir() else training
 

@@ -19,7 +19,7 @@ from ..system.types import Floats, Integers, Model, Tensor
 from ..training.batches import StepInput
 from ..training.dev_score import DevScore
 from ..training.session import Scores
-from ..training.trainer import Trainer, packed_in
+from ..training.trainer import Trainer, select_packed
 
 # Places `(l,)` of a batch's texts, and `(l, 1)`, 0 for one that does not count.
 Places: TypeAlias = NDArray[np.int32]
@@ -125,5 +125,5 @@ class TowersTrainer(Trainer):
     def call(self, x: Mapping[str, Tensor]) -> Tensor:
         """The vectors `(n, d)`."""
         question, passage = self.encoder.towers
-        packed = packed_in(x), packed_in(x, "passage_")
+        packed = select_packed(x), select_packed(x, "passage_")
         return ops.concatenate([self.encoded(question, packed[0]), self.encoded(passage, packed[1])])

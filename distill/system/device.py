@@ -22,6 +22,8 @@ SUCCESS = 0
 NAME_BYTES = 256
 # The attribute of a device that is its generation, and the first one with bfloat16.
 MAJOR, AMPERE = 75, 8
+# Keras' dtype policies of 16 bits, and the precision that asks for the one that the device has.
+BFLOAT16, FLOAT16, OF_DEVICE = "mixed_bfloat16", "mixed_float16", "mixed"
 GIB = 2**30
 
 
@@ -35,13 +37,16 @@ class Device(TypedDict):
 
 
 def describe_device(precision: str = "float32") -> Device:
-    """Return what a run computes on, of the layers' `precision`. Keras has to be started (`backend.start`)."""
+    """Return what a run computes on, in the `precision` that its settings ask for.
+
+    Keras has to be started (`backend.start`).
+    """
     backend = chosen_backend()
     if sees_gpu(backend) and (devices := nvidia_devices()):
         name, memory = devices[0]
     else:
         name, memory = machine(), machine_memory()
-    return {"backend": backend, "device": name, "memory_bytes": memory, "precision": precision}
+    return {"backend": backend, "device": name, "memory_bytes": memory, "precision": resolve_precision(precision)}
 
 
 def device_line(device: Device) -> str:
@@ -92,6 +97,13 @@ def _nvidia_device(driver, number):
     driver.cuDeviceGetName(name, NAME_BYTES, number)
     driver.cuDeviceTotalMem_v2(ctypes.byref(memory), number)
     return name.value.decode(errors="replace"), memory.value
+
+
+def resolve_precision(precision: str) -> str:
+    """Return the precision that a setting asks for: of "mixed" float16 on an NVIDIA device without bfloat16."""
+    if precision != OF_DEVICE:
+        return precision
+    return BFLOAT16 if has_bfloat16() else FLOAT16
 
 
 def has_bfloat16() -> bool:

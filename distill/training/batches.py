@@ -42,16 +42,16 @@ class Maker:
 
 
 @contextmanager
-def made_ahead(makers: Sequence[Make]) -> Iterator[Make]:
+def make_ahead(makers: Sequence[Make]) -> Iterator[Make]:
     """Within it a function gives one batch after another; while a step computes a thread makes the next one.
 
     That is where its maker lets it; others are made when they are asked for.
     """
     with ThreadPoolExecutor(1) as pool:
-        yield partial(next, _in_order(makers, pool))
+        yield partial(next, _make_in_order(makers, pool))
 
 
-def _in_order(makers, pool):
+def _make_in_order(makers, pool):
     coming = None
     for place, make in enumerate(makers):
         batch = coming.result() if coming else make()

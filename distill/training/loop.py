@@ -14,7 +14,7 @@ from keras import ops
 from ..errors import InputError, TrainingError
 from ..system.progress import task
 from ..system.types import File, Floats
-from .batches import Make, diverged, made_ahead
+from .batches import Make, diverged, make_ahead
 from .checkpoints import Groups
 from .rates import Pace
 from .session import JUDGED_BY, Schedule, ScoreName, Scores, Session, session_of
@@ -126,7 +126,7 @@ class Loop:
         """Take the epoch's steps after the `len(losses)` that are taken already; `losses` are added to."""
         makers, stage, every = self.batches(epoch), self.session.stage, self.schedule.every
         epochs, left = self.schedule.epochs, makers[len(losses) :]
-        with task(f"{stage} epoch {epoch}/{epochs}", len(makers)) as advance, made_ahead(left) as next_batch:
+        with task(f"{stage} epoch {epoch}/{epochs}", len(makers)) as advance, make_ahead(left) as next_batch:
             advance(len(losses))
             for make in left:
                 self.step += 1

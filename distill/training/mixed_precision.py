@@ -15,19 +15,7 @@ from contextlib import contextmanager
 import keras
 from keras import ops
 
-from ..system.device import has_bfloat16
 from ..system.types import Model, Tensor
-
-BFLOAT16, FLOAT16 = "mixed_bfloat16", "mixed_float16"
-# The precision that says: what the device has.
-DEVICES = "mixed"
-
-
-def resolve_precision(precision: str) -> str:
-    """Return the precision that a setting asks for: of "mixed" float16 on an NVIDIA device without bfloat16."""
-    if precision != DEVICES:
-        return precision
-    return BFLOAT16 if has_bfloat16() else FLOAT16
 
 
 def mixed_encode(
@@ -41,7 +29,7 @@ def mixed_encode(
 ) -> Tensor:
     """`Student.encode_packed` in 16 bits between the table's rows and the sums over tokens: float32 `(n, d)`.
 
-    `policy` is Keras' dtype policy of the layers over tokens, `BFLOAT16` or `FLOAT16`.
+    `policy` is Keras' dtype policy of the layers over tokens, `device.BFLOAT16` or `device.FLOAT16`.
     The rows are cast when they are those of the texts, so that a piece's gradient is summed in float32.
     """
 

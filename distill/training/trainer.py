@@ -17,12 +17,13 @@ from ..encoders.batching import PACKED
 from ..encoders.compiled import AnyLength
 from ..export.weights.precision import Precision
 from ..settings.sections import TrainingSettings
+from ..system.device import FLOAT16, resolve_precision
 from ..system.types import Floats, Model, Tensor
 from .batches import StepInput
 from .buckets import few_shapes
 from .devices import require_devices
 from .fake_quantisation import fake_encode, quantised
-from .mixed_precision import FLOAT16, mixed_encode, resolve_precision
+from .mixed_precision import mixed_encode
 from .rates import TablePace, adam
 from .trained import Trained
 
@@ -44,7 +45,7 @@ class RowDropout(keras.layers.Dropout):
         return super().call(rows, training=True)
 
 
-def packed_in(x: Mapping[str, Tensor], prefix: str = "") -> dict[str, Tensor]:
+def select_packed(x: Mapping[str, Tensor], prefix: str = "") -> dict[str, Tensor]:
     """Return the arrays of a step that `batching.pack` made, of those whose names begin with `prefix`."""
     return {name: x[prefix + name] for name in PACKED}
 
@@ -89,8 +90,8 @@ class Trainer(Trained):
     def call(self, x: Mapping[str, Tensor]) -> Tensor:
         """The vectors of a batch's packed texts, `(n, d)`, as the step computes them."""
         if self.quantised:
-            return fake_encode(self.encoder, self.precision, **packed_in(x))
-        return self.encoded(self.encoder, packed_in(x))
+            return fake_encode(self.encoder, self.precision, **select_packed(x))
+        return self.encoded(self.encoder, select_packed(x))
 
     def encoded(self, student: Model, packed: Mapping[str, Tensor]) -> Tensor:
         """`(n, d)`, in the precision that the options ask for. Rounded weights are finer than bfloat16."""

@@ -23,7 +23,7 @@ def prepared(model: Model, precision: Precision) -> Model:
     if basis is None:
         return model
     part = family_part(model.family, "rotation", f"a table in {precision.table}")
-    changed = {name: array.astype(np.float32) for name, array in part.turned_readers(weights, basis).items()}
+    changed = {name: array.astype(np.float32) for name, array in part.rotate_readers(weights, basis).items()}
     copy = type(model).from_config(model.get_config())
     copy.set_weights(list({**weights, TABLE: weights[TABLE] @ basis.astype(np.float32), **changed}.values()))
     return copy

@@ -18,7 +18,7 @@ from distill.stages.pair_stage import Batch, PairOptions, PairStage
 from distill.stages.transfer_stage import Targets, TransferStage, with_scores
 from distill.stages.triplet_stage import TripletStage
 from distill.training.session import Scorer, Session
-from distill.training.trainer import packed_in
+from distill.training.trainer import select_packed
 
 SCORED = ScorerSettings("words", weight=0.7, temperature=0.1, learner_temperature=0.3, margin_weight=0.4)
 SETTINGS = TeacherSettings(bm25_epochs=1, online_epochs=1)
@@ -39,7 +39,7 @@ def by_hand(scores, labels, positive, known):
 
 
 def vectors_of(used, x):
-    return np.asarray(used.small.encode_packed(**packed_in(x)))
+    return np.asarray(used.small.encode_packed(**select_packed(x)))
 
 
 def test_triplets_learn_the_scorers_ranking_and_margins(base, sample):

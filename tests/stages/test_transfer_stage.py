@@ -23,7 +23,7 @@ from distill.system.draws import shuffled
 from distill.training.dev_score import DevScore
 from distill.training.log import RunLog
 from distill.training.session import Session
-from distill.training.trainer import packed_in
+from distill.training.trainer import select_packed
 
 DIMENSION = Words.DIMENSION
 SETTINGS = StudentSettings(learning_rate=1e-3, epochs=3, batch_size=16, document_tokens=1200)
@@ -313,7 +313,7 @@ def test_the_loss_of_a_batch_is_equation_2_by_hand(stage, start, sample, changes
 def value_of(stage, settings):
     """`batch_loss` on the vectors of the small model, which is not trained."""
     x = stage.batch(ROWS)
-    return float(batch_loss(stage.used.small.encode_packed(**packed_in(x)), x, settings))
+    return float(batch_loss(stage.used.small.encode_packed(**select_packed(x)), x, settings))
 
 
 # Lines
@@ -482,7 +482,7 @@ def test_list_and_softmax_by_hand(start, sample, units):
     )  # fmt: skip
     stage = make_stage(start, sample, settings)
     x = stage.batch(ROWS)
-    vectors = np.asarray(stage.used.small.encode_packed(**packed_in(x)))
+    vectors = np.asarray(stage.used.small.encode_packed(**select_packed(x)))
     labels, divergences = stage.question_labels[stage.label[ROWS]], []
     for unit in units:
         ranked = Words().encode(sample.texts(unit), "document")
@@ -506,7 +506,7 @@ def test_softmax_among_all_documents_by_hand(start, sample, units):
     )  # fmt: skip
     stage = make_stage(start, sample, settings)
     x = stage.batch(ROWS)
-    vectors = np.asarray(stage.used.small.encode_packed(**packed_in(x)))
+    vectors = np.asarray(stage.used.small.encode_packed(**select_packed(x)))
     passages, losses = [stage.samples[row].passage for row in ROWS], []
     for unit in units:
         gold = [sample.document_of[passage] for passage in passages] if unit == "document" else passages
@@ -525,7 +525,7 @@ def test_each_line_finds_the_label_of_its_own_row_among_those_of_the_step(start,
     chosen = np.array([0, 1, 2, 4])
     x = stage.batch(np.arange(3), chosen)
     assert (~np.eye(4, dtype=bool) & x["same_line"]).nonzero()[0].tolist() == [0, 2]
-    vectors = np.asarray(stage.used.small.encode_packed(**packed_in(x)))[3:7]
+    vectors = np.asarray(stage.used.small.encode_packed(**select_packed(x)))[3:7]
     labels = Words().encode(["one", "two", "one", "vier"])
     losses = []
     for row, others in enumerate(([0, 1, 3], [0, 1, 2, 3], [1, 2, 3], [0, 1, 2, 3])):

@@ -7,7 +7,17 @@ from types import SimpleNamespace
 import pytest
 
 from distill.system import device
-from distill.system.device import describe_device, device_line, has_bfloat16, machine_memory, missed_gpu, nvidia_devices
+from distill.system.device import (
+    BFLOAT16,
+    FLOAT16,
+    describe_device,
+    device_line,
+    has_bfloat16,
+    machine_memory,
+    missed_gpu,
+    nvidia_devices,
+    resolve_precision,
+)
 
 
 class Driver:
@@ -78,3 +88,11 @@ def test_the_processor_is_named_where_there_is_no_device():
     assert has_bfloat16()
     known = describe_device("mixed_bfloat16")
     assert known["memory_bytes"] == machine_memory() > 2**28 and known["precision"] == "mixed_bfloat16"
+
+
+@pytest.mark.parametrize(("there", "expected"), [(True, BFLOAT16), (False, FLOAT16)])
+def test_mixed_is_what_the_device_has(monkeypatch, there, expected):
+    monkeypatch.setattr("distill.system.device.has_bfloat16", lambda: there)
+    assert [resolve_precision(name) for name in ("mixed", "float32", FLOAT16)] == [expected, "float32", FLOAT16]
+    # What is recorded is what is computed in.
+    assert describe_device("mixed")["precision"] == expected

@@ -5,7 +5,7 @@ import pytest
 
 from distill.data.dataset import Question, line_name
 from distill.errors import DataError
-from distill.training.batches import Maker, diverged, listed, made_ahead, named
+from distill.training.batches import Maker, diverged, listed, make_ahead, named
 
 NAMES = ("first", "ahead", "waits", "last")
 
@@ -41,7 +41,7 @@ def test_the_next_batch_is_made_by_a_thread_while_a_step_computes_where_it_rests
         return {"x": name}
 
     makers = [Maker(partial(make, name), list, "loss", ahead=name != "waits") for name in NAMES]
-    with made_ahead(makers) as next_batch:
+    with make_ahead(makers) as next_batch:
         for following in [*NAMES[1:], None]:
             batch = next_batch()
             if following not in ("waits", None):
@@ -58,7 +58,7 @@ def test_what_a_thread_cannot_make_is_raised_in_its_turn():
     def broken():
         raise DataError("a text")
 
-    with made_ahead([Maker(dict, list, "loss"), Maker(broken, list, "loss", ahead=True)]) as next_batch:
+    with make_ahead([Maker(dict, list, "loss"), Maker(broken, list, "loss", ahead=True)]) as next_batch:
         next_batch()
         with pytest.raises(DataError):
             next_batch()

@@ -11,8 +11,9 @@ from distill.export.weights.precision import Precision
 from distill.settings.sections import TrainingSettings
 from distill.students.ngram import NGramEncoder
 from distill.students.static import StaticEncoder
+from distill.system.device import BFLOAT16, FLOAT16
 from distill.training.fake_quantisation import fake_encode
-from distill.training.mixed_precision import BFLOAT16, FLOAT16, mixed_encode, policy_of, resolve_precision
+from distill.training.mixed_precision import mixed_encode, policy_of
 from distill.training.trainer import Trainer
 
 MIXED = TrainingSettings(precision="mixed_bfloat16")
@@ -135,9 +136,3 @@ def test_a_step_whose_gradients_overflow_moves_nothing_and_halves_the_scale():
     trainer.optimizer.dynamic_scale.assign(2.0**15)
     trainer.train_on_batch(pack(TEXTS, model.gap))
     assert not np.array_equal(before[1], model.get_weights()[1])
-
-
-@pytest.mark.parametrize(("there", "expected"), [(True, BFLOAT16), (False, FLOAT16)])
-def test_mixed_is_what_the_device_has(monkeypatch, there, expected):
-    monkeypatch.setattr("distill.training.mixed_precision.has_bfloat16", lambda: there)
-    assert [resolve_precision(name) for name in ("mixed", "float32", FLOAT16)] == [expected, "float32", FLOAT16]

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ....system.types import Floats
 
 
-def turned_readers(weights: Mapping[str, Floats], basis: Floats) -> dict[str, NDArray[np.floating]]:
+def rotate_readers(weights: Mapping[str, Floats], basis: Floats) -> dict[str, NDArray[np.floating]]:
     """Return the weights `{path: array}` that change where the table is multiplied by an orthogonal `basis` `(w, w)`.
 
     The gains of the normalisation, one a column of the table, go into pooling's dense layer, but for their size. Its
