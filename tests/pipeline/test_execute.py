@@ -15,10 +15,10 @@ from distill.data.loading import load_dataset
 from distill.data.pool_readers import load_pool
 from distill.encoders.encoder import KerasEncoder
 from distill.encoders.tokenizer import model_proto
-from distill.errors import DataError, InputError
+from distill.errors import DataError, InputError, TrainingError
 from distill.evaluation.bias.lareqa import encode_pool, mean_average_precision
 from distill.pipeline import shipping
-from distill.pipeline.execute import begin
+from distill.pipeline.execute import begin, finish_on_tensorflow
 from distill.pipeline.inputs import Inputs
 from distill.pipeline.preparing import chosen_languages, prepare, unseen_languages
 from distill.pipeline.run import Run
@@ -202,6 +202,19 @@ def test_a_run_that_another_process_finished_meanwhile_is_left_as_it_is(folder, 
     with pytest.raises(InputError, match=str(again)):
         begin(run)
     assert {path: path.read_bytes() for path in again.rglob("*") if path.is_file()} == before
+
+
+def test_a_process_on_tensorflow_ends_a_run_and_what_it_says_is_the_error(metrics, folder, tmp_path, monkeypatch):
+    monkeypatch.setenv("KERAS_BACKEND", "jax")
+    with pytest.raises(TrainingError, match="this run is finished") as failed:
+        finish_on_tensorflow(folder)
+    assert "\n" not in str(failed.value)
+    shutil.copytree(folder, tmp_path / "first")
+    (tmp_path / "first" / "metrics.json").unlink()
+    ended = finish_on_tensorflow(tmp_path / "first")
+    assert [ended[name] for name in ("splits", "settings", "device")] == [
+        metrics[name] for name in ("splits", "settings", "device")
+    ]
 
 
 def test_what_a_run_left_that_was_killed_at_once_is_no_run(folder, tmp_path):
