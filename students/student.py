@@ -6,10 +6,12 @@ from collections.abc import Callable, Sequence
 from typing import ClassVar, TypeVar
 
 import keras
+import numpy as np
 from keras import ops
 
+from ..encoders.batching import pack
 from ..encoders.compiled import AnyLength
-from ..system.types import Json, Tensor
+from ..system.types import IdLists, Json, Tensor
 
 EPSILON = 1e-12
 
@@ -76,6 +78,10 @@ class Student(keras.Model):
         kernels = (weight for weight in self.weights if weight.path.endswith("/kernel"))
         return [(kernel, None) for kernel in kernels if kernel.path != "projection/kernel"]
 
+    def pack(self, rows: IdLists) -> dict[str, np.ndarray]:
+        """Return lists of token ids laid one after another, as `encode_packed` takes them."""
+        return pack(rows, self.gap)
+
     def encode_packed(
         self,
         ids: Tensor,
@@ -91,18 +97,31 @@ class Student(keras.Model):
         each id; `counts` float32 `(n, 1)`, its number of ids; `pieces` int32 `(u,)`, the distinct ids, ascending. See
         `encoders.batching.pack`. `table` is applied to the rows of the pieces, `(1, u, w)`, and `rows` to those of the
         texts, `(1, t, w)`.
-
-        Each row of the table is looked up once, so that its gradient is the sum over the texts before an optimiser sees
-        it. Adam squares it, and Keras on TensorFlow would square what each occurrence adds.
         """
-        x = self.get_layer("embedding")(pieces[None])  # (1, u, w)
-        x = table(x) if table else x
-        x = ops.take(x, ops.searchsorted(pieces, ops.maximum(ids, 0)), axis=1)  # (1, t, w)
-        x = rows(x) if rows else x
+        x = self.looked_up(ids[None], pieces, table, rows)  # (1, t, w)
         keep = ops.cast(ops.greater_equal(ids, 0), x.dtype)[None, :, None]  # (1, t, 1)
         features = ops.cast(self.features(x, keep)[0], "float32")
         vectors = self.pooled(ops.segment_sum(features, segments, num_segments=ops.shape(counts)[0]), counts)
         return self.get_layer("projection")(vectors) if self.space else vectors
+
+    def looked_up(
+        self,
+        ids: Tensor,
+        pieces: Tensor,
+        table: Callable[[Tensor], Tensor] | None = None,
+        rows: Callable[[Tensor], Tensor] | None = None,
+    ) -> Tensor:
+        """Return the rows of the table `(r, t, w)` of ids `(r, t)`, each of the distinct `pieces` looked up once.
+
+        So its gradient is the sum over the texts before an optimiser sees it. Adam squares it, and Keras on TensorFlow
+        would square what each occurrence adds.
+        """
+        x = self.get_layer("embedding")(pieces[None])[0]  # (u, w)
+        x = table(x[None])[0] if table else x
+        # Flat, as JAX shares the first axis of the ids among devices.
+        places = ops.searchsorted(pieces, ops.maximum(ops.reshape(ids, (-1,)), 0))
+        x = ops.take(x, ops.reshape(places, ops.shape(ids)), axis=0)
+        return rows(x) if rows else x
 
     def make_predict_function(self, force: bool = False) -> None:
         """Make Keras's own; on TensorFlow one that is compiled once for texts of all lengths."""

@@ -11,7 +11,6 @@ import numpy as np
 from keras import ops
 
 from ..data.dataset import Dataset
-from ..encoders.batching import pack
 from ..encoders.compiled import AnyLength
 from ..encoders.encoder import KerasEncoder
 from ..system.types import Booleans, Floats, Integers, Progress
@@ -64,7 +63,7 @@ class Summing:
         ends = np.cumsum(counts[:, 0] + self.model.gap) // PIECES
         features = []
         for rows in np.split(np.arange(len(ids)), np.flatnonzero(np.diff(ends)) + 1):
-            features.append(ops.convert_to_numpy(self.step(pack([ids[row] for row in rows], self.model.gap))))
+            features.append(ops.convert_to_numpy(self.step(self.model.pack([ids[row] for row in rows]))))
             if progress:
                 progress(len(rows))
         return Sums(np.concatenate(features), counts)

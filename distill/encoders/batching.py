@@ -56,6 +56,32 @@ def pack(rows: IdLists, gap: int, multiple: int = 256) -> dict[str, np.ndarray]:
     for number, (row, end) in enumerate(zip(rows, ends, strict=True)):
         ids[end - gap - len(row) : end - gap] = row
         segments[end - gap - len(row) : end] = number
+    return _packed(ids, segments, lengths)
+
+
+def pack_rows(rows: IdLists, least: int = 64) -> dict[str, np.ndarray]:
+    """Return lists of token ids as a few rows of equal width, each of whole texts, for networks with attention.
+
+    As `pack`, with `ids` and `segments` `(r, w)`: a token has to look along its own row alone. w is a power of two of
+    at least `least`. Longer texts come first, each into the first row that has room.
+    """
+    lengths = np.array([len(row) for row in rows])
+    width = max(least, 1 << int(lengths.max() - 1).bit_length())
+    # (row, column) of each text; a row for each is the most that is needed.
+    free, places = np.full(len(rows), width), np.zeros((len(rows), 2), dtype=np.int64)
+    for text in np.argsort(-lengths, kind="stable"):
+        row = int(np.argmax(free >= lengths[text]))
+        places[text] = row, width - free[row]
+        free[row] -= lengths[text]
+    ids = np.full((int(places[:, 0].max()) + 1, width), PAD, dtype=np.int32)
+    segments = np.full(ids.shape, len(rows) - 1, dtype=np.int32)
+    for text, (row, column) in enumerate(places):
+        ids[row, column : column + lengths[text]] = rows[text]
+        segments[row, column : column + lengths[text]] = text
+    return _packed(ids, segments, lengths)
+
+
+def _packed(ids, segments, lengths):
     used = np.zeros(ids.max() + 1, dtype=bool)
     used[ids[ids >= 0]] = True
     pieces = np.flatnonzero(used).astype(np.int32)

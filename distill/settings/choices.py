@@ -34,5 +34,5 @@ TABLES = ("uint8", "int8-row", "int4", "pq4", "pq8", "int4-pq5", "float32")
 # Between two checkpoints within an epoch; one is written at the end of each epoch besides.
 CHECKPOINT_SECONDS = 60.0
 # Of networks: each has a folder in `students/` and one in `export/families/`.
-FAMILIES = ("ngram", "static")
+FAMILIES = ("ngram", "static", "transformer")
 SHAPE_NAMES = ("full", "small", "static", "tiny")

@@ -10,7 +10,6 @@ import numpy as np
 from keras import ops
 
 from ..data.dataset import Dataset, line_name
-from ..encoders.batching import pack
 from ..encoders.encoder import KerasEncoder
 from ..students.rows import UsedRows
 from ..system.draws import drawn
@@ -97,7 +96,7 @@ class NewRowsStage:
     def batch(self, lines: Integers) -> StepInput:
         """Return a step's input: the lines and their labels."""
         labels: Floats = self.labels[self.rows[lines]]
-        packed = pack([self.lines[line] for line in lines], self.used.small.gap)
+        packed = self.used.small.pack([self.lines[line] for line in lines])
         return {**packed, "labels": labels, "same": same_label(labels)}
 
 

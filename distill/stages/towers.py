@@ -11,7 +11,6 @@ import numpy as np
 from keras import ops
 from numpy.typing import NDArray
 
-from ..encoders.batching import pack
 from ..encoders.by_role import DualEncoder
 from ..encoders.encoder import KerasEncoder, encode_ids
 from ..students.rows import UsedRows
@@ -41,7 +40,7 @@ class Shared:
 
     def pack(self, rows: Integers) -> StepInput:
         """The input of the trainer, of texts by their rows, ascending."""
-        return pack([self.tokens[row] for row in rows], self.used.small.gap)
+        return self.used.small.pack([self.tokens[row] for row in rows])
 
     def vectors(self, rows: Integers) -> Floats:
         """`(n, d)`, without gradients."""
@@ -68,9 +67,9 @@ class Separate:
 
     def pack(self, rows: Integers) -> StepInput:
         """As `Shared.pack`; the passages' arrays have names of their own."""
-        gap, are_questions = self.used[0].small.gap, rows < self.first
-        of_question = pack([self.tokens[row] for row in rows[are_questions]], gap)
-        of_passage = pack([self.tokens[row] for row in rows[~are_questions]], gap)
+        small, are_questions = self.used[0].small, rows < self.first
+        of_question = small.pack([self.tokens[row] for row in rows[are_questions]])
+        of_passage = small.pack([self.tokens[row] for row in rows[~are_questions]])
         return {**of_question, **{f"passage_{name}": value for name, value in of_passage.items()}}
 
     def vectors(self, rows: Integers) -> Floats:

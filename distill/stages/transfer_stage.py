@@ -10,7 +10,6 @@ import numpy as np
 from keras import ops
 
 from ..data.dataset import Dataset, line_name
-from ..encoders.batching import pack
 from ..encoders.encoder import Encoder, KerasEncoder
 from ..errors import EncoderError
 from ..export.weights.precision import Precision
@@ -305,7 +304,7 @@ class TransferStage:
             texts += [self.documents[document] for document in documents]
             x["document"] = (len(rows) + len(lines) + encoded).astype(np.int32)
             x["teacher_document"] = self.document_labels[documents[encoded]]
-        return {**pack(texts, self.used.small.gap), **x}
+        return {**self.used.small.pack(texts), **x}
 
     def _places(self, rows, lines, typed):
         """Rows of the questions and the lines of a step: those that are typed stand behind the others."""

@@ -10,7 +10,6 @@ from keras import ops
 
 from ..data.dataset import Dataset
 from ..data.more_questions import Triplets
-from ..encoders.batching import pack
 from ..encoders.encoder import KerasEncoder, encode_ids
 from ..settings.sections import ScorerSettings, TeacherSettings
 from ..students.rows import UsedRows
@@ -144,7 +143,7 @@ class TripletStage:
         scored = {"scorer": self.scored.scores(anchor, candidates)} if self.scored else {}
         return {
             **scored,
-            **pack([self.tokens[i] for i in texts], self.used.small.gap),
+            **self.used.small.pack([self.tokens[i] for i in texts]),
             "anchor": places[0],
             "positive": places[1],
             "negatives": places[2].reshape(negatives.shape),

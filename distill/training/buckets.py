@@ -22,7 +22,7 @@ def few_shapes(batch: StepInput, devices: int = 1) -> StepInput:
     more = [power(size) - size for size in sizes.values()]
     rounded = dict(batch)
     for prefix in sizes:
-        rounded |= _texts(batch, prefix, math.lcm(256, devices))
+        rounded |= _texts(batch, prefix, devices)
     if "live" in batch:
         rounded |= _part(batch, np.repeat(np.cumsum([*sizes.values()]), more))
     elif len(sizes) > 1:
@@ -43,8 +43,10 @@ def bucket(size: int, multiple: int) -> int:
     return -(-size // step) * step
 
 
-def _texts(batch, prefix, multiple):
+def _texts(batch, prefix, devices):
     ids, segments, counts, pieces = (batch[prefix + name] for name in PACKED)
+    # Ids in rows of a width are fewer.
+    multiple = math.lcm(max(1, 256 // ids[0].size), devices)
     tokens, texts = bucket(len(ids), multiple) - len(ids), power(len(counts)) - len(counts)
     return {
         f"{prefix}ids": _longer(ids, tokens, PAD),

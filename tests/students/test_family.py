@@ -1,10 +1,12 @@
 """What every student has to be, whatever its kind: unit rows, deaf to padding, itself when saved and when exported."""
 
+import math
+
 import keras
 import numpy as np
 import pytest
 
-from distill.encoders.batching import pack, pad
+from distill.encoders.batching import pad
 from distill.export.onnx.model import onnx_model
 from distill.export.tflite.convert import convert
 from distill.export.tflite.edge import edge_model
@@ -12,8 +14,10 @@ from distill.export.weights.precision import Precision
 from distill.students.ngram import NGramEncoder
 from distill.students.rows import UsedRows, with_table
 from distill.students.static import StaticEncoder
+from distill.students.transformer import TransformerEncoder
 
 SIZES = {"vocabulary": 30, "width": 6, "channels": 4, "orders": (2, 3), "hidden": 12, "dimension": 16}
+BERT = {"vocabulary": 30, "width": 8, "depth": 2, "heads": 2, "head_size": 3, "inner": 10, "positions": 9, "dimension": 8}
 STATIC = {"vocabulary": 30, "width": 6, "hidden": 8, "dimension": 16}
 FAMILY = {
     "n-gram": (NGramEncoder, SIZES),
@@ -31,6 +35,13 @@ FAMILY = {
     "the same in pairs": (StaticEncoder, {**STATIC, "channels": 5, "order": 2}),
     "static, projected": (StaticEncoder, {**STATIC, "space": 16, "dimension": 5}),
     "static, in another's space": (StaticEncoder, {**STATIC, "space": 16, "foreign": True}),
+    "a transformer": (TransformerEncoder, BERT),
+    "a transformer's first token": (TransformerEncoder, {**BERT, "pooling": "first", "activation": "gelu_tanh"}),
+    "a transformer's largest values": (TransformerEncoder, {**BERT, "pooling": "max", "activation": "relu"}),
+    "a transformer with all at once": (
+        TransformerEncoder,
+        {**BERT, "rank": 4, "dense": "tanh", "space": 12, "dimension": 6, "foreign": True},
+    ),
 }
 # Lengths 1 to 9: single tokens, shorter than a window, longer than one.
 LENGTHS = (1, 4, 1, 9, 2, 6, 3)
@@ -58,13 +69,14 @@ def reference(model, ids):
     """One text in float64 NumPy, token by token, after the papers' formulas."""
     w = {weight.path: np.asarray(weight, dtype=np.float64) for weight in model.weights}
     x = w["embedding/embeddings"][ids]
-    vector = static(w, x, model.order) if isinstance(model, StaticEncoder) else ngram(w, x, model.orders)
+    vector = FORMULA[model.family](w, x, model)
     if "projection/kernel" in w:
         vector = unit(vector) @ w["projection/kernel"]
     return unit(vector)
 
 
-def static(w, x, order):
+def static(w, x, model):
+    order = model.order
     if "context/first/kernel" in w:
         hidden = convolved(x, w["context/first/kernel"], w["context/first/bias"], order)
         x = x + hidden @ w["context/second/kernel"]
@@ -73,7 +85,8 @@ def static(w, x, order):
     return (x + hidden @ w["residual/second/kernel"]) @ w["residual/lift/kernel"]
 
 
-def ngram(w, x, orders):
+def ngram(w, x, model):
+    orders = model.orders
     x = x @ w["factor/kernel"] if "factor/kernel" in w else x
     joined = [x]
     for order in orders:
@@ -89,6 +102,35 @@ def ngram(w, x, orders):
     k = {path.split("/")[1]: kernel for path, kernel in w.items() if path.startswith("head/")}
     hidden = np.maximum(x @ k["second_skip"] + np.maximum(x @ k["first"], 0) @ k["second"], 0)
     return np.tanh(hidden @ k["fourth_skip"] + np.maximum(hidden @ k["third"], 0) @ k["fourth"])
+
+
+def transformer(w, x, model):
+    def norm(x, name):
+        return normalised(x, w[f"{name}/gamma"], w[f"{name}/beta"])
+
+    def dense(x, name):
+        return x @ w[f"{name}/kernel"] + w[f"{name}/bias"]
+
+    x = x @ w["factor/kernel"] if "factor/kernel" in w else x
+    x = norm(x + w["positions/embeddings"][: len(x)], "positions/norm")
+    for block in (f"block_{place}" for place in range(model.depth)):
+        parts = (np.split(dense(x, f"{block}/{name}"), model.heads, axis=1) for name in ("query", "key", "value"))
+        means = []
+        for query, key, value in zip(*parts, strict=True):
+            looks = np.exp(query @ key.T / np.sqrt(model.head_size))
+            means.append(looks / looks.sum(axis=1, keepdims=True) @ value)
+        x = norm(x + dense(np.concatenate(means, axis=1), f"{block}/attention"), f"{block}/attention_norm")
+        x = norm(x + dense(ACTIVATED[model.activation](dense(x, f"{block}/first")), f"{block}/second"), f"{block}/norm")
+    x = {"mean": x.mean(axis=0), "first": x[0], "max": x.max(axis=0)}[model.pooling]
+    return np.tanh(dense(x, "dense")) if model.dense else x
+
+
+ACTIVATED = {
+    "gelu": lambda x: x * (1 + np.vectorize(math.erf)(x / np.sqrt(2))) / 2,
+    "gelu_tanh": lambda x: x * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3))) / 2,
+    "relu": lambda x: np.maximum(x, 0),
+}
+FORMULA = {"static": static, "ngram": ngram, "transformer": transformer}
 
 
 def unit(x):
@@ -125,7 +167,7 @@ def test_vectors_alone_and_packed_are_those_of_numpy_and_float32_of_unit_length(
     vectors = np.asarray(model(pad(texts)))
     np.testing.assert_allclose(vectors, expected, atol=1e-6)
     assert vectors.dtype == np.float32 and vectors.shape == expected.shape == (len(texts), model.dimension)
-    np.testing.assert_allclose(np.asarray(model.encode_packed(**pack(texts, model.gap))), expected, atol=1e-6)
+    np.testing.assert_allclose(np.asarray(model.encode_packed(**model.pack(texts))), expected, atol=1e-6)
     used = UsedRows(model, texts)
     np.testing.assert_allclose(np.asarray(used.small(pad(used.ids(texts)))), expected, atol=1e-6)
 
@@ -141,7 +183,7 @@ def test_a_saved_model_gives_bit_identical_vectors_and_its_config_the_same_archi
     model.save(tmp_path / "model.keras")
     loaded = keras.saving.load_model(tmp_path / "model.keras", compile=False)
     np.testing.assert_array_equal(np.asarray(loaded(pad(texts))), np.asarray(model(pad(texts))))
-    packed = [np.asarray(one.encode_packed(**pack(texts, model.gap))) for one in (loaded, model)]
+    packed = [np.asarray(one.encode_packed(**model.pack(texts))) for one in (loaded, model)]
     np.testing.assert_array_equal(*packed)
     copy = type(model).from_config(model.get_config())
     assert copy.get_config() == model.get_config()

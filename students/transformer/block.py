@@ -1,0 +1,107 @@
+"""BERT's layers: rows with their positions, and the block of attention and a feed-forward network.
+
+Devlin et al. (2019), BERT: Pre-training of deep bidirectional transformers for language understanding, after Vaswani et
+al. (2017), Attention is all you need, section 3. A normalisation follows each residual sum.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import keras
+from keras import ops
+
+from ...system.types import Json, Tensor
+
+# What is added to the scores of tokens that are not looked at; float16 holds it.
+FAR = -30_000.0
+ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
+    "gelu": lambda x: ops.gelu(x, approximate=False),
+    "gelu_tanh": lambda x: ops.gelu(x, approximate=True),
+    "relu": ops.relu,
+}
+
+
+@keras.saving.register_keras_serializable("distill")
+class Positions(keras.layers.Layer):
+    """Rows plus the vectors of their places, normalised: `(b, t, w)` and places int32 `(b, t)` -> `(b, t, w)`.
+
+    Places behind the last of `size` count as that one. The vector of BERT's first segment is part of each place's.
+    """
+
+    def __init__(self, size: int, epsilon: float, **kwargs: Json) -> None:
+        super().__init__(**kwargs)
+        self.size, self.epsilon = size, epsilon
+        self.norm = keras.layers.LayerNormalization(epsilon=epsilon, name="norm")
+
+    def build(self, x_shape: Sequence[int], places_shape: Sequence[int] | None = None) -> None:
+        self.embeddings = self.add_weight(
+            shape=(self.size, x_shape[-1]), initializer=keras.initializers.RandomNormal(stddev=0.02), name="embeddings"
+        )
+        self.norm.build(x_shape)
+
+    def call(self, x: Tensor, places: Tensor) -> Tensor:
+        rows = ops.take(self.embeddings, ops.minimum(places, self.size - 1), axis=0)
+        return self.norm(x + ops.cast(rows, x.dtype))
+
+    def compute_output_shape(
+        self, x_shape: Sequence[int | None], places_shape: Sequence[int | None] | None = None
+    ) -> tuple[int | None, ...]:
+        return tuple(x_shape)
+
+    def get_config(self) -> dict[str, Json]:
+        return {**super().get_config(), "size": self.size, "epsilon": self.epsilon}
+
+
+@keras.saving.register_keras_serializable("distill")
+class Block(keras.layers.Layer):
+    """Attention of `heads` heads of `head_size`, and `inner` hidden units, each normalised with what goes around it.
+
+    Tokens `(b, t, w)` and which of them look at which, `(b, t, t)` or `(b, 1, t)`, 0 or 1 -> `(b, t, w)`.
+    """
+
+    def __init__(
+        self, heads: int, head_size: int, inner: int, epsilon: float, activation: str = "gelu", **kwargs: Json
+    ) -> None:
+        super().__init__(**kwargs)
+        self.heads, self.head_size, self.inner = heads, head_size, inner
+        self.epsilon, self.activation = epsilon, activation
+        for name in ("query", "key", "value"):
+            setattr(self, name, keras.layers.Dense(heads * head_size, name=name))
+        self.first = keras.layers.Dense(inner, name="first")
+        for name in ("attention_norm", "norm"):
+            setattr(self, name, keras.layers.LayerNormalization(epsilon=epsilon, name=name))
+
+    def build(self, x_shape: Sequence[int], looks_shape: Sequence[int] | None = None) -> None:
+        width = x_shape[-1]
+        self.attention = keras.layers.Dense(width, name="attention")
+        self.second = keras.layers.Dense(width, name="second")
+        for layer in (self.query, self.key, self.value, self.first, self.attention_norm, self.norm):
+            layer.build(x_shape)
+        self.attention.build((*x_shape[:-1], self.heads * self.head_size))
+        self.second.build((*x_shape[:-1], self.inner))
+
+    def call(self, x: Tensor, looks: Tensor) -> Tensor:
+        x = self.attention_norm(x + self.attention(self.attend(x, looks)))
+        return self.norm(x + self.second(ACTIVATIONS[self.activation](self.first(x))))
+
+    def attend(self, x: Tensor, looks: Tensor) -> Tensor:
+        """Return each token's mean of the values that it looks at, `(b, t, heads * head_size)`."""
+        query, key, value = (self._by_head(layer(x)) for layer in (self.query, self.key, self.value))
+        scores = ops.matmul(query, ops.transpose(key, (0, 1, 3, 2))) / self.head_size**0.5  # (b, h, t, t)
+        scores = ops.cast(scores, "float32") + (1 - looks[:, None]) * FAR
+        means = ops.matmul(ops.cast(ops.softmax(scores), value.dtype), value)  # (b, h, t, s)
+        return ops.reshape(ops.transpose(means, (0, 2, 1, 3)), (*ops.shape(x)[:2], self.heads * self.head_size))
+
+    def _by_head(self, x):
+        x = ops.reshape(x, (*ops.shape(x)[:2], self.heads, self.head_size))
+        return ops.transpose(x, (0, 2, 1, 3))
+
+    def compute_output_shape(
+        self, x_shape: Sequence[int | None], looks_shape: Sequence[int | None] | None = None
+    ) -> tuple[int | None, ...]:
+        return tuple(x_shape)
+
+    def get_config(self) -> dict[str, Json]:
+        names = ("heads", "head_size", "inner", "epsilon", "activation")
+        return {**super().get_config(), **{name: getattr(self, name) for name in names}}
