@@ -11,8 +11,10 @@ NEWEST = {
     **dict.fromkeys(("ADD", "BITCAST", "CONCATENATION", "EXPAND_DIMS", "FLOOR", "GREATER_EQUAL", "MAXIMUM"), 1),
     **dict.fromkeys(("LESS", "MEAN", "MUL", "PAD", "RELU", "RESHAPE", "RSQRT", "SELECT_V2", "SHAPE"), 1),
     **dict.fromkeys(("SQUARED_DIFFERENCE", "STRIDED_SLICE", "SUB", "SUM", "TANH", "TILE"), 1),
+    # Of transformers.
+    **dict.fromkeys(("BATCH_MATMUL", "CUMSUM", "DIV", "GELU", "MINIMUM", "REDUCE_MAX", "SOFTMAX", "TRANSPOSE"), 1),
     # Of spellings: run in MediaPipe and in newer runtimes alone.
-    **dict.fromkeys(("CUMSUM", "LESS_EQUAL", "RANGE"), 1),
+    **dict.fromkeys(("LESS_EQUAL", "RANGE"), 1),
     **{"CAST": 3, "FULLY_CONNECTED": 9, "GATHER": 2},
 }
 

@@ -88,6 +88,19 @@ class WholeDense(keras.layers.Layer):
         return (x if self.dense.relu else apart(x)) * self.scale
 
 
+class Norm(keras.layers.Layer):
+    """`LayerNormalization` of rows, `(t, c)`."""
+
+    def __init__(self, norm: keras.layers.LayerNormalization, **kwargs: str) -> None:
+        super().__init__(**kwargs)
+        self.gamma, self.beta, self.epsilon = constant(self, norm.gamma), constant(self, norm.beta), norm.epsilon
+
+    def call(self, x: Tensor) -> Tensor:
+        centred = x - ops.mean(x, axis=-1, keepdims=True)
+        variance = ops.mean(ops.square(centred), axis=-1, keepdims=True)
+        return centred * ops.rsqrt(variance + self.epsilon) * self.gamma + self.beta
+
+
 # The class of a dense layer in a precision.
 Dense: TypeAlias = Callable[..., keras.layers.Layer]
 DENSE: dict[str, Dense] = {"int8": WholeDense, "float32": FloatDense}

@@ -132,7 +132,19 @@ class TransformerEncoder(Student):
         return self.get_layer("projection")(vectors) if self.space else vectors
 
     def get_config(self) -> dict[str, Json]:
-        names = ("name", "vocabulary", "width", "depth", "heads", "head_size", "inner", "positions", "pooling", "dense", "dimension")
+        names = (
+            "name",
+            "vocabulary",
+            "width",
+            "depth",
+            "heads",
+            "head_size",
+            "inner",
+            "positions",
+            "pooling",
+            "dense",
+            "dimension",
+        )
         names += ("rank", "space", "foreign", "epsilon", "activation")
         return {name: getattr(self, name) for name in names}
 

@@ -12,9 +12,9 @@ import numpy as np
 from keras import ops
 
 from ....students.ngram.network import Branch, NGramEncoder
-from ....students.student import EPSILON, unit
+from ....students.student import unit
 from ....system.types import Floats, Tensor
-from ...tflite.layers import DENSE, Dense, Padding, Table, apart, constant, kept, unpadded, windows
+from ...tflite.layers import DENSE, Dense, Norm, Padding, Table, apart, constant, kept, unpadded, windows
 from ...weights.precision import Precision
 from ...weights.rewrite import balanced, complement, factor_of, merged, projection_of
 
@@ -29,7 +29,7 @@ class EdgeEncoder(keras.layers.Layer):
         factor = factor_of(model)
         self.factor = None if factor is None else DENSE[precision.dense](factor, name="factor")
         self.branches = [EdgeBranch(branch, factor, precision, name=branch.name) for branch in model.branches]
-        self.norm = EdgeNorm(model.get_layer("norm"), name="norm")
+        self.norm = Norm(model.get_layer("norm"), name="norm")
         head, pooling = model.get_layer("head"), model.get_layer("pooling")
         kernels = balanced({name: np.asarray(getattr(head, name).kernel) for name in head.sizes})
         kernel, bias = merged(np.asarray(pooling.dense.kernel), np.asarray(pooling.bias), kernels)
@@ -58,7 +58,7 @@ class EdgeBranch(keras.layers.Layer):
     def __init__(self, branch: Branch, factor: Floats | None, precision: Precision, **kwargs: str) -> None:
         super().__init__(**kwargs)
         dense = DENSE[precision.dense]
-        self.order, self.norm = branch.order, EdgeNorm(branch.norm, name="norm")
+        self.order, self.norm = branch.order, Norm(branch.norm, name="norm")
         kernel = np.asarray(branch.projection.kernel)
         kernel = kernel if factor is None else factor @ kernel
         self.projection = dense(kernel, branch.projection.bias, name="projection")
@@ -72,19 +72,6 @@ class EdgeBranch(keras.layers.Layer):
             x = kept(x, keep)
             x = x + convolution(windows(x, self.order))
         return x
-
-
-class EdgeNorm(keras.layers.Layer):
-    """`LayerNormalization` of rows."""
-
-    def __init__(self, norm: keras.layers.LayerNormalization, **kwargs: str) -> None:
-        super().__init__(**kwargs)
-        self.gamma, self.beta = constant(self, norm.gamma), constant(self, norm.beta)
-
-    def call(self, x: Tensor) -> Tensor:
-        centred = x - ops.mean(x, axis=-1, keepdims=True)
-        variance = ops.mean(ops.square(centred), axis=-1, keepdims=True)
-        return centred * ops.rsqrt(variance + EPSILON) * self.gamma + self.beta
 
 
 class EdgePooling(keras.layers.Layer):

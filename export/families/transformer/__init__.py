@@ -1,0 +1,1 @@
+"""Transformers as artefacts."""

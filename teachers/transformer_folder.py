@@ -1,0 +1,188 @@
+"""A Hugging Face or Sentence-Transformers folder as an encoder of ours: trained, cut and exported, without PyTorch.
+
+`config.json`, `model.safetensors`, a tokenizer, and for Sentence-Transformers `modules.json` with a pooling, and dense
+layers behind it. Weights are read by the library `safetensors`; pickles and code of a model's own are refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..encoders.encoder import KerasEncoder
+from ..errors import EncoderError, first_line
+from ..system.backend import start
+from ..system.reading import read_json
+from ..system.types import File, Floats, Json
+from .st_modules import MODULES, require_no_code
+from .transformer_names import ARCHITECTURES, read_sizes, rename_weights
+
+if TYPE_CHECKING:
+    from ..students.transformer import TransformerEncoder
+
+CONFIG, WEIGHTS, INDEX = "config.json", "model.safetensors", "model.safetensors.index.json"
+PICKLES = ("pytorch_model.bin", "pytorch_model.bin.index.json")
+POOLINGS = {"mean_tokens": "mean", "cls_token": "first", "max_tokens": "max"}
+POOLING_NAMES = {"mean": "mean", "cls": "first", "max": "max"}
+DENSE = {"Identity": "linear", "Tanh": "tanh", "ReLU": "relu", "GELU": "gelu"}
+
+
+def is_transformer(folder: File) -> bool:
+    """Return True for a folder whose config names an architecture that `load_transformer` knows."""
+    path = _root(Path(folder)) / CONFIG
+    if not path.is_file():
+        return False
+    config = read_json(path)
+    return isinstance(config, dict) and config.get("model_type") in ARCHITECTURES
+
+
+def load_transformer(folder: File) -> KerasEncoder:
+    """Return the encoder in a folder of Hugging Face or Sentence-Transformers; without modules it takes the mean.
+
+    Raises `EncoderError` for a folder without safetensors, another architecture, modules other than a pooling, a dense
+    layer and a normalisation, a tokenizer that cannot be converted, or weights that do not fit the config.
+    """
+    from .tokenizers import tokenizer_of
+
+    folder = Path(folder)
+    require_no_code(folder)
+    root = _root(folder)
+    config = _object(root / CONFIG)
+    sizes = read_sizes(config, str(folder))
+    arrays = rename_weights(read_weights(root), config, str(folder))
+    behind, dense = _behind(folder, sizes["width"])
+    tokenizer = tokenizer_of(folder)
+    start()
+    return KerasEncoder(build({**sizes, **behind}, {**arrays, **dense}, str(folder)), tokenizer, folder.resolve().name)
+
+
+def build(sizes: Mapping[str, Json], weights: Mapping[str, Floats], source: str) -> TransformerEncoder:
+    """Return the model of these sizes and weights, `{path: array}`. Raises `EncoderError` where they do not fit."""
+    from ..students.transformer import TransformerEncoder
+
+    _require_shapes(sizes, weights, source)
+    model = TransformerEncoder(vocabulary=len(weights["embedding/embeddings"]), **sizes)
+    try:
+        model.set_weights([weights[weight.path] for weight in model.weights])
+    except (KeyError, ValueError) as error:
+        raise EncoderError(f"{source}: its weights do not fit its config: {first_line(error)}") from error
+    return model
+
+
+def _require_shapes(sizes, weights, source):
+    """Refuse sizes that contradict each other before a model of them takes memory."""
+    width, inner = sizes["width"], sizes["inner"]
+    wanted = {
+        "embedding/embeddings": (None, sizes.get("rank") or width),
+        "positions/embeddings": (sizes["positions"], width),
+        "block_0/query/kernel": (width, sizes["heads"] * sizes["head_size"]),
+        "block_0/first/kernel": (width, inner),
+    }
+    for path, shape in wanted.items():
+        array = weights.get(path)
+        if array is None or array.ndim != 2 or any(want not in (None, have) for want, have in zip(shape, array.shape)):
+            have = "none" if array is None else array.shape
+            raise EncoderError(f"{source}: its config asks for {path} of {shape}, its weights have {have}")
+
+
+def read_weights(folder: Path) -> dict[str, Floats]:
+    """Return the float32 arrays of a folder's safetensors, of one file or of several.
+
+    Raises `EncoderError` where there are none, pickles alone, or a file is broken.
+    """
+    if not any((folder / name).is_file() for name in (WEIGHTS, INDEX)):
+        pickled = next((name for name in PICKLES if (folder / name).is_file()), None)
+        there = f"{pickled}, a pickle, which may run code" if pickled else "no weights"
+        raise EncoderError(f"{folder}: {there}; expected {WEIGHTS}; save it with safe_serialization=True")
+    if (folder / WEIGHTS).is_file():
+        return _arrays(folder / WEIGHTS)
+    parts = _object(folder / INDEX).get("weight_map")
+    if not isinstance(parts, dict) or not all(Path(str(name)).name == name for name in parts.values()):
+        raise EncoderError(f"{folder / INDEX}: expected 'weight_map', the file of each weight; save the model again")
+    return {name: array for part in sorted(set(parts.values())) for name, array in _arrays(folder / part).items()}
+
+
+def _arrays(path: Path) -> dict[str, Floats]:
+    try:
+        from safetensors import safe_open
+    except ImportError as error:
+        raise EncoderError(
+            "safetensors is not installed; run: pip install safetensors (or 'distill[train]')"
+        ) from error
+    import ml_dtypes  # noqa: F401 - bfloat16 for NumPy
+
+    try:
+        with safe_open(path, framework="numpy") as file:
+            return {name: np.asarray(file.get_tensor(name), dtype=np.float32) for name in file.keys()}
+    except Exception as error:  # the library's errors, the system's and NumPy's have no common type
+        raise EncoderError(f"{path}: no safetensors file, or a broken one: {first_line(error)}") from error
+
+
+def _root(folder: Path) -> Path:
+    """The folder of the Transformer module, which is `folder` itself or named in its modules."""
+    if not (folder / MODULES).is_file():
+        return folder
+    return next((folder / path for kind, path in _modules(folder) if kind == "Transformer"), folder)
+
+
+def _modules(folder: Path) -> list[tuple[str, str]]:
+    modules = read_json(folder / MODULES)
+    if not isinstance(modules, list) or not all(isinstance(one, dict) for one in modules):
+        raise EncoderError(f"{folder / MODULES}: expected a list of modules; save the model again")
+    return [(str(one.get("type")).rpartition(".")[2], str(one.get("path", ""))) for one in modules]
+
+
+def _behind(folder: Path, width: int) -> tuple[dict[str, Json], dict[str, Floats]]:
+    """The sizes, and the weights by path, of what stands behind the tokens: pooling and dense layer."""
+    sizes: dict[str, Json] = {"pooling": "mean", "dimension": width}
+    weights: dict[str, Floats] = {}
+    if not (folder / MODULES).is_file():
+        return sizes, weights
+    for kind, path in _modules(folder):
+        if kind == "Pooling":
+            sizes["pooling"] = _pooling(folder / path / CONFIG)
+        elif kind == "Dense" and not weights:
+            more, weights = _dense(folder / path)
+            sizes |= more
+        elif kind not in ("Transformer", "Normalize", "Dropout"):
+            raise EncoderError(
+                f"{folder}: the module {kind} at {path or '.'} cannot be trained here; expected a Transformer, a "
+                "Pooling, a Dense and a Normalize"
+            )
+    return sizes, weights
+
+
+def _pooling(path: Path) -> str:
+    told = _object(path)
+    if "pooling_mode" in told:
+        modes = [POOLING_NAMES.get(str(told["pooling_mode"]), str(told["pooling_mode"]))]
+    else:
+        names = [name.removeprefix("pooling_mode_") for name, on in told.items() if on is True]
+        modes = [POOLINGS.get(name, name) for name in names if name != "include_prompt"]
+    if len(modes) != 1 or modes[0] not in POOLINGS.values():
+        raise EncoderError(f"{path}: its poolings are {', '.join(modes) or 'none'}; expected mean, cls or max alone")
+    return modes[0]
+
+
+def _dense(folder: Path) -> tuple[dict[str, Json], dict[str, Floats]]:
+    told = _object(folder / CONFIG)
+    activation = str(told.get("activation_function", "torch.nn.Identity")).rpartition(".")[2]
+    if activation not in DENSE:
+        raise EncoderError(f"{folder}: its activation is {activation}; expected one of {', '.join(DENSE)}")
+    arrays = read_weights(folder)
+    if "linear.weight" not in arrays:
+        raise EncoderError(f"{folder}: the weight linear.weight is missing; save the model again")
+    kernel = np.ascontiguousarray(arrays["linear.weight"].T)
+    bias = arrays.get("linear.bias", np.zeros(kernel.shape[1], np.float32))
+    sizes = {"dense": DENSE[activation], "dimension": kernel.shape[1]}
+    return sizes, {"dense/kernel": kernel, "dense/bias": bias}
+
+
+def _object(path: Path) -> dict[str, Json]:
+    content = read_json(path)
+    if not isinstance(content, dict):
+        raise EncoderError(f"{path}: expected an object, got {type(content).__name__}")
+    return content

@@ -1,0 +1,151 @@
+"""Hugging Face's names of a transformer's weights, and ours: `{path: array}` of a `TransformerEncoder`.
+
+BERT, RoBERTa, XLM-R and DistilBERT compute the same; they differ in names, and RoBERTa's positions begin behind two
+that stand for padding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from ..errors import EncoderError
+from ..system.types import Floats, Json
+
+
+class Names(NamedTuple):
+    """How an architecture calls what we have: keys of its config, and its weights.
+
+    `sizes` are the config's keys of our `width`, `depth`, `heads`, `inner`, `positions` and `activation`; `block` the
+    names of our layers in the block `{}`; `skipped` how many positions stand before the first token's.
+    """
+
+    sizes: Mapping[str, str]
+    block: Mapping[str, str]
+    skipped: int = 0
+
+
+BERT_SIZES = {
+    "width": "hidden_size",
+    "depth": "num_hidden_layers",
+    "heads": "num_attention_heads",
+    "inner": "intermediate_size",
+    "positions": "max_position_embeddings",
+    "activation": "hidden_act",
+}
+BERT_BLOCK = {
+    "query": "encoder.layer.{}.attention.self.query",
+    "key": "encoder.layer.{}.attention.self.key",
+    "value": "encoder.layer.{}.attention.self.value",
+    "attention": "encoder.layer.{}.attention.output.dense",
+    "attention_norm": "encoder.layer.{}.attention.output.LayerNorm",
+    "first": "encoder.layer.{}.intermediate.dense",
+    "second": "encoder.layer.{}.output.dense",
+    "norm": "encoder.layer.{}.output.LayerNorm",
+}
+DISTIL_SIZES = {
+    "width": "dim",
+    "depth": "n_layers",
+    "heads": "n_heads",
+    "inner": "hidden_dim",
+    "positions": "max_position_embeddings",
+    "activation": "activation",
+}
+DISTIL_BLOCK = {
+    "query": "transformer.layer.{}.attention.q_lin",
+    "key": "transformer.layer.{}.attention.k_lin",
+    "value": "transformer.layer.{}.attention.v_lin",
+    "attention": "transformer.layer.{}.attention.out_lin",
+    "attention_norm": "transformer.layer.{}.sa_layer_norm",
+    "first": "transformer.layer.{}.ffn.lin1",
+    "second": "transformer.layer.{}.ffn.lin2",
+    "norm": "transformer.layer.{}.output_layer_norm",
+}
+# By `model_type` of a config.json.
+ARCHITECTURES = {
+    "bert": Names(BERT_SIZES, BERT_BLOCK),
+    "roberta": Names(BERT_SIZES, BERT_BLOCK, skipped=2),
+    "xlm-roberta": Names(BERT_SIZES, BERT_BLOCK, skipped=2),
+    "distilbert": Names(DISTIL_SIZES, DISTIL_BLOCK),
+}
+ACTIVATIONS = {"gelu": "gelu", "gelu_new": "gelu_tanh", "gelu_pytorch_tanh": "gelu_tanh", "relu": "relu"}
+# What a model that was saved with a head has before each name, and older files in place of weight and bias.
+PREFIXES = ("", "bert.", "roberta.", "distilbert.", "model.", "0.auto_model.")
+NORM_NAMES = {"weight": ("weight", "gamma"), "bias": ("bias", "beta")}
+TABLE = "embeddings.word_embeddings.weight"
+
+
+def read_sizes(config: Mapping[str, Json], source: str) -> dict[str, Json]:
+    """Return the arguments of a `TransformerEncoder` that a config.json says, but for its vocabulary.
+
+    Raises `EncoderError` for an architecture, an activation or positions that are none of those here.
+    """
+    names = architecture_of(config, source)
+    if config.get("position_embedding_type", "absolute") != "absolute":
+        raise EncoderError(f"{source}: its positions are {config['position_embedding_type']}, expected absolute ones")
+    try:
+        sizes = {ours: config[theirs] for ours, theirs in names.sizes.items()}
+    except KeyError as error:
+        raise EncoderError(f"{source}: config.json has no {error}; save the model again") from error
+    if sizes["activation"] not in ACTIVATIONS:
+        known = ", ".join(ACTIVATIONS)
+        raise EncoderError(f"{source}: its activation is {sizes['activation']!r}, expected one of {known}")
+    for name in ("width", "depth", "heads", "inner", "positions"):
+        if not isinstance(sizes[name], int) or sizes[name] < 1:
+            raise EncoderError(f"{source}: config.json says {names.sizes[name]} = {sizes[name]!r}, expected 1 or more")
+    if sizes["width"] % sizes["heads"]:
+        raise EncoderError(f"{source}: {sizes['heads']} heads do not share {sizes['width']} numbers evenly")
+    return {
+        **sizes,
+        "head_size": sizes["width"] // sizes["heads"],
+        "positions": sizes["positions"] - names.skipped,
+        "activation": ACTIVATIONS[sizes["activation"]],
+        "epsilon": float(config.get("layer_norm_eps", 1e-12)),
+    }
+
+
+def architecture_of(config: Mapping[str, Json], source: str) -> Names:
+    """Return the names of a config's architecture. Raises `EncoderError` for another `model_type`."""
+    kind = config.get("model_type")
+    if kind not in ARCHITECTURES:
+        known = ", ".join(ARCHITECTURES)
+        raise EncoderError(f"{source}: its model_type is {kind!r}; distill trains and ships {known}")
+    return ARCHITECTURES[kind]
+
+
+def rename_weights(arrays: Mapping[str, Floats], config: Mapping[str, Json], source: str) -> dict[str, Floats]:
+    """Return `{path: array}` of our encoder, kernels transposed, of Hugging Face's `arrays` by name.
+
+    Raises `EncoderError` for a weight that is missing.
+    """
+    names, sizes = architecture_of(config, source), read_sizes(config, source)
+    prefix = next((prefix for prefix in PREFIXES if prefix + TABLE in arrays), "")
+
+    def weight(name: str, kind: str) -> Floats:
+        for ending in NORM_NAMES[kind]:
+            if (array := arrays.get(f"{prefix}{name}.{ending}")) is not None:
+                return array
+        raise EncoderError(f"{source}: the weight {prefix}{name}.{kind} is missing; save the model again")
+
+    ours = {
+        "embedding/embeddings": weight("embeddings.word_embeddings", "weight"),
+        "positions/embeddings": weight("embeddings.position_embeddings", "weight")[names.skipped :],
+        "positions/norm/gamma": weight("embeddings.LayerNorm", "weight"),
+        "positions/norm/beta": weight("embeddings.LayerNorm", "bias"),
+    }
+    if f"{prefix}embeddings.token_type_embeddings.weight" in arrays:
+        segments = weight("embeddings.token_type_embeddings", "weight")
+        ours["positions/embeddings"] = ours["positions/embeddings"] + segments[:1]
+    for place in range(sizes["depth"]):
+        for layer, theirs in names.block.items():
+            name = theirs.format(place)
+            ours |= _layer(f"block_{place}/{layer}", weight(name, "weight"), weight(name, "bias"))
+    return ours
+
+
+def _layer(path: str, weight: Floats, bias: Floats) -> dict[str, Floats]:
+    if path.endswith("norm"):
+        return {f"{path}/gamma": weight, f"{path}/beta": bias}
+    return {f"{path}/kernel": np.ascontiguousarray(weight.T), f"{path}/bias": bias}
