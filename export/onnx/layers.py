@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,9 +14,6 @@ from ..weights.codecs import CODECS, FRACTION_BITS, GROUP, INT4_ZERO, ZERO, enco
 from ..weights.kernels import LEVELS, quantize_channels
 from ..weights.products import CODEWORDS
 from .nodes import Graph
-
-if TYPE_CHECKING:
-    from ...students.student import Student
 
 EPSILON = 1e-12
 # The end of a slice that goes to the end.
@@ -70,15 +67,17 @@ PRODUCTS: dict[str, tuple[Product, Product]] = {
 }
 
 
-def lookup_of(g: Graph, model: Student, name: str) -> Callable[[str], str]:
-    """Ids `(b, t)` -> rows `(b, t, w)`, as a function that adds the nodes; the stored arrays are `encoded`'s."""
-    table = model.get_layer("embedding").get_weights()[0]
-    stored = [g.constant(f"table/{number}", array) for number, array in enumerate(encoded(name, table))]
-    rows, shared = CODECS[name].split(stored)
+def lookup_of(g: Graph, table: Floats, codec: str, name: str) -> Callable[[str], str]:
+    """Ids `(b, t)` -> rows `(b, t, w)` of a table, as a function that adds the nodes.
+
+    The stored arrays are `encoded`'s, by numbers under `name`.
+    """
+    stored = [g.constant(f"{name}/{number}", array) for number, array in enumerate(encoded(codec, table))]
+    rows, shared = CODECS[codec].split(stored)
 
     def lookup(ids: str) -> str:
         gathered = [g.add("Gather", array, ids) for array in rows] or [ids]
-        return LOOKUPS[name](g, *gathered, *shared, width=table.shape[1])
+        return LOOKUPS[codec](g, *gathered, *shared, width=table.shape[1])
 
     return lookup
 
@@ -160,6 +159,29 @@ LOOKUPS: dict[str, Callable] = {
     "pq4": partial(product_lookup, size=4),
     "pq8": partial(product_lookup, size=8),
     "int4-pq5": partial(mixed_lookup, size=5),
+}
+
+
+def gelu(g: Graph, x: str) -> str:
+    """x times the normal distribution's share below x."""
+    share = g.add("Add", g.add("Erf", g.add("Div", x, g.number(2**0.5))), g.number(1))
+    return g.add("Mul", g.add("Mul", x, share), g.number(0.5))
+
+
+def gelu_tanh(g: Graph, x: str) -> str:
+    """`gelu` by a hyperbolic tangent: Hendrycks and Gimpel (2016), Gaussian error linear units, section 2."""
+    cube = g.add("Mul", g.add("Mul", x, g.add("Mul", x, x)), g.number(0.044715))
+    bent = g.add("Tanh", g.add("Mul", g.add("Add", x, cube), g.number((2 / np.pi) ** 0.5)))
+    return g.add("Mul", g.add("Mul", x, g.add("Add", bent, g.number(1))), g.number(0.5))
+
+
+# Keras's names of functions of each number.
+ACTIVATIONS: dict[str, Callable[[Graph, str], str]] = {
+    "linear": lambda g, x: x,
+    "relu": lambda g, x: g.add("Relu", x),
+    "tanh": lambda g, x: g.add("Tanh", x),
+    "gelu": gelu,
+    "gelu_tanh": gelu_tanh,
 }
 
 

@@ -36,7 +36,8 @@ def onnx_model(model: Student, dense: str = "int8", table: str = "uint8") -> byt
         )
     nodes = family_part(model.family, "onnx", "ONNX").OnnxEncoder
     graph, model = Graph(), prepared(model, Precision(dense, table))
-    nodes(graph, model, PRODUCTS[dense]).vectors(lookup_of(graph, model, table))
+    (rows,) = model.get_layer("embedding").get_weights()
+    nodes(graph, model, PRODUCTS[dense]).vectors(lookup_of(graph, rows, table, "table"))
     # Without the model's name: an automatic one counts up in a process.
     text = f"Token ids, negative where padded, to vectors of unit length; dense {dense}, table {table}"
     return checked(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from types import ModuleType
 from typing import TYPE_CHECKING, TypeAlias
@@ -10,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ...errors import ExportError, first_line
+from ...system.types import Json
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -33,11 +35,15 @@ def onnx_package() -> ModuleType:
 
 
 class Graph:
-    """Nodes in the order of computation. A value is its name, a string; every method that adds one returns it."""
+    """Nodes in the order of computation. A value is its name, a string; every method that adds one returns it.
+
+    `settings` are what the file says of its student beside the arrays.
+    """
 
     def __init__(self) -> None:
         self.onnx = onnx_package()
         self.nodes, self.constants = [], {}
+        self.settings: dict[str, Json] = {}
 
     def constant(self, name: str, array: ArrayLike) -> str:
         """A stored array under its `name`; the same name again must mean the same array."""
@@ -82,13 +88,15 @@ class Graph:
             for side in (inputs, outputs)
         ]
         graph = helper.make_graph(self.nodes, name, *values, list(self.constants.values()))
-        return helper.make_model(
+        model = helper.make_model(
             graph,
             producer_name="distill",
             doc_string=description,
             ir_version=IR_VERSION,
             opset_imports=[helper.make_opsetid("", OPSET)],
         )
+        helper.set_model_props(model, {name: json.dumps(value) for name, value in self.settings.items()})
+        return model
 
 
 def checked(model: ModelProto, largest: int = LARGEST) -> bytes:

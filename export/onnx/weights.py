@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ...errors import ExportError
+from ...students.told import SETTINGS, as_array
 from ...system.types import Floats
 from ..families.registry import owner
 from ..weights.codecs import CODECS, Remade, decoded
@@ -22,10 +24,13 @@ def weights_in(content: bytes, rows: int, codec: str) -> dict[str, Floats]:
 
     Raises `ExportError` for a file that is none of ours, or without the package onnx.
     """
-    arrays = arrays_of(read_model(content))
+    model = read_model(content)
+    arrays = arrays_of(model)
     try:
+        if model.metadata_props:
+            arrays[SETTINGS] = as_array({entry.key: json.loads(entry.value) for entry in model.metadata_props})
         weights = owner("stored_onnx", lambda family: family.owns(arrays)).weights_of(arrays)
-        return {"embedding/embeddings": _table(arrays, codec, weights.pop("width").size)[:rows], **weights}
+        return {"embedding/embeddings": table_of(arrays, codec, weights.pop("width").size)[:rows], **weights}
     except (IndexError, StopIteration, ValueError, TypeError, KeyError) as error:
         raise ExportError("its graph is not that of a student") from error
 
@@ -41,9 +46,9 @@ def with_table(content: bytes, codec: str, remade: Remade) -> bytes:
     return checked(model)
 
 
-def _names(codec: str) -> list[str]:
-    """The names of the arrays that a table in a format is stored in."""
-    return [f"table/{number}" for number in range(CODECS[codec].arrays)]
+def _names(codec: str, name: str = "table") -> list[str]:
+    """The names of the arrays that a table of a name is stored in, in a format."""
+    return [f"{name}/{number}" for number in range(CODECS[codec].arrays)]
 
 
 def read_model(content: bytes) -> ModelProto:
@@ -62,8 +67,9 @@ def arrays_of(model: ModelProto) -> dict[str, np.ndarray]:
     return {stored.name: helper.to_array(stored) for stored in model.graph.initializer}
 
 
-def _table(arrays: Mapping[str, np.ndarray], codec: str, width: int) -> Floats:
-    return np.ascontiguousarray(decoded(codec, [arrays[name] for name in _names(codec)], width))
+def table_of(arrays: Mapping[str, np.ndarray], codec: str, width: int, name: str = "table") -> Floats:
+    """Return the rows `(n, width)` of the table of a name, which is stored in the format `codec`."""
+    return np.ascontiguousarray(decoded(codec, [arrays[part] for part in _names(codec, name)], width))
 
 
 def kernel_of(arrays: Mapping[str, np.ndarray], name: str) -> Floats:

@@ -17,12 +17,16 @@ NONE = -1  # the tensor that is left out
 
 @dataclass(frozen=True)
 class Operator:
-    """An operator: its name in the schema, and the tensors that it reads and writes, by number."""
+    """An operator: its name in the schema, and the tensors that it reads and writes, by number.
+
+    `relu`: it ends in a ReLU; `approximate`: it is a GELU by a hyperbolic tangent.
+    """
 
     name: str
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
     relu: bool = False
+    approximate: bool = False
 
 
 @dataclass(frozen=True)
@@ -79,13 +83,17 @@ class Graph:
         for number in range(self._graph.OperatorsLength()):
             operator = self._graph.Operators(number)
             name = _operator(self._model.OperatorCodes(operator.OpcodeIndex()))[0]
-            relu = False
+            relu = approximate = False
             if name == "FULLY_CONNECTED":
-                options = schema.FullyConnectedOptions()
-                options.Init(operator.BuiltinOptions().Bytes, operator.BuiltinOptions().Pos)
-                relu = options.FusedActivationFunction() == RELU
+                relu = _options(schema.FullyConnectedOptions, operator).FusedActivationFunction() == RELU
+            elif name == "GELU":
+                approximate = bool(_options(schema.GeluOptions, operator).Approximate())
             inputs, outputs = operator.InputsAsNumpy().tolist(), operator.OutputsAsNumpy().tolist()
-            yield Operator(name, tuple(inputs), tuple(outputs), relu)
+            yield Operator(name, tuple(inputs), tuple(outputs), relu, approximate)
+
+    def has(self, name: str) -> bool:
+        """Return True where an operator has this name."""
+        return any(operator.name == name for operator in self.operators)
 
     def constant(self, tensor: int) -> np.ndarray | None:
         """Return the array of a tensor as it is stored, None for one that is computed, or is left out (-1)."""
@@ -138,8 +146,12 @@ class Graph:
 
     def _alone(self, tensor: int) -> Operator | None:
         """The only operator that reads a tensor, None where there are several."""
-        readers = self._readers.get(tensor, [])
+        readers = self.readers(tensor)
         return readers[0] if len(readers) == 1 else None
+
+    def readers(self, tensor: int) -> list[Operator]:
+        """Return the operators that read a tensor, in the order of computation."""
+        return self._readers.get(tensor, [])
 
     @cached_property
     def _readers(self) -> dict[int, list[Operator]]:
@@ -167,7 +179,7 @@ class Graph:
         all are the latter: the first part, the codes of the second, which their codebooks hang on, the step of their
         numbers and the `count`.
         """
-        gathers = [operator for operator in self.operators if operator.name == "GATHER"]
+        gathers = [operator for operator in self._gathers if operator not in self._placed]
         after = {operator.inputs[0]: self._after(operator) for operator in gathers}
         picked = frozenset().union(*after.values())
         tables = [operator.inputs[0] for operator in gathers if operator.inputs[1] not in picked]
@@ -178,6 +190,20 @@ class Graph:
         codes = [tensor for tensor in tables if any(operator.inputs[1] in after[tensor] for operator in books)]
         steps = [self._step(operator) for operator in books]
         return [], [*self._widest(set(tables) - set(codes)), *codes, *words, *steps, self.count]
+
+    @property
+    def _gathers(self) -> list[Operator]:
+        return [operator for operator in self.operators if operator.name == "GATHER"]
+
+    @cached_property
+    def _placed(self) -> list[Operator]:
+        """Those that look up places in a text, which are counted, in place of its ids."""
+        counted = frozenset().union(*(self._after(one) for one in self.operators if one.name == "CUMSUM"))
+        return [operator for operator in self._gathers if operator.inputs[1] in counted]
+
+    def positions(self) -> list[np.ndarray]:
+        """Return the arrays that places in a text pick rows of, in the order of the codecs."""
+        return [self.stored(tensor) for tensor in self._widest(operator.inputs[0] for operator in self._placed)]
 
     def _step(self, gather: Operator) -> int:
         """The tensor of the first vector that gathered rows are multiplied by."""
@@ -209,6 +235,13 @@ class Graph:
     def buffer(self, tensor: int) -> int:
         """Return the number of the buffer that holds a tensor's content."""
         return int(self._graph.Tensors(tensor).Buffer())
+
+
+def _options(kind, operator):
+    """An operator's options, of a class of the schema."""
+    options = kind()
+    options.Init(operator.BuiltinOptions().Bytes, operator.BuiltinOptions().Pos)
+    return options
 
 
 def _dtypes():

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ...errors import ExportError
-from ...system.types import Floats
+from ...system.types import Floats, Json
 from ..families.registry import owner
 from .graph import Graph, Product
 
@@ -18,6 +18,7 @@ class Parts:
 
     `family` names the folder in `export/families/` that found them, whose `stored.py` says which there are; `width` is
     the numbers of a row of the table, `orders` the tokens of each window, `last` the layer that gives the vectors.
+    `settings` are what the arrays do not say.
     """
 
     family: str
@@ -26,6 +27,7 @@ class Parts:
     width: int
     orders: tuple[int, ...]
     last: str
+    settings: Mapping[str, Json] = field(default_factory=dict)
 
     @property
     def size(self) -> int:

@@ -20,8 +20,8 @@ PROJECTIONS = ("projection", "projection.up")
 
 
 def owns(graph: Graph) -> bool:
-    """Return True for the graph of an n-gram encoder: no other family has a hyperbolic tangent."""
-    return sum(operator.name == "TANH" for operator in graph.operators) == 1
+    """Return True for the graph of an n-gram encoder: no other without attention has a hyperbolic tangent."""
+    return sum(operator.name == "TANH" for operator in graph.operators) == 1 and not graph.has("SOFTMAX")
 
 
 def parts_of(graph: Graph) -> Parts:

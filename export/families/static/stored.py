@@ -12,7 +12,7 @@ LAYERS = ("context.first", "context.second", "first", "second", "lift")
 
 def owns(graph: Graph) -> bool:
     """Return True for the graph of a static student, which is told by the number of its products."""
-    return len(graph.products) in (3, len(LAYERS))
+    return len(graph.products) in (3, len(LAYERS)) and not graph.has("SOFTMAX")
 
 
 def parts_of(graph: Graph) -> Parts:

@@ -80,11 +80,13 @@ class EdgeBlock(keras.layers.Layer):
 
     def call(self, x: Tensor, far: Tensor | None) -> Tensor:
         x = self.attention_norm(x + self.attention(self.attend(x, far)))
-        return self.norm(x + self.second(self.activation(self.first(x))))
+        return self.norm(x + self.second(self.activation(self.first(apart(x)))))
 
     def attend(self, x: Tensor, far: Tensor | None) -> Tensor:
         """Each token's mean of the values that it looks at, `(t, heads * size)`."""
-        heads = ops.reshape(self.looked(x), (-1, 3 * self.heads, self.size))
+        # A normalisation's gains in a kernel would put it off its grid: `apart` cost nothing that could be measured, and
+        # the bundle of multilingual-e5-small came from a mean cosine of .9992 to .9996.
+        heads = ops.reshape(self.looked(apart(x)), (-1, 3 * self.heads, self.size))
         heads = ops.transpose(heads, (1, 0, 2))  # (3 h, t, s)
         query, key, value = (heads[place * self.heads : (place + 1) * self.heads] for place in range(3))
         scores = ops.matmul(query, ops.transpose(key, (0, 2, 1)))  # (h, t, t)

@@ -1,0 +1,55 @@
+"""The weights of a transformer by name: which are its own, and the sizes that they have.
+
+What their shapes do not say stands in `told.SETTINGS` beside them: `heads`, `pooling`, `dense`, `activation` and
+`epsilon`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from ...system.types import Floats, Json
+from ..told import settings_in
+
+BLOCK = re.compile(r"block_(\d+)/query/kernel")
+
+
+def owns(weights: Mapping[str, Floats]) -> bool:
+    """Return True for weights `{path: array}` of a `TransformerEncoder`."""
+    return "block_0/query/kernel" in weights
+
+
+def trainable_weights(weights: Mapping[str, Floats]) -> Mapping[str, Floats]:
+    """Return the weights as training takes them up: as they are."""
+    return weights
+
+
+def sizes_of(weights: Mapping[str, Floats]) -> dict[str, Json]:
+    """Return the arguments of a `TransformerEncoder` with these weights, but for its vocabulary and its name.
+
+    Raises `KeyError` where the settings are missing, and `ValueError` where these do not fit the weights.
+    """
+    said, row = settings_in(weights), weights["embedding/embeddings"].shape[1]
+    positions, width = weights["positions/embeddings"].shape
+    shared, heads = weights["block_0/query/kernel"].shape[1], said["heads"]
+    if shared % heads:
+        raise ValueError(f"{heads} heads do not share {shared} numbers evenly")
+    behind, projection = weights.get("dense/kernel"), weights.get("projection/kernel")
+    size = width if behind is None else behind.shape[1]
+    return {
+        "width": width,
+        "depth": sum(bool(BLOCK.fullmatch(name)) for name in weights),
+        "heads": heads,
+        "head_size": shared // heads,
+        "inner": weights["block_0/first/kernel"].shape[1],
+        "positions": positions,
+        "pooling": said["pooling"],
+        "dense": said["dense"],
+        "dimension": size if projection is None else projection.shape[1],
+        "rank": row if "factor/kernel" in weights else None,
+        "space": None if projection is None else size,
+        "foreign": projection is not None,
+        "epsilon": said["epsilon"],
+        "activation": said["activation"],
+    }
