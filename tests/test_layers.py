@@ -19,10 +19,10 @@ FLOORS = (
     ("settings", "words", "encoders", "data.parsing"),
     # What looks families of networks up by name stands below them.
     ("retrieval", "data", "students", "typed", "export.families"),
-    ("documents", "students.ngram", "students.static"),
+    ("documents", "students.ngram", "students.static", "students.transformer"),
     ("students.vocabulary", "teachers", "training", "evaluation.bias", "export.tflite", "export.onnx"),
     ("export.c", "export.hub"),
-    ("export.families.ngram", "export.families.static"),
+    ("export.families.ngram", "export.families.static", "export.families.transformer"),
     ("evaluation", "export.formats"),
     ("reading",),
     # It shows what was measured; a task knows its table.

@@ -10,10 +10,13 @@ from ..weights.precision import Precision
 from ..weights.rotation import TABLE
 from .registry import family_part
 
+FACTOR = "factor/kernel"
+
 
 def prepared(model: Model, precision: Precision) -> Model:
     """Return a student that computes the same, with the table that its codec stores best: itself, or a turned copy.
 
+    Where the family puts a factor behind the turned table, the copy has its `rank`.
     Raises `ExportError` where a codec turns the table and the student's family has no `rotation`.
     """
     if precision.stored:
@@ -24,6 +27,8 @@ def prepared(model: Model, precision: Precision) -> Model:
         return model
     part = family_part(model.family, "rotation", f"a table in {precision.table}")
     changed = {name: array.astype(np.float32) for name, array in part.rotate_readers(weights, basis).items()}
-    copy = type(model).from_config(model.get_config())
-    copy.set_weights(list({**weights, TABLE: weights[TABLE] @ basis.astype(np.float32), **changed}.values()))
+    rank = {"rank": len(basis)} if FACTOR in changed else {}
+    copy = type(model).from_config({**model.get_config(), **rank})
+    turned = {**weights, TABLE: weights[TABLE] @ basis.astype(np.float32), **changed}
+    copy.set_weights([turned[weight.path] for weight in copy.weights])
     return copy

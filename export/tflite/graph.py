@@ -84,8 +84,9 @@ class Graph:
             operator = self._graph.Operators(number)
             name = _operator(self._model.OperatorCodes(operator.OpcodeIndex()))[0]
             relu = approximate = False
-            if name == "FULLY_CONNECTED":
-                relu = _options(schema.FullyConnectedOptions, operator).FusedActivationFunction() == RELU
+            if name in ("FULLY_CONNECTED", "MUL"):
+                kind = schema.MulOptions if name == "MUL" else schema.FullyConnectedOptions
+                relu = _options(kind, operator).FusedActivationFunction() == RELU
             elif name == "GELU":
                 approximate = bool(_options(schema.GeluOptions, operator).Approximate())
             inputs, outputs = operator.InputsAsNumpy().tolist(), operator.OutputsAsNumpy().tolist()
@@ -137,7 +138,7 @@ class Graph:
             if following.name == "RELU":
                 relu = True
             elif following.name == "MUL" and other is not None and other.size == len(stored):
-                scales = other
+                scales, relu = other, relu or following.relu
             # A MAXIMUM with less than every number keeps the converter from joining what stands on either side.
             elif following.name != "MAXIMUM" or other is None:
                 break

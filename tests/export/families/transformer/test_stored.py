@@ -1,0 +1,99 @@
+"""A transformer out of its bundle and its ONNX file: the same sizes, and weights that give the file's vectors."""
+
+import numpy as np
+import pytest
+
+from distill.export.onnx import weights as onnx_weights
+from distill.export.onnx.model import onnx_model
+from distill.export.tflite import weights as tflite_weights
+from distill.export.tflite.convert import convert
+from distill.export.tflite.graph import Graph
+from distill.export.tflite.parts import parts_of
+from distill.export.weights.precision import Precision
+from distill.students.from_weights import from_weights
+from distill.students.told import SETTINGS, as_array
+from distill.students.transformer import TransformerEncoder
+
+# From 1,024 elements on the TFLite converter quantises a kernel. As many positions as pieces.
+SIZES = {"vocabulary": 300, "width": 40, "heads": 4, "head_size": 8, "inner": 48, "positions": 300, "dimension": 40}
+# Each kind of pooling, of activation inside, and of what stands behind, is in one.
+CASES = {
+    "float32": (
+        {"depth": 1, "rank": 20, "pooling": "first", "activation": "gelu_tanh", "dense": "gelu", "epsilon": 1e-5},
+        Precision("float32", "float32"),
+    ),
+    "int8": (
+        {"depth": 2, "activation": "relu", "dense": "tanh", "space": 36, "foreign": True, "epsilon": 1e-6},
+        Precision("int8", "int4"),
+    ),
+    "turned": (
+        {"depth": 1, "pooling": "max", "space": 40, "dimension": 30, "foreign": True},
+        Precision("int8", "int4-pq5"),
+    ),
+}
+
+
+@pytest.fixture(scope="module", params=CASES)
+def case(request, randomised):
+    sizes, precision = CASES[request.param]
+    return randomised(TransformerEncoder(**SIZES | sizes), 0.15), precision
+
+
+def vectors_of(content, rows):
+    from ai_edge_litert.interpreter import Interpreter
+
+    interpreter, vectors = Interpreter(model_content=content), []
+    place, end = (side[0]["index"] for side in (interpreter.get_input_details(), interpreter.get_output_details()))
+    for ids in rows:
+        interpreter.resize_tensor_input(place, ids[None].shape)
+        interpreter.allocate_tensors()
+        interpreter.set_tensor(place, ids[None])
+        interpreter.invoke()
+        vectors.append(interpreter.get_tensor(end)[0])
+    return np.stack(vectors)
+
+
+def require_same(model, precision, weights, vectors, rows):
+    student = from_weights(weights, "student")
+    turned = {"rank": SIZES["width"]} if precision.table == "int4-pq5" else {}
+    assert student.get_config() == {**model.get_config(), "name": "student", **turned}
+    cosines = np.sum(np.asarray(student(rows)) * vectors, axis=1)
+    # The file's activations are rounded, the student's are not.
+    assert cosines.min() > (1 - 1e-6 if precision.dense == "float32" else 0.999)
+    if precision.dense == "float32":
+        for weight in model.weights:
+            np.testing.assert_allclose(weights[weight.path], np.asarray(weight), atol=1e-6, err_msg=weight.path)
+
+
+def test_the_student_of_a_bundle_gives_its_vectors(case):
+    model, precision = case
+    content = convert(model, precision)
+    rows = np.random.default_rng(0).integers(0, 300, size=(6, 9), dtype=np.int32)
+    weights = tflite_weights.weights_in(content, 300, precision.table)
+    require_same(model, precision, weights, vectors_of(content, rows), rows)
+    parts = parts_of(Graph(content))
+    # A kernel on its channels' grid was not multiplied by the gains in front of it.
+    if precision.dense == "int8":
+        stored = parts.products["block_0.looked"].stored
+        assert stored.dtype == np.int8 and (np.abs(stored).max(axis=1) == 127).all()
+    counted = sum(weight.size for path, weight in weights.items() if path not in (SETTINGS, "embedding/embeddings"))
+    assert (parts.family, parts.size) == ("transformer", pytest.approx(counted, rel=0.01))
+
+
+def test_the_student_of_an_onnx_file_gives_its_vectors(case):
+    runtime = pytest.importorskip("onnxruntime")
+    model, precision = case
+    content = onnx_model(model, precision.dense, precision.table)
+    rows = np.random.default_rng(0).integers(0, 300, size=(6, 9), dtype=np.int32)
+    (vectors,) = runtime.InferenceSession(content).run(None, {"ids": rows})
+    require_same(model, precision, onnx_weights.weights_in(content, 300, precision.table), vectors, rows)
+
+
+@pytest.mark.parametrize(
+    ("settings", "error"),
+    [({"heads": 3, "pooling": "mean", "dense": None}, "3 heads do not share 32 numbers evenly"), ({}, "heads")],
+)
+def test_settings_that_do_not_fit_the_weights_are_refused(case, settings, error):
+    weights = {weight.path: np.asarray(weight) for weight in case[0].weights}
+    with pytest.raises((ValueError, KeyError), match=error):
+        from_weights({**weights, SETTINGS: as_array(settings)}, "student")
