@@ -25,6 +25,7 @@ import threading
 import zlib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypedDict
 from zipfile import BadZipFile
 
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from ai_edge_litert.interpreter import Interpreter
 
 CARD, TOKENIZER, SPELLINGS, REMOVAL = "card.json", "tokenizer.model", "spellings.npz", "lir.npy"
+READING = "reading.json"
 MODELS = {"bundle": "encoder.tflite", "onnx": "encoder.onnx"}
 LONG = ("truncate", "refuse")
 PADDING, END_OF_IDS, WIDTH = -1, -1, 64
@@ -52,6 +54,7 @@ FIELDS: dict = {
 AGAIN = "export the bundle again"
 # The card's entry on answers, and the first passages of a ranking, by which it tells how likely the first one answers.
 ANSWERABLE, COMPARED = "answerable", 5
+ROLES = ("question", "document")
 # An end of a sentence, with what closes it, before a blank; without one in scripts that have none.
 END = re.compile(r"(?<=[.!?…।؟])[\"'»”’)\]]*\s+|(?<=[。！？])[」』”’）]*|\n\s*")
 
@@ -143,6 +146,7 @@ class Encoder:
         limits = [limit for limit in (max_length, self.card["max_length"]) if limit]
         self.max_length, self.long = min(limits, default=None), long
         self.calibrations = calibrations(self.card)
+        self.reading = load_reading(place, self.card)
         self._spellings = load_spellings(place, self.card)
         self.tokenizer = load_tokenizer(place / TOKENIZER, self.card["vocabulary"] + len(self._spellings))
         self._components = load_components(place, self.card)
@@ -151,15 +155,18 @@ class Encoder:
         if dimension != self.dimension:
             raise BundleError(f"{place}: {CARD} says {self.dimension} dimensions, the model has {dimension}; {AGAIN}")
 
-    def tokenize(self, text: str) -> list[int]:
-        """A text's ids: bos, pieces, eos. Lone surrogates become U+FFFD.
+    def tokenize(self, text: str, role: Literal["question", "document"] | None = "question") -> list[int]:
+        """A text's ids: bos, pieces, eos, those of its role's prompt before it. Lone surrogates become U+FFFD.
 
-        Pieces as people type them stand for those of the words as they are written.
+        Pieces as people type them stand for those of the words as they are written. None: the text alone.
         """
-        ids = self._spellings.written(self.tokenizer.encode(well_formed(text), add_bos=True, add_eos=True))
-        if self.long == "refuse" and self.max_length and len(ids) > self.max_length:
-            raise TextError(f"a text of {len(ids)} pieces; at most {self.max_length} are taken")
-        return shortened(ids, self.max_length)
+        text = self.reading.prompts.get(role or "", "") + well_formed(text)
+        ids = self._spellings.written(self.tokenizer.encode(text, add_bos=True, add_eos=True))
+        limits = [limit for limit in (self.max_length, self.reading.longest if role else None) if limit]
+        most = min(limits, default=None)
+        if self.long == "refuse" and most and len(ids) > most:
+            raise TextError(f"a text of {len(ids)} pieces; at most {most} are taken")
+        return shortened(ids, most)
 
     def encode(
         self,
@@ -168,8 +175,9 @@ class Encoder:
         progress: Callable[..., None] | None = None,
         language: str | None = None,
     ) -> NDArray[np.float32]:
-        """`[str]` -> float32 `(n, dimension)`, rows of unit length, in order. Either role is the same tower.
+        """`[str]` -> float32 `(n, dimension)`, rows of unit length, in order.
 
+        Either role is the same tower; the artefact may have a prompt of each, which is put before the texts.
         `language`, that of all the texts: its directions are removed, where the artefact has components of it.
         """
         if language is not None and language not in self._components:
@@ -179,7 +187,7 @@ class Encoder:
             raise TextError(f"expected a list of texts, got one text; write encode([{texts[:20]!r}])")
         vectors, run = np.zeros((len(texts), self.dimension), dtype=np.float32), self._models.model()
         for row, text in enumerate(texts):
-            ids = self.tokenize(text)
+            ids = self.tokenize(text, role)
             try:
                 vectors[row] = run(ids)
             except Exception as error:  # the runtimes' errors have no common type
@@ -187,6 +195,34 @@ class Encoder:
             if progress:
                 progress(1)
         return vectors if language is None else removed(vectors, self._components[language])
+
+
+class Reading(NamedTuple):
+    """How texts are read: `prompts` by role, put before a text, and `longest`, the most ids of one, bos and eos too."""
+
+    prompts: Mapping[str, str] = MappingProxyType({})
+    longest: int | None = None
+
+    @classmethod
+    def of(cls, content: bytes) -> Reading:
+        """The one in the content of a file. Raises `ValueError`."""
+        fields = json.loads(content)
+        if not isinstance(fields, dict) or not set(fields) <= set(cls._fields):
+            raise ValueError(f"expected an object with some of {', '.join(cls._fields)}")
+        prompts, longest = fields.get("prompts", {}), fields.get("longest")
+        if not isinstance(prompts, dict) or not all(isinstance(prompt, str) for prompt in prompts.values()):
+            raise ValueError("expected texts under 'prompts'")
+        if not set(prompts) <= set(ROLES):
+            raise ValueError(f"expected prompts for {' and '.join(ROLES)}, got {', '.join(prompts)}")
+        if longest is not None and (type(longest) is not int or longest < 2):
+            raise ValueError(f"expected a number of ids from 2 on under 'longest', got {longest!r}")
+        return cls(prompts, longest)
+
+    def content(self) -> bytes:
+        """The content of the file that `of` reads, empty where there is nothing to say."""
+        fields = {"prompts": dict(self.prompts), "longest": self.longest}
+        fields = {name: value for name, value in fields.items() if value}
+        return (json.dumps(fields, ensure_ascii=False, indent=2) + "\n").encode() if fields else b""
 
 
 class Spellings:
@@ -479,6 +515,16 @@ def load_tokenizer(path: Path, vocabulary: int) -> sentencepiece.SentencePiecePr
     if tokenizer.get_piece_size() != vocabulary:
         raise BundleError(f"{path}: {tokenizer.get_piece_size()} pieces, but the encoder has {vocabulary}; {AGAIN}")
     return tokenizer
+
+
+def load_reading(folder: Path, card: Card) -> Reading:
+    """The `Reading` of the artefact, the plain one where there is no file. Raises `BundleError`."""
+    if READING not in card["files"]:
+        return Reading()
+    try:
+        return Reading.of((folder / READING).read_bytes())
+    except (OSError, ValueError, RecursionError) as error:
+        raise BundleError(f"{folder / READING}: says nothing of how to read: {first_line(error)}; {AGAIN}") from error
 
 
 def load_spellings(folder: Path, card: Card) -> Spellings:

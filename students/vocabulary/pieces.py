@@ -28,7 +28,7 @@ def used_pieces(tokenizer: Tokenizer, texts: Sequence[str], least: int = 1) -> s
 
 def piece_counts(tokenizer: Tokenizer, texts: Sequence[str]) -> Integers:
     """Return how often the texts use each piece, int64 `(pieces,)`, bos and eos left out."""
-    ids = (id for row in tokenizer.encode(list(texts)) for id in row[1:-1])
+    ids = (id for row in tokenizer.encode(list(texts), None) for id in row[1:-1])
     return np.bincount(np.fromiter(ids, dtype=np.int64), minlength=len(tokenizer))
 
 
@@ -131,7 +131,7 @@ def merges(text: str, scores: Mapping[str, float]) -> list[str]:
 
 def _of_pieces(tokenizer, proto, old_ids):
     """The tokenizer of these pieces, with the spellings that stand for some of them."""
-    smaller = Tokenizer(_with_pieces(proto, old_ids).SerializeToString(), tokenizer.source)
+    smaller = tokenizer.with_proto(_with_pieces(proto, old_ids).SerializeToString())
     if tokenizer.spellings is None:
         return smaller
     places = {int(old): new for new, old in enumerate(old_ids)}
