@@ -1,9 +1,10 @@
-"""SentencePiece as mUSE uses it: bos, the pieces, eos."""
+"""SentencePiece as mUSE uses it, and BERT's WordPiece in the same container: bos, the pieces, eos."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,7 +25,8 @@ class Tokenizer:
     """Text -> ids. `proto` is a serialised SentencePiece model.
 
     Its last pieces stand for others where there is the content of a file of `spellings`; they are none of its ids.
-    A `reading` has the prompts that stand before a text by its role, and the most ids of a text.
+    A `reading` has the prompts that stand before a text by its role, the most ids of a text, and whether the pieces are
+    BERT's, which are cut by its own rules.
     Raises `EncoderError` when the bytes are no SentencePiece model, it has no bos and eos, or other spellings.
     """
 
@@ -74,6 +76,11 @@ class Tokenizer:
         return self._size
 
     @property
+    def unknown(self) -> int:
+        """The id of the unknown piece."""
+        return int(self._processor.unk_id())
+
+    @property
     def stored_bytes(self) -> int:
         """Bytes of the files that `save` writes."""
         return len(self.proto) + len(self.spellings or b"") + len(self.reading.content())
@@ -99,9 +106,20 @@ class Tokenizer:
         from ..export.encode import shortened
 
         prompt = self.reading.prompts.get(role or "", "")
-        rows = self._processor.encode([prompt + well_formed(text) for text in texts], add_bos=True, add_eos=True)
+        rows = self._rows([prompt + well_formed(text) for text in texts])
         rows = [self._expansions.expanded(row) for row in rows] if self._expansions else rows
         return [shortened(ids, self.reading.longest) for ids in rows] if role else rows
+
+    def _rows(self, texts):
+        if self._words:
+            return [self._words.encode(text) for text in texts]
+        return self._processor.encode(texts, add_bos=True, add_eos=True)
+
+    @cached_property
+    def _words(self):
+        from ..export.encode import WordPieces
+
+        return WordPieces.of(self._processor, self.reading.wordpiece)
 
     @property
     def unexpanded(self) -> Tokenizer:
@@ -123,6 +141,8 @@ class Tokenizer:
         return [id for id, _ in pieces], [place for _, place in pieces]
 
     def _placed(self, text):
+        if self._words:
+            return list(_placed_words(self._words, text))
         if hasattr(self._processor, "encode_as_offset_mapping"):
             told = self._processor.encode_as_offset_mapping(text)
             return list(zip(told["ids"], map(tuple, told["offsets"]), strict=True))
@@ -131,7 +151,24 @@ class Tokenizer:
 
     def normalize(self, texts: Sequence[str]) -> list[str]:
         """Return each text as it is cut into pieces: normalised, a space as U+2581."""
+        if self._words:
+            return ["".join(SPACE + word for word in self._words.words(well_formed(text))) for text in texts]
         return [self._processor.normalize(well_formed(text)) for text in texts]
+
+
+def _placed_words(words, text):
+    """Yield the id of each piece and its place, of an unknown word the whole word's."""
+    from ..export.encode import WITHIN
+
+    read = [(sign, place) for place, one in enumerate(text) for sign in words.signs[ord(one)]]
+    for is_blank, group in groupby(read, key=lambda pair: pair[0].isspace()):
+        signs, places = zip(*group, strict=True)
+        first = 0
+        for id in () if is_blank else words.ids("".join(signs)):
+            many = len(words.pieces[id].removeprefix(WITHIN) if first else words.pieces[id])
+            last = len(signs) if id == words.unknown else first + many
+            yield id, (places[first], places[last - 1] + 1)
+            first = last
 
 
 SPACE = "\u2581"  # SentencePiece's mark for a space
@@ -171,7 +208,8 @@ def spellings_of(tokenizer: Tokenizer) -> list[Spelling]:
 def with_spellings(tokenizer: Tokenizer, spellings: Sequence[Spelling]) -> Tokenizer:
     """Return the tokenizer with these spellings in place of those that it has; one that is a piece is left out.
 
-    None scores below the pieces, as SentencePiece counts <unk> from the lowest score of all.
+    None scores below the pieces, as SentencePiece counts <unk> from the lowest score of all. Raises `EncoderError` for
+    other pieces than a unigram model's, which takes the best path through all.
     """
     proto = model_proto(tokenizer)
     lowest = min((piece.score for piece in proto.pieces if piece.type == piece.NORMAL), default=0.0)
@@ -179,6 +217,8 @@ def with_spellings(tokenizer: Tokenizer, spellings: Sequence[Spelling]) -> Token
     free = [one for one in spellings if one.piece not in known]
     if not free:
         return plain(tokenizer)
+    if proto.trainer_spec.model_type != proto.trainer_spec.UNIGRAM:
+        raise EncoderError(f"{tokenizer.source}: only the pieces of a unigram model can have spellings beside them")
     for one in free:
         proto.pieces.add(piece=one.piece, score=max(lowest, one.score))
     proto.trainer_spec.vocab_size = len(proto.pieces)

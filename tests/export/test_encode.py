@@ -15,6 +15,7 @@ from fixtures.folders import card_in, change_card, names
 from fixtures.pieces import trained_tokenizer
 
 from distill.encoders.encoder import encode_ids
+from distill.encoders.wordpiece import wordpiece_tokenizer
 from distill.export import encode
 from distill.export.encode import BundleError, Encoder, TextError
 from distill.export.form import Form
@@ -282,7 +283,35 @@ def test_texts_are_read_with_their_roles_prompt_and_cut_at_the_longest(copy, enc
     assert scores[0, 0] == pytest.approx(cosines.max()) and rows[0, 0] == cosines.argmax()
 
 
-@pytest.mark.parametrize("content", [b"", b"null", b'{"prompts": {"title": "a"}}', b'{"longest": 0}', b'{"cut": 1}'])
+def test_berts_pieces_are_cut_by_the_script_itself(copy, sample, tmp_path):
+    letters = sorted({sign for text in sample.passage_texts for sign in text.lower() if sign.isalnum()})
+    words = sorted({word for text in sample.passage_texts for word in text.lower().split() if word.isalnum()})
+    pieces = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *letters, *(f"##{sign}" for sign in letters), *words]
+    reading = encode.Reading({"question": "Query: "}, 60, encode.Rules())
+    tokenizer = wordpiece_tokenizer(list(dict.fromkeys(pieces))[:2000], reading)
+    disguise(copy, "tokenizer.model", tokenizer.proto)
+    disguise(copy, "reading.json", reading.content())
+    read, texts = Encoder(copy), [*TEXTS, *ODD, *sample.passage_texts]
+    rows = tokenizer.encode(texts)
+    assert [read.tokenize(text) for text in texts] == rows and max(map(len, rows)) == 60
+    (tmp_path / "texts.jsonl").write_text(LINES, encoding="utf-8")
+    done = script(copy, tmp_path / "texts.jsonl", tmp_path / "vectors.npy")
+    assert done.returncode == 0
+    np.testing.assert_array_equal(np.load(tmp_path / "vectors.npy"), read.encode(TEXTS))
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"null",
+        b'{"wordpiece": {"lowercase": true}}',
+        b'{"wordpiece": true}',
+        b'{"prompts": {"title": "a"}}',
+        b'{"longest": 0}',
+        b'{"cut": 1}',
+    ],
+)
 def test_a_file_that_says_nothing_of_how_to_read_is_named(copy, content):
     disguise(copy, "reading.json", content)
     refused("reading.json: ", copy)
