@@ -9,6 +9,7 @@ from pathlib import Path
 from ..encoders.encoder import KerasEncoder
 from ..errors import EncoderError, ExportError, first_line
 from ..evaluation.bias.removal import LanguageRemoval
+from ..settings.choices import FORMATS
 from ..system.files import write_aside, write_text
 from ..system.types import File, Json, Progress
 from . import encode
@@ -80,6 +81,7 @@ def write_artefact(
 ) -> Card:
     """Write the artefact to a folder that it makes, not yet measured against the student, and return its card."""
     student = as_read(student, form)
+    _require_readable(student, form)
     folder.mkdir()
     format_of(form.format).write(student, folder, form.precision, form.lengths)
     if notes and encode.ANSWERABLE in notes:
@@ -101,6 +103,17 @@ def write_artefact(
 def as_read(student: KerasEncoder, form: Form) -> KerasEncoder:
     """Return the student as an artefact reads text: with its spellings, or without."""
     return student if form.spelled else student.without_spellings()
+
+
+def _require_readable(student: KerasEncoder, form: Form) -> None:
+    """Raise `EncoderError` where the student's tokenizer reads texts in a way that the form's format does not."""
+    both = (student, getattr(student, "documents", student))
+    if not format_of(form.format).reads and any(one.tokenizer.reading.content() for one in both):
+        readers = " and ".join(name for name in FORMATS if format_of(name).reads)
+        raise EncoderError(
+            f"{student.name}: the format {form.format} puts no prompt before a text and cuts no long one, as this "
+            f"encoder does; export it as {readers}"
+        )
 
 
 @contextmanager

@@ -20,11 +20,14 @@ import hashlib
 import json
 import os
 import re
+import string
 import sys
 import threading
+import unicodedata
 import zlib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypedDict
 from zipfile import BadZipFile
 
@@ -36,6 +39,7 @@ if TYPE_CHECKING:
     from ai_edge_litert.interpreter import Interpreter
 
 CARD, TOKENIZER, SPELLINGS, REMOVAL = "card.json", "tokenizer.model", "spellings.npz", "lir.npy"
+READING = "reading.json"
 MODELS = {"bundle": "encoder.tflite", "onnx": "encoder.onnx"}
 LONG = ("truncate", "refuse")
 PADDING, END_OF_IDS, WIDTH = -1, -1, 64
@@ -52,6 +56,20 @@ FIELDS: dict = {
 AGAIN = "export the bundle again"
 # The card's entry on answers, and the first passages of a ranking, by which it tells how likely the first one answers.
 ANSWERABLE, COMPARED = "answerable", 5
+ROLES = ("question", "document")
+# BERT's pieces within a word begin so; a longer word is unknown. Words that are remembered with their pieces.
+WITHIN, LONGEST_WORD, REMEMBERED = "##", 100, 1 << 16
+# Each of these characters is a word, as Hugging Face's tokenizers have them: the first and the last of each range.
+CHINESE = (
+    (0x3400, 0x4DBF),
+    (0x4E00, 0x9FFF),
+    (0xF900, 0xFAFF),
+    (0x20000, 0x2A6DF),
+    (0x2A700, 0x2B81F),
+    (0x2B920, 0x2CEAF),
+    (0x2F800, 0x2FA1F),
+)
+ASCII_SIGNS = frozenset(string.punctuation)
 # An end of a sentence, with what closes it, before a blank; without one in scripts that have none.
 END = re.compile(r"(?<=[.!?…।؟])[\"'»”’)\]]*\s+|(?<=[。！？])[」』”’）]*|\n\s*")
 
@@ -143,23 +161,32 @@ class Encoder:
         limits = [limit for limit in (max_length, self.card["max_length"]) if limit]
         self.max_length, self.long = min(limits, default=None), long
         self.calibrations = calibrations(self.card)
+        self.reading = load_reading(place, self.card)
         self._spellings = load_spellings(place, self.card)
         self.tokenizer = load_tokenizer(place / TOKENIZER, self.card["vocabulary"] + len(self._spellings))
+        self._words = WordPieces.of(self.tokenizer, self.reading.wordpiece)
         self._components = load_components(place, self.card)
         self._models = _PerThread(place, self.card, threads)
         dimension = self._models.model().dimension
         if dimension != self.dimension:
             raise BundleError(f"{place}: {CARD} says {self.dimension} dimensions, the model has {dimension}; {AGAIN}")
 
-    def tokenize(self, text: str) -> list[int]:
-        """A text's ids: bos, pieces, eos. Lone surrogates become U+FFFD.
+    def tokenize(self, text: str, role: Literal["question", "document"] | None = "question") -> list[int]:
+        """A text's ids: bos, pieces, eos, those of its role's prompt before it. Lone surrogates become U+FFFD.
 
-        Pieces as people type them stand for those of the words as they are written.
+        Pieces as people type them stand for those of the words as they are written. None: the text alone.
         """
-        ids = self._spellings.written(self.tokenizer.encode(well_formed(text), add_bos=True, add_eos=True))
-        if self.long == "refuse" and self.max_length and len(ids) > self.max_length:
-            raise TextError(f"a text of {len(ids)} pieces; at most {self.max_length} are taken")
-        return shortened(ids, self.max_length)
+        text = self.reading.prompts.get(role or "", "") + well_formed(text)
+        cut = self._words.encode if self._words else self._encode
+        ids = self._spellings.written(cut(text))
+        limits = [limit for limit in (self.max_length, self.reading.longest if role else None) if limit]
+        most = min(limits, default=None)
+        if self.long == "refuse" and most and len(ids) > most:
+            raise TextError(f"a text of {len(ids)} pieces; at most {most} are taken")
+        return shortened(ids, most)
+
+    def _encode(self, text):
+        return self.tokenizer.encode(text, add_bos=True, add_eos=True)
 
     def encode(
         self,
@@ -168,8 +195,9 @@ class Encoder:
         progress: Callable[..., None] | None = None,
         language: str | None = None,
     ) -> NDArray[np.float32]:
-        """`[str]` -> float32 `(n, dimension)`, rows of unit length, in order. Either role is the same tower.
+        """`[str]` -> float32 `(n, dimension)`, rows of unit length, in order.
 
+        Either role is the same tower; the artefact may have a prompt of each, which is put before the texts.
         `language`, that of all the texts: its directions are removed, where the artefact has components of it.
         """
         if language is not None and language not in self._components:
@@ -179,7 +207,7 @@ class Encoder:
             raise TextError(f"expected a list of texts, got one text; write encode([{texts[:20]!r}])")
         vectors, run = np.zeros((len(texts), self.dimension), dtype=np.float32), self._models.model()
         for row, text in enumerate(texts):
-            ids = self.tokenize(text)
+            ids = self.tokenize(text, role)
             try:
                 vectors[row] = run(ids)
             except Exception as error:  # the runtimes' errors have no common type
@@ -187,6 +215,140 @@ class Encoder:
             if progress:
                 progress(1)
         return vectors if language is None else removed(vectors, self._components[language])
+
+
+class Rules(NamedTuple):
+    """How BERT reads a text: in lower case, without accents, each Chinese character as a word."""
+
+    lowercase: bool = True
+    strip_accents: bool = True
+    chinese: bool = True
+
+
+class Reading(NamedTuple):
+    """How texts are read: `prompts` by role, put before a text, and `longest`, the most ids of one, bos and eos too.
+
+    With `wordpiece` `WordPieces` cut them, and not SentencePiece.
+    """
+
+    prompts: Mapping[str, str] = MappingProxyType({})
+    longest: int | None = None
+    wordpiece: Rules | None = None
+
+    @classmethod
+    def of(cls, content: bytes) -> Reading:
+        """The one in the content of a file. Raises `ValueError`."""
+        fields = json.loads(content)
+        if not isinstance(fields, dict) or not set(fields) <= set(cls._fields):
+            raise ValueError(f"expected an object with some of {', '.join(cls._fields)}")
+        prompts, longest = fields.get("prompts", {}), fields.get("longest")
+        if not isinstance(prompts, dict) or not all(isinstance(prompt, str) for prompt in prompts.values()):
+            raise ValueError("expected texts under 'prompts'")
+        if not set(prompts) <= set(ROLES):
+            raise ValueError(f"expected prompts for {' and '.join(ROLES)}, got {', '.join(prompts)}")
+        if longest is not None and (type(longest) is not int or longest < 2):
+            raise ValueError(f"expected a number of ids from 2 on under 'longest', got {longest!r}")
+        rules = fields.get("wordpiece")
+        if rules is not None and not (_is_of(rules, Rules._fields) and {*map(type, rules.values())} == {bool}):
+            raise ValueError(f"expected true or false for {', '.join(Rules._fields)} under 'wordpiece'")
+        return cls(prompts, longest, None if rules is None else Rules(**rules))
+
+    def content(self) -> bytes:
+        """The content of the file that `of` reads, empty where there is nothing to say."""
+        rules = self.wordpiece and self.wordpiece._asdict()
+        fields = {"prompts": dict(self.prompts), "longest": self.longest, "wordpiece": rules}
+        fields = {name: value for name, value in fields.items() if value}
+        return (json.dumps(fields, ensure_ascii=False, indent=2) + "\n").encode() if fields else b""
+
+
+def _is_of(fields, names):
+    return isinstance(fields, dict) and set(fields) == set(names)
+
+
+class WordPieces:
+    """BERT's way to cut a text: into words, and each into the longest pieces that there are, from its head on.
+
+    Devlin et al. (2019), section 3; ids are those of Hugging Face's tokenizers. `pieces` by id, with `WITHIN` before
+    those that do not begin a word; `unknown`, `bos` and `eos` are ids.
+    """
+
+    def __init__(self, pieces: Sequence[str], unknown: int, bos: int, eos: int, rules: Rules) -> None:
+        self.pieces, self.signs, self.unknown = pieces, Signs(rules), unknown
+        self._ids = {piece: id for id, piece in enumerate(pieces)}
+        self._bos, self._eos = bos, eos
+        self._longest = max(map(len, pieces))
+        self._known: dict[str, list[int]] = {}
+
+    @classmethod
+    def of(cls, processor: sentencepiece.SentencePieceProcessor, rules: Rules | None) -> WordPieces | None:
+        """Those of a SentencePiece model's pieces, None without rules."""
+        if rules is None:
+            return None
+        pieces = processor.id_to_piece(list(range(processor.get_piece_size())))
+        return cls(pieces, processor.unk_id(), processor.bos_id(), processor.eos_id(), rules)
+
+    def encode(self, text: str) -> list[int]:
+        """A text's ids: bos, pieces, eos."""
+        return [self._bos, *(id for word in self.words(text) for id in self.ids(word)), self._eos]
+
+    def words(self, text: str) -> list[str]:
+        """The words of a text, as they are read."""
+        return text.translate(self.signs).split()
+
+    def ids(self, word: str) -> list[int]:
+        """The ids of a word as it is read, that of the unknown piece where no pieces make it up."""
+        ids = self._known.get(word)
+        if ids is None:
+            if len(self._known) >= REMEMBERED:
+                self._known.clear()
+            ids = self._known[word] = self._cut(word)
+        return ids
+
+    def _cut(self, word):
+        ids, start = [], 0
+        while start < len(word) <= LONGEST_WORD:
+            before = WITHIN if start else ""
+            ends = range(min(len(word), start + self._longest), start, -1)
+            start, id = next(
+                ((end, self._ids[before + word[start:end]]) for end in ends if before + word[start:end] in self._ids),
+                (start, self.unknown),
+            )
+            if id == self.unknown:
+                break
+            ids.append(id)
+        return ids if start == len(word) else [self.unknown]
+
+
+class Signs(dict[int, str]):
+    """Characters by their code, as `str.translate` takes them, each as BERT reads it by some rules.
+
+    Blanks stand around what is a word for itself; what is not read is empty.
+    """
+
+    def __init__(self, rules: Rules) -> None:
+        self._rules = rules
+
+    def __missing__(self, code: int) -> str:
+        self[code] = read = self._read(chr(code))
+        return read
+
+    def _read(self, sign):
+        kind = unicodedata.category(sign)
+        if sign in "\t\n\r" or (sign.isspace() and kind != "Cc"):
+            return " "
+        if kind in ("Cc", "Cf", "Co", "Cs") or sign == "\ufffd":
+            return ""
+        apart = self._rules.chinese and any(first <= ord(sign) <= last for first, last in CHINESE)
+        read = f" {sign} " if apart else sign
+        if self._rules.strip_accents:
+            read = "".join(part for part in unicodedata.normalize("NFD", read) if unicodedata.category(part) != "Mn")
+        if self._rules.lowercase:
+            read = "".join(map(str.lower, read))
+        return "".join(f" {part} " if _is_punctuation(part) else part for part in read)
+
+
+def _is_punctuation(sign):
+    return sign in ASCII_SIGNS or unicodedata.category(sign).startswith("P")
 
 
 class Spellings:
@@ -479,6 +641,16 @@ def load_tokenizer(path: Path, vocabulary: int) -> sentencepiece.SentencePiecePr
     if tokenizer.get_piece_size() != vocabulary:
         raise BundleError(f"{path}: {tokenizer.get_piece_size()} pieces, but the encoder has {vocabulary}; {AGAIN}")
     return tokenizer
+
+
+def load_reading(folder: Path, card: Card) -> Reading:
+    """The `Reading` of the artefact, the plain one where there is no file. Raises `BundleError`."""
+    if READING not in card["files"]:
+        return Reading()
+    try:
+        return Reading.of((folder / READING).read_bytes())
+    except (OSError, ValueError, RecursionError) as error:
+        raise BundleError(f"{folder / READING}: says nothing of how to read: {first_line(error)}; {AGAIN}") from error
 
 
 def load_spellings(folder: Path, card: Card) -> Spellings:

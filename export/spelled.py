@@ -18,7 +18,7 @@ from .student import checked_card
 from .subset import MEASURED, SPELLED
 
 # Written anew.
-OWN = (encode.CARD, encode.TOKENIZER, encode.SPELLINGS)
+OWN = (encode.CARD, encode.TOKENIZER, encode.SPELLINGS, encode.READING)
 
 
 def write_spelled(

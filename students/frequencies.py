@@ -78,7 +78,7 @@ def word_shares(tokenizer: Tokenizer, languages: Sequence[str]) -> Doubles:
 
 
 def _shares(tokenizer, words):
-    cut = [ids[1:-1] for ids in tokenizer.encode(list(words))]
+    cut = [ids[1:-1] for ids in tokenizer.encode(list(words), None)]
     often = np.repeat(list(words.values()), [len(ids) for ids in cut])
     counts = np.bincount(np.concatenate(cut).astype(np.int64), weights=often, minlength=len(tokenizer))
     return counts / counts.sum()

@@ -112,14 +112,15 @@ def shaped(
     shape.check(encoder.model)
     if shape.whole:
         return encoder
-    rows = encoder.tokenizer.encode(list(texts))
     if shape.static:
+        rows = encoder.tokenizer.encode(list(texts), None)
         order, most = max(shape.orders or encoder.model.orders), limits(encoder.model, static=True)["rank"]
         sizes = shape.rank or min(256, most), shape.hidden or 256
         often = Frequencies.of(encoder.tokenizer, rows, shape.frequencies, shape.smoothing, languages)
         start = family_part("static", "start")
         model = start.static_from(whole or encoder, encoder.tokenizer, often, *sizes, shape.channels, order, seed)
     else:
+        rows = encoder.tokenizer.encode(list(texts), "document")
         model = family_part(encoder.model.family, "cutting").cut(encoder.model, shape, rows)
     if shape.dimension and shape.dimension < model.dimension:
         model = projected(model, vectors, shape.dimension)

@@ -13,7 +13,7 @@ from keras import ops
 from ..data.dataset import Dataset
 from ..encoders.compiled import AnyLength
 from ..encoders.encoder import KerasEncoder
-from ..system.types import Booleans, Floats, Integers, Progress
+from ..system.types import Booleans, Floats, Integers, Progress, Role
 
 # Pieces that go through an encoder at once.
 PIECES = 8192
@@ -56,9 +56,9 @@ class Summing:
         features = self.model.features(self.table(ops.maximum(x["ids"], 0)[None]), keep)[0]
         return ops.segment_sum(features, x["segments"], num_segments=ops.shape(x["counts"])[0])
 
-    def sums(self, texts: Sequence[str], progress: Progress | None = None) -> Sums:
+    def sums(self, texts: Sequence[str], role: Role = "question", progress: Progress | None = None) -> Sums:
         """The `Sums` of texts."""
-        ids = self.tokenizer.encode(list(texts))
+        ids = self.tokenizer.encode(list(texts), role)
         counts = np.array([[len(row)] for row in ids], dtype=np.float32)
         ends = np.cumsum(counts[:, 0] + self.model.gap) // PIECES
         features = []
@@ -85,8 +85,11 @@ class SummedPassages:
     @classmethod
     def of(cls, summing: Summing, dataset: Dataset, progress: Progress | None = None) -> SummedPassages:
         """Those of a data set's sentences and passages, each sentence encoded once."""
-        sentences, passage_of = summing.sums(dataset.sentences.texts, progress), dataset.sentences.passage_of
-        ends, many = summing.sums([""]), len(dataset.passages)
+        sentences, passage_of = (
+            summing.sums(dataset.sentences.texts, "document", progress),
+            dataset.sentences.passage_of,
+        )
+        ends, many = summing.sums([""], "document"), len(dataset.passages)
         passages = Sums(np.zeros((many, sentences.features.shape[1]), np.float32), np.zeros((many, 1), np.float32))
         np.add.at(passages.features, passage_of, sentences.features)
         np.add.at(passages.counts, passage_of, sentences.counts)

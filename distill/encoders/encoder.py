@@ -62,9 +62,12 @@ class KerasEncoder:
         return int(self.model.output_shape[-1])
 
     def encode(self, texts: Sequence[str], role: Role = "question", progress: Progress | None = None) -> Floats:
-        """Return float32 `(n, dimension)`, the same of either role. Raises `InputError` for one text alone."""
+        """Return float32 `(n, dimension)`; the roles differ by the tokenizer's prompts alone.
+
+        Raises `InputError` for one text alone.
+        """
         texts = texts if isinstance(texts, str) else list(texts)
-        return encode_ids(self.model, self.tokenizer.encode(texts), progress)
+        return encode_ids(self.model, self.tokenizer.encode(texts, role), progress)
 
     def without_spellings(self) -> KerasEncoder:
         """Return the encoder as one reads text that has no spellings."""

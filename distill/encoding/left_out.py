@@ -35,7 +35,7 @@ class LeftOut:
         """Say it of texts, `first` the number of the first one, where it was not said before."""
         if self.bundle is None:
             return
-        unknown, rows = self.bundle.tokenizer.unk_id(), [self.bundle.tokenize(text) for text in texts]
+        unknown, rows = self.bundle.tokenizer.unk_id(), [self.bundle.tokenize(text, None) for text in texts]
         share = sum(row.count(unknown) for row in rows) / max(1, sum(len(row) - 2 for row in rows))
         if share > MOST:
             last = first + len(texts) - 1

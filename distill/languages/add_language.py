@@ -272,5 +272,5 @@ def whole(dataset: Dataset) -> Dataset:
 def cut_otherwise(dataset: Dataset, language: str, before: Tokenizer, after: Tokenizer) -> float:
     """Return the share of a language's questions that a tokenizer with pieces behind the other's cuts otherwise."""
     texts = [question.text for question in dataset.questions[language].values()]
-    pairs = zip(before.encode(texts), after.encode(texts), strict=True)
+    pairs = zip(before.encode(texts, None), after.encode(texts, None), strict=True)
     return sum(one != other for one, other in pairs) / len(texts)

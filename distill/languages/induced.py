@@ -41,7 +41,7 @@ class Induced:
     def rows(self, encoder: KerasEncoder) -> Floats:
         """Return rows `(n, width)` for the texts, of an encoder's rows of the words."""
         table = encoder.model.get_layer(TABLE).get_weights()[0]
-        rows = [table[ids[1:-1]].mean(axis=0) for ids in encoder.tokenizer.encode(self.words)]
+        rows = [table[ids[1:-1]].mean(axis=0) for ids in encoder.tokenizer.encode(self.words, None)]
         return self.mean(np.stack(rows))
 
 

@@ -58,11 +58,11 @@ class Reader:
 
     def __init__(self, encoder: KerasEncoder) -> None:
         self._encoder = encoder
-        self._ends = encoder.tokenizer.encode(["a"])[0]
+        self._ends = encoder.tokenizer.encode(["a"], None)[0]
 
     def cut(self, texts: Sequence[str]) -> list[Ids]:
         """The ids of each text, without bos and eos."""
-        return [tuple(ids[1:-1]) for ids in self._encoder.tokenizer.encode(list(texts))]
+        return [tuple(ids[1:-1]) for ids in self._encoder.tokenizer.encode(list(texts), None)]
 
     def vectors(self, rows: Sequence[Ids]) -> Floats:
         """The vectors of lists of ids, `(n, d)`, each computed once."""

@@ -12,6 +12,7 @@ import numpy as np
 
 from ..encoders.encoder import Encoder, KerasEncoder
 from ..encoders.health import require_finite
+from ..export.formats.bundle import Bundle
 from ..system.types import File, Floats, Progress, Role
 from .batching import Vectors
 from .limits import LONG_PIECES, Limits
@@ -62,7 +63,9 @@ class Served:
     def _pieces(self, text, role):
         encoder = getattr(self._encoder, role, self._encoder)
         if isinstance(encoder, KerasEncoder):
-            return len(encoder.tokenizer.encode([text])[0])
+            return len(encoder.tokenizer.encode([text], role)[0])
+        if isinstance(encoder, Bundle):
+            return len(encoder.tokenize(text, role))
         return len(getattr(encoder, "tokenize", str.split)(text))
 
     def stop(self) -> None:

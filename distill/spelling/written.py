@@ -48,7 +48,7 @@ class Pieces:
 
     def cut(self, texts: Sequence[str], bare: bool) -> list[tuple[int, ...]]:
         """The ids of texts; `bare`: without the blank that stands before each."""
-        rows = (ids[1:-1] for ids in self.tokenizer.encode(list(texts)))
+        rows = (ids[1:-1] for ids in self.tokenizer.encode(list(texts), None))
         return [tuple(ids[1:] if bare and self.names[ids[0]] == SPACE else ids) for ids in rows if ids]
 
     def score(self, ids: Sequence[int]) -> float:

@@ -17,7 +17,7 @@ from ..data.more_questions import (
     own_collection,
 )
 from ..settings.sections import TeacherSettings
-from ..system.types import Floats, Integers
+from ..system.types import Floats, Integers, Role
 from ..training.batches import named
 from .negatives import (
     bm25_candidates,
@@ -59,6 +59,11 @@ class Anchors:
     def texts(self) -> list[str]:
         """The questions, then the passages."""
         return self.questions + self.passages
+
+    @property
+    def by_role(self) -> list[tuple[list[str], Role]]:
+        """The `texts`, those of each role apart."""
+        return [(self.questions, "question"), (self.passages, "document")]
 
     @cached_property
     def lexical(self) -> Integers:

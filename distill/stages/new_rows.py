@@ -72,7 +72,7 @@ class NewRowsStage:
         self.steps, self.texts, self.labels = steps, lines.texts, lines.vectors
         self.rows = np.arange(len(lines.texts)) if lines.rows is None else lines.rows
         score = DevScore(start.tokenizer, dev, list(dev.questions), "passage")
-        tokens = start.tokenizer.encode(lines.texts)
+        tokens = start.tokenizer.encode(lines.texts, "question")
         self.used = UsedRows(start.model, tokens + score.tokens)
         self.lines, self.dev = self.used.ids(tokens), partial(score.score, self.used)
         groups = np.zeros(len(tokens), np.int64) if lines.groups is None else lines.groups

@@ -101,8 +101,9 @@ class PairStage:
         self.filter = FalseNegatives(pairs, of_pairs.filters, of_pairs.filter_margin, by_scorer)
         self.parts = -(-self.sampler.total // of_pairs.chunk_size) if of_pairs.chunk_size else 1
         dev = DevScore(base.tokenizer, *self.session.scored_on(dataset, languages), teacher.unit)
-        questions = base.tokenizer.encode([question.text for question in pairs.questions])
-        self.towers = TOWERS[of_pairs.encoders](base, questions, base.tokenizer.encode(list(pairs.passages)), dev)
+        questions = base.tokenizer.encode([question.text for question in pairs.questions], "question")
+        passages = base.tokenizer.encode(list(pairs.passages), "document")
+        self.towers = TOWERS[of_pairs.encoders](base, questions, passages, dev)
         self.loss, rate = SampledSoftmax(of_pairs.scale, self.parts, scorer), teacher.learning_rate
         self.trainer = self.towers.trainer(
             self.loss, rate, teacher.train_table, parts=self.parts, options=self.session.options

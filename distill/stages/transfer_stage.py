@@ -207,7 +207,7 @@ class TransferStage:
         dev = DevScore(start.tokenizer, *session.scored_on(dataset, languages), settings.dev_unit)
         self.typist = Typist.of(settings, seed)
         questions = self._encoded(start, [q.text for q in self.samples], [q.language for q in self.samples])
-        documents = start.tokenizer.encode(targets.texts)
+        documents = start.tokenizer.encode(targets.texts, "document")
         of_lines = self._encoded(start, self.texts, lines.languages if lines else ())
         self.used = UsedRows(start.model, questions + documents + of_lines + dev.tokens)
         self.questions, self.documents = self.used.ids(questions), self.used.ids(documents)
@@ -231,7 +231,7 @@ class TransferStage:
 
     def _encoded(self, start, texts, languages):
         """Token ids of texts, and behind them of the same as typed where a share is."""
-        return start.tokenizer.encode([*texts, *self.typist.variants(texts, languages)])
+        return start.tokenizer.encode([*texts, *self.typist.variants(texts, languages)], "question")
 
     def _oftener_typed(self):
         """bool `(used rows,)`: true of pieces that questions and lines have oftener as typed than as written."""

@@ -74,7 +74,12 @@ class TripletStage:
             count = len(self.anchors[0].questions)
             self.anchors.append(more_anchors(triplets, language, settings, seed, count))
         dev = DevScore(base.tokenizer, *self.session.scored_on(dataset, [language]), settings.unit)
-        tokens = base.tokenizer.encode([text for anchors in self.anchors for text in anchors.texts])
+        tokens = [
+            ids
+            for anchors in self.anchors
+            for texts, role in anchors.by_role
+            for ids in base.tokenizer.encode(texts, role)
+        ]
         self.used = UsedRows(base.model, tokens + dev.tokens)
         self.dev = partial(dev.score, self.used)
         self.tokens = self.used.ids(tokens)
@@ -85,11 +90,7 @@ class TripletStage:
 
     def scored_by(self, scorer: Scorer) -> Scored:
         """The scorer's vectors of all `tokens`, as questions and as passages: each text is asked for as what it is."""
-        parts = [
-            part
-            for anchors in self.anchors
-            for part in (scorer.vectors(anchors.questions, "question"), scorer.vectors(anchors.passages, "document"))
-        ]
+        parts = [scorer.vectors(texts, role) for anchors in self.anchors for texts, role in anchors.by_role]
         vectors = np.concatenate(parts)
         return Scored(scorer.settings, vectors, vectors, vectors[:0])
 

@@ -26,8 +26,8 @@ class DevScore:
         dev = {language: dataset.select(language, "dev") for language in languages}
         searched = {kind: dataset.texts(kind) for kind in kinds_of([unit])}
         self.sizes = {kind: len(texts) for kind, texts in searched.items()}
-        self.documents = tokenizer.encode([text for texts in searched.values() for text in texts])
-        self.questions = {language: tokenizer.encode([q.text for q in qs]) for language, qs in dev.items()}
+        self.documents = tokenizer.encode([text for texts in searched.values() for text in texts], "document")
+        self.questions = {name: tokenizer.encode([q.text for q in qs], "question") for name, qs in dev.items()}
         self.gold = {language: np.array([q.passage for q in qs]) for language, qs in dev.items()}
         self.ids = [q.id for qs in dev.values() for q in qs]
         self.texts = [q.text for qs in dev.values() for q in qs]

@@ -102,6 +102,7 @@ FORMATS = (
         worker="bundle",
         fixable=True,
         signatures=True,
+        reads=True,
         weights=_weights,
         table=_table,
         with_table=_with_table,

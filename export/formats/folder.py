@@ -30,7 +30,7 @@ def bundle_fingerprint(folder: File) -> str | None:
     names = (encode.MODELS["bundle"], encode.TOKENIZER)
     if not all(name in files for name in names):
         return None
-    return joint(files[name]["sha256"] for name in (*names, encode.SPELLINGS) if name in files)
+    return joint(files[name]["sha256"] for name in (*names, encode.SPELLINGS, encode.READING) if name in files)
 
 
 def whole_file(folder: Path, label: Label, name: str) -> Path:

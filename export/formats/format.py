@@ -79,7 +79,8 @@ class Format:
     `keeps` takes the weights of a bundle as they are stored there. `add_answerable(folder, said)` puts what the card
     says of answers into what `write` has written, where that is read without the card.
 
-    One that is not `expanded` has ids of spellings too, and what these stand for is read behind its tokenizer.
+    One that is not `expanded` has ids of spellings too, and what these stand for is read behind its tokenizer. One that
+    `reads` puts a prompt before a text and cuts a long one, where the encoder's tokenizer does.
 
     One with a `library` is a folder for the hub of models that this library reads, with float32 weights alone. Of the
     dev questions a share of `others` may have other ids there; their vectors are left out of the gate's cosines.
@@ -104,4 +105,5 @@ class Format:
     library: str = ""
     others: float = 0.0
     expanded: bool = True
+    reads: bool = False
     add_answerable: Callable[[Path, Mapping[str, Json]], None] = _in_card_alone

@@ -45,6 +45,7 @@ FORMATS = (
         needs=("onnx", "onnxruntime"),
         extra="onnx",
         worker="bundle",
+        reads=True,
         weights=_weights,
         with_table=_with_table,
     ),

@@ -31,7 +31,7 @@ def static_from(
     `frequencies` say how often each of its pieces occurs. Its networks add nothing at first: a text is its pieces'
     weighted sum.
     """
-    first, last = tokenizer.encode([""])[0]
+    first, last = tokenizer.encode([""], None)[0]
     counts = frequencies.counts.copy()
     counts[[first, last]] = 0
     vectors = encode_ids(encoder.model.unprojected, alone(encoder.tokenizer, tokenizer))
@@ -47,11 +47,11 @@ def static_from(
 
 def alone(reader: Tokenizer, tokenizer: Tokenizer) -> list[list[int]]:
     """Return each piece of `tokenizer` as a text, in id lists of the tokenizer `reader`: that piece where it has it."""
-    first, last = reader.encode([""])[0]
+    first, last = reader.encode([""], None)[0]
     known = {piece.piece: id for id, piece in enumerate(model_proto(reader).pieces)}
     pieces = [piece.piece for piece in model_proto(tokenizer).pieces]
     missing = [piece for piece in pieces if piece not in known]
-    cut = dict(zip(missing, reader.encode([piece.replace(SPACE, " ") for piece in missing]), strict=True))
+    cut = dict(zip(missing, reader.encode([piece.replace(SPACE, " ") for piece in missing], None), strict=True))
     return [cut.get(piece) or [first, known[piece], last] for piece in pieces]
 
 

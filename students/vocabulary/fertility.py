@@ -18,7 +18,7 @@ def compare(before: Tokenizer, after: Tokenizer, old_ids: Integers, texts: Seque
     `texts`, their number; `unit`, "word" or "character"; `[before, after]` of `fertility`, pieces a unit, and `unk`,
     the `<unk>` share of pieces; `changed`, the share of texts that are cut otherwise. bos and eos do not count.
     """
-    first, second = before.encode(list(texts)), after.encode(list(texts))
+    first, second = before.encode(list(texts), None), after.encode(list(texts), None)
     unit = unit_of(texts)
     return {
         "texts": len(texts),

@@ -33,8 +33,8 @@ def translated(encoder: KerasEncoder, larger: Tokenizer, pairs: Sequence[tuple[s
     """
     before = len(encoder.tokenizer)
     texts, others = zip(*pairs, strict=True) if pairs else ((), ())
-    lines = [np.array([NONE, *ids[1:-1][:LONGEST]]) for ids in larger.encode(list(texts))]
-    across = [np.array(ids[1:-1][:LONGEST], dtype=np.int64) for ids in encoder.tokenizer.encode(list(others))]
+    lines = [np.array([NONE, *ids[1:-1][:LONGEST]]) for ids in larger.encode(list(texts), None)]
+    across = [np.array(ids[1:-1][:LONGEST], dtype=np.int64) for ids in encoder.tokenizer.encode(list(others), None)]
     nearest, weights = _likeliest(*lexicon(lines, across, len(larger)), before, len(larger))
     table = encoder.model.get_layer(TABLE).get_weights()[0]
     rows = np.einsum("nk,nkw->nw", weights, table[nearest]).astype(table.dtype)

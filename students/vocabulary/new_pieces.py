@@ -127,7 +127,7 @@ def with_new_pieces(tokenizer: Tokenizer, new: Sequence[tuple[str, float]]) -> T
     for piece, score in _rescaled(proto, new):
         proto.pieces.add(piece=piece, score=score)
     proto.trainer_spec.vocab_size = len(proto.pieces)
-    larger = Tokenizer(proto.SerializeToString(), tokenizer.source)
+    larger = tokenizer.with_proto(proto.SerializeToString())
     return larger if tokenizer.spellings is None else with_spellings(larger, spellings_of(tokenizer))
 
 
@@ -198,7 +198,7 @@ def mean_rows(encoder: KerasEncoder, larger: Tokenizer) -> Floats:
     proto = model_proto(encoder.tokenizer)
     unknown = {id for id, piece in enumerate(proto.pieces) if piece.type == piece.UNKNOWN}
     texts = [piece.replace(SPACE, " ") for piece in new_pieces(encoder.tokenizer, larger)]
-    cut = [[id for id in ids[1:-1] if id not in unknown] for ids in _verbatim(proto).encode(texts)]
+    cut = [[id for id in ids[1:-1] if id not in unknown] for ids in _verbatim(proto).encode(texts, None)]
     everything = table.mean(axis=0)
     return np.stack([table[ids].mean(axis=0) if ids else everything for ids in cut])
 

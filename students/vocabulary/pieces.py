@@ -14,6 +14,7 @@ from ...encoders.encoder import KerasEncoder
 from ...encoders.spellings import renumbered
 from ...encoders.tokenizer import SPACE, Tokenizer, model_proto, spellings_of, with_spellings
 from ...errors import EncoderError
+from ...export.encode import WITHIN
 from ...system.types import Doubles, Integers
 from ..rows import TABLE, with_table
 
@@ -28,7 +29,7 @@ def used_pieces(tokenizer: Tokenizer, texts: Sequence[str], least: int = 1) -> s
 
 def piece_counts(tokenizer: Tokenizer, texts: Sequence[str]) -> Integers:
     """Return how often the texts use each piece, int64 `(pieces,)`, bos and eos left out."""
-    ids = (id for row in tokenizer.encode(list(texts)) for id in row[1:-1])
+    ids = (id for row in tokenizer.encode(list(texts), None) for id in row[1:-1])
     return np.bincount(np.fromiter(ids, dtype=np.int64), minlength=len(tokenizer))
 
 
@@ -73,10 +74,11 @@ def by_use(encoder: KerasEncoder, use: Doubles) -> KerasEncoder:
     """Return the encoder with its normal pieces in order of their `use`, `(pieces,)`, the most used first.
 
     Their rows go with them, and all others stay in their places, at the front. Texts keep their pieces and vectors,
-    since a unigram model's cuts do not hang on ids; an encoder with another kind of model is returned as it is.
+    since the cuts of a unigram model and of BERT's do not hang on ids; an encoder with another kind of model is
+    returned as it is.
     """
     proto = model_proto(encoder.tokenizer)
-    if proto.trainer_spec.model_type != proto.trainer_spec.UNIGRAM:
+    if proto.trainer_spec.model_type not in (proto.trainer_spec.UNIGRAM, proto.trainer_spec.WORD):
         return encoder
     places = np.array([id for id, piece in enumerate(proto.pieces) if piece.type == piece.NORMAL], dtype=np.int64)
     old_ids = np.arange(len(proto.pieces))
@@ -94,9 +96,15 @@ def always_kept(proto: Message) -> set[int]:
 
     A character that loses its piece is `<unk>`, however common: without them Japanese goes from 0.1 % to 27 % unknown.
     """
-    single = {id for id, piece in enumerate(proto.pieces) if len(piece.piece.strip(SPACE)) <= 1}
+    single = {id for id, piece in enumerate(bare_pieces(proto)) if len(piece) <= 1}
     special = {id for id, piece in enumerate(proto.pieces) if piece.type != piece.NORMAL}
     return single | special | lowest(proto)
+
+
+def bare_pieces(proto: Message) -> list[str]:
+    """Return each piece without its blank, of BERT's without the mark of those that begin no word."""
+    within = WITHIN if proto.trainer_spec.model_type == proto.trainer_spec.WORD else ""
+    return [piece.piece.removeprefix(within).strip(SPACE) for piece in proto.pieces]
 
 
 def lowest(proto: Message) -> set[int]:
@@ -131,7 +139,7 @@ def merges(text: str, scores: Mapping[str, float]) -> list[str]:
 
 def _of_pieces(tokenizer, proto, old_ids):
     """The tokenizer of these pieces, with the spellings that stand for some of them."""
-    smaller = Tokenizer(_with_pieces(proto, old_ids).SerializeToString(), tokenizer.source)
+    smaller = tokenizer.with_proto(_with_pieces(proto, old_ids).SerializeToString())
     if tokenizer.spellings is None:
         return smaller
     places = {int(old): new for new, old in enumerate(old_ids)}

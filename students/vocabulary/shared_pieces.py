@@ -7,8 +7,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from ...encoders.tokenizer import SPACE
-from .pieces import lowest
+from .pieces import bare_pieces, lowest
 from .scripts import SHARED, script, scripts_of
 
 if TYPE_CHECKING:
@@ -24,9 +23,8 @@ def shared_pieces(proto: Message, scripts: Iterable[str]) -> set[int]:
     Special are bytes, `<unk>`, control pieces, and the piece of the lowest score: that of `<unk>` is counted from it.
     """
     letters = set(scripts)
-    kept = {
-        id for id, piece in enumerate(proto.pieces) if piece.type != piece.NORMAL or _is_shared(piece.piece, letters)
-    }
+    bare = zip(proto.pieces, bare_pieces(proto), strict=True)
+    kept = {id for id, (piece, text) in enumerate(bare) if piece.type != piece.NORMAL or _is_shared(text, letters)}
     return kept | lowest(proto)
 
 
@@ -36,8 +34,7 @@ def own_scripts(proto: Message, ids: Iterable[int]) -> set[str]:
     return {code for code, count in counts.items() if count >= OWN * counts.total()}
 
 
-def _is_shared(piece, scripts):
-    text = piece.strip(SPACE)
+def _is_shared(text, scripts):
     if len(text) == 1 and (text.isascii() or script(text) in scripts):
         return True
     return not any(unicodedata.category(sign)[0] in "LM" for sign in text)

@@ -20,6 +20,6 @@ def static_student(
     pieces cannot be told.
     """
     tokenizer, _ = pruned(encoder.tokenizer, used_pieces(encoder.tokenizer, texts))
-    frequencies = Frequencies.of(tokenizer, tokenizer.encode(list(texts)))
+    frequencies = Frequencies.of(tokenizer, tokenizer.encode(list(texts), None))
     model = static_from(encoder, tokenizer, frequencies, width, hidden, seed=seed)
     return KerasEncoder(model, tokenizer, "static")

@@ -7,8 +7,12 @@ import pytest
 from fixtures.encoders import rewritten
 
 from distill import __version__
+from distill.catalog.identity import weights_fingerprint
+from distill.catalog.loading import load_encoder
 from distill.encoders.encoder import CARD_FILE, MODEL_FILE, TOKENIZER_FILE, KerasEncoder, encode_ids
+from distill.encoders.tokenizer import Tokenizer
 from distill.errors import EncoderError, InputError
+from distill.export.encode import Reading
 
 TEXTS = ["Where does the Danube end?", "Nile", "", "Wo endet die Donau, und welche Länder quert sie?", "河", "a b"]
 
@@ -63,6 +67,17 @@ def test_a_saved_encoder_is_the_same_with_nothing_beside_it_and_not_overwritten(
         tiny.save(tmp_path / "encoder")
     card = json.loads((tmp_path / "encoder" / CARD_FILE).read_text(encoding="utf-8"))
     assert card == {"name": "tiny", "dimension": 16, "distill": __version__}
+
+
+def test_a_saved_encoder_keeps_the_prompts_of_its_roles(encoder, tmp_path):
+    reading = Reading({"question": "query: ", "document": "passage: "})
+    KerasEncoder(encoder.model, Tokenizer(encoder.tokenizer.proto, reading=reading)).save(tmp_path / "prompted")
+    loaded = load_encoder(tmp_path / "prompted")
+    for role, prompt in reading.prompts.items():
+        np.testing.assert_array_equal(loaded.encode(TEXTS, role), encoder.encode([prompt + text for text in TEXTS]))
+    before = weights_fingerprint(tmp_path / "prompted")
+    (tmp_path / "prompted" / "reading.json").write_bytes(Reading({"question": "q: "}).content())
+    assert weights_fingerprint(tmp_path / "prompted") != before
 
 
 def test_a_save_that_fails_leaves_nothing(tiny, tmp_path):

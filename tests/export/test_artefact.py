@@ -1,26 +1,31 @@
+import shutil
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
-from fixtures.folders import card_in, names
+from fixtures.folders import card_in, change_card, names
 from fixtures.pieces import trained_tokenizer
 
 from distill.encoders.encoder import KerasEncoder
-from distill.errors import ExportError, InputError
+from distill.encoders.tokenizer import Tokenizer
+from distill.errors import EncoderError, ExportError, InputError
 from distill.export import encode
 from distill.export import form as form_module
-from distill.export.artefact import export_artefact
+from distill.export.artefact import export_artefact, write_artefact
+from distill.export.encode import Reading
 from distill.export.form import Form
 from distill.export.formats import bundle, java
 from distill.export.formats.c import PROGRAM
+from distill.export.formats.folder import bundle_fingerprint
 from distill.export.gate import Gate
 from distill.export.runtime import load_artefact
 from distill.export.tflite import convert as tflite
 from distill.export.tflite import layers, strings
 from distill.export.weights import codecs
 from distill.export.weights.precision import Precision
+from distill.settings.choices import FORMATS
 from distill.settings.sections import ExportSettings
 
 LANGUAGES = ("de", "en")
@@ -291,6 +296,39 @@ def test_an_artefact_that_its_runtime_cannot_load_is_refused(refused, student, m
 
 
 # By force
+
+
+READING = Reading({"question": "query: ", "document": "passage: "}, 40)
+
+
+def test_prompts_and_the_longest_text_go_with_a_bundle(student, sample, tmp_path, unconverted):
+    prompted = KerasEncoder(student.model, Tokenizer(student.tokenizer.proto, reading=READING))
+    judged = export_artefact(prompted, tmp_path / "small", gate_of(sample, ["de"]))
+    assert names(tmp_path / "small") == sorted([*PYTHON_FILES, "reading.json"])
+    assert "reading.json" in card_in(tmp_path / "small")["files"] and judged.figures.documents_by == "artefact"
+    loaded, texts = load_artefact(tmp_path / "small"), [*sample.passage_texts[:3], "Wo?"]
+    for role in ("question", "document"):
+        assert [loaded.tokenize(text, role) for text in texts] == prompted.tokenizer.encode(texts, role)
+    assert bundle_fingerprint(tmp_path / "small") != bundle_fingerprint(changed_copy(tmp_path / "small"))
+
+
+def changed_copy(folder):
+    """One of an encoder with another prompt."""
+    copy = shutil.copytree(folder, folder.with_name("changed"))
+    (copy / "reading.json").write_bytes(Reading({"question": "q: "}).content())
+    label = {"bytes": (copy / "reading.json").stat().st_size, "sha256": encode.sha256(copy / "reading.json")}
+    change_card(copy, files={**card_in(copy)["files"], "reading.json": label})
+    return copy
+
+
+@pytest.mark.parametrize("format_", [name for name in FORMATS if name not in ("bundle", "onnx")])
+def test_a_format_that_puts_no_prompt_before_a_text_refuses_an_encoder_with_one(student, sample, tmp_path, format_):
+    prompted = KerasEncoder(student.model, Tokenizer(student.tokenizer.proto, reading=READING), "asked")
+    table = "float32" if format_ in ("sentence-transformers", "model2vec") else "uint8"
+    form = Form(format_, Precision("float32", table))
+    with pytest.raises(EncoderError, match=f"asked: .*{format_}"):
+        write_artefact(prompted, tmp_path / "out", form, "out")
+    assert not (tmp_path / "out").exists()
 
 
 def test_force_keeps_what_is_refused_and_marks_the_card(student, sample, tmp_path, unconverted):

@@ -15,6 +15,7 @@ from fixtures.folders import card_in, change_card, names
 from fixtures.pieces import trained_tokenizer
 
 from distill.encoders.encoder import encode_ids
+from distill.encoders.wordpiece import wordpiece_tokenizer
 from distill.export import encode
 from distill.export.encode import BundleError, Encoder, TextError
 from distill.export.form import Form
@@ -51,6 +52,13 @@ def script(bundle, *arguments):
 def refused(named, folder, **options):
     with pytest.raises(BundleError, match=named):
         Encoder(folder, **options)
+
+
+def disguise(folder, name, content):
+    """Put other content into a file and make the card fit it, so that only a look inside can tell."""
+    (folder / name).write_bytes(content)
+    label = {"bytes": len(content), "sha256": encode.sha256(folder / name)}
+    change_card(folder, files={**card_in(folder)["files"], name: label})
 
 
 def test_vectors_and_tokens_are_the_students_in_their_order(encoder, student, tokenizer):
@@ -252,14 +260,64 @@ def test_each_thread_has_one_interpreter(tiny_bundle, monkeypatch):
     assert len(loaders) == len(set(loaders)) == 5 and threading.get_ident() in loaders
 
 
+# Prompts and the longest text
+
+
+def test_texts_are_read_with_their_roles_prompt_and_cut_at_the_longest(copy, encoder, tokenizer):
+    disguise(copy, "reading.json", b'{"prompts": {"question": "query: ", "document": "passage: "}, "longest": 9}')
+    read = Encoder(copy)
+    for role, prompt in (("question", "query: "), ("document", "passage: ")):
+        rows = [encode.shortened(ids, 9) for ids in tokenizer.encode([prompt + text for text in TEXTS])]
+        assert [read.tokenize(text, role) for text in TEXTS] == rows
+        expected = [encoder.encode([prompt + text])[0] for text, ids in zip(TEXTS, rows, strict=True) if len(ids) < 9]
+        vectors = [read.encode([text], role)[0] for text, ids in zip(TEXTS, rows, strict=True) if len(ids) < 9]
+        np.testing.assert_array_equal(vectors, expected)
+    assert [read.tokenize(text, None) for text in TEXTS[:4]] == tokenizer.encode(TEXTS[:4])
+    with pytest.raises(TextError, match="9"):
+        Encoder(copy, long="refuse").encode(TEXTS)
+    # Passages are documents, what is asked of them is a question.
+    passages = encode.Passages(read, ["a river", "a sea"])
+    np.testing.assert_array_equal(passages.vectors, read.encode(["a river", "a sea"], "document"))
+    rows, scores = passages.nearest(["which river"], 1)
+    cosines = read.encode(["which river"]) @ (passages.vectors + passages.sentence_vectors).T
+    assert scores[0, 0] == pytest.approx(cosines.max()) and rows[0, 0] == cosines.argmax()
+
+
+def test_berts_pieces_are_cut_by_the_script_itself(copy, sample, tmp_path):
+    letters = sorted({sign for text in sample.passage_texts for sign in text.lower() if sign.isalnum()})
+    words = sorted({word for text in sample.passage_texts for word in text.lower().split() if word.isalnum()})
+    pieces = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *letters, *(f"##{sign}" for sign in letters), *words]
+    reading = encode.Reading({"question": "Query: "}, 60, encode.Rules())
+    tokenizer = wordpiece_tokenizer(list(dict.fromkeys(pieces))[:2000], reading)
+    disguise(copy, "tokenizer.model", tokenizer.proto)
+    disguise(copy, "reading.json", reading.content())
+    read, texts = Encoder(copy), [*TEXTS, *ODD, *sample.passage_texts]
+    rows = tokenizer.encode(texts)
+    assert [read.tokenize(text) for text in texts] == rows and max(map(len, rows)) == 60
+    (tmp_path / "texts.jsonl").write_text(LINES, encoding="utf-8")
+    done = script(copy, tmp_path / "texts.jsonl", tmp_path / "vectors.npy")
+    assert done.returncode == 0
+    np.testing.assert_array_equal(np.load(tmp_path / "vectors.npy"), read.encode(TEXTS))
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"null",
+        b'{"wordpiece": {"lowercase": true}}',
+        b'{"wordpiece": true}',
+        b'{"prompts": {"title": "a"}}',
+        b'{"longest": 0}',
+        b'{"cut": 1}',
+    ],
+)
+def test_a_file_that_says_nothing_of_how_to_read_is_named(copy, content):
+    disguise(copy, "reading.json", content)
+    refused("reading.json: ", copy)
+
+
 # Bundles that are broken
-
-
-def disguise(folder, name, content):
-    """Put other content into a file and make the card fit it, so that only a look inside can tell."""
-    (folder / name).write_bytes(content)
-    label = {"bytes": len(content), "sha256": encode.sha256(folder / name)}
-    change_card(folder, files={**card_in(folder)["files"], name: label})
 
 
 @pytest.mark.parametrize("verify", [True, False])

@@ -11,7 +11,9 @@ from distill.data.pairs import gold_pairs, with_collection
 from distill.data.parallel import Parallel
 from distill.encoders.by_role import DualEncoder, load_dual
 from distill.encoders.encoder import KerasEncoder
+from distill.encoders.tokenizer import Tokenizer
 from distill.errors import ConfigError
+from distill.export.encode import Reading
 from distill.settings.sections import Settings
 from distill.settings.store import changed
 from distill.stages.false_negatives import FalseNegatives
@@ -239,3 +241,11 @@ def test_lines_of_parallel_text_are_asked_in_each_batch(base, data, pairs):
 def test_settings_that_cannot_be_are_refused(values, named):
     with pytest.raises(ConfigError, match=named):
         changed(Settings(), values)
+
+
+def test_questions_and_passages_have_the_prompts_of_their_roles(base, data, pairs):
+    reading = Reading({"question": "query: ", "document": "passage: "})
+    prompted = KerasEncoder(base.model, Tokenizer(base.tokenizer.proto, reading=reading))
+    towers = stage(prompted, data, pairs).towers
+    texts = [*(f"query: {one.text}" for one in pairs.questions), *(f"passage: {text}" for text in pairs.passages)]
+    assert [towers.used.rows[ids].tolist() for ids in towers.tokens] == base.tokenizer.encode(texts)

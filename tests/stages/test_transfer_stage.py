@@ -9,7 +9,9 @@ from scipy.special import log_softmax
 
 from distill.data.parallel import Parallel, labelled_text
 from distill.encoders.encoder import KerasEncoder
+from distill.encoders.tokenizer import Tokenizer
 from distill.errors import EncoderError
+from distill.export.encode import Reading
 from distill.export.weights.codecs import decoded, encoded
 from distill.export.weights.precision import Precision
 from distill.settings.sections import StudentSettings
@@ -580,3 +582,14 @@ def test_typed_rows_alone_are_trained(start, few):
     assert len(moved) and set(moved) <= set(np.flatnonzero(counts[1] > counts[0]))
     others = [(a, b) for a, b in zip(before, after, strict=True) if a and a[0].shape != tables[0].shape]
     assert all(np.array_equal(x, y) for a, b in others for x, y in zip(a, b, strict=True))
+
+
+def test_questions_lines_and_documents_have_the_prompts_of_their_roles(start, few, lines):
+    reading = Reading({"question": "query: ", "document": "passage: "})
+    prompted = KerasEncoder(start.model, Tokenizer(start.tokenizer.proto, reading=reading))
+    targets = Targets.of(Words(), few, "en", SETTINGS.units, lines)
+    stage = TransferStage(prompted, targets, few, LANGUAGES, replace(SETTINGS, lines_a_step=3), 0)
+    rows = [stage.used.rows[ids].tolist() for ids in (*stage.questions, *stage.lines, *stage.documents)]
+    asking = [*(f"query: {one.text}" for one in stage.samples), *(f"query: {text}" for text in stage.texts)]
+    answering = [f"passage: {text}" for unit in SETTINGS.units for text in few.texts(unit)]
+    assert rows == start.tokenizer.encode([*asking, *answering])

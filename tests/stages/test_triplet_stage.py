@@ -6,6 +6,9 @@ import pytest
 
 from distill.data.dataset import Dataset, Passage, Question
 from distill.data.more_questions import Triplets
+from distill.encoders.encoder import KerasEncoder
+from distill.encoders.tokenizer import Tokenizer
+from distill.export.encode import Reading
 from distill.settings.sections import TeacherSettings
 from distill.stages.triplet_stage import TripletStage, teach
 from distill.students.rows import UsedRows
@@ -325,3 +328,16 @@ def padded(rows):
     for row, tokens in zip(ids, rows, strict=True):
         row[: len(tokens)] = tokens
     return ids
+
+
+def test_questions_passages_and_dev_have_the_prompts_of_their_roles(base):
+    reading = Reading({"question": "query: ", "document": "passage: "})
+    prompted = KerasEncoder(base.model, Tokenizer(base.tokenizer.proto, reading=reading))
+    stage = TripletStage(
+        prompted, small_dataset(DOCUMENTS, [("Where does the Danube end?", 0)]), "en", SETTINGS, seed=0
+    )
+    texts = ["query: Where does the Danube end?", *(f"passage: {text}" for [text] in DOCUMENTS)]
+    rows = [stage.used.rows[ids].tolist() for ids in stage.tokens]
+    assert rows == base.tokenizer.encode(texts)
+    dev = DevScore(prompted.tokenizer, small_dataset(DOCUMENTS, [("Where?", 0)]), ["en"], "passage")
+    assert dev.tokens == base.tokenizer.encode([*texts[1:], "query: Where?"])

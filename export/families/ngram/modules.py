@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def modules_of(student: KerasEncoder) -> list[Module]:
     """Return the one module of an n-gram student; its spellings are among the weights, as a file of them has them."""
     model, spellings = student.model, stored(spellings_of(student.tokenizer))
-    (empty,) = student.tokenizer.encode([""])
+    (empty,) = student.tokenizer.encode([""], None)
     sizes = {
         "vocabulary": model.vocabulary,
         "width": model.width,
