@@ -141,17 +141,22 @@ def _behind(folder: Path, width: int) -> tuple[dict[str, Json], dict[str, Floats
     weights: dict[str, Floats] = {}
     if not (folder / MODULES).is_file():
         return sizes, weights
+    before: set[str] = set()
     for kind, path in _modules(folder):
         if kind == "Pooling":
             sizes["pooling"] = _pooling(folder / path / CONFIG)
-        elif kind == "Dense" and not weights:
+        elif kind == "Dense" and not weights and "Normalize" not in before:
             more, weights = _dense(folder / path)
             sizes |= more
+        elif kind == "Dense" and "space" not in sizes:
+            more, kernel = _projection(folder / path, sizes["dimension"])
+            sizes, weights = sizes | more, weights | kernel
         elif kind not in ("Transformer", "Normalize", "Dropout"):
             raise EncoderError(
                 f"{folder}: the module {kind} at {path or '.'} cannot be trained here; expected a Transformer, a "
-                "Pooling, a Dense and a Normalize"
+                "Pooling, a Dense or two and a Normalize"
             )
+        before.add(kind)
     return sizes, weights
 
 
@@ -172,6 +177,8 @@ def _dense(folder: Path) -> tuple[dict[str, Json], dict[str, Floats]]:
     activation = str(told.get("activation_function", "torch.nn.Identity")).rpartition(".")[2]
     if activation not in DENSE:
         raise EncoderError(f"{folder}: its activation is {activation}; expected one of {', '.join(DENSE)}")
+    if told.get("use_residual"):
+        raise EncoderError(f"{folder}: a dense layer with a residual cannot be trained here; expected one without")
     arrays = read_weights(folder)
     if "linear.weight" not in arrays:
         raise EncoderError(f"{folder}: the weight linear.weight is missing; save the model again")
@@ -179,6 +186,15 @@ def _dense(folder: Path) -> tuple[dict[str, Json], dict[str, Floats]]:
     bias = arrays.get("linear.bias", np.zeros(kernel.shape[1], np.float32))
     sizes = {"dense": DENSE[activation], "dimension": kernel.shape[1]}
     return sizes, {"dense/kernel": kernel, "dense/bias": bias}
+
+
+def _projection(folder: Path, space: int) -> tuple[dict[str, Json], dict[str, Floats]]:
+    """A dense layer behind another or behind a normalisation, which is linear and adds nothing."""
+    sizes, weights = _dense(folder)
+    if sizes["dense"] != "linear" or np.any(weights["dense/bias"]):
+        raise EncoderError(f"{folder}: a second dense layer, or one behind a normalisation, has no activation and no bias")
+    more = {"space": space, "dimension": sizes["dimension"], "foreign": True}
+    return more, {"projection/kernel": weights["dense/kernel"]}
 
 
 def _object(path: Path) -> dict[str, Json]:

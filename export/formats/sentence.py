@@ -32,14 +32,14 @@ model.similarity(model.encode_query(["Wo entspringt die Donau?"]), passages)
 
 def _write(student: KerasEncoder, folder: Path, precision: Precision, lengths: Lengths) -> None:
     from ..hub.modules import NGRAM, write_pipeline, write_router
-    from ..hub.students import Pair, modules_of
+    from ..hub.students import Pair, modules_of, prompts_of
 
     routes = {"query": modules_of(student)}
     if isinstance(student, Pair):
         routes["document"] = modules_of(student.documents)
-        write_router(folder, routes)
+        write_router(folder, routes, prompts_of(student))
     else:
-        write_pipeline(folder, routes["query"])
+        write_pipeline(folder, routes["query"], prompts_of(student))
     if any(module.type == NGRAM for modules in routes.values() for module in modules):
         shutil.copyfile(CODE, folder / CODE.name)
 
@@ -61,6 +61,7 @@ FORMATS = (
         extra="hub",
         others=OTHERS,
         expanded=False,
+        reads=True,
         library="sentence-transformers",
     ),
 )

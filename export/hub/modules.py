@@ -24,24 +24,38 @@ STATIC = "sentence_transformers.sentence_transformer.modules.static_embedding.St
 NORMALIZE = "sentence_transformers.base.modules.normalize.Normalize"
 DENSE = "sentence_transformers.base.modules.dense.Dense"
 ROUTES = "sentence_transformers.base.modules.router.Router"
-ACTIVATIONS = {True: "torch.nn.modules.activation.ReLU", False: "torch.nn.modules.linear.Identity"}
+# By Keras's names.
+ACTIVATIONS = {
+    "linear": "torch.nn.modules.linear.Identity",
+    "relu": "torch.nn.modules.activation.ReLU",
+    "tanh": "torch.nn.modules.activation.Tanh",
+    "gelu": "torch.nn.modules.activation.GELU",
+}
+# Modules that every version since 2 has, with settings that each knows.
+PLAIN = "sentence_transformers.models."
 # The class of ours, in the file of its name beside it.
 NGRAM = "distill_ngram.NGramEncoder"
 SENTENCE = "sentence_embedding"
 # What a student without a network behind its table is trained with.
 LINEAR = "train one without it: distill run --static --set student.trained_weights=table"
+# Sentence-Transformers' names of what a role is.
+TASKS = {"question": "query", "document": "document"}
 # Among the weights of an n-gram module, of whole numbers.
 SPELLINGS = "spellings"
 
 
 @dataclass(frozen=True)
 class Module:
-    """A module of a pipeline: its class, what its `config.json` and `model.safetensors` hold, its tokenizer if any."""
+    """A module of a pipeline: its class, what its `config.json` and `model.safetensors` hold, its tokenizer if any.
+
+    `files` are the contents of further ones by name.
+    """
 
     type: str
     config: Mapping[str, Json] = field(default_factory=dict)
     weights: Mapping[str, np.ndarray] = field(default_factory=dict)
     tokenizer: Tokenizer | None = None
+    files: Mapping[str, Mapping[str, Json]] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -56,7 +70,9 @@ class Module:
         if self.weights:
             write_weights(folder / WEIGHTS, self.weights)
         if self.tokenizer:
-            write_tokenizer(folder, tokenizer_json(self.tokenizer))
+            write_content(folder / FILE, tokenizer_json(self.tokenizer))
+        for name, content in self.files.items():
+            write_content(folder / name, content)
 
 
 def embedding(table: Floats, tokenizer: Tokenizer) -> Module:
@@ -75,7 +91,7 @@ def dense(kernel: Floats, bias: Floats | None = None, residual: Floats | None = 
         "in_features": kernel.shape[0],
         "out_features": kernel.shape[1],
         "bias": bias is not None,
-        "activation_function": ACTIVATIONS[relu],
+        "activation_function": ACTIVATIONS["relu" if relu else "linear"],
         "module_input_name": SENTENCE,
         "module_output_name": SENTENCE,
     }
@@ -88,16 +104,36 @@ def dense(kernel: Floats, bias: Floats | None = None, residual: Floats | None = 
     return Module(DENSE, config, weights)
 
 
-def write_pipeline(folder: Path, modules: Sequence[Module]) -> None:
-    """Write the folder of an encoder of these modules, one after another; the first lies in the folder itself."""
+def plain_dense(kernel: Floats, bias: Floats | None = None, activation: str = "linear") -> Module:
+    """Return act(x K + b) as a module of all versions, of a kernel `(in, out)` and a bias `(out,)`."""
+    config: dict[str, Json] = {
+        "in_features": kernel.shape[0],
+        "out_features": kernel.shape[1],
+        "bias": bias is not None,
+        "activation_function": ACTIVATIONS[activation],
+    }
+    weights = {"linear.weight": kernel.T, **({} if bias is None else {"linear.bias": bias})}
+    return Module(f"{PLAIN}Dense", config, weights)
+
+
+def write_pipeline(folder: Path, modules: Sequence[Module], prompts: Mapping[str, str] | None = None) -> None:
+    """Write the folder of an encoder of these modules, one after another; the first lies in the folder itself.
+
+    `prompts` are put before texts by their task, "query" or "document".
+    """
     paths = [f"{place}_{module.name}" if place else "" for place, module in enumerate(modules)]
     for path, module in zip(paths, modules, strict=True):
         module.write(folder / path)
-    _write_modules(folder, [(path, module.type) for path, module in zip(paths, modules, strict=True)])
+    _write_modules(folder, [(path, module.type) for path, module in zip(paths, modules, strict=True)], prompts)
 
 
-def write_router(folder: Path, routes: Mapping[str, Sequence[Module]]) -> None:
-    """Write the folder of an encoder of modules by task, "query" or "document"; the first is for texts of none."""
+def write_router(
+    folder: Path, routes: Mapping[str, Sequence[Module]], prompts: Mapping[str, str] | None = None
+) -> None:
+    """Write the folder of an encoder of modules by task, "query" or "document"; the first is for texts of none.
+
+    `prompts` are put before texts by their task.
+    """
     types, structure = {}, {}
     for task, modules in routes.items():
         structure[task] = [f"{task}_{place}_{module.name}" for place, module in enumerate(modules)]
@@ -106,7 +142,7 @@ def write_router(folder: Path, routes: Mapping[str, Sequence[Module]]) -> None:
             types[path] = module.type
     parameters = {"default_route": next(iter(routes)), "allow_empty_key": True, "route_mappings": {}}
     write_json(folder / ROUTER, {"types": types, "structure": structure, "parameters": parameters})
-    _write_modules(folder, [("", ROUTES)])
+    _write_modules(folder, [("", ROUTES)], prompts)
 
 
 def write_model2vec(folder: Path, rows: Floats, tokenizer: Tokenizer) -> None:
@@ -120,7 +156,7 @@ def write_model2vec(folder: Path, rows: Floats, tokenizer: Tokenizer) -> None:
     settings = {"model_type": "model2vec", "architectures": ["StaticModel"], "normalize": True, "max_length": None}
     write_json(folder / CONFIG, {**settings, "hidden_dim": rows.shape[1], "embedding_dtype": "float32"})
     write_weights(folder / WEIGHTS, {"embeddings": rows})
-    write_tokenizer(folder, content)
+    write_content(folder / FILE, content)
     types = {
         ".": "sentence_transformers.models.StaticEmbedding",
         "1_Normalize": "sentence_transformers.models.Normalize",
@@ -133,14 +169,15 @@ def _write_list(folder: Path, modules: Sequence[tuple[str, str]]) -> None:
     write_json(folder / MODULES, entries)
 
 
-def _write_modules(folder: Path, modules: Sequence[tuple[str, str]]) -> None:
+def _write_modules(folder: Path, modules: Sequence[tuple[str, str]], prompts: Mapping[str, str] | None) -> None:
     _write_list(folder, modules)
+    is_plain = all(kind.startswith(PLAIN) for _, kind in modules)
     write_json(
         folder / SETTINGS,
         {
             "model_type": "SentenceTransformer",
-            "requirements": {"sentence-transformers": REQUIRED},
-            "prompts": {"query": "", "document": ""},
+            **({} if is_plain else {"requirements": {"sentence-transformers": REQUIRED}}),
+            "prompts": {"query": "", "document": "", **(prompts or {})},
             "default_prompt_name": None,
             "similarity_fn_name": "cosine",
         },
@@ -167,6 +204,6 @@ def _kind(array):
     return np.int32 if np.issubdtype(array.dtype, np.integer) else np.float32
 
 
-def write_tokenizer(folder: Path, content: Mapping[str, Json]) -> None:
-    """Write the content of a `tokenizer.json`."""
-    (folder / FILE).write_text(json.dumps(content, ensure_ascii=False), encoding="utf-8")
+def write_content(path: Path, content: Mapping[str, Json]) -> None:
+    """Write the content of a `tokenizer.json` or of a file beside it."""
+    path.write_text(json.dumps(content, ensure_ascii=False), encoding="utf-8")

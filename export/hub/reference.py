@@ -17,14 +17,15 @@ from ...errors import EncoderError
 from ...system.reading import read_json
 from ...system.text import well_formed
 from ...system.types import Floats, Json, Progress, Role
-from .modules import CONFIG, MODULES, ROUTER, SPELLINGS, WEIGHTS, read_weights
+from .modules import CONFIG, MODULES, ROUTER, SETTINGS, SPELLINGS, TASKS, WEIGHTS, read_weights
 from .ngram_reference import ngram_vectors
 from .tokenizer_json import FILE, before_others
+from .transformer_reference import POOLINGS, Bert, gelu, relu
 
 # Texts are encoded so many at a time.
 BATCH = 256
-# Of a task, in a folder of two encoders.
-TASKS = {"question": "query", "document": "document"}
+# The most ids of a text.
+LENGTHS = "sentence_bert_config.json"
 Step = Callable[[Floats], Floats]
 Ids = Sequence[list[int]]
 
@@ -41,18 +42,19 @@ class FolderEncoder:
         self.name, self.dimension = name, dimension
         try:
             self._routes = _routes(folder, known)
+            self._prompts = _prompts(folder)
         except (OSError, KeyError, ValueError, TypeError, IndexError) as error:
             raise EncoderError(f"{folder}: not a folder of Sentence-Transformers: {error}; export it again") from error
 
     def tokenize(self, text: str) -> list[int]:
         """The ids of a question: bos, pieces, eos; a spelling has its own."""
-        return self._routes["question"].pieces(text)
+        return self._routes["question"].pieces(self._prompts["question"] + text)
 
     def encode(self, texts: Sequence[str], role: Role = "question", progress: Progress | None = None) -> Floats:
         """`[str]` -> float32 `(n, dimension)`, rows of unit length, in order."""
         vectors = np.zeros((len(texts), self.dimension), dtype=np.float32)
         for start in range(0, len(texts), BATCH):
-            part = texts[start : start + BATCH]
+            part = [self._prompts[role] + text for text in texts[start : start + BATCH]]
             vectors[start : start + BATCH] = self._routes[role].vectors(part)
             if progress:
                 progress(len(part))
@@ -65,10 +67,14 @@ class Pipeline:
     def __init__(self, modules: Sequence[tuple[str, Path]], known: bool = False) -> None:
         (first, folder), *rest = modules
         self._tokenizer = _tokenizer(folder)
-        content = read_json(folder / FILE)
-        self._unknown = content["model"]["unk_id"]
+        model = read_json(folder / FILE)["model"]
+        self._unknown = model["unk_id"] if "unk_id" in model else model["vocab"][model["unk_token"]]
+        # A template has bos and eos where a normaliser has not.
+        self._is_plain = _class(first) == "Transformer"
+        if self._is_plain:
+            self._tokenizer.enable_truncation(read_json(folder / LENGTHS)["max_seq_length"])
         self._left_out = {self._unknown} if known else set()
-        self._known = before_others(content) if known else len(content["model"]["vocab"])
+        self._known = before_others(model) if known else len(model["vocab"])
         # StaticEmbedding takes the mean of none.
         self._empty = read_json(folder / CONFIG)["empty"] if _class(first) == "NGramEncoder" else []
         self._embedded = STARTS[_class(first)](folder)
@@ -76,7 +82,8 @@ class Pipeline:
 
     def ids(self, texts: Sequence[str]) -> list[list[int]]:
         """The ids of each text."""
-        encodings = self._tokenizer.encode_batch([well_formed(text) for text in texts], add_special_tokens=False)
+        texts = [well_formed(text) for text in texts]
+        encodings = self._tokenizer.encode_batch(texts, add_special_tokens=self._is_plain)
         return [
             [id for id in encoding.ids if id not in self._left_out] if encoding.ids else self._empty
             for encoding in encodings
@@ -102,6 +109,12 @@ def _tokenizer(folder):
         return Tokenizer.from_file(str(folder / FILE))
     except Exception as error:  # it raises none of its own
         raise ValueError(f"{folder / FILE}: {error}") from error
+
+
+def _prompts(folder: Path) -> dict[str, str]:
+    """The prompt of each role; a folder of another library has none."""
+    settings = read_json(folder / SETTINGS) if (folder / SETTINGS).is_file() else {}
+    return {role: settings.get("prompts", {}).get(task, "") for role, task in TASKS.items()}
 
 
 def _class(type_):
@@ -136,18 +149,28 @@ def _ngram(folder: Path) -> Callable[[Ids], Floats]:
     return lambda rows: ngram_vectors([spellings.expanded(row) for row in rows], weights, config)
 
 
+def _tokens(folder: Path) -> Callable[[Ids], list[Floats]]:
+    bert = Bert(read_weights(folder / WEIGHTS), read_json(folder / CONFIG))
+    return lambda rows: [bert.tokens(ids) for ids in rows]
+
+
+def _pooling(folder: Path) -> Callable[[Sequence[Floats]], Floats]:
+    (pooled,) = (POOLINGS[name] for name, on in read_json(folder / CONFIG).items() if on is True)
+    return lambda texts: np.stack([pooled(tokens) for tokens in texts])
+
+
 def _dense(folder: Path) -> Step:
     config, weights = read_json(folder / CONFIG), read_weights(folder / WEIGHTS)
-    relu = config["activation_function"].endswith("ReLU")
+    activation = ACTIVATIONS[_class(config["activation_function"])]
 
     def step(x: Floats) -> Floats:
-        y = x @ weights["linear.weight"].T + weights.get("linear.bias", 0)
-        y = np.maximum(y, 0) if relu else y
+        y = activation(x @ weights["linear.weight"].T + weights.get("linear.bias", 0))
         return y + x @ weights["residual.weight"].T if config.get("use_residual") else y
 
     return step
 
 
 # By the names of the classes.
-STARTS = {"StaticEmbedding": _mean, "NGramEncoder": _ngram}
-STEPS: dict[str, Callable[[Path], Step]] = {"Normalize": lambda folder: unit_rows, "Dense": _dense}
+ACTIVATIONS: dict[str, Step] = {"Identity": lambda x: x, "ReLU": relu, "Tanh": np.tanh, "GELU": gelu}
+STARTS = {"StaticEmbedding": _mean, "NGramEncoder": _ngram, "Transformer": _tokens}
+STEPS = {"Normalize": lambda folder: unit_rows, "Dense": _dense, "Pooling": _pooling}

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from ...encoders.encoder import KerasEncoder
 from ...system.types import Floats, Progress, Role
 from ..families.registry import family_part
-from .modules import Module
+from .modules import TASKS, Module
 
 
 class Pair(KerasEncoder):
@@ -28,6 +28,12 @@ class Pair(KerasEncoder):
     def without_spellings(self) -> Pair:
         """Return the pair, both as they read text without spellings."""
         return Pair(super().without_spellings(), self.documents.without_spellings())
+
+
+def prompts_of(student: KerasEncoder) -> dict[str, str]:
+    """Return the prompts of a student, or of two by role, by Sentence-Transformers' names of tasks."""
+    readings = {"question": student.tokenizer.reading, "document": getattr(student, "documents", student).tokenizer.reading}
+    return {task: readings[role].prompts.get(role, "") for role, task in TASKS.items()}
 
 
 def modules_of(student: KerasEncoder) -> list[Module]:

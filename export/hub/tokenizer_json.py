@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ...encoders.tokenizer import SPACE, Tokenizer, whole_proto
@@ -35,7 +35,10 @@ def tokenizer_json(tokenizer: Tokenizer, none_unknown: bool = False) -> dict[str
     pieces out sees none. Raises `ExportError` for a SentencePiece model that it cannot stand for.
     """
     proto = whole_proto(tokenizer)
-    _require(proto, tokenizer.source)
+    require_unigram(proto, tokenizer.source)
+    if tokenizer.reading.longest:
+        raise ExportError(f"{tokenizer.source}: it cuts texts of more than {tokenizer.reading.longest} ids, which a "
+            "tokenizer.json of a student without attention does not; export a bundle")
     bos, eos, spare, other = _unused(proto, 4)
     marks = {proto.trainer_spec.bos_piece: bos, proto.trainer_spec.eos_piece: eos}
     pieces = [[_piece(piece, marks, spare), piece.score] for piece in proto.pieces]
@@ -69,9 +72,8 @@ def tokenizer_json(tokenizer: Tokenizer, none_unknown: bool = False) -> dict[str
     }
 
 
-def before_others(content: Mapping[str, Json]) -> int:
-    """Return the number of pieces before those that stand for what is unknown, of a `tokenizer.json` with such."""
-    model = content["model"]
+def before_others(model: Mapping[str, Json]) -> int:
+    """Return the number of pieces before those that stand for what is unknown, of the model in a `tokenizer.json`."""
     least = min(score for _, score in model["vocab"])
     return sum(score > least for _, score in model["vocab"])
 
@@ -94,7 +96,10 @@ def _class(characters: list[str]) -> str:
     return "".join(f"{re.escape(chr(first))}-{re.escape(chr(last))}" for first, last in ranges)
 
 
-def _require(proto: Message, source: str) -> None:
+def require_unigram(
+    proto: Message, source: str, types: Sequence[int] = (NORMAL, UNKNOWN, CONTROL, USER_DEFINED)
+) -> None:
+    """Raise `ExportError` for a SentencePiece model that is no plain unigram one, or has pieces of other `types`."""
     trainer, normalizer = proto.trainer_spec, proto.normalizer_spec
     kinds = {piece.type for piece in proto.pieces}
     reasons = {
@@ -102,7 +107,7 @@ def _require(proto: Message, source: str) -> None:
         "byte_fallback": trainer.byte_fallback,
         "treat_whitespace_as_suffix": trainer.treat_whitespace_as_suffix,
         "spaces that are not escaped": not normalizer.escape_whitespaces,
-        "pieces of other types": not kinds <= {NORMAL, UNKNOWN, CONTROL, USER_DEFINED},
+        "pieces of other types": not kinds <= {*types},
     }
     for reason, there in reasons.items():
         if there:

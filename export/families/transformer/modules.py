@@ -1,0 +1,130 @@
+"""A transformer as a plain Sentence-Transformers folder: BERT's weights by Hugging Face's names, a pooling, dense layers.
+
+BERT's network, as its positions begin at 0 wherever the padding's piece is; multilingual-e5-small, too, is a BertModel
+of XLM-R's pieces.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NoReturn
+
+import numpy as np
+
+from ....encoders.encoder import KerasEncoder
+from ....errors import ExportError
+from ....students.transformer.network import TransformerEncoder
+from ....system.types import Floats, Json
+from ...hub.modules import LINEAR, PLAIN, Module, plain_dense
+from ...hub.plain_tokenizer import plain_tokenizer_json, tokenizer_config
+from ...weights.rewrite import factor_of, projection_of
+from .heads import Heads, padded
+
+if TYPE_CHECKING:
+    import keras
+
+    from ....students.transformer.block import Block
+
+# Our names of activations, and the config's.
+ACTIVATIONS = {"gelu": "gelu", "gelu_tanh": "gelu_pytorch_tanh", "relu": "relu"}
+POOLINGS = {"mean": "mean_tokens", "first": "cls_token", "max": "max_tokens"}
+# Of segments, whose vectors are part of the positions'.
+SEGMENTS = 2
+
+
+def modules_of(student: KerasEncoder) -> list[Module]:
+    """Return the modules of a transformer. Raises `ExportError` for heads or a tokenizer that BERT cannot have."""
+    model = student.model
+    behind = [_dense(model)] if model.dense else []
+    if (projection := projection_of(model)) is not None:
+        behind.append(plain_dense(projection))
+    return [_transformer(student), _pooling(model), *behind, Module(f"{PLAIN}Normalize")]
+
+
+def linear_rows(student: KerasEncoder) -> NoReturn:
+    """Raise `ExportError`: a transformer is no sum of rows."""
+    raise ExportError(f"the format model2vec takes static students, not transformers such as this; {LINEAR}")
+
+
+def _transformer(student: KerasEncoder) -> Module:
+    model, reading = student.model, student.tokenizer.reading
+    longest = min(model.positions, reading.longest or model.positions)
+    heads = padded(model.width, model.heads, model.head_size)
+    files = {
+        "tokenizer.json": plain_tokenizer_json(student.tokenizer),
+        "tokenizer_config.json": tokenizer_config(student.tokenizer, longest),
+        "sentence_bert_config.json": {"max_seq_length": longest, "do_lower_case": False},
+    }
+    return Module(f"{PLAIN}Transformer", _config(model, heads), bert_weights(model, heads), files=files)
+
+
+def _config(model: TransformerEncoder, heads: Heads) -> dict[str, Json]:
+    return {
+        "architectures": ["BertModel"],
+        "model_type": "bert",
+        "vocab_size": model.vocabulary,
+        "hidden_size": model.width,
+        "num_hidden_layers": model.depth,
+        "num_attention_heads": heads.count,
+        "intermediate_size": model.inner,
+        "hidden_act": ACTIVATIONS[model.activation],
+        "max_position_embeddings": model.positions,
+        "type_vocab_size": SEGMENTS,
+        "layer_norm_eps": model.epsilon,
+        "position_embedding_type": "absolute",
+        "hidden_dropout_prob": 0.0,
+        "attention_probs_dropout_prob": 0.0,
+        "torch_dtype": "float32",
+    }
+
+
+def _pooling(model: TransformerEncoder) -> Module:
+    modes = {f"pooling_mode_{name}": ours == model.pooling for ours, name in POOLINGS.items()}
+    return Module(f"{PLAIN}Pooling", {"word_embedding_dimension": model.width, **modes})
+
+
+def _dense(model: TransformerEncoder) -> Module:
+    layer = model.get_layer("dense")
+    return plain_dense(np.asarray(layer.kernel), np.asarray(layer.bias), model.dense)
+
+
+def bert_weights(model: TransformerEncoder, heads: Heads) -> dict[str, Floats]:
+    """Return the weights by the names of a `BertModel`, kernels `(out, in)`, a factor multiplied into the table."""
+    table, factor = np.asarray(model.get_layer("embedding").embeddings), factor_of(model)
+    placed = model.get_layer("positions")
+    nothing = np.zeros((model.width, model.width), np.float32)
+    weights = {
+        "embeddings.word_embeddings.weight": table if factor is None else table @ factor,
+        "embeddings.position_embeddings.weight": np.asarray(placed.embeddings),
+        "embeddings.token_type_embeddings.weight": nothing[:1].repeat(SEGMENTS, axis=0),
+        **dict(_norm("embeddings.LayerNorm", placed.norm)),
+        # A BertModel has one, and nothing here reads it.
+        "pooler.dense.weight": nothing,
+        "pooler.dense.bias": nothing[0],
+    }
+    for place, block in enumerate(model.blocks):
+        weights |= _block(f"encoder.layer.{place}", block, heads)
+    return weights
+
+
+def _block(name: str, block: Block, heads: Heads) -> dict[str, Floats]:
+    weights = {}
+    for part in ("query", "key", "value"):
+        layer = getattr(block, part)
+        kernel, bias = (heads.columns(np.asarray(array), part == "query") for array in (layer.kernel, layer.bias))
+        weights |= _linear(f"{name}.attention.self.{part}", kernel, bias)
+    kernel = heads.columns(np.asarray(block.attention.kernel).T).T
+    weights |= _linear(f"{name}.attention.output.dense", kernel, np.asarray(block.attention.bias))
+    weights |= dict(_norm(f"{name}.attention.output.LayerNorm", block.attention_norm))
+    for theirs, layer in (("intermediate", block.first), ("output", block.second)):
+        weights |= _linear(f"{name}.{theirs}.dense", np.asarray(layer.kernel), np.asarray(layer.bias))
+    return weights | dict(_norm(f"{name}.output.LayerNorm", block.norm))
+
+
+def _linear(name: str, kernel: Floats, bias: Floats) -> dict[str, Floats]:
+    return {f"{name}.weight": kernel.T, f"{name}.bias": bias}
+
+
+def _norm(name: str, norm: keras.layers.LayerNormalization) -> Iterator[tuple[str, Floats]]:
+    yield f"{name}.weight", np.asarray(norm.gamma)
+    yield f"{name}.bias", np.asarray(norm.beta)

@@ -1,0 +1,136 @@
+"""A tokenizer as the `tokenizer.json` that Hugging Face's own models have: bos and eos by a template, names as they are.
+
+A text that holds the name of a special piece is cut there, as those models' are.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ...encoders.tokenizer import SPACE, Tokenizer, whole_proto
+from ...errors import ExportError
+from ...system.types import Json
+from ..encode import LONGEST_WORD, WITHIN
+from .tokenizer_json import CONTROL, NORMAL, UNKNOWN, USER_DEFINED, require_unigram
+
+if TYPE_CHECKING:
+    from google.protobuf.message import Message
+
+UNUSED = 5
+# What a piece that no text has scores below the least, further than an unknown character.
+NEVER = 1000
+
+
+def plain_tokenizer_json(tokenizer: Tokenizer) -> dict[str, Json]:
+    """Return the content of a `tokenizer.json` that gives the ids of a `Tokenizer`, but for its prompts.
+
+    Raises `ExportError` for one with spellings, or of a kind that the file has no place for.
+    """
+    if tokenizer.spellings is not None:
+        raise ExportError(f"{tokenizer.source}: a plain tokenizer has no spellings; export it with --without-spellings")
+    proto = whole_proto(tokenizer)
+    parts = _words(proto, tokenizer) if tokenizer.reading.wordpiece else _unigram(proto, tokenizer.source)
+    special = [id for id, piece in enumerate(proto.pieces) if piece.type in (CONTROL, UNKNOWN)]
+    return {
+        "version": "1.0",
+        "truncation": None,
+        "padding": None,
+        "added_tokens": [_added(id, proto.pieces[id].piece) for id in special],
+        **parts,
+        "post_processor": _template(*(_placed(proto, name) for name in ends_of(proto))),
+    }
+
+
+def tokenizer_config(tokenizer: Tokenizer, longest: int) -> dict[str, Json]:
+    """Return the content of the `tokenizer_config.json` beside it, for texts of at most `longest` ids."""
+    proto = whole_proto(tokenizer)
+    (bos, eos), unknown = ends_of(proto), proto.pieces[tokenizer.unknown].piece
+    names = {piece.piece for piece in proto.pieces if piece.type == CONTROL}
+    # What fills a batch is masked, so that any piece would do.
+    padding = next((name for name in ("<pad>", "[PAD]") if name in names), unknown)
+    mask = next((name for name in ("<mask>", "[MASK]") if name in names), None)
+    return {
+        "tokenizer_class": "PreTrainedTokenizerFast",
+        "model_max_length": longest,
+        "model_input_names": ["input_ids", "attention_mask"],
+        "clean_up_tokenization_spaces": False,
+        **{"bos_token": bos, "eos_token": eos, "cls_token": bos, "sep_token": eos},
+        **{"unk_token": unknown, "pad_token": padding, **({"mask_token": mask} if mask else {})},
+    }
+
+
+def ends_of(proto: Message) -> tuple[str, str]:
+    """Return the names of the pieces before and behind a text."""
+    return proto.trainer_spec.bos_piece, proto.trainer_spec.eos_piece
+
+
+def _placed(proto, name):
+    return name, next(id for id, piece in enumerate(proto.pieces) if piece.piece == name)
+
+
+def _added(id: int, name: str) -> dict[str, Json]:
+    plain = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized"), False)
+    return {"id": id, "content": name, **plain, "special": True}
+
+
+def _template(bos: tuple[str, int], eos: tuple[str, int]) -> dict[str, Json]:
+    ends = [{"SpecialToken": {"id": name, "type_id": 0}} for name, _ in (bos, eos)]
+    first, second = ({"Sequence": {"id": name, "type_id": 0}} for name in "AB")
+    return {
+        "type": "TemplateProcessing",
+        "single": [ends[0], first, ends[1]],
+        "pair": [ends[0], first, ends[1], ends[1], second, ends[1]],
+        "special_tokens": {name: {"id": name, "ids": [id], "tokens": [name]} for name, id in (bos, eos)},
+    }
+
+
+def _words(proto: Message, tokenizer: Tokenizer) -> dict[str, Json]:
+    rules = tokenizer.reading.wordpiece
+    return {
+        "normalizer": {
+            "type": "BertNormalizer",
+            "clean_text": True,
+            "handle_chinese_chars": rules.chinese,
+            "strip_accents": rules.strip_accents,
+            "lowercase": rules.lowercase,
+        },
+        "pre_tokenizer": {"type": "BertPreTokenizer"},
+        "decoder": {"type": "WordPiece", "prefix": WITHIN, "cleanup": True},
+        "model": {
+            "type": "WordPiece",
+            "unk_token": proto.pieces[tokenizer.unknown].piece,
+            "continuing_subword_prefix": WITHIN,
+            "max_input_chars_per_word": LONGEST_WORD,
+            "vocab": {piece.piece: id for id, piece in enumerate(proto.pieces)},
+        },
+    }
+
+
+def _unigram(proto: Message, source: str) -> dict[str, Json]:
+    require_unigram(proto, source, (NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED))
+    least = min((piece.score for piece in proto.pieces if piece.type == NORMAL), default=0.0)
+    scores = [least - NEVER if piece.type == UNUSED else piece.score for piece in proto.pieces]
+    scheme = "always" if proto.normalizer_spec.add_dummy_prefix else "never"
+    metaspace = {"type": "Metaspace", "replacement": SPACE, "prepend_scheme": scheme, "split": True}
+    return {
+        "normalizer": {"type": "Sequence", "normalizers": list(_normalizers(proto.normalizer_spec))},
+        "pre_tokenizer": metaspace,
+        "decoder": metaspace,
+        "model": {
+            "type": "Unigram",
+            "unk_id": next(id for id, piece in enumerate(proto.pieces) if piece.type == UNKNOWN),
+            "vocab": [[piece.piece, score] for piece, score in zip(proto.pieces, scores, strict=True)],
+            "byte_fallback": False,
+        },
+    }
+
+
+def _normalizers(spec) -> Iterator[dict[str, Json]]:
+    """As transformers' own conversion of a SentencePiece model has them."""
+    if spec.precompiled_charsmap:
+        yield {"type": "Precompiled", "precompiled_charsmap": base64.b64encode(spec.precompiled_charsmap).decode()}
+    if spec.remove_extra_whitespaces:
+        yield {"type": "Strip", "strip_left": True, "strip_right": True}
+        yield {"type": "Replace", "pattern": {"Regex": " {2,}"}, "content": SPACE}
