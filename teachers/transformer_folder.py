@@ -54,7 +54,7 @@ def load_transformer(folder: File) -> KerasEncoder:
     sizes = read_sizes(config, str(folder))
     arrays = rename_weights(read_weights(root), config, str(folder))
     behind, dense = _behind(folder, sizes["width"])
-    tokenizer = tokenizer_of(folder)
+    tokenizer = tokenizer_of(folder, sizes["positions"])
     start()
     return KerasEncoder(build({**sizes, **behind}, {**arrays, **dense}, str(folder)), tokenizer, folder.resolve().name)
 
@@ -83,7 +83,7 @@ def _require_shapes(sizes, weights, source):
     }
     for path, shape in wanted.items():
         array = weights.get(path)
-        if array is None or array.ndim != 2 or any(want not in (None, have) for want, have in zip(shape, array.shape)):
+        if array is None or array.ndim != 2 or any(want not in (None, have) for want, have in zip(shape, array.shape, strict=True)):
             have = "none" if array is None else array.shape
             raise EncoderError(f"{source}: its config asks for {path} of {shape}, its weights have {have}")
 
@@ -116,7 +116,7 @@ def _arrays(path: Path) -> dict[str, Floats]:
 
     try:
         with safe_open(path, framework="numpy") as file:
-            return {name: np.asarray(file.get_tensor(name), dtype=np.float32) for name in file.keys()}
+            return {name: np.asarray(file.get_tensor(name), dtype=np.float32) for name in file.keys()}  # noqa: SIM118 - it is no dict
     except Exception as error:  # the library's errors, the system's and NumPy's have no common type
         raise EncoderError(f"{path}: no safetensors file, or a broken one: {first_line(error)}") from error
 
@@ -163,7 +163,8 @@ def _behind(folder: Path, width: int) -> tuple[dict[str, Json], dict[str, Floats
 def _pooling(path: Path) -> str:
     told = _object(path)
     if "pooling_mode" in told:
-        modes = [POOLING_NAMES.get(str(told["pooling_mode"]), str(told["pooling_mode"]))]
+        named = told["pooling_mode"]
+        modes = [POOLING_NAMES.get(str(name), str(name)) for name in (named if isinstance(named, list) else [named])]
     else:
         names = [name.removeprefix("pooling_mode_") for name, on in told.items() if on is True]
         modes = [POOLINGS.get(name, name) for name in names if name != "include_prompt"]
@@ -192,7 +193,9 @@ def _projection(folder: Path, space: int) -> tuple[dict[str, Json], dict[str, Fl
     """A dense layer behind another or behind a normalisation, which is linear and adds nothing."""
     sizes, weights = _dense(folder)
     if sizes["dense"] != "linear" or np.any(weights["dense/bias"]):
-        raise EncoderError(f"{folder}: a second dense layer, or one behind a normalisation, has no activation and no bias")
+        raise EncoderError(
+            f"{folder}: a second dense layer, or one behind a normalisation, has no activation and no bias"
+        )
     more = {"space": space, "dimension": sizes["dimension"], "foreign": True}
     return more, {"projection/kernel": weights["dense/kernel"]}
 

@@ -6,7 +6,7 @@ that stand for padding.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -70,6 +70,8 @@ ARCHITECTURES = {
     "xlm-roberta": Names(BERT_SIZES, BERT_BLOCK, skipped=2),
     "distilbert": Names(DISTIL_SIZES, DISTIL_BLOCK),
 }
+# RoBERTa's piece that stands for padding.
+PADDING = 1
 ACTIVATIONS = {"gelu": "gelu", "gelu_new": "gelu_tanh", "gelu_pytorch_tanh": "gelu_tanh", "relu": "relu"}
 # What a model that was saved with a head has before each name, and older files in place of weight and bias.
 PREFIXES = ("", "bert.", "roberta.", "distilbert.", "model.", "0.auto_model.")
@@ -95,6 +97,10 @@ def read_sizes(config: Mapping[str, Json], source: str) -> dict[str, Json]:
     for name in ("width", "depth", "heads", "inner", "positions"):
         if not isinstance(sizes[name], int) or sizes[name] < 1:
             raise EncoderError(f"{source}: config.json says {names.sizes[name]} = {sizes[name]!r}, expected 1 or more")
+    if names.skipped and config.get("pad_token_id", PADDING) != PADDING:
+        raise EncoderError(
+            f"{source}: its padding is {config['pad_token_id']}, from which its positions count; expected {PADDING}"
+        )
     if sizes["width"] % sizes["heads"]:
         raise EncoderError(f"{source}: {sizes['heads']} heads do not share {sizes['width']} numbers evenly")
     return {

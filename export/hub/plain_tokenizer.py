@@ -1,4 +1,4 @@
-"""A tokenizer as the `tokenizer.json` that Hugging Face's own models have: bos and eos by a template, names as they are.
+"""A tokenizer as the `tokenizer.json` of Hugging Face's own models: bos and eos by a template, names as they are.
 
 A text that holds the name of a special piece is cut there, as those models' are.
 """
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from ...encoders.tokenizer import SPACE, Tokenizer, whole_proto
 from ...errors import ExportError
 from ...system.types import Json
-from ..encode import LONGEST_WORD, WITHIN
+from ..encode import LONGEST_WORD, WITHIN, Rules
 from .tokenizer_json import CONTROL, NORMAL, UNKNOWN, USER_DEFINED, require_unigram
 
 if TYPE_CHECKING:
@@ -31,7 +31,8 @@ def plain_tokenizer_json(tokenizer: Tokenizer) -> dict[str, Json]:
     if tokenizer.spellings is not None:
         raise ExportError(f"{tokenizer.source}: a plain tokenizer has no spellings; export it with --without-spellings")
     proto = whole_proto(tokenizer)
-    parts = _words(proto, tokenizer) if tokenizer.reading.wordpiece else _unigram(proto, tokenizer.source)
+    rules = tokenizer.reading.wordpiece
+    parts = _words(proto, rules, tokenizer.unknown) if rules else _unigram(proto, tokenizer.source)
     special = [id for id, piece in enumerate(proto.pieces) if piece.type in (CONTROL, UNKNOWN)]
     return {
         "version": "1.0",
@@ -86,8 +87,7 @@ def _template(bos: tuple[str, int], eos: tuple[str, int]) -> dict[str, Json]:
     }
 
 
-def _words(proto: Message, tokenizer: Tokenizer) -> dict[str, Json]:
-    rules = tokenizer.reading.wordpiece
+def _words(proto: Message, rules: Rules, unknown: int) -> dict[str, Json]:
     return {
         "normalizer": {
             "type": "BertNormalizer",
@@ -100,7 +100,7 @@ def _words(proto: Message, tokenizer: Tokenizer) -> dict[str, Json]:
         "decoder": {"type": "WordPiece", "prefix": WITHIN, "cleanup": True},
         "model": {
             "type": "WordPiece",
-            "unk_token": proto.pieces[tokenizer.unknown].piece,
+            "unk_token": proto.pieces[unknown].piece,
             "continuing_subword_prefix": WITHIN,
             "max_input_chars_per_word": LONGEST_WORD,
             "vocab": {piece.piece: id for id, piece in enumerate(proto.pieces)},

@@ -172,5 +172,5 @@ def _dense(folder: Path) -> Step:
 
 # By the names of the classes.
 ACTIVATIONS: dict[str, Step] = {"Identity": lambda x: x, "ReLU": relu, "Tanh": np.tanh, "GELU": gelu}
-STARTS = {"StaticEmbedding": _mean, "NGramEncoder": _ngram, "Transformer": _tokens}
-STEPS = {"Normalize": lambda folder: unit_rows, "Dense": _dense, "Pooling": _pooling}
+STARTS: dict[str, Callable[[Path], Callable[[Ids], Floats]]] = {"StaticEmbedding": _mean, "NGramEncoder": _ngram, "Transformer": _tokens}
+STEPS: dict[str, Callable[[Path], Step]] = {"Normalize": lambda folder: unit_rows, "Dense": _dense, "Pooling": _pooling}

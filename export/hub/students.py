@@ -32,7 +32,10 @@ class Pair(KerasEncoder):
 
 def prompts_of(student: KerasEncoder) -> dict[str, str]:
     """Return the prompts of a student, or of two by role, by Sentence-Transformers' names of tasks."""
-    readings = {"question": student.tokenizer.reading, "document": getattr(student, "documents", student).tokenizer.reading}
+    readings = {
+        "question": student.tokenizer.reading,
+        "document": getattr(student, "documents", student).tokenizer.reading,
+    }
     return {task: readings[role].prompts.get(role, "") for role, task in TASKS.items()}
 
 

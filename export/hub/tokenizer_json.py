@@ -37,8 +37,10 @@ def tokenizer_json(tokenizer: Tokenizer, none_unknown: bool = False) -> dict[str
     proto = whole_proto(tokenizer)
     require_unigram(proto, tokenizer.source)
     if tokenizer.reading.longest:
-        raise ExportError(f"{tokenizer.source}: it cuts texts of more than {tokenizer.reading.longest} ids, which a "
-            "tokenizer.json of a student without attention does not; export a bundle")
+        raise ExportError(
+            f"{tokenizer.source}: it cuts texts of more than {tokenizer.reading.longest} ids, which a "
+            "tokenizer.json of a student without attention does not; export a bundle"
+        )
     bos, eos, spare, other = _unused(proto, 4)
     marks = {proto.trainer_spec.bos_piece: bos, proto.trainer_spec.eos_piece: eos}
     pieces = [[_piece(piece, marks, spare), piece.score] for piece in proto.pieces]

@@ -243,6 +243,11 @@ LARGER = {
     "static": (StaticEncoder, LARGE),
     "static with a look at neighbours": (StaticEncoder, {**LARGE, "channels": 36, "order": 3}),
     "static, projected": (StaticEncoder, {**LARGE, "space": 40, "dimension": 30}),
+    "a transformer": (
+        TransformerEncoder,
+        {**BERT, "vocabulary": 300, "width": 40, "heads": 4, "head_size": 10, "inner": 64, "positions": 50}
+        | {"dense": "tanh", "dimension": 30},
+    ),
     "cut": (
         NGramEncoder,
         {**LARGE, "channels": 32, "orders": (2, 3), "convolutions": 1, "inner": 36, "rank": 32, "space": 40},

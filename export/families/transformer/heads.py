@@ -1,4 +1,4 @@
-"""Heads that share a row evenly, as BERT's have to: where a student's are fewer or smaller, the rest is zeros. NumPy."""
+"""Heads that share a row evenly, as BERT's have to: where a student's are fewer or smaller, the rest is zeros."""
 
 from __future__ import annotations
 
@@ -38,4 +38,6 @@ def padded(width: int, heads: int, size: int) -> Heads:
     for count in range(heads, width + 1):
         if width % count == 0 and width // count >= size:
             return Heads(count, width // count, heads, size)
-    raise ExportError(f"a BertModel of {width} numbers a token has no room for {heads} heads of {size}; export a bundle")
+    raise ExportError(
+        f"a BertModel of {width} numbers a token has no room for {heads} heads of {size}; export a bundle"
+    )

@@ -1,4 +1,4 @@
-"""A transformer as a plain Sentence-Transformers folder: BERT's weights by Hugging Face's names, a pooling, dense layers.
+"""A transformer as a plain Sentence-Transformers folder: BERT's weights by their names, a pooling, dense layers.
 
 BERT's network, as its positions begin at 0 wherever the padding's piece is; multilingual-e5-small, too, is a BertModel
 of XLM-R's pieces.

@@ -99,7 +99,7 @@ class OnnxEncoder:
         return unit(g, x if projection is None else self.text_product(g, x, "projection", projection), "vectors")
 
     def dense(self, x: str, name: str, layers: Sequence[keras.layers.Dense], product: Product | None = None) -> str:
-        """Dense layers of one input as one product: `(..., in)` -> `(..., out)`, one layer's numbers after another's."""
+        """Dense layers of one input as one product: `(..., in)` -> `(..., out)`, one layer after another."""
         g = self.graph
         y = (product or self.token_product)(g, x, name, joined(layer.kernel for layer in layers))
         return g.add("Add", y, g.constant(f"{name}/bias", joined(layer.bias for layer in layers)))

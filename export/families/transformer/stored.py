@@ -87,9 +87,7 @@ def _activation(graph: Graph, product: Product) -> str:
 def _pooling(graph: Graph, products: dict[str, Product]) -> str:
     """The name of the first operator behind all blocks that makes one row of many."""
     blocks = [place for place, name in enumerate(products) if name not in ("dense", "projection")]
-    done = next(
-        place for place, one in enumerate(graph.operators) if len(graph.behind(one.outputs[0])) == len(blocks)
-    )
+    done = next(place for place, one in enumerate(graph.operators) if len(graph.behind(one.outputs[0])) == len(blocks))
     return next(POOLINGS[one.name] for one in graph.operators[done:] if one.name in POOLINGS)
 
 

@@ -1,0 +1,87 @@
+"""Folders of Hugging Face and Sentence-Transformers give the vectors that these libraries gave.
+
+`fixtures/transformers.tar.xz` holds them; `benchmarks/transformers/tiny_folders.py` wrote it.
+"""
+
+import json
+import shutil
+import tarfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from distill.errors import EncoderError
+from distill.teachers.transformer_folder import is_transformer, load_transformer
+
+pytest.importorskip("safetensors")
+ARCHIVE = Path(__file__).resolve().parents[1] / "fixtures" / "transformers.tar.xz"
+NAMES = ("bert", "distiluse", "labse", "roberta", "xlm-roberta")
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory):
+    root = tmp_path_factory.mktemp("transformers")
+    with tarfile.open(ARCHIVE) as archive:
+        archive.extractall(root, filter="data")
+    return root
+
+
+@pytest.fixture(scope="module")
+def told(folders):
+    return json.loads((folders / "texts.json").read_text())
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_folder_gives_the_vectors_that_its_library_gave(folders, told, name):
+    assert is_transformer(folders / name)
+    encoder, expected = load_transformer(folders / name), np.load(folders / "vectors.npz")
+    longest = encoder.tokenizer.reading.longest
+    rows = encoder.tokenizer.encode(told["texts"], None)
+    assert [row[: longest - 1] + row[-1:] if len(row) > longest else row for row in rows] == told["ids"][name]
+    for role in ("question", "document"):
+        np.testing.assert_allclose(encoder.encode(told["texts"], role), expected[f"{name}/{role}"], atol=1e-5)
+
+
+def changed(folder, name, **changes):
+    path = folder / name
+    path.write_text(json.dumps({**json.loads(path.read_text()), **changes}))
+
+
+# What is wrong with a folder like labse's, or like another's where one is named.
+WRONG = {
+    "another padding": ("its padding is 0", lambda folder: changed(folder, "config.json", pad_token_id=0), "roberta"),
+    "another architecture": ("model_type is 'gpt2'", lambda folder: changed(folder, "config.json", model_type="gpt2")),
+    "sizes that contradict": ("asks for", lambda folder: changed(folder, "config.json", intermediate_size=20)),
+    "heads that do not share": (
+        "share 16 numbers",
+        lambda folder: changed(folder, "config.json", num_attention_heads=3),
+    ),
+    "no safetensors": ("expected model.safetensors", lambda folder: (folder / "model.safetensors").unlink()),
+    "a pickle": (
+        "pytorch_model.bin, a pickle",
+        lambda folder: (folder / "model.safetensors").rename(folder / "pytorch_model.bin"),
+    ),
+    "a truncated file": (
+        "a broken one",
+        lambda folder: (folder / "model.safetensors").write_bytes((folder / "model.safetensors").read_bytes()[:9000]),
+    ),
+    "a residual": (
+        "with a residual",
+        lambda folder: changed(folder, "2_Dense/config.json", use_residual=True),
+    ),
+    "two poolings": (
+        "mean, max",
+        lambda folder: changed(folder, "1_Pooling/config.json", pooling_mode=["mean", "max"]),
+    ),
+}
+
+
+@pytest.mark.parametrize("case", WRONG.values(), ids=WRONG)
+def test_a_folder_that_cannot_be_read_is_refused_in_one_line(folders, tmp_path, case):
+    error, change, *named = case
+    folder = Path(shutil.copytree(folders / "".join(named or ["labse"]), tmp_path / "wrong"))
+    change(folder)
+    with pytest.raises(EncoderError, match=error) as told:
+        load_transformer(folder)
+    assert "\n" not in str(told.value)
