@@ -62,11 +62,13 @@ def pack(rows: IdLists, gap: int, multiple: int = 256) -> dict[str, np.ndarray]:
 def pack_rows(rows: IdLists, least: int = 64) -> dict[str, np.ndarray]:
     """Return lists of token ids as a few rows of equal width, each of whole texts, for networks with attention.
 
-    As `pack`, with `ids` and `segments` `(r, w)`: a token has to look along its own row alone. w is a power of two of
-    at least `least`. Longer texts come first, each into the first row that has room.
+    As `pack`, with `ids` and `segments` `(r, w)`: a token has to look along its own row alone. w is at least
+    `least`, and the longest text's length rounded up to one of four sizes an octave. Longer texts come first, each into
+    the first row that has room.
     """
     lengths = np.array([len(row) for row in rows])
-    width = max(least, 1 << int(lengths.max() - 1).bit_length())
+    step = max(least, 1 << int(lengths.max() - 1).bit_length()) // 8
+    width = max(least, -(-int(lengths.max()) // step) * step)
     # (row, column) of each text; a row for each is the most that is needed.
     free, places = np.full(len(rows), width), np.zeros((len(rows), 2), dtype=np.int64)
     for text in np.argsort(-lengths, kind="stable"):

@@ -15,8 +15,19 @@ from ...system.types import Json, Tensor
 
 # What is added to the scores of tokens that are not looked at; float16 holds it.
 FAR = -30_000.0
+
+
+def compute_gelu(x: Tensor) -> Tensor:
+    """Return x times the chance that a normal number is below it: exactly, in two passes fewer than Keras takes.
+
+    Hendrycks and Gimpel (2016), Gaussian error linear units.
+    """
+    half = x * 0.5
+    return half + half * ops.erf(x * 0.5**0.5)
+
+
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
-    "gelu": lambda x: ops.gelu(x, approximate=False),
+    "gelu": compute_gelu,
     "gelu_tanh": lambda x: ops.gelu(x, approximate=True),
     "relu": ops.relu,
 }
@@ -57,7 +68,8 @@ class Positions(keras.layers.Layer):
 class Block(keras.layers.Layer):
     """Attention of `heads` heads of `head_size`, and `inner` hidden units, each normalised with what goes around it.
 
-    Tokens `(b, t, w)` and which of them look at which, `(b, t, t)` or `(b, 1, t)`, 0 or 1 -> `(b, t, w)`.
+    In mixed precision the dense layers alone compute in 16 bits: they take the time, and what is between them is in
+    float32 no slower. Tokens `(b, t, w)` and which of them look at which, bool `(b, t, t)` or `(b, 1, t)` -> `(b, t, w)`.
     """
 
     def __init__(
@@ -82,14 +94,20 @@ class Block(keras.layers.Layer):
         self.second.build((*x_shape[:-1], self.inner))
 
     def call(self, x: Tensor, looks: Tensor) -> Tensor:
-        x = self.attention_norm(x + self.attention(self.attend(x, looks)))
-        return self.norm(x + self.second(ACTIVATIONS[self.activation](self.first(x))))
+        x = self.attention_norm(x + ops.cast(self.attention(self.attend(x, looks)), x.dtype))
+        inner = ACTIVATIONS[self.activation](ops.cast(self.first(x), x.dtype))
+        return self.norm(x + ops.cast(self.second(inner), x.dtype))
+
+    @property
+    def denses(self) -> list[keras.layers.Dense]:
+        """The dense layers."""
+        return [self.query, self.key, self.value, self.attention, self.first, self.second]
 
     def attend(self, x: Tensor, looks: Tensor) -> Tensor:
         """Return each token's mean of the values that it looks at, `(b, t, heads * head_size)`."""
         query, key, value = (self._by_head(layer(x)) for layer in (self.query, self.key, self.value))
         scores = ops.matmul(query, ops.transpose(key, (0, 1, 3, 2))) / self.head_size**0.5  # (b, h, t, t)
-        scores = ops.cast(scores, "float32") + (1 - looks[:, None]) * FAR
+        scores = ops.where(looks[:, None], ops.cast(scores, "float32"), FAR)
         means = ops.matmul(ops.cast(ops.softmax(scores), value.dtype), value)  # (b, h, t, s)
         return ops.reshape(ops.transpose(means, (0, 2, 1, 3)), (*ops.shape(x)[:2], self.heads * self.head_size))
 

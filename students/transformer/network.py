@@ -66,16 +66,15 @@ class TransformerEncoder(Student):
 
         # functional model
         ids = keras.Input((None,), dtype="int32", name="ids")
-        there = ops.cast(ops.greater_equal(ids, 0), "int32")  # (b, t)
-        looks = ops.cast(there, "float32")[:, None]  # (b, 1, t)
+        there = ops.greater_equal(ids, 0)  # (b, t)
         x = embedding(ops.maximum(ids, 0))
         if rank:
             x = keras.layers.Dense(width, use_bias=False, name="factor")(x)
         # Padding may stand before a text.
-        x = placed(x, ops.maximum(ops.cumsum(there, axis=1) - 1, 0))
+        x = placed(x, ops.maximum(ops.cumsum(ops.cast(there, "int32"), axis=1) - 1, 0))
         for block in blocks:
-            x = block(x, looks)
-        vectors = PADDED[pooling](x, ops.transpose(looks, (0, 2, 1)))
+            x = block(x, there[:, None])
+        vectors = PADDED[pooling](x, ops.cast(there, "float32")[:, :, None])
         if dense:
             vectors = keras.layers.Dense(space or dimension, activation=dense, name="dense")(vectors)
         vectors = unit(vectors)
@@ -92,8 +91,9 @@ class TransformerEncoder(Student):
 
     @property
     def token_layers(self) -> list[keras.layers.Layer]:
-        """The layers behind the table that see each token."""
-        return [*([self.get_layer("factor")] if self.rank else []), self.get_layer("positions"), *self.blocks]
+        """The layers behind the table that see each token and take the time, the dense ones."""
+        factor = [self.get_layer("factor")] if self.rank else []
+        return [*factor, *(layer for block in self.blocks for layer in block.denses)]
 
     def pack(self, rows: IdLists) -> dict[str, np.ndarray]:
         """Return texts for `encode_packed`: rows of ids, each of several whole texts."""
@@ -113,16 +113,15 @@ class TransformerEncoder(Student):
         A token looks at those of its own text in its row.
         """
         x = self.looked_up(ids, pieces, table, rows)  # (r, w, width)
-        x = self.get_layer("factor")(x) if self.rank else x
+        x = ops.cast(self.get_layer("factor")(x) if self.rank else x, "float32")
         there = ops.greater_equal(ids, 0)  # (r, w)
         # A row of padding alone looks at itself: its mean is of nothing else, and nobody reads it.
         same = ops.equal(segments[:, :, None], segments[:, None]) & there[:, None]
         places, starts = _places(ops.reshape(ids, (-1,)), ops.reshape(segments, (-1,)), ops.shape(counts)[0])
         x = self.get_layer("positions")(x, ops.reshape(places, ops.shape(ids)))
-        looks = ops.cast(same, "float32")
         for block in self.blocks:
-            x = block(x, looks)
-        x = ops.cast(ops.reshape(x, (-1, self.width)), "float32")
+            x = block(x, same)
+        x = ops.reshape(x, (-1, self.width))
         there = ops.cast(ops.reshape(there, (-1, 1)), "float32")
         return self.finished(PACKED[self.pooling](x, there, ops.reshape(segments, (-1,)), counts, starts))
 

@@ -16,6 +16,9 @@ from ...tflite.layers import DENSE, Norm, Padding, Table, apart, unpadded
 from ...weights.precision import Precision
 from ...weights.rewrite import factor_of, projection_of
 
+# The converter knows Keras's form of it as one operator.
+EDGE_ACTIVATIONS = {**ACTIVATIONS, "gelu": lambda x: ops.gelu(x, approximate=False)}
+
 
 class EdgeEncoder(keras.layers.Layer):
     """ids `(t,)` -> `(1, d)`: what `TransformerEncoder` computes, of one text; `padding` is None, masked or sliced."""
@@ -76,7 +79,7 @@ class EdgeBlock(keras.layers.Layer):
         self.first = dense(block.first.kernel, block.first.bias, name="first")
         self.second = dense(block.second.kernel, block.second.bias, name="second")
         self.attention_norm, self.norm = (Norm(getattr(block, name), name=name) for name in ("attention_norm", "norm"))
-        self.activation = ACTIVATIONS[block.activation]
+        self.activation = EDGE_ACTIVATIONS[block.activation]
 
     def call(self, x: Tensor, far: Tensor | None) -> Tensor:
         x = self.attention_norm(x + self.attention(self.attend(x, far)))
