@@ -1,4 +1,4 @@
-"""What the arrays of a student do not say of it, such as how many heads share a row, as one more array beside them."""
+"""Settings of a student that its arrays do not say, such as how many heads share a row, as one more array."""
 
 from __future__ import annotations
 

@@ -83,7 +83,11 @@ def _require_shapes(sizes, weights, source):
     }
     for path, shape in wanted.items():
         array = weights.get(path)
-        if array is None or array.ndim != 2 or any(want not in (None, have) for want, have in zip(shape, array.shape, strict=True)):
+        if (
+            array is None
+            or array.ndim != 2
+            or any(want not in (None, have) for want, have in zip(shape, array.shape, strict=True))
+        ):
             have = "none" if array is None else array.shape
             raise EncoderError(f"{source}: its config asks for {path} of {shape}, its weights have {have}")
 

@@ -77,7 +77,11 @@ class Pipeline:
         self._known = before_others(model) if known else len(model["vocab"])
         # StaticEmbedding takes the mean of none.
         self._empty = read_json(folder / CONFIG)["empty"] if _class(first) == "NGramEncoder" else []
-        self._embedded = STARTS[_class(first)](folder)
+        if self._is_plain:
+            (_, pooling), *rest = rest
+            self._embedded = _bert(folder, pooling)
+        else:
+            self._embedded = STARTS[_class(first)](folder)
         self._steps = [STEPS[_class(type_)](path) for type_, path in rest]
 
     def ids(self, texts: Sequence[str]) -> list[list[int]]:
@@ -149,14 +153,11 @@ def _ngram(folder: Path) -> Callable[[Ids], Floats]:
     return lambda rows: ngram_vectors([spellings.expanded(row) for row in rows], weights, config)
 
 
-def _tokens(folder: Path) -> Callable[[Ids], list[Floats]]:
+def _bert(folder: Path, pooling: Path) -> Callable[[Ids], Floats]:
+    """Two modules: the second makes one vector of a text's tokens."""
     bert = Bert(read_weights(folder / WEIGHTS), read_json(folder / CONFIG))
-    return lambda rows: [bert.tokens(ids) for ids in rows]
-
-
-def _pooling(folder: Path) -> Callable[[Sequence[Floats]], Floats]:
-    (pooled,) = (POOLINGS[name] for name, on in read_json(folder / CONFIG).items() if on is True)
-    return lambda texts: np.stack([pooled(tokens) for tokens in texts])
+    (pooled,) = (POOLINGS[name] for name, on in read_json(pooling / CONFIG).items() if on is True)
+    return lambda rows: np.stack([pooled(bert.tokens(ids)) for ids in rows])
 
 
 def _dense(folder: Path) -> Step:
@@ -172,5 +173,5 @@ def _dense(folder: Path) -> Step:
 
 # By the names of the classes.
 ACTIVATIONS: dict[str, Step] = {"Identity": lambda x: x, "ReLU": relu, "Tanh": np.tanh, "GELU": gelu}
-STARTS: dict[str, Callable[[Path], Callable[[Ids], Floats]]] = {"StaticEmbedding": _mean, "NGramEncoder": _ngram, "Transformer": _tokens}
-STEPS: dict[str, Callable[[Path], Step]] = {"Normalize": lambda folder: unit_rows, "Dense": _dense, "Pooling": _pooling}
+STARTS = {"StaticEmbedding": _mean, "NGramEncoder": _ngram}
+STEPS: dict[str, Callable[[Path], Step]] = {"Normalize": lambda folder: unit_rows, "Dense": _dense}
