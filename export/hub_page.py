@@ -12,6 +12,7 @@ from .encode import read_card
 from .formats.registry import format_of
 from .formats.sentence import CODE
 from .gate import Figures
+from .hub.modules import LENGTHS
 
 # Data by their names on the hub, where these are known, by the names or the folders that notes have.
 DATASETS = {
@@ -70,10 +71,14 @@ def _metadata(card: Card, figures: Figures) -> dict[str, Json]:
         **(OTHER if _learned(card) else {"license": LICENCE.lower()}),
         "library_name": library,
         "pipeline_tag": "sentence-similarity",
-        "tags": [*tags, "custom_code" if code else "static-embeddings"],
+        "tags": [*tags, *(["custom_code"] if code else [] if _has_attention(card) else ["static-embeddings"])],
         **({"datasets": names} if (names := _datasets(card.notes)) else {}),
         "model-index": [{"name": card.name, "results": [_result(*one, figures) for one in figures.p1.items()]}],
     }
+
+
+def _has_attention(card: Card) -> bool:
+    return any(name.endswith(LENGTHS) for name in card.files)
 
 
 def _datasets(notes: Mapping[str, Json]) -> list[str]:
@@ -96,7 +101,8 @@ def _result(language, scores, figures: Figures) -> dict[str, Json]:
 
 def _facts(judged: JudgedCard, figures: Figures) -> Iterator[str]:
     card = judged.card
-    yield f"{card.dimension} numbers of unit length, of texts of any length; {card.vocabulary:,} pieces"
+    lengths = "of which long ones are cut" if _has_attention(card) else "of any length"
+    yield f"{card.dimension} numbers of unit length, of texts {lengths}; {card.vocabulary:,} pieces"
     yield f"{card.bytes / 1e6:.1f} MB, weights in float32, from the encoder {card.notes.get('source', card.name)}"
     than = "it" if card.form.spelled else "it without its words and spellings"
     yield f"cosine to {than}: {figures.cosine_mean:.5f}, least {figures.cosine_min:.5f}"

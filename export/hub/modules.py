@@ -19,6 +19,8 @@ from .tokenizer_json import FILE, tokenizer_json
 
 WEIGHTS, CONFIG, MODULES, ROUTER = "model.safetensors", "config.json", "modules.json", "router_config.json"
 SETTINGS = "config_sentence_transformers.json"
+# A module with attention says there how many ids of a text it reads.
+LENGTHS = "sentence_bert_config.json"
 REQUIRED = ">=6"
 STATIC = "sentence_transformers.sentence_transformer.modules.static_embedding.StaticEmbedding"
 NORMALIZE = "sentence_transformers.base.modules.normalize.Normalize"

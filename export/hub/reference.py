@@ -17,15 +17,13 @@ from ...errors import EncoderError
 from ...system.reading import read_json
 from ...system.text import well_formed
 from ...system.types import Floats, Json, Progress, Role
-from .modules import CONFIG, MODULES, ROUTER, SETTINGS, SPELLINGS, TASKS, WEIGHTS, read_weights
+from .modules import CONFIG, LENGTHS, MODULES, ROUTER, SETTINGS, SPELLINGS, TASKS, WEIGHTS, read_weights
 from .ngram_reference import ngram_vectors
 from .tokenizer_json import FILE, before_others
 from .transformer_reference import POOLINGS, Bert, gelu, relu
 
 # Texts are encoded so many at a time.
 BATCH = 256
-# The most ids of a text.
-LENGTHS = "sentence_bert_config.json"
 Step = Callable[[Floats], Floats]
 Ids = Sequence[list[int]]
 

@@ -15,7 +15,7 @@ from ....encoders.encoder import KerasEncoder
 from ....errors import ExportError
 from ....students.transformer.network import TransformerEncoder
 from ....system.types import Floats, Json
-from ...hub.modules import LINEAR, PLAIN, Module, plain_dense
+from ...hub.modules import LENGTHS, LINEAR, PLAIN, Module, plain_dense
 from ...hub.plain_tokenizer import plain_tokenizer_json, tokenizer_config
 from ...weights.rewrite import factor_of, projection_of
 from .heads import Heads, padded
@@ -53,7 +53,7 @@ def _transformer(student: KerasEncoder) -> Module:
     files = {
         "tokenizer.json": plain_tokenizer_json(student.tokenizer),
         "tokenizer_config.json": tokenizer_config(student.tokenizer, longest),
-        "sentence_bert_config.json": {"max_seq_length": longest, "do_lower_case": False},
+        LENGTHS: {"max_seq_length": longest, "do_lower_case": False},
     }
     return Module(f"{PLAIN}Transformer", _config(model, heads), bert_weights(model, heads), files=files)
 

@@ -76,7 +76,7 @@ def test_berts_pieces_are_cut_alike(words, randomised, tmp_path):
 
 
 def test_heads_without_room_and_model2vec_are_refused_in_one_line(tokenizer, randomised, tmp_path):
-    with pytest.raises(ExportError, match="^a BertModel of 24 numbers a token has no room for 5 heads of 6"):
+    with pytest.raises(ExportError, match="5 heads of 6"):
         folder_of(encoder_of({"heads": 5}, tokenizer, randomised), tmp_path / "folder")
-    with pytest.raises(ExportError, match="model2vec takes static students, not transformers"):
+    with pytest.raises(ExportError, match="model2vec"):
         linear_rows(encoder_of({}, tokenizer, randomised))
