@@ -7,7 +7,6 @@ mask, as Reimers and Gurevych (2019), section 3. Both are scaled to unit length.
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Sequence
 from functools import cached_property
 from importlib.metadata import version
@@ -23,6 +22,7 @@ from ..system.hashes import fingerprint_of
 from ..system.text import well_formed
 from ..system.types import File, Floats, Progress, Role
 from .st_modules import MODULES, require_no_code
+from .tokenizers.reading import E5, E5_PROMPTS, NO_PROMPTS, prompts_in
 
 # Texts a call, of like length: those of a batch are padded to the longest.
 BATCH = 32
@@ -33,10 +33,6 @@ CONFIG = "config.json"
 # A folder that distill exported, which it reads itself.
 EXPORTED = "card.json"
 TOKENIZERS = ("tokenizer.json", "tokenizer_config.json", "vocab.txt", "sentencepiece.bpe.model", "spiece.model")
-# What E5 models were trained with (Wang et al., 2022, section 3.2); those that take instructions were not.
-E5 = re.compile(r"(?<![a-z0-9])e5(?![a-z0-9])(?!.*instruct)", re.IGNORECASE)
-E5_PROMPTS = {"question": "query: ", "document": "passage: "}
-NO_PROMPTS = {"question": "", "document": ""}
 # What a model's config says of where and by what it was read.
 READING = ("_name_or_path", "transformers_version")
 
@@ -126,9 +122,7 @@ class _Sentences:
         if not Path(source).is_dir():
             source, revision = _settings_of(source, revision)
         self.model = SentenceTransformer(source, revision=revision, trust_remote_code=False).eval()
-        named = self.model.prompts
-        prompts = {"question": named.get("query"), "document": named.get("document") or named.get("passage")}
-        self.prompts = {role: prompt or "" for role, prompt in prompts.items()} if any(prompts.values()) else None
+        self.prompts = prompts_in(self.model.prompts)
         self.tokenizer, self.weights = self.model.tokenizer, self.model.state_dict()
         self.described = f"{self.model} {self.model.max_seq_length}"
 

@@ -18,7 +18,7 @@ FLOORS = (
     ("export.weights", "export.web"),
     ("settings", "words", "encoders", "data.parsing"),
     # What looks families of networks up by name stands below them.
-    ("retrieval", "data", "students", "typed", "export.families"),
+    ("retrieval", "data", "students", "typed", "teachers.tokenizers", "export.families"),
     ("documents", "students.ngram", "students.static", "students.transformer"),
     ("students.vocabulary", "teachers", "training", "evaluation.bias", "export.tflite", "export.onnx"),
     ("export.c", "export.hub"),

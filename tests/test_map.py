@@ -30,6 +30,7 @@ ENDINGS = [
     "tflite",
     "toml",
     "tsv",
+    "txt",
 ]
 SETTINGS = {name for name, _, _ in walk(Settings())}
 

@@ -23,18 +23,25 @@ class Special(NamedTuple):
 
 
 def wordpiece_tokenizer(
-    pieces: Sequence[str], reading: Reading, special: Special | None = None, source: str = "the tokenizer"
+    pieces: Sequence[str],
+    reading: Reading,
+    special: Special | None = None,
+    source: str = "the tokenizer",
+    others: Sequence[str] = (),
 ) -> Tokenizer:
     """Return the tokenizer of BERT's pieces, each at its place in the list, with `##` before those within a word.
 
-    The `reading` has its rules of `wordpiece`. Of equal pieces the last one counts, as in Hugging Face's. Raises
-    `EncoderError` where one of what stands for unknown words, before and behind a text is missing.
+    The `reading` has its rules of `wordpiece`; `others` stand for no text either. Of equal pieces the last one counts,
+    as in Hugging Face's. Raises `EncoderError` where one of what stands for unknown words, before and behind a text is
+    missing.
     """
     special = special or Special()
     if missing := [name for name in special[:3] if name not in pieces]:
         raise EncoderError(f"{source}: {', '.join(missing)} missing among {len(pieces)} pieces; give BERT's vocab.txt")
     proto, last = empty_proto(), {piece: id for id, piece in enumerate(pieces) if piece}
-    types = dict.fromkeys(special, proto.SentencePiece.CONTROL) | {special.unknown: proto.SentencePiece.UNKNOWN}
+    types = dict.fromkeys([*special, *others], proto.SentencePiece.CONTROL) | {
+        special.unknown: proto.SentencePiece.UNKNOWN
+    }
     for id, piece in enumerate(pieces):
         if last.get(piece) == id:
             proto.pieces.add(piece=piece, score=0.0, type=types.get(piece, proto.SentencePiece.NORMAL))

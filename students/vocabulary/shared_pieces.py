@@ -24,7 +24,7 @@ def shared_pieces(proto: Message, scripts: Iterable[str]) -> set[int]:
     """
     letters = set(scripts)
     bare = zip(proto.pieces, bare_pieces(proto), strict=True)
-    kept = {id for id, (piece, text) in enumerate(bare) if piece.type != piece.NORMAL or _is_shared(text, letters)}
+    kept = {id for id, (piece, text) in enumerate(bare) if _is_special(piece) or _is_shared(text, letters)}
     return kept | lowest(proto)
 
 
@@ -32,6 +32,10 @@ def own_scripts(proto: Message, ids: Iterable[int]) -> set[str]:
     """Return the ISO 15924 codes of the scripts that make up a share `OWN` or more of the pieces."""
     counts = Counter(code for id in ids for code in scripts_of(proto.pieces[id].piece) - SHARED)
     return {code for code, count in counts.items() if count >= OWN * counts.total()}
+
+
+def _is_special(piece):
+    return piece.type not in (piece.NORMAL, piece.UNUSED)
 
 
 def _is_shared(text, scripts):

@@ -93,6 +93,9 @@ def test_of_equal_pieces_the_last_counts_and_other_names_stand_for_what_is_no_te
     tokenizer = wordpiece_tokenizer(pieces, Reading(wordpiece=Rules()), special)
     assert tokenizer.encode(["There x", ""]) == [[1, 6, 8, 4, 5], [1, 5]]
     assert len(tokenizer) == 9
+    # Those that no text gives stay in no smaller one.
+    assert pruned(tokenizer, [6])[1].tolist() == [0, 1, 4, 5, 6]
+    assert shared_pieces(model_proto(tokenizer), set()) == {0, 1, 4, 5, 6}
     # What a user writes is text, and no other piece.
     assert tokenizer.encode(["<s>"]) == [[1, 4, 4, 4, 5]]
     with pytest.raises(EncoderError, match=r"folder: .*\[SEP\]"):

@@ -1,0 +1,73 @@
+"""BERT's WordPiece: that of a `tokenizer.json`, and `vocab.txt`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ...encoders.tokenizer import Tokenizer
+from ...encoders.wordpiece import Special, wordpiece_tokenizer
+from ...errors import EncoderError
+from ...system.reading import read_text
+from ...system.types import Json
+from .added import by_id
+from .template import ends_of
+
+if TYPE_CHECKING:
+    from ...export.encode import Reading
+
+
+def wordpiece_of(content: Json, source: str, reading: Reading) -> Tokenizer:
+    """Return the tokenizer of a WordPiece model in the content of a `tokenizer.json`.
+
+    Raises `EncoderError` for another normaliser or other rules than BERT's.
+    """
+    from ...export.encode import LONGEST_WORD, WITHIN, Rules
+
+    model, read = content["model"], content.get("normalizer") or {}
+    cut = content.get("pre_tokenizer") or {}
+    told = (read.get("type"), cut.get("type"), model["continuing_subword_prefix"], model["max_input_chars_per_word"])
+    if told != ("BertNormalizer", "BertPreTokenizer", WITHIN, LONGEST_WORD) or not read["clean_text"]:
+        raise EncoderError(
+            f"{source}: a WordPiece read by {', '.join(map(str, told))}; expected BERT's: BertNormalizer, which cleans "
+            f"text, BertPreTokenizer, {WITHIN}, {LONGEST_WORD}"
+        )
+    added = content.get("added_tokens") or ()
+    if words := [one["content"] for one in added if not one["special"]]:
+        raise EncoderError(f"{source}: {words[0]!r} is added to BERT's pieces, which its rules would not find")
+    strip = read["lowercase"] if read.get("strip_accents") is None else read["strip_accents"]
+    rules = Rules(read["lowercase"], strip, read["handle_chinese_chars"])
+    ends = ends_of(content.get("post_processor"), source)
+    special = Special(model["unk_token"], ends.bos, ends.eos)
+    others = tuple(one["content"] for one in added)
+    names = by_id(model["vocab"], added, source)
+    return wordpiece_tokenizer(names, reading._replace(wordpiece=rules), special, source, others)
+
+
+def vocabulary_of(path: Path, settings: Json, reading: Reading) -> Tokenizer:
+    """Return the tokenizer of a `vocab.txt` and of the content of the `tokenizer_config.json` beside it."""
+    from ...export.encode import Rules
+
+    lowercase = settings.get("do_lower_case", True)
+    strip = lowercase if settings.get("strip_accents") is None else settings["strip_accents"]
+    rules = Rules(bool(lowercase), bool(strip), bool(settings.get("tokenize_chinese_chars", True)))
+    usual = Special()
+    names = {name: _name(settings.get(key), getattr(usual, name)) for name, key in KEYS.items()}
+    lines = read_text(path).split("\n")
+    pieces = [line.rstrip("\r") for line in (lines[:-1] if lines[-1] == "" else lines)]
+    return wordpiece_tokenizer(pieces, reading._replace(wordpiece=rules), Special(**names), str(path))
+
+
+KEYS = {
+    "unknown": "unk_token",
+    "bos": "cls_token",
+    "eos": "sep_token",
+    "padding": "pad_token",
+    "mask": "mask_token",
+}
+
+
+def _name(value, usual):
+    """The name of a special piece, which may be an object that says how it is read."""
+    named = value.get("content") if isinstance(value, dict) else value
+    return named if isinstance(named, str) else usual

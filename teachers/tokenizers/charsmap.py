@@ -1,0 +1,57 @@
+"""A map of characters as SentencePiece stores it, by its own rules or by a table of characters."""
+
+from __future__ import annotations
+
+import io
+import tempfile
+import unicodedata
+from collections.abc import Mapping
+from pathlib import Path
+
+# Behind these are no characters that are written as two.
+COMPOSED = range(0xC0, 0xFFFF)
+
+
+def builtin_charsmap(rule: str) -> bytes:
+    """Return the map of one of SentencePiece's own rules, such as "nfkc"."""
+    return _learned(normalization_rule_name=rule)
+
+
+def charsmap_of(characters: Mapping[str, str]) -> bytes:
+    """Return the map of `{character: text}`, and of characters that are written as two or more, such as e and U+0301.
+
+    These become what their composed form becomes, as in SentencePiece's `nfkc`.
+    """
+    rules = dict(characters)
+    for sign in map(chr, COMPOSED):
+        apart = unicodedata.normalize("NFD", sign)
+        if apart != sign and unicodedata.normalize("NFC", apart) == sign:
+            rules[apart] = characters.get(sign, sign)
+    lines = [
+        "\t".join(" ".join(f"{ord(sign):X}" for sign in text) for text in rule)
+        for rule in rules.items()
+        if rule[0] != rule[1]
+    ]
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "rules.tsv"
+        path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        return _learned(normalization_rule_tsv=str(path))
+
+
+def _learned(**rules):
+    """The map of a model that is learned from next to nothing: SentencePiece compiles it nowhere else."""
+    import sentencepiece
+    from sentencepiece import sentencepiece_model_pb2
+
+    model = io.BytesIO()
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(["a b c"] * 3),
+        model_writer=model,
+        vocab_size=8,
+        hard_vocab_limit=False,
+        num_threads=1,
+        minloglevel=3,
+        **rules,
+    )
+    proto = sentencepiece_model_pb2.ModelProto.FromString(model.getvalue())  # type: ignore[attr-defined]
+    return bytes(proto.normalizer_spec.precompiled_charsmap)

@@ -1,0 +1,78 @@
+"""The tokenizer in a folder of Hugging Face or Sentence-Transformers, by the files that are there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ...encoders.tokenizer import Tokenizer
+from ...errors import EncoderError, InputError, first_line
+from ...system.reading import read_json
+from ...system.types import File, Json
+from .bert import vocabulary_of, wordpiece_of
+from .merges import merges_of
+from .reading import SETTINGS, reading_of_folder
+from .unigram import fairseq_of, unigram_of
+
+if TYPE_CHECKING:
+    from ...export.encode import Reading
+
+MODULES, JSON, FAIRSEQ, VOCABULARY = "modules.json", "tokenizer.json", "sentencepiece.bpe.model", "vocab.txt"
+MERGES = "merges.txt"
+MODELS: dict[str, Callable[[Json, str, Reading], Tokenizer]] = {
+    "Unigram": unigram_of,
+    "WordPiece": wordpiece_of,
+    "BPE": merges_of,
+}
+
+
+def tokenizer_of(folder: File, positions: int | None = None) -> Tokenizer:
+    """Return the tokenizer of a model's folder: its ids, its prompts and the most ids of a text.
+
+    `tokenizer.json`, else `sentencepiece.bpe.model`, else `vocab.txt`. `positions` are those that the model has. Names
+    of special pieces in a text are text. Raises `EncoderError` where there is none, or one that cannot be read as
+    SentencePiece's or BERT's pieces, which it names.
+    """
+    folder = Path(folder)
+    inner = _inner(folder)
+    try:
+        return _tokenizer(inner, reading_of_folder(folder, inner, positions))
+    except InputError:
+        raise
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError) as error:
+        raise EncoderError(
+            f"{inner}: its tokenizer is not as expected: {_told(error)}; save the model again"
+        ) from error
+
+
+def _tokenizer(folder: Path, reading: Reading) -> Tokenizer:
+    if (folder / JSON).is_file():
+        return _of_json(folder / JSON, reading)
+    if (folder / FAIRSEQ).is_file():
+        return fairseq_of(folder / FAIRSEQ, reading)
+    if (folder / VOCABULARY).is_file() and not (folder / MERGES).is_file():
+        settings = read_json(folder / SETTINGS) if (folder / SETTINGS).is_file() else {}
+        return vocabulary_of(folder / VOCABULARY, settings, reading)
+    raise EncoderError(f"{folder}: no tokenizer; expected {JSON}, {FAIRSEQ} of XLM-R or {VOCABULARY} of BERT")
+
+
+def _of_json(path: Path, reading: Reading) -> Tokenizer:
+    content = read_json(path)
+    kind = content["model"].get("type") or ("BPE" if "merges" in content["model"] else None)
+    if kind not in MODELS:
+        raise EncoderError(f"{path}: its model is {kind}; expected {', '.join(MODELS)}")
+    return MODELS[kind](content, str(path), reading)
+
+
+def _inner(folder: Path) -> Path:
+    """The folder of the module that cuts texts, of Sentence-Transformers; else the folder itself."""
+    if not (folder / MODULES).is_file():
+        return folder
+    modules = read_json(folder / MODULES)
+    paths = [one.get("path") or "" for one in modules if str(one.get("type")).endswith(".Transformer")]
+    return folder / paths[0] if paths else folder
+
+
+def _told(error):
+    return f"{error.args[0]!r} is missing" if isinstance(error, KeyError) and error.args else first_line(error)

@@ -1,0 +1,54 @@
+"""BPE as SentencePiece and Gemma have it: any two pieces merge that make up another, the likeliest first."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ...encoders.tokenizer import Tokenizer
+from ...errors import EncoderError
+from ...system.types import Json
+from .added import by_id, kinds_of
+from .container import Pieces
+from .steps import byte_level, normalizer_of
+from .template import ends_of
+
+if TYPE_CHECKING:
+    from ...export.encode import Reading
+
+PLAIN = ("dropout", "continuing_subword_prefix", "end_of_word_suffix", "ignore_merges")
+# How GPT-2's bytes write a blank.
+BLANK = "\u0120"
+
+
+def merges_of(content: Json, source: str, reading: Reading) -> Tokenizer:
+    """Return the tokenizer of a BPE model in the content of a `tokenizer.json`.
+
+    Raises `EncoderError` for one over bytes, and where some pieces that make up another one do not merge.
+    """
+    model, added = content["model"], content.get("added_tokens")
+    if any(BLANK in name for name in model["vocab"]) and not model.get("byte_fallback"):
+        raise byte_level(source)
+    if options := [name for name in PLAIN if model.get(name)]:
+        raise EncoderError(f"{source}: a BPE with {options[0]} {model[options[0]]!r} cannot be a SentencePiece model")
+    normalizer = normalizer_of(content, source)
+    names = by_id(model["vocab"], added, source)
+    kinds = kinds_of(names, added)
+    merges = [tuple(merge.split(" ")) if isinstance(merge, str) else tuple(merge) for merge in model["merges"]]
+    _require_every({name for name in names if name and name not in kinds}, set(merges), source)
+    ranks: dict[str, int] = {}
+    for first, second in merges:
+        ranks.setdefault(first + second, len(ranks))
+    scores = [-float(ranks.get(name, len(ranks))) for name in names]
+    pieces = Pieces(names, scores, "BPE", str(model.get("unk_token")), kinds, bool(model.get("byte_fallback")))
+    return pieces.tokenizer(ends_of(content.get("post_processor"), source), normalizer, source, reading)
+
+
+def _require_every(normal: set[str], merges: set[tuple[str, ...]], source: str) -> None:
+    """Raise `EncoderError` where not all pieces that make up another one merge, which they do in SentencePiece."""
+    every = sum(name[:i] in normal and name[i:] in normal for name in normal for i in range(1, len(name)))
+    told = sum(first in normal and second in normal and first + second in normal for first, second in merges)
+    if every != told:
+        raise EncoderError(
+            f"{source}: {told} merges, where its pieces make up each other in {every} ways, all of which SentencePiece "
+            "takes; only a BPE that comes from SentencePiece, such as Gemma's, can be read"
+        )

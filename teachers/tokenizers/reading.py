@@ -1,0 +1,49 @@
+"""Prompts and the longest text of a Sentence-Transformers or Hugging Face folder."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ...system.reading import read_json
+from ...system.types import Json
+
+if TYPE_CHECKING:
+    from ...export.encode import Reading
+
+# What E5 models were trained with (Wang et al., 2022, section 3.2); those that take instructions were not.
+E5 = re.compile(r"(?<![a-z0-9])e5(?![a-z0-9])(?!.*instruct)", re.IGNORECASE)
+E5_PROMPTS = {"question": "query: ", "document": "passage: "}
+NO_PROMPTS = {"question": "", "document": ""}
+SENTENCE, PROMPTED, SETTINGS = "sentence_bert_config.json", "config_sentence_transformers.json", "tokenizer_config.json"
+# Tokenizers without a limit say 10 ** 30.
+LIMIT = 1_000_000
+
+
+def prompts_in(named: Mapping[str, str | None]) -> dict[str, str] | None:
+    """Return by role the prompts that a Sentence-Transformers model names itself, None where it has none."""
+    prompts = {"question": named.get("query"), "document": named.get("document") or named.get("passage")}
+    return {role: prompt or "" for role, prompt in prompts.items()} if any(prompts.values()) else None
+
+
+def reading_of_folder(folder: Path, inner: Path, positions: int | None = None) -> Reading:
+    """Return the prompts and the most ids that a model's folder says, where its tokenizer is in `inner`.
+
+    Of a model that names no prompts E5's where that is in the folder's name. `positions` are those that the model has.
+    """
+    from ...export.encode import Reading
+
+    named = _settings(folder / PROMPTED).get("prompts")
+    prompts = prompts_in(named if isinstance(named, dict) else {})
+    if prompts is None:
+        prompts = E5_PROMPTS if E5.search(folder.resolve().name) else {}
+    limits = [_settings(inner / SENTENCE).get("max_seq_length"), _settings(inner / SETTINGS).get("model_max_length")]
+    known = [limit for limit in (*limits, positions) if type(limit) is int and 2 <= limit < LIMIT]
+    return Reading({role: prompt for role, prompt in prompts.items() if prompt}, min(known, default=None))
+
+
+def _settings(path: Path) -> Json:
+    content = read_json(path) if path.is_file() else {}
+    return content if isinstance(content, dict) else {}

@@ -1,0 +1,93 @@
+"""The steps by which a `tokenizer.json` reads a text before its pieces are cut, as SentencePiece's normaliser."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ...encoders.tokenizer import SPACE
+from ...errors import EncoderError
+from ...system.types import Json
+from .charsmap import builtin_charsmap
+from .container import Normalizer
+
+RULES = {("NFKC",): "nfkc", ("Nmt", "NFKC"): "nmt_nfkc"}
+# Runs of blanks as one; some files have the blank's mark in its place.
+BLANKS = ({"Regex": " {2,}"}, {"Regex": "\\s+"})
+
+
+@dataclass
+class _Steps:
+    charsmap: bytes = b""
+    escaped: bool = False
+    prefix: bool = False
+    one_blank: bool = False
+
+
+def normalizer_of(content: Json, source: str) -> Normalizer:
+    """Return the `Normalizer` of the content of a `tokenizer.json`. Raises `EncoderError` for other steps."""
+    steps = _Steps()
+    parts = list(_flat(content.get("normalizer"), "normalizers"))
+    rule = RULES.get(tuple(part["type"] for part in parts if part["type"] in ("Nmt", "NFKC")))
+    if rule:
+        steps.charsmap = builtin_charsmap(rule)
+        parts = [part for part in parts if part["type"] not in ("Nmt", "NFKC")]
+    for part in parts:
+        _normalize(steps, part, source)
+    for part in _flat(content.get("pre_tokenizer"), "pretokenizers"):
+        _cut(steps, part, source)
+    if not steps.escaped:
+        raise EncoderError(f"{source}: it does not mark blanks by {SPACE}, as SentencePiece does")
+    return Normalizer(steps.charsmap, steps.prefix, steps.one_blank)
+
+
+def _flat(step: Json, name: str) -> Iterator[Json]:
+    if step is not None and step["type"] == "Sequence":
+        for one in step[name]:
+            yield from _flat(one, name)
+    elif step is not None:
+        yield step
+
+
+def _normalize(steps, part, source):
+    kind = part["type"]
+    if kind == "Precompiled":
+        steps.charsmap = base64.b64decode(part["precompiled_charsmap"] or "")
+    elif kind == "Replace" and part["pattern"] in BLANKS and part["content"] in (" ", SPACE):
+        steps.one_blank = True
+    elif kind == "Replace" and part["pattern"] == {"String": " "} and part["content"] == SPACE:
+        steps.escaped = True
+    elif kind == "Prepend" and part["prepend"] == SPACE:
+        steps.prefix = True
+    elif kind != "Strip":
+        raise EncoderError(f"{source}: its normaliser {_told(part)} has no counterpart in SentencePiece")
+
+
+def _cut(steps, part, source):
+    kind = part["type"]
+    if kind == "Metaspace" and part["replacement"] == SPACE:
+        scheme = part.get("prepend_scheme") or ("always" if part.get("add_prefix_space", True) else "never")
+        steps.escaped, steps.prefix = True, steps.prefix or scheme != "never"
+    elif kind in ("WhitespaceSplit", "Whitespace") and kind != "Whitespace":
+        steps.one_blank = True
+    elif kind == "Split" and part["pattern"] == {"String": " "} and part["behavior"] == "MergedWithPrevious":
+        # Behind a normaliser that leaves no blank.
+        return
+    elif kind == "ByteLevel":
+        raise byte_level(source)
+    else:
+        raise EncoderError(f"{source}: its pre-tokenizer {_told(part)} has no counterpart in SentencePiece")
+
+
+def _told(part):
+    pattern = part.get("pattern")
+    return f"{part['type']} of {next(iter(pattern.values()))!r}" if pattern else part["type"]
+
+
+def byte_level(source: str) -> EncoderError:
+    """Return the error for BPE over bytes as GPT-2, RoBERTa and ModernBERT have it."""
+    return EncoderError(
+        f"{source}: a byte-level BPE, as RoBERTa's and ModernBERT's, cannot be a SentencePiece model; take an encoder "
+        "with XLM-R's, Gemma's or BERT's pieces"
+    )

@@ -1,0 +1,73 @@
+"""Unigram models: those of a `tokenizer.json`, and XLM-R's `sentencepiece.bpe.model`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ...encoders.tokenizer import Tokenizer, empty_proto
+from ...errors import EncoderError
+from ...system.types import Json
+from .added import by_id, kinds_of
+from .container import Ends, Normalizer, Pieces
+from .steps import normalizer_of
+from .template import ends_of
+
+if TYPE_CHECKING:
+    from ...export.encode import Reading
+
+# fairseq's, before the pieces of the model from its fourth on; the mask stands behind them.
+FIRST, MASK = ("<s>", "<pad>", "</s>", "<unk>"), "<mask>"
+
+
+def unigram_of(content: Json, source: str, reading: Reading) -> Tokenizer:
+    """Return the tokenizer of the content of a `tokenizer.json`. Raises `EncoderError` for one that cannot be ours."""
+    model, added = content["model"], content.get("added_tokens")
+    if model.get("unk_id") is None:
+        raise EncoderError(f"{source}: its model has no unknown piece; expected one such as <unk>")
+    known, scores = {}, {}
+    for id, (name, score) in enumerate(model["vocab"]):
+        known.setdefault(name, id)
+        scores[id] = float(score)
+    names = by_id(known, added, source)
+    names += [""] * (len(scores) - len(names))
+    unknown = model["vocab"][model["unk_id"]][0]
+    pieces = Pieces(
+        names,
+        [scores.get(id, 0.0) for id in range(len(names))],
+        "UNIGRAM",
+        unknown,
+        kinds_of(names, added),
+        bool(model.get("byte_fallback")),
+    )
+    return pieces.tokenizer(
+        ends_of(content.get("post_processor"), source), normalizer_of(content, source), source, reading
+    )
+
+
+def fairseq_of(path: Path, reading: Reading) -> Tokenizer:
+    """Return the tokenizer of XLM-R's SentencePiece model, with fairseq's ids.
+
+    Raises `EncoderError` for another file.
+    """
+    from google.protobuf.message import DecodeError
+
+    proto = empty_proto()
+    try:
+        proto.ParseFromString(path.read_bytes())
+    except (OSError, DecodeError) as error:
+        raise EncoderError(f"{path}: not a SentencePiece model; save the model again") from error
+    if [piece.piece for piece in proto.pieces[:3]] != ["<unk>", "<s>", "</s>"]:
+        raise EncoderError(
+            f"{path}: its first pieces are not <unk>, <s> and </s>, as in XLM-R's; give a tokenizer.json"
+        )
+    rest, spec = proto.pieces[3:], proto.normalizer_spec
+    pieces = Pieces(
+        [*FIRST, *(piece.piece for piece in rest), MASK],
+        [0.0] * len(FIRST) + [piece.score for piece in rest] + [0.0],
+        "UNIGRAM",
+        FIRST[3],
+        {FIRST[1]: "CONTROL", MASK: "CONTROL"},
+    )
+    normalizer = Normalizer(spec.precompiled_charsmap, spec.add_dummy_prefix, spec.remove_extra_whitespaces)
+    return pieces.tokenizer(Ends(FIRST[0], FIRST[2]), normalizer, str(path), reading)
