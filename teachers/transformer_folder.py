@@ -45,7 +45,7 @@ def load_transformer(folder: File) -> KerasEncoder:
     Raises `EncoderError` for a folder without safetensors, another architecture, modules other than a pooling, a dense
     layer and a normalisation, a tokenizer that cannot be converted, or weights that do not fit the config.
     """
-    from .tokenizers import tokenizer_of
+    from .tokenizers.folder import tokenizer_of
 
     folder = Path(folder)
     require_no_code(folder)
