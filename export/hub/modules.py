@@ -33,7 +33,7 @@ ACTIVATIONS = {
     "tanh": "torch.nn.modules.activation.Tanh",
     "gelu": "torch.nn.modules.activation.GELU",
 }
-# Modules that every version since 2 has, with settings that each knows.
+# Modules that every version since 3 has, with settings that each knows.
 PLAIN = "sentence_transformers.models."
 # The class of ours, in the file of its name beside it.
 NGRAM = "distill_ngram.NGramEncoder"

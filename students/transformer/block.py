@@ -69,7 +69,8 @@ class Block(keras.layers.Layer):
     """Attention of `heads` heads of `head_size`, and `inner` hidden units, each normalised with what goes around it.
 
     In mixed precision the dense layers alone compute in 16 bits: they take the time, and what is between them is in
-    float32 no slower. Tokens `(b, t, w)` and which of them look at which, bool `(b, t, t)` or `(b, 1, t)` -> `(b, t, w)`.
+    float32 no slower. Tokens `(b, t, w)` and which of them look at which, bool `(b, t, t)` or `(b, 1, t)`, ->
+    `(b, t, w)`.
     """
 
     def __init__(

@@ -19,6 +19,19 @@ from ..student import Projection, Student, unit
 from .block import FAR, Block, Positions
 
 POOLINGS = ("mean", "first", "max")
+SIZES: tuple[str, ...] = (
+    "vocabulary",
+    "width",
+    "depth",
+    "heads",
+    "head_size",
+    "inner",
+    "positions",
+    "pooling",
+    "dense",
+    "dimension",
+)
+SIZES += ("rank", "space", "foreign", "epsilon", "activation")
 
 
 @keras.saving.register_keras_serializable("distill")
@@ -55,9 +68,8 @@ class TransformerEncoder(Student):
         **kwargs: Json,
     ) -> None:
         # config
-        sizes = {"vocabulary": vocabulary, "width": width, "depth": depth, "heads": heads, "head_size": head_size}
-        sizes |= {"inner": inner, "positions": positions, "pooling": pooling, "dense": dense, "dimension": dimension}
-        sizes |= {"rank": rank, "space": space, "foreign": foreign, "epsilon": epsilon, "activation": activation}
+        values = (vocabulary, width, depth, heads, head_size, inner, positions, pooling, dense, dimension)
+        sizes = dict(zip(SIZES, (*values, rank, space, foreign, epsilon, activation), strict=True))
 
         # layers
         embedding = keras.layers.Embedding(vocabulary, rank or width, name="embedding")
@@ -131,21 +143,7 @@ class TransformerEncoder(Student):
         return self.get_layer("projection")(vectors) if self.space else vectors
 
     def get_config(self) -> dict[str, Json]:
-        names = (
-            "name",
-            "vocabulary",
-            "width",
-            "depth",
-            "heads",
-            "head_size",
-            "inner",
-            "positions",
-            "pooling",
-            "dense",
-            "dimension",
-        )
-        names += ("rank", "space", "foreign", "epsilon", "activation")
-        return {name: getattr(self, name) for name in names}
+        return {name: getattr(self, name) for name in ("name", *SIZES)}
 
 
 def _places(ids, segments, texts):
