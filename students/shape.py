@@ -14,7 +14,6 @@ from .frequencies import SMOOTHING, Frequencies, require_source
 from .project import projected
 from .student import Student
 
-
 # Those of a cut that not every family has.
 SIZES = ("rank", "channels", "orders", "convolutions", "hidden", "inner", "depth")
 

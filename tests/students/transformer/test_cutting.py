@@ -19,9 +19,10 @@ SIZES = {"vocabulary": 20, "width": 8, "depth": 4, "heads": 2, "head_size": 4, "
 def model(randomised):
     """One whose second and fourth block do next to nothing."""
     model = randomised(TransformerEncoder(**SIZES, dimension=8), 0.3)
-    for place in (1, 3):
-        block = model.get_layer(f"block_{place}")
-        for layer in (block.attention, block.second):
+    for place, block in enumerate(model.blocks):
+        for norm in (block.attention_norm, block.norm):
+            norm.set_weights([np.ones(8), np.zeros(8)])
+        for layer in (block.attention, block.second) if place % 2 else ():
             layer.set_weights([0.02 * weight for weight in layer.get_weights()])
     return model
 
