@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from keras import ops
+from numpy.typing import NDArray
 
 from ...encoders.batching import by_length, pad
+from ...export.encode import shortened
 from ...system.progress import task
 from ...system.types import Floats, IdLists
 from ..factor import factorised
@@ -31,7 +33,7 @@ def limits_of(model: TransformerEncoder) -> dict[str, int]:
 
 def cut(model: TransformerEncoder, shape: Shape, rows: IdLists) -> TransformerEncoder:
     """Return a `TransformerEncoder` of `shape` but for its `dimension`, judged by texts as id lists."""
-    rows = [row[: TOKENS - 1] + row[-1:] for row in rows[:: max(1, len(rows) // SAMPLE)]]
+    rows = [shortened(list(row), TOKENS) for row in rows[:: max(1, len(rows) // SAMPLE)]]
     smaller = factorised(model, shape.rank or limits_of(model)["rank"])
     if 0 < shape.depth < model.depth:
         smaller = with_blocks(smaller, choose_blocks(smaller, shape.depth, rows))
@@ -62,7 +64,7 @@ def choose_blocks(model: TransformerEncoder, depth: int, rows: IdLists) -> list[
     return stays
 
 
-def vectors_of(model: TransformerEncoder, places: Sequence[int], batches: Sequence[Floats]) -> Floats:
+def vectors_of(model: TransformerEncoder, places: Sequence[int], batches: Sequence[NDArray[np.int32]]) -> Floats:
     """Return the vectors of padded ids `(b, t)` through these blocks alone, `(n, dimension)`."""
     return np.concatenate([ops.convert_to_numpy(model.through(ids, places)) for ids in batches])
 

@@ -55,7 +55,13 @@ class TransformerEncoder(Student):
         **kwargs: Json,
     ) -> None:
         # config
-        sizes = {"vocabulary": vocabulary, "width": width, "depth": depth, "heads": heads, "head_size": head_size}
+        sizes: dict[str, Json] = {
+            "vocabulary": vocabulary,
+            "width": width,
+            "depth": depth,
+            "heads": heads,
+            "head_size": head_size,
+        }
         sizes |= {"inner": inner, "positions": positions, "pooling": pooling, "dense": dense, "dimension": dimension}
         sizes |= {"rank": rank, "space": space, "foreign": foreign, "epsilon": epsilon, "activation": activation}
 
@@ -91,6 +97,11 @@ class TransformerEncoder(Student):
         factor = [self.get_layer("factor")] if self.rank else []
         return [*factor, *(layer for block in self.blocks for layer in block.denses)]
 
+    @property
+    def narrow_kernels(self) -> set[str]:
+        """The paths of the kernels that an export in int4 stores in 4 bits, those of the blocks."""
+        return {layer.kernel.path for block in self.blocks for layer in block.denses}
+
     def pack(self, rows: IdLists) -> dict[str, np.ndarray]:
         """Return texts for `encode_packed`: rows of ids, each of several whole texts."""
         return pack_rows(rows)
@@ -122,7 +133,7 @@ class TransformerEncoder(Student):
         return self.finished(PACKED[self.pooling](x, there, ops.reshape(segments, (-1,)), counts, starts))
 
     def placed(self, ids: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the tokens `(b, t, w)` before the first block, of padded ids `(b, t)`, and which are there `(b, t)`."""
+        """Return the tokens `(b, t, w)` before the first block, of padded ids `(b, t)`, and which are there."""
         factor = self.get_layer("factor") if self.rank else None
         return place_tokens(ids, self.get_layer("embedding"), factor, self.get_layer("positions"))
 
@@ -139,20 +150,8 @@ class TransformerEncoder(Student):
         return self.get_layer("projection")(vectors) if self.space else vectors
 
     def get_config(self) -> dict[str, Json]:
-        names = (
-            "name",
-            "vocabulary",
-            "width",
-            "depth",
-            "heads",
-            "head_size",
-            "inner",
-            "positions",
-            "pooling",
-            "dense",
-            "dimension",
-        )
-        names += ("rank", "space", "foreign", "epsilon", "activation")
+        names = ["name", "vocabulary", "width", "depth", "heads", "head_size", "inner", "positions", "pooling", "dense"]
+        names += ["dimension", "rank", "space", "foreign", "epsilon", "activation"]
         return {name: getattr(self, name) for name in names}
 
 
