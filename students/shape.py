@@ -14,13 +14,17 @@ from .frequencies import SMOOTHING, Frequencies, require_source
 from .project import projected
 from .student import Student
 
+# Those of a cut that not every family has.
+SIZES = ("rank", "channels", "orders", "convolutions", "hidden", "inner", "depth")
+
 
 @dataclass(frozen=True)
 class Shape:
     """Sizes of a student; 0 or empty: as in the encoder that it is made of.
 
     `static`: a `StaticEncoder` of `rank` columns and `hidden` units, and with `channels` a window of the largest of
-    `orders`; else an `NGramEncoder`, whose table has `rank` columns. `dimension` is that of the vectors. `frequencies`
+    `orders`; else an encoder of the same family, whose table has `rank` columns: `depth` are a transformer's blocks,
+    `inner` its feed-forward units. `dimension` is that of the vectors. `frequencies`
     and `smoothing` are those of a static student's pieces, as `Frequencies.of` takes them.
     """
 
@@ -31,6 +35,7 @@ class Shape:
     convolutions: int = 0
     hidden: int = 0
     inner: int = 0
+    depth: int = 0
     dimension: int = 0
     frequencies: str = "text"
     smoothing: float = SMOOTHING
@@ -46,22 +51,34 @@ class Shape:
         if self.whole:
             return self
         if not has_part(model.family, "cutting"):
-            raise ConfigError(f"only an n-gram encoder can be cut; this one is a {model.family} student already")
+            raise ConfigError(f"a {model.family} student cannot be cut; give the encoder that it was made of")
         if self.dimension and model.foreign:
             raise ConfigError(
                 f"dimension: the encoder's vectors are in another encoder's space, which has {model.dimension}; leave "
                 "it out"
             )
         self._check_static()
-        for name, most in limits(model, self.static).items():
+        sizes = limits(model, self.static)
+        for name, most in sizes.items():
             if getattr(self, name) > most:
                 raise ConfigError(f"{name}: the encoder has {most}, expected no more, got {getattr(self, name)}")
-        if missing := set(self.orders) - set(model.orders):
-            raise ConfigError(f"orders: the encoder has {_list(model.orders)}, not {_list(sorted(missing))}")
+        if not self.static:
+            self._check_known(model, sizes)
         return self
 
+    def _check_known(self, model, sizes):
+        """Refuse sizes of another family."""
+        known = {*sizes, "dimension"}
+        other = [name for name in SIZES if getattr(self, name) and name not in known]
+        if other and not (other == ["orders"] and "channels" in known):
+            raise ConfigError(
+                f"{other[0]}: a {model.family} encoder has none; its sizes are {', '.join(sorted(known))}"
+            )
+        if self.orders and (missing := set(self.orders) - set(model.orders)):
+            raise ConfigError(f"orders: the encoder has {_list(model.orders)}, not {_list(sorted(missing))}")
+
     def _check_static(self):
-        if self.static and (self.inner or self.convolutions or (self.orders and not self.channels)):
+        if self.static and (self.inner or self.convolutions or self.depth or (self.orders and not self.channels)):
             raise ConfigError("a static student has rank, hidden, dimension, channels and with these orders")
         if not self.static and (self.frequencies, self.smoothing) != ("text", SMOOTHING):
             raise ConfigError("shape.frequencies: this and shape.smoothing are of a static student; give --static")
@@ -114,7 +131,10 @@ def shaped(
         return encoder
     if shape.static:
         rows = encoder.tokenizer.encode(list(texts), None)
-        order, most = max(shape.orders or encoder.model.orders), limits(encoder.model, static=True)["rank"]
+        order, most = (
+            max(shape.orders or getattr(encoder.model, "orders", (3,))),
+            limits(encoder.model, static=True)["rank"],
+        )
         sizes = shape.rank or min(256, most), shape.hidden or 256
         often = Frequencies.of(encoder.tokenizer, rows, shape.frequencies, shape.smoothing, languages)
         start = family_part("static", "start")

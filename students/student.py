@@ -78,6 +78,11 @@ class Student(keras.Model):
         kernels = (weight for weight in self.weights if weight.path.endswith("/kernel"))
         return [(kernel, None) for kernel in kernels if kernel.path != "projection/kernel"]
 
+    @property
+    def narrow_kernels(self) -> set[str]:
+        """The paths of the kernels that an export in int4 stores in 4 bits: all that it rounds, of most families."""
+        return {kernel.path for kernel, _ in self.rounded_kernels}
+
     def pack(self, rows: IdLists) -> dict[str, np.ndarray]:
         """Return lists of token ids laid one after another, as `encode_packed` takes them."""
         return pack(rows, self.gap)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ..encoders.encoder import Encoder
+from ..encoders.encoder import Encoder, KerasEncoder
 from ..encoders.kind import Kind, Load
 from ..errors import EncoderError
 from ..system.hashes import fingerprint_of
@@ -63,13 +63,21 @@ class E5Encoder:
 
 
 class _E5(Kind):
-    """The package, by its name."""
+    """The package, by its name: its own engine, and its weights where they are trained."""
 
     def load(self, source: File, threads: int, load: Load) -> Encoder:
         return E5Encoder()
+
+    def load_trainable(self, source: File, load: Load) -> KerasEncoder:
+        from .e5_weights import load_e5
+
+        return load_e5(pinned(resources(), PINNED, PACKAGE, GOOD) / next(iter(PINNED)))
+
+    def fingerprint(self, source: File) -> str:
+        return fingerprint_of(self.name, version(PACKAGE))
 
     def on_disk(self, source: File) -> list[str]:
         return [str(resources())]
 
 
-KIND = _E5("a fixed teacher", name="e5")
+KIND = _E5("multilingual-e5-small", name="e5", trainable=True)

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ..encoders.encoder import Encoder, unit_rows
+from ..encoders.encoder import Encoder, KerasEncoder, unit_rows
 from ..encoders.kind import Kind, Load
 from ..errors import EncoderError, first_line
 from ..system.hashes import fingerprint_of
@@ -23,6 +23,7 @@ from ..system.text import well_formed
 from ..system.types import File, Floats, Progress, Role
 from .st_modules import MODULES, require_no_code
 from .tokenizers.reading import E5, E5_PROMPTS, NO_PROMPTS, prompts_in
+from .transformer_folder import is_transformer, load_transformer
 
 # Texts a call, of like length: those of a batch are padded to the longest.
 BATCH = 32
@@ -33,6 +34,8 @@ CONFIG = "config.json"
 # A folder that distill exported, which it reads itself.
 EXPORTED = "card.json"
 TOKENIZERS = ("tokenizer.json", "tokenizer_config.json", "vocab.txt", "sentencepiece.bpe.model", "spiece.model")
+# What is fetched of a model that is to be trained.
+READ = ["*.json", "*.safetensors", "vocab.txt", "*.model"]
 # What a model's config says of where and by what it was read.
 READING = ("_name_or_path", "transformers_version")
 
@@ -142,6 +145,21 @@ def _settings_of(name, revision=None):
     return name, folder.name
 
 
+def downloaded(name: str) -> Path:
+    """Return the folder of a model of the hub, with what `load_transformer` reads. Raises `EncoderError`."""
+    if find_spec("huggingface_hub") is None:
+        raise EncoderError(
+            f"{name}: no such folder, and huggingface-hub is not installed; run: pip install huggingface-hub"
+        )
+    from huggingface_hub import snapshot_download
+
+    source, revision = at_revision(name)
+    try:
+        return Path(snapshot_download(source, revision=revision, allow_patterns=READ))
+    except Exception as error:  # the hub's errors and the network's have no common type
+        raise EncoderError(f"{name}: cannot be fetched from the hub: {first_line(error)}") from error
+
+
 class _Hidden:
     """A Hugging Face model and its tokenizer; it names no prompts."""
 
@@ -208,7 +226,13 @@ class _Transformers(Kind):
         return model_of(source) is not None
 
     def load(self, source: File, threads: int, load: Load) -> Encoder:
+        # PyTorch computes on a GPU, and every architecture; without it the weights are read all the same.
+        if find_spec("torch") is None and (folder := self.folder(source)) and is_transformer(folder):
+            return load_transformer(folder)
         return TransformerEncoder(source)
+
+    def load_trainable(self, source: File, load: Load) -> KerasEncoder:
+        return load_transformer(self.folder(source) or downloaded(self._model(source)))
 
     def folder(self, source: File) -> Path | None:
         model = self._model(source)
@@ -222,4 +246,4 @@ class _Transformers(Kind):
         return (model_of(source) or ("", ""))[1]
 
 
-KIND = _Transformers("a Transformers model")
+KIND = _Transformers("a Transformers model", trainable=True)

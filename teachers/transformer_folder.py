@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..encoders.encoder import KerasEncoder
+from ..encoders.tokenizer import Tokenizer
 from ..errors import EncoderError, first_line
 from ..system.backend import start
 from ..system.reading import read_json
@@ -56,14 +57,27 @@ def load_transformer(folder: File) -> KerasEncoder:
     behind, dense = _behind(folder, sizes["width"])
     tokenizer = tokenizer_of(folder, sizes["positions"])
     start()
-    return KerasEncoder(build({**sizes, **behind}, {**arrays, **dense}, str(folder)), tokenizer, folder.resolve().name)
+    model = build({**sizes, **behind}, {**arrays, **dense}, tokenizer, str(folder))
+    return KerasEncoder(model, tokenizer, folder.resolve().name)
 
 
-def build(sizes: Mapping[str, Json], weights: Mapping[str, Floats], source: str) -> TransformerEncoder:
-    """Return the model of these sizes and weights, `{path: array}`. Raises `EncoderError` where they do not fit."""
+def build(
+    sizes: Mapping[str, Json], weights: Mapping[str, Floats], tokenizer: Tokenizer, source: str
+) -> TransformerEncoder:
+    """Return the model of these sizes and weights, `{path: array}`, with a row for each of a tokenizer's pieces.
+
+    Rows behind those are left out: tables are often filled up to a round number. Raises `EncoderError` where weights,
+    sizes and pieces do not fit each other.
+    """
     from ..students.transformer import TransformerEncoder
 
     _require_shapes(sizes, weights, source)
+    table = weights["embedding/embeddings"]
+    if len(table) < len(tokenizer):
+        raise EncoderError(
+            f"{source}: {len(table)} rows for {len(tokenizer)} pieces; save the model and its tokenizer again"
+        )
+    weights = {**weights, "embedding/embeddings": table[: len(tokenizer)]}
     model = TransformerEncoder(vocabulary=len(weights["embedding/embeddings"]), **sizes)
     try:
         model.set_weights([weights[weight.path] for weight in model.weights])

@@ -114,6 +114,7 @@ def export_model(
     texts = _texts(gate) if gate and not form.precision.content else None
     encoder, notes = _student(model, form, settings.threads), {**origin(model), **_answerable(model, form)}
     form = _with_codewords(form, model, encoder)
+    encoder = _rounded(encoder, form, texts)
     form, notes = _described(form, notes, model)
     if options.document_model:
         with_documents(encoder, options.document_model)
@@ -177,6 +178,15 @@ def _gate(model, form, chosen, limits):
     languages = tuple(languages) or dataset.languages
     dataset.require(languages)
     return Gate(dataset, languages, *limits)
+
+
+def _rounded(encoder: KerasEncoder, form: Form, texts: dict[str, list[str]] | None) -> KerasEncoder:
+    """The encoder with dense layers as a coarse precision needs them, judged by the texts."""
+    if form.precision.dense != "int4":
+        return encoder
+    from ..export.rounding import round_dense
+
+    return round_dense(encoder, form.precision, [text for several in (texts or {}).values() for text in several])
 
 
 def _texts(gate: Gate) -> dict[str, list[str]]:

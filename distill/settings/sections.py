@@ -80,8 +80,8 @@ class ExportSettings:
     precision: str = common(
         "int8",
         "--precision",
-        "precision of the dense layers",
-        ("int8", "float32"),
+        "precision of the dense layers; int4: of a transformer's blocks, in a bundle",
+        ("int8", "float32", "int4"),
         commands="run transfer tune compress export",
     )
     table: str = setting(
@@ -132,7 +132,8 @@ class ShapeSettings:
     orders: tuple = common((), "--orders", "n-gram orders, such as 2,3")
     convolutions: int = common(0, "--convolutions", "convolutions of each branch, 1 or 2", low=0, high=2)
     hidden: int = common(0, "--hidden", "units of the last network's first layers", low=0)
-    inner: int = common(0, "--inner", "units of its third layer", low=0)
+    inner: int = common(0, "--inner", "units of its third layer, or of a transformer's feed-forward networks", low=0)
+    depth: int = common(0, "--layers", "layers of a transformer, those without which its vectors change most", low=0)
     dimension: int = common(0, "--dimension", "numbers of a vector, on axes of the teacher's space", low=0)
     frequencies: str = common(
         "text",

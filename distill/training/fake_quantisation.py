@@ -18,7 +18,7 @@ import numpy as np
 from keras import ops
 
 from ..export.weights.codecs import FRACTION_BITS, GROUP, INT4_HIGHEST, INT4_LOWEST, STEPS, ZERO
-from ..export.weights.kernels import LEVELS
+from ..export.weights.kernels import LEVELS, LEVELS_OF_4
 from ..export.weights.precision import Precision
 from ..export.weights.stored import StoredTable
 from ..system.types import Floats, Model, Tensor
@@ -69,10 +69,10 @@ def nearest_word(values: Tensor, words: Floats) -> Tensor:
     return ops.argmax(ops.matmul(values, words.T) - (words**2).sum(axis=1) / 2, axis=-1)
 
 
-def fake_kernel(kernel: Tensor) -> Tensor:
-    """A float32 kernel `(in, out)` -> the same in int8, one scale an output channel. Straight through."""
+def fake_kernel(kernel: Tensor, levels: int = LEVELS) -> Tensor:
+    """A float32 kernel `(in, out)` -> whole numbers up to `levels` times a scale an output channel. Straight through."""
     fixed = ops.stop_gradient(kernel)
-    scale = ops.maximum(ops.max(ops.abs(fixed), axis=0), 1e-12) / LEVELS
+    scale = ops.maximum(ops.max(ops.abs(fixed), axis=0), 1e-12) / levels
     return straight_through(kernel, ops.round(fixed / scale) * scale)
 
 
@@ -126,12 +126,14 @@ def fake_kernels(encoder: Model, dense: str) -> Rounded:
         return []
     rounded = encoder.foreign or encoder.space not in (None, encoder.dimension)
     kernels = [*encoder.rounded_kernels, *([(encoder.get_layer("projection").kernel, None)] if rounded else [])]
-    return [(kernel, fake_scaled(kernel, scale)) for kernel, scale in kernels]
+    narrow = encoder.narrow_kernels if dense == "int4" else set()
+    levels = [LEVELS_OF_4 if kernel.path in narrow else LEVELS for kernel, _ in kernels]
+    return [(kernel, fake_scaled(kernel, scale, most)) for (kernel, scale), most in zip(kernels, levels, strict=True)]
 
 
-def fake_scaled(kernel: Tensor, scale: Tensor | None) -> Tensor:
+def fake_scaled(kernel: Tensor, scale: Tensor | None, levels: int = LEVELS) -> Tensor:
     """`fake_kernel` of a kernel `(in, out)` that an export divides by `scale` `(in, 1)` before it rounds it."""
-    return fake_kernel(kernel) if scale is None else fake_kernel(kernel / scale) * scale
+    return fake_kernel(kernel, levels) if scale is None else fake_kernel(kernel / scale, levels) * scale
 
 
 def float32(rows: Tensor) -> Tensor:

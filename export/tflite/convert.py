@@ -21,6 +21,7 @@ from ..weights.codecs import CODECS
 from ..weights.precision import Precision
 from .edge import edge_model, edge_models
 from .flatbuffer import require_operators
+from .narrow import narrowed
 from .packing import signed
 
 # Free bytes of the temporary folder under which a conversion that failed has failed for want of them.
@@ -49,7 +50,7 @@ def convert(
     else:
         sliced = length is None if sliced is None else sliced
         content = converted(edge_model(model, precision, length, sliced, tokenizer), precision)
-    return checked(content, model, precision)
+    return checked(narrowed(content) if precision.dense == "int4" else content, model, precision)
 
 
 def require_tensorflow() -> None:
@@ -129,7 +130,7 @@ def _require_room(error):
 def _configured(lite, converter, precision, custom):
     converter.target_spec.supported_ops = [lite.OpsSet.TFLITE_BUILTINS]
     converter.allow_custom_ops = custom
-    if precision.dense == "int8":
+    if precision.dense != "float32":
         converter.optimizations = [lite.Optimize.DEFAULT]
         # One scale a kernel loads in older runtimes; `layers.py` makes it lossless.
         converter._experimental_disable_per_channel_quantization_for_dense_layers = True

@@ -10,6 +10,7 @@ import numpy as np
 
 from ...system.types import Floats
 from .flatbuffer import _model, _operator
+from .narrow import of_nibbles
 
 RELU = 1  # of the schema's ActivationFunctionType
 NONE = -1  # the tensor that is left out
@@ -105,6 +106,8 @@ class Graph:
         if not buffer.DataLength():
             return None
         shape = about.ShapeAsNumpy() if about.ShapeLength() else ()
+        if about.Type() == _four_bits():
+            return of_nibbles(buffer.DataAsNumpy(), int(np.prod(shape))).reshape(shape)
         return buffer.DataAsNumpy().view(_dtypes()[about.Type()]).reshape(shape)
 
     def real(self, tensor: int) -> Floats | None:
@@ -243,6 +246,12 @@ def _options(kind, operator):
     options = kind()
     options.Init(operator.BuiltinOptions().Bytes, operator.BuiltinOptions().Pos)
     return options
+
+
+def _four_bits():
+    from ai_edge_litert import schema_py_generated as schema
+
+    return schema.TensorType.INT4
 
 
 def _dtypes():

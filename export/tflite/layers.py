@@ -17,7 +17,7 @@ from keras import ops
 
 from ...system.types import Floats, Tensor
 from ..weights.codecs import CODECS, FRACTION_BITS, GROUP, INT4_ZERO, ZERO
-from ..weights.kernels import quantize_channels
+from ..weights.kernels import LEVELS, LEVELS_OF_4, quantize_channels
 from ..weights.precision import Precision
 from ..weights.products import CODEWORDS
 
@@ -75,17 +75,28 @@ class FloatDense(keras.layers.Layer):
 
 
 class WholeDense(keras.layers.Layer):
-    """The same with a kernel of whole numbers: act(x V + b / s) s for W = V s; no scale s is negative."""
+    """The same with a kernel of whole numbers: act(x V + b / s) s for W = V s; no scale s is negative.
+
+    They are stored in 8 bits, and those up to 7 in 4 (`narrow.narrowed`).
+    """
+
+    levels = LEVELS
 
     def __init__(self, kernel: Kernel, bias: Kernel | None = None, relu: bool = False, **kwargs: str) -> None:
         super().__init__(**kwargs)
-        whole, scale = quantize_channels(np.asarray(kernel))
+        whole, scale = quantize_channels(np.asarray(kernel), self.levels)
         self.dense = FloatDense(whole, None if bias is None else np.asarray(bias) / scale, relu, name="whole")
         self.scale = constant(self, scale)
 
     def call(self, x: Tensor) -> Tensor:
         x = self.dense(x)
         return (x if self.dense.relu else apart(x)) * self.scale
+
+
+class NarrowDense(WholeDense):
+    """The same of whole numbers up to 7."""
+
+    levels = LEVELS_OF_4
 
 
 class Norm(keras.layers.Layer):
@@ -103,7 +114,7 @@ class Norm(keras.layers.Layer):
 
 # The class of a dense layer in a precision.
 Dense: TypeAlias = Callable[..., keras.layers.Layer]
-DENSE: dict[str, Dense] = {"int8": WholeDense, "float32": FloatDense}
+DENSE: dict[str, Dense] = {"int8": WholeDense, "int4": NarrowDense, "float32": FloatDense}
 
 
 class Table(keras.layers.Layer):

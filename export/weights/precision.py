@@ -13,7 +13,7 @@ from .stored import StoredTable
 
 @dataclass(frozen=True)
 class Precision:
-    """How an artefact stores its weights: `dense` is int8 or float32; `table` one of `codecs.CODECS`.
+    """How an artefact stores its weights: `dense` is int8, int4 or float32; `table` one of `codecs.CODECS`.
 
     `stored` is the table that the weights started from, where its codes are to stay those of rows that did not move;
     `content` a flatbuffer that has the weights already, for a format that stores them as they are there.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ...system.types import IdLists
-from .factor import factorised
+from ..factor import factorised
 from .network import NGramEncoder
 from .refit import refitted
 from .thin import shallow, thinned, with_head, with_orders

@@ -69,7 +69,7 @@ class Block(keras.layers.Layer):
     """Attention of `heads` heads of `head_size`, and `inner` hidden units, each normalised with what goes around it.
 
     In mixed precision the dense layers alone compute in 16 bits: they take the time, and what is between them is in
-    float32 no slower. Tokens `(b, t, w)` and which of them look at which, bool `(b, t, t)` or `(b, 1, t)`, ->
+    float32 no slower. Tokens `(b, t, w)` and which of them look at which, bool `(b, t, t)` or `(b, 1, t)`, become
     `(b, t, w)`.
     """
 
@@ -95,9 +95,16 @@ class Block(keras.layers.Layer):
         self.second.build((*x_shape[:-1], self.inner))
 
     def call(self, x: Tensor, looks: Tensor) -> Tensor:
-        x = self.attention_norm(x + ops.cast(self.attention(self.attend(x, looks)), x.dtype))
-        inner = ACTIVATIONS[self.activation](ops.cast(self.first(x), x.dtype))
-        return self.norm(x + ops.cast(self.second(inner), x.dtype))
+        return self.fed(self.attended(x, looks))
+
+    def attended(self, x: Tensor, looks: Tensor) -> Tensor:
+        """Return the tokens after attention, `(b, t, w)`."""
+        return self.attention_norm(x + ops.cast(self.attention(self.attend(x, looks)), x.dtype))
+
+    def fed(self, x: Tensor) -> Tensor:
+        """Return the tokens after the feed-forward network, `(b, t, w)`."""
+        units = ACTIVATIONS[self.activation](ops.cast(self.first(x), x.dtype))
+        return self.norm(x + ops.cast(self.second(units), x.dtype))
 
     @property
     def denses(self) -> list[keras.layers.Dense]:

@@ -7,7 +7,7 @@ is any negative id, wherever it stands. Reimers and Gurevych (2019), Sentence-BE
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import keras
 import numpy as np
@@ -19,19 +19,6 @@ from ..student import Projection, Student, unit
 from .block import FAR, Block, Positions
 
 POOLINGS = ("mean", "first", "max")
-SIZES: tuple[str, ...] = (
-    "vocabulary",
-    "width",
-    "depth",
-    "heads",
-    "head_size",
-    "inner",
-    "positions",
-    "pooling",
-    "dense",
-    "dimension",
-)
-SIZES += ("rank", "space", "foreign", "epsilon", "activation")
 
 
 @keras.saving.register_keras_serializable("distill")
@@ -68,8 +55,15 @@ class TransformerEncoder(Student):
         **kwargs: Json,
     ) -> None:
         # config
-        values = (vocabulary, width, depth, heads, head_size, inner, positions, pooling, dense, dimension)
-        sizes = dict(zip(SIZES, (*values, rank, space, foreign, epsilon, activation), strict=True))
+        sizes: dict[str, Json] = {
+            "vocabulary": vocabulary,
+            "width": width,
+            "depth": depth,
+            "heads": heads,
+            "head_size": head_size,
+        }
+        sizes |= {"inner": inner, "positions": positions, "pooling": pooling, "dense": dense, "dimension": dimension}
+        sizes |= {"rank": rank, "space": space, "foreign": foreign, "epsilon": epsilon, "activation": activation}
 
         # layers
         embedding = keras.layers.Embedding(vocabulary, rank or width, name="embedding")
@@ -78,12 +72,8 @@ class TransformerEncoder(Student):
 
         # functional model
         ids = keras.Input((None,), dtype="int32", name="ids")
-        there = ops.greater_equal(ids, 0)  # (b, t)
-        x = embedding(ops.maximum(ids, 0))
-        if rank:
-            x = keras.layers.Dense(width, use_bias=False, name="factor")(x)
-        # Padding may stand before a text.
-        x = placed(x, ops.maximum(ops.cumsum(ops.cast(there, "int32"), axis=1) - 1, 0))
+        factor = keras.layers.Dense(width, use_bias=False, name="factor") if rank else None
+        x, there = place_tokens(ids, embedding, factor, placed)
         for block in blocks:
             x = block(x, there[:, None])
         vectors = PADDED[pooling](x, ops.cast(there, "float32")[:, :, None])
@@ -106,6 +96,11 @@ class TransformerEncoder(Student):
         """The layers behind the table that see each token and take the time, the dense ones."""
         factor = [self.get_layer("factor")] if self.rank else []
         return [*factor, *(layer for block in self.blocks for layer in block.denses)]
+
+    @property
+    def narrow_kernels(self) -> set[str]:
+        """The paths of the kernels that an export in int4 stores in 4 bits, those of the blocks."""
+        return {layer.kernel.path for block in self.blocks for layer in block.denses}
 
     def pack(self, rows: IdLists) -> dict[str, np.ndarray]:
         """Return texts for `encode_packed`: rows of ids, each of several whole texts."""
@@ -137,13 +132,38 @@ class TransformerEncoder(Student):
         there = ops.cast(ops.reshape(there, (-1, 1)), "float32")
         return self.finished(PACKED[self.pooling](x, there, ops.reshape(segments, (-1,)), counts, starts))
 
+    def placed(self, ids: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the tokens `(b, t, w)` before the first block, of padded ids `(b, t)`, and which are there."""
+        factor = self.get_layer("factor") if self.rank else None
+        return place_tokens(ids, self.get_layer("embedding"), factor, self.get_layer("positions"))
+
+    def through(self, ids: Tensor, places: Sequence[int]) -> Tensor:
+        """Return the vectors `(b, dimension)` of padded ids `(b, t)` by the blocks at these places alone."""
+        x, there = self.placed(ids)
+        for place in places:
+            x = self.blocks[place](x, there[:, None])
+        return self.finished(PADDED[self.pooling](x, ops.cast(there, "float32")[:, :, None]))
+
     def finished(self, pooled: Tensor) -> Tensor:
         """Return the vectors `(n, dimension)` of the pooled tokens `(n, width)`."""
         vectors = unit(self.get_layer("dense")(pooled) if self.dense else pooled)
         return self.get_layer("projection")(vectors) if self.space else vectors
 
     def get_config(self) -> dict[str, Json]:
-        return {name: getattr(self, name) for name in ("name", *SIZES)}
+        names = ["name", "vocabulary", "width", "depth", "heads", "head_size", "inner", "positions", "pooling", "dense"]
+        names += ["dimension", "rank", "space", "foreign", "epsilon", "activation"]
+        return {name: getattr(self, name) for name in names}
+
+
+def place_tokens(
+    ids: Tensor, embedding: keras.layers.Layer, factor: keras.layers.Layer | None, positions: Positions
+) -> tuple[Tensor, Tensor]:
+    """Return the rows of padded ids `(b, t)` with their positions, `(b, t, w)`, and which are no padding, `(b, t)`."""
+    there = ops.greater_equal(ids, 0)
+    x = embedding(ops.maximum(ids, 0))
+    x = factor(x) if factor else x
+    # Padding may stand before a text.
+    return positions(x, ops.maximum(ops.cumsum(ops.cast(there, "int32"), axis=1) - 1, 0)), there
 
 
 def _places(ids, segments, texts):

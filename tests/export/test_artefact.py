@@ -230,7 +230,7 @@ def test_wrong_scales_of_dense_layers_are_refused(refused, student, monkeypatch)
 
 def test_a_missing_bos_is_refused_even_where_no_vector_may_tell(refused, student, monkeypatch, unconverted, form):
     whole = encode.Encoder.tokenize
-    monkeypatch.setattr(encode.Encoder, "tokenize", lambda self, text: whole(self, text)[1:])
+    monkeypatch.setattr(encode.Encoder, "tokenize", lambda self, text, role="question": whole(self, text, role)[1:])
     assert "40 of 40" in refused(student, form, min_cosine=-1.0, max_drop=100.0)
 
 

@@ -26,7 +26,9 @@ class EdgeEncoder(keras.layers.Layer):
     def __init__(self, model: TransformerEncoder, precision: Precision, padding: Padding = None, **kwargs: str) -> None:
         super().__init__(**kwargs)
         self.padding, self.dimension, self.pooling = padding, model.dimension, model.pooling
-        dense, factor, projection = DENSE[precision.dense], factor_of(model), projection_of(model)
+        # What is there once is worth its 8 bits.
+        dense, factor = DENSE["float32" if precision.dense == "float32" else "int8"], factor_of(model)
+        projection = projection_of(model)
         self.table = Table(model.get_layer("embedding").get_weights()[0], precision, name="table")
         self.factor = None if factor is None else dense(factor, name="factor")
         placed = model.get_layer("positions")

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from distill.export.weights.kernels import quantize_channels
+from distill.export.weights.kernels import compensate_rounding, quantize_channels
 
 
 @pytest.fixture
@@ -33,3 +33,26 @@ def test_a_channel_of_zeros_stays_zero():
     whole, scale = quantize_channels(np.array([[0.0, 1.0], [0.0, -1.0]], dtype=np.float32))
     assert whole[:, 0].tolist() == [0, 0]
     assert np.isfinite(scale).all() and (scale > 0).all()
+
+
+def test_what_one_input_loses_the_other_makes_up_for_by_hand():
+    # The largest number stands apart, so that the scale is 1. Of two inputs that are always alike the first loses .4,
+    # which the second, 1.3, gains: 1.7 is 2, where alone it would be 1.
+    kernel = np.array([[7.0], [0.4], [1.3]], dtype=np.float32)
+    moments = np.array([[1e3, 0.0, 0.0], [0.0, 101.0, 100.0], [0.0, 100.0, 100.0]])
+    assert compensate_rounding(kernel, moments)[:, 0].tolist() == pytest.approx([7, 0, 2])
+    assert compensate_rounding(kernel, np.diag([3.0, 2.0, 1.0]))[:, 0].tolist() == pytest.approx([7, 0, 1])
+
+
+def test_compensated_kernels_round_to_themselves_and_give_more_nearly_what_they_gave():
+    random = np.random.default_rng(3)
+    kernel = random.normal(size=(40, 24)).astype(np.float32)
+    # Inputs of few directions: what is lost of one is had from others.
+    inputs = random.normal(size=(500, 10)) @ random.normal(size=(10, 40)) + 0.05 * random.normal(size=(500, 40))
+    rounded = compensate_rounding(kernel, inputs.T @ inputs)
+    whole, scale = quantize_channels(rounded, 7)
+    np.testing.assert_allclose(whole * scale, rounded, rtol=1e-6)
+    assert np.abs(whole).max(axis=0).tolist() == [7] * 24
+    plain = np.multiply(*quantize_channels(kernel, 7))
+    lost = [np.square(inputs @ (other - kernel)).sum() for other in (rounded, plain)]
+    assert lost[0] < 0.2 * lost[1]

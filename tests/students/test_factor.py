@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
+from distill.students.factor import factorised
 from distill.students.ngram import NGramEncoder
-from distill.students.ngram.factor import factorised
 
 IDS = np.array([[3, 7, 11, 2, -1], [19, 0, 4, 4, 5]], dtype="int32")
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from numpy.typing import ArrayLike
 
-from ..linear import leading_axes
-from ..rebuilding import named, rebuilt
-from ..rows import TABLE
-from .network import NGramEncoder
+from .linear import leading_axes
+from .rebuilding import named, rebuilt
+from .rows import TABLE
+from .student import AnyStudent
 
 
-def factorised(model: NGramEncoder, rank: int, counts: ArrayLike | None = None) -> NGramEncoder:
-    """Return a copy of an `NGramEncoder` with rows of `rank` numbers and a product back to its `width`.
+def factorised(model: AnyStudent, rank: int, counts: ArrayLike | None = None) -> AnyStudent:
+    """Return a copy of a student with rows of `rank` numbers and a product back to its `width`.
 
     The model itself where its rows have no more. `counts` `(vocabulary,)` weigh the rows; None for all alike. The least
     squared error of all tables of that rank (Eckart and Young, 1936).

@@ -1,0 +1,68 @@
+"""A transformer whose blocks lie on a coarse grid, each kernel rounded to what its inputs need: no training."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from keras import ops
+
+from ...encoders.batching import by_length, pad
+from ...export.encode import shortened
+from ...export.weights.kernels import LEVELS_OF_4, compensate_rounding
+from ...system.progress import task
+from ...system.types import Doubles, IdLists, Tensor
+from ..rebuilding import named, rebuilt
+from .block import ACTIVATIONS, Block
+from .network import TransformerEncoder
+
+# Texts whose tokens are the inputs, and tokens of each.
+SAMPLE, TOKENS = 768, 96
+# Tokens `(b, t, w)` and which of them are there `(b, t)`, of each batch.
+Batches = list[tuple[Tensor, Tensor]]
+
+
+def round_blocks(model: TransformerEncoder, rows: IdLists, levels: int = LEVELS_OF_4) -> TransformerEncoder:
+    """Return a copy whose blocks' kernels are whole numbers up to `levels` times a scale an output channel.
+
+    Block after block, from the inputs that the rounded blocks before it give of texts as id lists. See
+    `kernels.compensate_rounding`.
+    """
+    copy = rebuilt(model, {}, named(model))
+    batches = _placed(copy, rows)
+    with task("rounding the blocks", copy.depth) as advance:
+        for block in copy.blocks:
+            _round_block(block, batches, levels)
+            batches = [(block(x, there[:, None]), there) for x, there in batches]
+            advance()
+    return copy
+
+
+def _placed(model, rows):
+    rows = [shortened(list(row), TOKENS) for row in rows[:: max(1, len(rows) // SAMPLE)]]
+    return [model.placed(pad([rows[place] for place in group])) for group in by_length([len(row) for row in rows])]
+
+
+def _round_block(block: Block, batches: Batches, levels: int) -> None:
+    """Round a block's kernels in place, in the order in which they are read."""
+    inputs = _moments(batches, lambda x, there: x)
+    for layer in (block.query, block.key, block.value):
+        _round_layer(layer, inputs, levels)
+    _round_layer(block.attention, _moments(batches, lambda x, there: block.attend(x, there[:, None])), levels)
+    attended = [(block.attended(x, there[:, None]), there) for x, there in batches]
+    _round_layer(block.first, _moments(attended, lambda x, there: x), levels)
+    activate = ACTIVATIONS[block.activation]
+    _round_layer(block.second, _moments(attended, lambda x, there: activate(block.first(x))), levels)
+
+
+def _round_layer(layer, moments, levels):
+    layer.kernel.assign(compensate_rounding(np.asarray(layer.kernel), moments, levels))
+
+
+def _moments(batches: Batches, inputs: Callable[[Tensor, Tensor], Tensor]) -> Doubles:
+    """The sums of products of a layer's inputs, float64 `(in, in)`, over the tokens that are there."""
+    sums: Doubles | float = 0.0
+    for x, there in batches:
+        tokens = ops.convert_to_numpy(inputs(x, there))[ops.convert_to_numpy(there)]
+        sums = sums + (tokens.T @ tokens).astype(np.float64)
+    return np.asarray(sums)

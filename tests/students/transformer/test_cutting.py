@@ -1,0 +1,74 @@
+"""A transformer is cut where its vectors lose least."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from distill.encoders.batching import pad
+from distill.errors import ConfigError
+from distill.students.ngram import NGramEncoder
+from distill.students.shape import Shape
+from distill.students.transformer import TransformerEncoder
+from distill.students.transformer.cutting import choose_blocks, cut, vectors_of, with_units
+
+SIZES = {"vocabulary": 20, "width": 8, "depth": 4, "heads": 2, "head_size": 4, "inner": 6, "positions": 12}
+
+
+@pytest.fixture(scope="module")
+def model(randomised):
+    """One whose second and fourth block do next to nothing."""
+    model = randomised(TransformerEncoder(**SIZES, dimension=8), 0.3)
+    for place, block in enumerate(model.blocks):
+        for norm in (block.attention_norm, block.norm):
+            norm.set_weights([np.ones(8), np.zeros(8)])
+        for layer in (block.attention, block.second) if place % 2 else ():
+            layer.set_weights([0.02 * weight for weight in layer.get_weights()])
+    return model
+
+
+@pytest.fixture(scope="module")
+def rows():
+    random = np.random.default_rng(2)
+    return [random.integers(0, 20, size=length).tolist() for length in (3, 7, 5, 9, 4, 6)]
+
+
+def test_the_blocks_stay_without_which_the_vectors_change_most(model, rows):
+    batch = [pad(rows)]
+    whole = vectors_of(model, range(4), batch)
+    change = {
+        pair: np.square(vectors_of(model, pair, batch) - whole).sum(axis=1).mean()
+        for pair in itertools.combinations(range(4), 2)
+    }
+    assert choose_blocks(model, 2, rows) == [0, 2] == list(min(change, key=change.get))
+    smaller = cut(model, Shape(depth=2), rows)
+    assert smaller.depth == 2
+    np.testing.assert_allclose(np.asarray(smaller(batch[0])), vectors_of(model, [0, 2], batch), atol=1e-6)
+
+
+def test_units_that_nothing_reads_leave_without_a_change(model, rows):
+    wider = TransformerEncoder.from_config(model.get_config())
+    wider.set_weights(model.get_weights())
+    for block in wider.blocks:
+        kernel, bias = block.second.get_weights()
+        kernel[[1, 4]] = 0
+        block.second.set_weights([kernel, bias])
+    smaller = with_units(wider, 4, rows)
+    assert smaller.inner == 4 and smaller.get_layer("block_0").first.kernel.shape == (8, 4)
+    np.testing.assert_allclose(np.asarray(smaller(pad(rows))), np.asarray(wider(pad(rows))), atol=1e-6)
+
+
+def test_a_table_of_fewer_numbers_is_the_nearest_of_its_rank(model, rows):
+    smaller = cut(model, Shape(rank=5), rows)
+    table = smaller.get_layer("embedding").get_weights()[0] @ smaller.get_layer("factor").get_weights()[0]
+    left, lengths, right = np.linalg.svd(model.get_layer("embedding").get_weights()[0], full_matrices=False)
+    np.testing.assert_allclose(table, left[:, :5] * lengths[:5] @ right[:5], atol=1e-5)
+
+
+def test_sizes_of_another_family_and_larger_ones_are_refused(model):
+    with pytest.raises(ConfigError, match="channels: a transformer encoder has none"):
+        Shape(channels=4).check(model)
+    with pytest.raises(ConfigError, match="depth: the encoder has 4"):
+        Shape(depth=5).check(model)
+    with pytest.raises(ConfigError, match="depth: a ngram encoder has none"):
+        Shape(depth=2).check(NGramEncoder(vocabulary=9, width=4, channels=3, orders=(2,), hidden=5, dimension=6))
