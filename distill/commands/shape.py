@@ -51,6 +51,7 @@ def compress(folder: str, output: str | None, **values: Value | None) -> None:
 @corpus_option('more text to keep, a text a line or .jsonl with {"text", "language"}; may be given again')
 @click.option("--scripts", default="", help="keep all pieces of these Unicode scripts too, such as Latin,Thai")
 @click.option("--least", type=click.IntRange(1), default=1, show_default=True, help="uses that a piece needs to stay")
+@click.option("--most", type=click.IntRange(1), help="pieces that stay at most, those that the languages use most")
 @json_option
 @folder_option("folder for the pruned encoder")
 def prune(
@@ -58,6 +59,7 @@ def prune(
     corpus: tuple[str, ...],
     scripts: str,
     least: int,
+    most: int | None,
     json_path: str | None,
     output: str,
     **values: Value | None,
@@ -76,7 +78,9 @@ def prune(
     settings = settings_from(values)
     dataset, languages = chosen_data(settings.data, settings.seed)
     texts = read_corpus(corpus)
-    report = prune_vocabulary(model, output, dataset, languages, texts, least, split_names(scripts), settings.seed)
+    report = prune_vocabulary(
+        model, output, dataset, languages, texts, least, split_names(scripts), settings.seed, most or 0
+    )
     print_pruning(report)
     if json_path:
         write_json(json_path, report)

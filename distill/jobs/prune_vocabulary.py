@@ -21,6 +21,7 @@ def prune_vocabulary(
     least: int = 1,
     scripts: Sequence[str] = (),
     seed: int = 0,
+    most: int = 0,
 ) -> dict[str, Json]:
     """Save a copy of an encoder with only the pieces that a data set's languages use, and single characters.
 
@@ -34,6 +35,8 @@ def prune_vocabulary(
         corpus: more text to keep, by language.
         least: uses that a piece needs to stay.
         scripts: Unicode scripts whose pieces all stay, such as `Thai`.
+        most: pieces that stay at most, those that the languages use most, each language counting alike; 0 for any
+            number. Single characters of other scripts than theirs leave too.
         seed: draws the tenth of the text that shows what pruning costs on unseen text.
 
     Returns:
@@ -56,7 +59,7 @@ def prune_vocabulary(
     from ..students.vocabulary.pruning import Rule, lines_of, not_kept, prune
 
     require_writable(output)
-    rule = Rule(least, tuple(scripts)).check()
+    rule = Rule(least, tuple(scripts), most, written=most > 0).check()
     chosen = tuple(languages) or dataset.languages
     dataset.require(chosen)
     lines, others = lines_of(dataset, chosen, corpus)

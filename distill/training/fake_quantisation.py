@@ -70,7 +70,7 @@ def nearest_word(values: Tensor, words: Floats) -> Tensor:
 
 
 def fake_kernel(kernel: Tensor, levels: int = LEVELS) -> Tensor:
-    """A float32 kernel `(in, out)` -> whole numbers up to `levels` times a scale an output channel. Straight through."""
+    """A kernel `(in, out)` -> whole numbers up to `levels` times a scale an output channel. Straight through."""
     fixed = ops.stop_gradient(kernel)
     scale = ops.maximum(ops.max(ops.abs(fixed), axis=0), 1e-12) / levels
     return straight_through(kernel, ops.round(fixed / scale) * scale)

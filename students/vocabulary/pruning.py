@@ -9,16 +9,18 @@ import numpy as np
 
 from ...data.dataset import Dataset
 from ...encoders.encoder import KerasEncoder
-from ...encoders.tokenizer import Tokenizer, model_proto
+from ...encoders.tokenizer import SPACE, Tokenizer, model_proto
 from ...errors import InputError
 from ...system.types import Doubles, Integers, Json
 from .fertility import compare
-from .pieces import always_kept, piece_counts, pruned, used_pieces, with_pieces
-from .scripts import script_codes, script_pieces
+from .pieces import always_kept, lowest, piece_counts, pruned, used_pieces, with_pieces
+from .scripts import SHARED, script_codes, script_pieces, scripts_of
 
 # Dev has to stay unseen, or its figures would not show what pruning costs.
 KEPT, LOOKED_AT = ("train",), ("train", "dev")
 TENTH = 10
+# The share of a language's pieces that a script has to have to be one that it is written in.
+WRITTEN = 0.01
 
 
 @dataclass(frozen=True)
@@ -33,19 +35,34 @@ class Line:
 
 @dataclass(frozen=True)
 class Rule:
-    """Pieces used `least` times or more, of them the `most` that are used most (0: all), and all of `scripts`."""
+    """Pieces used `least` times or more, of them the `most` that are used most (0: all), and all of `scripts`.
+
+    Single characters stay too. Where only those of the `written` scripts do, these are what a hundredth of some
+    language's pieces are in: an encoder of a hundred languages has thousands of others.
+    """
 
     least: int = 1
     scripts: tuple[str, ...] = ()
     most: int = 0
+    written: bool = False
 
     def pieces(self, tokenizer: Tokenizer, lines: Sequence[Line]) -> set[int]:
         """Return the set of ids to keep."""
         if self.most:
-            used = commonest(tokenizer, lines, self.most, self.least)
+            used = commonest(tokenizer, lines, self.most, self.least, self.always(tokenizer, lines))
         else:
             used = used_pieces(tokenizer, [line.text for line in lines], self.least)
         return used | (script_pieces(tokenizer, self.scripts) if self.scripts else set())
+
+    def always(self, tokenizer: Tokenizer, lines: Sequence[Line]) -> set[int]:
+        """Return the ids that stay whatever the lines use."""
+        proto = model_proto(tokenizer)
+        always = always_kept(proto)
+        if not self.written:
+            return always
+        scripts = written_scripts(tokenizer, language_counts(tokenizer, lines)) | SHARED | script_codes(self.scripts)
+        normal = {id for id in always - lowest(proto) if proto.pieces[id].type == proto.pieces[id].NORMAL}
+        return always - {id for id in normal if not scripts_of(proto.pieces[id].piece.strip(SPACE)) <= scripts}
 
     def check(self) -> Rule:
         """Return the rule itself. Raises `ConfigError` for a script that there is not."""
@@ -53,14 +70,25 @@ class Rule:
         return self
 
 
-def commonest(tokenizer: Tokenizer, lines: Sequence[Line], most: int, least: int = 0) -> set[int]:
-    """Return the ids of `most` pieces: those that always stay, then those with the largest `use`.
+def written_scripts(tokenizer: Tokenizer, counts: Integers) -> set[str]:
+    """Return the codes of the scripts that `WRITTEN` of a language's pieces are in, by `counts` `(languages, pieces)`."""
+    shares, scripts = counts / counts.sum(axis=1, keepdims=True).clip(1), {}
+    for id, piece in enumerate(model_proto(tokenizer).pieces):
+        for script in scripts_of(piece.piece.strip(SPACE)) if shares[:, id].any() else ():
+            scripts[script] = scripts.get(script, 0) + shares[:, id]
+    return {script for script, share in scripts.items() if share.max() >= WRITTEN}
+
+
+def commonest(
+    tokenizer: Tokenizer, lines: Sequence[Line], most: int, least: int = 0, always: set[int] | None = None
+) -> set[int]:
+    """Return the ids of `most` pieces: those that `always` stay, or `always_kept`, then those with the largest `use`.
 
     Of these, those used `least` times or more.
     """
     counts = language_counts(tokenizer, lines)
     shares = summed_shares(counts)
-    shares[list(always_kept(model_proto(tokenizer)))] = np.inf
+    shares[list(always_kept(model_proto(tokenizer)) if always is None else always)] = np.inf
     first = np.argsort(-shares, kind="stable")[:most]
     return set(first[counts.sum(axis=0)[first] >= least].tolist())
 
@@ -126,10 +154,10 @@ def prune(
     before, kept = encoder.tokenizer, rule.pieces(encoder.tokenizer, lines)
     if not kept:
         raise InputError(f"no pieces left: none is used {rule.least} times or more; lower --least")
-    after, old_ids = pruned(before, kept)
+    after, old_ids = pruned(before, kept, rule.always(before, lines))
     smaller = with_pieces(encoder, after, old_ids)
     rest, tenth = split_off(lines, seed)
-    tried, tried_ids = pruned(before, rule.pieces(before, rest))
+    tried, tried_ids = pruned(before, rule.pieces(before, rest), rule.always(before, rest))
     unseen = _by_language(before, tried, tried_ids, tenth) | _by_language(before, after, old_ids, others)
     return smaller, {
         "rows": [len(before), len(after)],
