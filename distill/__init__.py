@@ -24,6 +24,7 @@ FACE = {
     "LanguagePlan": "languages.add_language",
     "LanguageSources": "languages.material",
     "Limits": "serving.limits",
+    "PieceRule": "students.vocabulary.pruning",
     "ReaderCourse": "reading.training",
     "ReaderSource": "reading.files",
     "Settings": "settings.sections",

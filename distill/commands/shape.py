@@ -72,15 +72,15 @@ def prune(
     from ..data.loading import chosen_data
     from ..jobs.prune_vocabulary import prune_vocabulary
     from ..report.vocabulary_tables import print_pruning
+    from ..students.vocabulary.pruning import PieceRule
     from ..system.files import write_json
     from ..system.progress import say
 
     settings = settings_from(values)
     dataset, languages = chosen_data(settings.data, settings.seed)
     texts = read_corpus(corpus)
-    report = prune_vocabulary(
-        model, output, dataset, languages, texts, least, split_names(scripts), settings.seed, most or 0
-    )
+    rule = PieceRule(least, tuple(split_names(scripts)), most or 0, written=bool(most))
+    report = prune_vocabulary(model, output, dataset, languages, texts, rule, settings.seed)
     print_pruning(report)
     if json_path:
         write_json(json_path, report)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from ..catalog.loading import load_keras_encoder
 from ..data.dataset import Dataset
@@ -11,6 +12,9 @@ from ..system.files import require_writable
 from ..system.progress import say
 from ..system.types import File, Json
 
+if TYPE_CHECKING:
+    from ..students.vocabulary.pruning import PieceRule
+
 
 def prune_vocabulary(
     model: File,
@@ -18,10 +22,8 @@ def prune_vocabulary(
     dataset: Dataset,
     languages: Sequence[str] = (),
     corpus: Mapping[str, Sequence[str]] | None = None,
-    least: int = 1,
-    scripts: Sequence[str] = (),
+    rule: PieceRule | None = None,
     seed: int = 0,
-    most: int = 0,
 ) -> dict[str, Json]:
     """Save a copy of an encoder with only the pieces that a data set's languages use, and single characters.
 
@@ -33,10 +35,8 @@ def prune_vocabulary(
         dataset: whose text is counted.
         languages: those of the questions; empty for all.
         corpus: more text to keep, by language.
-        least: uses that a piece needs to stay.
-        scripts: Unicode scripts whose pieces all stay, such as `Thai`.
-        most: pieces that stay at most, those that the languages use most, each language counting alike; 0 for any
-            number. Single characters of other scripts than theirs leave too.
+        rule: how many uses a piece needs to stay, how many pieces stay at most, and the scripts that stay whole; None
+            for every piece that is used.
         seed: draws the tenth of the text that shows what pruning costs on unseen text.
 
     Returns:
@@ -56,10 +56,10 @@ def prune_vocabulary(
         True
     """
     start()
-    from ..students.vocabulary.pruning import Rule, lines_of, not_kept, prune
+    from ..students.vocabulary.pruning import PieceRule, lines_of, not_kept, prune
 
     require_writable(output)
-    rule = Rule(least, tuple(scripts), most, written=most > 0).check()
+    rule = (rule or PieceRule()).check()
     chosen = tuple(languages) or dataset.languages
     dataset.require(chosen)
     lines, others = lines_of(dataset, chosen, corpus)

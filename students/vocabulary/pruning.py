@@ -34,7 +34,7 @@ class Line:
 
 
 @dataclass(frozen=True)
-class Rule:
+class PieceRule:
     """Pieces used `least` times or more, of them the `most` that are used most (0: all), and all of `scripts`.
 
     Single characters stay too. Where only those of the `written` scripts do, these are what a hundredth of some
@@ -64,14 +64,14 @@ class Rule:
         normal = {id for id in always - lowest(proto) if proto.pieces[id].type == proto.pieces[id].NORMAL}
         return always - {id for id in normal if not scripts_of(proto.pieces[id].piece.strip(SPACE)) <= scripts}
 
-    def check(self) -> Rule:
+    def check(self) -> PieceRule:
         """Return the rule itself. Raises `ConfigError` for a script that there is not."""
         script_codes(self.scripts)
         return self
 
 
 def written_scripts(tokenizer: Tokenizer, counts: Integers) -> set[str]:
-    """Return the codes of the scripts that `WRITTEN` of a language's pieces are in, by `counts` `(languages, pieces)`."""
+    """Return the codes of the scripts that have `WRITTEN` of a language's pieces; `counts` are `(languages, pieces)`."""
     shares, scripts = counts / counts.sum(axis=1, keepdims=True).clip(1), {}
     for id, piece in enumerate(model_proto(tokenizer).pieces):
         for script in scripts_of(piece.piece.strip(SPACE)) if shares[:, id].any() else ():
@@ -140,7 +140,7 @@ def corpus_lines(corpus: Mapping[str, Sequence[str]]) -> list[Line]:
 
 
 def prune(
-    encoder: KerasEncoder, lines: Sequence[Line], others: Sequence[Line], rule: Rule, seed: int = 0
+    encoder: KerasEncoder, lines: Sequence[Line], others: Sequence[Line], rule: PieceRule, seed: int = 0
 ) -> tuple[KerasEncoder, dict[str, Json]]:
     """Return `(encoder, report)`: an encoder with the pieces that the `lines` need under `rule`, and figures of it.
 

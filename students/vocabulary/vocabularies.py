@@ -16,7 +16,7 @@ from ..shape import Shape, shaped
 from .fertility import unknown_share
 from .new_pieces import extended, mean_rows, new_pieces, trained_pieces, with_rows, word_pieces
 from .pieces import by_use, pruned_encoder
-from .pruning import Rule, lines_of, texts_of, use
+from .pruning import PieceRule, lines_of, texts_of, use
 from .transplant import anchor_pieces, rare_pieces, realigned, shown, transplant
 
 
@@ -77,7 +77,7 @@ class Vocabularies:
         encoder = self.larger if name.endswith(NEW) else self.student
         if least or most:
             words = self._words(encoder.tokenizer)
-            rule = Rule(least, most=max(1, most - len(words)) if most else 0)
+            rule = PieceRule(least, most=max(1, most - len(words)) if most else 0)
             encoder = pruned_encoder(encoder, rule.pieces(encoder.tokenizer, self.counted) | words)
         encoder = by_use(encoder, use(encoder.tokenizer, self.counted)) if name.endswith(NEW) else encoder
         return self._realigned(encoder, self.aligner) if self.below and self.aligner else encoder

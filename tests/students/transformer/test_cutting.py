@@ -66,9 +66,9 @@ def test_a_table_of_fewer_numbers_is_the_nearest_of_its_rank(model, rows):
 
 
 def test_sizes_of_another_family_and_larger_ones_are_refused(model):
-    with pytest.raises(ConfigError, match="channels: a transformer encoder has none"):
+    with pytest.raises(ConfigError, match="channels"):
         Shape(channels=4).check(model)
-    with pytest.raises(ConfigError, match="depth: the encoder has 4"):
+    with pytest.raises(ConfigError, match="depth.*4"):
         Shape(depth=5).check(model)
-    with pytest.raises(ConfigError, match="depth: a ngram encoder has none"):
+    with pytest.raises(ConfigError, match="depth"):
         Shape(depth=2).check(NGramEncoder(vocabulary=9, width=4, channels=3, orders=(2,), hidden=5, dimension=6))

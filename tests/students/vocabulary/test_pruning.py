@@ -9,8 +9,8 @@ from distill.data.dataset import Dataset, Passage, Question
 from distill.encoders.tokenizer import model_proto
 from distill.errors import ConfigError, InputError
 from distill.students.vocabulary.pieces import always_kept, pruned, used_pieces
-from distill.students.vocabulary.pruning import Line, Rule, lines_of, prune, size, split_off
-from distill.students.vocabulary.scripts import script_pieces
+from distill.students.vocabulary.pruning import Line, PieceRule, lines_of, prune, size, split_off
+from distill.students.vocabulary.scripts import script, script_pieces
 
 
 @pytest.fixture
@@ -62,12 +62,12 @@ def test_a_tenth_of_each_kind_is_split_off_and_translations_stay_together():
 def test_a_rule_is_a_union_of_pieces_and_refused_without_any(tokenizer, tiny):
     given = lines("question", "de", 3)
     used = used_pieces(tokenizer, [line.text for line in given], 2)
-    assert Rule(2, ("Thai",)).pieces(tokenizer, given) == used | script_pieces(tokenizer, ["Thai"])
-    assert Rule(2).pieces(tokenizer, given) == used
+    assert PieceRule(2, ("Thai",)).pieces(tokenizer, given) == used | script_pieces(tokenizer, ["Thai"])
+    assert PieceRule(2).pieces(tokenizer, given) == used
     with pytest.raises(ConfigError, match="Thay; .*Thai"):
-        Rule(1, ("Thay",)).check()
+        PieceRule(1, ("Thay",)).check()
     with pytest.raises(InputError, match="1000 .*--least"):
-        prune(tiny, lines("question", "de", 20), [], Rule(1000))
+        prune(tiny, lines("question", "de", 20), [], PieceRule(1000))
 
 
 def test_the_most_used_pieces_are_those_with_the_largest_shares_however_little_text_a_language_has(tokenizer):
@@ -80,8 +80,10 @@ def test_the_most_used_pieces_are_those_with_the_largest_shares_however_little_t
             shares[id] += count / len(ids)
     ranked = sorted((id for id in shares if id not in always), key=lambda id: (-shares[id], id))
     for more in (1, 3):
-        assert Rule(0, most=len(always) + more).pieces(tokenizer, given) == always | set(ranked[:more])
-    assert Rule(2, most=len(always) + 3).pieces(tokenizer, given) <= used_pieces(tokenizer, [x.text for x in given], 2)
+        assert PieceRule(0, most=len(always) + more).pieces(tokenizer, given) == always | set(ranked[:more])
+    assert PieceRule(2, most=len(always) + 3).pieces(tokenizer, given) <= used_pieces(
+        tokenizer, [x.text for x in given], 2
+    )
 
 
 @pytest.fixture(scope="module")
@@ -89,7 +91,7 @@ def done(sample, tokenizer):
     """The sample's German and English questions kept."""
     encoder = small_encoder(tokenizer)
     kept, others = lines_of(sample, ["de", "en"])
-    return encoder, kept, others, *prune(encoder, kept, others, Rule(), 3)
+    return encoder, kept, others, *prune(encoder, kept, others, PieceRule(), 3)
 
 
 def test_kept_texts_have_their_vectors_and_rows_and_bytes_are_theirs(done):
@@ -126,7 +128,7 @@ def test_what_was_not_kept_is_named_and_measured_in_full(done, sample):
 
 def test_unseen_text_is_measured_under_a_vocabulary_that_did_not_see_it(done):
     encoder, kept, _, _, _ = done
-    rule = Rule(9)  # the vocabulary is so small that each piece is used in other texts too
+    rule = PieceRule(9)  # the vocabulary is so small that each piece is used in other texts too
     _, report = prune(encoder, kept, [], rule, 3)
     rest, tenth = split_off(kept, 3)
     trial, old_ids = pruned(encoder.tokenizer, rule.pieces(encoder.tokenizer, rest))
@@ -135,3 +137,14 @@ def test_unseen_text_is_measured_under_a_vocabulary_that_did_not_see_it(done):
     changed = sum([old_ids[id] for id in ids] != was for ids, was in zip(after, before, strict=True))
     assert report["unseen"]["en"]["texts"] == len(unseen) > 0
     assert report["unseen"]["en"]["changed"] == changed / len(unseen) > 0
+
+
+def test_single_characters_of_scripts_that_nobody_writes_leave_where_pieces_are_limited(tokenizer, tiny):
+    given = lines("question", "en", 20)
+    rule = PieceRule(most=30, written=True)
+    proto = model_proto(tokenizer)
+    always = rule.always(tokenizer, given)
+    left = {proto.pieces[id].piece.strip("\u2581") for id in always_kept(proto) - always}
+    assert left and all(script(character) not in ("Latn", "Zyyy") for character in left)
+    smaller, _ = prune(tiny, given, [], rule)
+    assert len(smaller.tokenizer) == max(30, len(always))
