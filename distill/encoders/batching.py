@@ -49,13 +49,13 @@ def pack(rows: IdLists, gap: int, multiple: int = 256) -> dict[str, np.ndarray]:
     each other with `gap` paddings between; t is rounded up to `multiple`, so that few shapes occur. `pieces` are the
     distinct ids, ascending: each row of the table is looked up once.
     """
-    lengths = np.array([len(row) for row in rows])
-    ends = np.cumsum(lengths + gap)
-    ids = np.full(-(-int(ends[-1]) // multiple) * multiple, PAD, dtype=np.int32)
+    lengths, number = np.array([len(row) for row in rows]), np.arange(len(rows), dtype=np.int32)
+    end = int(lengths.sum()) + gap * len(rows)
+    ids = np.full(-(-end // multiple) * multiple, PAD, dtype=np.int32)
     segments = np.full(len(ids), len(rows) - 1, dtype=np.int32)
-    for number, (row, end) in enumerate(zip(rows, ends, strict=True)):
-        ids[end - gap - len(row) : end - gap] = row
-        segments[end - gap - len(row) : end] = number
+    segments[:end] = np.repeat(number, lengths + gap)
+    tokens = np.concatenate([np.asarray(row, dtype=np.int32) for row in rows])
+    ids[np.arange(len(tokens)) + np.repeat(gap * number, lengths)] = tokens
     used = np.zeros(ids.max() + 1, dtype=bool)
     used[ids[ids >= 0]] = True
     pieces = np.flatnonzero(used).astype(np.int32)

@@ -2,11 +2,39 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
 
 import keras
+from keras import ops
 
-from ..system.types import Model
+from ..system.types import Model, Tensor
+from .batches import StepInput
+
+# Losses that are on the device at most before the loop reads them.
+UNREAD = 16
+
+
+class StepLosses(keras.metrics.Metric):
+    """The losses of the last `UNREAD` steps, `(UNREAD,)`, the last one last.
+
+    They stay on the device, which computes on while nobody asks; reading the loss of each step has the host wait for it.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(name="step_losses")
+        self.values = self.add_weight(shape=(UNREAD,), initializer="zeros", name="values")
+
+    def update_state(self, loss: Tensor) -> None:
+        """Add that of a step."""
+        self.values.assign(ops.append(self.values[1:], loss))
+
+    def result(self) -> Tensor:
+        """All of them."""
+        return ops.convert_to_tensor(self.values)
+
+    def reset_state(self) -> None:
+        """Keep them: Keras resets what it counts before each step."""
 
 
 class Trained(keras.Model):
@@ -18,6 +46,34 @@ class Trained(keras.Model):
     encoder: Model
     parts = 1
     quantised = False
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.step_losses = StepLosses()
+
+    def shaped(self, batch: StepInput) -> StepInput:
+        """A batch as steps take it; a thread may ask for it."""
+        return batch
+
+    def take_step(self, shaped: StepInput) -> None:
+        """One step, or one of its parts, whose loss is not waited for."""
+        super().train_on_batch(shaped)
+
+    def last_losses(self, many: int) -> list[float]:
+        """Those of the last `many` steps, at most `UNREAD`."""
+        return ops.convert_to_numpy(self.step_losses.values)[UNREAD - many :].tolist()
+
+    def train_on_batch(self, x: StepInput) -> float:
+        """One step, or one of its parts; returns the loss."""
+        self.take_step(self.shaped(x))
+        return self.last_losses(1)[0]
+
+    def compute_metrics(
+        self, x: Mapping[str, Tensor], y: None, y_pred: Tensor, sample_weight: None = None
+    ) -> dict[str, Tensor]:
+        """Nothing, as Keras reads what this gives after each step; the loss is added to `step_losses`."""
+        self.step_losses.update_state(super().compute_metrics(x, y, y_pred, sample_weight)["loss"])
+        return {}
 
     def quantise(self, on: bool = True) -> None:
         """Compute with rounded weights from the next step on, where there are such."""
