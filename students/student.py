@@ -101,7 +101,7 @@ class Student(keras.Model):
         x = rows(x) if rows else x
         keep = ops.cast(ops.greater_equal(ids, 0), x.dtype)[None, :, None]  # (1, t, 1)
         features = ops.cast(self.features(x, keep)[0], "float32")
-        vectors = self.pooled(ops.segment_sum(features, segments, num_segments=ops.shape(counts)[0]), counts)
+        vectors = self.pooled(sum_texts(features, segments, ops.shape(counts)[0]), counts)
         return self.get_layer("projection")(vectors) if self.space else vectors
 
     def make_predict_function(self, force: bool = False) -> None:
@@ -118,6 +118,16 @@ class Student(keras.Model):
 
 
 AnyStudent = TypeVar("AnyStudent", bound=Student)
+
+
+def sum_texts(features: Tensor, segments: Tensor, texts: int) -> Tensor:
+    """Sum the features `(t, f)` of each of so many texts, whose tokens stand together: `(texts, f)`.
+
+    `segments` int32 `(t,)` rise, and where the backend takes that along with the number of texts it is told so: threads
+    of a GPU need not add up by chance.
+    """
+    told = keras.backend.backend() != "tensorflow"
+    return ops.segment_sum(features, segments, num_segments=texts, sorted=told)
 
 
 def windows(x: Tensor, order: int) -> Tensor:

@@ -55,7 +55,7 @@ class Summing:
     def _sums(self, x):
         keep = ops.cast(ops.greater_equal(x["ids"], 0), "float32")[None, :, None]
         features = self.model.features(self.table(ops.maximum(x["ids"], 0)[None]), keep)[0]
-        return ops.segment_sum(features, x["segments"], num_segments=ops.shape(x["counts"])[0])
+        return sum_texts(features, x["segments"], ops.shape(x["counts"])[0])
 
     def sums(self, texts: Sequence[str], progress: Progress | None = None) -> Sums:
         """The `Sums` of texts."""
