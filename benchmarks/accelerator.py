@@ -36,7 +36,7 @@ print(describe_device()["device"], sees_gpu(chosen_backend()), sep="|")
 """
 # No backend sees a GPU with these.
 PROCESSOR = {"CUDA_VISIBLE_DEVICES": "", "JAX_PLATFORMS": "cpu"}
-HEADS = ("backend", "device", "precision", "questions a step", "texts a second", "step, ms")
+HEADS = ("backend", "device", "precision", "questions a step", "texts a second", "step, ms", "of the processor, ms")
 HEADS += ("host's share", "memory, MiB", "ten epochs, h")
 NOT_RUN = "not yet run"
 
@@ -124,8 +124,8 @@ def measured(options, precision, size):
     began = time.perf_counter()
     stage.dev()
     seconds = time.perf_counter() - began
-    steps = len(stage.batches(1))
-    return {**figures, "memory": memory, "scored": round(seconds, 2), "hours": ten_epochs(figures["step"], steps, seconds)}
+    hours = ten_epochs(figures["step"], len(stage.batches(1)), seconds)
+    return {**figures, "memory": memory, "scored": round(seconds, 2), "hours": hours}
 
 
 def ten_epochs(step, steps, seconds):
@@ -157,7 +157,7 @@ def table(rows):
 def cells(row):
     if row["precision"] is None:
         return row["backend"], row["device"], *(NOT_RUN,) * (len(HEADS) - 2)
-    times = f"{row['texts a second']:.0f}", f"{row['step']:.0f}", f"{100 * row['share']:.1f} %"
+    times = *(f"{row[name]:.0f}" for name in ("texts a second", "step", "processor")), f"{100 * row['share']:.1f} %"
     named = row["backend"], row["device"], row["precision"], str(row["size"])
     return *named, *times, f"{row['memory']:,}", f"{row['hours']:.1f}"
 

@@ -14,6 +14,7 @@ from ..data.dataset import Dataset
 from ..encoders.batching import pack
 from ..encoders.compiled import AnyLength
 from ..encoders.encoder import KerasEncoder
+from ..students.student import sum_texts
 from ..system.types import Booleans, Floats, Integers, Progress
 
 # Pieces that go through an encoder at once.

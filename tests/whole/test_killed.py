@@ -39,8 +39,9 @@ STAGES = {
 # In the middle of a training, where there is something to go on from.
 WITHIN = {"teacher": "checkpoint/teacher/state.npz", "student": "checkpoint/student/state.npz"}
 EVERYWHERE = os.environ.get("DISTILL_KILLED") == "everywhere"
-# In the order of a run; what is measured is kept in the same way after each training.
+# What is measured is kept in the same way after each training.
 BESIDE = list(STAGES) if EVERYWHERE else ["evaluate teacher", "export"]
+# In the order of a run.
 PLACES = [*((stage, STAGES[stage]) for stage in BESIDE), *WITHIN.items()]
 PLACES.sort(key=lambda place: list(STAGES).index(place[0]))
 
