@@ -17,8 +17,7 @@ from .batches import Make, make_ahead
 from .checkpoints import Groups
 from .rates import Pace
 from .session import JUDGED_BY, Schedule, ScoreName, Scores, Session, session_of
-from .trained import Trained
-from .unread import UnreadLosses
+from .trained import Trained, UnreadLosses
 
 Arrays: TypeAlias = list[Floats]
 Owner: TypeAlias = keras.Model | keras.optimizers.Optimizer
