@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from ..encoders.encoder import KerasEncoder
 from ..students.families import family_part, has_part
 from ..students.rows import TABLE, with_table
+from ..teachers.centred import ROLES
 from .weights.codecs import kept
 from .weights.precision import Precision
 
@@ -24,6 +25,8 @@ def round_dense(encoder: KerasEncoder, precision: Precision, texts: Sequence[str
     """
     if precision.dense != "int4" or not has_part(encoder.model.family, "rounding"):
         return encoder
-    rows = encoder.tokenizer.encode(list(texts))
+    # Of both roles: what a prompt does to the tokens behind it is part of what a layer sees.
+    both = (encoder.tokenizer.encode(list(texts), role) for role in ROLES)
+    rows = [row for pair in zip(*both, strict=True) for row in pair]
     model = family_part(encoder.model.family, "rounding").round_blocks(encoder.model, rows)
     return KerasEncoder(model, encoder.tokenizer, encoder.name)

@@ -13,6 +13,7 @@ from keras import ops
 from ..data.dataset import Dataset
 from ..encoders.compiled import AnyLength
 from ..encoders.encoder import KerasEncoder
+from ..students.student import sum_texts
 from ..system.types import Booleans, Floats, Integers, Progress, Role
 
 # Pieces that go through an encoder at once.
@@ -54,7 +55,7 @@ class Summing:
     def _sums(self, x):
         keep = ops.cast(ops.greater_equal(x["ids"], 0), "float32")[None, :, None]
         features = self.model.features(self.table(ops.maximum(x["ids"], 0)[None]), keep)[0]
-        return ops.segment_sum(features, x["segments"], num_segments=ops.shape(x["counts"])[0])
+        return sum_texts(features, x["segments"], ops.shape(x["counts"])[0])
 
     def sums(self, texts: Sequence[str], role: Role = "question", progress: Progress | None = None) -> Sums:
         """The `Sums` of texts."""

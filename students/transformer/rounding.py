@@ -17,7 +17,7 @@ from .block import ACTIVATIONS, Block
 from .network import TransformerEncoder
 
 # Texts whose tokens are the inputs, and tokens of each.
-SAMPLE, TOKENS = 768, 96
+SAMPLE, TOKENS = 768, 192
 # Tokens `(b, t, w)` and which of them are there `(b, t)`, of each batch.
 Batches = list[tuple[Tensor, Tensor]]
 
@@ -39,7 +39,8 @@ def round_blocks(model: TransformerEncoder, rows: IdLists, levels: int = LEVELS_
 
 
 def _placed(model, rows):
-    rows = [shortened(list(row), TOKENS) for row in rows[:: max(1, len(rows) // SAMPLE)]]
+    chosen = np.random.default_rng(0).permutation(len(rows))[:SAMPLE]
+    rows = [shortened(list(rows[place]), TOKENS) for place in chosen]
     return [model.placed(pad([rows[place] for place in group])) for group in by_length([len(row) for row in rows])]
 
 
