@@ -40,7 +40,7 @@ def round_dense(encoder: KerasEncoder, precision: Precision, texts: Mapping[str,
 
 
 def _drawn(tokenizer: Tokenizer, texts: Sequence[str], most: int, random: np.random.Generator) -> list[list[int]]:
-    """The ids of some texts with about so many tokens, in both roles: a prompt changes what the layers see behind it."""
+    """The ids of some texts with about so many tokens, in both roles, as a prompt changes what is behind it."""
     rows = [shortened(ids, LONGEST) for role in ROLES for ids in tokenizer.encode(list(texts), role)]
     rows = [rows[place] for place in random.permutation(len(rows))]
     return rows[: int(np.searchsorted(np.cumsum([len(ids) for ids in rows]), most)) + 1]
