@@ -99,8 +99,8 @@ class TransformerEncoder(Student):
 
     @property
     def narrow_kernels(self) -> set[str]:
-        """The paths of the kernels that an export in int4 stores in 4 bits, those of the blocks."""
-        return {layer.kernel.path for block in self.blocks for layer in block.denses}
+        """The paths of the kernels that an export in int4 stores in 4 bits: those of the blocks but `first`."""
+        return {layer.kernel.path for block in self.blocks for layer in block.denses if layer is not block.first}
 
     def pack(self, rows: IdLists) -> dict[str, np.ndarray]:
         """Return texts for `encode_packed`: rows of ids, each of several whole texts."""

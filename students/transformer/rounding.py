@@ -20,7 +20,7 @@ Batches = list[tuple[Tensor, Tensor]]
 
 
 def round_blocks(model: TransformerEncoder, rows: IdLists, levels: int = LEVELS_OF_4) -> TransformerEncoder:
-    """Return a copy whose blocks' kernels are whole numbers up to `levels` times a scale an output channel.
+    """Return a copy whose blocks' `narrow_kernels` are whole numbers up to `levels` times a scale an output channel.
 
     Block after block, from the inputs that the rounded blocks before it give of texts as id lists. See
     `kernels.compensate_rounding`.
@@ -40,13 +40,12 @@ def _placed(model, rows):
 
 
 def _round_block(block: Block, batches: Batches, levels: int) -> None:
-    """Round a block's kernels in place, in the order in which they are read."""
+    """Round a block's `narrow_kernels` in place, in the order in which they are read."""
     inputs = _moments(batches, lambda x, there: x)
     for layer in (block.query, block.key, block.value):
         _round_layer(layer, inputs, levels)
     _round_layer(block.attention, _moments(batches, lambda x, there: block.attend(x, there[:, None])), levels)
     attended = [(block.attended(x, there[:, None]), there) for x, there in batches]
-    _round_layer(block.first, _moments(attended, lambda x, there: x), levels)
     activate = ACTIVATIONS[block.activation]
     _round_layer(block.second, _moments(attended, lambda x, there: activate(block.first(x))), levels)
 
