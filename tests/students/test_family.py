@@ -286,6 +286,10 @@ LARGER = {
         {**BERT, "vocabulary": 300, "width": 40, "heads": 4, "head_size": 10, "inner": 64, "positions": 50}
         | {"dense": "tanh", "dimension": 30},
     ),
+    "a modern transformer": (
+        TransformerEncoder,
+        {**MODERN, "vocabulary": 300, "width": 40, "heads": 4, "head_size": 10, "inner": 64, "dimension": 40},
+    ),
     "cut": (
         NGramEncoder,
         {**LARGE, "channels": 32, "orders": (2, 3), "convolutions": 1, "inner": 36, "rank": 32, "space": 40},

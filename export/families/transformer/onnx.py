@@ -11,6 +11,7 @@ from ....system.types import Floats
 from ...onnx.layers import ACTIVATIONS, PRODUCTS, Product, lookup_of, unit
 from ...onnx.nodes import Graph
 from ...weights.rewrite import factor_of, projection_of
+from .onnx_modern import ModernNodes
 
 if TYPE_CHECKING:
     import keras
@@ -32,6 +33,7 @@ class OnnxEncoder:
         self.codec = "float32" if products == PRODUCTS["float32"] else "uint8"
         names = ("heads", "pooling", "dense", "epsilon", "activation")
         graph.settings |= {name: getattr(model, name) for name in names}
+        self.modern = ModernNodes(self) if model.block == "modern" else None
 
     def vectors(self, lookup: Callable[[str], str]) -> str:
         """From the input `ids` to the output `vectors`; `lookup(ids)` gives the rows of the table."""
@@ -40,12 +42,18 @@ class OnnxEncoder:
         x = lookup(g.add("Max", "ids", g.number(0, "int32")))
         x = x if factor is None else self.token_product(g, x, "factor", factor)
         places = g.add("Sub", g.add("CumSum", g.cast(there, "int32"), g.number(1, "int32")), g.number(1, "int32"))
-        x = self.placed(x, g.add("Max", places, g.number(0, "int32")))
+        order = g.add("Max", places, g.number(0, "int32"))
         far = g.add("Mul", g.add("Sub", g.number(1), there), g.number(FAR))
         looks = g.add("Unsqueeze", far, g.numbers(1, 2))  # (b, 1, 1, t)
+        x = self.modern.through(x, order, looks) if self.modern else self.through(x, order, looks)
+        return self.finished(self.pooled(x, there, places, far))
+
+    def through(self, x: str, places: str, looks: str) -> str:
+        """Rows `(b, t, w)` of places `(b, t)` through all blocks; `looks` is added to the scores."""
+        x = self.placed(x, places)
         for block in self.model.blocks:
             x = self.block(x, looks, block)
-        return self.finished(self.pooled(x, there, places, far))
+        return x
 
     def placed(self, x: str, places: str) -> str:
         """Rows `(b, t, w)` plus those of their places `(b, t)`, normalised."""
@@ -65,12 +73,20 @@ class OnnxEncoder:
 
     def attended(self, x: str, looks: str, block: Block) -> str:
         """Each token's mean of the values that it looks at, `(b, t, heads * size)`."""
+        return self.look(*self.looked(x, block), looks, block)
+
+    def looked(self, x: str, block: Block) -> list[str]:
+        """Queries, keys and values, `(b, h, t, s)` each."""
         g, size = self.graph, block.head_size
         both = self.dense(x, f"{block.name}/looked", [block.query, block.key, block.value])
         parts = g.split(both, [block.heads * size] * 3)
-        query, key, value = (g.add("Reshape", part, g.numbers(0, 0, block.heads, size)) for part in parts)
-        query, value = (g.add("Transpose", part, perm=[0, 2, 1, 3]) for part in (query, value))  # (b, h, t, s)
-        scores = g.add("MatMul", query, g.add("Transpose", key, perm=[0, 2, 3, 1]))
+        parts = [g.add("Reshape", part, g.numbers(0, 0, block.heads, size)) for part in parts]
+        return [g.add("Transpose", part, perm=[0, 2, 1, 3]) for part in parts]
+
+    def look(self, query: str, key: str, value: str, looks: str, block: Block) -> str:
+        """Each token's mean of the values that it looks at, `(b, t, heads * size)`."""
+        g, size = self.graph, block.head_size
+        scores = g.add("MatMul", query, g.add("Transpose", key, perm=[0, 1, 3, 2]))
         scores = g.add("Add", g.add("Mul", scores, g.number(size**-0.5)), looks)  # (b, h, t, t)
         means = g.add("MatMul", g.add("Softmax", scores, axis=-1), value)
         means = g.add("Transpose", means, perm=[0, 2, 1, 3])
@@ -102,13 +118,16 @@ class OnnxEncoder:
         """Dense layers of one input as one product: `(..., in)` -> `(..., out)`, one layer after another."""
         g = self.graph
         y = (product or self.token_product)(g, x, name, joined(layer.kernel for layer in layers))
+        if not layers[0].use_bias:
+            return y
         return g.add("Add", y, g.constant(f"{name}/bias", joined(layer.bias for layer in layers)))
 
     def norm(self, x: str, name: str, layer: keras.layers.LayerNormalization) -> str:
         """`LayerNormalization` of the last axis."""
         g = self.graph
-        gamma, beta = (g.constant(f"{name}/{part}", np.asarray(getattr(layer, part))) for part in ("gamma", "beta"))
-        return g.add("LayerNormalization", x, gamma, beta, axis=-1, epsilon=layer.epsilon)
+        parts = ("gamma", "beta") if layer.center else ("gamma",)
+        stored = [g.constant(f"{name}/{part}", np.asarray(getattr(layer, part))) for part in parts]
+        return g.add("LayerNormalization", x, *stored, axis=-1, epsilon=layer.epsilon)
 
 
 def joined(arrays: Iterable[keras.Variable]) -> Floats:
