@@ -1,7 +1,7 @@
 """ModernBERT's config and weights by Hugging Face's names, and ours: `{path: array}` of a `TransformerEncoder`.
 
-mmBERT and what comes of it are of this architecture. Older versions of `transformers` wrote `global_attn_every_n_layers`
-and two thetas, newer ones `layer_types` and `rope_parameters`.
+mmBERT and what comes of it are of this architecture. Older versions of `transformers` wrote
+`global_attn_every_n_layers` and two thetas, newer ones `layer_types` and `rope_parameters`.
 """
 
 from __future__ import annotations

@@ -19,9 +19,9 @@ from . import transformer_modern
 class Names(NamedTuple):
     """How an architecture calls what we have: keys of its config, and its weights.
 
-    `sizes` are the config's keys of our `width`, `depth`, `heads`, `inner`, `positions` and `activation`; `table` is the
-    name of the rows; `block` the names of our layers in the block `{}`, none of ModernBERT's; `skipped` how many
-    positions stand before the first token's.
+    `sizes` are the config's keys of our `width`, `depth`, `heads`, `inner`, `positions` and `activation`; `block` the
+    names of our layers in the block `{}`, None for ModernBERT's; `skipped` how many positions stand before the first
+    token's; `table` the name of the rows.
     """
 
     sizes: Mapping[str, str]

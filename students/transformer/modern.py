@@ -70,8 +70,8 @@ class ModernBlock(Block):
 
     With a `window` a token looks at that many on each side of it, else at all. `normed` says whether a normalisation
     stands before attention, which the first block, behind that of the rows, does not have. Tokens `(b, t, w)`, which of
-    them look at which, bool `(b, t, t)` or `(b, 1, t)`, and their places int32 `(b, t)` become `(b, t, w)`. `Block` says
-    the rest.
+    them look at which, bool `(b, t, t)` or `(b, 1, t)`, and their places int32 `(b, t)` become `(b, t, w)`. `Block`
+    says the rest.
     """
 
     def __init__(

@@ -28,10 +28,11 @@ class TransformerEncoder(Student):
 
     `vocabulary` rows of `width` numbers, or of `rank` numbers and a product to `width`; `depth` blocks of `heads`
     heads of `head_size`, and `inner` hidden units; at most `positions` tokens of a text. `pooling` is one of
-    `POOLINGS`. `block` is one of `layers.BLOCKS`: in "modern" ones places turn the heads, by `global_theta`, and those at
-    the places `local` look at `window` tokens on each side alone, turned by `local_theta`. With `dense`, the name of an activation or "linear", a layer behind the pooling has `dimension` units;
+    `POOLINGS`. With `dense`, the name of an activation or "linear", a layer behind the pooling has `dimension` units;
     without it the dimension is the width. With `space` that is the dimension in front of a projection to `dimension`,
-    which is learned, into another encoder's space, where it is `foreign`.
+    which is learned, into another encoder's space, where it is `foreign`. `block` is one of `layers.BLOCKS`: in
+    "modern" ones places turn the heads, by `global_theta`, and those at the places `local` look at `window` tokens on
+    each side alone, turned by `local_theta`.
     """
 
     family = "transformer"

@@ -34,12 +34,12 @@ def parts_of(graph: Graph) -> Parts:
 
     Its products are `factor` behind a factorised table, "block_0.looked", which is query, key and value, and the others
     of `LAYERS` for each block, `dense` and `projection`. Its vectors are gains and biases of normalisations, and
-    "positions".
+    "positions.embeddings".
     """
     products = _products(graph)
     looked, first = (products[f"block_0.{name}"] for name in ("looked", "first"))
     width, modern = looked.inputs, is_modern(graph)
-    vectors = _norms(graph, width) | ({} if modern else {"positions": _positions(graph, width)})
+    vectors = _norms(graph, width) | ({} if modern else {"positions.embeddings": _positions(graph, width)})
     (shape,) = (graph.stored(one.inputs[1]) for one in graph.readers(looked.end) if one.name == "RESHAPE")
     behind = products.get("dense")
     settings: dict[str, Json] = {
@@ -144,8 +144,7 @@ def _vector(graph: Graph, tensor: int, name: str, width: int) -> tuple[Floats | 
 
 def weights_of(parts: Parts) -> dict[str, Floats]:
     """Return `{path: array}` of the encoder of these parts, without its table, and its settings."""
-    weights = {"positions/embeddings": parts.vectors[name] for name in ("positions",) if name in parts.vectors}
-    weights |= {name.replace(".", "/"): vector for name, vector in parts.vectors.items() if name != "positions"}
+    weights = {name.replace(".", "/"): vector for name, vector in parts.vectors.items()}
     modern = parts.settings.get("block") == "modern"
     for name, product in parts.products.items():
         path = name.replace(".", "/")
