@@ -8,7 +8,6 @@ import numpy as np
 from keras import ops
 
 from ...encoders.batching import by_length, pad
-from ...export.encode import shortened
 from ...export.weights.kernels import LEVELS_OF_4, compensate_rounding
 from ...system.progress import task
 from ...system.types import Doubles, IdLists, Tensor
@@ -16,8 +15,6 @@ from ..rebuilding import named, rebuilt
 from .block import Block
 from .network import TransformerEncoder
 
-# Texts whose tokens are the inputs, and tokens of each.
-SAMPLE, TOKENS = 768, 192
 # Tokens `(b, t, w)`, which of them are there `(b, t)` and their places `(b, t)`, of each batch.
 Batches = list[tuple[Tensor, Tensor, Tensor]]
 
@@ -39,8 +36,6 @@ def round_blocks(model: TransformerEncoder, rows: IdLists, levels: int = LEVELS_
 
 
 def _placed(model, rows):
-    chosen = np.random.default_rng(0).permutation(len(rows))[:SAMPLE]
-    rows = [shortened(list(rows[place]), TOKENS) for place in chosen]
     return [model.placed(pad([rows[place] for place in group])) for group in by_length([len(row) for row in rows])]
 
 
