@@ -115,18 +115,17 @@ class Block(keras.layers.Layer):
         width = x_shape[-1]
         self.attention = self.dense_layer(width, "attention")
         self.second = self.dense_layer(width, "second")
-        norms = (norm for norm in (self.attention_norm, self.norm) if norm)
-        for layer in (self.query, self.key, self.value, *self.unit_layers, *norms):
+        for layer in (self.query, self.key, self.value, *self.unit_layers, self.attention_norm, self.norm):
             layer.build(x_shape)
         self.attention.build((*x_shape[:-1], self.heads * self.head_size))
         self.second.build((*x_shape[:-1], self.inner))
 
-    def call(self, x: Tensor, looks: Tensor, places: Tensor | None = None) -> Tensor:
+    def call(self, x: Tensor, looks: Tensor, places: Tensor) -> Tensor:
         return self.fed(self.attended(x, looks, places))
 
-    def attended(self, x: Tensor, looks: Tensor, places: Tensor | None = None) -> Tensor:
+    def attended(self, x: Tensor, looks: Tensor, places: Tensor) -> Tensor:
         """Return the tokens after attention, `(b, t, w)`; their places count in the rows alone."""
-        return self.attention_norm(x + ops.cast(self.attention(self.attend(x, looks)), x.dtype))
+        return self.attention_norm(x + ops.cast(self.attention(self.attend(x, looks, places)), x.dtype))
 
     def fed(self, x: Tensor) -> Tensor:
         """Return the tokens after the feed-forward network, `(b, t, w)`."""
@@ -154,9 +153,10 @@ class Block(keras.layers.Layer):
         """Return the hidden units of tokens after attention, `(b, t, inner)`."""
         return ACTIVATIONS[self.activation](ops.cast(self.first(x), x.dtype))
 
-    def attend(self, x: Tensor, looks: Tensor, places: Tensor | None = None) -> Tensor:
+    def attend(self, x: Tensor, looks: Tensor, places: Tensor) -> Tensor:
         """Return each token's mean of the values that it looks at, `(b, t, heads * head_size)`."""
-        return look(*(by_head(layer(x), self.heads) for layer in (self.query, self.key, self.value)), looks)
+        query, key, value = (by_head(layer(x), self.heads) for layer in (self.query, self.key, self.value))
+        return look(query, key, value, looks)
 
     def compute_output_shape(
         self, x_shape: Sequence[int | None], looks_shape: Sequence[int | None] | None = None

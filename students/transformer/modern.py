@@ -76,16 +76,21 @@ class ModernBlock(Block):
 
     def __init__(
         self,
-        *sizes: int | float | str,
+        heads: int,
+        head_size: int,
+        inner: int,
+        epsilon: float,
+        activation: str = "gelu",
         theta: float = 160_000.0,
         window: int | None = None,
         normed: bool = True,
         **kwargs: Json,
     ) -> None:
-        super().__init__(*sizes, **kwargs)
+        super().__init__(heads, head_size, inner, epsilon, activation, **kwargs)
         self.theta, self.window, self.normed = theta, window, normed
-        self.gate = self.dense_layer(self.inner, "gate")
-        self.attention_norm = self.attention_norm if normed else None
+        self.gate = self.dense_layer(inner, "gate")
+        if not normed:
+            self.attention_norm = keras.layers.Identity(name="attention_norm")
 
     def dense_layer(self, units: int, name: str) -> keras.layers.Dense:
         """Return a dense layer of the block, without a bias."""
@@ -95,7 +100,7 @@ class ModernBlock(Block):
         """Return a normalisation of the block, without a bias."""
         return norm_layer(self.epsilon, name)
 
-    def attended(self, x: Tensor, looks: Tensor, places: Tensor | None = None) -> Tensor:
+    def attended(self, x: Tensor, looks: Tensor, places: Tensor) -> Tensor:
         """Return the tokens after attention, `(b, t, w)`."""
         return x + ops.cast(self.attention(self.attend(x, looks, places)), x.dtype)
 
@@ -110,7 +115,7 @@ class ModernBlock(Block):
 
     def before_attention(self, x: Tensor) -> Tensor:
         """Return what query, key and value read of tokens, `(b, t, w)`."""
-        return self.attention_norm(x) if self.attention_norm else x
+        return self.attention_norm(x)
 
     def before_units(self, x: Tensor) -> Tensor:
         """Return what `unit_layers` read of tokens after attention, `(b, t, w)`."""
@@ -122,7 +127,7 @@ class ModernBlock(Block):
         first, gate = (ops.cast(layer(inputs), x.dtype) for layer in self.unit_layers)
         return ACTIVATIONS[self.activation](first) * gate
 
-    def attend(self, x: Tensor, looks: Tensor, places: Tensor | None = None) -> Tensor:
+    def attend(self, x: Tensor, looks: Tensor, places: Tensor) -> Tensor:
         """Return each token's mean of the values that it looks at, `(b, t, heads * head_size)`."""
         x = self.before_attention(x)
         query, key, value = (by_head(layer(x), self.heads) for layer in (self.query, self.key, self.value))

@@ -77,9 +77,7 @@ class TransformerEncoder(Student):
         # functional model
         ids = keras.Input((None,), dtype="int32", name="ids")
         x, there, places = place_tokens(ids, embedding, factor, placed)
-        for layer in blocks:
-            x = layer(x, there[:, None], places)
-        x = final_norm(x) if final_norm else x
+        x = through_blocks(x, there[:, None], places, blocks, final_norm)
         vectors = PADDED[pooling](x, ops.cast(there, "float32")[:, :, None])
         if dense:
             vectors = keras.layers.Dense(space or dimension, activation=dense, name="dense")(vectors)
@@ -94,6 +92,11 @@ class TransformerEncoder(Student):
     def blocks(self) -> list[Block]:
         """The blocks, the first one first."""
         return [self.get_layer(f"block_{place}") for place in range(self.depth)]
+
+    @property
+    def final_norm(self) -> keras.layers.LayerNormalization | None:
+        """The normalisation behind the last block, None where its sums are normalised."""
+        return self.get_layer("final_norm") if self.block == "modern" else None
 
     @property
     def token_layers(self) -> list[keras.layers.Layer]:
@@ -131,9 +134,7 @@ class TransformerEncoder(Student):
         places, starts = _places(ops.reshape(ids, (-1,)), ops.reshape(segments, (-1,)), ops.shape(counts)[0])
         places = ops.reshape(places, ops.shape(ids))
         x = self.get_layer("positions")(x, places)
-        for block in self.blocks:
-            x = block(x, same, places)
-        x = ops.reshape(self.ended(x), (-1, self.width))
+        x = ops.reshape(through_blocks(x, same, places, self.blocks, self.final_norm), (-1, self.width))
         there = ops.cast(ops.reshape(there, (-1, 1)), "float32")
         return self.finished(PACKED[self.pooling](x, there, ops.reshape(segments, (-1,)), counts, starts))
 
@@ -145,13 +146,8 @@ class TransformerEncoder(Student):
     def through(self, ids: Tensor, places: Sequence[int]) -> Tensor:
         """Return the vectors `(b, dimension)` of padded ids `(b, t)` by the blocks at these places alone."""
         x, there, order = self.placed(ids)
-        for place in places:
-            x = self.blocks[place](x, there[:, None], order)
-        return self.finished(PADDED[self.pooling](self.ended(x), ops.cast(there, "float32")[:, :, None]))
-
-    def ended(self, x: Tensor) -> Tensor:
-        """Return the tokens behind the last block, `(b, t, w)`, as the pooling takes them."""
-        return self.get_layer("final_norm")(x) if self.block == "modern" else x
+        x = through_blocks(x, there[:, None], order, [self.blocks[place] for place in places], self.final_norm)
+        return self.finished(PADDED[self.pooling](x, ops.cast(there, "float32")[:, :, None]))
 
     def finished(self, pooled: Tensor) -> Tensor:
         """Return the vectors `(n, dimension)` of the pooled tokens `(n, width)`."""
@@ -178,6 +174,19 @@ def place_tokens(
     # Padding may stand before a text.
     places = ops.maximum(ops.cumsum(ops.cast(there, "int32"), axis=1) - 1, 0)
     return positions(x, places), there, places
+
+
+def through_blocks(
+    x: Tensor,
+    looks: Tensor,
+    places: Tensor,
+    blocks: Sequence[Block],
+    final_norm: keras.layers.LayerNormalization | None,
+) -> Tensor:
+    """Return the tokens `(b, t, w)` behind the blocks and their normalisation, as a pooling takes them."""
+    for block in blocks:
+        x = block(x, looks, places)
+    return final_norm(x) if final_norm else x
 
 
 def _places(ids, segments, texts):

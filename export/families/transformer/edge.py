@@ -18,9 +18,9 @@ from .edge_bert import EdgeBlock, EdgePositions, Masked
 from .edge_modern import EdgeModernBlock, EdgeRows, Turned
 
 # By the kind of a network's blocks: what stands behind its table, its blocks, and what these take beside the tokens.
-PLACED = {"bert": EdgePositions, "modern": EdgeRows}
-BLOCKS = {"bert": EdgeBlock, "modern": EdgeModernBlock}
-AROUND = {"bert": Masked, "modern": Turned}
+PLACED: dict[str, type[keras.layers.Layer]] = {"bert": EdgePositions, "modern": EdgeRows}
+BLOCKS: dict[str, type[keras.layers.Layer]] = {"bert": EdgeBlock, "modern": EdgeModernBlock}
+AROUND: dict[str, type[Masked | Turned]] = {"bert": Masked, "modern": Turned}
 
 
 class EdgeEncoder(keras.layers.Layer):
@@ -37,7 +37,7 @@ class EdgeEncoder(keras.layers.Layer):
         self.placed = PLACED[model.block](model.get_layer("positions"), precision, name="positions")
         self.blocks = [BLOCKS[model.block](block, precision, name=block.name) for block in model.blocks]
         self.around = AROUND[model.block](model)
-        self.final_norm = Norm(model.get_layer("final_norm"), name="final_norm") if model.block == "modern" else None
+        self.final_norm = Norm(model.final_norm, name="final_norm") if model.final_norm else None
         self.activation = keras.activations.get(model.dense)
         behind = model.get_layer("dense") if model.dense else None
         self.dense = behind and dense(behind.kernel, behind.bias, name="dense")

@@ -58,7 +58,7 @@ class EdgePositions(keras.layers.Layer):
 
 
 class Masked:
-    """What each block of `model` takes beside the tokens: what is added to the scores of padding."""
+    """For each block of `model` the inputs beside the tokens: what is added to the scores of padding."""
 
     def __init__(self, model: TransformerEncoder) -> None:
         self.depth = model.depth
@@ -93,4 +93,5 @@ class EdgeBlock(keras.layers.Layer):
         # A normalisation's gains in a kernel put it off its grid. `apart` costs no time that can be measured, and the
         # bundle of multilingual-e5-small came from a mean cosine of .9992 to .9996 by it.
         heads = by_head(self.looked(apart(x)), self.heads, self.size)
-        return look(*(heads[place * self.heads : (place + 1) * self.heads] for place in range(3)), far)
+        query, key, value = (heads[place * self.heads : (place + 1) * self.heads] for place in range(3))
+        return look(query, key, value, far)

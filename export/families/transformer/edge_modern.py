@@ -29,7 +29,7 @@ class EdgeRows(keras.layers.Layer):
 
 
 class Turned:
-    """What each block of `model` takes beside the tokens: what is added to its scores, and turns by places.
+    """For each block of `model` the inputs beside the tokens: what is added to its scores, and turns by places.
 
     These are cosines and sines, `(t, s / 2)`, each computed once in a graph.
     """
@@ -45,7 +45,7 @@ class Turned:
         return [(far if block.window is None else near, *turns[block.theta]) for block in self.blocks]
 
     def _beyond(self, places):
-        """What is added to the scores of tokens beyond the window, by operators that old runtimes have, `(1, t, t)`."""
+        """The penalty of tokens beyond the window, `(1, t, t)`, by operators that old runtimes have."""
         here, there = ops.expand_dims(places, 1), ops.expand_dims(places, 0)
         way = ops.maximum(here - there, there - here)
         return ops.expand_dims(ops.maximum(way - self.window, 0.0) * FAR, 0)

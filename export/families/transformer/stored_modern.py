@@ -1,4 +1,4 @@
-"""What a flatbuffer says of ModernBERT's blocks: windows and angles, by the operators that compute them."""
+"""The windows and angles of ModernBERT's blocks in a flatbuffer, told by the operators that compute them."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def _windows(graph):
 
 
 def _is_distance(graph, tensor):
-    """Whether a tensor is the larger one of two differences."""
+    """True for a tensor that is the larger one of two differences."""
     larger = graph.producer(tensor)
     if larger is None or larger.name != "MAXIMUM":
         return False
