@@ -39,7 +39,7 @@ class Modern:
         half = query.shape[-1] // 2
         theta = np.float32(self.config["rope_parameters"][kind]["rope_theta"])
         angles = places[:, None] * theta ** -(np.arange(half, dtype=np.float32) / half)
-        query, key = (_turned(part, angles) for part in (query, key))
+        query, key = (_turned(part, angles.astype(np.float32)) for part in (query, key))
         way = np.abs(places[:, None] - places)
         hidden = way > self.config["local_attention"] // 2 if kind == SLIDING else np.zeros_like(way, bool)
         return means_of(query, key, value, hidden)

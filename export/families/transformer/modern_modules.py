@@ -61,7 +61,7 @@ def modern_weights(model: TransformerEncoder) -> dict[str, Floats]:
     weights = {
         "embeddings.tok_embeddings.weight": table if factor is None else table @ factor,
         "embeddings.norm.weight": np.asarray(model.get_layer("positions").norm.gamma),
-        "final_norm.weight": np.asarray(model.final_norm.gamma),
+        "final_norm.weight": np.asarray(model.get_layer("final_norm").gamma),
     }
     for place, block in enumerate(model.blocks):
         weights |= {f"layers.{place}.{name}.weight": array for name, array in _block(block).items()}
