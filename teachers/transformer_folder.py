@@ -91,7 +91,7 @@ def _require_shapes(sizes, weights, source):
     width, inner = sizes["width"], sizes["inner"]
     wanted = {
         "embedding/embeddings": (None, sizes.get("rank") or width),
-        "positions/embeddings": (sizes["positions"], width),
+        **({} if sizes.get("block") == "modern" else {"positions/embeddings": (sizes["positions"], width)}),
         "block_0/query/kernel": (width, sizes["heads"] * sizes["head_size"]),
         "block_0/first/kernel": (width, inner),
     }

@@ -1,7 +1,7 @@
 """Hugging Face's names of a transformer's weights, and ours: `{path: array}` of a `TransformerEncoder`.
 
 BERT, RoBERTa, XLM-R and DistilBERT compute the same; they differ in names, and RoBERTa's positions begin behind two
-that stand for padding.
+that stand for padding. ModernBERT's block is another (`transformer_modern.py`).
 """
 
 from __future__ import annotations
@@ -13,18 +13,21 @@ import numpy as np
 
 from ..errors import EncoderError
 from ..system.types import Floats, Json
+from . import transformer_modern
 
 
 class Names(NamedTuple):
     """How an architecture calls what we have: keys of its config, and its weights.
 
     `sizes` are the config's keys of our `width`, `depth`, `heads`, `inner`, `positions` and `activation`; `block` the
-    names of our layers in the block `{}`; `skipped` how many positions stand before the first token's.
+    names of our layers in the block `{}`, None for ModernBERT's; `skipped` how many positions stand before the first
+    token's; `table` the name of the rows.
     """
 
     sizes: Mapping[str, str]
-    block: Mapping[str, str]
+    block: Mapping[str, str] | None
     skipped: int = 0
+    table: str = "embeddings.word_embeddings.weight"
 
 
 BERT_SIZES = {
@@ -69,6 +72,7 @@ ARCHITECTURES = {
     "roberta": Names(BERT_SIZES, BERT_BLOCK, skipped=2),
     "xlm-roberta": Names(BERT_SIZES, BERT_BLOCK, skipped=2),
     "distilbert": Names(DISTIL_SIZES, DISTIL_BLOCK),
+    "modernbert": Names(transformer_modern.SIZES, None, table=transformer_modern.TABLE),
 }
 # RoBERTa's piece that stands for padding.
 PADDING = 1
@@ -76,7 +80,6 @@ ACTIVATIONS = {"gelu": "gelu", "gelu_new": "gelu_tanh", "gelu_pytorch_tanh": "ge
 # What a model that was saved with a head has before each name, and older files in place of weight and bias.
 PREFIXES = ("", "bert.", "roberta.", "distilbert.", "model.", "0.auto_model.")
 NORM_NAMES = {"weight": ("weight", "gamma"), "bias": ("bias", "beta")}
-TABLE = "embeddings.word_embeddings.weight"
 
 
 def read_sizes(config: Mapping[str, Json], source: str) -> dict[str, Json]:
@@ -85,7 +88,7 @@ def read_sizes(config: Mapping[str, Json], source: str) -> dict[str, Json]:
     Raises `EncoderError` for an architecture, an activation or positions that are none of those here.
     """
     names = architecture_of(config, source)
-    if config.get("position_embedding_type", "absolute") != "absolute":
+    if names.block and config.get("position_embedding_type", "absolute") != "absolute":
         raise EncoderError(f"{source}: its positions are {config['position_embedding_type']}, expected absolute ones")
     try:
         sizes = {ours: config[theirs] for ours, theirs in names.sizes.items()}
@@ -103,13 +106,14 @@ def read_sizes(config: Mapping[str, Json], source: str) -> dict[str, Json]:
         )
     if sizes["width"] % sizes["heads"]:
         raise EncoderError(f"{source}: {sizes['heads']} heads do not share {sizes['width']} numbers evenly")
-    return {
-        **sizes,
+    sizes |= {
         "head_size": sizes["width"] // sizes["heads"],
         "positions": sizes["positions"] - names.skipped,
         "activation": ACTIVATIONS[sizes["activation"]],
-        "epsilon": float(config.get("layer_norm_eps", 1e-12)),
     }
+    if names.block is None:
+        return sizes | transformer_modern.read_attention(config, sizes["depth"], source)
+    return {**sizes, "epsilon": float(config.get("layer_norm_eps", 1e-12))}
 
 
 def architecture_of(config: Mapping[str, Json], source: str) -> Names:
@@ -127,7 +131,7 @@ def rename_weights(arrays: Mapping[str, Floats], config: Mapping[str, Json], sou
     Raises `EncoderError` for a weight that is missing.
     """
     names, sizes = architecture_of(config, source), read_sizes(config, source)
-    prefix = next((prefix for prefix in PREFIXES if prefix + TABLE in arrays), "")
+    prefix = next((prefix for prefix in PREFIXES if prefix + names.table in arrays), "")
 
     def weight(name: str, kind: str) -> Floats:
         for ending in NORM_NAMES[kind]:
@@ -135,6 +139,8 @@ def rename_weights(arrays: Mapping[str, Floats], config: Mapping[str, Json], sou
                 return array
         raise EncoderError(f"{source}: the weight {prefix}{name}.{kind} is missing; save the model again")
 
+    if names.block is None:
+        return transformer_modern.rename_modern(lambda name: weight(name, "weight"), sizes["depth"], source)
     ours = {
         "embedding/embeddings": weight("embeddings.word_embeddings", "weight"),
         "positions/embeddings": weight("embeddings.position_embeddings", "weight")[names.skipped :],

@@ -21,7 +21,7 @@ import torch
 import transformers
 from sentence_transformers import SentenceTransformer, models
 from tokenizers import Regex, Tokenizer, normalizers, pre_tokenizers, processors, trainers
-from tokenizers.models import Unigram, WordPiece
+from tokenizers.models import BPE, Unigram, WordPiece
 
 # Of each some are of characters that the pieces lack; one is longer than the positions.
 TEXTS = (
@@ -41,6 +41,7 @@ TEXTS = (
 PIECES, POSITIONS = 160, 40
 SIZES = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 24}
 DISTIL = {"dim": 16, "n_layers": 2, "n_heads": 2, "hidden_dim": 24}
+THETAS = {"global_rope_theta": 900.0, "local_rope_theta": 40.0, "global_attn_every_n_layers": 3}
 PROMPTS = {"query": "query: ", "document": "passage: "}
 
 
@@ -73,13 +74,37 @@ def unigram() -> transformers.PreTrainedTokenizerFast:
     return transformers.PreTrainedTokenizerFast(tokenizer_object=tokenizer, **names)
 
 
+def merges() -> transformers.PreTrainedTokenizerFast:
+    """Gemma's kind of pieces, trained on the texts: all merges that make up a piece, and bytes for the rest."""
+    special = ["<pad>", "<eos>", "<bos>", "<unk>"]
+    trainer = trainers.BpeTrainer(vocab_size=PIECES, special_tokens=special, limit_alphabet=40, show_progress=False)
+    blank = {"pattern": " ", "content": "\u2581"}
+    learned = Tokenizer(BPE(unk_token="<unk>"))
+    learned.normalizer = normalizers.Replace(**blank)
+    learned.train_from_iterator(TEXTS, trainer)
+    names = sorted(learned.get_vocab(), key=learned.get_vocab().get)
+    known = set(names[len(special) :])
+    pairs = [(name[:i], name[i:]) for name in names[len(special) :] for i in range(1, len(name))]
+    pairs = [(first, second) for first, second in pairs if first in known and second in known]
+    names = [*special, *(f"<0x{byte:02X}>" for byte in range(256)), *names[len(special) :]]
+    ids = {name: id for id, name in enumerate(names)}
+    tokenizer = Tokenizer(BPE(ids, pairs, unk_token="<unk>", fuse_unk=True, byte_fallback=True))
+    tokenizer.normalizer = normalizers.Replace(**blank)
+    tokenizer.pre_tokenizer = pre_tokenizers.Split(" ", "merged_with_previous")
+    tokenizer.add_special_tokens(special)
+    ends = [(name, ids[name]) for name in ("<bos>", "<eos>")]
+    tokenizer.post_processor = processors.TemplateProcessing(single="<bos> $A <eos>", special_tokens=ends)
+    names = {"unk_token": "<unk>", "pad_token": "<pad>", "bos_token": "<bos>", "eos_token": "<eos>"}
+    return transformers.PreTrainedTokenizerFast(tokenizer_object=tokenizer, **names)
+
+
 def write(folder: Path, kind: str, tokenizer: transformers.PreTrainedTokenizerFast, **more: object) -> None:
     """Write a model of random weights in float16, and its tokenizer."""
     skipped = 2 if "roberta" in kind else 0
-    sizes = DISTIL if kind == "distilbert" else SIZES
+    sizes = {**(DISTIL if kind == "distilbert" else SIZES), **more}
     ends = {"pad_token_id": tokenizer.pad_token_id}
-    more |= {"vocab_size": len(tokenizer), "max_position_embeddings": POSITIONS + skipped, **ends}
-    model = transformers.AutoModel.from_config(transformers.AutoConfig.for_model(kind, **sizes, **more))
+    sizes |= {"vocab_size": len(tokenizer), "max_position_embeddings": POSITIONS + skipped, **ends}
+    model = transformers.AutoModel.from_config(transformers.AutoConfig.for_model(kind, **sizes))
     with torch.no_grad():
         for name, weight in model.named_parameters():
             weight.normal_(1.0 if "norm" in name.lower() and name.endswith("weight") else 0.0, 0.3)
@@ -127,6 +152,9 @@ def main(path: Path) -> None:
         write(root / "roberta", "roberta", unigram(), layer_norm_eps=1e-5, hidden_act="relu")
         with_modules(root / "roberta", "max", prompts=PROMPTS)
         write(root / "xlm-roberta", "xlm-roberta", unigram(), layer_norm_eps=1e-5)
+        # Texts are longer than its window of two on each side.
+        write(root / "modernbert", "modernbert", merges(), num_hidden_layers=4, local_attention=4, **THETAS)
+        with_modules(root / "modernbert", "mean")
         for folder in sorted(root.iterdir()):
             for name, array in zip(("question", "document"), vectors_of(folder)[:2], strict=True):
                 expected[f"{folder.name}/{name}"] = np.asarray(array, dtype=np.float32)

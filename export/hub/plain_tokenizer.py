@@ -13,12 +13,13 @@ from ...encoders.tokenizer import SPACE, Tokenizer, whole_proto
 from ...errors import ExportError
 from ...system.types import Json
 from ..encode import LONGEST_WORD, WITHIN, Rules
+from .plain_merges import merges_of
 from .tokenizer_json import CONTROL, NORMAL, UNKNOWN, USER_DEFINED, require_unigram
 
 if TYPE_CHECKING:
     from google.protobuf.message import Message
 
-UNUSED = 5
+UNUSED, BPE = 5, 2
 # What a piece that no text has scores below the least, further than an unknown character.
 NEVER = 1000
 
@@ -32,13 +33,15 @@ def plain_tokenizer_json(tokenizer: Tokenizer) -> dict[str, Json]:
         raise ExportError(f"{tokenizer.source}: a plain tokenizer has no spellings; export it with --without-spellings")
     proto = whole_proto(tokenizer)
     rules = tokenizer.reading.wordpiece
-    parts = _words(proto, rules, tokenizer.unknown) if rules else _unigram(proto, tokenizer.source)
-    special = [id for id, piece in enumerate(proto.pieces) if piece.type in (CONTROL, UNKNOWN)]
+    if rules:
+        parts = _words(proto, rules, tokenizer.unknown)
+    else:
+        parts = (merges_of if proto.trainer_spec.model_type == BPE else _unigram)(proto, tokenizer.source)
     return {
         "version": "1.0",
         "truncation": None,
         "padding": None,
-        "added_tokens": [_added(id, proto.pieces[id].piece) for id in special],
+        "added_tokens": list(_added(proto)),
         **parts,
         "post_processor": _template(*(_placed(proto, name) for name in ends_of(proto))),
     }
@@ -71,9 +74,13 @@ def _placed(proto, name):
     return name, next(id for id, piece in enumerate(proto.pieces) if piece.piece == name)
 
 
-def _added(id: int, name: str) -> dict[str, Json]:
+def _added(proto: Message) -> Iterator[dict[str, Json]]:
     plain = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized"), False)
-    return {"id": id, "content": name, **plain, "special": True}
+    # Of unigram models the pieces that users named are cut like others, of scores that no others reach.
+    named = (USER_DEFINED,) if proto.trainer_spec.model_type == BPE else ()
+    for id, piece in enumerate(proto.pieces):
+        if piece.type in (CONTROL, UNKNOWN, *named):
+            yield {"id": id, "content": piece.piece, **plain, "special": piece.type != USER_DEFINED}
 
 
 def _template(bos: tuple[str, int], eos: tuple[str, int]) -> dict[str, Json]:

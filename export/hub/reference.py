@@ -17,6 +17,7 @@ from ...errors import EncoderError
 from ...system.reading import read_json
 from ...system.text import well_formed
 from ...system.types import Floats, Json, Progress, Role
+from .modern_reference import Modern
 from .modules import CONFIG, LENGTHS, MODULES, ROUTER, SETTINGS, SPELLINGS, TASKS, WEIGHTS, read_weights
 from .ngram_reference import ngram_vectors
 from .tokenizer_json import FILE, before_others
@@ -153,7 +154,8 @@ def _ngram(folder: Path) -> Callable[[Ids], Floats]:
 
 def _bert(folder: Path, pooling: Path) -> Callable[[Ids], Floats]:
     """Two modules: the second makes one vector of a text's tokens."""
-    bert = Bert(read_weights(folder / WEIGHTS), read_json(folder / CONFIG))
+    config = read_json(folder / CONFIG)
+    bert = ARCHITECTURES[config["model_type"]](read_weights(folder / WEIGHTS), config)
     (pooled,) = (POOLINGS[name] for name, on in read_json(pooling / CONFIG).items() if on is True)
     return lambda rows: np.stack([pooled(bert.tokens(ids)) for ids in rows])
 
@@ -169,6 +171,7 @@ def _dense(folder: Path) -> Step:
     return step
 
 
+ARCHITECTURES: dict[str, type[Bert | Modern]] = {"bert": Bert, "modernbert": Modern}
 # By the names of the classes.
 ACTIVATIONS: dict[str, Step] = {"Identity": lambda x: x, "ReLU": relu, "Tanh": np.tanh, "GELU": gelu}
 STARTS = {"StaticEmbedding": _mean, "NGramEncoder": _ngram}

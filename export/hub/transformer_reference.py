@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...system.types import Floats, Json
 
@@ -40,10 +41,7 @@ class Bert:
             self._dense(x, f"{name}.{part}").reshape(len(x), heads, -1).transpose(1, 0, 2)
             for part in ("query", "key", "value")
         )
-        scores = query @ key.transpose(0, 2, 1) / np.sqrt(np.float32(query.shape[-1]))
-        looks = np.exp(scores - scores.max(axis=-1, keepdims=True))
-        means = looks / looks.sum(axis=-1, keepdims=True) @ value  # (h, t, s)
-        return means.transpose(1, 0, 2).reshape(len(x), -1)
+        return means_of(query, key, value)
 
     def _dense(self, x: Floats, name: str) -> Floats:
         return x @ self.weights[f"{name}.weight"].T + self.weights[f"{name}.bias"]
@@ -52,6 +50,19 @@ class Bert:
         centred = x - x.mean(axis=-1, keepdims=True)
         deviation = np.sqrt(np.square(centred).mean(axis=-1, keepdims=True) + np.float32(self.config["layer_norm_eps"]))
         return centred / deviation * self.weights[f"{name}.weight"] + self.weights[f"{name}.bias"]
+
+
+def means_of(query: Floats, key: Floats, value: Floats, hidden: NDArray[np.bool_] | None = None) -> Floats:
+    """Return each token's mean of the values that it looks at, `(t, h * s)`, of heads `(h, t, s)`.
+
+    It does not look at those that are `hidden` from it, `(t, t)`.
+    """
+    scores = query @ key.transpose(0, 2, 1) / np.sqrt(np.float32(query.shape[-1]))
+    if hidden is not None:
+        scores = np.where(hidden, np.float32(-np.inf), scores)
+    looks = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    means = looks / looks.sum(axis=-1, keepdims=True) @ value  # (h, t, s)
+    return means.transpose(1, 0, 2).reshape(value.shape[1], -1)
 
 
 def gelu(x: Floats) -> Floats:

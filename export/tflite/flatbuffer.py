@@ -13,6 +13,7 @@ NEWEST = {
     **dict.fromkeys(("SQUARED_DIFFERENCE", "STRIDED_SLICE", "SUB", "SUM", "TANH", "TILE"), 1),
     # Of transformers.
     **dict.fromkeys(("BATCH_MATMUL", "CUMSUM", "DIV", "GELU", "MINIMUM", "REDUCE_MAX", "SOFTMAX", "TRANSPOSE"), 1),
+    **dict.fromkeys(("COS", "SIN"), 1),
     # Of spellings: run in MediaPipe and in newer runtimes alone.
     **dict.fromkeys(("LESS_EQUAL", "RANGE"), 1),
     **{"CAST": 3, "FULLY_CONNECTED": 9, "GATHER": 2},

@@ -184,7 +184,7 @@ class Graph:
         numbers and the `count`.
         """
         gathers = [operator for operator in self._gathers if operator not in self._placed]
-        after = {operator.inputs[0]: self._after(operator) for operator in gathers}
+        after = {operator.inputs[0]: self.after(operator) for operator in gathers}
         picked = frozenset().union(*after.values())
         tables = [operator.inputs[0] for operator in gathers if operator.inputs[1] not in picked]
         books = [operator for operator in gathers if operator.inputs[1] in picked]
@@ -202,7 +202,7 @@ class Graph:
     @cached_property
     def _placed(self) -> list[Operator]:
         """Those that look up places in a text, which are counted, in place of its ids."""
-        counted = frozenset().union(*(self._after(one) for one in self.operators if one.name == "CUMSUM"))
+        counted = frozenset().union(*(self.after(one) for one in self.operators if one.name == "CUMSUM"))
         return [operator for operator in self._gathers if operator.inputs[1] in counted]
 
     def positions(self) -> list[np.ndarray]:
@@ -211,7 +211,7 @@ class Graph:
 
     def _step(self, gather: Operator) -> int:
         """The tensor of the first vector that gathered rows are multiplied by."""
-        after = self._after(gather)
+        after = self.after(gather)
         products = (one for one in self.operators if one.name == "MUL" and after & set(one.inputs))
         return next(tensor for one in products for tensor in one.inputs if self.stored(tensor).ndim == 1)
 
@@ -220,8 +220,8 @@ class Graph:
         """The tensor of the number that ids are compared with, the rows of a table's first part; None for one part."""
         return next((operator.inputs[1] for operator in self.operators if operator.name == "LESS"), None)
 
-    def _after(self, operator: Operator) -> set[int]:
-        """The tensors that are computed from what an operator writes."""
+    def after(self, operator: Operator) -> set[int]:
+        """Return the tensors that are computed from what an operator writes, and these."""
         reached = set(operator.outputs)
         for other in self.operators:
             if reached & set(other.inputs):

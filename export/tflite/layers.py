@@ -104,12 +104,14 @@ class Norm(keras.layers.Layer):
 
     def __init__(self, norm: keras.layers.LayerNormalization, **kwargs: str) -> None:
         super().__init__(**kwargs)
-        self.gamma, self.beta, self.epsilon = constant(self, norm.gamma), constant(self, norm.beta), norm.epsilon
+        self.gamma, self.epsilon = constant(self, norm.gamma), norm.epsilon
+        self.beta = constant(self, norm.beta) if norm.center else None
 
     def call(self, x: Tensor) -> Tensor:
         centred = x - ops.mean(x, axis=-1, keepdims=True)
         variance = ops.mean(ops.square(centred), axis=-1, keepdims=True)
-        return centred * ops.rsqrt(variance + self.epsilon) * self.gamma + self.beta
+        scaled = centred * ops.rsqrt(variance + self.epsilon) * self.gamma
+        return scaled if self.beta is None else scaled + self.beta
 
 
 # The class of a dense layer in a precision.

@@ -33,6 +33,24 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
 }
 
 
+def by_head(x: Tensor, heads: int) -> Tensor:
+    """Return the heads apart: `(b, t, heads * s)` -> `(b, heads, t, s)`."""
+    x = ops.reshape(x, (*ops.shape(x)[:2], heads, x.shape[-1] // heads))
+    return ops.transpose(x, (0, 2, 1, 3))
+
+
+def look(query: Tensor, key: Tensor, value: Tensor, looks: Tensor) -> Tensor:
+    """Return each token's mean of the values that it looks at, `(b, t, h * s)`.
+
+    `query`, `key` and `value` are `(b, h, t, s)`, `looks` bool `(b, t, t)` or `(b, 1, t)`.
+    """
+    _, heads, tokens, size = ops.shape(query)
+    scores = ops.matmul(query, ops.transpose(key, (0, 1, 3, 2))) / query.shape[-1] ** 0.5  # (b, h, t, t)
+    scores = ops.where(looks[:, None], ops.cast(scores, "float32"), FAR)
+    means = ops.matmul(ops.cast(ops.softmax(scores), value.dtype), value)  # (b, h, t, s)
+    return ops.reshape(ops.transpose(means, (0, 2, 1, 3)), (-1, tokens, heads * size))
+
+
 @keras.saving.register_keras_serializable("distill")
 class Positions(keras.layers.Layer):
     """Rows plus the vectors of their places, normalised: `(b, t, w)` and places int32 `(b, t)` -> `(b, t, w)`.
@@ -80,48 +98,65 @@ class Block(keras.layers.Layer):
         self.heads, self.head_size, self.inner = heads, head_size, inner
         self.epsilon, self.activation = epsilon, activation
         for name in ("query", "key", "value"):
-            setattr(self, name, keras.layers.Dense(heads * head_size, name=name))
-        self.first = keras.layers.Dense(inner, name="first")
+            setattr(self, name, self.dense_layer(heads * head_size, name))
+        self.first = self.dense_layer(inner, "first")
         for name in ("attention_norm", "norm"):
-            setattr(self, name, keras.layers.LayerNormalization(epsilon=epsilon, name=name))
+            setattr(self, name, self.norm_layer(name))
+
+    def dense_layer(self, units: int, name: str) -> keras.layers.Dense:
+        """Return a dense layer of the block."""
+        return keras.layers.Dense(units, name=name)
+
+    def norm_layer(self, name: str) -> keras.layers.LayerNormalization:
+        """Return a normalisation of the block."""
+        return keras.layers.LayerNormalization(epsilon=self.epsilon, name=name)
 
     def build(self, x_shape: Sequence[int], looks_shape: Sequence[int] | None = None) -> None:
         width = x_shape[-1]
-        self.attention = keras.layers.Dense(width, name="attention")
-        self.second = keras.layers.Dense(width, name="second")
-        for layer in (self.query, self.key, self.value, self.first, self.attention_norm, self.norm):
+        self.attention = self.dense_layer(width, "attention")
+        self.second = self.dense_layer(width, "second")
+        for layer in (self.query, self.key, self.value, *self.unit_layers, self.attention_norm, self.norm):
             layer.build(x_shape)
         self.attention.build((*x_shape[:-1], self.heads * self.head_size))
         self.second.build((*x_shape[:-1], self.inner))
 
-    def call(self, x: Tensor, looks: Tensor) -> Tensor:
-        return self.fed(self.attended(x, looks))
+    def call(self, x: Tensor, looks: Tensor, places: Tensor) -> Tensor:
+        return self.fed(self.attended(x, looks, places))
 
-    def attended(self, x: Tensor, looks: Tensor) -> Tensor:
-        """Return the tokens after attention, `(b, t, w)`."""
-        return self.attention_norm(x + ops.cast(self.attention(self.attend(x, looks)), x.dtype))
+    def attended(self, x: Tensor, looks: Tensor, places: Tensor) -> Tensor:
+        """Return the tokens after attention, `(b, t, w)`; their places count in the rows alone."""
+        return self.attention_norm(x + ops.cast(self.attention(self.attend(x, looks, places)), x.dtype))
 
     def fed(self, x: Tensor) -> Tensor:
         """Return the tokens after the feed-forward network, `(b, t, w)`."""
-        units = ACTIVATIONS[self.activation](ops.cast(self.first(x), x.dtype))
-        return self.norm(x + ops.cast(self.second(units), x.dtype))
+        return self.norm(x + ops.cast(self.second(self.units(x)), x.dtype))
 
     @property
     def denses(self) -> list[keras.layers.Dense]:
         """The dense layers."""
-        return [self.query, self.key, self.value, self.attention, self.first, self.second]
+        return [self.query, self.key, self.value, self.attention, *self.unit_layers, self.second]
 
-    def attend(self, x: Tensor, looks: Tensor) -> Tensor:
+    @property
+    def unit_layers(self) -> list[keras.layers.Dense]:
+        """The dense layers that the hidden units come of."""
+        return [self.first]
+
+    def before_attention(self, x: Tensor) -> Tensor:
+        """Return what query, key and value read of tokens: these as they are."""
+        return x
+
+    def before_units(self, x: Tensor) -> Tensor:
+        """Return what `unit_layers` read of tokens after attention: these as they are."""
+        return x
+
+    def units(self, x: Tensor) -> Tensor:
+        """Return the hidden units of tokens after attention, `(b, t, inner)`."""
+        return ACTIVATIONS[self.activation](ops.cast(self.first(x), x.dtype))
+
+    def attend(self, x: Tensor, looks: Tensor, places: Tensor) -> Tensor:
         """Return each token's mean of the values that it looks at, `(b, t, heads * head_size)`."""
-        query, key, value = (self._by_head(layer(x)) for layer in (self.query, self.key, self.value))
-        scores = ops.matmul(query, ops.transpose(key, (0, 1, 3, 2))) / self.head_size**0.5  # (b, h, t, t)
-        scores = ops.where(looks[:, None], ops.cast(scores, "float32"), FAR)
-        means = ops.matmul(ops.cast(ops.softmax(scores), value.dtype), value)  # (b, h, t, s)
-        return ops.reshape(ops.transpose(means, (0, 2, 1, 3)), (*ops.shape(x)[:2], self.heads * self.head_size))
-
-    def _by_head(self, x):
-        x = ops.reshape(x, (*ops.shape(x)[:2], self.heads, self.head_size))
-        return ops.transpose(x, (0, 2, 1, 3))
+        query, key, value = (by_head(layer(x), self.heads) for layer in (self.query, self.key, self.value))
+        return look(query, key, value, looks)
 
     def compute_output_shape(
         self, x_shape: Sequence[int | None], looks_shape: Sequence[int | None] | None = None

@@ -15,7 +15,6 @@ from ...system.progress import task
 from ...system.types import Floats, IdLists
 from ..factor import factorised
 from ..rebuilding import named, rebuilt
-from .block import ACTIVATIONS
 from .network import TransformerEncoder
 
 if TYPE_CHECKING:
@@ -47,16 +46,17 @@ def choose_blocks(model: TransformerEncoder, depth: int, rows: IdLists) -> list[
 
     Their change is the mean squared distance to the whole encoder's. Men et al. (2024), ShortGPT, and Sajjad et al.
     (2023), On the effect of dropping layers of pre-trained transformer models, judge single blocks; what the vectors
-    lose together is what counts here.
+    lose together is what counts here. The first of modern blocks stays: it reads rows that are normalised already.
     """
+    first = int(model.block == "modern")
     batches = [pad([rows[place] for place in group]) for group in by_length([len(row) for row in rows])]
     stays = list(range(model.depth))
     wanted = vectors_of(model, stays, batches)
-    tries = sum(range(depth + 1, model.depth + 1))
+    tries = sum(range(depth + 1 - first, model.depth + 1 - first))
     with task("which blocks stay", tries) as advance:
         while len(stays) > depth:
             damage = {}
-            for place in stays:
+            for place in stays[first:]:
                 rest = [other for other in stays if other != place]
                 damage[place] = float(np.square(vectors_of(model, rest, batches) - wanted).sum(axis=1).mean())
                 advance()
@@ -77,7 +77,8 @@ def with_blocks(model: TransformerEncoder, places: Sequence[int]) -> Transformer
         block, slash, rest = path.partition("/")
         if block + slash in new:
             weights[new[block + slash] + rest] = weight
-    return rebuilt(model, {"depth": len(places)}, weights)
+    local = [number for number, place in enumerate(places) if place in model.local]
+    return rebuilt(model, {"depth": len(places), "local": local}, weights)
 
 
 def with_units(model: TransformerEncoder, inner: int, rows: IdLists) -> TransformerEncoder:
@@ -90,8 +91,9 @@ def with_units(model: TransformerEncoder, inner: int, rows: IdLists) -> Transfor
         name = f"block_{place}"
         moved = sizes * np.linalg.norm(weights[f"{name}/second/kernel"], axis=1)
         best = np.sort(np.argsort(-moved, kind="stable")[:inner])
-        for path, axis in ((f"{name}/first/kernel", 1), (f"{name}/first/bias", 0), (f"{name}/second/kernel", 0)):
-            weights[path] = np.take(weights[path], best, axis=axis)
+        for path, axis in (("first/kernel", 1), ("first/bias", 0), ("gate/kernel", 1), ("second/kernel", 0)):
+            if f"{name}/{path}" in weights:
+                weights[f"{name}/{path}"] = np.take(weights[f"{name}/{path}"], best, axis=axis)
     return rebuilt(model, {"inner": inner}, weights)
 
 
@@ -100,10 +102,10 @@ def _unit_sizes(model, rows):
     sizes, tokens = np.zeros((model.depth, model.inner)), 0
     for group in by_length([len(row) for row in rows]):
         ids = pad([rows[place] for place in group])
-        x, there = model.placed(ids)
+        x, there, order = model.placed(ids)
         for place, block in enumerate(model.blocks):
-            x = block.attended(x, there[:, None])
-            units = np.asarray(ops.convert_to_numpy(ACTIVATIONS[block.activation](block.first(x))))
+            x = block.attended(x, there[:, None], order)
+            units = np.asarray(ops.convert_to_numpy(block.units(x)))
             sizes[place] += np.abs(units[ids >= 0]).sum(axis=0)
             x = block.fed(x)
         tokens += int((ids >= 0).sum())

@@ -1,4 +1,4 @@
-"""A transformer encoder of BERT's kind, as a Keras model: token ids -> a vector of unit length.
+"""A transformer encoder of BERT's or ModernBERT's kind, as a Keras model: token ids -> a vector of unit length.
 
 Rows of the table, with their positions, go through blocks of attention; the vectors of a text's tokens become one by
 their mean, their largest values or the first token's vector, and go through a dense layer where there is one. Padding
@@ -16,7 +16,8 @@ from keras import ops
 from ...encoders.batching import pack_rows
 from ...system.types import IdLists, Json, Tensor
 from ..student import Projection, Student, unit
-from .block import FAR, Block, Positions
+from .block import FAR, Block
+from .layers import blocks_of, final_norm_of, rows_of
 
 POOLINGS = ("mean", "first", "max")
 
@@ -29,7 +30,9 @@ class TransformerEncoder(Student):
     heads of `head_size`, and `inner` hidden units; at most `positions` tokens of a text. `pooling` is one of
     `POOLINGS`. With `dense`, the name of an activation or "linear", a layer behind the pooling has `dimension` units;
     without it the dimension is the width. With `space` that is the dimension in front of a projection to `dimension`,
-    which is learned, into another encoder's space, where it is `foreign`.
+    which is learned, into another encoder's space, where it is `foreign`. `block` is one of `layers.BLOCKS`: in
+    "modern" ones places turn the heads, by `global_theta`, and those at the places `local` look at `window` tokens on
+    each side alone, turned by `local_theta`.
     """
 
     family = "transformer"
@@ -52,30 +55,29 @@ class TransformerEncoder(Student):
         foreign: bool = False,
         epsilon: float = 1e-12,
         activation: str = "gelu",
+        block: str = "bert",
+        local: Sequence[int] = (),
+        window: int = 64,
+        global_theta: float = 160_000.0,
+        local_theta: float = 10_000.0,
         **kwargs: Json,
     ) -> None:
         # config
-        sizes: dict[str, Json] = {
-            "vocabulary": vocabulary,
-            "width": width,
-            "depth": depth,
-            "heads": heads,
-            "head_size": head_size,
-        }
-        sizes |= {"inner": inner, "positions": positions, "pooling": pooling, "dense": dense, "dimension": dimension}
-        sizes |= {"rank": rank, "space": space, "foreign": foreign, "epsilon": epsilon, "activation": activation}
+        sizes: dict[str, Json] = {"vocabulary": vocabulary, "width": width, "depth": depth, "heads": heads}
+        sizes |= {"head_size": head_size, "inner": inner, "positions": positions, "pooling": pooling, "dense": dense}
+        sizes |= {"dimension": dimension, "rank": rank, "space": space, "foreign": foreign, "epsilon": epsilon}
+        sizes |= {"activation": activation, "block": block, "local": tuple(local), "window": window}
+        sizes |= {"global_theta": global_theta, "local_theta": local_theta}
 
         # layers
         embedding = keras.layers.Embedding(vocabulary, rank or width, name="embedding")
-        placed = Positions(positions, epsilon, name="positions")
-        blocks = [Block(heads, head_size, inner, epsilon, activation, name=f"block_{i}") for i in range(depth)]
+        factor = keras.layers.Dense(width, use_bias=False, name="factor") if rank else None
+        placed, blocks, final_norm = rows_of(sizes), blocks_of(sizes), final_norm_of(sizes)
 
         # functional model
         ids = keras.Input((None,), dtype="int32", name="ids")
-        factor = keras.layers.Dense(width, use_bias=False, name="factor") if rank else None
-        x, there = place_tokens(ids, embedding, factor, placed)
-        for block in blocks:
-            x = block(x, there[:, None])
+        x, there, places = place_tokens(ids, embedding, factor, placed)
+        x = through_blocks(x, there[:, None], places, blocks, final_norm)
         vectors = PADDED[pooling](x, ops.cast(there, "float32")[:, :, None])
         if dense:
             vectors = keras.layers.Dense(space or dimension, activation=dense, name="dense")(vectors)
@@ -92,6 +94,11 @@ class TransformerEncoder(Student):
         return [self.get_layer(f"block_{place}") for place in range(self.depth)]
 
     @property
+    def final_norm(self) -> keras.layers.LayerNormalization | None:
+        """The normalisation behind the last block, None where its sums are normalised."""
+        return self.get_layer("final_norm") if self.block == "modern" else None
+
+    @property
     def token_layers(self) -> list[keras.layers.Layer]:
         """The layers behind the table that see each token and take the time, the dense ones."""
         factor = [self.get_layer("factor")] if self.rank else []
@@ -99,8 +106,9 @@ class TransformerEncoder(Student):
 
     @property
     def narrow_kernels(self) -> set[str]:
-        """The paths of the kernels that an export in int4 stores in 4 bits: those of the blocks but `first`."""
-        return {layer.kernel.path for block in self.blocks for layer in block.denses if layer is not block.first}
+        """The paths of the kernels that an export in int4 stores in 4 bits: those of the blocks but `unit_layers`."""
+        layers = [layer for block in self.blocks for layer in block.denses if layer not in block.unit_layers]
+        return {layer.kernel.path for layer in layers}
 
     def pack(self, rows: IdLists) -> dict[str, np.ndarray]:
         """Return texts for `encode_packed`: rows of ids, each of several whole texts."""
@@ -125,23 +133,21 @@ class TransformerEncoder(Student):
         # A row of padding alone looks at itself: its mean is of nothing else, and nobody reads it.
         same = ops.equal(segments[:, :, None], segments[:, None]) & there[:, None]
         places, starts = _places(ops.reshape(ids, (-1,)), ops.reshape(segments, (-1,)), ops.shape(counts)[0])
-        x = self.get_layer("positions")(x, ops.reshape(places, ops.shape(ids)))
-        for block in self.blocks:
-            x = block(x, same)
-        x = ops.reshape(x, (-1, self.width))
+        places = ops.reshape(places, ops.shape(ids))
+        x = self.get_layer("positions")(x, places)
+        x = ops.reshape(through_blocks(x, same, places, self.blocks, self.final_norm), (-1, self.width))
         there = ops.cast(ops.reshape(there, (-1, 1)), "float32")
         return self.finished(PACKED[self.pooling](x, there, ops.reshape(segments, (-1,)), counts, starts))
 
-    def placed(self, ids: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the tokens `(b, t, w)` before the first block, of padded ids `(b, t)`, and which are there."""
+    def placed(self, ids: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Return the tokens `(b, t, w)` before the first block, which are there and their places, of ids `(b, t)`."""
         factor = self.get_layer("factor") if self.rank else None
         return place_tokens(ids, self.get_layer("embedding"), factor, self.get_layer("positions"))
 
     def through(self, ids: Tensor, places: Sequence[int]) -> Tensor:
         """Return the vectors `(b, dimension)` of padded ids `(b, t)` by the blocks at these places alone."""
-        x, there = self.placed(ids)
-        for place in places:
-            x = self.blocks[place](x, there[:, None])
+        x, there, order = self.placed(ids)
+        x = through_blocks(x, there[:, None], order, [self.blocks[place] for place in places], self.final_norm)
         return self.finished(PADDED[self.pooling](x, ops.cast(there, "float32")[:, :, None]))
 
     def finished(self, pooled: Tensor) -> Tensor:
@@ -151,19 +157,37 @@ class TransformerEncoder(Student):
 
     def get_config(self) -> dict[str, Json]:
         names = ["name", "vocabulary", "width", "depth", "heads", "head_size", "inner", "positions", "pooling", "dense"]
-        names += ["dimension", "rank", "space", "foreign", "epsilon", "activation"]
-        return {name: getattr(self, name) for name in names}
+        names += ["dimension", "rank", "space", "foreign", "epsilon", "activation", "block", "window"]
+        names += ["global_theta", "local_theta"]
+        return {**{name: getattr(self, name) for name in names}, "local": list(self.local)}
 
 
 def place_tokens(
-    ids: Tensor, embedding: keras.layers.Layer, factor: keras.layers.Layer | None, positions: Positions
-) -> tuple[Tensor, Tensor]:
-    """Return the rows of padded ids `(b, t)` with their positions, `(b, t, w)`, and which are no padding, `(b, t)`."""
+    ids: Tensor, embedding: keras.layers.Layer, factor: keras.layers.Layer | None, positions: keras.layers.Layer
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Return the rows of padded ids `(b, t)` as the first block takes them, `(b, t, w)`.
+
+    Beside them which are no padding, bool `(b, t)`, and the place of each in its text, int32 `(b, t)`.
+    """
     there = ops.greater_equal(ids, 0)
     x = embedding(ops.maximum(ids, 0))
     x = factor(x) if factor else x
     # Padding may stand before a text.
-    return positions(x, ops.maximum(ops.cumsum(ops.cast(there, "int32"), axis=1) - 1, 0)), there
+    places = ops.maximum(ops.cumsum(ops.cast(there, "int32"), axis=1) - 1, 0)
+    return positions(x, places), there, places
+
+
+def through_blocks(
+    x: Tensor,
+    looks: Tensor,
+    places: Tensor,
+    blocks: Sequence[Block],
+    final_norm: keras.layers.LayerNormalization | None,
+) -> Tensor:
+    """Return the tokens `(b, t, w)` behind the blocks and their normalisation, as a pooling takes them."""
+    for block in blocks:
+        x = block(x, looks, places)
+    return final_norm(x) if final_norm else x
 
 
 def _places(ids, segments, texts):

@@ -12,11 +12,11 @@ from ...export.weights.kernels import LEVELS_OF_4, compensate_rounding
 from ...system.progress import task
 from ...system.types import Doubles, IdLists, Tensor
 from ..rebuilding import named, rebuilt
-from .block import ACTIVATIONS, Block
+from .block import Block
 from .network import TransformerEncoder
 
-# Tokens `(b, t, w)` and which of them are there `(b, t)`, of each batch.
-Batches = list[tuple[Tensor, Tensor]]
+# Tokens `(b, t, w)`, which of them are there `(b, t)` and their places `(b, t)`, of each batch.
+Batches = list[tuple[Tensor, Tensor, Tensor]]
 
 
 def round_blocks(model: TransformerEncoder, rows: IdLists, levels: int = LEVELS_OF_4) -> TransformerEncoder:
@@ -30,7 +30,7 @@ def round_blocks(model: TransformerEncoder, rows: IdLists, levels: int = LEVELS_
     with task("rounding the blocks", copy.depth) as advance:
         for block in copy.blocks:
             _round_block(block, batches, levels)
-            batches = [(block(x, there[:, None]), there) for x, there in batches]
+            batches = [(block(x, there[:, None], places), there, places) for x, there, places in batches]
             advance()
     return copy
 
@@ -41,23 +41,23 @@ def _placed(model, rows):
 
 def _round_block(block: Block, batches: Batches, levels: int) -> None:
     """Round a block's `narrow_kernels` in place, in the order in which they are read."""
-    inputs = _moments(batches, lambda x, there: x)
+    inputs = _moments(batches, lambda x, there, places: block.before_attention(x))
     for layer in (block.query, block.key, block.value):
         _round_layer(layer, inputs, levels)
-    _round_layer(block.attention, _moments(batches, lambda x, there: block.attend(x, there[:, None])), levels)
-    attended = [(block.attended(x, there[:, None]), there) for x, there in batches]
-    activate = ACTIVATIONS[block.activation]
-    _round_layer(block.second, _moments(attended, lambda x, there: activate(block.first(x))), levels)
+    means = _moments(batches, lambda x, there, places: block.attend(x, there[:, None], places))
+    _round_layer(block.attention, means, levels)
+    attended = [(block.attended(x, there[:, None], places), there, places) for x, there, places in batches]
+    _round_layer(block.second, _moments(attended, lambda x, there, places: block.units(x)), levels)
 
 
 def _round_layer(layer, moments, levels):
     layer.kernel.assign(compensate_rounding(np.asarray(layer.kernel), moments, levels))
 
 
-def _moments(batches: Batches, inputs: Callable[[Tensor, Tensor], Tensor]) -> Doubles:
+def _moments(batches: Batches, inputs: Callable[[Tensor, Tensor, Tensor], Tensor]) -> Doubles:
     """The sums of products of a layer's inputs, float64 `(in, in)`, over the tokens that are there."""
     sums: Doubles | float = 0.0
-    for x, there in batches:
-        tokens = ops.convert_to_numpy(inputs(x, there))[ops.convert_to_numpy(there)]
+    for x, there, places in batches:
+        tokens = ops.convert_to_numpy(inputs(x, there, places))[ops.convert_to_numpy(there)]
         sums = sums + (tokens.T @ tokens).astype(np.float64)
     return np.asarray(sums)

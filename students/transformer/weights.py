@@ -1,7 +1,7 @@
 """The weights of a transformer by name: which are its own, and the sizes that they have.
 
 What their shapes do not say stands in `told.SETTINGS` beside them: `heads`, `pooling`, `dense`, `activation` and
-`epsilon`.
+`epsilon`, and of modern blocks what `ATTENTION` names, and perhaps `positions`.
 """
 
 from __future__ import annotations
@@ -12,6 +12,9 @@ from collections.abc import Mapping
 from ...system.types import Floats, Json
 from ..told import settings_in
 
+ATTENTION = ("block", "local", "window", "global_theta", "local_theta")
+# ModernBERT's, where nobody says more: the network reads texts of any length.
+POSITIONS = 8192
 BLOCK = re.compile(r"block_(\d+)/query/kernel")
 
 
@@ -31,7 +34,7 @@ def sizes_of(weights: Mapping[str, Floats]) -> dict[str, Json]:
     Raises `KeyError` where the settings are missing, and `ValueError` where these do not fit the weights.
     """
     said, row = settings_in(weights), weights["embedding/embeddings"].shape[1]
-    positions, width = weights["positions/embeddings"].shape
+    table, width = weights.get("positions/embeddings"), len(weights["positions/norm/gamma"])
     shared, heads = weights["block_0/query/kernel"].shape[1], said["heads"]
     if shared % heads:
         raise ValueError(f"{heads} heads do not share {shared} numbers evenly")
@@ -43,7 +46,7 @@ def sizes_of(weights: Mapping[str, Floats]) -> dict[str, Json]:
         "heads": heads,
         "head_size": shared // heads,
         "inner": weights["block_0/first/kernel"].shape[1],
-        "positions": positions,
+        "positions": said.get("positions", POSITIONS) if table is None else len(table),
         "pooling": said["pooling"],
         "dense": said["dense"],
         "dimension": size if projection is None else projection.shape[1],
@@ -52,4 +55,5 @@ def sizes_of(weights: Mapping[str, Floats]) -> dict[str, Json]:
         "foreign": projection is not None,
         "epsilon": said["epsilon"],
         "activation": said["activation"],
+        **{name: said[name] for name in ATTENTION if name in said},
     }

@@ -27,6 +27,9 @@ BERT = {
     "positions": 9,
     "dimension": 8,
 }
+# A text of nine is longer than the window of its second block.
+MODERN = {**BERT, "head_size": 4, "depth": 3, "block": "modern", "local": (1, 2), "window": 2}
+MODERN |= {"global_theta": 60.0, "local_theta": 9.0}
 STATIC = {"vocabulary": 30, "width": 6, "hidden": 8, "dimension": 16}
 FAMILY = {
     "n-gram": (NGramEncoder, SIZES),
@@ -50,6 +53,11 @@ FAMILY = {
     "a transformer with all at once": (
         TransformerEncoder,
         {**BERT, "rank": 4, "dense": "tanh", "space": 12, "dimension": 6, "foreign": True},
+    ),
+    "a modern transformer": (TransformerEncoder, MODERN),
+    "a modern transformer with all at once": (
+        TransformerEncoder,
+        {**MODERN, "rank": 4, "pooling": "first", "dense": "tanh", "space": 12, "dimension": 6, "foreign": True},
     ),
 }
 # A text of one token alone looks at itself; every tokenizer gives two at least.
@@ -123,6 +131,8 @@ def transformer(w, x, model):
         return x @ w[f"{name}/kernel"] + w[f"{name}/bias"]
 
     x = x @ w["factor/kernel"] if "factor/kernel" in w else x
+    if model.block == "modern":
+        return pooled(modern(w, x, model), w, model)
     x = norm(x + w["positions/embeddings"][: len(x)], "positions/norm")
     for block in (f"block_{place}" for place in range(model.depth)):
         parts = (np.split(dense(x, f"{block}/{name}"), model.heads, axis=1) for name in ("query", "key", "value"))
@@ -132,8 +142,36 @@ def transformer(w, x, model):
             means.append(looks / looks.sum(axis=1, keepdims=True) @ value)
         x = norm(x + dense(np.concatenate(means, axis=1), f"{block}/attention"), f"{block}/attention_norm")
         x = norm(x + dense(ACTIVATED[model.activation](dense(x, f"{block}/first")), f"{block}/second"), f"{block}/norm")
+    return pooled(x, w, model)
+
+
+def pooled(x, w, model):
     x = {"mean": x.mean(axis=0), "first": x[0], "max": x.max(axis=0)}[model.pooling]
-    return np.tanh(dense(x, "dense")) if model.dense else x
+    return np.tanh(x @ w["dense/kernel"] + w["dense/bias"]) if model.dense else x
+
+
+def modern(w, x, model):
+    """Pairs of a head's numbers as complex ones, which a place turns."""
+    x = normalised(x, w["positions/norm/gamma"], 0)
+    places = np.arange(len(x))
+    for place in range(model.depth):
+        block, local = f"block_{place}", place in model.local
+        read = normalised(x, w[f"{block}/attention_norm/gamma"], 0) if place else x
+        far = local & (np.abs(places[:, None] - places) > model.window)
+        theta = model.local_theta if local else model.global_theta
+        half = model.head_size // 2
+        turned = np.exp(1j * places[:, None] / theta ** (np.arange(half) / half))
+        means = []
+        parts = (np.split(read @ w[f"{block}/{name}/kernel"], model.heads, 1) for name in ("query", "key", "value"))
+        for query, key, value in zip(*parts, strict=True):
+            query, key = ((one[:, :half] + 1j * one[:, half:]) * turned for one in (query, key))
+            looks = np.where(far, 0, np.exp((query @ key.conj().T).real / np.sqrt(model.head_size)))
+            means.append(looks / looks.sum(axis=1, keepdims=True) @ value)
+        x = x + np.concatenate(means, axis=1) @ w[f"{block}/attention/kernel"]
+        read = normalised(x, w[f"{block}/norm/gamma"], 0)
+        units = ACTIVATED[model.activation](read @ w[f"{block}/first/kernel"]) * (read @ w[f"{block}/gate/kernel"])
+        x = x + units @ w[f"{block}/second/kernel"]
+    return normalised(x, w["final_norm/gamma"], 0)
 
 
 ACTIVATED = {
@@ -247,6 +285,10 @@ LARGER = {
         TransformerEncoder,
         {**BERT, "vocabulary": 300, "width": 40, "heads": 4, "head_size": 10, "inner": 64, "positions": 50}
         | {"dense": "tanh", "dimension": 30},
+    ),
+    "a modern transformer": (
+        TransformerEncoder,
+        {**MODERN, "vocabulary": 300, "width": 40, "heads": 4, "head_size": 10, "inner": 64, "dimension": 40},
     ),
     "cut": (
         NGramEncoder,

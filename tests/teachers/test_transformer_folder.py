@@ -16,7 +16,7 @@ from distill.teachers.transformer_folder import is_transformer, load_transformer
 
 pytest.importorskip("safetensors")
 ARCHIVE = Path(__file__).resolve().parents[1] / "fixtures" / "transformers.tar.xz"
-NAMES = ("bert", "distiluse", "labse", "roberta", "xlm-roberta")
+NAMES = ("bert", "distiluse", "labse", "modernbert", "roberta", "xlm-roberta")
 
 
 @pytest.fixture(scope="module")
@@ -41,6 +41,17 @@ def test_a_folder_gives_the_vectors_that_its_library_gave(folders, told, name):
     assert [row[: longest - 1] + row[-1:] if len(row) > longest else row for row in rows] == told["ids"][name]
     for role in ("question", "document"):
         np.testing.assert_allclose(encoder.encode(told["texts"], role), expected[f"{name}/{role}"], atol=1e-5)
+
+
+def test_a_config_of_older_versions_names_the_same_layers(folders, tmp_path):
+    folder = Path(shutil.copytree(folders / "modernbert", tmp_path / "older"))
+    config = json.loads((folder / "config.json").read_text())
+    del config["rope_parameters"], config["layer_types"]
+    config |= {"global_rope_theta": 900.0, "local_rope_theta": 40.0, "position_embedding_type": "sans_pos"}
+    (folder / "config.json").write_text(json.dumps(config))
+    model = load_transformer(folder).model
+    assert model.get_config() == {**load_transformer(folders / "modernbert").model.get_config(), "name": model.name}
+    assert (model.local, model.window) == ((1, 2), 2)
 
 
 def changed(folder, name, **changes):
@@ -69,6 +80,27 @@ WRONG = {
     "a residual": (
         "with a residual",
         lambda folder: changed(folder, "2_Dense/config.json", use_residual=True),
+    ),
+    "a bias": ("norm_bias is True", lambda folder: changed(folder, "config.json", norm_bias=True), "modernbert"),
+    "layers of another number": (
+        "layer_types are 1",
+        lambda folder: changed(folder, "config.json", layer_types=["full_attention"]),
+        "modernbert",
+    ),
+    "stretched positions": (
+        "positions are yarn",
+        lambda folder: changed(folder, "config.json", rope_parameters={"full_attention": {"rope_type": "yarn"}}),
+        "modernbert",
+    ),
+    "no number": (
+        "not as expected",
+        lambda folder: changed(folder, "config.json", local_attention=None),
+        "modernbert",
+    ),
+    "gates that are missing": (
+        "asks for block_0/first/kernel",
+        lambda folder: changed(folder, "config.json", intermediate_size=20),
+        "modernbert",
     ),
     "two poolings": (
         "mean, max",

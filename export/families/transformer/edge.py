@@ -5,19 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import keras
-import numpy as np
 from keras import ops
 
 from ....students.student import unit
-from ....students.transformer.block import ACTIVATIONS, FAR, Block
+from ....students.transformer.block import FAR
 from ....students.transformer.network import TransformerEncoder
 from ....system.types import Tensor
 from ...tflite.layers import DENSE, Norm, Padding, Table, apart, unpadded
 from ...weights.precision import Precision
 from ...weights.rewrite import factor_of, projection_of
+from .edge_bert import EdgeBlock, EdgePositions, Masked
+from .edge_modern import EdgeModernBlock, EdgeRows, Turned
 
-# The converter knows Keras's form of it as one operator.
-EDGE_ACTIVATIONS = {**ACTIVATIONS, "gelu": lambda x: ops.gelu(x, approximate=False)}
+# By the kind of a network's blocks: what stands behind its table, its blocks, and what these take beside the tokens.
+PLACED: dict[str, type[keras.layers.Layer]] = {"bert": EdgePositions, "modern": EdgeRows}
+BLOCKS: dict[str, type[keras.layers.Layer]] = {"bert": EdgeBlock, "modern": EdgeModernBlock}
+AROUND: dict[str, type[Masked | Turned]] = {"bert": Masked, "modern": Turned}
 
 
 class EdgeEncoder(keras.layers.Layer):
@@ -31,12 +34,10 @@ class EdgeEncoder(keras.layers.Layer):
         projection = projection_of(model)
         self.table = Table(model.get_layer("embedding").get_weights()[0], precision, name="table")
         self.factor = None if factor is None else dense(factor, name="factor")
-        placed = model.get_layer("positions")
-        # A row a token is read, so that eight bits a number cost nothing.
-        codec = "float32" if precision.dense == "float32" else "uint8"
-        self.positions = Table(np.asarray(placed.embeddings), Precision(precision.dense, codec), name="positions")
-        self.norm, self.most = Norm(placed.norm, name="norm"), placed.size - 1
-        self.blocks = [EdgeBlock(block, precision, name=block.name) for block in model.blocks]
+        self.placed = PLACED[model.block](model.get_layer("positions"), precision, name="positions")
+        self.blocks = [BLOCKS[model.block](block, precision, name=block.name) for block in model.blocks]
+        self.around = AROUND[model.block](model)
+        self.final_norm = Norm(model.final_norm, name="final_norm") if model.final_norm else None
         self.activation = keras.activations.get(model.dense)
         behind = model.get_layer("dense") if model.dense else None
         self.dense = behind and dense(behind.kernel, behind.bias, name="dense")
@@ -52,10 +53,11 @@ class EdgeEncoder(keras.layers.Layer):
         x = self.table(ops.maximum(ids, 0) if masked else ids)  # (t, w)
         x = self.factor(x) if self.factor else x
         places = ops.cumsum(ops.cast(ops.greater_equal(ids, 0), "int32")) - 1
-        x = self.norm(x + self.positions(ops.minimum(places, self.most)))
+        x = self.placed(x, places)
         far = (there - 1)[None, None] * -FAR if masked else None  # (1, 1, t)
-        for block in self.blocks:
-            x = block(x, far)
+        for block, around in zip(self.blocks, self.around(places, far), strict=True):
+            x = block(x, *around)
+        x = self.final_norm(x) if self.final_norm else x
         return self.finished(POOLED[self.pooling](x, there[:, None], masked))
 
     def finished(self, pooled: Tensor) -> Tensor:
@@ -64,42 +66,6 @@ class EdgeEncoder(keras.layers.Layer):
             pooled = self.activation(self.dense(pooled))
         # Its length changes no direction.
         return unit(self.projection(apart(pooled)) if self.projection else pooled)
-
-
-class EdgeBlock(keras.layers.Layer):
-    """`Block` of one text: `(t, w)` -> `(t, w)`, with what is added to the scores of padding, `(1, 1, t)` or None."""
-
-    def __init__(self, block: Block, precision: Precision, **kwargs: str) -> None:
-        super().__init__(**kwargs)
-        dense, self.heads, self.size = DENSE[precision.dense], block.heads, block.head_size
-        kernels = [np.asarray(layer.kernel) for layer in (block.query, block.key, block.value)]
-        biases = [np.asarray(layer.bias) for layer in (block.query, block.key, block.value)]
-        # The scores' divisor is a factor of the query: a column's scale takes it, and nothing is rounded otherwise.
-        kernels[0], biases[0] = (array / np.sqrt(np.float32(self.size)) for array in (kernels[0], biases[0]))
-        self.looked = dense(np.concatenate(kernels, axis=1), np.concatenate(biases), name="looked")
-        self.attention = dense(block.attention.kernel, block.attention.bias, name="attention")
-        # Few inputs of it are hundreds of times as large as others: in 4 bits passages lost most by it.
-        wide = DENSE["float32" if precision.dense == "float32" else "int8"]
-        self.first = wide(block.first.kernel, block.first.bias, name="first")
-        self.second = dense(block.second.kernel, block.second.bias, name="second")
-        self.attention_norm, self.norm = (Norm(getattr(block, name), name=name) for name in ("attention_norm", "norm"))
-        self.activation = EDGE_ACTIVATIONS[block.activation]
-
-    def call(self, x: Tensor, far: Tensor | None) -> Tensor:
-        x = self.attention_norm(x + self.attention(self.attend(x, far)))
-        return self.norm(x + self.second(self.activation(self.first(apart(x)))))
-
-    def attend(self, x: Tensor, far: Tensor | None) -> Tensor:
-        """Each token's mean of the values that it looks at, `(t, heads * size)`."""
-        # A normalisation's gains in a kernel put it off its grid. `apart` costs no time that can be measured, and the
-        # bundle of multilingual-e5-small came from a mean cosine of .9992 to .9996 by it.
-        heads = ops.reshape(self.looked(apart(x)), (-1, 3 * self.heads, self.size))
-        heads = ops.transpose(heads, (1, 0, 2))  # (3 h, t, s)
-        query, key, value = (heads[place * self.heads : (place + 1) * self.heads] for place in range(3))
-        scores = ops.matmul(query, ops.transpose(key, (0, 2, 1)))  # (h, t, t)
-        scores = scores if far is None else scores + far
-        means = ops.transpose(ops.matmul(ops.softmax(scores), value), (1, 0, 2))  # (t, h, s)
-        return ops.reshape(means, (-1, self.heads * self.size))
 
 
 def _mean(x, there, masked):

@@ -1,7 +1,7 @@
 """A transformer as a plain Sentence-Transformers folder: BERT's weights by their names, a pooling, dense layers.
 
 BERT's network, as its positions begin at 0 wherever the padding's piece is; multilingual-e5-small, too, is a BertModel
-of XLM-R's pieces.
+of XLM-R's pieces. A transformer of modern blocks is a ModernBertModel.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from ...hub.modules import LENGTHS, LINEAR, PLAIN, Module, plain_dense
 from ...hub.plain_tokenizer import plain_tokenizer_json, tokenizer_config
 from ...weights.rewrite import factor_of, projection_of
 from .heads import Heads, padded
+from .modern_modules import modern_config, modern_weights
 
 if TYPE_CHECKING:
     import keras
@@ -49,12 +50,15 @@ def linear_rows(student: KerasEncoder) -> NoReturn:
 def _transformer(student: KerasEncoder) -> Module:
     model, reading = student.model, student.tokenizer.reading
     longest = min(model.positions, reading.longest or model.positions)
-    heads = padded(model.width, model.heads, model.head_size)
     files = {
         "tokenizer.json": plain_tokenizer_json(student.tokenizer),
         "tokenizer_config.json": tokenizer_config(student.tokenizer, longest),
         LENGTHS: {"max_seq_length": longest, "do_lower_case": False},
     }
+    if model.block == "modern":
+        config = modern_config(model, ACTIVATIONS[model.activation])
+        return Module(f"{PLAIN}Transformer", config, modern_weights(model), files=files)
+    heads = padded(model.width, model.heads, model.head_size)
     return Module(f"{PLAIN}Transformer", _config(model, heads), bert_weights(model, heads), files=files)
 
 

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from ....system.types import Floats
-from ...onnx.layers import ACTIVATIONS, PRODUCTS, Product, lookup_of, unit
+from ...onnx.layers import ACTIVATIONS, PRODUCTS, Product, unit
 from ...onnx.nodes import Graph
 from ...weights.rewrite import factor_of, projection_of
+from .onnx_modern import ModernNodes
+from .onnx_nodes import Nodes
 
 if TYPE_CHECKING:
-    import keras
-
-    from ....students.transformer.block import Block
     from ....students.transformer.network import TransformerEncoder
 
 # What is added to the scores of padding, and to its values before the largest are taken.
 FAR = -30_000.0
+NODES = {"bert": Nodes, "modern": ModernNodes}
 
 
 class OnnxEncoder:
@@ -32,6 +29,7 @@ class OnnxEncoder:
         self.codec = "float32" if products == PRODUCTS["float32"] else "uint8"
         names = ("heads", "pooling", "dense", "epsilon", "activation")
         graph.settings |= {name: getattr(model, name) for name in names}
+        self.nodes = NODES[model.block](graph, model, self.token_product, self.codec)
 
     def vectors(self, lookup: Callable[[str], str]) -> str:
         """From the input `ids` to the output `vectors`; `lookup(ids)` gives the rows of the table."""
@@ -40,41 +38,10 @@ class OnnxEncoder:
         x = lookup(g.add("Max", "ids", g.number(0, "int32")))
         x = x if factor is None else self.token_product(g, x, "factor", factor)
         places = g.add("Sub", g.add("CumSum", g.cast(there, "int32"), g.number(1, "int32")), g.number(1, "int32"))
-        x = self.placed(x, g.add("Max", places, g.number(0, "int32")))
         far = g.add("Mul", g.add("Sub", g.number(1), there), g.number(FAR))
         looks = g.add("Unsqueeze", far, g.numbers(1, 2))  # (b, 1, 1, t)
-        for block in self.model.blocks:
-            x = self.block(x, looks, block)
+        x = self.nodes.through(x, g.add("Max", places, g.number(0, "int32")), looks)
         return self.finished(self.pooled(x, there, places, far))
-
-    def placed(self, x: str, places: str) -> str:
-        """Rows `(b, t, w)` plus those of their places `(b, t)`, normalised."""
-        g, layer = self.graph, self.model.get_layer("positions")
-        rows = lookup_of(g, np.asarray(layer.embeddings), self.codec, "positions")
-        added = g.add("Add", x, rows(g.add("Min", places, g.number(layer.size - 1, "int32"))))
-        return self.norm(added, "positions/norm", layer.norm)
-
-    def block(self, x: str, looks: str, block: Block) -> str:
-        """Attention and the feed-forward network: `(b, t, w)` -> `(b, t, w)`."""
-        g, name = self.graph, block.name
-        attention = self.dense(self.attended(x, looks, block), f"{name}/attention", [block.attention])
-        x = self.norm(g.add("Add", x, attention), f"{name}/attention_norm", block.attention_norm)
-        hidden = ACTIVATIONS[block.activation](g, self.dense(x, f"{name}/first", [block.first]))
-        second = self.dense(hidden, f"{name}/second", [block.second])
-        return self.norm(g.add("Add", x, second), f"{name}/norm", block.norm)
-
-    def attended(self, x: str, looks: str, block: Block) -> str:
-        """Each token's mean of the values that it looks at, `(b, t, heads * size)`."""
-        g, size = self.graph, block.head_size
-        both = self.dense(x, f"{block.name}/looked", [block.query, block.key, block.value])
-        parts = g.split(both, [block.heads * size] * 3)
-        query, key, value = (g.add("Reshape", part, g.numbers(0, 0, block.heads, size)) for part in parts)
-        query, value = (g.add("Transpose", part, perm=[0, 2, 1, 3]) for part in (query, value))  # (b, h, t, s)
-        scores = g.add("MatMul", query, g.add("Transpose", key, perm=[0, 2, 3, 1]))
-        scores = g.add("Add", g.add("Mul", scores, g.number(size**-0.5)), looks)  # (b, h, t, t)
-        means = g.add("MatMul", g.add("Softmax", scores, axis=-1), value)
-        means = g.add("Transpose", means, perm=[0, 2, 1, 3])
-        return g.add("Reshape", means, g.numbers(0, 0, block.heads * size))
 
     def pooled(self, x: str, there: str, places: str, far: str) -> str:
         """The vector `(b, w)` of tokens `(b, t, w)`, of which `there` `(b, t)` says which are of the text."""
@@ -94,23 +61,6 @@ class OnnxEncoder:
         """Pooled tokens `(b, w)` -> `vectors` `(b, d)`."""
         g, projection = self.graph, projection_of(self.model)
         if self.model.dense:
-            x = self.dense(x, "dense", [self.model.get_layer("dense")], self.text_product)
+            x = self.nodes.dense(x, "dense", [self.model.get_layer("dense")], self.text_product)
             x = ACTIVATIONS[self.model.dense](g, x)
         return unit(g, x if projection is None else self.text_product(g, x, "projection", projection), "vectors")
-
-    def dense(self, x: str, name: str, layers: Sequence[keras.layers.Dense], product: Product | None = None) -> str:
-        """Dense layers of one input as one product: `(..., in)` -> `(..., out)`, one layer after another."""
-        g = self.graph
-        y = (product or self.token_product)(g, x, name, joined(layer.kernel for layer in layers))
-        return g.add("Add", y, g.constant(f"{name}/bias", joined(layer.bias for layer in layers)))
-
-    def norm(self, x: str, name: str, layer: keras.layers.LayerNormalization) -> str:
-        """`LayerNormalization` of the last axis."""
-        g = self.graph
-        gamma, beta = (g.constant(f"{name}/{part}", np.asarray(getattr(layer, part))) for part in ("gamma", "beta"))
-        return g.add("LayerNormalization", x, gamma, beta, axis=-1, epsilon=layer.epsilon)
-
-
-def joined(arrays: Iterable[keras.Variable]) -> Floats:
-    """Kernels or biases side by side."""
-    return np.concatenate([np.asarray(array) for array in arrays], axis=-1)

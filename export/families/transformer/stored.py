@@ -14,9 +14,10 @@ from ....system.types import Floats, Json
 from ...tflite.graph import Graph, Operator, Product
 from ...tflite.parts import Parts
 from ...weights.codecs import decoded
+from .shared import LOOKED, SHARED, apart
+from .stored_modern import attention_of, gated_end, is_modern, norm_names
 
 LAYERS = ("looked", "attention", "first", "second")
-LOOKED = ("query", "key", "value")
 NORMS = ("attention_norm", "norm")
 # What makes one vector of a text's tokens.
 POOLINGS = {"SUM": "mean", "STRIDED_SLICE": "first", "REDUCE_MAX": "max"}
@@ -33,22 +34,21 @@ def parts_of(graph: Graph) -> Parts:
 
     Its products are `factor` behind a factorised table, "block_0.looked", which is query, key and value, and the others
     of `LAYERS` for each block, `dense` and `projection`. Its vectors are gains and biases of normalisations, and
-    "positions".
+    "positions.embeddings".
     """
     products = _products(graph)
     looked, first = (products[f"block_0.{name}"] for name in ("looked", "first"))
-    width, arrays = looked.inputs, graph.positions()
-    codec = "float32" if len(arrays) == 1 else "uint8"
-    arrays = [np.ascontiguousarray(arrays[0]).view(np.float32)] if codec == "float32" else arrays
-    vectors = _norms(graph, width) | {"positions": decoded(codec, arrays, width)}
+    width, modern = looked.inputs, is_modern(graph)
+    vectors = _norms(graph, width) | ({} if modern else {"positions.embeddings": _positions(graph, width)})
     (shape,) = (graph.stored(one.inputs[1]) for one in graph.readers(looked.end) if one.name == "RESHAPE")
     behind = products.get("dense")
     settings: dict[str, Json] = {
         "heads": int(shape[1]) // len(LOOKED),
         "pooling": _pooling(graph, products),
-        "dense": behind and _activation(graph, behind),
+        "dense": behind and _activation(graph, behind, behind.end),
         "epsilon": _epsilon(graph),
-        "activation": _activation(graph, first),
+        "activation": _activation(graph, first, gated_end(graph, first) if modern else first.end),
+        **(attention_of(graph) if modern else {}),
     }
     rows = products["factor"].inputs if "factor" in products else width
     return Parts("transformer", products, vectors, rows, (), list(products)[-1], settings)
@@ -74,11 +74,18 @@ def _behind(graph: Graph, products: Sequence[Product]) -> dict[str, Product]:
     return {"dense": last}
 
 
-def _activation(graph: Graph, product: Product) -> str:
-    """The name of the function that a product goes through."""
+def _positions(graph: Graph, width: int) -> Floats:
+    arrays = graph.positions()
+    if len(arrays) == 1:
+        return decoded("float32", [np.ascontiguousarray(arrays[0]).view(np.float32)], width)
+    return decoded("uint8", arrays, width)
+
+
+def _activation(graph: Graph, product: Product, end: int) -> str:
+    """The name of the function that a product, whose result is the tensor `end`, goes through."""
     if product.relu:
         return "relu"
-    following = next((one for one in graph.readers(product.end) if one.name in ACTIVATIONS), None)
+    following = next((one for one in graph.readers(end) if one.name in ACTIVATIONS), None)
     if following is None:
         return "linear"
     return ACTIVATIONS[following.name] + "_tanh" * following.approximate
@@ -113,13 +120,16 @@ def _epsilon(graph: Graph) -> float:
 def _norms(graph: Graph, width: int) -> dict[str, Floats]:
     """Gains and biases of all normalisations, of which a converter leaves out ones and zeros."""
     vectors: dict[str, Floats] = {}
-    for place, root in enumerate(_roots(graph)):
-        name = f"block_{(place - 1) // 2}.{NORMS[(place - 1) % 2]}" if place else "positions.norm"
+    roots, modern = _roots(graph), is_modern(graph)
+    depth = len(roots) // 2
+    names = [f"block_{place}.{name}" for place in range(depth) for name in NORMS]
+    for name, root in zip(norm_names(depth) if modern else ["positions.norm", *names], roots, strict=True):
         (scaled,) = (one.outputs[0] for one in graph.readers(root.outputs[0]) if one.name == "MUL")
         gamma, scaled = _vector(graph, scaled, "MUL", width)
         beta, _ = _vector(graph, scaled, "ADD", width)
         vectors[f"{name}.gamma"] = np.ones(width, np.float32) if gamma is None else gamma
-        vectors[f"{name}.beta"] = np.zeros(width, np.float32) if beta is None else beta
+        if not modern:
+            vectors[f"{name}.beta"] = np.zeros(width, np.float32) if beta is None else beta
     return vectors
 
 
@@ -134,25 +144,15 @@ def _vector(graph: Graph, tensor: int, name: str, width: int) -> tuple[Floats | 
 
 def weights_of(parts: Parts) -> dict[str, Floats]:
     """Return `{path: array}` of the encoder of these parts, without its table, and its settings."""
-    weights = {"positions/embeddings": parts.vectors["positions"], SETTINGS: as_array(parts.settings)}
-    weights |= {name.replace(".", "/"): vector for name, vector in parts.vectors.items() if name != "positions"}
+    weights = {name.replace(".", "/"): vector for name, vector in parts.vectors.items()}
+    modern = parts.settings.get("block") == "modern"
     for name, product in parts.products.items():
         path = name.replace(".", "/")
-        if path.endswith("/looked"):
-            weights |= _looked(path.removesuffix("looked"), product, parts.settings["heads"])
-            continue
-        weights[f"{path}/kernel"] = product.kernel
-        if name not in ("factor", "projection"):
-            weights[f"{path}/bias"] = product.bias
-    return weights
-
-
-def _looked(block: str, product: Product, heads: int) -> dict[str, Floats]:
-    """Query, key and value side by side; the query's numbers have the scores' divisor in them."""
-    divisor = np.sqrt(np.float32(product.outputs // len(LOOKED) // heads))
-    scales = dict(zip(LOOKED, (divisor, 1, 1), strict=True))
-    kernels, biases = np.split(product.kernel, 3, axis=1), np.split(product.bias, 3)
-    weights = {}
-    for name, kernel, bias in zip(LOOKED, kernels, biases, strict=True):
-        weights |= {f"{block}{name}/kernel": kernel * scales[name], f"{block}{name}/bias": bias * scales[name]}
-    return weights
+        biased = name not in ("factor", "projection") and not (modern and path.startswith("block_"))
+        layers = SHARED.get(path.rpartition("/")[2], ()) if modern or path.endswith("/looked") else ()
+        bias = product.bias if biased else None
+        weights |= apart(path, layers, product.kernel, bias)
+    divisor = np.sqrt(np.float32(parts.products["block_0.looked"].outputs // len(LOOKED) // parts.settings["heads"]))
+    # The query's numbers have the scores' divisor in them.
+    weights |= {name: array * divisor for name, array in weights.items() if "/query/" in name}
+    return {**weights, SETTINGS: as_array(parts.settings)}

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 import numpy as np
 
-from ....students.told import SETTINGS
+from ....students.told import SETTINGS, settings_in
 from ....system.types import Floats
 from ...onnx.weights import kernel_of, table_of
-
-LOOKED = ("query", "key", "value")
+from .shared import SHARED, apart
 
 
 def owns(arrays: Mapping[str, np.ndarray]) -> bool:
@@ -22,22 +21,11 @@ def weights_of(arrays: Mapping[str, np.ndarray]) -> dict[str, Floats]:
     """Return `{path: array}` of its encoder and its settings, and under `width` one number for each of the table."""
     width = arrays["positions/norm/gamma"]
     weights = {name: array for name, array in arrays.items() if name.endswith(("norm/gamma", "norm/beta"))}
+    modern = settings_in(arrays).get("block") == "modern"
     for name in (name.removesuffix("/kernel") for name in arrays if name.endswith("/kernel")):
-        kernel, bias = kernel_of(arrays, name), arrays.get(f"{name}/bias")
-        weights |= dict(_looked(name, kernel, bias) if name.endswith("/looked") else _layer(name, kernel, bias))
-    codec = "uint8" if "positions/1" in arrays else "float32"
-    weights["positions/embeddings"] = table_of(arrays, codec, width.size, "positions")
+        layers = SHARED.get(name.rpartition("/")[2], ()) if modern or name.endswith("/looked") else ()
+        weights |= apart(name, layers, kernel_of(arrays, name), arrays.get(f"{name}/bias"))
+    if "positions/0" in arrays:
+        codec = "uint8" if "positions/1" in arrays else "float32"
+        weights["positions/embeddings"] = table_of(arrays, codec, width.size, "positions")
     return {**weights, SETTINGS: arrays[SETTINGS], "width": weights.get("factor/kernel", width[:, None])[:, 0]}
-
-
-def _layer(name, kernel, bias) -> Iterator[tuple[str, Floats]]:
-    yield f"{name}/kernel", kernel
-    if bias is not None:
-        yield f"{name}/bias", bias
-
-
-def _looked(name, kernel, bias) -> Iterator[tuple[str, Floats]]:
-    """Query, key and value, whose kernels and biases stand side by side."""
-    kernels, biases = np.split(kernel, 3, axis=1), np.split(bias, 3)
-    for part, one, other in zip(LOOKED, kernels, biases, strict=True):
-        yield from _layer(f"{name.removesuffix('looked')}{part}", one, other)

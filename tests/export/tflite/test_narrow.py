@@ -22,9 +22,9 @@ def rows():
     return [random.integers(0, 30, size=length).tolist() for length in (2, 9, 5, 11, 7, 4)]
 
 
-@pytest.fixture(scope="module")
-def whole(randomised):
-    return randomised(TransformerEncoder(**SIZES, dimension=32), 0.2)
+@pytest.fixture(scope="module", params=["bert", "modern"])
+def whole(request, randomised):
+    return randomised(TransformerEncoder(**SIZES, dimension=32, block=request.param, local=(1,), window=3), 0.2)
 
 
 @pytest.fixture(scope="module")

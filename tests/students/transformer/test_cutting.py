@@ -58,6 +58,24 @@ def test_units_that_nothing_reads_leave_without_a_change(model, rows):
     np.testing.assert_allclose(np.asarray(smaller(pad(rows))), np.asarray(wider(pad(rows))), atol=1e-6)
 
 
+def test_of_modern_blocks_the_first_stays_and_the_others_look_as_far_as_before(randomised, rows):
+    sizes = {**SIZES, "dimension": 8, "block": "modern", "local": (1, 2), "window": 1}
+    model = randomised(TransformerEncoder(**sizes), 0.3)
+    # The first does next to nothing, the fourth nothing at all.
+    for place, factor in ((0, 0.02), (3, 0)):
+        for layer in (model.blocks[place].attention, model.blocks[place].second):
+            layer.set_weights([factor * weight for weight in layer.get_weights()])
+    smaller = cut(model, Shape(depth=3), rows)
+    assert (smaller.depth, smaller.local, smaller.get_layer("block_2").window) == (3, (1, 2), 1)
+    np.testing.assert_allclose(np.asarray(smaller(pad(rows))), np.asarray(model(pad(rows))), atol=1e-6)
+    assert choose_blocks(model, 2, rows)[0] == 0
+    for block in model.blocks:
+        block.second.set_weights([block.second.get_weights()[0] * np.array([[1], [0], [1], [1], [0], [1]])])
+    smaller = with_units(model, 4, rows)
+    assert smaller.get_layer("block_0").gate.kernel.shape == (8, 4)
+    np.testing.assert_allclose(np.asarray(smaller(pad(rows))), np.asarray(model(pad(rows))), atol=1e-6)
+
+
 def test_a_table_of_fewer_numbers_is_the_nearest_of_its_rank(model, rows):
     smaller = cut(model, Shape(rank=5), rows)
     table = smaller.get_layer("embedding").get_weights()[0] @ smaller.get_layer("factor").get_weights()[0]

@@ -22,6 +22,7 @@ pytest.importorskip("safetensors")
 TEXTS = ["Where does the Danube end?", "Wo endet die Donau, die durch neun Länder fließt?", "", "多瑙河在哪里结束？"]
 TEXTS += ["the river that begins where the lake ends " * 9]
 SIZES = {"width": 24, "depth": 2, "heads": 4, "head_size": 6, "inner": 32, "positions": 40, "dimension": 24}
+MODERN = {"block": "modern", "local": (1,), "window": 2, "global_theta": 900.0, "local_theta": 40.0}
 PROMPTS = Reading({"question": "query: ", "document": "passage: "}, 30)
 WORDS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *"abcdefghijklmnopqrstuvwxyz?,哪里", "the", "##er", "where")
 WORDS += tuple(f"##{letter}" for letter in "abcdefghijklmnopqrstuvwxyz")
@@ -29,6 +30,8 @@ CASES = {
     "mean": {},
     "factor, dense": {"rank": 8, "pooling": "max", "activation": "relu", "dense": "tanh", "dimension": 12},
     "projection": {"pooling": "first", "activation": "gelu_tanh", "space": 24, "dimension": 10, "foreign": True},
+    "modern": {**MODERN, "pooling": "mean"},
+    "modern, no pattern": {**MODERN, "local": (2,), "rank": 8, "depth": 3, "activation": "gelu_tanh"},
     # Heads that were cut do not share a row evenly.
     "few heads": {"heads": 3, "head_size": 5, "dense": "gelu", "dimension": 20, "space": 12, "foreign": True},
 }
@@ -78,5 +81,7 @@ def test_berts_pieces_are_cut_alike(words, randomised, tmp_path):
 def test_heads_without_room_and_model2vec_are_refused_in_one_line(tokenizer, randomised, tmp_path):
     with pytest.raises(ExportError, match="5 heads of 6"):
         folder_of(encoder_of({"heads": 5}, tokenizer, randomised), tmp_path / "folder")
+    with pytest.raises(ExportError, match="5 heads of 4"):
+        folder_of(encoder_of({**MODERN, "heads": 5, "head_size": 4}, tokenizer, randomised), tmp_path / "modern")
     with pytest.raises(ExportError, match="model2vec"):
         linear_rows(encoder_of({}, tokenizer, randomised))

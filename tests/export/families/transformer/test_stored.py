@@ -16,6 +16,8 @@ from distill.students.transformer import TransformerEncoder
 
 # From 1,024 elements on the TFLite converter quantises a kernel. As many positions as pieces.
 SIZES = {"vocabulary": 300, "width": 40, "heads": 4, "head_size": 8, "inner": 48, "positions": 300, "dimension": 40}
+# As many positions as a graph that does not say them may have.
+MODERN = {"block": "modern", "window": 2, "global_theta": 160_000.0, "local_theta": 9.0, "positions": 8192}
 # Each kind of pooling, of activation inside, and of what stands behind, is in one.
 CASES = {
     "float32": (
@@ -31,6 +33,11 @@ CASES = {
         Precision("int8", "int4-pq5"),
     ),
     "int4": ({"depth": 1, "rank": 30}, Precision("int4", "int4")),
+    "modern": (
+        {**MODERN, "depth": 3, "local": (1,), "activation": "gelu_tanh", "dense": "tanh", "space": 36, "foreign": True},
+        Precision("float32", "float32"),
+    ),
+    "modern, int8": ({**MODERN, "depth": 2, "local": (1,), "rank": 30, "pooling": "max"}, Precision("int8", "int4")),
 }
 # The whole numbers that a channel's largest is.
 LARGEST = {"int8": 127, "int4": 7}

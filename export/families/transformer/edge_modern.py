@@ -1,0 +1,85 @@
+"""ModernBERT's block as an artefact computes it, of one text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import keras
+import numpy as np
+from keras import ops
+
+from ....students.transformer.block import FAR
+from ....students.transformer.modern import ModernBlock, Rows, frequencies_of
+from ....students.transformer.network import TransformerEncoder
+from ....system.types import Tensor
+from ...tflite.layers import DENSE, Norm, apart
+from ...weights.precision import Precision
+from .edge_bert import EDGE_ACTIVATIONS, by_head, look, looked_kernel, wide_dense
+
+
+class EdgeRows(keras.layers.Layer):
+    """`Rows` of one text: `(t, w)` -> `(t, w)`."""
+
+    def __init__(self, rows: Rows, precision: Precision, **kwargs: str) -> None:
+        super().__init__(**kwargs)
+        self.norm = Norm(rows.norm, name="norm")
+
+    def call(self, x: Tensor, places: Tensor) -> Tensor:
+        return self.norm(x)
+
+
+class Turned:
+    """For each block of `model` the inputs beside the tokens: what is added to its scores, and turns by places.
+
+    These are cosines and sines, `(t, s / 2)`, each computed once in a graph.
+    """
+
+    def __init__(self, model: TransformerEncoder) -> None:
+        self.blocks, self.window, self.size = model.blocks, model.window, model.head_size
+
+    def __call__(self, places: Tensor, far: Tensor | None) -> Sequence[tuple[Tensor | None, Tensor, Tensor]]:
+        near, places = far, ops.cast(places, "float32")
+        if any(block.window is not None for block in self.blocks):
+            near = self._beyond(places) if far is None else self._beyond(places) + far
+        turns = {theta: self._turns(theta, places) for theta in {block.theta for block in self.blocks}}
+        return [(far if block.window is None else near, *turns[block.theta]) for block in self.blocks]
+
+    def _beyond(self, places):
+        """The penalty of tokens beyond the window, `(1, t, t)`, by operators that old runtimes have."""
+        here, there = ops.expand_dims(places, 1), ops.expand_dims(places, 0)
+        way = ops.maximum(here - there, there - here)
+        return ops.expand_dims(ops.maximum(way - self.window, 0.0) * FAR, 0)
+
+    def _turns(self, theta, places):
+        angles = ops.expand_dims(places, 1) * frequencies_of(theta, self.size)
+        return ops.cos(angles), ops.sin(angles)
+
+
+class EdgeModernBlock(keras.layers.Layer):
+    """`ModernBlock` of one text: `(t, w)` -> `(t, w)`, with what a `Turned` gives for it."""
+
+    def __init__(self, block: ModernBlock, precision: Precision, **kwargs: str) -> None:
+        super().__init__(**kwargs)
+        dense, self.heads, self.size, self.inner = DENSE[precision.dense], block.heads, block.head_size, block.inner
+        self.looked = dense(looked_kernel(block), name="looked")
+        self.attention = dense(block.attention.kernel, name="attention")
+        kernels = [np.asarray(layer.kernel) for layer in block.unit_layers]
+        self.first = wide_dense(precision)(np.concatenate(kernels, axis=1), name="first")
+        self.second = dense(block.second.kernel, name="second")
+        self.attention_norm = Norm(block.attention_norm, name="attention_norm") if block.normed else None
+        self.norm = Norm(block.norm, name="norm")
+        self.activation = EDGE_ACTIVATIONS[block.activation]
+
+    def call(self, x: Tensor, far: Tensor | None, cosine: Tensor, sine: Tensor) -> Tensor:
+        x = x + self.attention(self.attend(x, far, cosine, sine))
+        both = self.first(apart(self.norm(x)))
+        return x + self.second(self.activation(both[:, : self.inner]) * both[:, self.inner :])
+
+    def attend(self, x: Tensor, far: Tensor | None, cosine: Tensor, sine: Tensor) -> Tensor:
+        """Each token's mean of the values that it looks at, `(t, heads * size)`."""
+        x = self.attention_norm(x) if self.attention_norm else x
+        heads = by_head(self.looked(apart(x)), self.heads, self.size)  # (3 h, t, s)
+        half, turned = self.size // 2, 2 * self.heads
+        first, second = heads[:turned, :, :half], heads[:turned, :, half:]
+        both = ops.concatenate([first * cosine - second * sine, second * cosine + first * sine], axis=-1)
+        return look(both[: self.heads], both[self.heads :], heads[turned:], far)

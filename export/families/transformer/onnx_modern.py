@@ -1,0 +1,72 @@
+"""ModernBERT's blocks as ONNX nodes, after `students/transformer/modern.py`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ....students.transformer.modern import frequencies_of
+from ...onnx.layers import ACTIVATIONS, Product
+from ...onnx.nodes import Graph
+from .onnx_nodes import Nodes
+
+if TYPE_CHECKING:
+    from ....students.transformer.modern import ModernBlock
+    from ....students.transformer.network import TransformerEncoder
+
+# What is added to the scores of tokens beyond the window, for each token further.
+FAR = -30_000.0
+SETTINGS = ("block", "window", "global_theta", "local_theta", "positions")
+
+
+class ModernNodes(Nodes):
+    """Adds the nodes between the table and the pooling of a `model` of modern blocks to `graph`, as `Nodes` do."""
+
+    def __init__(self, graph: Graph, model: TransformerEncoder, product: Product, codec: str) -> None:
+        super().__init__(graph, model, product, codec)
+        graph.settings |= {name: getattr(model, name) for name in SETTINGS}
+        graph.settings["local"] = list(model.local)
+
+    def through(self, x: str, places: str, looks: str) -> str:
+        """Rows `(b, t, w)` of places `(b, t)` through all blocks; `looks` is added to the scores."""
+        model = self.model
+        x = self.norm(x, "positions/norm", model.get_layer("positions").norm)
+        near = self.graph.add("Add", looks, self.beyond(places)) if model.local else looks
+        turns = {theta: self.turns(places, theta) for theta in {block.theta for block in model.blocks}}
+        for block in model.blocks:
+            x = self.modern_block(x, block, looks if block.window is None else near, turns[block.theta])
+        return self.norm(x, "final_norm", model.final_norm)
+
+    def beyond(self, places: str) -> str:
+        """The penalty of tokens beyond the window, `(b, 1, t, t)`, which is added to their scores."""
+        g, places = self.graph, self.graph.cast(places, "float32")
+        way = g.add("Sub", *(g.add("Unsqueeze", places, g.numbers(axis)) for axis in (2, 1)))
+        far = g.add("Max", g.add("Sub", g.add("Abs", way), g.number(float(self.model.window))), g.number(0.0))
+        return g.add("Unsqueeze", g.add("Mul", far, g.number(FAR)), g.numbers(1))
+
+    def turns(self, places: str, theta: float) -> tuple[str, str]:
+        """Cosines and sines, `(b, 1, t, s / 2)`."""
+        g = self.graph
+        turns = g.constant(f"turns/{theta}", frequencies_of(theta, self.model.head_size))
+        angles = g.add("Mul", g.add("Unsqueeze", g.cast(places, "float32"), g.numbers(1, 3)), turns)
+        return g.add("Cos", angles), g.add("Sin", angles)
+
+    def modern_block(self, x: str, block: ModernBlock, looks: str, turns: tuple[str, str]) -> str:
+        """Attention and the feed-forward network: `(b, t, w)` -> `(b, t, w)`."""
+        g, name = self.graph, block.name
+        read = self.norm(x, f"{name}/attention_norm", block.attention_norm) if block.normed else x
+        query, key, value = self.looked(read, block)
+        query, key = (self.turned(part, turns) for part in (query, key))
+        means = self.look(query, key, value, looks, block)
+        x = g.add("Add", x, self.dense(means, f"{name}/attention", [block.attention]))
+        both = self.dense(self.norm(x, f"{name}/norm", block.norm), f"{name}/first", block.unit_layers)
+        first, gate = g.split(both, [block.inner] * 2)
+        units = g.add("Mul", ACTIVATIONS[block.activation](g, first), gate)
+        return g.add("Add", x, self.dense(units, f"{name}/second", [block.second]))
+
+    def turned(self, x: str, turns: tuple[str, str]) -> str:
+        """Heads `(b, h, t, s)` turned by their places."""
+        g, (cosine, sine) = self.graph, turns
+        first, second = g.split(x, [self.model.head_size // 2] * 2)
+        less = g.add("Sub", g.add("Mul", first, cosine), g.add("Mul", second, sine))
+        more = g.add("Add", g.add("Mul", second, cosine), g.add("Mul", first, sine))
+        return g.add("Concat", less, more, axis=-1)

@@ -1,0 +1,93 @@
+"""BERT's blocks as ONNX nodes, after `students/transformer/block.py`; query, key and value are one product."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ....system.types import Floats
+from ...onnx.layers import ACTIVATIONS, Product, lookup_of
+from ...onnx.nodes import Graph
+
+if TYPE_CHECKING:
+    import keras
+
+    from ....students.transformer.block import Block
+    from ....students.transformer.network import TransformerEncoder
+
+
+class Nodes:
+    """Adds the nodes between the table and the pooling of `model` to `graph`; `product` multiplies tokens by a kernel.
+
+    `codec` is the format of the rows of positions.
+    """
+
+    def __init__(self, graph: Graph, model: TransformerEncoder, product: Product, codec: str) -> None:
+        self.graph, self.model, self.product, self.codec = graph, model, product, codec
+
+    def through(self, x: str, places: str, looks: str) -> str:
+        """Rows `(b, t, w)` of places `(b, t)` through all blocks; `looks` is added to the scores."""
+        x = self.placed(x, places)
+        for block in self.model.blocks:
+            x = self.block(x, looks, block)
+        return x
+
+    def placed(self, x: str, places: str) -> str:
+        """Rows `(b, t, w)` plus those of their places `(b, t)`, normalised."""
+        g, layer = self.graph, self.model.get_layer("positions")
+        rows = lookup_of(g, np.asarray(layer.embeddings), self.codec, "positions")
+        added = g.add("Add", x, rows(g.add("Min", places, g.number(layer.size - 1, "int32"))))
+        return self.norm(added, "positions/norm", layer.norm)
+
+    def block(self, x: str, looks: str, block: Block) -> str:
+        """Attention and the feed-forward network: `(b, t, w)` -> `(b, t, w)`."""
+        g, name = self.graph, block.name
+        attention = self.dense(self.attended(x, looks, block), f"{name}/attention", [block.attention])
+        x = self.norm(g.add("Add", x, attention), f"{name}/attention_norm", block.attention_norm)
+        hidden = ACTIVATIONS[block.activation](g, self.dense(x, f"{name}/first", [block.first]))
+        second = self.dense(hidden, f"{name}/second", [block.second])
+        return self.norm(g.add("Add", x, second), f"{name}/norm", block.norm)
+
+    def attended(self, x: str, looks: str, block: Block) -> str:
+        """Each token's mean of the values that it looks at, `(b, t, heads * size)`."""
+        query, key, value = self.looked(x, block)
+        return self.look(query, key, value, looks, block)
+
+    def looked(self, x: str, block: Block) -> list[str]:
+        """Queries, keys and values, `(b, h, t, s)` each."""
+        g, size = self.graph, block.head_size
+        both = self.dense(x, f"{block.name}/looked", [block.query, block.key, block.value])
+        parts = g.split(both, [block.heads * size] * 3)
+        parts = [g.add("Reshape", part, g.numbers(0, 0, block.heads, size)) for part in parts]
+        return [g.add("Transpose", part, perm=[0, 2, 1, 3]) for part in parts]
+
+    def look(self, query: str, key: str, value: str, looks: str, block: Block) -> str:
+        """Each token's mean of the values that it looks at, `(b, t, heads * size)`."""
+        g, size = self.graph, block.head_size
+        scores = g.add("MatMul", query, g.add("Transpose", key, perm=[0, 1, 3, 2]))
+        scores = g.add("Add", g.add("Mul", scores, g.number(size**-0.5)), looks)  # (b, h, t, t)
+        means = g.add("MatMul", g.add("Softmax", scores, axis=-1), value)
+        means = g.add("Transpose", means, perm=[0, 2, 1, 3])
+        return g.add("Reshape", means, g.numbers(0, 0, block.heads * size))
+
+    def dense(self, x: str, name: str, layers: Sequence[keras.layers.Dense], product: Product | None = None) -> str:
+        """Dense layers of one input as one product: `(..., in)` -> `(..., out)`, one layer after another."""
+        g = self.graph
+        y = (product or self.product)(g, x, name, joined(layer.kernel for layer in layers))
+        if not layers[0].use_bias:
+            return y
+        return g.add("Add", y, g.constant(f"{name}/bias", joined(layer.bias for layer in layers)))
+
+    def norm(self, x: str, name: str, layer: keras.layers.LayerNormalization) -> str:
+        """`LayerNormalization` of the last axis."""
+        g = self.graph
+        parts = ("gamma", "beta") if layer.center else ("gamma",)
+        stored = [g.constant(f"{name}/{part}", np.asarray(getattr(layer, part))) for part in parts]
+        return g.add("LayerNormalization", x, *stored, axis=-1, epsilon=layer.epsilon)
+
+
+def joined(arrays: Iterable[keras.Variable]) -> Floats:
+    """Kernels or biases side by side."""
+    return np.concatenate([np.asarray(array) for array in arrays], axis=-1)

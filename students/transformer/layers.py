@@ -1,0 +1,44 @@
+"""The layers of a `TransformerEncoder` of given sizes, its arguments by name, behind the table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import keras
+
+from ...system.types import Json
+from .block import Block, Positions
+from .modern import ModernBlock, Rows, norm_layer
+
+BLOCKS = ("bert", "modern")
+# What every block has, in the order of `Block`'s arguments.
+SIZES = ("heads", "head_size", "inner", "epsilon", "activation")
+
+
+def rows_of(sizes: Mapping[str, Json]) -> Positions | Rows:
+    """Return the layer between the table and the first block, `positions`."""
+    if sizes["block"] == "modern":
+        return Rows(sizes["epsilon"], name="positions")
+    return Positions(sizes["positions"], sizes["epsilon"], name="positions")
+
+
+def blocks_of(sizes: Mapping[str, Json]) -> list[Block]:
+    """Return the blocks, the first one first. Raises `ValueError` for a `block` that is none of `BLOCKS`."""
+    if sizes["block"] not in BLOCKS:
+        raise ValueError(f"block: expected one of {', '.join(BLOCKS)}, got {sizes['block']!r}")
+    same = [sizes[name] for name in SIZES]
+    if sizes["block"] == "bert":
+        return [Block(*same, name=f"block_{place}") for place in range(sizes["depth"])]
+    return [ModernBlock(*same, **_attention(sizes, place), name=f"block_{place}") for place in range(sizes["depth"])]
+
+
+def final_norm_of(sizes: Mapping[str, Json]) -> keras.layers.LayerNormalization | None:
+    """Return the normalisation behind the last block, which blocks that normalise their sums do not need."""
+    return norm_layer(sizes["epsilon"], "final_norm") if sizes["block"] == "modern" else None
+
+
+def _attention(sizes: Mapping[str, Json], place: int) -> dict[str, Json]:
+    """The arguments of a modern block that depend on its place."""
+    near = place in sizes["local"]
+    theta, window = (sizes["local_theta"], sizes["window"]) if near else (sizes["global_theta"], None)
+    return {"theta": theta, "window": window, "normed": place > 0}
