@@ -33,6 +33,7 @@ class TransformerEncoder(Student):
     """
 
     family = "transformer"
+    sums = False
     gap = 0
 
     def __init__(
