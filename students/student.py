@@ -60,6 +60,8 @@ class Student(keras.Model):
     family: ClassVar[str]
     # Whether a text's vector comes of a sum over its pieces, by `features` and `pooled`.
     sums: ClassVar[bool] = True
+    # Whose weights it began with, `origin.Origin` as plain values; None for mUSE's.
+    origin: dict[str, Json] | None = None
 
     @property
     def label_dimension(self) -> int:

@@ -29,7 +29,7 @@ class TransformerEncoder(Student):
     heads of `head_size`, and `inner` hidden units; at most `positions` tokens of a text. `pooling` is one of
     `POOLINGS`. With `dense`, the name of an activation or "linear", a layer behind the pooling has `dimension` units;
     without it the dimension is the width. With `space` that is the dimension in front of a projection to `dimension`,
-    which is learned, into another encoder's space, where it is `foreign`.
+    which is learned, into another encoder's space, where it is `foreign`. `origin` is `Student.origin`.
     """
 
     family = "transformer"
@@ -53,18 +53,14 @@ class TransformerEncoder(Student):
         foreign: bool = False,
         epsilon: float = 1e-12,
         activation: str = "gelu",
+        origin: dict[str, Json] | None = None,
         **kwargs: Json,
     ) -> None:
         # config
-        sizes: dict[str, Json] = {
-            "vocabulary": vocabulary,
-            "width": width,
-            "depth": depth,
-            "heads": heads,
-            "head_size": head_size,
-        }
+        sizes: dict[str, Json] = {"vocabulary": vocabulary, "width": width, "depth": depth, "heads": heads}
+        sizes |= {"head_size": head_size, "activation": activation, "origin": origin}
         sizes |= {"inner": inner, "positions": positions, "pooling": pooling, "dense": dense, "dimension": dimension}
-        sizes |= {"rank": rank, "space": space, "foreign": foreign, "epsilon": epsilon, "activation": activation}
+        sizes |= {"rank": rank, "space": space, "foreign": foreign, "epsilon": epsilon}
 
         # layers
         embedding = keras.layers.Embedding(vocabulary, rank or width, name="embedding")
@@ -152,7 +148,7 @@ class TransformerEncoder(Student):
 
     def get_config(self) -> dict[str, Json]:
         names = ["name", "vocabulary", "width", "depth", "heads", "head_size", "inner", "positions", "pooling", "dense"]
-        names += ["dimension", "rank", "space", "foreign", "epsilon", "activation"]
+        names += ["dimension", "rank", "space", "foreign", "epsilon", "activation", "origin"]
         return {name: getattr(self, name) for name in names}
 
 

@@ -1,7 +1,4 @@
-"""Transformers from end to end: as teacher and student of a run that is stopped, beside other families, and bad ones."""
-
-import json
-import shutil
+"""Transformers from end to end: as teacher and student of a run that is stopped, and beside other families."""
 
 import numpy as np
 import pytest
@@ -50,3 +47,23 @@ def test_a_run_that_is_stopped_in_stage_2_goes_on_and_has_the_same_figures(
     teacher, student = (KerasEncoder.load(folder / name).model for name in ("teacher", "student"))
     assert {teacher.family, student.family} == {"transformer"}
     assert [row["event"] for _, row in read_jsonl(folder / "log.jsonl")].count("resumed") == 1
+
+
+@pytest.mark.parametrize(
+    ("teacher", "start"), [("slim", "roberta"), ("bert", "slim")], ids=["of an n-gram teacher", "of a transformer"]
+)
+def test_students_of_other_families_learn_in_a_teachers_space(
+    distill, plain, transformers, slim_folder, sentence_data, tmp_path, teacher, start
+):
+    named = {"slim": slim_folder, **{name: f"st:{transformers / name}" for name in ("bert", "roberta")}}
+    flags = ["--dataset", sentence_data, "--languages", "de", "--epochs", 1, "--set", "student.quantised_epochs=1"]
+    flags += ["--set", "training.precision=mixed", "--set", "export.precision=int4"]
+    assert (
+        distill("transfer", "--teacher", named[teacher], "--start", named[start], *flags, "--output", tmp_path / "s")
+        == 0
+    )
+    student = load_encoder(tmp_path / "s")
+    # Both have 16 numbers, of other spaces.
+    assert student.model.foreign and student.model.family == ("ngram" if start == "slim" else "transformer")
+    weights = np.concatenate([weight.ravel() for weight in student.model.get_weights()])
+    assert np.isfinite(weights).all()
