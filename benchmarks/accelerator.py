@@ -1,41 +1,44 @@
-"""Seconds an epoch of both stages and texts a second, with Keras on JAX: on a CPU and on what else JAX finds.
+"""Stage 2 by backend and device: texts a second by the questions of a step, the host's share, memory, ten epochs.
 
-    python benchmarks/accelerator.py --base muse --dataset path/to/xquad --json accelerator.json --docs docs/training.md
+    python benchmarks/accelerator.py --dataset path/to/xquad --json benchmarks/accelerator.json --docs docs/training.md
 
-A row is a device, the precision of the layers over tokens and whether XLA compiles the step; each is a process of its
-own. An epoch is the median of `--epochs` but the first, with its scoring on dev, and the first, which compiles, beside
-it. Texts are the data set's questions and passages, in float32, as encoding always is. Where JAX finds no accelerator
-its rows say so, and nothing is claimed of one. `--docs` writes the table into a page, between the lines
-"<!-- accelerator -->" and "<!-- /accelerator -->".
+A row is a backend of Keras, a device, the precision of the layers over tokens and the questions of a step; each is a
+process of its own, of mUSE's network by default, as the papers train it. What a step's time and the host's share of it
+are says `step_clock.py`. Memory is the device's at its peak, that of the process on a processor. Ten epochs are the
+student of the papers: all steps of ten epochs in all languages of the data, each scored on dev, from the times that
+were measured. A GPU that a backend sees has rows beside the processor's; where it sees none the row says so, and
+nothing is claimed of one. `--docs` writes the table into a page, between the lines "<!-- accelerator -->" and
+"<!-- /accelerator -->".
 """
 
 import argparse
 import json
 import os
+import resource
 import subprocess
 import sys
 import time
-from dataclasses import replace
 from pathlib import Path
-
-import numpy as np
 
 from distill.system.files import require_writable, write_json, write_text
 from distill.system.progress import say
 from distill.system.reading import read_text
 
 PRECISIONS = ("float32", "mixed_bfloat16")
+EPOCHS = 10
 MARKS = "<!-- accelerator -->", "<!-- /accelerator -->"
-PROBE = "import jax; device = jax.devices()[0]; print(device.platform, device.device_kind, sep='|')"
-HEADS = (
-    "device",
-    "precision",
-    "`--set training.jit=true`",
-    "stage 1, s an epoch (first)",
-    "stage 2, s an epoch (first)",
-    "texts a second",
-)
-NOT_MEASURED = "not measured"
+PROBE = """
+import sys
+from distill.system.backend import chosen_backend, start
+from distill.system.device import describe_device, sees_gpu
+start()
+print(describe_device()["device"], sees_gpu(chosen_backend()), sep="|")
+"""
+# No backend sees a GPU with these.
+PROCESSOR = {"CUDA_VISIBLE_DEVICES": "", "JAX_PLATFORMS": "cpu"}
+HEADS = ("backend", "device", "precision", "questions a step", "texts a second", "step, ms", "of the processor, ms")
+HEADS += ("host's share", "memory, MiB", "ten epochs, h")
+NOT_RUN = "not yet run"
 
 
 def main():
@@ -44,98 +47,106 @@ def main():
         print(json.dumps(measured(options, *options.measure.split(","))))
         return
     require_writable(options.json)
-    devices = {"cpu": probed("cpu"), "accelerator": probed(None)}
-    if devices["accelerator"][0] == "cpu":
-        devices["accelerator"] = None
-        say("JAX finds no accelerator: its rows are not measured")
-    rows = [row_of(name, device, options) for name, device in devices.items()]
-    rows = [row for of_device in rows for row in of_device]
+    rows = [row for backend in options.backends.split(",") for row in rows_of(backend, options)]
     lines = table(rows)
     print("\n".join(lines))
-    write_json(options.json, {"base": options.base, "dataset": Path(options.dataset).name, "rows": rows})
+    kept = {"base": options.base, "dataset": Path(options.dataset).name, "steps": options.steps, "rows": rows}
+    write_json(options.json, {**kept, "load": os.getloadavg()})
     if options.docs:
         write_docs(Path(options.docs), lines)
 
 
 def parse():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--backends", default="tensorflow,jax")
     parser.add_argument("--base", default="muse", help="the encoder that is trained")
     parser.add_argument("--dataset", default="sample")
-    parser.add_argument("--epochs", type=int, default=3, help="of each stage, from 2")
+    parser.add_argument("--sizes", default="32,128,512", help="questions of a step")
+    parser.add_argument("--steps", type=int, default=6, help="steps that are measured")
     parser.add_argument("--json", default="accelerator.json")
     parser.add_argument("--docs", help="the page that gets the table")
     parser.add_argument("--measure", help=argparse.SUPPRESS)
     options = parser.parse_args()
-    if options.epochs < 2:
-        parser.error(f"--epochs: expected at least 2, got {options.epochs}")
+    if options.steps < 2:
+        parser.error(f"--steps: expected at least 2, got {options.steps}")
     return options
 
 
-def probed(platform):
-    """(platform, name) of the first device that JAX finds."""
-    out = subprocess.run([sys.executable, "-c", PROBE], env=environment(platform), capture_output=True, text=True)
+def rows_of(backend, options):
+    """The rows of a backend, `[{…}]`: of the processor, then of its GPU, which may be a single one without figures."""
+    processor, _ = probed(backend, PROCESSOR)
+    rows = measured_rows(backend, processor, PROCESSOR, options)
+    device, is_gpu = probed(backend, {})
+    if is_gpu:
+        return rows + measured_rows(backend, device, {}, options)
+    say(f"{backend} sees no GPU: its rows are not run")
+    return [*rows, {"backend": backend, "device": "GPU", "precision": None}]
+
+
+def probed(backend, environment):
+    """(name, whether it is a GPU) of what the backend computes on."""
+    everything = {**os.environ, **environment, "KERAS_BACKEND": backend}
+    out = subprocess.run([sys.executable, "-c", PROBE], env=everything, capture_output=True, text=True)
     if out.returncode:
-        sys.exit(f"error: JAX does not start: {out.stderr.strip().splitlines()[-1]}; pip install 'distill[jax]'")
-    return tuple(out.stdout.strip().splitlines()[-1].split("|"))
+        sys.exit(f"error: Keras does not start on {backend}: {out.stderr.strip().splitlines()[-1]}")
+    name, is_gpu = out.stdout.strip().splitlines()[-1].split("|")
+    return name, is_gpu == "True"
 
 
-def environment(platform):
-    chosen = {"JAX_PLATFORMS": platform} if platform else {}
-    return {**os.environ, "KERAS_BACKEND": "jax", **chosen}
-
-
-def row_of(name, device, options):
-    """The rows of a device, `[{…}]`; of one that is not there a single one without figures."""
-    if device is None:
-        return [{"device": name, "precision": None, "jit": None}]
+def measured_rows(backend, device, environment, options):
     rows = []
     for precision in PRECISIONS:
-        for jit in (False, True):
-            say(f"{device[1]}, {precision}, {'with' if jit else 'without'} --set training.jit=true")
-            command = [sys.executable, __file__, *("--base", options.base, "--dataset", options.dataset)]
-            command += ["--epochs", str(options.epochs), "--measure", f"{precision},{int(jit)}"]
-            platform = "cpu" if name == "cpu" else None
-            out = subprocess.run(command, env=environment(platform), stdout=subprocess.PIPE, text=True)
+        for size in options.sizes.split(","):
+            say(f"{backend}, {device}, {precision}, {size} questions a step")
+            command = [sys.executable, __file__, "--base", options.base, "--dataset", options.dataset]
+            command += ["--steps", str(options.steps), "--measure", f"{precision},{size}"]
+            everything = {**os.environ, **environment, "KERAS_BACKEND": backend}
+            out = subprocess.run(command, env=everything, stdout=subprocess.PIPE, text=True)
             if out.returncode:
-                sys.exit(f"error: {precision} on {device[1]} failed; its message stands above")
+                sys.exit(f"error: {precision} with {size} questions on {device} failed; its message stands above")
             figures = json.loads(out.stdout.strip().splitlines()[-1])
-            rows.append({"device": device[1], "precision": precision, "jit": jit, **figures})
+            rows.append({"backend": backend, "device": device, "precision": precision, "size": int(size), **figures})
     return rows
 
 
-def measured(options, precision, jit):
-    """Figures of this process's device: both stages, and texts a second."""
-    from distill.catalog.loading import load_keras_encoder
+def measured(options, precision, size):
+    """Figures of this process's device."""
+    from step_clock import student_stage, timed_steps
+
     from distill.data.loading import load_dataset
-    from distill.settings.sections import StudentSettings, TeacherSettings, TrainingSettings
-    from distill.stages.transfer_stage import transfer
-    from distill.stages.triplet_stage import teach
-    from distill.training.log import RunLog
+    from distill.settings.sections import TrainingSettings
     from distill.training.session import Session
 
-    base, dataset = load_keras_encoder(options.base), load_dataset(options.dataset)
-    training, language = TrainingSettings(precision=precision, jit=jit == "1"), dataset.document_language
-    teacher = TeacherSettings(bm25_epochs=0, online_epochs=options.epochs)
-    student = StudentSettings(epochs=options.epochs, patience=options.epochs)
-    session = Session(RunLog(), options=training)
-    teach(base, dataset, language, teacher, session=session)
-    second = replace(session, log=RunLog())
-    transfer(base, base, dataset, language, dataset.languages, student, session=second)
-    texts = [*dataset.passage_texts, *(q.text for of in dataset.questions.values() for q in of.values())]
-    base.encode(texts)
+    session = Session(options=TrainingSettings(precision=precision))
+    stage = student_stage(options.base, load_dataset(options.dataset), int(size), session)
+    figures, memory = timed_steps(stage, options.steps), peak()
+    stage.dev()
     began = time.perf_counter()
-    base.encode(texts)
-    return {
-        "stage 1": epochs(session.log.rows),
-        "stage 2": epochs(second.log.rows),
-        "texts a second": round(len(texts) / (time.perf_counter() - began), 1),
-    }
+    stage.dev()
+    seconds = time.perf_counter() - began
+    hours = ten_epochs(figures["step"], len(stage.batches(1)), seconds)
+    return {**figures, "memory": memory, "scored": round(seconds, 2), "hours": hours}
 
 
-def epochs(rows):
-    """`{"first", "median"}`: seconds of the first epoch and the median of the others."""
-    seconds = np.diff([row["seconds"] for row in rows])
-    return {"first": round(float(seconds[0]), 2), "median": round(float(np.median(seconds[1:])), 2)}
+def ten_epochs(step, steps, seconds):
+    """Hours of `EPOCHS` epochs of so many steps of so many milliseconds, each epoch scored in so many seconds."""
+    return round(EPOCHS * (steps * step / 1000 + seconds) / 3600, 2)
+
+
+def peak():
+    """MiB of the device at its peak; of the process, where that is the processor."""
+    from distill.system.backend import chosen_backend
+    from distill.system.device import sees_gpu
+
+    backend = chosen_backend()
+    if not sees_gpu(backend):
+        return round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+    library = sys.modules[backend]
+    if backend == "tensorflow":
+        return round(library.config.experimental.get_memory_info("GPU:0")["peak"] / 2**20)
+    if backend == "jax":
+        return round(library.devices()[0].memory_stats()["peak_bytes_in_use"] / 2**20)
+    return round(library.cuda.max_memory_allocated() / 2**20)
 
 
 def table(rows):
@@ -145,9 +156,10 @@ def table(rows):
 
 def cells(row):
     if row["precision"] is None:
-        return (row["device"], *(NOT_MEASURED,) * (len(HEADS) - 1))
-    stages = [f"{row[stage]['median']:.1f} ({row[stage]['first']:.1f})" for stage in ("stage 1", "stage 2")]
-    return row["device"], row["precision"], "yes" if row["jit"] else "no", *stages, f"{row['texts a second']:.0f}"
+        return row["backend"], row["device"], *(NOT_RUN,) * (len(HEADS) - 2)
+    times = *(f"{row[name]:.0f}" for name in ("texts a second", "step", "processor")), f"{100 * row['share']:.1f} %"
+    named = row["backend"], row["device"], row["precision"], str(row["size"])
+    return *named, *times, f"{row['memory']:,}", f"{row['hours']:.1f}"
 
 
 def write_docs(page, lines):

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+
+import numpy as np
 
 from ..encoders.encoder import KerasEncoder
+from ..encoders.tokenizer import Tokenizer
 from ..students.families import family_part, has_part
 from ..students.rows import TABLE, with_table
+from ..teachers.centred import ROLES
+from .encode import shortened
 from .weights.codecs import kept
 from .weights.precision import Precision
+
+# Tokens that the layers' inputs are judged by, of all languages, and of a text at most.
+SEEN, LONGEST = 60_000, 192
 
 
 def rounded(encoder: KerasEncoder, table: str) -> KerasEncoder:
@@ -17,13 +25,22 @@ def rounded(encoder: KerasEncoder, table: str) -> KerasEncoder:
     return KerasEncoder(with_table(encoder.model, kept(table, values)), encoder.tokenizer, encoder.name)
 
 
-def round_dense(encoder: KerasEncoder, precision: Precision, texts: Sequence[str]) -> KerasEncoder:
-    """Return the encoder with dense layers on the grid of a `precision` of 4 bits, as some texts' tokens need them.
+def round_dense(encoder: KerasEncoder, precision: Precision, texts: Mapping[str, Sequence[str]]) -> KerasEncoder:
+    """Return the encoder with dense layers on the grid of a `precision` of 4 bits, as the tokens of texts need them.
 
-    The encoder itself in another precision, or where its family rounds its kernels as they are.
+    `texts` are by language, of which each has as many tokens in it. The encoder itself in another precision, or where
+    its family rounds its kernels as they are.
     """
     if precision.dense != "int4" or not has_part(encoder.model.family, "rounding"):
         return encoder
-    rows = encoder.tokenizer.encode(list(texts))
+    random, most = np.random.default_rng(0), SEEN // max(1, len(texts))
+    rows = [row for several in texts.values() for row in _drawn(encoder.tokenizer, several, most, random)]
     model = family_part(encoder.model.family, "rounding").round_blocks(encoder.model, rows)
     return KerasEncoder(model, encoder.tokenizer, encoder.name)
+
+
+def _drawn(tokenizer: Tokenizer, texts: Sequence[str], most: int, random: np.random.Generator) -> list[list[int]]:
+    """The ids of some texts with about so many tokens, in both roles, as a prompt changes what is behind it."""
+    rows = [shortened(ids, LONGEST) for role in ROLES for ids in tokenizer.encode(list(texts), role)]
+    rows = [rows[place] for place in random.permutation(len(rows))]
+    return rows[: int(np.searchsorted(np.cumsum([len(ids) for ids in rows]), most)) + 1]

@@ -14,6 +14,7 @@ from ..data.dataset import Dataset
 from ..encoders.compiled import AnyLength
 from ..encoders.encoder import KerasEncoder
 from ..errors import EncoderError
+from ..students.student import sum_texts
 from ..system.types import Booleans, Floats, Integers, Progress, Role
 
 # Pieces that go through an encoder at once.
@@ -65,7 +66,7 @@ class Summing:
     def _sums(self, x):
         keep = ops.cast(ops.greater_equal(x["ids"], 0), "float32")[None, :, None]
         features = self.model.features(self.table(ops.maximum(x["ids"], 0)[None]), keep)[0]
-        return ops.segment_sum(features, x["segments"], num_segments=ops.shape(x["counts"])[0])
+        return sum_texts(features, x["segments"], ops.shape(x["counts"])[0])
 
     def sums(self, texts: Sequence[str], role: Role = "question", progress: Progress | None = None) -> Sums:
         """The `Sums` of texts."""

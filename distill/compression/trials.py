@@ -6,7 +6,6 @@ import shutil
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
-from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -116,7 +115,7 @@ class Trials:
         texts = self.material.words.by_language
         if candidate.trained:
             return job.exported(encoder, texts)
-        return round_dense(encoder, job.precision, list(chain.from_iterable(texts.values()))), job.precision
+        return round_dense(encoder, job.precision, texts), job.precision
 
     def left(self, vocabulary: str) -> dict[str, list[float]]:
         """`{language: [before, after]}`, the `<unk>` share of the languages that a vocabulary leaves out."""

@@ -12,29 +12,43 @@ from ..system.types import IdLists
 PAD = -1
 # The arrays of packed texts.
 PACKED = ("ids", "segments", "counts", "pieces")
-# Lengths are rounded up to these, so that few shapes are ever compiled.
+# Lengths are rounded up to these.
 _ROUND = 8
+# Padded tokens and texts that are computed at once.
+BUDGET, MOST = 8192, 256
 
 
-def pad(rows: IdLists) -> NDArray[np.int32]:
-    """Return lists of token ids as int32 `(n, t)` padded with -1; t is the longest row's length rounded up to 8."""
-    longest = max((len(row) for row in rows), default=1)
-    padded = np.full((len(rows), _rounded(longest)), PAD, dtype=np.int32)
-    for row, ids in zip(padded, rows, strict=True):
+def rounded(length: int, few: bool = False) -> int:
+    """Return a length rounded up to a multiple of 8; with `few` to 8, 16, 24, 32, 48, 64 and so on, two an octave."""
+    fine = int(-(-length // _ROUND) * _ROUND)
+    step = max(_ROUND, (1 << (fine - 1).bit_length()) // 4)
+    return -(-fine // step) * step if few else fine
+
+
+def pad(rows: IdLists, few: bool = False) -> NDArray[np.int32]:
+    """Return lists of token ids as int32 `(n, t)` padded with -1; t is the longest row's length, `rounded`.
+
+    With `few`, for a compiler that makes a program of each shape, there are more rows, copies of the last: as many as
+    `by_length` puts together of that length, or the next power of two.
+    """
+    t = rounded(max((len(row) for row in rows), default=1), few)
+    n = max(len(rows), min(1 << (len(rows) - 1).bit_length(), MOST, BUDGET // t)) if few and rows else len(rows)
+    padded = np.full((n, t), PAD, dtype=np.int32)
+    for row, ids in zip(padded, rows, strict=False):
         row[: len(ids)] = ids
+    padded[len(rows) :] = padded[len(rows) - 1 : len(rows)]
     return padded
 
 
-def _rounded(length):
-    return -(-length // _ROUND) * _ROUND
+def by_length(lengths: Sequence[int], budget: int = BUDGET, most: int = MOST, few: bool = False) -> list[list[int]]:
+    """Return groups of indices of like length, each at most `most` rows and `budget` padded tokens (or one row).
 
-
-def by_length(lengths: Sequence[int], budget: int = 8192, most: int = 256) -> list[list[int]]:
-    """Return groups of indices of like length, each at most `most` rows and `budget` padded tokens (or one row)."""
+    With `few` lengths are `rounded` so.
+    """
     groups: list[list[int]] = []
     group: list[int] = []
     for index in np.argsort(lengths, kind="stable")[::-1]:
-        longest = _rounded(lengths[group[0]] if group else lengths[index])
+        longest = rounded(lengths[group[0]] if group else lengths[index], few)
         if group and (len(group) == most or (len(group) + 1) * longest > budget):
             groups.append(group)
             group = []
@@ -49,13 +63,13 @@ def pack(rows: IdLists, gap: int, multiple: int = 256) -> dict[str, np.ndarray]:
     each other with `gap` paddings between; t is rounded up to `multiple`, so that few shapes occur. `pieces` are the
     distinct ids, ascending: each row of the table is looked up once.
     """
-    lengths = np.array([len(row) for row in rows])
-    ends = np.cumsum(lengths + gap)
-    ids = np.full(-(-int(ends[-1]) // multiple) * multiple, PAD, dtype=np.int32)
+    lengths, number = np.array([len(row) for row in rows]), np.arange(len(rows), dtype=np.int32)
+    end = int(lengths.sum()) + gap * len(rows)
+    ids = np.full(-(-end // multiple) * multiple, PAD, dtype=np.int32)
     segments = np.full(len(ids), len(rows) - 1, dtype=np.int32)
-    for number, (row, end) in enumerate(zip(rows, ends, strict=True)):
-        ids[end - gap - len(row) : end - gap] = row
-        segments[end - gap - len(row) : end] = number
+    segments[:end] = np.repeat(number, lengths + gap)
+    tokens = np.concatenate([np.asarray(row, dtype=np.int32) for row in rows])
+    ids[np.arange(len(tokens)) + np.repeat(gap * number, lengths)] = tokens
     return _packed(ids, segments, lengths)
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from .. import __version__
 from ..errors import EncoderError, first_line
+from ..system.backend import chosen_backend
 from ..system.files import write_aside, write_json
 from ..system.reading import read_json
 from ..system.types import File, Floats, IdLists, Json, Model, Progress, Role
@@ -138,8 +139,11 @@ def unit_rows(vectors: Floats) -> Floats:
 def encode_ids(model: Model, rows: IdLists, progress: Progress | None = None) -> Floats:
     """Return the vectors of lists of token ids, float32 `(n, d)` in their order, computed in groups of like length."""
     vectors = np.zeros((len(rows), int(model.output_shape[-1])), dtype=np.float32)
-    for group in by_length([len(row) for row in rows]):
-        vectors[group] = np.asarray(model.predict_on_batch(pad([rows[i] for i in group])))
+    # Which compiles a program for each shape.
+    few = chosen_backend() == "jax"
+    for group in by_length([len(row) for row in rows], few=few):
+        of_group = np.asarray(model.predict_on_batch(pad([rows[i] for i in group], few)))
+        vectors[group] = of_group[: len(group)]
         if progress:
             progress(len(group))
     return vectors

@@ -189,7 +189,7 @@ def _rounded(encoder: KerasEncoder, form: Form, texts: dict[str, list[str]] | No
         return encoder
     from ..export.rounding import round_dense
 
-    return round_dense(encoder, form.precision, [text for several in (texts or {}).values() for text in several])
+    return round_dense(encoder, form.precision, texts or {})
 
 
 def _texts(gate: Gate) -> dict[str, list[str]]:

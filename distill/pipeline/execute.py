@@ -17,7 +17,7 @@ from ..encoders.encoder import Encoder, KerasEncoder
 from ..errors import TrainingError
 from ..settings.sections import TeacherSettings
 from ..system.backend import chosen_backend, start
-from ..system.device import describe_device, device_line, missed_gpu
+from ..system.device import describe_device, device_line, missed_gpu, unordered_sums
 from ..system.files import write_text
 from ..system.locking import locked
 from ..system.progress import say
@@ -137,8 +137,9 @@ def begin(run: Run) -> None:
         run.log.write(DATA, files=dict(run.dataset.files), sources=dict(run.provenance.sources), device=device)
     (run.folder / CHECKPOINT).mkdir(exist_ok=True)
     say(device_line(device))
-    if missed := missed_gpu():
-        say(missed)
+    for line in (missed_gpu(), unordered_sums()):
+        if line:
+            say(line)
     say(
         f"{run.dataset.name}: {len(run.dataset.titles)} documents, {len(run.dataset.passages)} passages, "
         f"questions in {', '.join(run.languages)}"

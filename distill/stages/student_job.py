@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
 
 import numpy as np
 
@@ -101,7 +100,7 @@ class StudentJob:
         """
         precision = self.precision_of(student)
         if not (self.settings.epochs and self.settings.quantised_epochs):
-            return round_dense(student, precision, list(chain.from_iterable(texts.values()))), precision
+            return round_dense(student, precision, texts), precision
         if not precision.stored:
             return student, precision
         stored = precision.stored.again(student.model.get_layer(TABLE).get_weights()[0])

@@ -16,6 +16,8 @@ INSTALL = {
     "jax": "pip install 'distill[jax-gpu]'",
     "torch": "pip install torch, a build with CUDA",
 }
+# What has a backend sum in one order on a GPU, more slowly; Keras on PyTorch sums texts by what has no such order.
+IN_ORDER = {"tensorflow": ("TF_DETERMINISTIC_OPS", "1"), "jax": ("XLA_FLAGS", "--xla_gpu_deterministic_ops=true")}
 DRIVER = "nvcuda.dll" if os.name == "nt" else "libcuda.so.1"
 # Of the driver's functions, where all is well.
 SUCCESS = 0
@@ -62,6 +64,21 @@ def missed_gpu() -> str | None:
         return None
     install = INSTALL.get(backend, "a build of it with CUDA")
     return f"{devices[0][0]} is not used: {backend} does not see it and trains on the processor; {install}"
+
+
+def unordered_sums() -> str | None:
+    """Return a line where the same training may end with other weights, by rounding, and what helps, or None.
+
+    The threads of a GPU add up in the order in which they come; a processor's do not.
+    """
+    backend = chosen_backend()
+    if not sees_gpu(backend):
+        return None
+    name, value = IN_ORDER.get(backend, ("", ""))
+    if name and value in os.environ.get(name, ""):
+        return None
+    remedy = f"{name}={value} has it sum in one order, more slowly" if name else "a processor sums in one order"
+    return f"{backend} sums in any order on a GPU: the same run twice may differ by what rounding makes of it; {remedy}"
 
 
 def sees_gpu(backend: str) -> bool:

@@ -21,6 +21,8 @@ OPTIONAL = {
     "tensorflow": ("jax",),
     "bm25s": ("jax",),
 }
+# Asks whether packages are there and imports none; Keras on PyTorch loads it.
+ASKING = "torch._dynamo.trace_rules"
 # Objects that are made before garbage is looked for: an import makes hundreds of thousands, all of which stay.
 THRESHOLD = 50_000
 # Told before TensorFlow reads its own level, so that no level silences them: its issue 100442.
@@ -35,7 +37,7 @@ class OptionalHidden(MetaPathFinder):
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         """Raise `ModuleNotFoundError` for what is hidden; leave all else, but TensorFlow, to the other finders."""
-        if any(name in hidden and _loads(host) for host, hidden in OPTIONAL.items()):
+        if any(name in hidden and _loads(host) for host, hidden in OPTIONAL.items()) and not _loads(ASKING):
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
         return _quiet(PathFinder.find_spec(name, path, target)) if name == "tensorflow" else None
 

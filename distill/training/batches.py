@@ -42,21 +42,22 @@ class Maker:
 
 
 @contextmanager
-def make_ahead(makers: Sequence[Make]) -> Iterator[Make]:
-    """Within it a function gives one batch after another; while a step computes a thread makes the next one.
+def make_ahead(makers: Sequence[Make], shaped: Callable[[StepInput], StepInput] = dict) -> Iterator[Make]:
+    """Within it a function gives one batch after another, `shaped`; while a step computes a thread makes the next one.
 
     That is where its maker lets it; others are made when they are asked for.
     """
     with ThreadPoolExecutor(1) as pool:
-        yield partial(next, _make_in_order(makers, pool))
+        yield partial(next, _make_in_order(makers, shaped, pool))
 
 
-def _make_in_order(makers, pool):
+def _make_in_order(makers, shaped, pool):
     coming = None
     for place, make in enumerate(makers):
-        batch = coming.result() if coming else make()
+        batch = coming.result() if coming else shaped(make())
         following = makers[place + 1] if place + 1 < len(makers) else None
-        coming = pool.submit(following) if isinstance(following, Maker) and following.ahead else None
+        ahead = isinstance(following, Maker) and following.ahead
+        coming = pool.submit(lambda make=following: shaped(make())) if ahead else None
         yield batch
 
 

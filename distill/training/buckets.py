@@ -38,8 +38,8 @@ def power(size: int) -> int:
 
 
 def bucket(size: int, multiple: int) -> int:
-    """`size` rounded up to one of eight sizes an octave, each a multiple of `multiple`."""
-    step = -(-(power(size) // 16) // multiple) * multiple or multiple
+    """`size` rounded up to one of four sizes an octave, each a multiple of `multiple`."""
+    step = -(-(power(size) // 8) // multiple) * multiple or multiple
     return -(-size // step) * step
 
 
@@ -47,14 +47,16 @@ def _texts(batch, prefix, devices):
     ids, segments, counts, pieces = (batch[prefix + name] for name in PACKED)
     # Ids in rows of a width are fewer.
     multiple = math.lcm(max(1, 256 // ids[0].size), devices)
-    tokens, texts = bucket(len(ids), multiple) - len(ids), power(len(counts)) - len(counts)
+    size, texts = bucket(len(ids), multiple), power(len(counts)) - len(counts)
+    # So many that the number of tokens says it, but for texts that seldom say a piece twice.
+    rows = max(power(len(pieces)), power(size * ids[0].size) // 2)
     return {
-        f"{prefix}ids": _longer(ids, tokens, PAD),
-        f"{prefix}segments": _longer(segments, tokens, segments[-1]),
+        f"{prefix}ids": _longer(ids, size - len(ids), PAD),
+        f"{prefix}segments": _longer(segments, size - len(ids), segments[-1]),
         # A text is divided by the root of its count.
         f"{prefix}counts": _longer(counts, texts, 1),
         # The first of equal ones is looked up.
-        f"{prefix}pieces": _longer(pieces, power(len(pieces)) - len(pieces), pieces[-1]),
+        f"{prefix}pieces": _longer(pieces, rows - len(pieces), pieces[-1]),
     }
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias, TypedDict
@@ -11,14 +10,14 @@ import keras
 import numpy as np
 from keras import ops
 
-from ..errors import InputError, TrainingError
+from ..errors import InputError
 from ..system.progress import task
 from ..system.types import File, Floats
-from .batches import Make, diverged, make_ahead
+from .batches import Make, make_ahead
 from .checkpoints import Groups
 from .rates import Pace
 from .session import JUDGED_BY, Schedule, ScoreName, Scores, Session, session_of
-from .trained import Trained
+from .trained import Trained, UnreadLosses
 
 Arrays: TypeAlias = list[Floats]
 Owner: TypeAlias = keras.Model | keras.optimizers.Optimizer
@@ -125,36 +124,46 @@ class Loop:
     def epoch(self, best: Best, mean: Mean, epoch: int, losses: list[float]) -> None:
         """Take the epoch's steps after the `len(losses)` that are taken already; `losses` are added to."""
         makers, stage, every = self.batches(epoch), self.session.stage, self.schedule.every
-        epochs, left = self.schedule.epochs, makers[len(losses) :]
-        with task(f"{stage} epoch {epoch}/{epochs}", len(makers)) as advance, make_ahead(left) as next_batch:
-            advance(len(losses))
-            for make in left:
+        first, unread = len(losses), UnreadLosses(self.trainer, stage)
+        title, ahead = f"{stage} epoch {epoch}/{self.schedule.epochs}", make_ahead(makers[first:], self.trainer.shaped)
+        with task(title, len(makers)) as advance, ahead as next_batch:
+            advance(first)
+            for taken, make in enumerate(makers[first:], start=first + 1):
                 self.step += 1
-                paced = self.set_rate(epoch, len(losses), len(makers))
-                losses.append(_step(self.trainer, make, next_batch, stage, f"step {self.step} of epoch {epoch}"))
-                if len(losses) == len(makers) or (every and self.step % every == 0):
+                rate = self.set_rate(epoch, taken - 1, len(makers))
+                unread.take_step(next_batch(), make, f"step {self.step} of epoch {epoch}", rate)
+                scored, saved = taken == len(makers) or (every and self.step % every == 0), self.saves(taken)
+                if scored or saved or unread.due:
+                    losses += unread.read()
+                if scored:
                     self.score(best, epoch, losses=losses)
-                    if not paced:
+                    if rate is None:
                         best.slow_down()
-                name = self.schedule.judged_by[0]
-                advance(1, f"loss {np.mean(losses):.4f}, dev {name.upper()} {best.scores[-1][name]:.3f}")
+                advance(1, self.told(best, losses))
                 if best.spent:
                     break
-                # The parts of a step share what the first of them computed.
-                if self.due and len(losses) % self.trainer.parts == 0:
+                if saved:
                     self.save(best, mean, epoch, losses)
 
-    def set_rate(self, epoch: int, taken: int, steps: int) -> bool:
-        """Give the optimizer the learning rate of its next step; False where the schedule says none."""
+    def told(self, best: Best, losses: Sequence[float]) -> str:
+        """The mean of the epoch's losses so far, where they are read, and the last score."""
+        name = self.schedule.judged_by[0]
+        dev = f"dev {name.upper()} {best.scores[-1][name]:.3f}"
+        return f"loss {np.mean(losses):.4f}, {dev}" if losses else dev
+
+    def set_rate(self, epoch: int, taken: int, steps: int) -> float | None:
+        """Give the optimizer the learning rate of its next step; returns it, None where the schedule says none."""
         rate = self.pace.at(epoch, taken, steps)
         if rate is not None:
             self.trainer.optimizer.learning_rate = rate
-        return rate is not None
+        return rate
 
-    @property
-    def due(self) -> bool:
-        """True where the checkpoint is so old that it is written within an epoch too."""
-        return self.session.checkpoint is not None and self.session.checkpoint.due
+    def saves(self, taken: int) -> bool:
+        """True where the checkpoint is so old that it is written within an epoch too, after `taken` of its steps.
+
+        The parts of a step share what the first of them computed.
+        """
+        return self.session.checkpoint is not None and self.session.checkpoint.due and taken % self.trainer.parts == 0
 
     def score(self, best: Best, epoch: int, averaged: int = 0, losses: Sequence[float] = ()) -> None:
         """Evaluate the weights on dev, log it with the mean of the epoch's `losses` so far, and show it the watch."""
@@ -234,13 +243,6 @@ def _state(trainer, losses):
     if not losses:
         return {}
     return {"loss": float(np.mean(losses)), "learning_rate": float(trainer.optimizer.learning_rate)}
-
-
-def _step(trainer, make, next_batch, stage, place):
-    loss = float(trainer.train_on_batch(next_batch()))
-    if not math.isfinite(loss):
-        raise TrainingError(diverged(stage, make, loss, place, float(trainer.optimizer.learning_rate)))
-    return loss
 
 
 class Best:

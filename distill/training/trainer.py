@@ -18,7 +18,7 @@ from ..encoders.compiled import AnyLength
 from ..export.weights.precision import Precision
 from ..settings.sections import TrainingSettings
 from ..system.device import FLOAT16, resolve_precision
-from ..system.types import Floats, Model, Tensor
+from ..system.types import Model, Tensor
 from .batches import StepInput
 from .buckets import few_shapes
 from .devices import require_devices
@@ -107,10 +107,9 @@ class Trainer(Trained):
         """
         return self.options.jit or self.options.devices != 1 or keras.backend.backend() == "jax"
 
-    def train_on_batch(self, x: StepInput) -> Floats:
-        """One step, or one of its parts; returns the loss."""
-        batch = few_shapes(x, require_devices(self.options)) if self.jits else x
-        return super().train_on_batch(batch)
+    def shaped(self, batch: StepInput) -> StepInput:
+        """A batch as steps take it: where XLA compiles them, of few shapes."""
+        return few_shapes(batch, require_devices(self.options)) if self.jits else batch
 
     def compute_loss(
         self,

@@ -8,7 +8,6 @@ import numpy as np
 from keras import ops
 
 from ...encoders.batching import by_length, pad
-from ...export.encode import shortened
 from ...export.weights.kernels import LEVELS_OF_4, compensate_rounding
 from ...system.progress import task
 from ...system.types import Doubles, IdLists, Tensor
@@ -16,8 +15,6 @@ from ..rebuilding import named, rebuilt
 from .block import ACTIVATIONS, Block
 from .network import TransformerEncoder
 
-# Texts whose tokens are the inputs, and tokens of each.
-SAMPLE, TOKENS = 768, 96
 # Tokens `(b, t, w)` and which of them are there `(b, t)`, of each batch.
 Batches = list[tuple[Tensor, Tensor]]
 
@@ -39,7 +36,6 @@ def round_blocks(model: TransformerEncoder, rows: IdLists, levels: int = LEVELS_
 
 
 def _placed(model, rows):
-    rows = [shortened(list(row), TOKENS) for row in rows[:: max(1, len(rows) // SAMPLE)]]
     return [model.placed(pad([rows[place] for place in group])) for group in by_length([len(row) for row in rows])]
 
 

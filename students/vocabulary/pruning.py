@@ -71,7 +71,7 @@ class PieceRule:
 
 
 def written_scripts(tokenizer: Tokenizer, counts: Integers) -> set[str]:
-    """Return the codes of the scripts that have `WRITTEN` of a language's pieces; `counts`: `(languages, pieces)`."""
+    """Return the codes of the scripts of `WRITTEN` of a language's pieces; `counts` are `(languages, pieces)`."""
     shares, scripts = counts / counts.sum(axis=1, keepdims=True).clip(1), {}
     for id, piece in enumerate(model_proto(tokenizer).pieces):
         for script in scripts_of(piece.piece.strip(SPACE)) if shares[:, id].any() else ():

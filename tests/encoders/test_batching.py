@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from distill.encoders.batching import by_length, pack, pad
+from distill.encoders.batching import BUDGET, MOST, by_length, pack, pad, rounded
 
 
 def test_rows_are_padded_with_minus_one():
@@ -48,6 +48,28 @@ def test_a_group_has_at_most_so_many_rows_and_fills_its_budget_which_counts_padd
     assert lengths_of(by_length([8, 40, 8], budget=60), [8, 40, 8]) == [[40], [8, 8]]
     # Rows of 9 are padded to 16.
     assert [len(group) for group in by_length([9] * 10, budget=96)] == [6, 4]
+
+
+def test_few_sizes_are_two_an_octave_and_hold_what_they_round():
+    lengths = range(1, 2049)
+    sizes = [rounded(length, few=True) for length in lengths]
+    assert sorted(set(sizes)) == [8, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048]
+    assert all(length <= size <= max(1.5 * length, length + 7) for length, size in zip(lengths, sizes, strict=True))
+
+
+def test_texts_of_any_number_and_length_come_in_few_shapes_whose_first_rows_they_are():
+    random, shapes = np.random.default_rng(0), set()
+    for many in (1, 2, 119, 952, 3000, 3001, 3400):
+        lengths = random.integers(1, 120, size=many)
+        for group in by_length(lengths, few=True):
+            rows = [[number % 7] * lengths[number] for number in group]
+            got = pad(rows, few=True)
+            assert [ids[ids >= 0].tolist() for ids in got[: len(group)]] == rows
+            assert len(got) <= MOST and got.size <= BUDGET and np.all(got[len(group) :] == got[len(group) - 1])
+            shapes.add(got.shape)
+    # Full groups of nine lengths, and what is left over of seven numbers.
+    assert len(shapes) <= 9 + 7
+    assert pad([], few=True).shape == (0, 8)
 
 
 def test_texts_follow_each_other_with_a_gap_and_every_segment_is_a_text_even_in_the_padding():

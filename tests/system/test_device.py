@@ -17,6 +17,7 @@ from distill.system.device import (
     missed_gpu,
     nvidia_devices,
     resolve_precision,
+    unordered_sums,
 )
 
 
@@ -82,6 +83,27 @@ def test_no_device_no_driver_or_one_that_is_seen_is_no_line(with_driver, monkeyp
 
     monkeypatch.setattr(ctypes, "CDLL", missing)
     assert nvidia_devices() == []
+
+
+@pytest.mark.parametrize(
+    ("backend", "name", "value"),
+    [("tensorflow", "TF_DETERMINISTIC_OPS", "1"), ("jax", "XLA_FLAGS", "--other --xla_gpu_deterministic_ops=true")],
+)
+def test_sums_in_any_order_are_told_until_the_backend_is_asked_for_one(monkeypatch, backend, name, value):
+    monkeypatch.setattr(device, "chosen_backend", lambda: backend)
+    monkeypatch.setattr(device, "sees_gpu", lambda name: True)
+    monkeypatch.delenv(name, raising=False)
+    line = unordered_sums()
+    assert backend in line and name in line and "\n" not in line
+    monkeypatch.setenv(name, value)
+    assert unordered_sums() is None
+
+
+def test_pytorch_has_no_such_order_and_a_processor_needs_none(monkeypatch):
+    monkeypatch.setattr(device, "chosen_backend", lambda: "torch")
+    assert unordered_sums() is None
+    monkeypatch.setattr(device, "sees_gpu", lambda name: True)
+    assert "torch" in unordered_sums()
 
 
 def test_the_processor_is_named_where_there_is_no_device():

@@ -120,10 +120,17 @@ def test_texts_and_documents_come_in_powers_of_two_and_what_was_given_stays():
     np.testing.assert_allclose(shapes["document_weights"], [4 / 3, 4 / 3, 4 / 3, 0])
 
 
-def test_sizes_are_powers_of_two_of_tokens_eight_an_octave_which_devices_divide():
+def test_sizes_are_powers_of_two_of_tokens_four_an_octave_which_devices_divide():
     assert [power(size) for size in (1, 2, 3, 8, 9, 1000)] == [1, 2, 4, 8, 16, 1024]
-    # Steps are a sixteenth of the next power of two: 512 up to 8192, 1024 up to 16384.
-    sizes = {256: 256, 1280: 1280, 4352: 4608, 7424: 7680, 8192: 8192, 8448: 9216}
+    # Steps are an eighth of the next power of two: 256 up to 2048, 512 up to 4096, 2048 up to 16384.
+    sizes = {256: 256, 1280: 1280, 2304: 2560, 4352: 5120, 7424: 8192, 8192: 8192, 8448: 10240}
     assert {size: bucket(size, 256) for size in sizes} == sizes
     assert [bucket(size, 768) for size in (1280, 256, 7424)] == [1536, 768, 7680]
     assert [len(few_shapes(pack(QUESTIONS, 1), devices)["ids"]) for devices in (1, 2, 3, 4)] == [256, 256, 768, 256]
+
+
+def test_pieces_are_as_many_as_half_of_the_tokens_or_a_power_of_two_that_holds_them():
+    random = np.random.default_rng(2)
+    repeated, apart = random.integers(0, 900, size=(60, 43)).tolist(), [np.arange(2500).tolist()]
+    assert [few_shapes(pack(texts, 1))["pieces"].shape for texts in (repeated, apart)] == [(2048,), (4096,)]
+    assert len(few_shapes(pack(repeated, 1))["ids"]) == len(few_shapes(pack(apart, 1))["ids"]) + 512 == 3072

@@ -1,25 +1,34 @@
 import importlib.util
+import sys
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 from fixtures.commands import ROOT
 
+from distill.training.batches import Maker
+from distill.training.trained import Trained
 
-@pytest.fixture(scope="module")
-def script():
-    spec = importlib.util.spec_from_file_location("accelerator", ROOT / "benchmarks" / "accelerator.py")
-    module = importlib.util.module_from_spec(spec)
+ROW = {"backend": "tensorflow", "device": "a processor", "precision": "float32", "size": 32, "step": 1234.5}
+ROW |= {"texts a second": 99.6, "share": 0.0312, "memory": 2345, "hours": 4.56, "processor": 2100.4}
+
+
+def load(name):
+    spec = importlib.util.spec_from_file_location(name, ROOT / "benchmarks" / f"{name}.py")
+    module = sys.modules[name] = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
 
 
-def test_rows_become_a_table_in_a_page_and_what_is_not_there_is_not_measured(script, tmp_path):
-    log = [{"seconds": second} for second in (1.0, 11.0, 13.0, 14.0, 18.0)]
-    figures = {"stage 1": script.epochs(log), "stage 2": script.epochs(log[:3]), "texts a second": 99.6}
-    assert figures["stage 1"] == {"first": 10.0, "median": 2.0} and figures["stage 2"]["median"] == 2.0
-    row = {"device": "cpu", "precision": "float32", "jit": True, **figures}
-    lines = script.table([row, *script.row_of("accelerator", None, None)])
-    assert lines[2] == "| cpu | float32 | yes | 2.0 (10.0) | 2.0 (10.0) | 100 |"
-    assert lines[3] == "| accelerator |" + " not measured |" * 5
+@pytest.fixture(scope="module")
+def script():
+    return load("accelerator")
+
+
+def test_rows_become_a_table_in_a_page_and_what_is_not_there_is_not_run(script, tmp_path):
+    lines = script.table([ROW, {"backend": "jax", "device": "GPU", "precision": None}])
+    assert lines[2] == "| tensorflow | a processor | float32 | 32 | 100 | 1234 | 2100 | 3.1 % | 2,345 | 4.6 |"
+    assert lines[3] == "| jax | GPU |" + " not yet run |" * 8
     page = tmp_path / "page.md"
     page.write_text("a\n<!-- accelerator -->\nold\n<!-- /accelerator -->\nb\n", encoding="utf-8")
     script.write_docs(page, lines)
@@ -30,6 +39,46 @@ def test_rows_become_a_table_in_a_page_and_what_is_not_there_is_not_measured(scr
         script.write_docs(page, lines)
 
 
-def test_a_cpu_is_found_and_named(script):
-    pytest.importorskip("jax", reason="jax is not installed")
-    assert script.probed("cpu") == ("cpu", "cpu")
+def test_ten_epochs_are_their_steps_and_their_scores(script):
+    # Ten times 313 steps of 1.15 s and 10 s of scoring.
+    assert script.ten_epochs(1150.0, 313, 10.0) == pytest.approx(10 * (313 * 1.15 + 10) / 3600, abs=0.005)
+
+
+class Waiting(Trained):
+    """A step of 20 ms that learns nothing."""
+
+    def __init__(self):
+        super().__init__()
+        self.place = self.add_weight(shape=(), initializer="zeros")
+        self.compile(optimizer="sgd")
+        self.built = True
+        self.encoder = SimpleNamespace(get_weights=list, set_weights=list)
+
+    def take_step(self, batch):
+        import time
+
+        time.sleep(0.02)
+
+    def last_losses(self, many):
+        return [1.0] * many
+
+
+def test_the_clock_tells_the_steps_from_the_time_between_them():
+    clock = load("step_clock")
+
+    def make(seconds):
+        import time
+
+        time.sleep(seconds)
+        return {"ids": np.zeros(7), "counts": np.zeros((3, 1))}
+
+    def stage(ahead):
+        makers = [Maker(lambda: make(0.01), list, "loss", ahead)] * 5
+        return SimpleNamespace(trainer=Waiting(), batches=lambda epoch: [*makers, *makers])
+
+    waiting, ready = (clock.timed_steps(stage(ahead), 5) for ahead in (False, True))
+    for figures in (waiting, ready):
+        assert (figures["steps"], figures["texts"], figures["tokens"]) == (5, 3, 7)
+        assert figures["packing"] >= 10
+    assert waiting["wait"] >= 10 and waiting["wait"] > ready["wait"]
+    assert waiting["step"] >= 20 and waiting["share"] > ready["share"]
