@@ -3,6 +3,7 @@
 Most of them run in this process, which has Keras and TensorFlow; what is between them by a shell.
 """
 
+import json
 import os
 import re
 import shlex
@@ -84,6 +85,35 @@ def test_the_tutorial_runs_from_top_to_bottom_and_prints_what_it_says(typed, tmp
         assert any(line.startswith(first) for line in lines), answer
     for name in ("mine/distill.toml", "runs/first/report.html", "app/encoder/encoder.tflite"):
         assert (tmp_path / name).stat().st_size
+
+
+def test_a_folder_of_a_transformer_becomes_small_as_its_page_says(
+    typed, transformers, sentence_data, tmp_path, monkeypatch
+):
+    monkeypatch.setattr("distill.bench.rounds.COLD_STARTS", 1)
+    folder = shutil.copytree(transformers / "xlm-roberta", tmp_path / "encoder")
+    modules = [{"type": f"sentence_transformers.models.{kind}", "path": kind} for kind in ("Transformer", "Pooling")]
+    (folder / "modules.json").write_text(json.dumps([{**modules[0], "path": ""}, modules[1]]), encoding="utf-8")
+    (folder / "Pooling").mkdir()
+    (folder / "Pooling" / "config.json").write_text('{"pooling_mode_mean_tokens": true}', encoding="utf-8")
+    shutil.copytree(sentence_data, tmp_path / "data")
+    lines = {"de": "Teil 0: river ist alt.\nEs ist ein river.\n", "en": "The river is old.\nIt is a river.\n"}
+    for language, text in lines.items():
+        (tmp_path / f"{language}.txt").write_text(text * 9, encoding="utf-8")
+    (tmp_path / "lines.tsv").write_text("en\tde\nThe river is old.\tDer Fluss ist alt.\n" * 2, encoding="utf-8")
+    scripts = [text for language, text in blocks("docs/your-encoder.md") if language == "sh"]
+    assert len(scripts) == 7
+    # It has two layers and 137 pieces.
+    few = [("--layers 6", "--layers 1"), ("--most 20000", "--most 100"), ("--epochs 3", "--epochs 1")]
+    script = "".join(scripts)
+    for long, short in few:
+        assert long in script
+        script = script.replace(long, short)
+    typed(script)
+    for name in ("app/encoder/encoder.tflite", "server/encoder.onnx", "plain/model.safetensors"):
+        assert (tmp_path / name).stat().st_size
+    card = json.loads((tmp_path / "app" / "smaller" / "card.json").read_text(encoding="utf-8"))
+    assert (card["precision"]["dense"], card["derives_from"]) == ("int4", "encoder")
 
 
 @pytest.fixture(scope="module")
