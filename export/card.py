@@ -9,6 +9,7 @@ from pathlib import Path
 from .. import __version__
 from ..encoders.encoder import KerasEncoder
 from ..evaluation.bias.removal import LanguageRemoval
+from ..students.origin import MUSE, Origin, derivation, entries
 from ..system.files import write_json, write_text
 from ..system.types import Json
 from .cost import Cost, as_dict, told
@@ -20,7 +21,6 @@ from .languages import CARD_KEY
 from .removal import described
 
 README = "README.md"
-LICENCE = "Apache-2.0"
 # Notes that say where the encoder comes from.
 ORIGIN = (
     "source",
@@ -51,7 +51,7 @@ class StoredFile:
 class Card:
     """The card of the files in a folder; `notes` say where they come from, `removal` is what `encode.py` removes.
 
-    `pieces` are the languages that are known of each piece.
+    `pieces` are the languages that are known of each piece, `origin` is whose weights these were.
     """
 
     name: str
@@ -62,6 +62,7 @@ class Card:
     notes: Mapping[str, Json]
     removal: LanguageRemoval | None = None
     pieces: tuple[str, ...] = ()
+    origin: Origin = MUSE
 
     @property
     def bytes(self) -> int:
@@ -79,7 +80,7 @@ class Card:
             "max_length": self.form.longest,
             "signatures": list(self.form.signatures),
             "distill": __version__,
-            "licence": LICENCE,
+            **entries(self.origin),
             **self.notes,
             **({"removal": described(self.removal)} if self.removal else {}),
             **({CARD_KEY: {"languages": list(self.pieces)}} if self.pieces else {}),
@@ -116,9 +117,8 @@ def card_of(
     pieces: tuple[str, ...] = (),
 ) -> Card:
     """The `Card` of the files that lie in `folder`."""
-    return Card(
-        name, form, student.dimension, len(student.tokenizer), stored_files(folder), notes or {}, removal, pieces
-    )
+    sizes, origin = (student.dimension, len(student.tokenizer)), Origin.of(student.origin)
+    return Card(name, form, *sizes, stored_files(folder), notes or {}, removal, pieces, origin)
 
 
 def stored_files(folder: Path) -> dict[str, StoredFile]:
@@ -157,7 +157,7 @@ def readme(judged: JudgedCard) -> str:
     return PAGE.format(
         name=card.name,
         dimension=card.dimension,
-        licence=LICENCE,
+        derived=derivation(card.origin, "`card.json` says the same with the files' sha256."),
         how=how,
         facts="\n".join(lines),
         table=MEASURED.format(table=p1_table(figures.p1)) if figures else AS_STORED,
@@ -215,8 +215,7 @@ The document whose vector has the largest dot product with the question's answer
 
 {table}
 
-`card.json` says the same with the files' sha256. The weights derive from Google's multilingual Universal Sentence
-Encoder, {licence}.
+{derived}
 """
 
 MEASURED = """P@1 on dev in per cent, one vector a document, and McNemar's p (Holm-corrected) between the two:

@@ -6,8 +6,9 @@ import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from ..students.origin import UNKNOWN, derivation
 from ..system.types import File, Json
-from .card import LICENCE, ORIGIN, README, Card, JudgedCard, costs_line, p1_table
+from .card import ORIGIN, README, Card, JudgedCard, costs_line, p1_table
 from .encode import read_card
 from .formats.registry import format_of
 from .formats.sentence import CODE
@@ -23,10 +24,10 @@ DATASETS = {
 }
 TEXTS = ("dataset", "parallel_text", "triplets")
 CODE_OPTION = ", trust_remote_code=True"
+SAID = "`card.json` has the sha256 of every file."
+LICENCES = ", and what it learned from has licences of its own"
 # The section of a page on what an encoder learned from, which what is made of it has too; figures are its own.
 LEARNED = "## What it learned from"
-# On the hub's terms: of an encoder whose data have licences of their own.
-OTHER = {"license": "other", "license_name": f"{LICENCE.lower()}-and-those-of-its-data"}
 
 
 def hub_page(judged: JudgedCard) -> str:
@@ -43,7 +44,7 @@ def hub_page(judged: JudgedCard) -> str:
         facts="\n".join(f"- {line}" for line in _facts(judged, figures)),
         table=p1_table(figures.p1),
         about=f"\n{card.form.about.strip()}\n" if card.form.about.strip() else "",
-        licence=f"{LICENCE}{', and what it learned from has licences of its own' if _learned(card) else ''}",
+        derived=derivation(card.origin, SAID, LICENCES if _learned(card) else ""),
     )
 
 
@@ -68,13 +69,21 @@ def _metadata(card: Card, figures: Figures) -> dict[str, Json]:
     tags += [] if library in tags else [library]
     return {
         "language": list(card.notes.get("languages", figures.p1)),
-        **(OTHER if _learned(card) else {"license": LICENCE.lower()}),
+        **_terms(card),
         "library_name": library,
         "pipeline_tag": "sentence-similarity",
         "tags": [*tags, *(["custom_code"] if code else [] if _has_attention(card) else ["static-embeddings"])],
         **({"datasets": names} if (names := _datasets(card.notes)) else {}),
         "model-index": [{"name": card.name, "results": [_result(*one, figures) for one in figures.p1.items()]}],
     }
+
+
+def _terms(card: Card) -> dict[str, Json]:
+    """The licence on the hub's terms; that of data stands beside it."""
+    licence = card.origin.licence.lower()
+    if _learned(card):
+        return {"license": "other", "license_name": f"{licence}-and-those-of-its-data"}
+    return {"license": "other", "license_name": licence} if licence == UNKNOWN else {"license": licence}
 
 
 def _has_attention(card: Card) -> bool:
@@ -149,6 +158,5 @@ between the two:
 
 {table}
 {about}
-`card.json` has the sha256 of every file. The weights derive from Google's multilingual Universal Sentence Encoder,
-{licence}.
+{derived}
 """

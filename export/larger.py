@@ -11,6 +11,7 @@ import numpy as np
 
 from ..encoders.tokenizer import Tokenizer, spellings_of
 from ..errors import EncoderError, ExportError
+from ..students.origin import derivation, origin_in
 from ..students.vocabulary.pieces import reordered, used_pieces
 from ..system.files import write_aside, write_json, write_text
 from ..system.types import Booleans, File, Floats, Integers, Json
@@ -131,7 +132,8 @@ def page(card: dict[str, Json], new: NewLanguage) -> str:
     """Return the card of an artefact with a new language as a page of Markdown."""
     how = format_of(card["format"]).how_to.format(dimension=card["dimension"], max_length=card["max_length"])
     return PAGE.format(
-        **{key: card[key] for key in ("name", "dimension", "licence", "source")},
+        **{key: card[key] for key in ("name", "dimension", "source")},
+        derived=derivation(origin_in(card), SAID),
         how=how,
         new=new.language,
         languages=", ".join(card.get("languages", ())),
@@ -140,6 +142,7 @@ def page(card: dict[str, Json], new: NewLanguage) -> str:
     )
 
 
+SAID = "`card.json` says the same with the files' sha256, and what the new language was learned from."
 PAGE = """# {name}
 
 A sentence encoder for {languages}: text in, {dimension} numbers of unit length out. It is {source} with pieces and rows
@@ -152,6 +155,5 @@ for {new}: a text that holds none of these has the vector that it had there.
 - languages: {languages}
 - pieces: {pieces}
 
-`card.json` says the same with the files' sha256, and what the new language was learned from. The weights derive from
-Google's multilingual Universal Sentence Encoder, {licence}.
+{derived}
 """

@@ -8,6 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from ..encoders.tokenizer import Tokenizer, spellings_of
+from ..students.origin import derivation, origin_in
 from ..system.files import write_aside, write_json, write_text
 from ..system.types import Json
 from . import encode
@@ -56,7 +57,8 @@ def page(card: Mapping[str, Json], many: int) -> str:
     """Return the card of an artefact with so many spellings as a page of Markdown."""
     how = format_of(card["format"]).how_to.format(dimension=card["dimension"], max_length=card["max_length"])
     return PAGE.format(
-        **{key: card[key] for key in ("name", "dimension", "licence", "source")},
+        **{key: card[key] for key in ("name", "dimension", "source")},
+        derived=derivation(origin_in(card), SAID),
         how=how,
         kinds=", ".join(card[SPELLED]["kinds"]),
         many=f"{many:,}",
@@ -64,6 +66,7 @@ def page(card: Mapping[str, Json], many: int) -> str:
     )
 
 
+SAID = "`card.json` says the same with the files' sha256, and the spellings by kind and language."
 PAGE = """# {name}
 
 A sentence encoder: text in, {dimension} numbers of unit length out. It is {source} with {many} spellings
@@ -75,6 +78,5 @@ and `words` as what they mean. A text that is cut as before has the vector that 
 - size: {size}
 - source: {source}
 
-`card.json` says the same with the files' sha256, and the spellings by kind and language. The weights derive from
-Google's multilingual Universal Sentence Encoder, {licence}.
+{derived}
 """

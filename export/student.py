@@ -13,6 +13,7 @@ import numpy as np
 from ..encoders.encoder import Encoder, KerasEncoder
 from ..encoders.tokenizer import Tokenizer
 from ..errors import EncoderError, ExportError
+from ..students.origin import KEY, origin_in
 from ..system.backend import start
 from ..system.types import File, Floats, Json, Progress, Role
 from . import encode
@@ -40,6 +41,12 @@ class StoredEncoder(KerasEncoder):
         card = checked_card(folder)
         self._folder, self._threads, self._dimension = folder, threads, int(card["dimension"])
         self.tokenizer, self.name = Tokenizer.load(folder / encode.TOKENIZER), folder.resolve().name
+        self._origin = origin_in(card)
+
+    @property
+    def origin(self) -> dict[str, Json] | None:
+        """Whose weights the bundle's card says that it began with."""
+        return self._origin.as_dict()
 
     @cached_property
     def _bundle(self) -> Encoder:
@@ -102,9 +109,12 @@ def _model(folder: Path, card: dict[str, Json], rows: int) -> Student:
     from ..students.from_weights import from_weights
 
     try:
-        return from_weights(_weights(folder, card, rows), "student")
+        model = from_weights(_weights(folder, card, rows), "student")
     except (KeyError, ValueError) as error:
         raise _unreadable(folder, card, error) from error
+    if KEY in card:
+        model.origin = origin_in(card).as_dict()
+    return model
 
 
 def _weights(folder: Path, card: dict[str, Json], rows: int) -> dict[str, Floats]:

@@ -12,6 +12,7 @@ import numpy as np
 
 from ..encoders.tokenizer import Tokenizer, model_proto, spellings_of, with_spellings
 from ..errors import EncoderError, ExportError, InputError
+from ..students.origin import derivation, origin_in
 from ..students.vocabulary.pieces import pruned
 from ..students.vocabulary.shared_pieces import own_scripts, shared_pieces
 from ..system.files import write_aside, write_json, write_text
@@ -141,7 +142,8 @@ def page(card: dict[str, Json], result: Subset) -> str:
     how = format_of(card["format"]).how_to.format(dimension=card["dimension"], max_length=card["max_length"])
     rows = "\n".join(f"| {name} | {100 * share:.1f} |" for name, share in result.kept.items())
     return PAGE.format(
-        **{key: card[key] for key in ("name", "dimension", "licence", "source")},
+        **{key: card[key] for key in ("name", "dimension", "source")},
+        derived=derivation(origin_in(card), SAID),
         how=how,
         languages=", ".join(card["languages"]),
         pieces=f"{result.pieces[1]} of {result.pieces[0]}",
@@ -150,6 +152,7 @@ def page(card: dict[str, Json], result: Subset) -> str:
     )
 
 
+SAID = "`card.json` says the same with the files' sha256."
 PAGE = """# {name}
 
 A sentence encoder for {languages}: text in, {dimension} numbers of unit length out. It is {source} with {pieces} of its
@@ -163,6 +166,5 @@ pieces: a text that loses none has the same vector. One in another language is c
 
 {table}
 
-`card.json` says the same with the files' sha256. The weights derive from Google's multilingual Universal Sentence
-Encoder, {licence}.
+{derived}
 """

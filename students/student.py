@@ -53,11 +53,15 @@ class Student(keras.Model):
 
     A network names its `family`. It has a layer `embedding`; `features(x, keep)`, rows of the table `(b, t, w)` and
     mask `(b, t, 1)` to masked features, by the `token_layers`; `pooled(summed, counts)`, their sums and numbers to
-    vectors; `gap`; and with `space` a layer `projection`.
+    vectors, or an `encode_packed` of its own where it `sums` nothing; `gap`; and with `space` a layer `projection`.
     """
 
     # The folder of its parts, in `students/` and in `export/families/`.
     family: ClassVar[str]
+    # Whether a text's vector comes of a sum over its pieces, by `features` and `pooled`.
+    sums: ClassVar[bool] = True
+    # Whose weights it began with, `origin.Origin` as plain values; None for mUSE's.
+    origin: dict[str, Json] | None = None
 
     @property
     def label_dimension(self) -> int:

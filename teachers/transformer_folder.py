@@ -18,6 +18,7 @@ from ..errors import EncoderError, first_line
 from ..system.backend import start
 from ..system.reading import read_json
 from ..system.types import File, Floats, Json
+from .folder_origin import origin_of_folder
 from .st_modules import MODULES, require_no_code
 from .transformer_names import ARCHITECTURES, read_sizes, rename_weights
 
@@ -57,7 +58,8 @@ def load_transformer(folder: File) -> KerasEncoder:
     behind, dense = _behind(folder, sizes["width"])
     tokenizer = tokenizer_of(folder, sizes["positions"])
     start()
-    model = build({**sizes, **behind}, {**arrays, **dense}, tokenizer, str(folder))
+    sizes |= {**behind, "origin": origin_of_folder(folder).as_dict()}
+    model = build(sizes, {**arrays, **dense}, tokenizer, str(folder))
     return KerasEncoder(model, tokenizer, folder.resolve().name)
 
 

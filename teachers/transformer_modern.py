@@ -21,7 +21,7 @@ SIZES = {
     "positions": "max_position_embeddings",
     "activation": "hidden_activation",
 }
-TABLE = "embeddings.tok_embeddings.weight"
+TABLE, FIRST = "embeddings.tok_embeddings.weight", "layers.{}.attn.Wqkv"
 BIASES = ("norm_bias", "attention_bias", "mlp_bias")
 KINDS = {"full_attention": "global_theta", "sliding_attention": "local_theta"}
 # What a config means that leaves it out.

@@ -128,10 +128,11 @@ def architecture_of(config: Mapping[str, Json], source: str) -> Names:
 def rename_weights(arrays: Mapping[str, Floats], config: Mapping[str, Json], source: str) -> dict[str, Floats]:
     """Return `{path: array}` of our encoder, kernels transposed, of Hugging Face's `arrays` by name.
 
-    Raises `EncoderError` for a weight that is missing.
+    Raises `EncoderError` for a weight that is missing, and for rows or blocks that are not as many as the config says.
     """
     names, sizes = architecture_of(config, source), read_sizes(config, source)
     prefix = next((prefix for prefix in PREFIXES if prefix + names.table in arrays), "")
+    _require_counts(names, config, {name.removeprefix(prefix): array.shape for name, array in arrays.items()}, source)
 
     def weight(name: str, kind: str) -> Floats:
         for ending in NORM_NAMES[kind]:
@@ -155,6 +156,17 @@ def rename_weights(arrays: Mapping[str, Floats], config: Mapping[str, Json], sou
             name = theirs.format(place)
             ours |= _layer(f"block_{place}/{layer}", weight(name, "weight"), weight(name, "bias"))
     return ours
+
+
+def _require_counts(names: Names, config: Mapping[str, Json], shapes: Mapping[str, tuple[int, ...]], source: str):
+    """Refuse a table or blocks that the config does not know of: one of both is not this model's."""
+    rows, said = shapes.get(names.table, (None,))[0], config.get("vocab_size")
+    if rows is not None and said not in (None, rows):
+        raise EncoderError(f"{source}: config.json says vocab_size = {said!r}, its weights have {rows} rows")
+    key = names.sizes["depth"]
+    first = names.block["query"] if names.block else transformer_modern.FIRST
+    if f"{first.format(config[key])}.weight" in shapes:
+        raise EncoderError(f"{source}: config.json says {key} = {config[key]}, its weights have more; save it again")
 
 
 def _layer(path: str, weight: Floats, bias: Floats) -> dict[str, Floats]:

@@ -48,7 +48,7 @@ from .asked import UNIT, Asked, OtherText
 from .collection import Collection, read_collection
 from .pairs import Draw, cloze, headings, mixed, translations
 from .queries import Held, hold_out, write_queries
-from .sums import SummedPassages, Summing
+from .sums import SummedPassages, Summing, require_sums
 from .training import PAIRS, Head, learn
 
 # The folder of the queries that were held out, in the run's.
@@ -125,7 +125,8 @@ def adapt_to_documents(
         What `metrics.json` in the folder holds.
 
     Raises:
-        InputError: before anything is written, for documents that cannot be learned or a folder that is there.
+        InputError: before anything is written, for documents that cannot be learned, a folder that is there, or a base
+            that is a transformer.
         TrainingError: leaving no folder, where nothing is gained on held-out documents, or only at other text's cost.
     """
     settings = recipe_settings(DEFAULT)
@@ -138,12 +139,13 @@ def adapt_to_documents(
 def adapt(job: Job) -> Json:
     """Adapt, measure and ship; returns the metrics that it leaves in the folder.
 
-    Raises `TrainingError`, leaving no folder, where nothing is gained on the held-out part, or only at other text's
-    cost.
+    Raises `EncoderError`, writing nothing, for a base whose vectors are made of no sums; `TrainingError`, leaving no
+    folder, where nothing is gained on the held-out part, or only at other text's cost.
     """
     start()
-    job.folder.mkdir(parents=True, exist_ok=True)
     base = load_keras_encoder(job.base)
+    require_sums(base)
+    job.folder.mkdir(parents=True, exist_ok=True)
     with locked(job.folder):
         try:
             return _adapted(job, base)

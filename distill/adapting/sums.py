@@ -13,6 +13,7 @@ from keras import ops
 from ..data.dataset import Dataset
 from ..encoders.compiled import AnyLength
 from ..encoders.encoder import KerasEncoder
+from ..errors import EncoderError
 from ..students.student import sum_texts
 from ..system.types import Booleans, Floats, Integers, Progress, Role
 
@@ -42,6 +43,16 @@ class Sums:
 def joined(several: Sequence[Sums]) -> Sums:
     """Sums after sums."""
     return Sums(np.concatenate([one.features for one in several]), np.concatenate([one.counts for one in several]))
+
+
+def require_sums(encoder: KerasEncoder) -> None:
+    """Raise `EncoderError` for an encoder whose vectors are not made of sums over pieces, such as a transformer."""
+    if not encoder.model.sums:
+        raise EncoderError(
+            f"{encoder.name}: --documents trains what lies behind the sum over a text's pieces, and a "
+            f"{encoder.model.family} has no such sum; give an n-gram or a static encoder as --base, such as released, "
+            "or questions of the documents (--dataset)"
+        )
 
 
 class Summing:

@@ -21,7 +21,7 @@ from ..export.artefact import export_artefact, write_artefact
 from ..export.form import Form
 from ..export.gate import Gate
 from ..export.gate import size as gate_size
-from ..export.rounding import rounded
+from ..export.rounding import round_dense, rounded
 from ..export.runtime import load_artefact, size_of
 from ..export.weights.codecs import CODECS, stored_bytes
 from ..export.weights.precision import Precision
@@ -88,13 +88,13 @@ class Trials:
         shutil.rmtree(folder / BUNDLE, ignore_errors=True)  # of a trial that was broken off
         encoder = self._encoder(candidate, folder)
         job = self.job(candidate)
-        encoder, precision = job.exported(encoder) if candidate.trained else (encoder, job.precision)
+        shipped, precision = self._shipped(candidate, job, encoder)
         data, languages = self.material.words.dataset, self.material.words.languages
         # How much P@1 is lost is measured against the uncompressed student.
         gate = Gate(data, languages, replace(self.export, max_drop=100.0), force=True)
         with task(f"export {candidate.name}", gate_size(data, languages)) as advance:
             judged = export_artefact(
-                encoder,
+                shipped,
                 folder / BUNDLE,
                 gate,
                 Form(precision=precision),
@@ -109,6 +109,13 @@ class Trials:
             mcnemar=as_dict(compare(self.student.ranks[UNIT], scores.ranks[UNIT])),
             refused=list(judged.refused),
         )
+
+    def _shipped(self, candidate, job, encoder):
+        """The encoder as it is exported, and its precision."""
+        texts = self.material.words.by_language
+        if candidate.trained:
+            return job.exported(encoder, texts)
+        return round_dense(encoder, job.precision, texts), job.precision
 
     def left(self, vocabulary: str) -> dict[str, list[float]]:
         """`{language: [before, after]}`, the `<unk>` share of the languages that a vocabulary leaves out."""

@@ -13,7 +13,7 @@ from ..errors import EncoderError, first_line
 from ..system.backend import chosen_backend
 from ..system.files import write_aside, write_json
 from ..system.reading import read_json
-from ..system.types import File, Floats, IdLists, Model, Progress, Role
+from ..system.types import File, Floats, IdLists, Json, Model, Progress, Role
 from .batching import by_length, pad
 from .keras_file import require_own
 from .tokenizer import Tokenizer, plain
@@ -61,6 +61,11 @@ class KerasEncoder:
     def dimension(self) -> int:
         """The vectors' number of components."""
         return int(self.model.output_shape[-1])
+
+    @property
+    def origin(self) -> dict[str, Json] | None:
+        """Whose weights it began with, `students.origin.Origin` as plain values; None for mUSE's."""
+        return getattr(self.model, "origin", None)
 
     def encode(self, texts: Sequence[str], role: Role = "question", progress: Progress | None = None) -> Floats:
         """Return float32 `(n, dimension)`; the roles differ by the tokenizer's prompts alone.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -11,6 +11,7 @@ from ..catalog.loading import load_stored_table
 from ..data.dataset import Dataset
 from ..data.parallel import Parallel, pivots, shares
 from ..encoders.encoder import Encoder, KerasEncoder
+from ..export.rounding import round_dense
 from ..export.weights.precision import Precision
 from ..settings.sections import StudentSettings
 from ..students.rows import TABLE, with_table
@@ -91,13 +92,16 @@ class StudentJob:
         stored = load_stored_table(self.table_of, self.precision.table, student) if self.table_of else None
         return replace(self.precision, stored=stored)
 
-    def exported(self, student: KerasEncoder) -> tuple[KerasEncoder, Precision]:
+    def exported(self, student: KerasEncoder, texts: Mapping[str, Sequence[str]]) -> tuple[KerasEncoder, Precision]:
         """The student as it is exported, and the precision: after quantised epochs with the codewords that these saw.
 
-        Without codewords of its own, or without such epochs, that is the student itself.
+        Without such epochs dense layers of 4 bits are rounded to what the tokens of `texts`, by language, need of them,
+        see `rounding.round_dense`; else the student itself is exported.
         """
         precision = self.precision_of(student)
-        if not (precision.stored and self.settings.quantised_epochs):
+        if not (self.settings.epochs and self.settings.quantised_epochs):
+            return round_dense(student, precision, texts), precision
+        if not precision.stored:
             return student, precision
         stored = precision.stored.again(student.model.get_layer(TABLE).get_weights()[0])
         rounded = KerasEncoder(with_table(student.model, stored.values), student.tokenizer, student.name)

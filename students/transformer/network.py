@@ -32,10 +32,11 @@ class TransformerEncoder(Student):
     without it the dimension is the width. With `space` that is the dimension in front of a projection to `dimension`,
     which is learned, into another encoder's space, where it is `foreign`. `block` is one of `layers.BLOCKS`: in
     "modern" ones places turn the heads, by `global_theta`, and those at the places `local` look at `window` tokens on
-    each side alone, turned by `local_theta`.
+    each side alone, turned by `local_theta`. `origin` is `Student.origin`.
     """
 
     family = "transformer"
+    sums = False
     gap = 0
 
     def __init__(
@@ -60,6 +61,7 @@ class TransformerEncoder(Student):
         window: int = 64,
         global_theta: float = 160_000.0,
         local_theta: float = 10_000.0,
+        origin: dict[str, Json] | None = None,
         **kwargs: Json,
     ) -> None:
         # config
@@ -67,7 +69,7 @@ class TransformerEncoder(Student):
         sizes |= {"head_size": head_size, "inner": inner, "positions": positions, "pooling": pooling, "dense": dense}
         sizes |= {"dimension": dimension, "rank": rank, "space": space, "foreign": foreign, "epsilon": epsilon}
         sizes |= {"activation": activation, "block": block, "local": tuple(local), "window": window}
-        sizes |= {"global_theta": global_theta, "local_theta": local_theta}
+        sizes |= {"global_theta": global_theta, "local_theta": local_theta, "origin": origin}
 
         # layers
         embedding = keras.layers.Embedding(vocabulary, rank or width, name="embedding")
@@ -106,8 +108,9 @@ class TransformerEncoder(Student):
 
     @property
     def narrow_kernels(self) -> set[str]:
-        """The paths of the kernels that an export in int4 stores in 4 bits, those of the blocks."""
-        return {layer.kernel.path for block in self.blocks for layer in block.denses}
+        """The paths of the kernels that an export in int4 stores in 4 bits: those of the blocks but `unit_layers`."""
+        layers = [layer for block in self.blocks for layer in block.denses if layer not in block.unit_layers]
+        return {layer.kernel.path for layer in layers}
 
     def pack(self, rows: IdLists) -> dict[str, np.ndarray]:
         """Return texts for `encode_packed`: rows of ids, each of several whole texts."""
@@ -157,7 +160,7 @@ class TransformerEncoder(Student):
     def get_config(self) -> dict[str, Json]:
         names = ["name", "vocabulary", "width", "depth", "heads", "head_size", "inner", "positions", "pooling", "dense"]
         names += ["dimension", "rank", "space", "foreign", "epsilon", "activation", "block", "window"]
-        names += ["global_theta", "local_theta"]
+        names += ["global_theta", "local_theta", "origin"]
         return {**{name: getattr(self, name) for name in names}, "local": list(self.local)}
 
 

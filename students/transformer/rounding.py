@@ -20,7 +20,7 @@ Batches = list[tuple[Tensor, Tensor, Tensor]]
 
 
 def round_blocks(model: TransformerEncoder, rows: IdLists, levels: int = LEVELS_OF_4) -> TransformerEncoder:
-    """Return a copy whose blocks' kernels are whole numbers up to `levels` times a scale an output channel.
+    """Return a copy whose blocks' `narrow_kernels` are whole numbers up to `levels` times a scale an output channel.
 
     Block after block, from the inputs that the rounded blocks before it give of texts as id lists. See
     `kernels.compensate_rounding`.
@@ -40,16 +40,13 @@ def _placed(model, rows):
 
 
 def _round_block(block: Block, batches: Batches, levels: int) -> None:
-    """Round a block's kernels in place, in the order in which they are read."""
+    """Round a block's `narrow_kernels` in place, in the order in which they are read."""
     inputs = _moments(batches, lambda x, there, places: block.before_attention(x))
     for layer in (block.query, block.key, block.value):
         _round_layer(layer, inputs, levels)
     means = _moments(batches, lambda x, there, places: block.attend(x, there[:, None], places))
     _round_layer(block.attention, means, levels)
     attended = [(block.attended(x, there[:, None], places), there, places) for x, there, places in batches]
-    inputs = _moments(attended, lambda x, there, places: block.before_units(x))
-    for layer in block.unit_layers:
-        _round_layer(layer, inputs, levels)
     _round_layer(block.second, _moments(attended, lambda x, there, places: block.units(x)), levels)
 
 

@@ -3,15 +3,17 @@
 import numpy as np
 import pytest
 
-from distill.adapting.sums import SummedPassages, Summing
+from distill.adapting.sums import SummedPassages, Summing, require_sums
 from distill.adapting.training import Head
+from distill.encoders.encoder import KerasEncoder
+from distill.errors import EncoderError
+from distill.students.transformer import TransformerEncoder
 
 TEXTS = ["The Nile flows north.", "It ends in the sea. A delta is there.", "", "Where?"]
 
 
 @pytest.fixture(scope="module")
 def static(tokenizer):
-    from distill.encoders.encoder import KerasEncoder
     from distill.students.static import StaticEncoder
 
     return KerasEncoder(StaticEncoder(vocabulary=len(tokenizer), width=16, hidden=8, dimension=12), tokenizer)
@@ -35,3 +37,10 @@ def test_a_passage_is_the_sum_of_its_sentences_and_can_do_without_one(static, sa
     without = summed.without(np.array([0]))
     np.testing.assert_allclose(without.features, summing.sums([rest]).features, atol=1e-4)
     assert without.counts[0, 0] == len(static.tokenizer.encode([rest])[0])
+
+
+def test_a_transformer_has_no_sums(static, tokenizer):
+    require_sums(static)
+    model = TransformerEncoder(len(tokenizer), width=8, depth=1, heads=2, head_size=4, inner=8, dimension=8)
+    with pytest.raises(EncoderError, match="mine: .*--base"):
+        require_sums(KerasEncoder(model, tokenizer, "mine"))

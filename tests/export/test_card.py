@@ -12,7 +12,7 @@ from distill.export.formats.registry import format_of
 from distill.export.gate import Figures, Scores
 from distill.export.weights.precision import Precision
 
-STUDENT = SimpleNamespace(dimension=512, tokenizer=[None] * 2000)
+STUDENT = SimpleNamespace(dimension=512, tokenizer=[None] * 2000, origin=None)
 NOTES = {"source": "sample-en", "dataset": "sample", "languages": ["de", "en"], "teacher": "en", "seed": 7}
 ROW = Scores(0.915, 0.9, 0.5, 0.777, significant=False)
 FIGURES = Figures(

@@ -238,11 +238,11 @@ def test_an_absent_package_names_what_to_install(monkeypatch, kind, package, lin
         load_encoder(f"{kind}:some/model")
 
 
-def test_they_cannot_be_trained_and_a_folder_weighs_what_it_holds_and_a_name_nothing(folders):
+def test_a_folder_weighs_what_it_holds_and_a_name_nothing_and_without_weights_it_is_not_trained(folders):
     for source in ("st:some/model", str(folders / "hf")):
         assert require_kind(source).what == "a Transformers model"
-        with pytest.raises(EncoderError, match=f"^{source}: a Transformers"):
-            load_keras_encoder(source)
+    with pytest.raises(EncoderError, match=f"^{folders / 'hf'}: "):
+        load_keras_encoder(folders / "hf")
     assert KIND.on_disk(f"hf:{folders / 'hf'}") == KIND.on_disk(str(folders / "hf")) == [str(folders / "hf")]
     assert KIND.on_disk("hf:some/model") == []
     with pytest.raises(EncoderError, match="^st: "):

@@ -5,37 +5,27 @@
 
 import json
 import shutil
-import tarfile
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from distill.errors import EncoderError
+from distill.errors import InputError
 from distill.teachers.transformer_folder import is_transformer, load_transformer
 
 pytest.importorskip("safetensors")
-ARCHIVE = Path(__file__).resolve().parents[1] / "fixtures" / "transformers.tar.xz"
 NAMES = ("bert", "distiluse", "labse", "modernbert", "roberta", "xlm-roberta")
 
 
 @pytest.fixture(scope="module")
-def folders(tmp_path_factory):
-    root = tmp_path_factory.mktemp("transformers")
-    with tarfile.open(ARCHIVE) as archive:
-        archive.extractall(root, filter="data")
-    return root
-
-
-@pytest.fixture(scope="module")
-def told(folders):
-    return json.loads((folders / "texts.json").read_text())
+def told(transformers):
+    return json.loads((transformers / "texts.json").read_text())
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_folder_gives_the_vectors_that_its_library_gave(folders, told, name):
-    assert is_transformer(folders / name)
-    encoder, expected = load_transformer(folders / name), np.load(folders / "vectors.npz")
+def test_a_folder_gives_the_vectors_that_its_library_gave(transformers, told, name):
+    assert is_transformer(transformers / name)
+    encoder, expected = load_transformer(transformers / name), np.load(transformers / "vectors.npz")
     longest = encoder.tokenizer.reading.longest
     rows = encoder.tokenizer.encode(told["texts"], None)
     assert [row[: longest - 1] + row[-1:] if len(row) > longest else row for row in rows] == told["ids"][name]
@@ -43,14 +33,17 @@ def test_a_folder_gives_the_vectors_that_its_library_gave(folders, told, name):
         np.testing.assert_allclose(encoder.encode(told["texts"], role), expected[f"{name}/{role}"], atol=1e-5)
 
 
-def test_a_config_of_older_versions_names_the_same_layers(folders, tmp_path):
-    folder = Path(shutil.copytree(folders / "modernbert", tmp_path / "older"))
+def test_a_config_of_older_versions_names_the_same_layers(transformers, tmp_path):
+    folder = Path(shutil.copytree(transformers / "modernbert", tmp_path / "older"))
     config = json.loads((folder / "config.json").read_text())
     del config["rope_parameters"], config["layer_types"]
     config |= {"global_rope_theta": 900.0, "local_rope_theta": 40.0, "position_embedding_type": "sans_pos"}
     (folder / "config.json").write_text(json.dumps(config))
     model = load_transformer(folder).model
-    assert model.get_config() == {**load_transformer(folders / "modernbert").model.get_config(), "name": model.name}
+    assert model.get_config() == {
+        **load_transformer(transformers / "modernbert").model.get_config(),
+        "name": model.name,
+    }
     assert (model.local, model.window) == ((1, 2), 2)
 
 
@@ -68,6 +61,9 @@ WRONG = {
         "share 16 numbers",
         lambda folder: changed(folder, "config.json", num_attention_heads=3),
     ),
+    "another table": ("vocab_size = 99", lambda folder: changed(folder, "config.json", vocab_size=99)),
+    "fewer layers": ("num_hidden_layers = 1", lambda folder: changed(folder, "config.json", num_hidden_layers=1)),
+    "an empty file": ("tokenizer.json: invalid JSON", lambda folder: (folder / "tokenizer.json").write_text("")),
     "no safetensors": ("expected model.safetensors", lambda folder: (folder / "model.safetensors").unlink()),
     "a pickle": (
         "pytorch_model.bin, a pickle",
@@ -110,10 +106,10 @@ WRONG = {
 
 
 @pytest.mark.parametrize("case", WRONG.values(), ids=WRONG)
-def test_a_folder_that_cannot_be_read_is_refused_in_one_line(folders, tmp_path, case):
+def test_a_folder_that_cannot_be_read_is_refused_in_one_line(transformers, tmp_path, case):
     error, change, *named = case
-    folder = Path(shutil.copytree(folders / "".join(named or ["labse"]), tmp_path / "wrong"))
+    folder = Path(shutil.copytree(transformers / "".join(named or ["labse"]), tmp_path / "wrong"))
     change(folder)
-    with pytest.raises(EncoderError, match=error) as told:
+    with pytest.raises(InputError, match=error) as told:
         load_transformer(folder)
     assert "\n" not in str(told.value)

@@ -11,6 +11,7 @@ from distill.export.weights.precision import Precision
 from distill.settings.sections import TrainingSettings
 from distill.students.ngram import NGramEncoder
 from distill.students.static import StaticEncoder
+from distill.students.transformer import TransformerEncoder
 from distill.system.device import BFLOAT16, FLOAT16
 from distill.training.fake_quantisation import fake_encode
 from distill.training.mixed_precision import mixed_encode, policy_of
@@ -24,6 +25,7 @@ STUDENTS = {
         vocabulary=20, width=16, channels=8, orders=(2,), hidden=16, dimension=8, space=16, rank=4
     ),
     "static": lambda: StaticEncoder(vocabulary=20, width=16, hidden=16, dimension=16, channels=8),
+    "transformer": lambda: TransformerEncoder(20, 16, depth=2, heads=2, head_size=8, inner=24, dimension=16),
 }
 
 
@@ -41,7 +43,7 @@ def make(kind="n-grams"):
 
 
 def packed(student):
-    return tuple(pack(TEXTS, student.gap).values())
+    return tuple(student.pack(TEXTS).values())
 
 
 def dtypes(student):

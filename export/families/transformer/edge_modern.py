@@ -14,7 +14,7 @@ from ....students.transformer.network import TransformerEncoder
 from ....system.types import Tensor
 from ...tflite.layers import DENSE, Norm, apart
 from ...weights.precision import Precision
-from .edge_bert import EDGE_ACTIVATIONS, by_head, look, looked_kernel
+from .edge_bert import EDGE_ACTIVATIONS, by_head, look, looked_kernel, wide_dense
 
 
 class EdgeRows(keras.layers.Layer):
@@ -64,7 +64,7 @@ class EdgeModernBlock(keras.layers.Layer):
         self.looked = dense(looked_kernel(block), name="looked")
         self.attention = dense(block.attention.kernel, name="attention")
         kernels = [np.asarray(layer.kernel) for layer in block.unit_layers]
-        self.first = dense(np.concatenate(kernels, axis=1), name="first")
+        self.first = wide_dense(precision)(np.concatenate(kernels, axis=1), name="first")
         self.second = dense(block.second.kernel, name="second")
         self.attention_norm = Norm(block.attention_norm, name="attention_norm") if block.normed else None
         self.norm = Norm(block.norm, name="norm")

