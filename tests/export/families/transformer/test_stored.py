@@ -37,7 +37,7 @@ CASES = {
         {**MODERN, "depth": 3, "local": (1,), "activation": "gelu_tanh", "dense": "tanh", "space": 36, "foreign": True},
         Precision("float32", "float32"),
     ),
-    "modern, int8": ({**MODERN, "depth": 2, "local": (1,), "rank": 30, "pooling": "max"}, Precision("int8", "int4")),
+    "modern, turned": ({**MODERN, "depth": 2, "local": (1,), "pooling": "max"}, Precision("int8", "int4-pq5")),
 }
 # The whole numbers that a channel's largest is.
 LARGEST = {"int8": 127, "int4": 7}
