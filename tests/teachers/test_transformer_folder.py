@@ -34,7 +34,7 @@ def test_a_folder_gives_the_vectors_that_its_library_gave(transformers, told, na
 
 
 def test_a_config_of_older_versions_names_the_same_layers(transformers, tmp_path):
-    folder = Path(shutil.copytree(transformers / "modernbert", tmp_path / "older"))
+    folder = Path(shutil.copytree(transformers / "modernbert", tmp_path / "modernbert"))
     config = json.loads((folder / "config.json").read_text())
     del config["rope_parameters"], config["layer_types"]
     config |= {"global_rope_theta": 900.0, "local_rope_theta": 40.0, "position_embedding_type": "sans_pos"}
