@@ -146,6 +146,7 @@ if TYPE_CHECKING:
     from .stages.transfer_stage import transfer as transfer
     from .stages.triplet_stage import teach as teach
     from .students.shape import Shape as Shape
+    from .students.vocabulary.pruning import PieceRule as PieceRule
     from .students.vocabulary.static_student import static_student as static_student
     from .tuning.tune import tune as tune
 

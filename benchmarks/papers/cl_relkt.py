@@ -78,7 +78,8 @@ ROWS = (
     *learned("cosine", "--teacher {runs}/teacher-{seed}/teacher --set student.distance=cosine", ("teacher",)),
     # Three layers of E5, in E5's space; what mUSE teaches it is learned by a map into mUSE's.
     Row("e5-three", "reduce e5 --layers 3 --dataset {data}/xquad"),
-    *learned("muse-static", "--teacher muse --start muse --static"),
+    Row("static", "reduce muse --static --dataset {data}/xquad"),
+    *learned("muse-static", "--teacher muse --start {runs}/static-{seed}", ("static",)),
     *learned("muse-transformer", "--teacher muse --start {runs}/e5-three-{seed}", ("e5-three",)),
     *learned("e5-ngram", "--teacher e5 --start muse"),
     *learned("e5-transformer", "--teacher e5 --start {runs}/e5-three-{seed}", ("e5-three",)),
