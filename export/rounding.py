@@ -34,12 +34,12 @@ def round_dense(encoder: KerasEncoder, precision: Precision, texts: Mapping[str,
     if precision.dense != "int4" or not has_part(encoder.model.family, "rounding"):
         return encoder
     random, most = np.random.default_rng(0), SEEN // max(1, len(texts))
-    rows = [row for several in texts.values() for row in _drawn(encoder.tokenizer, several, most, random)]
+    rows = [row for several in texts.values() for row in _draw_rows(encoder.tokenizer, several, most, random)]
     model = family_part(encoder.model.family, "rounding").round_blocks(encoder.model, rows)
     return KerasEncoder(model, encoder.tokenizer, encoder.name)
 
 
-def _drawn(tokenizer: Tokenizer, texts: Sequence[str], most: int, random: np.random.Generator) -> list[list[int]]:
+def _draw_rows(tokenizer: Tokenizer, texts: Sequence[str], most: int, random: np.random.Generator) -> list[list[int]]:
     """The ids of some texts with about so many tokens, in both roles, as a prompt changes what is behind it."""
     rows = [shortened(ids, LONGEST) for role in ROLES for ids in tokenizer.encode(list(texts), role)]
     rows = [rows[place] for place in random.permutation(len(rows))]

@@ -68,9 +68,9 @@ class Shape:
 
     def _check_known(self, model, sizes):
         """Refuse sizes of another family."""
-        known = {*sizes, "dimension"}
+        known = {*sizes, *({"orders"} if hasattr(model, "orders") else ())}
         other = [name for name in SIZES if getattr(self, name) and name not in known]
-        if other and not (other == ["orders"] and "channels" in known):
+        if other:
             raise ConfigError(
                 f"{other[0]}: a {model.family} encoder has none; its sizes are {', '.join(sorted(known))}"
             )
@@ -131,10 +131,8 @@ def shaped(
         return encoder
     if shape.static:
         rows = encoder.tokenizer.encode(list(texts), None)
-        order, most = (
-            max(shape.orders or getattr(encoder.model, "orders", (3,))),
-            limits(encoder.model, static=True)["rank"],
-        )
+        order = max(shape.orders or getattr(encoder.model, "orders", (3,)))
+        most = limits(encoder.model, static=True)["rank"]
         sizes = shape.rank or min(256, most), shape.hidden or 256
         often = Frequencies.of(encoder.tokenizer, rows, shape.frequencies, shape.smoothing, languages)
         start = family_part("static", "start")

@@ -107,13 +107,13 @@ class Student(keras.Model):
         `encoders.batching.pack`. `table` is applied to the rows of the pieces, `(1, u, w)`, and `rows` to those of the
         texts, `(1, t, w)`.
         """
-        x = self.looked_up(ids[None], pieces, table, rows)  # (1, t, w)
+        x = self.look_up(ids[None], pieces, table, rows)  # (1, t, w)
         keep = ops.cast(ops.greater_equal(ids, 0), x.dtype)[None, :, None]  # (1, t, 1)
         features = ops.cast(self.features(x, keep)[0], "float32")
         vectors = self.pooled(sum_texts(features, segments, ops.shape(counts)[0]), counts)
         return self.get_layer("projection")(vectors) if self.space else vectors
 
-    def looked_up(
+    def look_up(
         self,
         ids: Tensor,
         pieces: Tensor,

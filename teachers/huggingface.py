@@ -145,7 +145,7 @@ def _settings_of(name, revision=None):
     return name, folder.name
 
 
-def downloaded(name: str) -> Path:
+def download(name: str) -> Path:
     """Return the folder of a model of the hub, with what `load_transformer` reads. Raises `EncoderError`."""
     if find_spec("huggingface_hub") is None:
         raise EncoderError(
@@ -232,7 +232,7 @@ class _Transformers(Kind):
         return TransformerEncoder(source)
 
     def load_trainable(self, source: File, load: Load) -> KerasEncoder:
-        return load_transformer(self.folder(source) or downloaded(self._model(source)))
+        return load_transformer(self.folder(source) or download(self._model(source)))
 
     def folder(self, source: File) -> Path | None:
         model = self._model(source)

@@ -97,10 +97,8 @@ class SummedPassages:
     @classmethod
     def of(cls, summing: Summing, dataset: Dataset, progress: Progress | None = None) -> SummedPassages:
         """Those of a data set's sentences and passages, each sentence encoded once."""
-        sentences, passage_of = (
-            summing.sums(dataset.sentences.texts, "document", progress),
-            dataset.sentences.passage_of,
-        )
+        sentences = summing.sums(dataset.sentences.texts, "document", progress)
+        passage_of = dataset.sentences.passage_of
         ends, many = summing.sums([""], "document"), len(dataset.passages)
         passages = Sums(np.zeros((many, sentences.features.shape[1]), np.float32), np.zeros((many, 1), np.float32))
         np.add.at(passages.features, passage_of, sentences.features)

@@ -114,16 +114,15 @@ def export_model(
     texts = _texts(gate) if gate and not form.precision.content else None
     encoder, notes = _student(model, form, settings.threads), {**origin(model), **_answerable(model, form)}
     form = _with_codewords(form, model, encoder)
-    whole = encoder
-    encoder = _rounded(encoder, form, texts)
+    # What rounding costs is measured against what is not rounded.
+    whole, encoder = encoder, _rounded(encoder, form, texts)
     form, notes = _described(form, notes, model)
     if options.document_model:
         with_documents(encoder, options.document_model)
         notes["documents"] = origin(options.document_model)["source"]
-        encoder = _with_route(encoder, options.document_model, form)
+        whole = encoder = _with_route(encoder, options.document_model, form)
     used = _loaded(model, options.document_model, settings.threads, form)
-    # What rounding costs is measured against what is not rounded.
-    gate = gate and replace(gate, model=used or (None if whole is encoder or options.document_model else whole))
+    gate = gate and replace(gate, model=used or whole)
     return _exported(encoder, output, gate, form, notes, components, texts)
 
 

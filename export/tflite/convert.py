@@ -21,7 +21,7 @@ from ..weights.codecs import CODECS
 from ..weights.precision import Precision
 from .edge import edge_model, edge_models
 from .flatbuffer import require_operators
-from .narrow import narrowed
+from .narrow import narrow_kernels
 from .packing import signed
 
 # Free bytes of the temporary folder under which a conversion that failed has failed for want of them.
@@ -50,7 +50,7 @@ def convert(
     else:
         sliced = length is None if sliced is None else sliced
         content = converted(edge_model(model, precision, length, sliced, tokenizer), precision)
-    return checked(narrowed(content) if precision.dense == "int4" else content, model, precision)
+    return checked(narrow_kernels(content) if precision.dense == "int4" else content, model, precision)
 
 
 def require_tensorflow() -> None:

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...system.types import Floats
 from .flatbuffer import _model, _operator
-from .narrow import of_nibbles
+from .narrow import unpack_nibbles
 
 RELU = 1  # of the schema's ActivationFunctionType
 NONE = -1  # the tensor that is left out
@@ -107,7 +107,7 @@ class Graph:
             return None
         shape = about.ShapeAsNumpy() if about.ShapeLength() else ()
         if about.Type() == _four_bits():
-            return of_nibbles(buffer.DataAsNumpy(), int(np.prod(shape))).reshape(shape)
+            return unpack_nibbles(buffer.DataAsNumpy(), int(np.prod(shape))).reshape(shape)
         return buffer.DataAsNumpy().view(_dtypes()[about.Type()]).reshape(shape)
 
     def real(self, tensor: int) -> Floats | None:

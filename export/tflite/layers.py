@@ -77,7 +77,7 @@ class FloatDense(keras.layers.Layer):
 class WholeDense(keras.layers.Layer):
     """The same with a kernel of whole numbers: act(x V + b / s) s for W = V s; no scale s is negative.
 
-    They are stored in 8 bits, and those up to 7 in 4 (`narrow.narrowed`).
+    They are stored in 8 bits, and those up to 7 in 4 (`narrow.narrow_kernels`).
     """
 
     levels = LEVELS

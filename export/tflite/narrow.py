@@ -8,7 +8,7 @@ from ..weights.kernels import LEVELS, LEVELS_OF_4
 from .packing import packed
 
 
-def narrowed(content: bytes) -> bytes:
+def narrow_kernels(content: bytes) -> bytes:
     """Return the flatbuffer with every int8 kernel whose numbers are whole and at most 7 in int4, two a byte.
 
     The converter stores whole numbers up to 7 as multiples of 7 / 127; they have a scale of 1 from then on.
@@ -30,17 +30,17 @@ def _narrow(schema, kernel, buffer):
     if kernel.type != schema.TensorType.INT8 or abs(kernel.quantization.scale[0] * LEVELS - LEVELS_OF_4) > 1e-3:
         return
     stored = np.asarray(buffer.data, dtype=np.uint8).view(np.int8)
-    buffer.data = as_nibbles(np.round(stored * kernel.quantization.scale[0]).astype(np.int8))
+    buffer.data = pack_nibbles(np.round(stored * kernel.quantization.scale[0]).astype(np.int8))
     kernel.type, kernel.quantization.scale = schema.TensorType.INT4, [1.0]
 
 
-def as_nibbles(numbers: np.ndarray) -> np.ndarray:
+def pack_nibbles(numbers: np.ndarray) -> np.ndarray:
     """Return int8 numbers from -8 to 7 as uint8, two a byte, the first of them in the low bits."""
     flat = np.append(numbers.reshape(-1), np.zeros(numbers.size % 2, np.int8)).view(np.uint8) & 15
     return flat[0::2] | flat[1::2] << 4
 
 
-def of_nibbles(stored: np.ndarray, size: int) -> np.ndarray:
-    """Return the `size` int8 numbers of what `as_nibbles` gave."""
+def unpack_nibbles(stored: np.ndarray, size: int) -> np.ndarray:
+    """Return the `size` int8 numbers of what `pack_nibbles` gave."""
     both = np.stack([stored & 15, stored >> 4], axis=1).reshape(-1)[:size].astype(np.int8)
     return np.where(both > LEVELS_OF_4, both - 16, both).astype(np.int8)

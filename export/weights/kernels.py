@@ -40,7 +40,7 @@ def compensate_rounding(kernel: Floats, moments: Doubles, levels: int = LEVELS_O
         codes[start:end], errors = _round_rows(rest, start, end, scale, passed, levels)
         rest[end:] -= passed[start:end, end:].T @ errors
     rounded = np.empty_like(codes)
-    rounded[order] = _reaching(codes, levels)
+    rounded[order] = _raise_to_levels(codes, levels)
     return (rounded * scale).astype(np.float32)
 
 
@@ -65,7 +65,7 @@ def _best_scales(kernel, levels):
     return best.astype(np.float64)
 
 
-def _reaching(codes, levels):
+def _raise_to_levels(codes, levels):
     """Whole numbers whose largest in each channel is `levels`, so that the channel's scale is told by it."""
     largest, channels = np.abs(codes).argmax(axis=0), np.arange(codes.shape[1])
     sign = np.where(codes[largest, channels] < 0, -1, 1)

@@ -98,38 +98,38 @@ class Block(keras.layers.Layer):
         self.heads, self.head_size, self.inner = heads, head_size, inner
         self.epsilon, self.activation = epsilon, activation
         for name in ("query", "key", "value"):
-            setattr(self, name, self.dense_layer(heads * head_size, name))
-        self.first = self.dense_layer(inner, "first")
+            setattr(self, name, self.make_dense(heads * head_size, name))
+        self.first = self.make_dense(inner, "first")
         for name in ("attention_norm", "norm"):
-            setattr(self, name, self.norm_layer(name))
+            setattr(self, name, self.make_norm(name))
 
-    def dense_layer(self, units: int, name: str) -> keras.layers.Dense:
+    def make_dense(self, units: int, name: str) -> keras.layers.Dense:
         """Return a dense layer of the block."""
         return keras.layers.Dense(units, name=name)
 
-    def norm_layer(self, name: str) -> keras.layers.LayerNormalization:
+    def make_norm(self, name: str) -> keras.layers.LayerNormalization:
         """Return a normalisation of the block."""
         return keras.layers.LayerNormalization(epsilon=self.epsilon, name=name)
 
     def build(self, x_shape: Sequence[int], looks_shape: Sequence[int] | None = None) -> None:
         width = x_shape[-1]
-        self.attention = self.dense_layer(width, "attention")
-        self.second = self.dense_layer(width, "second")
+        self.attention = self.make_dense(width, "attention")
+        self.second = self.make_dense(width, "second")
         for layer in (self.query, self.key, self.value, *self.unit_layers, self.attention_norm, self.norm):
             layer.build(x_shape)
         self.attention.build((*x_shape[:-1], self.heads * self.head_size))
         self.second.build((*x_shape[:-1], self.inner))
 
     def call(self, x: Tensor, looks: Tensor, places: Tensor) -> Tensor:
-        return self.fed(self.attended(x, looks, places))
+        return self.add_units(self.add_attention(x, looks, places))
 
-    def attended(self, x: Tensor, looks: Tensor, places: Tensor) -> Tensor:
+    def add_attention(self, x: Tensor, looks: Tensor, places: Tensor) -> Tensor:
         """Return the tokens after attention, `(b, t, w)`; their places count in the rows alone."""
         return self.attention_norm(x + ops.cast(self.attention(self.attend(x, looks, places)), x.dtype))
 
-    def fed(self, x: Tensor) -> Tensor:
+    def add_units(self, x: Tensor) -> Tensor:
         """Return the tokens after the feed-forward network, `(b, t, w)`."""
-        return self.norm(x + ops.cast(self.second(self.units(x)), x.dtype))
+        return self.norm(x + ops.cast(self.second(self.compute_units(x)), x.dtype))
 
     @property
     def denses(self) -> list[keras.layers.Dense]:
@@ -141,15 +141,15 @@ class Block(keras.layers.Layer):
         """The dense layers that the hidden units come of."""
         return [self.first]
 
-    def before_attention(self, x: Tensor) -> Tensor:
+    def prepare_attention(self, x: Tensor) -> Tensor:
         """Return what query, key and value read of tokens: these as they are."""
         return x
 
-    def before_units(self, x: Tensor) -> Tensor:
+    def prepare_units(self, x: Tensor) -> Tensor:
         """Return what `unit_layers` read of tokens after attention: these as they are."""
         return x
 
-    def units(self, x: Tensor) -> Tensor:
+    def compute_units(self, x: Tensor) -> Tensor:
         """Return the hidden units of tokens after attention, `(b, t, inner)`."""
         return ACTIVATIONS[self.activation](ops.cast(self.first(x), x.dtype))
 

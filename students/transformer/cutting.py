@@ -66,7 +66,7 @@ def choose_blocks(model: TransformerEncoder, depth: int, rows: IdLists) -> list[
 
 def vectors_of(model: TransformerEncoder, places: Sequence[int], batches: Sequence[NDArray[np.int32]]) -> Floats:
     """Return the vectors of padded ids `(b, t)` through these blocks alone, `(n, dimension)`."""
-    return np.concatenate([ops.convert_to_numpy(model.through(ids, places)) for ids in batches])
+    return np.concatenate([ops.convert_to_numpy(model.encode_through(ids, places)) for ids in batches])
 
 
 def with_blocks(model: TransformerEncoder, places: Sequence[int]) -> TransformerEncoder:
@@ -102,11 +102,11 @@ def _unit_sizes(model, rows):
     sizes, tokens = np.zeros((model.depth, model.inner)), 0
     for group in by_length([len(row) for row in rows]):
         ids = pad([rows[place] for place in group])
-        x, there, order = model.placed(ids)
+        x, there, order = model.place(ids)
         for place, block in enumerate(model.blocks):
-            x = block.attended(x, there[:, None], order)
-            units = np.asarray(ops.convert_to_numpy(block.units(x)))
+            x = block.add_attention(x, there[:, None], order)
+            units = np.asarray(ops.convert_to_numpy(block.compute_units(x)))
             sizes[place] += np.abs(units[ids >= 0]).sum(axis=0)
-            x = block.fed(x)
+            x = block.add_units(x)
         tokens += int((ids >= 0).sum())
     return sizes / tokens

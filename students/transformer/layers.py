@@ -8,21 +8,21 @@ import keras
 
 from ...system.types import Json
 from .block import Block, Positions
-from .modern import ModernBlock, Rows, norm_layer
+from .modern import ModernBlock, Rows, make_norm
 
 BLOCKS = ("bert", "modern")
 # What every block has, in the order of `Block`'s arguments.
 SIZES = ("heads", "head_size", "inner", "epsilon", "activation")
 
 
-def rows_of(sizes: Mapping[str, Json]) -> Positions | Rows:
+def make_rows(sizes: Mapping[str, Json]) -> Positions | Rows:
     """Return the layer between the table and the first block, `positions`."""
     if sizes["block"] == "modern":
         return Rows(sizes["epsilon"], name="positions")
     return Positions(sizes["positions"], sizes["epsilon"], name="positions")
 
 
-def blocks_of(sizes: Mapping[str, Json]) -> list[Block]:
+def make_blocks(sizes: Mapping[str, Json]) -> list[Block]:
     """Return the blocks, the first one first. Raises `ValueError` for a `block` that is none of `BLOCKS`."""
     if sizes["block"] not in BLOCKS:
         raise ValueError(f"block: expected one of {', '.join(BLOCKS)}, got {sizes['block']!r}")
@@ -32,9 +32,9 @@ def blocks_of(sizes: Mapping[str, Json]) -> list[Block]:
     return [ModernBlock(*same, **_attention(sizes, place), name=f"block_{place}") for place in range(sizes["depth"])]
 
 
-def final_norm_of(sizes: Mapping[str, Json]) -> keras.layers.LayerNormalization | None:
+def make_final_norm(sizes: Mapping[str, Json]) -> keras.layers.LayerNormalization | None:
     """Return the normalisation behind the last block, which blocks that normalise their sums do not need."""
-    return norm_layer(sizes["epsilon"], "final_norm") if sizes["block"] == "modern" else None
+    return make_norm(sizes["epsilon"], "final_norm") if sizes["block"] == "modern" else None
 
 
 def _attention(sizes: Mapping[str, Json], place: int) -> dict[str, Json]:

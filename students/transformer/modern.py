@@ -16,7 +16,7 @@ from ...system.types import Floats, Json, Tensor
 from .block import ACTIVATIONS, Block, by_head, look
 
 
-def norm_layer(epsilon: float, name: str) -> keras.layers.LayerNormalization:
+def make_norm(epsilon: float, name: str) -> keras.layers.LayerNormalization:
     """Return a normalisation without a bias."""
     return keras.layers.LayerNormalization(epsilon=epsilon, center=False, name=name)
 
@@ -29,7 +29,7 @@ def frequencies_of(theta: float, size: int) -> Floats:
     return (1 / theta ** (np.arange(0, size, 2, dtype=np.float32) / size)).astype(np.float32)
 
 
-def turn(x: Tensor, places: Tensor, frequencies: Floats) -> Tensor:
+def rotate(x: Tensor, places: Tensor, frequencies: Floats) -> Tensor:
     """Return `(b, h, t, s)` with the numbers i and i + s / 2 turned by the token's place int32 `(b, t)`.
 
     So the product of two tokens says how far they are from each other.
@@ -47,7 +47,7 @@ class Rows(keras.layers.Layer):
 
     def __init__(self, epsilon: float, **kwargs: Json) -> None:
         super().__init__(**kwargs)
-        self.epsilon, self.norm = epsilon, norm_layer(epsilon, "norm")
+        self.epsilon, self.norm = epsilon, make_norm(epsilon, "norm")
 
     def build(self, x_shape: Sequence[int], places_shape: Sequence[int] | None = None) -> None:
         self.norm.build(x_shape)
@@ -88,51 +88,51 @@ class ModernBlock(Block):
     ) -> None:
         super().__init__(heads, head_size, inner, epsilon, activation, **kwargs)
         self.theta, self.window, self.normed = theta, window, normed
-        self.gate = self.dense_layer(inner, "gate")
+        self.gate = self.make_dense(inner, "gate")
         if not normed:
             self.attention_norm = keras.layers.Identity(name="attention_norm")
 
-    def dense_layer(self, units: int, name: str) -> keras.layers.Dense:
+    def make_dense(self, units: int, name: str) -> keras.layers.Dense:
         """Return a dense layer of the block, without a bias."""
         return keras.layers.Dense(units, use_bias=False, name=name)
 
-    def norm_layer(self, name: str) -> keras.layers.LayerNormalization:
+    def make_norm(self, name: str) -> keras.layers.LayerNormalization:
         """Return a normalisation of the block, without a bias."""
-        return norm_layer(self.epsilon, name)
+        return make_norm(self.epsilon, name)
 
-    def attended(self, x: Tensor, looks: Tensor, places: Tensor) -> Tensor:
+    def add_attention(self, x: Tensor, looks: Tensor, places: Tensor) -> Tensor:
         """Return the tokens after attention, `(b, t, w)`."""
         return x + ops.cast(self.attention(self.attend(x, looks, places)), x.dtype)
 
-    def fed(self, x: Tensor) -> Tensor:
+    def add_units(self, x: Tensor) -> Tensor:
         """Return the tokens after the feed-forward network, `(b, t, w)`."""
-        return x + ops.cast(self.second(self.units(x)), x.dtype)
+        return x + ops.cast(self.second(self.compute_units(x)), x.dtype)
 
     @property
     def unit_layers(self) -> list[keras.layers.Dense]:
         """The dense layers that the hidden units come of."""
         return [self.first, self.gate]
 
-    def before_attention(self, x: Tensor) -> Tensor:
+    def prepare_attention(self, x: Tensor) -> Tensor:
         """Return what query, key and value read of tokens, `(b, t, w)`."""
         return self.attention_norm(x)
 
-    def before_units(self, x: Tensor) -> Tensor:
+    def prepare_units(self, x: Tensor) -> Tensor:
         """Return what `unit_layers` read of tokens after attention, `(b, t, w)`."""
         return self.norm(x)
 
-    def units(self, x: Tensor) -> Tensor:
+    def compute_units(self, x: Tensor) -> Tensor:
         """Return the hidden units of tokens after attention, `(b, t, inner)`. Shazeer (2020), GLU variants."""
-        inputs = self.before_units(x)
+        inputs = self.prepare_units(x)
         first, gate = (ops.cast(layer(inputs), x.dtype) for layer in self.unit_layers)
         return ACTIVATIONS[self.activation](first) * gate
 
     def attend(self, x: Tensor, looks: Tensor, places: Tensor) -> Tensor:
         """Return each token's mean of the values that it looks at, `(b, t, heads * head_size)`."""
-        x = self.before_attention(x)
+        x = self.prepare_attention(x)
         query, key, value = (by_head(layer(x), self.heads) for layer in (self.query, self.key, self.value))
         frequencies = frequencies_of(self.theta, self.head_size)
-        query, key = (turn(part, places, frequencies) for part in (query, key))
+        query, key = (rotate(part, places, frequencies) for part in (query, key))
         if self.window is not None:
             looks = looks & ops.less_equal(ops.abs(places[:, :, None] - places[:, None]), self.window)
         return look(query, key, value, looks)

@@ -17,7 +17,7 @@ from ...encoders.batching import pack_rows
 from ...system.types import IdLists, Json, Tensor
 from ..student import Projection, Student, unit
 from .block import FAR, Block
-from .layers import blocks_of, final_norm_of, rows_of
+from .layers import make_blocks, make_final_norm, make_rows
 
 POOLINGS = ("mean", "first", "max")
 
@@ -74,12 +74,12 @@ class TransformerEncoder(Student):
         # layers
         embedding = keras.layers.Embedding(vocabulary, rank or width, name="embedding")
         factor = keras.layers.Dense(width, use_bias=False, name="factor") if rank else None
-        placed, blocks, final_norm = rows_of(sizes), blocks_of(sizes), final_norm_of(sizes)
+        placed, blocks, final_norm = make_rows(sizes), make_blocks(sizes), make_final_norm(sizes)
 
         # functional model
         ids = keras.Input((None,), dtype="int32", name="ids")
         x, there, places = place_tokens(ids, embedding, factor, placed)
-        x = through_blocks(x, there[:, None], places, blocks, final_norm)
+        x = apply_blocks(x, there[:, None], places, blocks, final_norm)
         vectors = PADDED[pooling](x, ops.cast(there, "float32")[:, :, None])
         if dense:
             vectors = keras.layers.Dense(space or dimension, activation=dense, name="dense")(vectors)
@@ -129,30 +129,30 @@ class TransformerEncoder(Student):
 
         A token looks at those of its own text in its row.
         """
-        x = self.looked_up(ids, pieces, table, rows)  # (r, w, width)
+        x = self.look_up(ids, pieces, table, rows)  # (r, w, width)
         x = ops.cast(self.get_layer("factor")(x) if self.rank else x, "float32")
         there = ops.greater_equal(ids, 0)  # (r, w)
-        # A row of padding alone looks at itself: its mean is of nothing else, and nobody reads it.
+        # Padding looks at nothing, which the softmax makes a mean of all, and nobody reads it.
         same = ops.equal(segments[:, :, None], segments[:, None]) & there[:, None]
         places, starts = _places(ops.reshape(ids, (-1,)), ops.reshape(segments, (-1,)), ops.shape(counts)[0])
         places = ops.reshape(places, ops.shape(ids))
         x = self.get_layer("positions")(x, places)
-        x = ops.reshape(through_blocks(x, same, places, self.blocks, self.final_norm), (-1, self.width))
+        x = ops.reshape(apply_blocks(x, same, places, self.blocks, self.final_norm), (-1, self.width))
         there = ops.cast(ops.reshape(there, (-1, 1)), "float32")
-        return self.finished(PACKED[self.pooling](x, there, ops.reshape(segments, (-1,)), counts, starts))
+        return self.finish(PACKED[self.pooling](x, there, ops.reshape(segments, (-1,)), counts, starts))
 
-    def placed(self, ids: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    def place(self, ids: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Return the tokens `(b, t, w)` before the first block, which are there and their places, of ids `(b, t)`."""
         factor = self.get_layer("factor") if self.rank else None
         return place_tokens(ids, self.get_layer("embedding"), factor, self.get_layer("positions"))
 
-    def through(self, ids: Tensor, places: Sequence[int]) -> Tensor:
+    def encode_through(self, ids: Tensor, places: Sequence[int]) -> Tensor:
         """Return the vectors `(b, dimension)` of padded ids `(b, t)` by the blocks at these places alone."""
-        x, there, order = self.placed(ids)
-        x = through_blocks(x, there[:, None], order, [self.blocks[place] for place in places], self.final_norm)
-        return self.finished(PADDED[self.pooling](x, ops.cast(there, "float32")[:, :, None]))
+        x, there, order = self.place(ids)
+        x = apply_blocks(x, there[:, None], order, [self.blocks[place] for place in places], self.final_norm)
+        return self.finish(PADDED[self.pooling](x, ops.cast(there, "float32")[:, :, None]))
 
-    def finished(self, pooled: Tensor) -> Tensor:
+    def finish(self, pooled: Tensor) -> Tensor:
         """Return the vectors `(n, dimension)` of the pooled tokens `(n, width)`."""
         vectors = unit(self.get_layer("dense")(pooled) if self.dense else pooled)
         return self.get_layer("projection")(vectors) if self.space else vectors
@@ -179,7 +179,7 @@ def place_tokens(
     return positions(x, places), there, places
 
 
-def through_blocks(
+def apply_blocks(
     x: Tensor,
     looks: Tensor,
     places: Tensor,

@@ -36,18 +36,18 @@ def round_blocks(model: TransformerEncoder, rows: IdLists, levels: int = LEVELS_
 
 
 def _placed(model, rows):
-    return [model.placed(pad([rows[place] for place in group])) for group in by_length([len(row) for row in rows])]
+    return [model.place(pad([rows[place] for place in group])) for group in by_length([len(row) for row in rows])]
 
 
 def _round_block(block: Block, batches: Batches, levels: int) -> None:
     """Round a block's `narrow_kernels` in place, in the order in which they are read."""
-    inputs = _moments(batches, lambda x, there, places: block.before_attention(x))
+    inputs = _moments(batches, lambda x, there, places: block.prepare_attention(x))
     for layer in (block.query, block.key, block.value):
         _round_layer(layer, inputs, levels)
     means = _moments(batches, lambda x, there, places: block.attend(x, there[:, None], places))
     _round_layer(block.attention, means, levels)
-    attended = [(block.attended(x, there[:, None], places), there, places) for x, there, places in batches]
-    _round_layer(block.second, _moments(attended, lambda x, there, places: block.units(x)), levels)
+    attended = [(block.add_attention(x, there[:, None], places), there, places) for x, there, places in batches]
+    _round_layer(block.second, _moments(attended, lambda x, there, places: block.compute_units(x)), levels)
 
 
 def _round_layer(layer, moments, levels):

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from ...data.dataset import Dataset
 from ...encoders.encoder import KerasEncoder
-from ...encoders.tokenizer import SPACE, Tokenizer, model_proto
+from ...encoders.tokenizer import Tokenizer, model_proto
 from ...errors import InputError
 from ...system.types import Doubles, Integers, Json
 from .fertility import compare
-from .pieces import always_kept, lowest, piece_counts, pruned, used_pieces, with_pieces
+from .pieces import always_kept, bare_pieces, lowest, piece_counts, pruned, with_pieces
 from .scripts import SHARED, script_codes, script_pieces, scripts_of
 
 # Dev has to stay unseen, or its figures would not show what pruning costs.
@@ -48,21 +48,24 @@ class PieceRule:
 
     def pieces(self, tokenizer: Tokenizer, lines: Sequence[Line]) -> set[int]:
         """Return the set of ids to keep."""
-        if self.most:
-            used = commonest(tokenizer, lines, self.most, self.least, self.always(tokenizer, lines))
-        else:
-            used = used_pieces(tokenizer, [line.text for line in lines], self.least)
-        return used | (script_pieces(tokenizer, self.scripts) if self.scripts else set())
+        return self.choose(tokenizer, lines)[0]
 
-    def always(self, tokenizer: Tokenizer, lines: Sequence[Line]) -> set[int]:
-        """Return the ids that stay whatever the lines use."""
-        proto = model_proto(tokenizer)
+    def choose(self, tokenizer: Tokenizer, lines: Sequence[Line]) -> tuple[set[int], set[int]]:
+        """Return the set of ids to keep, and that of those which stay whatever the lines use."""
+        counts = language_counts(tokenizer, lines)
+        always, uses = self._always(model_proto(tokenizer), counts), counts.sum(axis=0)
+        first = commonest(counts, self.most, always) if self.most else np.arange(len(uses))
+        used = set(first[uses[first] >= self.least].tolist())
+        return used | (script_pieces(tokenizer, self.scripts) if self.scripts else set()), always
+
+    def _always(self, proto, counts):
         always = always_kept(proto)
         if not self.written:
             return always
-        scripts = written_scripts(tokenizer, language_counts(tokenizer, lines)) | SHARED | script_codes(self.scripts)
+        bare, scripts = bare_pieces(proto), SHARED | script_codes(self.scripts)
+        scripts |= written_scripts(bare, counts)
         normal = {id for id in always - lowest(proto) if proto.pieces[id].type == proto.pieces[id].NORMAL}
-        return always - {id for id in normal if not scripts_of(proto.pieces[id].piece.strip(SPACE)) <= scripts}
+        return always - {id for id in normal if not scripts_of(bare[id]) <= scripts}
 
     def check(self) -> PieceRule:
         """Return the rule itself. Raises `ConfigError` for a script that there is not."""
@@ -70,27 +73,23 @@ class PieceRule:
         return self
 
 
-def written_scripts(tokenizer: Tokenizer, counts: Integers) -> set[str]:
+def written_scripts(pieces: Sequence[str], counts: Integers) -> set[str]:
     """Return the codes of the scripts of `WRITTEN` of a language's pieces; `counts` are `(languages, pieces)`."""
     shares, scripts = counts / counts.sum(axis=1, keepdims=True).clip(1), {}
-    for id, piece in enumerate(model_proto(tokenizer).pieces):
-        for script in scripts_of(piece.piece.strip(SPACE)) if shares[:, id].any() else ():
+    for id in np.flatnonzero(counts.any(axis=0)).tolist():
+        for script in scripts_of(pieces[id]):
             scripts[script] = scripts.get(script, 0) + shares[:, id]
     return {script for script, share in scripts.items() if share.max() >= WRITTEN}
 
 
-def commonest(
-    tokenizer: Tokenizer, lines: Sequence[Line], most: int, least: int = 0, always: set[int] | None = None
-) -> set[int]:
-    """Return the ids of `most` pieces: those that `always` stay, or `always_kept`, then those with the largest `use`.
+def commonest(counts: Integers, most: int, always: Iterable[int]) -> Integers:
+    """Return the ids of `most` pieces, int64: those that `always` stay, then those with the largest `use`.
 
-    Of these, those used `least` times or more.
+    `counts` are those of each language, `(languages, pieces)`.
     """
-    counts = language_counts(tokenizer, lines)
     shares = summed_shares(counts)
-    shares[list(always_kept(model_proto(tokenizer)) if always is None else always)] = np.inf
-    first = np.argsort(-shares, kind="stable")[:most]
-    return set(first[counts.sum(axis=0)[first] >= least].tolist())
+    shares[list(always)] = np.inf
+    return np.argsort(-shares, kind="stable")[:most]
 
 
 def use(tokenizer: Tokenizer, lines: Sequence[Line]) -> Doubles:
@@ -151,13 +150,14 @@ def prune(
     that is returned saw them all; and the `others`, under the one that is returned.
     Raises `InputError` when the rule leaves no pieces.
     """
-    before, kept = encoder.tokenizer, rule.pieces(encoder.tokenizer, lines)
+    before = encoder.tokenizer
+    kept, always = rule.choose(before, lines)
     if not kept:
         raise InputError(f"no pieces left: none is used {rule.least} times or more; lower --least")
-    after, old_ids = pruned(before, kept, rule.always(before, lines))
+    after, old_ids = pruned(before, kept, always)
     smaller = with_pieces(encoder, after, old_ids)
     rest, tenth = split_off(lines, seed)
-    tried, tried_ids = pruned(before, rule.pieces(before, rest), rule.always(before, rest))
+    tried, tried_ids = pruned(before, *rule.choose(before, rest))
     unseen = _by_language(before, tried, tried_ids, tenth) | _by_language(before, after, old_ids, others)
     return smaller, {
         "rows": [len(before), len(after)],

@@ -11,16 +11,16 @@ from ....students.student import unit
 from ....students.transformer.block import FAR
 from ....students.transformer.network import TransformerEncoder
 from ....system.types import Tensor
-from ...tflite.layers import DENSE, Norm, Padding, Table, apart, unpadded
+from ...tflite.layers import Norm, Padding, Table, apart, unpadded
 from ...weights.precision import Precision
 from ...weights.rewrite import factor_of, projection_of
-from .edge_bert import EdgeBlock, EdgePositions, Masked
-from .edge_modern import EdgeModernBlock, EdgeRows, Turned
+from .edge_bert import EdgeBlock, EdgePositions, PaddingMask, wide_dense
+from .edge_modern import EdgeModernBlock, EdgeRows, Rotations
 
 # By the kind of a network's blocks: what stands behind its table, its blocks, and what these take beside the tokens.
 PLACED: dict[str, type[keras.layers.Layer]] = {"bert": EdgePositions, "modern": EdgeRows}
 BLOCKS: dict[str, type[keras.layers.Layer]] = {"bert": EdgeBlock, "modern": EdgeModernBlock}
-AROUND: dict[str, type[Masked | Turned]] = {"bert": Masked, "modern": Turned}
+AROUND: dict[str, type[PaddingMask | Rotations]] = {"bert": PaddingMask, "modern": Rotations}
 
 
 class EdgeEncoder(keras.layers.Layer):
@@ -30,8 +30,7 @@ class EdgeEncoder(keras.layers.Layer):
         super().__init__(**kwargs)
         self.padding, self.dimension, self.pooling = padding, model.dimension, model.pooling
         # What is there once is worth its 8 bits.
-        dense, factor = DENSE["float32" if precision.dense == "float32" else "int8"], factor_of(model)
-        projection = projection_of(model)
+        dense, factor, projection = wide_dense(precision), factor_of(model), projection_of(model)
         self.table = Table(model.get_layer("embedding").get_weights()[0], precision, name="table")
         self.factor = None if factor is None else dense(factor, name="factor")
         self.placed = PLACED[model.block](model.get_layer("positions"), precision, name="positions")
@@ -58,9 +57,9 @@ class EdgeEncoder(keras.layers.Layer):
         for block, around in zip(self.blocks, self.around(places, far), strict=True):
             x = block(x, *around)
         x = self.final_norm(x) if self.final_norm else x
-        return self.finished(POOLED[self.pooling](x, there[:, None], masked))
+        return self.finish(POOLED[self.pooling](x, there[:, None], masked))
 
-    def finished(self, pooled: Tensor) -> Tensor:
+    def finish(self, pooled: Tensor) -> Tensor:
         """The vector `(1, d)` of a text's pooled tokens `(1, w)`."""
         if self.dense:
             pooled = self.activation(self.dense(pooled))

@@ -42,13 +42,13 @@ def look(query: Tensor, key: Tensor, value: Tensor, far: Tensor | None) -> Tenso
     return ops.reshape(means, (-1, query.shape[0] * query.shape[2]))
 
 
-def looked_kernel(block: Block) -> Floats:
-    """The kernels of query, key and value side by side.
+def join_looked(block: Block, kind: str) -> Floats:
+    """The kernels, or the biases, of query, key and value side by side.
 
     The scores' divisor is a factor of the query: a column's scale takes it, and nothing is rounded otherwise.
     """
-    query, key, value = (np.asarray(layer.kernel) for layer in (block.query, block.key, block.value))
-    return np.concatenate([query / np.sqrt(np.float32(block.head_size)), key, value], axis=1)
+    query, key, value = (np.asarray(getattr(layer, kind)) for layer in (block.query, block.key, block.value))
+    return np.concatenate([query / np.sqrt(np.float32(block.head_size)), key, value], axis=-1)
 
 
 class EdgePositions(keras.layers.Layer):
@@ -65,7 +65,7 @@ class EdgePositions(keras.layers.Layer):
         return self.norm(x + self.table(ops.minimum(places, self.most)))
 
 
-class Masked:
+class PaddingMask:
     """For each block of `model` the inputs beside the tokens: what is added to the scores of padding."""
 
     def __init__(self, model: TransformerEncoder) -> None:
@@ -81,11 +81,7 @@ class EdgeBlock(keras.layers.Layer):
     def __init__(self, block: Block, precision: Precision, **kwargs: str) -> None:
         super().__init__(**kwargs)
         dense, self.heads, self.size = DENSE[precision.dense], block.heads, block.head_size
-        kernels = [np.asarray(layer.kernel) for layer in (block.query, block.key, block.value)]
-        biases = [np.asarray(layer.bias) for layer in (block.query, block.key, block.value)]
-        # The scores' divisor is a factor of the query: a column's scale takes it, and nothing is rounded otherwise.
-        kernels[0], biases[0] = (array / np.sqrt(np.float32(self.size)) for array in (kernels[0], biases[0]))
-        self.looked = dense(np.concatenate(kernels, axis=1), np.concatenate(biases), name="looked")
+        self.looked = dense(*(join_looked(block, kind) for kind in ("kernel", "bias")), name="looked")
         self.attention = dense(block.attention.kernel, block.attention.bias, name="attention")
         self.first = wide_dense(precision)(block.first.kernel, block.first.bias, name="first")
         self.second = dense(block.second.kernel, block.second.bias, name="second")

@@ -14,7 +14,7 @@ from ....students.transformer.network import TransformerEncoder
 from ....system.types import Tensor
 from ...tflite.layers import DENSE, Norm, apart
 from ...weights.precision import Precision
-from .edge_bert import EDGE_ACTIVATIONS, by_head, look, looked_kernel, wide_dense
+from .edge_bert import EDGE_ACTIVATIONS, by_head, join_looked, look, wide_dense
 
 
 class EdgeRows(keras.layers.Layer):
@@ -28,7 +28,7 @@ class EdgeRows(keras.layers.Layer):
         return self.norm(x)
 
 
-class Turned:
+class Rotations:
     """For each block of `model` the inputs beside the tokens: what is added to its scores, and turns by places.
 
     These are cosines and sines, `(t, s / 2)`, each computed once in a graph.
@@ -56,12 +56,12 @@ class Turned:
 
 
 class EdgeModernBlock(keras.layers.Layer):
-    """`ModernBlock` of one text: `(t, w)` -> `(t, w)`, with what a `Turned` gives for it."""
+    """`ModernBlock` of one text: `(t, w)` -> `(t, w)`, with what `Rotations` give for it."""
 
     def __init__(self, block: ModernBlock, precision: Precision, **kwargs: str) -> None:
         super().__init__(**kwargs)
         dense, self.heads, self.size, self.inner = DENSE[precision.dense], block.heads, block.head_size, block.inner
-        self.looked = dense(looked_kernel(block), name="looked")
+        self.looked = dense(join_looked(block, "kernel"), name="looked")
         self.attention = dense(block.attention.kernel, name="attention")
         kernels = [np.asarray(layer.kernel) for layer in block.unit_layers]
         self.first = wide_dense(precision)(np.concatenate(kernels, axis=1), name="first")

@@ -40,8 +40,8 @@ class OnnxEncoder:
         places = g.add("Sub", g.add("CumSum", g.cast(there, "int32"), g.number(1, "int32")), g.number(1, "int32"))
         far = g.add("Mul", g.add("Sub", g.number(1), there), g.number(FAR))
         looks = g.add("Unsqueeze", far, g.numbers(1, 2))  # (b, 1, 1, t)
-        x = self.nodes.through(x, g.add("Max", places, g.number(0, "int32")), looks)
-        return self.finished(self.pooled(x, there, places, far))
+        x = self.nodes.apply_blocks(x, g.add("Max", places, g.number(0, "int32")), looks)
+        return self.finish(self.pooled(x, there, places, far))
 
     def pooled(self, x: str, there: str, places: str, far: str) -> str:
         """The vector `(b, w)` of tokens `(b, t, w)`, of which `there` `(b, t)` says which are of the text."""
@@ -57,7 +57,7 @@ class OnnxEncoder:
         count = g.add("ReduceSum", there, g.numbers(1), keepdims=1)
         return g.add("Div", g.add("Squeeze", summed, g.numbers(1)), count)
 
-    def finished(self, x: str) -> str:
+    def finish(self, x: str) -> str:
         """Pooled tokens `(b, w)` -> `vectors` `(b, d)`."""
         g, projection = self.graph, projection_of(self.model)
         if self.model.dense:

@@ -26,7 +26,7 @@ class ModernNodes(Nodes):
         graph.settings |= {name: getattr(model, name) for name in SETTINGS}
         graph.settings["local"] = list(model.local)
 
-    def through(self, x: str, places: str, looks: str) -> str:
+    def apply_blocks(self, x: str, places: str, looks: str) -> str:
         """Rows `(b, t, w)` of places `(b, t)` through all blocks; `looks` is added to the scores."""
         model = self.model
         x = self.norm(x, "positions/norm", model.get_layer("positions").norm)

@@ -27,14 +27,14 @@ class Nodes:
     def __init__(self, graph: Graph, model: TransformerEncoder, product: Product, codec: str) -> None:
         self.graph, self.model, self.product, self.codec = graph, model, product, codec
 
-    def through(self, x: str, places: str, looks: str) -> str:
+    def apply_blocks(self, x: str, places: str, looks: str) -> str:
         """Rows `(b, t, w)` of places `(b, t)` through all blocks; `looks` is added to the scores."""
-        x = self.placed(x, places)
+        x = self.place(x, places)
         for block in self.model.blocks:
             x = self.block(x, looks, block)
         return x
 
-    def placed(self, x: str, places: str) -> str:
+    def place(self, x: str, places: str) -> str:
         """Rows `(b, t, w)` plus those of their places `(b, t)`, normalised."""
         g, layer = self.graph, self.model.get_layer("positions")
         rows = lookup_of(g, np.asarray(layer.embeddings), self.codec, "positions")
@@ -44,13 +44,13 @@ class Nodes:
     def block(self, x: str, looks: str, block: Block) -> str:
         """Attention and the feed-forward network: `(b, t, w)` -> `(b, t, w)`."""
         g, name = self.graph, block.name
-        attention = self.dense(self.attended(x, looks, block), f"{name}/attention", [block.attention])
+        attention = self.dense(self.add_attention(x, looks, block), f"{name}/attention", [block.attention])
         x = self.norm(g.add("Add", x, attention), f"{name}/attention_norm", block.attention_norm)
         hidden = ACTIVATIONS[block.activation](g, self.dense(x, f"{name}/first", [block.first]))
         second = self.dense(hidden, f"{name}/second", [block.second])
         return self.norm(g.add("Add", x, second), f"{name}/norm", block.norm)
 
-    def attended(self, x: str, looks: str, block: Block) -> str:
+    def add_attention(self, x: str, looks: str, block: Block) -> str:
         """Each token's mean of the values that it looks at, `(b, t, heads * size)`."""
         query, key, value = self.looked(x, block)
         return self.look(query, key, value, looks, block)

@@ -8,7 +8,7 @@ from distill.encoders.batching import pad
 from distill.export.families.registry import family_part
 from distill.export.tflite.convert import convert
 from distill.export.tflite.graph import Graph
-from distill.export.tflite.narrow import as_nibbles, of_nibbles
+from distill.export.tflite.narrow import pack_nibbles, unpack_nibbles
 from distill.export.weights.precision import Precision
 from distill.students.transformer import TransformerEncoder
 from distill.students.transformer.rounding import round_blocks
@@ -76,5 +76,5 @@ def test_the_kernels_are_read_back(rounded, content):
 
 def test_numbers_of_4_bits_are_two_a_byte_the_first_in_the_low_bits():
     numbers = np.array([1, -1, 7, -8, 3], dtype=np.int8)
-    assert as_nibbles(numbers).tolist() == [0xF1, 0x87, 0x03]
-    assert of_nibbles(as_nibbles(numbers), 5).tolist() == numbers.tolist()
+    assert pack_nibbles(numbers).tolist() == [0xF1, 0x87, 0x03]
+    assert unpack_nibbles(pack_nibbles(numbers), 5).tolist() == numbers.tolist()
