@@ -24,6 +24,7 @@ PAIRS = {
     "hindi": "wiki-hi-crowd",
     "names": "names-translit",
     "chinese": "cc-cedict",
+    "help": "libreoffice",
 }
 # Alternatives of a cell, of which so many are taken.
 SEVERAL, MOST = " | ", 2

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import click
 
+from ..errors import InputError
 from ..settings.choices import SPELLED
 from ..settings.sections import Value
 from .shared.options import (
@@ -27,22 +28,33 @@ from .shared.setting_options import SettingsCommand
 
 
 @click.command(cls=PanelCommand)
-@click.argument("folder", metavar="RUN", type=click.Path(file_okay=False))
+@click.argument("source", metavar="RUN")
 @settings_options("compress", "budget", "export")
-@click.option("--output", type=click.Path(file_okay=False), help="folder of the search [default: RUN/small]")
-def compress(folder: str, output: str | None, **values: Value | None) -> None:
-    """A smaller bundle out of RUN's student, within a budget, its loss measured on dev.
+@click.option(
+    "--output",
+    type=click.Path(file_okay=False),
+    help="folder of the search [default: RUN/small; needed for an encoder]",
+)
+def compress(source: str, output: str | None, **values: Value | None) -> None:
+    """A smaller bundle out of RUN's student, or out of an encoder, within a budget, its loss measured on dev.
 
     Vocabularies and table formats are tried first, without training; then students of other shapes are trained with
     stage 2. RUN/small keeps every trial, and the same command goes on where it was broken off; RUN/small/bundle is the
-    one that was chosen, and RUN/report.html shows all.
+    one that was chosen, and RUN/report.html shows all. In place of RUN an encoder may stand, such as st:FOLDER: it is
+    measured as it is, in the folder --output, and searched in its folder small.
     """
     from ..compression.compress import compress as search
-    from ..compression.compress import places, settings_of
+    from ..compression.compress import is_run, places, settings_of
+    from ..compression.of_encoder import compress_encoder, recipe_of
     from ..report.run_tables import print_search
 
-    result = search(folder, settings_from(values, settings_of(folder)), output)
-    print_search(result.as_dict(), *places(Path(folder), output))
+    if is_run(source):
+        result = search(source, settings_from(values, settings_of(source)), output)
+        return print_search(result.as_dict(), *places(Path(source), output))
+    if output is None:
+        raise InputError(f"{source}: no folder of a run; for an encoder name one for what is made of it: --output DIR")
+    settings = settings_from(values, recipe=recipe_of(source))
+    print_search(compress_encoder(source, output, settings).as_dict(), *places(Path(output)))
 
 
 @click.command(cls=SettingsCommand)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ..export.weights.codecs import CODECS
-from ..students.shape import Shape
+from ..students.shape import Shape, limits
+from ..students.student import Student
 from ..students.vocabulary.vocabularies import NEW, VOCABULARIES
 from .budget import Budget
 
@@ -17,6 +18,8 @@ SHAPES = {
     "static": Shape(static=True, rank=256, hidden=256),
     "tiny": Shape(static=True, rank=128, hidden=128),
 }
+# Of a transformer: one layer of so many stays.
+LAYERS = {"half": 2, "quarter": 4}
 
 
 @dataclass(frozen=True)
@@ -57,6 +60,15 @@ class Grid:
 
 
 GRID = Grid()
+
+
+def grid_of(model: Student) -> Grid:
+    """The grid that a search tries on an encoder: of a transformer fewer layers in place of narrower networks."""
+    depth = limits(model).get("depth", 0)
+    if not depth:
+        return GRID
+    fewer = {name: Shape(depth=max(1, depth // part)) for name, part in LAYERS.items()}
+    return replace(GRID, shapes=fewer | {name: shape for name, shape in GRID.shapes.items() if not shape.convolutions})
 
 
 def to_train(

@@ -54,6 +54,11 @@ def is_limited(budget: BudgetSettings) -> bool:
     return limits.bytes is not None or limits.ms is not None
 
 
+def is_run(folder: File) -> bool:
+    """Return whether a folder is that of a run, finished or not."""
+    return (Path(folder) / RUN_FILE).is_file()
+
+
 def settings_of(folder: File) -> Path:
     """The path of a run's settings. Raises `InputError` where it is no finished run."""
     finished(Path(folder))
@@ -96,8 +101,10 @@ def compress(folder: File, settings: Settings, output: File | None = None) -> Re
         material = _material(folder, inputs, corpus, options)
         notes = {**provenance(settings), "source": folder.resolve().name, "languages": list(languages)}
         notes |= learned_in(metrics.get("learned", {}))
-        trials = Trials(material, settings.export, settings.training, notes, candidates.GRID, dev)
-        shapes = possible(options.shapes, material.words.student.model, trials.grid.shapes)
+        model = material.words.student.model
+        grid = candidates.grid_of(model)
+        trials = Trials(material, settings.export, settings.training, notes, grid, dev)
+        shapes = possible(options.shapes, model, grid.shapes)
         budget = budget_of(options, settings.export.max_drop)
         epochs, seconds = settings.student.epochs, seconds_an_epoch(rows)
         result = Search(output / TRIALS, trials, budget, find_artefact(folder), shapes, epochs, seconds).run()
@@ -134,9 +141,11 @@ def _material(folder, inputs, corpus, budget):
 
 
 def possible(names: Sequence[str], model: Model, shapes: Mapping[str, Shape]) -> list[str]:
-    """Those of the shapes that the student can be cut to; the others are said."""
+    """Those of the shapes that the student can be cut to; the others are said, but for another family's."""
     kept = []
     for name in names:
+        if name not in shapes:
+            continue
         try:
             shapes[name].check(model)
             kept.append(name)
@@ -150,8 +159,7 @@ def finished(folder: Path) -> dict[str, Json]:
     path = folder / "metrics.json"
     if not path.is_file():
         raise InputError(
-            f"{folder}: no metrics.json in it; give the folder of a finished `distill run`, for an encoder one that "
-            "trained nothing: distill run --base ENCODER --teacher-model ENCODER --epochs 0"
+            f"{folder}: no metrics.json in it; give the folder of a finished `distill run`, or an encoder and --output"
         )
     return read_json(path)
 

@@ -35,4 +35,5 @@ TABLES = ("uint8", "int8-row", "int4", "pq4", "pq8", "int4-pq5", "float32")
 CHECKPOINT_SECONDS = 60.0
 # Of networks: each has a folder in `students/` and one in `export/families/`.
 FAMILIES = ("ngram", "static", "transformer")
-SHAPE_NAMES = ("full", "small", "static", "tiny")
+# Of a search: `small` is one of n-gram networks, `half` and `quarter` are shares of a transformer's layers.
+SHAPE_NAMES = ("full", "small", "half", "quarter", "static", "tiny")

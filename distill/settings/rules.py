@@ -50,7 +50,8 @@ def _check_of_triplets(teacher):
 
 def _check_quantised(student, export):
     name, quantised, epochs = "student.quantised_epochs", student.quantised_epochs, student.epochs
-    if quantised > epochs:
+    # Without an epoch there is none to round: `--epochs 0` goes with every recipe.
+    if epochs and quantised > epochs:
         raise ConfigError(f"{name}: expected at most student.epochs, which is {epochs}, got {quantised}")
     if quantised and export.precision == "float32" and not _rounds(export.table):
         raise ConfigError(
@@ -109,7 +110,7 @@ def _check_dropout(training, pairs):
 
 
 def _check_averaged(student):
-    if student.averaged_epochs > student.epochs:
+    if student.epochs and student.averaged_epochs > student.epochs:
         name, got = "student.averaged_epochs", student.averaged_epochs
         raise ConfigError(f"{name}: expected at most student.epochs, which is {student.epochs}, got {got}")
 

@@ -725,7 +725,7 @@ WITHOUT_TRAINING = (
     "teach --output out",
     "transfer --teacher {bundle} --output out",
     "tune --study study.db --output best.toml",
-    "compress {bundle}",
+    "compress {bundle} --output out",
     "prune {bundle} --output out",
     "subset {bundle} --languages de --output out",
     "reduce {bundle} --convolutions 1 --output out",

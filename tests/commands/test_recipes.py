@@ -76,7 +76,7 @@ def test_a_shell_gets_a_script_that_completes(distill, monkeypatch, shell):
 
 @pytest.mark.parametrize(
     ("words", "expected"),
-    [("distill rec", ["recipes"]), ("distill run --recipe t", ["tiny"]), ("distill recipes show sen", ["sentri"])],
+    [("distill rec", ["recipes"]), ("distill run --recipe ti", ["tiny"]), ("distill recipes show sen", ["sentri"])],
 )
 def test_commands_and_recipes_are_completed(distill, monkeypatch, words, expected):
     monkeypatch.setenv("_DISTILL_COMPLETE", "bash_complete")

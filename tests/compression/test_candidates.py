@@ -1,10 +1,11 @@
 import pytest
 
 from distill.compression.budget import Budget
-from distill.compression.candidates import GRID, SEARCHED_TABLES, SHAPES, Candidate, cost, to_train
+from distill.compression.candidates import GRID, LAYERS, SEARCHED_TABLES, SHAPES, Candidate, cost, grid_of, to_train
 from distill.settings.choices import SHAPE_NAMES, TABLES
 from distill.students.ngram import NGramEncoder
 from distill.students.shape import Shape
+from distill.students.transformer import TransformerEncoder
 from distill.students.vocabulary.vocabularies import VOCABULARIES
 
 ORDER = [Candidate("all", "uint8"), Candidate("used", "int4"), Candidate("used", "pq8")]
@@ -25,7 +26,14 @@ def test_every_shape_is_a_cut_of_the_base():
     sizes = {"vocabulary": 10}
     assert all(shape.check(NGramEncoder(**sizes)) for shape in SHAPES.values())
     assert SHAPES["full"] == Shape()
-    assert tuple(SHAPES) == SHAPE_NAMES
+    assert {*SHAPES, *LAYERS} == set(SHAPE_NAMES) and grid_of(NGramEncoder(**sizes)) is GRID
+
+
+def test_of_a_transformer_shares_of_its_layers_are_tried():
+    sizes = {"vocabulary": 10, "width": 8, "heads": 2, "head_size": 4, "inner": 8, "positions": 8, "dimension": 8}
+    shapes = grid_of(TransformerEncoder(depth=12, **sizes)).shapes
+    assert shapes["half"] == Shape(depth=6) and shapes["quarter"] == Shape(depth=3) and "small" not in shapes
+    assert grid_of(TransformerEncoder(depth=2, **sizes)).shapes["quarter"] == Shape(depth=1)
 
 
 def test_names_say_what_a_candidate_is():

@@ -18,7 +18,7 @@ TEACHER = "--bm25-epochs 0 --online-epochs 1 --set teacher.batch_size=4"
 # Of a command that is a stage alone.
 ALONE = {
     **{name: f"teach {TEACHER} --set pairs.pairs_an_epoch=8" for name in recipe_names() if name.startswith("lareqa")},
-    **dict.fromkeys(("muse", "paper", "small"), "transfer --epochs 1"),
+    **dict.fromkeys(("muse", "paper", "small", "transformer"), "transfer --epochs 1"),
 }
 # One of each stage; what the batches of the others hold is tested in test_samplers.
 TRAINED = ("lareqa-x-y", "paper")

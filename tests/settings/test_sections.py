@@ -73,7 +73,7 @@ def test_lists_of_known_parts():
         "student.objectives": ("qq", "dd", "dq", "list", "softmax", "translation"),
         "student.units": ("document", "passage"),
         "student.typed_kinds": TYPED,
-        "budget.shapes": ("full", "small", "static", "tiny"),
+        "budget.shapes": ("full", "small", "half", "quarter", "static", "tiny"),
         "pairs.filters": ("passage", "answer", "parallel"),
         "scorer.stages": ("teacher", "student"),
         "evaluation.ranked": ("document", "passage"),
