@@ -18,13 +18,17 @@ from .parsing.tsv import columns_of
 
 @dataclass(frozen=True)
 class Parallel:
-    """Pairs `(n,)` of one source: `texts` in `languages`, and `pivots`, the same in the teacher's language."""
+    """Pairs `(n,)` of one source: `texts` in `languages`, and `pivots`, the same in the teacher's language.
+
+    Of `others` the source has lines too, which were not asked for.
+    """
 
     name: str
     weight: float
     texts: tuple[str, ...]
     languages: tuple[str, ...]
     pivots: tuple[str, ...]
+    others: tuple[str, ...] = ()
 
 
 def read_parallel(files: Sequence[File], pivot: str, languages: Sequence[str] = ()) -> list[Parallel]:
@@ -67,7 +71,8 @@ def _source(path, weight, pivot, languages):
             f"{path}: no pair of {pivot}, the teacher's language, and {', '.join(languages) or 'another'}; "
             "expected a .tsv headed by languages, .jsonl objects by language, or a folder of {lang}.txt"
         )
-    return Parallel(path.name, weight, *map(tuple, zip(*pairs, strict=True)))
+    others = {name for row in rows for name, text in row.items() if text.strip()} - {pivot, *wanted}
+    return Parallel(path.name, weight, *map(tuple, zip(*pairs, strict=True)), others=tuple(sorted(others)))
 
 
 def _rows(path, named):

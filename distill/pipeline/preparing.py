@@ -31,6 +31,7 @@ from ..settings.sections import DataSettings, ScorerSettings, Settings, Training
 from ..settings.store import check, config_text, load_settings
 from ..system.files import ASIDE, require_writable
 from ..system.locking import LOCK, require_free
+from ..system.progress import say
 from ..system.reading import read_json
 from ..system.types import File
 from ..typed.kinds import require_kinds
@@ -164,9 +165,12 @@ def with_texts(inputs: Inputs, source: str) -> Inputs:
     known = asked_in(inputs.pairing.batches, teacher.language, languages) if by_pairs else ()
     folder = find(source) if student.own_text else None
     beside = [str(folder / PARALLEL)] if folder and (folder / PARALLEL).is_file() else []
+    sources = read_parallel([*student.parallel, *beside], teacher.language, languages)
+    if others := sorted({language for source in sources for language in source.others}):
+        say(f"parallel text in {', '.join(others)} is left out: there are no questions in these languages")
     return replace(
         inputs,
-        sources=read_parallel([*student.parallel, *beside], teacher.language, languages),
+        sources=sources,
         labelled=read_labelled(student.labelled_text, teacher.model or teacher.base, known),
         described=with_descriptions(inputs.dataset, folder) if folder else None,
     )

@@ -43,13 +43,17 @@ class Beginning:
 def beginning_of(inputs: Inputs, base: KerasEncoder, cut: ShapeSettings) -> Beginning:
     """The beginning of a run's student, `cut` to a shape, whose teacher is fixed or is to be trained of the `base`.
 
-    Raises `ConfigError` for a shape that is no cut of what it starts from.
+    Raises `ConfigError` for a shape that is no cut of what it starts from, `EncoderError` for new languages where its
+    pieces take no new ones beside them.
     """
     from ..students.shape import Shape
+    from ..students.vocabulary.new_pieces import unigram_proto
 
     source, teacher = inputs.student.start, inputs.fixed or base
     named = load_keras_encoder(source) if source else None
     first = named or base
+    if inputs.vocabulary.add_languages:
+        unigram_proto(first.tokenizer)
     shape = Shape.of(cut).check(first.model)
     foreign = teacher is not first and is_foreign(teacher, first, inputs.dataset, inputs.teacher.language)
     if foreign:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ...encoders.batching import by_length, pad
 from ...export.encode import shortened
-from ...system.progress import task
+from ...system.progress import say, task
 from ...system.types import Floats, IdLists
 from ..factor import factorised
 from ..rebuilding import named, rebuilt
@@ -35,7 +35,9 @@ def cut(model: TransformerEncoder, shape: Shape, rows: IdLists) -> TransformerEn
     rows = [shortened(list(row), TOKENS) for row in rows[:: max(1, len(rows) // SAMPLE)]]
     smaller = factorised(model, shape.rank or limits_of(model)["rank"])
     if 0 < shape.depth < model.depth:
-        smaller = with_blocks(smaller, choose_blocks(smaller, shape.depth, rows))
+        places = choose_blocks(smaller, shape.depth, rows)
+        say(f"layers that stay, counted from 0 to {model.depth - 1}: {', '.join(map(str, places))}")
+        smaller = with_blocks(smaller, places)
     if 0 < shape.inner < model.inner:
         smaller = with_units(smaller, shape.inner, rows)
     return smaller

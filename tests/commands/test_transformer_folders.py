@@ -53,6 +53,15 @@ def test_documents_alone_are_nothing_for_a_transformer(refused, transformers, tm
     assert "--documents" in refused("run", "--documents", SAMPLE / "documents.jsonl", *named)
 
 
+def test_new_languages_are_refused_before_a_run_begins_where_pieces_have_no_scores(
+    refused, transformers, sentence_data, tmp_path
+):
+    (tmp_path / "de.txt").write_text("Wo endet die Donau?\n")
+    named = ["--base", f"hf:{transformers / 'bert'}", "--dataset", sentence_data, "--runs", tmp_path / "runs"]
+    assert "unigram" in refused("run", *named, "--add-languages", "de", "--text", tmp_path / "de.txt")
+    assert not (tmp_path / "runs").exists()
+
+
 def test_a_text_of_ten_thousand_words_is_cut_at_the_longest(distill, transformers, tmp_path):
     words, lines, vectors = "Where does the Danube end? " * 2000, tmp_path / "texts.jsonl", tmp_path / "vectors.npy"
     texts = [words, words + "The Nile.", "Where does the Nile end?"]

@@ -21,9 +21,9 @@ def test_a_table_gives_a_pair_for_each_cell_beside_the_pivots(table):
     (read,) = read_parallel([table], "en")
     assert (read.name, read.weight) == ("questions.tsv", 1)
     assert (read.languages, read.texts) == (("en", "de", "en", "de", "hi"), ("one", "eins", "two", "zwei", "दो"))
-    assert read.pivots == ("one", "one", "two", "two", "two")
+    assert read.pivots == ("one", "one", "two", "two", "two") and read.others == ()
     (read,) = read_parallel([f"{table}=2.5"], "en", ("hi",))
-    assert (read.texts, read.weight) == (("दो",), 2.5)
+    assert (read.texts, read.weight, read.others) == (("दो",), 2.5, ("de",))
 
 
 def test_objects_and_aligned_files_are_read_of_any_name(tmp_path):
