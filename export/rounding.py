@@ -10,6 +10,7 @@ from ..encoders.encoder import KerasEncoder
 from ..encoders.tokenizer import Tokenizer
 from ..students.families import family_part, has_part
 from ..students.rows import TABLE, with_table
+from ..system.types import IdLists
 from ..teachers.centred import ROLES
 from .encode import shortened
 from .weights.codecs import kept
@@ -34,13 +35,17 @@ def round_dense(encoder: KerasEncoder, precision: Precision, texts: Mapping[str,
     if precision.dense != "int4" or not has_part(encoder.model.family, "rounding"):
         return encoder
     random, most = np.random.default_rng(0), SEEN // max(1, len(texts))
-    rows = [row for several in texts.values() for row in _draw_rows(encoder.tokenizer, several, most, random)]
+    rows = [row for several in texts.values() for row in draw_rows(_ids(encoder.tokenizer, several), most, random)]
     model = family_part(encoder.model.family, "rounding").round_blocks(encoder.model, rows)
     return KerasEncoder(model, encoder.tokenizer, encoder.name)
 
 
-def _draw_rows(tokenizer: Tokenizer, texts: Sequence[str], most: int, random: np.random.Generator) -> list[list[int]]:
-    """The ids of some texts with about so many tokens, in both roles, as a prompt changes what is behind it."""
-    rows = [shortened(ids, LONGEST) for role in ROLES for ids in tokenizer.encode(list(texts), role)]
-    rows = [rows[place] for place in random.permutation(len(rows))]
-    return rows[: int(np.searchsorted(np.cumsum([len(ids) for ids in rows]), most)) + 1]
+def _ids(tokenizer: Tokenizer, texts: Sequence[str]) -> IdLists:
+    """The ids of texts in both roles, as a prompt changes what is behind it."""
+    return [ids for role in ROLES for ids in tokenizer.encode(list(texts), role)]
+
+
+def draw_rows(rows: IdLists, most: int, random: np.random.Generator) -> list[list[int]]:
+    """Return some id lists that have about `most` ids together, each shortened to `LONGEST`."""
+    drawn = [shortened(list(rows[place]), LONGEST) for place in random.permutation(len(rows))]
+    return drawn[: int(np.searchsorted(np.cumsum([len(ids) for ids in drawn]), most)) + 1]

@@ -57,7 +57,10 @@ class Trainer(Trained):
     `precision`, by default `Precision()`, is what `quantise` rounds weights to. With `parts` above 1 that many batches
     make one step, of the mean of their gradients. A `loss` that is a Keras layer trains its own weights too. `options`,
     a `TrainingSettings`, say how steps are computed; one of several devices is made within `devices.shared_by` them.
+    `settle` is what is done to the encoder before its first step with rounded weights.
     """
+
+    settle: Callable[[Model], None] | None = None
 
     def __init__(
         self,
@@ -136,6 +139,8 @@ class Trainer(Trained):
         """Compute with rounded weights from the next step on, or again with the weights as they are."""
         if on != self.quantised:
             self.quantised = on
+            if on and self.settle:
+                self.settle(self.encoder)
             # Keras has traced the step with the other weights.
             self.make_train_function(force=True)
 

@@ -35,6 +35,18 @@ def round_blocks(model: TransformerEncoder, rows: IdLists, levels: int = LEVELS_
     return copy
 
 
+def settle_blocks(model: TransformerEncoder, rows: IdLists) -> None:
+    """Round a model's `narrow_kernels` in place, as `round_blocks` does, and train them no more.
+
+    What is around them, norms, biases, wider kernels and the table, learns to make up for it: a step of Adam is far
+    smaller than one of a grid of 15 numbers. Their grid is the one that an export finds again.
+    """
+    model.set_weights(round_blocks(model, rows).get_weights())
+    for layer in model.token_layers:
+        if layer.kernel.path in model.narrow_kernels:
+            layer.kernel.trainable = False
+
+
 def _placed(model, rows):
     return [model.place(pad([rows[place] for place in group])) for group in by_length([len(row) for row in rows])]
 

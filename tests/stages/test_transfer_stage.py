@@ -21,6 +21,7 @@ from distill.stages.transfer_stage import Targets, TransferStage, answers, batch
 from distill.students.ngram import NGramEncoder
 from distill.students.project import axes_of, mapped, on_axes, projected
 from distill.students.rows import UsedRows, with_table
+from distill.students.transformer import TransformerEncoder
 from distill.system.draws import shuffled
 from distill.training.dev_score import DevScore
 from distill.training.log import RunLog
@@ -144,6 +145,32 @@ def test_the_best_quantised_epoch_is_left_and_float_ones_before_are_as_without(s
     assert (score["p@1"], score["mrr@10"]) == pytest.approx(max(scores))
     for row, other in zip(rows[:2], transferred.rows[:2], strict=True):
         assert {**row, "seconds": 0} == {**other, "seconds": 0}
+
+
+def test_kernels_of_four_bits_are_put_on_their_grid_first_and_the_rest_learns_on(tokenizer, few):
+    """Of a transformer; two epochs on the grid, of which the last is left."""
+    keras.utils.set_random_seed(0)
+    sizes = {"width": 16, "depth": 1, "heads": 2, "head_size": 8, "inner": 32, "positions": 64, "dimension": DIMENSION}
+    model = TransformerEncoder(vocabulary=len(tokenizer), dense="linear", **sizes)
+    settings = replace(SETTINGS, epochs=2, quantised_epochs=2, averaged_epochs=1, units=("passage",))
+    targets, log = Targets.of(Words(), few, "en", settings.units), RunLog()
+    start, precision = KerasEncoder(model, tokenizer, "start"), Precision("int4", "int4")
+    student = learn(targets, start, few, LANGUAGES, settings, session=Session(log), precision=precision).model
+    narrow, before = student.narrow_kernels, {weight.path: np.asarray(weight) for weight in model.weights}
+    assert len(narrow) == 5
+    for weight in student.weights:
+        values, first = np.asarray(weight), before[weight.path]
+        if weight.path in narrow:
+            # Whole numbers from -7 to 7 times a scale a column, rounded to what inputs need: most to the nearest.
+            codes = values / np.abs(values).max(axis=0) * 7
+            assert (
+                np.allclose(codes, np.round(codes), atol=1e-4)
+                and np.corrcoef(values.ravel(), first.ravel())[0, 1] > 0.9
+            )
+        elif not weight.path.endswith("key/bias"):
+            assert np.abs(values - first).max() > 1e-4, weight.path
+    losses = [row["loss"] for row in log.of("student") if "loss" in row]
+    assert losses[-1] < losses[0]
 
 
 # Targets
