@@ -49,7 +49,8 @@ def look(query: Tensor, key: Tensor, value: Tensor, looks: Tensor) -> Tensor:
     `query`, `key` and `value` are `(b, h, t, s)`, `looks` bool `(b, t, t)` or `(b, 1, t)`.
     """
     _, heads, tokens, size = ops.shape(query)
-    scores = ops.matmul(query, ops.transpose(key, (0, 1, 3, 2))) / query.shape[-1] ** 0.5  # (b, h, t, t)
+    # The queries are divided, not the scores, of which there are more.
+    scores = ops.matmul(query / query.shape[-1] ** 0.5, ops.transpose(key, (0, 1, 3, 2)))  # (b, h, t, t)
     scores = ops.where(looks[:, None], ops.cast(scores, "float32"), FAR)
     means = ops.matmul(ops.cast(ops.softmax(scores), value.dtype), value)  # (b, h, t, s)
     return ops.reshape(ops.transpose(means, (0, 2, 1, 3)), (-1, tokens, heads * size))
