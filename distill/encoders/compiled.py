@@ -16,25 +16,27 @@ Arrays: TypeAlias = Union[np.ndarray, "Sequence[Arrays]", "Mapping[str, Arrays]"
 
 
 class AnyLength:
-    """`step`, of one argument of nested arrays, compiled by TensorFlow once for all lengths of their axes.
+    """`step`, of one argument of nested arrays, compiled by TensorFlow once for all lengths of these arrays' axes.
 
     Left to itself TensorFlow compiles for each of the first shapes that come, until it has seen which axes differ.
-    Behind the first axis floats are features, whose number is fixed.
+    Behind the first axis floats are features, whose number is fixed. Arrays of other names are compiled for once more.
     """
 
     def __init__(self, step: Callable[[Arrays], Tensor]) -> None:
         import tensorflow as tf
 
-        self.compiled, self.ready = tf.function(step, autograph=False, reduce_retracing=True), False
+        self.compiled = tf.function(step, autograph=False, reduce_retracing=True)
+        self.ready: set[str] = set()
 
     def __call__(self, data: Arrays) -> Tensor:
         """Return what the step gives for the arrays."""
         import tensorflow as tf
 
         data = keras.tree.map_structure(tf.convert_to_tensor, data)
-        if not self.ready:
+        kinds = str(keras.tree.map_structure(lambda array: array.shape.rank, data))
+        if kinds not in self.ready:
             self.compiled.get_concrete_function(keras.tree.map_structure(_of_any_length, data))
-            self.ready = True
+            self.ready.add(kinds)
         return self.compiled(data)
 
 

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from ..encoders.batching import PACKED, PAD
+from ..encoders.batching import PAD, rounded
 from .batches import StepInput
 
 # Of the packed texts, and with two encoders of the passages'.
@@ -20,16 +20,16 @@ def few_shapes(batch: StepInput, devices: int = 1) -> StepInput:
     """
     sizes = {prefix: len(batch[f"{prefix}counts"]) for prefix in PREFIXES if f"{prefix}counts" in batch}
     more = [power(size) - size for size in sizes.values()]
-    rounded = dict(batch)
+    shapes = dict(batch)
     for prefix in sizes:
-        rounded |= _texts(batch, prefix, devices)
+        shapes |= _texts(batch, prefix, devices)
     if "live" in batch:
-        rounded |= _part(batch, np.repeat(np.cumsum([*sizes.values()]), more))
+        shapes |= _part(batch, np.repeat(np.cumsum([*sizes.values()]), more))
     elif len(sizes) > 1:
-        rounded |= {name: _behind(batch[name], sizes[""], more[0]) for name in ("question", "passage")}
+        shapes |= {name: _behind(batch[name], sizes[""], more[0]) for name in ("question", "passage")}
     if "document" in batch:
-        rounded |= _documents(batch["document"], batch["teacher_document"])
-    return rounded
+        shapes |= _documents(batch["document"], batch["teacher_document"])
+    return shapes
 
 
 def power(size: int) -> int:
@@ -37,27 +37,40 @@ def power(size: int) -> int:
     return 1 << (size - 1).bit_length()
 
 
-def bucket(size: int, multiple: int) -> int:
-    """`size` rounded up to one of four sizes an octave, each a multiple of `multiple`."""
-    step = -(-(power(size) // 8) // multiple) * multiple or multiple
+def bucket(size: int, multiple: int, sizes: int = 4) -> int:
+    """`size` rounded up to one of so many sizes an octave, 4 or 2, each a multiple of `multiple`."""
+    step = -(-(power(size) // (2 * sizes)) // multiple) * multiple or multiple
     return -(-size // step) * step
 
 
 def _texts(batch, prefix, devices):
-    ids, segments, counts, pieces = (batch[prefix + name] for name in PACKED)
-    # Ids in rows of a width are fewer.
-    multiple = math.lcm(max(1, 256 // ids[0].size), devices)
-    size, texts = bucket(len(ids), multiple), power(len(counts)) - len(counts)
+    counts, pieces = batch[f"{prefix}counts"], batch[f"{prefix}pieces"]
+    texts, last = power(len(counts)) - len(counts), len(counts) - 1
+    of_tokens = _tokens(batch, prefix, last, devices)
+    if f"{prefix}long_ids" in batch:
+        of_tokens |= _tokens(batch, f"{prefix}long_", last, devices)
+    tokens = sum(array.size for array in of_tokens.values()) // 2
     # So many that the number of tokens says it, but for texts that seldom say a piece twice.
-    rows = max(power(len(pieces)), power(size * ids[0].size) // 2)
+    rows = max(power(len(pieces)), power(tokens) // 2)
     return {
-        f"{prefix}ids": _longer(ids, size - len(ids), PAD),
-        f"{prefix}segments": _longer(segments, size - len(ids), segments[-1]),
+        **of_tokens,
         # A text is divided by the root of its count.
         f"{prefix}counts": _longer(counts, texts, 1),
         # The first of equal ones is looked up.
         f"{prefix}pieces": _longer(pieces, rows - len(pieces), pieces[-1]),
     }
+
+
+def _tokens(batch, group, last, devices):
+    """Ids and segments whose names begin with `group`, with paddings that count to the text `last`."""
+    ids, long = batch[f"{group}ids"], group.endswith("long_")
+    width = math.prod(ids.shape[1:])
+    # Ids in rows of a width are fewer. Rows of long texts are of many widths, and a small part of all.
+    multiple = math.lcm(max(1, 256 // width), devices)
+    more = bucket(len(ids), multiple, 2 if long else 4) - len(ids)
+    paddings = [(0, more), *((0, rounded(width, few=True) - width if long else 0) for _ in ids.shape[1:])]
+    values = {f"{group}ids": PAD, f"{group}segments": last}
+    return {name: np.pad(batch[name], paddings, constant_values=value) for name, value in values.items()}
 
 
 def _part(batch, places):

@@ -8,7 +8,7 @@ and training of neural networks for efficient integer-arithmetic-only inference.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from typing import TypeAlias
@@ -81,10 +81,8 @@ def straight_through(x: Tensor, value: Tensor) -> Tensor:
     return x + ops.stop_gradient(value - x)
 
 
-def fake_encode(
-    encoder: Model, precision: Precision, ids: Tensor, segments: Tensor, counts: Tensor, pieces: Tensor
-) -> Tensor:
-    """`Student.encode_packed` with the weights that an artefact of this `weights.precision.Precision` has.
+def fake_encode(encoder: Model, precision: Precision, packed: Mapping[str, Tensor]) -> Tensor:
+    """`Student.encode_packed` of `packed` arrays with the weights that an artefact of this `Precision` has.
 
     Gradients reach the encoder's own variables. The dense layers are those of the bundle, see `fake_kernels`.
     """
@@ -92,9 +90,9 @@ def fake_encode(
     unrounded = [(weight, weight.value) for weight in encoder.weights]
     table = partial(fake_rows, codec=precision.table)
     if precision.stored:
-        table = partial(fake_codewords, ids=pieces[None], stored=precision.stored)
+        table = partial(fake_codewords, ids=packed["pieces"][None], stored=precision.stored)
     with keras.StatelessScope([*unrounded, *fake_kernels(encoder, precision.dense)]):
-        return encoder.encode_packed(ids, segments, counts, pieces, table=table)
+        return encoder.encode_packed(**packed, table=table)
 
 
 @contextmanager

@@ -9,7 +9,7 @@ study of BFLOAT16 for deep learning training.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 
 import keras
@@ -21,23 +21,20 @@ from ..system.types import Model, Tensor
 def mixed_encode(
     encoder: Model,
     policy: str,
-    ids: Tensor,
-    segments: Tensor,
-    counts: Tensor,
-    pieces: Tensor,
+    packed: Mapping[str, Tensor],
     rows: Callable[[Tensor], Tensor] | None = None,
 ) -> Tensor:
-    """`Student.encode_packed` in 16 bits between the table's rows and the sums over tokens: float32 `(n, d)`.
+    """`Student.encode_packed` of `packed` arrays in 16 bits between the table's rows and the sums over tokens.
 
-    `policy` is Keras' dtype policy of the layers over tokens, `device.BFLOAT16` or `device.FLOAT16`.
-    The rows are cast when they are those of the texts, so that a piece's gradient is summed in float32.
+    Returns float32 `(n, d)`. `policy` is Keras' dtype policy of the layers over tokens, `device.BFLOAT16` or
+    `device.FLOAT16`. The rows are cast when they are those of the texts: a piece's gradient is summed in float32.
     """
 
     def cast(x):
         return ops.cast(rows(x) if rows else x, policy.removeprefix("mixed_"))
 
     with policy_of(encoder.token_layers, policy):
-        return encoder.encode_packed(ids, segments, counts, pieces, rows=cast)
+        return encoder.encode_packed(**packed, rows=cast)
 
 
 @contextmanager

@@ -46,8 +46,8 @@ class RowDropout(keras.layers.Dropout):
 
 
 def select_packed(x: Mapping[str, Tensor], prefix: str = "") -> dict[str, Tensor]:
-    """Return the arrays of a step that `batching.pack` made, of those whose names begin with `prefix`."""
-    return {name: x[prefix + name] for name in PACKED}
+    """Return the arrays of a step that an encoder's `pack` made, of those whose names begin with `prefix`."""
+    return {name: x[prefix + name] for name in PACKED if prefix + name in x}
 
 
 class Trainer(Trained):
@@ -93,14 +93,14 @@ class Trainer(Trained):
     def call(self, x: Mapping[str, Tensor]) -> Tensor:
         """The vectors of a batch's packed texts, `(n, d)`, as the step computes them."""
         if self.quantised:
-            return fake_encode(self.encoder, self.precision, **select_packed(x))
+            return fake_encode(self.encoder, self.precision, select_packed(x))
         return self.encoded(self.encoder, select_packed(x))
 
     def encoded(self, student: Model, packed: Mapping[str, Tensor]) -> Tensor:
         """`(n, d)`, in the precision that the options ask for. Rounded weights are finer than bfloat16."""
         if self.policy == "float32":
             return student.encode_packed(**packed, rows=self.dropped)
-        return mixed_encode(student, self.policy, **packed, rows=self.dropped)
+        return mixed_encode(student, self.policy, packed, rows=self.dropped)
 
     @property
     def jits(self) -> bool:

@@ -7,11 +7,15 @@ al. (2017), Attention is all you need, section 3. A normalisation follows each r
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import TypeAlias, Union
 
 import keras
 from keras import ops
 
 from ...system.types import Json, Tensor
+
+# Of all tokens, or a part for each width of their rows.
+Parts: TypeAlias = Union[Tensor, "list[Tensor]"]
 
 # What is added to the scores of tokens that are not looked at; float16 holds it.
 FAR = -30_000.0
@@ -45,10 +49,26 @@ def look(query: Tensor, key: Tensor, value: Tensor, looks: Tensor) -> Tensor:
     `query`, `key` and `value` are `(b, h, t, s)`, `looks` bool `(b, t, t)` or `(b, 1, t)`.
     """
     _, heads, tokens, size = ops.shape(query)
-    scores = ops.matmul(query, ops.transpose(key, (0, 1, 3, 2))) / query.shape[-1] ** 0.5  # (b, h, t, t)
+    # The queries are divided, not the scores, of which there are more.
+    scores = ops.matmul(query / query.shape[-1] ** 0.5, ops.transpose(key, (0, 1, 3, 2)))  # (b, h, t, t)
     scores = ops.where(looks[:, None], ops.cast(scores, "float32"), FAR)
     means = ops.matmul(ops.cast(ops.softmax(scores), value.dtype), value)  # (b, h, t, s)
     return ops.reshape(ops.transpose(means, (0, 2, 1, 3)), (-1, tokens, heads * size))
+
+
+def split_rows(x: Tensor, groups: Sequence[Tensor]) -> list[Tensor]:
+    """Return tokens `(t, …)` that lie flat in the rows of each of the groups, whose first axes are `(r, w)`.
+
+    The groups follow each other, and t is the number of all their tokens.
+    """
+    parts, begin, rest = [], 0, ops.shape(x)[1:]
+    for group in groups:
+        rows, width = ops.shape(group)[:2]
+        # Not x[begin:end], and of one group nothing: on TensorFlow the gradient of a slice costs, of the former most.
+        part = ops.slice(x, (begin, *(0 for _ in rest)), (rows * width, *rest)) if len(groups) > 1 else x
+        parts.append(ops.reshape(part, (rows, width, *rest)))
+        begin = begin + rows * width
+    return parts
 
 
 @keras.saving.register_keras_serializable("distill")
@@ -88,7 +108,8 @@ class Block(keras.layers.Layer):
 
     In mixed precision the dense layers alone compute in 16 bits: they take the time, and what is between them is in
     float32 no slower. Tokens `(b, t, w)` and which of them look at which, bool `(b, t, t)` or `(b, 1, t)`, become
-    `(b, t, w)`.
+    `(b, t, w)`. So do tokens `(t, w)` that lie flat, of rows of several widths, with a list of which of them look at
+    which, `(r, v, v)`, and one of their places `(r, v)`, a part for each width: attention alone needs the rows.
     """
 
     def __init__(
@@ -120,12 +141,19 @@ class Block(keras.layers.Layer):
         self.attention.build((*x_shape[:-1], self.heads * self.head_size))
         self.second.build((*x_shape[:-1], self.inner))
 
-    def call(self, x: Tensor, looks: Tensor, places: Tensor) -> Tensor:
+    def call(self, x: Tensor, looks: Parts, places: Parts) -> Tensor:
         return self.add_units(self.add_attention(x, looks, places))
 
-    def add_attention(self, x: Tensor, looks: Tensor, places: Tensor) -> Tensor:
+    def add_attention(self, x: Tensor, looks: Parts, places: Parts) -> Tensor:
         """Return the tokens after attention, `(b, t, w)`; their places count in the rows alone."""
-        return self.attention_norm(x + ops.cast(self.attention(self.attend(x, looks, places)), x.dtype))
+        return self.attention_norm(x + ops.cast(self.attention(self.attend_parts(x, looks, places)), x.dtype))
+
+    def attend_parts(self, x: Tensor, looks: Parts, places: Parts) -> Tensor:
+        """Return `attend`'s means of all tokens, or of tokens that lie flat, each part's in its rows."""
+        if not isinstance(places, list):
+            return self.attend(x, looks, places)
+        means = [self.attend(*part) for part in zip(split_rows(x, places), looks, places, strict=True)]
+        return ops.concatenate([ops.reshape(part, (-1, part.shape[-1])) for part in means])
 
     def add_units(self, x: Tensor) -> Tensor:
         """Return the tokens after the feed-forward network, `(b, t, w)`."""

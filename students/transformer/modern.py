@@ -13,7 +13,7 @@ import numpy as np
 from keras import ops
 
 from ...system.types import Floats, Json, Tensor
-from .block import ACTIVATIONS, Block, by_head, look
+from .block import ACTIVATIONS, Block, Parts, by_head, look
 
 
 def make_norm(epsilon: float, name: str) -> keras.layers.LayerNormalization:
@@ -100,9 +100,9 @@ class ModernBlock(Block):
         """Return a normalisation of the block, without a bias."""
         return make_norm(self.epsilon, name)
 
-    def add_attention(self, x: Tensor, looks: Tensor, places: Tensor) -> Tensor:
+    def add_attention(self, x: Tensor, looks: Parts, places: Parts) -> Tensor:
         """Return the tokens after attention, `(b, t, w)`."""
-        return x + ops.cast(self.attention(self.attend(x, looks, places)), x.dtype)
+        return x + ops.cast(self.attention(self.attend_parts(x, looks, places)), x.dtype)
 
     def add_units(self, x: Tensor) -> Tensor:
         """Return the tokens after the feed-forward network, `(b, t, w)`."""

@@ -16,7 +16,7 @@ from keras import ops
 from ...encoders.batching import pack_rows
 from ...system.types import IdLists, Json, Tensor
 from ..student import Projection, Student, unit
-from .block import FAR, Block
+from .block import FAR, Block, Parts, split_rows
 from .layers import make_blocks, make_final_norm, make_rows
 
 POOLINGS = ("mean", "first", "max")
@@ -124,22 +124,24 @@ class TransformerEncoder(Student):
         pieces: Tensor,
         table: Callable[[Tensor], Tensor] | None = None,
         rows: Callable[[Tensor], Tensor] | None = None,
+        long_ids: Tensor | None = None,
+        long_segments: Tensor | None = None,
     ) -> Tensor:
-        """Encode texts laid side by side, `Student.encode_packed`, of ids and segments `(r, w)`.
+        """Encode texts laid side by side, `Student.encode_packed`, of ids and segments `(r, w)` and long ones `(m, v)`.
 
-        A token looks at those of its own text in its row.
+        A token looks at those of its own text in its row. All but that is computed of the tokens of both as one list.
         """
-        x = self.look_up(ids, pieces, table, rows)  # (r, w, width)
+        groups = [(ids, segments)] if long_ids is None else [(ids, segments), (long_ids, long_segments)]
+        looks = [_same(*group) for group in groups]
+        parts = zip(*groups, strict=True)
+        ids, segments = (ops.concatenate([ops.reshape(one, (-1,)) for one in part]) for part in parts)
+        x = ops.squeeze(self.look_up(ids[None], pieces, table, rows), 0)  # (t, width)
         x = ops.cast(self.get_layer("factor")(x) if self.rank else x, "float32")
-        there = ops.greater_equal(ids, 0)  # (r, w)
-        # Padding looks at nothing, which the softmax makes a mean of all, and nobody reads it.
-        same = ops.equal(segments[:, :, None], segments[:, None]) & there[:, None]
-        places, starts = _places(ops.reshape(ids, (-1,)), ops.reshape(segments, (-1,)), ops.shape(counts)[0])
-        places = ops.reshape(places, ops.shape(ids))
+        places, starts = _places(ids, segments, ops.shape(counts)[0])
         x = self.get_layer("positions")(x, places)
-        x = ops.reshape(apply_blocks(x, same, places, self.blocks, self.final_norm), (-1, self.width))
-        there = ops.cast(ops.reshape(there, (-1, 1)), "float32")
-        return self.finish(PACKED[self.pooling](x, there, ops.reshape(segments, (-1,)), counts, starts))
+        x = apply_blocks(x, looks, split_rows(places, looks), self.blocks, self.final_norm)
+        there = ops.cast(ops.greater_equal(ids, 0), "float32")[:, None]
+        return self.finish(PACKED[self.pooling](x, there, segments, counts, starts))
 
     def place(self, ids: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Return the tokens `(b, t, w)` before the first block, which are there and their places, of ids `(b, t)`."""
@@ -181,15 +183,21 @@ def place_tokens(
 
 def apply_blocks(
     x: Tensor,
-    looks: Tensor,
-    places: Tensor,
+    looks: Parts,
+    places: Parts,
     blocks: Sequence[Block],
     final_norm: keras.layers.LayerNormalization | None,
 ) -> Tensor:
-    """Return the tokens `(b, t, w)` behind the blocks and their normalisation, as a pooling takes them."""
+    """Return the tokens `(b, t, w)`, or of packed texts `(t, w)`, behind the blocks and their normalisation."""
     for block in blocks:
         x = block(x, looks, places)
     return final_norm(x) if final_norm else x
+
+
+def _same(ids, segments):
+    """Pairs of tokens of a row of which one looks at the other, those of one text: `(r, w)` -> bool `(r, w, w)`."""
+    # Padding looks at nothing, which the softmax makes a mean of all, and nobody reads it.
+    return ops.equal(segments[:, :, None], segments[:, None]) & ops.greater_equal(ids, 0)[:, None]
 
 
 def _places(ids, segments, texts):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from distill.encoders.batching import BUDGET, MOST, by_length, pack, pad, rounded
+from distill.encoders.batching import BUDGET, MOST, by_length, pack, pack_rows, pad, rounded
 
 
 def test_rows_are_padded_with_minus_one():
@@ -103,3 +103,37 @@ def test_packed_texts_can_be_read_back(gap):
     assert kept.sum() == sum(map(len, rows))
     if gap:
         assert all(not kept[start - gap : start].any() for start in starts[1:])
+
+
+LAYOUTS = {
+    # Ten texts of 6 fill a row of 64 but for 4.
+    "short alone": ([6] * 20, {"ids": (2, 64)}),
+    "one alone": ([70], {"ids": (1, 80)}),
+    # 130 leave 30 of the 160, which five texts of 6 fill.
+    "a long one among them": ([6] * 44 + [130], {"ids": (4, 64), "long_ids": (1, 160)}),
+    "two long ones": ([130, 140] + [6] * 38, {"ids": (3, 64), "long_ids": (2, 160)}),
+    # 64 would hold none of the 100, and in 256 two would lie with 56 paddings.
+    "narrow is what is short for the longest": ([100] * 40 + [900], {"ids": (39, 128), "long_ids": (1, 1024)}),
+    "long alone": ([130, 140, 150], {"ids": (3, 160)}),
+    # Four of eight times 160 * (160 + 384) become twice 64 * (64 + 384): 0.91 of all.
+    "few short ones": ([60] * 4 + [150] * 6, {"ids": (8, 160)}),
+}
+
+
+@pytest.mark.parametrize("lengths, shapes", LAYOUTS.values(), ids=LAYOUTS)
+def test_short_texts_lie_in_narrow_rows_and_long_ones_in_rows_of_their_own_where_that_costs_less(lengths, shapes):
+    random = np.random.default_rng(0)
+    rows = [random.integers(0, 50, size=length).tolist() for length in lengths]
+    got = pack_rows(rows)
+    assert {name: array.shape for name, array in got.items() if name.endswith("ids")} == shapes
+    # Each text stands in one row, in its order.
+    back = {}
+    for name in shapes:
+        for ids, segments in zip(got[name], got[name.replace("ids", "segments")], strict=True):
+            back |= {text: ids[(segments == text) & (ids >= 0)].tolist() for text in set(segments[ids >= 0].tolist())}
+    assert back == dict(enumerate(rows))
+    assert got["counts"][:, 0].tolist() == lengths and got["pieces"].tolist() == sorted(
+        {id for row in rows for id in row}
+    )
+    assert all(got[name].dtype == np.int32 for name in got if name != "counts")
+    assert all(got[name].max() < len(rows) for name in got if name.endswith("segments"))

@@ -21,4 +21,7 @@ def test_a_step_of_any_length_is_compiled_once():
         rows, same = np.arange(n * 4, dtype=np.float32).reshape(n, 4), np.eye(n, dtype=bool)
         sums = call({"rows": rows, "same": same, "weight": np.float32(2)})
         np.testing.assert_array_equal(sums, 2 * rows.sum(axis=1) + same[0])
-    assert [tuple(shape) for shape in traces] == [(None, 4)]
+        # With one more array it is another step, which is compiled once too.
+        more = call({"rows": rows, "same": same, "weight": np.float32(2), "other": np.zeros(n, np.int32)})
+        np.testing.assert_array_equal(more, sums)
+    assert [tuple(shape) for shape in traces] == [(None, 4)] * 2

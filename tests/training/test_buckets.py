@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from distill.encoders.batching import pack
+from distill.encoders.batching import pack, pack_rows
 from distill.settings.sections import StudentSettings, TeacherSettings
 from distill.stages.towers import Towers, TowersTrainer
 from distill.stages.transfer_stage import batch_loss as transfer_loss
@@ -134,3 +134,18 @@ def test_pieces_are_as_many_as_half_of_the_tokens_or_a_power_of_two_that_holds_t
     repeated, apart = random.integers(0, 900, size=(60, 43)).tolist(), [np.arange(2500).tolist()]
     assert [few_shapes(pack(texts, 1))["pieces"].shape for texts in (repeated, apart)] == [(2048,), (4096,)]
     assert len(few_shapes(pack(repeated, 1))["ids"]) == len(few_shapes(pack(apart, 1))["ids"]) + 512 == 3072
+
+
+def test_long_texts_come_in_fewer_sizes_two_an_octave_of_rows_and_of_their_width_which_devices_divide():
+    batch = pack_rows([[3] * 20] * 209 + [[4] * length for length in (300, 270, 290, 310, 280)])
+    assert (batch["ids"].shape, batch["long_ids"].shape) == ((68, 64), (5, 320))
+    one, three = few_shapes(batch), few_shapes(batch, 3)
+    assert [(shapes["ids"].shape, shapes["long_ids"].shape) for shapes in (one, three)] == [
+        ((80, 64), (6, 384)),
+        ((72, 64), (6, 384)),
+    ]
+    # Both kinds are tokens: 80 * 64 + 6 * 384 = 7424.
+    assert one["pieces"].shape == (4096,)
+    for name, other in (("long_ids", -1), ("long_segments", 213)):
+        np.testing.assert_array_equal(one[name][:5, :320], batch[name])
+        assert set(one[name][5:].ravel()) == set(one[name][:, 320:].ravel()) == {other}

@@ -154,10 +154,10 @@ def biggest_difference(one, other):
 def test_vectors_and_weights_are_those_of_an_artefact_until_it_has_its_own_again(precision):
     model = make_encoder()
     x, before, expected = pack(TEXTS, model.gap), model.get_weights(), by_numpy(model, precision)
-    plain, got = np.asarray(model.encode_packed(**x)), np.asarray(fake_encode(model, precision, **x))
+    plain, got = np.asarray(model.encode_packed(**x)), np.asarray(fake_encode(model, precision, x))
     assert got == pytest.approx(np.asarray(with_weights(model, expected).encode_packed(**x)), abs=1e-5)
     assert np.abs(got - plain).max() > 3e-4
-    assert np.array_equal(fake_encode(model, Precision("float32", "float32"), **x), plain)
+    assert np.array_equal(fake_encode(model, Precision("float32", "float32"), x), plain)
     # Whatever ends it.
     with pytest.raises(RuntimeError), quantised(model, precision):
         assert biggest_difference(model.weights, [expected[weight.path] for weight in model.weights]) < 1e-6
@@ -283,7 +283,7 @@ def test_every_kernel_of_a_smaller_student_is_rounded_and_it_computes_with_that(
     whole = {"projection/kernel"} if name == "all dimensions" else set()
     assert rounded == kernels - whole - {"pooling/dense/kernel"} and whole <= kernels
     batch, precision = pack([[3, 4, 5], [7], [1, 2, 11, 0]], model.gap), Precision("int8", "int4")
-    got = np.asarray(fake_encode(model, precision, **batch))
+    got = np.asarray(fake_encode(model, precision, batch))
     before = np.asarray(model.encode_packed(**batch))
     with quantised(model, precision):
         np.testing.assert_allclose(got, np.asarray(model.encode_packed(**batch)), atol=1e-5)

@@ -43,7 +43,7 @@ def make(kind="n-grams"):
 
 
 def packed(student):
-    return tuple(student.pack(TEXTS).values())
+    return student.pack(TEXTS)
 
 
 def dtypes(student):
@@ -52,7 +52,7 @@ def dtypes(student):
 
 @pytest.mark.parametrize("policy", [BFLOAT16, FLOAT16])
 def test_vectors_are_float32_near_those_without_and_all_computes_in_float32_again(student, policy):
-    plain, mixed = student.encode_packed(*packed(student)), mixed_encode(student, policy, *packed(student))
+    plain, mixed = student.encode_packed(**packed(student)), mixed_encode(student, policy, packed(student))
     assert set(dtypes(student).values()) == {"float32"}
     assert keras.backend.standardize_dtype(mixed.dtype) == "float32"
     plain, mixed = np.array(plain), np.array(mixed)
@@ -76,7 +76,7 @@ def test_the_layers_over_tokens_compute_in_bfloat16_and_gradients_are_float32_th
         assert {layer.compute_dtype for layer in outside} == {"float32"}
         assert {layer.variable_dtype for layer in inside} == {"float32"}
     with tf.GradientTape() as tape:
-        loss = tf.reduce_sum(mixed_encode(model, BFLOAT16, *packed(model))[:, 0])
+        loss = tf.reduce_sum(mixed_encode(model, BFLOAT16, packed(model))[:, 0])
     gradients = tape.gradient(loss, model.trainable_weights)
     [table] = [g for w, g in zip(model.trainable_weights, gradients, strict=True) if w.path == "embedding/embeddings"]
     assert isinstance(table, tf.IndexedSlices)
@@ -88,7 +88,7 @@ def test_a_trained_encoder_is_one_of_float32(tmp_path):
     trainer = Trainer(model, lambda vectors, x: tf.reduce_sum(vectors[:, 0]), 1e-2, options=MIXED)
     before = model.get_weights()
     loss = trainer.train_on_batch(pack(TEXTS, model.gap))
-    expected = np.sum(np.array(make("static").encode_packed(*packed(model)))[:, 0])
+    expected = np.sum(np.array(make("static").encode_packed(**packed(model)))[:, 0])
     assert float(loss) == pytest.approx(float(expected), abs=0.05)
     assert {keras.backend.standardize_dtype(weight.dtype) for weight in model.weights} == {"float32"}
     assert all(not np.array_equal(old, new) for old, new in zip(before, model.get_weights(), strict=True))
@@ -104,7 +104,7 @@ def test_rounded_weights_are_computed_with_in_float32():
     x = pack(TEXTS, model.gap)
     mixed = np.array(trainer.call(x))
     trainer.quantise()
-    np.testing.assert_array_equal(trainer.call(x), fake_encode(model, Precision(), *x.values()))
+    np.testing.assert_array_equal(trainer.call(x), fake_encode(model, Precision(), x))
     assert not np.array_equal(mixed, np.array(trainer.call(x)))
 
 
