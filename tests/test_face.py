@@ -14,7 +14,17 @@ COMMANDS = Path(distill.__file__).parent / "commands"
 COMMON = {"errors", "settings", "system", "report"}
 # Names of other rooms that parse what is typed, refuse it, or name a file that is printed; none of them does the work.
 SPOKEN = {
-    *("as_dict", "chosen_data", "is_predictions", "lengths_of", "places", "read_samples", "read_word_lists"),
+    *(
+        "as_dict",
+        "chosen_data",
+        "is_predictions",
+        "is_run",
+        "lengths_of",
+        "places",
+        "recipe_of",
+        "read_samples",
+        "read_word_lists",
+    ),
     *("require_format", "require_significance", "settings_of", "takers", "told", "write_plot"),
     *("Answer", "Engine", "Removed"),
 }
