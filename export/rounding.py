@@ -10,7 +10,7 @@ from ..encoders.encoder import KerasEncoder
 from ..encoders.tokenizer import Tokenizer
 from ..students.families import family_part, has_part
 from ..students.rows import TABLE, with_table
-from ..system.types import IdLists
+from ..system.types import IdLists, Model
 from ..teachers.centred import ROLES
 from .encode import shortened
 from .weights.codecs import kept
@@ -32,12 +32,17 @@ def round_dense(encoder: KerasEncoder, precision: Precision, texts: Mapping[str,
     `texts` are by language, of which each has as many tokens in it. The encoder itself in another precision, or where
     its family rounds its kernels as they are.
     """
-    if precision.dense != "int4" or not has_part(encoder.model.family, "rounding"):
+    if not rounds_blocks(encoder.model, precision):
         return encoder
     random, most = np.random.default_rng(0), SEEN // max(1, len(texts))
     rows = [row for several in texts.values() for row in draw_rows(_ids(encoder.tokenizer, several), most, random)]
     model = family_part(encoder.model.family, "rounding").round_blocks(encoder.model, rows)
     return KerasEncoder(model, encoder.tokenizer, encoder.name)
+
+
+def rounds_blocks(model: Model, precision: Precision) -> bool:
+    """Return whether a model's kernels are rounded to what their inputs need, in a precision of 4 bits."""
+    return precision.dense == "int4" and has_part(model.family, "rounding")
 
 
 def _ids(tokenizer: Tokenizer, texts: Sequence[str]) -> IdLists:

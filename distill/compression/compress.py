@@ -23,6 +23,7 @@ from ..pipeline.second_stage import student_job
 from ..pipeline.twins import with_twins
 from ..report.run_page import write_report
 from ..settings.assignments import refuse_unused
+from ..settings.choices import SHAPE_NAMES
 from ..settings.renames import with_new_names
 from ..settings.sections import BudgetSettings, Settings, Work
 from ..settings.store import as_dict, free_of, load_settings
@@ -141,10 +142,12 @@ def _material(folder, inputs, corpus, budget):
 
 
 def possible(names: Sequence[str], model: Model, shapes: Mapping[str, Shape]) -> list[str]:
-    """Those of the shapes that the student can be cut to; the others are said, but for another family's."""
+    """Those of the shapes that the student can be cut to; the others are said, of all names but another family's."""
     kept = []
     for name in names:
         if name not in shapes:
+            if tuple(names) != SHAPE_NAMES:
+                say(f"{name}: left out: a shape of another family of networks")
             continue
         try:
             shapes[name].check(model)

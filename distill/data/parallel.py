@@ -72,8 +72,8 @@ def _source(path, weight, pivot, languages):
             "expected a .tsv headed by languages, .jsonl objects by language, or a folder of {lang}.txt"
         )
     others = {name for row in rows for name, text in row.items() if text.strip()} - {pivot, *wanted}
-    texts, languages_of, pivots_of_texts = zip(*pairs, strict=True)
-    return Parallel(path.name, weight, texts, languages_of, pivots_of_texts, tuple(sorted(others)))
+    texts, names, sources = zip(*pairs, strict=True)
+    return Parallel(path.name, weight, texts, names, sources, tuple(sorted(others)))
 
 
 def _rows(path, named):

@@ -12,11 +12,11 @@ from keras import ops
 from ..data.dataset import Dataset, line_name
 from ..encoders.encoder import Encoder, KerasEncoder
 from ..errors import EncoderError
-from ..export.rounding import SEEN, draw_rows
+from ..export.rounding import SEEN, draw_rows, rounds_blocks
 from ..export.weights.precision import Precision
 from ..settings.rules import numbers_of
 from ..settings.sections import ScorerSettings, StudentSettings, TrainingSettings
-from ..students.families import family_part, has_part
+from ..students.families import family_part
 from ..students.project import axes_of, on_axes
 from ..students.rows import UsedRows
 from ..system.draws import drawn as draws
@@ -230,15 +230,15 @@ class TransferStage:
         pace = TablePace(settings.table_learning_rate, rows)
         precision = precision and precision.taken(self.used.rows)
         self.trainer = Trainer(self.used.small, loss, rate, table, precision, options=session.options, pace=pace)
-        if precision and precision.dense == "int4" and has_part(start.model.family, "rounding"):
-            settle = family_part(start.model.family, "rounding").settle_blocks
-            self.trainer.settle = partial(settle, rows=self._seen_rows())
+        if precision and rounds_blocks(start.model, precision):
+            self.trainer.settle = self._settle
 
-    def _seen_rows(self):
-        """Id lists of both roles, by which coarse kernels are judged."""
+    def _settle(self, small):
+        """Put the coarse kernels on their grid, judged by texts of both roles."""
         random = np.random.default_rng((self.seed, 11))
         roles = [*self.questions, *self.lines], self.documents
-        return [ids for rows in roles if len(rows) for ids in draw_rows(rows, SEEN // len(roles), random)]
+        rows = [ids for several in roles if len(several) for ids in draw_rows(several, SEEN // len(roles), random)]
+        family_part(small.family, "rounding").settle_blocks(small, rows)
 
     def _encoded(self, start, texts, languages):
         """Token ids of texts, and behind them of the same as typed where a share is."""
