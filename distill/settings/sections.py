@@ -80,7 +80,7 @@ class ExportSettings:
     precision: str = common(
         "int8",
         "--precision",
-        "precision of the dense layers; int4: most of a transformer's blocks, in a bundle",
+        "precision of the dense layers; int4: in a bundle, those behind a transformer's hidden units",
         ("int8", "float32", "int4"),
         commands="run transfer tune compress export",
     )

@@ -38,12 +38,14 @@ class TableAdam(keras.optimizers.Adam):
         rows: Booleans | None = None,
     ):
         super().__init__(learning_rate, gradient_accumulation_steps=parts if parts > 1 else None)
-        self.factor, self.tables = factor, list(tables)
+        # Not an attribute: Keras would count variables in it as the optimizer's own, which JAX then gets twice.
+        self.is_table = lambda variable: any(variable is table or variable is table.value for table in tables)
+        self.factor = factor
         self.rows = None if rows is None else rows.astype("float32")[:, None]
 
     def update_step(self, gradient: Tensor, variable: Tensor, learning_rate: Tensor) -> None:
         """One variable's step. Keras calls it, on TensorFlow with what the variable holds."""
-        if any(variable is table or variable is table.value for table in self.tables):
+        if self.is_table(variable):
             gradient = gradient if self.rows is None else ops.multiply(gradient, self.rows)
             learning_rate = learning_rate * self.factor
         super().update_step(gradient, variable, learning_rate)

@@ -169,14 +169,6 @@ class Block(keras.layers.Layer):
         """The dense layers that the hidden units come of."""
         return [self.first]
 
-    def prepare_attention(self, x: Tensor) -> Tensor:
-        """Return what query, key and value read of tokens: these as they are."""
-        return x
-
-    def prepare_units(self, x: Tensor) -> Tensor:
-        """Return what `unit_layers` read of tokens after attention: these as they are."""
-        return x
-
     def compute_units(self, x: Tensor) -> Tensor:
         """Return the hidden units of tokens after attention, `(b, t, inner)`."""
         return ACTIVATIONS[self.activation](ops.cast(self.first(x), x.dtype))

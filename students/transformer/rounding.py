@@ -52,18 +52,13 @@ def _placed(model, rows):
 
 
 def _round_block(block: Block, batches: Batches, levels: int) -> None:
-    """Round a block's `narrow_kernels` in place, in the order in which they are read."""
-    inputs = _moments(batches, lambda x, there, places: block.prepare_attention(x))
-    for layer in (block.query, block.key, block.value):
-        _round_layer(layer, inputs, levels)
-    means = _moments(batches, lambda x, there, places: block.attend(x, there[:, None], places))
-    _round_layer(block.attention, means, levels)
-    attended = [(block.add_attention(x, there[:, None], places), there, places) for x, there, places in batches]
-    _round_layer(block.second, _moments(attended, lambda x, there, places: block.compute_units(x)), levels)
+    """Round a block's one kernel of `narrow_kernels` in place."""
+    units = _moments(batches, lambda *tokens: block.compute_units(_attended(block, *tokens)))
+    block.second.kernel.assign(compensate_rounding(np.asarray(block.second.kernel), units, levels))
 
 
-def _round_layer(layer, moments, levels):
-    layer.kernel.assign(compensate_rounding(np.asarray(layer.kernel), moments, levels))
+def _attended(block, x, there, places):
+    return block.add_attention(x, there[:, None], places)
 
 
 def _moments(batches: Batches, inputs: Callable[[Tensor, Tensor, Tensor], Tensor]) -> Doubles:

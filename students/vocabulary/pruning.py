@@ -13,7 +13,7 @@ from ...encoders.tokenizer import Tokenizer, model_proto
 from ...errors import InputError
 from ...system.types import Doubles, Integers, Json
 from .fertility import compare
-from .pieces import always_kept, bare_pieces, lowest, piece_counts, pruned, with_pieces
+from .pieces import always_kept, bare_pieces, by_use, lowest, piece_counts, pruned, with_pieces
 from .scripts import SHARED, script_codes, script_pieces, scripts_of
 
 # Dev has to stay unseen, or its figures would not show what pruning costs.
@@ -37,8 +37,9 @@ class Line:
 class PieceRule:
     """Pieces used `least` times or more, of them the `most` that are used most (0: all), and all of `scripts`.
 
-    Single characters stay too. Where only those of the `written` scripts do, these are what a hundredth of some
-    language's pieces are in: an encoder of a hundred languages has thousands of others.
+    With `most` they come in the order of their use. Single characters stay too. Where only those of the `written`
+    scripts do, these are what a hundredth of some language's pieces are in: an encoder of a hundred languages has
+    thousands of others.
     """
 
     least: int = 1
@@ -156,6 +157,9 @@ def prune(
         raise InputError(f"no pieces left: none is used {rule.least} times or more; lower --least")
     after, old_ids = pruned(before, kept, always)
     smaller = with_pieces(encoder, after, old_ids)
+    if rule.most:
+        # Tables of parts keep their first rows finest.
+        smaller = by_use(smaller, use(after, lines))
     rest, tenth = split_off(lines, seed)
     tried, tried_ids = pruned(before, *rule.choose(before, rest))
     unseen = _by_language(before, tried, tried_ids, tenth) | _by_language(before, after, old_ids, others)

@@ -217,6 +217,8 @@ def test_a_table_with_a_rate_of_its_own_moves_by_that_and_the_rest_as_ever(parts
     for path, step in moved[0].items():
         expected = 0.1 * step if path == TABLE else step
         np.testing.assert_allclose(moved[1][path], expected, rtol=1e-3, atol=1e-6, err_msg=path)
+    # JAX refuses a step that is given a variable twice.
+    assert not {id(variable) for variable in one.optimizer.variables} & {id(weight) for weight in one.encoder.weights}
 
 
 def test_rows_that_are_trained_alone_move_and_no_other_weight():

@@ -19,10 +19,7 @@ EDGE_ACTIVATIONS = {**ACTIVATIONS, "gelu": lambda x: ops.gelu(x, approximate=Fal
 
 
 def wide_dense(precision: Precision) -> Dense:
-    """The class of the layers that hidden units come of, which stay in 8 bits where others have 4.
-
-    Few of their inputs are hundreds of times as large as the rest, and in 4 bits passages lost most by them.
-    """
+    """The class of the layers that stay in 8 bits where others have 4, see `TransformerEncoder.narrow_kernels`."""
     return DENSE["float32" if precision.dense == "float32" else "int8"]
 
 
@@ -80,11 +77,11 @@ class EdgeBlock(keras.layers.Layer):
 
     def __init__(self, block: Block, precision: Precision, **kwargs: str) -> None:
         super().__init__(**kwargs)
-        dense, self.heads, self.size = DENSE[precision.dense], block.heads, block.head_size
+        dense, self.heads, self.size = wide_dense(precision), block.heads, block.head_size
         self.looked = dense(*(join_looked(block, kind) for kind in ("kernel", "bias")), name="looked")
         self.attention = dense(block.attention.kernel, block.attention.bias, name="attention")
-        self.first = wide_dense(precision)(block.first.kernel, block.first.bias, name="first")
-        self.second = dense(block.second.kernel, block.second.bias, name="second")
+        self.first = dense(block.first.kernel, block.first.bias, name="first")
+        self.second = DENSE[precision.dense](block.second.kernel, block.second.bias, name="second")
         self.attention_norm, self.norm = (Norm(getattr(block, name), name=name) for name in ("attention_norm", "norm"))
         self.activation = EDGE_ACTIVATIONS[block.activation]
 

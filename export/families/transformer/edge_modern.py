@@ -60,12 +60,12 @@ class EdgeModernBlock(keras.layers.Layer):
 
     def __init__(self, block: ModernBlock, precision: Precision, **kwargs: str) -> None:
         super().__init__(**kwargs)
-        dense, self.heads, self.size, self.inner = DENSE[precision.dense], block.heads, block.head_size, block.inner
+        dense, self.heads, self.size, self.inner = wide_dense(precision), block.heads, block.head_size, block.inner
         self.looked = dense(join_looked(block, "kernel"), name="looked")
         self.attention = dense(block.attention.kernel, name="attention")
         kernels = [np.asarray(layer.kernel) for layer in block.unit_layers]
-        self.first = wide_dense(precision)(np.concatenate(kernels, axis=1), name="first")
-        self.second = dense(block.second.kernel, name="second")
+        self.first = dense(np.concatenate(kernels, axis=1), name="first")
+        self.second = DENSE[precision.dense](block.second.kernel, name="second")
         self.attention_norm = Norm(block.attention_norm, name="attention_norm") if block.normed else None
         self.norm = Norm(block.norm, name="norm")
         self.activation = EDGE_ACTIVATIONS[block.activation]

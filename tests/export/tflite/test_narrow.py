@@ -52,7 +52,7 @@ def test_a_bundle_in_4_bits_gives_the_rounded_encoders_vectors_in_fewer_bytes(ro
     expected = np.asarray(rounded(pad(rows)))
     assert (np.stack(list(vectors(content, rows))) * expected).sum(axis=1).min() > 0.998
     narrow = [weight for weight in rounded.weights if weight.path in rounded.narrow_kernels]
-    assert len(narrow) == 5 * rounded.depth
+    assert len(narrow) == rounded.depth
     saved = sum(kernel.shape[0] * kernel.shape[1] for kernel in narrow) / 2
     assert len(convert(rounded, Precision("int8"))) - len(content) > 0.95 * saved
 
@@ -69,9 +69,11 @@ def test_the_kernels_are_read_back(rounded, content):
     weights = family_part("transformer", "stored", "a student").weights_of(
         family_part("transformer", "stored", "a student").parts_of(graph)
     )
-    for path in ("block_0/query/kernel", "block_1/second/kernel"):
-        kernel = next(weight for weight in rounded.weights if weight.path == path)
-        np.testing.assert_allclose(weights[path], np.asarray(kernel), atol=1e-5)
+    for path, levels in (("block_0/second/kernel", None), ("block_1/query/kernel", 127)):
+        kernel = np.asarray(next(weight for weight in rounded.weights if weight.path == path))
+        # Half a step of the largest number of a channel, in 8 bits; those of 4 are on their grid.
+        far = 1e-5 if levels is None else np.abs(kernel).max(axis=0) / levels / 2 + 1e-5
+        assert (np.abs(weights[path] - kernel) <= far).all()
 
 
 def test_numbers_of_4_bits_are_two_a_byte_the_first_in_the_low_bits():

@@ -86,6 +86,17 @@ def test_the_most_used_pieces_are_those_with_the_largest_shares_however_little_t
     )
 
 
+def test_the_most_used_pieces_come_first_and_texts_keep_their_vectors(tokenizer):
+    given, encoder = lines("question", "de", 30), small_encoder(tokenizer)
+    whole, _ = prune(encoder, given, [], PieceRule())
+    ordered, _ = prune(encoder, given, [], PieceRule(most=len(whole.tokenizer)))
+    uses = Counter(id for line in given for id in ordered.tokenizer.encode([line.text])[0][1:-1])
+    normal = [id for id, piece in enumerate(model_proto(ordered.tokenizer).pieces) if piece.type == piece.NORMAL]
+    assert [uses[id] for id in normal] == sorted((uses[id] for id in normal), reverse=True)
+    texts = [line.text for line in given]
+    np.testing.assert_array_equal(ordered.encode(texts), whole.encode(texts))
+
+
 @pytest.fixture(scope="module")
 def done(sample, tokenizer):
     """The sample's German and English questions kept."""
