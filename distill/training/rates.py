@@ -38,7 +38,7 @@ class TableAdam(keras.optimizers.Adam):
         rows: Booleans | None = None,
     ):
         super().__init__(learning_rate, gradient_accumulation_steps=parts if parts > 1 else None)
-        # Not an attribute: Keras would count variables in it as the optimizer's own, which JAX then gets twice.
+        # A function: the variables of a list Keras counts as the optimizer's own, and JAX would get them twice.
         self.is_table = lambda variable: any(variable is table or variable is table.value for table in tables)
         self.factor = factor
         self.rows = None if rows is None else rows.astype("float32")[:, None]

@@ -113,23 +113,15 @@ class ModernBlock(Block):
         """The dense layers that the hidden units come of."""
         return [self.first, self.gate]
 
-    def prepare_attention(self, x: Tensor) -> Tensor:
-        """Return what query, key and value read of tokens, `(b, t, w)`."""
-        return self.attention_norm(x)
-
-    def prepare_units(self, x: Tensor) -> Tensor:
-        """Return what `unit_layers` read of tokens after attention, `(b, t, w)`."""
-        return self.norm(x)
-
     def compute_units(self, x: Tensor) -> Tensor:
         """Return the hidden units of tokens after attention, `(b, t, inner)`. Shazeer (2020), GLU variants."""
-        inputs = self.prepare_units(x)
+        inputs = self.norm(x)
         first, gate = (ops.cast(layer(inputs), x.dtype) for layer in self.unit_layers)
         return ACTIVATIONS[self.activation](first) * gate
 
     def attend(self, x: Tensor, looks: Tensor, places: Tensor) -> Tensor:
         """Return each token's mean of the values that it looks at, `(b, t, heads * head_size)`."""
-        x = self.prepare_attention(x)
+        x = self.attention_norm(x)
         query, key, value = (by_head(layer(x), self.heads) for layer in (self.query, self.key, self.value))
         frequencies = frequencies_of(self.theta, self.head_size)
         query, key = (rotate(part, places, frequencies) for part in (query, key))

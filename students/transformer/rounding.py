@@ -29,8 +29,9 @@ def round_blocks(model: TransformerEncoder, rows: IdLists, levels: int = LEVELS_
     batches = _placed(copy, rows)
     with task("rounding the blocks", copy.depth) as advance:
         for block in copy.blocks:
-            _round_block(block, batches, levels)
-            batches = [(block(x, there[:, None], places), there, places) for x, there, places in batches]
+            attended = [(block.add_attention(x, there[:, None], places), there, places) for x, there, places in batches]
+            _round_second(block, attended, levels)
+            batches = [(block.add_units(x), there, places) for x, there, places in attended]
             advance()
     return copy
 
@@ -51,20 +52,16 @@ def _placed(model, rows):
     return [model.place(pad([rows[place] for place in group])) for group in by_length([len(row) for row in rows])]
 
 
-def _round_block(block: Block, batches: Batches, levels: int) -> None:
-    """Round a block's one kernel of `narrow_kernels` in place."""
-    units = _moments(batches, lambda *tokens: block.compute_units(_attended(block, *tokens)))
+def _round_second(block: Block, attended: Batches, levels: int) -> None:
+    """Round a block's one kernel of `narrow_kernels` in place, of tokens after attention."""
+    units = _moments(attended, block.compute_units)
     block.second.kernel.assign(compensate_rounding(np.asarray(block.second.kernel), units, levels))
 
 
-def _attended(block, x, there, places):
-    return block.add_attention(x, there[:, None], places)
-
-
-def _moments(batches: Batches, inputs: Callable[[Tensor, Tensor, Tensor], Tensor]) -> Doubles:
+def _moments(batches: Batches, inputs: Callable[[Tensor], Tensor]) -> Doubles:
     """The sums of products of a layer's inputs, float64 `(in, in)`, over the tokens that are there."""
     sums: Doubles | float = 0.0
-    for x, there, places in batches:
-        tokens = ops.convert_to_numpy(inputs(x, there, places))[ops.convert_to_numpy(there)]
+    for x, there, _ in batches:
+        tokens = ops.convert_to_numpy(inputs(x))[ops.convert_to_numpy(there)]
         sums = sums + (tokens.T @ tokens).astype(np.float64)
     return np.asarray(sums)

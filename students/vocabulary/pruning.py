@@ -37,9 +37,8 @@ class Line:
 class PieceRule:
     """Pieces used `least` times or more, of them the `most` that are used most (0: all), and all of `scripts`.
 
-    With `most` they come in the order of their use. Single characters stay too. Where only those of the `written`
-    scripts do, these are what a hundredth of some language's pieces are in: an encoder of a hundred languages has
-    thousands of others.
+    Single characters stay too. Where only those of the `written` scripts do, these are what a hundredth of some
+    language's pieces are in: an encoder of a hundred languages has thousands of others.
     """
 
     least: int = 1
@@ -144,6 +143,7 @@ def prune(
 ) -> tuple[KerasEncoder, dict[str, Json]]:
     """Return `(encoder, report)`: an encoder with the pieces that the `lines` need under `rule`, and figures of it.
 
+    Under a rule with `most` the pieces come in the order of their use (`pieces.by_use`).
     `others` are lines of languages that are not kept, named in the report's `left`. `rows` and `bytes` (float32 weights
     and tokenizer): `[before, after]`; `kept` and `unseen`: `{language: figures of fertility.compare}` of the `lines`
     and of unseen text; and the rule's `least` and `scripts`, and the `seed`.
