@@ -11,13 +11,14 @@ from ..encoders.tokenizer import Tokenizer
 from ..students.families import family_part, has_part
 from ..students.rows import TABLE, with_table
 from ..system.types import IdLists, Model
-from ..teachers.centred import ROLES
 from .encode import shortened
 from .weights.codecs import kept
 from .weights.precision import Precision
 
-# Tokens that the layers' inputs are judged by, of all languages, and of a text at most.
+# Tokens that the layers' inputs are judged by, half of them of passages, and of a text at most.
 SEEN, LONGEST = 60_000, 192
+# Tokens from which on a text is taken for a passage, and texts of a language that are looked at.
+PASSAGE, LOOKED_AT = 48, 4_000
 
 
 def rounded(encoder: KerasEncoder, table: str) -> KerasEncoder:
@@ -29,13 +30,13 @@ def rounded(encoder: KerasEncoder, table: str) -> KerasEncoder:
 def round_dense(encoder: KerasEncoder, precision: Precision, texts: Mapping[str, Sequence[str]]) -> KerasEncoder:
     """Return the encoder with dense layers on the grid of a `precision` of 4 bits, as the tokens of texts need them.
 
-    `texts` are by language, of which each has as many tokens in it. The encoder itself in another precision, or where
-    its family rounds its kernels as they are.
+    `texts` are by language. Half of the tokens are of short ones, read as questions, as many of each language; the
+    other half of passages, see `draw_by_role`. The encoder itself is returned in another precision, or where its family
+    rounds its kernels as they are.
     """
     if not rounds_blocks(encoder.model, precision):
         return encoder
-    random, most = np.random.default_rng(0), SEEN // max(1, len(texts))
-    rows = [row for several in texts.values() for row in draw_rows(_ids(encoder.tokenizer, several), most, random)]
+    rows = draw_by_role(encoder.tokenizer, texts, SEEN)
     model = family_part(encoder.model.family, "rounding").round_blocks(encoder.model, rows)
     return KerasEncoder(model, encoder.tokenizer, encoder.name)
 
@@ -45,9 +46,21 @@ def rounds_blocks(model: Model, precision: Precision) -> bool:
     return precision.dense == "int4" and has_part(model.family, "rounding")
 
 
-def _ids(tokenizer: Tokenizer, texts: Sequence[str]) -> IdLists:
-    """The ids of texts in both roles, as a prompt changes what is behind it."""
-    return [ids for role in ROLES for ids in tokenizer.encode(list(texts), role)]
+def draw_by_role(tokenizer: Tokenizer, texts: Mapping[str, Sequence[str]], most: int) -> list[list[int]]:
+    """Return id lists of about `most` ids together: half of short texts as questions, half of long ones as documents.
+
+    Short are those below `PASSAGE` tokens, of which each language has as many; of long ones any language's are drawn.
+    Where none is short, or none is long, all texts stand in for them.
+    """
+    random = np.random.default_rng(0)
+    some = [[several[place] for place in random.permutation(len(several))[:LOOKED_AT]] for several in texts.values()]
+    questions = [tokenizer.encode(several, "question") for several in some]
+    short = [[ids for ids in rows if len(ids) < PASSAGE] for rows in questions]
+    short = short if any(short) else questions
+    documents = [ids for several in some for ids in tokenizer.encode(several, "document")]
+    long = [ids for ids in documents if len(ids) >= PASSAGE] or documents
+    each = most // 2 // max(1, len(short))
+    return [row for rows in short for row in draw_rows(rows, each, random)] + draw_rows(long, most // 2, random)
 
 
 def draw_rows(rows: IdLists, most: int, random: np.random.Generator) -> list[list[int]]:

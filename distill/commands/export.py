@@ -8,6 +8,7 @@ from ..settings.choices import FORMATS
 from ..settings.sections import Value
 from .shared.options import (
     beam_option,
+    corpus_option,
     folder_option,
     given,
     json_option,
@@ -34,6 +35,7 @@ from .shared.setting_options import SettingsCommand
     "--index", type=click.Path(), help="of --format web: the folder of the distill index that the page searches"
 )
 @click.option("--document-model", help="named in the card as the encoder of the documents, of the same space")
+@corpus_option("of --precision int4: more text to round by, a text a line or .jsonl; may be given again")
 @click.option(
     "--without-spellings",
     is_flag=True,
@@ -50,6 +52,7 @@ def export(
     force: bool,
     index: str | None,
     document_model: str | None,
+    corpus: tuple[str, ...],
     without_spellings: bool,
     output: str,
     **values: Value | None,
@@ -60,6 +63,7 @@ def export(
     or its P@1 is worse: by more than --max-drop points on average, or significantly in a language. A page or a program
     of what distill comes with, which has its bytes, is measured only with --dataset or --languages.
     """
+    from ..data.corpus import read_corpus
     from ..data.loading import chosen_data
     from ..export.form import lengths_of, require_format
     from ..jobs.export_model import ExportOptions, export_model
@@ -77,6 +81,7 @@ def export(
         removal_rank=removal_rank,
         index=index,
         document_model=document_model,
+        corpus=read_corpus(corpus) or None,
         force=force,
     )
     named = any(name.startswith("data.") for name in requested)

@@ -51,6 +51,8 @@ class ExportOptions:
         removal_rank: directions a language of `removal`, 1 where it is None.
         index: of the format web, the folder of the index that the page searches.
         document_model: the encoder of the documents, of the same space, that the card names.
+        corpus: more texts by language that kernels of 4 bits are rounded to, beside the data set's. The more they are
+            like what will be asked and searched, questions as well as passages, the less is lost.
         force: keep an artefact that the gate refuses, and say so in its card.
     """
 
@@ -64,6 +66,7 @@ class ExportOptions:
     removal_rank: int | None = None
     index: File | None = None
     document_model: str | None = None
+    corpus: Mapping[str, Sequence[str]] | None = None
     force: bool = False
 
 
@@ -111,7 +114,7 @@ def export_model(
     components = _components(options, form)
     chosen = (dataset, languages) if dataset is not None or languages else None
     gate = _gate(model, form, chosen, (settings, options.force))
-    texts = _texts(gate) if gate and not form.precision.content else None
+    texts = _texts(gate, options.corpus) if gate and not form.precision.content else None
     encoder, notes = _student(model, form, settings.threads), {**origin(model), **_answerable(model, form)}
     form = _with_codewords(form, model, encoder)
     # What rounding costs is measured against what is not rounded.
@@ -134,6 +137,8 @@ def _form(model: str, options: ExportOptions, settings: ExportSettings) -> Form:
     if format_of(options.format).library and not is_stated:
         precision = Precision("float32", "float32")
     form = Form(options.format, precision, options.max_length, options.signatures, spelled=options.spelled)
+    if options.corpus and precision.dense != "int4":
+        raise InputError(f"--corpus is for --precision int4, got {precision.dense}; leave it out")
     form = replace(form, index=_index_file(options.index, model))
     form = _kept(form, model, is_stated)
     form.require()
@@ -191,11 +196,11 @@ def _rounded(encoder: KerasEncoder, form: Form, texts: dict[str, list[str]] | No
     return round_dense(encoder, form.precision, texts or {})
 
 
-def _texts(gate: Gate) -> dict[str, list[str]]:
-    """Texts by language, which say which languages use a piece."""
+def _texts(gate: Gate, corpus: Mapping[str, Sequence[str]] | None) -> dict[str, list[str]]:
+    """Texts by language, which say which languages use a piece, and what kernels of 4 bits are rounded to."""
     from ..students.vocabulary.pruning import lines_of, texts_of
 
-    return texts_of(lines_of(gate.dataset, gate.languages)[0])
+    return texts_of(lines_of(gate.dataset, gate.languages, corpus)[0])
 
 
 def _student(model: str, form: Form, threads: int) -> KerasEncoder:

@@ -402,6 +402,20 @@ def test_a_form_is_that_of_the_flags(distill, tiny_folder, data, tmp_path, monke
     assert left.err.splitlines()[-1] == f"error: form {expected}"
 
 
+def test_a_corpus_is_text_to_round_kernels_of_4_bits_by(distill, tiny_folder, data, tmp_path, monkeypatch):
+    def stop(encoder, precision, texts):
+        raise EncoderError(f"{precision.dense}: {texts['tr'][-1]}, {len(texts['en']) > 1}")
+
+    # What is done with them is tested in test_rounding.
+    monkeypatch.setattr("distill.export.rounding.round_dense", stop)
+    text = tmp_path / "tr.txt"
+    text.write_text("bir\niki\n", encoding="utf-8")
+    arguments = ["export", tiny_folder, "--dataset", data, "--output", tmp_path / "out", "--corpus", text]
+    assert distill(*arguments, "--precision", "int4").err.splitlines()[-1] == "error: int4: iki, True"
+    left = distill(*arguments)
+    assert left.code == 2 and "--corpus" in left.err.splitlines()[-1] and not (tmp_path / "out").exists()
+
+
 def test_encode_writes_unit_rows_in_order(distill, tiny_folder, tiny_encoder, tmp_path):
     # Of many lengths, and not sorted by them, since the encoder groups texts by length.
     unsorted = [" ".join(["river castle"] * n) + f" {n}?" for n in (30, 1, 7, 400, 2, 90, 3)]
