@@ -406,7 +406,7 @@ def test_a_corpus_is_text_to_round_kernels_of_4_bits_by(distill, tiny_folder, da
     def stop(encoder, precision, texts):
         raise EncoderError(f"{precision.dense}: {texts['tr'][-1]}, {len(texts['en']) > 1}")
 
-    # What is done with them is tested in test_rounding.
+    # What is done with them is tested in weights/test_rounding.
     monkeypatch.setattr("distill.export.rounding.round_dense", stop)
     text = tmp_path / "tr.txt"
     text.write_text("bir\niki\n", encoding="utf-8")
