@@ -160,7 +160,7 @@ class Trials:
         """
         precision = Precision(self.export.precision, candidate.table)
         job, whole = replace(self.material.job, precision=precision), self.grid.shapes[candidate.shape].whole
-        settings = replace(job.settings, dev_unit=UNIT, start_share=0.0)
+        settings = replace(job.settings, dev_unit=UNIT, start_share=0.0, significance=0.0)
         learnt = CODECS[candidate.table].trainable or self._keeps_codewords(job, candidate)
         if not learnt:
             settings = replace(settings, train_table=False)

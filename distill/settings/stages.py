@@ -316,6 +316,14 @@ class StudentSettings:
         low=0.0,
         high=1.0,
     )
+    significance: float = setting(
+        Work.RUN,
+        0.0,
+        "--significance",
+        "the p of dev's MRR below which a student takes the place of what it starts from, which stays else (0: any)",
+        low=0.0,
+        high=1.0,
+    )
     patience: int = learned(4, "--student-patience", "evaluations without a better dev score before it stops", low=1)
     evaluate_every: int = learned(0, "--evaluate-every", "steps between evaluations (0: once an epoch)", low=0)
     units: tuple = common(

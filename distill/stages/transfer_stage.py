@@ -12,6 +12,7 @@ from keras import ops
 from ..data.dataset import Dataset, line_name
 from ..encoders.encoder import Encoder, KerasEncoder
 from ..errors import EncoderError
+from ..evaluation.resampling import sign_flip_p
 from ..export.rounding import SEEN, draw_rows, rounds_blocks
 from ..export.weights.precision import Precision
 from ..settings.rules import numbers_of
@@ -21,7 +22,8 @@ from ..students.project import axes_of, on_axes
 from ..students.rows import UsedRows
 from ..system.draws import drawn as draws
 from ..system.draws import shuffled
-from ..system.types import Floats, Integers, Model, Progress, Tensor
+from ..system.progress import say
+from ..system.types import Doubles, Floats, Integers, Model, Progress, Tensor
 from ..training.batches import Maker, StepInput, named
 from ..training.dev_score import DevScore
 from ..training.devices import require_devices, shared_by
@@ -69,12 +71,16 @@ def learn(
 ) -> KerasEncoder:
     """Train a copy of `start` towards `Targets`, and on their lines; returns the student.
 
-    The last `settings.quantised_epochs` round weights to `precision`.
+    The last `settings.quantised_epochs` round weights to `precision`. With `settings.significance` the student is the
+    start itself where dev does not tell the two apart.
     """
     session = session_of("student", session)
     with shared_by(session.options):
         stage = TransferStage(start, targets, dataset, languages, settings, seed, precision, session)
+        before = stage.reciprocal_ranks() if settings.significance else None
         fit(stage.trainer, stage.batches, stage.dev, schedule_of(settings), session)
+        if before is not None and not stage.has_learned(before):
+            return KerasEncoder(start.model, start.tokenizer, "student")
     student = between(start.model, stage.used.restore(start.model), settings.start_share)
     return KerasEncoder(student, start.tokenizer, "student")
 
@@ -218,7 +224,8 @@ class TransferStage:
         self.line_rows = lines.rows if lines and lines.rows is not None else np.arange(len(self.texts))
         self.groups, self.chances = (lines.groups, lines.chances) if lines else (None, None)
         self.lengths = np.array([len(ids) for ids in documents])
-        self.dev = partial(dev.score, self.used)
+        self.dev, self.asked = partial(dev.score, self.used), dev.ids
+        self.reciprocal_ranks = partial(dev.reciprocal_ranks, self.used)
         self.scored, self.unit = targets.scored, scored_unit(settings.units)
         self.firsts = np.cumsum([0, *sizes[:-1]])
         scorer = self.scored.settings if self.scored else None
@@ -232,6 +239,20 @@ class TransferStage:
         self.trainer = Trainer(self.used.small, loss, rate, table, precision, options=session.options, pace=pace)
         if precision and rounds_blocks(start.model, precision):
             self.trainer.settle = self._settle
+
+    def has_learned(self, before: Doubles) -> bool:
+        """Return whether dev tells the student from what it was, of which `before` are the reciprocal ranks.
+
+        By sign flips of the questions, all languages together, at `settings.significance`; if not, that is said.
+        """
+        with self.trainer.as_shipped():
+            now = self.reciprocal_ranks()
+        p = sign_flip_p(now - before, self.asked)
+        if now.mean() > before.mean() and p < self.settings.significance:
+            return True
+        change = f"MRR@10 {before.mean():.3f} before, {now.mean():.3f} after, p {p:.2f}"
+        say(f"the student stays as it began, as {len(set(self.asked))} questions of dev tell no gain: {change}")
+        return False
 
     def _settle(self, small):
         """Put the coarse kernels on their grid, judged by texts of both roles."""

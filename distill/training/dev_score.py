@@ -10,12 +10,16 @@ from ..data.dataset import Dataset
 from ..encoders.encoder import encode_ids
 from ..encoders.health import KEY, TRY, _finite, collapsed, told
 from ..encoders.tokenizer import Tokenizer
-from ..retrieval.metrics import mrr_at, precision_at
+from ..retrieval.metrics import mrr_at, precision_at, reciprocal_ranks
 from ..retrieval.units import ranks_of
 from ..settings.units import kinds_of
 from ..students.rows import UsedRows
 from ..system.progress import say
+from ..system.types import Doubles
 from .session import Scores
+
+# How far down a ranking MRR looks.
+DEPTH = 10
 
 
 class DevScore:
@@ -43,18 +47,26 @@ class DevScore:
         And "collapsed", a `health.mean_cosine`, where the questions' vectors are nearly equal, which is said once.
         Raises `TrainingError` for vectors that are not finite numbers.
         """
-        other = of_documents or used
-        documents = _finite(encode_ids(other.small, other.ids(self.documents)), "documents")
+        ranks, questions = self._rank(used, of_documents or used)
+        figures = [(precision_at(of_language, 1), mrr_at(of_language, DEPTH)) for of_language in ranks]
+        precision, reciprocal = map(float, np.mean(figures, axis=0))
+        return {"p@1": precision, "mrr@10": reciprocal, **self._collapse(np.concatenate(questions))}
+
+    def reciprocal_ranks(self, used: UsedRows) -> Doubles:
+        """Return 1 / rank of each question of `ids`, float64 `(n,)`, 0 where it is beyond the first ten."""
+        return reciprocal_ranks(np.concatenate(self._rank(used, used)[0]), DEPTH)
+
+    def _rank(self, used, of_documents):
+        """By language: ranks of the questions' passages, and their vectors."""
+        documents = _finite(encode_ids(of_documents.small, of_documents.ids(self.documents)), "documents")
         ends = np.cumsum(list(self.sizes.values()))
         vectors = dict(zip(self.sizes, np.split(documents, ends[:-1]), strict=True))
         whole_of = self.dataset.whole_of(tuple(vectors))
-        questions, figures = [], []
+        ranks, questions = [], []
         for language, rows in self.questions.items():
             questions.append(_finite(encode_ids(used.small, used.ids(rows)), f"questions in {language}"))
-            ranks = ranks_of(self.unit, questions[-1], vectors, self.gold[language], whole_of)
-            figures.append((precision_at(ranks, 1), mrr_at(ranks, 10)))
-        precision, reciprocal = map(float, np.mean(figures, axis=0))
-        return {"p@1": precision, "mrr@10": reciprocal, **self._collapse(np.concatenate(questions))}
+            ranks.append(ranks_of(self.unit, questions[-1], vectors, self.gold[language], whole_of))
+        return ranks, questions
 
     def _collapse(self, vectors):
         cosine = collapsed(vectors, self.ids, self.texts)

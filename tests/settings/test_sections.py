@@ -44,11 +44,19 @@ FREE = {
         "evaluation.peers",
         "student.start",
         "student.start_share",
+        "student.significance",
         "vocabulary.add_words",
         *RANKED,
     },
     Work.STUDY | Work.TRIAL: {"data.dataset", "data.languages", "teacher.base", "export.threads", "evaluation.lareqa"}
-    | {"student.start", "student.start_share", "evaluation.peers", "vocabulary.add_words", *RANKED}
+    | {
+        "student.start",
+        "student.start_share",
+        "student.significance",
+        "evaluation.peers",
+        "vocabulary.add_words",
+        *RANKED,
+    }
     | {f"budget.{name}" for name in ("max_size", "max_ms", "shapes", "new_languages", "new_pieces", "corpus")},
 }
 
@@ -62,7 +70,7 @@ def test_a_setting_is_free_where_kept_work_does_not_depend_on_it():
     common = {f"teacher.{name}" for name in ("language", "base", "unit", "model", "centre", "triplets")}
     common |= {"teacher.answer_sentences", "teacher.questions", "teacher.train_unit", "student.teacher_samples"}
     common |= {f"student.{name}" for name in ("units", "dev_unit", "parallel", "labelled_text", "start")}
-    common |= {"student.start_share", "student.trained_weights", "student.own_text"}
+    common |= {"student.start_share", "student.significance", "student.trained_weights", "student.own_text"}
     common |= {"student.typed_kinds", "student.typed_share"}
     assert names & free_of(Work.TRIAL) == common
 

@@ -432,6 +432,16 @@ def test_a_share_of_the_start_stays_in_the_student(start, few):
         np.testing.assert_allclose(between, 0.75 * first + 0.25 * last, atol=1e-6)
 
 
+def test_a_student_that_dev_does_not_tell_from_its_start_is_the_start(start, few, transferred, capfd):
+    one = replace(SETTINGS, epochs=1)
+    # Of so few questions none can be as sure as the first, and all are as the second.
+    kept, trained = (transfer(Words(), start, few, "en", LANGUAGES, replace(one, significance=p)) for p in (1e-9, 0.9))
+    assert same(kept.model.get_weights(), start.model.get_weights()) and kept.name == "student"
+    assert not same(trained.model.get_weights(), start.model.get_weights())
+    (said,) = (line for line in capfd.readouterr().err.splitlines() if "stays as it began" in line)
+    assert " 48 questions " in said and " 0.000 before, " in said
+
+
 # Another encoder's space
 
 
