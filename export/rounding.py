@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -10,6 +11,7 @@ from ..encoders.encoder import KerasEncoder
 from ..encoders.tokenizer import Tokenizer
 from ..students.families import family_part, has_part
 from ..students.rows import TABLE, with_table
+from ..students.vocabulary.pieces import has_free_order, in_order
 from ..system.types import IdLists, Model
 from .encode import shortened
 from .weights.codecs import kept
@@ -25,6 +27,19 @@ def rounded(encoder: KerasEncoder, table: str) -> KerasEncoder:
     """Return the encoder with a table that holds what the format `table` of `codecs.CODECS` keeps of it."""
     values = encoder.model.get_layer(TABLE).get_weights()[0]
     return KerasEncoder(with_table(encoder.model, kept(table, values)), encoder.tokenizer, encoder.name)
+
+
+def promote_rows(encoder: KerasEncoder, precision: Precision) -> tuple[KerasEncoder, Precision]:
+    """Return the encoder as a table of codewords keeps it best, and the precision with that table.
+
+    Rows that moved, and that codewords would change most, stand behind the frequent ones, where they have 4 bits a
+    number: see `StoredTable.promoted`. The encoder itself where the precision has no stored table, or where the order
+    of the pieces is not free.
+    """
+    if not (precision.stored and has_free_order(encoder.tokenizer)):
+        return encoder, precision
+    stored, order = precision.stored.promoted(encoder.model.get_layer(TABLE).get_weights()[0])
+    return in_order(encoder, order), replace(precision, stored=stored)
 
 
 def round_dense(encoder: KerasEncoder, precision: Precision, texts: Mapping[str, Sequence[str]]) -> KerasEncoder:

@@ -84,9 +84,11 @@ def export(run: Run, student: KerasEncoder) -> None:
         notes = {**origins.card, "source": run.folder.resolve().name, "languages": list(run.languages)}
         notes |= origins.learned.as_dict()
         texts = texts_seen(run.inputs)
-        shipped, precision = student_job(run.inputs).exported(student, texts)
-        # What 4 bits cost is measured against the student that was trained.
-        gate = Gate(run.dataset, run.languages, run.export, model=student if precision.dense == "int4" else None)
+        job = student_job(run.inputs)
+        student, precision = job.promoted(student)
+        shipped, precision = job.exported(student, precision, texts)
+        # What rounding costs is measured against the student that was trained.
+        gate = Gate(run.dataset, run.languages, run.export, model=student)
         form = Form(precision=precision)
         export_artefact(shipped, run.folder / "bundle", gate, form, notes, progress=advance, texts=texts)
 

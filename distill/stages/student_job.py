@@ -11,7 +11,7 @@ from ..catalog.loading import load_stored_table
 from ..data.dataset import Dataset
 from ..data.parallel import Parallel, pivots, shares
 from ..encoders.encoder import Encoder, KerasEncoder
-from ..export.rounding import round_dense
+from ..export.rounding import promote_rows, round_dense
 from ..export.weights.precision import Precision
 from ..settings.sections import StudentSettings
 from ..students.rows import TABLE, with_table
@@ -92,13 +92,18 @@ class StudentJob:
         stored = load_stored_table(self.table_of, self.precision.table, student) if self.table_of else None
         return replace(self.precision, stored=stored)
 
-    def exported(self, student: KerasEncoder, texts: Mapping[str, Sequence[str]]) -> tuple[KerasEncoder, Precision]:
-        """The student as it is exported, and the precision: after quantised epochs with the codewords that these saw.
+    def promoted(self, student: KerasEncoder) -> tuple[KerasEncoder, Precision]:
+        """The student and its precision, with rows that codewords would change most in 4 bits: `promote_rows`."""
+        return promote_rows(student, self.precision_of(student))
+
+    def exported(
+        self, student: KerasEncoder, precision: Precision, texts: Mapping[str, Sequence[str]]
+    ) -> tuple[KerasEncoder, Precision]:
+        """What `promoted` gave as it is exported: after quantised epochs with the codewords that these saw.
 
         Without such epochs dense layers of 4 bits are rounded to what the tokens of `texts`, by language, need of them,
         see `rounding.round_dense`; else the student itself is exported.
         """
-        precision = self.precision_of(student)
         if not (self.settings.epochs and self.settings.quantised_epochs):
             return round_dense(student, precision, texts), precision
         if not precision.stored:

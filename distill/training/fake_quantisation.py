@@ -20,8 +20,8 @@ from keras import ops
 from ..export.weights.codecs import FRACTION_BITS, GROUP, INT4_HIGHEST, INT4_LOWEST, STEPS, ZERO
 from ..export.weights.kernels import LEVELS, LEVELS_OF_4
 from ..export.weights.precision import Precision
-from ..export.weights.stored import StoredTable
-from ..system.types import Floats, Model, Tensor
+from ..export.weights.stored import STILL, StoredTable
+from ..system.types import Model, Tensor
 
 # Variables with the values that they have when rounded.
 Rounded: TypeAlias = list[tuple[keras.Variable, Tensor]]
@@ -42,31 +42,15 @@ def fake_rows(x: Tensor, codec: str) -> Tensor:
 
 
 def fake_codewords(x: Tensor, ids: Tensor, stored: StoredTable) -> Tensor:
-    """Rows float32 `(1, t, w)` of a table, by `ids` `(1, t)` -> what `StoredTable.again` makes of them.
+    """Rows float32 `(1, t, w)` of a table, by `ids` `(1, t)` -> what `StoredTable.kept` makes of them.
 
-    Straight through. A number that lies halfway between two codewords may go to the other one.
+    Straight through. Rows that moved have 4 bits a number, as if all of them were promoted; others are as they were.
     """
     fixed = ops.stop_gradient(x)
-    frequent = ops.expand_dims(ops.less(ids, stored.frequent), -1)
-    return straight_through(x, ops.where(frequent, four_bits(fixed), codewords(fixed[0], stored)[None]))
-
-
-def codewords(rows: Tensor, stored: StoredTable) -> Tensor:
-    """Rows `(t, w)` in the nearest codewords."""
-    books = stored.books
-    places, _, size = books.words.shape
-    body = places * size
-    lengths = ops.maximum(ops.sqrt(ops.sum(ops.square(rows), axis=-1, keepdims=True)), 1e-12)
-    last = nearest_word(ops.concatenate([rows[:, body:] / lengths, ops.log(lengths)], axis=-1), books.ends)
-    scales = ops.take(books.scales, last, axis=0)
-    parts = ops.reshape(rows[:, :body] / scales, (-1, places, size))
-    values = [ops.take(book, nearest_word(parts[:, place], book), axis=0) for place, book in enumerate(books.words)]
-    return ops.concatenate([*values, ops.take(books.left, last, axis=0)], axis=-1) * scales
-
-
-def nearest_word(values: Tensor, words: Floats) -> Tensor:
-    """The places `(t,)` of the codewords with the least squared distance to values `(t, n)`."""
-    return ops.argmax(ops.matmul(values, words.T) - (words**2).sum(axis=1) / 2, axis=-1)
+    before = ops.take(stored.values, ids, axis=0)
+    far = ops.max(ops.abs(fixed - before), axis=-1, keepdims=True)
+    moved = ops.greater(far, STILL * ops.max(ops.abs(fixed), axis=-1, keepdims=True))
+    return straight_through(x, ops.where(moved, four_bits(fixed), fixed))
 
 
 def fake_kernel(kernel: Tensor, levels: int = LEVELS) -> Tensor:

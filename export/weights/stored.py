@@ -59,6 +59,32 @@ class StoredTable:
         codes[there - often] = self.codes(table[there])
         return replace(self, arrays=(*first, codes, words, step, count))
 
+    def promoted(self, table: Floats) -> tuple[StoredTable, Integers]:
+        """Return the table as `again` keeps it, but for the moved rows that codewords would change most: int4 has them.
+
+        They are as many at most as int4 has already, and stand right behind those. Beside it the order of the rows,
+        int64 `(rows,)`, the id of each in `table`.
+        """
+        again, often, moved = self.again(table), self.frequent, self._moved(table)
+        *first, codes, words, step, _ = again.arrays
+        moved = moved[moved >= often]
+        lost = np.square(again.values[moved] - table[moved]).sum(axis=1)
+        # One row at least is left to the codewords.
+        most = min(often, len(codes) - 1)
+        best = np.sort(moved[np.argsort(-lost, kind="stable")[:most]])
+        first = [np.concatenate(parts) for parts in zip(first, int4_rows(table[best]), strict=True)]
+        rest = np.setdiff1d(np.arange(often, self.rows), best)
+        count = np.array([often + len(best)], dtype=np.int32)
+        arrays = (*first, codes[rest - often], words, step, count)
+        return replace(self, arrays=arrays), np.concatenate([np.arange(often), best, rest])
+
+    def kept(self, table: Floats) -> Floats:
+        """Return the float32 table `(rows, width)` as `promoted` keeps it, each row in its place."""
+        stored, order = self.promoted(table)
+        values = np.empty_like(table)
+        values[order] = stored.values
+        return values
+
     def taken(self, kept: Integers) -> StoredTable:
         """The table of the `kept` rows alone, ascending ids."""
         return StoredTable(CODECS[CODEC].taken(self.arrays, kept), len(kept), self.width)

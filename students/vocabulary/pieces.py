@@ -77,12 +77,23 @@ def by_use(encoder: KerasEncoder, use: Doubles) -> KerasEncoder:
     since the cuts of a unigram model and of BERT's do not hang on ids; an encoder with another kind of model is
     returned as it is.
     """
-    proto = model_proto(encoder.tokenizer)
-    if proto.trainer_spec.model_type not in (proto.trainer_spec.UNIGRAM, proto.trainer_spec.WORD):
+    if not has_free_order(encoder.tokenizer):
         return encoder
-    places = np.array([id for id, piece in enumerate(proto.pieces) if piece.type == piece.NORMAL], dtype=np.int64)
-    old_ids = np.arange(len(proto.pieces))
+    pieces = model_proto(encoder.tokenizer).pieces
+    places = np.array([id for id, piece in enumerate(pieces) if piece.type == piece.NORMAL], dtype=np.int64)
+    old_ids = np.arange(len(pieces))
     old_ids[places] = places[np.argsort(-use[places], kind="stable")]
+    return in_order(encoder, old_ids)
+
+
+def has_free_order(tokenizer: Tokenizer) -> bool:
+    """Return whether texts are cut alike whatever the order of the pieces: by a unigram model, and by BERT's rules."""
+    spec = model_proto(tokenizer).trainer_spec
+    return spec.model_type in (spec.UNIGRAM, spec.WORD)
+
+
+def in_order(encoder: KerasEncoder, old_ids: Integers) -> KerasEncoder:
+    """Return the encoder with its pieces and their rows in another order, `(pieces,)`, the old id of each."""
     return with_pieces(encoder, reordered(encoder.tokenizer, old_ids), old_ids)
 
 
