@@ -72,7 +72,8 @@ class StoredTable:
         # One row at least is left to the codewords.
         most = min(often, len(codes) - 1)
         best = np.sort(moved[np.argsort(-lost, kind="stable")[:most]])
-        first = [np.concatenate(parts) for parts in zip(first, int4_rows(table[best]), strict=True)]
+        pairs = zip(first, int4_rows(table[best]), strict=True)
+        first = [np.concatenate([before, promoted]) for before, promoted in pairs]
         rest = np.setdiff1d(np.arange(often, self.rows), best)
         count = np.array([often + len(best)], dtype=np.int32)
         arrays = (*first, codes[rest - often], words, step, count)
