@@ -93,13 +93,13 @@ class StudentJob:
         return replace(self.precision, stored=stored)
 
     def promoted(self, student: KerasEncoder) -> tuple[KerasEncoder, Precision]:
-        """The student and its precision, with rows that codewords would change most in 4 bits: `promote_rows`."""
+        """Return the student and its precision, with the rows that codewords would change most in 4 bits."""
         return promote_rows(student, self.precision_of(student))
 
     def exported(
         self, student: KerasEncoder, precision: Precision, texts: Mapping[str, Sequence[str]]
     ) -> tuple[KerasEncoder, Precision]:
-        """What `promoted` gave as it is exported: after quantised epochs with the codewords that these saw.
+        """Return what `promoted` gave as it is exported: after quantised epochs with the codewords that these saw.
 
         Without such epochs dense layers of 4 bits are rounded to what the tokens of `texts`, by language, need of them,
         see `rounding.round_dense`; else the student itself is exported.

@@ -224,7 +224,7 @@ class TransferStage:
         self.line_rows = lines.rows if lines and lines.rows is not None else np.arange(len(self.texts))
         self.groups, self.chances = (lines.groups, lines.chances) if lines else (None, None)
         self.lengths = np.array([len(ids) for ids in documents])
-        self.dev, self.asked = partial(dev.score, self.used), dev.ids
+        self.dev, self.dev_ids = partial(dev.score, self.used), dev.ids
         self.reciprocal_ranks = partial(dev.reciprocal_ranks, self.used)
         self.scored, self.unit = targets.scored, scored_unit(settings.units)
         self.firsts = np.cumsum([0, *sizes[:-1]])
@@ -247,11 +247,11 @@ class TransferStage:
         """
         with self.trainer.as_shipped():
             now = self.reciprocal_ranks()
-        p = sign_flip_p(now - before, self.asked)
+        p = sign_flip_p(now - before, self.dev_ids)
         if now.mean() > before.mean() and p < self.settings.significance:
             return True
         change = f"MRR@10 {before.mean():.3f} before, {now.mean():.3f} after, p {p:.2f}"
-        say(f"the student stays as it began, as {len(set(self.asked))} questions of dev tell no gain: {change}")
+        say(f"the student stays as it began, as {len(set(self.dev_ids))} questions of dev tell no gain: {change}")
         return False
 
     def _settle(self, small):
