@@ -17,7 +17,7 @@ from distill.settings.sections import TrainingSettings
 from distill.students.ngram import NGramEncoder
 from distill.training.devices import require_devices, shared_by
 
-DEVICES = 1, 2, 4
+DEVICES = 1, 4
 # What TensorFlow would do with the student is left out: the program that ends a run is replaced by one that fails.
 RUNS = """
 import sys
@@ -81,17 +81,16 @@ def runs(tokenizer, plain, sample_folder, tmp_path_factory):
     return folder, done.stdout.splitlines()
 
 
-def test_two_and_four_devices_train_as_one_does_through_both_stages(runs):
+def test_four_devices_train_as_one_does_through_both_stages(runs):
     folder, said = runs
     # The teacher, then the student.
-    assert said[:-2] == ["exit 1", *["shared by 2"] * 2, "exit 1", *["shared by 4"] * 2, "exit 1"]
+    assert said[:-2] == ["exit 1", *["shared by 4"] * 2, "exit 1"]
     before = load_keras_encoder(str(folder / "base")).model.get_weights()
     for stage in ("teacher", "student"):
-        one, *others = (load_keras_encoder(str(folder / str(many) / stage)).model.get_weights() for many in DEVICES)
+        one, four = (load_keras_encoder(str(folder / str(many) / stage)).model.get_weights() for many in DEVICES)
         if stage == "teacher":
             assert all(np.abs(new - old).max() > 1.5e-4 for new, old in zip(one, before, strict=True))
-        for weights in others:
-            assert max(np.abs(got - expected).max() for got, expected in zip(weights, one, strict=True)) < 1e-4
+        assert max(np.abs(got - expected).max() for got, expected in zip(four, one, strict=True)) < 1e-4
 
 
 def test_all_devices_are_counted_and_more_than_there_are_are_refused(runs):
