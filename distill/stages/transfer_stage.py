@@ -77,7 +77,7 @@ def learn(
     session = session_of("student", session)
     with shared_by(session.options):
         stage = TransferStage(start, targets, dataset, languages, settings, seed, precision, session)
-        before = stage.reciprocal_ranks() if settings.significance else None
+        before = stage.reciprocal_ranks() if settings.significance and settings.epochs else None
         fit(stage.trainer, stage.batches, stage.dev, schedule_of(settings), session)
         if before is not None and not stage.has_learned(before):
             return KerasEncoder(start.model, start.tokenizer, "student")
